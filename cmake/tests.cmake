@@ -1,0 +1,89 @@
+# Everything that `ctest` runs. Tests start in the repository's root.
+
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka>=1.1)
+
+function(hypar_add_test name)
+  add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+  set_property(TEST ${name} PROPERTY ENVIRONMENT
+    "PATH=${PROJECT_BINARY_DIR}:$ENV{PATH}" "CC=${CMAKE_C_COMPILER}"
+    "BUILD=${PROJECT_BINARY_DIR}" "UBSAN_OPTIONS=print_stacktrace=1" "LC_ALL=C")
+endfunction()
+
+function(hypar_add_program target source)
+  add_executable(${target} ${source} ${ARGN})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PRIVATE hypar-internal m)
+endfunction()
+
+# tests/*.c: what several tests share.
+file(GLOB support_sources CONFIGURE_DEPENDS tests/*.c)
+set(test_support)
+if(support_sources)
+  set(test_support test-support)
+  add_library(test-support STATIC ${support_sources})
+  target_include_directories(test-support PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(test-support PUBLIC hypar-internal PkgConfig::CMOCKA)
+endif()
+
+# tests/<module>/test_<name>.c is the test <module>/<name>.
+file(GLOB test_sources CONFIGURE_DEPENDS tests/*/test_*.c)
+foreach(source ${test_sources})
+  string(REGEX REPLACE ".*/tests/([^/]+)/test_([^/]+)\\.c" "\\1;\\2" names ${source})
+  list(GET names 0 module)
+  list(GET names 1 name)
+  hypar_add_program(test_${module}_${name} ${source})
+  target_link_libraries(test_${module}_${name} PRIVATE ${test_support} PkgConfig::CMOCKA)
+  hypar_add_test(${module}/${name} test_${module}_${name})
+endforeach()
+
+# tests/fuzz/fuzz_<name>.c: its corpus is an ordinary test; with HYPAR_FUZZ also a fuzzer.
+file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
+foreach(source ${fuzz_sources})
+  get_filename_component(target ${source} NAME_WE)
+  string(REPLACE "fuzz_" "" name ${target})
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -Wno-missing-prototypes)
+  hypar_add_program(corpus_${name} ${source} tests/fuzz/driver.c)
+  hypar_add_test(fuzz/${name} corpus_${name} tests/fuzz/corpus/${name})
+  if(HYPAR_FUZZ)
+    hypar_add_program(${target} ${source})
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+  endif()
+endforeach()
+
+# Each public header stands on its own, in C and in C++; that it compiles is the test.
+include(CheckLanguage)
+check_language(CXX)
+set(header_languages c)
+if(CMAKE_CXX_COMPILER)
+  enable_language(CXX)
+  list(APPEND header_languages cpp)
+endif()
+file(GLOB headers CONFIGURE_DEPENDS include/hypar/*.h)
+foreach(language ${header_languages})
+  set(sources)
+  foreach(header ${headers})
+    get_filename_component(name ${header} NAME_WE)
+    set(source ${PROJECT_BINARY_DIR}/headers/${name}.${language})
+    file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
+         "#include <hypar/${name}.h>\n#include <hypar/${name}.h>\n")
+    list(APPEND sources ${source})
+  endforeach()
+  add_library(headers_${language} OBJECT ${sources})
+  target_include_directories(headers_${language} PRIVATE include)
+endforeach()
+
+# The command, from outside; the installed tree; the sources themselves.
+file(GLOB transcripts CONFIGURE_DEPENDS tests/cli/*.t)
+foreach(transcript ${transcripts})
+  get_filename_component(name ${transcript} NAME_WE)
+  hypar_add_test(cli/${name} sh tests/cli/run.sh ${transcript})
+endforeach()
+hypar_add_test(cli/bad_inputs sh tests/cli/bad_inputs.sh tests/cli/bad_inputs.tsv)
+hypar_add_test(cli/man sh tests/cli/man.sh)
+hypar_add_test(install sh tests/install/run.sh)
+set_property(TEST install APPEND PROPERTY ENVIRONMENT "CFLAGS=${sanitize_flags}")
+hypar_add_test(tools/layers sh tools/check-layers.sh)
+hypar_add_test(tools/style sh tools/check-style.sh)
+hypar_add_test(tools/format sh tools/format.sh --check)

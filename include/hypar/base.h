@@ -1,0 +1,99 @@
+/* hypar/base.h - version, status codes, errors and output files: what every header needs.
+ *
+ * The convention of the whole library: a function that can fail returns enum hypar_status,
+ * makes its result through its first parameter (NULL on failure), and says why in the
+ * caller's struct hypar_error. A zero-initialised options struct means the defaults. */
+#ifndef HYPAR_BASE_H
+#define HYPAR_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HYPAR_API             __attribute__((visibility("default")))
+#define HYPAR_PRINTF(fmt, va) __attribute__((format(printf, fmt, va)))
+
+#define HYPAR_VERSION_MAJOR 0
+#define HYPAR_VERSION_MINOR 1
+#define HYPAR_VERSION_PATCH 0
+
+/* Version of the library linked against, as 0x00XXYYZZ. */
+HYPAR_API unsigned hypar_version(void);
+
+/* What this build can do beyond planning, one line each: "MPI: no (...)". Static text. */
+HYPAR_API const char *hypar_features(void);
+
+/* Every way a call can end: name, exit code of the command line tool, text. */
+#define HYPAR_STATUS_MAP(X)                                       \
+    X(OK, 0, "success")                                           \
+    X(INFEASIBLE, 1, "no plan satisfies the constraints")         \
+    X(USAGE, 2, "wrong use of the command")                       \
+    X(SYNTAX, 3, "malformed input")                               \
+    X(INVALID, 3, "input that contradicts itself")                \
+    X(UNSUPPORTED, 3, "valid input this version does not handle") \
+    X(UNREADABLE, 3, "cannot read a file")                        \
+    X(RUNTIME, 4, "the machine failed: a write, memory, a rank")
+
+enum hypar_status {
+#define X(name, exit_code, text) HYPAR_##name,
+    HYPAR_STATUS_MAP(X)
+#undef X
+};
+
+/* The text of a status; never NULL, never freed. */
+HYPAR_API const char *hypar_status_text(enum hypar_status status);
+
+/* The exit code of the command line tool for a status. */
+HYPAR_API int hypar_status_exit_code(enum hypar_status status);
+
+/* Why a call failed, for a person: "resnet.json:12: conv 'c1': input has 2 dims, want 4".
+ * The caller owns it; it holds no pointers. Functions write it only when they fail, and
+ * accept NULL when the caller does not care. */
+struct hypar_error {
+    char text[512];
+};
+
+/* A file that appears whole or not at all: written beside its place, then renamed.
+ * "-" is standard output. */
+struct hypar_output {
+    FILE *file; /* write here */
+    char path[4096], temporary[4096 + 32];
+};
+
+HYPAR_API enum hypar_status hypar_output_open(struct hypar_output *out, const char *path,
+                                              struct hypar_error *err);
+
+/* Close and, if `keep` and every write succeeded, put the file in its place; else remove it.
+ * HYPAR_RUNTIME if a write failed. */
+HYPAR_API enum hypar_status hypar_output_close(struct hypar_output *out, bool keep,
+                                               struct hypar_error *err);
+
+/* Reading numbers with units as people write them: "450GB/s", "2us", "80GB", "1.6Gb/s",
+ * "64MiB". `unit` is what the number must measure. A bare number is SI (bytes, seconds,
+ * bytes/s). */
+enum hypar_unit {
+    HYPAR_UNIT_COUNT,     /* 12, 4k, 1M; powers of ten */
+    HYPAR_UNIT_BYTES,     /* B kB MB GB TB, KiB MiB GiB TiB */
+    HYPAR_UNIT_SECONDS,   /* s ms us ns */
+    HYPAR_UNIT_BANDWIDTH, /* bytes per second: B/s kB/s MB/s GB/s TB/s, and bits: Gb/s Gbps */
+    HYPAR_UNIT_RATE,      /* operations per second: G, T, GFLOP/s, TFLOP/s, GOPS ... */
+    HYPAR_UNIT_JOULES,    /* J mJ uJ nJ pJ */
+};
+
+/* Parse the whole of `text`; false unless it is a finite, non-negative number of that unit. */
+HYPAR_API bool hypar_parse_quantity(const char *text, enum hypar_unit unit, double *out);
+
+/* Write `value` with three significant digits and a fitting unit ("12.5 GB/s") into `buffer`,
+ * which holds at least 32 bytes; returns `buffer`. */
+HYPAR_API char *hypar_format_quantity(char *buffer, double value, enum hypar_unit unit);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HYPAR_BASE_H */

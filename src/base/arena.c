@@ -1,0 +1,105 @@
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_BYTES = 64 * 1024 };
+
+struct arena_block {
+    struct arena_block *below;
+    size_t used, size;
+    alignas(max_align_t) unsigned char bytes[];
+};
+
+static _Noreturn void out_of_memory(size_t bytes)
+{
+    fprintf(stderr, "hypar: out of memory (%zu bytes)\n", bytes);
+    exit(4);
+}
+
+static struct arena_block *push_block(struct arena *arena, size_t need)
+{
+    size_t size = need > BLOCK_BYTES ? need : BLOCK_BYTES;
+    struct arena_block *block = malloc(sizeof *block + size);
+    if (!block)
+        out_of_memory(size);
+    *block = (struct arena_block){ .below = arena->top, .size = size };
+    arena->top = block;
+    return block;
+}
+
+void *hp_arena_alloc(struct arena *arena, size_t count, size_t size, size_t align)
+{
+    if (count > SIZE_MAX / 2 / size)
+        out_of_memory(SIZE_MAX);
+    size_t bytes = count * size;
+
+    struct arena_block *block = arena->top;
+    size_t start = block ? (block->used + align - 1) & ~(align - 1) : 0;
+    if (!block || start > block->size || bytes > block->size - start) {
+        block = push_block(arena, bytes);
+        start = 0;
+    }
+    block->used = start + bytes;
+    return memset(block->bytes + start, 0, bytes);
+}
+
+void *hp_arena_grow(struct arena *arena, const void *array, size_t used, int *capacity,
+                    size_t size, size_t align)
+{
+    int larger = *capacity ? *capacity * 2 : 16;
+    void *copy = hp_arena_alloc(arena, (size_t)larger, size, align);
+    if (used)
+        memcpy(copy, array, used * size);
+    *capacity = larger;
+    return copy;
+}
+
+char *hp_arena_strndup(struct arena *arena, const char *s, size_t n)
+{
+    char *copy = NEW(arena, char, n + 1);
+    memcpy(copy, s, n);
+    return copy;
+}
+
+char *hp_arena_strdup(struct arena *arena, const char *s)
+{
+    return hp_arena_strndup(arena, s, strlen(s));
+}
+
+char *hp_arena_printf(struct arena *arena, const char *fmt, ...)
+{
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    char *text = NEW(arena, char, (size_t)n + 1);
+    vsnprintf(text, (size_t)n + 1, fmt, again);
+    va_end(again);
+    return text;
+}
+
+struct arena_mark hp_arena_mark(const struct arena *arena)
+{
+    return (struct arena_mark){ arena->top, arena->top ? arena->top->used : 0 };
+}
+
+void hp_arena_release(struct arena *arena, struct arena_mark mark)
+{
+    while (arena->top != mark.top) {
+        struct arena_block *below = arena->top->below;
+        free(arena->top);
+        arena->top = below;
+    }
+    if (arena->top)
+        arena->top->used = mark.used;
+}
+
+void hp_arena_free(struct arena *arena)
+{
+    hp_arena_release(arena, (struct arena_mark){ 0 });
+}

@@ -1,0 +1,47 @@
+/* base/arena.h - memory that is released all at once. Internal.
+ *
+ * Each long-lived object (graph, machine, plan, program, timeline) owns one arena and lives in
+ * it, so its free function is one call. An algorithm takes scratch from the arena it is handed,
+ * between hp_arena_mark() and hp_arena_release(). Memory comes zeroed. Running out of memory
+ * ends the process with one line and exit code 4, never in NULL: sizes that come from a file
+ * are checked before they get here. */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include <stdalign.h>
+#include <stddef.h>
+
+struct arena_block;
+
+struct arena {
+    struct arena_block *top;
+};
+
+struct arena_mark {
+    struct arena_block *top;
+    size_t used;
+};
+
+/* `count` elements of type T, zeroed. */
+#define NEW(arena, T, count) \
+    ((T *)hp_arena_alloc((arena), (size_t)(count), sizeof(T), alignof(T)))
+
+/* Make room in `array` (a T *, `used` elements of `*capacity`) for one more element; doubles.
+ */
+#define GROW(arena, T, array, used, capacity)                                                \
+    ((used) < *(capacity) ? (array)                                                          \
+                          : (T *)hp_arena_grow((arena), (array), (size_t)(used), (capacity), \
+                                               sizeof(T), alignof(T)))
+
+void *hp_arena_alloc(struct arena *arena, size_t count, size_t size, size_t align);
+void *hp_arena_grow(struct arena *arena, const void *array, size_t used, int *capacity,
+                    size_t size, size_t align);
+char *hp_arena_strdup(struct arena *arena, const char *s);
+char *hp_arena_strndup(struct arena *arena, const char *s, size_t n);
+char *hp_arena_printf(struct arena *arena, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+struct arena_mark hp_arena_mark(const struct arena *arena);
+void hp_arena_release(struct arena *arena, struct arena_mark mark);
+void hp_arena_free(struct arena *arena);
+
+#endif /* BASE_ARENA_H */

@@ -1,0 +1,25 @@
+/* base/error.h - saying why, and passing it on. Internal. */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+#include <hypar/base.h>
+
+/* Write the reason into *err (if any) and return `status`, so a caller can
+ *     return hp_fail(err, HYPAR_SYNTAX, "line %d: unknown operator '%s'", line, name);
+ * Control characters in the text become '?', so a reason is always one line. */
+enum hypar_status hp_fail(struct hypar_error *err, enum hypar_status status, const char *fmt,
+                          ...) HYPAR_PRINTF(3, 4);
+
+/* Put "context: " in front of a reason already written; returns `status` unchanged. */
+enum hypar_status hp_in(struct hypar_error *err, enum hypar_status status, const char *fmt, ...)
+    HYPAR_PRINTF(3, 4);
+
+/* Leave the function with the status of `call` unless it is HYPAR_OK. */
+#define TRY(call)                        \
+    do {                                 \
+        enum hypar_status try_ = (call); \
+        if (try_ != HYPAR_OK)            \
+            return try_;                 \
+    } while (0)
+
+#endif /* BASE_ERROR_H */

@@ -1,0 +1,13 @@
+#include <hypar/base.h>
+
+/* One line for each optional library: is it there, and what is lost without it. */
+#ifdef HYPAR_WITH_HWLOC
+#define HWLOC_LINE "hwloc: yes (local:N describes this machine)\n"
+#else
+#define HWLOC_LINE "hwloc: no (local:N describes this machine less well)\n"
+#endif
+
+const char *hypar_features(void)
+{
+    return HWLOC_LINE;
+}

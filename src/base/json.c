@@ -1,0 +1,354 @@
+#include "base/json.h"
+
+#include "base/number.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 64, PLACE_BYTES = 240, FOUND_BYTES = 64 };
+
+static const int64_t MAX_FILE_BYTES = (int64_t)1 << 30;
+
+struct json_document {
+    struct arena arena;
+    const char *name;
+    json_t *root;
+};
+
+/* What the parser reads from, and what it has seen of it: depth and size are refused here,
+ * before anything is built. */
+struct source {
+    FILE *file;       /* else text */
+    const char *text; /* `left` bytes of it */
+    size_t left;
+    int64_t bytes;
+    int depth;
+    bool in_string, escaped;
+    const char *refused; /* why, or NULL */
+    int failed;          /* errno of a read, or 0 */
+};
+
+static void watch_depth(struct source *source, char c)
+{
+    if (source->escaped)
+        source->escaped = false;
+    else if (source->in_string && c == '\\')
+        source->escaped = true;
+    else if (c == '"')
+        source->in_string = !source->in_string;
+    else if (!source->in_string && (c == '[' || c == '{'))
+        source->depth++;
+    else if (!source->in_string && (c == ']' || c == '}'))
+        source->depth--;
+    if (source->depth > MAX_DEPTH)
+        source->refused = "nested deeper than 64 levels";
+}
+
+/* The parser's json_load_callback_t: fill `buffer`, 0 at the end. */
+static size_t read_source(void *buffer, size_t size, void *data)
+{
+    struct source *source = data;
+    size_t n;
+    if (source->file) {
+        n = fread(buffer, 1, size, source->file);
+        if (ferror(source->file))
+            source->failed = errno;
+    } else {
+        n = source->left < size ? source->left : size;
+        memcpy(buffer, source->text, n);
+        source->text += n;
+        source->left -= n;
+    }
+    source->bytes += (int64_t)n;
+    if (source->bytes > MAX_FILE_BYTES)
+        source->refused = "larger than 1 GiB";
+    for (size_t i = 0; i < n && !source->refused; i++)
+        watch_depth(source, ((const char *)buffer)[i]);
+    return source->refused ? 0 : n;
+}
+
+static enum hypar_status parse(struct json_document **out, struct source *source,
+                               const char *name, struct hypar_error *err)
+{
+    json_error_t at;
+    json_t *root =
+        json_load_callback(read_source, source, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &at);
+    if (source->failed) {
+        json_decref(root);
+        return hp_fail(err, HYPAR_UNREADABLE, "%s: cannot read: %s", name,
+                       strerror(source->failed));
+    }
+    if (source->refused) {
+        json_decref(root);
+        return hp_fail(err, HYPAR_UNSUPPORTED, "%s: %s", name, source->refused);
+    }
+    if (!root && json_error_code(&at) == json_error_out_of_memory)
+        return hp_fail(err, HYPAR_RUNTIME, "%s: out of memory", name);
+    if (!root)
+        return hp_fail(err, HYPAR_SYNTAX, "%s:%d:%d: %s", name, at.line, at.column, at.text);
+
+    struct arena arena = { 0 };
+    struct json_document *document = NEW(&arena, struct json_document, 1);
+    document->name = hp_arena_strdup(&arena, name);
+    document->root = root;
+    document->arena = arena;
+    *out = document;
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_json_read_file(struct json_document **out, const char *path,
+                                    struct hypar_error *err)
+{
+    *out = NULL;
+    if (strcmp(path, "-") == 0)
+        return parse(out, &(struct source){ .file = stdin }, "standard input", err);
+
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return hp_fail(err, HYPAR_UNREADABLE, "%s: cannot open: %s", path, strerror(errno));
+    enum hypar_status status = parse(out, &(struct source){ .file = file }, path, err);
+    fclose(file);
+    return status;
+}
+
+enum hypar_status hp_json_read_text(struct json_document **out, const char *text, size_t length,
+                                    const char *name, struct hypar_error *err)
+{
+    *out = NULL;
+    return parse(out, &(struct source){ .text = text, .left = length }, name, err);
+}
+
+void hp_json_free(struct json_document *document)
+{
+    if (!document)
+        return;
+    json_decref(document->root);
+    struct arena arena = document->arena; /* the document lives in it */
+    hp_arena_free(&arena);
+}
+
+/* The root's key is the document's name: that is how messages come by it. */
+struct json hp_json_root(const struct json_document *document)
+{
+    json_t *root = json_is_null(document->root) ? NULL : document->root;
+    return (struct json){ .value = root, .key = document->name };
+}
+
+/* Write "ops[3].split.n" into `text`, without the root; returns its length. */
+static size_t write_place(const struct json *at, char *text, size_t size)
+{
+    if (!at->parent)
+        return 0;
+    size_t n = write_place(at->parent, text, size);
+    int more;
+    if (at->key)
+        more = snprintf(text + n, size - n, "%s%.60s", n ? "." : "", at->key);
+    else
+        more = snprintf(text + n, size - n, "[%d]", at->index);
+    n += (size_t)more;
+    return n < size ? n : size - 1;
+}
+
+static enum hypar_status fail_at(const struct json *at, struct hypar_error *err,
+                                 const char *message)
+{
+    char place[PLACE_BYTES] = "";
+    write_place(at, place, sizeof place);
+    const struct json *root = at;
+    while (root->parent)
+        root = root->parent;
+    hp_fail(err, HYPAR_INVALID, "%s", message);
+    if (*place)
+        hp_in(err, HYPAR_INVALID, "%s", place);
+    if (root->key)
+        hp_in(err, HYPAR_INVALID, "%s", root->key);
+    return HYPAR_INVALID;
+}
+
+enum hypar_status hp_json_fail(const struct json *at, struct hypar_error *err, const char *fmt,
+                               ...)
+{
+    char message[sizeof err->text];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(message, sizeof message, fmt, ap);
+    va_end(ap);
+    return fail_at(at, err, message);
+}
+
+bool hp_json_is_object(const struct json *at)
+{
+    return json_is_object((const json_t *)at->value);
+}
+
+bool hp_json_is_array(const struct json *at)
+{
+    return json_is_array((const json_t *)at->value);
+}
+
+bool hp_json_is_string(const struct json *at)
+{
+    return json_is_string((const json_t *)at->value);
+}
+
+bool hp_json_is_number(const struct json *at)
+{
+    return json_is_number((const json_t *)at->value);
+}
+
+static json_t *present(json_t *value)
+{
+    return json_is_null(value) ? NULL : value;
+}
+
+struct json hp_json_member(const struct json *object, const char *key)
+{
+    json_t *value = present(json_object_get(object->value, key));
+    return (struct json){ .value = value, .parent = object, .key = key };
+}
+
+struct json hp_json_element(const struct json *array, int i)
+{
+    json_t *value = i < 0 ? NULL : present(json_array_get(array->value, (size_t)i));
+    return (struct json){ .value = value, .parent = array, .index = i };
+}
+
+int hp_json_length(const struct json *array)
+{
+    return (int)json_array_size(array->value); /* a file has at most 2^30 bytes */
+}
+
+bool hp_json_next(const struct json *object, void **iter, struct json *member)
+{
+    *iter =
+        *iter ? json_object_iter_next(object->value, *iter) : json_object_iter(object->value);
+    if (!*iter)
+        return false;
+    *member = (struct json){ .value = present(json_object_iter_value(*iter)),
+                             .parent = object,
+                             .key = json_object_iter_key(*iter) };
+    return true;
+}
+
+enum hypar_status hp_json_only(const struct json *object, const char *const *keys,
+                               struct hypar_error *err)
+{
+    struct json member;
+    for (void *iter = NULL; hp_json_next(object, &iter, &member);) {
+        int k = 0;
+        while (keys[k] && strcmp(keys[k], member.key) != 0)
+            k++;
+        if (keys[k])
+            continue;
+        char known[200];
+        size_t n = 0;
+        for (k = 0; keys[k] && n < sizeof known; k++)
+            n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", k ? ", " : "", keys[k]);
+        return hp_json_fail(object, err, "unknown member '%.60s', expected one of %s",
+                            member.key, known);
+    }
+    return HYPAR_OK;
+}
+
+/* What stands at a place instead of what was expected there. */
+static const char *found(const struct json *at, char *text)
+{
+    const json_t *value = at->value;
+    if (json_is_string(value))
+        snprintf(text, FOUND_BYTES, "\"%.40s\"", json_string_value(value));
+    else if (json_is_integer(value))
+        snprintf(text, FOUND_BYTES, "%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        hp_number_text(text, json_real_value(value));
+    else if (json_is_boolean(value))
+        snprintf(text, FOUND_BYTES, "%s", json_is_true(value) ? "true" : "false");
+    else
+        snprintf(text, FOUND_BYTES, "%s", json_is_array(value) ? "an array" : "an object");
+    return text;
+}
+
+static enum hypar_status expected(const struct json *at, struct hypar_error *err,
+                                  const char *what)
+{
+    char text[FOUND_BYTES];
+    if (!at->value)
+        return hp_json_fail(at, err, "missing, expected %s", what);
+    return hp_json_fail(at, err, "expected %s, not %s", what, found(at, text));
+}
+
+enum hypar_status hp_json_string(const struct json *at, const char **out,
+                                 struct hypar_error *err)
+{
+    if (!hp_json_is_string(at))
+        return expected(at, err, "a string");
+    *out = json_string_value(at->value);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_json_int(const struct json *at, int64_t lo, int64_t hi, int64_t *out,
+                              struct hypar_error *err)
+{
+    if (json_is_integer((const json_t *)at->value)) {
+        int64_t value = json_integer_value(at->value);
+        if (value >= lo && value <= hi) {
+            *out = value;
+            return HYPAR_OK;
+        }
+    }
+    char what[80];
+    if (lo == INT64_MIN && hi == INT64_MAX)
+        snprintf(what, sizeof what, "an integer");
+    else if (hi == INT64_MAX)
+        snprintf(what, sizeof what, "an integer >= %lld", (long long)lo);
+    else
+        snprintf(what, sizeof what, "an integer in %lld..%lld", (long long)lo, (long long)hi);
+    return expected(at, err, what);
+}
+
+enum hypar_status hp_json_number(const struct json *at, double lo, double hi, double *out,
+                                 struct hypar_error *err)
+{
+    if (hp_json_is_number(at)) {
+        double value = json_number_value(at->value);
+        if (value >= lo && value <= hi && isfinite(value)) {
+            *out = value;
+            return HYPAR_OK;
+        }
+    }
+    char what[80];
+    if (!isfinite(lo) && !isfinite(hi))
+        snprintf(what, sizeof what, "a number");
+    else if (!isfinite(hi))
+        snprintf(what, sizeof what, "a number >= %g", lo);
+    else
+        snprintf(what, sizeof what, "a number in %g..%g", lo, hi);
+    return expected(at, err, what);
+}
+
+enum hypar_status hp_json_bool(const struct json *at, bool *out, struct hypar_error *err)
+{
+    if (!json_is_boolean((const json_t *)at->value))
+        return expected(at, err, "true or false");
+    *out = json_is_true((const json_t *)at->value);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_json_object(const struct json *at, struct hypar_error *err)
+{
+    return hp_json_is_object(at) ? HYPAR_OK : expected(at, err, "an object");
+}
+
+enum hypar_status hp_json_array(const struct json *at, int64_t max_length,
+                                struct hypar_error *err)
+{
+    if (!hp_json_is_array(at))
+        return expected(at, err, "an array");
+    int length = hp_json_length(at);
+    if (length > max_length)
+        return hp_json_fail(at, err, "has %d elements, expected at most %lld", length,
+                            (long long)max_length);
+    return HYPAR_OK;
+}

@@ -1,0 +1,166 @@
+#include "base/json.h"
+#include "base/number.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* The length of the UTF-8 sequence at `s` (RFC 3629), 0 where there is none. */
+static size_t utf8_length(const unsigned char *s)
+{
+    static const struct {
+        unsigned char first, last, low, high; /* of the first byte, of the second byte */
+        size_t length;
+    } forms[] = {
+        { 0x00, 0x7f, 0x00, 0xff, 1 }, { 0xc2, 0xdf, 0x80, 0xbf, 2 },
+        { 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
+        { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
+        { 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
+        { 0xf4, 0xf4, 0x80, 0x8f, 4 },
+    };
+    for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
+        if (s[0] < forms[f].first || s[0] > forms[f].last)
+            continue;
+        size_t n = 1;
+        while (n < forms[f].length && s[n] >= (n == 1 ? forms[f].low : 0x80) &&
+               s[n] <= (n == 1 ? forms[f].high : 0xbf))
+            n++;
+        return n == forms[f].length ? n : 0;
+    }
+    return 0;
+}
+
+/* Names may come from binary files: what is not UTF-8 becomes U+FFFD, so the file stays JSON.
+ */
+static void write_string(FILE *file, const char *text)
+{
+    static const char escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+    fputc('"', file);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        size_t n = utf8_length(s);
+        const char *escape = escapes;
+        while (*escape && (unsigned char)*escape != *s)
+            escape += 2;
+        if (n == 0)
+            fputs("\\ufffd", file);
+        else if (*escape)
+            fprintf(file, "\\%c", escape[1]);
+        else if (*s < 0x20 || *s == 0x7f)
+            fprintf(file, "\\u%04x", (unsigned)*s);
+        else
+            fwrite(s, 1, n, file);
+        s += n ? n : 1;
+    }
+    fputc('"', file);
+}
+
+static void new_line(const struct json_writer *w, int depth)
+{
+    fprintf(w->file, "\n%*s", 2 * depth, "");
+}
+
+/* What comes before every value: a comma, a place on its line, a key. */
+static void begin_value(struct json_writer *w, const char *key)
+{
+    if (w->depth > 0) {
+        bool first = w->empty[w->depth];
+        if (!first)
+            fputc(',', w->file);
+        if (!w->flat[w->depth])
+            new_line(w, w->depth);
+        else if (!first)
+            fputc(' ', w->file);
+        w->empty[w->depth] = false;
+    }
+    if (key) {
+        write_string(w->file, key);
+        fputs(": ", w->file);
+    }
+}
+
+static void end_value(const struct json_writer *w)
+{
+    if (w->depth == 0)
+        fputc('\n', w->file);
+}
+
+static void begin(struct json_writer *w, const char *key, bool flat, char bracket)
+{
+    assert(w->depth + 1 < (int)(sizeof w->flat / sizeof w->flat[0]));
+    begin_value(w, key);
+    fputc(bracket, w->file);
+    bool inside_flat = w->depth > 0 && w->flat[w->depth];
+    w->depth++;
+    w->flat[w->depth] = flat || inside_flat;
+    w->empty[w->depth] = true;
+}
+
+static void end(struct json_writer *w, char bracket)
+{
+    assert(w->depth > 0);
+    if (!w->flat[w->depth] && !w->empty[w->depth])
+        new_line(w, w->depth - 1);
+    fputc(bracket, w->file);
+    w->depth--;
+    end_value(w);
+}
+
+void hp_json_begin_object(struct json_writer *w, const char *key, bool flat)
+{
+    begin(w, key, flat, '{');
+}
+
+void hp_json_end_object(struct json_writer *w)
+{
+    end(w, '}');
+}
+
+void hp_json_begin_array(struct json_writer *w, const char *key, bool flat)
+{
+    begin(w, key, flat, '[');
+}
+
+void hp_json_end_array(struct json_writer *w)
+{
+    end(w, ']');
+}
+
+void hp_json_put_string(struct json_writer *w, const char *key, const char *value)
+{
+    begin_value(w, key);
+    write_string(w->file, value);
+    end_value(w);
+}
+
+void hp_json_put_int(struct json_writer *w, const char *key, int64_t value)
+{
+    begin_value(w, key);
+    fprintf(w->file, "%lld", (long long)value);
+    end_value(w);
+}
+
+void hp_json_put_number(struct json_writer *w, const char *key, double value)
+{
+    if (!isfinite(value)) { /* JSON has no such number */
+        hp_json_put_null(w, key);
+        return;
+    }
+    char text[NUMBER_TEXT_BYTES];
+    begin_value(w, key);
+    fputs(hp_number_text(text, value), w->file);
+    end_value(w);
+}
+
+void hp_json_put_bool(struct json_writer *w, const char *key, bool value)
+{
+    begin_value(w, key);
+    fputs(value ? "true" : "false", w->file);
+    end_value(w);
+}
+
+void hp_json_put_null(struct json_writer *w, const char *key)
+{
+    begin_value(w, key);
+    fputs("null", w->file);
+    end_value(w);
+}

@@ -1,0 +1,18 @@
+/* base/number.h - numbers as text, the same in every locale. Internal. */
+#ifndef BASE_NUMBER_H
+#define BASE_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { NUMBER_TEXT_BYTES = 32 };
+
+/* The shortest usual text that reads back as exactly `value` ("0.1", "16000000000", "1e-06");
+ * a finite number. `text` holds NUMBER_TEXT_BYTES; returns `text`. */
+char *hp_number_text(char *text, double value);
+
+/* Read an unsigned decimal number ("12", ".5", "1.6e-3") at the start of `text`. Returns how
+ * many characters it takes, 0 where there is none or it is not finite. */
+size_t hp_number_read(const char *text, double *out);
+
+#endif /* BASE_NUMBER_H */

@@ -1,0 +1,95 @@
+#define _XOPEN_SOURCE 700 /* realpath */
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+unsigned hypar_version(void)
+{
+    return HYPAR_VERSION_MAJOR << 16 | HYPAR_VERSION_MINOR << 8 | HYPAR_VERSION_PATCH;
+}
+
+static enum hypar_status cannot_write(const char *path, int why, struct hypar_error *err)
+{
+    return hp_fail(err, HYPAR_RUNTIME, "%s: cannot write: %s", path, strerror(why));
+}
+
+/* Where the bytes shall end up: behind links, so that a link is kept and its target replaced.
+ */
+static enum hypar_status resolve(struct hypar_output *out, const char *path,
+                                 struct hypar_error *err)
+{
+    if (strlen(path) >= sizeof out->path)
+        return cannot_write(path, ENAMETOOLONG, err);
+    if (!realpath(path, out->path)) /* new, or in a folder that is not there */
+        strcpy(out->path, path);
+    return HYPAR_OK;
+}
+
+/* Open a file of a new name beside the place. */
+static enum hypar_status open_beside(struct hypar_output *out, struct hypar_error *err)
+{
+    enum { MAX_TRIES = 1000 }; /* names that others are writing, or that were left by a kill */
+    for (int i = 0; i < MAX_TRIES; i++) {
+        snprintf(out->temporary, sizeof out->temporary, "%s.part%d", out->path, i);
+        out->file = fopen(out->temporary, "wx");
+        if (out->file)
+            return HYPAR_OK;
+        if (errno != EEXIST)
+            break;
+    }
+    return cannot_write(out->path, errno, err);
+}
+
+enum hypar_status hypar_output_open(struct hypar_output *out, const char *path,
+                                    struct hypar_error *err)
+{
+    out->file = NULL;
+    out->path[0] = out->temporary[0] = '\0';
+    if (strcmp(path, "-") == 0) {
+        out->file = stdout;
+        strcpy(out->path, "standard output");
+        return HYPAR_OK;
+    }
+    if (!*path)
+        return hp_fail(err, HYPAR_RUNTIME, "cannot write: the file has an empty name");
+    TRY(resolve(out, path, err));
+
+    struct stat there;
+    bool exists = stat(out->path, &there) == 0;
+    if (exists && S_ISDIR(there.st_mode))
+        return cannot_write(path, EISDIR, err);
+    if (!exists || S_ISREG(there.st_mode))
+        return open_beside(out, err);
+
+    /* A device or a pipe (/dev/null, /dev/stdout) is written into, never replaced. */
+    out->file = fopen(out->path, "w");
+    return out->file ? HYPAR_OK : cannot_write(path, errno, err);
+}
+
+enum hypar_status hypar_output_close(struct hypar_output *out, bool keep,
+                                     struct hypar_error *err)
+{
+    FILE *file = out->file;
+    if (!file)
+        return HYPAR_OK;
+    out->file = NULL;
+
+    errno = 0;
+    bool failed = fflush(file) != 0 || ferror(file);
+    int why = errno;
+    if (file != stdout && fclose(file) != 0 && !failed) {
+        failed = true;
+        why = errno;
+    }
+    if (keep && !failed && out->temporary[0] && rename(out->temporary, out->path) != 0) {
+        failed = true;
+        why = errno;
+    }
+    if (out->temporary[0] && (!keep || failed))
+        remove(out->temporary);
+    return keep && failed ? cannot_write(out->path, why ? why : EIO, err) : HYPAR_OK;
+}

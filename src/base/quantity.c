@@ -1,0 +1,112 @@
+#include "base/number.h"
+
+#include <hypar/base.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A unit is a prefix and a base: "G" + "B/s". Scales are a product and a quotient of whole
+ * numbers, so that "3us" is exactly the double 3e-6. */
+struct scale {
+    const char *text;
+    double times, over;
+};
+
+static const struct scale prefixes[] = {
+    { "", 1, 1 },        { "k", 1e3, 1 },     { "K", 1e3, 1 },     { "M", 1e6, 1 },
+    { "G", 1e9, 1 },     { "T", 1e12, 1 },    { "P", 1e15, 1 },    { "E", 1e18, 1 },
+    { "Ki", 0x1p10, 1 }, { "Mi", 0x1p20, 1 }, { "Gi", 0x1p30, 1 }, { "Ti", 0x1p40, 1 },
+    { "m", 1, 1e3 },     { "u", 1, 1e6 },     { "µ", 1, 1e6 },     { "n", 1, 1e9 },
+    { "p", 1, 1e12 },
+};
+
+enum { N_PREFIXES = sizeof prefixes / sizeof prefixes[0], MAX_BASES = 9 };
+
+/* What a quantity is measured in; the first base is the one it is printed with. */
+/* clang-format off */
+static const struct dimension {
+    bool large, small; /* prefixes that make sense: k and above, m and below */
+    struct scale bases[MAX_BASES];
+} dimensions[] = {
+    [HYPAR_UNIT_COUNT]     = { true,  false, { { "", 1, 1 } } },
+    [HYPAR_UNIT_BYTES]     = { true,  false, { { "B", 1, 1 } } },
+    [HYPAR_UNIT_SECONDS]   = { false, true,  { { "s", 1, 1 } } },
+    [HYPAR_UNIT_BANDWIDTH] = { true,  false, { { "B/s", 1, 1 }, { "Bps", 1, 1 }, { "b/s", 1, 8 },
+                                               { "bps", 1, 8 }, { "bit/s", 1, 8 } } },
+    [HYPAR_UNIT_RATE]      = { true,  false, { { "FLOP/s", 1, 1 }, { "FLOPS", 1, 1 }, { "FLOPs", 1, 1 },
+                                               { "flop/s", 1, 1 }, { "OP/s", 1, 1 }, { "OPS", 1, 1 },
+                                               { "op/s", 1, 1 }, { "", 1, 1 } } },
+    [HYPAR_UNIT_JOULES]    = { true,  true,  { { "J", 1, 1 } } },
+};
+/* clang-format on */
+
+static bool prefix_fits(const struct scale *prefix, const struct dimension *dimension)
+{
+    return (prefix->times > 1 ? dimension->large : true) &&
+           (prefix->over > 1 ? dimension->small : true);
+}
+
+static bool find_unit(const char *suffix, const struct dimension *dimension, struct scale *out)
+{
+    for (int p = 0; p < N_PREFIXES; p++) {
+        size_t n = strlen(prefixes[p].text);
+        if (!prefix_fits(&prefixes[p], dimension) || strncmp(suffix, prefixes[p].text, n) != 0)
+            continue;
+        for (const struct scale *base = dimension->bases; base->text; base++) {
+            if (strcmp(suffix + n, base->text) == 0) {
+                *out =
+                    (struct scale){ suffix, prefixes[p].times, prefixes[p].over * base->over };
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool hypar_parse_quantity(const char *text, enum hypar_unit unit, double *out)
+{
+    double value;
+    size_t n = hp_number_read(text, &value);
+    if (n == 0)
+        return false;
+    const char *suffix = text + n;
+    if (*suffix) {
+        suffix += *suffix == ' ';
+        struct scale scale;
+        if (!find_unit(suffix, &dimensions[unit], &scale))
+            return false;
+        value = value * scale.times / scale.over;
+    }
+    if (!isfinite(value))
+        return false;
+    *out = value;
+    return true;
+}
+
+char *hypar_format_quantity(char *buffer, double value, enum hypar_unit unit)
+{
+    enum { BUFFER_BYTES = 32 };
+    static const char *const names[] = { "p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E" };
+    const struct dimension *dimension = &dimensions[unit];
+    int lowest = dimension->small ? (unit == HYPAR_UNIT_SECONDS ? -3 : -4) : 0;
+    int highest = dimension->large ? 6 : 0;
+
+    /* Rounded to three digits first, so that 999.9 becomes 1 k and not 1000. */
+    char digits[NUMBER_TEXT_BYTES];
+    snprintf(digits, sizeof digits, "%.2e", value);
+    double rounded = isfinite(value) ? strtod(digits, NULL) : value;
+    int group = 0;
+    if (isfinite(rounded) && rounded != 0)
+        group = (int)floor(floor(log10(fabs(rounded)) + 1e-9) / 3);
+    group = group < lowest ? lowest : group > highest ? highest : group;
+
+    double shown = rounded / pow(1000, group);
+    const char *name = names[group + 4], *base = dimension->bases[0].text;
+    const char *space = *name || *base ? " " : "";
+    if (fabs(shown) >= 999.5 && fabs(shown) < 1e9)
+        snprintf(buffer, BUFFER_BYTES, "%.0f%s%s%s", shown, space, name, base);
+    else
+        snprintf(buffer, BUFFER_BYTES, "%.3g%s%s%s", shown, space, name, base);
+    return buffer;
+}

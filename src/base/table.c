@@ -1,0 +1,59 @@
+#include "base/table.h"
+
+#include <string.h>
+
+uint64_t hp_hash(uint64_t hash, const void *bytes, size_t length)
+{
+    const unsigned char *p = bytes;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static struct table_slot *find(const struct table *table, const void *key, size_t length,
+                               uint64_t hash)
+{
+    size_t mask = (size_t)table->capacity - 1;
+    for (size_t i = (size_t)(hash ^ hash >> 32) & mask;; i = (i + 1) & mask) {
+        struct table_slot *slot = &table->slot[i];
+        if (!slot->key || (slot->hash == hash && slot->length == length &&
+                           memcmp(slot->key, key, length) == 0))
+            return slot;
+    }
+}
+
+int hp_table_get(const struct table *table, const void *key, size_t length)
+{
+    if (!table->capacity)
+        return -1;
+    const struct table_slot *slot =
+        find(table, key, length, hp_hash(HP_HASH_START, key, length));
+    return slot->key ? slot->value : -1;
+}
+
+static void enlarge(struct table *table, struct arena *arena)
+{
+    struct table larger = { .capacity = table->capacity ? table->capacity * 2 : 64,
+                            .used = table->used };
+    larger.slot = NEW(arena, struct table_slot, larger.capacity);
+    for (int i = 0; i < table->capacity; i++) {
+        const struct table_slot *old = &table->slot[i];
+        if (old->key)
+            *find(&larger, old->key, old->length, old->hash) = *old;
+    }
+    *table = larger;
+}
+
+int hp_table_put(struct table *table, struct arena *arena, const void *key, size_t length,
+                 int value)
+{
+    if (table->used * 2 >= table->capacity)
+        enlarge(table, arena);
+    uint64_t hash = hp_hash(HP_HASH_START, key, length);
+    struct table_slot *slot = find(table, key, length, hash);
+    if (!slot->key) {
+        *slot = (struct table_slot){ key, length, hash, value };
+        table->used++;
+    }
+    return slot->value;
+}

@@ -1,0 +1,84 @@
+#include "base/error.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* DESIGN: 0 done, 1 no, 2 usage, 3 bad input, 4 the machine. */
+static void every_status_has_a_text_and_an_exit_code(void **state)
+{
+    (void)state;
+    static const struct {
+        enum hypar_status status;
+        int exit_code;
+    } rows[] = {
+        { HYPAR_OK, 0 },         { HYPAR_INFEASIBLE, 1 }, { HYPAR_USAGE, 2 },
+        { HYPAR_SYNTAX, 3 },     { HYPAR_INVALID, 3 },    { HYPAR_UNSUPPORTED, 3 },
+        { HYPAR_UNREADABLE, 3 }, { HYPAR_RUNTIME, 4 },
+    };
+#define X(name, exit_code, text) +1
+    enum { N_STATUSES = 0 HYPAR_STATUS_MAP(X) };
+#undef X
+    assert_int_equal(sizeof rows / sizeof rows[0], N_STATUSES);
+    for (size_t i = 0; i < N_STATUSES; i++) {
+        assert_int_equal(rows[i].status, i);
+        assert_int_equal(hypar_status_exit_code(rows[i].status), rows[i].exit_code);
+        assert_true(strlen(hypar_status_text(rows[i].status)) > 3);
+    }
+    assert_int_equal(hypar_status_exit_code((enum hypar_status)99), 4);
+    assert_string_equal(hypar_status_text((enum hypar_status)99), "unknown status");
+}
+
+static enum hypar_status inner(struct hypar_error *err)
+{
+    return hp_fail(err, HYPAR_INVALID, "dims %d and %d", 2, 3);
+}
+
+static enum hypar_status outer(struct hypar_error *err)
+{
+    TRY(hp_in(err, inner(err), "%s '%s'", "conv", "c1"));
+    return HYPAR_OK;
+}
+
+static void context_is_put_in_front(void **state)
+{
+    (void)state;
+    struct hypar_error err;
+    assert_int_equal(outer(&err), HYPAR_INVALID);
+    assert_string_equal(err.text, "conv 'c1': dims 2 and 3");
+    assert_int_equal(outer(NULL), HYPAR_INVALID);
+    assert_int_equal(hp_in(&err, HYPAR_OK, "x"), HYPAR_OK);
+    assert_string_equal(err.text, "conv 'c1': dims 2 and 3");
+}
+
+static void a_reason_is_one_line_and_bounded(void **state)
+{
+    (void)state;
+    struct hypar_error err;
+    char longest[2000];
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+
+    hp_fail(&err, HYPAR_SYNTAX, "a\nb\tc\x1b[2J");
+    assert_string_equal(err.text, "a?b?c?[2J");
+    for (int i = 0; i < 5; i++) {
+        hp_in(&err, HYPAR_SYNTAX, "%s\n", longest);
+        assert_true(strlen(err.text) < sizeof err.text);
+        assert_null(strchr(err.text, '\n'));
+    }
+    hp_fail(&err, HYPAR_SYNTAX, "%s", longest);
+    assert_int_equal(strlen(err.text), sizeof err.text - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_status_has_a_text_and_an_exit_code),
+        cmocka_unit_test(context_is_put_in_front),
+        cmocka_unit_test(a_reason_is_one_line_and_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

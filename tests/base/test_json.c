@@ -1,0 +1,328 @@
+#include "base/json.h"
+
+#include "base/random.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct json_document *read_text(const char *text)
+{
+    struct json_document *document;
+    struct hypar_error err;
+    if (hp_json_read_text(&document, text, strlen(text), "t.json", &err) != HYPAR_OK)
+        fail_msg("%s: %s", text, err.text);
+    return document;
+}
+
+static void syntax_errors_name_line_and_column(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum hypar_status status;
+        const char *message; /* a beginning */
+    } rows[] = {
+        { "", HYPAR_SYNTAX, "t.json:1:0: " },
+        { "{\n  \"a\" 1}", HYPAR_SYNTAX, "t.json:2:7: ':' expected near '1'" },
+        { "{\"a\": 1, \"a\": 2}", HYPAR_SYNTAX, "t.json:1:12: duplicate object key" },
+        { "{} x", HYPAR_SYNTAX, "t.json:1:4: end of file expected near 'x'" },
+        { "[1e999]", HYPAR_SYNTAX, "t.json:1:6: real number overflow" },
+        { "[NaN]", HYPAR_SYNTAX, "t.json:1:4: invalid token" },
+        { "[99999999999999999999]", HYPAR_SYNTAX, "t.json:1:21: too big integer" },
+        { "[\"\\u0000\"]", HYPAR_SYNTAX, "t.json:1:9: \\u0000 is not allowed" },
+        { "[\"\xff\"]", HYPAR_SYNTAX, "t.json:1:" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct json_document *document = (void *)"unset";
+        struct hypar_error err;
+        assert_int_equal(
+            hp_json_read_text(&document, rows[i].text, strlen(rows[i].text), "t.json", &err),
+            rows[i].status);
+        assert_null(document);
+        if (strncmp(err.text, rows[i].message, strlen(rows[i].message)) != 0)
+            fail_msg("%s: '%s', want '%s'", rows[i].text, err.text, rows[i].message);
+    }
+}
+
+static void depth_is_bounded(void **state)
+{
+    (void)state;
+    char text[140];
+    for (int depth = 63; depth <= 66; depth++) {
+        struct json_document *document;
+        struct hypar_error err;
+        memset(text, '[', (size_t)depth);
+        memset(text + depth, ']', (size_t)depth);
+        enum hypar_status status =
+            hp_json_read_text(&document, text, 2 * (size_t)depth, "t", &err);
+        assert_int_equal(status, depth <= 64 ? HYPAR_OK : HYPAR_UNSUPPORTED);
+        if (depth > 64)
+            assert_string_equal(err.text, "t: nested deeper than 64 levels");
+        hp_json_free(document);
+    }
+    /* Brackets inside strings do not count. */
+    memset(text, '[', sizeof text);
+    memcpy(text, "\"\\\"", 3);
+    text[sizeof text - 1] = '"';
+    struct json_document *document;
+    assert_int_equal(hp_json_read_text(&document, text, sizeof text, "t", NULL), HYPAR_OK);
+    hp_json_free(document);
+}
+
+static void files_that_cannot_be_read(void **state)
+{
+    (void)state;
+    struct json_document *document;
+    struct hypar_error err;
+    assert_int_equal(hp_json_read_file(&document, "/nonexistent.json", &err), HYPAR_UNREADABLE);
+    assert_string_equal(err.text, "/nonexistent.json: cannot open: No such file or directory");
+    assert_int_equal(hp_json_read_file(&document, "/tmp", &err), HYPAR_UNREADABLE);
+    assert_string_equal(err.text, "/tmp: cannot read: Is a directory");
+    assert_null(document);
+    hp_json_free(NULL);
+}
+
+static const char sample[] =
+    "{\"ops\": [{}, {\"split\": {\"n\": 0}}], \"x\": 1.5, \"s\": \"text\","
+    " \"t\": true, \"none\": null, \"i\": -7}";
+
+static void typed_reads(void **state)
+{
+    (void)state;
+    struct json_document *document = read_text(sample);
+    struct json root = hp_json_root(document);
+    struct json i = hp_json_member(&root, "i"), x = hp_json_member(&root, "x");
+    struct json s = hp_json_member(&root, "s"), t = hp_json_member(&root, "t");
+    struct json ops = hp_json_member(&root, "ops");
+    int64_t integer;
+    double number;
+    bool boolean;
+    const char *string;
+
+    assert_int_equal(hp_json_object(&root, NULL), HYPAR_OK);
+    assert_int_equal(hp_json_array(&ops, 2, NULL), HYPAR_OK);
+    assert_int_equal(hp_json_length(&ops), 2);
+    assert_int_equal(hp_json_length(&root), 0);
+    assert_int_equal(hp_json_int(&i, -7, -7, &integer, NULL), HYPAR_OK);
+    assert_int_equal(integer, -7);
+    assert_int_equal(hp_json_number(&i, -INFINITY, INFINITY, &number, NULL), HYPAR_OK);
+    assert_true(number == -7);
+    assert_int_equal(hp_json_number(&x, 0, 1.5, &number, NULL), HYPAR_OK);
+    assert_true(number == 1.5);
+    assert_int_equal(hp_json_bool(&t, &boolean, NULL), HYPAR_OK);
+    assert_true(boolean);
+    assert_int_equal(hp_json_string(&s, &string, NULL), HYPAR_OK);
+    assert_string_equal(string, "text");
+    assert_true(hp_json_is_object(&root) && hp_json_is_array(&ops));
+    assert_true(hp_json_is_string(&s) && hp_json_is_number(&i) && hp_json_is_number(&x));
+    assert_false(hp_json_is_number(&s) || hp_json_is_object(&ops));
+    assert_null(hp_json_member(&root, "none").value);
+    assert_null(hp_json_member(&root, "absent").value);
+    assert_null(hp_json_member(&s, "absent").value);
+    assert_null(hp_json_element(&ops, 2).value);
+    assert_null(hp_json_element(&ops, -1).value);
+    hp_json_free(document);
+}
+
+static void failures_name_the_place(void **state)
+{
+    (void)state;
+    struct json_document *document = read_text(sample);
+    struct json root = hp_json_root(document);
+    struct json ops = hp_json_member(&root, "ops"), op = hp_json_element(&ops, 1);
+    struct json split = hp_json_member(&op, "split"), n = hp_json_member(&split, "n");
+    struct json x = hp_json_member(&root, "x"), s = hp_json_member(&root, "s");
+    struct json gone = hp_json_member(&split, "k"), t = hp_json_member(&root, "t");
+    struct hypar_error err;
+    int64_t integer;
+    double number;
+    bool boolean;
+    const char *string;
+
+#define SAYS(call, message)                  \
+    assert_int_equal((call), HYPAR_INVALID); \
+    assert_string_equal(err.text, "t.json: " message)
+    SAYS(hp_json_int(&n, 1, INT64_MAX, &integer, &err),
+         "ops[1].split.n: expected an integer >= 1, not 0");
+    SAYS(hp_json_int(&gone, 1, 8, &integer, &err),
+         "ops[1].split.k: missing, expected an integer in 1..8");
+    SAYS(hp_json_int(&x, INT64_MIN, INT64_MAX, &integer, &err),
+         "x: expected an integer, not 1.5");
+    SAYS(hp_json_number(&s, 0, INFINITY, &number, &err),
+         "s: expected a number >= 0, not \"text\"");
+    SAYS(hp_json_number(&x, 0, 1, &number, &err), "x: expected a number in 0..1, not 1.5");
+    SAYS(hp_json_number(&t, -INFINITY, INFINITY, &number, &err),
+         "t: expected a number, not true");
+    SAYS(hp_json_bool(&ops, &boolean, &err), "ops: expected true or false, not an array");
+    SAYS(hp_json_string(&root, &string, &err), "expected a string, not an object");
+    SAYS(hp_json_object(&ops, &err), "ops: expected an object, not an array");
+    SAYS(hp_json_array(&op, 9, &err), "ops[1]: expected an array, not an object");
+    SAYS(hp_json_array(&ops, 1, &err), "ops: has 2 elements, expected at most 1");
+    SAYS(hp_json_fail(&op, &err, "no %s", "way"), "ops[1]: no way");
+    const char *const keys[] = { "ops", "x", "s", "t", "none", NULL };
+    SAYS(hp_json_only(&root, keys, &err),
+         "unknown member 'i', expected one of ops, x, s, t, none");
+    assert_int_equal(hp_json_only(&op, (const char *const[]){ "split", NULL }, &err), HYPAR_OK);
+#undef SAYS
+    hp_json_free(document);
+}
+
+static void members_come_in_file_order(void **state)
+{
+    (void)state;
+    struct json_document *document = read_text(sample);
+    struct json root = hp_json_root(document), member;
+    char order[64] = "";
+    for (void *iter = NULL; hp_json_next(&root, &iter, &member);) {
+        strcat(order, member.key);
+        strcat(order, member.value ? " " : "(null) ");
+    }
+    assert_string_equal(order, "ops x s t none(null) i ");
+    struct json string = hp_json_member(&root, "s");
+    void *iter = NULL;
+    assert_false(hp_json_next(&string, &iter, &member));
+    hp_json_free(document);
+}
+
+static void messages_stay_bounded(void **state)
+{
+    (void)state;
+    enum { DEPTH = 30 };
+    char key[400];
+    memset(key, 'k', sizeof key);
+    key[sizeof key - 1] = '\0';
+    struct json chain[DEPTH] = { { .key = "t" } };
+    for (int i = 1; i < DEPTH; i++)
+        chain[i] = (struct json){ .parent = &chain[i - 1], .key = key };
+    struct hypar_error err;
+    const char *string;
+    assert_int_equal(hp_json_string(&chain[DEPTH - 1], &string, &err), HYPAR_INVALID);
+    assert_non_null(strstr(err.text, "missing, expected a string"));
+}
+
+static char *written(void (*write)(struct json_writer *w), char *text, size_t size)
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    write(&(struct json_writer){ .file = file });
+    rewind(file);
+    size_t n = fread(text, 1, size - 1, file);
+    text[n] = '\0';
+    fclose(file);
+    return text;
+}
+
+static void write_sample(struct json_writer *w)
+{
+    hp_json_begin_object(w, NULL, false);
+    hp_json_put_string(w, "name", "a\"b\\c\n\x01\x7f\xc3\xa9\xff\xe2\x82!");
+    hp_json_begin_array(w, "empty", false);
+    hp_json_end_array(w);
+    hp_json_begin_array(w, "list", true);
+    hp_json_put_int(w, NULL, -1);
+    hp_json_put_number(w, NULL, 0.1);
+    hp_json_put_number(w, NULL, 16e9);
+    hp_json_put_number(w, NULL, NAN);
+    hp_json_begin_object(w, NULL, false);
+    hp_json_put_bool(w, "t", true);
+    hp_json_put_null(w, "n");
+    hp_json_end_object(w);
+    hp_json_end_array(w);
+    hp_json_begin_object(w, "deep", false);
+    hp_json_put_int(w, "i", INT64_MIN);
+    hp_json_end_object(w);
+    hp_json_end_object(w);
+}
+
+static void writer_gives_commas_lines_and_escapes(void **state)
+{
+    (void)state;
+    char text[500];
+    assert_string_equal(
+        written(write_sample, text, sizeof text),
+        "{\n"
+        "  \"name\": \"a\\\"b\\\\c\\n\\u0001\\u007f\xc3\xa9\\ufffd\\ufffd\\ufffd!\",\n"
+        "  \"empty\": [],\n"
+        "  \"list\": [-1, 0.1, 16000000000, null, {\"t\": true, \"n\": null}],\n"
+        "  \"deep\": {\n"
+        "    \"i\": -9223372036854775808\n"
+        "  }\n"
+        "}\n");
+    hp_json_free(read_text(text));
+}
+
+static void write_random_value(struct json_writer *w, struct random *random, const char *key)
+{
+    char name[16];
+    int64_t kind = hp_random_below(random, w->depth < 6 ? 6 : 4);
+    for (size_t i = 0; i < sizeof name; i++)
+        name[i] = (char)(hp_random_u64(random) % 255 + 1);
+    name[sizeof name - 1] = '\0';
+    if (kind == 0)
+        hp_json_put_string(w, key, name);
+    else if (kind == 1)
+        hp_json_put_int(w, key, (int64_t)hp_random_u64(random));
+    else if (kind == 2)
+        hp_json_put_number(w, key,
+                           ldexp(hp_random_unit(random), (int)hp_random_below(random, 400)));
+    else if (kind == 3)
+        hp_json_put_null(w, key);
+    else if (kind == 4) {
+        hp_json_begin_object(w, key, hp_random_below(random, 3) == 0);
+        for (int i = 0; i < 4; i++) {
+            snprintf(name, sizeof name, "%d\t\"\xf0\x9f\x98\x80", i);
+            write_random_value(w, random, name);
+        }
+        hp_json_end_object(w);
+    } else {
+        hp_json_begin_array(w, key, hp_random_below(random, 3) == 0);
+        for (int i = 0; i < 4; i++)
+            write_random_value(w, random, NULL);
+        hp_json_end_array(w);
+    }
+}
+
+/* Whatever is put in, valid JSON comes out. */
+static void what_is_written_can_be_read(void **state)
+{
+    (void)state;
+    print_message("seeds 0..299\n");
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct random random = { seed };
+        FILE *file = tmpfile();
+        assert_non_null(file);
+        write_random_value(&(struct json_writer){ .file = file }, &random, NULL);
+        long size = ftell(file);
+        char *text = test_malloc((size_t)size);
+        rewind(file);
+        assert_int_equal(fread(text, 1, (size_t)size, file), size);
+        fclose(file);
+        struct json_document *document;
+        struct hypar_error err;
+        if (hp_json_read_text(&document, text, (size_t)size, "t", &err) != HYPAR_OK)
+            fail_msg("seed %d: %s", (int)seed, err.text);
+        hp_json_free(document);
+        test_free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(syntax_errors_name_line_and_column),
+        cmocka_unit_test(depth_is_bounded),
+        cmocka_unit_test(files_that_cannot_be_read),
+        cmocka_unit_test(typed_reads),
+        cmocka_unit_test(failures_name_the_place),
+        cmocka_unit_test(members_come_in_file_order),
+        cmocka_unit_test(messages_stay_bounded),
+        cmocka_unit_test(writer_gives_commas_lines_and_escapes),
+        cmocka_unit_test(what_is_written_can_be_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

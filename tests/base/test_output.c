@@ -1,0 +1,185 @@
+#include <hypar/base.h>
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/hypar-output-XXXXXX";
+
+static char *in_folder(char *path, const char *name)
+{
+    snprintf(path, 128, "%s/%s", folder, name);
+    return path;
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void assert_content(const char *path, const char *want)
+{
+    char text[64] = "";
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    assert_string_equal(text, want);
+}
+
+static int count_files(void)
+{
+    int n = 0;
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        n += entry->d_name[0] != '.';
+    closedir(dir);
+    return n;
+}
+
+static void a_file_appears_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    char path[128];
+    struct hypar_output out;
+    struct hypar_error err;
+    write_file(in_folder(path, "a"), "old");
+
+    assert_int_equal(hypar_output_open(&out, path, &err), HYPAR_OK);
+    fputs("new", out.file);
+    fflush(out.file);
+    assert_content(path, "old");
+    assert_int_equal(hypar_output_close(&out, false, &err), HYPAR_OK);
+    assert_content(path, "old");
+    assert_int_equal(count_files(), 1);
+
+    assert_int_equal(hypar_output_open(&out, path, &err), HYPAR_OK);
+    fputs("new", out.file);
+    assert_int_equal(hypar_output_close(&out, true, &err), HYPAR_OK);
+    assert_content(path, "new");
+    assert_int_equal(count_files(), 1);
+    assert_int_equal(hypar_output_close(&out, true, &err), HYPAR_OK); /* twice is harmless */
+    remove(path);
+}
+
+static void two_writers_do_not_meet(void **state)
+{
+    (void)state;
+    char path[128];
+    struct hypar_output one, two;
+    in_folder(path, "b");
+    assert_int_equal(hypar_output_open(&one, path, NULL), HYPAR_OK);
+    assert_int_equal(hypar_output_open(&two, path, NULL), HYPAR_OK);
+    fputs("one", one.file);
+    fputs("two", two.file);
+    assert_int_equal(hypar_output_close(&one, true, NULL), HYPAR_OK);
+    assert_content(path, "one");
+    assert_int_equal(hypar_output_close(&two, true, NULL), HYPAR_OK);
+    assert_content(path, "two");
+    remove(path);
+    assert_int_equal(count_files(), 0);
+}
+
+static void a_link_stays_a_link(void **state)
+{
+    (void)state;
+    char path[128], target[128], text[128];
+    struct hypar_output out;
+    write_file(in_folder(target, "target"), "old");
+    assert_int_equal(symlink("target", in_folder(path, "link")), 0);
+    assert_int_equal(hypar_output_open(&out, path, NULL), HYPAR_OK);
+    fputs("new", out.file);
+    assert_int_equal(hypar_output_close(&out, true, NULL), HYPAR_OK);
+    assert_content(target, "new");
+    assert_int_equal(readlink(path, text, sizeof text), 6);
+    remove(path);
+    remove(target);
+}
+
+static void failures_say_why(void **state)
+{
+    (void)state;
+    char path[128], longest[5000];
+    struct hypar_output out;
+    struct hypar_error err;
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+
+    assert_int_equal(hypar_output_open(&out, in_folder(path, "none/x"), &err), HYPAR_RUNTIME);
+    assert_non_null(strstr(err.text, "none/x: cannot write: No such file or directory"));
+    assert_null(out.file);
+    assert_int_equal(hypar_output_open(&out, folder, &err), HYPAR_RUNTIME);
+    assert_non_null(strstr(err.text, "Is a directory"));
+    assert_int_equal(hypar_output_open(&out, "", &err), HYPAR_RUNTIME);
+    assert_int_equal(hypar_output_open(&out, longest, &err), HYPAR_RUNTIME);
+    assert_int_equal(hypar_output_open(&out, longest, NULL), HYPAR_RUNTIME);
+    assert_int_equal(hypar_output_close(&out, true, NULL), HYPAR_OK); /* nothing was opened */
+}
+
+static void a_device_is_written_into(void **state)
+{
+    (void)state;
+    struct hypar_output out;
+    struct hypar_error err;
+    assert_int_equal(hypar_output_open(&out, "/dev/null", &err), HYPAR_OK);
+    fputs("x", out.file);
+    assert_int_equal(hypar_output_close(&out, true, &err), HYPAR_OK);
+    if (access("/dev/full", W_OK) != 0)
+        return;
+    assert_int_equal(hypar_output_open(&out, "/dev/full", &err), HYPAR_OK);
+    fputs("x", out.file);
+    assert_int_equal(hypar_output_close(&out, true, &err), HYPAR_RUNTIME);
+    assert_string_equal(err.text, "/dev/full: cannot write: No space left on device");
+}
+
+static void dash_is_standard_output(void **state)
+{
+    (void)state;
+    struct hypar_output out;
+    assert_int_equal(hypar_output_open(&out, "-", NULL), HYPAR_OK);
+    assert_ptr_equal(out.file, stdout);
+    assert_int_equal(hypar_output_close(&out, true, NULL), HYPAR_OK);
+}
+
+static void the_version_is_the_header_s(void **state)
+{
+    (void)state;
+    assert_int_equal(hypar_version() >> 16, HYPAR_VERSION_MAJOR);
+    assert_int_equal(hypar_version() >> 8 & 0xff, HYPAR_VERSION_MINOR);
+    assert_int_equal(hypar_version() & 0xff, HYPAR_VERSION_PATCH);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_appears_whole_or_not_at_all),
+        cmocka_unit_test(two_writers_do_not_meet),
+        cmocka_unit_test(a_link_stays_a_link),
+        cmocka_unit_test(failures_say_why),
+        cmocka_unit_test(a_device_is_written_into),
+        cmocka_unit_test(dash_is_standard_output),
+        cmocka_unit_test(the_version_is_the_header_s),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,29 @@
+#!/bin/sh
+# House rules that a compiler does not check. Each rule: what must not be there, where, and why.
+cd "$(dirname "$0")/.." || exit 2
+fail=0
+
+rule() { # WHY PATTERN FOLDER...: comments do not count
+    why=$1 pattern=$2
+    shift 2
+    found=$(grep -rnE --include='*.c' --include='*.h' "$pattern" "$@" 2>/dev/null |
+        grep -vE '^[^:]*:[0-9]+:\s*(/?\*|//)' | grep -vE "${except:-^$}")
+    if [ -n "$found" ]; then
+        echo "$found"
+        echo "    $why"
+        fail=1
+    fi
+}
+
+except='^src/base/arena.c:'
+rule 'memory comes from base/arena.c' '\b(malloc|calloc|realloc|free|alloca)\(' src
+rule 'the library never prints and never exits' \
+    '\b(printf|puts|putchar|perror|exit|abort|_exit)\(|\b(stdout|stderr)\b' src/graph src/layout \
+    src/model src/machine src/profile src/cost src/plan src/program src/sim src/search
+except=
+rule 'unbounded or stateful: use the bounded function' \
+    '\b(strcat|sprintf|vsprintf|gets|strtok|atoi|atol|atof|rand|srand)\(' src cli include
+rule 'structs keep their tag: no typedef' '\btypedef\s+(struct|union|enum)\b' src cli include
+rule 'no unfinished work' '\b(TODO|FIXME|XXX|HACK)\b' src cli include tests bench examples
+rule 'no tabs and no trailing blanks' '	|[ ]+$' src cli include tests bench examples
+exit $fail
