@@ -1,0 +1,107 @@
+/* hypar/graph.h - the training graph: tensors, operators, their axes.
+ *
+ * In the way of the data: model -> GRAPH -> search -> plan -> program -> sim | run -> report
+ *
+ * A graph is built once, then read-only. Operators and tensors are named by their index,
+ * 0..count-1, in topological order. Every operator is a loop nest: its axes are what a plan
+ * may split, and how each tensor is indexed by them says what a split costs. */
+#ifndef HYPAR_GRAPH_H
+#define HYPAR_GRAPH_H
+
+#include <hypar/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hypar_graph; /* opaque; made by hypar_import() */
+
+#define HYPAR_MAX_DIMS 6
+#define HYPAR_MAX_AXES 10 /* of one operator, the copy axis r included */
+
+struct hypar_shape {
+    int n_dims;
+    int64_t dim[HYPAR_MAX_DIMS]; /* elements, outermost first */
+};
+
+/* What an axis is to the operator; FlexFlow's S, A and P, the summed axis, and copies. */
+enum hypar_role {
+    HYPAR_SAMPLE,    /* the batch */
+    HYPAR_ATTRIBUTE, /* of the data: length, height, width, ... */
+    HYPAR_PARAMETER, /* splitting it splits the parameters */
+    HYPAR_REDUCTION, /* summed over: outputs are partial sums */
+    HYPAR_COPY,      /* axis r: indexes nothing, its parts are copies */
+    HYPAR_INNER,     /* never split: kernel taps, head width, what a nonlinearity follows */
+};
+
+HYPAR_API const char *hypar_role_text(enum hypar_role role);
+
+struct hypar_axis {
+    char name[2]; /* one letter: the key of a plan's "split" */
+    enum hypar_role role;
+    int64_t extent;
+    bool splittable; /* every part's region of every tensor is a box */
+};
+
+struct hypar_import_options {
+    int64_t batch; /* samples per step; 0: what the model says, else 32 */
+};
+
+/* Make a graph from `model`: a word of the zoo ("resnet50", "bert-base:seq=128",
+ * "mlp:784-8192-10") or the path of a hypar-graph/1 JSON file ("-": standard input).
+ * On success *out is to be released with hypar_graph_free(). On failure *out is NULL and *err,
+ * if given, says why. `options` may be NULL. */
+HYPAR_API enum hypar_status hypar_import(struct hypar_graph **out, const char *model,
+                                         const struct hypar_import_options *options,
+                                         struct hypar_error *err);
+
+/* A built-in model. What may stand after its name and a colon is in `options`, with the
+ * defaults: "image=224,classes=1000"; empty where it has none. */
+struct hypar_model_info {
+    const char *name, *summary, *source; /* static; source: the paper it is from */
+    int64_t batch;                       /* samples per step unless told otherwise */
+    char options[160];
+};
+
+/* Model 0..hypar_model_count()-1. */
+HYPAR_API int hypar_model_count(void);
+HYPAR_API struct hypar_model_info hypar_model_at(int model);
+
+/* Release a graph and all that its getters returned. NULL is allowed. */
+HYPAR_API void hypar_graph_free(struct hypar_graph *graph);
+
+/* Write `graph` in the form hypar-graph/1, which hypar_import() reads back identically.
+ * Write errors are left in the stream. */
+HYPAR_API void hypar_graph_write(const struct hypar_graph *graph, FILE *to);
+
+HYPAR_API const char *hypar_graph_name(const struct hypar_graph *graph);
+HYPAR_API int64_t hypar_graph_batch(const struct hypar_graph *graph);
+HYPAR_API int hypar_graph_op_count(const struct hypar_graph *graph);
+HYPAR_API int hypar_graph_tensor_count(const struct hypar_graph *graph);
+
+/* Weighted layers: operators that multiply by a parameter (convolution, linear, LSTM) or look
+ * one up (embedding). */
+HYPAR_API int hypar_graph_layer_count(const struct hypar_graph *graph);
+
+/* Elements of all parameters, shared ones once. */
+HYPAR_API int64_t hypar_graph_params(const struct hypar_graph *graph);
+
+/* Two per multiply-add of the forward pass of one sample. */
+HYPAR_API double hypar_graph_flops_per_sample(const struct hypar_graph *graph);
+
+/* 64-bit hash of everything that decides what a plan means: operators, attributes, shapes,
+ * names. Two graphs with the same hash take the same plans. */
+HYPAR_API uint64_t hypar_graph_hash(const struct hypar_graph *graph);
+
+/* Operator `op`: name and kind are owned by the graph. */
+HYPAR_API const char *hypar_graph_op_name(const struct hypar_graph *graph, int op);
+HYPAR_API const char *hypar_graph_op_kind(const struct hypar_graph *graph, int op);
+HYPAR_API int hypar_graph_find_op(const struct hypar_graph *graph, const char *name); /* -1 */
+HYPAR_API int hypar_graph_axis_count(const struct hypar_graph *graph, int op);
+HYPAR_API struct hypar_axis hypar_graph_axis(const struct hypar_graph *graph, int op, int axis);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HYPAR_GRAPH_H */

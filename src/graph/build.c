@@ -1,0 +1,417 @@
+/* Building a graph: tensors and operators are appended; a row of the operator table is fitted
+ * to each operator's inputs, once for all operators that are alike. */
+#include <string.h>
+
+#include "base/table.h"
+#include "graph/binding.h"
+
+static const double max_elements = 0x1p50;
+
+struct graph_builder {
+    struct hypar_graph *graph;
+    int op_capacity, tensor_capacity, nest_capacity;
+    struct table op_names, tensor_names, nests;
+    struct arena scratch;
+    struct hypar_error first; /* of inputs and parameters, which cannot fail on their own */
+    bool failed;
+};
+
+struct graph_builder *hp_build(const char *name, int64_t batch)
+{
+    struct arena arena = { 0 };
+    struct hypar_graph *graph = NEW(&arena, struct hypar_graph, 1);
+    graph->arena = arena;
+    graph->name = hp_arena_strdup(&graph->arena, name);
+    graph->batch = batch;
+    graph->loss = -1;
+
+    struct arena scratch = { 0 };
+    struct graph_builder *b = NEW(&scratch, struct graph_builder, 1);
+    b->scratch = scratch;
+    b->graph = graph;
+    return b;
+}
+
+const struct hypar_graph *hp_build_graph(const struct graph_builder *b)
+{
+    return b->graph;
+}
+
+static void free_builder(struct graph_builder *b)
+{
+    struct arena scratch = b->scratch; /* the builder lives in it */
+    hp_arena_free(&scratch);
+}
+
+void hp_build_abandon(struct graph_builder *b)
+{
+    hypar_graph_free(b->graph);
+    free_builder(b);
+}
+
+/* Tensors ----------------------------------------------------------------------------- */
+
+static enum hypar_status check_shape(const struct hypar_shape *shape, struct hypar_error *err)
+{
+    double elements = 1;
+    if (shape->n_dims < 0 || shape->n_dims > MAX_DIMS)
+        return hp_fail(err, HYPAR_INVALID, "%d dimensions, expected at most %d", shape->n_dims,
+                       MAX_DIMS);
+    for (int d = 0; d < shape->n_dims; d++) {
+        if (shape->dim[d] < 1)
+            return hp_fail(err, HYPAR_INVALID, "dimension %d has %lld, expected at least 1", d,
+                           (long long)shape->dim[d]);
+        elements *= (double)shape->dim[d];
+    }
+    if (elements >= max_elements)
+        return hp_fail(err, HYPAR_INVALID, "%g elements, expected less than 2^50", elements);
+    return HYPAR_OK;
+}
+
+static enum hypar_status add_tensor(struct graph_builder *b, struct tensor t, int *out,
+                                    struct hypar_error *err)
+{
+    struct hypar_graph *g = b->graph;
+    TRY(hp_in(err, check_shape(&t.shape, err), "tensor '%s'", t.name));
+    if (g->n_tensors == HP_MAX_TENSORS)
+        return hp_fail(err, HYPAR_INVALID, "more than %d tensors", HP_MAX_TENSORS);
+    t.name = hp_arena_strdup(&g->arena, t.name);
+    if (hp_table_put(&b->tensor_names, &g->arena, t.name, strlen(t.name), g->n_tensors) !=
+        g->n_tensors)
+        return hp_fail(err, HYPAR_INVALID, "tensor '%s' is there already", t.name);
+    g->tensors = GROW(&g->arena, struct tensor, g->tensors, g->n_tensors, &b->tensor_capacity);
+    g->tensors[g->n_tensors] = t;
+    *out = g->n_tensors++;
+    return HYPAR_OK;
+}
+
+/* An input or a parameter: a failure is kept for the next call that can report it. */
+static int add_source(struct graph_builder *b, struct tensor t)
+{
+    struct hypar_error err;
+    int index = -1;
+    enum hypar_status status = add_tensor(b, t, &index, &err);
+    if (status == HYPAR_OK && t.sample_dim >= 0 &&
+        (t.sample_dim >= t.shape.n_dims || t.shape.dim[t.sample_dim] != b->graph->batch))
+        status = hp_fail(&err, HYPAR_INVALID,
+                         "input '%s': dimension %d does not hold the batch of %lld", t.name,
+                         t.sample_dim, (long long)b->graph->batch);
+    if (status != HYPAR_OK && !b->failed) {
+        b->first = err;
+        b->failed = true;
+    }
+    return index;
+}
+
+int hp_build_input(struct graph_builder *b, const char *name, const struct hypar_shape *shape,
+                   bool index, int sample_dim)
+{
+    return add_source(b, (struct tensor){ .name = name,
+                                          .shape = *shape,
+                                          .kind = TENSOR_INPUT,
+                                          .index = index,
+                                          .sample_dim = sample_dim,
+                                          .producer = -1 });
+}
+
+int hp_build_param(struct graph_builder *b, const char *name, const struct hypar_shape *shape)
+{
+    return add_source(b, (struct tensor){ .name = name,
+                                          .shape = *shape,
+                                          .kind = TENSOR_PARAM,
+                                          .needs_grad = true,
+                                          .sample_dim = -1,
+                                          .producer = -1 });
+}
+
+void hp_build_mark_output(struct graph_builder *b, int tensor)
+{
+    b->graph->tensors[tensor].is_output = true;
+}
+
+/* Operators --------------------------------------------------------------------------- */
+
+/* How many inputs and parameters a row names; -1: any number from one. */
+static int row_inputs(const struct op_traits *row)
+{
+    int n = 0;
+    const char *end = strstr(row->operands, "->");
+    if (strstr(row->operands, "...") && strstr(row->operands, "...") < end)
+        return -1;
+    bool in_map = false;
+    for (const char *p = row->operands; p < end; p++) {
+        in_map = *p == '[' ? true : *p == ']' ? false : in_map;
+        bool begins = p == row->operands || p[-1] == ' ';
+        if (!in_map && begins && *p != '|' && *p != ' ')
+            n++;
+    }
+    return n;
+}
+
+/* Is operand `i` of the row a parameter that is made where none is given? */
+static bool made_by_default(const struct op_traits *row, int i)
+{
+    const char *bar = strchr(row->operands, '|');
+    int n = 0;
+    bool in_map = false;
+    for (const char *p = row->operands; *p && *p != '-'; p++) {
+        in_map = *p == '[' ? true : *p == ']' ? false : in_map;
+        bool begins = p == row->operands || p[-1] == ' ';
+        if (in_map || !begins || *p == '|' || *p == ' ')
+            continue;
+        if (n++ == i)
+            return bar && p > bar && p[1] != '?';
+    }
+    return false;
+}
+
+static enum hypar_status gather_inputs(struct graph_builder *b,
+                                       const struct op_request *request,
+                                       struct binding *binding, struct hypar_error *err)
+{
+    const struct hypar_graph *g = b->graph;
+    int wanted = row_inputs(binding->row);
+    if (request->n_inputs > (wanted < 0 ? MAX_OPERANDS - 2 : wanted))
+        return hp_fail(err, HYPAR_INVALID, "%d inputs, expected at most %d", request->n_inputs,
+                       wanted < 0 ? MAX_OPERANDS - 2 : wanted);
+    binding->n_inputs = wanted < 0 ? request->n_inputs : wanted;
+    for (int i = 0; i < binding->n_inputs; i++) {
+        int t = i < request->n_inputs              ? request->inputs[i]
+                : made_by_default(binding->row, i) ? HP_MAKE
+                                                   : HP_ABSENT;
+        if (t >= g->n_tensors || t < HP_MAKE)
+            return hp_fail(err, HYPAR_INVALID, "input %d is no tensor", i);
+        binding->input[i] = t >= 0 ? &g->tensors[t] : NULL;
+        binding->make[i] = t == HP_MAKE;
+        if (!binding->input[i] && (i == 0 || wanted < 0 || binding->row->axes[0] == '*'))
+            return hp_fail(err, HYPAR_INVALID, "input %d is missing", i);
+        if (binding->input[i] && binding->row->bind && !(binding->row->flags & ROW_OPAQUE) &&
+            binding->input[i]->index)
+            return hp_fail(err, HYPAR_INVALID, "input %d holds integers, expected numbers", i);
+    }
+    return binding->n_inputs ? HYPAR_OK : hp_fail(err, HYPAR_INVALID, "no inputs");
+}
+
+/* All that decides a nest, as bytes. */
+static size_t nest_key(const struct binding *b, enum op_kind kind, int64_t *key)
+{
+    size_t n = 0;
+    key[n++] = (int64_t)kind;
+    for (int i = 0; i < b->n_inputs; i++) {
+        const struct tensor *t = b->input[i];
+        key[n++] = t            ? t->shape.n_dims * 1000 + t->sample_dim * 10 + t->index
+                   : b->make[i] ? -2
+                                : -1;
+        for (int d = 0; t && d < t->shape.n_dims; d++)
+            key[n++] = t->shape.dim[d];
+    }
+    for (int i = 0; i < b->attrs->n; i++) {
+        const struct attr *attr = &b->attrs->attr[i];
+        key[n++] = (int64_t)attr->id * 100 + attr->n;
+        memcpy(key + n, attr->v, (size_t)attr->n * sizeof *attr->v);
+        n += (size_t)attr->n;
+    }
+    return n * sizeof *key;
+}
+
+enum {
+    NEST_KEY_WORDS = 1 + MAX_OPERANDS * (MAX_DIMS + 1) + ATTR_COUNT * (ATTR_MAX_VALUES + 1)
+};
+
+/* May axis `a` be split? In a product only the outermost factor larger than 1. */
+static bool splittable(const struct binding *b, int a)
+{
+    if (b->axis[a].role == HYPAR_INNER)
+        return false;
+    for (int o = 0; o < b->n_operands; o++)
+        for (int d = 0; d < b->operand[o].n_dims; d++) {
+            const struct dim_map *map = &b->operand[o].dim[d];
+            for (int i = 0; i < map->n_axes && map->axis[i] != a; i++) {
+                bool later = false;
+                for (int j = i + 1; j < map->n_axes; j++)
+                    later |= map->axis[j] == a;
+                if (later && b->axis[map->axis[i]].extent > 1)
+                    return false;
+            }
+        }
+    return true;
+}
+
+static struct nest *keep_nest(struct graph_builder *b, struct binding *binding,
+                              enum op_kind kind)
+{
+    struct arena *arena = &b->graph->arena;
+    struct nest *nest = NEW(arena, struct nest, 1);
+    *nest = (struct nest){ .kind = kind,
+                           .id = b->graph->n_nests,
+                           .n_axes = binding->n_axes + 1,
+                           .n_operands = binding->n_operands,
+                           .n_passes = binding->n_passes,
+                           .n_inputs = binding->n_inputs,
+                           .attrs = binding->attrs };
+    nest->axis = NEW(arena, struct hypar_axis, nest->n_axes);
+    nest->operand = NEW(arena, struct operand, nest->n_operands);
+    nest->pass = NEW(arena, struct pass, nest->n_passes);
+    for (int a = 0; a < binding->n_axes; a++)
+        binding->axis[a].splittable = splittable(binding, a);
+    binding->axis[binding->n_axes] =
+        (struct hypar_axis){ .name = "r", .role = HYPAR_COPY, .extent = 1, .splittable = true };
+    memcpy(nest->axis, binding->axis, (size_t)nest->n_axes * sizeof *nest->axis);
+    memcpy(nest->operand, binding->operand, (size_t)nest->n_operands * sizeof *nest->operand);
+    memcpy(nest->pass, binding->pass, (size_t)nest->n_passes * sizeof *nest->pass);
+
+    struct hypar_graph *g = b->graph;
+    g->nests = GROW(arena, const struct nest *, g->nests, g->n_nests, &b->nest_capacity);
+    g->nests[g->n_nests++] = nest;
+    return nest;
+}
+
+/* The nest of an operator: one that is there already, or the row fitted anew. */
+static enum hypar_status find_nest(struct graph_builder *b, const struct op_request *request,
+                                   struct binding *binding, const struct nest **out)
+{
+    int64_t *key = NEW(&b->scratch, int64_t, NEST_KEY_WORDS);
+    size_t bytes = nest_key(binding, request->kind, key);
+    int known = hp_table_get(&b->nests, key, bytes);
+    if (known >= 0) {
+        *out = b->graph->nests[known];
+        return HYPAR_OK;
+    }
+    if (!hp_bind(binding))
+        return HYPAR_INVALID;
+    /* what the nest keeps must outlive the scratch it was made in */
+    TRY(hp_attrs_complete(&b->graph->arena, binding->row, request->attrs,
+                          binding->input[0]->shape.n_dims, &binding->attrs, binding->err));
+    int64_t *kept = NEW(&b->graph->arena, int64_t, bytes / sizeof *key);
+    memcpy(kept, key, bytes);
+    *out = keep_nest(b, binding, request->kind);
+    hp_table_put(&b->nests, &b->graph->arena, kept, bytes, (*out)->id);
+    return HYPAR_OK;
+}
+
+/* Where the samples are in operand `o`: the dimension that the sample axis leads. */
+static int sample_dim_of(const struct nest *nest, int o)
+{
+    const struct operand *operand = &nest->operand[o];
+    for (int d = 0; d < operand->n_dims; d++)
+        if (operand->dim[d].n_axes && nest->axis[operand->dim[d].axis[0]].role == HYPAR_SAMPLE)
+            return d;
+    return -1;
+}
+
+static enum hypar_status add_operand_tensor(struct graph_builder *b, const char *op_name,
+                                            const struct nest *nest, int o, bool needs_grad,
+                                            int *out, struct hypar_error *err)
+{
+    const struct operand *operand = &nest->operand[o];
+    struct tensor t = { .sample_dim = sample_dim_of(nest, o), .producer = -1 };
+    bool first = operand->role == OPERAND_OUTPUT &&
+                 (o == 0 || nest->operand[o - 1].role != OPERAND_OUTPUT);
+    switch (operand->role) {
+    case OPERAND_OUTPUT:
+        t.kind = TENSOR_ACTIVATION;
+        t.needs_grad = needs_grad;
+        break;
+    case OPERAND_STAT:
+        t.kind = TENSOR_STAT;
+        break;
+    default:
+        t.kind = TENSOR_PARAM;
+        t.needs_grad = true;
+    }
+    if (t.kind != TENSOR_PARAM)
+        t.producer = b->graph->n_ops;
+    t.name = first ? op_name
+             : operand->role == OPERAND_OUTPUT
+                 ? hp_arena_printf(&b->scratch, "%s:%s", op_name, operand->name)
+                 : hp_arena_printf(&b->scratch, "%s.%s", op_name, operand->name);
+    t.shape.n_dims = operand->n_dims;
+    memcpy(t.shape.dim, operand->size, sizeof t.shape.dim);
+    return add_tensor(b, t, out, err);
+}
+
+static enum hypar_status add_tensors(struct graph_builder *b, const struct op_request *request,
+                                     const struct nest *nest, int *tensor, int *outputs,
+                                     struct hypar_error *err)
+{
+    bool needs_grad = false;
+    int n_outputs = 0;
+    for (int o = 0; o < nest->n_operands; o++) {
+        bool input = o < nest->n_inputs;
+        int given = input && o < request->n_inputs                       ? request->inputs[o]
+                    : input && made_by_default(&hp_op[request->kind], o) ? HP_MAKE
+                                                                         : HP_ABSENT;
+        tensor[o] = given;
+        if (!input || given == HP_MAKE)
+            TRY(add_operand_tensor(b, request->name, nest, o, needs_grad, &tensor[o], err));
+        if (input && tensor[o] >= 0)
+            needs_grad |= b->graph->tensors[tensor[o]].needs_grad;
+        if (nest->operand[o].role == OPERAND_OUTPUT)
+            outputs[n_outputs++] = tensor[o];
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status append_op(struct graph_builder *b, const struct op_request *request,
+                                   int *outputs, struct hypar_error *err)
+{
+    struct hypar_graph *g = b->graph;
+    struct binding *binding = NEW(&b->scratch, struct binding, 1);
+    *binding = (struct binding){ .row = &hp_op[request->kind], .batch = g->batch, .err = err };
+    const struct nest *nest;
+
+    if (g->n_ops == HP_MAX_OPS)
+        return hp_fail(err, HYPAR_INVALID, "more than %d operators", HP_MAX_OPS);
+    TRY(gather_inputs(b, request, binding, err));
+    TRY(hp_attrs_complete(&b->scratch, binding->row, request->attrs,
+                          binding->input[0]->shape.n_dims, &binding->attrs, err));
+    TRY(find_nest(b, request, binding, &nest));
+
+    int *tensor = NEW(&g->arena, int, nest->n_operands);
+    TRY(add_tensors(b, request, nest, tensor, outputs, err));
+    if (hp_op[request->kind].flags & ROW_LOSS)
+        g->loss = outputs[0];
+    g->ops = GROW(&g->arena, struct op, g->ops, g->n_ops, &b->op_capacity);
+    g->ops[g->n_ops] =
+        (struct op){ hp_arena_strdup(&g->arena, request->name), request->kind, nest, tensor };
+    if (hp_table_put(&b->op_names, &g->arena, g->ops[g->n_ops].name, strlen(request->name),
+                     g->n_ops) != g->n_ops)
+        return hp_fail(err, HYPAR_INVALID, "there is an operator of that name already");
+    g->n_ops++;
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_build_op(struct graph_builder *b, const struct op_request *request,
+                              int *outputs, struct hypar_error *err)
+{
+    if (b->failed) {
+        if (err)
+            *err = b->first;
+        return HYPAR_INVALID;
+    }
+    struct hypar_error local;
+    struct arena_mark mark = hp_arena_mark(&b->scratch);
+    enum hypar_status status = append_op(b, request, outputs, err ? err : &local);
+    hp_arena_release(&b->scratch, mark);
+    return hp_in(err, status, "%s '%s'", hp_op[request->kind].name, request->name);
+}
+
+enum hypar_status hp_build_finish(struct graph_builder *b, struct hypar_graph **out,
+                                  struct hypar_error *err)
+{
+    enum hypar_status status = HYPAR_OK;
+    *out = NULL;
+    if (b->failed)
+        status = hp_fail(err, HYPAR_INVALID, "%s", b->first.text);
+    else if (b->graph->n_ops == 0)
+        status = hp_fail(err, HYPAR_INVALID, "a graph without operators");
+    if (status != HYPAR_OK) {
+        hp_build_abandon(b);
+        return status;
+    }
+    b->graph->op_names = b->op_names;
+    hp_graph_seal(b->graph);
+    *out = b->graph;
+    free_builder(b);
+    return HYPAR_OK;
+}

@@ -1,0 +1,173 @@
+#include "graph/graph.h"
+
+#include <string.h>
+
+const char *hypar_role_text(enum hypar_role role)
+{
+    static const char *const text[] = {
+        [HYPAR_SAMPLE] = "sample",       [HYPAR_ATTRIBUTE] = "attribute",
+        [HYPAR_PARAMETER] = "parameter", [HYPAR_REDUCTION] = "reduction",
+        [HYPAR_COPY] = "copy",           [HYPAR_INNER] = "inner",
+    };
+    return text[role];
+}
+
+int64_t hp_shape_elements(const struct hypar_shape *shape)
+{
+    int64_t n = 1;
+    for (int d = 0; d < shape->n_dims; d++)
+        n *= shape->dim[d];
+    return n;
+}
+
+void hypar_graph_free(struct hypar_graph *graph)
+{
+    if (!graph)
+        return;
+    struct arena arena = graph->arena; /* the graph lives in it */
+    hp_arena_free(&arena);
+}
+
+/* Readers of each tensor, by counting. */
+static void derive_uses(struct hypar_graph *g)
+{
+    g->use_start = NEW(&g->arena, int, g->n_tensors + 1);
+    for (int op = 0; op < g->n_ops; op++)
+        for (int o = 0; o < g->ops[op].nest->n_inputs; o++)
+            if (g->ops[op].tensor[o] >= 0)
+                g->use_start[g->ops[op].tensor[o] + 1]++;
+    for (int t = 0; t < g->n_tensors; t++)
+        g->use_start[t + 1] += g->use_start[t];
+
+    struct arena scratch = { 0 };
+    int *filled = NEW(&scratch, int, g->n_tensors);
+    g->use = NEW(&g->arena, struct use, g->use_start[g->n_tensors]);
+    for (int op = 0; op < g->n_ops; op++)
+        for (int o = 0; o < g->ops[op].nest->n_inputs; o++) {
+            int t = g->ops[op].tensor[o];
+            if (t >= 0)
+                g->use[g->use_start[t] + filled[t]++] = (struct use){ op, o };
+        }
+    hp_arena_free(&scratch);
+}
+
+static uint64_t hash_int(uint64_t hash, int64_t value)
+{
+    return hp_hash(hash, &value, sizeof value);
+}
+
+static uint64_t hash_graph(const struct hypar_graph *g)
+{
+    uint64_t hash = hash_int(HP_HASH_START, g->batch);
+    for (int op = 0; op < g->n_ops; op++) {
+        const struct op *o = &g->ops[op];
+        hash = hp_hash(hash, o->name, strlen(o->name) + 1);
+        hash = hp_hash(hash, hp_op[o->kind].name, strlen(hp_op[o->kind].name) + 1);
+        for (int i = 0; i < o->nest->attrs->n; i++) {
+            const struct attr *attr = &o->nest->attrs->attr[i];
+            hash = hp_hash(hash, hp_attr_traits[attr->id].name,
+                           strlen(hp_attr_traits[attr->id].name));
+            hash = hp_hash(hash, attr->v, (size_t)attr->n * sizeof *attr->v);
+        }
+        for (int i = 0; i < o->nest->n_operands; i++)
+            hash = hash_int(hash, o->tensor[i]);
+    }
+    for (int t = 0; t < g->n_tensors; t++) {
+        hash = hash_int(hash, g->tensors[t].kind);
+        hash = hash_int(hash, g->tensors[t].sample_dim);
+        for (int d = 0; d < g->tensors[t].shape.n_dims; d++)
+            hash = hash_int(hash, g->tensors[t].shape.dim[d]);
+    }
+    return hash;
+}
+
+void hp_graph_seal(struct hypar_graph *g)
+{
+    derive_uses(g);
+    for (int t = 0; t < g->n_tensors; t++)
+        if (g->tensors[t].kind == TENSOR_ACTIVATION && t != g->loss &&
+            g->use_start[t] == g->use_start[t + 1] && g->loss < 0)
+            g->tensors[t].is_output = true;
+    g->hash = hash_graph(g);
+}
+
+const char *hypar_graph_name(const struct hypar_graph *graph)
+{
+    return graph->name;
+}
+
+int64_t hypar_graph_batch(const struct hypar_graph *graph)
+{
+    return graph->batch;
+}
+
+int hypar_graph_op_count(const struct hypar_graph *graph)
+{
+    return graph->n_ops;
+}
+
+int hypar_graph_tensor_count(const struct hypar_graph *graph)
+{
+    return graph->n_tensors;
+}
+
+bool hp_op_weighted(const struct hypar_graph *graph, int op)
+{
+    return (hp_op[graph->ops[op].kind].flags & ROW_WEIGHTED) != 0;
+}
+
+int hypar_graph_layer_count(const struct hypar_graph *graph)
+{
+    int n = 0;
+    for (int op = 0; op < graph->n_ops; op++)
+        n += hp_op_weighted(graph, op);
+    return n;
+}
+
+int64_t hypar_graph_params(const struct hypar_graph *graph)
+{
+    int64_t n = 0;
+    for (int t = 0; t < graph->n_tensors; t++)
+        if (graph->tensors[t].kind == TENSOR_PARAM)
+            n += hp_shape_elements(&graph->tensors[t].shape);
+    return n;
+}
+
+double hypar_graph_flops_per_sample(const struct hypar_graph *graph)
+{
+    double flops = 0;
+    for (int op = 0; op < graph->n_ops; op++)
+        flops += 2 * hp_nest_macs(graph->ops[op].nest, false) +
+                 hp_attr(graph->ops[op].nest->attrs, ATTR_FLOPS, 0, 0);
+    return flops / (double)graph->batch;
+}
+
+uint64_t hypar_graph_hash(const struct hypar_graph *graph)
+{
+    return graph->hash;
+}
+
+const char *hypar_graph_op_name(const struct hypar_graph *graph, int op)
+{
+    return graph->ops[op].name;
+}
+
+const char *hypar_graph_op_kind(const struct hypar_graph *graph, int op)
+{
+    return hp_op[graph->ops[op].kind].name;
+}
+
+int hypar_graph_find_op(const struct hypar_graph *graph, const char *name)
+{
+    return hp_table_get(&graph->op_names, name, strlen(name));
+}
+
+int hypar_graph_axis_count(const struct hypar_graph *graph, int op)
+{
+    return graph->ops[op].nest->n_axes;
+}
+
+struct hypar_axis hypar_graph_axis(const struct hypar_graph *graph, int op, int axis)
+{
+    return graph->ops[op].nest->axis[axis];
+}

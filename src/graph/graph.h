@@ -1,0 +1,118 @@
+/* graph/graph.h - the inside of a graph, and how one is built. Internal. */
+#ifndef GRAPH_GRAPH_H
+#define GRAPH_GRAPH_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/table.h"
+#include "graph/nest.h"
+
+enum tensor_kind {
+    TENSOR_INPUT,      /* data given to the model: needs no gradient */
+    TENSOR_PARAM,      /* trained */
+    TENSOR_ACTIVATION, /* written by an operator */
+    TENSOR_STAT,       /* a statistic between two passes of one operator */
+};
+
+struct tensor {
+    const char *name;
+    struct hypar_shape shape;
+    enum tensor_kind kind;
+    bool index;      /* integers: ids, labels */
+    bool needs_grad; /* a parameter, or computed from one */
+    bool is_output;  /* of the model, for people; the loss is not one */
+    int sample_dim;  /* the dimension that holds the samples, -1: none */
+    int producer;    /* the op that writes it, -1: an input or a parameter */
+};
+
+struct op {
+    const char *name;
+    enum op_kind kind;
+    const struct nest *nest;
+    const int *tensor; /* for each operand of the nest; -1: absent */
+};
+
+/* A use of a tensor. */
+struct use {
+    int op, operand;
+};
+
+/* Ops are in topological order: an op reads only inputs, parameters and what earlier ops write.
+ */
+struct hypar_graph {
+    struct arena arena; /* holds everything, the graph itself included */
+    const char *name;
+    int64_t batch;
+    int n_ops, n_tensors, n_nests;
+    struct op *ops;
+    struct tensor *tensors;
+    const struct nest **nests;
+    int loss; /* tensor, -1: none */
+    /* Readers of tensor t: use[use_start[t]] .. use[use_start[t+1] - 1], in op order. */
+    int *use_start;
+    struct use *use;
+    struct table op_names; /* name -> op */
+    uint64_t hash;
+};
+
+int64_t hp_shape_elements(const struct hypar_shape *shape);
+
+/* Building -----------------------------------------------------------------------------
+ *
+ *     struct graph_builder *b = hp_build("net", batch);
+ *     int x = hp_build_input(b, "x", &shape, false, 0);
+ *     int y[1];
+ *     TRY(hp_build_op(b, &(struct op_request){ .kind = OP_RELU, .name = "relu1",
+ *                                              .n_inputs = 1, .inputs = &x }, y, err));
+ *     TRY(hp_build_finish(b, out, err));      or hp_build_abandon(b) on failure
+ *
+ * Limits (checked, HYPAR_INVALID): HP_MAX_OPS operators, HP_MAX_TENSORS tensors, a tensor of
+ * less than 2^50 elements, dimensions of at least 1. */
+enum { HP_MAX_OPS = 1 << 20, HP_MAX_TENSORS = 1 << 22 };
+
+struct graph_builder;
+
+struct graph_builder *hp_build(const char *name, int64_t batch);
+void hp_build_abandon(struct graph_builder *b);
+
+/* The graph as it stands, to look at shapes of tensors already made. */
+const struct hypar_graph *hp_build_graph(const struct graph_builder *b);
+
+/* A model input; `sample_dim` is the dimension of the samples or -1. Returns the tensor. */
+int hp_build_input(struct graph_builder *b, const char *name, const struct hypar_shape *shape,
+                   bool index, int sample_dim);
+int hp_build_param(struct graph_builder *b, const char *name, const struct hypar_shape *shape);
+
+/* In place of an input tensor: */
+enum {
+    HP_ABSENT = -1, /* an optional operand that is not there */
+    HP_MAKE = -2,   /* a new parameter, its shape from the row, named "<op>.<operand>" */
+};
+
+struct op_request {
+    enum op_kind kind;
+    const char *name; /* copied; unique in the graph */
+    int n_inputs; /* trailing ones left out: HP_MAKE for a required parameter, else absent */
+    const int *inputs;         /* tensors, HP_ABSENT or HP_MAKE, in the row's order */
+    const struct attrs *attrs; /* NULL: none; copied. Missing ones take the row's defaults */
+};
+
+/* Append an operator. Its outputs' tensors go to outputs[] (as many as the row has; for split,
+ * one per size). The first output is named like the op, others "<op>:<operand>". */
+enum hypar_status hp_build_op(struct graph_builder *b, const struct op_request *request,
+                              int *outputs, struct hypar_error *err);
+
+/* Name an output of the model (not the loss). */
+void hp_build_mark_output(struct graph_builder *b, int tensor);
+
+/* Check the whole, derive uses and the hash, and hand it over. */
+enum hypar_status hp_build_finish(struct graph_builder *b, struct hypar_graph **out,
+                                  struct hypar_error *err);
+
+/* Derive what follows from ops and tensors: uses, outputs, hash. The last step of building. */
+void hp_graph_seal(struct hypar_graph *graph);
+
+/* Is it a weighted layer in the papers' sense? */
+bool hp_op_weighted(const struct hypar_graph *graph, int op);
+
+#endif /* GRAPH_GRAPH_H */

@@ -1,0 +1,26 @@
+#include "graph/nest.h"
+
+int hp_nest_axis(const struct nest *nest, char name)
+{
+    for (int a = 0; a < nest->n_axes; a++)
+        if (nest->axis[a].name[0] == name)
+            return a;
+    return -1;
+}
+
+double hp_nest_macs(const struct nest *nest, bool backward)
+{
+    double macs = 0;
+    for (int p = 0; p < nest->n_passes; p++)
+        if (nest->pass[p].backward == backward)
+            macs += nest->pass[p].macs;
+    return macs;
+}
+
+enum write_kind hp_write_kind(const struct nest *nest, int pass, int o, int axis)
+{
+    axis_set bit = (axis_set)1 << axis;
+    if (nest->operand[o].axes & bit)
+        return WRITE_CUT;
+    return nest->pass[pass].axes & bit ? WRITE_PARTIAL : WRITE_COPY;
+}

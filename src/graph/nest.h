@@ -1,0 +1,108 @@
+/* graph/nest.h - one operator as a loop nest: axes, operands, passes. Internal.
+ *
+ * A nest is a row of the operator table (graph/op_list.h) with its sizes filled in: the extent
+ * of each axis, and for every tensor that the operator touches, which axis indexes each of its
+ * dimensions. Shapes, splitting, FLOPs and bytes are all read from here. Operators of the same
+ * kind, attributes and shapes share one nest, so whoever tabulates by nest does the work once.
+ *
+ * THE RULE. Split axis a into d parts. A tensor indexed by a is cut into d pieces. A tensor not
+ * indexed by a is replicated where it is read, and a partial sum where it is written - by a
+ * pass in which a takes part; in a pass that a has no part in, the parts are copies. */
+#ifndef GRAPH_NEST_H
+#define GRAPH_NEST_H
+
+#include <hypar/graph.h>
+
+#include "graph/op.h"
+
+enum {
+    MAX_AXES = HYPAR_MAX_AXES,
+    MAX_DIMS = HYPAR_MAX_DIMS,
+    MAX_OPERANDS = 64, /* concat and split have many; the bits of an operand_set */
+    MAX_FACTORS = 4,   /* axes of one product */
+    MAX_PASSES = 12,
+};
+
+typedef uint64_t operand_set; /* bit i: operand i */
+typedef uint32_t axis_set;    /* bit i: axis i */
+
+/* How one dimension of one operand is indexed. */
+enum dim_kind {
+    DIM_WHOLE,     /* by no axis: every part has all of it */
+    DIM_BROADCAST, /* size 1 where others have more: likewise, but its gradient is summed */
+    DIM_AXIS,      /* by one axis, perhaps through a window */
+    DIM_PRODUCT,   /* by several axes, row-major */
+};
+
+struct dim_map {
+    enum dim_kind kind;
+    int8_t n_axes;
+    int8_t axis[MAX_FACTORS]; /* outermost first */
+    /* DIM_AXIS: outputs [lo,hi) touch [lo*stride-pad, (hi-1)*stride-pad+span), clipped to the
+     * tensor. A plain axis is stride 1, pad 0, span 1; axis + offset is pad = -offset. */
+    int64_t stride, pad, span; /* span = dilation * (kernel - 1) + 1 */
+};
+
+enum operand_role {
+    OPERAND_INPUT,  /* an activation, or whatever the operator is given there */
+    OPERAND_PARAM,  /* usually a parameter: made from the row where none is given */
+    OPERAND_OUTPUT, /* written by the forward pass */
+    OPERAND_STAT,   /* a statistic that lies between two passes */
+};
+
+/* How partial results of a written operand are put together. */
+enum combine {
+    COMBINE_SUM,
+    COMBINE_MAX,
+    COMBINE_SOFTMAX, /* (max, sum of exp(x - max)) pairs: the sums are rescaled to the max */
+};
+
+struct operand {
+    char name[4];
+    enum operand_role role;
+    enum combine combine;
+    bool index; /* integers (ids, labels), not numbers of the chosen precision */
+    int8_t n_dims;
+    int64_t size[MAX_DIMS];
+    struct dim_map dim[MAX_DIMS];
+    axis_set axes; /* those that index some dimension */
+};
+
+/* One loop nest of the operator: reads some operands (or their gradients), writes others. */
+struct pass {
+    bool backward;
+    operand_set reads, reads_grad;   /* values; gradients */
+    operand_set writes, writes_grad; /* forward passes write values, or statistics */
+    operand_set adds; /* read once, after the partial sums are put together: a bias */
+    axis_set axes;    /* union over what it reads and writes */
+    double macs;      /* multiply-adds of the whole pass */
+    double other;     /* other arithmetic operations */
+};
+
+struct nest {
+    enum op_kind kind;
+    int id;     /* 0..n_nests-1 in the graph */
+    int n_axes; /* the last one is always r, the copies */
+    int n_operands, n_passes;
+    struct hypar_axis *axis;
+    struct operand *operand; /* inputs, parameters, outputs, statistics: in the row's order */
+    struct pass *pass;       /* forward ones first, each list in order */
+    int n_inputs;            /* operands before the first output that a caller gives */
+    const struct attrs *attrs;
+};
+
+/* The axis called `name`, or -1. */
+int hp_nest_axis(const struct nest *nest, char name);
+
+/* Multiply-adds of all forward (backward) passes. */
+double hp_nest_macs(const struct nest *nest, bool backward);
+
+/* What a split of `axis` does to the tensor written in `pass` as operand `o`. */
+enum write_kind {
+    WRITE_CUT,     /* each part has its own piece */
+    WRITE_PARTIAL, /* each part has a partial result for all of it */
+    WRITE_COPY,    /* each part has the same */
+};
+enum write_kind hp_write_kind(const struct nest *nest, int pass, int o, int axis);
+
+#endif /* GRAPH_NEST_H */

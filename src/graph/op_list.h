@@ -1,0 +1,195 @@
+/* clang-format off */
+/* graph/op_list.h - every operator, one row each: the only source of shapes, splitting, FLOPs
+ * and bytes. To add one: a row here, its kernel, a case in tests/graph/test_op.c.
+ *
+ *  OP(ENUM, "name", "summary", axes, operands, passes, attributes, flags, bind)
+ *
+ *  axes        letter and role (S sample, A attribute, P parameter, R reduction, I inner: never
+ *              split), in the order a plan's devices are listed; "kP=out" takes its extent from
+ *              an attribute. Axis r, the copies, is added to each. "*": one axis per dimension of
+ *              the output, named by rank (n; n c; n t c; n c h w; ...).
+ *  operands    inputs | parameters -> outputs ; statistics, each with its index map:
+ *              n  axis    h~i  window of i taps over axis h    (a,d)  product    4  constant
+ *              *  every axis of the output, broadcast    t?  there if the rank says so    []  scalar
+ *              b?  optional operand    #l  integers    @transposed  last two exchanged if set
+ *              m=softmax[..]  statistic and how its parts are combined
+ *  passes      "reads -> writes : multiply-adds / other operations; ...", dx being x's gradient and
+ *              +b what is added once, after partial sums; counts are products of extents
+ *              ("4nkc", sums with '+', '*' = all axes of the pass). A gradient nobody needs is not
+ *              computed; that of a parameter belongs to the gradient phase, others to backward.
+ *  attributes  "kernel:S! stride:S=1": values (S one per spatial dimension, D two, * any number),
+ *              ! required, =default
+ *  bind        NULL: the texts say it all; else the function of graph/bind.c that fills in the maps */
+
+/* Layers with weights */
+OP(LINEAR, "linear", "y = x w + b",
+   "nS tA uA kP=out cR",
+   "x[n,t?,u?,c] | w[c,k]@transposed b?[k] -> y[n,t?,u?,k]",
+   "x w +b -> y: ntukc; dy w -> dx: ntukc; x dy -> dw: ntukc; dy -> db / ntuk",
+   "out transposed=0", ROW_WEIGHTED, NULL)
+OP(CONV, "conv", "convolution, 1D or 2D",
+   "nS kP=out cR hA wA iI=kernel.0 jI=kernel.1",
+   "x[n,c,h~i,w~j?] | w[k,c,i,j?] b?[k] -> y[n,k,h,w?]",
+   "x w +b -> y: nkchwij; dy w -> dx: nkchwij; x dy -> dw: nkchwij; dy -> db / nkhw",
+   "kernel:S! stride:S=1 pad:D=0 dilation:S=1 out", ROW_WEIGHTED, NULL)
+OP(GROUP_CONV, "group_conv", "convolution in groups of channels, 1D or 2D",
+   "nS gP=groups kI=out/groups cI hA wA iI=kernel.0 jI=kernel.1",
+   "x[n,(g,c),h~i,w~j?] | w[(g,k),c,i,j?] b?[(g,k)] -> y[n,(g,k),h,w?]",
+   "x w b -> y: ngkchwij; dy w -> dx: ngkchwij; x dy -> dw: ngkchwij; dy -> db / ngkhw",
+   "kernel:S! stride:S=1 pad:D=0 dilation:S=1 groups! out", ROW_WEIGHTED, NULL)
+OP(EMBEDDING, "embedding", "rows of a table, looked up by id",
+   "nS tA uA kP=out vR=vocab",
+   "#i[n,t?,u?] | w[v,k] -> y[n,t?,u?,k]",
+   "i w -> y; i dy -> dw / ntuk",
+   "out vocab", ROW_WEIGHTED | ROW_LOOKUP, NULL)
+OP(LSTM, "lstm", "LSTM over a whole sequence (y: every h; h, z: the last)",
+   "nS tI kI=out cI",
+   "x[n,t,c] e?[n,k] f?[n,k] | w[4,k,c] u[4,k,k] b?[4,k] d?[4,k] -> y[n,t,k] h[n,k] z[n,k];"
+   " a=sum[n,t,4,k] s=sum[n,t,k] g=sum[n,t,4,k]",
+   "x e f w u b d -> y h z a s: 4ntkc+4ntkk / 30ntk; a s f u dy dh dz -> g: 4ntkk / 40ntk;"
+   " g w -> dx: 4ntkc; g u -> de; g a s dz -> df; g x -> dw: 4ntkc; g y e -> du: 4ntkk;"
+   " g -> db / 4ntk; g -> dd / 4ntk",
+   "out reverse=0", ROW_WEIGHTED, NULL)
+OP(LSTM_CELL, "lstm_cell", "one step of an unrolled LSTM (y: the new h, s: the new cell state)",
+   "nS kP=out cI jI=out",
+   "x[n,c] h?[n,j] z?[n,k] | w[4,k,c] u[4,k,j] b?[4,k] d?[4,k] -> y[n,k] s[n,k];"
+   " a=sum[n,4,k] g=sum[n,4,k]",
+   "x h z w u b d -> y s a: 4nkc+4nkj / 30nk; a z s dy ds -> g / 40nk; a s dy ds -> dz / 10nk;"
+   " g w -> dx: 4nkc; g u -> dh: 4nkj; g x -> dw: 4nkc; g h -> du: 4nkj;"
+   " g -> db / 4nk; g -> dd / 4nk",
+   "out", ROW_WEIGHTED, NULL)
+
+/* Products of activations */
+OP(MATMUL, "matmul", "batched product of two activations",
+   "nS bA mA kA cR",
+   "x[n,b?,m,c] y[n,b?,c,k]@transposed -> z[n,b?,m,k]",
+   "x y -> z: nbmkc; dz y -> dx: nbmkc; x dz -> dy: nbmkc",
+   "transposed=0", 0, NULL)
+OP(ATTENTION, "attention", "softmax(q k') v with heads; kv_heads < heads: grouped",
+   "nS aA=kv_heads qA sR gI=heads/kv_heads dI eI",
+   "x[n,q,(a,g,d)] k[n,s,(a,d)] v[n,s,(a,e)] -> y[n,q,(a,g,e)]; m=softmax[n,q,a,g,2] t=sum[n,q,a,g]",
+   "x k -> m: nqagsd / 4nqags; x k v m -> y: nqagse; y dy -> t / 2nqage;"
+   " x k v m t dy -> dx: nqagse+nqagsd / 6nqags; x k v m t dy -> dk: nqagsd; x k m dy -> dv: nqagse",
+   "heads! kv_heads=heads causal=0 scale=0", 0, NULL)
+
+/* Windows */
+OP(MAX_POOL, "max_pool", "largest of a window",
+   "nS cA hA wA iI=kernel.0 jI=kernel.1",
+   "x[n,c,h~i,w~j?] -> y[n,c,h,w?]",
+   "x -> y / nchwij; x dy -> dx / nchwij",
+   "kernel:S! stride:S=1 pad:D=0 dilation:S=1 ceil=0", 0, NULL)
+OP(AVG_POOL, "avg_pool", "mean of a window",
+   "nS cA hA wA iI=kernel.0 jI=kernel.1",
+   "x[n,c,h~i,w~j?] -> y[n,c,h,w?]",
+   "x -> y / nchwij; dy -> dx / nchwij",
+   "kernel:S! stride:S=1 pad:D=0 ceil=0 count_pad=1", 0, NULL)
+OP(LRN, "lrn", "local response normalisation over neighbouring channels",
+   "nS cA hA wA zI=size",
+   "x[n,c~z,h?,w?] -> y[n,c,h?,w?]",
+   "x -> y / 2nchwz; x dy -> dx / 4nchwz",
+   "size! alpha=0.0001 beta=0.75 bias=1", 0, NULL)
+
+/* Normalisation: one pass for the statistics, one that uses them, forward and backward */
+OP(BATCH_NORM, "batch_norm", "over samples and positions, per channel",
+   "nS cP hA wA",
+   "x[n,c,h?,w?] | w?[c] b?[c] -> y[n,c,h?,w?]; s=sum[c,2] g=sum[c,2]",
+   "x -> s / 3nchw; x s w b -> y / 4nchw; x s dy -> g / 4nchw; x s w g dy -> dx / 6nchw;"
+   " x s dy -> dw / 3nchw; dy -> db / nchw",
+   "eps=0.00001", 0, NULL)
+OP(LAYER_NORM, "layer_norm", "over the last dimension",
+   "nS tA uA cP",
+   "x[n,t?,u?,c] | w?[c] b?[c] -> y[n,t?,u?,c]; s=sum[n,t?,u?,2] g=sum[n,t?,u?,2]",
+   "x -> s / 3ntuc; x s w b -> y / 4ntuc; x s w dy -> g / 5ntuc; x s w g dy -> dx / 6ntuc;"
+   " x s dy -> dw / 3ntuc; dy -> db / ntuc",
+   "eps=0.00001", 0, NULL)
+OP(RMS_NORM, "rms_norm", "by the root mean square over the last dimension",
+   "nS tA uA cP",
+   "x[n,t?,u?,c] | w?[c] -> y[n,t?,u?,c]; s=sum[n,t?,u?] g=sum[n,t?,u?]",
+   "x -> s / 2ntuc; x s w -> y / 2ntuc; x w dy -> g / 3ntuc; x s w g dy -> dx / 4ntuc;"
+   " x s dy -> dw / 3ntuc",
+   "eps=0.000001", 0, NULL)
+OP(GROUP_NORM, "group_norm", "over positions and the channels of a group",
+   "nS gP=groups cI hA wA",
+   "x[n,(g,c),h?,w?] | w?[(g,c)] b?[(g,c)] -> y[n,(g,c),h?,w?]; s=sum[n,g,2] t=sum[n,g,2]",
+   "x -> s / 3ngchw; x s w b -> y / 4ngchw; x s w dy -> t / 5ngchw; x s w t dy -> dx / 6ngchw;"
+   " x s dy -> dw / 3ngchw; dy -> db / ngchw",
+   "groups! eps=0.00001", 0, NULL)
+OP(SOFTMAX, "softmax", "over the last dimension",
+   "nS tA uA cR",
+   "x[n,t?,u?,c] -> y[n,t?,u?,c]; m=softmax[n,t?,u?,2] g=sum[n,t?,u?]",
+   "x -> m / 4ntuc; x m -> y / 2ntuc; y dy -> g / 2ntuc; y g dy -> dx / 2ntuc",
+   "", 0, NULL)
+OP(LOG_SOFTMAX, "log_softmax", "logarithm of softmax, over the last dimension",
+   "nS tA uA cR",
+   "x[n,t?,u?,c] -> y[n,t?,u?,c]; m=softmax[n,t?,u?,2] g=sum[n,t?,u?]",
+   "x -> m / 4ntuc; x m -> y / 2ntuc; dy -> g / ntuc; y g dy -> dx / 3ntuc",
+   "", 0, NULL)
+
+/* Losses: summed, and divided by the whole batch */
+OP(CROSS_ENTROPY, "cross_entropy", "softmax and negative log likelihood of the labels, mean",
+   "nS tA uA cR",
+   "x[n,t?,u?,c] #l[n,t?,u?] -> y[]; m=softmax[n,t?,u?,2]",
+   "x -> m / 4ntuc; x l m -> y / 2ntu; x l m dy -> dx / 3ntuc",
+   "", ROW_LOSS, NULL)
+OP(MSE_LOSS, "mse_loss", "mean of squared differences",
+   "*", "x[*] l[*] -> y[]", "x l -> y / 3*; x l dy -> dx / 2*", "", ROW_LOSS, NULL)
+
+/* Element-wise, two operands with broadcasting */
+OP(ADD, "add", "x + y", "*", "x[*] y[*] -> z[*]", "x y -> z / *; dz -> dx / *; dz -> dy / *", "", 0, NULL)
+OP(SUB, "sub", "x - y", "*", "x[*] y[*] -> z[*]", "x y -> z / *; dz -> dx / *; dz -> dy / *", "", 0, NULL)
+OP(MUL, "mul", "x y", "*", "x[*] y[*] -> z[*]", "x y -> z / *; y dz -> dx / *; x dz -> dy / *", "", 0, NULL)
+OP(DIV, "div", "x / y", "*", "x[*] y[*] -> z[*]", "x y -> z / *; y dz -> dx / *; x y dz -> dy / 3*", "", 0, NULL)
+OP(MINIMUM, "minimum", "the lesser of x and y", "*", "x[*] y[*] -> z[*]",
+   "x y -> z / *; x y dz -> dx / *; x y dz -> dy / *", "", 0, NULL)
+OP(MAXIMUM, "maximum", "the greater of x and y", "*", "x[*] y[*] -> z[*]",
+   "x y -> z / *; x y dz -> dx / *; x y dz -> dy / *", "", 0, NULL)
+
+/* Element-wise, one operand; backward reads y where that is enough */
+#define FROM_X(forward, backward) "*", "x[*] -> y[*]", "x -> y / " forward "*; x dy -> dx / " backward "*"
+#define FROM_Y(forward, backward) "*", "x[*] -> y[*]", "x -> y / " forward "*; y dy -> dx / " backward "*"
+#define FROM_DY(forward, backward) "*", "x[*] -> y[*]", "x -> y / " forward "*; dy -> dx / " backward "*"
+OP(RELU, "relu", "max(x, 0)", FROM_Y("1", "1"), "", 0, NULL)
+OP(GELU, "gelu", "x Phi(x)", FROM_X("8", "12"), "", 0, NULL)
+OP(SILU, "silu", "x sigmoid(x)", FROM_X("5", "8"), "", 0, NULL)
+OP(SIGMOID, "sigmoid", "1 / (1 + exp(-x))", FROM_Y("4", "3"), "", 0, NULL)
+OP(TANH, "tanh", "hyperbolic tangent", FROM_Y("6", "3"), "", 0, NULL)
+OP(LEAKY_RELU, "leaky_relu", "x, or alpha x below 0", FROM_X("1", "1"), "alpha=0.01", 0, NULL)
+OP(ELU, "elu", "x, or alpha (exp(x) - 1) below 0", FROM_X("4", "4"), "alpha=1", 0, NULL)
+OP(SOFTPLUS, "softplus", "log(1 + exp(x))", FROM_X("6", "5"), "", 0, NULL)
+OP(HARD_SIGMOID, "hard_sigmoid", "alpha x + beta, between 0 and 1", FROM_X("4", "2"), "alpha=0.2 beta=0.5", 0, NULL)
+OP(HARD_SWISH, "hard_swish", "x clip(x/6 + 1/2, 0, 1)", FROM_X("5", "5"), "", 0, NULL)
+OP(CLIP, "clip", "x between min and max", FROM_X("2", "2"), "min! max!", 0, NULL)
+OP(EXP, "exp", "e^x", FROM_Y("4", "1"), "", 0, NULL)
+OP(LOG, "log", "natural logarithm", FROM_X("4", "1"), "", 0, NULL)
+OP(SQRT, "sqrt", "square root", FROM_Y("4", "2"), "", 0, NULL)
+OP(POW, "pow", "x^exponent", FROM_X("8", "9"), "exponent!", 0, NULL)
+OP(ERF, "erf", "error function", FROM_X("8", "6"), "", 0, NULL)
+OP(ABS, "abs", "absolute value", FROM_X("1", "1"), "", 0, NULL)
+OP(NEG, "neg", "-x", FROM_DY("1", "1"), "", 0, NULL)
+OP(AFFINE, "affine", "alpha x + beta", FROM_DY("2", "1"), "alpha=1 beta=0", 0, NULL)
+OP(DROPOUT, "dropout", "each element zero with probability rate, by its global index", FROM_DY("3", "3"), "rate=0.5", 0, NULL)
+OP(IDENTITY, "identity", "x", FROM_DY("0", "0"), "", ROW_LOOKUP, NULL)
+#undef FROM_X
+#undef FROM_Y
+#undef FROM_DY
+OP(ROPE, "rope", "rotary position embedding of each head",
+   "nS tA aA=heads dI", "x[n,t,(a,d)] -> y[n,t,(a,d)]",
+   "x -> y / 3ntad; dy -> dx / 3ntad", "heads! theta=10000", 0, NULL)
+
+/* Shape: axes are those of the output (of the input for reduce and split), or common factors */
+OP(CONCAT, "concat", "inputs joined along a dimension", "*", "x... -> y", "x -> y; dy -> dx", "axis!", ROW_LOOKUP, bind_concat)
+OP(SPLIT, "split", "one input cut along a dimension", "*", "x -> y...", "x -> y; dy -> dx", "axis! sizes:*!", ROW_LOOKUP, bind_split)
+OP(SLICE, "slice", "from start to stop along a dimension", "*", "x -> y", "x -> y; dy -> dx", "axis! start! stop! step=1", ROW_LOOKUP, bind_slice)
+OP(PAD, "pad", "zeros before and after each dimension", "*", "x -> y", "x -> y; dy -> dx", "pad:*!", ROW_LOOKUP, bind_pad)
+OP(TRANSPOSE, "transpose", "dimensions in another order", "*", "x -> y", "x -> y; dy -> dx", "perm:*!", ROW_LOOKUP, bind_transpose)
+OP(RESHAPE, "reshape", "the same elements in another shape", "*", "x -> y", "x -> y; dy -> dx", "shape:*!", ROW_LOOKUP, bind_reshape)
+OP(FLATTEN, "flatten", "all dimensions from axis on become one", "*", "x -> y", "x -> y; dy -> dx", "axis=1", ROW_LOOKUP, bind_reshape)
+OP(SQUEEZE, "squeeze", "dimensions of size 1 left out", "*", "x -> y", "x -> y; dy -> dx", "axes:*!", ROW_LOOKUP, bind_reshape)
+OP(UNSQUEEZE, "unsqueeze", "dimensions of size 1 put in", "*", "x -> y", "x -> y; dy -> dx", "axes:*!", ROW_LOOKUP, bind_reshape)
+OP(EXPAND, "expand", "broadcast to a shape", "*", "x -> y", "x -> y; dy -> dx / *", "shape:*!", ROW_LOOKUP, bind_expand)
+OP(REDUCE_SUM, "reduce_sum", "sum over dimensions", "*", "x -> y", "x -> y / *; dy -> dx / *", "axes:*! keep=0", 0, bind_reduce)
+OP(REDUCE_MEAN, "reduce_mean", "mean over dimensions", "*", "x -> y", "x -> y / *; dy -> dx / *", "axes:*! keep=0", 0, bind_reduce)
+OP(GLOBAL_AVG_POOL, "global_avg_pool", "mean over all positions", "*", "x -> y", "x -> y / *; dy -> dx / *", "keep=0", 0, bind_reduce)
+OP(GLOBAL_MAX_POOL, "global_max_pool", "largest over all positions", "*", "x -> y=max", "x -> y / *; x y dy -> dx / *", "keep=0", 0, bind_reduce)
+OP(OPAQUE, "opaque", "unknown: its output's shape is given, only samples are split", "*", "x... -> y", "x -> y; x dy -> dx", "shape:*! flops=0", ROW_OPAQUE, bind_opaque)
+/* clang-format on */

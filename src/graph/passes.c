@@ -1,0 +1,114 @@
+/* The passes of a fitted row: what each reads, writes and computes. */
+#include <ctype.h>
+#include <string.h>
+
+#include "graph/binding.h"
+
+static bool present(const struct binding *b, int o)
+{
+    enum operand_role role = b->operand[o].role;
+    return role == OPERAND_OUTPUT || role == OPERAND_STAT || b->input[o] || b->make[o];
+}
+
+/* All present operands written `letter`: one, or every x of "x...". */
+static operand_set named(const struct binding *b, char letter)
+{
+    operand_set set = 0;
+    for (int o = 0; o < b->n_operands; o++)
+        if (b->operand[o].name[0] == letter && present(b, o))
+            set |= (operand_set)1 << o;
+    return set;
+}
+
+static axis_set axes_of(const struct binding *b, operand_set set)
+{
+    axis_set axes = 0;
+    for (int o = 0; o < b->n_operands; o++)
+        if (set >> o & 1)
+            axes |= b->operand[o].axes;
+    return axes;
+}
+
+/* "x w +b dy" up to "->", or "dx" up to ':', '/' or ';'. */
+static const char *read_names(const struct binding *b, const char *p, operand_set *values,
+                              operand_set *grads, operand_set *adds)
+{
+    for (;; p++) {
+        if (*p == ' ')
+            continue;
+        bool add = *p == '+';
+        p += add;
+        if (!islower((unsigned char)*p))
+            return p;
+        bool grad = *p == 'd' && islower((unsigned char)p[1]);
+        operand_set set = named(b, p[grad]);
+        if (add)
+            *adds |= set;
+        *(grad ? grads : values) |= set;
+        p += grad;
+    }
+}
+
+/* "4ntkc+4ntkk", "3*": products of extents of the pass's axes; an axis left out counts once. */
+static const char *read_count(const struct binding *b, const char *p, axis_set axes,
+                              double *out)
+{
+    double total = 0, term = 1;
+    bool any = false;
+    for (;; p++) {
+        if (*p == ' ')
+            continue;
+        if (*p == '+' || *p == '\0' || *p == '/' || *p == ';') {
+            total += any ? term : 0;
+            term = 1;
+            any = false;
+            if (*p != '+')
+                break;
+        } else if (isdigit((unsigned char)*p)) {
+            double number = 0;
+            for (; isdigit((unsigned char)*p); p++)
+                number = number * 10 + (*p - '0');
+            p--;
+            term *= number;
+            any = true;
+        } else {
+            any = true;
+            for (int a = 0; a < b->n_axes; a++)
+                if (*p == '*' ? (axes >> a & 1) != 0 : b->axis[a].name[0] == *p)
+                    term *= (double)b->axis[a].extent;
+        }
+    }
+    *out = total;
+    return p;
+}
+
+static const char *read_pass(struct binding *b, const char *p)
+{
+    struct pass pass = { 0 };
+    operand_set no_adds = 0;
+    p = read_names(b, p, &pass.reads, &pass.reads_grad, &pass.adds);
+    p = read_names(b, p + 2, &pass.writes, &pass.writes_grad, &no_adds); /* after "->" */
+    pass.axes = axes_of(b, (pass.reads & ~pass.adds) | pass.reads_grad | pass.writes |
+                               pass.writes_grad);
+    if (*p == ':')
+        p = read_count(b, p + 1, pass.axes, &pass.macs);
+    if (*p == '/')
+        p = read_count(b, p + 1, pass.axes, &pass.other);
+    pass.backward = pass.reads_grad || pass.writes_grad;
+    if (pass.writes || pass.writes_grad)
+        b->pass[b->n_passes++] = pass;
+    return p + (*p == ';');
+}
+
+bool hp_bind_passes(struct binding *b)
+{
+    for (int o = 0; o < b->n_operands; o++)
+        for (int d = 0; d < b->operand[o].n_dims; d++)
+            for (int i = 0; i < b->operand[o].dim[d].n_axes; i++)
+                b->operand[o].axes |= (axis_set)1 << b->operand[o].dim[d].axis[i];
+    for (const char *p = b->row->passes; *p;) {
+        p = read_pass(b, p);
+        p += strspn(p, " ");
+    }
+    return true;
+}
