@@ -1,0 +1,73 @@
+/* layout/layout.h - boxes, parts, and the region of each tensor that a part touches. Internal.
+ *
+ * A split gives every axis of an operator a degree; a part is one cell of that grid. The region
+ * of an operand that a part reads or writes is always a box, and follows from the index map
+ * alone: there is one function for it, for every operator, tensor and phase (a gradient has the
+ * index map of its tensor). */
+#ifndef LAYOUT_LAYOUT_H
+#define LAYOUT_LAYOUT_H
+
+#include "graph/nest.h"
+
+struct range {
+    int64_t lo, hi; /* [lo, hi); empty if hi <= lo */
+};
+
+struct box {
+    int n_dims;
+    struct range dim[MAX_DIMS];
+};
+
+static inline bool hp_range_empty(struct range r)
+{
+    return r.hi <= r.lo;
+}
+
+bool hp_box_empty(const struct box *box);
+int64_t hp_box_elements(const struct box *box); /* 0 if empty; a scalar's box has 1 */
+struct box hp_box_intersect(const struct box *a, const struct box *b);
+bool hp_box_equal(const struct box *a, const struct box *b);
+bool hp_box_contains(const struct box *outer, const struct box *inner);
+
+/* How each axis of an operator is divided, in the order of its nest's axes. */
+struct split {
+    int degree[MAX_AXES];           /* 0 counts as 1 */
+    const int64_t *sizes[MAX_AXES]; /* extents of the parts of an axis; NULL: even */
+};
+
+/* Part i of `degree` of an axis: sizes differ by at most one, larger ones first; empty where
+ * degree exceeds the extent. */
+struct range hp_even_part(int64_t extent, int degree, int i);
+
+/* Divide `extent` level by level, ways[0] first: every piece of a level is cut evenly by the
+ * next (HyPar's nested halving: 10 by 2, 2 gives 5,5, then 3,2,3,2; an even cut would give
+ * 3,3,2,2). `sizes` takes the product of all ways, that is one size for each part, in order. */
+void hp_nested_sizes(int64_t extent, const int *ways, int n_levels, int64_t *sizes);
+
+/* Whether `sizes` are those of hp_even_part(). */
+bool hp_sizes_even(int64_t extent, int degree, const int64_t *sizes);
+
+/* Part i of axis `axis` under `split`. Parts of the copy axis are all of it. */
+struct range hp_axis_part(const struct nest *nest, const struct split *split, int axis, int i);
+
+/* Number of parts: the product of the degrees, which must fit an int. */
+int hp_part_count(const struct nest *nest, const struct split *split);
+
+/* Place of part number `part` on each axis: row-major, the first axis outermost. */
+void hp_part_coordinates(const struct nest *nest, const struct split *split, int part,
+                         int coordinate[MAX_AXES]);
+
+/* The loops of one part: a range for each axis. False if one of them is empty. */
+bool hp_part_ranges(const struct nest *nest, const struct split *split, int part,
+                    struct range range[MAX_AXES]);
+
+/* All of every axis: the unsplit operator. */
+void hp_whole_ranges(const struct nest *nest, struct range range[MAX_AXES]);
+
+/* The region of operand `o` (and of its gradient) that the loops `range` touch. */
+struct box hp_region(const struct nest *nest, int o, const struct range range[MAX_AXES]);
+
+/* All of operand `o`. */
+struct box hp_operand_box(const struct nest *nest, int o);
+
+#endif /* LAYOUT_LAYOUT_H */

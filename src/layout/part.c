@@ -1,0 +1,90 @@
+#include "layout/layout.h"
+
+static int degree_of(const struct split *split, int axis)
+{
+    return split->degree[axis] > 1 ? split->degree[axis] : 1;
+}
+
+struct range hp_even_part(int64_t extent, int degree, int i)
+{
+    int64_t each = extent / degree, larger = extent % degree;
+    int64_t lo = i * each + (i < larger ? i : larger);
+    return (struct range){ lo, lo + each + (i < larger) };
+}
+
+/* Works in place from the back: piece i moves to i * ways, never below its own place. */
+void hp_nested_sizes(int64_t extent, const int *ways, int n_levels, int64_t *sizes)
+{
+    int n = 1;
+    sizes[0] = extent;
+    for (int level = 0; level < n_levels; level++) {
+        for (int i = n - 1; i >= 0; i--) {
+            int64_t piece = sizes[i];
+            for (int j = 0; j < ways[level]; j++) {
+                struct range part = hp_even_part(piece, ways[level], j);
+                sizes[i * ways[level] + j] = part.hi - part.lo;
+            }
+        }
+        n *= ways[level];
+    }
+}
+
+bool hp_sizes_even(int64_t extent, int degree, const int64_t *sizes)
+{
+    for (int i = 0; i < degree; i++) {
+        struct range part = hp_even_part(extent, degree, i);
+        if (sizes[i] != part.hi - part.lo)
+            return false;
+    }
+    return true;
+}
+
+struct range hp_axis_part(const struct nest *nest, const struct split *split, int axis, int i)
+{
+    const struct hypar_axis *a = &nest->axis[axis];
+    if (a->role == HYPAR_COPY)
+        return (struct range){ 0, a->extent };
+    if (!split->sizes[axis])
+        return hp_even_part(a->extent, degree_of(split, axis), i);
+    int64_t lo = 0;
+    for (int before = 0; before < i; before++)
+        lo += split->sizes[axis][before];
+    return (struct range){ lo, lo + split->sizes[axis][i] };
+}
+
+int hp_part_count(const struct nest *nest, const struct split *split)
+{
+    int parts = 1;
+    for (int a = 0; a < nest->n_axes; a++)
+        parts *= degree_of(split, a);
+    return parts;
+}
+
+void hp_part_coordinates(const struct nest *nest, const struct split *split, int part,
+                         int coordinate[MAX_AXES])
+{
+    for (int a = nest->n_axes - 1; a >= 0; a--) {
+        int degree = degree_of(split, a);
+        coordinate[a] = part % degree;
+        part /= degree;
+    }
+}
+
+bool hp_part_ranges(const struct nest *nest, const struct split *split, int part,
+                    struct range range[MAX_AXES])
+{
+    int coordinate[MAX_AXES];
+    bool any = true;
+    hp_part_coordinates(nest, split, part, coordinate);
+    for (int a = 0; a < nest->n_axes; a++) {
+        range[a] = hp_axis_part(nest, split, a, coordinate[a]);
+        any = any && !hp_range_empty(range[a]);
+    }
+    return any;
+}
+
+void hp_whole_ranges(const struct nest *nest, struct range range[MAX_AXES])
+{
+    for (int a = 0; a < nest->n_axes; a++)
+        range[a] = (struct range){ 0, nest->axis[a].extent };
+}
