@@ -1,0 +1,116 @@
+/* hypar/machine.h - the machine: devices, switches, links, and a route for every pair.
+ *
+ * A machine is written as one shell word ("cluster:4x8,device=h100", docs/formats-machine.md)
+ * or as a JSON file, and is read-only once made. Nodes are numbered: devices 0..device_count-1,
+ * then switches. Links are full duplex; as one direction of a link can be busy while the other
+ * is free, routes name directed links: 2*link + 0 goes from `from` to `to`, 2*link + 1 back. */
+#ifndef HYPAR_MACHINE_H
+#define HYPAR_MACHINE_H
+
+#include <hypar/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hypar_machine; /* opaque; made by hypar_machine_read() */
+
+/* What one device can do. Energies are those of one 32-bit operation or access. */
+struct hypar_device {
+    const char *name;                                   /* of its type, "v100" */
+    double fp64_op_per_s, fp32_op_per_s, bf16_op_per_s; /* peaks; a multiply-add is two */
+    double efficiency; /* the share of the peak that dense kernels reach, above 0, at most 1 */
+    int64_t memory_bytes;
+    double memory_bytes_per_s;
+    double add_j, multiply_j, sram_access_j, dram_access_j;
+};
+
+/* A link between two nodes; figures are those of one direction. */
+struct hypar_link {
+    int from, to; /* nodes */
+    double bytes_per_s, latency_s, energy_j_per_bit;
+};
+
+/* Read the machine that `word` writes; a word that ends in ".json" or is "-" names a JSON file.
+ * On success *out is new, to be released with hypar_machine_free(). On failure *out is NULL. */
+HYPAR_API enum hypar_status hypar_machine_read(struct hypar_machine **out, const char *word,
+                                               struct hypar_error *err);
+
+/* Release a machine and all that its getters returned. NULL is allowed. */
+HYPAR_API void hypar_machine_free(struct hypar_machine *machine);
+
+/* Write the machine as "hypar-machine/1" JSON with every figure spelled out. */
+HYPAR_API void hypar_machine_write(FILE *file, const struct hypar_machine *machine);
+
+/* The shortest word that writes this machine; owned by the machine. NULL: only JSON can. */
+HYPAR_API const char *hypar_machine_word(const struct hypar_machine *machine);
+
+/* "torus", "cluster", ...; "explicit" where nodes and links were listed one by one. */
+HYPAR_API const char *hypar_machine_topology(const struct hypar_machine *machine);
+
+HYPAR_API int hypar_machine_device_count(const struct hypar_machine *machine);
+HYPAR_API int hypar_machine_switch_count(const struct hypar_machine *machine);
+HYPAR_API int hypar_machine_link_count(const struct hypar_machine *machine);
+
+/* Device `i`; owned by the machine. Equal devices may share one struct. */
+HYPAR_API const struct hypar_device *hypar_machine_device(const struct hypar_machine *machine,
+                                                          int i);
+HYPAR_API struct hypar_link hypar_machine_link(const struct hypar_machine *machine, int link);
+
+/* Are all devices of one kind? */
+HYPAR_API bool hypar_machine_is_uniform(const struct hypar_machine *machine);
+
+/* The route between two devices as directed links, in order. Returns how many there are (0 from
+ * a device to itself) and writes the first `max` of them into links[]. The same pair always has
+ * the same route. Safe to call from several threads. */
+HYPAR_API int hypar_machine_route(const struct hypar_machine *machine, int from, int to,
+                                  int *links, int max);
+
+/* No route has more links than this. */
+HYPAR_API int hypar_machine_longest_route(const struct hypar_machine *machine);
+
+/* The machine as a hierarchy, from the top: each level divides every group of devices (numbers
+ * that follow each other) into `ways` groups; after the last, each group is one device. */
+struct hypar_level {
+    int ways;
+    double bytes_per_s; /* that one group can send to the others of its level, all links
+                           together */
+    double latency_s;   /* of a route between the first devices of two such groups */
+};
+
+enum { HYPAR_MAX_LEVELS = 32 };
+
+/* Fill levels[HYPAR_MAX_LEVELS]; returns their number, 0 for one device. */
+HYPAR_API int hypar_machine_levels(const struct hypar_machine *machine,
+                                   struct hypar_level *levels);
+
+/* What can be written: the kinds of device, of topology, and the options of a word. */
+struct hypar_device_type {
+    struct hypar_device device;
+    int ports;               /* links of one device to others like it */
+    double link_bytes_per_s; /* of one of them, per direction */
+    double nic_bytes_per_s;  /* of a usual network card beside such devices */
+    double latency_s;        /* of one link */
+    double energy_j_per_bit; /* of one link */
+    const char *summary;
+    const char *source; /* where the figures come from */
+};
+
+struct hypar_topology {
+    const char *name, *syntax, *summary;
+};
+
+struct hypar_machine_option {
+    const char *name, *example, *summary;
+};
+
+/* Row `i`, or NULL past the last. */
+HYPAR_API const struct hypar_device_type *hypar_device_type(int i);
+HYPAR_API const struct hypar_topology *hypar_topology(int i);
+HYPAR_API const struct hypar_machine_option *hypar_machine_option(int i);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HYPAR_MACHINE_H */

@@ -1,0 +1,220 @@
+#include "machine/machine.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct hypar_machine *hp_machine_new(const struct topology *topology)
+{
+    struct arena arena = { 0 };
+    struct hypar_machine *machine = NEW(&arena, struct hypar_machine, 1);
+    machine->topology = topology;
+    machine->arena = arena;
+    return machine;
+}
+
+void hypar_machine_free(struct hypar_machine *machine)
+{
+    if (!machine)
+        return;
+    struct arena arena = machine->arena; /* the machine lives in it */
+    hp_arena_free(&arena);
+}
+
+static enum hypar_status count_nodes(struct hypar_machine *machine, struct hypar_error *err)
+{
+    int64_t devices = 0, switches, links, longest;
+    for (int p = 0; p < machine->n_parts; p++)
+        devices += machine->parts[p].n_devices;
+    if (devices > MACHINE_MAX_DEVICES)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "more than %d devices", MACHINE_MAX_DEVICES);
+    machine->n_devices = (int)devices;
+    machine->topology->count(machine, &switches, &links, &longest);
+    if (links > MACHINE_MAX_LINKS)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "%lld links, expected at most %d",
+                       (long long)links, MACHINE_MAX_LINKS);
+    machine->n_switches = (int)switches;
+    machine->n_links = (int)links;
+    machine->longest_route = (int)longest;
+    return HYPAR_OK;
+}
+
+static enum hypar_status fill(struct hypar_machine *machine, struct hypar_error *err)
+{
+    struct arena *arena = &machine->arena;
+    machine->runs = NEW(arena, struct device_run, machine->n_parts);
+    for (int p = 0, first = 0; p < machine->n_parts; p++) {
+        struct part *part = &machine->parts[p];
+        TRY(hp_part_finish(part, err));
+        part->type.device.name = hp_arena_strdup(arena, part->type.device.name);
+        machine->runs[machine->n_runs++] = (struct device_run){ first, hp_part_device(part) };
+        first += part->n_devices;
+    }
+    TRY(count_nodes(machine, err));
+    machine->word = hp_machine_make_word(arena, machine);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_machine_from_parts(struct hypar_machine **out, const struct part *parts,
+                                        int n_parts, struct hypar_error *err)
+{
+    *out = NULL;
+    for (int p = 0; n_parts > 1 && p < n_parts; p++)
+        if (!parts[p].topology->joins)
+            return hp_fail(err, HYPAR_UNSUPPORTED, "%s cannot be joined, only clusters can",
+                           parts[p].topology->text.name);
+
+    struct hypar_machine *machine = hp_machine_new(parts[0].topology);
+    machine->n_parts = n_parts;
+    machine->parts = NEW(&machine->arena, struct part, n_parts);
+    memcpy(machine->parts, parts, (size_t)n_parts * sizeof *parts);
+    enum hypar_status status = fill(machine, err);
+    if (status == HYPAR_OK)
+        *out = machine;
+    else
+        hypar_machine_free(machine);
+    return status;
+}
+
+static bool names_a_file(const char *word)
+{
+    size_t n = strlen(word);
+    return strcmp(word, "-") == 0 || (n >= 5 && strcmp(word + n - 5, ".json") == 0);
+}
+
+enum hypar_status hypar_machine_read(struct hypar_machine **out, const char *word,
+                                     struct hypar_error *err)
+{
+    *out = NULL;
+    if (!names_a_file(word))
+        return hp_in(err, hp_machine_read_word(out, word, err), "machine '%.100s'", word);
+
+    struct json_document *document;
+    TRY(hp_json_read_file(&document, word, err));
+    struct json root = hp_json_root(document);
+    enum hypar_status status = hp_machine_read_json(out, &root, err);
+    hp_json_free(document);
+    return status;
+}
+
+void hypar_machine_write(FILE *file, const struct hypar_machine *machine)
+{
+    hp_machine_write_json(&(struct json_writer){ .file = file }, NULL, machine);
+}
+
+const char *hypar_machine_word(const struct hypar_machine *machine)
+{
+    return machine->word;
+}
+
+const char *hypar_machine_topology(const struct hypar_machine *machine)
+{
+    return machine->topology->text.name;
+}
+
+int hypar_machine_device_count(const struct hypar_machine *machine)
+{
+    return machine->n_devices;
+}
+
+int hypar_machine_switch_count(const struct hypar_machine *machine)
+{
+    return machine->n_switches;
+}
+
+int hypar_machine_link_count(const struct hypar_machine *machine)
+{
+    return machine->n_links;
+}
+
+int hypar_machine_longest_route(const struct hypar_machine *machine)
+{
+    return machine->longest_route;
+}
+
+const struct hypar_device *hypar_machine_device(const struct hypar_machine *machine, int i)
+{
+    assert(i >= 0 && i < machine->n_devices);
+    int low = 0, high = machine->n_runs; /* runs[low].first <= i < runs[high].first */
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        if (machine->runs[middle].first <= i)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &machine->runs[low].device;
+}
+
+static bool devices_equal(const struct hypar_device *a, const struct hypar_device *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->fp64_op_per_s == b->fp64_op_per_s &&
+           a->fp32_op_per_s == b->fp32_op_per_s && a->bf16_op_per_s == b->bf16_op_per_s &&
+           a->efficiency == b->efficiency && a->memory_bytes == b->memory_bytes &&
+           a->memory_bytes_per_s == b->memory_bytes_per_s && a->add_j == b->add_j &&
+           a->multiply_j == b->multiply_j && a->sram_access_j == b->sram_access_j &&
+           a->dram_access_j == b->dram_access_j;
+}
+
+bool hypar_machine_is_uniform(const struct hypar_machine *machine)
+{
+    for (int r = 1; r < machine->n_runs; r++)
+        if (!devices_equal(&machine->runs[0].device, &machine->runs[r].device))
+            return false;
+    return true;
+}
+
+struct hypar_link hypar_machine_link(const struct hypar_machine *machine, int link)
+{
+    assert(link >= 0 && link < machine->n_links);
+    return machine->topology->link(machine, link);
+}
+
+int hypar_machine_route(const struct hypar_machine *machine, int from, int to, int *links,
+                        int max)
+{
+    assert(from >= 0 && from < machine->n_devices && to >= 0 && to < machine->n_devices);
+    return machine->topology->route(machine, from, to, links, max);
+}
+
+static double route_latency_s(const struct hypar_machine *machine, int from, int to,
+                              int *scratch)
+{
+    double latency_s = 0;
+    int n = machine->topology->route(machine, from, to, scratch, machine->longest_route);
+    for (int i = 0; i < n; i++)
+        latency_s += machine->topology->link(machine, scratch[i] / 2).latency_s;
+    return latency_s;
+}
+
+int hypar_machine_levels(const struct hypar_machine *machine, struct hypar_level *levels)
+{
+    int n = machine->topology->levels(machine, levels);
+    struct arena arena = { 0 };
+    int *scratch = NEW(&arena, int, machine->longest_route + 1);
+    for (int l = 0, group = machine->n_devices; l < n; l++) {
+        group /= levels[l].ways;
+        levels[l].latency_s = route_latency_s(machine, 0, group, scratch);
+    }
+    hp_arena_free(&arena);
+    return n;
+}
+
+int hp_prime_factors(int n, int *factors)
+{
+    int count = 0;
+    for (int p = 2; p * p <= n; p++)
+        for (; n % p == 0; n /= p)
+            factors[count++] = p;
+    if (n > 1)
+        factors[count++] = n;
+    return count;
+}
+
+const char *hp_list_names(char *text, size_t size, const char *(*name)(int i))
+{
+    size_t n = 0;
+    *text = '\0';
+    for (int i = 0; name(i) && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : "", name(i));
+    return text;
+}

@@ -1,0 +1,186 @@
+/* machine/machine.h - the inside of a machine. Internal.
+ *
+ * A structured machine (torus, cluster, ...) is a few numbers: links and routes are computed
+ * when asked for, so a million devices cost no more memory than four. Only a machine given by
+ * explicit nodes and links (network.c) is stored as arrays. */
+#ifndef MACHINE_MACHINE_H
+#define MACHINE_MACHINE_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+
+#include <hypar/machine.h>
+
+enum {
+    MACHINE_MAX_DEVICES = 1 << 20, /* of a structured machine */
+    MACHINE_MAX_LINKS = 1 << 24,   /* what `full` runs into first */
+    MACHINE_MAX_NODES = 1 << 16,   /* explicit: devices and switches */
+    MACHINE_MAX_DIMS = 6,
+    MACHINE_MAX_PARTS = 64,
+    MACHINE_MAX_WORD = 4096,
+};
+
+/* Everything a word or a JSON object can set; one row each in option.c. */
+enum option {
+    OPTION_FP32, /* first: others may follow from it */
+    OPTION_FP64,
+    OPTION_BF16,
+    OPTION_EFFICIENCY,
+    OPTION_MEMORY,
+    OPTION_MEMORY_BANDWIDTH,
+    OPTION_ADD,
+    OPTION_MULTIPLY,
+    OPTION_SRAM,
+    OPTION_DRAM,
+    OPTION_BANDWIDTH,
+    OPTION_INTRA,
+    OPTION_INTER,
+    OPTION_NICS,
+    OPTION_LATENCY,
+    OPTION_INTER_LATENCY,
+    OPTION_ENERGY,
+    OPTION_COUNT
+};
+
+/* Which parts an option belongs to. */
+enum {
+    SCOPE_DEVICE = 1 << 0, /* every part */
+    SCOPE_LINK = 1 << 1,   /* every part */
+    SCOPE_SIMPLE = 1 << 2, /* parts with one kind of link */
+    SCOPE_CLUSTER = 1 << 3 /* parts with links inside nodes and between nodes */
+};
+
+/* The text around an option: in a word name=value, in JSON "key": number. */
+struct option_row {
+    struct hypar_machine_option text;
+    const char *key;
+    enum hypar_unit unit;
+    unsigned scope;
+    double low, high; /* inclusive */
+    bool whole;       /* an integer */
+};
+
+extern const struct option_row hp_machine_options[OPTION_COUNT];
+
+/* One topology with one kind of device: a whole machine, or one of the joined clusters. */
+struct part {
+    const struct topology *topology;
+    int n_dims, dim[MACHINE_MAX_DIMS];
+    int n_devices;
+    struct hypar_device_type
+        type;   /* gives the defaults; device.name may be unknown to the table */
+    bool known; /* the type has defaults */
+    double value[OPTION_COUNT]; /* NAN: not set */
+};
+
+/* Devices first..next run's first are equal. */
+struct device_run {
+    int first;
+    struct hypar_device device;
+};
+
+/* A kind of network: the rows of topology.c, and hp_explicit in network.c. */
+struct topology {
+    struct hypar_topology text;
+    int min_dims, max_dims;
+    const char *default_device; /* NULL: found out here (local) */
+    unsigned scope;             /* SCOPE_SIMPLE or SCOPE_CLUSTER */
+    bool joins;                 /* several such parts make one machine */
+    /* Count switches, links and the longest route of the machine's parts; int64_t because the
+     * caller checks them. */
+    void (*count)(const struct hypar_machine *machine, int64_t *switches, int64_t *links,
+                  int64_t *longest);
+    struct hypar_link (*link)(const struct hypar_machine *machine, int link);
+    int (*route)(const struct hypar_machine *machine, int from, int to, int *links, int max);
+    /* Fill ways and bytes_per_s. */
+    int (*levels)(const struct hypar_machine *machine, struct hypar_level *levels);
+};
+
+struct hypar_machine {
+    struct arena arena; /* holds everything, the machine itself included */
+    const struct topology *topology;
+    const char *word;
+    int n_devices, n_switches, n_links, longest_route;
+    int n_runs;
+    struct device_run *runs;
+    int n_parts; /* 0: explicit */
+    struct part *parts;
+    struct network *network; /* explicit, else NULL */
+};
+
+extern const struct topology *const hp_topologies[]; /* NULL-terminated */
+
+/* machine.c: a machine of `parts`, whose dims and devices are set; fills in the defaults. */
+enum hypar_status hp_machine_from_parts(struct hypar_machine **out, const struct part *parts,
+                                        int n_parts, struct hypar_error *err);
+struct hypar_machine *hp_machine_new(const struct topology *topology);
+/* The prime factors of n, rising; returns their number. factors[] holds HYPAR_MAX_LEVELS. */
+int hp_prime_factors(int n, int *factors);
+/* "a, b, c" of what `name` gives for 0, 1, ... until NULL. */
+const char *hp_list_names(char *text, size_t size, const char *(*name)(int i));
+
+/* A route as it is made: counts all links, keeps the first `max`. */
+struct path {
+    int *links;
+    int max, count;
+};
+
+static inline void hp_path_add(struct path *path, int link, bool backwards)
+{
+    if (path->count < path->max)
+        path->links[path->count] = 2 * link + backwards;
+    path->count++;
+}
+
+/* device.c */
+const struct hypar_device_type *hp_device_type_find(const char *name);
+enum hypar_status hp_device_type_get(const struct hypar_device_type **out, const char *name,
+                                     struct hypar_error *err);
+
+/* local.c: the device that one of `n` equal shares of this computer is. */
+struct hypar_device_type hp_local_device(int n);
+
+/* topology.c */
+const struct topology *hp_topology_find(const char *name, size_t length);
+enum hypar_status hp_topology_get(const struct topology **out, const char *name, size_t length,
+                                  struct hypar_error *err);
+/* Check dims against the topology and the limits; sets n_devices. */
+enum hypar_status hp_part_set_shape(struct part *part, const int64_t *dim, int n_dims,
+                                    struct hypar_error *err);
+
+/* option.c: a part's figures. */
+void hp_part_begin(struct part *part, const struct topology *topology);
+bool hp_option_applies(const struct part *part, enum option option);
+/* The value the option has when nothing sets it; NAN when there is none. */
+double hp_option_default(const struct part *part, enum option option);
+/* Is `value` one the option can have? Else say which. */
+enum hypar_status hp_option_check(const struct part *part, enum option option, double value,
+                                  struct hypar_error *err);
+/* Give the part's options that are not set their defaults. */
+enum hypar_status hp_part_finish(struct part *part, struct hypar_error *err);
+struct hypar_device hp_part_device(const struct part *part);
+/* Bandwidth of the links at the devices: the only kind, or those inside a node. */
+double hp_part_link_bytes_per_s(const struct part *part);
+
+/* word.c */
+enum hypar_status hp_machine_read_word(struct hypar_machine **out, const char *word,
+                                       struct hypar_error *err);
+/* NULL where no word says it. */
+const char *hp_machine_make_word(struct arena *arena, const struct hypar_machine *machine);
+
+/* machine_json.c: a string (word) or an object. */
+enum hypar_status hp_machine_read_json(struct hypar_machine **out, const struct json *at,
+                                       struct hypar_error *err);
+void hp_machine_write_json(struct json_writer *w, const char *key,
+                           const struct hypar_machine *machine);
+/* A device by name or as an object with figures, which become a part's. */
+enum hypar_status hp_part_read_device(struct part *part, const struct json *at,
+                                      struct hypar_error *err);
+
+/* network_json.c: the explicit form. */
+enum hypar_status hp_network_read(struct hypar_machine **out, const struct json *at,
+                                  struct hypar_error *err);
+void hp_network_write(struct json_writer *w, const struct hypar_machine *machine);
+
+#endif /* MACHINE_MACHINE_H */

@@ -1,0 +1,240 @@
+/* The machine as JSON, "hypar-machine/1". Three forms: one part, several parts, explicit nodes
+ * and links (network.c). Every figure is written out; what is missing is read as in a word. */
+#include "machine/machine.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FORMAT "hypar-machine/1"
+
+static void put_options(struct json_writer *w, const struct part *part, bool of_device)
+{
+    for (int o = 0; o < OPTION_COUNT; o++) {
+        const struct option_row *row = &hp_machine_options[o];
+        if (hp_option_applies(part, (enum option)o) &&
+            (row->scope == SCOPE_DEVICE) == of_device)
+            hp_json_put_number(w, row->key, part->value[o]);
+    }
+}
+
+static void write_part(struct json_writer *w, const struct part *part)
+{
+    hp_json_put_string(w, "topology", part->topology->text.name);
+    hp_json_begin_array(w, "shape", true);
+    for (int d = 0; d < part->n_dims; d++)
+        hp_json_put_int(w, NULL, part->dim[d]);
+    hp_json_end_array(w);
+    hp_json_begin_object(w, "device", false);
+    hp_json_put_string(w, "name", part->type.device.name);
+    put_options(w, part, true);
+    hp_json_end_object(w);
+    put_options(w, part, false);
+}
+
+void hp_machine_write_json(struct json_writer *w, const char *key,
+                           const struct hypar_machine *machine)
+{
+    hp_json_begin_object(w, key, false);
+    hp_json_put_string(w, "format", FORMAT);
+    if (machine->network) {
+        hp_network_write(w, machine);
+    } else if (machine->n_parts == 1) {
+        write_part(w, machine->parts);
+    } else {
+        hp_json_begin_array(w, "parts", false);
+        for (int p = 0; p < machine->n_parts; p++) {
+            hp_json_begin_object(w, NULL, false);
+            write_part(w, &machine->parts[p]);
+            hp_json_end_object(w);
+        }
+        hp_json_end_array(w);
+    }
+    hp_json_end_object(w);
+}
+
+/* Put at's place in front of what `why` says. */
+static enum hypar_status blame(const struct json *at, enum hypar_status status,
+                               const struct hypar_error *why, struct hypar_error *err)
+{
+    if (status != HYPAR_OK)
+        hp_json_fail(at, err, "%s", why->text);
+    return status;
+}
+
+/* Read the option's member of `object`, if it is there. */
+static enum hypar_status read_option(struct part *part, const struct json *object,
+                                     enum option option, struct hypar_error *err)
+{
+    const struct option_row *row = &hp_machine_options[option];
+    struct json member = hp_json_member(object, row->key);
+    if (!member.value)
+        return HYPAR_OK;
+    double value;
+    struct hypar_error why;
+    TRY(hp_json_number(&member, row->low, row->high, &value, err));
+    TRY(blame(&member, hp_option_check(part, option, value, &why), &why, err));
+    part->value[option] = value;
+    return HYPAR_OK;
+}
+
+/* The keys of the options of one side, between `before` and NULL. */
+static void list_keys(const char **keys, const struct part *part, bool of_device,
+                      const char *const *before)
+{
+    int n = 0;
+    for (; before[n]; n++)
+        keys[n] = before[n];
+    for (int o = 0; o < OPTION_COUNT; o++)
+        if (hp_option_applies(part, (enum option)o) &&
+            (hp_machine_options[o].scope == SCOPE_DEVICE) == of_device)
+            keys[n++] = hp_machine_options[o].key;
+    keys[n] = NULL;
+}
+
+/* A device that no row describes: peaks and memory must be given, the rest is assumed. */
+static struct hypar_device_type unknown_type(const char *name)
+{
+    struct hypar_device_type type = *hp_device_type_find("v100");
+    type.device.name = name;
+    type.device.fp64_op_per_s = type.device.fp32_op_per_s = type.device.bf16_op_per_s = NAN;
+    type.device.memory_bytes = 0;
+    type.device.memory_bytes_per_s = NAN;
+    type.link_bytes_per_s = type.nic_bytes_per_s = NAN;
+    return type;
+}
+
+static enum hypar_status choose_type(struct part *part, const struct json *at, const char *name,
+                                     bool may_be_new, struct hypar_error *err)
+{
+    const struct hypar_device_type *type = hp_device_type_find(name);
+    struct hypar_error why;
+    bool here = part->topology && !part->topology->default_device;
+    if (here && strcmp(name, "local") != 0)
+        return hp_json_fail(at, err, "device '%.40s', expected 'local'", name);
+    part->known = here || type;
+    if (here)
+        part->type = hp_local_device(part->n_devices);
+    else if (type)
+        part->type = *type;
+    else if (may_be_new)
+        part->type = unknown_type(name);
+    else
+        return blame(at, hp_device_type_get(&type, name, &why), &why, err);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_part_read_device(struct part *part, const struct json *at,
+                                      struct hypar_error *err)
+{
+    const char *name;
+    if (hp_json_is_string(at)) {
+        TRY(hp_json_string(at, &name, err));
+        return choose_type(part, at, name, false, err);
+    }
+    TRY(hp_json_object(at, err));
+    const char *keys[OPTION_COUNT + 3];
+    list_keys(keys, part, true, (const char *const[]){ "name", "count", NULL });
+    TRY(hp_json_only(at, keys, err));
+    struct json name_member = hp_json_member(at, "name");
+    TRY(hp_json_string(&name_member, &name, err));
+    TRY(choose_type(part, at, name, true, err));
+    for (int o = 0; o < OPTION_COUNT; o++)
+        if (hp_machine_options[o].scope == SCOPE_DEVICE)
+            TRY(read_option(part, at, (enum option)o, err));
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_shape(struct part *part, const struct json *object,
+                                    struct hypar_error *err)
+{
+    struct json shape = hp_json_member(object, "shape");
+    int64_t dim[MACHINE_MAX_DIMS];
+    TRY(hp_json_array(&shape, MACHINE_MAX_DIMS, err));
+    int n = hp_json_length(&shape);
+    for (int d = 0; d < n; d++) {
+        struct json element = hp_json_element(&shape, d);
+        TRY(hp_json_int(&element, 1, MACHINE_MAX_DEVICES, &dim[d], err));
+    }
+    struct hypar_error why;
+    return blame(&shape, hp_part_set_shape(part, dim, n, &why), &why, err);
+}
+
+static enum hypar_status read_part(struct part *part, const struct json *object,
+                                   struct hypar_error *err)
+{
+    TRY(hp_json_object(object, err));
+    struct json name_member = hp_json_member(object, "topology");
+    const char *name;
+    const struct topology *topology;
+    struct hypar_error why;
+    TRY(hp_json_string(&name_member, &name, err));
+    TRY(blame(&name_member, hp_topology_get(&topology, name, strlen(name), &why), &why, err));
+
+    hp_part_begin(part, topology);
+    const char *keys[OPTION_COUNT + 5];
+    list_keys(keys, part, false,
+              (const char *const[]){ "format", "topology", "shape", "device", NULL });
+    TRY(hp_json_only(object, keys, err));
+    TRY(read_shape(part, object, err));
+    struct json device = hp_json_member(object, "device");
+    if (device.value)
+        TRY(hp_part_read_device(part, &device, err));
+    else
+        TRY(choose_type(part, object,
+                        topology->default_device ? topology->default_device : "local", false,
+                        err));
+    for (int o = 0; o < OPTION_COUNT; o++)
+        if (hp_machine_options[o].scope != SCOPE_DEVICE &&
+            hp_option_applies(part, (enum option)o))
+            TRY(read_option(part, object, (enum option)o, err));
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_parts(struct hypar_machine **out, const struct json *at,
+                                    struct arena *arena, struct hypar_error *err)
+{
+    struct json list = hp_json_member(at, "parts");
+    struct part *parts;
+    struct hypar_error why;
+    int n = 1;
+    if (!list.value) {
+        parts = NEW(arena, struct part, 1);
+        TRY(read_part(parts, at, err));
+        return blame(at, hp_machine_from_parts(out, parts, n, &why), &why, err);
+    }
+    TRY(hp_json_only(at, (const char *const[]){ "format", "parts", NULL }, err));
+    TRY(hp_json_array(&list, MACHINE_MAX_PARTS, err));
+    n = hp_json_length(&list);
+    if (n == 0)
+        return hp_json_fail(&list, err, "is empty, expected at least one part");
+    parts = NEW(arena, struct part, n);
+    for (int p = 0; p < n; p++) {
+        struct json element = hp_json_element(&list, p);
+        TRY(read_part(&parts[p], &element, err));
+    }
+    return blame(&list, hp_machine_from_parts(out, parts, n, &why), &why, err);
+}
+
+enum hypar_status hp_machine_read_json(struct hypar_machine **out, const struct json *at,
+                                       struct hypar_error *err)
+{
+    *out = NULL;
+    const char *text;
+    if (hp_json_is_string(at)) {
+        struct hypar_error why;
+        TRY(hp_json_string(at, &text, err));
+        return blame(at, hp_machine_read_word(out, text, &why), &why, err);
+    }
+    TRY(hp_json_object(at, err));
+    struct json format = hp_json_member(at, "format");
+    TRY(hp_json_string(&format, &text, err));
+    if (strcmp(text, FORMAT) != 0)
+        return hp_json_fail(&format, err, "'%.40s', expected '%s'", text, FORMAT);
+    if (hp_json_member(at, "devices").value)
+        return hp_network_read(out, at, err);
+
+    struct arena arena = { 0 };
+    enum hypar_status status = read_parts(out, at, &arena, err);
+    hp_arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,233 @@
+/* A machine of explicit nodes and links. Routes have the fewest links; among those the widest
+ * bottleneck; among those the lowest numbers. For each device as destination, the next link of
+ * every node is kept in a table while that is cheap, else searched for when asked. */
+#include "machine/network.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    MAX_TABLE_WORK = 1 << 26
+}; /* steps to fill the table of next links; bounds its size too */
+
+struct network {
+    int n_nodes;
+    struct hypar_link *links;
+    int *first_out; /* node v's links out are out[first_out[v]..first_out[v+1]-1], rising */
+    int *out;       /* directed links */
+    int *next;      /* [destination device][node]: directed link towards it; NULL: too large */
+};
+
+static int head(const struct network *network, int directed)
+{
+    const struct hypar_link *link = &network->links[directed / 2];
+    return directed % 2 ? link->from : link->to;
+}
+
+/* What one search needs, for n_nodes each. */
+struct search {
+    int *next; /* -1: none */
+    int *hops;
+    double *width; /* of the bottleneck */
+    int *queue;
+};
+
+static struct search search_new(struct arena *arena, int n_nodes)
+{
+    return (struct search){
+        .next = NEW(arena, int, n_nodes),
+        .hops = NEW(arena, int, n_nodes),
+        .width = NEW(arena, double, n_nodes),
+        .queue = NEW(arena, int, n_nodes),
+    };
+}
+
+/* Breadth-first from `to`, so a node's width is final before it is looked from. */
+static void search_to(const struct network *network, int to, struct search *s)
+{
+    for (int v = 0; v < network->n_nodes; v++) {
+        s->next[v] = s->hops[v] = -1;
+        s->width[v] = 0;
+    }
+    int n = 0;
+    s->hops[to] = 0;
+    s->width[to] = INFINITY;
+    s->queue[n++] = to;
+    for (int q = 0; q < n; q++) {
+        int u = s->queue[q];
+        for (int i = network->first_out[u]; i < network->first_out[u + 1]; i++) {
+            int back = network->out[i] ^ 1, v = head(network, network->out[i]);
+            double width = fmin(s->width[u], network->links[back / 2].bytes_per_s);
+            if (s->hops[v] < 0) {
+                s->hops[v] = s->hops[u] + 1;
+                s->queue[n++] = v;
+            } else if (s->hops[v] != s->hops[u] + 1 || width < s->width[v] ||
+                       (width == s->width[v] && back > s->next[v])) {
+                continue;
+            }
+            s->width[v] = width;
+            s->next[v] = back;
+        }
+    }
+}
+
+static void index_links(struct arena *arena, struct network *network, int n_links)
+{
+    network->first_out = NEW(arena, int, network->n_nodes + 2);
+    network->out = NEW(arena, int, 2 * n_links);
+    int *first = network->first_out + 1; /* becomes right by the filling below */
+    for (int l = 0; l < n_links; l++) {
+        first[network->links[l].from + 1]++;
+        first[network->links[l].to + 1]++;
+    }
+    for (int v = 0; v < network->n_nodes; v++)
+        first[v + 1] += first[v];
+    for (int l = 0; l < n_links; l++) {
+        network->out[first[network->links[l].from]++] = 2 * l;
+        network->out[first[network->links[l].to]++] = 2 * l + 1;
+    }
+}
+
+/* Check that every device is reached, bound the longest route, fill the table if it is small.
+ */
+static enum hypar_status find_routes(struct hypar_machine *machine, struct hypar_error *err)
+{
+    struct network *network = machine->network;
+    int n = machine->n_devices, n_nodes = network->n_nodes;
+    struct arena scratch = { 0 };
+    struct search s = search_new(&scratch, n_nodes);
+    enum hypar_status status = HYPAR_OK;
+
+    search_to(network, 0, &s);
+    int longest = 0;
+    for (int d = 0; d < n; d++) {
+        longest = s.hops[d] > longest ? s.hops[d] : longest;
+        if (s.hops[d] < 0 && status == HYPAR_OK)
+            status = hp_fail(err, HYPAR_INVALID, "no links lead from device 0 to device %d", d);
+    }
+    machine->longest_route = 2 * longest < n_nodes ? 2 * longest : n_nodes - 1;
+
+    int64_t work = (int64_t)n * (n_nodes + 2 * (int64_t)machine->n_links);
+    if (status == HYPAR_OK && work <= MAX_TABLE_WORK) {
+        network->next = NEW(&machine->arena, int, (int64_t)n *n_nodes);
+        machine->longest_route = 0;
+        for (int to = 0; to < n; to++) {
+            search_to(network, to, &s);
+            memcpy(network->next + (size_t)to * (size_t)n_nodes, s.next,
+                   (size_t)n_nodes * sizeof *s.next);
+            for (int d = 0; d < n; d++)
+                if (s.hops[d] > machine->longest_route)
+                    machine->longest_route = s.hops[d];
+        }
+    }
+    hp_arena_free(&scratch);
+    return status;
+}
+
+static int route(const struct hypar_machine *machine, int from, int to, int *links, int max)
+{
+    const struct network *network = machine->network;
+    struct path path = { links, max, 0 };
+    struct arena scratch = { 0 };
+    const int *next = network->next;
+    if (next) {
+        next += (size_t)to * (size_t)network->n_nodes;
+    } else if (from != to) {
+        struct search s = search_new(&scratch, network->n_nodes);
+        search_to(network, to, &s);
+        next = s.next;
+    }
+    for (int at = from; at != to; at = head(network, next[at]))
+        hp_path_add(&path, next[at] / 2, next[at] % 2);
+    hp_arena_free(&scratch);
+    return path.count;
+}
+
+static struct hypar_link get_link(const struct hypar_machine *machine, int index)
+{
+    return machine->network->links[index];
+}
+
+/* Every device sends as much to its counterpart in the next group; the busiest link sets the
+ * pace. */
+static double level_bytes_per_s(const struct hypar_machine *machine, int parent, int group)
+{
+    struct arena scratch = { 0 };
+    int *path = NEW(&scratch, int, machine->longest_route);
+    double *load = NEW(&scratch, double, 2 * machine->n_links), slowest_s = 0;
+    for (int d = 0; d < machine->n_devices; d++) {
+        int first = d / parent * parent, to = first + (d - first + group) % parent;
+        int n = route(machine, d, to, path, machine->longest_route);
+        for (int i = 0; i < n; i++) {
+            load[path[i]]++;
+            double time_s = load[path[i]] / machine->network->links[path[i] / 2].bytes_per_s;
+            slowest_s = fmax(slowest_s, time_s);
+        }
+    }
+    hp_arena_free(&scratch);
+    return group / slowest_s;
+}
+
+/* Without the table that would take too long: what one route carries. */
+static double one_route_bytes_per_s(const struct hypar_machine *machine, int to)
+{
+    struct arena scratch = { 0 };
+    int *path = NEW(&scratch, int, machine->longest_route);
+    int n = route(machine, 0, to, path, machine->longest_route);
+    double width = INFINITY;
+    for (int i = 0; i < n; i++)
+        width = fmin(width, machine->network->links[path[i] / 2].bytes_per_s);
+    hp_arena_free(&scratch);
+    return width;
+}
+
+static int levels(const struct hypar_machine *machine, struct hypar_level *out)
+{
+    int factors[HYPAR_MAX_LEVELS];
+    int n = hp_prime_factors(machine->n_devices, factors), parent = machine->n_devices;
+    for (int l = 0; l < n; l++) {
+        int group = parent / factors[l];
+        out[l] = (struct hypar_level){
+            .ways = factors[l],
+            .bytes_per_s = machine->network->next ? level_bytes_per_s(machine, parent, group)
+                                                  : one_route_bytes_per_s(machine, group),
+        };
+        parent = group;
+    }
+    return n;
+}
+
+const struct topology hp_explicit = {
+    { "explicit", "a JSON file", "nodes and links listed one by one" },
+    .default_device = "v100",
+    .scope = SCOPE_SIMPLE,
+    .link = get_link,
+    .route = route,
+    .levels = levels,
+};
+
+struct hypar_machine *hp_network_new(const struct device_run *runs, int n_runs, int n_devices,
+                                     int n_switches, int n_links, struct hypar_link **links)
+{
+    struct hypar_machine *machine = hp_machine_new(&hp_explicit);
+    struct arena *arena = &machine->arena;
+    machine->n_devices = n_devices;
+    machine->n_switches = n_switches;
+    machine->n_links = n_links;
+    machine->n_runs = n_runs;
+    machine->runs = NEW(arena, struct device_run, n_runs);
+    for (int r = 0; r < n_runs; r++) {
+        machine->runs[r] = runs[r];
+        machine->runs[r].device.name = hp_arena_strdup(arena, runs[r].device.name);
+    }
+    machine->network = NEW(arena, struct network, 1);
+    machine->network->n_nodes = n_devices + n_switches;
+    *links = machine->network->links = NEW(arena, struct hypar_link, n_links);
+    return machine;
+}
+
+enum hypar_status hp_network_finish(struct hypar_machine *machine, struct hypar_error *err)
+{
+    index_links(&machine->arena, machine->network, machine->n_links);
+    return find_routes(machine, err);
+}

@@ -1,0 +1,174 @@
+#include "machine/machine.h"
+
+#include <math.h>
+
+/* clang-format off */
+const struct option_row hp_machine_options[OPTION_COUNT] = {
+    /* { { name, example, summary }, JSON key, unit, scope, low, high, whole } */
+    [OPTION_FP32] = { { "fp32", "15.7TFLOP/s", "peak of 32-bit arithmetic" },
+        "fp32_op_per_s", HYPAR_UNIT_RATE, SCOPE_DEVICE, 1, 1e24, false },
+    [OPTION_FP64] = { { "fp64", "7.8TFLOP/s", "peak of 64-bit arithmetic" },
+        "fp64_op_per_s", HYPAR_UNIT_RATE, SCOPE_DEVICE, 1, 1e24, false },
+    [OPTION_BF16] = { { "bf16", "125TFLOP/s", "peak of 16-bit arithmetic" },
+        "bf16_op_per_s", HYPAR_UNIT_RATE, SCOPE_DEVICE, 1, 1e24, false },
+    [OPTION_EFFICIENCY] = { { "efficiency", "0.5", "share of the peak that dense kernels reach" },
+        "efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 1e-6, 1, false },
+    [OPTION_MEMORY] = { { "memory", "80GB", "memory of a device" },
+        "memory_bytes", HYPAR_UNIT_BYTES, SCOPE_DEVICE, 1, 1e15, true },
+    [OPTION_MEMORY_BANDWIDTH] = { { "memory-bandwidth", "900GB/s", "between a device and its memory" },
+        "memory_bytes_per_s", HYPAR_UNIT_BANDWIDTH, SCOPE_DEVICE, 1, 1e18, false },
+    [OPTION_ADD] = { { "add-energy", "0.9pJ", "energy of a 32-bit addition" },
+        "add_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
+    [OPTION_MULTIPLY] = { { "multiply-energy", "3.7pJ", "energy of a 32-bit multiplication" },
+        "multiply_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
+    [OPTION_SRAM] = { { "sram-energy", "5pJ", "energy of a 32-bit access to memory on the chip" },
+        "sram_access_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
+    [OPTION_DRAM] = { { "dram-energy", "640pJ", "energy of a 32-bit access to the device's memory" },
+        "dram_access_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
+    [OPTION_BANDWIDTH] = { { "bandwidth", "25GB/s", "of each link and direction (htree: at the leaves)" },
+        "bytes_per_s", HYPAR_UNIT_BANDWIDTH, SCOPE_SIMPLE, 1, 1e18, false },
+    [OPTION_INTRA] = { { "intra", "450GB/s", "cluster: of each device into its node's switch" },
+        "intra_bytes_per_s", HYPAR_UNIT_BANDWIDTH, SCOPE_CLUSTER, 1, 1e18, false },
+    [OPTION_INTER] = { { "inter", "50GB/s", "cluster: of each network card of a node" },
+        "inter_bytes_per_s", HYPAR_UNIT_BANDWIDTH, SCOPE_CLUSTER, 1, 1e18, false },
+    [OPTION_NICS] = { { "nics", "8", "cluster: network cards of a node" },
+        "nics", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 1, MACHINE_MAX_DEVICES, true },
+    [OPTION_LATENCY] = { { "latency", "2us", "of each link" },
+        "latency_s", HYPAR_UNIT_SECONDS, SCOPE_LINK, 0, 1e6, false },
+    [OPTION_INTER_LATENCY] = { { "inter-latency", "5us", "cluster: of each link between nodes" },
+        "inter_latency_s", HYPAR_UNIT_SECONDS, SCOPE_CLUSTER, 0, 1e6, false },
+    [OPTION_ENERGY] = { { "energy", "8pJ", "of each bit on each link" },
+        "energy_j_per_bit", HYPAR_UNIT_JOULES, SCOPE_LINK, 0, 1, false },
+};
+/* clang-format on */
+
+static const struct hypar_machine_option device_option = {
+    "device", "h100", "kind of device ('hypar machines' lists them)"
+};
+
+const struct hypar_machine_option *hypar_machine_option(int i)
+{
+    if (i == 0)
+        return &device_option;
+    return i > 0 && i <= OPTION_COUNT ? &hp_machine_options[i - 1].text : NULL;
+}
+
+void hp_part_begin(struct part *part, const struct topology *topology)
+{
+    *part = (struct part){ .topology = topology };
+    for (int o = 0; o < OPTION_COUNT; o++)
+        part->value[o] = NAN;
+}
+
+bool hp_option_applies(const struct part *part, enum option option)
+{
+    unsigned scope = SCOPE_DEVICE | SCOPE_LINK | part->topology->scope;
+    return (hp_machine_options[option].scope & scope) != 0;
+}
+
+/* A figure of the type; of a type that does not have it, what follows from the fp32 peak. */
+static double or_from_fp32(const struct part *part, double figure, double share)
+{
+    return isnan(figure) ? share * part->value[OPTION_FP32] : figure;
+}
+
+double hp_option_default(const struct part *part, enum option option)
+{
+    const struct hypar_device_type *type = &part->type;
+    const struct hypar_device *device = &type->device;
+    switch (option) {
+    case OPTION_FP64:
+        return or_from_fp32(part, device->fp64_op_per_s, 0.5);
+    case OPTION_FP32:
+        return device->fp32_op_per_s;
+    case OPTION_BF16:
+        return or_from_fp32(part, device->bf16_op_per_s, 1);
+    case OPTION_EFFICIENCY:
+        return device->efficiency;
+    case OPTION_MEMORY:
+        return device->memory_bytes > 0 ? (double)device->memory_bytes : NAN;
+    case OPTION_MEMORY_BANDWIDTH:
+        return device->memory_bytes_per_s;
+    case OPTION_ADD:
+        return device->add_j;
+    case OPTION_MULTIPLY:
+        return device->multiply_j;
+    case OPTION_SRAM:
+        return device->sram_access_j;
+    case OPTION_DRAM:
+        return device->dram_access_j;
+    case OPTION_BANDWIDTH:
+        return type->link_bytes_per_s;
+    case OPTION_INTRA:
+        return type->ports * type->link_bytes_per_s;
+    case OPTION_INTER:
+        return type->nic_bytes_per_s;
+    case OPTION_NICS:
+        return 1;
+    case OPTION_LATENCY:
+        return type->latency_s;
+    case OPTION_INTER_LATENCY: /* `latency` alone sets both */
+        return isnan(part->value[OPTION_LATENCY]) ? 2 * type->latency_s
+                                                  : part->value[OPTION_LATENCY];
+    case OPTION_ENERGY:
+        return type->energy_j_per_bit;
+    case OPTION_COUNT:
+        break;
+    }
+    return NAN;
+}
+
+enum hypar_status hp_option_check(const struct part *part, enum option option, double value,
+                                  struct hypar_error *err)
+{
+    const struct option_row *row = &hp_machine_options[option];
+    double high = row->high;
+    if (option == OPTION_NICS && part->n_dims == 2)
+        high = part->dim[1];
+    if (value >= row->low && value <= high && !(row->whole && value != floor(value)))
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_INVALID, "%s is %g, expected %s%g..%g", row->text.name, value,
+                   row->whole ? "a whole number in " : "", row->low, high);
+}
+
+enum hypar_status hp_part_finish(struct part *part, struct hypar_error *err)
+{
+    double defaults[OPTION_COUNT]; /* before any is filled in: some depend on what was said */
+    for (int o = 0; o < OPTION_COUNT; o++)
+        defaults[o] = hp_option_default(part, (enum option)o);
+    for (int o = 0; o < OPTION_COUNT; o++) {
+        if (!hp_option_applies(part, (enum option)o) || !isnan(part->value[o]))
+            continue;
+        if (isnan(defaults[o]))
+            return hp_fail(err, HYPAR_INVALID,
+                           "%s (%s) is missing: device '%.40s' has no known one",
+                           hp_machine_options[o].key, hp_machine_options[o].text.summary,
+                           part->type.device.name);
+        part->value[o] = defaults[o];
+    }
+    return HYPAR_OK;
+}
+
+struct hypar_device hp_part_device(const struct part *part)
+{
+    const double *value = part->value;
+    return (struct hypar_device){
+        .name = part->type.device.name,
+        .fp64_op_per_s = value[OPTION_FP64],
+        .fp32_op_per_s = value[OPTION_FP32],
+        .bf16_op_per_s = value[OPTION_BF16],
+        .efficiency = value[OPTION_EFFICIENCY],
+        .memory_bytes = (int64_t)value[OPTION_MEMORY],
+        .memory_bytes_per_s = value[OPTION_MEMORY_BANDWIDTH],
+        .add_j = value[OPTION_ADD],
+        .multiply_j = value[OPTION_MULTIPLY],
+        .sram_access_j = value[OPTION_SRAM],
+        .dram_access_j = value[OPTION_DRAM],
+    };
+}
+
+double hp_part_link_bytes_per_s(const struct part *part)
+{
+    bool cluster = part->topology->scope == SCOPE_CLUSTER;
+    return part->value[cluster ? OPTION_INTRA : OPTION_BANDWIDTH];
+}

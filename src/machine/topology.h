@@ -1,0 +1,12 @@
+/* machine/topology.h - the networks that have a name. Internal. */
+#ifndef MACHINE_TOPOLOGY_H
+#define MACHINE_TOPOLOGY_H
+
+#include "machine/machine.h"
+
+extern const struct topology hp_htree;                   /* tree.c */
+extern const struct topology hp_torus, hp_mesh, hp_ring; /* grid.c */
+extern const struct topology hp_full;                    /* full.c */
+extern const struct topology hp_cluster, hp_local;       /* cluster.c */
+
+#endif /* MACHINE_TOPOLOGY_H */

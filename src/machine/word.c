@@ -1,0 +1,250 @@
+/* The machine as one shell word: topology:AxB,option=value,...[+topology:...] */
+#include "machine/machine.h"
+
+#include "base/number.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+/* What is left to read. The word is copied, so that fields can be cut out of it in place. */
+struct reader {
+    char *at;
+};
+
+/* "4x8": sizes until something else follows. */
+static enum hypar_status read_shape(struct part *part, struct reader *reader,
+                                    struct hypar_error *err)
+{
+    int64_t dim[MACHINE_MAX_DIMS];
+    int n = 0;
+    do {
+        if (n > 0)
+            reader->at++; /* the x */
+        if (n == MACHINE_MAX_DIMS)
+            return hp_fail(err, HYPAR_SYNTAX, "more than %d sizes", MACHINE_MAX_DIMS);
+        if (!isdigit((unsigned char)*reader->at))
+            return hp_fail(err, HYPAR_SYNTAX, "no size at '%.20s', expected %s", reader->at,
+                           part->topology->text.syntax);
+        dim[n] = 0;
+        for (; isdigit((unsigned char)*reader->at); reader->at++)
+            if (dim[n] <= MACHINE_MAX_DEVICES) /* larger is refused below, however large */
+                dim[n] = dim[n] * 10 + (*reader->at - '0');
+        n++;
+    } while (*reader->at == 'x');
+    return hp_part_set_shape(part, dim, n, err);
+}
+
+static const char *option_name(int i)
+{
+    const struct hypar_machine_option *option = hypar_machine_option(i);
+    return option ? option->name : NULL;
+}
+
+static enum hypar_status set_option(struct part *part, enum option option, const char *text,
+                                    struct hypar_error *err)
+{
+    const struct option_row *row = &hp_machine_options[option];
+    double value;
+    if (!isnan(part->value[option]))
+        return hp_fail(err, HYPAR_INVALID, "%s is given twice", row->text.name);
+    if (!hypar_parse_quantity(text, row->unit, &value))
+        return hp_fail(err, HYPAR_SYNTAX, "%s is '%.40s', expected a value such as %s",
+                       row->text.name, text, row->text.example);
+    TRY(hp_option_check(part, option, value, err));
+    part->value[option] = value;
+    return HYPAR_OK;
+}
+
+static enum hypar_status set_device(struct part *part, const char *name,
+                                    struct hypar_error *err)
+{
+    if (!part->topology->default_device)
+        return hp_fail(err, HYPAR_INVALID, "%s takes no device: it is this computer's own",
+                       part->topology->text.name);
+    if (part->known)
+        return hp_fail(err, HYPAR_INVALID, "device is given twice");
+    const struct hypar_device_type *type;
+    TRY(hp_device_type_get(&type, name, err));
+    part->type = *type;
+    part->known = true;
+    return HYPAR_OK;
+}
+
+static enum hypar_status set_named(struct part *part, const char *name, const char *value,
+                                   struct hypar_error *err)
+{
+    if (strcmp(name, "device") == 0)
+        return set_device(part, value, err);
+    for (int o = 0; o < OPTION_COUNT; o++) {
+        if (strcmp(name, hp_machine_options[o].text.name) != 0)
+            continue;
+        if (hp_option_applies(part, (enum option)o))
+            return set_option(part, (enum option)o, value, err);
+        if (o != OPTION_BANDWIDTH)
+            return hp_fail(err, HYPAR_INVALID, "%s is no option of %s", name,
+                           part->topology->text.name);
+        TRY(set_option(part, OPTION_INTRA, value, err)); /* of a cluster: both kinds of link */
+        return set_option(part, OPTION_INTER, value, err);
+    }
+    char known[256];
+    return hp_fail(err, HYPAR_SYNTAX, "unknown option '%.40s', expected one of %s", name,
+                   hp_list_names(known, sizeof known, option_name));
+}
+
+/* Is `at` where a word's next part begins? The '+' of "1e+9" is followed by no letter. */
+static bool at_join(const char *at)
+{
+    return at[0] == '+' && isalpha((unsigned char)at[1]);
+}
+
+/* ",name=value": cut both out of the word. */
+static enum hypar_status read_option(struct part *part, struct reader *reader,
+                                     struct hypar_error *err)
+{
+    char *name = reader->at + 1, *end = name;
+    while (*end && *end != ',' && !at_join(end))
+        end++;
+    char after = *end;
+    *end = '\0';
+    char *equals = strchr(name, '=');
+    if (!equals || equals == name || !equals[1])
+        return hp_fail(err, HYPAR_SYNTAX, "'%.40s' is no option, expected name=value", name);
+    *equals = '\0';
+    TRY(set_named(part, name, equals + 1, err));
+    *end = after;
+    reader->at = end;
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_part(struct part *part, struct reader *reader,
+                                   struct hypar_error *err)
+{
+    size_t length = strcspn(reader->at, ":,+");
+    const struct topology *topology;
+    TRY(hp_topology_get(&topology, reader->at, length, err));
+    if (reader->at[length] != ':')
+        return hp_fail(err, HYPAR_SYNTAX, "%s has no size, expected %s", topology->text.name,
+                       topology->text.syntax);
+    hp_part_begin(part, topology);
+    reader->at += length + 1;
+    TRY(read_shape(part, reader, err));
+    while (*reader->at == ',')
+        TRY(read_option(part, reader, err));
+    if (!part->known) {
+        part->type = topology->default_device ? *hp_device_type_find(topology->default_device)
+                                              : hp_local_device(part->n_devices);
+        part->known = true;
+    }
+    if (*reader->at && !at_join(reader->at))
+        return hp_fail(err, HYPAR_SYNTAX, "'%.20s' follows, expected ',' or the end",
+                       reader->at);
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_parts(struct hypar_machine **out, char *word, struct arena *arena,
+                                    struct hypar_error *err)
+{
+    struct part *parts = NEW(arena, struct part, MACHINE_MAX_PARTS);
+    struct reader reader = { word };
+    int n = 0;
+    do {
+        if (n > 0)
+            reader.at++; /* the + */
+        if (n == MACHINE_MAX_PARTS)
+            return hp_fail(err, HYPAR_UNSUPPORTED, "more than %d parts", MACHINE_MAX_PARTS);
+        TRY(read_part(&parts[n++], &reader, err));
+    } while (*reader.at);
+    return hp_machine_from_parts(out, parts, n, err);
+}
+
+enum hypar_status hp_machine_read_word(struct hypar_machine **out, const char *word,
+                                       struct hypar_error *err)
+{
+    *out = NULL;
+    if (!*word)
+        return hp_fail(err, HYPAR_SYNTAX, "empty, expected a word such as cluster:4x8");
+    if (strlen(word) > MACHINE_MAX_WORD)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "longer than %d characters", MACHINE_MAX_WORD);
+    struct arena arena = { 0 };
+    enum hypar_status status = read_parts(out, hp_arena_strdup(&arena, word), &arena, err);
+    hp_arena_free(&arena);
+    return status;
+}
+
+/* The shortest of "0.2GB/s", "200MB/s", ... that reads back as exactly `value`. */
+static const char *quantity_text(struct arena *arena, double value, enum hypar_unit unit)
+{
+    static const struct {
+        double times, over;
+        const char *text;
+    } prefixes[] = { { 1, 1, "" },    { 1e3, 1, "k" },  { 1e6, 1, "M" },
+                     { 1e9, 1, "G" }, { 1e12, 1, "T" }, { 1, 1e3, "m" },
+                     { 1, 1e6, "u" }, { 1, 1e9, "n" },  { 1, 1e12, "p" } };
+    static const char *const bases[] = {
+        [HYPAR_UNIT_COUNT] = "",      [HYPAR_UNIT_BYTES] = "B",
+        [HYPAR_UNIT_SECONDS] = "s",   [HYPAR_UNIT_BANDWIDTH] = "B/s",
+        [HYPAR_UNIT_RATE] = "FLOP/s", [HYPAR_UNIT_JOULES] = "J",
+    };
+    char number[NUMBER_TEXT_BYTES];
+    const char *best = hp_arena_strdup(arena, hp_number_text(number, value));
+    size_t shortest = SIZE_MAX;
+    for (size_t p = 0; p < sizeof prefixes / sizeof prefixes[0]; p++) {
+        hp_number_text(number, value / prefixes[p].times * prefixes[p].over);
+        const char *text =
+            hp_arena_printf(arena, "%s%s%s", number, prefixes[p].text, bases[unit]);
+        double back;
+        if (strlen(text) < shortest && hypar_parse_quantity(text, unit, &back) &&
+            back == value) {
+            best = text;
+            shortest = strlen(text);
+        }
+    }
+    return best;
+}
+
+/* The part's word: its options that differ from what the word so far implies. */
+static const char *part_text(struct arena *arena, const struct part *part)
+{
+    const struct topology *topology = part->topology;
+    struct part said;
+    hp_part_begin(&said, topology);
+    said.type = part->type;
+
+    const char *text = hp_arena_printf(arena, "%s:%d", topology->text.name, part->dim[0]);
+    for (int d = 1; d < part->n_dims; d++)
+        text = hp_arena_printf(arena, "%sx%d", text, part->dim[d]);
+    const char *device = part->type.device.name;
+    if (topology->default_device && strcmp(topology->default_device, device) != 0)
+        text = hp_arena_printf(arena, "%s,device=%s", text, device);
+    for (int o = 0; o < OPTION_COUNT; o++) {
+        const struct option_row *row = &hp_machine_options[o];
+        if (!hp_option_applies(part, (enum option)o) ||
+            part->value[o] == hp_option_default(&said, (enum option)o))
+            continue;
+        said.value[o] = part->value[o];
+        text = hp_arena_printf(arena, "%s,%s=%s", text, row->text.name,
+                               quantity_text(arena, part->value[o], row->unit));
+    }
+    return text;
+}
+
+const char *hp_machine_make_word(struct arena *arena, const struct hypar_machine *machine)
+{
+    struct arena scratch = { 0 };
+    const char *text = NULL;
+    for (int p = 0; p < machine->n_parts; p++) {
+        if (!machine->parts[p].known) {
+            text = NULL;
+            break;
+        }
+        const char *part = part_text(&scratch, &machine->parts[p]);
+        text = text ? hp_arena_printf(&scratch, "%s+%s", text, part) : part;
+    }
+    if (text && strlen(text) <= MACHINE_MAX_WORD)
+        text = hp_arena_strdup(arena, text);
+    else
+        text = NULL;
+    hp_arena_free(&scratch);
+    return text;
+}

@@ -1,0 +1,314 @@
+#include "tests/machine/check.h"
+
+static const struct {
+    const char *word;
+    const char *canonical; /* NULL: itself */
+} good[] = {
+    { "htree:16", NULL },
+    { "htree:16,device=v100,bandwidth=1GB/s", NULL },
+    { "htree:16,device=eyeriss-hmc,bandwidth=1.6Gb/s", "htree:16" },
+    { "torus:4x4", NULL },
+    { "torus:4x4x4", NULL },
+    { "torus:04x4", "torus:4x4" },
+    { "mesh:4x4,latency=0s", NULL },
+    { "ring:8,efficiency=0.25", NULL },
+    { "full:16,bandwidth=1GB/s,device=v100", "full:16,bandwidth=1GB/s" },
+    { "full:2,bandwidth=1e+9", "full:2,bandwidth=1GB/s" },
+    { "full:2,bandwidth=1234567.890123", "full:2,bandwidth=1234567.890123B/s" },
+    { "cluster:4x8", NULL },
+    { "cluster:4x8,device=h100,intra=450GB/s,inter=50GB/s,latency=2us,memory=80GB",
+      "cluster:4x8,device=h100,latency=2us" },
+    { "cluster:4x8,latency=1us", "cluster:4x8,inter-latency=1us" },
+    { "cluster:4x8,inter-latency=2us,latency=1us", "cluster:4x8" },
+    { "cluster:4x8,bandwidth=1GB/s", "cluster:4x8,intra=1GB/s,inter=1GB/s" },
+    { "cluster:4x8,nics=8,memory=64GiB", "cluster:4x8,memory=68719476736B,nics=8" },
+    { "cluster:2x8,device=h100+cluster:2x8,device=a100", NULL },
+    { "cluster:1x2,bandwidth=1e+9+cluster:1x2",
+      "cluster:1x2,intra=1GB/s,inter=1GB/s+cluster:1x2" },
+    { "ring:4,device=p100,fp64=1T,fp32=2T,bf16=3T,memory-bandwidth=100GB/s,add-energy=1pJ,"
+      "multiply-energy=2pJ,sram-energy=3pJ,dram-energy=4nJ,energy=0J",
+      "ring:4,device=p100,fp32=2TFLOP/s,fp64=1TFLOP/s,bf16=3TFLOP/s,memory-bandwidth=100GB/s,"
+      "add-energy=1pJ,multiply-energy=2pJ,sram-energy=3pJ,dram-energy=4nJ,energy=0J" },
+    { "local:1", NULL },
+    { "local:2,memory=1GB,bandwidth=3GB/s", NULL },
+};
+
+enum { N_GOOD = sizeof good / sizeof good[0] };
+
+static void words_are_printed_back(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_GOOD; i++) {
+        struct hypar_machine *machine = machine_of(good[i].word);
+        assert_string_equal(hypar_machine_word(machine),
+                            good[i].canonical ? good[i].canonical : good[i].word);
+        hypar_machine_free(machine);
+    }
+}
+
+static void words_survive_json(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_GOOD; i++) {
+        struct hypar_machine *machine = machine_of(good[i].word), *again;
+        struct hypar_error err;
+        char *text = json_of(machine);
+        if (read_json(&again, text, &err) != HYPAR_OK)
+            fail_msg("%s: %s", good[i].word, err.text);
+        assert_string_equal(hypar_machine_word(again), hypar_machine_word(machine));
+        char *text_again = json_of(again);
+        assert_string_equal(text_again, text);
+        test_free(text_again);
+        test_free(text);
+        hypar_machine_free(machine);
+        hypar_machine_free(again);
+    }
+}
+
+static void every_option_is_in_a_good_word(void **state)
+{
+    (void)state;
+    for (int o = 0; hypar_machine_option(o); o++) {
+        const struct hypar_machine_option *option = hypar_machine_option(o);
+        char needle[32], word[100];
+        bool found = false;
+        snprintf(needle, sizeof needle, ",%s=", option->name);
+        for (int i = 0; i < N_GOOD; i++)
+            found |= strstr(good[i].word, needle) != NULL;
+        if (!found)
+            fail_msg("no word with option %s", option->name);
+        assert_true(strlen(option->summary) > 5);
+        /* The example is a value the option can have. */
+        snprintf(word, sizeof word, "cluster:2x8,%s=%s", option->name, option->example);
+        hypar_machine_free(machine_of(word));
+    }
+    assert_null(hypar_machine_option(-1));
+    for (int o = 0; o < OPTION_COUNT; o++)
+        assert_non_null(hp_machine_options[o].key);
+}
+
+static void every_device_is_usable_and_says_its_source(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = { "eyeriss-hmc", "k80",  "p100", "v100",
+                                          "a100",        "h100", "h200" };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        assert_non_null(hp_device_type_find(wanted[i]));
+    for (int t = 0; hypar_device_type(t); t++) {
+        const struct hypar_device_type *type = hypar_device_type(t);
+        const struct hypar_device *d = &type->device;
+        print_message("%s\n", d->name);
+        assert_ptr_equal(hp_device_type_find(d->name), type); /* no name twice */
+        assert_true(d->fp64_op_per_s > 0 && d->fp32_op_per_s >= d->fp64_op_per_s);
+        assert_true(d->bf16_op_per_s >= d->fp32_op_per_s);
+        assert_true(d->efficiency > 0 && d->efficiency <= 1);
+        assert_true(d->memory_bytes >= 1000000000 && d->memory_bytes_per_s > 1e9);
+        assert_true(d->add_j > 0 && d->multiply_j > 0 && d->sram_access_j > 0);
+        assert_true(d->dram_access_j > d->sram_access_j);
+        assert_true(type->ports > 0 && type->link_bytes_per_s > 0 && type->nic_bytes_per_s > 0);
+        assert_true(type->latency_s >= 0 && type->energy_j_per_bit > 0);
+        assert_true(strlen(type->summary) > 10 && strlen(type->source) > 20);
+        char word[64];
+        snprintf(word, sizeof word, "cluster:2x2,device=%s", d->name);
+        struct hypar_machine *machine = machine_of(word);
+        assert_string_equal(hypar_machine_device(machine, 3)->name, d->name);
+        hypar_machine_free(machine);
+    }
+    assert_null(hypar_device_type(-1));
+}
+
+static void hypar_s_array_is_the_paper_s(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine = machine_of("htree:16");
+    const struct hypar_device *d = hypar_machine_device(machine, 15);
+    assert_true(d->fp32_op_per_s == 84e9 && d->efficiency == 1);
+    assert_true(d->memory_bytes == 8000000000 && d->memory_bytes_per_s == 320e9);
+    assert_true(d->add_j == 0.9e-12 && d->multiply_j == 3.7e-12);
+    assert_true(d->sram_access_j == 5e-12 && d->dram_access_j == 640e-12);
+    hypar_machine_free(machine);
+}
+
+static void joined_clusters_differ_by_device(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine =
+        machine_of("cluster:2x8,device=h100+cluster:1x4,device=a100+cluster:1x2,device=k80");
+    assert_int_equal(hypar_machine_device_count(machine), 22);
+    assert_string_equal(hypar_machine_device(machine, 0)->name, "h100");
+    assert_string_equal(hypar_machine_device(machine, 15)->name, "h100");
+    assert_string_equal(hypar_machine_device(machine, 16)->name, "a100");
+    assert_string_equal(hypar_machine_device(machine, 19)->name, "a100");
+    assert_string_equal(hypar_machine_device(machine, 20)->name, "k80");
+    assert_false(hypar_machine_is_uniform(machine));
+    assert_string_equal(hypar_machine_topology(machine), "cluster");
+    for (int a = 0; a < 22; a++)
+        for (int b = 0; b < 22; b++)
+            check_route(machine, a, b);
+    check_links(machine);
+    check_levels(machine);
+    hypar_machine_free(machine);
+
+    machine = machine_of("cluster:1x2+cluster:3x5");
+    assert_true(hypar_machine_is_uniform(machine));
+    hypar_machine_free(machine);
+}
+
+#define TOPOLOGIES "htree, torus, mesh, ring, full, cluster, local"
+
+static const struct {
+    const char *word, *message;
+} bad[] = {
+    { "", "machine '': empty, expected a word such as cluster:4x8" },
+    { "tours:4x4",
+      "machine 'tours:4x4': unknown topology 'tours', expected one of " TOPOLOGIES },
+    { "machine.txt",
+      "machine 'machine.txt': unknown topology 'machine.txt', expected one of " TOPOLOGIES },
+    { ":4", "machine ':4': unknown topology '', expected one of " TOPOLOGIES },
+    { "torus", "machine 'torus': torus has no size, expected torus:4x4 or torus:4x4x4" },
+    { "ring:", "machine 'ring:': no size at '', expected ring:8" },
+    { "torus:4x", "machine 'torus:4x': no size at '', expected torus:4x4 or torus:4x4x4" },
+    { "torus:x4", "machine 'torus:x4': no size at 'x4', expected torus:4x4 or torus:4x4x4" },
+    { "torus:-4x4",
+      "machine 'torus:-4x4': no size at '-4x4', expected torus:4x4 or torus:4x4x4" },
+    { "torus:1x1x1x1x1x1x1", "machine 'torus:1x1x1x1x1x1x1': more than 6 sizes" },
+    { "ring:4x4", "machine 'ring:4x4': ring has 2 sizes, expected ring:8" },
+    { "cluster:8", "machine 'cluster:8': cluster has 1 size, expected cluster:4x8" },
+    { "full:0", "machine 'full:0': size 0, expected 1..1048576" },
+    { "ring:1048577", "machine 'ring:1048577': size 1048577, expected 1..1048576" },
+    { "ring:99999999999999999999999",
+      "machine 'ring:99999999999999999999999': size 9999999, expected 1..1048576" },
+    { "torus:2048x2048", "machine 'torus:2048x2048': more than 1048576 devices" },
+    { "cluster:131072x8+cluster:1x1",
+      "machine 'cluster:131072x8+cluster:1x1': more than 1048576 devices" },
+    { "full:8192", "machine 'full:8192': 33550336 links, expected at most 16777216" },
+    { "ring:4;", "machine 'ring:4;': ';' follows, expected ',' or the end" },
+    { "ring:4 ", "machine 'ring:4 ': ' ' follows, expected ',' or the end" },
+    { "ring:4,", "machine 'ring:4,': '' is no option, expected name=value" },
+    { "ring:4,latency",
+      "machine 'ring:4,latency': 'latency' is no option, expected name=value" },
+    { "ring:4,latency=",
+      "machine 'ring:4,latency=': 'latency=' is no option, expected name=value" },
+    { "ring:4,=2us", "machine 'ring:4,=2us': '=2us' is no option, expected name=value" },
+    { "ring:4,speed=3", "machine 'ring:4,speed=3': unknown option 'speed', expected one of "
+                        "device, fp32, fp64, bf16, "
+                        "efficiency, memory, memory-bandwidth, add-energy, multiply-energy, "
+                        "sram-energy, dram-energy, "
+                        "bandwidth, intra, inter, nics, latency, inter-latency, energy" },
+    { "ring:4,device=h10",
+      "machine 'ring:4,device=h10': unknown device 'h10', expected one of eyeriss-hmc, k80, "
+      "titan-x, "
+      "p100, v100, a100, h100, h200, b200, mi250x, mi300x, tpu-v3, tpu-v4, cpu-core" },
+    { "ring:4,device=v100,device=v100",
+      "machine 'ring:4,device=v100,device=v100': device is given twice" },
+    { "ring:4,latency=1us,latency=1us",
+      "machine 'ring:4,latency=1us,latency=1us': latency is given twice" },
+    { "cluster:2x2,intra=1GB/s,bandwidth=1GB/s",
+      "machine 'cluster:2x2,intra=1GB/s,bandwidth=1GB/s': intra is given twice" },
+    { "ring:4,intra=1GB/s", "machine 'ring:4,intra=1GB/s': intra is no option of ring" },
+    { "htree:4,nics=2", "machine 'htree:4,nics=2': nics is no option of htree" },
+    { "ring:4,bandwidth=1GB",
+      "machine 'ring:4,bandwidth=1GB': bandwidth is '1GB', expected a value such as 25GB/s" },
+    { "ring:4,bandwidth=nan",
+      "machine 'ring:4,bandwidth=nan': bandwidth is 'nan', expected a value such as 25GB/s" },
+    { "ring:4,bandwidth=-1GB/s", "machine 'ring:4,bandwidth=-1GB/s': bandwidth is '-1GB/s', "
+                                 "expected a value such as 25GB/s" },
+    { "ring:4,bandwidth=0", "machine 'ring:4,bandwidth=0': bandwidth is 0, expected 1..1e+18" },
+    { "ring:4,bandwidth=1e300",
+      "machine 'ring:4,bandwidth=1e300': bandwidth is 1e+300, expected 1..1e+18" },
+    { "ring:4,memory=0",
+      "machine 'ring:4,memory=0': memory is 0, expected a whole number in 1..1e+15" },
+    { "ring:4,memory=1.5",
+      "machine 'ring:4,memory=1.5': memory is 1.5, expected a whole number in 1..1e+15" },
+    { "ring:4,efficiency=2",
+      "machine 'ring:4,efficiency=2': efficiency is 2, expected 1e-06..1" },
+    { "cluster:2x4,nics=5",
+      "machine 'cluster:2x4,nics=5': nics is 5, expected a whole number in 1..4" },
+    { "local:2,device=v100",
+      "machine 'local:2,device=v100': local takes no device: it is this computer's own" },
+    { "cluster:2x2+ring:4",
+      "machine 'cluster:2x2+ring:4': ring cannot be joined, only clusters can" },
+    { "cluster:2x2+", "machine 'cluster:2x2+': '+' follows, expected ',' or the end" },
+    { "cluster:2x2+x",
+      "machine 'cluster:2x2+x': unknown topology 'x', expected one of " TOPOLOGIES },
+    { "cluster:2x2\n", "machine 'cluster:2x2?': '?' follows, expected ',' or the end" },
+};
+
+static void bad_words_say_what_is_wrong(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct hypar_machine *machine = (void *)"unset";
+        struct hypar_error err = { "" };
+        enum hypar_status status = hypar_machine_read(&machine, bad[i].word, &err);
+        assert_null(machine);
+        assert_int_equal(hypar_status_exit_code(status), 3);
+        assert_string_equal(err.text, bad[i].message);
+        assert_int_equal(hypar_machine_read(&machine, bad[i].word, NULL), status);
+    }
+}
+
+static void too_long_words_are_refused(void **state)
+{
+    (void)state;
+    enum { N = 65, PART = 12 };
+    char many[N * PART + 1], longest[5000];
+    for (int i = 0; i < N; i++)
+        memcpy(many + i * PART, "+cluster:1x1", PART);
+    many[N * PART] = '\0';
+    struct hypar_machine *machine;
+    struct hypar_error err;
+    assert_int_equal(hypar_machine_read(&machine, many + 1, &err), HYPAR_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "more than 64 parts"));
+    machine = machine_of(many + 1 + PART);
+    assert_int_equal(hypar_machine_device_count(machine), 64);
+    hypar_machine_free(machine);
+
+    memset(longest, '1', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    assert_int_equal(hypar_machine_read(&machine, longest, &err), HYPAR_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "longer than 4096 characters"));
+}
+
+/* Cut good words anywhere and change single characters: an error or a machine, never a crash.
+ */
+static void damaged_words_do_no_harm(void **state)
+{
+    (void)state;
+    struct random random = { 17 };
+    print_message("seed 17\n");
+    for (int i = 0; i < 20000; i++) {
+        char word[300];
+        snprintf(word, sizeof word, "%s", good[hp_random_below(&random, N_GOOD - 2)].word);
+        size_t n = strlen(word);
+        word[hp_random_below(&random, (int64_t)n)] =
+            ",=+:x0123456789eGB/s."[hp_random_below(&random, 21)];
+        if (hp_random_below(&random, 4) == 0)
+            word[hp_random_below(&random, (int64_t)n)] = '\0';
+        struct hypar_machine *machine;
+        struct hypar_error err;
+        if (hypar_machine_read(&machine, word, &err) != HYPAR_OK)
+            continue;
+        const char *canonical = hypar_machine_word(machine);
+        struct hypar_machine *again = machine_of(canonical);
+        assert_string_equal(hypar_machine_word(again), canonical);
+        hypar_machine_free(again);
+        hypar_machine_free(machine);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_are_printed_back),
+        cmocka_unit_test(words_survive_json),
+        cmocka_unit_test(every_option_is_in_a_good_word),
+        cmocka_unit_test(every_device_is_usable_and_says_its_source),
+        cmocka_unit_test(hypar_s_array_is_the_paper_s),
+        cmocka_unit_test(joined_clusters_differ_by_device),
+        cmocka_unit_test(bad_words_say_what_is_wrong),
+        cmocka_unit_test(too_long_words_are_refused),
+        cmocka_unit_test(damaged_words_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
