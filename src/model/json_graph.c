@@ -1,0 +1,426 @@
+/* Reading hypar-graph/1 (docs/formats-graph.md). The graph comes out with its tensors numbered
+ * as they were when it was written: inputs and parameters are made where they are first used.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/table.h"
+#include "model/model.h"
+
+static const char format[] = "hypar-graph/1";
+static const int64_t max_dim = (int64_t)1 << 50;
+
+/* A name of the file: declared in "inputs" or "params", or written by an operator. */
+struct entry {
+    const char *name;
+    int tensor; /* -1: declared, not made yet */
+    bool param;
+    struct hypar_shape shape; /* of what is declared */
+    bool index;
+    int sample_dim;
+    int place; /* in its list */
+};
+
+struct reading {
+    struct arena arena;
+    struct hypar_error *err;
+    const char *file;
+    int64_t file_batch, batch; /* what the file is written for, what is asked for */
+    struct graph_builder *builder;
+    struct table names;
+    struct entry *entries;
+    int n_entries, capacity;
+};
+
+/* Names -------------------------------------------------------------------------------- */
+
+static bool add_entry(struct reading *r, struct entry entry)
+{
+    if (hp_table_put(&r->names, &r->arena, entry.name, strlen(entry.name), r->n_entries) !=
+        r->n_entries)
+        return false;
+    r->entries = GROW(&r->arena, struct entry, r->entries, r->n_entries, &r->capacity);
+    r->entries[r->n_entries++] = entry;
+    return true;
+}
+
+static struct entry *find_entry(struct reading *r, const char *name)
+{
+    int i = hp_table_get(&r->names, name, strlen(name));
+    return i < 0 ? NULL : &r->entries[i];
+}
+
+/* The tensor of an entry, made now if this is its first use. */
+static int entry_tensor(struct reading *r, struct entry *e)
+{
+    if (e->tensor < 0 && e->param)
+        e->tensor = hp_build_param(r->builder, e->name, &e->shape);
+    else if (e->tensor < 0)
+        e->tensor = hp_build_input(r->builder, e->name, &e->shape, e->index, e->sample_dim);
+    return e->tensor;
+}
+
+/* Declarations ------------------------------------------------------------------------- */
+
+static enum hypar_status read_shape(struct reading *r, const struct json *at,
+                                    struct hypar_shape *shape)
+{
+    TRY(hp_json_array(at, HYPAR_MAX_DIMS, r->err));
+    shape->n_dims = hp_json_length(at);
+    double elements = 1;
+    for (int d = 0; d < shape->n_dims; d++) {
+        struct json dim = hp_json_element(at, d);
+        TRY(hp_json_int(&dim, 1, max_dim, &shape->dim[d], r->err));
+        elements *= (double)shape->dim[d];
+    }
+    if (elements >= (double)max_dim)
+        return hp_json_fail(at, r->err, "%g elements, expected less than 2^50", elements);
+    return HYPAR_OK;
+}
+
+/* The samples of an input; their number becomes the batch that is asked for. */
+static enum hypar_status read_samples(struct reading *r, const struct json *input,
+                                      struct entry *e)
+{
+    struct json at = hp_json_member(input, "sample_dim"),
+                shape = hp_json_member(input, "shape");
+    int64_t dim = e->shape.n_dims ? 0 : -1;
+    if (at.value)
+        TRY(hp_json_int(&at, -1, e->shape.n_dims - 1, &dim, r->err));
+    e->sample_dim = (int)dim;
+    if (dim < 0)
+        return HYPAR_OK;
+    if (e->shape.dim[dim] != r->file_batch)
+        return hp_json_fail(&shape, r->err,
+                            "dimension %d has %lld, expected the batch of %lld (or "
+                            "\"sample_dim\": -1)",
+                            (int)dim, (long long)e->shape.dim[dim], (long long)r->file_batch);
+    e->shape.dim[dim] = r->batch;
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_declaration(struct reading *r, const struct json *at, bool param)
+{
+    static const char *const input_keys[] = { "name", "shape", "index", "sample_dim", NULL };
+    static const char *const param_keys[] = { "name", "shape", NULL };
+    struct entry e = { .tensor = -1, .param = param, .place = at->index, .sample_dim = -1 };
+
+    TRY(hp_json_object(at, r->err));
+    TRY(hp_json_only(at, param ? param_keys : input_keys, r->err));
+    struct json name = hp_json_member(at, "name"), shape = hp_json_member(at, "shape");
+    struct json index = hp_json_member(at, "index");
+    TRY(hp_json_string(&name, &e.name, r->err));
+    if (!*e.name)
+        return hp_json_fail(&name, r->err, "empty, expected a name");
+    TRY(read_shape(r, &shape, &e.shape));
+    if (index.value)
+        TRY(hp_json_bool(&index, &e.index, r->err));
+    if (!param)
+        TRY(read_samples(r, at, &e));
+    if (!add_entry(r, e))
+        return hp_json_fail(&name, r->err, "'%.60s' is defined already", e.name);
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_declarations(struct reading *r, const struct json *root,
+                                           const char *key, bool param)
+{
+    struct json list = hp_json_member(root, key);
+    if (param && !list.value) /* a graph may do without parameters */
+        return HYPAR_OK;
+    TRY(hp_json_array(&list, HP_MAX_TENSORS, r->err));
+    for (int i = 0; i < hp_json_length(&list); i++) {
+        struct json at = hp_json_element(&list, i);
+        TRY(read_declaration(r, &at, param));
+    }
+    return HYPAR_OK;
+}
+
+/* Operators ---------------------------------------------------------------------------- */
+
+static enum hypar_status read_value(struct reading *r, const struct json *at, enum attr_id id,
+                                    double *out)
+{
+    const struct attr_traits *traits = &hp_attr_traits[id];
+    if (!traits->integer)
+        return hp_json_number(at, traits->least, traits->most, out, r->err);
+    int64_t value;
+    TRY(hp_json_int(at, (int64_t)traits->least, (int64_t)traits->most, &value, r->err));
+    *out = (double)value;
+    return HYPAR_OK;
+}
+
+/* One attribute: a number, or an array of them. */
+static enum hypar_status read_attr(struct reading *r, const struct json *at,
+                                   const struct op_traits *row, struct attr *attr)
+{
+    enum attr_id id = hp_attr_find(at->key);
+    if (id == ATTR_COUNT)
+        return hp_json_fail(at, r->err, "unknown attribute, expected %s%s",
+                            *row->attrs ? "of: " : "none", row->attrs);
+    bool list = hp_json_is_array(at);
+    if (list)
+        TRY(hp_json_array(at, ATTR_MAX_VALUES, r->err));
+    int n = list ? hp_json_length(at) : 1;
+    double *v = NEW(&r->arena, double, n);
+    for (int i = 0; i < n; i++) {
+        struct json element = list ? hp_json_element(at, i) : *at;
+        TRY(read_value(r, &element, id, &v[i]));
+        if (id == ATTR_FLOPS) /* of the whole batch */
+            v[i] *= (double)r->batch / (double)r->file_batch;
+    }
+    *attr = (struct attr){ id, n, v };
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_attrs(struct reading *r, const struct json *op,
+                                    const struct op_traits *row, struct attrs *out)
+{
+    struct json at = hp_json_member(op, "attrs"), member;
+    struct attr *list = NEW(&r->arena, struct attr, ATTR_COUNT);
+    *out = (struct attrs){ 0, list };
+    if (!at.value)
+        return HYPAR_OK;
+    TRY(hp_json_object(&at, r->err));
+    /* names are unique in an object, and only those of the list pass: it cannot overflow */
+    for (void *iter = NULL; hp_json_next(&at, &iter, &member);)
+        TRY(read_attr(r, &member, row, &list[out->n++]));
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_op_inputs(struct reading *r, const struct json *op,
+                                        const char *name, int *inputs, int *n)
+{
+    struct json list = hp_json_member(op, "inputs");
+    TRY(hp_json_array(&list, MAX_OPERANDS, r->err));
+    *n = hp_json_length(&list);
+    for (int i = 0; i < *n; i++) {
+        struct json at = hp_json_element(&list, i);
+        const char *input;
+        inputs[i] = HP_ABSENT;
+        if (!at.value) /* null */
+            continue;
+        TRY(hp_json_string(&at, &input, r->err));
+        struct entry *e = find_entry(r, input);
+        if (!e) {
+            hp_fail(r->err, HYPAR_INVALID, "input '%.60s' is not defined before it", input);
+            return hp_in(r->err, HYPAR_INVALID, "%s: ops[%d] '%.60s'", r->file, op->index,
+                         name);
+        }
+        inputs[i] = entry_tensor(r, e);
+    }
+    return HYPAR_OK;
+}
+
+/* Enter what the operator has written, and the parameters that its row made. */
+static enum hypar_status enter_outputs(struct reading *r, const struct json *op, int before)
+{
+    const struct hypar_graph *graph = hp_build_graph(r->builder);
+    for (int t = before; t < graph->n_tensors; t++) {
+        const struct tensor *tensor = &graph->tensors[t];
+        if (tensor->kind == TENSOR_STAT)
+            continue;
+        struct entry e = { .name = tensor->name,
+                           .tensor = t,
+                           .param = tensor->kind == TENSOR_PARAM };
+        if (!add_entry(r, e))
+            return hp_json_fail(op, r->err, "'%.60s' is defined already", tensor->name);
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_op(struct reading *r, const struct json *at)
+{
+    static const char *const keys[] = { "name", "kind", "inputs", "attrs", NULL };
+    const char *name, *kind;
+    int inputs[MAX_OPERANDS], outputs[MAX_OPERANDS];
+    struct op_request request = { .inputs = inputs };
+    struct attrs attrs;
+
+    TRY(hp_json_object(at, r->err));
+    TRY(hp_json_only(at, keys, r->err));
+    struct json name_at = hp_json_member(at, "name"), kind_at = hp_json_member(at, "kind");
+    TRY(hp_json_string(&name_at, &name, r->err));
+    if (!*name)
+        return hp_json_fail(&name_at, r->err, "empty, expected a name");
+    TRY(hp_json_string(&kind_at, &kind, r->err));
+    request.name = name;
+    request.kind = hp_op_find(kind);
+    if (request.kind == OP_KIND_COUNT)
+        return hp_json_fail(&kind_at, r->err, "unknown operator kind '%.60s'", kind);
+    TRY(read_op_inputs(r, at, name, inputs, &request.n_inputs));
+    TRY(read_attrs(r, at, &hp_op[request.kind], &attrs));
+    request.attrs = &attrs;
+
+    int before = hp_build_graph(r->builder)->n_tensors;
+    TRY(hp_in(r->err, hp_build_op(r->builder, &request, outputs, r->err), "%s: ops[%d]",
+              r->file, at->index));
+    return enter_outputs(r, at, before);
+}
+
+static enum hypar_status read_ops(struct reading *r, const struct json *root)
+{
+    struct json list = hp_json_member(root, "ops");
+    TRY(hp_json_array(&list, HP_MAX_OPS, r->err));
+    for (int i = 0; i < hp_json_length(&list); i++) {
+        struct json at = hp_json_element(&list, i);
+        TRY(read_op(r, &at));
+    }
+    return HYPAR_OK;
+}
+
+/* The whole ---------------------------------------------------------------------------- */
+
+static enum hypar_status read_outputs(struct reading *r, const struct json *root)
+{
+    struct json list = hp_json_member(root, "outputs");
+    if (!list.value)
+        return HYPAR_OK;
+    TRY(hp_json_array(&list, HP_MAX_TENSORS, r->err));
+    for (int i = 0; i < hp_json_length(&list); i++) {
+        struct json at = hp_json_element(&list, i);
+        const char *name;
+        TRY(hp_json_string(&at, &name, r->err));
+        struct entry *e = find_entry(r, name);
+        if (!e || e->tensor < 0 ||
+            hp_build_graph(r->builder)->tensors[e->tensor].kind != TENSOR_ACTIVATION)
+            return hp_json_fail(&at, r->err, "'%.60s' is not written by any operator", name);
+        hp_build_mark_output(r->builder, e->tensor);
+    }
+    return HYPAR_OK;
+}
+
+/* An input that nobody reads is kept; a parameter could not be trained. */
+static enum hypar_status make_unused(struct reading *r)
+{
+    for (int i = 0; i < r->n_entries; i++) {
+        struct entry *e = &r->entries[i];
+        if (e->tensor >= 0)
+            continue;
+        if (e->param)
+            return hp_fail(r->err, HYPAR_INVALID,
+                           "%s: params[%d]: '%.60s' is not used by any operator", r->file,
+                           e->place, e->name);
+        entry_tensor(r, e);
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_body(struct reading *r, const struct json *root)
+{
+    TRY(read_declarations(r, root, "inputs", false));
+    TRY(read_declarations(r, root, "params", true));
+    TRY(read_ops(r, root));
+    TRY(read_outputs(r, root));
+    return make_unused(r);
+}
+
+static enum hypar_status read_head(const struct json *root, const char **name, int64_t *batch,
+                                   struct hypar_error *err)
+{
+    static const char *const keys[] = { "format", "name", "batch",   "inputs",
+                                        "params", "ops",  "outputs", NULL };
+    const char *given;
+    TRY(hp_json_object(root, err));
+    struct json at = hp_json_member(root, "format");
+    TRY(hp_json_string(&at, &given, err));
+    if (strcmp(given, format) != 0)
+        return hp_json_fail(&at, err, "expected \"%s\", not \"%.40s\"", format, given);
+    TRY(hp_json_only(root, keys, err));
+    struct json name_at = hp_json_member(root, "name");
+    TRY(hp_json_string(&name_at, name, err));
+    struct json batch_at = hp_json_member(root, "batch");
+    return hp_json_int(&batch_at, 1, HP_MAX_BATCH, batch, err);
+}
+
+static enum hypar_status read_graph(struct hypar_graph **out, const struct json *root,
+                                    int64_t batch, struct hypar_error *err)
+{
+    struct reading r = { .err = err, .file = root->key };
+    const char *name;
+    TRY(read_head(root, &name, &r.file_batch, err));
+    r.batch = batch ? batch : r.file_batch;
+    r.builder = hp_build(name, r.batch);
+    enum hypar_status status = read_body(&r, root);
+    if (status == HYPAR_OK)
+        status = hp_in(err, hp_build_finish(r.builder, out, err), "%s", r.file);
+    else
+        hp_build_abandon(r.builder);
+    hp_arena_free(&r.arena);
+    return status;
+}
+
+/* Another batch: the samples of each tensor must be that many times more, and nothing else may
+ * differ. An attribute that counts samples (a shape, the stop of a slice) does not follow. */
+static enum hypar_status check_follows(const struct hypar_graph *g, const struct hypar_graph *h,
+                                       const char *file, struct hypar_error *err)
+{
+    for (int t = 0; t < g->n_tensors; t++) {
+        const struct tensor *was = &g->tensors[t], *is = &h->tensors[t];
+        for (int d = 0; d < was->shape.n_dims; d++) {
+            int64_t wanted = was->shape.dim[d];
+            if (d == was->sample_dim)
+                wanted = wanted / g->batch * h->batch;
+            if (is->shape.dim[d] != wanted || is->sample_dim != was->sample_dim)
+                return hp_fail(err, HYPAR_INVALID,
+                               "%s: cannot follow a batch of %lld: '%.60s' has %lld in "
+                               "dimension %d, expected %lld",
+                               file, (long long)h->batch, was->name,
+                               (long long)is->shape.dim[d], d, (long long)wanted);
+        }
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_document(struct hypar_graph **out, struct json_document *document,
+                                       int64_t batch, struct hypar_error *err)
+{
+    struct json root = hp_json_root(document);
+    struct hypar_graph *as_written = NULL;
+    enum hypar_status status = read_graph(&as_written, &root, 0, err);
+    if (status == HYPAR_OK && batch && batch != as_written->batch) {
+        status = read_graph(out, &root, batch, err);
+        status = hp_in(err, status, "with a batch of %lld", (long long)batch);
+        if (status == HYPAR_OK)
+            status = check_follows(as_written, *out, root.key, err);
+    } else {
+        *out = as_written;
+        as_written = NULL;
+    }
+    if (status != HYPAR_OK) {
+        hypar_graph_free(*out);
+        *out = NULL;
+    }
+    hypar_graph_free(as_written);
+    hp_json_free(document);
+    return status;
+}
+
+enum hypar_status hp_graph_read_text(struct hypar_graph **out, const char *text, size_t length,
+                                     const char *name, int64_t batch, struct hypar_error *err)
+{
+    struct json_document *document;
+    *out = NULL;
+    TRY(hp_json_read_text(&document, text, length, name, err));
+    return read_document(out, document, batch, err);
+}
+
+static enum hypar_status read_path(struct hypar_graph **out, const char *path, int64_t batch,
+                                   struct hypar_error *err)
+{
+    struct json_document *document;
+    *out = NULL;
+    TRY(hp_json_read_file(&document, path, err));
+    return read_document(out, document, batch, err);
+}
+
+static bool begins(const char *head, size_t n)
+{
+    size_t i = 0;
+    while (i < n && isspace((unsigned char)head[i]))
+        i++;
+    return i < n && head[i] == '{';
+}
+
+const struct model_reader hp_reader_json = { "hypar-graph/1 JSON", ".json", begins, read_path };

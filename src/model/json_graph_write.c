@@ -1,0 +1,115 @@
+/* Writing hypar-graph/1 (docs/formats-graph.md): one input, parameter or operator per line. */
+#include "base/json.h"
+#include "graph/graph.h"
+
+static void write_shape(struct json_writer *w, const struct hypar_shape *shape)
+{
+    hp_json_begin_array(w, "shape", true);
+    for (int d = 0; d < shape->n_dims; d++)
+        hp_json_put_int(w, NULL, shape->dim[d]);
+    hp_json_end_array(w);
+}
+
+static void write_inputs(struct json_writer *w, const struct hypar_graph *graph)
+{
+    hp_json_begin_array(w, "inputs", false);
+    for (int t = 0; t < graph->n_tensors; t++) {
+        const struct tensor *tensor = &graph->tensors[t];
+        if (tensor->kind != TENSOR_INPUT)
+            continue;
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_string(w, "name", tensor->name);
+        write_shape(w, &tensor->shape);
+        if (tensor->index)
+            hp_json_put_bool(w, "index", true);
+        if (tensor->sample_dim != 0)
+            hp_json_put_int(w, "sample_dim", tensor->sample_dim);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
+static void write_params(struct json_writer *w, const struct hypar_graph *graph)
+{
+    hp_json_begin_array(w, "params", false);
+    for (int t = 0; t < graph->n_tensors; t++) {
+        const struct tensor *tensor = &graph->tensors[t];
+        if (tensor->kind != TENSOR_PARAM || graph->use_start[t] == graph->use_start[t + 1])
+            continue;
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_string(w, "name", tensor->name);
+        write_shape(w, &tensor->shape);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
+static void write_value(struct json_writer *w, const char *key, const struct attr *attr, int i)
+{
+    if (hp_attr_traits[attr->id].integer)
+        hp_json_put_int(w, key, (int64_t)attr->v[i]);
+    else
+        hp_json_put_number(w, key, attr->v[i]);
+}
+
+static void write_attrs(struct json_writer *w, const struct attrs *attrs)
+{
+    if (attrs->n == 0)
+        return;
+    hp_json_begin_object(w, "attrs", true);
+    for (int a = 0; a < attrs->n; a++) {
+        const struct attr *attr = &attrs->attr[a];
+        const char *name = hp_attr_traits[attr->id].name;
+        if (attr->n == 1) {
+            write_value(w, name, attr, 0);
+            continue;
+        }
+        hp_json_begin_array(w, name, true);
+        for (int i = 0; i < attr->n; i++)
+            write_value(w, NULL, attr, i);
+        hp_json_end_array(w);
+    }
+    hp_json_end_object(w);
+}
+
+static void write_op(struct json_writer *w, const struct hypar_graph *graph, int op)
+{
+    const struct op *o = &graph->ops[op];
+    int n = o->nest->n_inputs;
+    while (n > 0 && o->tensor[n - 1] < 0)
+        n--;
+    hp_json_begin_object(w, NULL, true);
+    hp_json_put_string(w, "name", o->name);
+    hp_json_put_string(w, "kind", hp_op[o->kind].name);
+    hp_json_begin_array(w, "inputs", true);
+    for (int i = 0; i < n; i++) {
+        if (o->tensor[i] < 0)
+            hp_json_put_null(w, NULL);
+        else
+            hp_json_put_string(w, NULL, graph->tensors[o->tensor[i]].name);
+    }
+    hp_json_end_array(w);
+    write_attrs(w, o->nest->attrs);
+    hp_json_end_object(w);
+}
+
+void hypar_graph_write(const struct hypar_graph *graph, FILE *to)
+{
+    struct json_writer w = { .file = to };
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(&w, "format", "hypar-graph/1");
+    hp_json_put_string(&w, "name", graph->name);
+    hp_json_put_int(&w, "batch", graph->batch);
+    write_inputs(&w, graph);
+    write_params(&w, graph);
+    hp_json_begin_array(&w, "ops", false);
+    for (int op = 0; op < graph->n_ops; op++)
+        write_op(&w, graph, op);
+    hp_json_end_array(&w);
+    hp_json_begin_array(&w, "outputs", true);
+    for (int t = 0; t < graph->n_tensors; t++)
+        if (graph->tensors[t].is_output)
+            hp_json_put_string(&w, NULL, graph->tensors[t].name);
+    hp_json_end_array(&w);
+    hp_json_end_object(&w);
+}

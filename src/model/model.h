@@ -1,0 +1,30 @@
+/* model/model.h - where graphs come from: the zoo, and files in forms that have a reader.
+ * Internal. */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include "graph/graph.h"
+
+/* A form of file. To add one: a row in model.c and a file with its reader. */
+struct model_reader {
+    const char *form;      /* "hypar-graph/1 JSON" */
+    const char *extension; /* ".json": such a name is a path, and of this form */
+
+    /* Does a file that begins so, whatever its name, have this form? */
+    bool (*begins)(const char *head, size_t n);
+
+    /* Read `path` ("-": standard input, first row only); `batch` 0: what the file says. */
+    enum hypar_status (*read)(struct hypar_graph **out, const char *path, int64_t batch,
+                              struct hypar_error *err);
+};
+
+extern const struct model_reader hp_reader_json;
+
+/* As the reader of JSON, from a text; `name` stands before messages. */
+enum hypar_status hp_graph_read_text(struct hypar_graph **out, const char *text, size_t length,
+                                     const char *name, int64_t batch, struct hypar_error *err);
+
+/* The most samples of a step that are taken. */
+#define HP_MAX_BATCH ((int64_t)1 << 32)
+
+#endif /* MODEL_MODEL_H */

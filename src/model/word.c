@@ -1,0 +1,162 @@
+#include "model/word.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { MAX_SIZE = 1 << 24, MAX_NAME = 64 };
+
+void hp_options_start(const struct family *family, int *values)
+{
+    memset(values, 0, MAX_SIZES * sizeof *values);
+    for (int i = 0; i < family->n_options; i++)
+        values[i] = family->options[i].value;
+}
+
+/* All of text[0..n) as a decimal number of at most nine digits; false if it is none. */
+static bool read_number(const char *text, size_t n, int *out)
+{
+    int value = 0;
+    if (n == 0 || n > 9)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        value = value * 10 + (text[i] - '0');
+    }
+    *out = value;
+    return true;
+}
+
+static enum hypar_status read_sizes(const char *text, int *values, struct hypar_error *err)
+{
+    int n = 0;
+    for (const char *p = text;; p++) {
+        size_t length = strcspn(p, "-");
+        int size;
+        if (n == MAX_SIZES - 1)
+            return hp_fail(err, HYPAR_INVALID, "too many sizes, expected at most %d", n);
+        if (!read_number(p, length, &size) || size < 1 || size > MAX_SIZE)
+            return hp_fail(err, HYPAR_INVALID, "'%.*s' is no size, expected sizes from 1 to %d",
+                           (int)(length < 40 ? length : 40), p, MAX_SIZE);
+        values[n++] = size;
+        p += length;
+        if (!*p)
+            break;
+    }
+    if (n < 2)
+        return hp_fail(err, HYPAR_INVALID, "one size, expected at least two, as in 784-512-10");
+    values[n] = 0;
+    return HYPAR_OK;
+}
+
+static enum hypar_status unknown_option(const struct family *family, const char *text, size_t n,
+                                        struct hypar_error *err)
+{
+    char known[200] = "";
+    size_t used = 0;
+    for (int i = 0; i < family->n_options && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+                                 family->options[i].name);
+    if (!family->n_options)
+        return hp_fail(err, HYPAR_INVALID, "this model has no options");
+    return hp_fail(err, HYPAR_INVALID, "unknown option '%.*s', expected one of %s",
+                   (int)(n < 40 ? n : 40), text, known);
+}
+
+/* One "name=value" of n characters. */
+static enum hypar_status read_option(const struct family *family, const char *text, size_t n,
+                                     int *values, bool *given, struct hypar_error *err)
+{
+    const char *equals = memchr(text, '=', n);
+    size_t length = equals ? (size_t)(equals - text) : n;
+    int i = 0;
+    while (i < family->n_options && (strlen(family->options[i].name) != length ||
+                                     memcmp(family->options[i].name, text, length) != 0))
+        i++;
+    if (i == family->n_options)
+        return unknown_option(family, text, length, err);
+    const struct option *option = &family->options[i];
+    if (given[i])
+        return hp_fail(err, HYPAR_INVALID, "option '%s' is given twice", option->name);
+    given[i] = true;
+    const char *value = equals ? equals + 1 : text + n;
+    size_t digits = (size_t)(text + n - value);
+    if (!read_number(value, digits, &values[i]) || values[i] < option->least ||
+        values[i] > option->most)
+        return hp_fail(err, HYPAR_INVALID, "option '%s' is '%.*s', expected %d to %d",
+                       option->name, (int)(digits < 40 ? digits : 40), value, option->least,
+                       option->most);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_options_read(const struct family *family, const char *text, int *values,
+                                  struct hypar_error *err)
+{
+    bool given[MAX_OPTIONS] = { false };
+    if (!*text)
+        return HYPAR_OK;
+    if (family->sizes)
+        return read_sizes(text, values, err);
+    for (const char *p = text;; p++) {
+        size_t n = strcspn(p, ",");
+        TRY(read_option(family, p, n, values, given, err));
+        p += n;
+        if (!*p)
+            return HYPAR_OK;
+    }
+}
+
+void hp_options_write(const struct family *family, const int *values, char *text, size_t size)
+{
+    size_t used = 0;
+    *text = '\0';
+    for (int i = 0; used < size && (family->sizes ? values[i] != 0 : i < family->n_options);
+         i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s%s%d",
+                                 i == 0          ? ""
+                                 : family->sizes ? "-"
+                                                 : ",",
+                                 family->sizes ? "" : family->options[i].name,
+                                 family->sizes ? "" : "=", values[i]);
+}
+
+/* Least number of letters put in, left out or changed (Levenshtein 1966), row by row; small or
+ * capital in `a` is the same. */
+static int distance(const char *a, const char *b)
+{
+    int row[MAX_NAME + 1];
+    int n = (int)strnlen(b, MAX_NAME);
+    for (int j = 0; j <= n; j++)
+        row[j] = j;
+    for (int i = 1; *a; i++, a++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= n; j++) {
+            int best = diagonal + (tolower((unsigned char)*a) != b[j - 1]);
+            best = best < row[j] + 1 ? best : row[j] + 1;
+            best = best < row[j - 1] + 1 ? best : row[j - 1] + 1;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+bool hp_word_nearest(const char *word, const char *const *names, int n, char *text, size_t size)
+{
+    enum { SHOWN = 3 };
+    int near[SHOWN], far = (int)strlen(word) / 3 + 1, n_near = 0;
+    for (int d = 0; d <= far && n_near < SHOWN; d++)
+        for (int i = 0; i < n && n_near < SHOWN; i++)
+            if (distance(word, names[i]) == d)
+                near[n_near++] = i;
+    size_t used = 0;
+    *text = '\0';
+    for (int i = 0; i < n_near && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 i == 0            ? ""
+                                 : i == n_near - 1 ? " or "
+                                                   : ", ",
+                                 names[near[i]]);
+    return n_near > 0;
+}

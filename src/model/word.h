@@ -1,0 +1,23 @@
+/* model/word.h - the words that name a model: its options, and what may have been meant. */
+#ifndef MODEL_WORD_H
+#define MODEL_WORD_H
+
+#include "model/zoo.h"
+
+/* The family's defaults; values[] holds MAX_SIZES. */
+void hp_options_start(const struct family *family, int *values);
+
+/* Change the values that `text` names: "layers=24,hidden=1024", or "784-512-10" for a family
+ * of sizes. An empty text changes nothing. HYPAR_INVALID, with the options there are. */
+enum hypar_status hp_options_read(const struct family *family, const char *text, int *values,
+                                  struct hypar_error *err);
+
+/* The text that gives all these values; one too long for `size` is cut. */
+void hp_options_write(const struct family *family, const int *values, char *text, size_t size);
+
+/* Write up to three of `names` that `word` may be a slip of, nearest first, as
+ * "a, b or c" into text; false if none is near. */
+bool hp_word_nearest(const char *word, const char *const *names, int n, char *text,
+                     size_t size);
+
+#endif /* MODEL_WORD_H */

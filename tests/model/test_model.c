@@ -1,0 +1,157 @@
+/* Words and paths: which model is meant, and what is said when none is. */
+#include "model/word.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const struct {
+    const char *word;
+    int64_t batch;
+    enum hypar_status status;
+    const char *message;
+} bad[] = {
+    { "resnet51", 0, HYPAR_INVALID,
+      "unknown model 'resnet51', did you mean resnet50, resnet or resnet18?" },
+    { "vgg6", 0, HYPAR_INVALID, "unknown model 'vgg6', did you mean vgg, vgg16 or vgg-a?" },
+    { "VGG16", 0, HYPAR_INVALID, "unknown model 'VGG16', did you mean vgg16, vgg11 or vgg13?" },
+    { "frobnicate", 0, HYPAR_INVALID,
+      "unknown model 'frobnicate', expected a built-in one or a path (with a '/', or ending in "
+      ".json)" },
+    { "", 0, HYPAR_INVALID,
+      "unknown model '', expected a built-in one or a path (with a '/', or ending in .json)" },
+    { "sfc:depth=3", 0, HYPAR_INVALID, "sfc:depth=3: this model has no options" },
+    { "resnet18:imag=32", 0, HYPAR_INVALID,
+      "resnet18:imag=32: unknown option 'imag', expected one of depth, image, classes" },
+    { "resnet18:image", 0, HYPAR_INVALID,
+      "resnet18:image: option 'image' is '', expected 32 to 4096" },
+    { "resnet18:image=x", 0, HYPAR_INVALID,
+      "resnet18:image=x: option 'image' is 'x', expected 32 to 4096" },
+    { "resnet18:image=-1", 0, HYPAR_INVALID,
+      "resnet18:image=-1: option 'image' is '-1', expected 32 to 4096" },
+    { "resnet18:image=99999999999", 0, HYPAR_INVALID,
+      "resnet18:image=99999999999: option 'image' is '99999999999', expected 32 to 4096" },
+    { "resnet18:image=32,", 0, HYPAR_INVALID,
+      "resnet18:image=32,: unknown option '', expected one of depth, image, classes" },
+    { "resnet18:image=32,image=64", 0, HYPAR_INVALID,
+      "resnet18:image=32,image=64: option 'image' is given twice" },
+    { "resnet:depth=20", 0, HYPAR_INVALID,
+      "resnet:depth=20: depth is 20, expected 18, 34, 50, 101 or 152" },
+    { "vgg:depth=12", 0, HYPAR_INVALID,
+      "vgg:depth=12: depth is 12, expected 11, 13, 16 or 19" },
+    { "gpt2:seq=2048", 0, HYPAR_INVALID,
+      "gpt2:seq=2048: seq is 2048, expected at most 1024, the learned positions" },
+    { "gpt:hidden=100", 0, HYPAR_INVALID,
+      "gpt:hidden=100: hidden is 100, expected a multiple of heads, which is 12" },
+    { "llama:kv_heads=5", 0, HYPAR_INVALID,
+      "llama:kv_heads=5: heads is 32, expected a multiple of kv_heads, which is 5" },
+    { "vit-b-16:image=100", 0, HYPAR_INVALID,
+      "vit-b-16:image=100: image is 100, expected a multiple of patch, which is 16" },
+    { "gnmt8:layers=5", 0, HYPAR_INVALID,
+      "gnmt8:layers=5: layers is 5, expected an even number" },
+    { "mlp:784", 0, HYPAR_INVALID,
+      "mlp:784: one size, expected at least two, as in 784-512-10" },
+    { "mlp:784--10", 0, HYPAR_INVALID,
+      "mlp:784--10: '' is no size, expected sizes from 1 to 16777216" },
+    { "mlp:784-0", 0, HYPAR_INVALID,
+      "mlp:784-0: '0' is no size, expected sizes from 1 to 16777216" },
+    { "sfc", -1, HYPAR_INVALID, "batch is -1, expected 1 to 4294967296" },
+    { "no/such.json", 0, HYPAR_UNREADABLE,
+      "no/such.json: cannot open: No such file or directory" },
+    { "nosuch.json", 0, HYPAR_UNREADABLE,
+      "nosuch.json: cannot open: No such file or directory" },
+    { "no/such", 0, HYPAR_UNREADABLE, "no/such: cannot open: No such file or directory" },
+    { "./tests", 0, HYPAR_UNREADABLE, "./tests: cannot read: Is a directory" },
+    { "./LICENSE", 0, HYPAR_UNSUPPORTED,
+      "./LICENSE: unknown kind of file, expected hypar-graph/1 JSON" },
+};
+
+static void test_bad(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct hypar_graph *graph;
+        struct hypar_error err = { "" };
+        struct hypar_import_options options = { .batch = bad[i].batch };
+        enum hypar_status status = hypar_import(&graph, bad[i].word, &options, &err);
+        if (status != bad[i].status || strcmp(err.text, bad[i].message) != 0)
+            fail_msg("%s\n  says     %s\n  expected %s", bad[i].word, err.text, bad[i].message);
+        assert_null(graph);
+        assert_int_equal(hypar_import(&graph, bad[i].word, &options, NULL), status);
+    }
+}
+
+/* A batch too large for a tensor is refused, not overflown. */
+static void test_too_large(void **state)
+{
+    (void)state;
+    static const char *const words[] = { "resnet18:image=4096",
+                                         "gpt3-175b:seq=1048576,positions=0", "rnnlm",
+                                         "mlp:16777216-16777216" };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        struct hypar_graph *graph;
+        struct hypar_error err = { "" };
+        struct hypar_import_options options = { .batch = (int64_t)1 << 32 };
+        assert_int_equal(hypar_import(&graph, words[i], &options, &err), HYPAR_INVALID);
+        if (!strstr(err.text, "expected less than 2^50"))
+            fail_msg("%s: says %s", words[i], err.text);
+    }
+}
+
+/* Whatever its name, a file that begins with '{' is JSON. */
+static void test_by_content(void **state)
+{
+    (void)state;
+    static const char text[] = " {\"format\":\"hypar-graph/1\",\"name\":\"g\",\"batch\":2,"
+                               "\"inputs\":[{\"name\":\"x\",\"shape\":[2,3]}],\"ops\":"
+                               "[{\"name\":\"a\",\"kind\":\"relu\",\"inputs\":[\"x\"]}]}";
+    char path[] = "/tmp/hypar-model-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
+    close(fd);
+    struct hypar_graph *graph;
+    struct hypar_error err = { "" };
+    enum hypar_status status = hypar_import(&graph, path, NULL, &err);
+    unlink(path);
+    if (status != HYPAR_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(hypar_graph_batch(graph), 2);
+    hypar_graph_free(graph);
+}
+
+static void test_nearest(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "alpha", "alphas", "beta", "alphabet" };
+    static const struct {
+        const char *word, *text;
+    } cases[] = {
+        { "alpa", "alpha or alphas" },
+        { "alph", "alpha or alphas" },
+        { "bta", "beta" },
+        { "omega", "" },
+        { "", "" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[64];
+        assert_int_equal(hp_word_nearest(cases[i].word, names, 4, text, sizeof text),
+                         *cases[i].text != '\0');
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_by_content),
+        cmocka_unit_test(test_nearest),
+    };
+    return cmocka_run_group_tests_name("model/model", tests, NULL, NULL);
+}
