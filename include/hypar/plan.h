@@ -1,0 +1,133 @@
+/* hypar/plan.h - a plan: how every operator is split, and where its parts run.
+ *
+ * In the way of the data: model -> graph -> search -> PLAN -> program -> sim | run -> report
+ *
+ * Each operator has a split (a degree for each of its axes) and one device for each part; the
+ * whole may be cut into pipeline stages under a schedule. A plan's file form, hypar-plan/1, is
+ * JSON to be read and edited by people. */
+#ifndef HYPAR_PLAN_H
+#define HYPAR_PLAN_H
+
+#include <hypar/base.h>
+#include <hypar/graph.h>
+#include <hypar/machine.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hypar_plan; /* opaque; made by hypar_search() or hypar_plan_read() */
+
+/* Of tensors and of arithmetic. */
+enum hypar_precision {
+    HYPAR_FP32,
+    HYPAR_BF16,
+    HYPAR_FP64,
+    HYPAR_PRECISION_COUNT,
+};
+
+/* What the parameters' state costs in memory, and how they are updated. */
+enum hypar_optimizer {
+    HYPAR_SGD,
+    HYPAR_MOMENTUM,
+    HYPAR_ADAM,
+    HYPAR_OPTIMIZER_COUNT,
+};
+
+enum hypar_schedule_kind {
+    HYPAR_SCHEDULE_NONE,      /* micro-batches one after another */
+    HYPAR_SCHEDULE_GPIPE,     /* all forward, all backward, flush */
+    HYPAR_SCHEDULE_1F1B,      /* one forward, one backward, flush */
+    HYPAR_SCHEDULE_PIPEDREAM, /* 1F1B without flush */
+    HYPAR_SCHEDULE_COUNT,
+};
+
+/* What the replicas of a stage divide among them. */
+enum hypar_share {
+    HYPAR_SHARE_BATCH,     /* every batch: the sample axis is split over them */
+    HYPAR_SHARE_MINIBATCH, /* whole minibatches, in turn (PipeDream) */
+    HYPAR_SHARE_COUNT,
+};
+
+/* The names that files and options use ("adam", "1f1b"), and back: false if unknown. */
+HYPAR_API const char *hypar_precision_text(enum hypar_precision precision);
+HYPAR_API const char *hypar_optimizer_text(enum hypar_optimizer optimizer);
+HYPAR_API const char *hypar_schedule_text(enum hypar_schedule_kind kind);
+HYPAR_API const char *hypar_share_text(enum hypar_share share);
+HYPAR_API bool hypar_precision_find(const char *name, enum hypar_precision *out);
+HYPAR_API bool hypar_optimizer_find(const char *name, enum hypar_optimizer *out);
+HYPAR_API bool hypar_schedule_find(const char *name, enum hypar_schedule_kind *out);
+HYPAR_API bool hypar_share_find(const char *name, enum hypar_share *out);
+
+struct hypar_schedule {
+    enum hypar_schedule_kind kind;
+    int64_t micro_batches; /* of one batch; their sizes differ by at most one sample */
+    bool stash;            /* pipedream: a minibatch's backward uses its forward's weights */
+    bool vertical_sync;    /* pipedream: ... and the same version in every stage */
+};
+
+/* One pipeline stage; the lists are owned by the plan. */
+struct hypar_stage {
+    int n_ops;
+    const int *op; /* ascending */
+    int n_devices;
+    const int *device; /* share "minibatch": in `replicas` equal groups, one after another */
+    int replicas;
+    enum hypar_share share;
+};
+
+struct hypar_plan_read_options {
+    const char *model;   /* instead of what the file says; NULL: as it says */
+    const char *machine; /* likewise */
+};
+
+/* Read the plan at `path` ("-": standard input) with its model and its machine, and check it;
+ * the plan owns both. `options` may be NULL. On success *out is to be released with
+ * hypar_plan_free(). On failure *out is NULL: HYPAR_UNREADABLE, HYPAR_SYNTAX or HYPAR_INVALID
+ * if it is not a plan (or its model or machine cannot be made), HYPAR_INFEASIBLE if it does not
+ * fit the model or the machine. */
+HYPAR_API enum hypar_status hypar_plan_read(struct hypar_plan **out, const char *path,
+                                            const struct hypar_plan_read_options *options,
+                                            struct hypar_error *err);
+
+/* Release a plan, with what it owns. NULL is allowed. */
+HYPAR_API void hypar_plan_free(struct hypar_plan *plan);
+
+/* Write `plan` in the form hypar-plan/1, one operator per line, which reads back identically.
+ * Write errors are left in the stream. */
+HYPAR_API void hypar_plan_write(const struct hypar_plan *plan, FILE *to);
+
+/* Whether the plan fits its graph and machine; HYPAR_INFEASIBLE with the operator and reason.
+ */
+HYPAR_API enum hypar_status hypar_plan_check(const struct hypar_plan *plan,
+                                             struct hypar_error *err);
+
+/* What the plan is for; owned by it or by whoever made it, valid as long as the plan. */
+HYPAR_API const struct hypar_graph *hypar_plan_graph(const struct hypar_plan *plan);
+HYPAR_API const struct hypar_machine *hypar_plan_machine(const struct hypar_plan *plan);
+HYPAR_API const char *hypar_plan_model(const struct hypar_plan *plan); /* as in the file */
+HYPAR_API enum hypar_precision hypar_plan_precision(const struct hypar_plan *plan);
+HYPAR_API enum hypar_optimizer hypar_plan_optimizer(const struct hypar_plan *plan);
+HYPAR_API int64_t hypar_plan_seed(const struct hypar_plan *plan);
+
+/* Operator `op`: the degree of one of its axes, the extent of part i of that axis, ... */
+HYPAR_API int hypar_plan_degree(const struct hypar_plan *plan, int op, int axis);
+HYPAR_API int64_t hypar_plan_part_size(const struct hypar_plan *plan, int op, int axis, int i);
+/* ... the number of its parts (the product of its degrees), and the device of each: row-major
+ * in the order of its axes; under share "minibatch" those of replica 0, then of 1, ... */
+HYPAR_API int hypar_plan_part_count(const struct hypar_plan *plan, int op);
+HYPAR_API int hypar_plan_device_count(const struct hypar_plan *plan, int op);
+HYPAR_API int hypar_plan_device(const struct hypar_plan *plan, int op, int i);
+HYPAR_API bool hypar_plan_recompute(const struct hypar_plan *plan, int op);
+HYPAR_API bool hypar_plan_shard_state(const struct hypar_plan *plan, int op);
+HYPAR_API int hypar_plan_op_stage(const struct hypar_plan *plan, int op); /* -1: no stages */
+
+HYPAR_API int hypar_plan_stage_count(const struct hypar_plan *plan);
+HYPAR_API struct hypar_stage hypar_plan_stage(const struct hypar_plan *plan, int stage);
+HYPAR_API struct hypar_schedule hypar_plan_schedule(const struct hypar_plan *plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HYPAR_PLAN_H */

@@ -1,0 +1,126 @@
+/* Whether the operators of a plan fit the graph and the machine. */
+#include "plan/check.h"
+
+#include <stdio.h>
+
+/* "n, k, c, r": what an operator's split may name. */
+const char *hp_axis_list(const struct nest *nest, char *text)
+{
+    size_t n = 0;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (nest->axis[a].splittable)
+            n += (size_t)snprintf(text + n, AXIS_LIST_BYTES - n, "%s%c", n ? ", " : "",
+                                  nest->axis[a].name[0]);
+    return text;
+}
+
+static enum hypar_status check_splittable(const struct nest *nest, int axis,
+                                          struct hypar_error *err)
+{
+    char list[AXIS_LIST_BYTES];
+    const struct hypar_axis *a = &nest->axis[axis];
+    if (a->splittable)
+        return HYPAR_OK;
+    const char *reason = a->role == HYPAR_INNER
+                             ? "it is inner"
+                             : "it is not the outermost factor of a dimension, so a part of it "
+                               "is no box";
+    return hp_fail(err, HYPAR_INFEASIBLE, "cannot be split: %s; expected one of %s", reason,
+                   hp_axis_list(nest, list));
+}
+
+static enum hypar_status check_sizes(const struct hypar_axis *axis, int degree,
+                                     const int64_t *sizes, struct hypar_error *err)
+{
+    if (axis->role == HYPAR_COPY)
+        return hp_fail(err, HYPAR_INFEASIBLE, "copies have no sizes");
+    int64_t sum = 0;
+    for (int i = 0; i < degree; i++) {
+        if (sizes[i] < 0 || sizes[i] > axis->extent)
+            return hp_fail(err, HYPAR_INFEASIBLE, "size %d is %lld, expected 0 to %lld", i,
+                           (long long)sizes[i], (long long)axis->extent);
+        sum += sizes[i];
+    }
+    if (sum != axis->extent)
+        return hp_fail(err, HYPAR_INFEASIBLE, "sizes sum to %lld, expected its extent %lld",
+                       (long long)sum, (long long)axis->extent);
+    return HYPAR_OK;
+}
+
+static enum hypar_status check_axis(const struct nest *nest, int axis,
+                                    const struct split *split, struct hypar_error *err)
+{
+    int degree = split->degree[axis];
+    if (degree < 0 || degree > HP_MAX_PARTS)
+        return hp_fail(err, HYPAR_INFEASIBLE, "degree %d, expected 1 to %d", degree,
+                       HP_MAX_PARTS);
+    if (degree > 1)
+        TRY(check_splittable(nest, axis, err));
+    if (split->sizes[axis])
+        TRY(check_sizes(&nest->axis[axis], degree > 1 ? degree : 1, split->sizes[axis], err));
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_check_split(const struct nest *nest, const struct split *split,
+                                 struct hypar_error *err)
+{
+    int64_t parts = 1;
+    for (int a = 0; a < nest->n_axes; a++) {
+        TRY(hp_in(err, check_axis(nest, a, split, err), "axis '%c'", nest->axis[a].name[0]));
+        parts *= split->degree[a] > 1 ? split->degree[a] : 1;
+        if (parts > HP_MAX_PARTS)
+            return hp_fail(err, HYPAR_INFEASIBLE, "more than %d parts", HP_MAX_PARTS);
+    }
+    return HYPAR_OK;
+}
+
+/* Each device exists and, with stages, lies in the op's stage (and in its replica's group). */
+static enum hypar_status check_devices(const struct hypar_plan *plan, int op,
+                                       const struct device_home *home, struct hypar_error *err)
+{
+    const struct op_plan *mine = &plan->ops[op];
+    int n_devices = plan->n_all_devices;
+    bool groups = mine->stage >= 0 && plan->stages[mine->stage].share == HYPAR_SHARE_MINIBATCH;
+    for (int i = 0; i < mine->n_devices; i++) {
+        int device = mine->device[i];
+        if (device < 0 || device >= n_devices)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "device %d is not in the machine, which has 0 to %d", device,
+                           n_devices - 1);
+        if (mine->stage >= 0 && home[device].stage != mine->stage)
+            return hp_fail(err, HYPAR_INFEASIBLE, "device %d is not in its stage %d", device,
+                           mine->stage);
+        if (groups && home[device].group != i / mine->n_parts)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "device %d belongs to replica %d of stage %d, not to replica %d",
+                           device, home[device].group, mine->stage, i / mine->n_parts);
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status check_op(const struct hypar_plan *plan, int op,
+                                  const struct device_home *home, struct hypar_error *err)
+{
+    TRY(hp_check_split(plan->graph->ops[op].nest, &plan->ops[op].split, err));
+    return check_devices(plan, op, home, err);
+}
+
+static enum hypar_status check_all(const struct hypar_plan *plan, struct device_home *home,
+                                   struct hypar_error *err)
+{
+    TRY(hp_check_schedule(plan, err));
+    TRY(hp_check_stages(plan, home, err));
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        TRY(hp_in(err, check_op(plan, op, home, err), "op '%s'", plan->graph->ops[op].name));
+    TRY(hp_check_replicas(plan, err));
+    return hp_check_order(plan, err);
+}
+
+enum hypar_status hypar_plan_check(const struct hypar_plan *plan, struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    struct device_home *home = NEW(&scratch, struct device_home, plan->n_all_devices);
+    enum hypar_status status = check_all(plan, home, err);
+    hp_arena_free(&scratch);
+    return status;
+}

@@ -1,0 +1,39 @@
+/* plan/check.h - the parts of hypar_plan_check(). Internal to plan/.
+ *
+ * A plan that does not fit its graph or machine is HYPAR_INFEASIBLE: "op 'conv1': axis 'k':
+ * ...". */
+#ifndef PLAN_CHECK_H
+#define PLAN_CHECK_H
+
+#include "plan/plan.h"
+
+enum { AXIS_LIST_BYTES = 3 * MAX_AXES + 1 };
+
+/* "n, k, c, r": the axes of `nest` that may be split, into `text` of AXIS_LIST_BYTES. */
+const char *hp_axis_list(const struct nest *nest, char *text);
+
+/* Degrees and sizes of one operator against its axes. */
+enum hypar_status hp_check_split(const struct nest *nest, const struct split *split,
+                                 struct hypar_error *err);
+
+/* Whether `stage` alone makes sense: it has ops and devices, in equal groups. */
+enum hypar_status hp_check_stage(const struct hypar_stage *stage, struct hypar_error *err);
+
+/* Where a device belongs. */
+struct device_home {
+    int stage; /* -1: in none */
+    int group; /* replica; 0 unless the stage shares minibatches */
+};
+
+/* Every op in one stage, every device in at most one; fills in home[] for each device. */
+enum hypar_status hp_check_stages(const struct hypar_plan *plan, struct device_home *home,
+                                  struct hypar_error *err);
+enum hypar_status hp_check_schedule(const struct hypar_plan *plan, struct hypar_error *err);
+
+/* Replicas that share a batch split the samples of every op. */
+enum hypar_status hp_check_replicas(const struct hypar_plan *plan, struct hypar_error *err);
+
+/* No op reads from a later stage; under pipedream no parameter is used in two stages. */
+enum hypar_status hp_check_order(const struct hypar_plan *plan, struct hypar_error *err);
+
+#endif /* PLAN_CHECK_H */

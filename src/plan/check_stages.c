@@ -1,0 +1,182 @@
+/* Whether the stages and the schedule of a plan make sense. */
+#include "plan/check.h"
+
+enum hypar_status hp_check_stage(const struct hypar_stage *stage, struct hypar_error *err)
+{
+    if (stage->n_ops < 1)
+        return hp_fail(err, HYPAR_INFEASIBLE, "no operators, expected at least one");
+    if (stage->n_devices < 1)
+        return hp_fail(err, HYPAR_INFEASIBLE, "no devices, expected at least one");
+    if (stage->replicas < 1 || stage->n_devices % stage->replicas != 0)
+        return hp_fail(err, HYPAR_INFEASIBLE, "%d devices do not make %d equal replicas",
+                       stage->n_devices, stage->replicas);
+    return HYPAR_OK;
+}
+
+static enum hypar_status check_stage_ops(const struct hypar_plan *plan, int s,
+                                         struct hypar_error *err)
+{
+    const struct hypar_stage *stage = &plan->stages[s];
+    for (int i = 0; i < stage->n_ops; i++) {
+        int op = stage->op[i];
+        const char *name = plan->graph->ops[op].name;
+        if (i > 0 && stage->op[i - 1] == op)
+            return hp_fail(err, HYPAR_INFEASIBLE, "op '%s' is listed twice", name);
+        if (plan->ops[op].stage != s)
+            return hp_fail(err, HYPAR_INFEASIBLE, "op '%s' is in stage %d too", name,
+                           plan->ops[op].stage);
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status check_stage_devices(const struct hypar_plan *plan, int s,
+                                             struct device_home *home, struct hypar_error *err)
+{
+    const struct hypar_stage *stage = &plan->stages[s];
+    bool groups = stage->share == HYPAR_SHARE_MINIBATCH;
+    int each = stage->n_devices / stage->replicas;
+    for (int i = 0; i < stage->n_devices; i++) {
+        int device = stage->device[i];
+        if (device < 0 || device >= plan->n_all_devices)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "device %d is not in the machine, which has 0 to %d", device,
+                           plan->n_all_devices - 1);
+        if (home[device].stage == s)
+            return hp_fail(err, HYPAR_INFEASIBLE, "device %d is listed twice", device);
+        if (home[device].stage >= 0)
+            return hp_fail(err, HYPAR_INFEASIBLE, "device %d is in stage %d too", device,
+                           home[device].stage);
+        home[device] = (struct device_home){ s, groups ? i / each : 0 };
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status check_share(const struct hypar_plan *plan, int s,
+                                     struct hypar_error *err)
+{
+    enum hypar_schedule_kind kind = plan->schedule.kind;
+    if (plan->stages[s].share == HYPAR_SHARE_MINIBATCH && kind != HYPAR_SCHEDULE_PIPEDREAM)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "share 'minibatch' needs schedule 'pipedream', not '%s'",
+                       hypar_schedule_text(kind));
+    return HYPAR_OK;
+}
+
+static enum hypar_status check_one(const struct hypar_plan *plan, int s,
+                                   struct device_home *home, struct hypar_error *err)
+{
+    TRY(hp_check_stage(&plan->stages[s], err));
+    TRY(check_stage_ops(plan, s, err));
+    TRY(check_stage_devices(plan, s, home, err));
+    return check_share(plan, s, err);
+}
+
+enum hypar_status hp_check_stages(const struct hypar_plan *plan, struct device_home *home,
+                                  struct hypar_error *err)
+{
+    for (int d = 0; d < plan->n_all_devices; d++)
+        home[d] = (struct device_home){ -1, 0 };
+    for (int s = 0; s < plan->n_stages; s++)
+        TRY(hp_in(err, check_one(plan, s, home, err), "stage %d", s));
+    for (int op = 0; plan->n_stages > 0 && op < plan->graph->n_ops; op++)
+        if (plan->ops[op].stage < 0)
+            return hp_fail(err, HYPAR_INFEASIBLE, "op '%s' is in no stage",
+                           plan->graph->ops[op].name);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_check_schedule(const struct hypar_plan *plan, struct hypar_error *err)
+{
+    const struct hypar_schedule *schedule = &plan->schedule;
+    const char *name = hypar_schedule_text(schedule->kind);
+    bool pipedream = schedule->kind == HYPAR_SCHEDULE_PIPEDREAM;
+    if (schedule->micro_batches < 1 || schedule->micro_batches > plan->graph->batch)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "schedule: %lld micro-batches of a batch of %lld, expected 1 to %lld",
+                       (long long)schedule->micro_batches, (long long)plan->graph->batch,
+                       (long long)plan->graph->batch);
+    if (schedule->kind != HYPAR_SCHEDULE_NONE && plan->n_stages == 0)
+        return hp_fail(err, HYPAR_INFEASIBLE, "schedule '%s' needs stages, the plan has none",
+                       name);
+    if (schedule->stash && !pipedream)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "schedule '%s' has one version of the weights: stash needs 'pipedream'",
+                       name);
+    if (schedule->vertical_sync && !schedule->stash)
+        return hp_fail(err, HYPAR_INFEASIBLE, "schedule '%s': vertical_sync needs stash", name);
+    return HYPAR_OK;
+}
+
+static int sample_axis(const struct nest *nest)
+{
+    for (int a = 0; a < nest->n_axes; a++)
+        if (nest->axis[a].role == HYPAR_SAMPLE && nest->axis[a].splittable)
+            return a;
+    return -1;
+}
+
+enum hypar_status hp_check_replicas(const struct hypar_plan *plan, struct hypar_error *err)
+{
+    for (int op = 0; plan->n_stages > 0 && op < plan->graph->n_ops; op++) {
+        const struct hypar_stage *stage = &plan->stages[plan->ops[op].stage];
+        int axis = sample_axis(plan->graph->ops[op].nest);
+        if (stage->share != HYPAR_SHARE_BATCH || axis < 0)
+            continue;
+        int degree = hypar_plan_degree(plan, op, axis);
+        if (degree % stage->replicas != 0)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "op '%s': axis '%c': degree %d, expected a multiple of the %d "
+                           "replicas of its stage %d",
+                           plan->graph->ops[op].name,
+                           plan->graph->ops[op].nest->axis[axis].name[0], degree,
+                           stage->replicas, plan->ops[op].stage);
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status check_reads(const struct hypar_plan *plan, int op,
+                                     struct hypar_error *err)
+{
+    const struct op *o = &plan->graph->ops[op];
+    for (int i = 0; i < o->nest->n_operands; i++) {
+        int tensor = o->tensor[i];
+        int from = tensor < 0 ? -1 : plan->graph->tensors[tensor].producer;
+        if (from >= 0 && plan->ops[from].stage > plan->ops[op].stage)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "op '%s' in stage %d reads '%s', which a later stage, %d, writes",
+                           o->name, plan->ops[op].stage, plan->graph->tensors[tensor].name,
+                           plan->ops[from].stage);
+    }
+    return HYPAR_OK;
+}
+
+/* Its stages would update it at different times. */
+static enum hypar_status check_param(const struct hypar_plan *plan, int tensor,
+                                     struct hypar_error *err)
+{
+    const struct hypar_graph *graph = plan->graph;
+    int first = graph->use_start[tensor], end = graph->use_start[tensor + 1];
+    for (int u = first + 1; u < end; u++) {
+        int a = plan->ops[graph->use[first].op].stage, b = plan->ops[graph->use[u].op].stage;
+        if (a != b)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "parameter '%s' is used in stages %d and %d, expected one under "
+                           "schedule 'pipedream'",
+                           graph->tensors[tensor].name, a, b);
+    }
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_check_order(const struct hypar_plan *plan, struct hypar_error *err)
+{
+    if (plan->n_stages == 0)
+        return HYPAR_OK;
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        TRY(check_reads(plan, op, err));
+    if (plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM)
+        return HYPAR_OK;
+    for (int t = 0; t < plan->graph->n_tensors; t++)
+        if (plan->graph->tensors[t].kind == TENSOR_PARAM)
+            TRY(check_param(plan, t, err));
+    return HYPAR_OK;
+}

@@ -1,0 +1,173 @@
+#include "plan/plan.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
+                               const struct hypar_machine *machine,
+                               const struct plan_settings *settings)
+{
+    struct arena arena = { 0 };
+    struct hypar_plan *plan = NEW(&arena, struct hypar_plan, 1);
+    int n_devices = hypar_machine_device_count(machine);
+    int *devices = NEW(&arena, int, n_devices);
+    for (int d = 0; d < n_devices; d++)
+        devices[d] = d;
+
+    plan->graph = graph;
+    plan->machine = machine;
+    plan->model = hp_arena_strdup(&arena, settings->model ? settings->model : graph->name);
+    if (settings->machine_word)
+        plan->machine_word = hp_arena_strdup(&arena, settings->machine_word);
+    plan->precision = settings->precision;
+    plan->optimizer = settings->optimizer;
+    plan->seed = settings->seed;
+    plan->schedule.micro_batches = 1;
+    plan->all_devices = devices;
+    plan->n_all_devices = n_devices;
+    plan->ops = NEW(&arena, struct op_plan, graph->n_ops);
+    for (int op = 0; op < graph->n_ops; op++)
+        plan->ops[op] =
+            (struct op_plan){ .stage = -1, .n_parts = 1, .n_devices = 1, .device = devices };
+    plan->arena = arena;
+    return plan;
+}
+
+void hypar_plan_free(struct hypar_plan *plan)
+{
+    if (!plan)
+        return;
+    hypar_graph_free(plan->own_graph);
+    hypar_machine_free(plan->own_machine);
+    struct arena arena = plan->arena; /* the plan lives in it */
+    hp_arena_free(&arena);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+static int *copy_ints(struct arena *arena, const int *from, int n)
+{
+    int *to = NEW(arena, int, n);
+    if (n > 0)
+        memcpy(to, from, (size_t)n * sizeof *to);
+    return to;
+}
+
+void hp_plan_add_stage(struct hypar_plan *plan, const struct hypar_stage *stage)
+{
+    struct arena *arena = &plan->arena;
+    plan->stages =
+        GROW(arena, struct hypar_stage, plan->stages, plan->n_stages, &plan->stage_capacity);
+    struct hypar_stage copy = *stage;
+    int *ops = copy_ints(arena, stage->op, stage->n_ops);
+    if (stage->n_ops > 0)
+        qsort(ops, (size_t)stage->n_ops, sizeof *ops, by_number);
+    copy.op = ops;
+    copy.device = copy_ints(arena, stage->device, stage->n_devices);
+    plan->stages[plan->n_stages] = copy;
+    for (int i = 0; i < stage->n_ops; i++) {
+        plan->ops[ops[i]].stage = plan->n_stages;
+        hp_plan_set(plan, ops[i], &(struct split){ { 0 }, { 0 } }, NULL);
+    }
+    plan->n_stages++;
+}
+
+void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *schedule)
+{
+    plan->schedule = *schedule;
+}
+
+/* The devices that `op` may use: those of its stage, else all; in groups, one per replica. */
+struct room {
+    const int *device;
+    int groups, each;
+};
+
+static struct room room_of(const struct hypar_plan *plan, int op)
+{
+    int s = plan->ops[op].stage;
+    if (s < 0)
+        return (struct room){ plan->all_devices, 1, plan->n_all_devices };
+    const struct hypar_stage *stage = &plan->stages[s];
+    int groups = stage->share == HYPAR_SHARE_MINIBATCH ? stage->replicas : 1;
+    return (struct room){ stage->device, groups, stage->n_devices / groups };
+}
+
+int64_t hp_plan_devices_needed(const struct hypar_plan *plan, int op, int64_t n_parts)
+{
+    return n_parts * room_of(plan, op).groups;
+}
+
+bool hp_plan_has_default(const struct hypar_plan *plan, int op, int64_t n_parts, int *available)
+{
+    *available = room_of(plan, op).each;
+    return n_parts <= *available;
+}
+
+/* Sizes that say what is so anyway are dropped, so that equal plans are written equally. */
+static const int64_t *copy_sizes(struct hypar_plan *plan, const int64_t *old, int64_t extent,
+                                 int degree, const int64_t *sizes)
+{
+    if (!sizes || hp_sizes_even(extent, degree, sizes))
+        return NULL;
+    size_t bytes = (size_t)degree * sizeof *sizes;
+    if (old && memcmp(old, sizes, bytes) == 0)
+        return old;
+    return memcpy(NEW(&plan->arena, int64_t, degree), sizes, bytes);
+}
+
+static void set_split(struct hypar_plan *plan, int op, const struct split *split)
+{
+    const struct nest *nest = plan->graph->ops[op].nest;
+    struct split *mine = &plan->ops[op].split;
+    for (int a = 0; a < nest->n_axes; a++) {
+        int degree = split->degree[a] > 1 ? split->degree[a] : 1;
+        const int64_t *old = mine->degree[a] == degree ? mine->sizes[a] : NULL;
+        mine->sizes[a] =
+            nest->axis[a].role == HYPAR_COPY
+                ? NULL
+                : copy_sizes(plan, old, nest->axis[a].extent, degree, split->sizes[a]);
+        mine->degree[a] = degree;
+    }
+    plan->ops[op].n_parts = hp_part_count(nest, mine);
+}
+
+/* Room for `n` device numbers of the op's own. */
+static int *own_devices(struct hypar_plan *plan, struct op_plan *op, int n)
+{
+    if (n > op->capacity) {
+        op->own = NEW(&plan->arena, int, n);
+        op->capacity = n;
+    }
+    return op->own;
+}
+
+/* The first devices of every group; where that is a prefix of the list, the list itself. */
+static const int *default_devices(struct hypar_plan *plan, int op, int n_parts)
+{
+    struct room room = room_of(plan, op);
+    assert(n_parts <= room.each);
+    if (room.groups == 1 || n_parts == room.each)
+        return room.device;
+    int *own = own_devices(plan, &plan->ops[op], n_parts * room.groups);
+    for (int g = 0; g < room.groups; g++)
+        memcpy(own + g * n_parts, room.device + g * room.each, (size_t)n_parts * sizeof *own);
+    return own;
+}
+
+void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, const int *device)
+{
+    struct op_plan *mine = &plan->ops[op];
+    set_split(plan, op, split);
+    mine->n_devices = (int)hp_plan_devices_needed(plan, op, mine->n_parts);
+    if (device)
+        mine->device = memmove(own_devices(plan, mine, mine->n_devices), device,
+                               (size_t)mine->n_devices * sizeof *device);
+    else
+        mine->device = default_devices(plan, op, mine->n_parts);
+}

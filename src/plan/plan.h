@@ -1,0 +1,108 @@
+/* plan/plan.h - the inside of a plan, and how a planner builds one. Internal.
+ *
+ *     struct hypar_plan *plan = hp_plan_new(graph, machine, &settings);
+ *     hp_plan_add_stage(plan, &stage);               first, if there are stages
+ *     hp_plan_set_schedule(plan, &schedule);
+ *     hp_plan_set(plan, op, &split, devices);        for each op; else unsplit on one device
+ *     TRY(hypar_plan_check(plan, err));
+ */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include <hypar/plan.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "graph/graph.h"
+#include "layout/layout.h"
+
+enum {
+    HP_MAX_PARTS = 1 << 20,      /* of one operator */
+    HP_MAX_PLACEMENTS = 1 << 27, /* of all operators: 512 MiB of device numbers */
+    HP_MAX_STAGES = 1 << 16,
+};
+
+/* One operator. */
+struct op_plan {
+    struct split split; /* sizes: only where not even */
+    int n_parts;        /* the product of the degrees */
+    int n_devices;      /* n_parts, or replicas * n_parts where its stage shares minibatches */
+    const int *device;
+    int stage; /* -1: the plan has none */
+    bool recompute, shard_state;
+    int *own; /* room for `capacity` devices, reused when the split changes; or NULL */
+    int capacity;
+};
+
+struct hypar_plan {
+    struct arena arena; /* holds everything but graph and machine, the plan itself included */
+    const struct hypar_graph *graph;
+    const struct hypar_machine *machine;
+    struct hypar_graph *own_graph;     /* the same, if they are to be released with the plan */
+    struct hypar_machine *own_machine; /* likewise; else NULL */
+    const char *model;                 /* as written in the file */
+    const char *machine_word;          /* word or path as written; NULL: an object */
+    enum hypar_precision precision;
+    enum hypar_optimizer optimizer;
+    int64_t seed; /* >= 0 */
+    struct op_plan *ops;
+    int n_stages, stage_capacity;
+    struct hypar_stage *stages;
+    struct hypar_schedule schedule;
+    const int *all_devices; /* 0, 1, 2, ...: the default placement, shared by all ops */
+    int n_all_devices;
+};
+
+struct plan_settings {
+    const char *model;        /* what hypar_import() took; NULL: the graph's name */
+    const char *machine_word; /* what hypar_machine_read() took; NULL: written as an object */
+    enum hypar_precision precision;
+    enum hypar_optimizer optimizer;
+    int64_t seed;
+};
+
+/* A plan with every operator unsplit on device 0, without stages. Graph and machine must
+ * outlive it; the texts are copied. */
+struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
+                               const struct hypar_machine *machine,
+                               const struct plan_settings *settings);
+
+/* Append a stage; its lists are copied, its ops sorted and moved to its first devices. */
+void hp_plan_add_stage(struct hypar_plan *plan, const struct hypar_stage *stage);
+
+void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *schedule);
+
+/* Split `op`; all is copied, even sizes are dropped. `device` names one for each part (and for
+ * each replica of a stage that shares minibatches); NULL: the first ones of its stage (of each
+ * replica's group), without stages of the machine, in order. At most HP_MAX_PARTS parts; NULL
+ * only where hp_plan_has_default() says so. May be called again: room is reused. */
+void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, const int *device);
+
+/* How many devices `op` takes if it has `n_parts` parts. */
+int64_t hp_plan_devices_needed(const struct hypar_plan *plan, int op, int64_t n_parts);
+
+/* Whether there are devices enough for `n_parts` parts of `op` without naming them;
+ * `*available` says how many there are for one replica. */
+bool hp_plan_has_default(const struct hypar_plan *plan, int op, int64_t n_parts,
+                         int *available);
+
+/* The words of the file form, by enum. */
+extern const char *const hp_precision_names[HYPAR_PRECISION_COUNT];
+extern const char *const hp_optimizer_names[HYPAR_OPTIMIZER_COUNT];
+extern const char *const hp_schedule_names[HYPAR_SCHEDULE_COUNT];
+extern const char *const hp_share_names[HYPAR_SHARE_COUNT];
+
+/* As hypar_plan_read(), from a text; `name` stands in front of messages, paths are relative to
+ * the current folder. */
+enum hypar_status hp_plan_read_text(struct hypar_plan **out, const char *text, size_t length,
+                                    const char *name,
+                                    const struct hypar_plan_read_options *options,
+                                    struct hypar_error *err);
+
+/* The members "ops", "stages" and "schedule" of the file form, for other reports too. */
+struct json_writer;
+void hp_plan_put_ops(struct json_writer *w, const struct hypar_plan *plan);
+void hp_plan_put_stages(struct json_writer *w, const struct hypar_plan *plan);
+void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan);
+
+#endif /* PLAN_PLAN_H */

@@ -1,0 +1,229 @@
+/* Reading a plan: the file as a whole, its model and its machine. */
+#include "plan/read.h"
+
+#include <string.h>
+
+#include "machine/machine.h"
+
+/* Where a plan comes from. */
+struct source {
+    const char *folder; /* that relative paths start from, with its last '/'; "": here */
+    const struct hypar_plan_read_options *options;
+};
+
+enum hypar_status hp_read_choice(const struct json *at, const char *const *names, int count,
+                                 int *out, struct hypar_error *err)
+{
+    const char *word;
+    TRY(hp_json_string(at, &word, err));
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], word) == 0) {
+            *out = i;
+            return HYPAR_OK;
+        }
+    char known[80];
+    size_t n = 0;
+    for (int i = 0; i < count && n < sizeof known; i++)
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", names[i]);
+    return hp_json_fail(at, err, "expected one of %s, not \"%.40s\"", known, word);
+}
+
+static bool is_path(const char *text)
+{
+    const char *dot = strrchr(text, '.');
+    return strchr(text, '/') ||
+           (dot && (strcmp(dot, ".json") == 0 || strcmp(dot, ".onnx") == 0));
+}
+
+/* What a file says of a path is meant from where the file lies. */
+static const char *resolve(struct arena *scratch, const char *folder, const char *text)
+{
+    if (!is_path(text) || text[0] == '/')
+        return text;
+    return hp_arena_printf(scratch, "%s%s", folder, text);
+}
+
+static enum hypar_status read_text(const struct json *root, const char *key, const char **out,
+                                   struct hypar_error *err)
+{
+    struct json at = hp_json_member(root, key);
+    TRY(hp_json_string(&at, out, err));
+    if (!**out || strcmp(*out, "-") == 0)
+        return hp_json_fail(&at, err, "expected a word or the path of a file, not \"%s\"",
+                            *out);
+    return HYPAR_OK;
+}
+
+static enum hypar_status check_hash(const struct hypar_graph *graph, const char *model,
+                                    const struct json *root, struct hypar_error *err)
+{
+    const char *text;
+    char mine[17];
+    struct json at = hp_json_member(root, "graph_hash");
+    if (!at.value)
+        return HYPAR_OK;
+    TRY(hp_json_string(&at, &text, err));
+    if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
+        return hp_json_fail(&at, err, "expected 16 hexadecimal digits, not \"%.40s\"", text);
+    snprintf(mine, sizeof mine, "%016llx", (unsigned long long)hypar_graph_hash(graph));
+    if (strcmp(text, mine) == 0)
+        return HYPAR_OK;
+    hp_json_fail(&at, err, "the plan is for another graph: '%s' with batch %lld is %s, not %s",
+                 model, (long long)graph->batch, mine, text);
+    return HYPAR_INFEASIBLE;
+}
+
+static enum hypar_status read_graph(struct hypar_graph **out, const struct json *root,
+                                    const struct source *source, struct arena *scratch,
+                                    const char **model, struct hypar_error *err)
+{
+    struct hypar_import_options options = { 0 };
+    const char *from = source->options->model;
+    struct json batch = hp_json_member(root, "batch");
+    if (batch.value)
+        TRY(hp_json_int(&batch, 1, INT64_MAX, &options.batch, err));
+    *model = from;
+    if (!from) {
+        TRY(read_text(root, "model", model, err));
+        from = resolve(scratch, source->folder, *model);
+    }
+    TRY(hp_in(err, hypar_import(out, from, &options, err), "%s: model", root->key));
+    if (batch.value && hypar_graph_batch(*out) != options.batch) {
+        hp_json_fail(&batch, err, "is %lld, but '%s' has %lld", (long long)options.batch,
+                     *model, (long long)hypar_graph_batch(*out));
+        return HYPAR_INFEASIBLE;
+    }
+    return check_hash(*out, *model, root, err);
+}
+
+static enum hypar_status read_machine(struct hypar_machine **out, const struct json *root,
+                                      const struct source *source, struct arena *scratch,
+                                      const char **word, struct hypar_error *err)
+{
+    struct json at = hp_json_member(root, "machine");
+    const char *from = source->options->machine;
+    *word = from;
+    if (!from && hp_json_is_object(&at))
+        return hp_machine_read_json(out, &at, err);
+    if (!from) {
+        TRY(read_text(root, "machine", word, err));
+        from = resolve(scratch, source->folder, *word);
+    }
+    return hp_in(err, hypar_machine_read(out, from, err), "%s: machine", root->key);
+}
+
+static enum hypar_status read_settings(struct plan_settings *settings, const struct json *root,
+                                       struct hypar_error *err)
+{
+    int precision = HYPAR_FP32, optimizer = HYPAR_SGD;
+    struct json at = hp_json_member(root, "precision");
+    if (at.value)
+        TRY(hp_read_choice(&at, hp_precision_names, HYPAR_PRECISION_COUNT, &precision, err));
+    at = hp_json_member(root, "optimizer");
+    if (at.value)
+        TRY(hp_read_choice(&at, hp_optimizer_names, HYPAR_OPTIMIZER_COUNT, &optimizer, err));
+    at = hp_json_member(root, "seed");
+    if (at.value)
+        TRY(hp_json_int(&at, 0, INT64_MAX, &settings->seed, err));
+    settings->precision = (enum hypar_precision)precision;
+    settings->optimizer = (enum hypar_optimizer)optimizer;
+    return HYPAR_OK;
+}
+
+static enum hypar_status check_format(const struct json *root, struct hypar_error *err)
+{
+    static const char *const members[] = { "format",  "model",     "graph_hash", "batch",
+                                           "machine", "precision", "optimizer",  "seed",
+                                           "ops",     "stages",    "schedule",   NULL };
+    static const char *const formats[] = { "hypar-plan/1" };
+    int format;
+    TRY(hp_json_object(root, err));
+    struct json at = hp_json_member(root, "format");
+    TRY(hp_read_choice(&at, formats, 1, &format, err));
+    return hp_json_only(root, members, err);
+}
+
+static enum hypar_status fill(struct hypar_plan *plan, const struct json *root,
+                              struct arena *scratch, struct hypar_error *err)
+{
+    TRY(hp_read_schedule(plan, root, err));
+    TRY(hp_read_stages(plan, root, scratch, err));
+    TRY(hp_read_ops(plan, root, scratch, err));
+    return hypar_plan_check(plan, err);
+}
+
+static enum hypar_status read_plan(struct hypar_plan **out, const struct json *root,
+                                   const struct source *source, struct arena *scratch,
+                                   struct hypar_error *err)
+{
+    struct plan_settings settings = { 0 };
+    struct hypar_graph *graph = NULL;
+    struct hypar_machine *machine = NULL;
+    enum hypar_status status = check_format(root, err);
+    if (status == HYPAR_OK)
+        status = read_settings(&settings, root, err);
+    if (status == HYPAR_OK)
+        status = read_graph(&graph, root, source, scratch, &settings.model, err);
+    if (status == HYPAR_OK)
+        status = read_machine(&machine, root, source, scratch, &settings.machine_word, err);
+    if (status != HYPAR_OK) {
+        hypar_graph_free(graph);
+        hypar_machine_free(machine);
+        return status;
+    }
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &settings);
+    plan->own_graph = graph;
+    plan->own_machine = machine;
+    status = fill(plan, root, scratch, err);
+    if (status == HYPAR_INFEASIBLE) /* others name their place in the file themselves */
+        hp_in(err, status, "%s", root->key);
+    if (status == HYPAR_OK)
+        *out = plan;
+    else
+        hypar_plan_free(plan);
+    return status;
+}
+
+static enum hypar_status read_document(struct hypar_plan **out,
+                                       const struct json_document *document, const char *folder,
+                                       const struct hypar_plan_read_options *options,
+                                       struct hypar_error *err)
+{
+    static const struct hypar_plan_read_options defaults = { NULL, NULL };
+    struct source source = { folder, options ? options : &defaults };
+    struct json root = hp_json_root(document);
+    struct arena scratch = { 0 };
+    enum hypar_status status = read_plan(out, &root, &source, &scratch, err);
+    hp_arena_free(&scratch);
+    return status;
+}
+
+enum hypar_status hypar_plan_read(struct hypar_plan **out, const char *path,
+                                  const struct hypar_plan_read_options *options,
+                                  struct hypar_error *err)
+{
+    struct json_document *document;
+    struct arena scratch = { 0 };
+    *out = NULL;
+    TRY(hp_json_read_file(&document, path, err));
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash + 1 - path) : 0;
+    enum hypar_status status =
+        read_document(out, document, hp_arena_strndup(&scratch, path, folder), options, err);
+    hp_arena_free(&scratch);
+    hp_json_free(document);
+    return status;
+}
+
+enum hypar_status hp_plan_read_text(struct hypar_plan **out, const char *text, size_t length,
+                                    const char *name,
+                                    const struct hypar_plan_read_options *options,
+                                    struct hypar_error *err)
+{
+    struct json_document *document;
+    *out = NULL;
+    TRY(hp_json_read_text(&document, text, length, name, err));
+    enum hypar_status status = read_document(out, document, "", options, err);
+    hp_json_free(document);
+    return status;
+}

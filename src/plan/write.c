@@ -1,0 +1,113 @@
+/* Writing a plan: one operator per line, in the graph's order, nothing that goes without
+ * saying. */
+#include "base/json.h"
+#include "machine/machine.h"
+#include "plan/plan.h"
+
+static void put_ints(struct json_writer *w, const char *key, const int *values, int n)
+{
+    hp_json_begin_array(w, key, true);
+    for (int i = 0; i < n; i++)
+        hp_json_put_int(w, NULL, values[i]);
+    hp_json_end_array(w);
+}
+
+static void put_sizes(struct json_writer *w, const struct nest *nest, const struct split *split)
+{
+    bool any = false;
+    for (int a = 0; a < nest->n_axes; a++)
+        any = any || split->sizes[a];
+    if (!any)
+        return;
+    hp_json_begin_object(w, "sizes", true);
+    for (int a = 0; a < nest->n_axes; a++) {
+        if (!split->sizes[a])
+            continue;
+        hp_json_begin_array(w, nest->axis[a].name, true);
+        for (int i = 0; i < split->degree[a]; i++)
+            hp_json_put_int(w, NULL, split->sizes[a][i]);
+        hp_json_end_array(w);
+    }
+    hp_json_end_object(w);
+}
+
+static void put_op(struct json_writer *w, const struct hypar_plan *plan, int op)
+{
+    const struct nest *nest = plan->graph->ops[op].nest;
+    const struct op_plan *mine = &plan->ops[op];
+    hp_json_begin_object(w, NULL, true);
+    hp_json_put_string(w, "name", plan->graph->ops[op].name);
+    hp_json_put_string(w, "kind", hypar_graph_op_kind(plan->graph, op));
+    hp_json_begin_object(w, "split", true);
+    for (int a = 0; a < nest->n_axes; a++)
+        if (mine->split.degree[a] > 1)
+            hp_json_put_int(w, nest->axis[a].name, mine->split.degree[a]);
+    hp_json_end_object(w);
+    put_sizes(w, nest, &mine->split);
+    put_ints(w, "devices", mine->device, mine->n_devices);
+    if (mine->recompute)
+        hp_json_put_bool(w, "recompute", true);
+    if (mine->shard_state)
+        hp_json_put_bool(w, "shard_state", true);
+    hp_json_end_object(w);
+}
+
+void hp_plan_put_ops(struct json_writer *w, const struct hypar_plan *plan)
+{
+    hp_json_begin_array(w, "ops", false);
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        put_op(w, plan, op);
+    hp_json_end_array(w);
+}
+
+void hp_plan_put_stages(struct json_writer *w, const struct hypar_plan *plan)
+{
+    hp_json_begin_array(w, "stages", false);
+    for (int s = 0; s < plan->n_stages; s++) {
+        const struct hypar_stage *stage = &plan->stages[s];
+        hp_json_begin_object(w, NULL, true);
+        hp_json_begin_array(w, "ops", true);
+        for (int i = 0; i < stage->n_ops; i++)
+            hp_json_put_string(w, NULL, plan->graph->ops[stage->op[i]].name);
+        hp_json_end_array(w);
+        put_ints(w, "devices", stage->device, stage->n_devices);
+        hp_json_put_int(w, "replicas", stage->replicas);
+        hp_json_put_string(w, "share", hypar_share_text(stage->share));
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
+void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan)
+{
+    const struct hypar_schedule *schedule = &plan->schedule;
+    hp_json_begin_object(w, "schedule", true);
+    hp_json_put_string(w, "name", hypar_schedule_text(schedule->kind));
+    hp_json_put_int(w, "micro_batches", schedule->micro_batches);
+    hp_json_put_bool(w, "stash", schedule->stash);
+    hp_json_put_bool(w, "vertical_sync", schedule->vertical_sync);
+    hp_json_end_object(w);
+}
+
+void hypar_plan_write(const struct hypar_plan *plan, FILE *to)
+{
+    struct json_writer writer = { .file = to }, *w = &writer;
+    char hash[17];
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hypar_graph_hash(plan->graph));
+    hp_json_begin_object(w, NULL, false);
+    hp_json_put_string(w, "format", "hypar-plan/1");
+    hp_json_put_string(w, "model", plan->model);
+    hp_json_put_string(w, "graph_hash", hash);
+    hp_json_put_int(w, "batch", hypar_graph_batch(plan->graph));
+    if (plan->machine_word)
+        hp_json_put_string(w, "machine", plan->machine_word);
+    else
+        hp_machine_write_json(w, "machine", plan->machine);
+    hp_json_put_string(w, "precision", hypar_precision_text(plan->precision));
+    hp_json_put_string(w, "optimizer", hypar_optimizer_text(plan->optimizer));
+    hp_json_put_int(w, "seed", plan->seed);
+    hp_plan_put_ops(w, plan);
+    hp_plan_put_stages(w, plan);
+    hp_plan_put_schedule(w, plan);
+    hp_json_end_object(w);
+}
