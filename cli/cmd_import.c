@@ -1,0 +1,43 @@
+#include "cli/opt.h"
+
+static const struct argp_option options[] = {
+    { "batch", OPT_BATCH, "N", 0, "samples in one training step (what the model says, else 32)",
+      0 },
+    { 0 },
+};
+
+static enum hypar_status write_graph(const struct hypar_graph *graph, const char *path,
+                                     struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, path, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_graph_write(graph, out.file);
+    return hypar_output_close(&out, true, err);
+}
+
+static enum hypar_status run(const struct args *args, struct hypar_error *err)
+{
+    struct hypar_import_options how = { .batch = args->batch };
+    struct hypar_graph *graph;
+    enum hypar_status status = hypar_import(&graph, args->operand[0], &how, err);
+    if (status == HYPAR_OK && args->output)
+        status = write_graph(graph, args->output, err);
+    if (status == HYPAR_OK && opt_wants_summary(args))
+        hypar_report_graph(stdout, graph, opt_format(args));
+    hypar_graph_free(graph);
+    return status;
+}
+
+const struct command cmd_import = {
+    .name = "import",
+    .operands = "MODEL",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "convert, check and print a model's graph",
+    .doc = "Read MODEL, a name of the zoo ('hypar models' lists it) or a file, check it and "
+           "print what is in it. -o writes its graph as a JSON file.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,49 @@
+#include "cli/opt.h"
+
+static enum hypar_status write_machine(const struct hypar_machine *machine, const char *path,
+                                       struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, path, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_machine_write(out.file, machine);
+    return hypar_output_close(&out, true, err);
+}
+
+static enum hypar_status show_machine(const struct args *args, struct hypar_error *err)
+{
+    struct hypar_machine *machine;
+    enum hypar_status status = hypar_machine_read(&machine, args->operand[0], err);
+    if (status == HYPAR_OK && args->output)
+        status = write_machine(machine, args->output, err);
+    if (status == HYPAR_OK && opt_wants_summary(args))
+        hypar_report_machine(stdout, machine, opt_format(args));
+    hypar_machine_free(machine);
+    return status;
+}
+
+static enum hypar_status run(const struct args *args, struct hypar_error *err)
+{
+    if (args->n_operands == 1)
+        return show_machine(args, err);
+
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_report_machines(out.file, opt_format(args));
+    return hypar_output_close(&out, true, err);
+}
+
+const struct command cmd_machines = {
+    .name = "machines",
+    .operands = "[MACHINE]",
+    .max_operands = 1,
+    .summary = "list topologies and devices, or describe one machine",
+    .doc =
+        "List the topologies and devices that a machine word may name. With MACHINE, a word "
+        "such as torus:4x4 or cluster:4x8,device=h100 or a JSON file, describe that machine; "
+        "then -o writes it as a JSON file, to be edited and read back.",
+    .run = run,
+};

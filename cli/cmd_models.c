@@ -1,0 +1,18 @@
+#include "cli/opt.h"
+
+static enum hypar_status run(const struct args *args, struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_report_models(out.file, opt_format(args));
+    return hypar_output_close(&out, true, err);
+}
+
+const struct command cmd_models = {
+    .name = "models",
+    .summary = "list the models of the zoo",
+    .doc = "List the models that are built in: parameters, operations, layers.",
+    .run = run,
+};

@@ -1,0 +1,166 @@
+#include "cli/opt.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Every command, in the order of the help. To add one: its file, a row here, its man page. */
+static const struct command *const commands[] = {
+    &cmd_import, &cmd_check, &cmd_models, &cmd_machines, &cmd_ops,
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], MAX_WORD = 32 };
+
+static void print_usage(FILE *to)
+{
+    fputs("Usage: hypar COMMAND [OPTION...] [OPERAND]\n"
+          "How to split the training of a neural network over many devices.\n\n"
+          "Commands:\n",
+          to);
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\n'hypar COMMAND --help' tells the options of one.\n", to);
+}
+
+static void print_version(FILE *to)
+{
+    unsigned version = hypar_version();
+    fprintf(to, "hypar %u.%u.%u\n%s", version >> 16, version >> 8 & 255, version & 255,
+            hypar_features());
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+/* Levenshtein's distance of two words, each shorter than MAX_WORD. */
+static int distance(const char *a, const char *b)
+{
+    int row[MAX_WORD];
+    int length = (int)strlen(b);
+    for (int j = 0; j <= length; j++)
+        row[j] = j;
+    for (int i = 0; a[i]; i++) {
+        int diagonal = row[0]; /* of the row above */
+        row[0] = i + 1;
+        for (int j = 1; j <= length; j++) {
+            int best = diagonal + (a[i] != b[j - 1]);
+            diagonal = row[j];
+            if (best > row[j] + 1)
+                best = row[j] + 1;
+            if (best > row[j - 1] + 1)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[length];
+}
+
+/* The command that was probably meant, or NULL. */
+static const char *nearest_command(const char *word)
+{
+    const char *nearest = NULL;
+    int least = 3; /* further away is another word */
+    if (strlen(word) >= MAX_WORD)
+        return NULL;
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        int d = distance(word, commands[i]->name);
+        if (d < least) {
+            least = d;
+            nearest = commands[i]->name;
+        }
+    }
+    return nearest;
+}
+
+static enum hypar_status unknown_command(const char *word, struct hypar_error *err)
+{
+    const char *nearest = nearest_command(word);
+    if (nearest)
+        return opt_usage(err, "unknown command '%s'; did you mean '%s'?", word, nearest);
+    return opt_usage(err, "unknown %s '%s'; see 'hypar --help'",
+                     word[0] == '-' ? "option" : "command", word);
+}
+
+static enum hypar_status run_command(const struct command *command, int argc, char **argv,
+                                     struct hypar_error *err)
+{
+    struct args args;
+    enum hypar_status status = opt_parse(command, argc, argv, &args, err);
+    if (status != HYPAR_OK || args.help)
+        return status;
+    return command->run(&args, err);
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b, const char *c)
+{
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
+}
+
+static enum hypar_status dispatch(int argc, char **argv, struct hypar_error *err)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return HYPAR_USAGE;
+    }
+    if (is_one_of(argv[1], "--version", "-V", "version")) {
+        print_version(stdout);
+        return HYPAR_OK;
+    }
+    bool help = is_one_of(argv[1], "--help", "-h", "help");
+    if (help && argc == 2) {
+        print_usage(stdout);
+        return HYPAR_OK;
+    }
+    const char *name = argv[help ? 2 : 1];
+    const struct command *command = find_command(name);
+    if (!command)
+        return unknown_command(name, err);
+    if (help) {
+        char word[] = "help", option[] = "--help";
+        char *help_argv[] = { word, option, NULL };
+        return run_command(command, 2, help_argv, err);
+    }
+    return run_command(command, argc - 1, argv + 1, err);
+}
+
+/* A file opened later must not get the number of a closed standard stream: what is printed
+ * would land in it. Opened the wrong way round, the stream still fails when used. */
+static void occupy_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+            (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
+/* One line, whatever the words of the command line contain. */
+static void print_error(const char *text)
+{
+    fputs("hypar: ", stderr);
+    for (; *text; text++)
+        fputc(iscntrl((unsigned char)*text) ? '?' : *text, stderr);
+    fputc('\n', stderr);
+}
+
+int main(int argc, char **argv)
+{
+    struct hypar_error err = { "" };
+
+    occupy_standard_streams();
+    enum hypar_status status = dispatch(argc, argv, &err);
+    errno = 0;
+    if (status == HYPAR_OK && (fflush(stdout) != 0 || ferror(stdout))) {
+        status = HYPAR_RUNTIME;
+        snprintf(err.text, sizeof err.text, "standard output: cannot write: %s",
+                 strerror(errno ? errno : EIO));
+    }
+    if (err.text[0] && status != HYPAR_OK)
+        print_error(err.text);
+    return hypar_status_exit_code(status);
+}

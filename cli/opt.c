@@ -1,0 +1,193 @@
+#include "cli/opt.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+enum { MAX_OPTIONS = 32 };
+
+enum value_kind { FLAG, TEXT, COUNT };
+
+/* Every option of every command: what kind of value it takes and where that is kept. */
+static const struct value {
+    enum opt_key key;
+    const char *name;
+    enum value_kind kind;
+    size_t offset;
+    double least, most; /* of a COUNT */
+} values[] = {
+    { OPT_BATCH, "--batch", COUNT, offsetof(struct args, batch), 1, 1e9 },
+    { OPT_JSON, "--json", FLAG, offsetof(struct args, json), 0, 0 },
+    { OPT_MODEL, "--model", TEXT, offsetof(struct args, model), 0, 0 },
+    { OPT_ON, "--on", TEXT, offsetof(struct args, machine), 0, 0 },
+    { OPT_OUTPUT, "--output", TEXT, offsetof(struct args, output), 0, 0 },
+    { OPT_QUIET, "--quiet", FLAG, offsetof(struct args, quiet), 0, 0 },
+};
+
+static const struct argp_option common_options[] = {
+    { "json", OPT_JSON, NULL, 0, "report as JSON, in SI units", 0 },
+    { "output", OPT_OUTPUT, "FILE", 0, "write the result to FILE (-: standard output)", 0 },
+    { "quiet", OPT_QUIET, NULL, 0, "no progress, no notes; beside -o no summary", 0 },
+    { "help", OPT_HELP, NULL, 0, "print this help", -1 },
+    { 0 },
+};
+
+/* What the parser carries along. */
+struct parse {
+    const struct command *command;
+    struct args *args;
+    struct hypar_error *err;
+    char name[64]; /* "hypar import", for the usage line */
+};
+
+enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err->text, sizeof err->text, fmt, ap);
+    va_end(ap);
+    return HYPAR_USAGE;
+}
+
+static error_t set_value(const struct value *value, char *text, struct parse *parse)
+{
+    void *at = (char *)parse->args + value->offset;
+    double number;
+
+    switch (value->kind) {
+    case FLAG:
+        *(bool *)at = true;
+        return 0;
+    case TEXT:
+        *(const char **)at = text;
+        return 0;
+    case COUNT:
+        if (!hypar_parse_quantity(text, HYPAR_UNIT_COUNT, &number) || number != floor(number) ||
+            number < value->least || number > value->most) {
+            opt_usage(parse->err, "%s: '%s' is not a whole number from %.0f to %.0f",
+                      value->name, text, value->least, value->most);
+            return EINVAL;
+        }
+        *(int64_t *)at = (int64_t)number;
+        return 0;
+    }
+    return EINVAL;
+}
+
+static error_t add_operand(char *text, struct parse *parse)
+{
+    const struct command *command = parse->command;
+    struct args *args = parse->args;
+
+    if (args->n_operands == command->max_operands) {
+        opt_usage(parse->err, "%s: unexpected operand '%s'; see 'hypar %s --help'",
+                  command->name, text, command->name);
+        return EINVAL;
+    }
+    args->operand[args->n_operands++] = text;
+    return 0;
+}
+
+static error_t parse_key(int key, char *text, struct argp_state *state)
+{
+    struct parse *parse = state->input;
+
+    if (key == ARGP_KEY_INIT)
+        state->err_stream = NULL; /* getopt says what is wrong; argp shall add no second line */
+    if (key == OPT_HELP) {
+        parse->args->help = true;
+        state->name = parse->name;
+        argp_state_help(state, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
+        return ECANCELED; /* what follows does not matter */
+    }
+    if (key == ARGP_KEY_ARG)
+        return add_operand(text, parse);
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        if ((int)values[i].key == key)
+            return set_value(&values[i], text, parse);
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+/* argp would explain that `-b, --batch=N` also means `-b N`. */
+static char *without_note(int key, const char *text, void *input)
+{
+    (void)input;
+    return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)text;
+}
+
+/* The options of a command: its own, then the common ones. */
+struct option_table {
+    struct argp_option row[MAX_OPTIONS];
+    struct argp argp;
+};
+
+static void make_table(struct option_table *table, const struct command *command)
+{
+    int n = 0;
+    memset(table, 0, sizeof *table);
+    for (const struct argp_option *o = command->options; o && o->name; o++)
+        table->row[n++] = *o;
+    for (const struct argp_option *o = common_options; o->name; o++)
+        table->row[n++] = *o;
+    assert(n < MAX_OPTIONS);
+    table->argp = (struct argp){
+        .options = table->row,
+        .parser = parse_key,
+        .args_doc = command->operands,
+        .doc = command->doc,
+        .help_filter = without_note,
+    };
+}
+
+/* getopt prints an unknown option as it is; one that would break the line is none of ours. */
+static void keep_one_line(char *word)
+{
+    if (word[0] == '-')
+        for (; *word && *word != '='; word++)
+            if (iscntrl((unsigned char)*word))
+                *word = '?';
+}
+
+enum hypar_status opt_parse(const struct command *command, int argc, char **argv,
+                            struct args *out, struct hypar_error *err)
+{
+    char program[] = "hypar"; /* stands in front of getopt's messages */
+    struct parse parse = { command, out, err, "" };
+    struct option_table table;
+
+    memset(out, 0, sizeof *out);
+    err->text[0] = '\0';
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        keep_one_line(argv[i]);
+    snprintf(parse.name, sizeof parse.name, "hypar %s", command->name);
+    argv[0] = program;
+    make_table(&table, command);
+    error_t error =
+        argp_parse(&table.argp, argc, argv, ARGP_NO_HELP | ARGP_NO_EXIT, NULL, &parse);
+    argv[0] = NULL;
+    if (error)
+        return out->help ? HYPAR_OK : HYPAR_USAGE;
+    if (out->n_operands < command->min_operands)
+        return opt_usage(err, "%s: missing operand %s; see 'hypar %s --help'", command->name,
+                         command->operands, command->name);
+    return HYPAR_OK;
+}
+
+enum hypar_format opt_format(const struct args *args)
+{
+    return args->json ? HYPAR_JSON : HYPAR_TEXT;
+}
+
+const char *opt_output(const struct args *args)
+{
+    return args->output ? args->output : "-";
+}
+
+bool opt_wants_summary(const struct args *args)
+{
+    return !args->output || (!args->quiet && strcmp(args->output, "-") != 0);
+}

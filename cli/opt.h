@@ -1,0 +1,64 @@
+/* cli/opt.h - commands, their options and their arguments.
+ *
+ * A command is one const struct in its own cmd_*.c file and one row of the table in main.c. Its
+ * options are an argp table, from which --help is printed; what the keys of all commands mean
+ * stands once, in opt.c, so that an option means the same everywhere. */
+#ifndef CLI_OPT_H
+#define CLI_OPT_H
+
+#include <argp.h>
+#include <hypar/hypar.h>
+
+/* Keys of the options; a letter is also the short option. */
+enum opt_key {
+    OPT_BATCH = 'b',
+    OPT_HELP = 'h',
+    OPT_ON = 'm',
+    OPT_OUTPUT = 'o',
+    OPT_QUIET = 'q',
+    OPT_JSON = 256,
+    OPT_MODEL,
+};
+
+enum { MAX_OPERANDS = 1 };
+
+/* What a command line said; what it did not say is 0 or NULL. The strings are main's argv. */
+struct args {
+    const char *operand[MAX_OPERANDS];
+    int n_operands;
+    const char *model, *machine, *output;
+    int64_t batch;
+    bool json, quiet, help;
+};
+
+struct command {
+    const char *name;
+    const char *operands; /* as the usage line shows them; NULL: none */
+    int min_operands, max_operands;
+    const char *summary;               /* one line, for hypar --help */
+    const char *doc;                   /* for hypar COMMAND --help */
+    const struct argp_option *options; /* beyond --json, -o, -q and --help; ends with { 0 } */
+    enum hypar_status (*run)(const struct args *args, struct hypar_error *err);
+};
+
+extern const struct command cmd_models, cmd_machines, cmd_ops, cmd_import, cmd_check;
+
+/* Read the arguments of `command`, argv[0] being its name. --help prints the help, sets
+ * out->help and leaves nothing to run. HYPAR_USAGE if they are wrong; then
+ * err->text says why, or is empty when the message has already been printed. */
+enum hypar_status opt_parse(const struct command *command, int argc, char **argv,
+                            struct args *out, struct hypar_error *err);
+
+/* Write a reason into *err and return HYPAR_USAGE. */
+enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...) HYPAR_PRINTF(2, 3);
+
+/* The form that --json asks for. */
+enum hypar_format opt_format(const struct args *args);
+
+/* Where a report goes: what -o says, else standard output. */
+const char *opt_output(const struct args *args);
+
+/* Is a summary to be printed beside the file that -o names? */
+bool opt_wants_summary(const struct args *args);
+
+#endif /* CLI_OPT_H */

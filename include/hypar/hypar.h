@@ -1,0 +1,11 @@
+/* hypar/hypar.h - everything. */
+#ifndef HYPAR_HYPAR_H
+#define HYPAR_HYPAR_H
+
+#include <hypar/base.h>
+#include <hypar/graph.h>
+#include <hypar/machine.h>
+#include <hypar/plan.h>
+#include <hypar/report.h>
+
+#endif /* HYPAR_HYPAR_H */

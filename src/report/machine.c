@@ -1,0 +1,116 @@
+/* One machine. */
+#include <hypar/report.h>
+
+#include <string.h>
+
+#include "report/columns.h"
+#include "report/put.h"
+
+void hp_put_device(struct json_writer *w, const struct hypar_device *d)
+{
+    hp_json_put_string(w, "name", d->name);
+    hp_json_put_number(w, "fp64_op_per_s", d->fp64_op_per_s);
+    hp_json_put_number(w, "fp32_op_per_s", d->fp32_op_per_s);
+    hp_json_put_number(w, "bf16_op_per_s", d->bf16_op_per_s);
+    hp_json_put_number(w, "efficiency", d->efficiency);
+    hp_json_put_int(w, "memory_bytes", d->memory_bytes);
+    hp_json_put_number(w, "memory_bytes_per_s", d->memory_bytes_per_s);
+    hp_json_put_number(w, "add_j", d->add_j);
+    hp_json_put_number(w, "multiply_j", d->multiply_j);
+    hp_json_put_number(w, "sram_access_j", d->sram_access_j);
+    hp_json_put_number(w, "dram_access_j", d->dram_access_j);
+}
+
+/* How many devices from `i` on are the same. */
+static int run_of_devices(const struct hypar_machine *m, int i)
+{
+    int n = 1;
+    while (i + n < hypar_machine_device_count(m) &&
+           memcmp(hypar_machine_device(m, i + n), hypar_machine_device(m, i),
+                  sizeof(struct hypar_device)) == 0)
+        n++;
+    return n;
+}
+
+static void machine_json(FILE *to, const struct hypar_machine *m)
+{
+    struct json_writer w = { .file = to };
+    struct hypar_level level[HYPAR_MAX_LEVELS];
+    int n_levels = hypar_machine_levels(m, level);
+    hp_json_begin_object(&w, NULL, false);
+    if (hypar_machine_word(m))
+        hp_json_put_string(&w, "word", hypar_machine_word(m));
+    hp_json_put_string(&w, "topology", hypar_machine_topology(m));
+    hp_json_put_int(&w, "devices", hypar_machine_device_count(m));
+    hp_json_put_int(&w, "switches", hypar_machine_switch_count(m));
+    hp_json_put_int(&w, "links", hypar_machine_link_count(m));
+    hp_json_begin_array(&w, "device_types", false);
+    for (int i = 0; i < hypar_machine_device_count(m); i += run_of_devices(m, i)) {
+        hp_json_begin_object(&w, NULL, true);
+        hp_json_put_int(&w, "count", run_of_devices(m, i));
+        hp_put_device(&w, hypar_machine_device(m, i));
+        hp_json_end_object(&w);
+    }
+    hp_json_end_array(&w);
+    hp_json_begin_array(&w, "levels", false);
+    for (int l = 0; l < n_levels; l++) {
+        hp_json_begin_object(&w, NULL, true);
+        hp_json_put_int(&w, "ways", level[l].ways);
+        hp_json_put_number(&w, "bytes_per_s", level[l].bytes_per_s);
+        hp_json_put_number(&w, "latency_s", level[l].latency_s);
+        hp_json_end_object(&w);
+    }
+    hp_json_end_array(&w);
+    hp_json_end_object(&w);
+}
+
+static void machine_text(FILE *to, const struct hypar_machine *m)
+{
+    struct arena arena = { 0 };
+    struct columns devices = { .align = "lrrrr" }, levels = { .align = "lrrr" };
+    struct hypar_level level[HYPAR_MAX_LEVELS];
+    int n_levels = hypar_machine_levels(m, level);
+    char b[32];
+    static const char *const device_heading[] = { "devices", "fp32/s", "bf16/s", "memory",
+                                                  "bytes/s" };
+    static const char *const level_heading[] = { "level", "ways", "bandwidth", "latency" };
+    fprintf(to, "%s: %s, %d devices, %d switches, %d links\n\n",
+            hypar_machine_word(m) ? hypar_machine_word(m) : "machine",
+            hypar_machine_topology(m), hypar_machine_device_count(m),
+            hypar_machine_switch_count(m), hypar_machine_link_count(m));
+    for (int i = 0; i < 5; i++)
+        hp_cell(&devices, &arena, "%s", device_heading[i]);
+    for (int i = 0; i < hypar_machine_device_count(m); i += run_of_devices(m, i)) {
+        const struct hypar_device *d = hypar_machine_device(m, i);
+        hp_cell(&devices, &arena, "%d x %s", run_of_devices(m, i), d->name);
+        hp_cell(&devices, &arena, "%s", hp_metric(b, d->fp32_op_per_s));
+        hp_cell(&devices, &arena, "%s", hp_metric(b, d->bf16_op_per_s));
+        hp_cell(&devices, &arena, "%s",
+                hypar_format_quantity(b, (double)d->memory_bytes, HYPAR_UNIT_BYTES));
+        hp_cell(&devices, &arena, "%s",
+                hypar_format_quantity(b, d->memory_bytes_per_s, HYPAR_UNIT_BANDWIDTH));
+    }
+    hp_columns_print(&devices, to);
+    fputc('\n', to);
+    for (int i = 0; i < 4; i++)
+        hp_cell(&levels, &arena, "%s", level_heading[i]);
+    for (int l = 0; l < n_levels; l++) {
+        hp_cell(&levels, &arena, "H%d", l + 1);
+        hp_cell(&levels, &arena, "%d", level[l].ways);
+        hp_cell(&levels, &arena, "%s",
+                hypar_format_quantity(b, level[l].bytes_per_s, HYPAR_UNIT_BANDWIDTH));
+        hp_cell(&levels, &arena, "%s",
+                hypar_format_quantity(b, level[l].latency_s, HYPAR_UNIT_SECONDS));
+    }
+    hp_columns_print(&levels, to);
+    hp_arena_free(&arena);
+}
+
+void hypar_report_machine(FILE *to, const struct hypar_machine *machine,
+                          enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        machine_json(to, machine);
+    else
+        machine_text(to, machine);
+}

@@ -1,0 +1,68 @@
+Help goes to standard output; it comes from the tables.
+$ hypar --help
+> Usage: hypar COMMAND [OPTION...] [OPERAND]
+> How to split the training of a neural network over many devices.
+>
+> Commands:
+>   import     convert, check and print a model's graph
+>   check      does a plan fit its graph and its machine
+>   models     list the models of the zoo
+>   machines   list topologies and devices, or describe one machine
+>   ops        list the operators and the axes a plan may split
+>
+> 'hypar COMMAND --help' tells the options of one.
+
+$ hypar help import
+> Usage: hypar import [OPTION...] MODEL
+> Read MODEL, a name of the zoo ('hypar models' lists it) or a file, check it and
+> print what is in it. -o writes its graph as a JSON file.
+>
+>   -b, --batch=N              samples in one training step (what the model says,
+>                              else 32)
+>       --json                 report as JSON, in SI units
+>   -o, --output=FILE          write the result to FILE (-: standard output)
+>   -q, --quiet                no progress, no notes; beside -o no summary
+>   -h, --help                 print this help
+
+Help wins over whatever else the line says.
+$ hypar check --help --frob
+> Usage: hypar check [OPTION...] PLAN
+> Read PLAN with the model and the machine that it names, and check that they fit
+> together. If they do not, the message names the operator and the reason.
+>
+>       --json                 report as JSON, in SI units
+>       --model=MODEL          check against MODEL instead of the plan's
+>   -m, --on=MACHINE           check against MACHINE instead of the plan's
+>   -o, --output=FILE          write the result to FILE (-: standard output)
+>   -q, --quiet                no progress, no notes; beside -o no summary
+>   -h, --help                 print this help
+
+$ hypar models -h
+> Usage: hypar models [OPTION...]
+> List the models that are built in: parameters, operations, layers.
+>
+>       --json                 report as JSON, in SI units
+>   -o, --output=FILE          write the result to FILE (-: standard output)
+>   -q, --quiet                no progress, no notes; beside -o no summary
+>   -h, --help                 print this help
+
+$ hypar machines --help
+> Usage: hypar machines [OPTION...] [MACHINE]
+> List the topologies and devices that a machine word may name. With MACHINE, a
+> word such as torus:4x4 or cluster:4x8,device=h100 or a JSON file, describe that
+> machine; then -o writes it as a JSON file, to be edited and read back.
+>
+>       --json                 report as JSON, in SI units
+>   -o, --output=FILE          write the result to FILE (-: standard output)
+>   -q, --quiet                no progress, no notes; beside -o no summary
+>   -h, --help                 print this help
+
+$ hypar ops --help
+> Usage: hypar ops [OPTION...]
+> List the operators that a graph may hold, and of each the axes a plan may
+> split.
+>
+>       --json                 report as JSON, in SI units
+>   -o, --output=FILE          write the result to FILE (-: standard output)
+>   -q, --quiet                no progress, no notes; beside -o no summary
+>   -h, --help                 print this help

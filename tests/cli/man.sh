@@ -1,0 +1,45 @@
+#!/bin/sh
+# The manual and the help agree: every command has a page, every option of its --help is in that
+# page and the other way round, and the pages are well-formed (where mandoc is installed).
+fail=0
+complain() {
+    echo "$*"
+    fail=1
+}
+options_of_help() {
+    hypar "$1" --help | grep -oE -- '--[a-z][a-z-]*' | sort -u
+}
+options_of_page() { # ".It Fl b , Fl -batch Ar N" names --batch
+    grep -E '^\.It Fl' "$1" | grep -oE 'Fl -[a-z][a-z-]*' | sed 's/^Fl /-/' | sort -u
+}
+
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+commands=$(hypar --help | sed -n 's/^  \([a-z]*\)  *.*/\1/p')
+[ -n "$commands" ] || complain "hypar --help lists no command"
+for command in $commands; do
+    page=docs/man/hypar-$command.1
+    if [ ! -f "$page" ]; then
+        complain "$page is missing"
+        continue
+    fi
+    options_of_help "$command" >"$dir/help"
+    options_of_page "$page" >"$dir/page"
+    diff "$dir/help" "$dir/page" >"$dir/diff" ||
+        complain "$page and 'hypar $command --help' differ: $(grep '^[<>]' "$dir/diff")"
+    grep -q "^\.Xr hypar-$command 1" docs/man/hypar.1 || complain "hypar.1 does not name hypar-$command(1)"
+done
+for page in docs/man/hypar-*.1; do
+    command=${page#docs/man/hypar-}
+    echo "$commands" | grep -qx "${command%.1}" || complain "$page describes no command"
+done
+
+for page in docs/man/*.[15]; do
+    for name in $(sed -nE 's/^\.Xr (hypar[a-z-]*) ([15]).*/\1.\2/p' "$page"); do
+        [ -f "docs/man/$name" ] || complain "$page refers to $name, which is missing"
+    done
+    if command -v mandoc >/dev/null; then
+        # pages are not dated: the version they belong to is that of the tree
+        mandoc -Tlint -W warning "$page" | grep -v 'missing date' && fail=1
+    fi
+done
+exit $fail

@@ -1,0 +1,30 @@
+#!/bin/sh
+# run.sh [--update] FILE.t... - run transcripts: '$ ' lines are commands, '> ' lines the exact
+# output they must give (stdout and stderr together), '? N' a non-zero exit code, the rest is
+# prose. Commands start in the repository's root; $TMP is an empty folder. --update rewrites.
+update=
+if [ "$1" = --update ]; then update=1 && shift; fi
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+pass=0 fail=0
+for t in "$@"; do
+    TMP=$dir/tmp
+    rm -rf "$TMP" && mkdir "$TMP" && export TMP
+    while IFS= read -r line; do
+        case $line in
+        '> '* | '>' | '? '*) continue ;;
+        esac
+        printf '%s\n' "$line"
+        case $line in
+        '$ '*)
+            sh -c "${line#??}" </dev/null >"$dir/out" 2>&1
+            rc=$?
+            sed "s|$TMP|\$TMP|g; s/^/> /; s/ *\$//" "$dir/out"
+            [ $rc = 0 ] || echo "? $rc"
+            ;;
+        esac
+    done <"$t" >"$dir/got"
+    [ -z "$update" ] || cp "$dir/got" "$t"
+    if diff -u "$t" "$dir/got"; then pass=$((pass + 1)); else fail=$((fail + 1)); fi
+done
+echo "$pass passed, $fail failed"
+[ $fail = 0 ] && [ $pass -gt 0 ]

@@ -1,0 +1,64 @@
+Without a command, the usage is an error.
+$ hypar 2>&1 >/dev/null | head -n 1
+> Usage: hypar COMMAND [OPTION...] [OPERAND]
+$ hypar 2>/dev/null
+? 2
+
+A misspelt command gets a suggestion, if there is a near one.
+$ hypar modles
+> hypar: unknown command 'modles'; did you mean 'models'?
+? 2
+$ hypar frobnicate
+> hypar: unknown command 'frobnicate'; see 'hypar --help'
+? 2
+$ hypar help chek
+> hypar: unknown command 'chek'; did you mean 'check'?
+? 2
+$ hypar --json models
+> hypar: unknown option '--json'; see 'hypar --help'
+? 2
+
+Operands are counted.
+$ hypar import
+> hypar: import: missing operand MODEL; see 'hypar import --help'
+? 2
+$ hypar check
+> hypar: check: missing operand PLAN; see 'hypar check --help'
+? 2
+$ hypar models resnet50
+> hypar: models: unexpected operand 'resnet50'; see 'hypar models --help'
+? 2
+$ hypar import lenet5 vgg16
+> hypar: import: unexpected operand 'vgg16'; see 'hypar import --help'
+? 2
+
+Options are checked; names may be shortened while they are unique.
+$ hypar models --jso=1
+> hypar: option '--json' doesn't allow an argument
+? 2
+$ hypar import lenet5 --frob
+> hypar: unrecognized option '--frob'
+? 2
+$ hypar import lenet5 -Z
+> hypar: invalid option -- 'Z'
+? 2
+$ hypar import lenet5 --batch
+> hypar: option '--batch' requires an argument
+? 2
+$ hypar import lenet5 --batch=many
+> hypar: --batch: 'many' is not a whole number from 1 to 1000000000
+? 2
+$ hypar import lenet5 --batch=0
+> hypar: --batch: '0' is not a whole number from 1 to 1000000000
+? 2
+$ hypar import lenet5 --batch=1.5
+> hypar: --batch: '1.5' is not a whole number from 1 to 1000000000
+? 2
+
+A message stays one line, whatever it quotes.
+$ hypar "$(printf 'two\nlines')"
+> hypar: unknown command 'two?lines'; see 'hypar --help'
+? 2
+$ hypar models "$(printf -- '--two\nlines')"
+> hypar: unrecognized option '--two?lines'
+? 2

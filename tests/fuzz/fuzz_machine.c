@@ -1,0 +1,78 @@
+/* Feeds a machine word or JSON text to the reader; whatever is accepted must print back, and be
+ * read back as the same machine. */
+#include "base/json.h"
+#include "machine/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void use(const struct hypar_machine *machine)
+{
+    enum { MAX_LINKS = 64 };
+    int links[MAX_LINKS], n = hypar_machine_device_count(machine);
+    int pairs[][2] = { { 0, n - 1 }, { n - 1, 0 }, { n / 2, n / 3 }, { 0, 0 } };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        int at = pairs[i][0];
+        int length = hypar_machine_route(machine, at, pairs[i][1], links, MAX_LINKS);
+        require(length <= hypar_machine_longest_route(machine));
+        for (int l = 0; l < length && l < MAX_LINKS; l++) {
+            struct hypar_link link = hypar_machine_link(machine, links[l] / 2);
+            require(at == (links[l] % 2 ? link.to : link.from));
+            at = links[l] % 2 ? link.from : link.to;
+        }
+        require(length > MAX_LINKS || at == pairs[i][1]);
+    }
+    if (n <= 4096) {
+        struct hypar_level levels[HYPAR_MAX_LEVELS];
+        int count = hypar_machine_levels(machine, levels), devices = 1;
+        for (int l = 0; l < count; l++)
+            devices *= levels[l].ways;
+        require(devices == n);
+    }
+}
+
+/* word -> machine -> word stays the same. */
+static void check_word(const struct hypar_machine *machine)
+{
+    const char *word = hypar_machine_word(machine);
+    struct hypar_machine *again;
+    if (!word)
+        return;
+    require(hp_machine_read_word(&again, word, NULL) == HYPAR_OK);
+    require(strcmp(hypar_machine_word(again), word) == 0);
+    hypar_machine_free(again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct hypar_machine *machine = NULL;
+    struct hypar_error err;
+    struct arena arena = { 0 };
+    const char *text = hp_arena_strndup(&arena, (const char *)data, size);
+    if (size > 0 && strchr("{[\" \n", text[0])) {
+        struct json_document *document;
+        if (hp_json_read_text(&document, text, size, "fuzz", &err) == HYPAR_OK) {
+            struct json root = hp_json_root(document);
+            require((hp_machine_read_json(&machine, &root, &err) == HYPAR_OK) ==
+                    (machine != NULL));
+            hp_json_free(document);
+        }
+    } else {
+        require((hp_machine_read_word(&machine, text, &err) == HYPAR_OK) == (machine != NULL));
+    }
+    if (machine) {
+        use(machine);
+        check_word(machine);
+    }
+    hypar_machine_free(machine);
+    hp_arena_free(&arena);
+    return 0;
+}

@@ -1,0 +1,45 @@
+/* A plan text against fixed small models and machines; what is read is written and read again.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "plan/plan.h"
+
+static const struct hypar_plan_read_options targets[] = {
+    { "mlp:8-6-4", "full:4" },
+    { "lenet5", "cluster:2x2" },
+    { "gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16", "torus:2x2" },
+};
+
+/* With the same model and machine, as the text itself may name none that exists. */
+static void write_and_read(const struct hypar_plan *plan,
+                           const struct hypar_plan_read_options *options)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length);
+    if (!file)
+        abort();
+    hypar_plan_write(plan, file);
+    fclose(file);
+    struct hypar_plan *again;
+    if (hp_plan_read_text(&again, text, length, "again", options, NULL) != HYPAR_OK)
+        abort();
+    hypar_plan_free(again);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        struct hypar_plan *plan;
+        struct hypar_error err = { "" };
+        if (hp_plan_read_text(&plan, (const char *)data, size, "plan", &targets[i], &err) ==
+            HYPAR_OK)
+            write_and_read(plan, &targets[i]);
+        else if (!err.text[0])
+            abort();
+        hypar_plan_free(plan);
+    }
+    return 0;
+}
