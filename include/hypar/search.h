@@ -1,0 +1,92 @@
+/* hypar/search.h - finding a plan.
+ *
+ * In the way of the data: model -> graph -> SEARCH -> plan -> program -> sim | run -> report
+ *
+ * A planner is a row of one table; `auto` tries the others and keeps the best. */
+#ifndef HYPAR_SEARCH_H
+#define HYPAR_SEARCH_H
+
+#include <hypar/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a plan is judged by. */
+enum hypar_objective { HYPAR_TIME, HYPAR_COMM, HYPAR_ENERGY };
+
+struct hypar_search_options {
+    const char *planner; /* NULL: "auto" */
+    const char
+        *model; /* what hypar_import() took, to be written into the plan; NULL: its name */
+    const char *machine; /* what hypar_machine_read() took; NULL: written out as an object */
+    bool joint;          /* hypar, accpar: all levels at once instead of from the top */
+    double memory_bytes; /* limit per device; 0: the device's own */
+    enum hypar_objective objective; /* auto: what the best is best at */
+    enum hypar_precision precision;
+    enum hypar_optimizer optimizer;
+    int64_t seed;
+};
+
+struct hypar_found; /* opaque; a plan, and what is known about it */
+
+/* Search. Graph and machine must outlive the result. HYPAR_INFEASIBLE if no plan satisfies the
+ * limits, HYPAR_USAGE for an unknown planner; then *out is NULL. */
+HYPAR_API enum hypar_status hypar_search(struct hypar_found **out,
+                                         const struct hypar_graph *graph,
+                                         const struct hypar_machine *machine,
+                                         const struct hypar_search_options *options,
+                                         struct hypar_error *err);
+HYPAR_API void hypar_found_free(struct hypar_found *found); /* the plan too; NULL is allowed */
+
+/* Owned by `found`. */
+HYPAR_API const struct hypar_plan *hypar_found_plan(const struct hypar_found *found);
+
+/* One training step as the closed-form model sees it: every device computes its share at its
+ * device's speed, the levels of the machine exchange one after the other, nothing overlaps. */
+struct hypar_prediction {
+    double step_s, compute_s, comm_s;
+    double samples_per_s;
+    double mfu; /* model-FLOP utilisation: 3 forward passes of multiply-adds over the peak */
+    double comm_bytes; /* the paper's count: both directions, every group of every level */
+    double energy_j;
+    double state_bytes; /* parameters, gradients and optimizer state of the fullest device */
+};
+HYPAR_API struct hypar_prediction hypar_found_prediction(const struct hypar_found *found);
+
+/* What was searched. */
+struct hypar_search_info {
+    const char *planner; /* that made the plan: for auto, the one that won */
+    double seconds;
+    int64_t evaluated;           /* states weighed */
+    bool exact;                  /* the minimum of the planner's own model */
+    double lower_bound_elements; /* of the exchange; 0: not known */
+};
+HYPAR_API struct hypar_search_info hypar_found_info(const struct hypar_found *found);
+
+/* HyPar's view of the plan: a type for every weighted layer at every level (0 = dp, type I;
+ * 1 = mp, type II; 2 = type III), and the elements exchanged between two sides of a group. */
+struct hypar_partition_view {
+    int n_levels, n_layers;
+    const int *ways;          /* of each level, H1 first */
+    const char *const *level; /* n_layers digits each */
+    const int *layer_op;      /* the operator of each layer */
+    const double *level_elements;
+    double total_elements, total_bytes; /* 8 bytes an element: 4 each way */
+};
+
+/* NULL if the planner has no such view. Owned by `found`. */
+HYPAR_API const struct hypar_partition_view *
+hypar_found_partition(const struct hypar_found *found);
+
+/* Row `i` of the table of planners, or NULL past the last. */
+struct hypar_planner_info {
+    const char *name, *summary, *source;
+};
+HYPAR_API const struct hypar_planner_info *hypar_planner(int i);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HYPAR_SEARCH_H */

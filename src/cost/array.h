@@ -1,0 +1,30 @@
+/* cost/array.h - time and energy of a step on an accelerator array, in closed form. Internal.
+ */
+#ifndef COST_ARRAY_H
+#define COST_ARRAY_H
+
+#include <hypar/machine.h>
+
+/* HyPar's evaluation of its 16-accelerator array (HPCA 2019, section 6) as a formula. The
+ * paper's simulator is not published; with these two constants, found by fitting, the formula
+ * gives all 20 bars of its Figure 6 within 1 % when fed with the paper's own bytes. */
+#define HP_ARRAY_OP_PER_S    84e9   /* of one accelerator: 168 PEs, 0.25 GHz, 2 operations */
+#define HP_ARRAY_BYTES_PER_S 0.25e9 /* fitted: all bytes of the array, one after another */
+
+/* Seconds of one step: three phases of two operations for every multiply-add (a convolution's
+ * counted on its input map), then `bytes` of exchange. `hops` weighs a topology whose partners
+ * are not neighbours; 1 for the H-tree. */
+double hp_array_step_s(double macs, int n_devices, double bytes_times_hops);
+
+/* What a step of all devices together does. */
+struct array_work {
+    double macs;       /* multiply-adds of the three phases */
+    double dram_words; /* read or written once each, 32 bits */
+    double sent_words; /* each read there, sent, written here */
+};
+
+/* Joules. A multiply-add is one add, one multiply and three SRAM words (assumed). */
+double hp_array_energy_j(const struct array_work *work, const struct hypar_device *device,
+                         double link_j_per_bit);
+
+#endif /* COST_ARRAY_H */

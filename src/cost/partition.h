@@ -1,0 +1,56 @@
+/* cost/partition.h - the communication model of HyPar (Song et al., HPCA 2019) and AccPar (Song
+ * et al., HPCA 2020). Internal.
+ *
+ * One level divides a group of accelerators into p equal sides. A weighted layer F' = f(F W) is
+ * divided in one of three ways; what that leaves each side with decides what is exchanged:
+ *
+ *   type I   (HyPar dp)  batch            F, F' by batch      dW is a partial sum
+ *   type II  (HyPar mp)  input channels   F by channel, F' whole after its partial sums are
+ * added type III             output channels  F whole, F' by channel, E = dF is a partial sum
+ *
+ * Amounts are elements exchanged between two sides, in one direction; bytes are 4 * 2 *
+ * elements. Sizes are real numbers, never rounded. */
+#ifndef COST_PARTITION_H
+#define COST_PARTITION_H
+
+enum layer_type {
+    TYPE_I,
+    TYPE_II,
+    TYPE_III,
+    TYPE_CHANNEL, /* channel in, channel out, nothing to add: joins, convolutions in groups */
+    TYPE_COUNT,
+};
+
+/* How a tensor lies on the sides of a level. */
+enum side_layout { BY_BATCH, BY_CHANNEL, WHOLE };
+
+/* The layout of a layer's input (and of the error it hands back), and of its output (and of the
+ * error it is handed). */
+enum side_layout hp_layout_in(enum layer_type type);
+enum side_layout hp_layout_out(enum layer_type type);
+
+/* What one layer still has to divide: elements, as the levels above have left them. */
+struct layer_sizes {
+    double in, weight, out;
+};
+
+/* Intra-layer exchange of a p-way level. HyPar Table 1: dp A(dW), mp A(F'); AccPar: III A(E).
+ * p ways: (p - 1) A. */
+double hp_intra_elements(enum layer_type type, const struct layer_sizes *sizes, int ways);
+
+/* The part of A elements that is exchanged to turn one layout into another: batch <-> channel
+ * (p - 1) / 2p, to whole (p - 1) / 2, else nothing. */
+double hp_convert_share(enum side_layout from, enum side_layout to, int ways);
+
+/* Inter-layer exchange as a multiple of the elements of the tensor between two layers: F turned
+ * forward, E turned backward. p = 2 is HyPar's Table 2 and AccPar's table. */
+double hp_inter_share(enum layer_type producer, enum layer_type consumer, int ways);
+
+/* What one side is left with (the shrink rule between levels). */
+void hp_shrink(struct layer_sizes *sizes, enum layer_type type, double share);
+
+/* Unequal sides (AccPar, heterogeneous groups): `share` is this side's part, the others have
+ * the rest. The elements that this side receives. */
+double hp_inter_share_unequal(enum layer_type producer, enum layer_type consumer, double share);
+
+#endif /* COST_PARTITION_H */

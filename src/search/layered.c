@@ -1,0 +1,372 @@
+#include "search/layered.h"
+
+#include <string.h>
+
+/* Axis of a role that may be split, or -1. */
+static int axis_of_role(const struct nest *nest, enum hypar_role role)
+{
+    for (int a = 0; a < nest->n_axes; a++)
+        if (nest->axis[a].role == role && nest->axis[a].splittable)
+            return a;
+    return -1;
+}
+
+/* Does axis `a` index an input that is not a parameter? (Groups of a convolution do.) */
+static bool indexes_input(const struct nest *nest, int a)
+{
+    for (int o = 0; o < nest->n_inputs; o++)
+        if (nest->operand[o].role == OPERAND_INPUT && nest->operand[o].axes >> a & 1)
+            return true;
+    return false;
+}
+
+static unsigned weighted_types(const struct nest *nest)
+{
+    unsigned types = 0;
+    int k = axis_of_role(nest, HYPAR_PARAMETER);
+    if (axis_of_role(nest, HYPAR_SAMPLE) >= 0)
+        types |= 1u << TYPE_I;
+    if (axis_of_role(nest, HYPAR_REDUCTION) >= 0)
+        types |= 1u << TYPE_II;
+    if (k >= 0)
+        types |= 1u << (indexes_input(nest, k) ? TYPE_CHANNEL : TYPE_III);
+    return types ? types : 1u << TYPE_I;
+}
+
+static const struct tensor *input_tensor(const struct hypar_graph *g, const struct op *op,
+                                         int o)
+{
+    return op->tensor[o] >= 0 ? &g->tensors[op->tensor[o]] : NULL;
+}
+
+static double elements(const struct hypar_graph *g, int tensor)
+{
+    return (double)hp_shape_elements(&g->tensors[tensor].shape);
+}
+
+static int first_output(const struct op *op)
+{
+    int o = 0;
+    while (op->nest->operand[o].role != OPERAND_OUTPUT)
+        o++;
+    return op->tensor[o];
+}
+
+/* Concats by the list of what they read, to find one that is the beginning of another. */
+struct concats {
+    struct table lists;
+    struct arena *arena;
+};
+
+/* The op that made the first inputs of concat `op` as one tensor, and how many; -1: none. */
+static int find_prefix(struct concats *c, const struct hypar_graph *g, int op, int *length)
+{
+    const struct op *concat = &g->ops[op];
+    int n = concat->nest->n_inputs;
+    int found = -1;
+    for (*length = n - 1; *length >= 2 && found < 0; --*length)
+        found = hp_table_get(&c->lists, concat->tensor, (size_t)*length * sizeof(int));
+    ++*length;
+    hp_table_put(&c->lists, c->arena, concat->tensor, (size_t)n * sizeof(int), op);
+    return found;
+}
+
+struct builder {
+    struct layered *l;
+    struct arena *arena;
+    int node_capacity, edge_capacity;
+    struct concats concats;
+};
+
+static int add_node(struct builder *b, int op, bool weighted, unsigned types)
+{
+    struct layered *l = b->l;
+    l->node = GROW(b->arena, struct layer_node, l->node, l->n_nodes, &b->node_capacity);
+    l->node[l->n_nodes] = (struct layer_node){
+        .op = op, .var = l->n_nodes, .weighted = weighted, .types = types
+    };
+    return l->n_nodes++;
+}
+
+static void add_edge(struct builder *b, int from, int to, double size)
+{
+    struct layered *l = b->l;
+    if (from < 0)
+        return;
+    l->edge = GROW(b->arena, struct layer_edge, l->edge, l->n_edges, &b->edge_capacity);
+    l->edge[l->n_edges++] = (struct layer_edge){ from, to, size };
+}
+
+/* The node that made tensor `t`, or -1. */
+static int maker(const struct layered *l, int t)
+{
+    int producer = t >= 0 ? l->graph->tensors[t].producer : -1;
+    return producer >= 0 ? l->node_of_op[producer] : -1;
+}
+
+static void add_edges(struct builder *b, int node)
+{
+    const struct hypar_graph *g = b->l->graph;
+    const struct op *op = &g->ops[b->l->node[node].op];
+    int first = 0;
+    if (op->kind == OP_CONCAT) {
+        int length, prefix = find_prefix(&b->concats, g, b->l->node[node].op, &length);
+        if (prefix >= 0) {
+            add_edge(b, b->l->node_of_op[prefix], node,
+                     elements(g, first_output(&g->ops[prefix])));
+            first = length;
+        }
+    }
+    for (int o = first; o < op->nest->n_inputs; o++)
+        if (op->tensor[o] >= 0)
+            add_edge(b, maker(b->l, op->tensor[o]), node, elements(g, op->tensor[o]));
+}
+
+/* The one node that all inputs come from, -1 if they come from none, -2 from several. */
+static int only_maker(const struct layered *l, const struct op *op)
+{
+    int only = -1;
+    for (int o = 0; o < op->nest->n_inputs; o++) {
+        int node = maker(l, op->tensor[o]);
+        if (node >= 0 && only >= 0 && node != only)
+            return -2;
+        only = node >= 0 ? node : only;
+    }
+    return only;
+}
+
+static void add_ops(struct builder *b)
+{
+    const struct hypar_graph *g = b->l->graph;
+    for (int op = 0; op < g->n_ops; op++) {
+        int node = only_maker(b->l, &g->ops[op]);
+        if (hp_op_weighted(g, op)) {
+            node = add_node(b, op, true, weighted_types(g->ops[op].nest));
+            add_edges(b, node);
+        } else if (node == -2) {
+            node = add_node(b, op, false, 1u << TYPE_I | 1u << TYPE_CHANNEL);
+            add_edges(b, node);
+        }
+        b->l->node_of_op[op] = node;
+    }
+}
+
+/* Sizes ------------------------------------------------------------------------------- */
+
+/* A layer's output is what leaves it after the pooling and the like that follow it alone. */
+static double output_elements(const struct layered *l, int node)
+{
+    const struct hypar_graph *g = l->graph;
+    int t = first_output(&g->ops[l->node[node].op]);
+    while (g->use_start[t + 1] - g->use_start[t] == 1) {
+        int op = g->use[g->use_start[t]].op;
+        bool follows = l->node_of_op[op] == node && !hp_op_weighted(g, op);
+        if (!follows || hp_op[g->ops[op].kind].flags & ROW_LOSS)
+            break;
+        t = first_output(&g->ops[op]);
+    }
+    return elements(g, t);
+}
+
+static void measure(struct builder *b)
+{
+    struct layered *l = b->l;
+    const struct hypar_graph *g = l->graph;
+    bool *counted = NEW(b->arena, bool, g->n_tensors);
+    for (int op = 0; op < g->n_ops; op++) {
+        int n = l->node_of_op[op];
+        if (n < 0 || !l->node[n].weighted)
+            continue;
+        for (int o = 0; o < g->ops[op].nest->n_inputs; o++) {
+            const struct tensor *t = input_tensor(g, &g->ops[op], o);
+            if (t && t->kind == TENSOR_PARAM && !counted[g->ops[op].tensor[o]]) {
+                counted[g->ops[op].tensor[o]] = true;
+                l->node[n].sizes.weight += elements(g, g->ops[op].tensor[o]);
+            } else if (t && t->kind != TENSOR_PARAM && !t->index && l->node[n].op == op) {
+                l->node[n].sizes.in += elements(g, g->ops[op].tensor[o]);
+            }
+        }
+        if (l->node[n].op == op)
+            l->node[n].sizes.out = output_elements(l, n);
+    }
+}
+
+/* Variables --------------------------------------------------------------------------- */
+
+/* Role of the axis that leads dimension 0 of parameter `t` as `op` reads it. */
+static enum hypar_role leading_role(const struct op *op, int t)
+{
+    for (int o = 0; o < op->nest->n_inputs; o++)
+        if (op->tensor[o] == t && op->nest->operand[o].dim[0].n_axes)
+            return op->nest->axis[op->nest->operand[o].dim[0].axis[0]].role;
+    return HYPAR_INNER;
+}
+
+static int root(const struct layered *l, int node)
+{
+    while (l->node[node].var != node)
+        node = l->node[node].var;
+    return node;
+}
+
+static unsigned swap_types(unsigned types)
+{
+    unsigned two = 1u << TYPE_II, three = 1u << TYPE_III;
+    return (types & ~(two | three)) | (types & two ? three : 0) | (types & three ? two : 0);
+}
+
+/* `node` reads a parameter that `first` reads too: from now on they choose together. */
+static void merge(struct layered *l, int first, int node, int tensor)
+{
+    const struct hypar_graph *g = l->graph;
+    int a = root(l, first), b = root(l, node);
+    if (a == b)
+        return;
+    enum hypar_role as = leading_role(&g->ops[l->node[first].op], tensor);
+    enum hypar_role bs = leading_role(&g->ops[l->node[node].op], tensor);
+    bool exchanged = as != bs && (as == HYPAR_REDUCTION || bs == HYPAR_REDUCTION);
+    bool swapped = exchanged != (l->node[first].swapped != l->node[node].swapped);
+    for (int n = 0; n < l->n_nodes; n++)
+        if (root(l, n) == b)
+            l->node[n].swapped ^= swapped;
+    l->node[b].var = a;
+}
+
+/* Number the variables, and leave each of their nodes the types that all of them have. */
+static void number_variables(struct builder *b)
+{
+    struct layered *l = b->l;
+    int *of_root = NEW(b->arena, int, l->n_nodes), *var = NEW(b->arena, int, l->n_nodes);
+    unsigned *types = NEW(b->arena, unsigned, l->n_nodes);
+    for (int n = 0; n < l->n_nodes; n++) {
+        int r = root(l, n);
+        unsigned own = l->node[n].swapped ? swap_types(l->node[n].types) : l->node[n].types;
+        if (r == n || of_root[r] == 0) {
+            types[l->n_vars] = ~0u;
+            of_root[r] = ++l->n_vars;
+        }
+        var[n] = of_root[r] - 1;
+        types[var[n]] &= own;
+    }
+    for (int n = 0; n < l->n_nodes; n++) {
+        unsigned all = types[var[n]] ? types[var[n]] : 1u << TYPE_I;
+        l->node[n].var = var[n];
+        l->node[n].types = l->node[n].swapped ? swap_types(all) : all;
+    }
+}
+
+static void share_parameters(struct builder *b)
+{
+    struct layered *l = b->l;
+    const struct hypar_graph *g = l->graph;
+    for (int t = 0; t < g->n_tensors; t++) {
+        int first = -1;
+        for (int u = g->use_start[t];
+             g->tensors[t].kind == TENSOR_PARAM && u < g->use_start[t + 1]; u++) {
+            int op = g->use[u].op;
+            if (!hp_op_weighted(g, op))
+                continue;
+            if (first >= 0)
+                merge(l, first, l->node_of_op[op], t);
+            else
+                first = l->node_of_op[op];
+        }
+    }
+    number_variables(b);
+}
+
+enum layer_type hp_own_type(const struct layer_node *node, enum layer_type type)
+{
+    if (!node->swapped || (type != TYPE_II && type != TYPE_III))
+        return type;
+    return type == TYPE_II ? TYPE_III : TYPE_II;
+}
+
+struct layered *hp_layered(struct arena *arena, const struct hypar_graph *graph)
+{
+    struct layered *l = NEW(arena, struct layered, 1);
+    struct builder b = { .l = l, .arena = arena, .concats = { .arena = arena } };
+    l->graph = graph;
+    l->node_of_op = NEW(arena, int, graph->n_ops);
+    add_ops(&b);
+    measure(&b);
+    share_parameters(&b);
+    l->layer = NEW(arena, int, l->n_nodes);
+    for (int n = 0; n < l->n_nodes; n++)
+        if (l->node[n].weighted)
+            l->layer[l->n_layers++] = n;
+    return l;
+}
+
+/* Axes -------------------------------------------------------------------------------- */
+
+/* The splittable axis that leads dimension `d` of operand `o`, or -1. */
+static int leading_axis(const struct nest *nest, int o, int d)
+{
+    const struct dim_map *map = d >= 0 ? &nest->operand[o].dim[d] : NULL;
+    for (int i = 0; map && i < map->n_axes; i++)
+        if (nest->axis[map->axis[i]].extent > 1)
+            return nest->axis[map->axis[i]].splittable ? map->axis[i] : -1;
+    return -1;
+}
+
+/* Which dimension of each output holds the channels that axis `a` divides. */
+static void note_channels(const struct op *op, int a, int *channel_dim)
+{
+    for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++) {
+        const struct operand *operand = &op->nest->operand[o];
+        if (operand->role != OPERAND_OUTPUT)
+            continue;
+        channel_dim[op->tensor[o]] = -1;
+        for (int d = 0; a >= 0 && d < operand->n_dims; d++)
+            if (leading_axis(op->nest, o, d) == a)
+                channel_dim[op->tensor[o]] = d;
+    }
+}
+
+/* The axis along which an operator without weights finds its inputs' channels, or -1. */
+static int following_axis(const struct hypar_graph *g, const struct op *op,
+                          const int *channel_dim)
+{
+    for (int o = 0; o < op->nest->n_inputs; o++)
+        if (op->tensor[o] >= 0 && g->tensors[op->tensor[o]].kind == TENSOR_ACTIVATION) {
+            int a = leading_axis(op->nest, o, channel_dim[op->tensor[o]]);
+            if (a >= 0 && op->nest->axis[a].role != HYPAR_SAMPLE)
+                return a;
+        }
+    return -1;
+}
+
+/* Channels of the output: the features of a weighted layer, else where the inputs have them. */
+static int channel_axis(const struct hypar_graph *g, const struct op *op,
+                        const int *channel_dim, bool weighted)
+{
+    int k = axis_of_role(op->nest, HYPAR_PARAMETER);
+    if (weighted)
+        return k >= 0 ? k
+                      : hp_nest_axis(op->nest, 'k'); /* an LSTM's features are never split */
+    return following_axis(g, op, channel_dim);
+}
+
+void hp_layered_axes(struct arena *arena, const struct layered *l, int (*axis)[TYPE_COUNT])
+{
+    const struct hypar_graph *g = l->graph;
+    int *channel_dim = NEW(arena, int, g->n_tensors);
+    for (int t = 0; t < g->n_tensors; t++)
+        channel_dim[t] = g->tensors[t].shape.n_dims - 1;
+    for (int i = 0; i < g->n_ops; i++) {
+        const struct op *op = &g->ops[i];
+        bool weighted = hp_op_weighted(g, i);
+        int copies = op->nest->n_axes - 1;
+        int sample = axis_of_role(op->nest, HYPAR_SAMPLE);
+        int sum = axis_of_role(op->nest, HYPAR_REDUCTION);
+        int channel = channel_axis(g, op, channel_dim, weighted);
+        note_channels(op, channel, channel_dim);
+        if (channel >= 0 && !op->nest->axis[channel].splittable)
+            channel = -1;
+        axis[i][TYPE_I] = sample >= 0 ? sample : copies;
+        axis[i][TYPE_II] = weighted && sum >= 0 ? sum : copies; /* what follows has all of it */
+        axis[i][TYPE_III] = channel >= 0 ? channel : copies;
+        axis[i][TYPE_CHANNEL] = axis[i][TYPE_III];
+    }
+}

@@ -1,0 +1,188 @@
+#include "search/planner.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "search/predict.h"
+
+const struct planner *const hp_planners[] = {
+    &hp_planner_auto,  &hp_planner_dp,     &hp_planner_mp, &hp_planner_owt,
+    &hp_planner_hypar, &hp_planner_accpar, NULL,
+};
+
+const struct hypar_planner_info *hypar_planner(int i)
+{
+    int n = 0;
+    while (hp_planners[n])
+        n++;
+    return i >= 0 && i < n ? &hp_planners[i]->info : NULL;
+}
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void hypar_found_free(struct hypar_found *found)
+{
+    if (!found)
+        return;
+    hypar_plan_free(found->plan);
+    struct arena arena = found->arena; /* it lives in it */
+    hp_arena_free(&arena);
+}
+
+/* Parameters, gradients and optimizer state must fit; the rest of memory is the simulator's. */
+static enum hypar_status check_memory(const struct problem *problem,
+                                      const struct hypar_found *found, struct hypar_error *err)
+{
+    double need;
+    char needs[32], has[32];
+    int d = hp_fullest_device(found->plan, &need);
+    const struct hypar_device *device = hypar_machine_device(problem->machine, d);
+    double limit = problem->options->memory_bytes > 0 ? problem->options->memory_bytes
+                                                      : (double)device->memory_bytes;
+    if (need <= limit)
+        return HYPAR_OK;
+    return hp_fail(
+        err, HYPAR_INFEASIBLE,
+        "%s does not fit: weights, gradients and %s state need %s on device %d, which "
+        "has %s",
+        found->info.planner, hypar_optimizer_text(problem->options->optimizer),
+        hypar_format_quantity(needs, need, HYPAR_UNIT_BYTES), d,
+        hypar_format_quantity(has, limit, HYPAR_UNIT_BYTES));
+}
+
+enum hypar_status hp_run_planner(const struct planner *planner, const struct problem *problem,
+                                 struct hypar_found **out, struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    struct hypar_found *found = NEW(&arena, struct hypar_found, 1);
+    found->arena = arena;
+    found->info.planner = planner->info.name;
+    double start = seconds_now();
+    enum hypar_status status = planner->plan(problem, found, err);
+    found->info.seconds = seconds_now() - start;
+    if (status == HYPAR_OK)
+        status = check_memory(problem, found, err);
+    if (status == HYPAR_OK)
+        status = hypar_plan_check(found->plan, err);
+    if (status != HYPAR_OK) {
+        hypar_found_free(found);
+        found = NULL;
+    }
+    *out = found;
+    return status;
+}
+
+static double merit(const struct problem *problem, const struct hypar_found *found)
+{
+    switch (problem->options->objective) {
+    case HYPAR_COMM:
+        return found->prediction.comm_bytes;
+    case HYPAR_ENERGY:
+        return found->prediction.energy_j;
+    default:
+        return found->prediction.step_s;
+    }
+}
+
+/* The best of all planners; the first among equals. */
+static enum hypar_status run_auto(const struct problem *problem, struct hypar_found **out,
+                                  struct hypar_error *err)
+{
+    struct hypar_found *best = NULL;
+    enum hypar_status status = HYPAR_INFEASIBLE;
+    double seconds = 0;
+    int64_t evaluated = 0;
+    for (int i = 0; hp_planners[i]; i++) {
+        struct hypar_found *found;
+        if (!hp_planners[i]->in_auto)
+            continue;
+        enum hypar_status one = hp_run_planner(hp_planners[i], problem, &found, err);
+        if (one != HYPAR_OK) {
+            status = one;
+            continue;
+        }
+        seconds += found->info.seconds;
+        evaluated += found->info.evaluated;
+        bool better = !best || merit(problem, found) < merit(problem, best);
+        hypar_found_free(better ? best : found);
+        best = better ? found : best;
+    }
+    if (best) {
+        best->info.seconds = seconds;
+        best->info.evaluated = evaluated;
+    }
+    *out = best;
+    return best ? HYPAR_OK : status;
+}
+
+const struct planner hp_planner_auto = {
+    { "auto", "the best of the others by predicted time, within memory", "" },
+    false,
+    NULL,
+};
+
+static enum hypar_status find_planner(const char *name, const struct planner **out,
+                                      struct hypar_error *err)
+{
+    char known[256] = "";
+    for (int i = 0; hp_planners[i]; i++) {
+        if (strcmp(hp_planners[i]->info.name, name) == 0) {
+            *out = hp_planners[i];
+            return HYPAR_OK;
+        }
+        size_t n = strlen(known);
+        snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", hp_planners[i]->info.name);
+    }
+    return hp_fail(err, HYPAR_USAGE, "unknown planner '%s', expected one of %s", name, known);
+}
+
+enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_graph *graph,
+                               const struct hypar_machine *machine,
+                               const struct hypar_search_options *options,
+                               struct hypar_error *err)
+{
+    static const struct hypar_search_options defaults;
+    const struct planner *planner = NULL;
+    *out = NULL;
+    if (!options)
+        options = &defaults;
+    TRY(find_planner(options->planner ? options->planner : "auto", &planner, err));
+
+    struct arena arena = { 0 };
+    struct problem problem = { .graph = graph, .machine = machine, .options = options };
+    problem.settings =
+        (struct plan_settings){ options->model, options->machine, options->precision,
+                                options->optimizer, options->seed };
+    problem.layered = hp_layered(&arena, graph);
+    problem.n_levels = hypar_machine_levels(machine, problem.level);
+    enum hypar_status status = planner == &hp_planner_auto
+                                   ? run_auto(&problem, out, err)
+                                   : hp_run_planner(planner, &problem, out, err);
+    hp_arena_free(&arena);
+    return status;
+}
+
+const struct hypar_plan *hypar_found_plan(const struct hypar_found *found)
+{
+    return found->plan;
+}
+
+struct hypar_prediction hypar_found_prediction(const struct hypar_found *found)
+{
+    return found->prediction;
+}
+
+struct hypar_search_info hypar_found_info(const struct hypar_found *found)
+{
+    return found->info;
+}
+
+const struct hypar_partition_view *hypar_found_partition(const struct hypar_found *found)
+{
+    return found->has_view ? &found->view : NULL;
+}

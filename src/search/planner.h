@@ -1,0 +1,61 @@
+/* search/planner.h - what every search algorithm is. Internal.
+ *
+ * One algorithm, one row; the table in planner.c is the only place that knows them all, and
+ * `hypar plan --planner`, `hypar planners` and the help are made from it. */
+#ifndef SEARCH_PLANNER_H
+#define SEARCH_PLANNER_H
+
+#include <hypar/search.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "plan/plan.h"
+#include "search/partition.h"
+
+struct problem {
+    const struct hypar_graph *graph;
+    const struct hypar_machine *machine;
+    const struct hypar_search_options *options;
+    struct plan_settings settings;
+    struct layered *layered; /* the papers' view of the graph */
+    int n_levels;
+    struct hypar_level level[HYPAR_MAX_LEVELS];
+};
+
+/* A plan and what is known about it; lives in its own arena. */
+struct hypar_found {
+    struct arena arena;
+    struct hypar_plan *plan;
+    struct hypar_search_info info;
+    struct hypar_prediction prediction;
+    struct hypar_partition_view view;
+    bool has_view;
+};
+
+struct planner {
+    struct hypar_planner_info info;
+    bool in_auto; /* one of those that `auto` tries */
+    enum hypar_status (*plan)(const struct problem *problem, struct hypar_found *found,
+                              struct hypar_error *err);
+};
+
+extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_planner_owt,
+    hp_planner_hypar, hp_planner_accpar;
+
+extern const struct planner *const hp_planners[]; /* NULL-terminated */
+
+/* Run one planner: a new plan, predicted and within memory. */
+enum hypar_status hp_run_planner(const struct planner *planner, const struct problem *problem,
+                                 struct hypar_found **out, struct hypar_error *err);
+
+/* The part of every side of every level, [level][side], where devices differ in speed
+ * (shares.c); NULL: all equal. */
+const double *const *hp_shares(const struct problem *problem, struct arena *arena);
+
+/* The ordinary plan that a partition means (realise.c): the device's digit of a level is the
+ * next digit of the coordinate of the axis that the level divides. `share` gives the part of
+ * each side at each level, [level][side]; NULL: equal. */
+struct hypar_plan *hp_realise(const struct problem *problem, const struct partition *partition,
+                              const double *const *share);
+
+#endif /* SEARCH_PLANNER_H */
