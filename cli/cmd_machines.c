@@ -7,7 +7,7 @@ static enum hypar_status write_machine(const struct hypar_machine *machine, cons
     enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
-    hypar_machine_write(out.file, machine);
+    hypar_machine_write(machine, out.file);
     return hypar_output_close(&out, true, err);
 }
 

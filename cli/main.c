@@ -8,7 +8,7 @@
 
 /* Every command, in the order of the help. To add one: its file, a row here, its man page. */
 static const struct command *const commands[] = {
-    &cmd_import, &cmd_check, &cmd_models, &cmd_machines, &cmd_ops,
+    &cmd_plan, &cmd_import, &cmd_check, &cmd_models, &cmd_machines, &cmd_planners, &cmd_ops,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], MAX_WORD = 32 };

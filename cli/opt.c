@@ -9,7 +9,7 @@
 
 enum { MAX_OPTIONS = 32 };
 
-enum value_kind { FLAG, TEXT, COUNT };
+enum value_kind { FLAG, TEXT, COUNT, BYTES };
 
 /* Every option of every command: what kind of value it takes and where that is kept. */
 static const struct value {
@@ -20,11 +20,18 @@ static const struct value {
     double least, most; /* of a COUNT */
 } values[] = {
     { OPT_BATCH, "--batch", COUNT, offsetof(struct args, batch), 1, 1e9 },
+    { OPT_JOINT, "--joint", FLAG, offsetof(struct args, joint), 0, 0 },
     { OPT_JSON, "--json", FLAG, offsetof(struct args, json), 0, 0 },
+    { OPT_MEMORY, "--memory", BYTES, offsetof(struct args, memory_bytes), 0, 0 },
     { OPT_MODEL, "--model", TEXT, offsetof(struct args, model), 0, 0 },
+    { OPT_OBJECTIVE, "--objective", TEXT, offsetof(struct args, objective), 0, 0 },
     { OPT_ON, "--on", TEXT, offsetof(struct args, machine), 0, 0 },
+    { OPT_OPTIMIZER, "--optimizer", TEXT, offsetof(struct args, optimizer), 0, 0 },
     { OPT_OUTPUT, "--output", TEXT, offsetof(struct args, output), 0, 0 },
+    { OPT_PLANNER, "--planner", TEXT, offsetof(struct args, planner), 0, 0 },
+    { OPT_PRECISION, "--precision", TEXT, offsetof(struct args, precision), 0, 0 },
     { OPT_QUIET, "--quiet", FLAG, offsetof(struct args, quiet), 0, 0 },
+    { OPT_SEED, "--seed", COUNT, offsetof(struct args, seed), 0, 1e15 },
 };
 
 static const struct argp_option common_options[] = {
@@ -72,6 +79,13 @@ static error_t set_value(const struct value *value, char *text, struct parse *pa
             return EINVAL;
         }
         *(int64_t *)at = (int64_t)number;
+        return 0;
+    case BYTES:
+        if (!hypar_parse_quantity(text, HYPAR_UNIT_BYTES, &number) || number <= 0) {
+            opt_usage(parse->err, "%s: '%s' is not a size such as 16GB", value->name, text);
+            return EINVAL;
+        }
+        *(double *)at = number;
         return 0;
     }
     return EINVAL;

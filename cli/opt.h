@@ -15,9 +15,16 @@ enum opt_key {
     OPT_HELP = 'h',
     OPT_ON = 'm',
     OPT_OUTPUT = 'o',
+    OPT_PLANNER = 'p',
     OPT_QUIET = 'q',
     OPT_JSON = 256,
     OPT_MODEL,
+    OPT_JOINT,
+    OPT_MEMORY,
+    OPT_OBJECTIVE,
+    OPT_OPTIMIZER,
+    OPT_PRECISION,
+    OPT_SEED,
 };
 
 enum { MAX_OPERANDS = 1 };
@@ -26,9 +33,11 @@ enum { MAX_OPERANDS = 1 };
 struct args {
     const char *operand[MAX_OPERANDS];
     int n_operands;
-    const char *model, *machine, *output;
-    int64_t batch;
-    bool json, quiet, help;
+    const char *model, *machine, *output, *planner;
+    const char *objective, *optimizer, *precision;
+    int64_t batch, seed;
+    double memory_bytes;
+    bool json, quiet, help, joint;
 };
 
 struct command {
@@ -41,7 +50,8 @@ struct command {
     enum hypar_status (*run)(const struct args *args, struct hypar_error *err);
 };
 
-extern const struct command cmd_models, cmd_machines, cmd_ops, cmd_import, cmd_check;
+extern const struct command cmd_plan, cmd_import, cmd_check, cmd_models, cmd_machines,
+    cmd_planners, cmd_ops;
 
 /* Read the arguments of `command`, argv[0] being its name. --help prints the help, sets
  * out->help and leaves nothing to run. HYPAR_USAGE if they are wrong; then

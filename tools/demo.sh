@@ -10,6 +10,9 @@ show() {
 show --version
 show models
 show machines
+show planners
 show import lenet5
-show import resnet50 --batch 64
+show import resnet18
 show machines cluster:4x8,device=h100
+show plan vgg-a --on htree:16 --planner hypar
+show plan resnet50 --on cluster:2x8,device=a100 --batch 512

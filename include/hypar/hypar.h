@@ -7,5 +7,6 @@
 #include <hypar/machine.h>
 #include <hypar/plan.h>
 #include <hypar/report.h>
+#include <hypar/search.h>
 
 #endif /* HYPAR_HYPAR_H */

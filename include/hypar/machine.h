@@ -40,7 +40,7 @@ HYPAR_API enum hypar_status hypar_machine_read(struct hypar_machine **out, const
 HYPAR_API void hypar_machine_free(struct hypar_machine *machine);
 
 /* Write the machine as "hypar-machine/1" JSON with every figure spelled out. */
-HYPAR_API void hypar_machine_write(FILE *file, const struct hypar_machine *machine);
+HYPAR_API void hypar_machine_write(const struct hypar_machine *machine, FILE *to);
 
 /* The shortest word that writes this machine; owned by the machine. NULL: only JSON can. */
 HYPAR_API const char *hypar_machine_word(const struct hypar_machine *machine);

@@ -11,6 +11,7 @@
 #include <hypar/graph.h>
 #include <hypar/machine.h>
 #include <hypar/plan.h>
+#include <hypar/search.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +39,15 @@ HYPAR_API void hypar_report_graph(FILE *to, const struct hypar_graph *graph,
 /* One plan: how each operator is split, alike neighbours together. */
 HYPAR_API void hypar_report_plan(FILE *to, const struct hypar_plan *plan,
                                  enum hypar_format format);
+
+/* The planners. */
+HYPAR_API void hypar_report_planners(FILE *to, enum hypar_format format);
+
+/* What a search found: predicted cost, and HyPar's picture of it (layers across, levels down),
+ * beside `n_others` other results for the same model and machine. */
+HYPAR_API void hypar_report_found(FILE *to, const struct hypar_found *found,
+                                  const struct hypar_found *const *others, int n_others,
+                                  enum hypar_format format);
 
 #ifdef __cplusplus
 }

@@ -96,9 +96,9 @@ enum hypar_status hypar_machine_read(struct hypar_machine **out, const char *wor
     return status;
 }
 
-void hypar_machine_write(FILE *file, const struct hypar_machine *machine)
+void hypar_machine_write(const struct hypar_machine *machine, FILE *to)
 {
-    hp_machine_write_json(&(struct json_writer){ .file = file }, NULL, machine);
+    hp_machine_write_json(&(struct json_writer){ .file = to }, NULL, machine);
 }
 
 const char *hypar_machine_word(const struct hypar_machine *machine)

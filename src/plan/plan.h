@@ -101,6 +101,7 @@ enum hypar_status hp_plan_read_text(struct hypar_plan **out, const char *text, s
 
 /* The members "ops", "stages" and "schedule" of the file form, for other reports too. */
 struct json_writer;
+void hp_plan_put_machine(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_ops(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_stages(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan);

@@ -52,6 +52,14 @@ static void put_op(struct json_writer *w, const struct hypar_plan *plan, int op)
     hp_json_end_object(w);
 }
 
+void hp_plan_put_machine(struct json_writer *w, const struct hypar_plan *plan)
+{
+    if (plan->machine_word)
+        hp_json_put_string(w, "machine", plan->machine_word);
+    else
+        hp_machine_write_json(w, "machine", plan->machine);
+}
+
 void hp_plan_put_ops(struct json_writer *w, const struct hypar_plan *plan)
 {
     hp_json_begin_array(w, "ops", false);
@@ -99,10 +107,7 @@ void hypar_plan_write(const struct hypar_plan *plan, FILE *to)
     hp_json_put_string(w, "model", plan->model);
     hp_json_put_string(w, "graph_hash", hash);
     hp_json_put_int(w, "batch", hypar_graph_batch(plan->graph));
-    if (plan->machine_word)
-        hp_json_put_string(w, "machine", plan->machine_word);
-    else
-        hp_machine_write_json(w, "machine", plan->machine);
+    hp_plan_put_machine(w, plan);
     hp_json_put_string(w, "precision", hypar_precision_text(plan->precision));
     hp_json_put_string(w, "optimizer", hypar_optimizer_text(plan->optimizer));
     hp_json_put_int(w, "seed", plan->seed);

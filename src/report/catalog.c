@@ -118,10 +118,10 @@ void hypar_report_ops(FILE *to, enum hypar_format format)
 
 static void device_rows(FILE *to, struct arena *arena)
 {
-    struct columns table = { .align = "lrrrrrrl" };
+    struct columns table = { .align = "lrrrrrr" };
     static const char *const heading[] = { "device", "fp64/s",  "fp32/s", "bf16/s",
-                                           "memory", "bytes/s", "link",   "figures from" };
-    for (int i = 0; i < 8; i++)
+                                           "memory", "bytes/s", "link" };
+    for (int i = 0; i < 7; i++)
         hp_cell(&table, arena, "%s", heading[i]);
     const struct hypar_device_type *type;
     for (int i = 0; (type = hypar_device_type(i)); i++) {
@@ -137,9 +137,13 @@ static void device_rows(FILE *to, struct arena *arena)
                 hypar_format_quantity(b, d->memory_bytes_per_s, HYPAR_UNIT_BANDWIDTH));
         hp_cell(&table, arena, "%s",
                 hypar_format_quantity(b, type->link_bytes_per_s, HYPAR_UNIT_BANDWIDTH));
-        hp_cell(&table, arena, "%s", type->source);
     }
     hp_columns_print(&table, to);
+    fputs("\nWhere the figures come from:\n", to);
+    for (int i = 0; (type = hypar_device_type(i)); i++) {
+        fprintf(to, "%-12s", type->device.name);
+        hp_wrap(to, type->source, 12);
+    }
 }
 
 static void machines_text(FILE *to)
@@ -157,7 +161,7 @@ static void machines_text(FILE *to)
     hp_cell(&options, &arena, "option");
     hp_cell(&options, &arena, "%s", "");
     for (int i = 0; (option = hypar_machine_option(i)); i++) {
-        hp_cell(&options, &arena, "%s", option->example);
+        hp_cell(&options, &arena, "%s=%s", option->name, option->example);
         hp_cell(&options, &arena, "%s", option->summary);
     }
     hp_columns_print(&topologies, to);

@@ -50,6 +50,27 @@ void hp_columns_print(const struct columns *columns, FILE *to)
     }
 }
 
+void hp_wrap(FILE *to, const char *text, int indent)
+{
+    enum { COLUMNS = 96 };
+    int column = indent;
+    while (*text) {
+        int n = (int)strcspn(text, " ");
+        if (column > indent && column + 1 + n > COLUMNS) {
+            fprintf(to, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', to);
+            column++;
+        }
+        fprintf(to, "%.*s", n, text);
+        column += n;
+        text += n;
+        text += strspn(text, " ");
+    }
+    fputc('\n', to);
+}
+
 char *hp_thousands(char *buffer, long long value)
 {
     char digits[24];

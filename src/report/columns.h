@@ -27,6 +27,10 @@ void hp_columns_print(const struct columns *columns, FILE *to);
 /* Is colour wanted there: a terminal, and NO_COLOR not set? */
 int hp_has_colour(FILE *to);
 
+/* Print `text` and a newline, broken between words at 96 columns; the first line has begun at
+ * `indent`, further ones are indented so. */
+void hp_wrap(FILE *to, const char *text, int indent);
+
 /* 1234567 -> "1,234,567"; buffer holds at least 32 bytes. */
 char *hp_thousands(char *buffer, long long value);
 

@@ -56,10 +56,11 @@ static void plan_text(FILE *to, const struct hypar_plan *plan)
                strcmp(split_text(&arena, plan, last + 1), split) == 0 &&
                strcmp(devices_text(&arena, plan, last + 1), devices) == 0)
             same_kind &= g->ops[++last].kind == g->ops[op].kind;
-        hp_cell(&table, &arena, stage < 0 ? "" : "%d", stage);
+        hp_cell(&table, &arena, "%.*d", stage < 0 ? 0 : 1, stage < 0 ? 0 : stage);
         hp_cell(&table, &arena, "%s%s%s", g->ops[op].name, last > op ? " .. " : "",
                 last > op ? g->ops[last].name : "");
-        hp_cell(&table, &arena, last > op ? "(%d)" : "", last - op + 1);
+        hp_cell(&table, &arena, "%s",
+                last > op ? hp_arena_printf(&arena, "(%d)", last - op + 1) : "");
         hp_cell(&table, &arena, "%s", same_kind ? hypar_graph_op_kind(g, op) : "");
         hp_cell(&table, &arena, "%s", split);
         hp_cell(&table, &arena, "%s", devices);

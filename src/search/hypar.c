@@ -1,6 +1,7 @@
 /* The planners that divide level by level: data parallel, model parallel, one weird trick,
  * HyPar and AccPar. They are one search with different choices allowed. */
 #include <math.h>
+#include <string.h>
 
 #include "search/planner.h"
 #include "search/predict.h"
@@ -83,6 +84,26 @@ static struct partition_problem pose(const struct problem *problem, struct arena
     }
     p.allowed = allowed;
     return p;
+}
+
+/* By name, for who wants to look at a planner's choices without making a plan. */
+static const struct {
+    const char *name;
+    allow_fn allow;
+} by_levels[] = {
+    { "hypar", allow_hypar }, { "accpar", allow_accpar }, { "dp", allow_dp },
+    { "mp", allow_mp },       { "owt", allow_owt },
+};
+
+bool hp_pose(const struct problem *problem, struct arena *arena, const char *planner,
+             struct partition_problem *out)
+{
+    for (size_t i = 0; i < sizeof by_levels / sizeof by_levels[0]; i++)
+        if (strcmp(by_levels[i].name, planner) == 0) {
+            *out = pose(problem, arena, by_levels[i].allow, hp_shares(problem, arena));
+            return true;
+        }
+    return false;
 }
 
 /* The paper's picture of a partition: a digit for each weighted layer at each level. */

@@ -3,8 +3,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "search/predict.h"
-
 const struct planner *const hp_planners[] = {
     &hp_planner_auto,  &hp_planner_dp,     &hp_planner_mp, &hp_planner_owt,
     &hp_planner_hypar, &hp_planner_accpar, NULL,
@@ -38,9 +36,9 @@ void hypar_found_free(struct hypar_found *found)
 static enum hypar_status check_memory(const struct problem *problem,
                                       const struct hypar_found *found, struct hypar_error *err)
 {
-    double need;
+    double need = found->prediction.state_bytes;
     char needs[32], has[32];
-    int d = hp_fullest_device(found->plan, &need);
+    int d = found->fullest;
     const struct hypar_device *device = hypar_machine_device(problem->machine, d);
     double limit = problem->options->memory_bytes > 0 ? problem->options->memory_bytes
                                                       : (double)device->memory_bytes;

@@ -28,6 +28,7 @@ struct hypar_found {
     struct hypar_plan *plan;
     struct hypar_search_info info;
     struct hypar_prediction prediction;
+    int fullest; /* the device with the most parameters */
     struct hypar_partition_view view;
     bool has_view;
 };
@@ -51,6 +52,10 @@ enum hypar_status hp_run_planner(const struct planner *planner, const struct pro
 /* The part of every side of every level, [level][side], where devices differ in speed
  * (shares.c); NULL: all equal. */
 const double *const *hp_shares(const struct problem *problem, struct arena *arena);
+
+/* What hypar, accpar, dp, mp or owt solve (hypar.c); false: another planner. */
+bool hp_pose(const struct problem *problem, struct arena *arena, const char *planner,
+             struct partition_problem *out);
 
 /* The ordinary plan that a partition means (realise.c): the device's digit of a level is the
  * next digit of the coordinate of the axis that the level divides. `share` gives the part of

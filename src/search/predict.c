@@ -1,8 +1,6 @@
 /* What a partition costs in time, bytes, energy and memory, in closed form. */
-#include <math.h>
-
-#include "cost/array.h"
 #include "search/predict.h"
+#include "cost/array.h"
 
 static double peak_op_per_s(const struct hypar_device *d, enum hypar_precision precision)
 {
@@ -30,31 +28,40 @@ double hp_state_bytes_per_param(enum hypar_precision precision, enum hypar_optim
     return 2 * element_bytes(precision) + master + moments * state;
 }
 
-/* Parameter elements of every device: what its parts read, a shared parameter once, at the use
- * that comes first. */
-static void count_params(const struct hypar_plan *plan, double *elements)
+/* Elements of parameter operand `o` that each part of `op` reads, added to its device. */
+static void count_operand(const struct hypar_plan *plan, int op, int o, double *elements)
 {
-    const struct hypar_graph *g = plan->graph;
-    for (int op = 0; op < g->n_ops; op++) {
-        const struct op *o = &g->ops[op];
-        const struct op_plan *placed = &plan->ops[op];
-        for (int i = 0; i < o->nest->n_inputs; i++) {
-            int t = o->tensor[i];
-            if (t < 0 || g->tensors[t].kind != TENSOR_PARAM || g->use[g->use_start[t]].op != op)
-                continue;
-            for (int part = 0; part < placed->n_parts; part++) {
-                struct range range[MAX_AXES];
-                struct box box;
-                if (!hp_part_ranges(o->nest, &placed->split, part, range))
-                    continue;
-                box = hp_region(o->nest, i, range);
-                elements[placed->device[part]] += (double)hp_box_elements(&box);
-            }
-        }
+    const struct nest *nest = plan->graph->ops[op].nest;
+    const struct op_plan *placed = &plan->ops[op];
+    axis_set divided = 0;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (placed->split.degree[a] > 1)
+            divided |= (axis_set)1 << a;
+    bool same = !(nest->operand[o].axes & divided); /* every part has all of it */
+    struct range range[MAX_AXES];
+    hp_whole_ranges(nest, range);
+    struct box box = hp_region(nest, o, range);
+    for (int part = 0; part < placed->n_parts; part++) {
+        if (!same && !hp_part_ranges(nest, &placed->split, part, range))
+            continue;
+        if (!same)
+            box = hp_region(nest, o, range);
+        elements[placed->device[part]] += (double)hp_box_elements(&box);
     }
 }
 
-int hp_fullest_device(const struct hypar_plan *plan, double *state_bytes)
+/* Parameter elements of every device; a shared parameter counts once, at its first use. */
+static void count_params(const struct hypar_plan *plan, double *elements)
+{
+    const struct hypar_graph *g = plan->graph;
+    for (int t = 0; t < g->n_tensors; t++)
+        if (g->tensors[t].kind == TENSOR_PARAM && g->use_start[t] < g->use_start[t + 1]) {
+            struct use first = g->use[g->use_start[t]];
+            count_operand(plan, first.op, first.operand, elements);
+        }
+}
+
+static int fullest_device(const struct hypar_plan *plan, double *state_bytes)
 {
     struct arena scratch = { 0 };
     int n = hypar_machine_device_count(plan->machine), fullest = 0;
@@ -112,26 +119,40 @@ static double energy(const struct problem *problem, const struct partition_probl
     return hp_array_energy_j(&work, hypar_machine_device(problem->machine, 0), link_j);
 }
 
+struct step_work hp_step_work(const struct problem *problem)
+{
+    struct step_work work = { 0 };
+    int n = hypar_machine_device_count(problem->machine);
+    work.operations = step_operations(problem->graph, &work.macs);
+    for (int d = 0; d < n; d++) {
+        const struct hypar_device *device = hypar_machine_device(problem->machine, d);
+        double peak = peak_op_per_s(device, problem->options->precision);
+        work.peak_op_per_s += peak;
+        work.op_per_s += peak * device->efficiency;
+    }
+    return work;
+}
+
+void hp_predict_partition(const struct problem *problem, const struct step_work *work,
+                          const struct partition_problem *p, const struct partition *partition,
+                          struct hypar_prediction *out)
+{
+    double bytes = element_bytes(problem->options->precision);
+    double samples = (double)problem->graph->batch;
+    out->compute_s = work->operations / work->op_per_s;
+    out->comm_s = comm_seconds(problem, partition, bytes);
+    out->step_s = out->compute_s + out->comm_s;
+    out->samples_per_s = samples / out->step_s;
+    out->mfu = 3 * hypar_graph_flops_per_sample(problem->graph) * samples /
+               (work->peak_op_per_s * out->step_s);
+    out->comm_bytes = 2 * bytes * partition->total_elements;
+    out->energy_j = energy(problem, p, partition, work->macs);
+}
+
 void hp_predict(const struct problem *problem, const struct partition_problem *p,
                 const struct partition *partition, struct hypar_found *found)
 {
-    enum hypar_precision precision = problem->options->precision;
-    struct hypar_prediction *out = &found->prediction;
-    int n = hypar_machine_device_count(problem->machine);
-    double macs, operations = step_operations(problem->graph, &macs), speed = 0, peak = 0;
-    for (int d = 0; d < n; d++) {
-        const struct hypar_device *device = hypar_machine_device(problem->machine, d);
-        peak += peak_op_per_s(device, precision);
-        speed += peak_op_per_s(device, precision) * device->efficiency;
-    }
-    double samples = (double)problem->graph->batch;
-    out->compute_s = operations / speed;
-    out->comm_s = comm_seconds(problem, partition, element_bytes(precision));
-    out->step_s = out->compute_s + out->comm_s;
-    out->samples_per_s = samples / out->step_s;
-    out->mfu =
-        3 * hypar_graph_flops_per_sample(problem->graph) * samples / (peak * out->step_s);
-    out->comm_bytes = 2 * element_bytes(precision) * partition->total_elements;
-    out->energy_j = energy(problem, p, partition, macs);
-    hp_fullest_device(found->plan, &out->state_bytes);
+    struct step_work work = hp_step_work(problem);
+    hp_predict_partition(problem, &work, p, partition, &found->prediction);
+    found->fullest = fullest_device(found->plan, &found->prediction.state_bytes);
 }

@@ -8,7 +8,10 @@ struct realiser {
     const struct problem *problem;
     const struct partition *partition;
     const double *const *share; /* NULL: equal sides */
-    struct arena scratch;
+    struct arena scratch, kept; /* for one operator; for all of them */
+    struct table patterns;      /* axes divided by the levels -> placed[] */
+    const int **placed;
+    int n_placed, placed_capacity;
     int (*axis)[TYPE_COUNT]; /* by op and type */
     const int *node_after;
     int n_devices, ways[MAX_LEVELS];
@@ -114,11 +117,31 @@ static void place_parts(const struct realiser *r, const int *axis, const struct 
     }
 }
 
+/* The device of every part. Operators that are divided along the same axes share one list. */
+static const int *devices_for(struct realiser *r, const int *axis, const struct nest *nest,
+                              const struct split *split)
+{
+    int key[MAX_LEVELS + 1], n = r->partition->n_levels;
+    memcpy(key, axis, (size_t)n * sizeof *key);
+    key[n] = nest->n_axes;
+    size_t bytes = (size_t)(n + 1) * sizeof *key;
+    int known = hp_table_get(&r->patterns, key, bytes);
+    if (known >= 0)
+        return r->placed[known];
+    int *kept = NEW(&r->kept, int, n + 1), *device = NEW(&r->kept, int, r->n_devices);
+    memcpy(kept, key, bytes);
+    place_parts(r, axis, nest, split, device);
+    r->placed = GROW(&r->kept, const int *, r->placed, r->n_placed, &r->placed_capacity);
+    r->placed[r->n_placed] = device;
+    hp_table_put(&r->patterns, &r->kept, kept, bytes, r->n_placed++);
+    return device;
+}
+
 static void realise_op(struct realiser *r, int op)
 {
     const struct nest *nest = r->problem->graph->ops[op].nest;
     struct split split = { 0 };
-    int axis[MAX_LEVELS], *device = NEW(&r->scratch, int, r->n_devices);
+    int axis[MAX_LEVELS];
     for (int h = 0; h < r->partition->n_levels; h++) {
         axis[h] = axis_at(r, op, h);
         split.degree[axis[h]] =
@@ -132,8 +155,7 @@ static void realise_op(struct realiser *r, int op)
         if (n && nest->axis[a].role != HYPAR_COPY)
             split.sizes[a] = axis_sizes(r, levels, n, nest->axis[a].extent, split.degree[a]);
     }
-    place_parts(r, axis, nest, &split, device);
-    hp_plan_set(r->plan, op, &split, device);
+    hp_plan_set(r->plan, op, &split, devices_for(r, axis, nest, &split));
 }
 
 struct hypar_plan *hp_realise(const struct problem *problem, const struct partition *partition,
@@ -145,9 +167,9 @@ struct hypar_plan *hp_realise(const struct problem *problem, const struct partit
         r.ways[h] = problem->level[h].ways;
         r.n_devices *= r.ways[h];
     }
-    r.axis = (int(*)[TYPE_COUNT])NEW(&r.scratch, int, problem->graph->n_ops *TYPE_COUNT);
-    hp_layered_axes(&r.scratch, problem->layered, r.axis);
-    r.node_after = nodes_after(&r.scratch, problem->layered);
+    r.axis = (int(*)[TYPE_COUNT])NEW(&r.kept, int, problem->graph->n_ops *TYPE_COUNT);
+    hp_layered_axes(&r.kept, problem->layered, r.axis);
+    r.node_after = nodes_after(&r.kept, problem->layered);
     r.plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
     for (int op = 0; op < problem->graph->n_ops; op++) {
         struct arena_mark mark = hp_arena_mark(&r.scratch);
@@ -155,5 +177,6 @@ struct hypar_plan *hp_realise(const struct problem *problem, const struct partit
         hp_arena_release(&r.scratch, mark);
     }
     hp_arena_free(&r.scratch);
+    hp_arena_free(&r.kept);
     return r.plan;
 }

@@ -4,10 +4,12 @@ $ hypar --help
 > How to split the training of a neural network over many devices.
 >
 > Commands:
+>   plan       find how to split a model over a machine
 >   import     convert, check and print a model's graph
 >   check      does a plan fit its graph and its machine
 >   models     list the models of the zoo
 >   machines   list topologies and devices, or describe one machine
+>   planners   list the planners
 >   ops        list the operators and the axes a plan may split
 >
 > 'hypar COMMAND --help' tells the options of one.

@@ -71,7 +71,7 @@ static inline char *json_of(const struct hypar_machine *machine)
 {
     FILE *file = tmpfile();
     assert_non_null(file);
-    hypar_machine_write(file, machine);
+    hypar_machine_write(machine, file);
     long size = ftell(file);
     char *text = test_calloc((size_t)size + 1, 1);
     rewind(file);

@@ -1,0 +1,141 @@
+#define _XOPEN_SOURCE 700 /* realpath */
+
+#include "cli/opt.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct argp_option options[] = {
+    { "on", OPT_ON, "MACHINE", 0, "machine to plan for: a word such as torus:4x4, or a file",
+      0 },
+    { "planner", OPT_PLANNER, "NAME", 0, "search algorithm ('hypar planners' lists them; auto)",
+      0 },
+    { "batch", OPT_BATCH, "N", 0, "samples in one training step (what the model says)", 0 },
+    { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: choose all levels at once, not from the top",
+      0 },
+    { "memory", OPT_MEMORY, "BYTES", 0, "limit per device, such as 16GB (the device's own)",
+      0 },
+    { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what auto looks at (time)",
+      0 },
+    { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
+    { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum or adam (sgd)", 0 },
+    { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
+    { 0 },
+};
+
+/* The choices that are words. */
+static enum hypar_status read_choices(const struct args *args, struct hypar_search_options *how,
+                                      struct hypar_error *err)
+{
+    static const char *const objectives[] = { "time", "comm", "energy" };
+    int objective = 0;
+    while (args->objective && objective < 3 &&
+           strcmp(args->objective, objectives[objective]) != 0)
+        objective++;
+    if (objective == 3)
+        return opt_usage(err, "--objective: '%s' is not time, comm or energy", args->objective);
+    how->objective = (enum hypar_objective)objective;
+    if (args->precision && !hypar_precision_find(args->precision, &how->precision))
+        return opt_usage(err, "--precision: '%s' is not fp32, bf16 or fp64", args->precision);
+    if (args->optimizer && !hypar_optimizer_find(args->optimizer, &how->optimizer))
+        return opt_usage(err, "--optimizer: '%s' is not sgd, momentum or adam",
+                         args->optimizer);
+    return HYPAR_OK;
+}
+
+/* A plan names its model file relative to itself; where the plan goes to another folder, whole.
+ */
+static const char *model_text(const struct args *args, char **whole)
+{
+    const char *model = args->operand[0];
+    *whole = NULL;
+    if (args->output && strchr(args->output, '/') && access(model, R_OK) == 0)
+        *whole = realpath(model, NULL);
+    return *whole ? *whole : model;
+}
+
+static enum hypar_status write_plan(const struct hypar_plan *plan, const char *path,
+                                    struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, path, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_plan_write(plan, out.file);
+    return hypar_output_close(&out, true, err);
+}
+
+/* Search, and beside what was found show the simple planners. */
+static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,
+                                const struct hypar_machine *machine,
+                                struct hypar_search_options *how, struct hypar_error *err)
+{
+    static const char *const simple[] = { "dp", "mp", "owt" };
+    struct hypar_found *found, *others[3] = { NULL };
+    int n_others = 0;
+    enum hypar_status status = hypar_search(&found, graph, machine, how, err);
+    if (status != HYPAR_OK)
+        return status;
+    if (args->output)
+        status = write_plan(hypar_found_plan(found), args->output, err);
+    if (status == HYPAR_OK && opt_wants_summary(args)) {
+        struct hypar_search_options plain = *how;
+        for (int i = 0; i < 3 && !args->json; i++) {
+            plain.planner = simple[i];
+            plain.memory_bytes = 1e300; /* to be looked at, whether it fits or not */
+            if (strcmp(simple[i], hypar_found_info(found).planner) != 0 &&
+                hypar_search(&others[n_others], graph, machine, &plain, NULL) == HYPAR_OK)
+                n_others++;
+        }
+        hypar_report_found(stdout, found, (const struct hypar_found *const *)others, n_others,
+                           opt_format(args));
+    }
+    for (int i = 0; i < n_others; i++)
+        hypar_found_free(others[i]);
+    hypar_found_free(found);
+    return status;
+}
+
+static enum hypar_status run(const struct args *args, struct hypar_error *err)
+{
+    char *whole;
+    struct hypar_import_options import = { .batch = args->batch };
+    struct hypar_search_options how = { .planner = args->planner,
+                                        .joint = args->joint,
+                                        .memory_bytes = args->memory_bytes,
+                                        .seed = args->seed };
+    struct hypar_graph *graph = NULL;
+    struct hypar_machine *machine = NULL;
+
+    if (!args->machine)
+        return opt_usage(err, "plan: missing --on MACHINE; see 'hypar plan --help'");
+    enum hypar_status status = read_choices(args, &how, err);
+    if (status != HYPAR_OK)
+        return status;
+    how.model = model_text(args, &whole);
+    status = hypar_import(&graph, args->operand[0], &import, err);
+    if (status == HYPAR_OK)
+        status = hypar_machine_read(&machine, args->machine, err);
+    if (status == HYPAR_OK) {
+        how.machine = hypar_machine_word(machine); /* a file's machine is written out whole */
+        status = search(args, graph, machine, &how, err);
+    }
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+    free(whole);
+    return status;
+}
+
+const struct command cmd_plan = {
+    .name = "plan",
+    .operands = "MODEL --on MACHINE",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "find how to split a model over a machine",
+    .doc = "Find how to split every operator of MODEL over the devices of MACHINE. Shows each "
+           "weighted layer's choice at each level of the machine, and what is exchanged there, "
+           "beside data parallel, model parallel and one weird trick. -o writes the plan.",
+    .options = options,
+    .run = run,
+};

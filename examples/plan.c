@@ -1,0 +1,34 @@
+/* Plan VGG-16 on 16 devices and print how many bytes a step moves.
+ *
+ *     cc plan.c $(pkg-config --cflags --libs hypar) -o plan && ./plan */
+#include <hypar/hypar.h>
+
+static int fail(enum hypar_status status, const struct hypar_error *err)
+{
+    fprintf(stderr, "%s\n", err->text);
+    return hypar_status_exit_code(status);
+}
+
+int main(void)
+{
+    struct hypar_error err;
+    struct hypar_graph *graph = NULL;
+    struct hypar_machine *machine = NULL;
+    struct hypar_found *found = NULL;
+    struct hypar_import_options batch = { .batch = 512 };
+    struct hypar_search_options how = { .planner = "hypar", .joint = true };
+
+    enum hypar_status status = hypar_import(&graph, "vgg16", &batch, &err);
+    if (status == HYPAR_OK)
+        status = hypar_machine_read(&machine, "cluster:2x8,device=a100", &err);
+    if (status == HYPAR_OK)
+        status = hypar_search(&found, graph, machine, &how, &err);
+    if (status == HYPAR_OK)
+        printf("%.3g GB exchanged in a step of %.3g ms\n",
+               hypar_found_prediction(found).comm_bytes / 1e9,
+               hypar_found_prediction(found).step_s * 1e3);
+    hypar_found_free(found);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+    return status == HYPAR_OK ? 0 : fail(status, &err);
+}
