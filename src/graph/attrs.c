@@ -3,7 +3,7 @@
 #include <string.h>
 
 const struct attr_traits hp_attr_traits[ATTR_COUNT] = {
-#define X(id, name, least, most, integer) [ATTR_##id] = { name, least, most, integer },
+#define X(id, ...) [ATTR_##id] = { __VA_ARGS__ },
     ATTR_MAP(X)
 #undef X
 };
@@ -14,6 +14,12 @@ enum attr_id hp_attr_find(const char *name)
     while (id < ATTR_COUNT && strcmp(hp_attr_traits[id].name, name) != 0)
         id++;
     return id;
+}
+
+bool hp_attr_is_switch(enum attr_id id)
+{
+    const struct attr_traits *traits = &hp_attr_traits[id];
+    return traits->integer && traits->least == 0 && traits->most == 1;
 }
 
 const struct attr *hp_attr_get(const struct attrs *attrs, enum attr_id id)

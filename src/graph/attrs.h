@@ -7,43 +7,44 @@
 #include <stdint.h>
 
 /* clang-format off */
-/* Every attribute that a row may have: enum, name in files, least, most, whether an integer. */
+/* Every attribute that a row may have: enum, name in files, least, most, whether an integer,
+ * meaning. */
 #define ATTR_MAP(X) \
-    X(KERNEL, "kernel", 1, 0x1p20, true)              /* taps per spatial dimension */ \
-    X(STRIDE, "stride", 1, 0x1p20, true) \
-    X(PAD, "pad", 0, 0x1p20, true)                    /* before each spatial dimension, then after each */ \
-    X(DILATION, "dilation", 1, 0x1p20, true) \
-    X(GROUPS, "groups", 1, 0x1p24, true) \
-    X(OUT, "out", 1, 0x1p30, true)                    /* output features of a parameter still to be made */ \
-    X(VOCAB, "vocab", 1, 0x1p30, true)                /* rows of an embedding still to be made */ \
-    X(TRANSPOSED, "transposed", 0, 1, true)           /* the last two dimensions of w (or of y) are exchanged */ \
-    X(HEADS, "heads", 1, 0x1p20, true)                /* of the queries */ \
-    X(KV_HEADS, "kv_heads", 1, 0x1p20, true)          /* of keys and values; divides heads */ \
-    X(CAUSAL, "causal", 0, 1, true)                   /* position q sees keys 0..q only */ \
-    X(REVERSE, "reverse", 0, 1, true)                 /* the sequence is run from its end */ \
-    X(CEIL, "ceil", 0, 1, true)                       /* pooling keeps a last, incomplete window */ \
-    X(COUNT_PAD, "count_pad", 0, 1, true)             /* average pooling divides by the taps, padding included */ \
-    X(SIZE, "size", 1, 0x1p20, true)                  /* channels of an LRN window */ \
-    X(AXIS, "axis", 0, 5, true)                       /* of concat, slice, split: a dimension */ \
-    X(AXES, "axes", 0, 5, true)                       /* of reduce, squeeze: dimensions */ \
-    X(KEEP, "keep", 0, 1, true)                       /* reduced dimensions stay, with size 1 */ \
-    X(START, "start", 0, 0x1p40, true) \
-    X(STOP, "stop", 1, 0x1p40, true) \
-    X(STEP, "step", 1, 0x1p20, true) \
-    X(SIZES, "sizes", 1, 0x1p40, true)                /* of split: one per output */ \
-    X(PERM, "perm", 0, 5, true)                       /* of transpose: output dimension i is input dimension perm[i] */ \
-    X(SHAPE, "shape", -1, 0x1p40, true)               /* of reshape: 0 copies a dimension, -1 is what is left */ \
-    X(EPS, "eps", 0, 1, false) \
-    X(ALPHA, "alpha", -1e30, 1e30, false) \
-    X(BETA, "beta", -1e30, 1e30, false) \
-    X(BIAS, "bias", -1e30, 1e30, false)               /* the constant k of LRN */ \
-    X(RATE, "rate", 0, 1, false)                      /* of dropout: what is set to zero */ \
-    X(THETA, "theta", 1, 1e30, false)                 /* base of the rotary embedding */ \
-    X(MIN, "min", -1e30, 1e30, false) \
-    X(MAX, "max", -1e30, 1e30, false) \
-    X(SCALE, "scale", 0, 1e30, false)                 /* attention: of the scores, 0 = 1/sqrt(head width) */ \
-    X(EXPONENT, "exponent", -1e30, 1e30, false) \
-    X(FLOPS, "flops", 0, 1e30, false)                 /* of an opaque operator, forward, whole batch */
+    X(KERNEL, "kernel", 1, 0x1p20, true, "taps of the window") \
+    X(STRIDE, "stride", 1, 0x1p20, true, "step of the window") \
+    X(PAD, "pad", 0, 0x1p20, true, "zeros before each dimension, then after each") \
+    X(DILATION, "dilation", 1, 0x1p20, true, "distance of the taps") \
+    X(GROUPS, "groups", 1, 0x1p24, true, "groups of channels") \
+    X(OUT, "out", 1, 0x1p30, true, "output features, where no parameter tells") \
+    X(VOCAB, "vocab", 1, 0x1p30, true, "rows, where no parameter tells") \
+    X(TRANSPOSED, "transposed", 0, 1, true, "the last two dimensions of w (matmul: of y) are exchanged") \
+    X(HEADS, "heads", 1, 0x1p20, true, "heads of the queries") \
+    X(KV_HEADS, "kv_heads", 1, 0x1p20, true, "heads of keys and values; divides heads") \
+    X(CAUSAL, "causal", 0, 1, true, "position q sees keys 0..q only") \
+    X(REVERSE, "reverse", 0, 1, true, "the sequence is run from its end") \
+    X(CEIL, "ceil", 0, 1, true, "pooling keeps a last, incomplete window") \
+    X(COUNT_PAD, "count_pad", 0, 1, true, "the mean divides by all taps, padding included") \
+    X(SIZE, "size", 1, 0x1p20, true, "channels of a window") \
+    X(AXIS, "axis", -6, 5, true, "a dimension; -1 is the last") \
+    X(AXES, "axes", -6, 5, true, "dimensions; -1 is the last") \
+    X(KEEP, "keep", 0, 1, true, "reduced dimensions stay, with size 1") \
+    X(START, "start", 0, 0x1p40, true, "first index") \
+    X(STOP, "stop", 1, 0x1p40, true, "index after the last") \
+    X(STEP, "step", 1, 0x1p20, true, "distance of the indices") \
+    X(SIZES, "sizes", 1, 0x1p40, true, "one for each output") \
+    X(PERM, "perm", 0, 5, true, "output dimension i is input dimension perm[i]") \
+    X(SHAPE, "shape", -1, 0x1p40, true, "of the output: 0 copies a dimension, -1 is what is left") \
+    X(EPS, "eps", 0, 1, false, "added to what is divided by") \
+    X(ALPHA, "alpha", -1e30, 1e30, false, "factor alpha of the formula") \
+    X(BETA, "beta", -1e30, 1e30, false, "term or exponent beta of the formula") \
+    X(BIAS, "bias", -1e30, 1e30, false, "the constant k of the formula") \
+    X(RATE, "rate", 0, 1, false, "share of the elements set to zero") \
+    X(THETA, "theta", 1, 1e30, false, "base of the rotation angles") \
+    X(MIN, "min", -1e30, 1e30, false, "least value") \
+    X(MAX, "max", -1e30, 1e30, false, "greatest value") \
+    X(SCALE, "scale", 0, 1e30, false, "of the scores; 0 is 1/sqrt(head width)") \
+    X(EXPONENT, "exponent", -1e30, 1e30, false, "of the power") \
+    X(FLOPS, "flops", 0, 1e30, false, "operations, forward, of the whole batch")
 /* clang-format on */
 
 enum attr_id {
@@ -59,12 +60,16 @@ struct attr_traits {
     const char *name;
     double least, most;
     bool integer;
+    const char *summary;
 };
 
 extern const struct attr_traits hp_attr_traits[ATTR_COUNT];
 
 /* The attribute called `name`, or ATTR_COUNT. */
 enum attr_id hp_attr_find(const char *name);
+
+/* Is it off or on: 0 or 1? */
+bool hp_attr_is_switch(enum attr_id id);
 
 struct attr {
     enum attr_id id;

@@ -4,7 +4,7 @@
 
 #include "graph/binding.h"
 
-/* Names of the axes of rank 1, 2, ...: the house names of DESIGN's operator list. */
+/* Names of the axes of rank 1, 2, .... */
 const char *const hp_names_by_rank[MAX_AXES] = {
     "", "n", "nc", "ntc", "nchw", "ncdhw", "ncdehw", "ncdefhw", "ncdefghw", "ncdefghwz",
 };
@@ -289,7 +289,9 @@ bool bind_reduce(struct binding *b)
 bool bind_opaque(struct binding *b)
 {
     const struct attr *shape = hp_attr_get(b->attrs, ATTR_SHAPE);
-    const struct tensor *first = b->input[0];
+    const struct tensor *first = b->input[0]; /* the first that has samples, if any has */
+    for (int i = 1; i < b->n_inputs && first->sample_dim < 0; i++)
+        first = b->input[i]->sample_dim >= 0 ? b->input[i] : first;
     int sample_dim = first->sample_dim;
     if (shape->n > MAX_DIMS)
         return hp_bind_fail(b, "attribute 'shape' has %d values, expected at most %d", shape->n,

@@ -135,34 +135,31 @@ void hp_build_mark_output(struct graph_builder *b, int tensor)
 static int row_inputs(const struct op_traits *row)
 {
     int n = 0;
-    const char *end = strstr(row->operands, "->");
-    if (strstr(row->operands, "...") && strstr(row->operands, "...") < end)
-        return -1;
-    bool in_map = false;
-    for (const char *p = row->operands; p < end; p++) {
-        in_map = *p == '[' ? true : *p == ']' ? false : in_map;
-        bool begins = p == row->operands || p[-1] == ' ';
-        if (!in_map && begins && *p != '|' && *p != ' ')
-            n++;
+    const char *text = row->operands;
+    for (struct op_operand o = { 0 }; hp_op_next_operand(&text, &o); n++) {
+        if (o.part == 'o' || o.part == 's')
+            break;
+        if (o.many)
+            return -1;
     }
     return n;
+}
+
+/* Operand `i` of the row; what there are many of is the last. */
+static struct op_operand row_operand(const struct op_traits *row, int i)
+{
+    struct op_operand o = { 0 };
+    const char *text = row->operands;
+    while (hp_op_next_operand(&text, &o) && !o.many && i > 0)
+        i--;
+    return o;
 }
 
 /* Is operand `i` of the row a parameter that is made where none is given? */
 static bool made_by_default(const struct op_traits *row, int i)
 {
-    const char *bar = strchr(row->operands, '|');
-    int n = 0;
-    bool in_map = false;
-    for (const char *p = row->operands; *p && *p != '-'; p++) {
-        in_map = *p == '[' ? true : *p == ']' ? false : in_map;
-        bool begins = p == row->operands || p[-1] == ' ';
-        if (in_map || !begins || *p == '|' || *p == ' ')
-            continue;
-        if (n++ == i)
-            return bar && p > bar && p[1] != '?';
-    }
-    return false;
+    struct op_operand o = row_operand(row, i);
+    return o.part == 'p' && !o.optional;
 }
 
 static enum hypar_status gather_inputs(struct graph_builder *b,
@@ -181,12 +178,18 @@ static enum hypar_status gather_inputs(struct graph_builder *b,
                                                    : HP_ABSENT;
         if (t >= g->n_tensors || t < HP_MAKE)
             return hp_fail(err, HYPAR_INVALID, "input %d is no tensor", i);
+        if (t == HP_MAKE && row_operand(binding->row, i).part != 'p')
+            return hp_fail(err, HYPAR_INVALID, "input %d is no parameter that could be made",
+                           i);
+        if (t >= 0 && t == g->loss)
+            return hp_fail(err, HYPAR_INVALID, "input %d is the loss, which nothing may read",
+                           i);
         binding->input[i] = t >= 0 ? &g->tensors[t] : NULL;
         binding->make[i] = t == HP_MAKE;
         if (!binding->input[i] && (i == 0 || wanted < 0 || binding->row->axes[0] == '*'))
             return hp_fail(err, HYPAR_INVALID, "input %d is missing", i);
-        if (binding->input[i] && binding->row->bind && !(binding->row->flags & ROW_OPAQUE) &&
-            binding->input[i]->index)
+        if (binding->input[i] && (binding->row->bind || binding->row->axes[0] == '*') &&
+            !(binding->row->flags & ROW_OPAQUE) && binding->input[i]->index)
             return hp_fail(err, HYPAR_INVALID, "input %d holds integers, expected numbers", i);
     }
     return binding->n_inputs ? HYPAR_OK : hp_fail(err, HYPAR_INVALID, "no inputs");
@@ -369,6 +372,9 @@ static enum hypar_status append_op(struct graph_builder *b, const struct op_requ
 
     int *tensor = NEW(&g->arena, int, nest->n_operands);
     TRY(add_tensors(b, request, nest, tensor, outputs, err));
+    if (hp_op[request->kind].flags & ROW_LOSS && g->loss >= 0)
+        return hp_fail(err, HYPAR_INVALID, "the graph has a loss already: '%s'",
+                       g->tensors[g->loss].name);
     if (hp_op[request->kind].flags & ROW_LOSS)
         g->loss = outputs[0];
     g->ops = GROW(&g->arena, struct op, g->ops, g->n_ops, &b->op_capacity);

@@ -3,37 +3,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/word.h"
 #include "graph/binding.h"
 
-/* One item of a row's attribute text: "kernel:S!", "stride:S=1", "kv_heads=heads". */
-struct item {
-    enum attr_id id;
-    char count; /* '1', 'S', 'D' or '*' */
-    bool required;
-    char fallback[24]; /* number, or the name of another attribute; "" if none */
-};
-
-static const char *next_item(const char *text, struct item *item)
+const char *hp_op_next_attr(const char *text, struct op_attr *out)
 {
     char name[24] = "";
     size_t n = strcspn(text, ":!= ");
     memcpy(name, text, n);
-    *item = (struct item){ .id = hp_attr_find(name), .count = '1' };
+    *out = (struct op_attr){ .id = hp_attr_find(name), .count = '1' };
     text += n;
     if (*text == ':') {
-        item->count = text[1];
+        out->count = text[1];
         text += 2;
     }
     if (*text == '!') {
-        item->required = true;
+        out->required = true;
         text++;
     }
     if (*text == '=') {
         n = strcspn(++text, " ");
-        memcpy(item->fallback, text, n);
+        memcpy(out->fallback, text, n);
         text += n;
     }
     return text + strspn(text, " ");
+}
+
+const char *hp_op_attr_names(const struct op_traits *row, char *text, size_t size)
+{
+    const char *names[ATTR_COUNT];
+    struct op_attr item;
+    int n = 0;
+    for (const char *p = row->attrs; *p;) {
+        p = hp_op_next_attr(p, &item);
+        names[n++] = hp_attr_traits[item.id].name;
+    }
+    return hp_word_list(text, size, names, n);
 }
 
 /* How many values: one per spatial dimension (S), two (D), one, or -1 for any number. */
@@ -57,8 +62,8 @@ static enum hypar_status check_values(const struct attr *attr, int wanted,
 {
     const struct attr_traits *traits = &hp_attr_traits[attr->id];
     if (wanted >= 0 && attr->n != wanted)
-        return hp_fail(err, HYPAR_INVALID, "attribute '%s' has %d values, expected %d",
-                       traits->name, attr->n, wanted);
+        return hp_fail(err, HYPAR_INVALID, "attribute '%s' has %d values, expected %s%d",
+                       traits->name, attr->n, wanted > 1 ? "1 or " : "", wanted);
     if (attr->n < 1 || attr->n > ATTR_MAX_VALUES)
         return hp_fail(err, HYPAR_INVALID, "attribute '%s' has %d values, expected 1 to %d",
                        traits->name, attr->n, ATTR_MAX_VALUES);
@@ -75,23 +80,58 @@ static enum hypar_status check_values(const struct attr *attr, int wanted,
 
 static bool row_has(const struct op_traits *row, enum attr_id id)
 {
-    struct item item;
+    struct op_attr item;
     for (const char *p = row->attrs; *p;) {
-        p = next_item(p, &item);
+        p = hp_op_next_attr(p, &item);
         if (item.id == id)
             return true;
     }
     return false;
 }
 
+/* The kind that this one with such an attribute is: conv with groups is group_conv. */
+static const char *kind_with(const struct op_traits *row, enum attr_id id)
+{
+    for (int k = 0; k < OP_KIND_COUNT; k++) {
+        const char *last = strrchr(hp_op[k].name, '_');
+        if (last && strcmp(last + 1, row->name) == 0 && row_has(&hp_op[k], id))
+            return hp_op[k].name;
+    }
+    return NULL;
+}
+
 static enum hypar_status refuse_unknown(const struct op_traits *row, const struct attrs *given,
                                         struct hypar_error *err)
 {
-    for (int i = 0; given && i < given->n; i++)
-        if (!row_has(row, given->attr[i].id))
-            return hp_fail(err, HYPAR_INVALID, "unknown attribute '%s', expected %s%s",
-                           hp_attr_traits[given->attr[i].id].name,
-                           *row->attrs ? "of: " : "none", row->attrs);
+    for (int i = 0; given && i < given->n; i++) {
+        enum attr_id id = given->attr[i].id;
+        char names[200];
+        if (row_has(row, id))
+            continue;
+        const char *kind = kind_with(row, id);
+        return hp_fail(err, HYPAR_INVALID, "unknown attribute '%s'%s%s%s, expected %s%s",
+                       hp_attr_traits[id].name, kind ? " (of " : "", kind ? kind : "",
+                       kind ? ")" : "", *row->attrs ? "one of " : "none",
+                       hp_op_attr_names(row, names, sizeof names));
+    }
+    return HYPAR_OK;
+}
+
+/* Dimensions below 0 count from the last: those of the first input, of unsqueeze those of the
+ * output. The operator keeps the form that counts from the first. */
+static enum hypar_status count_from_first(const struct op_traits *row, const struct attr *attr,
+                                          int rank, double *v, struct hypar_error *err)
+{
+    if (attr->id != ATTR_AXIS && attr->id != ATTR_AXES)
+        return HYPAR_OK;
+    if (row == &hp_op[OP_UNSQUEEZE])
+        rank += attr->n;
+    for (int i = 0; i < attr->n; i++) {
+        if (v[i] < -rank)
+            return hp_fail(err, HYPAR_INVALID, "attribute '%s' is %g, expected %d to %d",
+                           hp_attr_traits[attr->id].name, v[i], -rank, rank - 1);
+        v[i] += v[i] < 0 ? rank : 0;
+    }
     return HYPAR_OK;
 }
 
@@ -101,7 +141,8 @@ static int by_id(const void *a, const void *b)
 }
 
 /* `n` copies of the default: a number, or what another attribute of the operator says. */
-static void fill_default(double *v, int n, const struct item *item, const struct attrs *given)
+static void fill_default(double *v, int n, const struct op_attr *item,
+                         const struct attrs *given)
 {
     enum attr_id other = hp_attr_find(item->fallback);
     double value =
@@ -110,32 +151,41 @@ static void fill_default(double *v, int n, const struct item *item, const struct
         v[i] = value;
 }
 
+/* The values of one item: what is given, one number standing for all, or the default. */
+static enum hypar_status complete_item(struct arena *arena, const struct op_traits *row,
+                                       const struct op_attr *item, const struct attrs *given,
+                                       int rank, struct attr *out, struct hypar_error *err)
+{
+    const struct attr *have = hp_attr_get(given, item->id);
+    int wanted = wanted_count(item->count, rank);
+    int count = have && (have->n != 1 || wanted < 0) ? have->n : wanted;
+    double *v = NEW(arena, double, count);
+    for (int i = 0; have && i < count; i++)
+        v[i] = have->v[have->n == 1 ? 0 : i];
+    if (!have)
+        fill_default(v, count, item, given);
+    *out = (struct attr){ item->id, count, v };
+    TRY(check_values(out, wanted, err));
+    return count_from_first(row, out, rank, v, err);
+}
+
 enum hypar_status hp_attrs_complete(struct arena *arena, const struct op_traits *row,
                                     const struct attrs *given, int rank,
                                     const struct attrs **out, struct hypar_error *err)
 {
     struct attr list[ATTR_COUNT];
     int n = 0;
-    struct item item;
+    struct op_attr item;
 
     TRY(refuse_unknown(row, given, err));
     for (const char *p = row->attrs; *p;) {
-        p = next_item(p, &item);
-        int wanted = wanted_count(item.count, rank);
-        const struct attr *have = hp_attr_get(given, item.id);
+        p = hp_op_next_attr(p, &item);
+        bool have = hp_attr_get(given, item.id);
         if (!have && item.required)
             return hp_fail(err, HYPAR_INVALID, "missing attribute '%s'",
                            hp_attr_traits[item.id].name);
-        if (!have && !*item.fallback)
-            continue;
-        int count = have ? have->n : wanted;
-        double *v = NEW(arena, double, count);
-        if (have)
-            memcpy(v, have->v, (size_t)count * sizeof *v);
-        else
-            fill_default(v, count, &item, given);
-        list[n] = (struct attr){ item.id, count, v };
-        TRY(check_values(&list[n++], wanted, err));
+        if (have || *item.fallback)
+            TRY(complete_item(arena, row, &item, given, rank, &list[n++], err));
     }
     qsort(list, (size_t)n, sizeof list[0], by_id);
 

@@ -137,8 +137,7 @@ double hypar_graph_flops_per_sample(const struct hypar_graph *graph)
 {
     double flops = 0;
     for (int op = 0; op < graph->n_ops; op++)
-        flops += 2 * hp_nest_macs(graph->ops[op].nest, false) +
-                 hp_attr(graph->ops[op].nest->attrs, ATTR_FLOPS, 0, 0);
+        flops += 2 * hp_nest_macs(graph->ops[op].nest, false);
     return flops / (double)graph->batch;
 }
 

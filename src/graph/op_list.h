@@ -45,9 +45,9 @@ OP(EMBEDDING, "embedding", "rows of a table, looked up by id",
 OP(LSTM, "lstm", "LSTM over a whole sequence (y: every h; h, z: the last)",
    "nS tI kI=out cI",
    "x[n,t,c] e?[n,k] f?[n,k] | w[4,k,c] u[4,k,k] b?[4,k] d?[4,k] -> y[n,t,k] h[n,k] z[n,k];"
-   " a=sum[n,t,4,k] s=sum[n,t,k] g=sum[n,t,4,k]",
-   "x e f w u b d -> y h z a s: 4ntkc+4ntkk / 30ntk; a s f u dy dh dz -> g: 4ntkk / 40ntk;"
-   " g w -> dx: 4ntkc; g u -> de; g a s dz -> df; g x -> dw: 4ntkc; g y e -> du: 4ntkk;"
+   " a=sum[n,t,4,k] s=sum[n,t,k] g=sum[n,t,4,k] q=sum[n,t,k]",
+   "x e f w u b d -> y h z a s: 4ntkc+4ntkk / 30ntk; a s f u dy dh dz -> g q: 4ntkk / 40ntk;"
+   " g w -> dx: 4ntkc; g u -> de: 4nkk; q a -> df / nk; g x -> dw: 4ntkc; g y e -> du: 4ntkk;"
    " g -> db / 4ntk; g -> dd / 4ntk",
    "out reverse=0", ROW_WEIGHTED, NULL)
 OP(LSTM_CELL, "lstm_cell", "one step of an unrolled LSTM (y: the new h, s: the new cell state)",
@@ -132,7 +132,7 @@ OP(CROSS_ENTROPY, "cross_entropy", "softmax and negative log likelihood of the l
    "x -> m / 4ntuc; x l m -> y / 2ntu; x l m dy -> dx / 3ntuc",
    "", ROW_LOSS, NULL)
 OP(MSE_LOSS, "mse_loss", "mean of squared differences",
-   "*", "x[*] l[*] -> y[]", "x l -> y / 3*; x l dy -> dx / 2*", "", ROW_LOSS, NULL)
+   "*", "x[*] l[*] -> y[]", "x l -> y / 3*; x l dy -> dx / 2*; x l dy -> dl / 2*", "", ROW_LOSS, NULL)
 
 /* Element-wise, two operands with broadcasting */
 OP(ADD, "add", "x + y", "*", "x[*] y[*] -> z[*]", "x y -> z / *; dz -> dx / *; dz -> dy / *", "", 0, NULL)

@@ -110,5 +110,10 @@ bool hp_bind_passes(struct binding *b)
         p = read_pass(b, p);
         p += strspn(p, " ");
     }
+    if (b->row->flags & ROW_OPAQUE) { /* told, not known: backward is taken as twice forward */
+        double macs = hp_attr(b->attrs, ATTR_FLOPS, 0, 0) / 2;
+        for (int i = 0; i < b->n_passes; i++)
+            b->pass[i].macs = b->pass[i].backward ? 2 * macs : macs;
+    }
     return true;
 }

@@ -46,7 +46,7 @@ static bool squeezed_shape(struct binding *b, bool leave, struct hypar_shape *ou
     for (int d = 0; d < rank && rank <= MAX_DIMS; d++) {
         if (!hp_in_axes(b, d)) {
             if (from >= in->n_dims)
-                return hp_bind_fail(b, "attribute 'axes' names a dimension twice");
+                return hp_bind_fail(b, "attribute 'axes' does not fit the input's dimensions");
             out->dim[out->n_dims++] = in->dim[from++];
         } else if (!leave) {
             out->dim[out->n_dims++] = 1;
@@ -136,7 +136,8 @@ static bool factor(struct binding *b, struct side in, struct side out, int sampl
 {
     while (in.d < in.operand->n_dims || out.d < out.operand->n_dims) {
         bool sample = in.d == sample_dim && !in.operand->dim[in.d].n_axes;
-        bool both = sample && in.left == 1 && out.left == 1 && out.d < out.operand->n_dims;
+        bool both = sample && b->batch == 1 && out.d < out.operand->n_dims &&
+                    !out.operand->dim[out.d].n_axes;
         if (in.left == 1 && in.d < in.operand->n_dims && !both) {
             side_next(&in);
             continue;
@@ -146,6 +147,8 @@ static bool factor(struct binding *b, struct side in, struct side out, int sampl
             continue;
         }
         int64_t common = in.left < out.left ? in.left : out.left;
+        if (sample && in.left % b->batch == 0 && out.left % b->batch == 0)
+            common = b->batch; /* samples come first wherever they can */
         if (in.left % common || out.left % common) {
             if (!skip_unlike(b, &in, &out))
                 return false;

@@ -298,6 +298,13 @@ static int64_t window_extent(struct binding *b, int64_t size, int place, struct 
     return (extent - 1) * map->stride >= size + before ? extent - 1 : extent;
 }
 
+/* Extents come from files: a product is at most what no tensor may have anyway. */
+static int64_t bounded_product(int64_t a, int64_t b)
+{
+    const double most = 0x1p50;
+    return (double)a * (double)b < most ? a * b : (int64_t)most;
+}
+
 static bool match_product(struct signature *s, int o, const struct pattern_dim *dim,
                           int64_t size)
 {
@@ -306,7 +313,7 @@ static bool match_product(struct signature *s, int o, const struct pattern_dim *
     for (int i = 0; i < dim->n_letters; i++) {
         int axis = s->axis_of[(int)dim->letter[i]];
         if (s->b->axis[axis].extent)
-            known *= s->b->axis[axis].extent;
+            known = bounded_product(known, s->b->axis[axis].extent);
         else
             open = axis;
     }
@@ -382,7 +389,7 @@ static void map_dim(struct signature *s, struct operand *operand, int d,
     map->n_axes = (int8_t)(dim->form == WINDOW ? 1 : dim->n_letters);
     for (int i = 0; i < map->n_axes; i++) {
         map->axis[i] = s->axis_of[(int)dim->letter[i]];
-        size *= b->axis[map->axis[i]].extent;
+        size = bounded_product(size, b->axis[map->axis[i]].extent);
     }
     if (dim->form == WINDOW)
         window_extent(b, operand->size[d], (*place)++, map,

@@ -1,0 +1,3 @@
+#define REAL      float
+#define REFERENCE hp_reference_f32
+#include "kernel/reference.inc"

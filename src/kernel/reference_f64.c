@@ -1,0 +1,3 @@
+#define REAL      double
+#define REFERENCE hp_reference_f64
+#include "kernel/reference.inc"
