@@ -33,6 +33,8 @@ bool hp_box_contains(const struct box *outer, const struct box *inner);
 struct split {
     int degree[MAX_AXES];           /* 0 counts as 1 */
     const int64_t *sizes[MAX_AXES]; /* extents of the parts of an axis; NULL: even */
+    const int64_t
+        *begins[MAX_AXES]; /* where each of them begins; NULL: added up when asked for */
 };
 
 /* Part i of `degree` of an axis: sizes differ by at most one, larger ones first; empty where

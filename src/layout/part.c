@@ -46,8 +46,8 @@ struct range hp_axis_part(const struct nest *nest, const struct split *split, in
         return (struct range){ 0, a->extent };
     if (!split->sizes[axis])
         return hp_even_part(a->extent, degree_of(split, axis), i);
-    int64_t lo = 0;
-    for (int before = 0; before < i; before++)
+    int64_t lo = split->begins[axis] ? split->begins[axis][i] : 0;
+    for (int before = 0; !split->begins[axis] && before < i; before++)
         lo += split->sizes[axis][before];
     return (struct range){ lo, lo + split->sizes[axis][i] };
 }

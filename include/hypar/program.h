@@ -1,0 +1,56 @@
+/* hypar/program.h - a plan made explicit: what each device does, and what moves.
+ *
+ * In the way of the data: model -> graph -> search -> plan -> PROGRAM -> sim | run -> report
+ *
+ * Every computation, transfer and collective of a training step is one task. The simulator and
+ * the runtime interpret the same program, so that a prediction and a measurement can be laid
+ * side by side, task by task. */
+#ifndef HYPAR_PROGRAM_H
+#define HYPAR_PROGRAM_H
+
+#include <hypar/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hypar_program; /* opaque, immutable; made by hypar_lower() */
+
+struct hypar_lower_options {
+    double bucket_bytes; /* gradients are summed in buckets of about this size; 0: one by one */
+    bool local_bn;       /* batch norm over each part's own samples, as frameworks do */
+};
+
+/* Write out `plan` as tasks; the plan must outlive the program. `options` may be NULL.
+ * HYPAR_UNSUPPORTED for what cannot be lowered (no loss, an opaque operator, ...). */
+HYPAR_API enum hypar_status hypar_lower(struct hypar_program **out,
+                                        const struct hypar_plan *plan,
+                                        const struct hypar_lower_options *options,
+                                        struct hypar_error *err);
+HYPAR_API void hypar_program_free(struct hypar_program *program); /* NULL is allowed */
+
+/* Of one training step. */
+struct hypar_program_totals {
+    int64_t tasks; /* computations, transfers, collectives, updates */
+    int64_t compute, comm, update;
+    double comm_bytes; /* each byte sent once, over all devices */
+    double forward_bytes, backward_bytes, gradient_bytes, loss_bytes;
+    int micro_batches;
+};
+HYPAR_API struct hypar_program_totals hypar_program_totals(const struct hypar_program *program);
+
+/* Bytes that belong to each operator: its outputs and statistics, its errors, its gradients.
+ * Fills bytes[op] for every operator of the graph. */
+HYPAR_API void hypar_program_op_bytes(const struct hypar_program *program, double *bytes);
+
+/* Bytes from device to device: fills bytes[from * n + to] for the n devices of the machine. */
+HYPAR_API void hypar_program_pair_bytes(const struct hypar_program *program, double *bytes);
+
+/* Write the program in the form hypar-program/1: every task with what it waits for. */
+HYPAR_API void hypar_program_write(const struct hypar_program *program, FILE *to);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HYPAR_PROGRAM_H */

@@ -1,0 +1,480 @@
+#include "program/exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_CELLS = 1 << 24 };
+
+/* One part's interest in the tensor. */
+struct stake {
+    struct box box;
+    int holder; /* writer or reader number */
+    int part, device;
+    int class; /* writers: parts that write the same have the same class; unique per holder */
+    bool writes;
+    int first[MAX_DIMS], count[MAX_DIMS]; /* the intervals it covers */
+};
+
+/* The tensor cut along all borders: intervals of each dimension, cells row-major. */
+struct grid {
+    int n_dims;
+    int n[MAX_DIMS];
+    int64_t *border[MAX_DIMS]; /* n + 1 each */
+    int n_cells;
+};
+
+struct finder {
+    struct arena *arena; /* for what stays */
+    struct arena scratch;
+    struct stake *stake;
+    int n_stakes;
+    struct grid grid;
+    int *start, *of_cell; /* stakes of each cell: CSR, writers first */
+    struct pattern *pattern;
+    /* of the cell at hand */
+    int *devices, n_devices;
+};
+
+bool hp_first_along(const struct part_layout *layout, int part, axis_set axes)
+{
+    int coordinate[MAX_AXES];
+    hp_part_coordinates(layout->nest, layout->split, part, coordinate);
+    for (int a = 0; a < layout->nest->n_axes; a++) {
+        if (!(axes >> a & 1))
+            continue;
+        for (int i = 0; i < coordinate[a]; i++) {
+            /* an earlier part along this axis that is not empty comes first */
+            int degree = layout->split->degree[a] ? layout->split->degree[a] : 1, stride = 1;
+            for (int b = a + 1; b < layout->nest->n_axes; b++)
+                stride *= layout->split->degree[b] ? layout->split->degree[b] : 1;
+            int other = part - (coordinate[a] - i) * stride;
+            if (degree > 1 && !layout->empty[other])
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The part with its coordinates along `copies` left out: copies have the same. */
+static int class_of(const struct part_layout *layout, int part, axis_set copies)
+{
+    int coordinate[MAX_AXES], class = 0;
+    if (!copies)
+        return part;
+    hp_part_coordinates(layout->nest, layout->split, part, coordinate);
+    for (int a = 0; a < layout->nest->n_axes; a++) {
+        int degree = layout->split->degree[a] ? layout->split->degree[a] : 1;
+        class = class * degree + (copies >> a & 1 ? 0 : coordinate[a]);
+    }
+    return class;
+}
+
+static void add_stakes(struct finder *f, const struct stakeholder *who, int holder, bool writes)
+{
+    const struct part_layout *l = who->layout;
+    for (int part = 0; part < l->n_parts; part++) {
+        if (l->empty[part] || (who->partial && !hp_first_along(l, part, who->partial)))
+            continue;
+        struct box box = hp_region(l->nest, who->operand, l->range + part * l->nest->n_axes);
+        if (hp_box_empty(&box))
+            continue; /* a part of a concat's input */
+        f->stake[f->n_stakes++] =
+            (struct stake){ .box = box,
+                            .holder = holder,
+                            .part = part,
+                            .device = l->device[part],
+                            .class = writes ? class_of(l, part, who->copies) : 0,
+                            .writes = writes };
+    }
+}
+
+/* Cutting ----------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int find_border(const int64_t *border, int n, int64_t value)
+{
+    int lo = 0, hi = n;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (border[mid] < value)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static enum hypar_status cut(struct finder *f, struct hypar_error *err)
+{
+    struct grid *g = &f->grid;
+    double cells = 1;
+    g->n_dims = f->stake[0].box.n_dims;
+    for (int d = 0; d < g->n_dims; d++) {
+        int64_t *border = NEW(&f->scratch, int64_t, 2 * f->n_stakes);
+        int n = 0;
+        for (int i = 0; i < f->n_stakes; i++) {
+            struct range r = f->stake[i].box.dim[d];
+            if (i && r.lo == f->stake[i - 1].box.dim[d].lo &&
+                r.hi == f->stake[i - 1].box.dim[d].hi)
+                continue; /* most parts share most borders */
+            border[n++] = r.lo;
+            border[n++] = r.hi;
+        }
+        qsort(border, (size_t)n, sizeof *border, by_value);
+        int kept = 0;
+        for (int i = 0; i < n; i++)
+            if (!kept || border[i] != border[kept - 1])
+                border[kept++] = border[i];
+        g->border[d] = border;
+        g->n[d] = kept - 1;
+        cells *= g->n[d];
+    }
+    if (cells > MAX_CELLS)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "a tensor in %g pieces, expected at most %d",
+                       cells, MAX_CELLS);
+    g->n_cells = (int)cells;
+    for (int i = 0; i < f->n_stakes; i++)
+        for (int d = 0; d < g->n_dims; d++) {
+            struct stake *s = &f->stake[i];
+            s->first[d] = find_border(g->border[d], g->n[d], s->box.dim[d].lo);
+            s->count[d] = find_border(g->border[d], g->n[d], s->box.dim[d].hi) - s->first[d];
+        }
+    return HYPAR_OK;
+}
+
+/* Walk the cells that a stake covers: start with cell -1; -1 at the end. */
+static int next_cell(const struct grid *g, const struct stake *s, int at[MAX_DIMS], int cell)
+{
+    int d = g->n_dims - 1;
+    if (cell < 0) {
+        memset(at, 0, (size_t)MAX_DIMS * sizeof *at);
+    } else {
+        while (d >= 0 && ++at[d] == s->count[d])
+            at[d--] = 0;
+        if (d < 0)
+            return -1;
+    }
+    cell = 0;
+    for (d = 0; d < g->n_dims; d++)
+        cell = cell * g->n[d] + s->first[d] + at[d];
+    return cell;
+}
+
+/* Stakes of each cell; they were added writers first, and stay so. */
+static void distribute(struct finder *f)
+{
+    int at[MAX_DIMS];
+    f->start = NEW(&f->scratch, int, f->grid.n_cells + 2);
+    for (int i = 0; i < f->n_stakes; i++)
+        for (int c = -1; (c = next_cell(&f->grid, &f->stake[i], at, c)) >= 0;)
+            f->start[c + 2]++;
+    for (int c = 0; c < f->grid.n_cells; c++)
+        f->start[c + 2] += f->start[c + 1];
+    f->of_cell = NEW(&f->scratch, int, f->start[f->grid.n_cells + 1]);
+    for (int i = 0; i < f->n_stakes; i++)
+        for (int c = -1; (c = next_cell(&f->grid, &f->stake[i], at, c)) >= 0;)
+            f->of_cell[f->start[c + 1]++] = i;
+}
+
+static struct box cell_box(const struct grid *g, int cell)
+{
+    struct box box = { .n_dims = g->n_dims };
+    for (int d = g->n_dims - 1; d >= 0; d--) {
+        int i = cell % g->n[d];
+        box.dim[d] = (struct range){ g->border[d][i], g->border[d][i + 1] };
+        cell /= g->n[d];
+    }
+    return box;
+}
+
+/* Settling one cell ------------------------------------------------------------------- */
+
+/* What the stakes of one cell say. Sets of devices are flags in an array by device. */
+struct stakes_view {
+    const struct stake *stake;
+    const int *of; /* the cell's stakes */
+    int n, n_writers;
+    int n_classes;
+    int *class_first;    /* of each writing stake: the first one of its class */
+    unsigned char *flag; /* by device */
+    int *count;          /* by device: classes that it has */
+};
+
+enum { READS = 1, CHOSEN = 2, HAS_ALL = 4, SEEN = 8 };
+
+static const struct stake *stake_at(const struct stakes_view *v, int i)
+{
+    return &v->stake[v->of[i]];
+}
+
+static bool same_class(const struct stake *a, const struct stake *b)
+{
+    return a->holder == b->holder && a->class == b->class;
+}
+
+/* Number the classes: copies of one partial result. Stakes of one holder come in part order, so
+ * looking back is short except where there are many partial results and copies. */
+static void find_classes(struct stakes_view *v, bool any_copies)
+{
+    v->n_classes = 0;
+    for (int i = 0; i < v->n_writers; i++) {
+        int first = i;
+        for (int k = 0; any_copies && k < i && first == i; k++)
+            if (v->class_first[k] == k && same_class(stake_at(v, k), stake_at(v, i)))
+                first = k;
+        v->class_first[i] = first;
+        v->n_classes += first == i;
+    }
+}
+
+/* Devices that have a copy of every class need nobody. */
+static bool find_self_sufficient(struct stakes_view *v)
+{
+    bool any = false;
+    for (int i = 0; i < v->n_writers; i++) {
+        int device = stake_at(v, i)->device;
+        bool counted = false; /* another copy of the same class on the same device */
+        for (int k = v->class_first[i]; v->n_classes < v->n_writers && k < i && !counted; k++)
+            counted =
+                v->class_first[k] == v->class_first[i] && stake_at(v, k)->device == device;
+        if (!counted && ++v->count[device] == v->n_classes) {
+            v->flag[device] |= HAS_ALL;
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* Whose copy counts, for each class: a device that has all, one that contributes anyway, one
+ * that reads, or the first. The chosen stake is written to chosen[]. */
+static void choose_copies(struct stakes_view *v, bool any_sufficient, int *chosen)
+{
+    int n = 0;
+    for (int i = 0; i < v->n_writers; i++) {
+        if (v->class_first[i] != i)
+            continue;
+        int best = -1, best_rank = -1;
+        for (int k = i; k < (v->n_classes < v->n_writers ? v->n_writers : i + 1); k++) {
+            if (v->class_first[k] != i)
+                continue;
+            unsigned char flag = v->flag[stake_at(v, k)->device];
+            int rank = any_sufficient
+                           ? (flag & HAS_ALL ? 4 + (flag & CHOSEN) + (flag & READS) : 0)
+                           : (flag & CHOSEN) * 2 + (flag & READS);
+            if (rank > best_rank) {
+                best = k;
+                best_rank = rank;
+            }
+        }
+        v->flag[stake_at(v, best)->device] |= CHOSEN;
+        chosen[n++] = best;
+    }
+}
+
+/* The devices whose flag has all of `with` and none of `without`, ascending. */
+static int *collect(struct finder *f, const struct stakes_view *v, unsigned with,
+                    unsigned without, int *n)
+{
+    int *list = f->devices;
+    *n = 0;
+    for (int i = 0; i < f->n_devices; i++)
+        if ((v->flag[list[i]] & with) == with && !(v->flag[list[i]] & without))
+            ++*n;
+    int *out = NEW(f->arena, int, *n), k = 0;
+    for (int i = 0; i < f->n_devices; i++)
+        if ((v->flag[list[i]] & with) == with && !(v->flag[list[i]] & without))
+            out[k++] = list[i];
+    return out;
+}
+
+static int by_int(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* The devices that appear in the cell, ascending; flags and counts cleared for them. */
+static void list_devices(struct finder *f, struct stakes_view *v)
+{
+    f->n_devices = 0;
+    for (int i = 0; i < v->n; i++) {
+        const struct stake *s = stake_at(v, i);
+        if (!(v->flag[s->device] & SEEN)) {
+            v->flag[s->device] |= SEEN;
+            f->devices[f->n_devices++] = s->device;
+        }
+        if (!s->writes)
+            v->flag[s->device] |= READS;
+    }
+    for (int i = 1; i < f->n_devices; i++)
+        if (f->devices[i] < f->devices[i - 1]) {
+            qsort(f->devices, (size_t)f->n_devices, sizeof *f->devices, by_int);
+            break;
+        }
+}
+
+static void settle(struct finder *f, struct stakes_view *v, struct cell *cell, bool any_copies)
+{
+    list_devices(f, v);
+    cell->comm = -1;
+    if (v->n_writers) {
+        int *chosen = NEW(&f->scratch, int, v->n_writers);
+        find_classes(v, any_copies);
+        bool sufficient = find_self_sufficient(v);
+        choose_copies(v, sufficient, chosen);
+        struct contribution *c = NEW(f->arena, struct contribution, v->n_classes);
+        for (int i = 0; i < v->n_classes; i++) {
+            const struct stake *s = stake_at(v, chosen[i]);
+            c[i] = (struct contribution){ s->holder, s->part, s->device };
+        }
+        cell->contribution = c;
+        cell->n_contributions = v->n_classes;
+        cell->receiver = collect(f, v, READS, HAS_ALL, &cell->n_receivers);
+        cell->kept = collect(f, v, READS | HAS_ALL, 0, &cell->n_kept);
+        if (!sufficient) {
+            cell->owner = collect(f, v, READS | CHOSEN, 0, &cell->n_owners);
+            if (!cell->n_owners) {
+                cell->owner = cell->receiver;
+                cell->n_owners = cell->n_receivers;
+            }
+        }
+    }
+    for (int i = 0; i < f->n_devices; i++) {
+        v->flag[f->devices[i]] = 0;
+        v->count[f->devices[i]] = 0;
+    }
+}
+
+static void settle_all(struct finder *f, bool any_copies)
+{
+    int most = 0, last_device = 0;
+    for (int i = 0; i < f->n_stakes; i++)
+        last_device = f->stake[i].device > last_device ? f->stake[i].device : last_device;
+    for (int c = 0; c < f->grid.n_cells; c++)
+        most = f->start[c + 1] - f->start[c] > most ? f->start[c + 1] - f->start[c] : most;
+    struct stakes_view v = { .stake = f->stake };
+    v.class_first = NEW(&f->scratch, int, most);
+    v.flag = NEW(&f->scratch, unsigned char, last_device + 1);
+    v.count = NEW(&f->scratch, int, last_device + 1);
+    f->devices = NEW(&f->scratch, int, most);
+    f->pattern->n_cells = f->grid.n_cells;
+    f->pattern->cell = NEW(f->arena, struct cell, f->grid.n_cells);
+    for (int c = 0; c < f->grid.n_cells; c++) {
+        struct arena_mark mark = hp_arena_mark(&f->scratch);
+        v.of = f->of_cell + f->start[c];
+        v.n = f->start[c + 1] - f->start[c];
+        for (v.n_writers = 0; v.n_writers < v.n && stake_at(&v, v.n_writers)->writes;)
+            v.n_writers++;
+        f->pattern->cell[c].box = cell_box(&f->grid, c);
+        settle(f, &v, &f->pattern->cell[c], any_copies);
+        hp_arena_release(&f->scratch, mark);
+    }
+}
+
+/* Who waits --------------------------------------------------------------------------- */
+
+static bool contains(const int *list, int n, int value)
+{
+    int lo = 0, hi = n;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (list[mid] < value)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < n && list[lo] == value;
+}
+
+struct waits {
+    struct wait *list;
+    int n, capacity, own; /* own: where the current reader part's begin */
+};
+
+static void add_wait(struct finder *f, struct waits *w, struct wait wait)
+{
+    for (int i = w->n - 1; i >= w->own; i--) /* it is mostly one of the latest */
+        if (w->list[i].comm == wait.comm && w->list[i].writer == wait.writer &&
+            w->list[i].writer_part == wait.writer_part)
+            return;
+    w->list = GROW(&f->scratch, struct wait, w->list, w->n, &w->capacity);
+    w->list[w->n++] = wait;
+}
+
+static void add_waits_of_cell(struct finder *f, struct waits *w, const struct stake *s,
+                              int cell)
+{
+    const struct cell *c = &f->pattern->cell[cell];
+    if (c->comm >= 0 && contains(c->receiver, c->n_receivers, s->device)) {
+        add_wait(f, w, (struct wait){ s->holder, s->part, c->comm, -1, -1 });
+        return;
+    }
+    for (int i = f->start[cell]; i < f->start[cell + 1]; i++) {
+        const struct stake *from = &f->stake[f->of_cell[i]];
+        if (!from->writes)
+            break; /* writers come first */
+        if (from->device == s->device)
+            add_wait(f, w, (struct wait){ s->holder, s->part, -1, from->holder, from->part });
+    }
+}
+
+static void find_waits(struct finder *f)
+{
+    struct waits w = { 0 };
+    int at[MAX_DIMS];
+    for (int i = 0; i < f->n_stakes; i++) {
+        if (f->stake[i].writes)
+            continue;
+        w.own = w.n;
+        for (int c = -1; (c = next_cell(&f->grid, &f->stake[i], at, c)) >= 0;)
+            add_waits_of_cell(f, &w, &f->stake[i], c);
+    }
+    f->pattern->n_waits = w.n;
+    f->pattern->wait = NEW(f->arena, struct wait, w.n);
+    if (w.n)
+        memcpy(f->pattern->wait, w.list, (size_t)w.n * sizeof *w.list);
+}
+
+enum hypar_status hp_find_pattern(struct arena *arena, const struct stakeholder *writers,
+                                  int n_writers, const struct stakeholder *readers,
+                                  int n_readers, const struct pattern **out,
+                                  struct hypar_error *err)
+{
+    struct finder f = { .arena = arena };
+    f.pattern = NEW(arena, struct pattern, 1);
+    f.pattern->n_writers = n_writers;
+    f.pattern->n_readers = n_readers;
+    *out = f.pattern;
+
+    int most = 0;
+    bool any_copies = false;
+    for (int i = 0; i < n_writers; i++) {
+        most += writers[i].layout->n_parts;
+        any_copies |= writers[i].copies != 0;
+    }
+    for (int i = 0; i < n_readers; i++)
+        most += readers[i].layout->n_parts;
+    f.stake = NEW(&f.scratch, struct stake, most);
+    for (int i = 0; i < n_writers; i++)
+        add_stakes(&f, &writers[i], i, true);
+    for (int i = 0; i < n_readers; i++)
+        add_stakes(&f, &readers[i], i, false);
+    enum hypar_status status = HYPAR_OK;
+    if (f.n_stakes) {
+        status = cut(&f, err);
+        if (status == HYPAR_OK) {
+            const struct stakeholder *any = n_writers ? writers : readers;
+            struct box whole = hp_operand_box(any->layout->nest, any->operand);
+            distribute(&f);
+            settle_all(&f, any_copies);
+            hp_name_comms(arena, f.pattern, (double)hp_box_elements(&whole));
+            find_waits(&f);
+        }
+    }
+    hp_arena_free(&f.scratch);
+    return status;
+}

@@ -1,0 +1,44 @@
+/* program/exchange.h - who sends what to whom: the one exchange rule. Internal.
+ *
+ * "Cut a tensor into cells by the borders of all its writers' and readers' regions. A cell is
+ * summed once, spread evenly over devices that are both contributor and reader (else over
+ * readers), then copied to the other readers. Parts on one device are added locally first." */
+#ifndef PROGRAM_EXCHANGE_H
+#define PROGRAM_EXCHANGE_H
+
+#include "program/program.h"
+
+/* The parts of one operator in one micro-batch; operators that are divided alike share one. */
+struct part_layout {
+    int id; /* of this layout: 0, 1, ... */
+    const struct nest *nest;
+    const struct split *split;
+    int n_parts;
+    const int *device;
+    const struct range *range; /* [part * n_axes + axis] */
+    const bool *empty;         /* of each part */
+};
+
+/* A side of an exchange: parts of one operator that write, or read, the tensor as an operand.
+ */
+struct stakeholder {
+    const struct part_layout *layout;
+    int operand;
+    axis_set copies;  /* writers: axes along which its parts write the same */
+    axis_set partial; /* readers: only parts that are first along these axes (0: all parts) */
+};
+
+/* Work out the pattern; everything that stays is taken from `arena`. HYPAR_UNSUPPORTED if there
+ * are absurdly many cells. */
+enum hypar_status hp_find_pattern(struct arena *arena, const struct stakeholder *writers,
+                                  int n_writers, const struct stakeholder *readers,
+                                  int n_readers, const struct pattern **out,
+                                  struct hypar_error *err);
+
+/* Is `part` the first non-empty one along `axes`, its other coordinates being what they are? */
+bool hp_first_along(const struct part_layout *layout, int part, axis_set axes);
+
+/* Naming: put the cells that move into comms (comms.c). Fills pattern->comm and cell->comm. */
+void hp_name_comms(struct arena *arena, struct pattern *pattern, double tensor_elements);
+
+#endif /* PROGRAM_EXCHANGE_H */

@@ -1,0 +1,96 @@
+/* What of a graph has to be computed: gradients that reach from the loss to a parameter. */
+#include "program/lower.h"
+
+static bool writes_needed(const struct lowering *l, const struct op *op,
+                          const struct pass *pass)
+{
+    for (int o = 0; o < op->nest->n_operands; o++)
+        if (pass->writes_grad >> o & 1 && op->tensor[o] >= 0 &&
+            l->graph->tensors[op->tensor[o]].needs_grad)
+            return true;
+    return false;
+}
+
+/* Backward passes that write a needed gradient, or a statistic for one that does. */
+static uint32_t backward_passes(const struct lowering *l, const struct op *op)
+{
+    uint32_t passes = 0;
+    operand_set wanted = 0; /* statistics read by passes already found */
+    for (int p = op->nest->n_passes - 1; p >= 0; p--) {
+        const struct pass *pass = &op->nest->pass[p];
+        if (pass->backward && (writes_needed(l, op, pass) || pass->writes & wanted)) {
+            passes |= 1u << p;
+            wanted |= pass->reads;
+        }
+    }
+    return passes;
+}
+
+/* The dimension of an operand that the samples lead, -1: none. */
+static int sample_dim(const struct nest *nest, const struct operand *operand)
+{
+    for (int d = 0; d < operand->n_dims; d++)
+        if (operand->dim[d].n_axes && nest->axis[operand->dim[d].axis[0]].role == HYPAR_SAMPLE)
+            return d;
+    return -1;
+}
+
+/* Does the operator take the samples of a tensor for something else, or the other way round?
+ * A model input without samples may be read by them: it is there as a whole. */
+static bool mistakes(const struct lowering *l, const struct op *op, int o)
+{
+    const struct tensor *t = &l->graph->tensors[op->tensor[o]];
+    int dim = sample_dim(op->nest, &op->nest->operand[o]);
+    return dim != t->sample_dim && !(t->kind == TENSOR_INPUT && t->sample_dim < 0);
+}
+
+/* Micro-batches divide the samples: an operator that mixes them cannot be cut there. Statistics
+ * (batch norm's) are those of the micro-batch, and a loss is summed. */
+static enum hypar_status refuse_mixing(const struct lowering *l, const struct op *op)
+{
+    bool samples = false, loss = hp_op[op->kind].flags & ROW_LOSS;
+    for (int a = 0; a < op->nest->n_axes; a++)
+        samples |= op->nest->axis[a].role == HYPAR_SAMPLE;
+    for (int o = 0; l->plan->schedule.micro_batches > 1 && o < op->nest->n_operands; o++) {
+        bool in = o < op->nest->n_inputs && op->tensor[o] >= 0 && mistakes(l, op, o);
+        bool out = op->nest->operand[o].role == OPERAND_OUTPUT && samples && !loss &&
+                   sample_dim(op->nest, &op->nest->operand[o]) < 0;
+        if (in || out)
+            return hp_fail(l->err, HYPAR_UNSUPPORTED,
+                           "%s '%s' mixes the samples of a batch, expected one micro-batch",
+                           hp_op[op->kind].name, op->name);
+    }
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_find_flow(struct lowering *l)
+{
+    const struct hypar_graph *g = l->graph;
+    struct flow *f = &l->flow;
+    f->grad = NEW(&l->scratch, bool, g->n_tensors);
+    f->active = NEW(&l->scratch, bool, g->n_ops);
+    f->passes = NEW(&l->scratch, uint32_t, g->n_ops);
+    if (g->loss < 0)
+        return hp_fail(l->err, HYPAR_UNSUPPORTED,
+                       "%s has no loss, expected a cross_entropy or mse_loss at its end",
+                       g->name);
+    f->grad[g->loss] = g->tensors[g->loss].needs_grad;
+    for (int i = g->n_ops - 1; i >= 0; i--) {
+        const struct op *op = &g->ops[i];
+        if (hp_op[op->kind].flags & ROW_OPAQUE)
+            return hp_fail(l->err, HYPAR_UNSUPPORTED, "opaque '%s' cannot be lowered",
+                           op->name);
+        TRY(refuse_mixing(l, op));
+        for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++)
+            f->active[i] |=
+                op->nest->operand[o].role == OPERAND_OUTPUT && f->grad[op->tensor[o]];
+        for (int p = 0; p < op->nest->n_passes; p++)
+            f->passes[i] |= (uint32_t)!op->nest->pass[p].backward << p;
+        if (f->active[i])
+            f->passes[i] |= backward_passes(l, op);
+        for (int o = 0; f->active[i] && o < op->nest->n_inputs; o++)
+            if (op->tensor[o] >= 0 && g->tensors[op->tensor[o]].needs_grad)
+                f->grad[op->tensor[o]] = true;
+    }
+    return HYPAR_OK;
+}

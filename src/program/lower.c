@@ -1,0 +1,148 @@
+#include "program/lower.h"
+
+/* Micro-batches: contiguous, sizes differ by at most one, the larger ones first. */
+struct range hp_micro_samples(const struct hypar_program *p, int micro)
+{
+    return hp_even_part(p->plan->graph->batch, (int)p->plan->schedule.micro_batches, micro);
+}
+
+const struct body *hp_body_of(const struct hypar_program *p, int micro)
+{
+    return micro < p->body[0].n_micro ? &p->body[0] : &p->body[1];
+}
+
+/* Part i of an axis of `extent` restricted to a stretch of `length` that begins at `begin`:
+ * even, or in proportion to the sizes given for the whole. */
+static struct range part_within(const struct split *split, int axis, int64_t extent, int i,
+                                int64_t begin, int64_t length)
+{
+    int degree = split->degree[axis] ? split->degree[axis] : 1;
+    struct range r = hp_even_part(length, degree, i);
+    if (split->sizes[axis]) {
+        int64_t before = split->begins[axis][i];
+        r.lo = before * length / extent;
+        r.hi = (before + split->sizes[axis][i]) * length / extent;
+    }
+    return (struct range){ begin + r.lo, begin + r.hi };
+}
+
+bool hp_micro_ranges(const struct hypar_graph *g, int op, const struct split *split, int part,
+                     struct range samples, struct range range[MAX_AXES])
+{
+    const struct nest *nest = g->ops[op].nest;
+    bool whole = samples.lo == 0 && samples.hi == g->batch;
+    bool any = hp_part_ranges(nest, split, part, range);
+    int coordinate[MAX_AXES];
+    if (whole)
+        return any;
+    hp_part_coordinates(nest, split, part, coordinate);
+    any = true;
+    for (int a = 0; a < nest->n_axes; a++) {
+        if (nest->axis[a].role == HYPAR_SAMPLE) {
+            int64_t rows = nest->axis[a].extent / g->batch;
+            range[a] = part_within(split, a, nest->axis[a].extent, coordinate[a],
+                                   samples.lo * rows, (samples.hi - samples.lo) * rows);
+        }
+        any &= nest->axis[a].role == HYPAR_COPY || !hp_range_empty(range[a]);
+    }
+    return any;
+}
+
+struct box hp_micro_box(const struct hypar_program *p, const struct exchange *exchange,
+                        const struct box *box, int micro)
+{
+    const struct tensor *t = &p->plan->graph->tensors[exchange->place.tensor];
+    struct box out = *box;
+    if (t->sample_dim >= 0) {
+        int64_t rows = t->shape.dim[t->sample_dim] / p->plan->graph->batch;
+        int64_t shift = (hp_micro_samples(p, micro).lo -
+                         hp_micro_samples(p, hp_body_of(p, micro)->first_micro).lo) *
+                        rows;
+        out.dim[t->sample_dim].lo += shift;
+        out.dim[t->sample_dim].hi += shift;
+    }
+    return out;
+}
+
+int hp_message_bytes(const struct hypar_plan *plan, int tensor)
+{
+    if (plan->graph->tensors[tensor].index)
+        return 4;
+    return plan->precision == HYPAR_FP64 ? 8 : plan->precision == HYPAR_BF16 ? 2 : 4;
+}
+
+/* One body, or two where the batch does not divide evenly. */
+static void divide_batch(struct hypar_program *p)
+{
+    int micro = (int)p->plan->schedule.micro_batches;
+    int64_t batch = p->plan->graph->batch;
+    int larger = (int)(batch % micro);
+    p->n_bodies = larger ? 2 : 1;
+    p->body[0] = (struct body){ .samples = larger ? batch / micro + 1 : batch / micro,
+                                .first_micro = 0,
+                                .n_micro = larger ? larger : micro };
+    p->body[1] = (struct body){ .samples = batch / micro,
+                                .first_micro = larger,
+                                .n_micro = larger ? micro - larger : 0 };
+}
+
+static int64_t count_tasks(const struct task_list *list)
+{
+    int64_t n = 0;
+    for (int t = 0; t < list->n_tasks; t++)
+        n += list->task[t].kind != TASK_NONE;
+    return n;
+}
+
+static enum hypar_status check(const struct hypar_plan *plan, struct hypar_error *err)
+{
+    TRY(hypar_plan_check(plan, err));
+    if (plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "schedule pipedream cannot be lowered yet");
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        if (plan->ops[op].shard_state)
+            return hp_fail(err, HYPAR_UNSUPPORTED, "'%s': shard_state cannot be lowered yet",
+                           plan->graph->ops[op].name);
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_lower(struct hypar_program **out, const struct hypar_plan *plan,
+                              const struct hypar_lower_options *options,
+                              struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    *out = NULL;
+    TRY(check(plan, err));
+    struct hypar_program *p = NEW(&arena, struct hypar_program, 1);
+    p->arena = arena;
+    p->plan = plan;
+    struct lowering l = { .program = p, .plan = plan, .graph = plan->graph, .err = err };
+    if (options)
+        l.options = *options;
+    divide_batch(p);
+    enum hypar_status status = hp_find_flow(&l);
+    for (int b = 0; status == HYPAR_OK && b < p->n_bodies; b++)
+        status = hp_lower_body(&l, b);
+    if (status == HYPAR_OK)
+        status = hp_lower_tail(&l);
+    if (status == HYPAR_OK) {
+        hp_make_schedule(&l);
+        p->n_tasks = count_tasks(&p->tail);
+        for (int b = 0; b < p->n_bodies; b++)
+            p->n_tasks += p->body[b].n_micro * count_tasks(&p->body[b].list);
+        p->comm_bytes = hypar_program_totals(p).comm_bytes;
+        *out = p;
+    } else {
+        hypar_program_free(p);
+    }
+    hp_arena_free(&l.scratch);
+    return status;
+}
+
+void hypar_program_free(struct hypar_program *program)
+{
+    if (!program)
+        return;
+    struct arena arena = program->arena; /* the program lives in it */
+    hp_arena_free(&arena);
+}

@@ -1,0 +1,186 @@
+/* program/program.h - the inside of a program: a plan made explicit. Internal.
+ *
+ * One micro-batch of a step is the BODY: compute tasks (one part of one pass of one operator)
+ * and communication tasks between them. All micro-batches of one size have the same body, so it
+ * is kept once for each of the at most two sizes; a task instance is (micro-batch, body task).
+ * What happens once a step is the TAIL: gradients and the loss are summed over devices,
+ * parameters are updated. The SCHEDULE says in which order a stage's devices run the forward
+ * and backward halves of the micro-batches.
+ *
+ * What has to move is derived by one rule from who writes and who reads each tensor
+ * (exchange.c): the tensor is cut into cells by all their borders; a cell is summed once over
+ * its contributions and copied to those readers that do not have it. The result depends only on
+ * how writers and readers are laid out, not on which tensor it is, so it is kept as a PATTERN,
+ * shared by all tensors for which it is the same (identical layers). */
+#ifndef PROGRAM_PROGRAM_H
+#define PROGRAM_PROGRAM_H
+
+#include <hypar/program.h>
+
+#include "layout/layout.h"
+#include "plan/plan.h"
+
+/* The value of a tensor, or its gradient. */
+struct place {
+    int tensor;
+    bool grad;
+};
+
+enum task_kind {
+    TASK_NONE,    /* an empty part: keeps its number, does nothing */
+    TASK_COMPUTE, /* one part of a pass */
+    TASK_COMM,    /* a transfer or a collective */
+    TASK_UPDATE,  /* of what one device holds of a parameter; tail only */
+};
+
+struct task {
+    enum task_kind kind;
+    int op;        /* COMPUTE: the operator */
+    int pass;      /* COMPUTE */
+    int part;      /* COMPUTE */
+    int device;    /* COMPUTE, UPDATE; of COMM -1 */
+    int exchange;  /* COMM: index into the exchanges of its body or tail */
+    int comm;      /* COMM: which comm of the exchange's pattern */
+    int tensor;    /* UPDATE: the parameter */
+    int bucket;    /* COMM of the tail: those with the same number are one message; -1: alone */
+    bool backward; /* belongs to the backward half of a micro-batch */
+    bool add_after; /* COMPUTE: this part adds what the pass adds after partial sums (a bias) */
+};
+
+/* One part of one writer: the writers of a pattern are numbered. */
+struct contribution {
+    int writer, part, device;
+};
+
+/* A box of the tensor in which everybody's stake is the same. */
+struct cell {
+    struct box box;
+    int n_contributions;                     /* to be summed; 0: nobody writes it, it is zero */
+    const struct contribution *contribution; /* one for each partial result; copies left out */
+    int n_receivers;     /* devices that read it and do not have the sum already */
+    const int *receiver; /* ascending */
+    int n_owners;        /* if contributions lie on several devices: who sums, evenly */
+    const int *owner;
+    int n_kept; /* readers that compute the value themselves (a copy, or the only contribution)
+                 */
+    const int *kept;
+    int comm; /* the comm that moves it, -1: nothing moves */
+};
+
+enum comm_kind {
+    COMM_SEND,           /* one device to one */
+    COMM_BROADCAST,      /* one to several */
+    COMM_ALL_GATHER,     /* everyone's piece to everyone */
+    COMM_REDUCE,         /* several summed on one */
+    COMM_REDUCE_SCATTER, /* summed, each has a piece */
+    COMM_ALL_REDUCE,     /* summed, everyone has all */
+    COMM_ALL_TO_ALL,     /* a piece from everyone to everyone */
+    COMM_EXCHANGE,       /* anything else: summed here, copied there */
+    COMM_KIND_COUNT,
+};
+
+struct comm {
+    enum comm_kind kind;
+    int n_devices;
+    const int *device; /* who takes part, ascending */
+    int n_cells;
+    const int *cell;      /* indices of the pattern's cells */
+    double sent_elements; /* over all devices: contributors - 1 + readers - 1 of each cell */
+};
+
+/* Who waits for whom, by part: the task of a reader's part waits for comms, and for the tasks
+ * of writers' parts on its own device. */
+struct wait {
+    int reader, part;        /* who waits */
+    int comm;                /* for a comm, or -1 */
+    int writer, writer_part; /* comm == -1: for a task on the same device */
+};
+
+struct pattern {
+    int n_writers, n_readers;
+    int n_cells, n_comms, n_waits;
+    struct cell *cell;
+    struct comm *comm;
+    struct wait *wait;
+};
+
+/* A tensor's value or gradient being settled: what its writers computed reaches its readers. */
+struct exchange {
+    struct place place;
+    enum combine combine;
+    const struct pattern *pattern;
+    const int *writer_task; /* for each writer: the task of its part 0; the others follow */
+    int first_comm;         /* task of comm 0; the others follow */
+    /* For each reader: its operator and operand, and the passes that read it. */
+    const struct reader *reader;
+};
+
+struct reader {
+    int op, operand;
+    uint32_t passes; /* bit p: pass p of the op reads it */
+};
+
+/* Tasks with the tasks each waits for (CSR). Tasks are in an order in which they could run. */
+struct task_list {
+    int n_tasks;
+    struct task *task;
+    int64_t *after_start; /* n_tasks + 1 */
+    int *after;
+    int n_exchanges;
+    struct exchange *exchange;
+};
+
+struct body {
+    struct task_list list;
+    int64_t samples;          /* of one micro-batch */
+    int first_micro, n_micro; /* which micro-batches have this body */
+};
+
+/* What a stage's devices do in turn. */
+struct slot {
+    int micro;
+    bool backward;
+};
+
+struct hypar_program {
+    struct arena arena;
+    const struct hypar_plan *plan;
+    int n_bodies;
+    struct body body[2];
+    struct task_list tail;
+    /* What a tail task waits for has one numbering: task t of body b in the last micro-batch
+     * that has this body is tail_base[b] + t; tail task t is tail_base[2] + t. A tail
+     * exchange's writer_task are tasks of body 0; what they wrote is summed over all
+     * micro-batches. */
+    int tail_base[3];
+    int n_stages; /* at least 1 */
+    int slots_per_stage;
+    struct slot *slot; /* [stage * slots_per_stage + i] */
+    int *stage_of_op;
+    double comm_bytes; /* of the whole step */
+    int64_t n_tasks;   /* instances, empty parts left out */
+};
+
+/* The samples of micro-batch `micro`. */
+struct range hp_micro_samples(const struct hypar_program *program, int micro);
+
+/* The loops of one part in a micro-batch with samples `samples`: as hp_part_ranges(), the n
+ * split applied inside. False: the part is empty. */
+bool hp_micro_ranges(const struct hypar_graph *graph, int op, const struct split *split,
+                     int part, struct range samples, struct range range[MAX_AXES]);
+
+/* A box of a body's pattern, which is that of the body's first micro-batch, in micro-batch
+ * `micro`: shifted along the samples. */
+struct box hp_micro_box(const struct hypar_program *program, const struct exchange *exchange,
+                        const struct box *box, int micro);
+
+/* "all-reduce", "send", ... */
+const char *hp_comm_text(enum comm_kind kind);
+
+/* Bytes of one element of a tensor in messages. */
+int hp_message_bytes(const struct hypar_plan *plan, int tensor);
+
+/* The body of micro-batch `micro`. */
+const struct body *hp_body_of(const struct hypar_program *program, int micro);
+
+#endif /* PROGRAM_PROGRAM_H */

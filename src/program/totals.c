@@ -1,0 +1,115 @@
+/* What a program amounts to: tasks and bytes. */
+#include "program/program.h"
+
+static double comm_bytes(const struct hypar_program *p, const struct task_list *list,
+                         const struct task *t)
+{
+    const struct exchange *e = &list->exchange[t->exchange];
+    return e->pattern->comm[t->comm].sent_elements * hp_message_bytes(p->plan, e->place.tensor);
+}
+
+static void add_list(const struct hypar_program *p, const struct task_list *list, int times,
+                     bool tail, struct hypar_program_totals *out)
+{
+    for (int i = 0; i < list->n_tasks; i++) {
+        const struct task *t = &list->task[i];
+        out->tasks += t->kind == TASK_NONE ? 0 : times;
+        out->compute += t->kind == TASK_COMPUTE ? times : 0;
+        out->update += t->kind == TASK_UPDATE ? times : 0;
+        if (t->kind != TASK_COMM)
+            continue;
+        double bytes = times * comm_bytes(p, list, t);
+        out->comm += times;
+        out->comm_bytes += bytes;
+        if (tail && !list->exchange[t->exchange].place.grad)
+            out->loss_bytes += bytes;
+        else if (tail)
+            out->gradient_bytes += bytes;
+        else if (t->backward)
+            out->backward_bytes += bytes;
+        else
+            out->forward_bytes += bytes;
+    }
+}
+
+struct hypar_program_totals hypar_program_totals(const struct hypar_program *p)
+{
+    struct hypar_program_totals out = { .micro_batches = (int)p->plan->schedule.micro_batches };
+    for (int b = 0; b < p->n_bodies; b++)
+        add_list(p, &p->body[b].list, p->body[b].n_micro, false, &out);
+    add_list(p, &p->tail, 1, true, &out);
+    return out;
+}
+
+/* The operator that a tensor's traffic is counted with: its producer; a parameter's first user.
+ */
+static int op_of(const struct hypar_graph *g, int tensor)
+{
+    return g->tensors[tensor].producer >= 0 ? g->tensors[tensor].producer
+                                            : g->use[g->use_start[tensor]].op;
+}
+
+void hypar_program_op_bytes(const struct hypar_program *p, double *bytes)
+{
+    for (int op = 0; op < p->plan->graph->n_ops; op++)
+        bytes[op] = 0;
+    for (int b = 0; b <= p->n_bodies; b++) {
+        const struct task_list *list = b < p->n_bodies ? &p->body[b].list : &p->tail;
+        int times = b < p->n_bodies ? p->body[b].n_micro : 1;
+        for (int i = 0; i < list->n_tasks; i++)
+            if (list->task[i].kind == TASK_COMM)
+                bytes[op_of(p->plan->graph, list->task[i].tensor)] +=
+                    times * comm_bytes(p, list, &list->task[i]);
+    }
+}
+
+/* Contributors send to the owners, each of whom sums an even piece; owners send to the rest. */
+static void add_cell(const struct cell *cell, double bytes, int n, double *pair)
+{
+    if (!cell->n_owners) {
+        for (int r = 0; r < cell->n_receivers; r++)
+            pair[(size_t)cell->contribution[0].device * (size_t)n +
+                 (size_t)cell->receiver[r]] += bytes;
+        return;
+    }
+    double piece = bytes / cell->n_owners;
+    for (int o = 0; o < cell->n_owners; o++) {
+        int owner = cell->owner[o];
+        for (int c = 0; c < cell->n_contributions; c++) {
+            int from = cell->contribution[c].device;
+            bool again = false; /* added locally first */
+            for (int k = 0; k < c; k++)
+                again |= cell->contribution[k].device == from;
+            if (from != owner && !again)
+                pair[(size_t)from * (size_t)n + (size_t)owner] += piece;
+        }
+        for (int r = 0; r < cell->n_receivers; r++)
+            if (cell->receiver[r] != owner)
+                pair[(size_t)owner * (size_t)n + (size_t)cell->receiver[r]] += piece;
+    }
+}
+
+void hypar_program_pair_bytes(const struct hypar_program *p, double *bytes)
+{
+    int n = hypar_machine_device_count(p->plan->machine);
+    for (size_t i = 0; i < (size_t)n * (size_t)n; i++)
+        bytes[i] = 0;
+    for (int b = 0; b <= p->n_bodies; b++) {
+        const struct task_list *list = b < p->n_bodies ? &p->body[b].list : &p->tail;
+        int times = b < p->n_bodies ? p->body[b].n_micro : 1;
+        for (int i = 0; i < list->n_tasks; i++) {
+            const struct task *t = &list->task[i];
+            if (t->kind != TASK_COMM)
+                continue;
+            const struct pattern *pattern = list->exchange[t->exchange].pattern;
+            const struct comm *comm = &pattern->comm[t->comm];
+            for (int c = 0; c < comm->n_cells; c++) {
+                const struct cell *cell = &pattern->cell[comm->cell[c]];
+                add_cell(cell,
+                         times * (double)hp_box_elements(&cell->box) *
+                             hp_message_bytes(p->plan, t->tensor),
+                         n, bytes);
+            }
+        }
+    }
+}

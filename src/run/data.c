@@ -1,0 +1,95 @@
+#include "run/data.h"
+
+#include <string.h>
+
+#include "base/random.h"
+
+struct box hp_shape_box(const struct hypar_shape *shape)
+{
+    struct box box = { .n_dims = shape->n_dims };
+    for (int d = 0; d < shape->n_dims; d++)
+        box.dim[d] = (struct range){ 0, shape->dim[d] };
+    return box;
+}
+
+size_t hp_element_bytes(const struct hypar_graph *graph, int t, enum real real)
+{
+    return graph->tensors[t].index ? sizeof(int32_t) : hp_real_bytes(real);
+}
+
+/* The integers that every reader of `t` takes are below this. */
+static int64_t integers_below(const struct hypar_graph *graph, int t)
+{
+    int64_t below = INT32_MAX;
+    for (int u = graph->use_start[t]; u < graph->use_start[t + 1]; u++) {
+        const struct nest *nest = graph->ops[graph->use[u].op].nest;
+        int axis = hp_nest_axis(nest, nest->kind == OP_EMBEDDING ? 'v' : 'c');
+        if (axis >= 0 && nest->axis[axis].extent < below)
+            below = nest->axis[axis].extent;
+    }
+    return below;
+}
+
+static void fill(const struct hypar_graph *graph, int t, void *data, enum real real,
+                 uint64_t seed)
+{
+    struct random random = { seed ^ (uint64_t)t * 0x9e3779b97f4a7c15u };
+    int64_t n = hp_shape_elements(&graph->tensors[t].shape);
+    if (graph->tensors[t].index) {
+        int64_t below = integers_below(graph, t);
+        for (int64_t i = 0; i < n; i++)
+            ((int32_t *)data)[i] = (int32_t)hp_random_below(&random, below);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        hp_put(data, i, 2 * hp_random_unit(&random) - 1, real);
+}
+
+struct run_data hp_random_data(struct arena *arena, const struct hypar_graph *graph,
+                               enum real real, uint64_t seed)
+{
+    struct view *tensor = NEW(arena, struct view, graph->n_tensors);
+    for (int t = 0; t < graph->n_tensors; t++) {
+        const struct tensor *info = &graph->tensors[t];
+        if (info->kind != TENSOR_PARAM && info->kind != TENSOR_INPUT)
+            continue;
+        size_t bytes =
+            (size_t)hp_shape_elements(&info->shape) * hp_element_bytes(graph, t, real);
+        /* doubles: aligned for every precision */
+        tensor[t].data = NEW(arena, double, (bytes + sizeof(double) - 1) / sizeof(double));
+        tensor[t].box = hp_shape_box(&info->shape);
+        fill(graph, t, tensor[t].data, real, seed);
+    }
+    return (struct run_data){ real, tensor };
+}
+
+/* Where the element at `index` lies in a view. */
+static int64_t offset(const struct view *view, const int64_t *index)
+{
+    int64_t at = 0;
+    for (int d = 0; d < view->box.n_dims; d++)
+        at = at * (view->box.dim[d].hi - view->box.dim[d].lo) + index[d] - view->box.dim[d].lo;
+    return at;
+}
+
+void hp_view_copy(const struct view *to, const struct view *from, const struct box *box,
+                  size_t element_bytes)
+{
+    int last = box->n_dims - 1;
+    int64_t index[MAX_DIMS] = { 0 };
+    if (hp_box_empty(box))
+        return;
+    for (int d = 0; d < box->n_dims; d++)
+        index[d] = box->dim[d].lo;
+    size_t run = last < 0 ? 1 : (size_t)(box->dim[last].hi - box->dim[last].lo);
+    for (;;) {
+        memcpy((char *)to->data + (size_t)offset(to, index) * element_bytes,
+               (const char *)from->data + (size_t)offset(from, index) * element_bytes,
+               run * element_bytes);
+        int d = last - 1;
+        for (; d >= 0 && ++index[d] == box->dim[d].hi; d--)
+            index[d] = box->dim[d].lo;
+        if (d < 0)
+            return;
+    }
+}

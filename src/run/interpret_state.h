@@ -1,0 +1,111 @@
+/* run/interpret_state.h - the inside of the interpreter. Internal to run/. */
+#ifndef RUN_INTERPRET_STATE_H
+#define RUN_INTERPRET_STATE_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "run/interpret.h"
+
+/* A task of the program: of a micro-batch's body, or (micro -1) of the tail. */
+struct instance {
+    int micro, task;
+};
+
+/* How far a comm is. */
+struct posting {
+    int ranks; /* that have come to it */
+    int turn;  /* of this comm among those of its devices */
+};
+
+/* What one body looks like to the interpreter. */
+struct body_index {
+    int *exchange_of;   /* [2 * tensor + grad]: exchange, -1 */
+    int *pass_task;     /* [op * MAX_PASSES + pass]: task of part 0, -1 */
+    int *first_written; /* by task: its first view in `written` */
+    int n_written;
+};
+
+struct interpreter {
+    struct arena arena;   /* what lasts */
+    struct arena scratch; /* of one step */
+    const struct hypar_program *program;
+    const struct hypar_plan *plan;
+    const struct hypar_graph *graph;
+    struct interpret_settings settings;
+    enum real real;
+    int n_devices, n_micro, step;
+
+    /* [((device * n_micro + micro) * n_tensors + tensor) * 2 + grad]; data NULL until needed */
+    struct view *held;
+    struct optimizer_state *state; /* [device * n_tensors + tensor] */
+
+    struct body_index body[2];
+    int *exchange_of_tail;    /* as exchange_of */
+    struct view **written;    /* [micro][first_written[task] + k]: what each task contributes */
+    bool **done;              /* [micro][task]; [n_micro][tail task] */
+    struct posting **posting; /* likewise, of comms */
+    struct hypar_error *err;
+};
+
+static inline int hp_operand_count(operand_set set)
+{
+    int n = 0;
+    for (; set; set &= set - 1)
+        n++;
+    return n;
+}
+
+/* Memory (memory.c) -------------------------------------------------------------------------
+ */
+
+/* Does its value last from step to step: a parameter, a model input? */
+bool hp_is_given(const struct interpreter *it, int tensor);
+
+/* What `device` holds of a place; made unknown when first asked for. */
+struct view *hp_held(struct interpreter *it, int device, struct place place, int micro);
+
+/* Whether all (none) of `box` is known. */
+bool hp_all_known(const struct interpreter *it, const struct view *view, int tensor,
+                  const struct box *box);
+bool hp_none_known(const struct interpreter *it, const struct view *view, int tensor,
+                   const struct box *box);
+
+/* Give devices the parameters and inputs that their tasks read. */
+void hp_place_data(struct interpreter *it, const struct run_data *data);
+
+/* What was computed in the last step is unknown again. */
+void hp_forget_step(struct interpreter *it);
+
+/* Exchanges (settle.c) ----------------------------------------------------------------------
+ */
+
+/* The view into which a task writes operand `o` (its gradient); NULL data: not yet done. */
+struct view *hp_written(struct interpreter *it, int micro, int task, int o, bool grad);
+
+/* Make `box` of a place known to `device` as far as that device can by itself: results of its
+ * own parts are put together, what nobody contributes to is zero. False: something is not there
+ * yet. */
+bool hp_settle_own(struct interpreter *it, struct place place, int micro, int device,
+                   const struct box *box);
+
+/* Run a comm task: sum the contributions, hand the result to the receivers. */
+enum hypar_status hp_run_comm(struct interpreter *it, struct instance at);
+
+/* Order (order.c) ---------------------------------------------------------------------------
+ */
+
+const struct task_list *hp_list_of(const struct interpreter *it, int micro);
+
+/* Run every task instance once in the order asked for; calls hp_run_task(). */
+enum hypar_status hp_run_in_order(struct interpreter *it);
+
+/* Tasks (interpret.c) -----------------------------------------------------------------------
+ */
+
+enum hypar_status hp_run_task(struct interpreter *it, struct instance at);
+
+/* "linear 'fc1' pass 0 part 2 of micro-batch 1" */
+const char *hp_instance_text(const struct interpreter *it, struct instance at, char *text,
+                             size_t n);
+
+#endif /* RUN_INTERPRET_STATE_H */

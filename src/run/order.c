@@ -1,0 +1,259 @@
+/* In which order the tasks of an interpreted program run. */
+#include <string.h>
+
+#include "base/table.h"
+#include "run/interpret_state.h"
+
+const struct task_list *hp_list_of(const struct interpreter *it, int micro)
+{
+    return micro < 0 ? &it->program->tail : &hp_body_of(it->program, micro)->list;
+}
+
+static bool *done_of(const struct interpreter *it, struct instance at)
+{
+    return &it->done[at.micro < 0 ? it->n_micro : at.micro][at.task];
+}
+
+/* What number `after` of the tail's numbering stands for. */
+static struct instance tail_instance(const struct interpreter *it, int after)
+{
+    const struct hypar_program *p = it->program;
+    for (int b = 0; b < 2; b++)
+        if (after < p->tail_base[b + 1])
+            return (struct instance){ p->body[b].first_micro + p->body[b].n_micro - 1,
+                                      after - p->tail_base[b] };
+    return (struct instance){ -1, after - p->tail_base[2] };
+}
+
+static bool is_done(const struct interpreter *it, struct instance at)
+{
+    return *done_of(it, at) || hp_list_of(it, at.micro)->task[at.task].kind == TASK_NONE;
+}
+
+/* Tail tasks wait for the last micro-batch of a body in their edges; that the others are done
+ * by then is the schedule's promise, so they are waited for here too. */
+static bool all_micros_done(const struct interpreter *it, struct instance last)
+{
+    const struct body *body = hp_body_of(it->program, last.micro);
+    for (int m = body->first_micro; m < body->first_micro + body->n_micro; m++)
+        if (!is_done(it, (struct instance){ m, last.task }))
+            return false;
+    return true;
+}
+
+static bool is_ready(const struct interpreter *it, struct instance at)
+{
+    const struct task_list *list = hp_list_of(it, at.micro);
+    for (int64_t i = list->after_start[at.task]; i < list->after_start[at.task + 1]; i++) {
+        struct instance before = { at.micro, list->after[i] };
+        if (at.micro < 0)
+            before = tail_instance(it, list->after[i]);
+        bool every = at.micro < 0 && before.micro >= 0 && it->settings.order == ORDER_LATEST;
+        if (every ? !all_micros_done(it, before) : !is_done(it, before))
+            return false;
+    }
+    return true;
+}
+
+static enum hypar_status run(struct interpreter *it, struct instance at)
+{
+    *done_of(it, at) = true;
+    return hp_run_task(it, at);
+}
+
+/* Ranks -------------------------------------------------------------------------------------
+ */
+
+/* What one rank does, in order. */
+struct rank {
+    struct instance *todo;
+    int n, capacity, at;
+    int *turn; /* by group: how often it has posted to it */
+};
+
+/* Devices that communicate in the same half of a micro-batch, or at the end. */
+struct groups {
+    struct table table;
+    int n;
+};
+
+static const struct comm *comm_of(const struct interpreter *it, struct instance at)
+{
+    const struct task_list *list = hp_list_of(it, at.micro);
+    const struct task *task = &list->task[at.task];
+    return &list->exchange[task->exchange].pattern->comm[task->comm];
+}
+
+static int group_of(struct interpreter *it, struct groups *groups, struct instance at)
+{
+    const struct comm *comm = comm_of(it, at);
+    int *key = NEW(&it->scratch, int, comm->n_devices + 1);
+    key[0] = at.micro < 0 ? 2 : hp_list_of(it, at.micro)->task[at.task].backward;
+    memcpy(key + 1, comm->device, (size_t)comm->n_devices * sizeof *key);
+    int group = hp_table_put(&groups->table, &it->scratch, key,
+                             (size_t)(comm->n_devices + 1) * sizeof *key, groups->n);
+    groups->n += group == groups->n;
+    return group;
+}
+
+static bool takes_part(const struct interpreter *it, struct instance at, int device)
+{
+    const struct task *task = &hp_list_of(it, at.micro)->task[at.task];
+    if (task->kind == TASK_COMPUTE || task->kind == TASK_UPDATE)
+        return task->device == device;
+    if (task->kind != TASK_COMM)
+        return false;
+    const struct comm *comm = comm_of(it, at);
+    for (int i = 0; i < comm->n_devices; i++)
+        if (comm->device[i] == device)
+            return true;
+    return false;
+}
+
+static void add_half(struct interpreter *it, struct rank *rank, int device, int micro,
+                     bool backward)
+{
+    const struct task_list *list = hp_list_of(it, micro);
+    for (int t = 0; t < list->n_tasks; t++)
+        if ((micro < 0 || list->task[t].backward == backward) &&
+            takes_part(it, (struct instance){ micro, t }, device)) {
+            rank->todo =
+                GROW(&it->scratch, struct instance, rank->todo, rank->n, &rank->capacity);
+            rank->todo[rank->n++] = (struct instance){ micro, t };
+        }
+}
+
+/* The stage that a device belongs to; 0 without stages. */
+static int stage_of(const struct interpreter *it, int device)
+{
+    for (int s = 0; s < it->plan->n_stages; s++)
+        for (int i = 0; i < it->plan->stages[s].n_devices; i++)
+            if (it->plan->stages[s].device[i] == device)
+                return s;
+    return 0;
+}
+
+static void plan_rank(struct interpreter *it, struct rank *rank, int device)
+{
+    const struct hypar_program *p = it->program;
+    const struct slot *slot = p->slot + stage_of(it, device) * p->slots_per_stage;
+    for (int i = 0; i < p->slots_per_stage; i++)
+        add_half(it, rank, device, slot[i].micro, slot[i].backward);
+    add_half(it, rank, device, -1, true);
+}
+
+/* The rank comes to a comm, which is run once the last of its devices is there. All devices of
+ * a group post to it in the same order, so that one communicator for each group will do. */
+static enum hypar_status post(struct interpreter *it, struct rank *rank, struct groups *groups,
+                              struct instance at)
+{
+    struct posting *posting = &it->posting[at.micro < 0 ? it->n_micro : at.micro][at.task];
+    int turn = ++rank->turn[group_of(it, groups, at)];
+    char text[128];
+    if (posting->ranks > 0 && posting->turn != turn)
+        return hp_fail(it->err, HYPAR_RUNTIME, "%s comes in turn %d for some and %d for others",
+                       hp_instance_text(it, at, text, sizeof text), posting->turn, turn);
+    posting->turn = turn;
+    if (++posting->ranks < comm_of(it, at)->n_devices)
+        return HYPAR_OK;
+    if (!is_ready(it, at))
+        return hp_fail(it->err, HYPAR_RUNTIME, "%s is posted before what it waits for",
+                       hp_instance_text(it, at, text, sizeof text));
+    return run(it, at);
+}
+
+/* Go on with a rank as far as it gets: computations wait for what they need, communication is
+ * posted and left to itself. */
+static enum hypar_status advance(struct interpreter *it, struct rank *rank,
+                                 struct groups *groups, bool *moved)
+{
+    for (; rank->at < rank->n; rank->at++) {
+        struct instance at = rank->todo[rank->at];
+        if (hp_list_of(it, at.micro)->task[at.task].kind == TASK_COMM) {
+            TRY(post(it, rank, groups, at));
+        } else {
+            if (!is_ready(it, at))
+                return HYPAR_OK;
+            TRY(run(it, at));
+        }
+        *moved = true;
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status run_ranks(struct interpreter *it)
+{
+    struct rank *rank = NEW(&it->scratch, struct rank, it->n_devices);
+    struct groups groups = { 0 };
+    bool moved = true;
+    char text[128];
+    int n_comms = it->program->tail.n_tasks; /* and no more groups than comms */
+    for (int b = 0; b < it->program->n_bodies; b++)
+        n_comms += it->program->body[b].list.n_tasks;
+    for (int d = 0; d < it->n_devices; d++) {
+        rank[d].turn = NEW(&it->scratch, int, n_comms);
+        plan_rank(it, &rank[d], d);
+    }
+    while (moved) {
+        moved = false;
+        for (int d = 0; d < it->n_devices; d++)
+            TRY(advance(it, &rank[d], &groups, &moved));
+    }
+    for (int d = 0; d < it->n_devices; d++)
+        if (rank[d].at < rank[d].n)
+            return hp_fail(it->err, HYPAR_RUNTIME, "deadlock: device %d waits at %s", d,
+                           hp_instance_text(it, rank[d].todo[rank[d].at], text, sizeof text));
+    return HYPAR_OK;
+}
+
+/* Any order ---------------------------------------------------------------------------------
+ */
+
+static enum hypar_status run_latest(struct interpreter *it)
+{
+    bool moved = true, left = true;
+    char text[128];
+    struct instance stuck = { 0, 0 };
+    while (moved && left) {
+        moved = left = false;
+        for (int m = it->n_micro - 1; m >= -1; m--)
+            for (int t = hp_list_of(it, m)->n_tasks - 1; t >= 0; t--) {
+                struct instance at = { m, t };
+                if (is_done(it, at))
+                    continue;
+                if (is_ready(it, at)) {
+                    TRY(run(it, at));
+                    moved = true;
+                } else {
+                    left = true;
+                    stuck = at;
+                }
+            }
+    }
+    if (left)
+        return hp_fail(it->err, HYPAR_RUNTIME, "a cycle of edges at %s",
+                       hp_instance_text(it, stuck, text, sizeof text));
+    return HYPAR_OK;
+}
+
+/* Was everything run? A comm none of whose devices has it among its tasks would be left. */
+static enum hypar_status check_all_done(const struct interpreter *it)
+{
+    char text[128];
+    for (int m = -1; m < it->n_micro; m++)
+        for (int t = 0; t < hp_list_of(it, m)->n_tasks; t++)
+            if (!is_done(it, (struct instance){ m, t }))
+                return hp_fail(
+                    it->err, HYPAR_RUNTIME, "%s is never run",
+                    hp_instance_text(it, (struct instance){ m, t }, text, sizeof text));
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_run_in_order(struct interpreter *it)
+{
+    if (it->settings.order == ORDER_LATEST)
+        TRY(run_latest(it));
+    else
+        TRY(run_ranks(it));
+    return check_all_done(it);
+}

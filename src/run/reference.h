@@ -1,0 +1,43 @@
+/* run/reference.h - training steps of the unsplit graph, with the reference kernels. Internal.
+ *
+ * What every plan must compute: each operator whole, one after the other, on one device. With
+ * several micro-batches each goes forward and backward on its own (statistics over samples are
+ * those of the micro-batch), and losses and gradients of parameters are summed over them. */
+#ifndef RUN_REFERENCE_H
+#define RUN_REFERENCE_H
+
+#include "program/program.h"
+#include "run/data.h"
+#include "run/optimizer.h"
+
+struct reference_run; /* owns its tensors */
+
+struct reference_settings {
+    int micro_batches;
+    struct optimizer optimizer;
+    uint64_t seed; /* of random numbers that operators draw */
+    double noise;  /* every output is off by up to this, relative: how stable is the graph? */
+};
+
+/* Ready for the first step; `data` is copied, the graph must outlive the run. */
+struct reference_run *hp_reference_new(const struct hypar_graph *graph,
+                                       const struct run_data *data,
+                                       const struct reference_settings *settings);
+void hp_reference_free(struct reference_run *run);
+
+/* One step: forward, backward, update. */
+void hp_reference_step(struct reference_run *run);
+
+/* After a step: all of a tensor's value or gradient. Of a parameter the updated value, and the
+ * gradient summed over micro-batches; else what micro-batch `micro` left. Outside its samples
+ * it means nothing. */
+const struct view *hp_reference_view(const struct reference_run *run, struct place place,
+                                     int micro);
+
+/* The loss of the last step. */
+double hp_reference_loss(const struct reference_run *run);
+
+/* The key of random numbers that `op` draws in a step (1 at first), the same in every plan. */
+uint64_t hp_draw_key(uint64_t seed, int step, int op);
+
+#endif /* RUN_REFERENCE_H */

@@ -1,0 +1,306 @@
+#include "tests/check_program.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint64_t device_set;
+
+/* Parts that write the same: copies of one partial result. */
+struct result {
+    int op, pass, operand, class;
+    struct box box;
+    device_set devices;
+};
+
+/* One exchange, as the tasks of its list say it should be. */
+struct expected {
+    const struct hypar_program *program;
+    const struct hypar_graph *graph;
+    const struct exchange *e;
+    struct arena arena;
+    struct box whole;
+    device_set *readers; /* by element */
+    int *cell;           /* by element, -1 */
+    struct result *result;
+    int n_results, capacity;
+};
+
+static int count(device_set set)
+{
+    int n = 0;
+    for (; set; set &= set - 1)
+        n++;
+    return n;
+}
+
+/* Call `visit` with the number of each element of `box`. */
+static void each_element(struct expected *x, const struct box *box,
+                         void (*visit)(struct expected *x, int64_t element, void *with),
+                         void *with)
+{
+    int64_t index[MAX_DIMS] = { 0 };
+    for (int d = 0; d < box->n_dims; d++)
+        index[d] = box->dim[d].lo;
+    for (int64_t left = hp_box_elements(box); left > 0; left--) {
+        int64_t at = 0;
+        for (int d = 0; d < box->n_dims; d++)
+            at = at * x->whole.dim[d].hi + index[d];
+        visit(x, at, with);
+        for (int d = box->n_dims - 1; d >= 0 && ++index[d] == box->dim[d].hi; d--)
+            index[d] = box->dim[d].lo;
+    }
+}
+
+static void add_reader(struct expected *x, int64_t element, void *with)
+{
+    x->readers[element] |= (device_set)1 << *(const int *)with;
+}
+
+/* Who writes and who reads ------------------------------------------------------------------
+ */
+
+/* The coordinates of a part without those along which it would write the same. */
+static int class_of(const struct expected *x, const struct task *task, int o)
+{
+    const struct nest *nest = x->graph->ops[task->op].nest;
+    const struct split *split = &x->program->plan->ops[task->op].split;
+    int coordinate[MAX_AXES], class = 0;
+    hp_part_coordinates(nest, split, task->part, coordinate);
+    for (int a = 0; a < nest->n_axes; a++) {
+        bool copy = hp_write_kind(nest, task->pass, o, a) == WRITE_COPY;
+        class =
+            class * (split->degree[a] > 1 ? split->degree[a] : 1) + (copy ? 0 : coordinate[a]);
+    }
+    return class;
+}
+
+static void add_result(struct expected *x, const struct task *task, int o, struct box box)
+{
+    struct result new = { task->op, task->pass, o, class_of(x, task, o), box, 0 };
+    struct result *r = NULL;
+    for (int i = 0; i < x->n_results && !r; i++)
+        if (x->result[i].op == new.op && x->result[i].pass == new.pass &&
+            x->result[i].operand == o && x->result[i].class == new.class)
+            r = &x->result[i];
+    if (!r) {
+        x->result = GROW(&x->arena, struct result, x->result, x->n_results, &x->capacity);
+        r = &x->result[x->n_results++];
+        *r = new;
+    }
+    r->devices |= (device_set)1 << task->device;
+}
+
+static bool has(operand_set set, int o)
+{
+    return set >> o & 1;
+}
+
+/* What the task has to do with the place. In the tail who reads a parameter reads its gradient,
+ * and who writes the loss reads it. */
+static void add_task(struct expected *x, const struct task *task, struct range samples,
+                     bool tail)
+{
+    const struct op *op = &x->graph->ops[task->op];
+    const struct pass *pass = &op->nest->pass[task->pass];
+    bool grad = x->e->place.grad;
+    struct range range[MAX_AXES];
+    hp_micro_ranges(x->graph, task->op, &x->program->plan->ops[task->op].split, task->part,
+                    samples, range);
+    for (int o = 0; o < op->nest->n_operands; o++) {
+        if (op->tensor[o] != x->e->place.tensor)
+            continue;
+        bool writes = has(grad ? pass->writes_grad : pass->writes, o);
+        bool reads = has(grad && !tail ? pass->reads_grad : pass->reads, o) &&
+                     (task->add_after || !has(pass->adds, o));
+        struct box box = hp_region(op->nest, o, range);
+        if (hp_box_empty(&box))
+            continue;
+        if (writes)
+            add_result(x, task, o, box);
+        if (tail && !grad ? writes : reads)
+            each_element(x, &box, add_reader, (void *)&task->device);
+    }
+}
+
+/* Counting ----------------------------------------------------------------------------------
+ */
+
+struct cell_mark {
+    int cell;
+    bool twice;
+};
+
+static void mark_cell(struct expected *x, int64_t element, void *with)
+{
+    struct cell_mark *mark = with;
+    mark->twice |= x->cell[element] >= 0;
+    x->cell[element] = mark->cell;
+}
+
+static bool covers(const struct result *r, const struct box *whole, int64_t element)
+{
+    for (int d = whole->n_dims - 1; d >= 0; d--) {
+        int64_t at = element % whole->dim[d].hi;
+        element /= whole->dim[d].hi;
+        if (at < r->box.dim[d].lo || at >= r->box.dim[d].hi)
+            return false;
+    }
+    return true;
+}
+
+static device_set listed(const int *device, int n)
+{
+    device_set set = 0;
+    for (int i = 0; i < n; i++)
+        set |= (device_set)1 << device[i];
+    return set;
+}
+
+static device_set contributors(const struct cell *cell)
+{
+    device_set set = 0;
+    for (int i = 0; i < cell->n_contributions; i++)
+        set |= (device_set)1 << cell->contribution[i].device;
+    return set;
+}
+
+/* How often one element is sent, by the rule; -1: the cell does not say what the tasks say. */
+static double sends(const struct expected *x, int64_t element)
+{
+    device_set all = ~(device_set)0, readers = x->readers[element];
+    int n = 0;
+    for (int i = 0; i < x->n_results; i++)
+        if (covers(&x->result[i], &x->whole, element)) {
+            all &= x->result[i].devices;
+            n++;
+        }
+    if (x->cell[element] < 0)
+        return n && readers ? -1 : 0;
+    const struct cell *cell = &x->e->pattern->cell[x->cell[element]];
+    if (cell->n_contributions != n)
+        return -1;
+    if (n == 0 || readers == 0)
+        return cell->n_receivers || cell->comm >= 0 ? -1 : 0;
+    device_set from = contributors(cell), receive = listed(cell->receiver, cell->n_receivers);
+    device_set kept = listed(cell->kept, cell->n_kept);
+    bool right = kept == (readers & all) && receive == (readers & ~all) &&
+                 count(receive) == cell->n_receivers && (cell->comm >= 0) == (receive != 0);
+    if (!right)
+        return -1;
+    if (all)
+        return count(from) == 1 && (from & all) ? count(receive) : -1;
+    device_set both = from & readers, owners = listed(cell->owner, cell->n_owners);
+    if (owners != (both ? both : readers))
+        return -1;
+    return count(from) + count(readers) - (both ? 2 : 1);
+}
+
+static enum hypar_status check_sends(struct expected *x, struct hypar_error *err)
+{
+    const struct pattern *pattern = x->e->pattern;
+    const char *name = x->graph->tensors[x->e->place.tensor].name;
+    const char *what = x->e->place.grad ? "gradient of " : "";
+    double must = 0, does = 0;
+    for (int c = 0; c < pattern->n_cells; c++) {
+        struct cell_mark mark = { c, false };
+        each_element(x, &pattern->cell[c].box, mark_cell, &mark);
+        if (mark.twice)
+            return hp_fail(err, HYPAR_RUNTIME, "%s'%s': cells overlap", what, name);
+    }
+    for (int64_t i = 0; i < hp_box_elements(&x->whole); i++) {
+        double n = sends(x, i);
+        if (n < 0)
+            return hp_fail(err, HYPAR_RUNTIME,
+                           "%s'%s': element %lld: its cell %d is not what the tasks say", what,
+                           name, (long long)i, x->cell[i]);
+        must += n;
+    }
+    for (int c = 0; c < pattern->n_comms; c++)
+        does += pattern->comm[c].sent_elements;
+    if (fabs(must - does) > 1e-9 * must)
+        return hp_fail(err, HYPAR_RUNTIME, "%s'%s': %g elements are sent, expected %g", what,
+                       name, does, must);
+    return HYPAR_OK;
+}
+
+static enum hypar_status check_exchange(const struct hypar_program *p, const struct exchange *e,
+                                        int b, struct hypar_error *err)
+{
+    struct expected x = { .program = p, .graph = p->plan->graph, .e = e };
+    const struct hypar_shape *shape = &x.graph->tensors[e->place.tensor].shape;
+    bool tail = b == p->n_bodies;
+    x.whole.n_dims = shape->n_dims;
+    for (int d = 0; d < shape->n_dims; d++)
+        x.whole.dim[d] = (struct range){ 0, shape->dim[d] };
+    int64_t n = hp_box_elements(&x.whole);
+    x.readers = NEW(&x.arena, device_set, n);
+    x.cell = NEW(&x.arena, int, n);
+    memset(x.cell, -1, (size_t)n * sizeof *x.cell);
+    for (int i = tail ? 0 : b; i < (tail ? p->n_bodies : b + 1); i++) {
+        const struct task_list *list = &p->body[i].list;
+        struct range samples = hp_micro_samples(p, p->body[i].first_micro);
+        for (int t = 0; t < list->n_tasks; t++)
+            if (list->task[t].kind == TASK_COMPUTE)
+                add_task(&x, &list->task[t], samples, tail);
+    }
+    enum hypar_status status = check_sends(&x, err);
+    hp_arena_free(&x.arena);
+    return status;
+}
+
+/* Edges and totals --------------------------------------------------------------------------
+ */
+
+/* Tasks stand in an order in which they could run, so there is no cycle. */
+static enum hypar_status check_edges(const struct task_list *list, int base,
+                                     struct hypar_error *err)
+{
+    for (int t = 0; t < list->n_tasks; t++)
+        for (int64_t i = list->after_start[t]; i < list->after_start[t + 1]; i++)
+            if (list->after[i] < 0 || list->after[i] >= base + t)
+                return hp_fail(err, HYPAR_RUNTIME, "task %d waits for %d, which comes later", t,
+                               list->after[i] - base);
+    return HYPAR_OK;
+}
+
+static enum hypar_status check_totals(const struct hypar_program *p, struct hypar_error *err)
+{
+    struct hypar_program_totals totals = hypar_program_totals(p);
+    int n = hypar_machine_device_count(p->plan->machine);
+    double by_op = 0, by_pair = 0, pair[64 * 64];
+    struct arena arena = { 0 };
+    double *op_bytes = NEW(&arena, double, p->plan->graph->n_ops);
+    hypar_program_op_bytes(p, op_bytes);
+    for (int op = 0; op < p->plan->graph->n_ops; op++)
+        by_op += op_bytes[op];
+    hp_arena_free(&arena);
+    hypar_program_pair_bytes(p, pair);
+    for (int i = 0; i < n * n; i++) {
+        by_pair += pair[i];
+        if (i % (n + 1) == 0 && pair[i] != 0)
+            return hp_fail(err, HYPAR_RUNTIME, "device %d sends to itself", i / n);
+    }
+    double parts = totals.forward_bytes + totals.backward_bytes + totals.gradient_bytes +
+                   totals.loss_bytes;
+    double slack = 1e-9 * totals.comm_bytes;
+    if (fabs(by_op - totals.comm_bytes) > slack || fabs(by_pair - totals.comm_bytes) > slack ||
+        fabs(parts - totals.comm_bytes) > slack)
+        return hp_fail(err, HYPAR_RUNTIME,
+                       "%g bytes in all, but %g by operator, %g by pair, %g by phase",
+                       totals.comm_bytes, by_op, by_pair, parts);
+    if (totals.compute + totals.comm + totals.update != totals.tasks)
+        return hp_fail(err, HYPAR_RUNTIME, "the numbers of tasks do not add up");
+    return HYPAR_OK;
+}
+
+enum hypar_status check_program(const struct hypar_program *p, struct hypar_error *err)
+{
+    for (int b = 0; b <= p->n_bodies; b++) {
+        const struct task_list *list = b < p->n_bodies ? &p->body[b].list : &p->tail;
+        TRY(check_edges(list, b < p->n_bodies ? 0 : p->tail_base[2], err));
+        for (int e = 0; e < list->n_exchanges; e++)
+            TRY(check_exchange(p, &list->exchange[e], b, err));
+    }
+    return check_totals(p, err);
+}

@@ -1,0 +1,301 @@
+/* Bytes that can be worked out by hand: data parallelism, halos, and the table entries of HyPar
+ * and AccPar for two devices. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cost/partition.h"
+#include "program/program.h"
+
+static struct hypar_machine *full(int n)
+{
+    struct hypar_machine *machine;
+    struct hypar_error err;
+    char word[32];
+    snprintf(word, sizeof word, "full:%d", n);
+    if (hypar_machine_read(&machine, word, &err))
+        fail_msg("%s", err.text);
+    return machine;
+}
+
+static struct hypar_program *lower(const struct hypar_plan *plan, bool local_bn)
+{
+    struct hypar_program *program;
+    struct hypar_error err;
+    struct hypar_lower_options options = { .local_bn = local_bn };
+    if (hypar_lower(&program, plan, &options, &err))
+        fail_msg("%s", err.text);
+    return program;
+}
+
+/* Split one axis of `op`, on devices 0, 1, ... */
+static void split_axis(struct hypar_plan *plan, int op, char axis, int degree)
+{
+    int a = hp_nest_axis(plan->graph->ops[op].nest, axis);
+    struct split split = { .degree = { 0 } };
+    assert_true(a >= 0);
+    split.degree[a] = degree;
+    hp_plan_set(plan, op, &split, NULL);
+}
+
+/* Data parallelism --------------------------------------------------------------------------
+ */
+
+/* The samples of every operator over all devices; what has no samples is computed by each. */
+static void split_samples(struct hypar_plan *plan, int degree)
+{
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        const struct nest *nest = plan->graph->ops[op].nest;
+        char axis = 'r';
+        for (int a = 0; a < nest->n_axes; a++)
+            if (nest->axis[a].role == HYPAR_SAMPLE)
+                axis = nest->axis[a].name[0];
+        split_axis(plan, op, axis, degree);
+    }
+}
+
+static bool has_batch_norm(const struct hypar_graph *graph)
+{
+    for (int op = 0; op < graph->n_ops; op++)
+        if (graph->ops[op].kind == OP_BATCH_NORM)
+            return true;
+    return false;
+}
+
+static void check_data_parallel(const char *model, int degree)
+{
+    struct hypar_graph *graph;
+    struct hypar_error err;
+    struct hypar_import_options options = { .batch = 2 * degree };
+    if (hypar_import(&graph, model, &options, &err))
+        fail_msg("%s", err.text);
+    struct hypar_machine *machine = full(degree);
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    split_samples(plan, degree);
+    struct hypar_program *program = lower(plan, has_batch_norm(graph));
+    struct hypar_program_totals totals = hypar_program_totals(program);
+    double weights = 4.0 * (double)hypar_graph_params(graph);
+    if (totals.gradient_bytes != 2 * (degree - 1) * weights ||
+        totals.loss_bytes != 2 * (degree - 1) * 4.0 ||
+        totals.comm_bytes != 2 * (degree - 1) * (weights + 4))
+        fail_msg("%s on %d devices: %.0f bytes of gradients, %.0f of loss, %.0f in all; "
+                 "expected 2 (g - 1) (4 W + 4) = %.0f",
+                 model, degree, totals.gradient_bytes, totals.loss_bytes, totals.comm_bytes,
+                 2 * (degree - 1) * (weights + 4));
+    hypar_program_free(program);
+    hypar_plan_free(plan);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+}
+
+/* 2 (g - 1) W bytes and the loss, for every network of the zoo. */
+static void data_parallel(void **state)
+{
+    (void)state;
+    for (int i = 0; i < hypar_model_count(); i++)
+        check_data_parallel(hypar_model_at(i).name, 4);
+    check_data_parallel("vgg16", 1);
+    check_data_parallel("resnet18", 7);
+    check_data_parallel("gpt2", 3);
+}
+
+/* Halos -------------------------------------------------------------------------------------
+ */
+
+enum { BATCH = 3, CHANNELS = 5, HEIGHT = 24, WIDTH = 7 };
+
+/* x -> times a parameter -> convolution -> mean squares. */
+static struct hypar_graph *conv_net(int kernel)
+{
+    struct graph_builder *b = hp_build("conv", BATCH);
+    struct hypar_shape shape = { 4, { BATCH, CHANNELS, HEIGHT, WIDTH } }, one = { 1, { 1 } };
+    double k = kernel, pad = (kernel - 1) / 2, out = CHANNELS;
+    int x = hp_build_input(b, "x", &shape, false, 0);
+    int target = hp_build_input(b, "target", &shape, false, 0);
+    int scale = hp_build_param(b, "scale", &one), y;
+    struct op_request mul = { OP_MUL, "mul", 2, (int[]){ x, scale }, NULL };
+    assert_int_equal(hp_build_op(b, &mul, &y, NULL), HYPAR_OK);
+    struct op_request conv = { OP_CONV, "conv", 2, (int[]){ y, HP_MAKE },
+                               ATTRS({ ATTR_KERNEL, 2, V(k, k) },
+                                     { ATTR_PAD, 4, V(pad, pad, pad, pad) },
+                                     { ATTR_OUT, 1, V(out) }) };
+    assert_int_equal(hp_build_op(b, &conv, &y, NULL), HYPAR_OK);
+    struct op_request loss = { OP_MSE_LOSS, "loss", 2, (int[]){ y, target }, NULL };
+    assert_int_equal(hp_build_op(b, &loss, &y, NULL), HYPAR_OK);
+    struct hypar_graph *graph;
+    assert_int_equal(hp_build_finish(b, &graph, NULL), HYPAR_OK);
+    return graph;
+}
+
+/* Split in height: at each of the d - 1 borders k/2 rows go up and k/2 down, x forward and dx
+ * backward, and nothing else but the gradient of the weights and the loss. */
+static void check_halo(int kernel, int degree)
+{
+    struct hypar_graph *graph = conv_net(kernel);
+    struct hypar_machine *machine = full(degree);
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    for (int op = 0; op < graph->n_ops; op++)
+        split_axis(plan, op, 'h', degree);
+    struct hypar_program *program = lower(plan, false);
+    struct hypar_program_totals totals = hypar_program_totals(program);
+    double rows = 2.0 * (degree - 1) * (kernel / 2), row_bytes = 4.0 * BATCH * CHANNELS * WIDTH;
+    double weights = CHANNELS * CHANNELS * kernel * kernel + 1;
+    assert_true(totals.forward_bytes == rows * row_bytes);
+    assert_true(totals.backward_bytes == rows * row_bytes);
+    assert_true(totals.gradient_bytes == 2 * (degree - 1) * 4 * weights);
+    assert_true(totals.loss_bytes == 2 * (degree - 1) * 4);
+    hypar_program_free(program);
+    hypar_plan_free(plan);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+}
+
+static void halos(void **state)
+{
+    (void)state;
+    for (int degree = 1; degree <= 6; degree++)
+        for (int kernel = 1; kernel <= 5; kernel += 2)
+            check_halo(kernel, degree);
+}
+
+/* HyPar's and AccPar's tables ---------------------------------------------------------------
+ */
+
+enum { N = 6, C0 = 4, C1 = 10, C2 = 8 };
+
+/* x -> mul -> layer1 -> layer2 -> relu -> mean squares; the layers are ops 1 and 2. */
+static struct hypar_graph *two_layers(void)
+{
+    struct graph_builder *b = hp_build("two layers", N);
+    struct hypar_shape in = { 2, { N, C0 } }, out = { 2, { N, C2 } }, one = { 1, { 1 } };
+    int x = hp_build_input(b, "x", &in, false, 0), y;
+    int target = hp_build_input(b, "target", &out, false, 0);
+    int scale = hp_build_param(b, "scale", &one);
+    struct op_request ops[] = {
+        { OP_MUL, "mul", 2, (int[]){ x, scale }, NULL },
+        { OP_LINEAR, "layer1", 2, (int[]){ -1, HP_MAKE }, ATTRS({ ATTR_OUT, 1, V(C1) }) },
+        { OP_LINEAR, "layer2", 2, (int[]){ -1, HP_MAKE }, ATTRS({ ATTR_OUT, 1, V(C2) }) },
+        { OP_RELU, "relu", 1, (int[]){ -1 }, NULL },
+        { OP_MSE_LOSS, "loss", 2, (int[]){ -1, target }, NULL },
+    };
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        int inputs[2];
+        memcpy(inputs, ops[i].inputs, (size_t)ops[i].n_inputs * sizeof inputs[0]);
+        inputs[0] = i ? y : x;
+        ops[i].inputs = inputs;
+        assert_int_equal(hp_build_op(b, &ops[i], &y, NULL), HYPAR_OK);
+    }
+    struct hypar_graph *graph;
+    assert_int_equal(hp_build_finish(b, &graph, NULL), HYPAR_OK);
+    return graph;
+}
+
+/* The axis that a type of layer divides, and one that leaves an element-wise operator in a
+ * layout. */
+static const char type_axis[] = { [TYPE_I] = 'n', [TYPE_II] = 'c', [TYPE_III] = 'k' };
+static const char layout_axis[] = { [BY_BATCH] = 'n', [BY_CHANNEL] = 'c', [WHOLE] = 'r' };
+
+/* What the exchange of a tensor's value or gradient sends. */
+static double place_bytes(const struct hypar_program *p, int tensor, bool grad)
+{
+    double elements = 0;
+    for (int i = 0; i <= p->n_bodies; i++) {
+        const struct task_list *list = i < p->n_bodies ? &p->body[i].list : &p->tail;
+        for (int e = 0; e < list->n_exchanges; e++)
+            if (list->exchange[e].place.tensor == tensor &&
+                list->exchange[e].place.grad == grad)
+                for (int c = 0; c < list->exchange[e].pattern->n_comms; c++)
+                    elements += list->exchange[e].pattern->comm[c].sent_elements;
+    }
+    return 4 * elements;
+}
+
+/* Bytes of the exchanges that the papers count: inputs' errors, outputs and weights of the two
+ * layers. What lies before and after them is laid out as they are, so it adds nothing. */
+struct two_bytes {
+    double f, e; /* of the tensor between the layers */
+    double rest; /* E before layer 1, F after layer 2, both dW */
+};
+
+static struct two_bytes program_bytes(enum layer_type first, enum layer_type second)
+{
+    struct hypar_graph *g = two_layers();
+    struct hypar_machine *machine = full(2);
+    struct hypar_plan *plan = hp_plan_new(g, machine, &(struct plan_settings){ 0 });
+    split_axis(plan, 0, layout_axis[hp_layout_in(first)], 2);
+    split_axis(plan, 1, type_axis[first], 2);
+    split_axis(plan, 2, type_axis[second], 2);
+    split_axis(plan, 3, layout_axis[hp_layout_out(second)], 2);
+    split_axis(plan, 4, layout_axis[hp_layout_out(second)], 2);
+    struct hypar_program *p = lower(plan, false);
+    const int *layer1 = g->ops[1].tensor, *layer2 = g->ops[2].tensor; /* x w b y */
+    struct two_bytes bytes = {
+        .f = place_bytes(p, layer1[3], false),
+        .e = place_bytes(p, layer1[3], true),
+        .rest = place_bytes(p, layer1[0], true) + place_bytes(p, layer2[3], false) +
+                place_bytes(p, layer1[1], true) + place_bytes(p, layer2[1], true),
+    };
+    hypar_program_free(p);
+    hypar_plan_free(plan);
+    hypar_machine_free(machine);
+    hypar_graph_free(g);
+    return bytes;
+}
+
+/* The same by the papers: 8 bytes for each element that two sides exchange one way. The sum of
+ * a partial F (type II) or E (type III) is counted with the layer; here with the tensor. */
+static struct two_bytes paper_bytes(enum layer_type first, enum layer_type second)
+{
+    double between = N * C1;
+    struct layer_sizes one = { N * C0, C0 * C1, between }, two = { between, C1 * C2, N * C2 };
+    double intra1 = 8 * hp_intra_elements(first, &one, 2);
+    double intra2 = 8 * hp_intra_elements(second, &two, 2);
+    enum side_layout out = hp_layout_out(first), in = hp_layout_in(second);
+    struct two_bytes bytes = { .f = 8 * between * hp_convert_share(out, in, 2),
+                               .e = 8 * between * hp_convert_share(in, out, 2) };
+    *(first == TYPE_II ? &bytes.f : &bytes.rest) += intra1;
+    *(second == TYPE_III ? &bytes.e : &bytes.rest) += intra2;
+    assert_true(bytes.f + bytes.e + bytes.rest ==
+                intra1 + intra2 + 8 * between * hp_inter_share(first, second, 2));
+    return bytes;
+}
+
+/* Where a sum is not read whole by both sides, half of the papers' exchange is enough: each
+ * side gets the sum of what it reads (a reduce-scatter), not all of it (an all-reduce). */
+static void tables(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "I", "II", "III" };
+    print_message("  types       F between     E between          rest   (bytes: program / "
+                  "papers)\n");
+    for (enum layer_type first = TYPE_I; first <= TYPE_III; first++)
+        for (enum layer_type second = TYPE_I; second <= TYPE_III; second++) {
+            struct two_bytes does = program_bytes(first, second);
+            struct two_bytes says = paper_bytes(first, second);
+            bool f_scattered = first == TYPE_II && hp_layout_in(second) != WHOLE;
+            bool e_scattered = second == TYPE_III && hp_layout_out(first) != WHOLE;
+            print_message("  %-3s > %-3s   %5.0f / %-5.0f %5.0f / %-5.0f %5.0f / %-5.0f%s%s\n",
+                          names[first], names[second], does.f, says.f, does.e, says.e,
+                          does.rest, says.rest,
+                          f_scattered ? "   F: each side reads half of the sum" : "",
+                          e_scattered ? "   E: each side reads half of the sum" : "");
+            assert_true(does.f == (f_scattered ? says.f / 2 : says.f));
+            assert_true(does.e == (e_scattered ? says.e / 2 : says.e));
+            assert_true(does.rest == says.rest);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(data_parallel),
+        cmocka_unit_test(halos),
+        cmocka_unit_test(tables),
+    };
+    return cmocka_run_group_tests_name("program: closed forms", tests, NULL, NULL);
+}

@@ -1,0 +1,357 @@
+/* The proof: for random graphs and plans, the program of a plan computes what the unsplit graph
+ * computes. Every pair is lowered, checked, run on the interpreter with each device's own
+ * memory, and every number that any device holds at the end is compared with the unsplit run.
+ *
+ *     HYPAR_PROOF_PAIRS   how many pairs (1000)
+ *     HYPAR_PROOF_SEED    the first seed (1)
+ *     HYPAR_PROOF_ONLY    one pair, as a failure prints it: "SEED KIND A B"
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "run/interpret.h"
+#include "run/reference.h"
+#include "tests/check_program.h"
+#include "tests/coverage.h"
+#include "tests/random_plan.h"
+
+enum { MAX_MACHINE = 8, GRAPH_DRAWS = 400 };
+
+static const double tolerance = 1e-9;
+
+struct pair {
+    uint64_t seed;
+    struct goal goal;
+    struct random random;
+    struct hypar_graph *graph;
+    struct hypar_machine *machine;
+    struct hypar_plan *plan;
+    struct hypar_program *program;
+    struct arena arena;
+    struct run_data data;
+    int steps;
+    bool show; /* every difference, not the first only */
+    struct hypar_error err;
+};
+
+struct proof {
+    struct coverage coverage;
+    struct hypar_machine *machine[MAX_MACHINE + 1];
+    int64_t proved, unstable, one_micro, tasks;
+};
+
+/* Drawing a pair ----------------------------------------------------------------------------
+ */
+
+static bool splits(const struct nest *nest, char letter, int *axis)
+{
+    *axis = hp_nest_axis(nest, letter);
+    return *axis >= 0 && nest->axis[*axis].splittable &&
+           (nest->axis[*axis].extent > 1 || nest->axis[*axis].role == HYPAR_COPY);
+}
+
+/* The operator that the goal asks for, -1: the graph has none. */
+static struct plan_focus find_focus(const struct hypar_graph *graph, const struct goal *goal)
+{
+    struct plan_focus focus = { -1, -1, -1 };
+    for (int op = 0; op < graph->n_ops && focus.op < 0; op++)
+        if (graph->ops[op].kind == goal->kind &&
+            splits(graph->ops[op].nest, goal->a, &focus.a) &&
+            splits(graph->ops[op].nest, goal->b, &focus.b))
+            focus.op = op;
+    return focus;
+}
+
+/* Operators that mix samples (a sum over the batch) allow one micro-batch only. */
+static enum hypar_status lower(struct proof *proof, struct pair *pair)
+{
+    static const double buckets[] = { 0, 0, 64, 1e9 };
+    struct hypar_lower_options options = {
+        .bucket_bytes = buckets[hp_random_below(&pair->random, 4)],
+    };
+    enum hypar_status status = hypar_lower(&pair->program, pair->plan, &options, &pair->err);
+    if (status == HYPAR_UNSUPPORTED && pair->plan->schedule.micro_batches > 1) {
+        struct hypar_schedule schedule = pair->plan->schedule;
+        schedule.micro_batches = 1;
+        hp_plan_set_schedule(pair->plan, &schedule);
+        proof->one_micro++;
+        status = hypar_lower(&pair->program, pair->plan, &options, &pair->err);
+    }
+    return status;
+}
+
+static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
+{
+    struct plan_focus focus = { -1, -1, -1 };
+    pair->random = (struct random){ pair->seed * 0x2545f4914f6cdd1d };
+    for (int tries = 0; tries < GRAPH_DRAWS && focus.op < 0; tries++) {
+        hypar_graph_free(pair->graph);
+        pair->graph = random_graph(&pair->random, pair->goal.kind);
+        focus = find_focus(pair->graph, &pair->goal);
+    }
+    pair->machine = proof->machine[draw(&pair->random, 1, MAX_MACHINE)];
+    pair->plan = random_plan(&pair->random, pair->graph, pair->machine, &focus);
+    pair->data = hp_random_data(&pair->arena, pair->graph, REAL_F64, pair->seed);
+    pair->steps = pair->plan->optimizer == HYPAR_SGD || one_in(&pair->random, 2) ? 1 : 2;
+    return lower(proof, pair);
+}
+
+static void release(struct pair *pair)
+{
+    hypar_program_free(pair->program);
+    hypar_plan_free(pair->plan);
+    hypar_graph_free(pair->graph);
+    hp_arena_free(&pair->arena);
+}
+
+/* Comparing ---------------------------------------------------------------------------------
+ */
+
+static struct reference_run *new_reference(const struct pair *pair, double noise)
+{
+    struct reference_settings settings = {
+        .micro_batches = (int)pair->plan->schedule.micro_batches,
+        .optimizer = hp_optimizer(pair->plan->optimizer),
+        .seed = pair->seed,
+        .noise = noise,
+    };
+    return hp_reference_new(pair->graph, &pair->data, &settings);
+}
+
+/* The largest element, for what differences are relative to; 1e-3 for what is smaller. */
+static double scale_of(const double *known, const double *right, int64_t n)
+{
+    double scale = 1e-3;
+    for (int64_t i = 0; i < n; i++)
+        if (!isnan(known[i]) && isfinite(right[i]) && fabs(right[i]) > scale)
+            scale = fabs(right[i]);
+    return scale;
+}
+
+/* The number of the first element that differs, -1: none. */
+static int64_t first_difference(const double *known, const double *right, int64_t n)
+{
+    double scale = scale_of(known, right, n);
+    for (int64_t i = 0; i < n; i++)
+        if (!isnan(known[i]) && known[i] != right[i] &&
+            !(fabs(known[i] - right[i]) <= tolerance * scale))
+            return i;
+    return -1;
+}
+
+static enum hypar_status compare_place(struct pair *pair, const struct interpreter *it,
+                                       const struct reference_run *reference, int device,
+                                       struct place place, int micro)
+{
+    const struct tensor *tensor = &pair->graph->tensors[place.tensor];
+    const struct view *held = hp_interpreter_view(it, device, place, micro);
+    const double *right = hp_reference_view(reference, place, micro)->data;
+    double loss = hp_reference_loss(reference);
+    if (!held || tensor->index || (micro > 0 && tensor->kind == TENSOR_PARAM))
+        return HYPAR_OK;
+    if (place.tensor == pair->graph->loss && !place.grad)
+        right = &loss;
+    int64_t n = hp_box_elements(&held->box), at = first_difference(held->data, right, n);
+    if (at < 0)
+        return HYPAR_OK;
+    return hp_fail(&pair->err, HYPAR_RUNTIME,
+                   "device %d, micro-batch %d: %s'%s' element %lld is %.17g, expected %.17g",
+                   device, micro, place.grad ? "the gradient of " : "", tensor->name,
+                   (long long)at, ((const double *)held->data)[at], right[at]);
+}
+
+static enum hypar_status compare(struct pair *pair, const struct interpreter *it,
+                                 const struct reference_run *reference)
+{
+    bool loss = false;
+    enum hypar_status all = HYPAR_OK;
+    for (int d = 0; d < hypar_machine_device_count(pair->machine); d++) {
+        const struct view *held =
+            hp_interpreter_view(it, d, (struct place){ pair->graph->loss, false }, 0);
+        loss |= held && !isnan(((const double *)held->data)[0]);
+        for (int m = 0; m < pair->plan->schedule.micro_batches; m++)
+            for (int t = 0; t < pair->graph->n_tensors; t++)
+                for (int grad = 0; grad < 2; grad++) {
+                    enum hypar_status status =
+                        compare_place(pair, it, reference, d, (struct place){ t, grad }, m);
+                    if (status != HYPAR_OK && !pair->show)
+                        return status;
+                    if (status != HYPAR_OK) {
+                        print_error("%s\n", pair->err.text);
+                        all = status;
+                    }
+                }
+    }
+    TRY(all);
+    return loss ? HYPAR_OK : hp_fail(&pair->err, HYPAR_RUNTIME, "no device has the loss");
+}
+
+/* Proving -----------------------------------------------------------------------------------
+ */
+
+/* Both runs step by step, compared after each. */
+static enum hypar_status interpret(struct pair *pair, enum interpret_order order)
+{
+    struct interpret_settings settings = { .order = order,
+                                           .optimizer = hp_optimizer(pair->plan->optimizer),
+                                           .seed = pair->seed };
+    struct interpreter *it = hp_interpreter_new(pair->program, &pair->data, &settings);
+    struct reference_run *reference = new_reference(pair, 0);
+    enum hypar_status status = HYPAR_OK;
+    for (int s = 0; s < pair->steps && status == HYPAR_OK; s++) {
+        hp_reference_step(reference);
+        status = hp_interpret_step(it, &pair->err);
+        if (status == HYPAR_OK)
+            status = hp_in(&pair->err, compare(pair, it, reference), "step %d", s + 1);
+    }
+    hp_reference_free(reference);
+    hp_interpreter_free(it);
+    return status;
+}
+
+static bool differ(const struct pair *pair, const struct reference_run *a,
+                   const struct reference_run *b)
+{
+    for (int m = 0; m < pair->plan->schedule.micro_batches; m++)
+        for (int t = 0; t < pair->graph->n_tensors; t++)
+            for (int grad = 0; grad < 2 && !pair->graph->tensors[t].index; grad++) {
+                struct place place = { t, grad };
+                const struct view *x = hp_reference_view(a, place, m);
+                const struct view *y = hp_reference_view(b, place, m);
+                if (first_difference(x->data, y->data, hp_box_elements(&x->box)) >= 0)
+                    return true;
+            }
+    return false;
+}
+
+/* Does the unsplit run itself move by more than the tolerance when what operators write is off
+ * in the last digits? Then the pair says nothing: some element sits on the edge of a ReLU, two
+ * are as good as equal before a maximum, or a result is a difference of nearly equal numbers.
+ */
+static bool unstable(const struct pair *pair)
+{
+    struct reference_run *a = new_reference(pair, 0), *b = new_reference(pair, 1e-15);
+    bool moved = false;
+    for (int s = 0; s < pair->steps; s++) {
+        hp_reference_step(a);
+        hp_reference_step(b);
+        moved |= differ(pair, a, b);
+    }
+    hp_reference_free(a);
+    hp_reference_free(b);
+    return moved;
+}
+
+static enum hypar_status prove(struct proof *proof, struct pair *pair)
+{
+    TRY(draw_pair(proof, pair));
+    TRY(check_program(pair->program, &pair->err));
+    enum hypar_status status =
+        hp_in(&pair->err, interpret(pair, ORDER_RANKS), "in the ranks' order");
+    if (status == HYPAR_OK)
+        status = hp_in(&pair->err, interpret(pair, ORDER_LATEST), "the latest first");
+    if (status != HYPAR_OK && unstable(pair)) {
+        proof->unstable++;
+        return HYPAR_OK;
+    }
+    proof->proved++;
+    proof->tasks += hypar_program_totals(pair->program).tasks;
+    coverage_note(&proof->coverage, pair->plan);
+    return status;
+}
+
+static void begin(struct proof *proof)
+{
+    struct hypar_error err;
+    *proof = (struct proof){ 0 };
+    coverage_begin(&proof->coverage);
+    for (int n = 1; n <= MAX_MACHINE; n++) {
+        char word[16];
+        snprintf(word, sizeof word, "full:%d", n);
+        if (hypar_machine_read(&proof->machine[n], word, &err))
+            fail_msg("%s", err.text);
+    }
+}
+
+static void end(struct proof *proof)
+{
+    for (int n = 1; n <= MAX_MACHINE; n++)
+        hypar_machine_free(proof->machine[n]);
+    hp_arena_free(&proof->coverage.arena);
+}
+
+static void prove_one(struct proof *proof, uint64_t seed, const struct goal *goal)
+{
+    struct pair pair = { .seed = seed, .goal = *goal, .show = getenv("HYPAR_PROOF_ONLY") };
+    if (prove(proof, &pair) != HYPAR_OK) {
+        print_error("HYPAR_PROOF_ONLY='%llu %s %c %c'\n", (unsigned long long)seed,
+                    hp_op[goal->kind].name, goal->a, goal->b);
+        if (pair.plan) {
+            hypar_graph_write(pair.graph, stderr);
+            hypar_plan_write(pair.plan, stderr);
+        }
+        fail_msg("%s", pair.err.text);
+    }
+    release(&pair);
+}
+
+static int64_t number_from(const char *variable, int64_t otherwise)
+{
+    const char *text = getenv(variable);
+    return text ? strtoll(text, NULL, 10) : otherwise;
+}
+
+/* One pair again, as a failure printed it. */
+static bool prove_again(struct proof *proof)
+{
+    const char *text = getenv("HYPAR_PROOF_ONLY");
+    unsigned long long seed;
+    char kind[32];
+    struct goal goal = { 0 };
+    if (!text)
+        return false;
+    assert_int_equal(sscanf(text, "%llu %31s %c %c", &seed, kind, &goal.a, &goal.b), 4);
+    goal.kind = hp_op_find(kind);
+    prove_one(proof, seed, &goal);
+    return true;
+}
+
+static void every_plan_computes_the_same(void **state)
+{
+    (void)state;
+    struct proof proof;
+    char missing[128];
+    begin(&proof);
+    if (!prove_again(&proof)) {
+        int64_t pairs = number_from("HYPAR_PROOF_PAIRS", 1000);
+        uint64_t seed = (uint64_t)number_from("HYPAR_PROOF_SEED", 1);
+        for (; proof.proved < pairs; seed++)
+            prove_one(&proof, seed, coverage_next(&proof.coverage));
+        print_message("%lld pairs, %lld tasks; %lld drawn again, %lld left with one "
+                      "micro-batch\n",
+                      (long long)proof.proved, (long long)proof.tasks,
+                      (long long)proof.unstable, (long long)proof.one_micro);
+        int n = coverage_missing(&proof.coverage, missing, sizeof missing);
+        if (n && pairs >= 1000)
+            fail_msg("%d cases are not covered, the first: %s", n, missing);
+        assert_true(proof.unstable * 50 <= proof.proved);
+    }
+    end(&proof);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_plan_computes_the_same),
+    };
+    return cmocka_run_group_tests_name("program: the proof", tests, NULL, NULL);
+}

@@ -1,0 +1,21 @@
+/* random_plan.h - random plans for a graph: any split of any axes, any placement.
+ *
+ * Several axes at once, copies, degrees above the extent, explicit sizes with zeros, two parts
+ * on one device; stages under gpipe and 1f1b, micro-batches that do not divide the batch. */
+#ifndef TESTS_RANDOM_PLAN_H
+#define TESTS_RANDOM_PLAN_H
+
+#include "plan/plan.h"
+#include "tests/random_graph.h"
+
+/* What must be split: axes a and b (-1: nothing in particular) of operator `op`. */
+struct plan_focus {
+    int op, a, b;
+};
+
+/* A plan for `graph` on `machine` that passes hypar_plan_check(). */
+struct hypar_plan *random_plan(struct random *random, const struct hypar_graph *graph,
+                               const struct hypar_machine *machine,
+                               const struct plan_focus *focus);
+
+#endif /* TESTS_RANDOM_PLAN_H */
