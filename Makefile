@@ -7,19 +7,25 @@ FUZZ_SECONDS ?= 600
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 BUILD ?= build$(if $(SANITIZE),-sanitize)
 
-CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) -DHYPAR_WERROR=ON \
+CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(if $(SANITIZE),ON,OFF)
 
-.PHONY: all demo test install bench fuzz format lint valgrind clean help setup
+.PHONY: all tests demo test install bench bench-hypar fuzz format lint valgrind clean help
 
-all: setup ## build the library and the command (the tests too)
+all: ## build the library and the command
+	@sh tools/setup.sh build
 	@$(CONFIGURE) >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target hypar hypar-cli
+
+tests: ## build the tests too; a warning is an error
+	@sh tools/setup.sh test
+	@$(CONFIGURE) -DHYPAR_TESTS=ON -DHYPAR_WERROR=ON >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 
 demo: all ## set up, build, and show what there is to see
 	@PATH="$(abspath $(BUILD)):$$PATH" sh tools/demo.sh
 
-test: all ## set up, build, run every test; SANITIZE=1: under the sanitizers
+test: tests ## set up, build, run every test; SANITIZE=1: under the sanitizers
 	@ctest --test-dir $(BUILD) -j $(JOBS) --output-on-failure
 
 install: all ## install under PREFIX (/usr/local); DESTDIR is honoured
@@ -28,26 +34,27 @@ install: all ## install under PREFIX (/usr/local); DESTDIR is honoured
 bench: all ## measure; bench/ says what and against what
 	@cmake --build $(BUILD) --target bench
 
+bench-hypar: all ## HyPar's published results beside ours
+	@cmake --build $(BUILD) --target bench-hypar
+
 fuzz: ## fuzz every parser for FUZZ_SECONDS (600) each, with clang
 	@sh tools/setup.sh fuzz
-	@cmake -B build-fuzz -S . -DCMAKE_C_COMPILER=clang -DHYPAR_FUZZ=ON >/dev/null
+	@cmake -B build-fuzz -S . -DCMAKE_C_COMPILER=clang -DHYPAR_TESTS=ON \
+		-DHYPAR_FUZZ=ON >/dev/null
 	@cmake --build build-fuzz -j $(JOBS)
 	@sh tools/fuzz.sh build-fuzz $(FUZZ_SECONDS)
 
 format: ## lay out every C file as .clang-format says
 	@sh tools/format.sh
 
-lint: all ## clang-tidy, and functions that do not fit on a screen
+lint: tests ## clang-tidy, and functions that do not fit on a screen
 	@sh tools/lint.sh $(BUILD)
 
-valgrind: all ## the unit tests under valgrind
+valgrind: tests ## the unit tests under valgrind
 	@sh tools/valgrind.sh $(BUILD)
 
 clean: ## remove every build folder
 	rm -rf build build-sanitize build-fuzz
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
-
-setup:
-	@sh tools/setup.sh build
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12

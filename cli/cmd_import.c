@@ -1,8 +1,7 @@
 #include "cli/opt.h"
 
 static const struct argp_option options[] = {
-    { "batch", OPT_BATCH, "N", 0, "samples in one training step (what the model says, else 32)",
-      0 },
+    { "batch", OPT_BATCH, "N", 0, "samples in one training step (what the model says)", 0 },
     { 0 },
 };
 

@@ -2,6 +2,7 @@
 
 #include "cli/opt.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,35 +25,40 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-/* The choices that are words. */
-static enum hypar_status read_choices(const struct args *args, struct hypar_search_options *how,
-                                      struct hypar_error *err)
+/* Whole path of the folder that `path` lies in. */
+static bool folder_of(const char *path, char folder[PATH_MAX])
 {
-    static const char *const objectives[] = { "time", "comm", "energy" };
-    int objective = 0;
-    while (args->objective && objective < 3 &&
-           strcmp(args->objective, objectives[objective]) != 0)
-        objective++;
-    if (objective == 3)
-        return opt_usage(err, "--objective: '%s' is not time, comm or energy", args->objective);
-    how->objective = (enum hypar_objective)objective;
-    if (args->precision && !hypar_precision_find(args->precision, &how->precision))
-        return opt_usage(err, "--precision: '%s' is not fp32, bf16 or fp64", args->precision);
-    if (args->optimizer && !hypar_optimizer_find(args->optimizer, &how->optimizer))
-        return opt_usage(err, "--optimizer: '%s' is not sgd, momentum or adam",
-                         args->optimizer);
-    return HYPAR_OK;
+    char copy[PATH_MAX];
+    snprintf(copy, sizeof copy, "%s", path);
+    char *slash = strrchr(copy, '/');
+    if (slash)
+        slash[slash == copy] = '\0';
+    return realpath(slash ? copy : ".", folder) != NULL;
 }
 
-/* A plan names its model file relative to itself; where the plan goes to another folder, whole.
+/* A plan names its model file relative to itself: `model` as seen from the folder of the plan.
  */
-static const char *model_text(const struct args *args, char **whole)
+static const char *model_text(const struct args *args, char text[2 * PATH_MAX])
 {
-    const char *model = args->operand[0];
-    *whole = NULL;
-    if (args->output && strchr(args->output, '/') && access(model, R_OK) == 0)
-        *whole = realpath(model, NULL);
-    return *whole ? *whole : model;
+    char model[PATH_MAX], folder[PATH_MAX];
+    if (!args->output || strcmp(args->output, "-") == 0 ||
+        access(args->operand[0], R_OK) != 0 || !realpath(args->operand[0], model) ||
+        !folder_of(args->output, folder))
+        return args->operand[0];
+    size_t same = 0; /* what both begin with, up to a slash */
+    for (size_t i = 0; model[i] && (model[i] == folder[i] || (!folder[i] && model[i] == '/'));
+         i++) {
+        if (model[i] == '/')
+            same = i;
+        if (!folder[i])
+            break;
+    }
+    int n = 0;
+    for (const char *p = folder + same; *p; p++) /* one step up for each folder below that */
+        if (*p == '/' && p[1])
+            n += snprintf(text + n, (size_t)(2 * PATH_MAX - n), "../");
+    snprintf(text + n, (size_t)(2 * PATH_MAX - n), "%s%s", n ? "" : "./", model + same + 1);
+    return text;
 }
 
 static enum hypar_status write_plan(const struct hypar_plan *plan, const char *path,
@@ -84,9 +90,12 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
         for (int i = 0; i < 3 && !args->json; i++) {
             plain.planner = simple[i];
             plain.memory_bytes = 1e300; /* to be looked at, whether it fits or not */
-            if (strcmp(simple[i], hypar_found_info(found).planner) != 0 &&
-                hypar_search(&others[n_others], graph, machine, &plain, NULL) == HYPAR_OK)
+            if (strcmp(simple[i], hypar_found_info(found).planner) == 0)
+                continue;
+            if (hypar_search(&others[n_others], graph, machine, &plain, err) == HYPAR_OK)
                 n_others++;
+            else if (!args->quiet)
+                fprintf(stderr, "hypar: note: nothing to compare with: %s\n", err->text);
         }
         hypar_report_found(stdout, found, (const struct hypar_found *const *)others, n_others,
                            opt_format(args));
@@ -99,7 +108,7 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    char *whole;
+    char text[2 * PATH_MAX];
     struct hypar_import_options import = { .batch = args->batch };
     struct hypar_search_options how = { .planner = args->planner,
                                         .joint = args->joint,
@@ -110,10 +119,10 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
 
     if (!args->machine)
         return opt_usage(err, "plan: missing --on MACHINE; see 'hypar plan --help'");
-    enum hypar_status status = read_choices(args, &how, err);
+    enum hypar_status status = opt_choices(args, &how, err);
     if (status != HYPAR_OK)
         return status;
-    how.model = model_text(args, &whole);
+    how.model = model_text(args, text);
     status = hypar_import(&graph, args->operand[0], &import, err);
     if (status == HYPAR_OK)
         status = hypar_machine_read(&machine, args->machine, err);
@@ -123,7 +132,6 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     }
     hypar_machine_free(machine);
     hypar_graph_free(graph);
-    free(whole);
     return status;
 }
 

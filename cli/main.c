@@ -8,10 +8,11 @@
 
 /* Every command, in the order of the help. To add one: its file, a row here, its man page. */
 static const struct command *const commands[] = {
-    &cmd_plan, &cmd_import, &cmd_check, &cmd_models, &cmd_machines, &cmd_planners, &cmd_ops,
+    &cmd_plan,   &cmd_explore,  &cmd_lower,    &cmd_import, &cmd_check,
+    &cmd_models, &cmd_machines, &cmd_planners, &cmd_ops,
 };
 
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], MAX_WORD = 32 };
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static void print_usage(FILE *to)
 {
@@ -39,51 +40,14 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* Levenshtein's distance of two words, each shorter than MAX_WORD. */
-static int distance(const char *a, const char *b)
-{
-    int row[MAX_WORD];
-    int length = (int)strlen(b);
-    for (int j = 0; j <= length; j++)
-        row[j] = j;
-    for (int i = 0; a[i]; i++) {
-        int diagonal = row[0]; /* of the row above */
-        row[0] = i + 1;
-        for (int j = 1; j <= length; j++) {
-            int best = diagonal + (a[i] != b[j - 1]);
-            diagonal = row[j];
-            if (best > row[j] + 1)
-                best = row[j] + 1;
-            if (best > row[j - 1] + 1)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[length];
-}
-
-/* The command that was probably meant, or NULL. */
-static const char *nearest_command(const char *word)
-{
-    const char *nearest = NULL;
-    int least = 3; /* further away is another word */
-    if (strlen(word) >= MAX_WORD)
-        return NULL;
-    for (int i = 0; i < COMMAND_COUNT; i++) {
-        int d = distance(word, commands[i]->name);
-        if (d < least) {
-            least = d;
-            nearest = commands[i]->name;
-        }
-    }
-    return nearest;
-}
-
 static enum hypar_status unknown_command(const char *word, struct hypar_error *err)
 {
-    const char *nearest = nearest_command(word);
-    if (nearest)
-        return opt_usage(err, "unknown command '%s'; did you mean '%s'?", word, nearest);
+    const char *names[COMMAND_COUNT];
+    int nearest;
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        names[i] = commands[i]->name;
+    if (hypar_nearest(word, names, COMMAND_COUNT, &nearest, 1))
+        return opt_usage(err, "unknown command '%s'; did you mean '%s'?", word, names[nearest]);
     return opt_usage(err, "unknown %s '%s'; see 'hypar --help'",
                      word[0] == '-' ? "option" : "command", word);
 }

@@ -19,9 +19,19 @@ static const struct value {
     size_t offset;
     double least, most; /* of a COUNT */
 } values[] = {
+    { OPT_BANDWIDTH, "--bandwidth", TEXT, offsetof(struct args, bandwidth), 0, 0 },
     { OPT_BATCH, "--batch", COUNT, offsetof(struct args, batch), 1, 1e9 },
+    { OPT_COST, "--cost", TEXT, offsetof(struct args, cost), 0, 0 },
+    { OPT_CSV, "--csv", TEXT, offsetof(struct args, csv), 0, 0 },
+    { OPT_DEVICES, "--devices", TEXT, offsetof(struct args, devices), 0, 0 },
+    { OPT_FIX, "--fix", TEXT, offsetof(struct args, fix), 0, 0 },
+    { OPT_BUCKET, "--bucket", BYTES, offsetof(struct args, bucket_bytes), 0, 0 },
+    { OPT_LOCAL_BN, "--local-bn", FLAG, offsetof(struct args, local_bn), 0, 0 },
     { OPT_JOINT, "--joint", FLAG, offsetof(struct args, joint), 0, 0 },
     { OPT_JSON, "--json", FLAG, offsetof(struct args, json), 0, 0 },
+    { OPT_LAYERS, "--layers", TEXT, offsetof(struct args, layers), 0, 0 },
+    { OPT_LEVELS, "--levels", TEXT, offsetof(struct args, levels), 0, 0 },
+    { OPT_MARK, "--mark", TEXT, offsetof(struct args, mark), 0, 0 },
     { OPT_MEMORY, "--memory", BYTES, offsetof(struct args, memory_bytes), 0, 0 },
     { OPT_MODEL, "--model", TEXT, offsetof(struct args, model), 0, 0 },
     { OPT_OBJECTIVE, "--objective", TEXT, offsetof(struct args, objective), 0, 0 },
@@ -31,7 +41,9 @@ static const struct value {
     { OPT_PLANNER, "--planner", TEXT, offsetof(struct args, planner), 0, 0 },
     { OPT_PRECISION, "--precision", TEXT, offsetof(struct args, precision), 0, 0 },
     { OPT_QUIET, "--quiet", FLAG, offsetof(struct args, quiet), 0, 0 },
-    { OPT_SEED, "--seed", COUNT, offsetof(struct args, seed), 0, 1e15 },
+    { OPT_SEED, "--seed", COUNT, offsetof(struct args, seed), 0, (double)HYPAR_MAX_SEED },
+    { OPT_SVG, "--svg", TEXT, offsetof(struct args, svg), 0, 0 },
+    { OPT_TOPOLOGY, "--topology", TEXT, offsetof(struct args, topology), 0, 0 },
 };
 
 static const struct argp_option common_options[] = {
@@ -82,7 +94,8 @@ static error_t set_value(const struct value *value, char *text, struct parse *pa
         return 0;
     case BYTES:
         if (!hypar_parse_quantity(text, HYPAR_UNIT_BYTES, &number) || number <= 0) {
-            opt_usage(parse->err, "%s: '%s' is not a size such as 16GB", value->name, text);
+            opt_usage(parse->err, "%s: '%s' is not %s", value->name, text,
+                      hypar_unit_text(HYPAR_UNIT_BYTES));
             return EINVAL;
         }
         *(double *)at = number;
@@ -191,6 +204,25 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
     return HYPAR_OK;
 }
 
+enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
+                              struct hypar_error *err)
+{
+    static const char *const objectives[] = { "time", "comm", "energy" };
+    int objective = 0;
+    while (args->objective && objective < 3 &&
+           strcmp(args->objective, objectives[objective]) != 0)
+        objective++;
+    if (objective == 3)
+        return opt_usage(err, "--objective: '%s' is not time, comm or energy", args->objective);
+    how->objective = (enum hypar_objective)objective;
+    if (args->precision && !hypar_precision_find(args->precision, &how->precision))
+        return opt_usage(err, "--precision: '%s' is not fp32, bf16 or fp64", args->precision);
+    if (args->optimizer && !hypar_optimizer_find(args->optimizer, &how->optimizer))
+        return opt_usage(err, "--optimizer: '%s' is not sgd, momentum or adam",
+                         args->optimizer);
+    return HYPAR_OK;
+}
+
 enum hypar_format opt_format(const struct args *args)
 {
     return args->json ? HYPAR_JSON : HYPAR_TEXT;
@@ -199,6 +231,14 @@ enum hypar_format opt_format(const struct args *args)
 const char *opt_output(const struct args *args)
 {
     return args->output ? args->output : "-";
+}
+
+enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,
+                            struct hypar_error *err)
+{
+    bool keep = status == HYPAR_OK;
+    enum hypar_status closed = hypar_output_close(out, keep, keep ? err : NULL);
+    return keep ? closed : status;
 }
 
 bool opt_wants_summary(const struct args *args)

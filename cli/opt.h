@@ -25,6 +25,18 @@ enum opt_key {
     OPT_OPTIMIZER,
     OPT_PRECISION,
     OPT_SEED,
+    OPT_BUCKET,
+    OPT_LOCAL_BN,
+    OPT_BANDWIDTH,
+    OPT_COST,
+    OPT_CSV,
+    OPT_DEVICES,
+    OPT_FIX,
+    OPT_LAYERS,
+    OPT_LEVELS,
+    OPT_MARK,
+    OPT_SVG,
+    OPT_TOPOLOGY,
 };
 
 enum { MAX_OPERANDS = 1 };
@@ -35,9 +47,11 @@ struct args {
     int n_operands;
     const char *model, *machine, *output, *planner;
     const char *objective, *optimizer, *precision;
+    const char *bandwidth, *cost, *csv, *devices, *fix, *layers, *levels, *mark, *svg,
+        *topology;
     int64_t batch, seed;
-    double memory_bytes;
-    bool json, quiet, help, joint;
+    double memory_bytes, bucket_bytes;
+    bool json, quiet, help, joint, local_bn;
 };
 
 struct command {
@@ -50,8 +64,8 @@ struct command {
     enum hypar_status (*run)(const struct args *args, struct hypar_error *err);
 };
 
-extern const struct command cmd_plan, cmd_import, cmd_check, cmd_models, cmd_machines,
-    cmd_planners, cmd_ops;
+extern const struct command cmd_plan, cmd_explore, cmd_lower, cmd_import, cmd_check, cmd_models,
+    cmd_machines, cmd_planners, cmd_ops;
 
 /* Read the arguments of `command`, argv[0] being its name. --help prints the help, sets
  * out->help and leaves nothing to run. HYPAR_USAGE if they are wrong; then
@@ -62,11 +76,20 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
 /* Write a reason into *err and return HYPAR_USAGE. */
 enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
+/* Objective, precision and optimizer, which are words; HYPAR_USAGE if one is unknown. */
+enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
+                              struct hypar_error *err);
+
 /* The form that --json asks for. */
 enum hypar_format opt_format(const struct args *args);
 
 /* Where a report goes: what -o says, else standard output. */
 const char *opt_output(const struct args *args);
+
+/* Close what hypar_output_open() opened: keep it if `status` is HYPAR_OK, else remove it and
+ * return `status`. */
+enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,
+                            struct hypar_error *err);
 
 /* Is a summary to be printed beside the file that -o names? */
 bool opt_wants_summary(const struct args *args);

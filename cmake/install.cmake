@@ -14,6 +14,11 @@ file(RELATIVE_PATH HYPAR_PC_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 string(REGEX REPLACE "/$" "" HYPAR_PC_PREFIX "${HYPAR_PC_PREFIX}")
 configure_file(hypar.pc.in hypar.pc @ONLY)
 
+# The command finds a shared library beside it, wherever the tree is put.
+if(BUILD_SHARED_LIBS)
+  file(RELATIVE_PATH libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(hypar-cli PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
+endif()
 install(TARGETS hypar hypar-cli)
 install(DIRECTORY include/hypar DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_BINARY_DIR}/hypar.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

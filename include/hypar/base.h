@@ -92,6 +92,14 @@ HYPAR_API bool hypar_parse_quantity(const char *text, enum hypar_unit unit, doub
  * which holds at least 32 bytes; returns `buffer`. */
 HYPAR_API char *hypar_format_quantity(char *buffer, double value, enum hypar_unit unit);
 
+/* What hypar_parse_quantity() takes, for messages: "a size such as 80GB or 80GiB". Static. */
+HYPAR_API const char *hypar_unit_text(enum hypar_unit unit);
+
+/* Which of `names` may `word` be a slip of? Writes the indices of up to `max` of them (at most
+ * 3), nearest first, into near[] and returns how many there are. */
+HYPAR_API int hypar_nearest(const char *word, const char *const *names, int n, int *near,
+                            int max);
+
 #ifdef __cplusplus
 }
 #endif

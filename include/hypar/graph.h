@@ -44,7 +44,7 @@ struct hypar_axis {
 };
 
 struct hypar_import_options {
-    int64_t batch; /* samples per step; 0: what the model says, else 32 */
+    int64_t batch; /* samples per step; 0: what the model says */
 };
 
 /* Make a graph from `model`: a word of the zoo ("resnet50", "bert-base:seq=128",
@@ -66,6 +66,20 @@ struct hypar_model_info {
 /* Model 0..hypar_model_count()-1. */
 HYPAR_API int hypar_model_count(void);
 HYPAR_API struct hypar_model_info hypar_model_at(int model);
+
+/* The built-in model that `word` names, with or without options; HYPAR_INVALID, with the
+ * nearest names, if there is none, and then *out is -1. */
+HYPAR_API enum hypar_status hypar_model_find(int *out, const char *word,
+                                             struct hypar_error *err);
+
+/* One option of a model. A model of sizes ("mlp:784-512-10") has none. */
+struct hypar_model_option {
+    const char *name;
+    int value, least, most; /* what it is unless said otherwise; bounds */
+};
+
+/* Option `i` of a model; false past the last. */
+HYPAR_API bool hypar_model_option(int model, int i, struct hypar_model_option *out);
 
 /* Release a graph and all that its getters returned. NULL is allowed. */
 HYPAR_API void hypar_graph_free(struct hypar_graph *graph);

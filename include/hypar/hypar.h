@@ -3,9 +3,11 @@
 #define HYPAR_HYPAR_H
 
 #include <hypar/base.h>
+#include <hypar/explore.h>
 #include <hypar/graph.h>
 #include <hypar/machine.h>
 #include <hypar/plan.h>
+#include <hypar/program.h>
 #include <hypar/report.h>
 #include <hypar/search.h>
 

@@ -31,8 +31,9 @@ struct hypar_link {
     double bytes_per_s, latency_s, energy_j_per_bit;
 };
 
-/* Read the machine that `word` writes; a word that ends in ".json" or is "-" names a JSON file.
- * On success *out is new, to be released with hypar_machine_free(). On failure *out is NULL. */
+/* Read the machine that `word` writes; one that ends in ".json", is "-", or has no colon and is
+ * the path of a file, names a JSON file. On success *out is new, to be released with
+ * hypar_machine_free(). On failure *out is NULL. */
 HYPAR_API enum hypar_status hypar_machine_read(struct hypar_machine **out, const char *word,
                                                struct hypar_error *err);
 

@@ -18,6 +18,9 @@ extern "C" {
 
 struct hypar_plan; /* opaque; made by hypar_search() or hypar_plan_read() */
 
+/* Seeds are 0..HYPAR_MAX_SEED, which every reader of JSON holds exactly. */
+#define HYPAR_MAX_SEED ((int64_t)1 << 53)
+
 /* Of tensors and of arithmetic. */
 enum hypar_precision {
     HYPAR_FP32,
@@ -101,6 +104,19 @@ HYPAR_API void hypar_plan_write(const struct hypar_plan *plan, FILE *to);
  */
 HYPAR_API enum hypar_status hypar_plan_check(const struct hypar_plan *plan,
                                              struct hypar_error *err);
+
+/* Bytes of parameters, gradients and optimizer state on each device: fills bytes[device]. */
+HYPAR_API void hypar_plan_state_bytes(const struct hypar_plan *plan, double *bytes);
+
+/* The device with the least room left for these, what it needs and what it has: `limit_bytes`,
+ * or its own memory if that is 0. */
+HYPAR_API int hypar_plan_fullest_device(const struct hypar_plan *plan, double limit_bytes,
+                                        double *need, double *has);
+
+/* HYPAR_INFEASIBLE if they do not fit. */
+HYPAR_API enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan,
+                                                    double limit_bytes,
+                                                    struct hypar_error *err);
 
 /* What the plan is for; owned by it or by whoever made it, valid as long as the plan. */
 HYPAR_API const struct hypar_graph *hypar_plan_graph(const struct hypar_plan *plan);

@@ -8,9 +8,11 @@
 #ifndef HYPAR_REPORT_H
 #define HYPAR_REPORT_H
 
+#include <hypar/explore.h>
 #include <hypar/graph.h>
 #include <hypar/machine.h>
 #include <hypar/plan.h>
+#include <hypar/program.h>
 #include <hypar/search.h>
 
 #ifdef __cplusplus
@@ -22,8 +24,19 @@ enum hypar_format { HYPAR_TEXT, HYPAR_JSON };
 /* The zoo: every network with parameters, FLOPs, operators and layers. */
 HYPAR_API void hypar_report_models(FILE *to, enum hypar_format format);
 
+/* One network of the zoo, which `word` names: its figures and its options. HYPAR_INVALID, with
+ * the nearest names, if there is none. */
+HYPAR_API enum hypar_status hypar_report_model(FILE *to, const char *word,
+                                               enum hypar_format format,
+                                               struct hypar_error *err);
+
 /* The operator table: axes, operands, attributes. */
 HYPAR_API void hypar_report_ops(FILE *to, enum hypar_format format);
+
+/* One kind of operator, all of its row in words. HYPAR_INVALID if there is none of that name.
+ */
+HYPAR_API enum hypar_status hypar_report_op(FILE *to, const char *name,
+                                            enum hypar_format format, struct hypar_error *err);
 
 /* Device and topology tables, with the source of each figure. */
 HYPAR_API void hypar_report_machines(FILE *to, enum hypar_format format);
@@ -36,9 +49,17 @@ HYPAR_API void hypar_report_machine(FILE *to, const struct hypar_machine *machin
 HYPAR_API void hypar_report_graph(FILE *to, const struct hypar_graph *graph,
                                   enum hypar_format format);
 
+/* Whether a plan fits: `plan`, which does, summed up; or NULL, and `why` it does not. */
+HYPAR_API void hypar_report_check(FILE *to, const struct hypar_plan *plan,
+                                  const struct hypar_error *why, enum hypar_format format);
+
 /* One plan: how each operator is split, alike neighbours together. */
 HYPAR_API void hypar_report_plan(FILE *to, const struct hypar_plan *plan,
                                  enum hypar_format format);
+
+/* A program: its tasks, and what moves, by phase, by kind and by operator. */
+HYPAR_API void hypar_report_program(FILE *to, const struct hypar_program *program,
+                                    enum hypar_format format);
 
 /* The planners. */
 HYPAR_API void hypar_report_planners(FILE *to, enum hypar_format format);
@@ -48,6 +69,15 @@ HYPAR_API void hypar_report_planners(FILE *to, enum hypar_format format);
 HYPAR_API void hypar_report_found(FILE *to, const struct hypar_found *found,
                                   const struct hypar_found *const *others, int n_others,
                                   enum hypar_format format);
+
+/* An exploration: the choices that have a name, and how they rank. */
+HYPAR_API void hypar_report_exploration(FILE *to, const struct hypar_exploration *exploration,
+                                        enum hypar_format format);
+
+/* Every choice that was evaluated, one per line with a heading; and all of them as one picture:
+ * a map of two levels or layers, a curve from the best on, or lines over machines. */
+HYPAR_API void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *exploration);
+HYPAR_API void hypar_report_explored_svg(FILE *to, const struct hypar_exploration *exploration);
 
 #ifdef __cplusplus
 }

@@ -58,9 +58,11 @@ HYPAR_API struct hypar_prediction hypar_found_prediction(const struct hypar_foun
 struct hypar_search_info {
     const char *planner; /* that made the plan: for auto, the one that won */
     double seconds;
-    int64_t evaluated;           /* states weighed */
-    bool exact;                  /* the minimum of the planner's own model */
-    double lower_bound_elements; /* of the exchange; 0: not known */
+    int64_t evaluated; /* states weighed */
+    bool chooses;      /* it weighed choices; dp, mp and owt have none to speak of */
+    bool exact;        /* no other choice of types has less exchange; only --joint can know */
+    double lower_bound_elements; /* of the exchange over all choices; 0: not known */
+    const char *refused; /* auto: planners that had no plan, and why; "" or NULL: none */
 };
 HYPAR_API struct hypar_search_info hypar_found_info(const struct hypar_found *found);
 

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 64 * 1024 };
+/* Blocks double in size up to a limit: small objects stay small, large ones take few blocks. */
+enum { FIRST_BLOCK_BYTES = 64 * 1024, LARGEST_BLOCK_BYTES = 4 * 1024 * 1024 };
 
 struct arena_block {
     struct arena_block *below;
@@ -22,7 +23,9 @@ static _Noreturn void out_of_memory(size_t bytes)
 
 static struct arena_block *push_block(struct arena *arena, size_t need)
 {
-    size_t size = need > BLOCK_BYTES ? need : BLOCK_BYTES;
+    size_t size = arena->top ? 2 * arena->top->size : FIRST_BLOCK_BYTES;
+    size = size > LARGEST_BLOCK_BYTES ? LARGEST_BLOCK_BYTES : size;
+    size = size < need ? need : size;
     struct arena_block *block = malloc(sizeof *block + size);
     if (!block)
         out_of_memory(size);

@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include "base/number.h"
+#include "base/word.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -199,6 +200,11 @@ bool hp_json_is_number(const struct json *at)
     return json_is_number((const json_t *)at->value);
 }
 
+bool hp_json_is_bool(const struct json *at)
+{
+    return json_is_boolean((const json_t *)at->value);
+}
+
 static json_t *present(json_t *value)
 {
     return json_is_null(value) ? NULL : value;
@@ -288,6 +294,16 @@ enum hypar_status hp_json_string(const struct json *at, const char **out,
     return HYPAR_OK;
 }
 
+enum hypar_status hp_json_name(const struct json *at, const char **out, struct hypar_error *err)
+{
+    TRY(hp_json_string(at, out, err));
+    if (!**out)
+        return hp_json_fail(at, err, "empty, expected a name");
+    if (hp_has_control(*out))
+        return hp_json_fail(at, err, "'%.60s' has a control character, expected a name", *out);
+    return HYPAR_OK;
+}
+
 enum hypar_status hp_json_int(const struct json *at, int64_t lo, int64_t hi, int64_t *out,
                               struct hypar_error *err)
 {
@@ -330,7 +346,7 @@ enum hypar_status hp_json_number(const struct json *at, double lo, double hi, do
 
 enum hypar_status hp_json_bool(const struct json *at, bool *out, struct hypar_error *err)
 {
-    if (!json_is_boolean((const json_t *)at->value))
+    if (!hp_json_is_bool(at))
         return expected(at, err, "true or false");
     *out = json_is_true((const json_t *)at->value);
     return HYPAR_OK;

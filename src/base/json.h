@@ -37,6 +37,7 @@ bool hp_json_is_object(const struct json *at);
 bool hp_json_is_array(const struct json *at);
 bool hp_json_is_string(const struct json *at);
 bool hp_json_is_number(const struct json *at);
+bool hp_json_is_bool(const struct json *at);
 
 /* The member `key` of an object (value NULL when absent or JSON null); the i-th of an array. */
 struct json hp_json_member(const struct json *object, const char *key);
@@ -55,6 +56,9 @@ bool hp_json_next(const struct json *object, void **iter, struct json *member);
  * the document, without embedded NUL. Bounds are inclusive. */
 enum hypar_status hp_json_string(const struct json *at, const char **out,
                                  struct hypar_error *err);
+/* A string that names something: not empty, no control characters. */
+enum hypar_status hp_json_name(const struct json *at, const char **out,
+                               struct hypar_error *err);
 enum hypar_status hp_json_int(const struct json *at, int64_t lo, int64_t hi, int64_t *out,
                               struct hypar_error *err);
 enum hypar_status hp_json_number(const struct json *at, double lo, double hi, double *out,

@@ -26,18 +26,21 @@ enum { N_PREFIXES = sizeof prefixes / sizeof prefixes[0], MAX_BASES = 9 };
 /* What a quantity is measured in; the first base is the one it is printed with. */
 /* clang-format off */
 static const struct dimension {
+    const char *text;
     bool large, small; /* prefixes that make sense: k and above, m and below */
     struct scale bases[MAX_BASES];
 } dimensions[] = {
-    [HYPAR_UNIT_COUNT]     = { true,  false, { { "", 1, 1 } } },
-    [HYPAR_UNIT_BYTES]     = { true,  false, { { "B", 1, 1 } } },
-    [HYPAR_UNIT_SECONDS]   = { false, true,  { { "s", 1, 1 } } },
-    [HYPAR_UNIT_BANDWIDTH] = { true,  false, { { "B/s", 1, 1 }, { "Bps", 1, 1 }, { "b/s", 1, 8 },
-                                               { "bps", 1, 8 }, { "bit/s", 1, 8 } } },
-    [HYPAR_UNIT_RATE]      = { true,  false, { { "FLOP/s", 1, 1 }, { "FLOPS", 1, 1 }, { "FLOPs", 1, 1 },
-                                               { "flop/s", 1, 1 }, { "OP/s", 1, 1 }, { "OPS", 1, 1 },
-                                               { "op/s", 1, 1 }, { "", 1, 1 } } },
-    [HYPAR_UNIT_JOULES]    = { true,  true,  { { "J", 1, 1 } } },
+    [HYPAR_UNIT_COUNT]     = { "a number such as 12 or 4k", true,  false, { { "", 1, 1 } } },
+    [HYPAR_UNIT_BYTES]     = { "a size such as 80GB or 80GiB", true,  false, { { "B", 1, 1 } } },
+    [HYPAR_UNIT_SECONDS]   = { "a time such as 2us or 1.5ms", false, true,  { { "s", 1, 1 } } },
+    [HYPAR_UNIT_BANDWIDTH] = { "a bandwidth such as 450GB/s or 100Gb/s", true,  false,
+                               { { "B/s", 1, 1 }, { "Bps", 1, 1 }, { "b/s", 1, 8 },
+                                 { "bps", 1, 8 }, { "bit/s", 1, 8 } } },
+    [HYPAR_UNIT_RATE]      = { "a rate such as 15.7TFLOP/s or 84GOPS", true,  false,
+                               { { "FLOP/s", 1, 1 }, { "FLOPS", 1, 1 }, { "FLOPs", 1, 1 },
+                                 { "flop/s", 1, 1 }, { "OP/s", 1, 1 }, { "OPS", 1, 1 },
+                                 { "op/s", 1, 1 }, { "", 1, 1 } } },
+    [HYPAR_UNIT_JOULES]    = { "an energy such as 3.7pJ or 1mJ", true,  true,  { { "J", 1, 1 } } },
 };
 /* clang-format on */
 
@@ -82,6 +85,11 @@ bool hypar_parse_quantity(const char *text, enum hypar_unit unit, double *out)
         return false;
     *out = value;
     return true;
+}
+
+const char *hypar_unit_text(enum hypar_unit unit)
+{
+    return dimensions[unit].text;
 }
 
 char *hypar_format_quantity(char *buffer, double value, enum hypar_unit unit)

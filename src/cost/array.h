@@ -12,8 +12,8 @@
 #define HP_ARRAY_BYTES_PER_S 0.25e9 /* fitted: all bytes of the array, one after another */
 
 /* Seconds of one step: three phases of two operations for every multiply-add (a convolution's
- * counted on its input map), then `bytes` of exchange. `hops` weighs a topology whose partners
- * are not neighbours; 1 for the H-tree. */
+ * counted on its input map), then the exchange: bytes, each times the hops that it makes (one
+ * on the H-tree; more where partners are not neighbours). */
 double hp_array_step_s(double macs, int n_devices, double bytes_times_hops);
 
 /* What a step of all devices together does. */

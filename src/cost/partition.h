@@ -4,9 +4,9 @@
  * One level divides a group of accelerators into p equal sides. A weighted layer F' = f(F W) is
  * divided in one of three ways; what that leaves each side with decides what is exchanged:
  *
- *   type I   (HyPar dp)  batch            F, F' by batch      dW is a partial sum
- *   type II  (HyPar mp)  input channels   F by channel, F' whole after its partial sums are
- * added type III             output channels  F whole, F' by channel, E = dF is a partial sum
+ *   I   (HyPar dp)  batch            F, F' by batch; dW is a partial sum
+ *   II  (HyPar mp)  input channels   F by channel, F' whole once its partial sums are added
+ *   III             output channels  F whole, F' by channel; E = dF is a partial sum
  *
  * Amounts are elements exchanged between two sides, in one direction; bytes are 4 * 2 *
  * elements. Sizes are real numbers, never rounded. */

@@ -75,10 +75,30 @@ enum hypar_status hp_machine_from_parts(struct hypar_machine **out, const struct
     return status;
 }
 
-static bool names_a_file(const char *word)
+static bool can_open(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (file)
+        fclose(file);
+    return file;
+}
+
+static bool ends_in_json(const char *word)
 {
     size_t n = strlen(word);
-    return strcmp(word, "-") == 0 || (n >= 5 && strcmp(word + n - 5, ".json") == 0);
+    return n >= 5 && strcmp(word + n - 5, ".json") == 0;
+}
+
+bool hp_machine_may_be_path(const char *word)
+{
+    return ends_in_json(word) ||
+           (*word && !strchr(word, ':') && !hp_topology_find(word, strlen(word)));
+}
+
+static bool names_a_file(const char *word)
+{
+    return hp_machine_may_be_path(word) && (ends_in_json(word) || strcmp(word, "-") == 0 ||
+                                            strchr(word, '/') || can_open(word));
 }
 
 enum hypar_status hypar_machine_read(struct hypar_machine **out, const char *word,

@@ -111,7 +111,11 @@ struct hypar_machine {
 
 extern const struct topology *const hp_topologies[]; /* NULL-terminated */
 
-/* machine.c: a machine of `parts`, whose dims and devices are set; fills in the defaults. */
+/* machine.c: could `word` name a file? It ends in .json, or has no colon and is no topology;
+ * the
+ * '/' of "full:8,bandwidth=25GB/s" makes no path. */
+bool hp_machine_may_be_path(const char *word);
+/* A machine of `parts`, whose dims and devices are set; fills in the defaults. */
 enum hypar_status hp_machine_from_parts(struct hypar_machine **out, const struct part *parts,
                                         int n_parts, struct hypar_error *err);
 struct hypar_machine *hp_machine_new(const struct topology *topology);

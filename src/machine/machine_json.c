@@ -136,7 +136,7 @@ enum hypar_status hp_part_read_device(struct part *part, const struct json *at,
     list_keys(keys, part, true, (const char *const[]){ "name", "count", NULL });
     TRY(hp_json_only(at, keys, err));
     struct json name_member = hp_json_member(at, "name");
-    TRY(hp_json_string(&name_member, &name, err));
+    TRY(hp_json_name(&name_member, &name, err));
     TRY(choose_type(part, at, name, true, err));
     for (int o = 0; o < OPTION_COUNT; o++)
         if (hp_machine_options[o].scope == SCOPE_DEVICE)

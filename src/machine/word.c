@@ -26,10 +26,15 @@ static enum hypar_status read_shape(struct part *part, struct reader *reader,
         if (!isdigit((unsigned char)*reader->at))
             return hp_fail(err, HYPAR_SYNTAX, "no size at '%.20s', expected %s", reader->at,
                            part->topology->text.syntax);
+        const char *first = reader->at;
         dim[n] = 0;
         for (; isdigit((unsigned char)*reader->at); reader->at++)
-            if (dim[n] <= MACHINE_MAX_DEVICES) /* larger is refused below, however large */
+            if (dim[n] <= MACHINE_MAX_DEVICES)
                 dim[n] = dim[n] * 10 + (*reader->at - '0');
+        if (dim[n] > MACHINE_MAX_DEVICES) /* said as it was typed */
+            return hp_fail(err, HYPAR_INVALID, "size %.*s, expected 1..%d",
+                           (int)(reader->at - first < 40 ? reader->at - first : 40), first,
+                           MACHINE_MAX_DEVICES);
         n++;
     } while (*reader->at == 'x');
     return hp_part_set_shape(part, dim, n, err);
@@ -49,8 +54,8 @@ static enum hypar_status set_option(struct part *part, enum option option, const
     if (!isnan(part->value[option]))
         return hp_fail(err, HYPAR_INVALID, "%s is given twice", row->text.name);
     if (!hypar_parse_quantity(text, row->unit, &value))
-        return hp_fail(err, HYPAR_SYNTAX, "%s is '%.40s', expected a value such as %s",
-                       row->text.name, text, row->text.example);
+        return hp_fail(err, HYPAR_SYNTAX, "%s is '%.40s', expected %s", row->text.name, text,
+                       hypar_unit_text(row->unit));
     TRY(hp_option_check(part, option, value, err));
     part->value[option] = value;
     return HYPAR_OK;

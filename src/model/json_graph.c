@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/table.h"
+#include "base/word.h"
 #include "model/model.h"
 
 static const char format[] = "hypar-graph/1";
@@ -110,9 +111,7 @@ static enum hypar_status read_declaration(struct reading *r, const struct json *
     TRY(hp_json_only(at, param ? param_keys : input_keys, r->err));
     struct json name = hp_json_member(at, "name"), shape = hp_json_member(at, "shape");
     struct json index = hp_json_member(at, "index");
-    TRY(hp_json_string(&name, &e.name, r->err));
-    if (!*e.name)
-        return hp_json_fail(&name, r->err, "empty, expected a name");
+    TRY(hp_json_name(&name, &e.name, r->err));
     TRY(read_shape(r, &shape, &e.shape));
     if (index.value)
         TRY(hp_json_bool(&index, &e.index, r->err));
@@ -143,6 +142,12 @@ static enum hypar_status read_value(struct reading *r, const struct json *at, en
                                     double *out)
 {
     const struct attr_traits *traits = &hp_attr_traits[id];
+    if (hp_attr_is_switch(id) && hp_json_is_bool(at)) {
+        bool on;
+        TRY(hp_json_bool(at, &on, r->err));
+        *out = on;
+        return HYPAR_OK;
+    }
     if (!traits->integer)
         return hp_json_number(at, traits->least, traits->most, out, r->err);
     int64_t value;
@@ -155,10 +160,12 @@ static enum hypar_status read_value(struct reading *r, const struct json *at, en
 static enum hypar_status read_attr(struct reading *r, const struct json *at,
                                    const struct op_traits *row, struct attr *attr)
 {
+    char names[200];
     enum attr_id id = hp_attr_find(at->key);
     if (id == ATTR_COUNT)
         return hp_json_fail(at, r->err, "unknown attribute, expected %s%s",
-                            *row->attrs ? "of: " : "none", row->attrs);
+                            *row->attrs ? "one of " : "none",
+                            hp_op_attr_names(row, names, sizeof names));
     bool list = hp_json_is_array(at);
     if (list)
         TRY(hp_json_array(at, ATTR_MAX_VALUES, r->err));
@@ -189,6 +196,15 @@ static enum hypar_status read_attrs(struct reading *r, const struct json *op,
     return HYPAR_OK;
 }
 
+/* true: a parameter to be made; false: none. */
+static enum hypar_status read_make(struct reading *r, const struct json *at, int *input)
+{
+    bool make;
+    TRY(hp_json_bool(at, &make, r->err));
+    *input = make ? HP_MAKE : HP_ABSENT;
+    return HYPAR_OK;
+}
+
 static enum hypar_status read_op_inputs(struct reading *r, const struct json *op,
                                         const char *name, int *inputs, int *n)
 {
@@ -201,6 +217,10 @@ static enum hypar_status read_op_inputs(struct reading *r, const struct json *op
         inputs[i] = HP_ABSENT;
         if (!at.value) /* null */
             continue;
+        if (hp_json_is_bool(&at)) {
+            TRY(read_make(r, &at, &inputs[i]));
+            continue;
+        }
         TRY(hp_json_string(&at, &input, r->err));
         struct entry *e = find_entry(r, input);
         if (!e) {
@@ -230,6 +250,20 @@ static enum hypar_status enter_outputs(struct reading *r, const struct json *op,
     return HYPAR_OK;
 }
 
+static enum hypar_status unknown_kind(struct reading *r, const struct json *at,
+                                      const char *kind)
+{
+    const char *names[OP_KIND_COUNT];
+    char near[120];
+    for (int k = 0; k < OP_KIND_COUNT; k++)
+        names[k] = hp_op[k].name;
+    if (hp_nearest_text(kind, names, OP_KIND_COUNT, near, sizeof near))
+        return hp_json_fail(at, r->err,
+                            "unknown operator kind '%.60s', did you mean %s? See 'hypar ops'",
+                            kind, near);
+    return hp_json_fail(at, r->err, "unknown operator kind '%.60s'; see 'hypar ops'", kind);
+}
+
 static enum hypar_status read_op(struct reading *r, const struct json *at)
 {
     static const char *const keys[] = { "name", "kind", "inputs", "attrs", NULL };
@@ -241,14 +275,15 @@ static enum hypar_status read_op(struct reading *r, const struct json *at)
     TRY(hp_json_object(at, r->err));
     TRY(hp_json_only(at, keys, r->err));
     struct json name_at = hp_json_member(at, "name"), kind_at = hp_json_member(at, "kind");
-    TRY(hp_json_string(&name_at, &name, r->err));
-    if (!*name)
-        return hp_json_fail(&name_at, r->err, "empty, expected a name");
+    TRY(hp_json_name(&name_at, &name, r->err));
+    if (strcmp(name, "*") == 0)
+        return hp_json_fail(&name_at, r->err,
+                            "'*' stands for the rest in a plan, expected another name");
     TRY(hp_json_string(&kind_at, &kind, r->err));
     request.name = name;
     request.kind = hp_op_find(kind);
     if (request.kind == OP_KIND_COUNT)
-        return hp_json_fail(&kind_at, r->err, "unknown operator kind '%.60s'", kind);
+        return unknown_kind(r, &kind_at, kind);
     TRY(read_op_inputs(r, at, name, inputs, &request.n_inputs));
     TRY(read_attrs(r, at, &hp_op[request.kind], &attrs));
     request.attrs = &attrs;
@@ -329,7 +364,7 @@ static enum hypar_status read_head(const struct json *root, const char **name, i
         return hp_json_fail(&at, err, "expected \"%s\", not \"%.40s\"", format, given);
     TRY(hp_json_only(root, keys, err));
     struct json name_at = hp_json_member(root, "name");
-    TRY(hp_json_string(&name_at, name, err));
+    TRY(hp_json_name(&name_at, name, err));
     struct json batch_at = hp_json_member(root, "batch");
     return hp_json_int(&batch_at, 1, HP_MAX_BATCH, batch, err);
 }

@@ -9,14 +9,17 @@ static const struct model_reader *const readers[] = { &hp_reader_json };
 
 enum { READER_COUNT = sizeof readers / sizeof readers[0], HEAD_BYTES = 512 };
 
+static bool ends_in(const char *path, const char *end)
+{
+    size_t n = strlen(path), m = strlen(end);
+    return n >= m && strcmp(path + n - m, end) == 0;
+}
+
 static const struct model_reader *reader_by_extension(const char *path)
 {
-    size_t n = strlen(path);
-    for (int i = 0; i < READER_COUNT; i++) {
-        size_t m = strlen(readers[i]->extension);
-        if (n >= m && strcmp(path + n - m, readers[i]->extension) == 0)
+    for (int i = 0; i < READER_COUNT; i++)
+        if (ends_in(path, readers[i]->extension))
             return readers[i];
-    }
     return NULL;
 }
 
@@ -60,6 +63,9 @@ enum hypar_status hypar_import(struct hypar_graph **out, const char *model,
     if (batch < 0 || batch > HP_MAX_BATCH)
         return hp_fail(err, HYPAR_INVALID, "batch is %lld, expected 1 to %lld",
                        (long long)batch, (long long)HP_MAX_BATCH);
+    if (ends_in(model, ".onnx"))
+        return hp_fail(err, HYPAR_UNSUPPORTED, "%s: ONNX is not read yet, expected %s", model,
+                       readers[0]->form);
     bool path = strcmp(model, "-") == 0 || strchr(model, '/') || reader_by_extension(model);
     return path ? import_file(out, model, batch, err) : hp_zoo_build(out, model, batch, err);
 }

@@ -1,9 +1,10 @@
 #include "model/word.h"
 
-#include <ctype.h>
+#include "base/word.h"
+
 #include <string.h>
 
-enum { MAX_SIZE = 1 << 24, MAX_NAME = 64 };
+enum { MAX_SIZE = 1 << 24 };
 
 void hp_options_start(const struct family *family, int *values)
 {
@@ -52,15 +53,15 @@ static enum hypar_status read_sizes(const char *text, int *values, struct hypar_
 static enum hypar_status unknown_option(const struct family *family, const char *text, size_t n,
                                         struct hypar_error *err)
 {
-    char known[200] = "";
-    size_t used = 0;
-    for (int i = 0; i < family->n_options && used < sizeof known; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
-                                 family->options[i].name);
+    const char *names[MAX_OPTIONS];
+    char known[200];
+    for (int i = 0; i < family->n_options; i++)
+        names[i] = family->options[i].name;
     if (!family->n_options)
         return hp_fail(err, HYPAR_INVALID, "this model has no options");
     return hp_fail(err, HYPAR_INVALID, "unknown option '%.*s', expected one of %s",
-                   (int)(n < 40 ? n : 40), text, known);
+                   (int)(n < 40 ? n : 40), text,
+                   hp_word_list(known, sizeof known, names, family->n_options));
 }
 
 /* One "name=value" of n characters. */
@@ -118,45 +119,4 @@ void hp_options_write(const struct family *family, const int *values, char *text
                                                  : ",",
                                  family->sizes ? "" : family->options[i].name,
                                  family->sizes ? "" : "=", values[i]);
-}
-
-/* Least number of letters put in, left out or changed (Levenshtein 1966), row by row; small or
- * capital in `a` is the same. */
-static int distance(const char *a, const char *b)
-{
-    int row[MAX_NAME + 1];
-    int n = (int)strnlen(b, MAX_NAME);
-    for (int j = 0; j <= n; j++)
-        row[j] = j;
-    for (int i = 1; *a; i++, a++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= n; j++) {
-            int best = diagonal + (tolower((unsigned char)*a) != b[j - 1]);
-            best = best < row[j] + 1 ? best : row[j] + 1;
-            best = best < row[j - 1] + 1 ? best : row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
-
-bool hp_word_nearest(const char *word, const char *const *names, int n, char *text, size_t size)
-{
-    enum { SHOWN = 3 };
-    int near[SHOWN], far = (int)strlen(word) / 3 + 1, n_near = 0;
-    for (int d = 0; d <= far && n_near < SHOWN; d++)
-        for (int i = 0; i < n && n_near < SHOWN; i++)
-            if (distance(word, names[i]) == d)
-                near[n_near++] = i;
-    size_t used = 0;
-    *text = '\0';
-    for (int i = 0; i < n_near && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                 i == 0            ? ""
-                                 : i == n_near - 1 ? " or "
-                                                   : ", ",
-                                 names[near[i]]);
-    return n_near > 0;
 }

@@ -1,4 +1,4 @@
-/* model/word.h - the words that name a model: its options, and what may have been meant. */
+/* model/word.h - the words that name a model: the options behind the colon. */
 #ifndef MODEL_WORD_H
 #define MODEL_WORD_H
 
@@ -14,10 +14,5 @@ enum hypar_status hp_options_read(const struct family *family, const char *text,
 
 /* The text that gives all these values; one too long for `size` is cut. */
 void hp_options_write(const struct family *family, const int *values, char *text, size_t size);
-
-/* Write up to three of `names` that `word` may be a slip of, nearest first, as
- * "a, b or c" into text; false if none is near. */
-bool hp_word_nearest(const char *word, const char *const *names, int n, char *text,
-                     size_t size);
 
 #endif /* MODEL_WORD_H */

@@ -1,5 +1,6 @@
 #include "model/zoo.h"
 
+#include "base/word.h"
 #include "model/word.h"
 
 #include <string.h>
@@ -95,7 +96,21 @@ struct hypar_model_info hypar_model_at(int model)
     return info;
 }
 
-static enum hypar_status unknown_model(const char *word, struct hypar_error *err)
+bool hypar_model_option(int model, int i, struct hypar_model_option *out)
+{
+    const struct model *m = &models[model];
+    int values[MAX_SIZES];
+    if (i < 0 || i >= m->family->n_options)
+        return false;
+    const struct option *option = &m->family->options[i];
+    hp_options_start(m->family, values);
+    hp_options_read(m->family, m->preset, values, NULL);
+    *out = (struct hypar_model_option){ option->name, values[i], option->least, option->most };
+    return true;
+}
+
+static enum hypar_status unknown_model(const char *word, const char *expected,
+                                       struct hypar_error *err)
 {
     size_t length = strcspn(word, ":");
     const char *names[MODEL_COUNT];
@@ -103,13 +118,10 @@ static enum hypar_status unknown_model(const char *word, struct hypar_error *err
     for (int i = 0; i < MODEL_COUNT; i++)
         names[i] = models[i].name;
     snprintf(wrong, sizeof wrong, "%.*s", (int)(length < 60 ? length : 60), word);
-    if (hp_word_nearest(wrong, names, MODEL_COUNT, nearest, sizeof nearest))
+    if (hp_nearest_text(wrong, names, MODEL_COUNT, nearest, sizeof nearest))
         return hp_fail(err, HYPAR_INVALID, "unknown model '%s', did you mean %s?", wrong,
                        nearest);
-    return hp_fail(err, HYPAR_INVALID,
-                   "unknown model '%s', expected a built-in one or a path (with a '/', or "
-                   "ending in .json)",
-                   wrong);
+    return hp_fail(err, HYPAR_INVALID, "unknown model '%s', expected %s", wrong, expected);
 }
 
 /* The row whose name stands before the colon, or NULL. */
@@ -122,6 +134,13 @@ static const struct model *find_model(const char *word)
     return NULL;
 }
 
+enum hypar_status hypar_model_find(int *out, const char *word, struct hypar_error *err)
+{
+    const struct model *model = find_model(word);
+    *out = model ? (int)(model - models) : -1;
+    return model ? HYPAR_OK : unknown_model(word, "one that 'hypar models' lists", err);
+}
+
 static enum hypar_status build(struct hypar_graph **out, const struct model *model,
                                const char *word, int64_t batch, struct hypar_error *err)
 {
@@ -129,6 +148,8 @@ static enum hypar_status build(struct hypar_graph **out, const struct model *mod
     const char *text = word + strlen(model->name);
     hp_options_start(model->family, values);
     TRY(hp_options_read(model->family, model->preset, values, err));
+    if (*text && !text[1])
+        return hp_fail(err, HYPAR_INVALID, "nothing follows the colon, expected options");
     if (*text)
         TRY(hp_options_read(model->family, text + 1, values, err));
 
@@ -148,6 +169,7 @@ enum hypar_status hp_zoo_build(struct hypar_graph **out, const char *word, int64
     const struct model *model = find_model(word);
     *out = NULL;
     if (!model)
-        return unknown_model(word, err);
+        return unknown_model(word, "a built-in one or a path (with a '/', or ending in .json)",
+                             err);
     return hp_in(err, build(out, model, word, batch, err), "%.100s", word);
 }

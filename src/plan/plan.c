@@ -72,7 +72,7 @@ void hp_plan_add_stage(struct hypar_plan *plan, const struct hypar_stage *stage)
     plan->stages[plan->n_stages] = copy;
     for (int i = 0; i < stage->n_ops; i++) {
         plan->ops[ops[i]].stage = plan->n_stages;
-        hp_plan_set(plan, ops[i], &(struct split){ { 0 }, { 0 } }, NULL);
+        hp_plan_set(plan, ops[i], &(struct split){ .degree = { 0 } }, NULL);
     }
     plan->n_stages++;
 }
@@ -121,6 +121,17 @@ static const int64_t *copy_sizes(struct hypar_plan *plan, const int64_t *old, in
     return memcpy(NEW(&plan->arena, int64_t, degree), sizes, bytes);
 }
 
+/* Where each part begins; NULL where the sizes are. */
+static const int64_t *add_up(struct hypar_plan *plan, const int64_t *sizes, int degree)
+{
+    if (!sizes)
+        return NULL;
+    int64_t *begins = NEW(&plan->arena, int64_t, degree);
+    for (int i = 1; i < degree; i++)
+        begins[i] = begins[i - 1] + sizes[i - 1];
+    return begins;
+}
+
 static void set_split(struct hypar_plan *plan, int op, const struct split *split)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
@@ -132,6 +143,8 @@ static void set_split(struct hypar_plan *plan, int op, const struct split *split
             nest->axis[a].role == HYPAR_COPY
                 ? NULL
                 : copy_sizes(plan, old, nest->axis[a].extent, degree, split->sizes[a]);
+        if (mine->sizes[a] != old || !old)
+            mine->begins[a] = add_up(plan, mine->sizes[a], degree);
         mine->degree[a] = degree;
     }
     plan->ops[op].n_parts = hp_part_count(nest, mine);

@@ -78,6 +78,9 @@ void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *
  * only where hp_plan_has_default() says so. May be called again: room is reused. */
 void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, const int *device);
 
+/* Bytes kept for one parameter: weight, gradient, master copy, optimizer state. */
+double hp_bytes_per_param(enum hypar_precision precision, enum hypar_optimizer optimizer);
+
 /* How many devices `op` takes if it has `n_parts` parts. */
 int64_t hp_plan_devices_needed(const struct hypar_plan *plan, int op, int64_t n_parts);
 

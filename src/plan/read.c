@@ -28,7 +28,7 @@ enum hypar_status hp_read_choice(const struct json *at, const char *const *names
     return hp_json_fail(at, err, "expected one of %s, not \"%.40s\"", known, word);
 }
 
-static bool is_path(const char *text)
+static bool is_model_path(const char *text)
 {
     const char *dot = strrchr(text, '.');
     return strchr(text, '/') ||
@@ -36,11 +36,9 @@ static bool is_path(const char *text)
 }
 
 /* What a file says of a path is meant from where the file lies. */
-static const char *resolve(struct arena *scratch, const char *folder, const char *text)
+static const char *resolve(struct arena *scratch, const char *folder, const char *path)
 {
-    if (!is_path(text) || text[0] == '/')
-        return text;
-    return hp_arena_printf(scratch, "%s%s", folder, text);
+    return path[0] == '/' ? path : hp_arena_printf(scratch, "%s%s", folder, path);
 }
 
 static enum hypar_status read_text(const struct json *root, const char *key, const char **out,
@@ -85,7 +83,7 @@ static enum hypar_status read_graph(struct hypar_graph **out, const struct json 
     *model = from;
     if (!from) {
         TRY(read_text(root, "model", model, err));
-        from = resolve(scratch, source->folder, *model);
+        from = is_model_path(*model) ? resolve(scratch, source->folder, *model) : *model;
     }
     TRY(hp_in(err, hypar_import(out, from, &options, err), "%s: model", root->key));
     if (batch.value && hypar_graph_batch(*out) != options.batch) {
@@ -107,7 +105,7 @@ static enum hypar_status read_machine(struct hypar_machine **out, const struct j
         return hp_machine_read_json(out, &at, err);
     if (!from) {
         TRY(read_text(root, "machine", word, err));
-        from = resolve(scratch, source->folder, *word);
+        from = hp_machine_may_be_path(*word) ? resolve(scratch, source->folder, *word) : *word;
     }
     return hp_in(err, hypar_machine_read(out, from, err), "%s: machine", root->key);
 }
@@ -124,7 +122,7 @@ static enum hypar_status read_settings(struct plan_settings *settings, const str
         TRY(hp_read_choice(&at, hp_optimizer_names, HYPAR_OPTIMIZER_COUNT, &optimizer, err));
     at = hp_json_member(root, "seed");
     if (at.value)
-        TRY(hp_json_int(&at, 0, INT64_MAX, &settings->seed, err));
+        TRY(hp_json_int(&at, 0, HYPAR_MAX_SEED, &settings->seed, err));
     settings->precision = (enum hypar_precision)precision;
     settings->optimizer = (enum hypar_optimizer)optimizer;
     return HYPAR_OK;

@@ -7,45 +7,17 @@
 /* The rest of the operators, those that are not listed by name. */
 #define REST "*"
 
-enum { NAME_MAX_COMPARED = 63, MAX_OPS_COMPARED = 1 << 16 };
-
-/* Letters to change, add or take away to make one name of the other (Levenshtein). */
-static int distance(const char *a, const char *b)
-{
-    int row[NAME_MAX_COMPARED + 1];
-    int n = (int)strlen(b);
-    for (int j = 0; j <= n; j++)
-        row[j] = j;
-    for (int i = 0; a[i]; i++) {
-        int diagonal = row[0];
-        row[0] = i + 1;
-        for (int j = 0; j < n; j++) {
-            int change = diagonal + (a[i] != b[j]);
-            int add = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
-            diagonal = row[j + 1];
-            row[j + 1] = change < add ? change : add;
-        }
-    }
-    return row[n];
-}
-
 /* The operator whose name is nearest and near enough to be meant, or -1. */
 static int nearest(const struct hypar_graph *graph, const char *name)
 {
-    int best = -1, least = 1 + (int)strlen(name) / 3;
-    int n = graph->n_ops < MAX_OPS_COMPARED ? graph->n_ops : MAX_OPS_COMPARED;
-    if (strlen(name) > NAME_MAX_COMPARED)
-        return -1;
-    for (int op = 0; op < n; op++) {
-        if (strlen(graph->ops[op].name) > NAME_MAX_COMPARED)
-            continue;
-        int d = distance(name, graph->ops[op].name);
-        if (d < least || (best < 0 && d == least)) {
-            best = op;
-            least = d;
-        }
-    }
-    return best;
+    struct arena arena = { 0 };
+    const char **names = NEW(&arena, const char *, graph->n_ops);
+    int near;
+    for (int op = 0; op < graph->n_ops; op++)
+        names[op] = graph->ops[op].name;
+    int found = hypar_nearest(name, names, graph->n_ops, &near, 1);
+    hp_arena_free(&arena);
+    return found ? near : -1;
 }
 
 enum hypar_status hp_read_op_name(const struct hypar_graph *graph, const char *name, int *out,

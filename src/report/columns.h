@@ -12,7 +12,8 @@
 #include "base/arena.h"
 
 struct columns {
-    const char *align; /* 'l' or 'r' for each column */
+    const char *align; /* for each column 'l' left, 'r' right, or 'w' (at most one) left and
+                          broken between words, where the line would be too long */
     char **cell;       /* row by row */
     int n_cells, capacity;
 };
@@ -21,14 +22,18 @@ struct columns {
 void hp_cell(struct columns *columns, struct arena *arena, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Print heading and rows, two spaces between columns; the heading is bold on a terminal. */
+/* Print heading and rows, two spaces between columns and none at the end of a line; the heading
+ * is bold on a terminal. */
 void hp_columns_print(const struct columns *columns, FILE *to);
 
-/* Is colour wanted there: a terminal, and NO_COLOR not set? */
+/* How long a line there should be: the terminal's width, or 96 where it is no terminal. */
+int hp_line_width(FILE *to);
+
+/* Is colour wanted there: a terminal that is not dumb, and NO_COLOR not set? */
 int hp_has_colour(FILE *to);
 
-/* Print `text` and a newline, broken between words at 96 columns; the first line has begun at
- * `indent`, further ones are indented so. */
+/* Print `text` and a newline, broken between words at hp_line_width(); the first line has begun
+ * at `indent`, further ones are indented so. */
 void hp_wrap(FILE *to, const char *text, int indent);
 
 /* 1234567 -> "1,234,567"; buffer holds at least 32 bytes. */
@@ -36,5 +41,11 @@ char *hp_thousands(char *buffer, long long value);
 
 /* 3.41e9 -> "3.41 G": three digits and a power of 1000; buffer holds at least 32 bytes. */
 char *hp_metric(char *buffer, double value);
+
+/* The same with a unit: "128 FLOP", "3.41 GFLOP"; a unit of at most 16 characters. */
+char *hp_metric_unit(char *buffer, double value, const char *unit);
+
+/* "1 switch", "1,024 switches"; buffer holds at least 64 bytes, the words at most 24. */
+char *hp_count(char *buffer, long long n, const char *one, const char *many);
 
 #endif /* REPORT_COLUMNS_H */

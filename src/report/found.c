@@ -10,7 +10,7 @@
 void hypar_report_planners(FILE *to, enum hypar_format format)
 {
     struct arena arena = { 0 };
-    struct columns table = { .align = "lll" };
+    struct columns table = { .align = "lwl" };
     struct json_writer w = { .file = to };
     const struct hypar_planner_info *info;
     hp_cell(&table, &arena, "planner");
@@ -38,9 +38,26 @@ void hypar_report_planners(FILE *to, enum hypar_format format)
     hp_arena_free(&arena);
 }
 
+/* Bytes that the plan's program really sends, or -1 where there is none (no loss, an opaque
+ * operator) or it would take long to write out. */
+static double exact_bytes(const struct hypar_plan *plan)
+{
+    enum { MAX_PLACEMENTS = 1 << 19 };
+    struct hypar_program *program;
+    int64_t placements = 0;
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        placements += plan->ops[op].n_devices;
+    if (placements > MAX_PLACEMENTS || hypar_lower(&program, plan, NULL, NULL) != HYPAR_OK)
+        return -1;
+    double bytes = hypar_program_totals(program).comm_bytes;
+    hypar_program_free(program);
+    return bytes;
+}
+
 /* JSON -------------------------------------------------------------------------------- */
 
-static void put_prediction(struct json_writer *w, const struct hypar_prediction *p)
+static void put_prediction(struct json_writer *w, const struct hypar_prediction *p,
+                           double exact)
 {
     hp_json_begin_object(w, "predicted", false);
     hp_json_put_string(w, "model", "closed form: no overlap, levels one after another");
@@ -49,7 +66,8 @@ static void put_prediction(struct json_writer *w, const struct hypar_prediction 
     hp_json_put_number(w, "comm_s", p->comm_s);
     hp_json_put_number(w, "samples_per_s", p->samples_per_s);
     hp_json_put_number(w, "mfu", p->mfu);
-    hp_json_put_number(w, "comm_bytes", p->comm_bytes);
+    hp_json_put_number(w, "comm_bytes", exact < 0 ? p->comm_bytes : exact);
+    hp_json_put_number(w, "comm_bytes_paper", p->comm_bytes);
     hp_json_put_null(w, "link_bytes");
     hp_json_put_number(w, "energy_j", p->energy_j);
     hp_json_put_null(w, "peak_memory_bytes");
@@ -84,12 +102,15 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_plan_put_machine(&w, plan);
     hp_json_put_int(&w, "batch", plan->graph->batch);
     hp_json_put_string(&w, "planner", info.planner);
-    put_prediction(&w, &prediction);
+    put_prediction(&w, &prediction, exact_bytes(plan));
     hp_json_begin_object(&w, "search", false);
     hp_json_put_number(&w, "seconds", info.seconds);
     hp_json_put_int(&w, "evaluated", info.evaluated);
     hp_json_put_null(&w, "lower_bound_s");
-    hp_json_put_number(&w, "lower_bound_elements", info.lower_bound_elements);
+    if (info.lower_bound_elements > 0)
+        hp_json_put_number(&w, "lower_bound_elements", info.lower_bound_elements);
+    else
+        hp_json_put_null(&w, "lower_bound_elements");
     hp_json_put_bool(&w, "exact", info.exact);
     hp_json_end_object(&w);
     if (hypar_found_partition(found))
@@ -161,7 +182,7 @@ static void draw_map(FILE *to, const struct hypar_partition_view *view,
         int n = (int)strlen(g->ops[view->layer_op[i]].name);
         width = n > width ? n : width;
     }
-    if ((width + 1) * view->n_layers > NAMED_LINES * LINE)
+    if (width + 1 > LINE || (width + 1) * view->n_layers > NAMED_LINES * LINE)
         width = 1;
     int per_line = width > 1 ? LINE / (width + 1) : LINE - 12;
     for (int first = 0; first < view->n_layers; first += per_line) {
@@ -202,6 +223,19 @@ static void level_table(FILE *to, struct arena *arena, const struct hypar_found 
         hp_cell(&table, arena, "%s",
                 hypar_format_quantity(b, hypar_found_partition(all[i])->total_bytes,
                                       HYPAR_UNIT_BYTES));
+    hp_cell(&table, arena, "exact");
+    hp_cell(&table, arena, "%s", "");
+    for (int i = 0; i < n_all; i++) {
+        double exact = exact_bytes(hypar_found_plan(all[i]));
+        hp_cell(&table, arena, "%s",
+                exact < 0 ? "-" : hypar_format_quantity(b, exact, HYPAR_UNIT_BYTES));
+    }
+    hp_cell(&table, arena, "state");
+    hp_cell(&table, arena, "%s", "");
+    for (int i = 0; i < n_all; i++)
+        hp_cell(&table, arena, "%s",
+                hypar_format_quantity(b, hypar_found_prediction(all[i]).state_bytes,
+                                      HYPAR_UNIT_BYTES));
     hp_cell(&table, arena, "step");
     hp_cell(&table, arena, "%s", "");
     for (int i = 0; i < n_all; i++)
@@ -209,6 +243,14 @@ static void level_table(FILE *to, struct arena *arena, const struct hypar_found 
                 hypar_format_quantity(b, hypar_found_prediction(all[i]).step_s,
                                       HYPAR_UNIT_SECONDS));
     hp_columns_print(&table, to);
+}
+
+static const char *verdict(const struct hypar_search_info *info)
+{
+    if (!info->chooses)
+        return "";
+    return info->exact ? "; no other choice of types exchanges less"
+                       : "; each level from the top (--joint weighs all levels at once)";
 }
 
 static void found_text(FILE *to, const struct hypar_found *found,
@@ -231,7 +273,9 @@ static void found_text(FILE *to, const struct hypar_found *found,
             all[n++] = others[i];
         draw_map(to, view, plan->graph);
         level_table(to, &arena, all, n);
-        fputs("\nBytes as the paper counts them: both directions, every group of a level.\n",
+        fputs("\nLevels as the paper counts them: fp32, both directions, every group. Exact: "
+              "what the "
+              "plan's\nprogram sends, each byte once (hypar lower).\n",
               to);
     }
     fprintf(
@@ -244,10 +288,12 @@ static void found_text(FILE *to, const struct hypar_found *found,
         hp_metric(rate, p.samples_per_s), 100 * p.mfu,
         hypar_format_quantity(energy, p.energy_j, HYPAR_UNIT_JOULES),
         hypar_format_quantity(state, p.state_bytes, HYPAR_UNIT_BYTES));
-    fprintf(to, "Searched in %s; %s.\n",
-            hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS),
-            info.exact ? "the least exchange that this planner's choices allow"
-                       : "not proven to be the least exchange");
+    fprintf(to, "Searched in %s%s.\n",
+            hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS), verdict(&info));
+    if (info.refused && *info.refused) {
+        fputs("Not considered: ", to);
+        hp_wrap(to, info.refused, 16);
+    }
     hp_arena_free(&arena);
 }
 

@@ -14,6 +14,18 @@ void hp_put_graph_figures(struct json_writer *w, const struct hypar_graph *graph
     hp_json_put_int(w, "layers", hypar_graph_layer_count(graph));
 }
 
+char *hp_graph_figures(struct arena *arena, const struct hypar_graph *graph)
+{
+    char params[64], flops[32], ops[64], layers[64];
+    return hp_arena_printf(
+        arena, "%s, %s per sample forward, %s, %s, batch %lld",
+        hp_count(params, hypar_graph_params(graph), "parameter", "parameters"),
+        hp_metric_unit(flops, hypar_graph_flops_per_sample(graph), "FLOP"),
+        hp_count(ops, hypar_graph_op_count(graph), "operator", "operators"),
+        hp_count(layers, hypar_graph_layer_count(graph), "weighted layer", "weighted layers"),
+        (long long)hypar_graph_batch(graph));
+}
+
 static void put_tensor(struct json_writer *w, const struct tensor *t)
 {
     hp_json_begin_object(w, NULL, true);
@@ -54,8 +66,7 @@ static char *shape_text(struct arena *arena, const struct hypar_shape *shape)
 {
     char *text = hp_arena_strdup(arena, "");
     for (int d = 0; d < shape->n_dims; d++)
-        text =
-            hp_arena_printf(arena, "%s%s%lld", text, d ? " x " : "", (long long)shape->dim[d]);
+        text = hp_arena_printf(arena, "%s%s%lld", text, d ? "x" : "", (long long)shape->dim[d]);
     return shape->n_dims ? text : hp_arena_strdup(arena, "scalar");
 }
 
@@ -81,7 +92,8 @@ static void op_row(struct columns *table, struct arena *arena, const struct hypa
     hp_cell(table, arena, "%s", hp_op[op->kind].name);
     hp_cell(table, arena, "%s", shape_text(arena, &g->tensors[op->tensor[first]].shape));
     hp_cell(table, arena, "%s", params ? hp_thousands(buffer, params) : "");
-    double flops = 2 * hp_nest_macs(nest, false) / (double)g->batch;
+    double flops = (2 * hp_nest_macs(nest, false) + hp_attr(nest->attrs, ATTR_FLOPS, 0, 0)) /
+                   (double)g->batch;
     hp_cell(table, arena, "%s", flops > 0 ? hp_metric(buffer, flops) : "");
     char axes[MAX_AXES * 24] = "";
     int n = 0;
@@ -95,21 +107,16 @@ static void op_row(struct columns *table, struct arena *arena, const struct hypa
 static void graph_text(FILE *to, const struct hypar_graph *g)
 {
     struct arena arena = { 0 };
-    struct columns table = { .align = "lllrrl" };
-    static const char *const heading[] = { "operator",   "kind",        "output",
-                                           "parameters", "FLOP/sample", "may be split along" };
-    char params[32], flops[32];
+    struct columns table = { .align = "lllrrw" };
+    static const char *const heading[] = { "operator", "kind", "output",
+                                           "params",   "FLOP", "split along" };
     for (int i = 0; i < 6; i++)
         hp_cell(&table, &arena, "%s", heading[i]);
     for (int op = 0; op < g->n_ops; op++)
         op_row(&table, &arena, g, &g->ops[op]);
     hp_columns_print(&table, to);
-    fprintf(to,
-            "\n%s: %s parameters, %sFLOP per sample forward, %d operators, %d weighted layers, "
-            "batch %lld\n",
-            g->name, hp_thousands(params, hypar_graph_params(g)),
-            hp_metric(flops, hypar_graph_flops_per_sample(g)), g->n_ops,
-            hypar_graph_layer_count(g), (long long)g->batch);
+    fputc('\n', to);
+    hp_wrap(to, hp_arena_printf(&arena, "%s: %s", g->name, hp_graph_figures(&arena, g)), 0);
     hp_arena_free(&arena);
 }
 

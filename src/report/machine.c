@@ -64,20 +64,39 @@ static void machine_json(FILE *to, const struct hypar_machine *m)
     hp_json_end_object(&w);
 }
 
+static void level_rows(FILE *to, struct arena *arena, const struct hypar_level *level, int n)
+{
+    struct columns levels = { .align = "lrrr" };
+    char b[32];
+    static const char *const heading[] = { "level", "ways", "bandwidth", "latency" };
+    for (int i = 0; i < 4; i++)
+        hp_cell(&levels, arena, "%s", heading[i]);
+    for (int l = 0; l < n; l++) {
+        hp_cell(&levels, arena, "H%d", l + 1);
+        hp_cell(&levels, arena, "%d", level[l].ways);
+        hp_cell(&levels, arena, "%s",
+                hypar_format_quantity(b, level[l].bytes_per_s, HYPAR_UNIT_BANDWIDTH));
+        hp_cell(&levels, arena, "%s",
+                hypar_format_quantity(b, level[l].latency_s, HYPAR_UNIT_SECONDS));
+    }
+    hp_columns_print(&levels, to);
+}
+
 static void machine_text(FILE *to, const struct hypar_machine *m)
 {
     struct arena arena = { 0 };
-    struct columns devices = { .align = "lrrrr" }, levels = { .align = "lrrr" };
+    struct columns devices = { .align = "lrrrr" };
     struct hypar_level level[HYPAR_MAX_LEVELS];
     int n_levels = hypar_machine_levels(m, level);
-    char b[32];
+    char b[32], n_devices[64], n_switches[64], n_links[64];
     static const char *const device_heading[] = { "devices", "fp32/s", "bf16/s", "memory",
                                                   "bytes/s" };
-    static const char *const level_heading[] = { "level", "ways", "bandwidth", "latency" };
-    fprintf(to, "%s: %s, %d devices, %d switches, %d links\n\n",
+    fprintf(to, "%s: %s, %s, %s, %s\n\n",
             hypar_machine_word(m) ? hypar_machine_word(m) : "machine",
-            hypar_machine_topology(m), hypar_machine_device_count(m),
-            hypar_machine_switch_count(m), hypar_machine_link_count(m));
+            hypar_machine_topology(m),
+            hp_count(n_devices, hypar_machine_device_count(m), "device", "devices"),
+            hp_count(n_switches, hypar_machine_switch_count(m), "switch", "switches"),
+            hp_count(n_links, hypar_machine_link_count(m), "link", "links"));
     for (int i = 0; i < 5; i++)
         hp_cell(&devices, &arena, "%s", device_heading[i]);
     for (int i = 0; i < hypar_machine_device_count(m); i += run_of_devices(m, i)) {
@@ -91,18 +110,10 @@ static void machine_text(FILE *to, const struct hypar_machine *m)
                 hypar_format_quantity(b, d->memory_bytes_per_s, HYPAR_UNIT_BANDWIDTH));
     }
     hp_columns_print(&devices, to);
-    fputc('\n', to);
-    for (int i = 0; i < 4; i++)
-        hp_cell(&levels, &arena, "%s", level_heading[i]);
-    for (int l = 0; l < n_levels; l++) {
-        hp_cell(&levels, &arena, "H%d", l + 1);
-        hp_cell(&levels, &arena, "%d", level[l].ways);
-        hp_cell(&levels, &arena, "%s",
-                hypar_format_quantity(b, level[l].bytes_per_s, HYPAR_UNIT_BANDWIDTH));
-        hp_cell(&levels, &arena, "%s",
-                hypar_format_quantity(b, level[l].latency_s, HYPAR_UNIT_SECONDS));
+    if (n_levels) {
+        fputc('\n', to);
+        level_rows(to, &arena, level, n_levels);
     }
-    hp_columns_print(&levels, to);
     hp_arena_free(&arena);
 }
 

@@ -41,7 +41,7 @@ static char *devices_text(struct arena *arena, const struct hypar_plan *plan, in
 static void plan_text(FILE *to, const struct hypar_plan *plan)
 {
     struct arena arena = { 0 };
-    struct columns table = { .align = "rlllll" };
+    struct columns table = { .align = "rllllw" };
     const struct hypar_graph *g = plan->graph;
     static const char *const heading[] = {
         "stage", "operators", "", "kind", "split", "devices"

@@ -67,6 +67,25 @@ static double least_share(const double *const *share, int level, int ways)
     return fmin(share[level][0], share[level][1]) / (share[level][0] + share[level][1]);
 }
 
+/* Nodes that share a parameter divide it in one way. Where what they are asked for has nothing
+ * in common (tied embeddings under mp: one reads the weight transposed), any model-parallel
+ * type that they all have is let in, else whatever they have. */
+static void widen_shared(const struct layered *l, int n_levels, unsigned *allowed)
+{
+    struct arena scratch = { 0 };
+    unsigned *common = NEW(&scratch, unsigned, l->n_vars);
+    for (int v = 0; v < l->n_vars; v++)
+        common[v] = ~0u;
+    for (int n = 0; n < l->n_nodes; n++)
+        common[l->node[n].var] &= hp_var_type_set(&l->node[n], allowed[n]);
+    for (int n = 0; n < l->n_nodes; n++) {
+        unsigned any = choose(&l->node[n], MP | III | CHANNEL);
+        for (int h = 0; h < n_levels && !common[l->node[n].var]; h++)
+            allowed[(size_t)h * (size_t)l->n_nodes + (size_t)n] = any;
+    }
+    hp_arena_free(&scratch);
+}
+
 static struct partition_problem pose(const struct problem *problem, struct arena *arena,
                                      allow_fn allow, const double *const *share)
 {
@@ -82,6 +101,7 @@ static struct partition_problem pose(const struct problem *problem, struct arena
             allowed[(size_t)h * (size_t)l->n_nodes + (size_t)n] =
                 l->node[n].weighted ? allow(problem, &l->node[n]) : l->node[n].types;
     }
+    widen_shared(l, p.n_levels, allowed);
     p.allowed = allowed;
     return p;
 }
@@ -140,6 +160,43 @@ static void show(struct hypar_found *found, const struct problem *problem,
     };
 }
 
+/* The least memory of any device, in parameters that it can hold. */
+static double room_for_params(const struct problem *problem)
+{
+    double least = problem->options->memory_bytes;
+    for (int d = 0; !(least > 0) && d < hypar_machine_device_count(problem->machine); d++) {
+        double has = (double)hypar_machine_device(problem->machine, d)->memory_bytes;
+        least = d == 0 || has < -least ? -has : least;
+    }
+    return fabs(least) /
+           hp_bytes_per_param(problem->options->precision, problem->options->optimizer);
+}
+
+/* HyPar looks at the exchange alone. Where its weights do not fit, weights get a price, the
+ * lowest (to a factor of two) at which they do; where none helps the first answer stands and is
+ * refused later. Without choices there is nothing to trade. */
+static enum hypar_status partition_within_memory(const struct problem *problem,
+                                                 struct partition_problem *p,
+                                                 struct arena *arena, struct partition *out,
+                                                 struct hypar_error *err)
+{
+    enum { TRIES = 48 };
+    TRY(hp_partition(arena, p, out, err));
+    double room = room_for_params(problem);
+    for (int i = 0; i < TRIES && hp_partition_weight(p, out) > room; i++) {
+        struct partition cheaper;
+        p->weight_price = ldexp(1, i - 12);
+        TRY(hp_partition(arena, p, &cheaper, err));
+        if (hp_partition_weight(p, &cheaper) <= room || i == TRIES - 1) {
+            *out = cheaper;
+            out->exact = false;
+            out->lower_bound = 0;
+            return HYPAR_OK;
+        }
+    }
+    return HYPAR_OK;
+}
+
 /* Solve, and write the result down as a plan and as the paper shows it. */
 static enum hypar_status plan_by_levels(const struct problem *problem, allow_fn allow,
                                         bool features, struct hypar_found *found,
@@ -148,13 +205,18 @@ static enum hypar_status plan_by_levels(const struct problem *problem, allow_fn 
     struct partition partition;
     const double *const *share = hp_shares(problem, &found->arena);
     struct partition_problem p = pose(problem, &found->arena, allow, share);
-    TRY(hp_partition(&found->arena, &p, &partition, err));
+    TRY(partition_within_memory(problem, &p, &found->arena, &partition, err));
     show(found, problem, &partition);
     found->info.evaluated = partition.evaluated;
-    found->info.exact = partition.exact;
-    found->info.lower_bound_elements = partition.lower_bound;
-    struct partition counted = partition;
-    for (size_t i = 0; features && i < (size_t)p.n_levels * (size_t)partition.n_nodes; i++) {
+    found->info.chooses = allow == allow_hypar || allow == allow_accpar;
+    found->info.exact = partition.exact && (p.joint || p.n_levels <= 1);
+    found->info.lower_bound_elements =
+        found->info.exact ? partition.total_elements : partition.lower_bound;
+    struct partition counted = partition; /* owt is counted as mp, and laid out by features */
+    size_t n_types = (size_t)p.n_levels * (size_t)partition.n_nodes;
+    partition.type = NEW(&found->arena, enum layer_type, n_types);
+    memcpy(partition.type, counted.type, n_types * sizeof *partition.type);
+    for (size_t i = 0; features && i < n_types; i++) {
         const struct layer_node *node = &problem->layered->node[i % (size_t)partition.n_nodes];
         if (partition.type[i] == TYPE_II && node->types & III)
             partition.type[i] = TYPE_III;
@@ -193,7 +255,11 @@ static enum hypar_status plan_mp(const struct problem *problem, struct hypar_fou
 static enum hypar_status plan_owt(const struct problem *problem, struct hypar_found *found,
                                   struct hypar_error *err)
 {
-    TRY(check_batch(problem, "owt", err));
+    bool any = false;
+    for (int n = 0; n < problem->layered->n_nodes; n++)
+        any |= is_convolution(problem, &problem->layered->node[n]);
+    if (any)
+        TRY(check_batch(problem, "owt", err));
     return plan_by_levels(problem, allow_owt, true, found, err);
 }
 

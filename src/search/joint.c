@@ -1,4 +1,4 @@
-/* All levels at once. A variable's state is a whole column: its type at each level. A layer's
+/* All levels at once. A layer's state is a whole column: its type at each level. A layer's
  * own exchange depends on its own column alone, that between two layers on their two columns,
  * so the same solver finds the minimum that the level-by-level (greedy) partition can miss.
  *
@@ -14,8 +14,9 @@
 #include "search/partition.h"
 
 enum {
-    MAX_COLUMNS = 1024, /* of one variable: 2^10, and 3^6 */
-    RIVALS = 48,        /* columns that others are compared with */
+    MAX_COLUMNS = 1024,        /* of one variable: 2^10, and 3^6 */
+    MAX_ALL_COLUMNS = 1 << 22, /* of all: about 200 MB */
+    RIVALS = 48,               /* columns that others are compared with */
     PRUNING_ROUNDS = 6,
     WINDOW_ROUNDS = 8,
 };
@@ -24,9 +25,11 @@ enum {
 struct column {
     unsigned char type[MAX_LEVELS];
     double cost; /* intra-layer, and edges of the variable with itself */
+    bool gone;   /* another one, which is left, is never worse */
 };
 
 struct var_columns {
+    bool join;                 /* no columns: what `seen` says, level by level */
     struct column *column;     /* all of them, the topmost level counting most */
     int radix[MAX_LEVELS];     /* types to choose from at each level */
     int place[MAX_LEVELS];     /* what one step there adds to the number of a column */
@@ -89,6 +92,8 @@ static double intra_cost(const struct joint *j, const struct layer_node *node,
         sum += j->groups[h] * hp_intra_elements(own, &sizes, j->p->ways[h]);
         hp_shrink(&sizes, own, 1.0 / j->p->ways[h]);
     }
+    if (node->weighted)
+        sum += j->p->weight_price * j->groups[j->p->n_levels - 1] * sizes.weight;
     return sum;
 }
 
@@ -122,6 +127,22 @@ static void index_variables(struct joint *j)
     }
 }
 
+/* A join may be anything that a level allows. */
+static void list_join(struct joint *j, int v, const struct var_types *types,
+                      const struct partition *now)
+{
+    struct var_columns *var = &j->var[v];
+    int lead = j->node_of[j->node_start[v]];
+    for (int h = 0; h < j->p->n_levels; h++) {
+        const struct var_types *t = &types[(size_t)h * (size_t)j->l->n_vars + (size_t)v];
+        bool chosen = h >= j->first && h < j->first + j->count;
+        for (int i = 0; chosen && i < t->n; i++)
+            var->seen[h] |= 1u << t->type[i];
+        if (!chosen)
+            var->seen[h] = 1u << type_at(now, h, lead);
+    }
+}
+
 /* The columns of variable v: types[level * n_vars + v] inside the window, what is there
  * outside. */
 static void list_variable(struct joint *j, int v, const struct var_types *types,
@@ -129,6 +150,11 @@ static void list_variable(struct joint *j, int v, const struct var_types *types,
 {
     struct var_columns *var = &j->var[v];
     int lead = j->node_of[j->node_start[v]];
+    var->join = !j->l->node[lead].weighted && j->node_start[v + 1] - j->node_start[v] == 1;
+    if (var->join) {
+        list_join(j, v, types, now);
+        return;
+    }
     var->n = 1;
     for (int h = j->p->n_levels - 1; h >= 0; h--) {
         bool chosen = h >= j->first && h < j->first + j->count;
@@ -176,6 +202,8 @@ static enum hypar_status list_columns(struct joint *j, const struct partition *n
 static void note_seen(struct joint *j, int v)
 {
     struct var_columns *var = &j->var[v];
+    if (var->join)
+        return;
     memset(var->seen, 0, sizeof var->seen);
     for (int i = 0; i < var->n; i++)
         for (int h = 0; h < j->p->n_levels; h++)
@@ -288,12 +316,15 @@ static double disadvantage(const struct joint *j, int v, const struct rivalry *r
     return most;
 }
 
-/* May column s go because of column r? A tie goes to the one listed first: lower types. */
+/* May column s go because of column r? Only what is left may beat another, so that every
+ * removal is justified by a survivor; a tie goes to the one listed first: lower types. */
 static bool beats(const struct joint *j, int v, const struct rivalry *rivalry,
                   const struct column *r, const struct column *s)
 {
+    if (r->gone)
+        return false;
     double most = disadvantage(j, v, rivalry, r, s);
-    return most < -1e-12 * fabs(s->cost) || (most <= 0 && r < s);
+    return most < 0 || (most <= 0 && r < s);
 }
 
 /* The columns that cost least on their own. */
@@ -311,8 +342,7 @@ static int pick_cheapest(const struct var_columns *var, int *rival)
     return n;
 }
 
-/* Is column c beaten by one that differs from it at one level, or at two? What beats it may
- * have been removed itself: then something that is left beats both. */
+/* Is column c beaten by one that differs from it at one level, or at two? */
 static bool beaten_nearby(const struct joint *j, int v, const struct rivalry *rivalry, int c)
 {
     const struct var_columns *var = &j->var[v];
@@ -332,9 +362,32 @@ static bool beaten_nearby(const struct joint *j, int v, const struct rivalry *ri
     return false;
 }
 
+/* Of a join's two types at a level, one may never be worse. */
+static bool prune_join(struct joint *j, int v)
+{
+    struct var_columns *var = &j->var[v];
+    struct rivalry rivalry;
+    bool changed = false;
+    fill_rivalry(j, v, &rivalry);
+    for (int h = 0; h < j->p->n_levels; h++)
+        for (int r = 0; r < TYPE_COUNT; r++)
+            for (int s = 0; s < TYPE_COUNT; s++) {
+                unsigned both = 1u << r | 1u << s;
+                double most = rivalry.worst[h][r][s];
+                if (r == s || (var->seen[h] & both) != both ||
+                    !(most < 0 || (most <= 0 && r < s)))
+                    continue;
+                var->seen[h] &= ~(1u << s);
+                changed = true;
+            }
+    return changed;
+}
+
 static bool prune_variable(struct joint *j, int v)
 {
     struct var_columns *var = &j->var[v];
+    if (var->join)
+        return prune_join(j, v);
     if (var->n == 1)
         return false;
     struct rivalry rivalry;
@@ -346,7 +399,8 @@ static bool prune_variable(struct joint *j, int v)
         for (int r = 0; r < n_rivals && !beaten; r++)
             beaten =
                 rival[r] != c && beats(j, v, &rivalry, &var->column[rival[r]], &var->column[c]);
-        if (!beaten && !beaten_nearby(j, v, &rivalry, c))
+        var->column[c].gone = beaten || beaten_nearby(j, v, &rivalry, c);
+        if (!var->column[c].gone)
             var->alive[kept++] = c;
     }
     bool changed = kept < var->n;
@@ -367,54 +421,177 @@ static void prune(struct joint *j)
     }
 }
 
-/* Pair table of one edge over the columns that are left. */
-static double *fill_pair(const struct joint *j, const struct layer_edge *edge)
+/* The solver's variables: one for each layer variable, one for each level of a join. */
+struct posed {
+    struct elimination_problem problem;
+    int *first; /* of each of our variables */
+    int *n_states;
+    double **cost;
+    struct elimination_edge *edges;
+    int n_edges;
+};
+
+/* The i-th type that join `var` may have at level h. */
+static enum layer_type join_type(const struct var_columns *var, int h, int i)
+{
+    int t = 0;
+    while (!(var->seen[h] >> t & 1) || i-- > 0)
+        t++;
+    return (enum layer_type)t;
+}
+
+static int join_choices(const struct var_columns *var, int h)
+{
+    int n = 0;
+    for (int t = 0; t < TYPE_COUNT; t++)
+        n += (int)(var->seen[h] >> t & 1);
+    return n;
+}
+
+/* One term of an edge: from column (or join type at h) s to column (or type) c, level h only.
+ */
+static double term(const struct joint *j, const struct layer_edge *edge, int h, int s, int c,
+                   const double *weight)
 {
     const struct layer_node *u = &j->l->node[edge->from], *v = &j->l->node[edge->to];
     const struct var_columns *from = &j->var[u->var], *to = &j->var[v->var];
-    double *pair = NEW(j->arena, double, (size_t)from->n *(size_t)to->n);
-    double weight[MAX_LEVELS], term[MAX_LEVELS][TYPE_COUNT];
-    for (int c = 0; c < to->n; c++) {
-        input_weights(j, v, column_of(to, c)->type, weight);
-        for (int h = 0; h < j->p->n_levels; h++)
-            for (int t = 0; t < TYPE_COUNT; t++)
-                term[h][t] =
-                    edge->elements * weight[h] *
-                    j->share[h][hp_own_type(u, (enum layer_type)t)]
-                            [hp_own_type(v, (enum layer_type)column_of(to, c)->type[h])];
-        for (int s = 0; s < from->n; s++) {
-            double sum = 0;
-            for (int h = 0; h < j->p->n_levels; h++)
-                sum += term[h][column_of(from, s)->type[h]];
-            pair[(size_t)s * (size_t)to->n + (size_t)c] = sum;
-        }
+    enum layer_type a = from->join
+                            ? join_type(from, h, s)
+                            : hp_own_type(u, (enum layer_type)column_of(from, s)->type[h]);
+    enum layer_type b = to->join ? join_type(to, h, c)
+                                 : hp_own_type(v, (enum layer_type)column_of(to, c)->type[h]);
+    return edge->elements * weight[h] * j->share[h][a][b];
+}
+
+/* What the consumer's inputs weigh: for a join the same whatever it chooses. */
+static void weights_of(const struct joint *j, const struct layer_node *v, int c, double *weight)
+{
+    const struct var_columns *to = &j->var[v->var];
+    static const unsigned char any[MAX_LEVELS] = { TYPE_I };
+    input_weights(j, v, to->join ? any : column_of(to, c)->type, weight);
+}
+
+/* The pair table of an edge for levels first .. last - 1. */
+static const double *fill_pair(const struct joint *j, const struct layer_edge *edge, int n_from,
+                               int n_to, int first, int last)
+{
+    double *pair = NEW(j->arena, double, (size_t)n_from *(size_t)n_to), weight[MAX_LEVELS];
+    for (int c = 0; c < n_to; c++) {
+        weights_of(j, &j->l->node[edge->to], c, weight);
+        for (int s = 0; s < n_from; s++)
+            for (int h = first; h < last; h++)
+                pair[(size_t)s * (size_t)n_to + (size_t)c] += term(j, edge, h, s, c, weight);
     }
     return pair;
 }
 
-static enum hypar_status eliminate(struct joint *j, struct elimination_result *result,
-                                   int64_t *evaluated, struct hypar_error *err)
+static void pose_variables(const struct joint *j, struct posed *q)
 {
     const struct layered *l = j->l;
-    int *n_states = NEW(j->arena, int, l->n_vars), n_edges = 0;
-    double **cost = NEW(j->arena, double *, l->n_vars);
+    int most = l->n_vars * j->p->n_levels + 1, n = 0;
+    q->first = NEW(j->arena, int, l->n_vars);
+    q->n_states = NEW(j->arena, int, most);
+    q->cost = NEW(j->arena, double *, most);
     for (int v = 0; v < l->n_vars; v++) {
-        n_states[v] = j->var[v].n;
-        cost[v] = NEW(j->arena, double, n_states[v]);
-        for (int c = 0; c < n_states[v]; c++)
-            cost[v][c] = column_of(&j->var[v], c)->cost;
+        const struct var_columns *var = &j->var[v];
+        q->first[v] = n;
+        for (int h = 0; h < (var->join ? j->p->n_levels : 1); h++, n++) {
+            q->n_states[n] = var->join ? join_choices(var, h) : var->n;
+            q->cost[n] = NEW(j->arena, double, q->n_states[n]);
+            for (int c = 0; !var->join && c < var->n; c++)
+                q->cost[n][c] = column_of(var, c)->cost;
+        }
     }
-    struct elimination_edge *edges = NEW(j->arena, struct elimination_edge, l->n_edges);
-    for (int e = 0; e < l->n_edges; e++) {
-        int u = l->node[l->edge[e].from].var, v = l->node[l->edge[e].to].var;
-        if (u == v)
-            continue; /* counted with the columns */
-        edges[n_edges++] = (struct elimination_edge){ u, v, fill_pair(j, &l->edge[e]) };
-        *evaluated += (int64_t)n_states[u] * n_states[v];
+    q->problem.n_vars = n;
+}
+
+/* An edge between two layers is one table; with a join, one for each level. */
+static void pose_edge(const struct joint *j, const struct layer_edge *edge, struct posed *q)
+{
+    int u = j->l->node[edge->from].var, v = j->l->node[edge->to].var;
+    bool by_level = j->var[u].join || j->var[v].join;
+    for (int h = 0; h < (by_level ? j->p->n_levels : 1); h++) {
+        int from = q->first[u] + (j->var[u].join ? h : 0);
+        int to = q->first[v] + (j->var[v].join ? h : 0);
+        const double *pair = fill_pair(j, edge, q->n_states[from], q->n_states[to],
+                                       by_level ? h : 0, by_level ? h + 1 : j->p->n_levels);
+        q->edges[q->n_edges++] = (struct elimination_edge){ from, to, pair };
     }
-    struct elimination_problem problem = { l->n_vars, n_states, (const double *const *)cost,
-                                           n_edges, edges };
-    return hp_eliminate(j->arena, &problem, NULL, result, err);
+}
+
+static enum hypar_status pose_and_solve(struct joint *j, struct posed *q,
+                                        const struct elimination_options *options,
+                                        struct elimination_result *result, int64_t *evaluated,
+                                        struct hypar_error *err)
+{
+    const struct layered *l = j->l;
+    *q = (struct posed){ 0 };
+    pose_variables(j, q);
+    q->edges =
+        NEW(j->arena, struct elimination_edge, (size_t)l->n_edges * (size_t)j->p->n_levels + 1);
+    for (int e = 0; e < l->n_edges; e++)
+        if (l->node[l->edge[e].from].var != l->node[l->edge[e].to].var)
+            pose_edge(j, &l->edge[e], q); /* within one variable: counted with its columns */
+    for (int e = 0; e < q->n_edges; e++)
+        *evaluated += (int64_t)q->n_states[q->edges[e].u] * q->n_states[q->edges[e].v];
+    q->problem =
+        (struct elimination_problem){ q->problem.n_vars, q->n_states,
+                                      (const double *const *)q->cost, q->n_edges, q->edges };
+    result->assignment = NEW(j->arena, int, q->problem.n_vars);
+    return hp_eliminate(j->arena, &q->problem, options, result, err);
+}
+
+/* Make a join a variable with columns: whatever its levels still allow. */
+static void expand_join(struct joint *j, struct var_columns *var)
+{
+    var->join = false;
+    var->n = 1;
+    for (int h = j->p->n_levels - 1; h >= 0; h--) {
+        var->radix[h] = join_choices(var, h);
+        var->place[h] = var->n;
+        var->n *= var->radix[h];
+    }
+    var->column = NEW(j->arena, struct column, var->n);
+    var->alive = NEW(j->arena, int, var->n);
+    for (int c = 0; c < var->n; c++) {
+        var->alive[c] = c;
+        for (int h = 0; h < j->p->n_levels; h++)
+            var->column[c].type[h] =
+                (unsigned char)join_type(var, h, c / var->place[h] % var->radix[h]);
+    }
+}
+
+/* Joins by level make small tables where layers have few columns left (unrolled networks),
+ * joins as columns where they have many (residual ones): the former is tried with little
+ * patience. */
+static enum hypar_status eliminate(struct joint *j, struct posed *q,
+                                   struct elimination_result *result, int64_t *evaluated,
+                                   struct hypar_error *err)
+{
+    struct elimination_options impatient = { .max_table_entries = 1 << 22, .max_work = 1 };
+    bool any = false;
+    for (int v = 0; v < j->l->n_vars; v++)
+        any |= j->var[v].join;
+    if (any) {
+        TRY(pose_and_solve(j, q, &impatient, result, evaluated, err));
+        if (result->exact)
+            return HYPAR_OK;
+        for (int v = 0; v < j->l->n_vars; v++)
+            if (j->var[v].join)
+                expand_join(j, &j->var[v]);
+    }
+    return pose_and_solve(j, q, NULL, result, evaluated, err);
+}
+
+/* What is to be made least: the exchange, and the weights where they have a price. */
+static double priced(const struct partition_problem *p, const struct partition *partition)
+{
+    double groups = 1;
+    for (int h = 0; h + 1 < p->n_levels; h++)
+        groups *= p->ways[h];
+    return partition->total_elements +
+           (p->weight_price > 0 ? p->weight_price * groups * hp_partition_weight(p, partition)
+                                : 0);
 }
 
 /* Choose the levels first .. first + count - 1 anew; the others stay. */
@@ -437,20 +614,23 @@ static enum hypar_status solve_window(struct arena *arena, const struct partitio
     TRY(list_columns(&j, partition, err));
     prune(&j);
 
-    struct elimination_result result = { .assignment = NEW(arena, int, l->n_vars) };
-    TRY(eliminate(&j, &result, &partition->evaluated, err));
+    struct posed q = { 0 };
+    struct elimination_result result = { 0 };
+    TRY(eliminate(&j, &q, &result, &partition->evaluated, err));
 
     struct partition better = *partition;
     better.type = NEW(arena, enum layer_type, (size_t)p->n_levels * (size_t)l->n_nodes);
     for (int n = 0; n < l->n_nodes; n++) {
-        int v = l->node[n].var;
-        const struct column *column = column_of(&j.var[v], result.assignment[v]);
+        const struct var_columns *var = &j.var[l->node[n].var];
+        const int *chosen = result.assignment + q.first[l->node[n].var];
         for (int h = 0; h < p->n_levels; h++)
             better.type[(size_t)h * (size_t)l->n_nodes + (size_t)n] =
-                hp_own_type(&l->node[n], (enum layer_type)column->type[h]);
+                var->join ? join_type(var, h, chosen[h])
+                          : hp_own_type(&l->node[n],
+                                        (enum layer_type)column_of(var, chosen[0])->type[h]);
     }
     hp_partition_evaluate(p, &better);
-    if (better.total_elements < partition->total_elements) {
+    if (priced(p, &better) < priced(p, partition)) {
         memcpy(partition->type, better.type,
                (size_t)p->n_levels * (size_t)l->n_nodes * sizeof *better.type);
         hp_partition_evaluate(p, partition);
@@ -465,14 +645,16 @@ static int window_from(const struct partition_problem *p, const struct var_types
                        int first)
 {
     int count = 0;
-    double columns = 1;
+    double columns = 1, limit = MAX_COLUMNS;
+    if (limit * p->layered->n_vars > MAX_ALL_COLUMNS)
+        limit = (double)MAX_ALL_COLUMNS / p->layered->n_vars;
     for (int h = first; h < p->n_levels; h++, count++) {
         int most = 1;
         for (int v = 0; v < p->layered->n_vars; v++) {
             int n = types[(size_t)h * (size_t)p->layered->n_vars + (size_t)v].n;
             most = n > most ? n : most;
         }
-        if ((columns *= most) > MAX_COLUMNS)
+        if ((columns *= most) > limit)
             break;
     }
     return count ? count : 1;
@@ -486,8 +668,8 @@ enum hypar_status hp_partition_joint(struct arena *arena, const struct partition
     for (int h = 0; h < p->n_levels; h++)
         TRY(hp_var_types(p, h, types + (size_t)h * (size_t)p->layered->n_vars, err));
     double before = INFINITY;
-    for (int round = 0; round < WINDOW_ROUNDS && partition->total_elements < before; round++) {
-        before = partition->total_elements;
+    for (int round = 0; round < WINDOW_ROUNDS && priced(p, partition) < before; round++) {
+        before = priced(p, partition);
         for (int first = 0; first < p->n_levels;) {
             int count = window_from(p, types, first);
             struct arena_mark mark = hp_arena_mark(arena);

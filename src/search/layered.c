@@ -11,26 +11,31 @@ static int axis_of_role(const struct nest *nest, enum hypar_role role)
     return -1;
 }
 
-/* Does axis `a` index an input that is not a parameter? (Groups of a convolution do.) */
-static bool indexes_input(const struct nest *nest, int a)
+/* Does axis `a` index every input that an error is handed back to? (Groups of a convolution do;
+ * an LSTM's features index its cell state, but not its other inputs.) */
+static bool indexes_inputs(const struct nest *nest, int a)
 {
-    for (int o = 0; o < nest->n_inputs; o++)
-        if (nest->operand[o].role == OPERAND_INPUT && nest->operand[o].axes >> a & 1)
-            return true;
-    return false;
+    bool any = false;
+    for (int o = 0; o < nest->n_inputs; o++) {
+        const struct operand *x = &nest->operand[o];
+        if (x->role != OPERAND_INPUT || x->index || x->n_dims == 0)
+            continue;
+        if (!(x->axes >> a & 1))
+            return false;
+        any = true;
+    }
+    return any;
 }
 
 static unsigned weighted_types(const struct nest *nest)
 {
-    unsigned types = 0;
+    unsigned types = 1u << TYPE_I; /* without samples: copies */
     int k = axis_of_role(nest, HYPAR_PARAMETER);
-    if (axis_of_role(nest, HYPAR_SAMPLE) >= 0)
-        types |= 1u << TYPE_I;
     if (axis_of_role(nest, HYPAR_REDUCTION) >= 0)
         types |= 1u << TYPE_II;
     if (k >= 0)
-        types |= 1u << (indexes_input(nest, k) ? TYPE_CHANNEL : TYPE_III);
-    return types ? types : 1u << TYPE_I;
+        types |= 1u << (indexes_inputs(nest, k) ? TYPE_CHANNEL : TYPE_III);
+    return types;
 }
 
 static const struct tensor *input_tensor(const struct hypar_graph *g, const struct op *op,
@@ -58,6 +63,14 @@ struct concats {
     struct arena *arena;
 };
 
+static int same_axis(const struct hypar_graph *g, int found, int op)
+{
+    return found >= 0 && hp_attr(g->ops[found].nest->attrs, ATTR_AXIS, 0, 0) ==
+                             hp_attr(g->ops[op].nest->attrs, ATTR_AXIS, 0, 0)
+               ? found
+               : -1;
+}
+
 /* The op that made the first inputs of concat `op` as one tensor, and how many; -1: none. */
 static int find_prefix(struct concats *c, const struct hypar_graph *g, int op, int *length)
 {
@@ -65,7 +78,8 @@ static int find_prefix(struct concats *c, const struct hypar_graph *g, int op, i
     int n = concat->nest->n_inputs;
     int found = -1;
     for (*length = n - 1; *length >= 2 && found < 0; --*length)
-        found = hp_table_get(&c->lists, concat->tensor, (size_t)*length * sizeof(int));
+        found = same_axis(
+            g, hp_table_get(&c->lists, concat->tensor, (size_t)*length * sizeof(int)), op);
     ++*length;
     hp_table_put(&c->lists, c->arena, concat->tensor, (size_t)n * sizeof(int), op);
     return found;
@@ -161,9 +175,13 @@ static double output_elements(const struct layered *l, int node)
     while (g->use_start[t + 1] - g->use_start[t] == 1) {
         int op = g->use[g->use_start[t]].op;
         bool follows = l->node_of_op[op] == node && !hp_op_weighted(g, op);
-        if (!follows || hp_op[g->ops[op].kind].flags & ROW_LOSS)
+        unsigned flags = hp_op[g->ops[op].kind].flags;
+        int next = first_output(&g->ops[op]);
+        bool cuts =
+            flags & ROW_LOOKUP && elements(g, next) != elements(g, t); /* split, slice */
+        if (!follows || flags & ROW_LOSS || cuts)
             break;
-        t = first_output(&g->ops[op]);
+        t = next;
     }
     return elements(g, t);
 }
@@ -202,11 +220,18 @@ static enum hypar_role leading_role(const struct op *op, int t)
     return HYPAR_INNER;
 }
 
-static int root(const struct layered *l, int node)
+/* The node that stands for all that share with `node`; paths are shortened on the way. */
+static int root(struct layered *l, int node)
 {
-    while (l->node[node].var != node)
-        node = l->node[node].var;
-    return node;
+    int up = l->node[node].var;
+    if (up == node)
+        return node;
+    int top = root(l, up);
+    if (top != up) { /* swapped is relative to the node above */
+        l->node[node].swapped ^= l->node[up].swapped;
+        l->node[node].var = top;
+    }
+    return top;
 }
 
 static unsigned swap_types(unsigned types)
@@ -225,10 +250,8 @@ static void merge(struct layered *l, int first, int node, int tensor)
     enum hypar_role as = leading_role(&g->ops[l->node[first].op], tensor);
     enum hypar_role bs = leading_role(&g->ops[l->node[node].op], tensor);
     bool exchanged = as != bs && (as == HYPAR_REDUCTION || bs == HYPAR_REDUCTION);
-    bool swapped = exchanged != (l->node[first].swapped != l->node[node].swapped);
-    for (int n = 0; n < l->n_nodes; n++)
-        if (root(l, n) == b)
-            l->node[n].swapped ^= swapped;
+    /* root() has left `swapped` of both relative to their roots; a root's own is false */
+    l->node[b].swapped = exchanged != (l->node[first].swapped != l->node[node].swapped);
     l->node[b].var = a;
 }
 
@@ -240,8 +263,10 @@ static void number_variables(struct builder *b)
     unsigned *types = NEW(b->arena, unsigned, l->n_nodes);
     for (int n = 0; n < l->n_nodes; n++) {
         int r = root(l, n);
-        unsigned own = l->node[n].swapped ? swap_types(l->node[n].types) : l->node[n].types;
-        if (r == n || of_root[r] == 0) {
+        if (r == n)
+            l->node[n].swapped = false;
+        unsigned own = hp_var_type_set(&l->node[n], l->node[n].types);
+        if (of_root[r] == 0) {
             types[l->n_vars] = ~0u;
             of_root[r] = ++l->n_vars;
         }
@@ -251,7 +276,7 @@ static void number_variables(struct builder *b)
     for (int n = 0; n < l->n_nodes; n++) {
         unsigned all = types[var[n]] ? types[var[n]] : 1u << TYPE_I;
         l->node[n].var = var[n];
-        l->node[n].types = l->node[n].swapped ? swap_types(all) : all;
+        l->node[n].types = hp_var_type_set(&l->node[n], all);
     }
 }
 
@@ -275,6 +300,11 @@ static void share_parameters(struct builder *b)
     number_variables(b);
 }
 
+unsigned hp_var_type_set(const struct layer_node *node, unsigned types)
+{
+    return node->swapped ? swap_types(types) : types;
+}
+
 enum layer_type hp_own_type(const struct layer_node *node, enum layer_type type)
 {
     if (!node->swapped || (type != TYPE_II && type != TYPE_III))
@@ -282,31 +312,15 @@ enum layer_type hp_own_type(const struct layer_node *node, enum layer_type type)
     return type == TYPE_II ? TYPE_III : TYPE_II;
 }
 
-struct layered *hp_layered(struct arena *arena, const struct hypar_graph *graph)
-{
-    struct layered *l = NEW(arena, struct layered, 1);
-    struct builder b = { .l = l, .arena = arena, .concats = { .arena = arena } };
-    l->graph = graph;
-    l->node_of_op = NEW(arena, int, graph->n_ops);
-    add_ops(&b);
-    measure(&b);
-    share_parameters(&b);
-    l->layer = NEW(arena, int, l->n_nodes);
-    for (int n = 0; n < l->n_nodes; n++)
-        if (l->node[n].weighted)
-            l->layer[l->n_layers++] = n;
-    return l;
-}
-
 /* Axes -------------------------------------------------------------------------------- */
 
-/* The splittable axis that leads dimension `d` of operand `o`, or -1. */
+/* The axis that leads dimension `d` of operand `o`, or -1. */
 static int leading_axis(const struct nest *nest, int o, int d)
 {
     const struct dim_map *map = d >= 0 ? &nest->operand[o].dim[d] : NULL;
     for (int i = 0; map && i < map->n_axes; i++)
         if (nest->axis[map->axis[i]].extent > 1)
-            return nest->axis[map->axis[i]].splittable ? map->axis[i] : -1;
+            return map->axis[i];
     return -1;
 }
 
@@ -331,7 +345,8 @@ static int following_axis(const struct hypar_graph *g, const struct op *op,
     for (int o = 0; o < op->nest->n_inputs; o++)
         if (op->tensor[o] >= 0 && g->tensors[op->tensor[o]].kind == TENSOR_ACTIVATION) {
             int a = leading_axis(op->nest, o, channel_dim[op->tensor[o]]);
-            if (a >= 0 && op->nest->axis[a].role != HYPAR_SAMPLE)
+            if (a >= 0 && op->nest->axis[a].role != HYPAR_SAMPLE &&
+                op->nest->axis[a].splittable)
                 return a;
         }
     return -1;
@@ -348,12 +363,11 @@ static int channel_axis(const struct hypar_graph *g, const struct op *op,
     return following_axis(g, op, channel_dim);
 }
 
-void hp_layered_axes(struct arena *arena, const struct layered *l, int (*axis)[TYPE_COUNT])
+static void find_axes(struct arena *arena, struct layered *l)
 {
+    int(*axis)[TYPE_COUNT] = NEW(arena, axes_by_type, l->graph->n_ops);
     const struct hypar_graph *g = l->graph;
-    int *channel_dim = NEW(arena, int, g->n_tensors);
-    for (int t = 0; t < g->n_tensors; t++)
-        channel_dim[t] = g->tensors[t].shape.n_dims - 1;
+    int *channel_dim = NEW(arena, int, g->n_tensors); /* of activations, as they are made */
     for (int i = 0; i < g->n_ops; i++) {
         const struct op *op = &g->ops[i];
         bool weighted = hp_op_weighted(g, i);
@@ -368,5 +382,27 @@ void hp_layered_axes(struct arena *arena, const struct layered *l, int (*axis)[T
         axis[i][TYPE_II] = weighted && sum >= 0 ? sum : copies; /* what follows has all of it */
         axis[i][TYPE_III] = channel >= 0 ? channel : copies;
         axis[i][TYPE_CHANNEL] = axis[i][TYPE_III];
+        int node = l->node_of_op[i];
+        bool own = node >= 0 && l->node[node].op == i;
+        if (own && !l->node[node].weighted && axis[i][TYPE_CHANNEL] == copies)
+            l->node[node].types &= ~(1u << TYPE_CHANNEL); /* nothing to divide by channel */
     }
+    l->axis = (const axes_by_type *)axis;
+}
+
+struct layered *hp_layered(struct arena *arena, const struct hypar_graph *graph)
+{
+    struct layered *l = NEW(arena, struct layered, 1);
+    struct builder b = { .l = l, .arena = arena, .concats = { .arena = arena } };
+    l->graph = graph;
+    l->node_of_op = NEW(arena, int, graph->n_ops);
+    add_ops(&b);
+    find_axes(arena, l);
+    measure(&b);
+    share_parameters(&b);
+    l->layer = NEW(arena, int, l->n_nodes);
+    for (int n = 0; n < l->n_nodes; n++)
+        if (l->node[n].weighted)
+            l->layer[l->n_layers++] = n;
+    return l;
 }

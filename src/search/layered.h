@@ -29,12 +29,18 @@ struct layer_edge {
     double elements;
 };
 
+/* The axis of an operator that divides it under each type of its node: samples for I, a summed
+ * axis for II, output features for III and for channels; the copies where it has none. An
+ * operator that follows has what its node's output layout asks for. */
+typedef int axes_by_type[TYPE_COUNT];
+
 struct layered {
     const struct hypar_graph *graph;
     int n_nodes, n_vars, n_edges;
     struct layer_node *node; /* in the order of their operators */
     struct layer_edge *edge;
     int *node_of_op; /* whose layout an operator's output has; -1: it only reads model inputs */
+    const axes_by_type *axis; /* by operator */
     int n_layers;
     int *layer; /* the weighted nodes, in order */
 };
@@ -45,10 +51,7 @@ struct layered *hp_layered(struct arena *arena, const struct hypar_graph *graph)
 /* The type of a node whose variable is in state `type`: the same, or II and III exchanged. */
 enum layer_type hp_own_type(const struct layer_node *node, enum layer_type type);
 
-/* The axis of `op` that divides it under `type` of its node, or that of the copies where it has
- * none: samples for I, a summed axis for II, output features for III; an operator that follows
- * has what its node's output layout asks for. */
-void hp_layered_axes(struct arena *arena, const struct layered *layered,
-                     int (*axis)[TYPE_COUNT]);
+/* A set of a node's own types, in its variable's terms. */
+unsigned hp_var_type_set(const struct layer_node *node, unsigned types);
 
 #endif /* SEARCH_LAYERED_H */

@@ -49,6 +49,14 @@ double hp_level_inter(const struct partition_problem *p, int level, enum layer_t
                : hp_inter_share(producer, consumer, p->ways[level]);
 }
 
+/* Table 1, and where weights have a price what is left of them. */
+static double node_cost(const struct partition_problem *p, enum layer_type type,
+                        const struct layer_sizes *sizes, int ways)
+{
+    double left = type == TYPE_I ? sizes->weight : sizes->weight / ways;
+    return hp_intra_elements(type, sizes, ways) + p->weight_price * left;
+}
+
 /* Algorithm 1 on a graph: the least exchange of one level, by elimination. */
 static enum hypar_status solve_level(struct arena *arena, const struct partition_problem *p,
                                      int level, const struct left_over *left,
@@ -68,8 +76,8 @@ static enum hypar_status solve_level(struct arena *arena, const struct partition
     for (int n = 0; n < l->n_nodes; n++) {
         const struct layer_node *node = &l->node[n];
         for (int s = 0; node->weighted && s < n_states[node->var]; s++)
-            cost[node->var][s] += hp_intra_elements(hp_own_type(node, types[node->var].type[s]),
-                                                    &left[n].sizes, ways);
+            cost[node->var][s] +=
+                node_cost(p, hp_own_type(node, types[node->var].type[s]), &left[n].sizes, ways);
     }
     struct elimination_edge *edges = NEW(arena, struct elimination_edge, l->n_edges);
     for (int e = 0; e < l->n_edges; e++) {
@@ -117,16 +125,24 @@ static void divide(struct left_over *left, const enum layer_type *type, int n_no
 
 /* HyPar's Tables 1 and 2 added up over one level. */
 static double level_elements(const struct partition_problem *p, int level,
-                             const struct left_over *left, const enum layer_type *type)
+                             const struct left_over *left, const enum layer_type *type,
+                             int *exchanges)
 {
     const struct layered *l = p->layered;
     double sum = 0;
-    for (int n = 0; n < l->n_nodes; n++)
-        if (l->node[n].weighted)
-            sum += hp_intra_elements(type[n], &left[n].sizes, p->ways[level]);
-    for (int e = 0; e < l->n_edges; e++)
-        sum += l->edge[e].elements * left[l->edge[e].to].in_share *
-               hp_level_inter(p, level, type[l->edge[e].from], type[l->edge[e].to]);
+    *exchanges = 0;
+    for (int n = 0; n < l->n_nodes; n++) {
+        double intra = l->node[n].weighted
+                           ? hp_intra_elements(type[n], &left[n].sizes, p->ways[level])
+                           : 0;
+        sum += intra;
+        *exchanges += intra > 0;
+    }
+    for (int e = 0; e < l->n_edges; e++) {
+        double share = hp_level_inter(p, level, type[l->edge[e].from], type[l->edge[e].to]);
+        sum += l->edge[e].elements * left[l->edge[e].to].in_share * share;
+        *exchanges += share > 0;
+    }
     return sum;
 }
 
@@ -139,7 +155,8 @@ void hp_partition_evaluate(const struct partition_problem *p, struct partition *
     partition->total_elements = 0;
     for (int h = 0; h < p->n_levels; h++) {
         const enum layer_type *type = partition->type + (size_t)h * (size_t)partition->n_nodes;
-        partition->level_elements[h] = level_elements(p, h, left, type);
+        partition->level_elements[h] =
+            level_elements(p, h, left, type, &partition->level_exchanges[h]);
         partition->total_elements += groups * partition->level_elements[h];
         divide(left, type, partition->n_nodes, p->ways[h]);
         groups *= p->ways[h];
@@ -147,19 +164,35 @@ void hp_partition_evaluate(const struct partition_problem *p, struct partition *
     hp_arena_free(&scratch);
 }
 
-double hp_partition_footprint(const struct partition_problem *p,
-                              const struct partition *partition)
+/* What one device is left with of every layer, added up. */
+static struct layer_sizes left_on_device(const struct partition_problem *p,
+                                         const struct partition *partition)
 {
     struct arena scratch = { 0 };
     struct left_over *left = undivided(&scratch, p->layered);
-    double sum = 0;
+    struct layer_sizes sum = { 0 };
     for (int h = 0; h < p->n_levels; h++)
         divide(left, partition->type + (size_t)h * (size_t)partition->n_nodes,
                partition->n_nodes, p->ways[h]);
-    for (int n = 0; n < partition->n_nodes; n++)
-        sum += left[n].sizes.in + left[n].sizes.weight + left[n].sizes.out;
+    for (int n = 0; n < partition->n_nodes; n++) {
+        sum.in += left[n].sizes.in;
+        sum.weight += left[n].sizes.weight;
+        sum.out += left[n].sizes.out;
+    }
     hp_arena_free(&scratch);
     return sum;
+}
+
+double hp_partition_footprint(const struct partition_problem *p,
+                              const struct partition *partition)
+{
+    struct layer_sizes left = left_on_device(p, partition);
+    return left.in + left.weight + left.out;
+}
+
+double hp_partition_weight(const struct partition_problem *p, const struct partition *partition)
+{
+    return left_on_device(p, partition).weight;
 }
 
 enum hypar_status hp_partition(struct arena *arena, const struct partition_problem *p,

@@ -18,14 +18,16 @@ struct partition_problem {
     int ways[MAX_LEVELS];           /* from the top: H1 first */
     double least_share[MAX_LEVELS]; /* of the smaller of two unequal sides; 0: equal sides */
     const unsigned
-        *allowed; /* [level * n_nodes + node]: own types; NULL: all that a node has */
-    bool joint;   /* all levels at once instead of one after the other */
+        *allowed;        /* [level * n_nodes + node]: own types; NULL: all that a node has */
+    double weight_price; /* added for each weight element a device is left with; usually 0 */
+    bool joint;          /* all levels at once instead of one after the other */
 };
 
 struct partition {
     int n_levels, n_nodes;
     enum layer_type *type;             /* own types, [level * n_nodes + node] */
     double level_elements[MAX_LEVELS]; /* exchanged between two sides of one group */
+    int level_exchanges[MAX_LEVELS];   /* how many of them: layers and tensors that move */
     double total_elements;             /* over all groups of all levels */
     double lower_bound;                /* of the total over all choices; 0: not known */
     bool exact;        /* each level (joint: the whole) is the minimum of the model */
@@ -49,6 +51,10 @@ void hp_partition_evaluate(const struct partition_problem *problem,
  * each of the three phases of a step reads or writes once. */
 double hp_partition_footprint(const struct partition_problem *problem,
                               const struct partition *partition);
+
+/* Weight elements that one device holds. */
+double hp_partition_weight(const struct partition_problem *problem,
+                           const struct partition *partition);
 
 /* Improve `partition`, which is complete, by choosing several levels at once (joint.c). */
 enum hypar_status hp_partition_joint(struct arena *arena,

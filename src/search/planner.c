@@ -32,27 +32,6 @@ void hypar_found_free(struct hypar_found *found)
     hp_arena_free(&arena);
 }
 
-/* Parameters, gradients and optimizer state must fit; the rest of memory is the simulator's. */
-static enum hypar_status check_memory(const struct problem *problem,
-                                      const struct hypar_found *found, struct hypar_error *err)
-{
-    double need = found->prediction.state_bytes;
-    char needs[32], has[32];
-    int d = found->fullest;
-    const struct hypar_device *device = hypar_machine_device(problem->machine, d);
-    double limit = problem->options->memory_bytes > 0 ? problem->options->memory_bytes
-                                                      : (double)device->memory_bytes;
-    if (need <= limit)
-        return HYPAR_OK;
-    return hp_fail(
-        err, HYPAR_INFEASIBLE,
-        "%s does not fit: weights, gradients and %s state need %s on device %d, which "
-        "has %s",
-        found->info.planner, hypar_optimizer_text(problem->options->optimizer),
-        hypar_format_quantity(needs, need, HYPAR_UNIT_BYTES), d,
-        hypar_format_quantity(has, limit, HYPAR_UNIT_BYTES));
-}
-
 enum hypar_status hp_run_planner(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err)
 {
@@ -64,7 +43,9 @@ enum hypar_status hp_run_planner(const struct planner *planner, const struct pro
     enum hypar_status status = planner->plan(problem, found, err);
     found->info.seconds = seconds_now() - start;
     if (status == HYPAR_OK)
-        status = check_memory(problem, found, err);
+        status = hp_in(
+            err, hypar_plan_check_memory(found->plan, problem->options->memory_bytes, err),
+            "%s", planner->info.name);
     if (status == HYPAR_OK)
         status = hypar_plan_check(found->plan, err);
     if (status != HYPAR_OK) {
@@ -87,21 +68,30 @@ static double merit(const struct problem *problem, const struct hypar_found *fou
     }
 }
 
+/* What was tried and cannot be had, for the report: "dp (weights, ... need ...), owt (...)". */
+static void note_refusal(char *note, size_t size, const char *planner, const char *why)
+{
+    size_t n = strlen(note), skip = strlen(planner);
+    if (strncmp(why, planner, skip) == 0 && why[skip] == ':')
+        why += skip + 2; /* the reason names the planner already */
+    snprintf(note + n, size - n, "%s%s: %s", n ? "; " : "", planner, why);
+}
+
 /* The best of all planners; the first among equals. */
 static enum hypar_status run_auto(const struct problem *problem, struct hypar_found **out,
                                   struct hypar_error *err)
 {
     struct hypar_found *best = NULL;
-    enum hypar_status status = HYPAR_INFEASIBLE;
+    struct hypar_error why;
+    char refused[1024] = "";
     double seconds = 0;
     int64_t evaluated = 0;
     for (int i = 0; hp_planners[i]; i++) {
         struct hypar_found *found;
         if (!hp_planners[i]->in_auto)
             continue;
-        enum hypar_status one = hp_run_planner(hp_planners[i], problem, &found, err);
-        if (one != HYPAR_OK) {
-            status = one;
+        if (hp_run_planner(hp_planners[i], problem, &found, &why) != HYPAR_OK) {
+            note_refusal(refused, sizeof refused, hp_planners[i]->info.name, why.text);
             continue;
         }
         seconds += found->info.seconds;
@@ -110,12 +100,13 @@ static enum hypar_status run_auto(const struct problem *problem, struct hypar_fo
         hypar_found_free(better ? best : found);
         best = better ? found : best;
     }
-    if (best) {
-        best->info.seconds = seconds;
-        best->info.evaluated = evaluated;
-    }
     *out = best;
-    return best ? HYPAR_OK : status;
+    if (!best)
+        return hp_fail(err, HYPAR_INFEASIBLE, "no planner has a plan: %s", refused);
+    best->info.seconds = seconds;
+    best->info.evaluated = evaluated;
+    best->info.refused = hp_arena_strdup(&best->arena, refused);
+    return HYPAR_OK;
 }
 
 const struct planner hp_planner_auto = {
@@ -150,6 +141,13 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     if (!options)
         options = &defaults;
     TRY(find_planner(options->planner ? options->planner : "auto", &planner, err));
+
+    double placements = (double)graph->n_ops * hypar_machine_device_count(machine);
+    if (placements > HP_MAX_PLACEMENTS)
+        return hp_fail(err, HYPAR_UNSUPPORTED,
+                       "%d operators on %d devices are %.3g parts, expected at most %d",
+                       graph->n_ops, hypar_machine_device_count(machine), placements,
+                       HP_MAX_PLACEMENTS);
 
     struct arena arena = { 0 };
     struct problem problem = { .graph = graph, .machine = machine, .options = options };

@@ -28,7 +28,6 @@ struct hypar_found {
     struct hypar_plan *plan;
     struct hypar_search_info info;
     struct hypar_prediction prediction;
-    int fullest; /* the device with the most parameters */
     struct hypar_partition_view view;
     bool has_view;
 };

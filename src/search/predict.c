@@ -14,66 +14,10 @@ static double peak_op_per_s(const struct hypar_device *d, enum hypar_precision p
     }
 }
 
-/* Bytes of one element in memory and in messages, and of all that is kept per parameter:
- * weight, gradient, a master copy where the weight is short, optimizer state. */
+/* Bytes of one element in memory and in messages. */
 static double element_bytes(enum hypar_precision precision)
 {
     return precision == HYPAR_BF16 ? 2 : precision == HYPAR_FP64 ? 8 : 4;
-}
-
-double hp_state_bytes_per_param(enum hypar_precision precision, enum hypar_optimizer optimizer)
-{
-    double moments = optimizer == HYPAR_ADAM ? 2 : optimizer == HYPAR_MOMENTUM ? 1 : 0;
-    double master = precision == HYPAR_BF16 ? 4 : 0, state = precision == HYPAR_FP64 ? 8 : 4;
-    return 2 * element_bytes(precision) + master + moments * state;
-}
-
-/* Elements of parameter operand `o` that each part of `op` reads, added to its device. */
-static void count_operand(const struct hypar_plan *plan, int op, int o, double *elements)
-{
-    const struct nest *nest = plan->graph->ops[op].nest;
-    const struct op_plan *placed = &plan->ops[op];
-    axis_set divided = 0;
-    for (int a = 0; a < nest->n_axes; a++)
-        if (placed->split.degree[a] > 1)
-            divided |= (axis_set)1 << a;
-    bool same = !(nest->operand[o].axes & divided); /* every part has all of it */
-    struct range range[MAX_AXES];
-    hp_whole_ranges(nest, range);
-    struct box box = hp_region(nest, o, range);
-    for (int part = 0; part < placed->n_parts; part++) {
-        if (!same && !hp_part_ranges(nest, &placed->split, part, range))
-            continue;
-        if (!same)
-            box = hp_region(nest, o, range);
-        elements[placed->device[part]] += (double)hp_box_elements(&box);
-    }
-}
-
-/* Parameter elements of every device; a shared parameter counts once, at its first use. */
-static void count_params(const struct hypar_plan *plan, double *elements)
-{
-    const struct hypar_graph *g = plan->graph;
-    for (int t = 0; t < g->n_tensors; t++)
-        if (g->tensors[t].kind == TENSOR_PARAM && g->use_start[t] < g->use_start[t + 1]) {
-            struct use first = g->use[g->use_start[t]];
-            count_operand(plan, first.op, first.operand, elements);
-        }
-}
-
-static int fullest_device(const struct hypar_plan *plan, double *state_bytes)
-{
-    struct arena scratch = { 0 };
-    int n = hypar_machine_device_count(plan->machine), fullest = 0;
-    double *elements = NEW(&scratch, double, n);
-    count_params(plan, elements);
-    for (int d = 1; d < n; d++)
-        if (elements[d] > elements[fullest])
-            fullest = d;
-    *state_bytes =
-        elements[fullest] * hp_state_bytes_per_param(plan->precision, plan->optimizer);
-    hp_arena_free(&scratch);
-    return fullest;
 }
 
 /* All arithmetic of a step, and its multiply-adds. */
@@ -98,25 +42,50 @@ static double comm_seconds(const struct problem *problem, const struct partition
     for (int h = 0; h < partition->n_levels; h++) {
         const struct hypar_level *level = &problem->level[h];
         double bytes = bytes_per_element * partition->level_elements[h] * 2 / level->ways;
-        if (bytes > 0)
-            seconds += bytes / level->bytes_per_s + level->latency_s;
+        seconds +=
+            bytes / level->bytes_per_s + partition->level_exchanges[h] * level->latency_s;
     }
     return seconds;
 }
 
-static double energy(const struct problem *problem, const struct partition_problem *p,
-                     const struct partition *partition, double macs)
+/* Means over devices and links, where these differ. */
+static struct hypar_device mean_device(const struct hypar_machine *m)
+{
+    struct hypar_device mean = *hypar_machine_device(m, 0);
+    int n = hypar_machine_device_count(m);
+    if (hypar_machine_is_uniform(m))
+        return mean;
+    mean.add_j = mean.multiply_j = mean.sram_access_j = mean.dram_access_j = 0;
+    for (int d = 0; d < n; d++) {
+        const struct hypar_device *device = hypar_machine_device(m, d);
+        mean.add_j += device->add_j / n;
+        mean.multiply_j += device->multiply_j / n;
+        mean.sram_access_j += device->sram_access_j / n;
+        mean.dram_access_j += device->dram_access_j / n;
+    }
+    return mean;
+}
+
+static double mean_link_j_per_bit(const struct hypar_machine *m)
+{
+    int n = hypar_machine_link_count(m), looked_at = n < 65536 ? n : 65536;
+    double sum = 0;
+    for (int i = 0; i < looked_at; i++)
+        sum += hypar_machine_link(m, i).energy_j_per_bit;
+    return looked_at ? sum / looked_at : 0;
+}
+
+static double energy(const struct problem *problem, const struct step_work *step,
+                     const struct partition_problem *p, const struct partition *partition)
 {
     int n = hypar_machine_device_count(problem->machine);
-    double link_j = hypar_machine_link_count(problem->machine)
-                        ? hypar_machine_link(problem->machine, 0).energy_j_per_bit
-                        : 0;
+    double words = element_bytes(problem->options->precision) / 4; /* of 32 bits */
     struct array_work work = {
-        .macs = macs,
-        .dram_words = 3 * n * hp_partition_footprint(p, partition),
-        .sent_words = 2 * partition->total_elements,
+        .macs = step->macs,
+        .dram_words = words * 3 * n * hp_partition_footprint(p, partition),
+        .sent_words = words * 2 * partition->total_elements,
     };
-    return hp_array_energy_j(&work, hypar_machine_device(problem->machine, 0), link_j);
+    return hp_array_energy_j(&work, &step->device, step->link_j_per_bit);
 }
 
 struct step_work hp_step_work(const struct problem *problem)
@@ -130,6 +99,8 @@ struct step_work hp_step_work(const struct problem *problem)
         work.peak_op_per_s += peak;
         work.op_per_s += peak * device->efficiency;
     }
+    work.device = mean_device(problem->machine);
+    work.link_j_per_bit = mean_link_j_per_bit(problem->machine);
     return work;
 }
 
@@ -146,7 +117,56 @@ void hp_predict_partition(const struct problem *problem, const struct step_work 
     out->mfu = 3 * hypar_graph_flops_per_sample(problem->graph) * samples /
                (work->peak_op_per_s * out->step_s);
     out->comm_bytes = 2 * bytes * partition->total_elements;
-    out->energy_j = energy(problem, p, partition, work->macs);
+    out->energy_j = energy(problem, work, p, partition);
+}
+
+/* Operations of each part of `op`, in seconds of its device. Parts of even splits are alike. */
+static void add_op_seconds(const struct hypar_plan *plan, int op, const double *op_per_s,
+                           double *seconds)
+{
+    const struct nest *nest = plan->graph->ops[op].nest;
+    const struct op_plan *placed = &plan->ops[op];
+    bool alike = true;
+    for (int a = 0; a < nest->n_axes; a++) {
+        int degree = placed->split.degree[a] ? placed->split.degree[a] : 1;
+        alike &= nest->axis[a].role == HYPAR_COPY ||
+                 (!placed->split.sizes[a] && nest->axis[a].extent % degree == 0);
+    }
+    double work = 0;
+    for (int i = 0; i < placed->n_devices; i++) {
+        struct range range[MAX_AXES];
+        if (i == 0 || !alike) {
+            bool any = hp_part_ranges(nest, &placed->split, i % placed->n_parts, range);
+            work = 0;
+            for (int p = 0; any && p < nest->n_passes; p++) {
+                double share = 2 * nest->pass[p].macs + nest->pass[p].other;
+                for (int a = 0; a < nest->n_axes; a++)
+                    if (nest->pass[p].axes >> a & 1)
+                        share *=
+                            (double)(range[a].hi - range[a].lo) / (double)nest->axis[a].extent;
+                work += share;
+            }
+        }
+        seconds[placed->device[i]] += work / op_per_s[placed->device[i]];
+    }
+}
+
+/* The device that computes longest: uneven and empty parts, and copies, cost what they cost. */
+static double busiest_seconds(const struct problem *problem, const struct hypar_plan *plan)
+{
+    struct arena scratch = { 0 };
+    int n = hypar_machine_device_count(problem->machine);
+    double *seconds = NEW(&scratch, double, n), *op_per_s = NEW(&scratch, double, n), most = 0;
+    for (int d = 0; d < n; d++) {
+        const struct hypar_device *device = hypar_machine_device(problem->machine, d);
+        op_per_s[d] = peak_op_per_s(device, problem->options->precision) * device->efficiency;
+    }
+    for (int op = 0; op < problem->graph->n_ops; op++)
+        add_op_seconds(plan, op, op_per_s, seconds);
+    for (int d = 0; d < n; d++)
+        most = seconds[d] > most ? seconds[d] : most;
+    hp_arena_free(&scratch);
+    return most;
 }
 
 void hp_predict(const struct problem *problem, const struct partition_problem *p,
@@ -154,5 +174,12 @@ void hp_predict(const struct problem *problem, const struct partition_problem *p
 {
     struct step_work work = hp_step_work(problem);
     hp_predict_partition(problem, &work, p, partition, &found->prediction);
-    found->fullest = fullest_device(found->plan, &found->prediction.state_bytes);
+    struct hypar_prediction *out = &found->prediction;
+    double has;
+    out->compute_s = busiest_seconds(problem, found->plan);
+    out->mfu *= out->step_s / (out->compute_s + out->comm_s);
+    out->step_s = out->compute_s + out->comm_s;
+    out->samples_per_s = (double)problem->graph->batch / out->step_s;
+    hypar_plan_fullest_device(found->plan, problem->options->memory_bytes, &out->state_bytes,
+                              &has);
 }

@@ -8,19 +8,19 @@
 struct step_work {
     double operations, macs;        /* of all passes of all operators */
     double peak_op_per_s, op_per_s; /* of all devices: at best, and as dense kernels reach */
+    struct hypar_device device;     /* energies: means over the machine */
+    double link_j_per_bit;
 };
 struct step_work hp_step_work(const struct problem *problem);
 
-/* All of a prediction that follows from the partition alone: not state_bytes. */
+/* All of a prediction that follows from the partition alone: not state_bytes; computation is
+ * taken to be divided evenly. */
 void hp_predict_partition(const struct problem *problem, const struct step_work *work,
                           const struct partition_problem *p, const struct partition *partition,
                           struct hypar_prediction *out);
 
-/* Fill found->prediction and found->fullest; found->plan is there already. */
+/* Fill found->prediction; found->plan is there already. Its busiest device computes longest. */
 void hp_predict(const struct problem *problem, const struct partition_problem *p,
                 const struct partition *partition, struct hypar_found *found);
-
-/* Bytes kept for one parameter: weight, gradient, master copy, optimizer state. */
-double hp_state_bytes_per_param(enum hypar_precision precision, enum hypar_optimizer optimizer);
 
 #endif /* SEARCH_PREDICT_H */

@@ -12,7 +12,6 @@ struct realiser {
     struct table patterns;      /* axes divided by the levels -> placed[] */
     const int **placed;
     int n_placed, placed_capacity;
-    int (*axis)[TYPE_COUNT]; /* by op and type */
     const int *node_after;
     int n_devices, ways[MAX_LEVELS];
     struct hypar_plan *plan;
@@ -51,13 +50,13 @@ static int axis_at(const struct realiser *r, int op, int h)
     int node = l->node_of_op[op];
     bool source = node < 0;
     if (source && (node = r->node_after[op]) < 0)
-        return r->axis[op][TYPE_I];
+        return r->problem->layered->axis[op][TYPE_I];
     enum layer_type type = r->partition->type[(size_t)h * (size_t)l->n_nodes + (size_t)node];
     if (source)
-        return r->axis[op][type_for(hp_layout_in(type))];
+        return r->problem->layered->axis[op][type_for(hp_layout_in(type))];
     if (l->node[node].op == op)
-        return r->axis[op][type];
-    return r->axis[op][type_for(hp_layout_out(type))];
+        return r->problem->layered->axis[op][type];
+    return r->problem->layered->axis[op][type_for(hp_layout_out(type))];
 }
 
 /* Sizes of an axis divided at some levels with unequal sides: proportional, rounded so that the
@@ -167,8 +166,6 @@ struct hypar_plan *hp_realise(const struct problem *problem, const struct partit
         r.ways[h] = problem->level[h].ways;
         r.n_devices *= r.ways[h];
     }
-    r.axis = (int(*)[TYPE_COUNT])NEW(&r.kept, int, problem->graph->n_ops *TYPE_COUNT);
-    hp_layered_axes(&r.kept, problem->layered, r.axis);
     r.node_after = nodes_after(&r.kept, problem->layered);
     r.plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
     for (int op = 0; op < problem->graph->n_ops; op++) {

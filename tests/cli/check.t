@@ -45,3 +45,14 @@ $ sed 's/full:2/fall:2/' tests/cli/plan.json | hypar check -
 $ head -n 3 tests/cli/plan.json | hypar check -
 > hypar: standard input:4:0: ']' expected near end of file
 ? 3
+
+With --json, "no" is an answer too.
+$ hypar check tests/cli/plan.json --on full:1 --json 2>/dev/null
+> {"ok": false, "error": "tests/cli/plan.json: op 'fc1': device 1 is not in the machine, which has 0 to 0"}
+? 1
+$ hypar check tests/cli/plan.json --on full:1 --json -q -o $TMP/answer.json; cat $TMP/answer.json
+> hypar: tests/cli/plan.json: op 'fc1': device 1 is not in the machine, which has 0 to 0
+> {"ok": false, "error": "tests/cli/plan.json: op 'fc1': device 1 is not in the machine, which has 0 to 0"}
+$ sed 's/"n": 2/"n": "two"/' tests/cli/plan.json | hypar check - --json
+> hypar: standard input: ops[0].split.n: expected an integer in 1..1048576, not "two"
+? 3

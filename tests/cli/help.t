@@ -5,9 +5,11 @@ $ hypar --help
 >
 > Commands:
 >   plan       find how to split a model over a machine
+>   explore    sweep parallelisms, array sizes, topologies, bandwidths
+>   lower      make a plan explicit: every task and every byte
 >   import     convert, check and print a model's graph
 >   check      does a plan fit its graph and its machine
->   models     list the models of the zoo
+>   models     list the models of the zoo, or describe one
 >   machines   list topologies and devices, or describe one machine
 >   planners   list the planners
 >   ops        list the operators and the axes a plan may split
@@ -19,8 +21,8 @@ $ hypar help import
 > Read MODEL, a name of the zoo ('hypar models' lists it) or a file, check it and
 > print what is in it. -o writes its graph as a JSON file.
 >
->   -b, --batch=N              samples in one training step (what the model says,
->                              else 32)
+>   -b, --batch=N              samples in one training step (what the model
+>                              says)
 >       --json                 report as JSON, in SI units
 >   -o, --output=FILE          write the result to FILE (-: standard output)
 >   -q, --quiet                no progress, no notes; beside -o no summary
@@ -33,6 +35,7 @@ $ hypar check --help --frob
 > together. If they do not, the message names the operator and the reason.
 >
 >       --json                 report as JSON, in SI units
+>       --memory=BYTES         limit per device, such as 16GB (the device's own)
 >       --model=MODEL          check against MODEL instead of the plan's
 >   -m, --on=MACHINE           check against MACHINE instead of the plan's
 >   -o, --output=FILE          write the result to FILE (-: standard output)
@@ -40,8 +43,9 @@ $ hypar check --help --frob
 >   -h, --help                 print this help
 
 $ hypar models -h
-> Usage: hypar models [OPTION...]
-> List the models that are built in: parameters, operations, layers.
+> Usage: hypar models [OPTION...] [MODEL]
+> List the models that are built in: parameters, operations, layers. With MODEL,
+> a name of that list, tell its options, their defaults and their bounds.
 >
 >       --json                 report as JSON, in SI units
 >   -o, --output=FILE          write the result to FILE (-: standard output)
@@ -60,9 +64,9 @@ $ hypar machines --help
 >   -h, --help                 print this help
 
 $ hypar ops --help
-> Usage: hypar ops [OPTION...]
+> Usage: hypar ops [OPTION...] [NAME]
 > List the operators that a graph may hold, and of each the axes a plan may
-> split.
+> split. With NAME, tell all of that one: axes, operands, passes and attributes.
 >
 >       --json                 report as JSON, in SI units
 >   -o, --output=FILE          write the result to FILE (-: standard output)

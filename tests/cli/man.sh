@@ -26,17 +26,24 @@ for command in $commands; do
     options_of_page "$page" >"$dir/page"
     diff "$dir/help" "$dir/page" >"$dir/diff" ||
         complain "$page and 'hypar $command --help' differ: $(grep '^[<>]' "$dir/diff")"
-    grep -q "^\.Xr hypar-$command 1" docs/man/hypar.1 || complain "hypar.1 does not name hypar-$command(1)"
+    sed '/^\.Sh SEE ALSO/,$d' docs/man/hypar.1 | grep -q "^\.Xr hypar-$command 1" ||
+        complain "hypar.1 does not describe hypar-$command(1)"
 done
 for page in docs/man/hypar-*.1; do
     command=${page#docs/man/hypar-}
     echo "$commands" | grep -qx "${command%.1}" || complain "$page describes no command"
 done
 
+pages_of() { # those that the text on standard input refers to
+    sed -nE 's/^\.Xr (hypar[a-z-]*) ([15]).*/\1.\2/p' | sort -u
+}
 for page in docs/man/*.[15]; do
-    for name in $(sed -nE 's/^\.Xr (hypar[a-z-]*) ([15]).*/\1.\2/p' "$page"); do
+    sed -n '/^\.Sh SEE ALSO/,$p' "$page" | pages_of >"$dir/also"
+    for name in $(pages_of <"$page"); do
         [ -f "docs/man/$name" ] || complain "$page refers to $name, which is missing"
+        grep -qx "$name" "$dir/also" || complain "$page does not name $name in SEE ALSO"
     done
+    grep -q '^\.Os hypar$' "$page" || complain "$page does not say '.Os hypar'"
     if command -v mandoc >/dev/null; then
         # pages are not dated: the version they belong to is that of the tree
         mandoc -Tlint -W warning "$page" | grep -v 'missing date' && fail=1

@@ -15,9 +15,12 @@ $ hypar plan lenet-c --on htree:16 --planner hypar | sed '$d'
 > H3        2  4.24 MB  13.8 MB  38.6 MB  6.33 MB
 > H4        2  7.14 MB  27.6 MB  72.9 MB  11.3 MB
 > all          17.6 MB  51.7 MB   146 MB  24.1 MB
-> step         8.13 ms  18.8 ms  48.2 ms  10.1 ms
+> exact        18.7 MB  51.7 MB   355 MB  37.3 MB
+> state         614 kB  3.44 MB   227 kB   413 kB
+> step         8.13 ms  18.8 ms  54.4 ms  10.2 ms
 >
-> Bytes as the paper counts them: both directions, every group of a level.
+> Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
+> program sends, each byte once (hypar lower).
 > Predicted step 8.13 ms (compute 2.63 ms, exchange 5.5 ms; no overlap), 31.5 k samples/s,
 > 32.2 % of peak, 49.7 mJ; weights, gradients and optimizer state 614 kB on the fullest device.
 
@@ -36,10 +39,13 @@ $ hypar plan lenet-c --on htree:16 --planner accpar --joint | sed '$d'
 > H3        2  4.22 MB  13.8 MB  38.6 MB  6.33 MB
 > H4        2  4.13 MB  27.6 MB  72.9 MB  11.3 MB
 > all          14.6 MB  51.7 MB   146 MB  24.1 MB
-> step          7.2 ms  18.8 ms  48.2 ms  10.1 ms
+> exact        14.4 MB  51.7 MB   355 MB  37.3 MB
+> state         614 kB  3.44 MB   227 kB   413 kB
+> step         7.21 ms  18.8 ms  54.4 ms  10.2 ms
 >
-> Bytes as the paper counts them: both directions, every group of a level.
-> Predicted step 7.2 ms (compute 2.63 ms, exchange 4.57 ms; no overlap), 35.5 k samples/s,
+> Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
+> program sends, each byte once (hypar lower).
+> Predicted step 7.21 ms (compute 2.63 ms, exchange 4.57 ms; no overlap), 35.5 k samples/s,
 > 36.4 % of peak, 48 mJ; weights, gradients and optimizer state 614 kB on the fullest device.
 
 Any number of devices, any graph.
@@ -56,11 +62,14 @@ $ hypar plan resnet18 --on full:6 --planner hypar | sed '$d'
 > H1        2  68.3 MB  93.5 MB   748 MB  89.7 MB
 > H2        3   223 MB   374 MB  2.46 GB   359 MB
 > all           291 MB   468 MB  3.21 GB   448 MB
-> step         8.33 ms  8.89 ms  17.3 ms  8.83 ms
+> exact         309 MB   468 MB  4.08 GB   448 MB
+> state        36.7 MB  93.5 MB  15.8 MB  90.1 MB
+> step         9.13 ms  9.86 ms  18.2 ms  9.81 ms
 >
-> Bytes as the paper counts them: both directions, every group of a level.
-> Predicted step 8.33 ms (compute 7.44 ms, exchange 896 us; no overlap), 3.84 k samples/s,
-> 44.4 % of peak, 3.51 J; weights, gradients and optimizer state 36.7 MB on the fullest device.
+> Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
+> program sends, each byte once (hypar lower).
+> Predicted step 9.13 ms (compute 8.18 ms, exchange 947 us; no overlap), 3.51 k samples/s,
+> 40.5 % of peak, 3.51 J; weights, gradients and optimizer state 36.7 MB on the fullest device.
 
 A plan is written, and checked when it is read back.
 $ cd "${TMPDIR:-/tmp}" && hypar plan sfc --on htree:4 -q -o hypar-test-plan.json && hypar check hypar-test-plan.json && rm hypar-test-plan.json
@@ -80,20 +89,26 @@ $ hypar plan sfc --on htree:64 --planner dp --batch 32
 > hypar: dp splits the batch of 32 over 64 devices, expected a batch of at least 64
 ? 1
 $ hypar plan gpt3-175b --on cluster:2x8 --planner hypar --optimizer adam
-> hypar: hypar does not fit: weights, gradients and adam state need 1.23 TB on device 0, which has 16 GB
+> hypar: hypar: weights, gradients and adam state need 184 GB on device 0, which has 16 GB
 ? 1
 $ hypar plan sfc --on htree:4 --objective beauty
 > hypar: --objective: 'beauty' is not time, comm or energy
 ? 2
 $ hypar plan sfc --on htree:4 --memory 3cm
-> hypar: --memory: '3cm' is not a size such as 16GB
+> hypar: --memory: '3cm' is not a size such as 80GB or 80GiB
 ? 2
 
 $ hypar planners
-> planner                                                                                     after
-> auto     the best of the others by predicted time, within memory
-> dp       data parallel: every operator by samples                                           the baseline of all four papers
-> mp       model parallel: every weighted layer by its input features                         HyPar, HPCA 2019
-> owt      one weird trick: convolutions by samples, other layers by features                 Krizhevsky, arXiv:1404.5997
-> hypar    least exchange, each layer dp or mp at each level of the machine                   Song et al., HPCA 2019, Algorithms 1 and 2
-> accpar   least exchange with three types of partition, unequal shares where devices differ  Song et al., HPCA 2020
+> planner                                               after
+> auto     the best of the others by predicted time,
+>          within memory
+> dp       data parallel: every operator by samples     the baseline of all four papers
+> mp       model parallel: every weighted layer by its  HyPar, HPCA 2019
+>          input features
+> owt      one weird trick: convolutions by samples,    Krizhevsky, arXiv:1404.5997
+>          other layers by features
+> hypar    least exchange, each layer dp or mp at each  Song et al., HPCA 2019, Algorithms 1 and 2
+>          level of the machine
+> accpar   least exchange with three types of           Song et al., HPCA 2020
+>          partition, unequal shares where devices
+>          differ

@@ -25,8 +25,8 @@ $ hypar import
 $ hypar check
 > hypar: check: missing operand PLAN; see 'hypar check --help'
 ? 2
-$ hypar models resnet50
-> hypar: models: unexpected operand 'resnet50'; see 'hypar models --help'
+$ hypar models resnet50 vgg16
+> hypar: models: unexpected operand 'vgg16'; see 'hypar models --help'
 ? 2
 $ hypar import lenet5 vgg16
 > hypar: import: unexpected operand 'vgg16'; see 'hypar import --help'

@@ -21,7 +21,7 @@ done
 
 version=$(pkg-config --modversion hypar)
 [ "$("$dir/use")" = "$version" ] || { echo "library and hypar.pc differ in version"; exit 1; }
-[ "$("$dir/usr/bin/hypar" --version | head -n 1)" = "hypar $version" ]
+[ "$(env -u LD_LIBRARY_PATH "$dir/usr/bin/hypar" --version | head -n 1)" = "hypar $version" ]
 for page in docs/man/*.[15]; do
     [ -f "$dir/usr/share/man/man${page##*.}/$(basename "$page")" ] || { echo "not installed: $page"; exit 1; }
 done

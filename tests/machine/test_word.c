@@ -177,7 +177,8 @@ static const struct {
     { "full:0", "machine 'full:0': size 0, expected 1..1048576" },
     { "ring:1048577", "machine 'ring:1048577': size 1048577, expected 1..1048576" },
     { "ring:99999999999999999999999",
-      "machine 'ring:99999999999999999999999': size 9999999, expected 1..1048576" },
+      "machine 'ring:99999999999999999999999': size 99999999999999999999999, "
+      "expected 1..1048576" },
     { "torus:2048x2048", "machine 'torus:2048x2048': more than 1048576 devices" },
     { "cluster:131072x8+cluster:1x1",
       "machine 'cluster:131072x8+cluster:1x1': more than 1048576 devices" },
@@ -207,12 +208,16 @@ static const struct {
       "machine 'cluster:2x2,intra=1GB/s,bandwidth=1GB/s': intra is given twice" },
     { "ring:4,intra=1GB/s", "machine 'ring:4,intra=1GB/s': intra is no option of ring" },
     { "htree:4,nics=2", "machine 'htree:4,nics=2': nics is no option of htree" },
-    { "ring:4,bandwidth=1GB",
-      "machine 'ring:4,bandwidth=1GB': bandwidth is '1GB', expected a value such as 25GB/s" },
-    { "ring:4,bandwidth=nan",
-      "machine 'ring:4,bandwidth=nan': bandwidth is 'nan', expected a value such as 25GB/s" },
+    { "ring:4,bandwidth=1GB", "machine 'ring:4,bandwidth=1GB': bandwidth is '1GB', expected a "
+                              "bandwidth such as 450GB/s or 100Gb/s" },
+    { "ring:4,bandwidth=nan", "machine 'ring:4,bandwidth=nan': bandwidth is 'nan', expected a "
+                              "bandwidth such as 450GB/s or 100Gb/s" },
     { "ring:4,bandwidth=-1GB/s", "machine 'ring:4,bandwidth=-1GB/s': bandwidth is '-1GB/s', "
-                                 "expected a value such as 25GB/s" },
+                                 "expected a bandwidth such as 450GB/s or 100Gb/s" },
+    { "ring:4,memory=40gb",
+      "machine 'ring:4,memory=40gb': memory is '40gb', expected a size such as 80GB or 80GiB" },
+    { "htree:99999999999",
+      "machine 'htree:99999999999': size 99999999999, expected 1..1048576" },
     { "ring:4,bandwidth=0", "machine 'ring:4,bandwidth=0': bandwidth is 0, expected 1..1e+18" },
     { "ring:4,bandwidth=1e300",
       "machine 'ring:4,bandwidth=1e300': bandwidth is 1e+300, expected 1..1e+18" },

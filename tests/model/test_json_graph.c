@@ -84,7 +84,26 @@ static const struct {
     { HEAD IN OPS("{'name':'','kind':'relu','inputs':['x']}"), 0, HYPAR_INVALID,
       "f: ops[0].name: empty, expected a name" },
     { HEAD IN OPS("{'name':'a','kind':'rely','inputs':['x']}"), 0, HYPAR_INVALID,
-      "f: ops[0].kind: unknown operator kind 'rely'" },
+      "f: ops[0].kind: unknown operator kind 'rely', did you mean relu, gelu or elu? See "
+      "'hypar "
+      "ops'" },
+    { HEAD IN OPS("{'name':'a','kind':'frobnicate','inputs':['x']}"), 0, HYPAR_INVALID,
+      "f: ops[0].kind: unknown operator kind 'frobnicate'; see 'hypar ops'" },
+    { HEAD IN OPS("{'name':'*','kind':'relu','inputs':['x']}"), 0, HYPAR_INVALID,
+      "f: ops[0].name: '*' stands for the rest in a plan, expected another name" },
+    { HEAD IN OPS("{'name':'a\\u001b[1m','kind':'relu','inputs':['x']}"), 0, HYPAR_INVALID,
+      "f: ops[0].name: 'a?[1m' has a control character, expected a name" },
+    { HEAD "'inputs':[{'name':'a\\nb','shape':[4]}],'ops':[]}", 0, HYPAR_INVALID,
+      "f: inputs[0].name: 'a?b' has a control character, expected a name" },
+    { "{'format':'hypar-graph/1','name':'g\\u009b','batch':4}", 0, HYPAR_INVALID,
+      "f: name: 'g\xc2\x9b' has a control character, expected a name" },
+    { HEAD IN OPS("{'name':'a','kind':'relu','inputs':[true]}"), 0, HYPAR_INVALID,
+      "f: ops[0]: relu 'a': input 0 is no parameter that could be made" },
+    { HEAD IN OPS("{'name':'a','kind':'linear','inputs':['x'],'attrs':{'sharp':1}}"), 0,
+      HYPAR_INVALID,
+      "f: ops[0].attrs.sharp: unknown attribute, expected one of out, transposed" },
+    { HEAD IN OPS("{'name':'a','kind':'linear','inputs':['x'],'attrs':{'out':true}}"), 0,
+      HYPAR_INVALID, "f: ops[0].attrs.out: expected an integer in 1..1073741824, not true" },
     { HEAD IN OPS("{'name':'a','kind':'relu','inputs':'x'}"), 0, HYPAR_INVALID,
       "f: ops[0].inputs: expected an array, not \"x\"" },
     { HEAD IN OPS("{'name':'a','kind':'relu','inputs':[1]}"), 0, HYPAR_INVALID,
@@ -182,6 +201,13 @@ static void test_by_hand(void **state)
         { HEAD IN OPS("{'name':'a','kind':'linear','inputs':['x'],'attrs':{'out':8}},"
                       "{'name':'b','kind':'linear','inputs':['a','a.w']}"),
           64 },
+        { HEAD IN OPS("{'name':'a','kind':'linear','inputs':['x',true,true],'attrs':{'out':2,"
+                      "'transposed':true}}"),
+          18 },
+        { HEAD IN OPS("{'name':'a','kind':'layer_norm','inputs':['x',true,false]}"), 8 },
+        { HEAD IN OPS(
+              "{'name':'größe','kind':'concat','inputs':['x','x'],'attrs':{'axis':-1}}"),
+          0 },
         { HEAD IN "'params':[{'name':'b','shape':[3]}]," OPS(
               "{'name':'a','kind':'lstm_cell','inputs':['x',null,null],'attrs':{'out':3}},"
               "{'name':'c','kind':'add','inputs':['a:s','b']}"),
@@ -262,6 +288,46 @@ static void test_written_form(void **state)
     assert_string_equal(again, text);
     free(again);
     hypar_graph_free(graph);
+}
+
+/* Short forms are written in the long one. */
+static void test_short_forms(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op, *attrs;
+    } cases[] = {
+        { "'kind':'conv','inputs':['x'],'attrs':{'kernel':3,'pad':1,'out':5}",
+          "{\"kernel\": [3, 3], \"stride\": [1, 1], \"pad\": [1, 1, 1, 1], \"dilation\": [1, "
+          "1], "
+          "\"out\": 5}" },
+        { "'kind':'max_pool','inputs':['x'],'attrs':{'kernel':[2],'ceil':true}",
+          "{\"kernel\": [2, 2], \"stride\": [1, 1], \"pad\": [0, 0, 0, 0], \"dilation\": [1, "
+          "1], "
+          "\"ceil\": 1}" },
+        { "'kind':'concat','inputs':['x','x'],'attrs':{'axis':-3}", "{\"axis\": 1}" },
+        { "'kind':'unsqueeze','inputs':['x'],'attrs':{'axes':[-1]}", "{\"axes\": 4}" },
+        { "'kind':'reduce_sum','inputs':['x'],'attrs':{'axes':[-1,2],'keep':false}",
+          "{\"axes\": [3, 2], \"keep\": 0}" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[512], expected[256];
+        struct hypar_graph *graph;
+        struct hypar_error err = { "" };
+        size_t n;
+        snprintf(text, sizeof text,
+                 HEAD "'inputs':[{'name':'x','shape':[4,2,6,6]}],'ops':[{'name':'a',%s}]}",
+                 cases[i].op);
+        if (read_quoted(&graph, text, 0, &err) != HYPAR_OK)
+            fail_msg("%s: %s", cases[i].op, err.text);
+        char *again = written(graph, &n);
+        snprintf(expected, sizeof expected, "\"attrs\": %s}", cases[i].attrs);
+        if (!strstr(again, expected))
+            fail_msg("%s: expected %s in\n%s", cases[i].op, expected, again);
+        check_stable(graph);
+        free(again);
+        hypar_graph_free(graph);
+    }
 }
 
 static void test_examples(void **state)
@@ -347,9 +413,10 @@ static void test_random_graphs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad),      cmocka_unit_test(test_no_json),
-        cmocka_unit_test(test_by_hand),  cmocka_unit_test(test_written_form),
-        cmocka_unit_test(test_examples), cmocka_unit_test(test_random_graphs),
+        cmocka_unit_test(test_bad),           cmocka_unit_test(test_no_json),
+        cmocka_unit_test(test_by_hand),       cmocka_unit_test(test_written_form),
+        cmocka_unit_test(test_short_forms),   cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_random_graphs),
     };
     return cmocka_run_group_tests_name("model/json_graph", tests, NULL, NULL);
 }

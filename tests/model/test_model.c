@@ -59,6 +59,10 @@ static const struct {
       "mlp:784--10: '' is no size, expected sizes from 1 to 16777216" },
     { "mlp:784-0", 0, HYPAR_INVALID,
       "mlp:784-0: '0' is no size, expected sizes from 1 to 16777216" },
+    { "lenet5:", 0, HYPAR_INVALID, "lenet5:: nothing follows the colon, expected options" },
+    { "mlp:", 0, HYPAR_INVALID, "mlp:: nothing follows the colon, expected options" },
+    { "net.onnx", 0, HYPAR_UNSUPPORTED,
+      "net.onnx: ONNX is not read yet, expected hypar-graph/1 JSON" },
     { "sfc", -1, HYPAR_INVALID, "batch is -1, expected 1 to 4294967296" },
     { "no/such.json", 0, HYPAR_UNREADABLE,
       "no/such.json: cannot open: No such file or directory" },
@@ -124,34 +128,12 @@ static void test_by_content(void **state)
     hypar_graph_free(graph);
 }
 
-static void test_nearest(void **state)
-{
-    (void)state;
-    static const char *const names[] = { "alpha", "alphas", "beta", "alphabet" };
-    static const struct {
-        const char *word, *text;
-    } cases[] = {
-        { "alpa", "alpha or alphas" },
-        { "alph", "alpha or alphas" },
-        { "bta", "beta" },
-        { "omega", "" },
-        { "", "" },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char text[64];
-        assert_int_equal(hp_word_nearest(cases[i].word, names, 4, text, sizeof text),
-                         *cases[i].text != '\0');
-        assert_string_equal(text, cases[i].text);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_by_content),
-        cmocka_unit_test(test_nearest),
     };
     return cmocka_run_group_tests_name("model/model", tests, NULL, NULL);
 }

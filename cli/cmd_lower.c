@@ -1,0 +1,53 @@
+#include "cli/opt.h"
+
+static const struct argp_option options[] = {
+    { "bucket", OPT_BUCKET, "BYTES", 0, "sum gradients in buckets of about this size, as 25MB",
+      0 },
+    { "local-bn", OPT_LOCAL_BN, NULL, 0, "batch norm over each part's own samples", 0 },
+    { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plan's", 0 },
+    { "on", OPT_ON, "MACHINE", 0, "use MACHINE instead of the plan's", 0 },
+    { 0 },
+};
+
+static enum hypar_status write_program(const struct hypar_program *program, const char *path,
+                                       struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, path, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_program_write(program, out.file);
+    return hypar_output_close(&out, true, err);
+}
+
+static enum hypar_status run(const struct args *args, struct hypar_error *err)
+{
+    struct hypar_plan_read_options read = { .model = args->model, .machine = args->machine };
+    struct hypar_lower_options how = { .bucket_bytes = args->bucket_bytes,
+                                       .local_bn = args->local_bn };
+    struct hypar_plan *plan;
+    struct hypar_program *program = NULL;
+    enum hypar_status status = hypar_plan_read(&plan, args->operand[0], &read, err);
+    if (status == HYPAR_OK)
+        status = hypar_lower(&program, plan, &how, err);
+    if (status == HYPAR_OK && args->output)
+        status = write_program(program, args->output, err);
+    if (status == HYPAR_OK && opt_wants_summary(args))
+        hypar_report_program(stdout, program, opt_format(args));
+    hypar_program_free(program);
+    hypar_plan_free(plan);
+    return status;
+}
+
+const struct command cmd_lower = {
+    .name = "lower",
+    .operands = "PLAN",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "make a plan explicit: every task and every byte",
+    .doc = "Lower PLAN to a program: every computation, transfer, collective and update of one "
+           "training step. Shows what there is and exactly how many bytes are sent. -o writes "
+           "the program.",
+    .options = options,
+    .run = run,
+};

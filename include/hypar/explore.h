@@ -1,0 +1,125 @@
+/* hypar/explore.h - looking at many choices at once.
+ *
+ * In the way of the data: model -> graph -> SEARCH -> plan -> program -> sim | run -> report
+ *
+ * HyPar's exploration: every choice of some layers or some levels, evaluated one by one, and
+ * how the planners' own choices rank among them; the same over sizes, topologies and bandwidths
+ * of the machine. What is not explored stays as the first planner has it. */
+#ifndef HYPAR_EXPLORE_H
+#define HYPAR_EXPLORE_H
+
+#include <hypar/search.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where the time of a step comes from. */
+enum hypar_explore_cost {
+    HYPAR_COST_AUTO,   /* array where the devices are HyPar's accelerators, else levels */
+    HYPAR_COST_ARRAY,  /* HyPar's evaluation: all bytes one after another, times their hops */
+    HYPAR_COST_LEVELS, /* as hypar_search() predicts: the machine's levels in turn */
+};
+
+/* The lists are as people write them; NULL: none. */
+struct hypar_explore_options {
+    const char *levels;     /* "H1,H4": every choice of all layers at these levels */
+    const char *layers;     /* "conv5_2,fc1": every choice of these layers at all levels */
+    const char *fix;        /* "H2=0010,H3=0000": stays so; 0 = dp (I), 1 = mp (II), 2 = III */
+    const char *mark;       /* "0011/0010/0000/0011,...": whole choices to be ranked too */
+    const char *devices;    /* "1..64" (doubling), "16,48": sizes in place of the machine's */
+    const char *topologies; /* "htree,torus" */
+    const char *bandwidths; /* "0.1GB/s,1.6Gb/s": of a link and direction */
+    const char *planners;   /* what is compared, the first fills in; NULL: "hypar,dp" */
+    bool joint;             /* hypar and accpar with all levels at once, too */
+    enum hypar_explore_cost cost;
+    enum hypar_objective objective;
+    enum hypar_precision precision;
+    enum hypar_optimizer optimizer;
+};
+
+struct hypar_exploration; /* opaque; made by hypar_explore() */
+
+enum { HYPAR_MAX_EXPLORED = 1 << 20 }; /* choices, of all machines together */
+
+/* Evaluate. `machine` is the one that sizes, topologies and bandwidths vary. Graph and machine
+ * must outlive the result. Fails with the word that is wrong: HYPAR_USAGE if it cannot be
+ * understood, HYPAR_INVALID if it does not fit the model or the machine. */
+HYPAR_API enum hypar_status hypar_explore(struct hypar_exploration **out,
+                                          const struct hypar_graph *graph,
+                                          const struct hypar_machine *machine,
+                                          const struct hypar_explore_options *options,
+                                          struct hypar_error *err);
+HYPAR_API void hypar_exploration_free(struct hypar_exploration *exploration); /* or NULL */
+
+/* What one choice costs in a step. */
+struct hypar_explored {
+    double step_s, compute_s, comm_s;
+    double comm_bytes; /* the paper's count: both directions, every group of every level */
+    double energy_j;
+    double state_bytes; /* parameters, gradients, optimizer state of one device */
+    bool fits;          /* ... into the memory of the smallest */
+};
+
+/* One machine of the exploration. */
+struct hypar_explore_site {
+    const struct hypar_machine *machine;
+    const char *word; /* that names it; "machine" where none can */
+    int n_levels;
+    int n_groups;                 /* levels or layers that are explored */
+    int64_t n_points;             /* choices enumerated; 0: none */
+    int n_choices;                /* choices with a name: best, planners, marks */
+    double bandwidth_bytes_per_s; /* of its slowest link; 0: it has none */
+    double one_device_s;          /* a step on one device; of the mean speed if they differ */
+    struct hypar_explored dp;     /* data parallel, to compare with */
+};
+
+HYPAR_API int hypar_exploration_site_count(const struct hypar_exploration *exploration);
+HYPAR_API struct hypar_explore_site
+hypar_exploration_site(const struct hypar_exploration *exploration, int site);
+
+/* A choice with a name; owned by the exploration. */
+struct hypar_explore_choice {
+    const char *name;   /* "best", "hypar", "hypar joint", "dp", "marked" */
+    const char *levels; /* a digit for each weighted layer, '/' between levels, H1 first */
+    struct hypar_explored cost;
+    int64_t better; /* enumerated choices that are strictly better */
+};
+
+HYPAR_API const struct hypar_explore_choice *
+hypar_exploration_choice(const struct hypar_exploration *exploration, int site, int i);
+
+/* Enumerated choice `i`. Its levels, written as above, are at most
+ * hypar_exploration_text_size() characters with the final 0. */
+HYPAR_API const struct hypar_explored *
+hypar_exploration_point(const struct hypar_exploration *exploration, int site, int64_t i);
+HYPAR_API char *hypar_exploration_levels(const struct hypar_exploration *exploration, int site,
+                                         int64_t i, char *text);
+HYPAR_API size_t hypar_exploration_text_size(const struct hypar_exploration *exploration,
+                                             int site);
+
+/* A level or layer that is explored: a choice is one value of each, the first counting most. */
+struct hypar_explore_group {
+    const char *name;
+    int64_t n_values;
+};
+HYPAR_API struct hypar_explore_group
+hypar_exploration_group(const struct hypar_exploration *exploration, int site, int group);
+HYPAR_API char *hypar_exploration_value(const struct hypar_exploration *exploration, int site,
+                                        int group, int64_t value, char *text);
+
+/* The graph and the options; cost is resolved: ARRAY or LEVELS. */
+HYPAR_API const struct hypar_graph *
+hypar_exploration_graph(const struct hypar_exploration *exploration);
+HYPAR_API struct hypar_explore_options
+hypar_exploration_options(const struct hypar_exploration *exploration);
+
+/* What the objective looks at: seconds, bytes or joules. */
+HYPAR_API double hypar_exploration_merit(const struct hypar_exploration *exploration,
+                                         const struct hypar_explored *cost);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HYPAR_EXPLORE_H */

@@ -1,0 +1,282 @@
+/* An exploration as text, as JSON, and every point of it as CSV. */
+#include <hypar/report.h>
+
+#include <string.h>
+
+#include "base/json.h"
+#include "base/number.h"
+#include "graph/graph.h"
+#include "report/columns.h"
+
+enum { WIDEST_LEVELS = 64 }; /* longer ones are left to JSON and CSV */
+
+static const char *cost_text(const struct hypar_exploration *e)
+{
+    return hypar_exploration_options(e).cost == HYPAR_COST_ARRAY
+               ? "HyPar's array: exchange after computation, bytes one after another"
+               : "the machine's levels: exchange after computation, levels one after another";
+}
+
+/* Text -------------------------------------------------------------------------------- */
+
+/* "H1 x H4". */
+static const char *groups_text(struct arena *arena, const struct hypar_exploration *e, int site)
+{
+    const char *text = "";
+    for (int g = 0; g < hypar_exploration_site(e, site).n_groups; g++)
+        text = hp_arena_printf(arena, "%s%s%s", text, g ? " x " : "",
+                               hypar_exploration_group(e, site, g).name);
+    return text;
+}
+
+static bool any_does_not_fit(const struct hypar_exploration *e)
+{
+    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+        for (int c = 0; c < hypar_exploration_site(e, s).n_choices; c++)
+            if (!hypar_exploration_choice(e, s, c)->cost.fits)
+                return true;
+    return false;
+}
+
+/* What the table shows beyond the figures. */
+struct shape {
+    bool machine, better, levels, fits;
+};
+
+static struct shape shape_of(const struct hypar_exploration *e)
+{
+    struct shape shape = { .machine = hypar_exploration_site_count(e) > 1,
+                           .levels = true,
+                           .fits = any_does_not_fit(e) };
+    for (int s = 0; s < hypar_exploration_site_count(e); s++) {
+        shape.better |= hypar_exploration_site(e, s).n_points > 0;
+        shape.levels &= hypar_exploration_text_size(e, s) <= WIDEST_LEVELS;
+    }
+    return shape;
+}
+
+static void heading(struct columns *table, struct arena *arena, const struct shape *shape)
+{
+    static const char *const figures[] = { "step", "gain", "speedup", "exchange", "energy" };
+    if (shape->machine)
+        hp_cell(table, arena, "machine");
+    hp_cell(table, arena, "choice");
+    for (int i = 0; i < 5; i++)
+        hp_cell(table, arena, "%s", figures[i]);
+    if (shape->better)
+        hp_cell(table, arena, "better");
+    if (shape->fits)
+        hp_cell(table, arena, "memory");
+    if (shape->levels)
+        hp_cell(table, arena, "levels");
+}
+
+static void row(struct columns *table, struct arena *arena, const struct shape *shape,
+                const struct hypar_explore_site *site, const struct hypar_explore_choice *c)
+{
+    char buffer[32];
+    if (shape->machine)
+        hp_cell(table, arena, "%s", site->word);
+    hp_cell(table, arena, "%s", c->name);
+    hp_cell(table, arena, "%s",
+            hypar_format_quantity(buffer, c->cost.step_s, HYPAR_UNIT_SECONDS));
+    hp_cell(table, arena, "%.3g", site->dp.step_s / c->cost.step_s);
+    hp_cell(table, arena, "%.3g", site->one_device_s / c->cost.step_s);
+    hp_cell(table, arena, "%s",
+            hypar_format_quantity(buffer, c->cost.comm_bytes, HYPAR_UNIT_BYTES));
+    hp_cell(table, arena, "%s",
+            hypar_format_quantity(buffer, c->cost.energy_j, HYPAR_UNIT_JOULES));
+    if (shape->better)
+        hp_cell(table, arena, site->n_points ? "%lld" : "", (long long)c->better);
+    if (shape->fits)
+        hp_cell(table, arena, "%s", c->cost.fits ? "fits" : "too little");
+    if (shape->levels)
+        hp_cell(table, arena, "%s", c->levels);
+}
+
+/* How the first planner does where choices were enumerated. */
+static void verdict(FILE *to, const struct hypar_exploration *e, int site)
+{
+    struct hypar_explore_site s = hypar_exploration_site(e, site);
+    const struct hypar_explore_choice *best = hypar_exploration_choice(e, site, 0),
+                                      *planner = hypar_exploration_choice(e, site, 1);
+    char n[32], of[32];
+    double ratio =
+        hypar_exploration_merit(e, &planner->cost) / hypar_exploration_merit(e, &best->cost);
+    fprintf(to, "On %s ", s.word);
+    if (!planner->better)
+        fprintf(to, "none of %s choices is better than that of %s.\n",
+                hp_thousands(of, s.n_points), planner->name);
+    else
+        fprintf(to, "%s of %s choices %s better than that of %s, the best by %.2g %%.\n",
+                hp_thousands(n, planner->better), hp_thousands(of, s.n_points),
+                planner->better == 1 ? "is" : "are", planner->name, 100 * (ratio - 1));
+}
+
+static void explain(FILE *to, const struct hypar_exploration *e, const struct shape *shape)
+{
+    const struct hypar_graph *graph = hypar_exploration_graph(e);
+    int most = 0;
+    fputc('\n', to);
+    for (int s = 0; s < hypar_exploration_site_count(e); s++) {
+        struct hypar_explore_site site = hypar_exploration_site(e, s);
+        int n = hypar_machine_device_count(site.machine);
+        most = n > most ? n : most;
+        if (site.n_points)
+            verdict(to, e, s);
+    }
+    fprintf(to, "Gain over data parallel, speedup over one device%s.\nTime of %s.\n",
+            shape->better ? "; better: how many choices are strictly better" : "",
+            cost_text(e));
+    if (graph->batch < most)
+        fprintf(to,
+                "Sizes are real numbers: %d parts of a batch of %lld count as less than a "
+                "sample each.\n",
+                most, (long long)graph->batch);
+}
+
+static void exploration_text(FILE *to, const struct hypar_exploration *e)
+{
+    struct arena arena = { 0 };
+    struct shape shape = shape_of(e);
+    const struct hypar_graph *graph = hypar_exploration_graph(e);
+    const char *align = hp_arena_printf(&arena, "%slrrrrr%s%s%s", shape.machine ? "l" : "",
+                                        shape.better ? "r" : "", shape.fits ? "l" : "",
+                                        shape.levels ? "l" : "");
+    struct columns table = { .align = align };
+    int n_sites = hypar_exploration_site_count(e);
+    struct hypar_explore_site first = hypar_exploration_site(e, 0);
+    char count[32];
+
+    fprintf(to, "%s, batch %lld: ", graph->name, (long long)graph->batch);
+    if (first.n_points)
+        fprintf(to, "%s choices of %s on ", hp_thousands(count, first.n_points),
+                groups_text(&arena, e, 0));
+    if (n_sites > 1)
+        fprintf(to, "%d machines\n\n", n_sites);
+    else
+        fprintf(to, "%s\n\n", first.word);
+    heading(&table, &arena, &shape);
+    for (int s = 0; s < n_sites; s++) {
+        struct hypar_explore_site site = hypar_exploration_site(e, s);
+        for (int c = 0; c < site.n_choices; c++)
+            row(&table, &arena, &shape, &site, hypar_exploration_choice(e, s, c));
+    }
+    hp_columns_print(&table, to);
+    explain(to, e, &shape);
+    hp_arena_free(&arena);
+}
+
+/* JSON -------------------------------------------------------------------------------- */
+
+static void put_choice(struct json_writer *w, const struct hypar_explore_site *site,
+                       const struct hypar_explore_choice *c)
+{
+    hp_json_begin_object(w, NULL, true);
+    hp_json_put_string(w, "choice", c->name);
+    hp_json_put_number(w, "step_s", c->cost.step_s);
+    hp_json_put_number(w, "compute_s", c->cost.compute_s);
+    hp_json_put_number(w, "comm_s", c->cost.comm_s);
+    hp_json_put_number(w, "gain", site->dp.step_s / c->cost.step_s);
+    hp_json_put_number(w, "speedup", site->one_device_s / c->cost.step_s);
+    hp_json_put_number(w, "comm_bytes", c->cost.comm_bytes);
+    hp_json_put_number(w, "energy_j", c->cost.energy_j);
+    hp_json_put_number(w, "state_bytes", c->cost.state_bytes);
+    hp_json_put_bool(w, "fits", c->cost.fits);
+    if (site->n_points)
+        hp_json_put_int(w, "better", c->better);
+    hp_json_put_string(w, "levels", c->levels);
+    hp_json_end_object(w);
+}
+
+static void put_site(struct json_writer *w, const struct hypar_exploration *e, int s)
+{
+    struct hypar_explore_site site = hypar_exploration_site(e, s);
+    hp_json_begin_object(w, NULL, false);
+    hp_json_put_string(w, "machine", site.word);
+    hp_json_put_int(w, "devices", hypar_machine_device_count(site.machine));
+    hp_json_put_number(w, "bandwidth_bytes_per_s", site.bandwidth_bytes_per_s);
+    hp_json_put_number(w, "one_device_s", site.one_device_s);
+    hp_json_put_number(w, "dp_s", site.dp.step_s);
+    hp_json_put_int(w, "points", site.n_points);
+    hp_json_begin_array(w, "choices", false);
+    for (int c = 0; c < site.n_choices; c++)
+        put_choice(w, &site, hypar_exploration_choice(e, s, c));
+    hp_json_end_array(w);
+    hp_json_end_object(w);
+}
+
+static void exploration_json(FILE *to, const struct hypar_exploration *e)
+{
+    static const char *const objectives[] = { "time", "comm", "energy" };
+    const struct hypar_graph *graph = hypar_exploration_graph(e);
+    struct hypar_explore_options options = hypar_exploration_options(e);
+    struct json_writer w = { .file = to };
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(&w, "model", graph->name);
+    hp_json_put_int(&w, "batch", graph->batch);
+    hp_json_put_string(&w, "cost", options.cost == HYPAR_COST_ARRAY ? "array" : "levels");
+    hp_json_put_string(&w, "objective", objectives[options.objective]);
+    hp_json_begin_array(&w, "machines", false);
+    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+        put_site(&w, e, s);
+    hp_json_end_array(&w);
+    hp_json_end_object(&w);
+}
+
+void hypar_report_exploration(FILE *to, const struct hypar_exploration *e,
+                              enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        exploration_json(to, e);
+    else
+        exploration_text(to, e);
+}
+
+/* CSV --------------------------------------------------------------------------------- */
+
+static void put_number(FILE *to, double value)
+{
+    char text[NUMBER_TEXT_BYTES];
+    fprintf(to, ",%s", hp_number_text(text, value));
+}
+
+/* Words of machines have commas, but no quotes. */
+static void csv_line(FILE *to, const struct hypar_explore_site *site, const char *choice,
+                     const struct hypar_explored *cost, const char *levels)
+{
+    fprintf(to, "\"%s\",%d,%s,%s", site->word, hypar_machine_device_count(site->machine),
+            choice, levels);
+    put_number(to, cost->step_s);
+    put_number(to, cost->compute_s);
+    put_number(to, cost->comm_s);
+    put_number(to, site->dp.step_s / cost->step_s);
+    put_number(to, site->one_device_s / cost->step_s);
+    put_number(to, cost->comm_bytes);
+    put_number(to, cost->energy_j);
+    put_number(to, cost->state_bytes);
+    fprintf(to, ",%d\n", cost->fits);
+}
+
+void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
+{
+    fputs("machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,"
+          "energy_j,state_bytes,fits\n",
+          to);
+    for (int s = 0; s < hypar_exploration_site_count(e); s++) {
+        struct arena arena = { 0 };
+        struct hypar_explore_site site = hypar_exploration_site(e, s);
+        char *levels = NEW(&arena, char, hypar_exploration_text_size(e, s));
+        for (int c = 0; c < site.n_choices; c++) {
+            const struct hypar_explore_choice *choice = hypar_exploration_choice(e, s, c);
+            csv_line(to, &site, choice->name, &choice->cost, choice->levels);
+        }
+        for (int64_t i = 0; i < site.n_points; i++) {
+            char name[24];
+            snprintf(name, sizeof name, "%lld", (long long)i);
+            csv_line(to, &site, name, hypar_exploration_point(e, s, i),
+                     hypar_exploration_levels(e, s, i, levels));
+        }
+        hp_arena_free(&arena);
+    }
+}

@@ -1,0 +1,155 @@
+/* A program: its tasks, and what moves. */
+#include "program/program.h"
+
+#include <hypar/report.h>
+
+#include "base/json.h"
+#include "report/columns.h"
+
+struct by_kind {
+    int64_t count[COMM_KIND_COUNT];
+    double bytes[COMM_KIND_COUNT];
+};
+
+static void count_kinds(const struct hypar_program *p, struct by_kind *out)
+{
+    for (int b = 0; b <= p->n_bodies; b++) {
+        const struct task_list *list = b < p->n_bodies ? &p->body[b].list : &p->tail;
+        int times = b < p->n_bodies ? p->body[b].n_micro : 1;
+        for (int i = 0; i < list->n_tasks; i++) {
+            const struct task *t = &list->task[i];
+            if (t->kind != TASK_COMM)
+                continue;
+            const struct comm *c = &list->exchange[t->exchange].pattern->comm[t->comm];
+            out->count[c->kind] += times;
+            out->bytes[c->kind] +=
+                times * c->sent_elements * hp_message_bytes(p->plan, t->tensor);
+        }
+    }
+}
+
+static void program_json(FILE *to, const struct hypar_program *p)
+{
+    struct json_writer w = { .file = to };
+    struct hypar_program_totals t = hypar_program_totals(p);
+    struct by_kind kinds = { 0 };
+    struct arena arena = { 0 };
+    double *bytes = NEW(&arena, double, p->plan->graph->n_ops);
+    hypar_program_op_bytes(p, bytes);
+    count_kinds(p, &kinds);
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(&w, "model", hypar_plan_model(p->plan));
+    hp_json_put_int(&w, "tasks", t.tasks);
+    hp_json_put_int(&w, "compute_tasks", t.compute);
+    hp_json_put_int(&w, "comm_tasks", t.comm);
+    hp_json_put_int(&w, "update_tasks", t.update);
+    hp_json_put_int(&w, "micro_batches", t.micro_batches);
+    hp_json_put_number(&w, "comm_bytes", t.comm_bytes);
+    hp_json_put_number(&w, "forward_bytes", t.forward_bytes);
+    hp_json_put_number(&w, "backward_bytes", t.backward_bytes);
+    hp_json_put_number(&w, "gradient_bytes", t.gradient_bytes);
+    hp_json_put_number(&w, "loss_bytes", t.loss_bytes);
+    hp_json_begin_array(&w, "comms", false);
+    for (int k = 0; k < COMM_KIND_COUNT; k++)
+        if (kinds.count[k]) {
+            hp_json_begin_object(&w, NULL, true);
+            hp_json_put_string(&w, "kind", hp_comm_text((enum comm_kind)k));
+            hp_json_put_int(&w, "count", kinds.count[k]);
+            hp_json_put_number(&w, "bytes", kinds.bytes[k]);
+            hp_json_end_object(&w);
+        }
+    hp_json_end_array(&w);
+    hp_json_begin_array(&w, "ops", false);
+    for (int op = 0; op < p->plan->graph->n_ops; op++)
+        if (bytes[op] > 0) {
+            hp_json_begin_object(&w, NULL, true);
+            hp_json_put_string(&w, "name", hypar_graph_op_name(p->plan->graph, op));
+            hp_json_put_number(&w, "bytes", bytes[op]);
+            hp_json_end_object(&w);
+        }
+    hp_json_end_array(&w);
+    hp_json_end_object(&w);
+    hp_arena_free(&arena);
+}
+
+/* The operators whose tensors move most. */
+static void busiest(FILE *to, struct arena *arena, const struct hypar_program *p)
+{
+    enum { SHOWN = 10 };
+    int n_ops = p->plan->graph->n_ops;
+    double *bytes = NEW(arena, double, n_ops);
+    struct columns table = { .align = "llr" };
+    hp_cell(&table, arena, "operator");
+    hp_cell(&table, arena, "%s", "");
+    hp_cell(&table, arena, "bytes sent");
+    hypar_program_op_bytes(p, bytes);
+    int shown = 0;
+    for (; shown < SHOWN; shown++) {
+        char b[32];
+        int most = 0;
+        for (int op = 1; op < n_ops; op++)
+            most = bytes[op] > bytes[most] ? op : most;
+        if (!(bytes[most] > 0))
+            break;
+        hp_cell(&table, arena, "%s", hypar_graph_op_name(p->plan->graph, most));
+        hp_cell(&table, arena, "%s", hypar_graph_op_kind(p->plan->graph, most));
+        hp_cell(&table, arena, "%s", hypar_format_quantity(b, bytes[most], HYPAR_UNIT_BYTES));
+        bytes[most] = 0;
+    }
+    if (shown)
+        hp_columns_print(&table, to);
+}
+
+static void program_text(FILE *to, const struct hypar_program *p)
+{
+    struct arena arena = { 0 };
+    struct hypar_program_totals t = hypar_program_totals(p);
+    struct by_kind kinds = { 0 };
+    struct columns table = { .align = "lrr" };
+    char b[32], n[32], devices[64], micro[64], tasks[64];
+    count_kinds(p, &kinds);
+    fprintf(
+        to, "%s, batch %lld, on %s, %s: %s\n\n", hypar_plan_model(p->plan),
+        (long long)p->plan->graph->batch,
+        hp_count(devices, hypar_machine_device_count(p->plan->machine), "device", "devices"),
+        hp_count(micro, t.micro_batches, "micro-batch", "micro-batches"),
+        hp_count(tasks, t.tasks, "task", "tasks"));
+    const struct {
+        const char *what;
+        long long count;
+        double bytes;
+    } rows[] = { { "computations", t.compute, 0 }, { "updates", t.update, 0 } };
+    hp_cell(&table, &arena, "tasks");
+    hp_cell(&table, &arena, "number");
+    hp_cell(&table, &arena, "bytes sent");
+    for (int i = 0; i < 2; i++) {
+        hp_cell(&table, &arena, "%s", rows[i].what);
+        hp_cell(&table, &arena, "%s", hp_thousands(n, rows[i].count));
+        hp_cell(&table, &arena, "%s", "");
+    }
+    for (int k = 0; k < COMM_KIND_COUNT; k++)
+        if (kinds.count[k]) {
+            hp_cell(&table, &arena, "%s", hp_comm_text((enum comm_kind)k));
+            hp_cell(&table, &arena, "%s", hp_thousands(n, kinds.count[k]));
+            hp_cell(&table, &arena, "%s",
+                    hypar_format_quantity(b, kinds.bytes[k], HYPAR_UNIT_BYTES));
+        }
+    hp_columns_print(&table, to);
+    fputc('\n', to);
+    busiest(to, &arena, p);
+    fprintf(to, "\n%s sent in all", hypar_format_quantity(b, t.comm_bytes, HYPAR_UNIT_BYTES));
+    fprintf(to, ": forward %s", hypar_format_quantity(b, t.forward_bytes, HYPAR_UNIT_BYTES));
+    fprintf(to, ", backward %s", hypar_format_quantity(b, t.backward_bytes, HYPAR_UNIT_BYTES));
+    fprintf(to, ", gradients %s", hypar_format_quantity(b, t.gradient_bytes, HYPAR_UNIT_BYTES));
+    fprintf(to, ", loss %s\n", hypar_format_quantity(b, t.loss_bytes, HYPAR_UNIT_BYTES));
+    hp_arena_free(&arena);
+}
+
+void hypar_report_program(FILE *to, const struct hypar_program *program,
+                          enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        program_json(to, program);
+    else
+        program_text(to, program);
+}

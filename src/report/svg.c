@@ -1,0 +1,224 @@
+#include "report/svg.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "report/columns.h"
+
+static const char *const anchors[] = { "start", "middle", "end" };
+
+void hp_svg_escape(FILE *to, const char *text)
+{
+    for (; *text; text++)
+        switch (*text) {
+        case '<':
+            fputs("&lt;", to);
+            break;
+        case '>':
+            fputs("&gt;", to);
+            break;
+        case '&':
+            fputs("&amp;", to);
+            break;
+        default:
+            fputc(*text, to);
+        }
+}
+
+void hp_svg_begin(FILE *to, int width, int height, const char *title, const char *subtitle)
+{
+    fprintf(to,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+            "viewBox=\"0 0 %d %d\" font-family=\"system-ui, 'DejaVu Sans', sans-serif\" "
+            "fill=\"#222\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+            "<text x=\"20\" y=\"30\" font-size=\"17\" font-weight=\"600\">",
+            width, height, width, height);
+    hp_svg_escape(to, title);
+    fputs("</text>\n<text x=\"20\" y=\"50\" font-size=\"12\" fill=\"#666\">", to);
+    hp_svg_escape(to, subtitle);
+    fputs("</text>\n", to);
+}
+
+void hp_svg_end(FILE *to)
+{
+    fputs("</svg>\n", to);
+}
+
+void hp_svg_text(FILE *to, double x, double y, enum svg_anchor anchor, int size,
+                 const char *text)
+{
+    fprintf(to, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%d\" text-anchor=\"%s\">", x, y, size,
+            anchors[anchor]);
+    hp_svg_escape(to, text);
+    fputs("</text>\n", to);
+}
+
+void hp_svg_line(FILE *to, double x1, double y1, double x2, double y2, const char *colour,
+                 double width)
+{
+    fprintf(to,
+            "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
+            "stroke-width=\"%.1f\"/>\n",
+            x1, y1, x2, y2, colour, width);
+}
+
+/* Stops of a ramp whose lightness rises evenly, so that it reads in grey too. */
+const char *hp_svg_ramp(char *buffer, double value)
+{
+    static const int stop[][3] = {
+        { 34, 30, 80 }, { 58, 82, 139 }, { 33, 145, 140 }, { 94, 201, 98 }, { 253, 231, 37 }
+    };
+    value = value < 0 ? 0 : value > 1 ? 1 : value;
+    int i = value >= 1 ? 3 : (int)(value * 4);
+    double part = value * 4 - i;
+    int rgb[3];
+    for (int k = 0; k < 3; k++)
+        rgb[k] = (int)lround(stop[i][k] + part * (stop[i + 1][k] - stop[i][k]));
+    snprintf(buffer, 8, "#%02x%02x%02x", (unsigned)rgb[0] & 255, (unsigned)rgb[1] & 255,
+             (unsigned)rgb[2] & 255);
+    return buffer;
+}
+
+/* Okabe and Ito's palette, without its yellow, which is lost on white. */
+const char *hp_svg_colour(int i)
+{
+    static const char *const colours[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                           "#56b4e9", "#e69f00", "#222222" };
+    return colours[i % (int)(sizeof colours / sizeof colours[0])];
+}
+
+/* Plots ------------------------------------------------------------------------------- */
+
+enum { WIDTH = 860, TOP = 76, LEFT = 78, RIGHT = 620, BOTTOM = 430, LEGEND = 640, ROW = 19 };
+
+/* One axis: its range in the units of the plot, on paper from..to. */
+struct axis {
+    double low, high, from, to;
+    int log;
+};
+
+static double place(const struct axis *axis, double value)
+{
+    double part = axis->log ? log(value / axis->low) / log(axis->high / axis->low)
+                            : (value - axis->low) / (axis->high - axis->low);
+    return axis->from + part * (axis->to - axis->from);
+}
+
+static struct axis span(const struct svg_plot *plot, int vertical, int log_base)
+{
+    struct axis axis = { INFINITY, -INFINITY, vertical ? BOTTOM : LEFT, vertical ? TOP : RIGHT,
+                         log_base };
+    for (int s = 0; s < plot->n_series; s++)
+        for (int i = 0; i < plot->series[s].n; i++) {
+            double v = vertical ? plot->series[s].y[i] : plot->series[s].x[i];
+            axis.low = fmin(axis.low, v);
+            axis.high = fmax(axis.high, v);
+        }
+    if (!(axis.low <= axis.high))
+        axis.low = axis.high = 1;
+    if (!log_base)
+        axis.low = fmin(axis.low, 0);
+    if (vertical)
+        axis.high *= 1.05;
+    if (axis.high <= axis.low)
+        axis.high = axis.low + (axis.low > 0 ? axis.low : 1);
+    return axis;
+}
+
+/* The distance of the marks of a linear axis: 1, 2 or 5 times a power of ten. */
+static double tick_step(double range)
+{
+    double power = pow(10, floor(log10(range / 5))), part = range / 5 / power;
+    return power * (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10);
+}
+
+static void tick(FILE *to, const struct axis *axis, int vertical, double value)
+{
+    char text[32];
+    double at = place(axis, value);
+    if (value >= 1e4)
+        hp_metric(text, value);
+    else
+        snprintf(text, sizeof text, "%.4g", value);
+    if (vertical) {
+        hp_svg_line(to, LEFT, at, RIGHT, at, "#e4e4e4", 1);
+        hp_svg_text(to, LEFT - 8, at + 4, SVG_END, 12, text);
+    } else {
+        hp_svg_line(to, at, TOP, at, BOTTOM, "#f0f0f0", 1);
+        hp_svg_text(to, at, BOTTOM + 18, SVG_MIDDLE, 12, text);
+    }
+}
+
+static void draw_ticks(FILE *to, const struct axis *axis, int vertical)
+{
+    if (!axis->log) {
+        double step = tick_step(axis->high - axis->low);
+        for (double k = ceil(axis->low / step); k * step <= axis->high * (1 + 1e-9); k++)
+            tick(to, axis, vertical, k * step);
+        return;
+    }
+    double powers = log(axis->high / axis->low) / log(axis->log);
+    double every = powers > 13 ? ceil(powers / 13) : 1;
+    for (double k = floor(log(axis->low) / log(axis->log)); pow(axis->log, k) <= axis->high;
+         k += every)
+        for (int part = 1; part < axis->log; part = part == 1 ? 2 : part == 2 ? 5 : 10) {
+            double value = part * pow(axis->log, k);
+            bool shown = part == 1 || powers < 3; /* 1, 2, 5 where there is room */
+            if (shown && value >= axis->low * (1 - 1e-9) && value <= axis->high * (1 + 1e-9))
+                tick(to, axis, vertical, value);
+        }
+}
+
+static void draw_series(FILE *to, const struct svg_plot *plot, int s, const struct axis *x,
+                        const struct axis *y)
+{
+    const struct svg_series *series = &plot->series[s];
+    const char *colour = hp_svg_colour(s);
+    static const char *const dashes[] = { "none", "6 3", "2 3" };
+    if (series->n > 1) {
+        fprintf(to,
+                "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" "
+                "stroke-dasharray=\"%s\" points=\"",
+                colour, dashes[s / 7 % 3]);
+        for (int i = 0; i < series->n; i++)
+            fprintf(to, "%s%.1f,%.1f", i ? " " : "", place(x, series->x[i]),
+                    place(y, series->y[i]));
+        fputs("\"/>\n", to);
+    }
+    for (int i = 0; i < series->n && series->n <= 64; i++) {
+        fprintf(to, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\"><title>",
+                place(x, series->x[i]), place(y, series->y[i]),
+                series->n > 1 ? 3.2 : fmax(3, 8.5 - 1.5 * s), colour);
+        hp_svg_escape(to, series->name);
+        fprintf(to, ": %.4g at %.4g</title></circle>\n", series->y[i], series->x[i]);
+    }
+}
+
+static void draw_legend(FILE *to, const struct svg_plot *plot)
+{
+    int most = (BOTTOM - TOP) / ROW;
+    for (int s = 0; s < plot->n_series && s < most; s++) {
+        double y = TOP + 8 + s * ROW;
+        hp_svg_line(to, LEGEND, y - 4, LEGEND + 18, y - 4, hp_svg_colour(s), 3);
+        hp_svg_text(to, LEGEND + 24, y, SVG_START, 12,
+                    s == most - 1 && plot->n_series > most ? "..." : plot->series[s].name);
+    }
+}
+
+void hp_svg_plot(FILE *to, const struct svg_plot *plot)
+{
+    struct axis x = span(plot, 0, plot->log_x), y = span(plot, 1, plot->log_y);
+    hp_svg_begin(to, WIDTH, BOTTOM + 62, plot->title, plot->subtitle);
+    draw_ticks(to, &x, 0);
+    draw_ticks(to, &y, 1);
+    hp_svg_line(to, LEFT, BOTTOM, RIGHT, BOTTOM, "#888", 1);
+    hp_svg_line(to, LEFT, TOP, LEFT, BOTTOM, "#888", 1);
+    for (int s = 0; s < plot->n_series; s++)
+        draw_series(to, plot, s, &x, &y);
+    draw_legend(to, plot);
+    hp_svg_text(to, (LEFT + RIGHT) / 2.0, BOTTOM + 44, SVG_MIDDLE, 13, plot->x_label);
+    fprintf(to, "<g transform=\"translate(22 %d) rotate(-90)\">", (TOP + BOTTOM) / 2);
+    hp_svg_text(to, 0, 0, SVG_MIDDLE, 13, plot->y_label);
+    fputs("</g>\n", to);
+    hp_svg_end(to);
+}

@@ -1,0 +1,47 @@
+/* report/svg.h - the few shapes that the pictures are made of. Internal.
+ *
+ * Coordinates are pixels from the upper left corner. A picture is one file without outside
+ * references, readable on a white and on a dark page: it brings its own background. */
+#ifndef REPORT_SVG_H
+#define REPORT_SVG_H
+
+#include <stdio.h>
+
+/* Begin a picture with a title and a line below it; end it. */
+void hp_svg_begin(FILE *to, int width, int height, const char *title, const char *subtitle);
+void hp_svg_end(FILE *to);
+
+enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
+
+void hp_svg_text(FILE *to, double x, double y, enum svg_anchor anchor, int size,
+                 const char *text);
+void hp_svg_line(FILE *to, double x1, double y1, double x2, double y2, const char *colour,
+                 double width);
+
+/* Text with what XML needs escaped. */
+void hp_svg_escape(FILE *to, const char *text);
+
+/* 0..1 -> a colour of one ramp, dark to bright, into buffer[8]. */
+const char *hp_svg_ramp(char *buffer, double value);
+
+/* Colour `i` of a few that are told apart, also by those who see fewer. */
+const char *hp_svg_colour(int i);
+
+/* A line to draw: points in the units of the axes. */
+struct svg_series {
+    const char *name;
+    int n;
+    double *x, *y;
+};
+
+struct svg_plot {
+    const char *title, *subtitle, *x_label, *y_label;
+    int log_x, log_y; /* the base of a logarithmic axis; 0: linear */
+    int n_series;
+    struct svg_series *series;
+};
+
+/* Lines over common axes, with a legend. */
+void hp_svg_plot(FILE *to, const struct svg_plot *plot);
+
+#endif /* REPORT_SVG_H */

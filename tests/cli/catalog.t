@@ -1,0 +1,211 @@
+What there is. One model with its options, one operator in words.
+$ hypar models gpt2
+> gpt2: GPT-2 small (Radford et al. 2019)
+> 124,439,808 parameters, 292 GFLOP per sample forward, 162 operators, 50 weighted layers, batch
+> 32
+>
+> option     default  least      most
+> layers          12      1      4096
+> hidden         768      1   1048576
+> heads           12      1   1048576
+> seq           1024      1   1048576
+> vocab        50257      1  16777216
+> positions     1024      0   1048576
+>
+> As in gpt2:layers=12.
+$ hypar models mlp
+> mlp: mlp:784-8192-10: layers of these sizes, the input first
+> 407,050 parameters, 813 kFLOP per sample forward, 4 operators, 2 weighted layers, batch 32
+>
+> Sizes follow a colon, the input's first: mlp:784-512-10.
+$ hypar models sfc
+> sfc: HyPar: four fully-connected layers, MNIST (Song et al., HPCA 2019)
+> 140,722,176 parameters, 281 MFLOP per sample forward, 8 operators, 4 weighted layers, batch 256
+>
+> It has no options.
+$ hypar models resnet18:image=32 --json
+> {
+>   "name": "resnet18:image=32",
+>   "params": 11689512,
+>   "flops_per_sample": 75046912,
+>   "ops": 69,
+>   "layers": 21,
+>   "batch": 32,
+>   "summary": "ResNet-18",
+>   "options": "depth=18,image=224,classes=1000",
+>   "source": "He et al., CVPR 2016",
+>   "option_list": [
+>     {"name": "depth", "default": 18, "least": 18, "most": 152},
+>     {"name": "image", "default": 224, "least": 32, "most": 4096},
+>     {"name": "classes", "default": 1000, "least": 1, "most": 1048576}
+>   ]
+> }
+$ hypar models | grep -E 'model|lenet5|mlp'
+> model           params    FLOP   ops  layers  batch
+> mlp              407 k   813 k     4       2     32  mlp:784-8192-10: layers of these sizes, the
+> lenet5          61.7 k   833 k    13       5     32  LeNet-5
+> rnnlm            108 M  7.01 G   222     160     32  FlexFlow: language model, unrolled
+> resnet18:image=32,classes=10, mlp:784-8192-10. 'hypar models NAME' tells those of one.
+$ hypar models | tail -n 2
+> FLOP: of one sample, forward; two per multiply-add. Options follow a colon: bert-base:seq=128,
+> resnet18:image=32,classes=10, mlp:784-8192-10. 'hypar models NAME' tells those of one.
+
+$ hypar ops | grep -A 1 -E '^(conv|lstm|relu) '
+> conv             convolution, 1D or 2D
+>     nS kP cR hA wA iI jI   x[n,c,h~i,w~j?] | w[k,c,i,j?] b?[k] -> y[n,k,h,w?]
+> --
+> lstm             LSTM over a whole sequence (y: every h; h, z: the last)
+>     nS tI kI cI   x[n,t,c] e?[n,k] f?[n,k] | w[4,k,c] u[4,k,k] b?[4,k] d?[4,k] -> y[n,t,k]
+> --
+> relu             max(x, 0)
+>     *   x[*] -> y[*]
+$ hypar ops conv
+> conv: convolution, 1D or 2D
+>
+> axis  role                extent
+> n     sample              of its tensors
+> k     parameter           attribute out
+> c     reduction           of its tensors
+> h     attribute           of its tensors
+> w     attribute           of its tensors
+> i     inner, never split  attribute kernel, value 0
+> j     inner, never split  attribute kernel, value 1
+> r     copies              any
+>
+> operand  role                indexed by
+> x        input               [n,c,h~i,w~j?]
+> w        parameter           [k,c,i,j?]      made where it is left out
+> b        optional parameter  [k]             made where its place says true
+> y        output              [n,k,h,w?]
+>
+> pass reads  writes  multiply-adds  other
+> x w +b      y       nkchwij
+> dy w        dx      nkchwij
+> x dy        dw      nkchwij
+> dy          db                     nkhw
+>
+> attribute  values                     default   least        most
+> kernel     one per spatial dimension  required      1     1048576  taps of the window
+> stride     one per spatial dimension  1             1     1048576  step of the window
+> pad        two per spatial dimension  0             0     1048576  zeros before each dimension,
+>                                                                    then after each
+> dilation   one per spatial dimension  1             1     1048576  distance of the taps
+> out        one                        none          1  1073741824  output features, where no
+>                                                                    parameter tells
+$ hypar ops matmul
+> matmul: batched product of two activations
+>
+> axis  role       extent
+> n     sample     of its tensors
+> b     attribute  of its tensors
+> m     attribute  of its tensors
+> k     attribute  of its tensors
+> c     reduction  of its tensors
+> r     copies     any
+>
+> operand  role    indexed by
+> x        input   [n,b?,m,c]
+> y        input   [n,b?,c,k]  transposed: last two exchanged
+> z        output  [n,b?,m,k]
+>
+> pass reads  writes  multiply-adds  other
+> x y         z       nbmkc
+> dz y        dx      nbmkc
+> x dz        dy      nbmkc
+>
+> attribute   values  default  least  most
+> transposed  one     0            0     1  the last two dimensions of w (matmul: of y) are
+>                                           exchanged
+$ hypar ops relu
+> relu: max(x, 0)
+>
+> axis  role               extent
+> *     sample, attribute  one per dimension: n; n c; n t c; n c h w
+> r     copies             any
+>
+> operand  role    indexed by
+> x        input   [*]
+> y        output  [*]
+>
+> pass reads  writes  multiply-adds  other
+> x           y                      1*
+> y dy        dx                     1*
+>
+> It has no attributes.
+$ hypar ops split
+> split: one input cut along a dimension
+>
+> axis  role               extent
+> *     sample, attribute  one per dimension: n; n c; n t c; n c h w
+> r     copies             any
+>
+> operand  role    indexed by
+> x        input   what its shape says
+> y, ...   output  what its shape says
+>
+> pass reads  writes  multiply-adds  other
+> x           y
+> dy          dx
+>
+> attribute  values      default   least           most
+> axis       one         required     -6              5  a dimension; -1 is the last
+> sizes      any number  required      1  1099511627776  one for each output
+$ hypar ops rms_norm --json
+> {
+>   "name": "rms_norm",
+>   "summary": "by the root mean square over the last dimension",
+>   "axes": "nS tA uA cP",
+>   "operands": "x[n,t?,u?,c] | w?[c] -> y[n,t?,u?,c]; s=sum[n,t?,u?] g=sum[n,t?,u?]",
+>   "passes": "x -> s / 2ntuc; x s w -> y / 2ntuc; x w dy -> g / 3ntuc; x s w g dy -> dx / 4ntuc; x s dy -> dw / 3ntuc",
+>   "attributes": "eps=0.000001",
+>   "axis_list": [
+>     {"name": "n", "role": "sample"},
+>     {"name": "t", "role": "attribute"},
+>     {"name": "u", "role": "attribute"},
+>     {"name": "c", "role": "parameter"}
+>   ],
+>   "operand_list": [
+>     {"name": "x", "role": "input", "optional": false, "index": false, "many": false, "map": "[n,t?,u?,c]"},
+>     {"name": "w", "role": "parameter", "optional": true, "index": false, "many": false, "map": "[c]"},
+>     {"name": "y", "role": "output", "optional": false, "index": false, "many": false, "map": "[n,t?,u?,c]"},
+>     {"name": "s", "role": "statistic", "optional": false, "index": false, "many": false, "map": "[n,t?,u?]"},
+>     {"name": "g", "role": "statistic", "optional": false, "index": false, "many": false, "map": "[n,t?,u?]"}
+>   ],
+>   "attribute_list": [
+>     {"name": "eps", "values": "one", "required": false, "default": 1e-06, "least": 0, "most": 1, "integer": false, "summary": "added to what is divided by"}
+>   ]
+> }
+
+What decides the time of an exchange stands beside the peaks.
+$ hypar machines | grep -E '^(device|v100|h100) '
+> device       fp64/s  fp32/s  bf16/s  memory    bytes/s
+> v100          7.8 T  15.7 T   125 T   16 GB   900 GB/s
+> h100           67 T    67 T   989 T   80 GB  3.35 TB/s
+> device       efficiency  links       each  latency  network card  energy/bit
+> v100                0.5      6    25 GB/s     1 us     12.5 GB/s        8 pJ
+> h100                0.5     18    25 GB/s     1 us       50 GB/s        8 pJ
+> v100        NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; 100 Gb/s network as in
+> h100        NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; 400 Gb/s
+$ hypar machines --json | grep -o '"name": "v100".*"source"'
+> "name": "v100", "fp64_op_per_s": 7800000000000, "fp32_op_per_s": 15700000000000, "bf16_op_per_s": 125000000000000, "efficiency": 0.5, "memory_bytes": 16000000000, "memory_bytes_per_s": 900000000000, "add_j": 9e-13, "multiply_j": 3.7e-12, "sram_access_j": 5e-12, "dram_access_j": 1.2544e-10, "ports": 6, "link_bytes_per_s": 25000000000, "nic_bytes_per_s": 12500000000, "latency_s": 1e-06, "energy_j_per_bit": 8e-12, "source"
+
+One is not many, and a machine of one device has no levels.
+$ hypar machines ring:1
+> ring:1: ring, 1 device, 0 switches, 0 links
+>
+> devices   fp32/s  bf16/s  memory   bytes/s
+> 1 x v100  15.7 T   125 T   16 GB  900 GB/s
+$ hypar machines cluster:1x2
+> cluster:1x2: cluster, 2 devices, 1 switch, 2 links
+>
+> devices   fp32/s  bf16/s  memory   bytes/s
+> 2 x v100  15.7 T   125 T   16 GB  900 GB/s
+>
+> level  ways  bandwidth  latency
+> H1        2   150 GB/s     2 us
+
+No line of a report ends in blanks, and none is longer than 96 characters.
+$ hypar plan lenet5 --on full:4 --planner hypar -q -o $TMP/plan.json
+$ for c in models ops machines 'models vgg16' 'ops attention' 'machines torus:4x4' 'import resnet18' "check $TMP/plan.json" 'plan lenet5 --on full:4'; do hypar $c; done > $TMP/all; awk 'length > 96 || / $/' $TMP/all
+$ (hypar planners; hypar lower $TMP/plan.json) | grep -n ' $'
+? 1

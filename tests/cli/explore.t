@@ -1,0 +1,148 @@
+The paper's 256 points of lenet-c, with H2 and H3 as it prints them.
+$ hypar explore lenet-c --on htree:16 --levels H1,H4 --fix H2=0010,H3=0000 --joint --mark 0011/0010/0000/0011
+> lenet-c, batch 256: 256 choices of H1 x H4 on htree:16
+>
+> choice          step  gain  speedup  exchange   energy  better  levels
+> best         75.4 ms  2.81     1.07   17.6 MB  49.7 mJ       0  0011/0010/0000/0011
+> hypar        75.4 ms  2.81     1.07   17.6 MB  49.7 mJ       0  0011/0010/0000/0011
+> hypar joint  75.4 ms  2.81     1.07   17.6 MB  49.7 mJ       0  0011/0010/0000/0011
+> dp            212 ms     1     0.38   51.7 MB  71.6 mJ     240  0000/0000/0000/0000
+> marked       75.4 ms  2.81     1.07   17.6 MB  49.7 mJ       0  0011/0010/0000/0011
+>
+> On htree:16 none of 256 choices is better than that of hypar.
+> Gain over data parallel, speedup over one device; better: how many choices are strictly better.
+> Time of HyPar's array: exchange after computation, bytes one after another.
+
+And of vgg-a; what is not explored stays as the planner has it.
+$ hypar explore vgg-a --on htree:16 --layers conv5_2,fc1 --planner hypar
+> vgg-a, batch 256: 256 choices of conv5_2 x fc1 on htree:16
+>
+> choice    step  gain  speedup  exchange  energy  better  levels
+> best    14.8 s   4.9      9.4   1.52 GB   119 J       0  00000000111/00000000111/00000000111/00000000111
+> hypar   14.8 s   4.9      9.4   1.52 GB   119 J       0  00000000111/00000000111/00000000111/00000000111
+>
+> On htree:16 none of 256 choices is better than that of hypar.
+> Gain over data parallel, speedup over one device; better: how many choices are strictly better.
+> Time of HyPar's array: exchange after computation, bytes one after another.
+
+Array sizes and topologies.
+$ hypar explore vgg-e --on htree:16 --devices 1..64 --planner hypar
+> vgg-e, batch 256: 7 machines
+>
+> machine   choice    step  gain  speedup  exchange  energy
+> htree:1   hypar    359 s     1        1       0 B   306 J
+> htree:2   hypar    180 s  1.02     1.99    213 MB   306 J
+> htree:4   hypar   92.2 s  1.12     3.89    605 MB   306 J
+> htree:8   hypar   50.3 s  1.53     7.14   1.36 GB   307 J
+> htree:16  hypar   33.7 s  2.71     10.6   2.82 GB   308 J
+> htree:32  hypar   33.5 s  4.59     10.7   5.57 GB   309 J
+> htree:64  hypar   45.1 s  6.54     7.96   9.88 GB   312 J
+>
+> Gain over data parallel, speedup over one device.
+> Time of HyPar's array: exchange after computation, bytes one after another.
+$ hypar explore lenet-c --on htree:16 --topology htree,torus --planner hypar,dp,owt
+> lenet-c, batch 256: 2 machines
+>
+> machine                       choice     step  gain  speedup  exchange   energy  levels
+> htree:16                      hypar   75.4 ms  2.81     1.07   17.6 MB  49.7 mJ  0011/0000/0011/0010
+> htree:16                      dp       212 ms     1     0.38   51.7 MB  71.6 mJ  0000/0000/0000/0000
+> htree:16                      owt      101 ms  2.09    0.794   24.1 MB  53.3 mJ  0011/0011/0011/0011
+> torus:4x4,device=eyeriss-hmc  hypar    103 ms  2.73    0.783   17.6 MB  49.7 mJ  0011/0000/0011/0010
+> torus:4x4,device=eyeriss-hmc  dp       281 ms     1    0.287   51.7 MB  71.6 mJ  0000/0000/0000/0000
+> torus:4x4,device=eyeriss-hmc  owt      137 ms  2.05    0.588   24.1 MB  53.3 mJ  0011/0011/0011/0011
+>
+> Gain over data parallel, speedup over one device.
+> Time of HyPar's array: exchange after computation, bytes one after another.
+
+Bandwidths, on other devices: time by levels.
+$ hypar explore resnet18 --on full:8 --bandwidth 1GB/s,100GB/s --batch 64 --planner accpar
+> resnet18, batch 64: 2 machines
+>
+> machine                   choice     step  gain  speedup  exchange  energy
+> full:8,bandwidth=1GB/s    accpar  45.4 ms   1.6     1.97    398 MB     7 J
+> full:8,bandwidth=100GB/s  accpar  11.6 ms  1.02     7.71    398 MB     7 J
+>
+> Gain over data parallel, speedup over one device.
+> Time of the machine's levels: exchange after computation, levels one after another.
+
+As JSON; every point as CSV; a picture.
+$ hypar explore mlp:64-32-10 --on htree:2 --levels H1 --json
+> {
+>   "model": "mlp:64-32-10",
+>   "batch": 32,
+>   "cost": "array",
+>   "objective": "time",
+>   "machines": [
+>     {
+>       "machine": "htree:2",
+>       "devices": 2,
+>       "bandwidth_bytes_per_s": 200000000,
+>       "one_device_s": 5.4125714285714285e-06,
+>       "dp_s": 7.98262857142857e-05,
+>       "points": 4,
+>       "choices": [
+>         {"choice": "best", "step_s": 6.209828571428571e-05, "compute_s": 2.7062857142857143e-06, "comm_s": 5.9392e-05, "gain": 1.2854829210836276, "speedup": 0.08716136631330977, "comm_bytes": 14848, "energy_j": 2.569874432e-05, "state_bytes": 9640, "fits": true, "better": 0, "levels": "11"},
+>         {"choice": "hypar", "step_s": 6.209828571428571e-05, "compute_s": 2.7062857142857143e-06, "comm_s": 5.9392e-05, "gain": 1.2854829210836276, "speedup": 0.08716136631330977, "comm_bytes": 14848, "energy_j": 2.569874432e-05, "state_bytes": 9640, "fits": true, "better": 0, "levels": "11"},
+>         {"choice": "dp", "step_s": 7.98262857142857e-05, "compute_s": 2.7062857142857143e-06, "comm_s": 7.712e-05, "gain": 1, "speedup": 0.06780437521475204, "comm_bytes": 19280, "energy_j": 2.9404095999999998e-05, "state_bytes": 19280, "fits": true, "better": 2, "levels": "00"}
+>       ]
+>     }
+>   ]
+> }
+$ hypar explore lenet-c --on htree:4 --levels H1,H2 --csv $TMP/points.csv --svg $TMP/points.svg -o $TMP/out
+$ head -n 6 $TMP/points.csv
+> machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits
+> "htree:4",4,best,0000/0011,0.04501129142857143,0.02010057142857143,0.02491072,1.364736924423789,1.7862692485034866,6227680,0.043347806643199996,1824000,1
+> "htree:4",4,hypar,0011/0000,0.04501129142857143,0.02010057142857143,0.02491072,1.364736924423789,1.7862692485034866,6227680,0.043347806643199996,1824000,1
+> "htree:4",4,dp,0000/0000,0.06142857142857143,0.02010057142857143,0.041328,1,1.3088744186046513,10332000,0.046188332160000005,3444000,1
+> "htree:4",4,0,0000/0000,0.06142857142857143,0.02010057142857143,0.041328,1,1.3088744186046513,10332000,0.046188332160000005,3444000,1
+> "htree:4",4,1,0000/0001,0.06323849142857144,0.02010057142857143,0.04313792,0.9713794564178633,1.2714137212634329,10784480,0.046343383475200006,3424000,1
+$ wc -l < $TMP/points.csv
+> 260
+$ grep -c '<rect' $TMP/points.svg
+> 297
+$ head -n 1 $TMP/out
+> lenet-c, batch 256: 256 choices of H1 x H2 on htree:4
+
+Wrong words get one line.
+$ hypar explore lenet-c --levels H1
+> hypar: explore: missing --on MACHINE; see 'hypar explore --help'
+? 2
+$ hypar explore lenet-c --on htree:16
+> hypar: explore: nothing to vary, expected --levels, --layers, --devices, --topology or --bandwidth
+? 2
+$ hypar explore lenet-c --on htree:16 --levels H5
+> hypar: levels: 'H5' is no level of htree:16, expected H1 to H4
+? 3
+$ hypar explore lenet-c --on htree:16 --layers fc7
+> hypar: layers: 'fc7' is no operator of lenet-c, expected a weighted layer such as 'conv1'
+? 3
+$ hypar explore lenet-c --on htree:16 --levels H1 --fix H2=00
+> hypar: fix: '00' has 2 digits, expected 4: one for each weighted layer of lenet-c
+? 3
+$ hypar explore lenet-c --on htree:16 --devices 0
+> hypar: devices: '0' is not a whole number from 1 to 1048576
+? 2
+$ hypar explore lenet-c --on htree:16 --devices many
+> hypar: devices: 'many' is not a whole number from 1 to 1048576
+? 2
+$ hypar explore lenet-c --on htree:16 --topology frob
+> hypar: topologies: unknown topology 'frob', expected one of htree, torus, mesh, ring, full, cluster, local
+? 3
+$ hypar explore lenet-c --on htree:16 --bandwidth fast
+> hypar: machine 'htree:16,bandwidth=fast': bandwidth is 'fast', expected a bandwidth such as 450GB/s or 100Gb/s
+? 3
+$ hypar explore lenet-c --on htree:16 --levels H1 --planner optcnn
+> hypar: planners: 'optcnn' does not divide level by level, expected hypar, accpar, dp, mp or owt
+? 2
+$ hypar explore lenet-c --on htree:16 --levels H1 --cost frob
+> hypar: --cost: 'frob' is not array or levels
+? 2
+$ hypar explore lenet-c --on htree:16 --levels H1 --objective frob
+> hypar: --objective: 'frob' is not time, comm or energy
+? 2
+$ hypar explore vgg-e --on htree:16 --levels H1,H2
+> hypar: 2.75e+11 choices on htree:16, expected at most 1048576: name fewer levels or layers
+? 3
+$ hypar explore lenet-c --on htree:16 --levels H1 --svg $TMP/none/picture.svg
+> hypar: $TMP/none/picture.svg: cannot write: No such file or directory
+? 4

@@ -1,0 +1,154 @@
+/* Tables: alignment, breaking, no blanks at the end; the width and colour of a terminal. */
+#define _XOPEN_SOURCE 700 /* posix_openpt */
+
+#include "report/columns.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* What a table prints; cells are separated by '|', rows by '/'. */
+static char *printed(const char *align, const char *cells)
+{
+    struct arena arena = { 0 };
+    struct columns table = { .align = align };
+    char *text;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    for (const char *p = cells;; p++) {
+        int n = (int)strcspn(p, "|/");
+        hp_cell(&table, &arena, "%.*s", n, p);
+        p += n;
+        if (!*p)
+            break;
+    }
+    hp_columns_print(&table, to);
+    fclose(to);
+    hp_arena_free(&arena);
+    return text;
+}
+
+/* 10, 43 and 48 characters */
+#define TEN   "tenletters"
+#define FORTY TEN " " TEN " " TEN " " TEN
+#define FIFTY FORTY " five"
+
+static void test_tables(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *align, *cells, *expected;
+    } cases[] = {
+        { "lr", "name|n/a|1/bcd|234", "name    n\na       1\nbcd   234\n" },
+        { "ll", "a|/bc|", "a\nbc\n" },
+        { "lrl", "op|n|/a||x/b|1|", "op  n\na      x\nb   1\n" },
+        { "rl", "größe|x/b|y", "größe  x\n    b  y\n" },
+        { "lw", "a|" FIFTY " " FIFTY, "a  " FIFTY " " FORTY "\n   five\n" },
+        { "wr", FIFTY " " FIFTY "|z/b|c", FIFTY " " FORTY "   z\nfive\nb" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text = printed(cases[i].align, cases[i].cells);
+        if (strncmp(text, cases[i].expected, strlen(cases[i].expected)) != 0)
+            fail_msg("%s\n---got\n%s---want\n%s", cases[i].cells, text, cases[i].expected);
+        assert_null(strstr(text, " \n"));
+        free(text);
+    }
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    char b[64];
+    assert_string_equal(hp_metric(b, 128), "128");
+    assert_string_equal(hp_metric(b, 3.41e9), "3.41 G");
+    assert_string_equal(hp_metric_unit(b, 128, "FLOP"), "128 FLOP");
+    assert_string_equal(hp_metric_unit(b, 999.7, "FLOP"), "1 kFLOP");
+    assert_string_equal(hp_count(b, 1, "switch", "switches"), "1 switch");
+    assert_string_equal(hp_count(b, 0, "switch", "switches"), "0 switches");
+    assert_string_equal(hp_count(b, 12345, "switch", "switches"), "12,345 switches");
+}
+
+/* A terminal of `columns`, and the stream that writes to it; false where there is none. */
+static bool open_terminal(int columns, int *master, FILE **to)
+{
+    *master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (*master < 0 || grantpt(*master) != 0 || unlockpt(*master) != 0)
+        return false;
+    int fd = open(ptsname(*master), O_RDWR | O_NOCTTY);
+    struct winsize size = { .ws_row = 24, .ws_col = (unsigned short)columns };
+    if (fd < 0 || ioctl(fd, TIOCSWINSZ, &size) != 0)
+        return false;
+    *to = fdopen(fd, "w");
+    return true;
+}
+
+static void test_terminal(void **state)
+{
+    (void)state;
+    static const struct {
+        int columns, width;
+    } cases[] = { { 80, 80 }, { 200, 200 }, { 50, 50 }, { 3, 20 }, { 0, 96 } };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int master;
+        FILE *to;
+        if (!open_terminal(cases[i].columns, &master, &to))
+            skip();
+        assert_int_equal(hp_line_width(to), cases[i].width);
+        unsetenv("NO_COLOR");
+        setenv("TERM", "xterm", 1);
+        assert_true(hp_has_colour(to));
+        setenv("TERM", "dumb", 1);
+        assert_false(hp_has_colour(to));
+        setenv("TERM", "xterm", 1);
+        setenv("NO_COLOR", "1", 1);
+        assert_false(hp_has_colour(to));
+        fclose(to);
+        close(master);
+    }
+}
+
+/* Text is broken at the width of the terminal, and stays whole words. */
+static void test_wrap(void **state)
+{
+    (void)state;
+    int master;
+    FILE *to;
+    char got[400] = "";
+    if (!open_terminal(40, &master, &to))
+        skip();
+    hp_wrap(to, FIFTY, 4);
+    fclose(to);
+    size_t n = 0;
+    for (ssize_t more = 1; more > 0 && n<sizeof got - 1; n += more> 0 ? (size_t)more : 0)
+        more = read(master, got + n, sizeof got - 1 - n); /* a line at a time */
+    close(master);
+    assert_string_equal(got, TEN " " TEN " " TEN "\r\n    " TEN " five\r\n");
+}
+
+/* What is no terminal has lines of 96 characters and no colour. */
+static void test_file(void **state)
+{
+    (void)state;
+    FILE *to = tmpfile();
+    assert_non_null(to);
+    assert_int_equal(hp_line_width(to), 96);
+    assert_false(hp_has_colour(to));
+    fclose(to);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tables),   cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_terminal), cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_file),
+    };
+    return cmocka_run_group_tests_name("report/columns", tests, NULL, NULL);
+}

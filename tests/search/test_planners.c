@@ -1,0 +1,429 @@
+/* Planners from outside: what they promise holds for the plan itself, for large networks, for
+ * any number of devices and for devices that differ; and bad requests get one clear line. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "search/planner.h"
+#include "tests/partition_oracle.h"
+
+struct task {
+    struct hypar_graph *graph;
+    struct hypar_machine *machine;
+};
+
+static struct task task(const char *model, const char *machine, int64_t batch)
+{
+    struct task t;
+    struct hypar_error err;
+    if (hypar_import(&t.graph, model, &(struct hypar_import_options){ .batch = batch }, &err))
+        fail_msg("%s", err.text);
+    if (hypar_machine_read(&t.machine, machine, &err))
+        fail_msg("%s", err.text);
+    return t;
+}
+
+static void release(struct task *t)
+{
+    hypar_machine_free(t->machine);
+    hypar_graph_free(t->graph);
+}
+
+static struct hypar_found *search(const struct task *t,
+                                  const struct hypar_search_options *options)
+{
+    struct hypar_found *found;
+    struct hypar_error err;
+    if (hypar_search(&found, t->graph, t->machine, options, &err))
+        fail_msg("%s", err.text);
+    return found;
+}
+
+static struct hypar_found *search_for(const struct task *t, const char *planner, bool joint)
+{
+    return search(t, &(struct hypar_search_options){ .planner = planner, .joint = joint });
+}
+
+/* A plan and its levels --------------------------------------------------------------- */
+
+/* What the digit of a layer divides: an axis of its operator, by the role of axes. */
+static int divided_axis(const struct hypar_graph *g, int op, char digit)
+{
+    static const enum hypar_role roles[] = { HYPAR_SAMPLE, HYPAR_REDUCTION, HYPAR_PARAMETER };
+    int n = hypar_graph_axis_count(g, op);
+    for (int a = 0; a < n; a++)
+        if (hypar_graph_axis(g, op, a).role == roles[digit - '0'] &&
+            hypar_graph_axis(g, op, a).splittable)
+            return a;
+    for (int a = 0; digit == '1' && a < n; a++) /* groups: their channels are divided */
+        if (hypar_graph_axis(g, op, a).role == HYPAR_PARAMETER)
+            return a;
+    return n - 1; /* copies */
+}
+
+/* A weighted layer's degrees and devices follow from its digits alone: the device's digit of a
+ * level is the next digit of its place on the axis that the level divides. */
+static void check_layer(const struct hypar_plan *plan, const struct hypar_partition_view *view,
+                        int i)
+{
+    const struct hypar_graph *g = hypar_plan_graph(plan);
+    int op = view->layer_op[i], n_axes = hypar_graph_axis_count(g, op);
+    int degree[HYPAR_MAX_AXES], n = hypar_machine_device_count(hypar_plan_machine(plan));
+    for (int a = 0; a < n_axes; a++)
+        degree[a] = 1;
+    for (int h = 0; h < view->n_levels; h++)
+        degree[divided_axis(g, op, view->level[h][i])] *= view->ways[h];
+    for (int a = 0; a < n_axes; a++) {
+        assert_int_equal(hypar_plan_degree(plan, op, a), degree[a]);
+        int64_t sum = 0;
+        for (int k = 0; k < degree[a]; k++)
+            sum += hypar_plan_part_size(plan, op, a, k);
+        if (a < n_axes - 1)
+            assert_int_equal(sum, hypar_graph_axis(g, op, a).extent);
+    }
+    for (int d = 0; d < n; d++) {
+        int place[HYPAR_MAX_AXES] = { 0 }, below = n, part = 0;
+        for (int h = 0; h < view->n_levels; h++) {
+            int *at = &place[divided_axis(g, op, view->level[h][i])];
+            below /= view->ways[h];
+            *at = *at * view->ways[h] + d / below % view->ways[h];
+        }
+        for (int a = 0; a < n_axes; a++)
+            part = part * degree[a] + place[a];
+        assert_int_equal(hypar_plan_device(plan, op, part), d);
+    }
+}
+
+/* The cost that is reported, evaluated a second time from the types; joins are not in the view,
+ * so the types come from solving once more. */
+static void check_cost(const struct task *t, const char *planner, bool joint,
+                       const struct hypar_partition_view *view)
+{
+    struct arena arena = { 0 };
+    struct hypar_error err;
+    struct hypar_search_options options = { .planner = planner, .joint = joint };
+    struct problem problem = { .graph = t->graph, .machine = t->machine, .options = &options };
+    struct partition_problem p;
+    struct partition again;
+    double elements[MAX_LEVELS];
+    problem.layered = hp_layered(&arena, t->graph);
+    problem.n_levels = hypar_machine_levels(t->machine, problem.level);
+    assert_true(hp_pose(&problem, &arena, planner, &p));
+    assert_int_equal(hp_partition(&arena, &p, &again, &err), HYPAR_OK);
+    double total = oracle_cost(&p, again.type, elements);
+    assert_true(view->total_elements <= total * (1 + 1e-9));
+    assert_true(view->total_elements >= total * (1 - 1e-9));
+    for (int h = 0; h < view->n_levels; h++) {
+        assert_true(view->level_elements[h] <= elements[h] * (1 + 1e-9));
+        assert_true(view->level_elements[h] >= elements[h] * (1 - 1e-9));
+        for (int i = 0; i < view->n_layers; i++) {
+            enum layer_type type = again.type[(size_t)h * (size_t)again.n_nodes +
+                                              (size_t)problem.layered->layer[i]];
+            assert_int_equal(view->level[h][i], type == TYPE_CHANNEL ? '1' : '0' + (int)type);
+        }
+    }
+    hp_arena_free(&arena);
+}
+
+static void check_found(const struct task *t, const struct hypar_found *found,
+                        const char *planner, bool joint)
+{
+    const struct hypar_partition_view *view = hypar_found_partition(found);
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    assert_non_null(view);
+    assert_int_equal(hypar_plan_check(plan, NULL), HYPAR_OK);
+    assert_int_equal(view->n_layers, hypar_graph_layer_count(t->graph));
+    assert_true(view->total_bytes == 8 * view->total_elements);
+    check_cost(t, planner, joint, view);
+    for (int i = 0; i < view->n_layers; i++)
+        check_layer(plan, view, i);
+}
+
+/* The networks that the paper's reviewers missed, on powers of two and on other numbers. */
+static void large_networks(void **state)
+{
+    (void)state;
+    static const char *const models[] = { "resnet50",    "resnet152",  "inception-v3",
+                                          "densenet121", "bert-large", "gpt2-xl",
+                                          "nmt" };
+    static const char *const machines[] = {
+        "full:16,device=h100", "htree:1024,device=h100",  "full:3,device=h100",
+        "full:6,device=h100",  "cluster:3x4,device=h100",
+    };
+    for (size_t m = 0; m < sizeof models / sizeof models[0]; m++)
+        for (size_t k = 0; k < sizeof machines / sizeof machines[0]; k++) {
+            struct task t = task(models[m], machines[k], 0);
+            struct hypar_found *found = search_for(&t, "hypar", false);
+            print_message("%s on %s: %.6g elements in %.1f ms\n", models[m], machines[k],
+                          hypar_found_partition(found)->total_elements,
+                          1e3 * hypar_found_info(found).seconds);
+            check_found(&t, found, "hypar", false);
+            hypar_found_free(found);
+            release(&t);
+        }
+}
+
+static void all_planners(void **state)
+{
+    (void)state;
+    static const char *const models[] = { "lenet-c",      "alexnet-t",     "resnet18",
+                                          "mobilenet-v2", "bert:layers=2", "nmt:steps=3" };
+    static const char *const machines[] = { "htree:8", "full:6", "torus:3x3", "full:1" };
+    for (size_t m = 0; m < sizeof models / sizeof models[0]; m++)
+        for (size_t k = 0; k < sizeof machines / sizeof machines[0]; k++) {
+            struct task t = task(models[m], machines[k], 0);
+            for (int i = 0; hypar_planner(i); i++) {
+                const char *name = hypar_planner(i)->name;
+                struct hypar_found *found = search_for(&t, name, false);
+                const struct hypar_partition_view *view = hypar_found_partition(found);
+                assert_int_equal(hypar_plan_check(hypar_found_plan(found), NULL), HYPAR_OK);
+                if (strcmp(name, "hypar") == 0 || strcmp(name, "accpar") == 0 ||
+                    strcmp(name, "dp") == 0 || strcmp(name, "mp") == 0)
+                    check_found(&t, found, name, false);
+                if (strcmp(name, "owt") == 0) /* its plan splits k where the paper counts mp */
+                    check_cost(&t, name, false, view);
+                for (int h = 0; strcmp(name, "dp") == 0 && h < view->n_levels; h++)
+                    assert_int_equal(strspn(view->level[h], "0"), view->n_layers);
+                hypar_found_free(found);
+            }
+            release(&t);
+        }
+}
+
+/* More choices are never worse, all levels at once never above level by level. */
+static void joint_is_never_above(void **state)
+{
+    (void)state;
+    static const char *const models[] = { "sfc",        "sconv",        "lenet-c",
+                                          "cifar-c",    "vgg-a",        "lenet5",
+                                          "resnet18",   "mobilenet-v2", "gpt:layers=2",
+                                          "nmt:steps=3" };
+    for (size_t m = 0; m < sizeof models / sizeof models[0]; m++)
+        for (int levels = 1; levels <= 11; levels += levels > 3 ? 3 : 1) {
+            char machine[32];
+            snprintf(machine, sizeof machine, "htree:%d", 1 << levels);
+            struct task t = task(models[m], machine, 0);
+            struct hypar_found *greedy = search_for(&t, "hypar", false);
+            struct hypar_found *joint = search_for(&t, "hypar", true);
+            double least = hypar_found_partition(joint)->total_elements;
+            assert_true(least <= hypar_found_partition(greedy)->total_elements);
+            assert_true(hypar_found_info(joint).lower_bound_elements <= least * (1 + 1e-9));
+            assert_int_equal(hypar_found_info(joint).exact, levels <= 10);
+            hypar_found_free(greedy);
+            hypar_found_free(joint);
+            release(&t);
+        }
+}
+
+static void three_types_are_exact_up_to_64(void **state)
+{
+    (void)state;
+    static const char *const models[] = { "lenet-c", "alexnet-hypar", "resnet18" };
+    for (size_t m = 0; m < sizeof models / sizeof models[0]; m++)
+        for (int n = 16; n <= 128; n *= 2) {
+            char machine[32];
+            snprintf(machine, sizeof machine, "htree:%d", n);
+            struct task t = task(models[m], machine, 256);
+            struct hypar_found *two = search_for(&t, "hypar", true);
+            struct hypar_found *three = search_for(&t, "accpar", true);
+            struct hypar_found *greedy = search_for(&t, "accpar", false);
+            double least = hypar_found_partition(three)->total_elements;
+            assert_true(least <= hypar_found_partition(greedy)->total_elements);
+            if (n <= 64) {
+                assert_true(hypar_found_info(three).exact);
+                assert_true(least <= hypar_found_partition(two)->total_elements);
+            }
+            hypar_found_free(two);
+            hypar_found_free(three);
+            hypar_found_free(greedy);
+            release(&t);
+        }
+}
+
+static void auto_is_the_best(void **state)
+{
+    (void)state;
+    static const char *const models[] = { "vgg-a", "resnet18", "gpt:layers=2" };
+    for (size_t m = 0; m < 3; m++)
+        for (int objective = HYPAR_TIME; objective <= HYPAR_ENERGY; objective++) {
+            struct task t = task(models[m], "cluster:2x4", 64);
+            struct hypar_search_options options = { .objective =
+                                                        (enum hypar_objective)objective };
+            struct hypar_found *best = search(&t, &options);
+            struct hypar_prediction b = hypar_found_prediction(best);
+            for (int i = 0; hypar_planner(i); i++) {
+                options.planner = hypar_planner(i)->name;
+                struct hypar_found *found = search(&t, &options);
+                struct hypar_prediction p = hypar_found_prediction(found);
+                assert_true(objective != HYPAR_TIME || b.step_s <= p.step_s);
+                assert_true(objective != HYPAR_COMM || b.comm_bytes <= p.comm_bytes);
+                assert_true(objective != HYPAR_ENERGY || b.energy_j <= p.energy_j);
+                hypar_found_free(found);
+            }
+            hypar_found_free(best);
+            release(&t);
+        }
+}
+
+/* The same request, the same plan file. */
+static void deterministic(void **state)
+{
+    (void)state;
+    struct task t = task("inception-v3", "cluster:2x6", 64);
+    char *text[2];
+    size_t size[2];
+    for (int i = 0; i < 2; i++) {
+        FILE *file = open_memstream(&text[i], &size[i]);
+        struct hypar_found *found = search_for(&t, "accpar", true);
+        hypar_plan_write(hypar_found_plan(found), file);
+        fclose(file);
+        hypar_found_free(found);
+    }
+    assert_int_equal(size[0], size[1]);
+    assert_memory_equal(text[0], text[1], size[0]);
+    free(text[0]);
+    free(text[1]);
+    release(&t);
+}
+
+/* Devices that differ ----------------------------------------------------------------- */
+
+/* Data parallel: samples in proportion to speed, to a sample. */
+static void shares_follow_speed(void **state)
+{
+    (void)state;
+    struct task t =
+        task("mlp:64-128-10", "cluster:1x2,device=h100+cluster:1x2,device=a100", 1000);
+    struct hypar_found *found = search_for(&t, "dp", false);
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    double fast = 67e12, slow = 19.5e12; /* both reach the same part of their peaks */
+    for (int op = 0; op < hypar_graph_op_count(t.graph); op++) {
+        int n = divided_axis(t.graph, op, '0');
+        if (hypar_graph_axis(t.graph, op, n).role != HYPAR_SAMPLE)
+            continue;
+        assert_int_equal(hypar_plan_degree(plan, op, n), 4);
+        for (int i = 0; i < 4; i++) {
+            double want = 1000 * (i < 2 ? fast : slow) / (2 * fast + 2 * slow);
+            double got = (double)hypar_plan_part_size(plan, op, n, i);
+            assert_true(got >= want - 1 && got <= want + 1);
+        }
+    }
+    hypar_found_free(found);
+    release(&t);
+}
+
+static void different_devices(void **state)
+{
+    (void)state;
+    static const char *const machines[] = {
+        "cluster:1x4,device=h100+cluster:1x4,device=a100",
+        "cluster:2x4,device=v100+cluster:1x4,device=k80",
+        "cluster:1x1,device=h200+cluster:1x2,device=p100",
+    };
+    static const char *const models[] = { "lenet-c", "vgg-a", "resnet18", "bert:layers=2",
+                                          "nmt:steps=3" };
+    for (size_t k = 0; k < sizeof machines / sizeof machines[0]; k++)
+        for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
+            struct task t = task(models[m], machines[k], 96);
+            for (int i = 0; hypar_planner(i); i++) {
+                struct hypar_found *found = search_for(&t, hypar_planner(i)->name, false);
+                assert_int_equal(hypar_plan_check(hypar_found_plan(found), NULL), HYPAR_OK);
+                hypar_found_free(found);
+            }
+            struct hypar_found *found = search_for(&t, "accpar", false);
+            check_cost(&t, "accpar", false, hypar_found_partition(found));
+            hypar_found_free(found);
+            release(&t);
+        }
+}
+
+/* Bad requests ------------------------------------------------------------------------ */
+
+static void bad_requests(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *machine;
+        int64_t batch;
+        struct hypar_search_options options;
+        enum hypar_status status;
+        const char *part; /* of the message */
+    } cases[] = {
+        { "lenet-c",
+          "htree:4",
+          0,
+          { .planner = "frob" },
+          HYPAR_USAGE,
+          "unknown planner 'frob'" },
+        { "lenet-c", "htree:4", 0, { .planner = "" }, HYPAR_USAGE, "unknown planner ''" },
+        { "lenet-c",
+          "htree:16",
+          8,
+          { .planner = "dp" },
+          HYPAR_INFEASIBLE,
+          "batch of 8 over 16 devices" },
+        { "lenet-c",
+          "htree:16",
+          8,
+          { .planner = "owt" },
+          HYPAR_INFEASIBLE,
+          "batch of 8 over 16 devices" },
+        { "gpt3-175b",
+          "full:2",
+          0,
+          { .planner = "hypar" },
+          HYPAR_INFEASIBLE,
+          "weights, gradients and sgd state need" },
+        { "vgg-a",
+          "full:4",
+          0,
+          { .planner = "dp", .memory_bytes = 1e6 },
+          HYPAR_INFEASIBLE,
+          "weights, gradients and sgd state need" },
+        { "gpt3-175b",
+          "full:2",
+          0,
+          { .planner = "auto" },
+          HYPAR_INFEASIBLE,
+          "weights, gradients and sgd state need" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct task t = task(cases[i].model, cases[i].machine, cases[i].batch);
+        struct hypar_error err = { "" };
+        struct hypar_found *found;
+        enum hypar_status status =
+            hypar_search(&found, t.graph, t.machine, &cases[i].options, &err);
+        print_message("%s\n", err.text);
+        assert_int_equal(status, cases[i].status);
+        assert_null(found);
+        assert_non_null(strstr(err.text, cases[i].part));
+        assert_null(strchr(err.text, '\n'));
+        release(&t);
+    }
+    struct hypar_machine *machine;
+    struct hypar_error err;
+    assert_int_not_equal(hypar_machine_read(&machine, "htree:0", &err), HYPAR_OK);
+    print_message("%s\n", err.text);
+    assert_non_null(strstr(err.text, "size 0"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(large_networks),
+        cmocka_unit_test(all_planners),
+        cmocka_unit_test(joint_is_never_above),
+        cmocka_unit_test(three_types_are_exact_up_to_64),
+        cmocka_unit_test(auto_is_the_best),
+        cmocka_unit_test(deterministic),
+        cmocka_unit_test(shares_follow_speed),
+        cmocka_unit_test(different_devices),
+        cmocka_unit_test(bad_requests),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
