@@ -156,7 +156,7 @@ static void bench_gpt3(void)
                                                          .micro_batches = batch / DATA });
     for (int op = 0; op < graph->n_ops; op++) {
         const struct nest *nest = graph->ops[op].nest;
-        struct split split = { { 0 }, { 0 } };
+        struct split split = { .degree = { 0 } };
         int n = hp_nest_axis(nest, 'n');
         bool samples = nest->axis[n].role == HYPAR_SAMPLE;
         split.degree[samples ? n : nest->n_axes - 1] = DATA;

@@ -57,8 +57,7 @@ static void add_reader(struct expected *x, int64_t element, void *with)
     x->readers[element] |= (device_set)1 << *(const int *)with;
 }
 
-/* Who writes and who reads ------------------------------------------------------------------
- */
+/* Who writes and who reads --------------------------------------------------------- */
 
 /* The coordinates of a part without those along which it would write the same. */
 static int class_of(const struct expected *x, const struct task *task, int o)
@@ -123,8 +122,7 @@ static void add_task(struct expected *x, const struct task *task, struct range s
     }
 }
 
-/* Counting ----------------------------------------------------------------------------------
- */
+/* Counting ------------------------------------------------------------------------- */
 
 struct cell_mark {
     int cell;
@@ -249,8 +247,7 @@ static enum hypar_status check_exchange(const struct hypar_program *p, const str
     return status;
 }
 
-/* Edges and totals --------------------------------------------------------------------------
- */
+/* Edges and totals ----------------------------------------------------------------- */
 
 /* Tasks stand in an order in which they could run, so there is no cycle. */
 static enum hypar_status check_edges(const struct task_list *list, int base,

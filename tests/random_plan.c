@@ -24,8 +24,7 @@ static void shuffle(struct random *random, int *list, int n)
     }
 }
 
-/* Stages ------------------------------------------------------------------------------------
- */
+/* Stages --------------------------------------------------------------------------- */
 
 /* An op lies in the stage of its latest producer, or in a later one. */
 static bool assign_stages(struct drafter *d)
@@ -90,8 +89,7 @@ static void draft_schedule(struct drafter *d, int n_devices)
     hp_plan_set_schedule(d->plan, &schedule);
 }
 
-/* Splits ------------------------------------------------------------------------------------
- */
+/* Splits --------------------------------------------------------------------------- */
 
 /* Explicit sizes, some of them zero. */
 static const int64_t *draw_sizes(struct drafter *d, int64_t extent, int degree, int64_t *sizes)

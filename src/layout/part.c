@@ -42,7 +42,7 @@ bool hp_sizes_even(int64_t extent, int degree, const int64_t *sizes)
 struct range hp_axis_part(const struct nest *nest, const struct split *split, int axis, int i)
 {
     const struct hypar_axis *a = &nest->axis[axis];
-    if (a->role == HYPAR_COPY)
+    if (a->role == HYPAR_COPY || degree_of(split, axis) == 1)
         return (struct range){ 0, a->extent };
     if (!split->sizes[axis])
         return hp_even_part(a->extent, degree_of(split, axis), i);
@@ -65,8 +65,11 @@ void hp_part_coordinates(const struct nest *nest, const struct split *split, int
 {
     for (int a = nest->n_axes - 1; a >= 0; a--) {
         int degree = degree_of(split, a);
-        coordinate[a] = part % degree;
-        part /= degree;
+        coordinate[a] = 0;
+        if (degree > 1) { /* most are not divided, and this is called for every part */
+            coordinate[a] = part % degree;
+            part /= degree;
+        }
     }
 }
 

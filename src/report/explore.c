@@ -87,7 +87,8 @@ static void row(struct columns *table, struct arena *arena, const struct shape *
     hp_cell(table, arena, "%s",
             hypar_format_quantity(buffer, c->cost.energy_j, HYPAR_UNIT_JOULES));
     if (shape->better)
-        hp_cell(table, arena, site->n_points ? "%lld" : "", (long long)c->better);
+        hp_cell(table, arena, "%s",
+                site->n_points ? hp_thousands(buffer, (long long)c->better) : "");
     if (shape->fits)
         hp_cell(table, arena, "%s", c->cost.fits ? "fits" : "too little");
     if (shape->levels)

@@ -259,7 +259,7 @@ static struct variation vary(const struct hypar_exploration *e)
         struct hypar_explore_site site = hypar_exploration_site(e, s);
         v.devices |= hypar_machine_device_count(site.machine) !=
                      hypar_machine_device_count(first.machine);
-        if (!bandwidth)
+        if (!(bandwidth > 0))
             bandwidth = site.bandwidth_bytes_per_s;
         v.bandwidth |=
             site.bandwidth_bytes_per_s > 0 && site.bandwidth_bytes_per_s != bandwidth;

@@ -143,7 +143,7 @@ static void put_choice(FILE *to, char digit, int width, bool fill, bool colour)
         fputs("\033[0m", to);
 }
 
-enum { LINE = 92, NAMED_LINES = 2 }; /* with more layers than that, a letter for each */
+enum { NAMED_LINES = 2 }; /* with more layers than that, a letter for each */
 
 /* The layers first .. last - 1 of HyPar's Figure 5, names above where there is room. */
 static void map_part(FILE *to, const struct hypar_partition_view *view,
@@ -177,14 +177,14 @@ static void draw_map(FILE *to, const struct hypar_partition_view *view,
                      const struct hypar_graph *g)
 {
     bool colour = hp_has_colour(to);
-    int width = 3;
+    int width = 3, line = hp_line_width(to) - 5; /* the level's name stands in front */
     for (int i = 0; i < view->n_layers; i++) {
         int n = (int)strlen(g->ops[view->layer_op[i]].name);
         width = n > width ? n : width;
     }
-    if (width + 1 > LINE || (width + 1) * view->n_layers > NAMED_LINES * LINE)
+    if (width + 1 > line || (width + 1) * view->n_layers > NAMED_LINES * line)
         width = 1;
-    int per_line = width > 1 ? LINE / (width + 1) : LINE - 12;
+    int per_line = width > 1 ? (line + 1) / (width + 1) : line;
     for (int first = 0; first < view->n_layers; first += per_line) {
         int last = first + per_line < view->n_layers ? first + per_line : view->n_layers;
         map_part(to, view, g, first, last, width, colour);
@@ -273,21 +273,26 @@ static void found_text(FILE *to, const struct hypar_found *found,
             all[n++] = others[i];
         draw_map(to, view, plan->graph);
         level_table(to, &arena, all, n);
-        fputs("\nLevels as the paper counts them: fp32, both directions, every group. Exact: "
-              "what the "
-              "plan's\nprogram sends, each byte once (hypar lower).\n",
-              to);
+        fputc('\n', to);
+        hp_wrap(
+            to,
+            "Levels as the paper counts them: fp32, both directions, every group. Exact: what "
+            "the plan's program sends, each byte once (hypar lower).",
+            0);
     }
-    fprintf(
-        to,
-        "Predicted step %s (compute %s, exchange %s; no overlap), %s samples/s,\n%.1f %% of "
-        "peak, %s; weights, gradients and optimizer state %s on the fullest device.\n",
-        hypar_format_quantity(step, p.step_s, HYPAR_UNIT_SECONDS),
-        hypar_format_quantity(compute, p.compute_s, HYPAR_UNIT_SECONDS),
-        hypar_format_quantity(comm, p.comm_s, HYPAR_UNIT_SECONDS),
-        hp_metric(rate, p.samples_per_s), 100 * p.mfu,
-        hypar_format_quantity(energy, p.energy_j, HYPAR_UNIT_JOULES),
-        hypar_format_quantity(state, p.state_bytes, HYPAR_UNIT_BYTES));
+    hp_wrap(to,
+            hp_arena_printf(
+                &arena,
+                "Predicted step %s (compute %s, exchange %s; no overlap), %s samples/s, "
+                "%.1f %% of peak, %s; weights, gradients and optimizer state %s on the "
+                "fullest device.",
+                hypar_format_quantity(step, p.step_s, HYPAR_UNIT_SECONDS),
+                hypar_format_quantity(compute, p.compute_s, HYPAR_UNIT_SECONDS),
+                hypar_format_quantity(comm, p.comm_s, HYPAR_UNIT_SECONDS),
+                hp_metric(rate, p.samples_per_s), 100 * p.mfu,
+                hypar_format_quantity(energy, p.energy_j, HYPAR_UNIT_JOULES),
+                hypar_format_quantity(state, p.state_bytes, HYPAR_UNIT_BYTES)),
+            0);
     fprintf(to, "Searched in %s%s.\n",
             hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS), verdict(&info));
     if (info.refused && *info.refused) {

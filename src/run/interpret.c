@@ -26,8 +26,7 @@ const char *hp_instance_text(const struct interpreter *it, struct instance at, c
     return text;
 }
 
-/* Making one --------------------------------------------------------------------------------
- */
+/* Making one ----------------------------------------------------------------------- */
 
 static int *index_exchanges(struct interpreter *it, const struct task_list *list)
 {
@@ -110,8 +109,7 @@ static struct view *private_view(struct interpreter *it, const struct task *task
     return hp_written(it, micro, writer, o, false);
 }
 
-/* Computing ---------------------------------------------------------------------------------
- */
+/* Computing ------------------------------------------------------------------------ */
 
 /* The operand's array on the task's own device; all that the part reads of it must be known. */
 static enum hypar_status read_operand(struct interpreter *it, struct instance at, int o,

@@ -55,8 +55,7 @@ static inline int hp_operand_count(operand_set set)
     return n;
 }
 
-/* Memory (memory.c) -------------------------------------------------------------------------
- */
+/* Memory (memory.c) ---------------------------------------------------------------- */
 
 /* Does its value last from step to step: a parameter, a model input? */
 bool hp_is_given(const struct interpreter *it, int tensor);
@@ -76,8 +75,7 @@ void hp_place_data(struct interpreter *it, const struct run_data *data);
 /* What was computed in the last step is unknown again. */
 void hp_forget_step(struct interpreter *it);
 
-/* Exchanges (settle.c) ----------------------------------------------------------------------
- */
+/* Exchanges (settle.c) ------------------------------------------------------------- */
 
 /* The view into which a task writes operand `o` (its gradient); NULL data: not yet done. */
 struct view *hp_written(struct interpreter *it, int micro, int task, int o, bool grad);
@@ -91,16 +89,14 @@ bool hp_settle_own(struct interpreter *it, struct place place, int micro, int de
 /* Run a comm task: sum the contributions, hand the result to the receivers. */
 enum hypar_status hp_run_comm(struct interpreter *it, struct instance at);
 
-/* Order (order.c) ---------------------------------------------------------------------------
- */
+/* Order (order.c) ------------------------------------------------------------------ */
 
 const struct task_list *hp_list_of(const struct interpreter *it, int micro);
 
 /* Run every task instance once in the order asked for; calls hp_run_task(). */
 enum hypar_status hp_run_in_order(struct interpreter *it);
 
-/* Tasks (interpret.c) -----------------------------------------------------------------------
- */
+/* Tasks (interpret.c) -------------------------------------------------------------- */
 
 enum hypar_status hp_run_task(struct interpreter *it, struct instance at);
 

@@ -61,8 +61,7 @@ static enum hypar_status run(struct interpreter *it, struct instance at)
     return hp_run_task(it, at);
 }
 
-/* Ranks -------------------------------------------------------------------------------------
- */
+/* Ranks ---------------------------------------------------------------------------- */
 
 /* What one rank does, in order. */
 struct rank {
@@ -206,8 +205,7 @@ static enum hypar_status run_ranks(struct interpreter *it)
     return HYPAR_OK;
 }
 
-/* Any order ---------------------------------------------------------------------------------
- */
+/* Any order ------------------------------------------------------------------------ */
 
 static enum hypar_status run_latest(struct interpreter *it)
 {

@@ -448,19 +448,14 @@ static int join_choices(const struct var_columns *var, int h)
     return n;
 }
 
-/* One term of an edge: from column (or join type at h) s to column (or type) c, level h only.
- */
-static double term(const struct joint *j, const struct layer_edge *edge, int h, int s, int c,
-                   const double *weight)
+/* The own type at level h of a node whose variable is in state s: a column, or for a join one
+ * of its types there. */
+static enum layer_type state_type(const struct joint *j, const struct layer_node *node, int h,
+                                  int s)
 {
-    const struct layer_node *u = &j->l->node[edge->from], *v = &j->l->node[edge->to];
-    const struct var_columns *from = &j->var[u->var], *to = &j->var[v->var];
-    enum layer_type a = from->join
-                            ? join_type(from, h, s)
-                            : hp_own_type(u, (enum layer_type)column_of(from, s)->type[h]);
-    enum layer_type b = to->join ? join_type(to, h, c)
-                                 : hp_own_type(v, (enum layer_type)column_of(to, c)->type[h]);
-    return edge->elements * weight[h] * j->share[h][a][b];
+    const struct var_columns *var = &j->var[node->var];
+    return var->join ? join_type(var, h, s)
+                     : hp_own_type(node, (enum layer_type)column_of(var, s)->type[h]);
 }
 
 /* What the consumer's inputs weigh: for a join the same whatever it chooses. */
@@ -471,17 +466,41 @@ static void weights_of(const struct joint *j, const struct layer_node *v, int c,
     input_weights(j, v, to->join ? any : column_of(to, c)->type, weight);
 }
 
-/* The pair table of an edge for levels first .. last - 1. */
+/* term[(h * TYPE_COUNT + t) * n_to + c]: what the edge exchanges at level h where its producer
+ * has type t and its consumer is in state c. */
+static double *edge_terms(const struct joint *j, const struct layer_edge *edge, int n_to,
+                          int first, int last)
+{
+    const struct layer_node *v = &j->l->node[edge->to];
+    double *term = NEW(j->arena, double, (size_t)last *TYPE_COUNT *(size_t)n_to);
+    double weight[MAX_LEVELS];
+    for (int c = 0; c < n_to; c++) {
+        weights_of(j, v, c, weight);
+        for (int h = first; h < last; h++)
+            for (int t = 0; t < TYPE_COUNT; t++)
+                term[((size_t)h * TYPE_COUNT + (size_t)t) * (size_t)n_to + (size_t)c] =
+                    edge->elements * weight[h] * j->share[h][t][state_type(j, v, h, c)];
+    }
+    return term;
+}
+
+/* The pair table of an edge for levels first .. last - 1, row by row. */
 static const double *fill_pair(const struct joint *j, const struct layer_edge *edge, int n_from,
                                int n_to, int first, int last)
 {
-    double *pair = NEW(j->arena, double, (size_t)n_from *(size_t)n_to), weight[MAX_LEVELS];
-    for (int c = 0; c < n_to; c++) {
-        weights_of(j, &j->l->node[edge->to], c, weight);
-        for (int s = 0; s < n_from; s++)
-            for (int h = first; h < last; h++)
-                pair[(size_t)s * (size_t)n_to + (size_t)c] += term(j, edge, h, s, c, weight);
+    const struct layer_node *u = &j->l->node[edge->from];
+    double *pair = NEW(j->arena, double, (size_t)n_from *(size_t)n_to);
+    struct arena_mark mark = hp_arena_mark(j->arena);
+    const double *term = edge_terms(j, edge, n_to, first, last);
+    for (int s = 0; s < n_from; s++) {
+        double *row = pair + (size_t)s * (size_t)n_to;
+        for (int h = first; h < last; h++) {
+            size_t t = (size_t)h * TYPE_COUNT + (size_t)state_type(j, u, h, s);
+            for (int c = 0; c < n_to; c++)
+                row[c] += term[t * (size_t)n_to + (size_t)c];
+        }
     }
+    hp_arena_release(j->arena, mark);
     return pair;
 }
 

@@ -120,35 +120,63 @@ void hp_predict_partition(const struct problem *problem, const struct step_work 
     out->energy_j = energy(problem, work, p, partition);
 }
 
-/* Operations of each part of `op`, in seconds of its device. Parts of even splits are alike. */
-static void add_op_seconds(const struct hypar_plan *plan, int op, const double *op_per_s,
-                           double *seconds)
+/* The axes of an operator that are divided, and what each of their parts is of the whole. */
+struct divided {
+    int n, axis[MAX_AXES], degree[MAX_AXES];
+    double *part[MAX_AXES];
+};
+
+static struct divided divided_axes(struct arena *arena, const struct nest *nest,
+                                   const struct split *split)
+{
+    struct divided d = { 0 };
+    for (int a = 0; a < nest->n_axes; a++) {
+        int degree = split->degree[a];
+        if (degree <= 1)
+            continue;
+        d.part[d.n] = NEW(arena, double, degree);
+        for (int i = 0; i < degree; i++) {
+            struct range range = hp_axis_part(nest, split, a, i);
+            d.part[d.n][i] = (double)(range.hi - range.lo) / (double)nest->axis[a].extent;
+        }
+        d.axis[d.n] = a;
+        d.degree[d.n++] = degree;
+    }
+    return d;
+}
+
+/* Operations of part `i`; one that is empty has none. */
+static double part_operations(const struct nest *nest, const struct divided *d, int i)
+{
+    double part[MAX_AXES], work = 0;
+    for (int k = d->n - 1; k >= 0; k--) {
+        part[k] = d->part[k][i % d->degree[k]];
+        i /= d->degree[k];
+        if (!(part[k] > 0))
+            return 0;
+    }
+    for (int p = 0; p < nest->n_passes; p++) {
+        double share = 2 * nest->pass[p].macs + nest->pass[p].other;
+        for (int k = 0; k < d->n; k++)
+            if (nest->pass[p].axes >> d->axis[k] & 1)
+                share *= part[k];
+        work += share;
+    }
+    return work;
+}
+
+/* Each part of `op`, in seconds of its device. */
+static void add_op_seconds(struct arena *arena, const struct hypar_plan *plan, int op,
+                           const double *op_per_s, double *seconds)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
     const struct op_plan *placed = &plan->ops[op];
-    bool alike = true;
-    for (int a = 0; a < nest->n_axes; a++) {
-        int degree = placed->split.degree[a] ? placed->split.degree[a] : 1;
-        alike &= nest->axis[a].role == HYPAR_COPY ||
-                 (!placed->split.sizes[a] && nest->axis[a].extent % degree == 0);
-    }
-    double work = 0;
-    for (int i = 0; i < placed->n_devices; i++) {
-        struct range range[MAX_AXES];
-        if (i == 0 || !alike) {
-            bool any = hp_part_ranges(nest, &placed->split, i % placed->n_parts, range);
-            work = 0;
-            for (int p = 0; any && p < nest->n_passes; p++) {
-                double share = 2 * nest->pass[p].macs + nest->pass[p].other;
-                for (int a = 0; a < nest->n_axes; a++)
-                    if (nest->pass[p].axes >> a & 1)
-                        share *=
-                            (double)(range[a].hi - range[a].lo) / (double)nest->axis[a].extent;
-                work += share;
-            }
-        }
-        seconds[placed->device[i]] += work / op_per_s[placed->device[i]];
-    }
+    struct arena_mark mark = hp_arena_mark(arena);
+    struct divided d = divided_axes(arena, nest, &placed->split);
+    for (int i = 0; i < placed->n_devices; i++)
+        seconds[placed->device[i]] +=
+            part_operations(nest, &d, i % placed->n_parts) / op_per_s[placed->device[i]];
+    hp_arena_release(arena, mark);
 }
 
 /* The device that computes longest: uneven and empty parts, and copies, cost what they cost. */
@@ -162,7 +190,7 @@ static double busiest_seconds(const struct problem *problem, const struct hypar_
         op_per_s[d] = peak_op_per_s(device, problem->options->precision) * device->efficiency;
     }
     for (int op = 0; op < problem->graph->n_ops; op++)
-        add_op_seconds(plan, op, op_per_s, seconds);
+        add_op_seconds(&scratch, plan, op, op_per_s, seconds);
     for (int d = 0; d < n; d++)
         most = seconds[d] > most ? seconds[d] : most;
     hp_arena_free(&scratch);

@@ -187,6 +187,21 @@ static void a_locale_changes_nothing(void **state)
     setlocale(LC_NUMERIC, "C");
 }
 
+/* What messages offer as examples is accepted. */
+static void examples_parse(void **state)
+{
+    (void)state;
+    for (int unit = HYPAR_UNIT_COUNT; unit <= HYPAR_UNIT_JOULES; unit++) {
+        char first[32], second[32];
+        double value;
+        const char *such = strstr(hypar_unit_text((enum hypar_unit)unit), "such as ");
+        assert_non_null(such);
+        assert_int_equal(sscanf(such, "such as %31s or %31s", first, second), 2);
+        assert_true(hypar_parse_quantity(first, (enum hypar_unit)unit, &value));
+        assert_true(hypar_parse_quantity(second, (enum hypar_unit)unit, &value));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +210,7 @@ int main(void)
         cmocka_unit_test(what_is_printed_reads_back),
         cmocka_unit_test(numbers_are_exact_and_short),
         cmocka_unit_test(a_locale_changes_nothing),
+        cmocka_unit_test(examples_parse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

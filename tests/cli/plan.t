@@ -21,8 +21,8 @@ $ hypar plan lenet-c --on htree:16 --planner hypar | sed '$d'
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
 > program sends, each byte once (hypar lower).
-> Predicted step 8.13 ms (compute 2.63 ms, exchange 5.5 ms; no overlap), 31.5 k samples/s,
-> 32.2 % of peak, 49.7 mJ; weights, gradients and optimizer state 614 kB on the fullest device.
+> Predicted step 8.13 ms (compute 2.63 ms, exchange 5.5 ms; no overlap), 31.5 k samples/s, 32.2 %
+> of peak, 49.7 mJ; weights, gradients and optimizer state 614 kB on the fullest device.
 
 $ hypar plan lenet-c --on htree:16 --planner accpar --joint | sed '$d'
 > lenet-c, batch 256, on 16 devices: planner accpar
@@ -45,8 +45,8 @@ $ hypar plan lenet-c --on htree:16 --planner accpar --joint | sed '$d'
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
 > program sends, each byte once (hypar lower).
-> Predicted step 7.21 ms (compute 2.63 ms, exchange 4.57 ms; no overlap), 35.5 k samples/s,
-> 36.4 % of peak, 48 mJ; weights, gradients and optimizer state 614 kB on the fullest device.
+> Predicted step 7.21 ms (compute 2.63 ms, exchange 4.57 ms; no overlap), 35.5 k samples/s, 36.4 %
+> of peak, 48 mJ; weights, gradients and optimizer state 614 kB on the fullest device.
 
 Any number of devices, any graph.
 $ hypar plan resnet18 --on full:6 --planner hypar | sed '$d'
@@ -68,8 +68,8 @@ $ hypar plan resnet18 --on full:6 --planner hypar | sed '$d'
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
 > program sends, each byte once (hypar lower).
-> Predicted step 9.13 ms (compute 8.18 ms, exchange 947 us; no overlap), 3.51 k samples/s,
-> 40.5 % of peak, 3.51 J; weights, gradients and optimizer state 36.7 MB on the fullest device.
+> Predicted step 9.13 ms (compute 8.18 ms, exchange 947 us; no overlap), 3.51 k samples/s, 40.5 %
+> of peak, 3.51 J; weights, gradients and optimizer state 36.7 MB on the fullest device.
 
 A plan is written, and checked when it is read back.
 $ cd "${TMPDIR:-/tmp}" && hypar plan sfc --on htree:4 -q -o hypar-test-plan.json && hypar check hypar-test-plan.json && rm hypar-test-plan.json

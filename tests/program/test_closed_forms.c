@@ -43,8 +43,7 @@ static void split_axis(struct hypar_plan *plan, int op, char axis, int degree)
     hp_plan_set(plan, op, &split, NULL);
 }
 
-/* Data parallelism --------------------------------------------------------------------------
- */
+/* Data parallelism ----------------------------------------------------------------- */
 
 /* The samples of every operator over all devices; what has no samples is computed by each. */
 static void split_samples(struct hypar_plan *plan, int degree)
@@ -104,8 +103,7 @@ static void data_parallel(void **state)
     check_data_parallel("gpt2", 3);
 }
 
-/* Halos -------------------------------------------------------------------------------------
- */
+/* Halos ---------------------------------------------------------------------------- */
 
 enum { BATCH = 3, CHANNELS = 5, HEIGHT = 24, WIDTH = 7 };
 
@@ -163,8 +161,7 @@ static void halos(void **state)
             check_halo(kernel, degree);
 }
 
-/* HyPar's and AccPar's tables ---------------------------------------------------------------
- */
+/* HyPar's and AccPar's tables ------------------------------------------------------ */
 
 enum { N = 6, C0 = 4, C1 = 10, C2 = 8 };
 

@@ -49,8 +49,7 @@ struct proof {
     int64_t proved, unstable, one_micro, tasks;
 };
 
-/* Drawing a pair ----------------------------------------------------------------------------
- */
+/* Drawing a pair ------------------------------------------------------------------- */
 
 static bool splits(const struct nest *nest, char letter, int *axis)
 {
@@ -113,8 +112,7 @@ static void release(struct pair *pair)
     hp_arena_free(&pair->arena);
 }
 
-/* Comparing ---------------------------------------------------------------------------------
- */
+/* Comparing ------------------------------------------------------------------------ */
 
 static struct reference_run *new_reference(const struct pair *pair, double noise)
 {
@@ -195,8 +193,7 @@ static enum hypar_status compare(struct pair *pair, const struct interpreter *it
     return loss ? HYPAR_OK : hp_fail(&pair->err, HYPAR_RUNTIME, "no device has the loss");
 }
 
-/* Proving -----------------------------------------------------------------------------------
- */
+/* Proving -------------------------------------------------------------------------- */
 
 /* Both runs step by step, compared after each. */
 static enum hypar_status interpret(struct pair *pair, enum interpret_order order)

@@ -106,8 +106,7 @@ static void a_right_program(void **state)
     tear_down(&f);
 }
 
-/* Ways to go wrong --------------------------------------------------------------------------
- */
+/* Ways to go wrong ----------------------------------------------------------------- */
 
 /* The first exchange of the body that moves something. */
 static struct exchange *first_moving(struct hypar_program *p)
