@@ -63,6 +63,21 @@ static enum hypar_status refuse_mixing(const struct lowering *l, const struct op
     return HYPAR_OK;
 }
 
+/* A part's own statistics are over whole positions: it may be a part of the samples (and of the
+ * channels) only. */
+static enum hypar_status check_local_bn(const struct lowering *l, int op)
+{
+    const struct nest *nest = l->graph->ops[op].nest;
+    for (int a = 0; l->options.local_bn && nest->kind == OP_BATCH_NORM && a < nest->n_axes; a++)
+        if (nest->axis[a].role == HYPAR_ATTRIBUTE && l->plan->ops[op].split.degree[a] > 1)
+            return hp_fail(
+                l->err, HYPAR_UNSUPPORTED,
+                "batch_norm '%s' is split along %s, expected samples and channels only "
+                "with local statistics",
+                l->graph->ops[op].name, nest->axis[a].name);
+    return HYPAR_OK;
+}
+
 enum hypar_status hp_find_flow(struct lowering *l)
 {
     const struct hypar_graph *g = l->graph;
@@ -80,6 +95,7 @@ enum hypar_status hp_find_flow(struct lowering *l)
         if (hp_op[op->kind].flags & ROW_OPAQUE)
             return hp_fail(l->err, HYPAR_UNSUPPORTED, "opaque '%s' cannot be lowered",
                            op->name);
+        TRY(check_local_bn(l, i));
         TRY(refuse_mixing(l, op));
         for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++)
             f->active[i] |=
