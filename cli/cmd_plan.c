@@ -41,7 +41,9 @@ static bool folder_of(const char *path, char folder[PATH_MAX])
 static const char *model_text(const struct args *args, char text[2 * PATH_MAX])
 {
     char model[PATH_MAX], folder[PATH_MAX];
-    if (!args->output || strcmp(args->output, "-") == 0 ||
+    const char *end = strrchr(args->operand[0], '.');
+    bool is_path = strchr(args->operand[0], '/') || (end && strcmp(end, ".json") == 0);
+    if (!is_path || !args->output || strcmp(args->output, "-") == 0 ||
         access(args->operand[0], R_OK) != 0 || !realpath(args->operand[0], model) ||
         !folder_of(args->output, folder))
         return args->operand[0];
@@ -119,6 +121,10 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
 
     if (!args->machine)
         return opt_usage(err, "plan: missing --on MACHINE; see 'hypar plan --help'");
+    if (args->output && strcmp(args->operand[0], "-") == 0)
+        return opt_usage(err,
+                         "plan: a plan cannot name a model read from standard input, expected "
+                         "a file");
     enum hypar_status status = opt_choices(args, &how, err);
     if (status != HYPAR_OK)
         return status;

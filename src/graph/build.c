@@ -355,6 +355,21 @@ static enum hypar_status add_tensors(struct graph_builder *b, const struct op_re
     return HYPAR_OK;
 }
 
+/* What the texts of a row cannot say. */
+static enum hypar_status check_meaning(const struct nest *nest, struct hypar_error *err)
+{
+    double least = hp_attr(nest->attrs, ATTR_MIN, 0, 0),
+           most = hp_attr(nest->attrs, ATTR_MAX, 0, 0);
+    if (nest->kind == OP_CLIP && least > most)
+        return hp_fail(err, HYPAR_INVALID, "attribute 'min' is %g, expected at most 'max', %g",
+                       least, most);
+    int width = hp_nest_axis(nest, 'd');
+    if (nest->kind == OP_ROPE && nest->axis[width].extent % 2)
+        return hp_fail(err, HYPAR_INVALID, "heads are %lld wide, expected an even width",
+                       (long long)nest->axis[width].extent);
+    return HYPAR_OK;
+}
+
 static enum hypar_status append_op(struct graph_builder *b, const struct op_request *request,
                                    int *outputs, struct hypar_error *err)
 {
@@ -370,6 +385,7 @@ static enum hypar_status append_op(struct graph_builder *b, const struct op_requ
                           binding->input[0]->shape.n_dims, &binding->attrs, err));
     TRY(find_nest(b, request, binding, &nest));
 
+    TRY(check_meaning(nest, err));
     int *tensor = NEW(&g->arena, int, nest->n_operands);
     TRY(add_tensors(b, request, nest, tensor, outputs, err));
     if (hp_op[request->kind].flags & ROW_LOSS && g->loss >= 0)
@@ -402,6 +418,15 @@ enum hypar_status hp_build_op(struct graph_builder *b, const struct op_request *
     return hp_in(err, status, "%s '%s'", hp_op[request->kind].name, request->name);
 }
 
+static double count_params(const struct hypar_graph *g)
+{
+    double n = 0;
+    for (int t = 0; t < g->n_tensors; t++)
+        if (g->tensors[t].kind == TENSOR_PARAM)
+            n += (double)hp_shape_elements(&g->tensors[t].shape);
+    return n;
+}
+
 enum hypar_status hp_build_finish(struct graph_builder *b, struct hypar_graph **out,
                                   struct hypar_error *err)
 {
@@ -409,6 +434,9 @@ enum hypar_status hp_build_finish(struct graph_builder *b, struct hypar_graph **
     *out = NULL;
     if (b->failed)
         status = hp_fail(err, HYPAR_INVALID, "%s", b->first.text);
+    else if (count_params(b->graph) >= 0x1p62)
+        status = hp_fail(err, HYPAR_INVALID, "%g parameters, expected less than 2^62",
+                         count_params(b->graph));
     else if (b->graph->n_ops == 0)
         status = hp_fail(err, HYPAR_INVALID, "a graph without operators");
     if (status != HYPAR_OK) {

@@ -113,9 +113,10 @@ void hp_predict_partition(const struct problem *problem, const struct step_work 
     out->compute_s = work->operations / work->op_per_s;
     out->comm_s = comm_seconds(problem, partition, bytes);
     out->step_s = out->compute_s + out->comm_s;
-    out->samples_per_s = samples / out->step_s;
-    out->mfu = 3 * hypar_graph_flops_per_sample(problem->graph) * samples /
-               (work->peak_op_per_s * out->step_s);
+    out->samples_per_s = out->step_s > 0 ? samples / out->step_s : 0;
+    out->mfu = out->step_s > 0 ? 3 * hypar_graph_flops_per_sample(problem->graph) * samples /
+                                     (work->peak_op_per_s * out->step_s)
+                               : 0;
     out->comm_bytes = 2 * bytes * partition->total_elements;
     out->energy_j = energy(problem, work, p, partition);
 }
@@ -205,9 +206,10 @@ void hp_predict(const struct problem *problem, const struct partition_problem *p
     struct hypar_prediction *out = &found->prediction;
     double has;
     out->compute_s = busiest_seconds(problem, found->plan);
-    out->mfu *= out->step_s / (out->compute_s + out->comm_s);
+    if (out->compute_s + out->comm_s > 0)
+        out->mfu *= out->step_s / (out->compute_s + out->comm_s);
     out->step_s = out->compute_s + out->comm_s;
-    out->samples_per_s = (double)problem->graph->batch / out->step_s;
+    out->samples_per_s = out->step_s > 0 ? (double)problem->graph->batch / out->step_s : 0;
     hypar_plan_fullest_device(found->plan, problem->options->memory_bytes, &out->state_bytes,
                               &has);
 }

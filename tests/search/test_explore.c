@@ -185,142 +185,148 @@ static void array_time(void **state)
     release(&s);
 }
 
+static const struct {
+    const char *model, *machine;
+    struct hypar_explore_options options;
+    enum hypar_status status;
+    const char *text;
+} bad[] = {
+    { "lenet-c",
+      "htree:16",
+      { .levels = "H5" },
+      HYPAR_INVALID,
+      "levels: 'H5' is no level of htree:16, expected H1 to H4" },
+    { "lenet-c",
+      "htree:2",
+      { .levels = "1" },
+      HYPAR_INVALID,
+      "levels: '1' is no level of htree:2, expected H1" },
+    { "lenet-c",
+      "htree:1",
+      { .levels = "H1" },
+      HYPAR_INVALID,
+      "levels: 'H1': htree:1 is one device and has no levels" },
+    { "lenet-c",
+      "htree:4",
+      { .levels = "H1,,H2" },
+      HYPAR_USAGE,
+      "levels: empty item, expected a list such as a,b,c" },
+    { "lenet-c",
+      "htree:4",
+      { .levels = "H1,H1" },
+      HYPAR_INVALID,
+      "levels: nothing is left to choose at 'H1'" },
+    { "lenet-c",
+      "htree:4",
+      { .layers = "fc9" },
+      HYPAR_INVALID,
+      "layers: 'fc9' is no operator of lenet-c, expected a weighted layer such as "
+      "'conv1'" },
+    { "lenet-c",
+      "htree:4",
+      { .layers = "pool1" },
+      HYPAR_INVALID,
+      "layers: 'pool1' is an operator without weights of lenet-c, expected a weighted "
+      "layer "
+      "such as 'conv1'" },
+    { "lenet-c",
+      "htree:4",
+      { .levels = "H1", .fix = "H2" },
+      HYPAR_USAGE,
+      "fix: 'H2', expected a level and its digits such as H2=0010" },
+    { "lenet-c",
+      "htree:4",
+      { .levels = "H1", .fix = "H2=001" },
+      HYPAR_INVALID,
+      "fix: '001' has 3 digits, expected 4: one for each weighted layer of lenet-c" },
+    { "lenet-c",
+      "htree:4",
+      { .levels = "H1", .fix = "H2=0013" },
+      HYPAR_INVALID,
+      "fix: '3' for layer 'fc2', expected 0 (dp), 1 (mp), 2 (III)" },
+    { "lenet-c",
+      "htree:4",
+      { .levels = "H1", .fix = "H1=0011" },
+      HYPAR_INVALID,
+      "levels: nothing is left to choose at 'H1'" },
+    { "lenet-c",
+      "htree:4",
+      { .levels = "H1", .mark = "0011" },
+      HYPAR_INVALID,
+      "mark: 1 levels, expected 2 with '/' between them for htree:4" },
+    { "lenet-c",
+      "htree:4",
+      { .levels = "H1", .mark = "0011/00x1" },
+      HYPAR_INVALID,
+      "mark: 'x' for layer 'fc1', expected 0 (dp), 1 (mp), 2 (III)" },
+    { "lenet-c",
+      "htree:4",
+      { .devices = "0" },
+      HYPAR_USAGE,
+      "devices: '0' is not a whole number from 1 to 1048576" },
+    { "lenet-c",
+      "htree:4",
+      { .devices = "8..2" },
+      HYPAR_USAGE,
+      "devices: 8..2 goes down, expected 2..8" },
+    { "lenet-c",
+      "htree:4",
+      { .devices = "1..x" },
+      HYPAR_USAGE,
+      "devices: 'x' is not a whole number from 1 to 1048576" },
+    { "lenet-c",
+      "cluster:2x4",
+      { .devices = "6" },
+      HYPAR_INVALID,
+      "devices: 6 do not fill nodes of 4" },
+    { "lenet-c",
+      "cluster:1x2,device=h100+cluster:1x2",
+      { .devices = "6" },
+      HYPAR_INVALID,
+      "other sizes, topologies and bandwidths need a machine of one plain word such as "
+      "htree:16 or torus:4x4" },
+    { "lenet-c",
+      "htree:4",
+      { .topologies = "local" },
+      HYPAR_INVALID,
+      "topologies: local is this computer's own" },
+    { "lenet-c",
+      "htree:4",
+      { .planners = "hypar,frob" },
+      HYPAR_USAGE,
+      "planners: 'frob' does not divide level by level, expected hypar, accpar, dp, mp or "
+      "owt" },
+    { "vgg-e",
+      "htree:4",
+      { .levels = "H1,H2" },
+      HYPAR_UNSUPPORTED,
+      "2.75e+11 choices on htree:4, expected at most 1048576: name fewer levels or "
+      "layers" },
+    { "lenet-c",
+      "htree:16",
+      { .levels = "H1,H2,H3,H4", .devices = "16..1024", .bandwidths = "1GB/s,2GB/s,3GB/s" },
+      HYPAR_UNSUPPORTED,
+      "1376256 choices on 21 machines, expected at most 1048576" },
+};
+
 static void bad_lists(void **state)
 {
     (void)state;
-    static const struct {
-        const char *model, *machine;
-        struct hypar_explore_options options;
-        enum hypar_status status;
-        const char *text;
-    } cases[] = {
-        { "lenet-c",
-          "htree:16",
-          { .levels = "H5" },
-          HYPAR_INVALID,
-          "levels: 'H5' is no level of htree:16, expected H1 to H4" },
-        { "lenet-c",
-          "htree:2",
-          { .levels = "1" },
-          HYPAR_INVALID,
-          "levels: '1' is no level of htree:2, expected H1" },
-        { "lenet-c",
-          "htree:1",
-          { .levels = "H1" },
-          HYPAR_INVALID,
-          "levels: 'H1': htree:1 is one device and has no levels" },
-        { "lenet-c",
-          "htree:4",
-          { .levels = "H1,,H2" },
-          HYPAR_USAGE,
-          "levels: empty item, expected a list such as a,b,c" },
-        { "lenet-c",
-          "htree:4",
-          { .levels = "H1,H1" },
-          HYPAR_INVALID,
-          "levels: nothing is left to choose at 'H1'" },
-        { "lenet-c",
-          "htree:4",
-          { .layers = "fc9" },
-          HYPAR_INVALID,
-          "layers: 'fc9' is no operator of lenet-c, expected a weighted layer such as "
-          "'conv1'" },
-        { "lenet-c",
-          "htree:4",
-          { .layers = "pool1" },
-          HYPAR_INVALID,
-          "layers: 'pool1' is an operator without weights of lenet-c, expected a weighted "
-          "layer "
-          "such as 'conv1'" },
-        { "lenet-c",
-          "htree:4",
-          { .levels = "H1", .fix = "H2" },
-          HYPAR_USAGE,
-          "fix: 'H2', expected a level and its digits such as H2=0010" },
-        { "lenet-c",
-          "htree:4",
-          { .levels = "H1", .fix = "H2=001" },
-          HYPAR_INVALID,
-          "fix: '001' has 3 digits, expected 4: one for each weighted layer of lenet-c" },
-        { "lenet-c",
-          "htree:4",
-          { .levels = "H1", .fix = "H2=0013" },
-          HYPAR_INVALID,
-          "fix: '3' for layer 'fc2', expected 0 (dp), 1 (mp), 2 (III)" },
-        { "lenet-c",
-          "htree:4",
-          { .levels = "H1", .fix = "H1=0011" },
-          HYPAR_INVALID,
-          "levels: nothing is left to choose at 'H1'" },
-        { "lenet-c",
-          "htree:4",
-          { .levels = "H1", .mark = "0011" },
-          HYPAR_INVALID,
-          "mark: 1 levels, expected 2 with '/' between them for htree:4" },
-        { "lenet-c",
-          "htree:4",
-          { .levels = "H1", .mark = "0011/00x1" },
-          HYPAR_INVALID,
-          "mark: 'x' for layer 'fc1', expected 0 (dp), 1 (mp), 2 (III)" },
-        { "lenet-c",
-          "htree:4",
-          { .devices = "0" },
-          HYPAR_USAGE,
-          "devices: '0' is not a whole number from 1 to 1048576" },
-        { "lenet-c",
-          "htree:4",
-          { .devices = "8..2" },
-          HYPAR_USAGE,
-          "devices: 8..2 goes down, expected 2..8" },
-        { "lenet-c",
-          "htree:4",
-          { .devices = "1..x" },
-          HYPAR_USAGE,
-          "devices: 'x' is not a whole number from 1 to 1048576" },
-        { "lenet-c",
-          "cluster:2x4",
-          { .devices = "6" },
-          HYPAR_INVALID,
-          "devices: 6 do not fill nodes of 4" },
-        { "lenet-c",
-          "cluster:1x2,device=h100+cluster:1x2",
-          { .devices = "6" },
-          HYPAR_INVALID,
-          "other sizes, topologies and bandwidths need a machine of one plain word such as "
-          "htree:16 or torus:4x4" },
-        { "lenet-c",
-          "htree:4",
-          { .topologies = "local" },
-          HYPAR_INVALID,
-          "topologies: local is this computer's own" },
-        { "lenet-c",
-          "htree:4",
-          { .planners = "hypar,frob" },
-          HYPAR_USAGE,
-          "planners: 'frob' does not divide level by level, expected hypar, accpar, dp, mp or "
-          "owt" },
-        { "vgg-e",
-          "htree:4",
-          { .levels = "H1,H2" },
-          HYPAR_UNSUPPORTED,
-          "2.75e+11 choices on htree:4, expected at most 1048576: name fewer levels or "
-          "layers" },
-        { "lenet-c",
-          "htree:16",
-          { .levels = "H1,H2,H3,H4", .devices = "16..1024", .bandwidths = "1GB/s,2GB/s,3GB/s" },
-          HYPAR_UNSUPPORTED,
-          "1376256 choices on 21 machines, expected at most 1048576" },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct study s;
         struct hypar_error err = { "" };
         enum hypar_status status =
-            try_explore(&s, cases[i].model, cases[i].machine, &cases[i].options, &err);
-        assert_string_equal(err.text, cases[i].text);
-        assert_int_equal(status, cases[i].status);
+            try_explore(&s, bad[i].model, bad[i].machine, &bad[i].options, &err);
+        assert_string_equal(err.text, bad[i].text);
+        assert_int_equal(status, bad[i].status);
         assert_null(s.found);
         release(&s);
     }
+}
+
+static void bad_machines(void **state)
+{
+    (void)state;
     struct study s;
     struct hypar_error err;
     struct hypar_explore_options frob = { .topologies = "htree,frob" };
@@ -383,8 +389,10 @@ static void pictures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(points),     cmocka_unit_test(ranks),     cmocka_unit_test(machines),
-        cmocka_unit_test(array_time), cmocka_unit_test(bad_lists), cmocka_unit_test(pictures),
+        cmocka_unit_test(points),    cmocka_unit_test(ranks),
+        cmocka_unit_test(machines),  cmocka_unit_test(array_time),
+        cmocka_unit_test(bad_lists), cmocka_unit_test(bad_machines),
+        cmocka_unit_test(pictures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -344,64 +344,60 @@ static void different_devices(void **state)
 
 /* Bad requests ------------------------------------------------------------------------ */
 
+static const struct {
+    const char *model, *machine;
+    int64_t batch;
+    struct hypar_search_options options;
+    enum hypar_status status;
+    const char *part; /* of the message */
+} bad[] = {
+    { "lenet-c", "htree:4", 0, { .planner = "frob" }, HYPAR_USAGE, "unknown planner 'frob'" },
+    { "lenet-c", "htree:4", 0, { .planner = "" }, HYPAR_USAGE, "unknown planner ''" },
+    { "lenet-c",
+      "htree:16",
+      8,
+      { .planner = "dp" },
+      HYPAR_INFEASIBLE,
+      "batch of 8 over 16 devices" },
+    { "lenet-c",
+      "htree:16",
+      8,
+      { .planner = "owt" },
+      HYPAR_INFEASIBLE,
+      "batch of 8 over 16 devices" },
+    { "gpt3-175b",
+      "full:2",
+      0,
+      { .planner = "hypar" },
+      HYPAR_INFEASIBLE,
+      "weights, gradients and sgd state need" },
+    { "vgg-a",
+      "full:4",
+      0,
+      { .planner = "dp", .memory_bytes = 1e6 },
+      HYPAR_INFEASIBLE,
+      "weights, gradients and sgd state need" },
+    { "gpt3-175b",
+      "full:2",
+      0,
+      { .planner = "auto" },
+      HYPAR_INFEASIBLE,
+      "weights, gradients and sgd state need" },
+};
+
 static void bad_requests(void **state)
 {
     (void)state;
-    static const struct {
-        const char *model, *machine;
-        int64_t batch;
-        struct hypar_search_options options;
-        enum hypar_status status;
-        const char *part; /* of the message */
-    } cases[] = {
-        { "lenet-c",
-          "htree:4",
-          0,
-          { .planner = "frob" },
-          HYPAR_USAGE,
-          "unknown planner 'frob'" },
-        { "lenet-c", "htree:4", 0, { .planner = "" }, HYPAR_USAGE, "unknown planner ''" },
-        { "lenet-c",
-          "htree:16",
-          8,
-          { .planner = "dp" },
-          HYPAR_INFEASIBLE,
-          "batch of 8 over 16 devices" },
-        { "lenet-c",
-          "htree:16",
-          8,
-          { .planner = "owt" },
-          HYPAR_INFEASIBLE,
-          "batch of 8 over 16 devices" },
-        { "gpt3-175b",
-          "full:2",
-          0,
-          { .planner = "hypar" },
-          HYPAR_INFEASIBLE,
-          "weights, gradients and sgd state need" },
-        { "vgg-a",
-          "full:4",
-          0,
-          { .planner = "dp", .memory_bytes = 1e6 },
-          HYPAR_INFEASIBLE,
-          "weights, gradients and sgd state need" },
-        { "gpt3-175b",
-          "full:2",
-          0,
-          { .planner = "auto" },
-          HYPAR_INFEASIBLE,
-          "weights, gradients and sgd state need" },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct task t = task(cases[i].model, cases[i].machine, cases[i].batch);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct task t = task(bad[i].model, bad[i].machine, bad[i].batch);
         struct hypar_error err = { "" };
         struct hypar_found *found;
         enum hypar_status status =
-            hypar_search(&found, t.graph, t.machine, &cases[i].options, &err);
+            hypar_search(&found, t.graph, t.machine, &bad[i].options, &err);
         print_message("%s\n", err.text);
-        assert_int_equal(status, cases[i].status);
+        assert_int_equal(status, bad[i].status);
         assert_null(found);
-        assert_non_null(strstr(err.text, cases[i].part));
+        assert_non_null(strstr(err.text, bad[i].part));
         assert_null(strchr(err.text, '\n'));
         release(&t);
     }
