@@ -78,11 +78,11 @@ static enum hypar_status write_file(const struct hypar_exploration *found, const
     struct hypar_output out;
     if (!path)
         return HYPAR_OK;
-    enum hypar_status status = hypar_output_open(&out, path, err);
+    enum hypar_status status = opt_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
     write(out.file, found);
-    return hypar_output_close(&out, true, err);
+    return opt_close(&out, HYPAR_OK, err);
 }
 
 static enum hypar_status report(const struct hypar_exploration *found, const struct args *args,
@@ -93,11 +93,11 @@ static enum hypar_status report(const struct hypar_exploration *found, const str
     if (status == HYPAR_OK)
         status = write_file(found, args->svg, hypar_report_explored_svg, err);
     if (status == HYPAR_OK)
-        status = hypar_output_open(&out, opt_output(args), err);
+        status = opt_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_exploration(out.file, found, opt_format(args));
-    return hypar_output_close(&out, true, err);
+    return opt_close(&out, HYPAR_OK, err);
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)

@@ -4,11 +4,11 @@ static enum hypar_status write_machine(const struct hypar_machine *machine, cons
                                        struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
+    enum hypar_status status = opt_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
     hypar_machine_write(machine, out.file);
-    return hypar_output_close(&out, true, err);
+    return opt_close(&out, HYPAR_OK, err);
 }
 
 static enum hypar_status show_machine(const struct args *args, struct hypar_error *err)
@@ -29,11 +29,11 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         return show_machine(args, err);
 
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
+    enum hypar_status status = opt_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_machines(out.file, opt_format(args));
-    return hypar_output_close(&out, true, err);
+    return opt_close(&out, HYPAR_OK, err);
 }
 
 const struct command cmd_machines = {

@@ -3,7 +3,7 @@
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
+    enum hypar_status status = opt_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     if (args->n_operands)

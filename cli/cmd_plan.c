@@ -67,11 +67,11 @@ static enum hypar_status write_plan(const struct hypar_plan *plan, const char *p
                                     struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
+    enum hypar_status status = opt_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
     hypar_plan_write(plan, out.file);
-    return hypar_output_close(&out, true, err);
+    return opt_close(&out, HYPAR_OK, err);
 }
 
 /* Search, and beside what was found show the simple planners. */

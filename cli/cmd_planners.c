@@ -3,11 +3,11 @@
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
+    enum hypar_status status = opt_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_planners(out.file, opt_format(args));
-    return hypar_output_close(&out, true, err);
+    return opt_close(&out, HYPAR_OK, err);
 }
 
 const struct command cmd_planners = {

@@ -117,6 +117,7 @@ int main(int argc, char **argv)
     struct hypar_error err = { "" };
 
     occupy_standard_streams();
+    opt_catch_signals();
     enum hypar_status status = dispatch(argc, argv, &err);
     errno = 0;
     if (status == HYPAR_OK && (fflush(stdout) != 0 || ferror(stdout))) {

@@ -4,8 +4,10 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_OPTIONS = 32 };
 
@@ -233,11 +235,45 @@ const char *opt_output(const struct args *args)
     return args->output ? args->output : "-";
 }
 
+/* The file being written, for the signal handler. */
+static const struct hypar_output *volatile unfinished;
+
+/* The handler is gone by now: once it returns, the signal does what it does by default. */
+static void remove_unfinished(int number)
+{
+    const struct hypar_output *out = unfinished;
+    if (out && out->temporary[0])
+        unlink(out->temporary);
+    raise(number);
+}
+
+void opt_catch_signals(void)
+{
+    static const int ending[] = { SIGHUP, SIGINT, SIGTERM };
+    for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++) {
+        struct sigaction was, now = { .sa_flags = (int)SA_RESETHAND };
+        now.sa_handler = remove_unfinished;
+        sigemptyset(&now.sa_mask);
+        if (sigaction(ending[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN) /* nohup */
+            sigaction(ending[i], &now, NULL);
+    }
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+enum hypar_status opt_open(struct hypar_output *out, const char *path, struct hypar_error *err)
+{
+    enum hypar_status status = hypar_output_open(out, path, err);
+    if (status == HYPAR_OK)
+        unfinished = out;
+    return status;
+}
+
 enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,
                             struct hypar_error *err)
 {
     bool keep = status == HYPAR_OK;
     enum hypar_status closed = hypar_output_close(out, keep, keep ? err : NULL);
+    unfinished = NULL;
     return keep ? closed : status;
 }
 

@@ -86,7 +86,14 @@ enum hypar_format opt_format(const struct args *args);
 /* Where a report goes: what -o says, else standard output. */
 const char *opt_output(const struct args *args);
 
-/* Close what hypar_output_open() opened: keep it if `status` is HYPAR_OK, else remove it and
+/* From now on a signal that ends the command removes what opt_open() has not finished, and a
+ * limit on the size of files is an error of writing. */
+void opt_catch_signals(void);
+
+/* hypar_output_open(), one at a time. */
+enum hypar_status opt_open(struct hypar_output *out, const char *path, struct hypar_error *err);
+
+/* Close what opt_open() opened: keep it if `status` is HYPAR_OK, else remove it and
  * return `status`. */
 enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,
                             struct hypar_error *err);

@@ -17,4 +17,4 @@ if [ "$1" = --check ]; then
 else
     mode=-i
 fi
-find cli include src tests bench examples -name '*.[ch]' -print0 | xargs -0 "$format" $mode
+find cli include src tests bench examples \( -name '*.[ch]' -o -name '*.inc' \) -print0 | xargs -0 "$format" $mode

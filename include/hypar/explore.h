@@ -64,7 +64,7 @@ struct hypar_explored {
 /* One machine of the exploration. */
 struct hypar_explore_site {
     const struct hypar_machine *machine;
-    const char *word; /* that names it; "machine" where none can */
+    const char *word; /* that names it; "the machine" where none can */
     int n_levels;
     int n_groups;                 /* levels or layers that are explored */
     int64_t n_points;             /* choices enumerated; 0: none */

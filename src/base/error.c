@@ -49,21 +49,40 @@ enum hypar_status hp_fail(struct hypar_error *err, enum hypar_status status, con
     return status;
 }
 
+enum { WHERE_CHARS = 160, LEAST_WHERE_CHARS = 40 };
+
+/* The last `limit` characters of `text`, a lost front shown as "...": what is nearest to the
+ * fault stands last, in a path as in a reason. */
+static void keep_end(char *text, size_t limit)
+{
+    size_t n = strlen(text);
+    if (n <= limit)
+        return;
+    const char *end = text + n - (limit - 3);
+    while (((unsigned char)*end & 0xc0) == 0x80) /* not from the middle of a character */
+        end++;
+    memmove(text + 3, end, strlen(end) + 1);
+    memcpy(text, "...", 3);
+}
+
 enum hypar_status hp_in(struct hypar_error *err, enum hypar_status status, const char *fmt, ...)
 {
     if (err && status != HYPAR_OK) {
-        char where[sizeof err->text / 2];
+        enum { SIZE = sizeof err->text };
+        char where[8192]; /* a path and some words */
         va_list ap;
         va_start(ap, fmt);
         vsnprintf(where, sizeof where, fmt, ap);
         va_end(ap);
         keep_one_line(where);
 
+        keep_end(err->text, SIZE - 1 - LEAST_WHERE_CHARS - 2);
+        size_t reason = strlen(err->text), room = SIZE - 1 - reason - 2;
+        keep_end(where, room < WHERE_CHARS ? room : WHERE_CHARS);
         size_t n = strlen(where);
-        memmove(err->text + n + 2, err->text, sizeof err->text - n - 2);
+        memmove(err->text + n + 2, err->text, reason + 1);
         memcpy(err->text, where, n);
         memcpy(err->text + n, ": ", 2);
-        err->text[sizeof err->text - 1] = '\0'; /* a long reason loses its tail */
     }
     return status;
 }

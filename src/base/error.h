@@ -10,7 +10,8 @@
 enum hypar_status hp_fail(struct hypar_error *err, enum hypar_status status, const char *fmt,
                           ...) HYPAR_PRINTF(3, 4);
 
-/* Put "context: " in front of a reason already written; returns `status` unchanged. */
+/* Put "context: " in front of a reason already written; returns `status` unchanged. Where room
+ * is short the front of the context is cut, never the end of the reason. */
 enum hypar_status hp_in(struct hypar_error *err, enum hypar_status status, const char *fmt, ...)
     HYPAR_PRINTF(3, 4);
 

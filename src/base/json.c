@@ -8,10 +8,13 @@
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MAX_DEPTH = 64, PLACE_BYTES = 240, FOUND_BYTES = 64 };
 
 static const int64_t MAX_FILE_BYTES = (int64_t)1 << 30;
+static const int64_t MAX_BLANK_BYTES = (int64_t)1 << 26; /* before the value begins */
+static const int64_t MAX_VALUES = (int64_t)1 << 25;      /* each takes some 100 bytes */
 
 struct json_document {
     struct arena arena;
@@ -19,33 +22,39 @@ struct json_document {
     json_t *root;
 };
 
-/* What the parser reads from, and what it has seen of it: depth and size are refused here,
- * before anything is built. */
+/* What the parser reads from, and what it has seen of it: depth, size and number of values are
+ * refused here, before anything is built. */
 struct source {
     FILE *file;       /* else text */
     const char *text; /* `left` bytes of it */
     size_t left;
-    int64_t bytes;
+    int64_t bytes, values; /* values: lists, objects and commas, so not less than there are */
     int depth;
-    bool in_string, escaped;
+    bool begun, in_string, escaped;
     const char *refused; /* why, or NULL */
     int failed;          /* errno of a read, or 0 */
 };
 
-static void watch_depth(struct source *source, char c)
+static void watch(struct source *source, char c)
 {
+    bool begins = !source->in_string && (c == '[' || c == '{');
+    if (!source->begun)
+        source->begun = c != ' ' && c != '\t' && c != '\r' && c != '\n';
+    source->values += begins || (!source->in_string && c == ',');
     if (source->escaped)
         source->escaped = false;
     else if (source->in_string && c == '\\')
         source->escaped = true;
     else if (c == '"')
         source->in_string = !source->in_string;
-    else if (!source->in_string && (c == '[' || c == '{'))
+    else if (begins)
         source->depth++;
     else if (!source->in_string && (c == ']' || c == '}'))
         source->depth--;
     if (source->depth > MAX_DEPTH)
         source->refused = "nested deeper than 64 levels";
+    else if (source->values >= MAX_VALUES)
+        source->refused = "more than 2^25 values";
 }
 
 /* The parser's json_load_callback_t: fill `buffer`, 0 at the end. */
@@ -67,29 +76,69 @@ static size_t read_source(void *buffer, size_t size, void *data)
     if (source->bytes > MAX_FILE_BYTES)
         source->refused = "larger than 1 GiB";
     for (size_t i = 0; i < n && !source->refused; i++)
-        watch_depth(source, ((const char *)buffer)[i]);
+        watch(source, ((const char *)buffer)[i]);
+    if (!source->begun && source->bytes >= MAX_BLANK_BYTES)
+        source->refused = "no value within the first 64 MiB";
     return source->refused ? 0 : n;
+}
+
+/* Go through all of what can be gone through twice, so that nothing is built of what is
+ * refused at its end; a pipe is watched while it is parsed. */
+static void look_ahead(struct source *source)
+{
+    const struct source start = *source;
+    struct stat about;
+    long place = 0;
+    char buffer[4096];
+    if (source->file) {
+        if (fstat(fileno(source->file), &about) != 0 || !S_ISREG(about.st_mode))
+            return;
+        if (about.st_size > MAX_FILE_BYTES)
+            source->refused = "larger than 1 GiB";
+        place = ftell(source->file);
+        if (source->refused || place < 0)
+            return;
+    }
+    while (read_source(buffer, sizeof buffer, source) > 0)
+        continue;
+    if (source->refused || source->failed)
+        return;
+    *source = start;
+    if (source->file && fseek(source->file, place, SEEK_SET) != 0)
+        source->failed = errno;
+}
+
+/* The name is cut where it is long, the reason is not. */
+static enum hypar_status fail_in(struct hypar_error *err, enum hypar_status status,
+                                 const char *name, const char *what, const char *why)
+{
+    return hp_in(err, hp_fail(err, status, "%s%s", what, why), "%s", name);
 }
 
 static enum hypar_status parse(struct json_document **out, struct source *source,
                                const char *name, struct hypar_error *err)
 {
     json_error_t at;
-    json_t *root =
-        json_load_callback(read_source, source, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &at);
+    json_t *root = NULL;
+    look_ahead(source);
+    if (!source->refused && !source->failed)
+        root = json_load_callback(read_source, source, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
+                                  &at);
     if (source->failed) {
         json_decref(root);
-        return hp_fail(err, HYPAR_UNREADABLE, "%s: cannot read: %s", name,
-                       strerror(source->failed));
+        return fail_in(err, HYPAR_UNREADABLE, name, "cannot read: ", strerror(source->failed));
     }
     if (source->refused) {
         json_decref(root);
-        return hp_fail(err, HYPAR_UNSUPPORTED, "%s: %s", name, source->refused);
+        return fail_in(err, HYPAR_UNSUPPORTED, name, "", source->refused);
     }
-    if (!root && json_error_code(&at) == json_error_out_of_memory)
-        return hp_fail(err, HYPAR_RUNTIME, "%s: out of memory", name);
-    if (!root)
-        return hp_fail(err, HYPAR_SYNTAX, "%s:%d:%d: %s", name, at.line, at.column, at.text);
+    /* Most allocations that fail in jansson leave the error as it was before parsing. */
+    if (!root && (at.line < 0 || json_error_code(&at) == json_error_out_of_memory))
+        return fail_in(err, HYPAR_RUNTIME, name, "", "out of memory");
+    if (!root) {
+        hp_fail(err, HYPAR_SYNTAX, "%s", at.text);
+        return hp_in(err, HYPAR_SYNTAX, "%s:%d:%d", name, at.line, at.column);
+    }
 
     struct arena arena = { 0 };
     struct json_document *document = NEW(&arena, struct json_document, 1);
@@ -109,7 +158,7 @@ enum hypar_status hp_json_read_file(struct json_document **out, const char *path
 
     FILE *file = fopen(path, "rb");
     if (!file)
-        return hp_fail(err, HYPAR_UNREADABLE, "%s: cannot open: %s", path, strerror(errno));
+        return fail_in(err, HYPAR_UNREADABLE, path, "cannot open: ", strerror(errno));
     enum hypar_status status = parse(out, &(struct source){ .file = file }, path, err);
     fclose(file);
     return status;
@@ -267,9 +316,11 @@ static const char *found(const struct json *at, char *text)
         snprintf(text, FOUND_BYTES, "\"%.40s\"", json_string_value(value));
     else if (json_is_integer(value))
         snprintf(text, FOUND_BYTES, "%lld", (long long)json_integer_value(value));
-    else if (json_is_real(value))
+    else if (json_is_real(value)) {
         hp_number_text(text, json_real_value(value));
-    else if (json_is_boolean(value))
+        if (!text[strspn(text, "-0123456789")]) /* 4.0 is no integer */
+            memcpy(text + strlen(text), ".0", sizeof ".0");
+    } else if (json_is_boolean(value))
         snprintf(text, FOUND_BYTES, "%s", json_is_true(value) ? "true" : "false");
     else
         snprintf(text, FOUND_BYTES, "%s", json_is_array(value) ? "an array" : "an object");
@@ -317,6 +368,10 @@ enum hypar_status hp_json_int(const struct json *at, int64_t lo, int64_t hi, int
     char what[80];
     if (lo == INT64_MIN && hi == INT64_MAX)
         snprintf(what, sizeof what, "an integer");
+    else if (lo > hi)
+        snprintf(what, sizeof what, "none");
+    else if (lo == hi)
+        snprintf(what, sizeof what, "%lld", (long long)lo);
     else if (hi == INT64_MAX)
         snprintf(what, sizeof what, "an integer >= %lld", (long long)lo);
     else
@@ -337,6 +392,8 @@ enum hypar_status hp_json_number(const struct json *at, double lo, double hi, do
     char what[80];
     if (!isfinite(lo) && !isfinite(hi))
         snprintf(what, sizeof what, "a number");
+    else if (lo == hi)
+        snprintf(what, sizeof what, "%g", lo);
     else if (!isfinite(hi))
         snprintf(what, sizeof what, "a number >= %g", lo);
     else

@@ -21,7 +21,8 @@ struct json {
 };
 
 /* Parse a file ("-": standard input) or a text. `name` stands in front of messages. A file
- * above 1 GiB, a depth above 64, duplicate keys and anything after the value are refused. */
+ * above 1 GiB, more than 2^25 values, a depth above 64, duplicate keys and anything after the
+ * value are refused. A file is opened once, so a pipe will do. */
 enum hypar_status hp_json_read_file(struct json_document **out, const char *path,
                                     struct hypar_error *err);
 enum hypar_status hp_json_read_text(struct json_document **out, const char *text, size_t length,

@@ -44,6 +44,16 @@ char *hp_number_text(char *text, double value)
     return text;
 }
 
+char *hp_range_text(char *text, int64_t least, int64_t most)
+{
+    if (least > most)
+        return strcpy(text, "none");
+    int n = snprintf(text, RANGE_TEXT_BYTES, "%lld", (long long)least);
+    if (least < most)
+        snprintf(text + n, RANGE_TEXT_BYTES - (size_t)n, " to %lld", (long long)most);
+    return text;
+}
+
 static size_t count_digits(const char *text)
 {
     return strspn(text, "0123456789");

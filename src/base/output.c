@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 unsigned hypar_version(void)
 {
@@ -14,7 +15,8 @@ unsigned hypar_version(void)
 
 static enum hypar_status cannot_write(const char *path, int why, struct hypar_error *err)
 {
-    return hp_fail(err, HYPAR_RUNTIME, "%s: cannot write: %s", path, strerror(why));
+    enum hypar_status status = hp_fail(err, HYPAR_RUNTIME, "cannot write: %s", strerror(why));
+    return hp_in(err, status, "%s", path);
 }
 
 /* Where the bytes shall end up: behind links, so that a link is kept and its target replaced.
@@ -29,18 +31,23 @@ static enum hypar_status resolve(struct hypar_output *out, const char *path,
     return HYPAR_OK;
 }
 
-/* Open a file of a new name beside the place. */
+/* Open a file of a new name beside the place. The name is short, however long that of the place
+ * is, and has the process in it, so that what a kill left behind is not in the way. */
 static enum hypar_status open_beside(struct hypar_output *out, struct hypar_error *err)
 {
-    enum { MAX_TRIES = 1000 }; /* names that others are writing, or that were left by a kill */
+    enum { MAX_TRIES = 1000 };
+    const char *slash = strrchr(out->path, '/');
+    int folder = slash ? (int)(slash + 1 - out->path) : 0;
     for (int i = 0; i < MAX_TRIES; i++) {
-        snprintf(out->temporary, sizeof out->temporary, "%s.part%d", out->path, i);
+        snprintf(out->temporary, sizeof out->temporary, "%.*shypar-%ld-%d.part", folder,
+                 out->path, (long)getpid(), i);
         out->file = fopen(out->temporary, "wx");
         if (out->file)
             return HYPAR_OK;
         if (errno != EEXIST)
             break;
     }
+    out->temporary[0] = '\0';
     return cannot_write(out->path, errno, err);
 }
 
@@ -62,8 +69,13 @@ enum hypar_status hypar_output_open(struct hypar_output *out, const char *path,
     bool exists = stat(out->path, &there) == 0;
     if (exists && S_ISDIR(there.st_mode))
         return cannot_write(path, EISDIR, err);
-    if (!exists || S_ISREG(there.st_mode))
+    if (!exists)
         return open_beside(out, err);
+    if (S_ISREG(there.st_mode)) { /* what replaces it is as private as it is */
+        TRY(open_beside(out, err));
+        (void)!fchmod(fileno(out->file), there.st_mode & 0777);
+        return HYPAR_OK;
+    }
 
     /* A device or a pipe (/dev/null, /dev/stdout) is written into, never replaced. */
     out->file = fopen(out->path, "w");

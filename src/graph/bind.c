@@ -2,6 +2,7 @@
  * pad, transpose, expand, reduce, opaque. (Reshape: graph/reshape.c.) */
 #include <string.h>
 
+#include "base/number.h"
 #include "graph/binding.h"
 
 /* Names of the axes of rank 1, 2, .... */
@@ -77,8 +78,9 @@ static struct operand *add_like(struct binding *b, char letter, int number,
 bool hp_dimension_attr(struct binding *b, int rank, int *axis)
 {
     *axis = (int)hp_attr_int(b->attrs, ATTR_AXIS, 0, 1);
-    return *axis < rank ||
-           hp_bind_fail(b, "attribute 'axis' is %d, expected 0 to %d", *axis, rank - 1);
+    char range[RANGE_TEXT_BYTES];
+    return *axis < rank || hp_bind_fail(b, "attribute 'axis' is %d, expected %s", *axis,
+                                        hp_range_text(range, 0, rank - 1));
 }
 
 bool bind_concat(struct binding *b)
@@ -262,10 +264,11 @@ bool bind_reduce(struct binding *b)
     const struct attr *axes = hp_attr_get(b->attrs, ATTR_AXES);
     bool keep = hp_attr_int(b->attrs, ATTR_KEEP, 0, 0) != 0;
     int rank = t->shape.n_dims;
+    char range[RANGE_TEXT_BYTES];
     for (int i = 0; axes && i < axes->n; i++)
         if ((int)axes->v[i] >= rank)
-            return hp_bind_fail(b, "attribute 'axes' has %g, expected 0 to %d", axes->v[i],
-                                rank - 1);
+            return hp_bind_fail(b, "attribute 'axes' has %g, expected %s", axes->v[i],
+                                hp_range_text(range, 0, rank - 1));
     if (!axes && rank < 3)
         return hp_bind_fail(b, "input 'x' has %d dimensions, expected 3 to %d", rank, MAX_DIMS);
     hp_bind_axes(b, rank, t->shape.dim, t->sample_dim);

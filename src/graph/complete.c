@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/word.h"
 #include "graph/binding.h"
 
@@ -126,10 +127,12 @@ static enum hypar_status count_from_first(const struct op_traits *row, const str
         return HYPAR_OK;
     if (row == &hp_op[OP_UNSQUEEZE])
         rank += attr->n;
+    char range[RANGE_TEXT_BYTES];
     for (int i = 0; i < attr->n; i++) {
         if (v[i] < -rank)
-            return hp_fail(err, HYPAR_INVALID, "attribute '%s' is %g, expected %d to %d",
-                           hp_attr_traits[attr->id].name, v[i], -rank, rank - 1);
+            return hp_fail(err, HYPAR_INVALID, "attribute '%s' is %g, expected %s",
+                           hp_attr_traits[attr->id].name, v[i],
+                           hp_range_text(range, -rank, rank - 1));
         v[i] += v[i] < 0 ? rank : 0;
     }
     return HYPAR_OK;

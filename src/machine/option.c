@@ -66,10 +66,13 @@ bool hp_option_applies(const struct part *part, enum option option)
     return (hp_machine_options[option].scope & scope) != 0;
 }
 
-/* A figure of the type; of a type that does not have it, what follows from the fp32 peak. */
+/* A figure of the type; of a type that does not have it, what follows from the fp32 peak, but
+ * nothing that could not be read back. */
 static double or_from_fp32(const struct part *part, double figure, double share)
 {
-    return isnan(figure) ? share * part->value[OPTION_FP32] : figure;
+    double value = isnan(figure) ? share * part->value[OPTION_FP32] : figure;
+    double low = hp_machine_options[OPTION_FP64].low; /* of every peak */
+    return value < low ? low : value;
 }
 
 double hp_option_default(const struct part *part, enum option option)

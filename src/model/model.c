@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const struct model_reader *const readers[] = { &hp_reader_json };
 
@@ -21,6 +22,13 @@ static const struct model_reader *reader_by_extension(const char *path)
         if (ends_in(path, readers[i]->extension))
             return readers[i];
     return NULL;
+}
+
+/* A pipe or a terminal gives its bytes once: it cannot be looked into before it is read. */
+static bool reads_once(const char *path)
+{
+    struct stat about;
+    return strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode));
 }
 
 static enum hypar_status reader_by_content(const struct model_reader **out, const char *path,
@@ -48,7 +56,7 @@ static enum hypar_status import_file(struct hypar_graph **out, const char *path,
                                      struct hypar_error *err)
 {
     const struct model_reader *reader =
-        strcmp(path, "-") == 0 ? readers[0] : reader_by_extension(path);
+        reads_once(path) ? readers[0] : reader_by_extension(path);
     if (!reader)
         TRY(reader_by_content(&reader, path, err));
     return reader->read(out, path, batch, err);

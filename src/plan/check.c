@@ -1,6 +1,8 @@
 /* Whether the operators of a plan fit the graph and the machine. */
 #include "plan/check.h"
 
+#include "base/number.h"
+
 #include <stdio.h>
 
 /* "n, k, c, r": what an operator's split may name. */
@@ -80,13 +82,14 @@ static enum hypar_status check_devices(const struct hypar_plan *plan, int op,
 {
     const struct op_plan *mine = &plan->ops[op];
     int n_devices = plan->n_all_devices;
+    char range[RANGE_TEXT_BYTES];
     bool groups = mine->stage >= 0 && plan->stages[mine->stage].share == HYPAR_SHARE_MINIBATCH;
     for (int i = 0; i < mine->n_devices; i++) {
         int device = mine->device[i];
         if (device < 0 || device >= n_devices)
             return hp_fail(err, HYPAR_INFEASIBLE,
-                           "device %d is not in the machine, which has 0 to %d", device,
-                           n_devices - 1);
+                           "device %d is not in the machine, expected %s", device,
+                           hp_range_text(range, 0, n_devices - 1));
         if (mine->stage >= 0 && home[device].stage != mine->stage)
             return hp_fail(err, HYPAR_INFEASIBLE, "device %d is not in its stage %d", device,
                            mine->stage);

@@ -1,6 +1,8 @@
 /* Whether the stages and the schedule of a plan make sense. */
 #include "plan/check.h"
 
+#include "base/number.h"
+
 enum hypar_status hp_check_stage(const struct hypar_stage *stage, struct hypar_error *err)
 {
     if (stage->n_ops < 1)
@@ -35,12 +37,13 @@ static enum hypar_status check_stage_devices(const struct hypar_plan *plan, int 
     const struct hypar_stage *stage = &plan->stages[s];
     bool groups = stage->share == HYPAR_SHARE_MINIBATCH;
     int each = stage->n_devices / stage->replicas;
+    char range[RANGE_TEXT_BYTES];
     for (int i = 0; i < stage->n_devices; i++) {
         int device = stage->device[i];
         if (device < 0 || device >= plan->n_all_devices)
             return hp_fail(err, HYPAR_INFEASIBLE,
-                           "device %d is not in the machine, which has 0 to %d", device,
-                           plan->n_all_devices - 1);
+                           "device %d is not in the machine, expected %s", device,
+                           hp_range_text(range, 0, plan->n_all_devices - 1));
         if (home[device].stage == s)
             return hp_fail(err, HYPAR_INFEASIBLE, "device %d is listed twice", device);
         if (home[device].stage >= 0)
@@ -90,11 +93,16 @@ enum hypar_status hp_check_schedule(const struct hypar_plan *plan, struct hypar_
     const struct hypar_schedule *schedule = &plan->schedule;
     const char *name = hypar_schedule_text(schedule->kind);
     bool pipedream = schedule->kind == HYPAR_SCHEDULE_PIPEDREAM;
+    char range[RANGE_TEXT_BYTES];
     if (schedule->micro_batches < 1 || schedule->micro_batches > plan->graph->batch)
         return hp_fail(err, HYPAR_INFEASIBLE,
-                       "schedule: %lld micro-batches of a batch of %lld, expected 1 to %lld",
+                       "schedule: %lld micro-batches of a batch of %lld, expected %s",
                        (long long)schedule->micro_batches, (long long)plan->graph->batch,
-                       (long long)plan->graph->batch);
+                       hp_range_text(range, 1, plan->graph->batch));
+    if (schedule->micro_batches > HP_MAX_MICRO_BATCHES)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "schedule: %lld micro-batches, expected at most %d",
+                       (long long)schedule->micro_batches, HP_MAX_MICRO_BATCHES);
     if (schedule->kind != HYPAR_SCHEDULE_NONE && plan->n_stages == 0)
         return hp_fail(err, HYPAR_INFEASIBLE, "schedule '%s' needs stages, the plan has none",
                        name);

@@ -17,6 +17,7 @@
 #include "layout/layout.h"
 
 enum {
+    HP_MAX_MICRO_BATCHES = 1 << 20,
     HP_MAX_PARTS = 1 << 20,      /* of one operator */
     HP_MAX_PLACEMENTS = 1 << 27, /* of all operators: 512 MiB of device numbers */
     HP_MAX_STAGES = 1 << 16,

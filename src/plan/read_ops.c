@@ -200,6 +200,24 @@ static enum hypar_status read_listed(struct hypar_plan *plan, const struct json 
     return read_named(plan, op, at, false, scratch, err);
 }
 
+/* The rest passes over axes that an operator lacks; one that all lack is a slip. */
+static enum hypar_status check_rest(const struct hypar_graph *graph, const struct json *rest,
+                                    struct hypar_error *err)
+{
+    struct json split = hp_json_member(rest, "split"), member;
+    struct hypar_error unused;
+    for (void *iter = NULL; hp_json_next(&split, &iter, &member);) {
+        int op = 0, axis;
+        while (op < graph->n_ops &&
+               read_axis(graph->ops[op].nest, member.key, &axis, &unused) != HYPAR_OK)
+            op++;
+        if (op == graph->n_ops)
+            return hp_fail(err, HYPAR_INFEASIBLE, "op '%s': no operator has an axis '%.40s'",
+                           REST, member.key);
+    }
+    return HYPAR_OK;
+}
+
 enum hypar_status hp_read_ops(struct hypar_plan *plan, const struct json *root,
                               struct arena *scratch, struct hypar_error *err)
 {
@@ -212,6 +230,7 @@ enum hypar_status hp_read_ops(struct hypar_plan *plan, const struct json *root,
         struct json at = hp_json_element(&ops, i);
         TRY(read_listed(plan, &at, seen, &rest, scratch, err));
     }
+    TRY(check_rest(plan->graph, &rest, err));
     for (int op = 0; op < n_ops; op++) {
         if (!seen[op] && !rest.value)
             return hp_fail(err, HYPAR_INFEASIBLE,

@@ -1,4 +1,5 @@
 /* The body: one micro-batch, forward then backward. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "program/lower.h"
@@ -18,6 +19,27 @@ void hp_add_link(struct writer *w, int task, int after)
     w->links[w->n_links++] = (struct link){ task, after };
 }
 
+static int by_number(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Sort what each task waits for, and leave out what is there twice. */
+static void drop_repeats(struct task_list *list)
+{
+    int64_t kept = 0, begin = 0;
+    for (int t = 0; t < list->n_tasks; t++) {
+        int64_t end = list->after_start[t + 1], first = kept;
+        if (end - begin > 1)
+            qsort(list->after + begin, (size_t)(end - begin), sizeof *list->after, by_number);
+        for (int64_t i = begin; i < end; i++)
+            if (kept == first || list->after[i] != list->after[kept - 1])
+                list->after[kept++] = list->after[i];
+        begin = end;
+        list->after_start[t + 1] = kept;
+    }
+}
+
 void hp_finish_links(struct writer *w)
 {
     struct task_list *list = w->list;
@@ -30,6 +52,7 @@ void hp_finish_links(struct writer *w)
         list->after_start[t + 2] += list->after_start[t + 1];
     for (int i = 0; i < w->n_links; i++)
         list->after[list->after_start[w->links[i].task + 1]++] = w->links[i].after;
+    drop_repeats(list);
 }
 
 /* Tasks ------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ struct namer {
     struct arena *arena;
     struct arena scratch;
     struct pattern *pattern;
-    double tensor_elements;
+    const bool *keeps;         /* by device: it reads some of the tensor that does not move */
     struct movement *movement; /* of each cell */
     int *class_of;             /* comm under construction for each cell, -1 */
     struct table keys;
@@ -27,9 +27,8 @@ struct draft {
     enum comm_kind kind;
     const int *device;
     int n_devices, n_cells;
-    double elements, sent;
-    int sources;  /* how many different devices are a cell's only source (or only reader) */
-    int last_one; /* the latest of them */
+    int sources;     /* how many different devices are a cell's only source (or only reader) */
+    bool *is_source; /* by place in device[] */
 };
 
 /* Devices that contribute to a cell, ascending, each once. */
@@ -100,7 +99,10 @@ static int find_draft(struct namer *n, enum comm_kind kind, const int *device, i
     if (found == n->n_drafts) {
         n->draft = GROW(&n->scratch, struct draft, n->draft, n->n_drafts, &n->capacity);
         n->draft[n->n_drafts++] = (struct draft){
-            .kind = kind, .device = device, .n_devices = n_devices, .last_one = -1
+            .kind = kind,
+            .device = device,
+            .n_devices = n_devices,
+            .is_source = NEW(&n->scratch, bool, n_devices),
         };
     }
     return found;
@@ -108,13 +110,13 @@ static int find_draft(struct namer *n, enum comm_kind kind, const int *device, i
 
 static void put_cell(struct namer *n, int c, int draft, int one)
 {
-    const struct cell *cell = &n->pattern->cell[c];
     struct draft *d = &n->draft[draft];
     d->n_cells++;
-    d->elements += (double)hp_box_elements(&cell->box);
-    d->sent += sent_elements(cell, &n->movement[c]);
-    d->sources += one != d->last_one;
-    d->last_one = one;
+    for (int i = 0; one >= 0 && i < d->n_devices; i++)
+        if (d->device[i] == one && !d->is_source[i]) {
+            d->is_source[i] = true;
+            d->sources++;
+        }
     n->class_of[c] = draft;
 }
 
@@ -139,11 +141,10 @@ static void sort_cell(struct namer *n, int c)
         put_cell(n, c, find_draft(n, COMM_ALL_GATHER, all, n_all, NULL, 0), m->from[0]);
 }
 
-/* Was every member of the group a source (a reader) of some cell? Sources come in runs, since
- * cells are in order; a group may be met again, which only makes the count larger. */
+/* Was every member of the group a source (a reader) of some cell? */
 static bool complete(const struct draft *d)
 {
-    return d->sources >= d->n_devices;
+    return d->sources == d->n_devices;
 }
 
 /* Second look: a gather that not all take part in is broadcasts or sends; a scatter to some is
@@ -153,17 +154,15 @@ static void settle_name(struct namer *n, int c)
     const struct movement *m = &n->movement[c];
     struct draft *d = &n->draft[n->class_of[c]];
     bool gather = d->kind == COMM_ALL_GATHER && !complete(d);
-    bool borders =
-        d->kind == COMM_ALL_GATHER && d->n_devices == 2 && d->elements < n->tensor_elements;
+    bool borders = d->kind == COMM_ALL_GATHER && d->n_devices == 2 &&
+                   (n->keeps[d->device[0]] || n->keeps[d->device[1]]);
     bool scatter = d->kind == COMM_REDUCE_SCATTER && !complete(d);
     if (!gather && !borders && !scatter)
         return;
     int n_all;
     const int *all = merge(n, m, &n_all);
     enum comm_kind kind = scatter ? COMM_REDUCE : m->n_to == 1 ? COMM_SEND : COMM_BROADCAST;
-    int old = n->class_of[c];
-    n->draft[old].n_cells--;
-    n->draft[old].sent -= sent_elements(&n->pattern->cell[c], m);
+    n->draft[n->class_of[c]].n_cells--;
     put_cell(n, c, find_draft(n, kind, all, n_all, scatter ? m->to : m->from, 1), -1);
 }
 
@@ -234,9 +233,31 @@ static void finish(struct namer *n)
     }
 }
 
-void hp_name_comms(struct arena *arena, struct pattern *pattern, double tensor_elements)
+/* Devices that read a cell which stays where it is. */
+static const bool *keepers(struct namer *n)
 {
-    struct namer n = { .arena = arena, .pattern = pattern, .tensor_elements = tensor_elements };
+    int last = 0;
+    for (int c = 0; c < n->pattern->n_cells; c++) {
+        const struct cell *cell = &n->pattern->cell[c];
+        for (int i = 0; i < cell->n_kept + cell->n_receivers + cell->n_contributions; i++) {
+            int k = i - cell->n_kept, j = k - cell->n_receivers;
+            int device = k < 0   ? cell->kept[i]
+                         : j < 0 ? cell->receiver[k]
+                                 : cell->contribution[j].device;
+            last = device > last ? device : last;
+        }
+    }
+    bool *keeps = NEW(&n->scratch, bool, last + 1);
+    for (int c = 0; c < n->pattern->n_cells; c++)
+        for (int i = 0; !n->pattern->cell[c].n_receivers && i < n->pattern->cell[c].n_kept; i++)
+            keeps[n->pattern->cell[c].kept[i]] = true;
+    return keeps;
+}
+
+void hp_name_comms(struct arena *arena, struct pattern *pattern)
+{
+    struct namer n = { .arena = arena, .pattern = pattern };
+    n.keeps = keepers(&n);
     n.movement = NEW(&n.scratch, struct movement, pattern->n_cells);
     n.class_of = NEW(&n.scratch, int, pattern->n_cells);
     for (int c = 0; c < pattern->n_cells; c++) {

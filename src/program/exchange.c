@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CELLS = 1 << 24 };
+enum { MAX_CELLS = 1 << 24, MAX_COVERED = 1 << 28 };
 
 /* One part's interest in the tensor. */
 struct stake {
@@ -138,12 +138,21 @@ static enum hypar_status cut(struct finder *f, struct hypar_error *err)
         return hp_fail(err, HYPAR_UNSUPPORTED, "a tensor in %g pieces, expected at most %d",
                        cells, MAX_CELLS);
     g->n_cells = (int)cells;
-    for (int i = 0; i < f->n_stakes; i++)
+    double covered = 0; /* cells, by all stakes together */
+    for (int i = 0; i < f->n_stakes; i++) {
+        struct stake *s = &f->stake[i];
+        double mine = 1;
         for (int d = 0; d < g->n_dims; d++) {
-            struct stake *s = &f->stake[i];
             s->first[d] = find_border(g->border[d], g->n[d], s->box.dim[d].lo);
             s->count[d] = find_border(g->border[d], g->n[d], s->box.dim[d].hi) - s->first[d];
+            mine *= s->count[d];
         }
+        covered += mine;
+    }
+    if (covered > MAX_COVERED)
+        return hp_fail(err, HYPAR_UNSUPPORTED,
+                       "a tensor's parts in %g pieces, expected at most %d", covered,
+                       MAX_COVERED);
     return HYPAR_OK;
 }
 
@@ -250,11 +259,24 @@ static bool find_self_sufficient(struct stakes_view *v)
     return any;
 }
 
+/* A device that alone has some class contributes in any case. */
+static void mark_forced(struct stakes_view *v)
+{
+    for (int i = 0; i < v->n_writers; i++) {
+        bool alone = v->class_first[i] == i;
+        for (int k = i + 1; v->n_classes < v->n_writers && k < v->n_writers && alone; k++)
+            alone = v->class_first[k] != i || stake_at(v, k)->device == stake_at(v, i)->device;
+        if (alone)
+            v->flag[stake_at(v, i)->device] |= CHOSEN;
+    }
+}
+
 /* Whose copy counts, for each class: a device that has all, one that contributes anyway, one
  * that reads, or the first. The chosen stake is written to chosen[]. */
 static void choose_copies(struct stakes_view *v, bool any_sufficient, int *chosen)
 {
     int n = 0;
+    mark_forced(v);
     for (int i = 0; i < v->n_writers; i++) {
         if (v->class_first[i] != i)
             continue;
@@ -467,11 +489,9 @@ enum hypar_status hp_find_pattern(struct arena *arena, const struct stakeholder 
     if (f.n_stakes) {
         status = cut(&f, err);
         if (status == HYPAR_OK) {
-            const struct stakeholder *any = n_writers ? writers : readers;
-            struct box whole = hp_operand_box(any->layout->nest, any->operand);
             distribute(&f);
             settle_all(&f, any_copies);
-            hp_name_comms(arena, f.pattern, (double)hp_box_elements(&whole));
+            hp_name_comms(arena, f.pattern);
             find_waits(&f);
         }
     }

@@ -39,6 +39,6 @@ enum hypar_status hp_find_pattern(struct arena *arena, const struct stakeholder 
 bool hp_first_along(const struct part_layout *layout, int part, axis_set axes);
 
 /* Naming: put the cells that move into comms (comms.c). Fills pattern->comm and cell->comm. */
-void hp_name_comms(struct arena *arena, struct pattern *pattern, double tensor_elements);
+void hp_name_comms(struct arena *arena, struct pattern *pattern);
 
 #endif /* PROGRAM_EXCHANGE_H */

@@ -11,6 +11,8 @@ const struct body *hp_body_of(const struct hypar_program *p, int micro)
     return micro < p->body[0].n_micro ? &p->body[0] : &p->body[1];
 }
 
+__extension__ typedef __int128 wide; /* a product of two extents */
+
 /* Part i of an axis of `extent` restricted to a stretch of `length` that begins at `begin`:
  * even, or in proportion to the sizes given for the whole. */
 static struct range part_within(const struct split *split, int axis, int64_t extent, int i,
@@ -20,8 +22,8 @@ static struct range part_within(const struct split *split, int axis, int64_t ext
     struct range r = hp_even_part(length, degree, i);
     if (split->sizes[axis]) {
         int64_t before = split->begins[axis][i];
-        r.lo = before * length / extent;
-        r.hi = (before + split->sizes[axis][i]) * length / extent;
+        r.lo = (int64_t)((wide)before * length / extent);
+        r.hi = (int64_t)((wide)(before + split->sizes[axis][i]) * length / extent);
     }
     return (struct range){ begin + r.lo, begin + r.hi };
 }
@@ -66,7 +68,7 @@ struct box hp_micro_box(const struct hypar_program *p, const struct exchange *ex
 
 int hp_message_bytes(const struct hypar_plan *plan, int tensor)
 {
-    if (plan->graph->tensors[tensor].index)
+    if (plan->graph->tensors[tensor].index || tensor == plan->graph->loss)
         return 4;
     return plan->precision == HYPAR_FP64 ? 8 : plan->precision == HYPAR_BF16 ? 2 : 4;
 }
@@ -100,9 +102,10 @@ static enum hypar_status check(const struct hypar_plan *plan, struct hypar_error
     if (plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM)
         return hp_fail(err, HYPAR_UNSUPPORTED, "schedule pipedream cannot be lowered yet");
     for (int op = 0; op < plan->graph->n_ops; op++)
-        if (plan->ops[op].shard_state)
-            return hp_fail(err, HYPAR_UNSUPPORTED, "'%s': shard_state cannot be lowered yet",
-                           plan->graph->ops[op].name);
+        if (plan->ops[op].shard_state || plan->ops[op].recompute)
+            return hp_fail(err, HYPAR_UNSUPPORTED, "'%s': %s cannot be lowered yet",
+                           plan->graph->ops[op].name,
+                           plan->ops[op].recompute ? "recompute" : "shard_state");
     return HYPAR_OK;
 }
 

@@ -192,25 +192,25 @@ static void fill_buckets(struct tail *t)
     struct bucket {
         int first;
         double bytes;
-    } *open = NEW(&l->scratch, struct bucket, list->n_exchanges + 1);
+    } *open = NEW(&l->scratch, struct bucket, list->n_tasks + 1);
     int n_groups = 0;
-    for (int i = 0; i < list->n_exchanges; i++) {
-        struct exchange *e = &list->exchange[i];
-        if (e->pattern->n_comms != 1 || e->pattern->comm[0].kind != COMM_ALL_REDUCE ||
-            !e->place.grad)
+    for (int i = 0; i < list->n_tasks; i++) {
+        struct task *task = &list->task[i];
+        const struct exchange *e =
+            task->kind == TASK_COMM ? &list->exchange[task->exchange] : NULL;
+        const struct comm *comm = e ? &e->pattern->comm[task->comm] : NULL;
+        if (!comm || comm->kind != COMM_ALL_REDUCE || !e->place.grad)
             continue;
-        const struct comm *comm = &e->pattern->comm[0];
         int g = hp_table_put(&groups, &l->scratch, comm->device,
                              (size_t)comm->n_devices * sizeof(int), n_groups);
-        if (g == n_groups) {
-            n_groups++;
-            open[g] = (struct bucket){ -1, 0 };
-        }
+        if (g == n_groups)
+            open[n_groups++] = (struct bucket){ -1, 0 };
         if (open[g].first < 0)
-            open[g].first = e->first_comm;
-        list->task[e->first_comm].bucket = open[g].first;
-        open[g].bytes += (double)hp_shape_elements(&l->graph->tensors[e->place.tensor].shape) *
-                         hp_message_bytes(l->plan, e->place.tensor);
+            open[g].first = i;
+        task->bucket = open[g].first;
+        for (int c = 0; c < comm->n_cells; c++)
+            open[g].bytes += (double)hp_box_elements(&e->pattern->cell[comm->cell[c]].box) *
+                             hp_message_bytes(l->plan, e->place.tensor);
         if (open[g].bytes >= l->options.bucket_bytes)
             open[g] = (struct bucket){ -1, 0 };
     }
@@ -233,6 +233,20 @@ static void link_buckets(struct tail *t)
             hp_add_link(&t->w, i, t->l->program->tail_base[2] + list->task[i].bucket);
 }
 
+/* A part that is empty in one of the bodies has no task there to wait for. */
+static void drop_empty(struct tail *t)
+{
+    const struct hypar_program *p = t->l->program;
+    int n = 0;
+    for (int i = 0; i < t->w.n_links; i++) {
+        int after = t->w.links[i].after, b = after >= p->tail_base[1];
+        if (after >= p->tail_base[2] ||
+            p->body[b].list.task[after - p->tail_base[b]].kind != TASK_NONE)
+            t->w.links[n++] = t->w.links[i];
+    }
+    t->w.n_links = n;
+}
+
 enum hypar_status hp_lower_tail(struct lowering *l)
 {
     struct hypar_program *p = l->program;
@@ -253,6 +267,7 @@ enum hypar_status hp_lower_tail(struct lowering *l)
         fill_buckets(&t);
         link_buckets(&t);
     }
+    drop_empty(&t);
     hp_finish_links(&t.w);
     return HYPAR_OK;
 }

@@ -63,8 +63,9 @@ void hypar_program_op_bytes(const struct hypar_program *p, double *bytes)
     }
 }
 
-/* Contributors send to the owners, each of whom sums an even piece; owners send to the rest. */
-static void add_cell(const struct cell *cell, double bytes, int n, double *pair)
+/* Contributors send to the owners, each of whom sums an even piece; owners send to the rest.
+ * `sent` is scratch by device, false before and after. */
+static void add_cell(const struct cell *cell, double bytes, int n, double *pair, bool *sent)
 {
     if (!cell->n_owners) {
         for (int r = 0; r < cell->n_receivers; r++)
@@ -73,25 +74,26 @@ static void add_cell(const struct cell *cell, double bytes, int n, double *pair)
         return;
     }
     double piece = bytes / cell->n_owners;
-    for (int o = 0; o < cell->n_owners; o++) {
-        int owner = cell->owner[o];
-        for (int c = 0; c < cell->n_contributions; c++) {
-            int from = cell->contribution[c].device;
-            bool again = false; /* added locally first */
-            for (int k = 0; k < c; k++)
-                again |= cell->contribution[k].device == from;
-            if (from != owner && !again)
-                pair[(size_t)from * (size_t)n + (size_t)owner] += piece;
-        }
-        for (int r = 0; r < cell->n_receivers; r++)
-            if (cell->receiver[r] != owner)
-                pair[(size_t)owner * (size_t)n + (size_t)cell->receiver[r]] += piece;
+    for (int c = 0; c < cell->n_contributions; c++) {
+        int from = cell->contribution[c].device;
+        for (int o = 0; !sent[from] && o < cell->n_owners; o++)
+            if (cell->owner[o] != from)
+                pair[(size_t)from * (size_t)n + (size_t)cell->owner[o]] += piece;
+        sent[from] = true; /* contributions of one device are added locally first */
     }
+    for (int c = 0; c < cell->n_contributions; c++)
+        sent[cell->contribution[c].device] = false;
+    for (int o = 0; o < cell->n_owners; o++)
+        for (int r = 0; r < cell->n_receivers; r++)
+            if (cell->receiver[r] != cell->owner[o])
+                pair[(size_t)cell->owner[o] * (size_t)n + (size_t)cell->receiver[r]] += piece;
 }
 
 void hypar_program_pair_bytes(const struct hypar_program *p, double *bytes)
 {
+    struct arena scratch = { 0 };
     int n = hypar_machine_device_count(p->plan->machine);
+    bool *sent = NEW(&scratch, bool, n);
     for (size_t i = 0; i < (size_t)n * (size_t)n; i++)
         bytes[i] = 0;
     for (int b = 0; b <= p->n_bodies; b++) {
@@ -108,8 +110,9 @@ void hypar_program_pair_bytes(const struct hypar_program *p, double *bytes)
                 add_cell(cell,
                          times * (double)hp_box_elements(&cell->box) *
                              hp_message_bytes(p->plan, t->tensor),
-                         n, bytes);
+                         n, bytes, sent);
             }
         }
     }
+    hp_arena_free(&scratch);
 }

@@ -128,9 +128,10 @@ static enum hypar_status add_site(struct hypar_exploration *e, int *capacity,
         return hp_fail(err, HYPAR_UNSUPPORTED, "more than %d machines to explore", MAX_SITES);
     }
     e->site = GROW(&e->arena, struct site, e->site, e->n_sites, capacity);
-    e->site[e->n_sites++] = (struct site){
-        .own = own, .best = -1, .text = { .machine = machine, .word = word ? word : "machine" }
-    };
+    e->site[e->n_sites++] =
+        (struct site){ .own = own,
+                       .best = -1,
+                       .text = { .machine = machine, .word = word ? word : "the machine" } };
     return HYPAR_OK;
 }
 

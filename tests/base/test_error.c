@@ -73,12 +73,44 @@ static void a_reason_is_one_line_and_bounded(void **state)
     assert_int_equal(strlen(err.text), sizeof err.text - 1);
 }
 
+static void a_reason_is_never_pushed_out(void **state)
+{
+    (void)state;
+    struct hypar_error err;
+    char path[2000];
+    memset(path, 'x', sizeof path);
+    path[sizeof path - 1] = '\0';
+
+    hp_fail(&err, HYPAR_INVALID, "expected 4");
+    hp_in(&err, HYPAR_INVALID, "%s/end", path);
+    assert_int_equal(strncmp(err.text, "...xxx", 6), 0);
+    assert_int_equal(strlen(err.text), 160 + strlen(": expected 4"));
+    assert_non_null(strstr(err.text, "x/end: expected 4"));
+    for (int i = 0; i < 5; i++) {
+        hp_in(&err, HYPAR_INVALID, "%s%d", path, i);
+        assert_string_equal(err.text + strlen(err.text) - 17, "x/end: expected 4");
+    }
+    hp_in(&err, HYPAR_INVALID, "file");
+    assert_int_equal(strncmp(err.text, "file: ...", 9), 0);
+
+    /* No half of a character (two bytes each) is left, wherever the cut is. */
+    for (int odd = 0; odd < 2; odd++) {
+        for (int i = 0; i < 400; i++)
+            path[i] = i % 2 ? '\xa9' : '\xc3';
+        path[400] = '\0';
+        hp_fail(&err, HYPAR_INVALID, "no");
+        hp_in(&err, HYPAR_INVALID, "%s%s", path, odd ? "x" : "");
+        assert_int_equal((unsigned char)err.text[3], 0xc3);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status_has_a_text_and_an_exit_code),
         cmocka_unit_test(context_is_put_in_front),
         cmocka_unit_test(a_reason_is_one_line_and_bounded),
+        cmocka_unit_test(a_reason_is_never_pushed_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

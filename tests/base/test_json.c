@@ -2,11 +2,13 @@
 
 #include "base/random.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -74,6 +76,83 @@ static void depth_is_bounded(void **state)
     hp_json_free(document);
 }
 
+/* The text is refused before any of it is built, so this takes no more memory than the text. */
+static void values_are_bounded(void **state)
+{
+    (void)state;
+    enum { BYTES = 1 << 26 }; /* "[1,1,1 ... 1]" has 2^25 - 1 values and their array */
+    struct json_document *document;
+    struct hypar_error err;
+    char *text = test_malloc(BYTES + 2);
+    for (int i = 0; i < BYTES; i += 2)
+        memcpy(text + i, ",1", 2);
+    text[0] = '[';
+    text[BYTES] = ']';
+    assert_int_equal(hp_json_read_text(&document, text, BYTES + 1, "t", &err),
+                     HYPAR_UNSUPPORTED);
+    assert_string_equal(err.text, "t: more than 2^25 values");
+    assert_null(document);
+
+    memset(text, '\n', BYTES);
+    assert_int_equal(hp_json_read_text(&document, text, BYTES, "t", &err), HYPAR_UNSUPPORTED);
+    assert_string_equal(err.text, "t: no value within the first 64 MiB");
+    memcpy(text + 1000, "{}", 2);
+    assert_int_equal(hp_json_read_text(&document, text, 2000, "t", &err), HYPAR_OK);
+    hp_json_free(document);
+    test_free(text);
+}
+
+static void a_large_file_is_not_read(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/hypar-json-XXXXXX", want[128];
+    struct json_document *document;
+    struct hypar_error err;
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    int made = ftruncate(file, ((off_t)1 << 30) + 1); /* a hole */
+    close(file);
+    enum hypar_status status = hp_json_read_file(&document, path, &err);
+    remove(path);
+    assert_int_equal(made, 0);
+    assert_int_equal(status, HYPAR_UNSUPPORTED);
+    snprintf(want, sizeof want, "%s: larger than 1 GiB", path);
+    assert_string_equal(err.text, want);
+}
+
+static int allocations_left;
+
+static void *failing_malloc(size_t size)
+{
+    return allocations_left-- > 0 ? malloc(size) : NULL;
+}
+
+/* Whichever allocation fails, there is a reason, and nothing is lost. */
+static void memory_may_run_out(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"a\": [1, 2.5, \"x\", {}], \"b\": null}";
+    struct json_document *document = NULL;
+    int refused = 0, tries = 0;
+    while (!document && tries < 1000) {
+        struct hypar_error err = { "" };
+        allocations_left = tries++;
+        json_set_alloc_funcs(failing_malloc, free);
+        enum hypar_status status = hp_json_read_text(&document, text, strlen(text), "t", &err);
+        json_set_alloc_funcs(malloc, free);
+        if (status == HYPAR_RUNTIME) {
+            refused++;
+            assert_string_equal(err.text, "t: out of memory");
+        } else if (status != HYPAR_OK) { /* jansson takes some for a bad token */
+            assert_int_equal(status, HYPAR_SYNTAX);
+            assert_true(strlen(err.text) > strlen("t:1:10: "));
+        }
+    }
+    assert_true(refused > 0);
+    assert_non_null(document);
+    hp_json_free(document);
+}
+
 static void files_that_cannot_be_read(void **state)
 {
     (void)state;
@@ -85,11 +164,18 @@ static void files_that_cannot_be_read(void **state)
     assert_string_equal(err.text, "/tmp: cannot read: Is a directory");
     assert_null(document);
     hp_json_free(NULL);
+
+    char longest[1000];
+    memset(longest, 'x', sizeof longest);
+    longest[0] = '/';
+    longest[sizeof longest - 1] = '\0';
+    assert_int_equal(hp_json_read_file(&document, longest, &err), HYPAR_UNREADABLE);
+    assert_non_null(strstr(err.text, "xxx: cannot open: File name too long"));
 }
 
 static const char sample[] =
     "{\"ops\": [{}, {\"split\": {\"n\": 0}}], \"x\": 1.5, \"s\": \"text\","
-    " \"t\": true, \"none\": null, \"i\": -7}";
+    " \"t\": true, \"none\": null, \"i\": -7, \"whole\": 4.0}";
 
 static void typed_reads(void **state)
 {
@@ -138,6 +224,7 @@ static void failures_name_the_place(void **state)
     struct json split = hp_json_member(&op, "split"), n = hp_json_member(&split, "n");
     struct json x = hp_json_member(&root, "x"), s = hp_json_member(&root, "s");
     struct json gone = hp_json_member(&split, "k"), t = hp_json_member(&root, "t");
+    struct json whole = hp_json_member(&root, "whole");
     struct hypar_error err;
     int64_t integer;
     double number;
@@ -153,6 +240,11 @@ static void failures_name_the_place(void **state)
          "ops[1].split.k: missing, expected an integer in 1..8");
     SAYS(hp_json_int(&x, INT64_MIN, INT64_MAX, &integer, &err),
          "x: expected an integer, not 1.5");
+    SAYS(hp_json_int(&whole, INT64_MIN, INT64_MAX, &integer, &err),
+         "whole: expected an integer, not 4.0");
+    SAYS(hp_json_int(&n, -1, -1, &integer, &err), "ops[1].split.n: expected -1, not 0");
+    SAYS(hp_json_int(&n, 0, -1, &integer, &err), "ops[1].split.n: expected none, not 0");
+    SAYS(hp_json_number(&n, 1, 1, &number, &err), "ops[1].split.n: expected 1, not 0");
     SAYS(hp_json_number(&s, 0, INFINITY, &number, &err),
          "s: expected a number >= 0, not \"text\"");
     SAYS(hp_json_number(&x, 0, 1, &number, &err), "x: expected a number in 0..1, not 1.5");
@@ -164,9 +256,9 @@ static void failures_name_the_place(void **state)
     SAYS(hp_json_array(&op, 9, &err), "ops[1]: expected an array, not an object");
     SAYS(hp_json_array(&ops, 1, &err), "ops: has 2 elements, expected at most 1");
     SAYS(hp_json_fail(&op, &err, "no %s", "way"), "ops[1]: no way");
-    const char *const keys[] = { "ops", "x", "s", "t", "none", NULL };
+    const char *const keys[] = { "ops", "x", "s", "t", "none", "whole", NULL };
     SAYS(hp_json_only(&root, keys, &err),
-         "unknown member 'i', expected one of ops, x, s, t, none");
+         "unknown member 'i', expected one of ops, x, s, t, none, whole");
     assert_int_equal(hp_json_only(&op, (const char *const[]){ "split", NULL }, &err), HYPAR_OK);
 #undef SAYS
     hp_json_free(document);
@@ -182,7 +274,7 @@ static void members_come_in_file_order(void **state)
         strcat(order, member.key);
         strcat(order, member.value ? " " : "(null) ");
     }
-    assert_string_equal(order, "ops x s t none(null) i ");
+    assert_string_equal(order, "ops x s t none(null) i whole ");
     struct json string = hp_json_member(&root, "s");
     void *iter = NULL;
     assert_false(hp_json_next(&string, &iter, &member));
@@ -316,6 +408,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(syntax_errors_name_line_and_column),
         cmocka_unit_test(depth_is_bounded),
+        cmocka_unit_test(values_are_bounded),
+        cmocka_unit_test(a_large_file_is_not_read),
+        cmocka_unit_test(memory_may_run_out),
         cmocka_unit_test(files_that_cannot_be_read),
         cmocka_unit_test(typed_reads),
         cmocka_unit_test(failures_name_the_place),

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -105,6 +106,49 @@ static void a_link_stays_a_link(void **state)
     remove(target);
 }
 
+static void the_mode_of_a_file_is_kept(void **state)
+{
+    (void)state;
+    static const mode_t modes[] = { 0600, 0644, 0664, 0755, 0400 };
+    char path[128];
+    in_folder(path, "mode");
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        struct hypar_output out;
+        struct stat about;
+        write_file(path, "old");
+        assert_int_equal(chmod(path, modes[i]), 0);
+        assert_int_equal(hypar_output_open(&out, path, NULL), HYPAR_OK);
+        assert_int_equal(stat(out.temporary, &about), 0);
+        assert_int_equal(about.st_mode & 0777, modes[i]); /* never more open than the old */
+        fputs("new", out.file);
+        assert_int_equal(hypar_output_close(&out, true, NULL), HYPAR_OK);
+        assert_content(path, "new");
+        assert_int_equal(stat(path, &about), 0);
+        assert_int_equal(about.st_mode & 0777, modes[i]);
+        remove(path);
+    }
+}
+
+static void a_name_may_be_as_long_as_the_system_takes(void **state)
+{
+    (void)state;
+    char path[512], name[256], process[32];
+    snprintf(process, sizeof process, "-%ld-", (long)getpid());
+    for (int n = 245; n <= 255; n++) {
+        struct hypar_output out;
+        memset(name, 'n', (size_t)n);
+        name[n] = '\0';
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        assert_int_equal(hypar_output_open(&out, path, NULL), HYPAR_OK);
+        assert_non_null(strstr(out.temporary, process)); /* others' leftovers do not matter */
+        fputs("new", out.file);
+        assert_int_equal(hypar_output_close(&out, true, NULL), HYPAR_OK);
+        assert_content(path, "new");
+        remove(path);
+    }
+    assert_int_equal(count_files(), 0);
+}
+
 static void failures_say_why(void **state)
 {
     (void)state;
@@ -176,6 +220,8 @@ int main(void)
         cmocka_unit_test(a_file_appears_whole_or_not_at_all),
         cmocka_unit_test(two_writers_do_not_meet),
         cmocka_unit_test(a_link_stays_a_link),
+        cmocka_unit_test(the_mode_of_a_file_is_kept),
+        cmocka_unit_test(a_name_may_be_as_long_as_the_system_takes),
         cmocka_unit_test(failures_say_why),
         cmocka_unit_test(a_device_is_written_into),
         cmocka_unit_test(dash_is_standard_output),

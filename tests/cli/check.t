@@ -10,7 +10,7 @@ Another machine, another model.
 $ hypar check tests/cli/plan.json --on torus:2x2
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 4 devices
 $ hypar check tests/cli/plan.json --on full:1
-> hypar: tests/cli/plan.json: op 'fc1': device 1 is not in the machine, which has 0 to 0
+> hypar: tests/cli/plan.json: op 'fc1': device 1 is not in the machine, expected 0
 ? 1
 $ hypar check tests/cli/plan.json --model mlp:4-4-4
 > hypar: tests/cli/plan.json: op 'relu1' is not listed, nor is '*', which stands for the rest
@@ -26,7 +26,7 @@ $ sed 's/"n": 2/"n": 3/' tests/cli/plan.json | hypar check -
 > hypar: standard input: op 'fc1': 2 devices, expected one for each of its 3 parts
 ? 1
 $ sed 's/\[0, 1\]/[0, 7]/' tests/cli/plan.json | hypar check -
-> hypar: standard input: op 'fc1': device 7 is not in the machine, which has 0 to 1
+> hypar: standard input: op 'fc1': device 7 is not in the machine, expected 0 to 1
 ? 1
 $ sed 's/"fc1"/"fc2"/' tests/cli/plan.json | hypar check -
 > hypar: standard input: op 'fc2' is not in the model; perhaps 'fc1'
@@ -48,11 +48,11 @@ $ head -n 3 tests/cli/plan.json | hypar check -
 
 With --json, "no" is an answer too.
 $ hypar check tests/cli/plan.json --on full:1 --json 2>/dev/null
-> {"ok": false, "error": "tests/cli/plan.json: op 'fc1': device 1 is not in the machine, which has 0 to 0"}
+> {"ok": false, "error": "tests/cli/plan.json: op 'fc1': device 1 is not in the machine, expected 0"}
 ? 1
 $ hypar check tests/cli/plan.json --on full:1 --json -q -o $TMP/answer.json; cat $TMP/answer.json
-> hypar: tests/cli/plan.json: op 'fc1': device 1 is not in the machine, which has 0 to 0
-> {"ok": false, "error": "tests/cli/plan.json: op 'fc1': device 1 is not in the machine, which has 0 to 0"}
+> hypar: tests/cli/plan.json: op 'fc1': device 1 is not in the machine, expected 0
+> {"ok": false, "error": "tests/cli/plan.json: op 'fc1': device 1 is not in the machine, expected 0"}
 $ sed 's/"n": 2/"n": "two"/' tests/cli/plan.json | hypar check - --json
 > hypar: standard input: ops[0].split.n: expected an integer in 1..1048576, not "two"
 ? 3

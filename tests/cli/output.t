@@ -38,3 +38,14 @@ $ ls $TMP
 The summary of what was read back is the same.
 $ hypar import lenet5 --json > $TMP/a; hypar import $TMP/lenet5.json --json | cmp - $TMP/a
 $ hypar machines torus:2x2 --json > $TMP/a; hypar machines $TMP/torus.json --json | cmp - $TMP/a
+
+A model may come through a pipe, whatever its name.
+$ hypar import lenet5 --json > $TMP/a; hypar import lenet5 -o - | hypar import /dev/stdin --json | cmp - $TMP/a
+$ mkfifo $TMP/pipe; hypar import lenet5 -o - > $TMP/pipe & hypar import $TMP/pipe --json | cmp - $TMP/a; rm $TMP/pipe
+
+A limit on the size of files is an error like another; a signal leaves no file behind.
+$ ulimit -f 1; hypar models -o $TMP/b
+> hypar: $TMP/b: cannot write: File too large
+? 4
+$ for s in INT TERM HUP; do for t in 0.1 0.4; do timeout -s $s $t hypar import gpt3-175b:layers=4096 -q -o $TMP/big; done; done; ls $TMP | grep part
+? 1

@@ -1,9 +1,13 @@
-/* A plan text against fixed small models and machines; what is read is written and read again.
- */
+/* A plan text against fixed small models and machines; what is read is written and read again,
+ * and lowered. */
 #include <stdint.h>
 #include <stdlib.h>
 
+#include <hypar/program.h>
+
 #include "plan/plan.h"
+
+enum { MAX_PARTS = 4096, MAX_MICRO_BATCHES = 64 }; /* to be lowered in little time */
 
 static const struct hypar_plan_read_options targets[] = {
     { "mlp:8-6-4", "full:4" },
@@ -29,16 +33,32 @@ static void write_and_read(const struct hypar_plan *plan,
     free(text);
 }
 
+static void lower(const struct hypar_plan *plan)
+{
+    struct hypar_program *program;
+    struct hypar_error err = { "" };
+    int64_t parts = 0;
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        parts += plan->ops[op].n_parts;
+    if (parts > MAX_PARTS || plan->schedule.micro_batches > MAX_MICRO_BATCHES)
+        return;
+    if (hypar_lower(&program, plan, NULL, &err) != HYPAR_OK && (program || !err.text[0]))
+        abort();
+    hypar_program_free(program);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
         struct hypar_plan *plan;
         struct hypar_error err = { "" };
         if (hp_plan_read_text(&plan, (const char *)data, size, "plan", &targets[i], &err) ==
-            HYPAR_OK)
+            HYPAR_OK) {
             write_and_read(plan, &targets[i]);
-        else if (!err.text[0])
+            lower(plan);
+        } else if (!err.text[0]) {
             abort();
+        }
         hypar_plan_free(plan);
     }
     return 0;

@@ -60,7 +60,7 @@ static const struct {
     { HEAD "'inputs':[{'name':'x','shape':[4,2,2,2,2,2,2]}],'ops':[]}", 0, HYPAR_INVALID,
       "f: inputs[0].shape: has 7 elements, expected at most 6" },
     { HEAD "'inputs':[{'name':'x','shape':[4,1e9]}],'ops':[]}", 0, HYPAR_INVALID,
-      "f: inputs[0].shape[1]: expected an integer in 1..1125899906842624, not 1000000000" },
+      "f: inputs[0].shape[1]: expected an integer in 1..1125899906842624, not 1000000000.0" },
     { HEAD "'inputs':[{'name':'x','shape':[4,1000000000,1000000000]}],'ops':[]}", 0,
       HYPAR_INVALID, "f: inputs[0].shape: 4e+18 elements, expected less than 2^50" },
     { HEAD "'inputs':[{'name':'x','shape':[4],'sample_dim':1}],'ops':[]}", 0, HYPAR_INVALID,

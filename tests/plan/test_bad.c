@@ -73,6 +73,10 @@ static const struct {
     { HEAD "'ops':[" REST "," REST "]}", HYPAR_INVALID, "plan: ops[1]: '*' is listed twice" },
     { HEAD "'ops':[{'name':'*','devices':[0]}]}", HYPAR_INVALID,
       "plan: ops[0]: unknown member 'devices', expected one of name, split, recompute, shard_state" },
+    { HEAD "'ops':[{'name':'*','split':{'N':4}}]}", HYPAR_INFEASIBLE,
+      "plan: op '*': no operator has an axis 'N'" },
+    { HEAD "'ops':[{'name':'*','split':{'n':4,'nk':4}}]}", HYPAR_INFEASIBLE,
+      "plan: op '*': no operator has an axis 'nk'" },
     { HEAD "'ops':[{'name':'fc1'}]}", HYPAR_INFEASIBLE,
       "plan: op 'relu1' is not listed, nor is '*', which stands for the rest" },
     { HEAD "'ops':[{'name':'fc3'}]}", HYPAR_INFEASIBLE,
@@ -131,7 +135,7 @@ static const struct {
     { OP("'split':{'n':2},'devices':[0]"), HYPAR_INFEASIBLE,
       "plan: op 'fc1': 1 devices, expected one for each of its 2 parts" },
     { OP("'split':{'n':2},'devices':[0,4]"), HYPAR_INFEASIBLE,
-      "plan: op 'fc1': device 4 is not in the machine, which has 0 to 3" },
+      "plan: op 'fc1': device 4 is not in the machine, expected 0 to 3" },
     { OP("'devices':[-1]"), HYPAR_INVALID,
       "plan: ops[0].devices[0]: expected an integer in 0..2147483647, not -1" },
     { OP("'devices':[0.5]"), HYPAR_INVALID,
@@ -139,6 +143,10 @@ static const struct {
     { OP("'devices':0"), HYPAR_INVALID, "plan: ops[0].devices: expected an array, not 0" },
     { OP("'split':{'n':5}"), HYPAR_INFEASIBLE,
       "plan: op 'fc1': its 5 parts need devices to be listed: there are 4" },
+
+    { "{'format':'hypar-plan/1','model':'mlp:8-6-4','machine':'full:1',"
+      "'ops':[{'name':'fc1','devices':[1]}," REST "]}", HYPAR_INFEASIBLE,
+      "plan: op 'fc1': device 1 is not in the machine, expected 0" },
 
     /* stages */
     { HEAD OPS ",'stages':{}}", HYPAR_INVALID, "plan: stages: expected an array, not an object" },
@@ -168,7 +176,7 @@ static const struct {
     { STAGES(STAGE0 ",{'ops':['fc2','loss'],'devices':[2,2]}", ""), HYPAR_INFEASIBLE,
       "plan: stage 1: device 2 is listed twice" },
     { STAGES(STAGE0 ",{'ops':['fc2','loss'],'devices':[7]}", ""), HYPAR_INFEASIBLE,
-      "plan: stage 1: device 7 is not in the machine, which has 0 to 3" },
+      "plan: stage 1: device 7 is not in the machine, expected 0 to 3" },
     { STAGES("{'ops':['fc1','fc2'],'devices':[0]},{'ops':['relu1','loss'],'devices':[1]}", ""), HYPAR_INFEASIBLE,
       "plan: op 'fc2' in stage 0 reads 'relu1', which a later stage, 1, writes" },
     { HEAD "'ops':[{'name':'fc2','devices':[1]}," REST "],'stages':[" STAGE0 "," STAGE1 "]}", HYPAR_INFEASIBLE,
