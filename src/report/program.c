@@ -21,7 +21,8 @@ static void count_kinds(const struct hypar_program *p, struct by_kind *out)
             if (t->kind != TASK_COMM)
                 continue;
             const struct comm *c = &list->exchange[t->exchange].pattern->comm[t->comm];
-            out->count[c->kind] += times;
+            if (t->bucket < 0 || t->bucket == i) /* a bucket is one message */
+                out->count[c->kind] += times;
             out->bytes[c->kind] +=
                 times * c->sent_elements * hp_message_bytes(p->plan, t->tensor);
         }

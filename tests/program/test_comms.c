@@ -136,7 +136,7 @@ static void describe(const struct hypar_program *p, const char *place, char *tex
 static bool check_case(int i)
 {
     struct hypar_graph *graph;
-    struct hypar_machine *machine;
+    struct hypar_machine *machine = NULL;
     struct hypar_program *program;
     struct hypar_error err;
     struct hypar_import_options options = { .batch = cases[i].batch };
