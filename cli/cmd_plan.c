@@ -82,7 +82,12 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     static const char *const simple[] = { "dp", "mp", "owt" };
     struct hypar_found *found, *others[3] = { NULL };
     int n_others = 0;
+    bool patience = how->joint && !args->quiet && isatty(STDERR_FILENO);
+    if (patience) /* seconds for large networks on many devices */
+        fputs("hypar: weighing all levels at once ...\r", stderr);
     enum hypar_status status = hypar_search(&found, graph, machine, how, err);
+    if (patience)
+        fputs("\033[K", stderr);
     if (status != HYPAR_OK)
         return status;
     if (args->output)

@@ -2,7 +2,7 @@
 #include "search/predict.h"
 #include "cost/array.h"
 
-static double peak_op_per_s(const struct hypar_device *d, enum hypar_precision precision)
+double hp_peak_op_per_s(const struct hypar_device *d, enum hypar_precision precision)
 {
     switch (precision) {
     case HYPAR_FP64:
@@ -95,7 +95,7 @@ struct step_work hp_step_work(const struct problem *problem)
     work.operations = step_operations(problem->graph, &work.macs);
     for (int d = 0; d < n; d++) {
         const struct hypar_device *device = hypar_machine_device(problem->machine, d);
-        double peak = peak_op_per_s(device, problem->options->precision);
+        double peak = hp_peak_op_per_s(device, problem->options->precision);
         work.peak_op_per_s += peak;
         work.op_per_s += peak * device->efficiency;
     }
@@ -188,7 +188,8 @@ static double busiest_seconds(const struct problem *problem, const struct hypar_
     double *seconds = NEW(&scratch, double, n), *op_per_s = NEW(&scratch, double, n), most = 0;
     for (int d = 0; d < n; d++) {
         const struct hypar_device *device = hypar_machine_device(problem->machine, d);
-        op_per_s[d] = peak_op_per_s(device, problem->options->precision) * device->efficiency;
+        op_per_s[d] =
+            hp_peak_op_per_s(device, problem->options->precision) * device->efficiency;
     }
     for (int op = 0; op < problem->graph->n_ops; op++)
         add_op_seconds(&scratch, plan, op, op_per_s, seconds);

@@ -4,6 +4,9 @@
 
 #include "search/planner.h"
 
+/* Operations per second of a device at best. */
+double hp_peak_op_per_s(const struct hypar_device *device, enum hypar_precision precision);
+
 /* What a step is, however it is divided. */
 struct step_work {
     double operations, macs;        /* of all passes of all operators */

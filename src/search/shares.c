@@ -1,14 +1,11 @@
 /* Unequal shares (AccPar): where devices differ in speed, each side of a level gets work in
  * proportion to what it can do, so that all are done at the same time. */
-#include "search/planner.h"
+#include "search/predict.h"
 
 static double speed_of(const struct problem *problem, int device)
 {
     const struct hypar_device *d = hypar_machine_device(problem->machine, device);
-    double peak = problem->options->precision == HYPAR_FP64   ? d->fp64_op_per_s
-                  : problem->options->precision == HYPAR_BF16 ? d->bf16_op_per_s
-                                                              : d->fp32_op_per_s;
-    return peak * d->efficiency;
+    return hp_peak_op_per_s(d, problem->options->precision) * d->efficiency;
 }
 
 /* The speed of all devices whose digit at level h is `side`, for every level and side. An axis
