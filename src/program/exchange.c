@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CELLS = 1 << 24, MAX_COVERED = 1 << 28 };
+enum { MAX_CELLS = 1 << 24, MAX_COVERED = 1 << 28, MAX_WAITS = 1 << 14 };
 
 /* One part's interest in the tensor. */
 struct stake {
     struct box box;
     int holder; /* writer or reader number */
     int part, device;
-    int class; /* writers: parts that write the same have the same class; unique per holder */
+    int class; /* writers: parts that write the same have the same class */
     bool writes;
     int first[MAX_DIMS], count[MAX_DIMS]; /* the intervals it covers */
 };
@@ -28,6 +28,7 @@ struct finder {
     struct arena scratch;
     struct stake *stake;
     int n_stakes;
+    int n_classes; /* of all writers: each has as many as parts */
     struct grid grid;
     int *start, *of_cell; /* stakes of each cell: CSR, writers first */
     struct pattern *pattern;
@@ -83,9 +84,10 @@ static void add_stakes(struct finder *f, const struct stakeholder *who, int hold
                             .holder = holder,
                             .part = part,
                             .device = l->device[part],
-                            .class = writes ? class_of(l, part, who->copies) : 0,
+                            .class = writes ? f->n_classes + class_of(l, part, who->copies) : 0,
                             .writes = writes };
     }
+    f->n_classes += writes ? l->n_parts : 0;
 }
 
 /* Cutting ----------------------------------------------------------------------------- */
@@ -203,15 +205,20 @@ static struct box cell_box(const struct grid *g, int cell)
 
 /* Settling one cell ------------------------------------------------------------------- */
 
-/* What the stakes of one cell say. Sets of devices are flags in an array by device. */
+/* What the stakes of one cell say. Sets of devices are flags in an array by device; a class and
+ * its members (copies of one partial result) are a list. */
 struct stakes_view {
     const struct stake *stake;
     const int *of; /* the cell's stakes */
     int n, n_writers;
     int n_classes;
-    int *class_first;    /* of each writing stake: the first one of its class */
+    int *first;          /* of each class in the cell: its first member, a writing stake */
+    int *last;           /* ... and its last */
+    int *next;           /* of each writing stake: the next of its class, -1 */
+    int *number;         /* by stake's class: its number in the cell, -1 */
     unsigned char *flag; /* by device */
     int *count;          /* by device: classes that it has */
+    int *counted;        /* by device: the latest class that was counted, plus one */
 };
 
 enum { READS = 1, CHOSEN = 2, HAS_ALL = 4, SEEN = 8 };
@@ -221,53 +228,52 @@ static const struct stake *stake_at(const struct stakes_view *v, int i)
     return &v->stake[v->of[i]];
 }
 
-static bool same_class(const struct stake *a, const struct stake *b)
-{
-    return a->holder == b->holder && a->class == b->class;
-}
-
-/* Number the classes: copies of one partial result. Stakes of one holder come in part order, so
- * looking back is short except where there are many partial results and copies. */
-static void find_classes(struct stakes_view *v, bool any_copies)
+static void find_classes(struct stakes_view *v)
 {
     v->n_classes = 0;
     for (int i = 0; i < v->n_writers; i++) {
-        int first = i;
-        for (int k = 0; any_copies && k < i && first == i; k++)
-            if (v->class_first[k] == k && same_class(stake_at(v, k), stake_at(v, i)))
-                first = k;
-        v->class_first[i] = first;
-        v->n_classes += first == i;
+        int *number = &v->number[stake_at(v, i)->class];
+        v->next[i] = -1;
+        if (*number < 0) {
+            *number = v->n_classes;
+            v->first[v->n_classes] = v->last[v->n_classes] = i;
+            v->n_classes++;
+        } else {
+            v->next[v->last[*number]] = i;
+            v->last[*number] = i;
+        }
     }
+    for (int i = 0; i < v->n_writers; i++)
+        v->number[stake_at(v, i)->class] = -1; /* for the next cell */
 }
 
 /* Devices that have a copy of every class need nobody. */
 static bool find_self_sufficient(struct stakes_view *v)
 {
     bool any = false;
-    for (int i = 0; i < v->n_writers; i++) {
-        int device = stake_at(v, i)->device;
-        bool counted = false; /* another copy of the same class on the same device */
-        for (int k = v->class_first[i]; v->n_classes < v->n_writers && k < i && !counted; k++)
-            counted =
-                v->class_first[k] == v->class_first[i] && stake_at(v, k)->device == device;
-        if (!counted && ++v->count[device] == v->n_classes) {
-            v->flag[device] |= HAS_ALL;
-            any = true;
+    for (int c = 0; c < v->n_classes; c++)
+        for (int i = v->first[c]; i >= 0; i = v->next[i]) {
+            int device = stake_at(v, i)->device;
+            if (v->counted[device] == c + 1)
+                continue; /* another copy of the same */
+            v->counted[device] = c + 1;
+            if (++v->count[device] == v->n_classes) {
+                v->flag[device] |= HAS_ALL;
+                any = true;
+            }
         }
-    }
     return any;
 }
 
 /* A device that alone has some class contributes in any case. */
 static void mark_forced(struct stakes_view *v)
 {
-    for (int i = 0; i < v->n_writers; i++) {
-        bool alone = v->class_first[i] == i;
-        for (int k = i + 1; v->n_classes < v->n_writers && k < v->n_writers && alone; k++)
-            alone = v->class_first[k] != i || stake_at(v, k)->device == stake_at(v, i)->device;
-        if (alone)
-            v->flag[stake_at(v, i)->device] |= CHOSEN;
+    for (int c = 0; c < v->n_classes; c++) {
+        int device = stake_at(v, v->first[c])->device, i = v->next[v->first[c]];
+        while (i >= 0 && stake_at(v, i)->device == device)
+            i = v->next[i];
+        if (i < 0)
+            v->flag[device] |= CHOSEN;
     }
 }
 
@@ -275,26 +281,21 @@ static void mark_forced(struct stakes_view *v)
  * that reads, or the first. The chosen stake is written to chosen[]. */
 static void choose_copies(struct stakes_view *v, bool any_sufficient, int *chosen)
 {
-    int n = 0;
     mark_forced(v);
-    for (int i = 0; i < v->n_writers; i++) {
-        if (v->class_first[i] != i)
-            continue;
+    for (int c = 0; c < v->n_classes; c++) {
         int best = -1, best_rank = -1;
-        for (int k = i; k < (v->n_classes < v->n_writers ? v->n_writers : i + 1); k++) {
-            if (v->class_first[k] != i)
-                continue;
-            unsigned char flag = v->flag[stake_at(v, k)->device];
+        for (int i = v->first[c]; i >= 0; i = v->next[i]) {
+            unsigned char flag = v->flag[stake_at(v, i)->device];
             int rank = any_sufficient
                            ? (flag & HAS_ALL ? 4 + (flag & CHOSEN) + (flag & READS) : 0)
                            : (flag & CHOSEN) * 2 + (flag & READS);
             if (rank > best_rank) {
-                best = k;
+                best = i;
                 best_rank = rank;
             }
         }
         v->flag[stake_at(v, best)->device] |= CHOSEN;
-        chosen[n++] = best;
+        chosen[c] = best;
     }
 }
 
@@ -339,13 +340,13 @@ static void list_devices(struct finder *f, struct stakes_view *v)
         }
 }
 
-static void settle(struct finder *f, struct stakes_view *v, struct cell *cell, bool any_copies)
+static void settle(struct finder *f, struct stakes_view *v, struct cell *cell)
 {
     list_devices(f, v);
     cell->comm = -1;
     if (v->n_writers) {
         int *chosen = NEW(&f->scratch, int, v->n_writers);
-        find_classes(v, any_copies);
+        find_classes(v);
         bool sufficient = find_self_sufficient(v);
         choose_copies(v, sufficient, chosen);
         struct contribution *c = NEW(f->arena, struct contribution, v->n_classes);
@@ -368,10 +369,11 @@ static void settle(struct finder *f, struct stakes_view *v, struct cell *cell, b
     for (int i = 0; i < f->n_devices; i++) {
         v->flag[f->devices[i]] = 0;
         v->count[f->devices[i]] = 0;
+        v->counted[f->devices[i]] = 0;
     }
 }
 
-static void settle_all(struct finder *f, bool any_copies)
+static void settle_all(struct finder *f)
 {
     int most = 0, last_device = 0;
     for (int i = 0; i < f->n_stakes; i++)
@@ -379,9 +381,14 @@ static void settle_all(struct finder *f, bool any_copies)
     for (int c = 0; c < f->grid.n_cells; c++)
         most = f->start[c + 1] - f->start[c] > most ? f->start[c + 1] - f->start[c] : most;
     struct stakes_view v = { .stake = f->stake };
-    v.class_first = NEW(&f->scratch, int, most);
+    v.first = NEW(&f->scratch, int, most);
+    v.last = NEW(&f->scratch, int, most);
+    v.next = NEW(&f->scratch, int, most);
+    v.number = NEW(&f->scratch, int, f->n_classes);
+    memset(v.number, -1, (size_t)f->n_classes * sizeof *v.number);
     v.flag = NEW(&f->scratch, unsigned char, last_device + 1);
     v.count = NEW(&f->scratch, int, last_device + 1);
+    v.counted = NEW(&f->scratch, int, last_device + 1);
     f->devices = NEW(&f->scratch, int, most);
     f->pattern->n_cells = f->grid.n_cells;
     f->pattern->cell = NEW(f->arena, struct cell, f->grid.n_cells);
@@ -392,7 +399,7 @@ static void settle_all(struct finder *f, bool any_copies)
         for (v.n_writers = 0; v.n_writers < v.n && stake_at(&v, v.n_writers)->writes;)
             v.n_writers++;
         f->pattern->cell[c].box = cell_box(&f->grid, c);
-        settle(f, &v, &f->pattern->cell[c], any_copies);
+        settle(f, &v, &f->pattern->cell[c]);
         hp_arena_release(&f->scratch, mark);
     }
 }
@@ -444,7 +451,7 @@ static void add_waits_of_cell(struct finder *f, struct waits *w, const struct st
     }
 }
 
-static void find_waits(struct finder *f)
+static enum hypar_status find_waits(struct finder *f, struct hypar_error *err)
 {
     struct waits w = { 0 };
     int at[MAX_DIMS];
@@ -452,13 +459,20 @@ static void find_waits(struct finder *f)
         if (f->stake[i].writes)
             continue;
         w.own = w.n;
-        for (int c = -1; (c = next_cell(&f->grid, &f->stake[i], at, c)) >= 0;)
+        for (int c = -1; (c = next_cell(&f->grid, &f->stake[i], at, c)) >= 0;) {
             add_waits_of_cell(f, &w, &f->stake[i], c);
+            if (w.n - w.own > MAX_WAITS)
+                return hp_fail(
+                    err, HYPAR_UNSUPPORTED,
+                    "a part that waits for more than %d others, expected fewer parts",
+                    MAX_WAITS);
+        }
     }
     f->pattern->n_waits = w.n;
     f->pattern->wait = NEW(f->arena, struct wait, w.n);
     if (w.n)
         memcpy(f->pattern->wait, w.list, (size_t)w.n * sizeof *w.list);
+    return HYPAR_OK;
 }
 
 enum hypar_status hp_find_pattern(struct arena *arena, const struct stakeholder *writers,
@@ -473,11 +487,8 @@ enum hypar_status hp_find_pattern(struct arena *arena, const struct stakeholder 
     *out = f.pattern;
 
     int most = 0;
-    bool any_copies = false;
-    for (int i = 0; i < n_writers; i++) {
+    for (int i = 0; i < n_writers; i++)
         most += writers[i].layout->n_parts;
-        any_copies |= writers[i].copies != 0;
-    }
     for (int i = 0; i < n_readers; i++)
         most += readers[i].layout->n_parts;
     f.stake = NEW(&f.scratch, struct stake, most);
@@ -490,9 +501,9 @@ enum hypar_status hp_find_pattern(struct arena *arena, const struct stakeholder 
         status = cut(&f, err);
         if (status == HYPAR_OK) {
             distribute(&f);
-            settle_all(&f, any_copies);
+            settle_all(&f);
             hp_name_comms(arena, f.pattern);
-            find_waits(&f);
+            status = find_waits(&f, err);
         }
     }
     hp_arena_free(&f.scratch);
