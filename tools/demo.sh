@@ -16,3 +16,11 @@ show import resnet18
 show machines cluster:4x8,device=h100
 show plan vgg-a --on htree:16 --planner hypar
 show plan resnet50 --on cluster:2x8,device=a100 --batch 512
+
+# A plan is a file: written, checked, made explicit.
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+show plan lenet5 --on full:4 --planner accpar -q -o plan.json
+show check plan.json
+show lower plan.json
+show explore lenet-c --on htree:16 --levels H1,H4
