@@ -80,20 +80,8 @@ static void divide_batch(struct hypar_program *p)
     int64_t batch = p->plan->graph->batch;
     int larger = (int)(batch % micro);
     p->n_bodies = larger ? 2 : 1;
-    p->body[0] = (struct body){ .samples = larger ? batch / micro + 1 : batch / micro,
-                                .first_micro = 0,
-                                .n_micro = larger ? larger : micro };
-    p->body[1] = (struct body){ .samples = batch / micro,
-                                .first_micro = larger,
-                                .n_micro = larger ? micro - larger : 0 };
-}
-
-static int64_t count_tasks(const struct task_list *list)
-{
-    int64_t n = 0;
-    for (int t = 0; t < list->n_tasks; t++)
-        n += list->task[t].kind != TASK_NONE;
-    return n;
+    p->body[0] = (struct body){ .first_micro = 0, .n_micro = larger ? larger : micro };
+    p->body[1] = (struct body){ .first_micro = larger, .n_micro = larger ? micro - larger : 0 };
 }
 
 static enum hypar_status check(const struct hypar_plan *plan, struct hypar_error *err)
@@ -130,10 +118,6 @@ enum hypar_status hypar_lower(struct hypar_program **out, const struct hypar_pla
         status = hp_lower_tail(&l);
     if (status == HYPAR_OK) {
         hp_make_schedule(&l);
-        p->n_tasks = count_tasks(&p->tail);
-        for (int b = 0; b < p->n_bodies; b++)
-            p->n_tasks += p->body[b].n_micro * count_tasks(&p->body[b].list);
-        p->comm_bytes = hypar_program_totals(p).comm_bytes;
         *out = p;
     } else {
         hypar_program_free(p);

@@ -132,7 +132,6 @@ struct task_list {
 
 struct body {
     struct task_list list;
-    int64_t samples;          /* of one micro-batch */
     int first_micro, n_micro; /* which micro-batches have this body */
 };
 
@@ -157,8 +156,6 @@ struct hypar_program {
     int slots_per_stage;
     struct slot *slot; /* [stage * slots_per_stage + i] */
     int *stage_of_op;
-    double comm_bytes; /* of the whole step */
-    int64_t n_tasks;   /* instances, empty parts left out */
 };
 
 /* The samples of micro-batch `micro`. */
