@@ -2,15 +2,7 @@
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    struct hypar_output out;
-    enum hypar_status status = opt_open(&out, opt_output(args), err);
-    if (status != HYPAR_OK)
-        return status;
-    if (args->n_operands)
-        status = hypar_report_op(out.file, args->operand[0], opt_format(args), err);
-    else
-        hypar_report_ops(out.file, opt_format(args));
-    return opt_close(&out, status, err);
+    return opt_catalogue(args, hypar_report_ops, hypar_report_op, err);
 }
 
 const struct command cmd_ops = {

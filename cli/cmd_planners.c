@@ -2,12 +2,7 @@
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    struct hypar_output out;
-    enum hypar_status status = opt_open(&out, opt_output(args), err);
-    if (status != HYPAR_OK)
-        return status;
-    hypar_report_planners(out.file, opt_format(args));
-    return opt_close(&out, HYPAR_OK, err);
+    return opt_catalogue(args, hypar_report_planners, NULL, err);
 }
 
 const struct command cmd_planners = {

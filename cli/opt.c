@@ -281,3 +281,20 @@ bool opt_wants_summary(const struct args *args)
 {
     return !args->output || (!args->quiet && strcmp(args->output, "-") != 0);
 }
+
+enum hypar_status
+opt_catalogue(const struct args *args, void (*all)(FILE *to, enum hypar_format format),
+              enum hypar_status (*one)(FILE *to, const char *name, enum hypar_format format,
+                                       struct hypar_error *err),
+              struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = opt_open(&out, opt_output(args), err);
+    if (status != HYPAR_OK)
+        return status;
+    if (args->n_operands)
+        status = one(out.file, args->operand[0], opt_format(args), err);
+    else
+        all(out.file, opt_format(args));
+    return opt_close(&out, status, err);
+}

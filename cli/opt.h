@@ -80,6 +80,14 @@ enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...) HYPAR
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
                               struct hypar_error *err);
 
+/* Report on what the operand names with `one`, or without an operand on all there is with
+ * `all`. */
+enum hypar_status
+opt_catalogue(const struct args *args, void (*all)(FILE *to, enum hypar_format format),
+              enum hypar_status (*one)(FILE *to, const char *name, enum hypar_format format,
+                                       struct hypar_error *err),
+              struct hypar_error *err);
+
 /* The form that --json asks for. */
 enum hypar_format opt_format(const struct args *args);
 

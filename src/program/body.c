@@ -121,10 +121,25 @@ static enum combine combine_of(const struct lowering *l, struct place place)
     if (place.grad || producer < 0)
         return COMBINE_SUM;
     const struct op *op = &l->graph->ops[producer];
-    int o = 0;
-    while (op->tensor[o] != place.tensor)
-        o++;
-    return op->nest->operand[o].combine;
+    return op->nest->operand[hp_operand_of(op, place.tensor)].combine;
+}
+
+void hp_append_exchange(struct writer *w, struct exchange e, bool backward)
+{
+    struct task_list *list = w->list;
+    e.first_comm = list->n_tasks;
+    for (int c = 0; c < e.pattern->n_comms; c++)
+        hp_add_task(w, (struct task){ .kind = TASK_COMM,
+                                      .op = -1,
+                                      .device = -1,
+                                      .exchange = list->n_exchanges,
+                                      .comm = c,
+                                      .tensor = e.place.tensor,
+                                      .bucket = -1,
+                                      .backward = backward });
+    list->exchange = GROW(&w->l->program->arena, struct exchange, list->exchange,
+                          list->n_exchanges, &w->exchange_capacity);
+    list->exchange[list->n_exchanges++] = e;
 }
 
 enum hypar_status hp_add_exchange(struct writer *w, struct place place, bool backward)
@@ -152,19 +167,7 @@ enum hypar_status hp_add_exchange(struct writer *w, struct place place, bool bac
         memcpy(kept_reader, reader, (size_t)n_readers * sizeof *reader);
     e.writer_task = kept_task;
     e.reader = kept_reader;
-    e.first_comm = w->list->n_tasks;
-    for (int c = 0; c < e.pattern->n_comms; c++)
-        hp_add_task(w, (struct task){ .kind = TASK_COMM,
-                                      .op = -1,
-                                      .device = -1,
-                                      .exchange = w->list->n_exchanges,
-                                      .comm = c,
-                                      .tensor = place.tensor,
-                                      .bucket = -1,
-                                      .backward = backward });
-    w->list->exchange = GROW(arena, struct exchange, w->list->exchange, w->list->n_exchanges,
-                             &w->exchange_capacity);
-    w->list->exchange[w->list->n_exchanges++] = e;
+    hp_append_exchange(w, e, backward);
     return HYPAR_OK;
 }
 

@@ -6,6 +6,12 @@ struct range hp_micro_samples(const struct hypar_program *p, int micro)
     return hp_even_part(p->plan->graph->batch, (int)p->plan->schedule.micro_batches, micro);
 }
 
+const struct task_list *hp_program_list(const struct hypar_program *p, int i, int *times)
+{
+    *times = i < p->n_bodies ? p->body[i].n_micro : 1;
+    return i < p->n_bodies ? &p->body[i].list : i == p->n_bodies ? &p->tail : NULL;
+}
+
 const struct body *hp_body_of(const struct hypar_program *p, int micro)
 {
     return micro < p->body[0].n_micro ? &p->body[0] : &p->body[1];

@@ -63,6 +63,12 @@ int hp_readers_of(struct writer *w, struct place place, struct stakeholder *who,
                   struct reader *reader);
 int hp_max_stakes(const struct hypar_graph *graph, int tensor);
 
+/* The operand of its producer that tensor `t` is. */
+int hp_operand_of(const struct op *op, int t);
+
+/* Append an exchange and its comm tasks. */
+void hp_append_exchange(struct writer *w, struct exchange e, bool backward);
+
 /* Settle `place`: find its pattern, append its comm tasks. */
 enum hypar_status hp_add_exchange(struct writer *w, struct place place, bool backward);
 

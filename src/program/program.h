@@ -177,6 +177,10 @@ const char *hp_comm_text(enum comm_kind kind);
 /* Bytes of one element of a tensor in messages. */
 int hp_message_bytes(const struct hypar_plan *plan, int tensor);
 
+/* The task lists of a program, i from 0 on: bodies, then the tail, and how many times each is
+ * done in a step; NULL past the last. */
+const struct task_list *hp_program_list(const struct hypar_program *program, int i, int *times);
+
 /* The body of micro-batch `micro`. */
 const struct body *hp_body_of(const struct hypar_program *program, int micro);
 

@@ -118,8 +118,7 @@ int hp_max_stakes(const struct hypar_graph *graph, int tensor)
     return (graph->use_start[tensor + 1] - graph->use_start[tensor] + 1) * MAX_PASSES;
 }
 
-/* The operand of its producer that tensor `t` is. */
-static int operand_of(const struct op *op, int t)
+int hp_operand_of(const struct op *op, int t)
 {
     int o = 0;
     while (op->tensor[o] != t)
@@ -152,7 +151,8 @@ int hp_writers_of(struct writer *w, struct place place, struct stakeholder *who,
     int n = 0;
     if (!place.grad) {
         int op = g->tensors[place.tensor].producer;
-        return add_writers(w, op, operand_of(&g->ops[op], place.tensor), false, who, task, 0);
+        return add_writers(w, op, hp_operand_of(&g->ops[op], place.tensor), false, who, task,
+                           0);
     }
     for (int u = g->use_start[place.tensor]; u < g->use_start[place.tensor + 1]; u++)
         if (w->l->flow.active[g->use[u].op])
@@ -203,7 +203,7 @@ int hp_readers_of(struct writer *w, struct place place, struct stakeholder *who,
     const struct hypar_graph *g = w->l->graph;
     int n = 0, producer = g->tensors[place.tensor].producer;
     if (producer >= 0)
-        n = add_reader(w, producer, operand_of(&g->ops[producer], place.tensor), place.grad,
+        n = add_reader(w, producer, hp_operand_of(&g->ops[producer], place.tensor), place.grad,
                        who, reader, n);
     for (int u = g->use_start[place.tensor]; !place.grad && u < g->use_start[place.tensor + 1];
          u++)

@@ -94,19 +94,7 @@ static enum hypar_status add_exchange(struct tail *t, struct place place)
     }
     struct exchange e = { .place = place, .writer_task = task, .reader = reader };
     TRY(hp_pattern_of(l, writers, n_writers, readers, n_readers, &e.pattern));
-    e.first_comm = t->w.list->n_tasks;
-    for (int c = 0; c < e.pattern->n_comms; c++)
-        hp_add_task(&t->w, (struct task){ .kind = TASK_COMM,
-                                          .op = -1,
-                                          .device = -1,
-                                          .exchange = t->w.list->n_exchanges,
-                                          .comm = c,
-                                          .tensor = place.tensor,
-                                          .bucket = -1,
-                                          .backward = true });
-    t->w.list->exchange = GROW(&l->program->arena, struct exchange, t->w.list->exchange,
-                               t->w.list->n_exchanges, &t->w.exchange_capacity);
-    t->w.list->exchange[t->w.list->n_exchanges++] = e;
+    hp_append_exchange(&t->w, e, true);
     return HYPAR_OK;
 }
 

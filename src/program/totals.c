@@ -35,9 +35,9 @@ static void add_list(const struct hypar_program *p, const struct task_list *list
 struct hypar_program_totals hypar_program_totals(const struct hypar_program *p)
 {
     struct hypar_program_totals out = { .micro_batches = (int)p->plan->schedule.micro_batches };
-    for (int b = 0; b < p->n_bodies; b++)
-        add_list(p, &p->body[b].list, p->body[b].n_micro, false, &out);
-    add_list(p, &p->tail, 1, true, &out);
+    const struct task_list *list;
+    for (int l = 0, times; (list = hp_program_list(p, l, &times)); l++)
+        add_list(p, list, times, list == &p->tail, &out);
     return out;
 }
 
@@ -53,9 +53,8 @@ void hypar_program_op_bytes(const struct hypar_program *p, double *bytes)
 {
     for (int op = 0; op < p->plan->graph->n_ops; op++)
         bytes[op] = 0;
-    for (int b = 0; b <= p->n_bodies; b++) {
-        const struct task_list *list = b < p->n_bodies ? &p->body[b].list : &p->tail;
-        int times = b < p->n_bodies ? p->body[b].n_micro : 1;
+    const struct task_list *list;
+    for (int l = 0, times; (list = hp_program_list(p, l, &times)); l++) {
         for (int i = 0; i < list->n_tasks; i++)
             if (list->task[i].kind == TASK_COMM)
                 bytes[op_of(p->plan->graph, list->task[i].tensor)] +=
@@ -96,9 +95,8 @@ void hypar_program_pair_bytes(const struct hypar_program *p, double *bytes)
     bool *sent = NEW(&scratch, bool, n);
     for (size_t i = 0; i < (size_t)n * (size_t)n; i++)
         bytes[i] = 0;
-    for (int b = 0; b <= p->n_bodies; b++) {
-        const struct task_list *list = b < p->n_bodies ? &p->body[b].list : &p->tail;
-        int times = b < p->n_bodies ? p->body[b].n_micro : 1;
+    const struct task_list *list;
+    for (int l = 0, times; (list = hp_program_list(p, l, &times)); l++) {
         for (int i = 0; i < list->n_tasks; i++) {
             const struct task *t = &list->task[i];
             if (t->kind != TASK_COMM)

@@ -13,9 +13,8 @@ struct by_kind {
 
 static void count_kinds(const struct hypar_program *p, struct by_kind *out)
 {
-    for (int b = 0; b <= p->n_bodies; b++) {
-        const struct task_list *list = b < p->n_bodies ? &p->body[b].list : &p->tail;
-        int times = b < p->n_bodies ? p->body[b].n_micro : 1;
+    const struct task_list *list;
+    for (int l = 0, times; (list = hp_program_list(p, l, &times)); l++) {
         for (int i = 0; i < list->n_tasks; i++) {
             const struct task *t = &list->task[i];
             if (t->kind != TASK_COMM)

@@ -28,6 +28,13 @@ static bool is_convolution(const struct problem *problem, const struct layer_nod
 /* What a planner allows a weighted node; joins are free to follow. */
 typedef unsigned (*allow_fn)(const struct problem *problem, const struct layer_node *node);
 
+struct level_rules {
+    allow_fn allow;
+    bool chooses;   /* there is something to weigh */
+    bool by_sample; /* convolutions (dp: everything) are divided by samples alone */
+    bool features;  /* counted as mp, but laid out by output features */
+};
+
 static unsigned allow_dp(const struct problem *problem, const struct layer_node *node)
 {
     (void)problem;
@@ -106,21 +113,13 @@ static struct partition_problem pose(const struct problem *problem, struct arena
     return p;
 }
 
-/* By name, for who wants to look at a planner's choices without making a plan. */
-static const struct {
-    const char *name;
-    allow_fn allow;
-} by_levels[] = {
-    { "hypar", allow_hypar }, { "accpar", allow_accpar }, { "dp", allow_dp },
-    { "mp", allow_mp },       { "owt", allow_owt },
-};
-
 bool hp_pose(const struct problem *problem, struct arena *arena, const char *planner,
              struct partition_problem *out)
 {
-    for (size_t i = 0; i < sizeof by_levels / sizeof by_levels[0]; i++)
-        if (strcmp(by_levels[i].name, planner) == 0) {
-            *out = pose(problem, arena, by_levels[i].allow, hp_shares(problem, arena));
+    for (int i = 0; hp_planners[i]; i++)
+        if (hp_planners[i]->rules && strcmp(hp_planners[i]->info.name, planner) == 0) {
+            *out =
+                pose(problem, arena, hp_planners[i]->rules->allow, hp_shares(problem, arena));
             return true;
         }
     return false;
@@ -160,147 +159,133 @@ static void show(struct hypar_found *found, const struct problem *problem,
     };
 }
 
-/* The least memory of any device, in parameters that it can hold. */
+/* Parameters that the device with the least memory can hold. */
 static double room_for_params(const struct problem *problem)
 {
     double least = problem->options->memory_bytes;
-    for (int d = 0; !(least > 0) && d < hypar_machine_device_count(problem->machine); d++) {
+    bool given = least > 0;
+    for (int d = 0; !given && d < hypar_machine_device_count(problem->machine); d++) {
         double has = (double)hypar_machine_device(problem->machine, d)->memory_bytes;
-        least = d == 0 || has < -least ? -has : least;
+        least = d == 0 ? has : fmin(least, has);
     }
-    return fabs(least) /
-           hp_bytes_per_param(problem->options->precision, problem->options->optimizer);
+    return least / hp_bytes_per_param(problem->options->precision, problem->options->optimizer);
 }
 
-/* HyPar looks at the exchange alone. Where its weights do not fit, weights get a price, the
- * lowest (to a factor of two) at which they do; where none helps the first answer stands and is
- * refused later. Without choices there is nothing to trade. */
-static enum hypar_status partition_within_memory(const struct problem *problem,
-                                                 struct partition_problem *p,
-                                                 struct arena *arena, struct partition *out,
-                                                 struct hypar_error *err)
+/* HyPar looks at the exchange alone. Where its weights do not fit, they get a price, the lowest
+ * (to a factor of two, by bisection) at which they do. Where no price helps the answer is the
+ * one with the fewest weights, which is refused later. */
+static enum hypar_status trade_for_memory(const struct problem *problem,
+                                          struct partition_problem *p, struct arena *arena,
+                                          struct partition *out, struct hypar_error *err)
 {
-    enum { TRIES = 48 };
-    TRY(hp_partition(arena, p, out, err));
     double room = room_for_params(problem);
-    for (int i = 0; i < TRIES && hp_partition_weight(p, out) > room; i++) {
-        struct partition cheaper;
-        p->weight_price = ldexp(1, i - 12);
-        TRY(hp_partition(arena, p, &cheaper, err));
-        if (hp_partition_weight(p, &cheaper) <= room || i == TRIES - 1) {
-            *out = cheaper;
-            out->exact = false;
-            out->lower_bound = 0;
-            return HYPAR_OK;
-        }
+    if (hp_partition_weight(p, out) <= room)
+        return HYPAR_OK;
+    enum { TOO_LOW = -13, HIGHEST = 36 }; /* prices are 2^i */
+    for (int low = TOO_LOW, high = HIGHEST + 1, i = HIGHEST; high - low > 1;
+         i = (low + high) / 2) {
+        struct partition priced;
+        p->weight_price = ldexp(1, i);
+        TRY(hp_partition(arena, p, &priced, err));
+        bool fits = hp_partition_weight(p, &priced) <= room;
+        priced.exact = false; /* of the exchange alone */
+        priced.lower_bound = 0;
+        if (fits || i == HIGHEST)
+            *out = priced;
+        if (!fits && i == HIGHEST)
+            break;
+        *(fits ? &high : &low) = i;
     }
     return HYPAR_OK;
 }
 
-/* Solve, and write the result down as a plan and as the paper shows it. */
-static enum hypar_status plan_by_levels(const struct problem *problem, allow_fn allow,
-                                        bool features, struct hypar_found *found,
-                                        struct hypar_error *err)
+/* The types by which a plan is laid out, where they are not those that are counted. */
+static struct partition laid_out(const struct level_rules *rules, const struct layered *l,
+                                 struct arena *arena, const struct partition *counted)
 {
-    struct partition partition;
-    const double *const *share = hp_shares(problem, &found->arena);
-    struct partition_problem p = pose(problem, &found->arena, allow, share);
-    TRY(partition_within_memory(problem, &p, &found->arena, &partition, err));
-    show(found, problem, &partition);
-    found->info.evaluated = partition.evaluated;
-    found->info.chooses = allow == allow_hypar || allow == allow_accpar;
-    found->info.exact = partition.exact && (p.joint || p.n_levels <= 1);
-    found->info.lower_bound_elements =
-        found->info.exact ? partition.total_elements : partition.lower_bound;
-    struct partition counted = partition; /* owt is counted as mp, and laid out by features */
-    size_t n_types = (size_t)p.n_levels * (size_t)partition.n_nodes;
-    partition.type = NEW(&found->arena, enum layer_type, n_types);
-    memcpy(partition.type, counted.type, n_types * sizeof *partition.type);
-    for (size_t i = 0; features && i < n_types; i++) {
-        const struct layer_node *node = &problem->layered->node[i % (size_t)partition.n_nodes];
-        if (partition.type[i] == TYPE_II && node->types & III)
-            partition.type[i] = TYPE_III;
+    struct partition out = *counted;
+    size_t n = (size_t)out.n_levels * (size_t)out.n_nodes;
+    if (!rules->features)
+        return out;
+    out.type = NEW(arena, enum layer_type, n);
+    for (size_t i = 0; i < n; i++) {
+        bool cut = counted->type[i] == TYPE_II && l->node[i % (size_t)out.n_nodes].types & III;
+        out.type[i] = cut ? TYPE_III : counted->type[i];
     }
-    found->plan = hp_realise(problem, &partition, share);
-    hp_predict(problem, &p, &counted, found);
-    return HYPAR_OK;
+    return out;
 }
 
-/* Data parallelism needs a sample for everyone. */
-static enum hypar_status check_batch(const struct problem *problem, const char *who,
+/* Who divides by samples alone needs a sample for everyone. */
+static enum hypar_status check_batch(const struct planner *self, const struct problem *problem,
                                      struct hypar_error *err)
 {
     int n = hypar_machine_device_count(problem->machine);
-    if (problem->graph->batch >= n)
+    bool needed = self == &hp_planner_dp;
+    for (int i = 0; i < problem->layered->n_nodes; i++)
+        needed |= is_convolution(problem, &problem->layered->node[i]);
+    if (!self->rules->by_sample || !needed || problem->graph->batch >= n)
         return HYPAR_OK;
     return hp_fail(
         err, HYPAR_INFEASIBLE,
-        "%s splits the batch of %lld over %d devices, expected a batch of at least %d", who,
-        (long long)problem->graph->batch, n, n);
+        "%s splits the batch of %lld over %d devices, expected a batch of at least %d",
+        self->info.name, (long long)problem->graph->batch, n, n);
 }
 
-static enum hypar_status plan_dp(const struct problem *problem, struct hypar_found *found,
-                                 struct hypar_error *err)
+/* Solve, and write the result down as a plan and as the paper shows it. */
+static enum hypar_status plan_by_levels(const struct planner *self,
+                                        const struct problem *problem,
+                                        struct hypar_found *found, struct hypar_error *err)
 {
-    TRY(check_batch(problem, "dp", err));
-    return plan_by_levels(problem, allow_dp, false, found, err);
+    const struct level_rules *rules = self->rules;
+    struct partition partition;
+    TRY(check_batch(self, problem, err));
+    const double *const *share = hp_shares(problem, &found->arena);
+    struct partition_problem p = pose(problem, &found->arena, rules->allow, share);
+    TRY(hp_partition(&found->arena, &p, &partition, err));
+    if (rules->chooses)
+        TRY(trade_for_memory(problem, &p, &found->arena, &partition, err));
+    show(found, problem, &partition);
+    found->info.evaluated = partition.evaluated;
+    found->info.chooses = rules->chooses;
+    found->info.exact = partition.exact && (p.joint || p.n_levels <= 1);
+    found->info.lower_bound_elements =
+        found->info.exact ? partition.total_elements : partition.lower_bound;
+    struct partition layout = laid_out(rules, problem->layered, &found->arena, &partition);
+    found->plan = hp_realise(problem, &layout, share);
+    hp_predict(problem, &p, &partition, found);
+    return HYPAR_OK;
 }
 
-static enum hypar_status plan_mp(const struct problem *problem, struct hypar_found *found,
-                                 struct hypar_error *err)
-{
-    return plan_by_levels(problem, allow_mp, false, found, err);
-}
-
-static enum hypar_status plan_owt(const struct problem *problem, struct hypar_found *found,
-                                  struct hypar_error *err)
-{
-    bool any = false;
-    for (int n = 0; n < problem->layered->n_nodes; n++)
-        any |= is_convolution(problem, &problem->layered->node[n]);
-    if (any)
-        TRY(check_batch(problem, "owt", err));
-    return plan_by_levels(problem, allow_owt, true, found, err);
-}
-
-static enum hypar_status plan_hypar(const struct problem *problem, struct hypar_found *found,
-                                    struct hypar_error *err)
-{
-    return plan_by_levels(problem, allow_hypar, false, found, err);
-}
-
-static enum hypar_status plan_accpar(const struct problem *problem, struct hypar_found *found,
-                                     struct hypar_error *err)
-{
-    return plan_by_levels(problem, allow_accpar, false, found, err);
-}
+/* clang-format off */
+static const struct level_rules
+    /*           allow          chooses  by_sample  features */
+    dp_rules     = { allow_dp,      false,   true,      false },
+    mp_rules     = { allow_mp,      false,   false,     false },
+    owt_rules    = { allow_owt,     false,   true,      true },
+    hypar_rules  = { allow_hypar,   true,    false,     false },
+    accpar_rules = { allow_accpar,  true,    false,     false };
 
 const struct planner hp_planner_dp = {
     { "dp", "data parallel: every operator by samples", "the baseline of all four papers" },
-    true,
-    plan_dp,
+    plan_by_levels, &dp_rules,
 };
 const struct planner hp_planner_mp = {
     { "mp", "model parallel: every weighted layer by its input features", "HyPar, HPCA 2019" },
-    true,
-    plan_mp,
+    plan_by_levels, &mp_rules,
 };
 const struct planner hp_planner_owt = {
     { "owt", "one weird trick: convolutions by samples, other layers by features",
       "Krizhevsky, arXiv:1404.5997" },
-    true,
-    plan_owt,
+    plan_by_levels, &owt_rules,
 };
 const struct planner hp_planner_hypar = {
     { "hypar", "least exchange, each layer dp or mp at each level of the machine",
       "Song et al., HPCA 2019, Algorithms 1 and 2" },
-    true,
-    plan_hypar,
+    plan_by_levels, &hypar_rules,
 };
 const struct planner hp_planner_accpar = {
-    { "accpar",
-      "least exchange with three types of partition, unequal shares where devices differ",
+    { "accpar", "least exchange with three types of partition, unequal shares where devices differ",
       "Song et al., HPCA 2020" },
-    true,
-    plan_accpar,
+    plan_by_levels, &accpar_rules,
 };
+/* clang-format on */

@@ -40,7 +40,7 @@ enum hypar_status hp_run_planner(const struct planner *planner, const struct pro
     found->arena = arena;
     found->info.planner = planner->info.name;
     double start = seconds_now();
-    enum hypar_status status = planner->plan(problem, found, err);
+    enum hypar_status status = planner->plan(planner, problem, found, err);
     found->info.seconds = seconds_now() - start;
     if (status == HYPAR_OK)
         status = hp_in(
@@ -88,8 +88,8 @@ static enum hypar_status run_auto(const struct problem *problem, struct hypar_fo
     int64_t evaluated = 0;
     for (int i = 0; hp_planners[i]; i++) {
         struct hypar_found *found;
-        if (!hp_planners[i]->in_auto)
-            continue;
+        if (!hp_planners[i]->plan)
+            continue; /* auto itself */
         if (hp_run_planner(hp_planners[i], problem, &found, &why) != HYPAR_OK) {
             note_refusal(refused, sizeof refused, hp_planners[i]->info.name, why.text);
             continue;
@@ -111,7 +111,7 @@ static enum hypar_status run_auto(const struct problem *problem, struct hypar_fo
 
 const struct planner hp_planner_auto = {
     { "auto", "the best of the others by predicted time, within memory", "" },
-    false,
+    NULL,
     NULL,
 };
 

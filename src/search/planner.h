@@ -30,13 +30,16 @@ struct hypar_found {
     struct hypar_prediction prediction;
     struct hypar_partition_view view;
     bool has_view;
+    bool fits; /* its parameters and their state, in every device's memory */
 };
+
+struct level_rules; /* what a planner that divides level by level allows (hypar.c) */
 
 struct planner {
     struct hypar_planner_info info;
-    bool in_auto; /* one of those that `auto` tries */
-    enum hypar_status (*plan)(const struct problem *problem, struct hypar_found *found,
-                              struct hypar_error *err);
+    enum hypar_status (*plan)(const struct planner *self, const struct problem *problem,
+                              struct hypar_found *found, struct hypar_error *err);
+    const struct level_rules *rules; /* NULL: it does not divide level by level */
 };
 
 extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_planner_owt,
