@@ -2,22 +2,6 @@
 #include "base/json.h"
 #include "program/program.h"
 
-static const char *const comm_name[COMM_KIND_COUNT] = {
-    [COMM_SEND] = "send",
-    [COMM_BROADCAST] = "broadcast",
-    [COMM_ALL_GATHER] = "all-gather",
-    [COMM_REDUCE] = "reduce",
-    [COMM_REDUCE_SCATTER] = "reduce-scatter",
-    [COMM_ALL_REDUCE] = "all-reduce",
-    [COMM_ALL_TO_ALL] = "all-to-all",
-    [COMM_EXCHANGE] = "exchange",
-};
-
-const char *hp_comm_text(enum comm_kind kind)
-{
-    return comm_name[kind];
-}
-
 /* A half of a micro-batch on one stage: the tasks that a slot of the schedule runs. */
 enum { FORWARD, BACKWARD, HALVES };
 
@@ -188,7 +172,7 @@ static void put_name(struct json_writer *w, const struct hypar_program *p,
         snprintf(text, sizeof text, "update %s", g->tensors[t->tensor].name);
     else
         snprintf(text, sizeof text, "%s %s%s",
-                 comm_name[list->exchange[t->exchange].pattern->comm[t->comm].kind],
+                 hp_comm_text(list->exchange[t->exchange].pattern->comm[t->comm].kind),
                  list->exchange[t->exchange].place.grad ? "gradient of " : "",
                  g->tensors[t->tensor].name);
     hp_json_put_string(w, "name", text);
@@ -207,7 +191,7 @@ static void put_where(struct json_writer *w, const struct hypar_program *p,
     for (int i = 0; i < comm->n_devices; i++)
         hp_json_put_int(w, NULL, comm->device[i]);
     hp_json_end_array(w);
-    hp_json_put_string(w, "kind", comm_name[comm->kind]);
+    hp_json_put_string(w, "kind", hp_comm_text(comm->kind));
     if (t->bucket >= 0)
         hp_json_put_int(w, "bucket", t->bucket);
     hp_json_put_number(w, "bytes",
