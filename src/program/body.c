@@ -156,8 +156,7 @@ static void link_exchange(struct writer *w, const struct exchange *e, const int 
     }
 }
 
-void hp_write_body(struct hypar_program *program, struct arena *scratch, int b,
-                   struct body_tasks *tasks)
+void hp_write_body(struct hypar_program *program, struct arena *scratch, int b)
 {
     struct sketch *s = program->sketch;
     const struct skeleton *k = &s->skeleton;
@@ -165,7 +164,7 @@ void hp_write_body(struct hypar_program *program, struct arena *scratch, int b,
     struct writer w = {
         .program = program, .sketch = s, .scratch = scratch, .list = &body->list
     };
-    int *first = NEW(scratch, int, k->n_steps);
+    int *first = NEW(&program->arena, int, k->n_steps);
     for (int i = 0; i < k->n_items; i++) {
         int index = k->item[i].index;
         if (k->item[i].is_step) {
@@ -185,5 +184,5 @@ void hp_write_body(struct hypar_program *program, struct arena *scratch, int b,
         link_exchange(&w, &body->list.exchange[d], first);
     }
     hp_finish_links(&w);
-    tasks->first = first;
+    body->step_task = first;
 }

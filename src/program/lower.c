@@ -96,7 +96,6 @@ static struct hypar_program *write_out(struct sketch *s)
 {
     struct arena arena = { 0 }, scratch = { 0 };
     struct hypar_program *p = NEW(&arena, struct hypar_program, 1);
-    struct body_tasks tasks[2] = { { 0 } };
     p->arena = arena;
     p->plan = s->plan;
     p->sketch = s;
@@ -104,9 +103,9 @@ static struct hypar_program *write_out(struct sketch *s)
     for (int b = 0; b < s->n_bodies; b++) {
         p->body[b].first_micro = s->body[b].first_micro;
         p->body[b].n_micro = s->body[b].n_micro;
-        hp_write_body(p, &scratch, b, &tasks[b]);
+        hp_write_body(p, &scratch, b);
     }
-    hp_write_tail(p, &scratch, tasks);
+    hp_write_tail(p, &scratch);
     hp_make_schedule(p);
     hp_arena_free(&scratch);
     return p;

@@ -33,15 +33,7 @@ void hp_append_exchange(struct writer *w, const struct deal *deal,
 /* Put the links into the list's CSR arrays. */
 void hp_finish_links(struct writer *w);
 
-/* The steps' tasks: where each pass of each op begins in a body's list. */
-struct body_tasks {
-    int *first; /* by step: the task of part 0 */
-};
-
-void hp_write_body(struct hypar_program *program, struct arena *scratch, int b,
-                   struct body_tasks *tasks);
-void hp_write_tail(struct hypar_program *program, struct arena *scratch,
-                   const struct body_tasks tasks[2]);
-void hp_make_schedule(struct hypar_program *program);
+void hp_write_body(struct hypar_program *program, struct arena *scratch, int b);
+void hp_write_tail(struct hypar_program *program, struct arena *scratch);
 
 #endif /* PROGRAM_LOWER_H */

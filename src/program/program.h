@@ -133,6 +133,7 @@ struct task_list {
 struct body {
     struct task_list list;
     int first_micro, n_micro; /* which micro-batches have this body */
+    const int *step_task;     /* by step of the sketch: the task of part 0; the others follow */
 };
 
 /* What a stage's devices do in turn. */
@@ -181,5 +182,8 @@ const struct task_list *hp_program_list(const struct hypar_program *program, int
 
 /* The body of micro-batch `micro`. */
 const struct body *hp_body_of(const struct hypar_program *program, int micro);
+
+/* The order of slots of `program`, which has a plan and an arena, from the plan alone. */
+void hp_make_schedule(struct hypar_program *program);
 
 #endif /* PROGRAM_PROGRAM_H */

@@ -5,15 +5,15 @@
 #include "program/lower.h"
 
 struct tail {
-    struct writer w;               /* of the tail's list */
-    const struct body_tasks *body; /* what the bodies' tasks are */
+    struct writer w; /* of the tail's list */
 };
 
 /* The task of part 0 of a writer in body `b`, in the tail's numbering. */
 static int writer_task(const struct tail *t, const struct source *writer, int b)
 {
     const struct skeleton *k = &t->w.sketch->skeleton;
-    return t->w.program->tail_base[b] + t->body[b].first[k->step_of[writer->op][writer->pass]];
+    return t->w.program->tail_base[b] +
+           t->w.program->body[b].step_task[k->step_of[writer->op][writer->pass]];
 }
 
 /* The exchange of one deal, its comm tasks in the tail; writers are tasks of body 0. */
@@ -156,12 +156,11 @@ static void drop_empty(struct tail *t)
     t->w.n_links = n;
 }
 
-void hp_write_tail(struct hypar_program *p, struct arena *scratch,
-                   const struct body_tasks body[2])
+void hp_write_tail(struct hypar_program *p, struct arena *scratch)
 {
     struct sketch *s = p->sketch;
-    struct tail t = { .w = { .program = p, .sketch = s, .scratch = scratch, .list = &p->tail },
-                      .body = body };
+    struct tail t = { .w = {
+                          .program = p, .sketch = s, .scratch = scratch, .list = &p->tail } };
     for (int b = 0; b < 2; b++)
         p->tail_base[b + 1] = p->tail_base[b] + (b < p->n_bodies ? p->body[b].list.n_tasks : 0);
     for (int d = 0; d < s->skeleton.n_tail; d++)

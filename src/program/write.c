@@ -178,6 +178,15 @@ static void put_name(struct json_writer *w, const struct hypar_program *p,
     hp_json_put_string(w, "name", text);
 }
 
+/* Who sends it, or who alone reads the sum; -1 where all are alike. */
+static int root_of(const struct pattern *pattern, const struct comm *comm)
+{
+    const struct cell *cell = &pattern->cell[comm->cell[0]];
+    if (comm->kind == COMM_SEND || comm->kind == COMM_BROADCAST)
+        return cell->contribution[0].device;
+    return comm->kind == COMM_REDUCE ? cell->receiver[0] : -1;
+}
+
 static void put_where(struct json_writer *w, const struct hypar_program *p,
                       const struct task_list *list, const struct task *t)
 {
@@ -187,9 +196,13 @@ static void put_where(struct json_writer *w, const struct hypar_program *p,
     }
     const struct exchange *e = &list->exchange[t->exchange];
     const struct comm *comm = &e->pattern->comm[t->comm];
+    int first = root_of(e->pattern, comm);
     hp_json_begin_array(w, "on", true);
+    if (first >= 0)
+        hp_json_put_int(w, NULL, first);
     for (int i = 0; i < comm->n_devices; i++)
-        hp_json_put_int(w, NULL, comm->device[i]);
+        if (comm->device[i] != first)
+            hp_json_put_int(w, NULL, comm->device[i]);
     hp_json_end_array(w);
     hp_json_put_string(w, "kind", hp_comm_text(comm->kind));
     if (t->bucket >= 0)

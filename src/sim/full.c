@@ -30,13 +30,7 @@ static void turn_round(struct run *r)
 static void serve(struct run *r, int id, struct times *times)
 {
     const struct sim_task *task = &r->graph->task[id];
-    ticks start = times[id].ready;
-    for (int i = 0; i < task->n_holds; i++) {
-        ticks from = r->free[task->hold[i].queue] - task->hold[i].offset;
-        start = from > start ? from : start;
-    }
-    for (int i = 0; i < task->n_holds; i++)
-        r->free[task->hold[i].queue] = start + task->hold[i].offset + task->hold[i].busy;
+    ticks start = hp_claim(task, r->free, times[id].ready);
     times[id].start = start;
     times[id].end = start + task->duration;
     for (int64_t i = r->before_start[id]; i < r->before_start[id + 1]; i++) {

@@ -14,7 +14,7 @@ ticks hp_ticks(double seconds)
 
 double hp_seconds(ticks time)
 {
-    return (double)time * 1e-12;
+    return (double)time / 1e12;
 }
 
 /* Lists ------------------------------------------------------------------------------- */
@@ -103,22 +103,22 @@ static void note_fresh(struct play *p, int id)
     p->fresh[p->n_fresh++] = id;
 }
 
-int hp_play_add(struct play *p, const struct sim_task *task)
+void hp_play_put(struct play *p, int id, const struct sim_task *task)
 {
-    int id;
-    if (p->n_spare) {
-        id = p->spare_id[--p->n_spare];
-    } else {
-        id = p->n_ids++;
-        p->node = GROW(&p->arena, struct node, p->node, id, &p->id_capacity);
-        p->times = GROW(&p->arena, struct times, p->times, id, &p->times_capacity);
+    while (p->n_ids <= id) {
+        p->node = GROW(&p->arena, struct node, p->node, p->n_ids, &p->id_capacity);
+        p->times = GROW(&p->arena, struct times, p->times, p->n_ids, &p->times_capacity);
+        p->node[p->n_ids++] = (struct node){ .place = INT_MAX };
     }
-    p->node[id] = (struct node){ .place = INT_MAX };
-    touch(p, id); /* before: not alive */
-    p->node[id].task = *task;
-    p->node[id].alive = true;
+    struct node *node = &p->node[id];
+    const struct sim_task *now = &node->task;
+    if (node->alive && now->duration == task->duration && now->number == task->number &&
+        now->n_holds == task->n_holds && now->queue == task->queue && now->hold == task->hold)
+        return;
+    node = touch(p, id);
+    node->task = *task;
+    node->alive = true;
     note_fresh(p, id);
-    return id;
 }
 
 void hp_play_remove(struct play *p, int id)
@@ -185,12 +185,6 @@ static void end_change(struct play *p)
     p->change++;
 }
 
-static void spare(struct play *p, int id)
-{
-    p->spare_id = GROW(&p->arena, int, p->spare_id, p->n_spare, &p->spare_capacity);
-    p->spare_id[p->n_spare++] = id;
-}
-
 void hp_play_keep(struct play *p)
 {
     for (int i = 0; i < p->n_touched; i++) {
@@ -202,7 +196,6 @@ void hp_play_keep(struct play *p)
             give_back(p, node->after);
             give_back(p, node->before);
             *node = (struct node){ .place = INT_MAX };
-            spare(p, was->id);
         }
     }
     end_change(p);
@@ -232,9 +225,7 @@ void hp_play_undo(struct play *p)
         give_back(p, node->before);
         int place = node->place;
         *node = was->node;
-        if (!node->alive)
-            spare(p, was->id);
-        else
+        if (node->alive)
             node->place = place;
     }
     if (p->replayed)

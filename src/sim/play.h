@@ -5,7 +5,7 @@
  * earliest place that the change can touch (FlexFlow, Algorithm 2), after which the change is
  * kept or undone.
  *
- *     int a = hp_play_add(play, &task);              ids are small numbers, reused
+ *     hp_play_put(play, a, &task);                   ids are small numbers, the caller's
  *     hp_play_set_after(play, a, after, n);
  *     hp_play_remove(play, b);                       then nothing may wait for b any more
  *     ticks end = hp_play_replay(play);
@@ -53,7 +53,6 @@ struct play {
     int n_ids, id_capacity, times_capacity;
     struct node *node;
     struct times *times;
-    int *spare_id, n_spare, spare_capacity;
     /* The timeline: ids by (ready, number), and the largest end before each place. */
     int *order;
     ticks *reach;
@@ -81,8 +80,10 @@ struct play {
 struct play *hp_play_new(int n_queues);
 void hp_play_free(struct play *play); /* NULL is allowed */
 
-/* Tasks must not change once added; `hold` must stay where it is. */
-int hp_play_add(struct play *play, const struct sim_task *task);
+/* Add a task, or put another one in its place, which then waits for what the old one did;
+ * task->hold must stay where it is. An id that was removed may be used again once that has been
+ * kept. */
+void hp_play_put(struct play *play, int id, const struct sim_task *task);
 void hp_play_remove(struct play *play, int id);
 
 /* What `id` waits for: ids, repeats are left out; the list may be reordered. */

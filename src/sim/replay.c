@@ -147,13 +147,7 @@ static void serve(struct replay *r, int id, ticks ready)
     struct play *p = r->p;
     struct node *node = &p->node[id];
     const struct sim_task *task = &node->task;
-    ticks start = ready, old_end = p->times[id].end;
-    for (int i = 0; i < task->n_holds; i++) {
-        ticks from = p->free[task->hold[i].queue] - task->hold[i].offset;
-        start = from > start ? from : start;
-    }
-    for (int i = 0; i < task->n_holds; i++)
-        p->free[task->hold[i].queue] = start + task->hold[i].offset + task->hold[i].busy;
+    ticks start = hp_claim(task, p->free, ready), old_end = p->times[id].end;
     ticks end = start + task->duration;
     bool is_new = node->place == INT_MAX;
     set_times(p, id, (struct times){ ready, start, end });
@@ -185,10 +179,11 @@ static void restore_queues(struct play *p, int at)
     memset(p->free, 0, (size_t)p->n_queues * sizeof *p->free);
     for (int i = at - 1; i >= 0 && p->old_reach[i + 1] > now; i--) {
         const struct sim_task *task = &p->node[p->old_order[i]].task;
+        struct hold whole = { task->queue, 0, task->duration };
+        const struct hold *hold = task->hold ? task->hold : &whole;
         for (int k = 0; k < task->n_holds; k++) {
-            ticks *until = &p->free[task->hold[k].queue];
-            ticks held =
-                p->times[p->old_order[i]].start + task->hold[k].offset + task->hold[k].busy;
+            ticks *until = &p->free[hold[k].queue];
+            ticks held = p->times[p->old_order[i]].start + hold[k].offset + hold[k].busy;
             *until = held > *until ? held : *until;
         }
     }

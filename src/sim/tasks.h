@@ -29,12 +29,33 @@ struct sim_task {
     int64_t number; /* unique, larger than those of the tasks that it waits for */
     ticks duration; /* what waits for it may go on at start + duration */
     int n_holds;    /* 0: it takes no queue, a point in time or a delay */
+    int queue;      /* if n_holds is 1 and hold is NULL: it holds this one all the time */
     const struct hold *hold;
 };
 
 struct times {
     ticks ready, start, end;
 };
+
+/* Give a task that is ready its queues; returns when it starts. */
+static inline ticks hp_claim(const struct sim_task *task, ticks *free, ticks ready)
+{
+    ticks start = ready;
+    if (!task->hold) {
+        if (task->n_holds) {
+            start = free[task->queue] > start ? free[task->queue] : start;
+            free[task->queue] = start + task->duration;
+        }
+        return start;
+    }
+    for (int i = 0; i < task->n_holds; i++) {
+        ticks from = free[task->hold[i].queue] - task->hold[i].offset;
+        start = from > start ? from : start;
+    }
+    for (int i = 0; i < task->n_holds; i++)
+        free[task->hold[i].queue] = start + task->hold[i].offset + task->hold[i].busy;
+    return start;
+}
 
 /* Tasks by id, with what each waits for. */
 struct task_graph {

@@ -27,6 +27,7 @@ struct world {
     struct arena arena;
     struct thing thing[MAX_TASKS];
     struct play *play;
+    int next_id;
     int style; /* how long tasks take: ties and zeros are common in some */
 };
 
@@ -90,6 +91,11 @@ static void change_one(struct world *w)
 {
     int n = (int)hp_random_below(&w->random, MAX_TASKS);
     struct thing *t = &w->thing[n];
+    if (t->there && hp_random_below(&w->random, 3) == 0) {
+        make_task(w, n); /* it takes another time, or other queues */
+        hp_play_put(w->play, t->id, &t->task);
+        return;
+    }
     if (t->there) {
         hp_play_remove(w->play, t->id);
         t->there = false;
@@ -106,7 +112,8 @@ static void change_one(struct world *w)
     }
     make_task(w, n);
     t->there = true;
-    t->id = hp_play_add(w->play, &t->task);
+    t->id = w->next_id++;
+    hp_play_put(w->play, t->id, &t->task);
     make_after(w, n);
     tell_after(w, n);
     for (int i = n + 1; i < MAX_TASKS; i++)
@@ -154,7 +161,8 @@ static void delta_is_full(void **state)
             if (hp_random_below(&w.random, 5)) {
                 make_task(&w, n);
                 w.thing[n].there = true;
-                w.thing[n].id = hp_play_add(w.play, &w.thing[n].task);
+                w.thing[n].id = w.next_id++;
+                hp_play_put(w.play, w.thing[n].id, &w.thing[n].task);
                 make_after(&w, n);
                 tell_after(&w, n);
             }
