@@ -45,10 +45,12 @@ static enum hypar_status read_options(const struct args *args,
                                       struct hypar_error *err)
 {
     struct hypar_search_options choices = { 0 };
+    if (args->fix.n > 1)
+        return opt_usage(err, "--fix: given twice, expected one list such as H2=0010,H3=0000");
     enum hypar_status status = opt_choices(args, &choices, err);
     *how = (struct hypar_explore_options){ .levels = args->levels,
                                            .layers = args->layers,
-                                           .fix = args->fix,
+                                           .fix = args->fix.text[0],
                                            .mark = args->mark,
                                            .devices = args->devices,
                                            .topologies = args->topology,

@@ -21,7 +21,14 @@ static const struct argp_option options[] = {
       0 },
     { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum or adam (sgd)", 0 },
+    { "start", OPT_START, "PLAN", 0, "flexflow: improve this plan; MODEL and --on as it says",
+      0 },
+    { "fix", OPT_FIX, "OP:SPLIT", 0,
+      "flexflow, exhaustive: keep an operator so, as conv1:n=2,k=2; may be repeated", 0 },
+    { "budget", OPT_BUDGET, "SECONDS", 0, "flexflow: search no longer than that", 0 },
+    { "proposals", OPT_PROPOSALS, "N", 0, "flexflow: so many (until it finds no more)", 0 },
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
+    OPT_SIMULATION_ROWS,
     { 0 },
 };
 
@@ -36,21 +43,24 @@ static bool folder_of(const char *path, char folder[PATH_MAX])
     return realpath(slash ? copy : ".", folder) != NULL;
 }
 
+static bool is_path(const char *model)
+{
+    const char *end = strrchr(model, '.');
+    return strchr(model, '/') || (end && strcmp(end, ".json") == 0);
+}
+
 /* A plan names its model file relative to itself: `model` as seen from the folder of the plan.
  */
-static const char *model_text(const struct args *args, char text[2 * PATH_MAX])
+static const char *model_text(const char *model, const char *output, char text[2 * PATH_MAX])
 {
-    char model[PATH_MAX], folder[PATH_MAX];
-    const char *end = strrchr(args->operand[0], '.');
-    bool is_path = strchr(args->operand[0], '/') || (end && strcmp(end, ".json") == 0);
-    if (!is_path || !args->output || strcmp(args->output, "-") == 0 ||
-        access(args->operand[0], R_OK) != 0 || !realpath(args->operand[0], model) ||
-        !folder_of(args->output, folder))
-        return args->operand[0];
+    char path[PATH_MAX], folder[PATH_MAX];
+    if (!is_path(model) || !output || strcmp(output, "-") == 0 || access(model, R_OK) != 0 ||
+        !realpath(model, path) || !folder_of(output, folder))
+        return model;
     size_t same = 0; /* what both begin with, up to a slash */
-    for (size_t i = 0; model[i] && (model[i] == folder[i] || (!folder[i] && model[i] == '/'));
+    for (size_t i = 0; path[i] && (path[i] == folder[i] || (!folder[i] && path[i] == '/'));
          i++) {
-        if (model[i] == '/')
+        if (path[i] == '/')
             same = i;
         if (!folder[i])
             break;
@@ -59,7 +69,18 @@ static const char *model_text(const struct args *args, char text[2 * PATH_MAX])
     for (const char *p = folder + same; *p; p++) /* one step up for each folder below that */
         if (*p == '/' && p[1])
             n += snprintf(text + n, (size_t)(2 * PATH_MAX - n), "../");
-    snprintf(text + n, (size_t)(2 * PATH_MAX - n), "%s%s", n ? "" : "./", model + same + 1);
+    snprintf(text + n, (size_t)(2 * PATH_MAX - n), "%s%s", n ? "" : "./", path + same + 1);
+    return text;
+}
+
+/* What a plan at `path` names as its model, as seen from here. */
+static const char *model_of(const struct hypar_plan *plan, const char *path,
+                            char text[2 * PATH_MAX])
+{
+    const char *model = hypar_plan_model(plan), *slash = strrchr(path, '/');
+    if (!is_path(model) || model[0] == '/' || !slash)
+        return model;
+    snprintf(text, 2 * PATH_MAX, "%.*s/%s", (int)(slash - path), path, model);
     return text;
 }
 
@@ -74,6 +95,18 @@ static enum hypar_status write_plan(const struct hypar_plan *plan, const char *p
     return opt_close(&out, HYPAR_OK, err);
 }
 
+/* One line on a terminal, written over and over. */
+static void show_progress(void *who, const struct hypar_search_progress *p)
+{
+    char best[32];
+    (void)who;
+    fprintf(stderr,
+            "\rhypar: best step %s; %lld proposals, %.0f a second, %.0f %% accepted\033[K",
+            hypar_format_quantity(best, p->best_s, HYPAR_UNIT_SECONDS), (long long)p->proposals,
+            p->seconds > 0 ? (double)p->proposals / p->seconds : 0,
+            p->proposals ? 100 * (double)p->accepted / (double)p->proposals : 0);
+}
+
 /* Search, and beside what was found show the simple planners. */
 static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,
                                 const struct hypar_machine *machine,
@@ -82,19 +115,24 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     static const char *const simple[] = { "dp", "mp", "owt" };
     struct hypar_found *found, *others[3] = { NULL };
     int n_others = 0;
-    bool patience = how->joint && !args->quiet && isatty(STDERR_FILENO);
+    bool terminal = !args->quiet && isatty(STDERR_FILENO);
+    bool patience = how->joint && terminal;
+    how->progress = terminal ? show_progress : NULL;
     if (patience) /* seconds for large networks on many devices */
         fputs("hypar: weighing all levels at once ...\r", stderr);
     enum hypar_status status = hypar_search(&found, graph, machine, how, err);
-    if (patience)
-        fputs("\033[K", stderr);
+    if (terminal)
+        fputs("\r\033[K", stderr);
     if (status != HYPAR_OK)
         return status;
     if (args->output)
         status = write_plan(hypar_found_plan(found), args->output, err);
     if (status == HYPAR_OK && opt_wants_summary(args)) {
         struct hypar_search_options plain = *how;
-        for (int i = 0; i < 3 && !args->json; i++) {
+        plain.start = NULL;
+        plain.n_fix = 0;
+        bool beside = !args->json && hypar_found_partition(found);
+        for (int i = 0; i < 3 && beside; i++) {
             plain.planner = simple[i];
             plain.memory_bytes = 1e300; /* to be looked at, whether it fits or not */
             if (strcmp(simple[i], hypar_found_info(found).planner) == 0)
@@ -113,48 +151,94 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     return status;
 }
 
-static enum hypar_status run(const struct args *args, struct hypar_error *err)
+/* The model and the machine that the command line names. */
+static enum hypar_status plan_anew(const struct args *args, struct hypar_search_options *how,
+                                   struct hypar_error *err)
 {
     char text[2 * PATH_MAX];
     struct hypar_import_options import = { .batch = args->batch };
-    struct hypar_search_options how = { .planner = args->planner,
-                                        .joint = args->joint,
-                                        .memory_bytes = args->memory_bytes,
-                                        .seed = args->seed };
     struct hypar_graph *graph = NULL;
     struct hypar_machine *machine = NULL;
-
+    if (!args->n_operands)
+        return opt_usage(err, "plan: missing operand MODEL --on MACHINE; see 'hypar plan "
+                              "--help'");
     if (!args->machine)
         return opt_usage(err, "plan: missing --on MACHINE; see 'hypar plan --help'");
     if (args->output && strcmp(args->operand[0], "-") == 0)
         return opt_usage(err,
                          "plan: a plan cannot name a model read from standard input, expected "
                          "a file");
-    enum hypar_status status = opt_choices(args, &how, err);
-    if (status != HYPAR_OK)
-        return status;
-    how.model = model_text(args, text);
-    status = hypar_import(&graph, args->operand[0], &import, err);
+    how->model = model_text(args->operand[0], args->output, text);
+    enum hypar_status status = hypar_import(&graph, args->operand[0], &import, err);
     if (status == HYPAR_OK)
         status = hypar_machine_read(&machine, args->machine, err);
     if (status == HYPAR_OK) {
-        how.machine = hypar_machine_word(machine); /* a file's machine is written out whole */
-        status = search(args, graph, machine, &how, err);
+        how->machine = hypar_machine_word(machine); /* a file's machine is written out whole */
+        status = search(args, graph, machine, how, err);
     }
     hypar_machine_free(machine);
     hypar_graph_free(graph);
     return status;
 }
 
+/* A plan that is there already, with its model and its machine. */
+static enum hypar_status plan_from(const struct args *args, struct hypar_search_options *how,
+                                   struct hypar_error *err)
+{
+    char seen[2 * PATH_MAX], text[2 * PATH_MAX];
+    struct hypar_plan_read_options read = { .model = args->operand[0],
+                                            .machine = args->machine };
+    struct hypar_plan *plan;
+    if (args->batch)
+        return opt_usage(err, "plan: --batch beside --start, whose plan says how large it is");
+    enum hypar_status status = hypar_plan_read(&plan, args->start, &read, err);
+    if (status != HYPAR_OK)
+        return status;
+    const char *model = args->n_operands ? args->operand[0] : model_of(plan, args->start, seen);
+    how->model = model_text(model, args->output, text);
+    how->machine = hypar_machine_word(hypar_plan_machine(plan));
+    how->start = plan;
+    if (!args->precision)
+        how->precision = hypar_plan_precision(plan);
+    if (!args->optimizer)
+        how->optimizer = hypar_plan_optimizer(plan);
+    status = search(args, hypar_plan_graph(plan), hypar_plan_machine(plan), how, err);
+    hypar_plan_free(plan);
+    return status;
+}
+
+static enum hypar_status run(const struct args *args, struct hypar_error *err)
+{
+    struct hypar_search_options how = { .planner = args->planner,
+                                        .joint = args->joint,
+                                        .memory_bytes = args->memory_bytes,
+                                        .fix = args->fix.text,
+                                        .n_fix = args->fix.n,
+                                        .proposals = args->proposals,
+                                        .budget_s = args->budget_s,
+                                        .seed = args->seed };
+    struct hypar_sim_options simulation;
+    struct hypar_profile *profile;
+    enum hypar_status status = opt_choices(args, &how, err);
+    if (status != HYPAR_OK)
+        return status;
+    status = opt_simulation(args, &simulation, &profile, err);
+    how.simulation = &simulation;
+    if (status == HYPAR_OK)
+        status = args->start ? plan_from(args, &how, err) : plan_anew(args, &how, err);
+    hypar_profile_free(profile);
+    return status;
+}
+
 const struct command cmd_plan = {
     .name = "plan",
     .operands = "MODEL --on MACHINE",
-    .min_operands = 1,
     .max_operands = 1,
     .summary = "find how to split a model over a machine",
     .doc = "Find how to split every operator of MODEL over the devices of MACHINE. Shows each "
            "weighted layer's choice at each level of the machine, and what is exchanged there, "
-           "beside data parallel, model parallel and one weird trick. -o writes the plan.",
+           "beside data parallel, model parallel and one weird trick; of a plan that was "
+           "found by simulating, how every operator is split. -o writes the plan.",
     .options = options,
     .run = run,
 };

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_OPTIONS = 32 };
+enum { MAX_OPTIONS = 64 };
 
-enum value_kind { FLAG, TEXT, COUNT, BYTES, SECONDS };
+enum value_kind { FLAG, TEXT, TEXTS, COUNT, BYTES, SECONDS };
 
 /* Every option of every command: what kind of value it takes and where that is kept. */
 static const struct value {
@@ -26,7 +26,8 @@ static const struct value {
     { OPT_COST, "--cost", TEXT, offsetof(struct args, cost), 0, 0 },
     { OPT_CSV, "--csv", TEXT, offsetof(struct args, csv), 0, 0 },
     { OPT_DEVICES, "--devices", TEXT, offsetof(struct args, devices), 0, 0 },
-    { OPT_FIX, "--fix", TEXT, offsetof(struct args, fix), 0, 0 },
+    { OPT_BUDGET, "--budget", SECONDS, offsetof(struct args, budget_s), 0, 0 },
+    { OPT_FIX, "--fix", TEXTS, offsetof(struct args, fix), 0, 0 },
     { OPT_BUCKET, "--bucket", BYTES, offsetof(struct args, bucket_bytes), 0, 0 },
     { OPT_CHECK_DELTA, "--check-delta", COUNT, offsetof(struct args, check_delta), 1, 1e9 },
     { OPT_EXPAND, "--expand-collectives", FLAG, offsetof(struct args, expand_collectives), 0,
@@ -49,8 +50,10 @@ static const struct value {
     { OPT_PLANNER, "--planner", TEXT, offsetof(struct args, planner), 0, 0 },
     { OPT_PRECISION, "--precision", TEXT, offsetof(struct args, precision), 0, 0 },
     { OPT_PROFILE, "--profile", TEXT, offsetof(struct args, profile), 0, 0 },
+    { OPT_PROPOSALS, "--proposals", COUNT, offsetof(struct args, proposals), 1, 1e12 },
     { OPT_QUIET, "--quiet", FLAG, offsetof(struct args, quiet), 0, 0 },
     { OPT_SEED, "--seed", COUNT, offsetof(struct args, seed), 0, (double)HYPAR_MAX_SEED },
+    { OPT_START, "--start", TEXT, offsetof(struct args, start), 0, 0 },
     { OPT_SVG, "--svg", TEXT, offsetof(struct args, svg), 0, 0 },
     { OPT_TOPOLOGY, "--topology", TEXT, offsetof(struct args, topology), 0, 0 },
     { OPT_TRACE, "--trace", TEXT, offsetof(struct args, trace), 0, 0 },
@@ -81,6 +84,18 @@ enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...)
     return HYPAR_USAGE;
 }
 
+/* An option that may be given several times. */
+static error_t add_text(const struct value *value, struct text_list *list, const char *text,
+                        struct parse *parse)
+{
+    if (list->n == MAX_FIXES) {
+        opt_usage(parse->err, "%s: more than %d times", value->name, MAX_FIXES);
+        return EINVAL;
+    }
+    list->text[list->n++] = text;
+    return 0;
+}
+
 static error_t set_value(const struct value *value, char *text, struct parse *parse)
 {
     void *at = (char *)parse->args + value->offset;
@@ -94,6 +109,8 @@ static error_t set_value(const struct value *value, char *text, struct parse *pa
     case TEXT:
         *(const char **)at = text;
         return 0;
+    case TEXTS:
+        return add_text(value, at, text, parse);
     case COUNT:
         if (!hypar_parse_quantity(text, HYPAR_UNIT_COUNT, &number) || number != floor(number) ||
             number < value->least || number > value->most) {

@@ -44,9 +44,12 @@ enum opt_key {
     OPT_NO_OVERLAP,
     OPT_PROFILE,
     OPT_TRACE,
+    OPT_BUDGET,
+    OPT_PROPOSALS,
+    OPT_START,
 };
 
-enum { MAX_OPERANDS = 1 };
+enum { MAX_OPERANDS = 1, MAX_FIXES = 64 };
 
 /* What a command line said; what it did not say is 0 or NULL. The strings are main's argv. */
 struct args {
@@ -54,11 +57,14 @@ struct args {
     int n_operands;
     const char *model, *machine, *output, *planner;
     const char *objective, *optimizer, *precision;
-    const char *bandwidth, *cost, *csv, *devices, *fix, *layers, *levels, *mark, *svg,
-        *topology;
-    const char *profile, *trace;
-    int64_t batch, seed, check_delta;
-    double memory_bytes, bucket_bytes, measured_s;
+    const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
+    const char *profile, *trace, *start;
+    struct text_list {
+        int n;
+        const char *text[MAX_FIXES];
+    } fix;
+    int64_t batch, seed, check_delta, proposals;
+    double memory_bytes, bucket_bytes, measured_s, budget_s;
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, fits;
 };
 

@@ -4,10 +4,10 @@
 list(JOIN HYPAR_PC_PACKAGES " " packages)
 if(BUILD_SHARED_LIBS)
   set(HYPAR_PC_REQUIRES "Requires.private: ${packages}")
-  set(HYPAR_PC_LIBS_PRIVATE "Libs.private: -lm")
+  set(HYPAR_PC_LIBS_PRIVATE "Libs.private: -lm -pthread")
 else()
   set(HYPAR_PC_REQUIRES "Requires: ${packages}")
-  set(HYPAR_PC_LIBS " -lm")
+  set(HYPAR_PC_LIBS " -lm -pthread")
 endif()
 # The prefix follows from where hypar.pc lies, so an installed tree can be moved.
 file(RELATIVE_PATH HYPAR_PC_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)

@@ -5,7 +5,10 @@ pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.10)
 pkg_check_modules(HWLOC IMPORTED_TARGET hwloc>=2.0)
 option(HYPAR_WITH_HWLOC "describe this machine with hwloc (the machine word local:N)" ${HWLOC_FOUND})
 
-set(HYPAR_PRIVATE_LIBRARIES PkgConfig::JANSSON m)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+set(HYPAR_PRIVATE_LIBRARIES PkgConfig::JANSSON Threads::Threads m)
 set(HYPAR_PC_PACKAGES jansson)
 if(HYPAR_WITH_HWLOC)
   if(NOT HWLOC_FOUND)

@@ -7,6 +7,7 @@
 #define HYPAR_SEARCH_H
 
 #include <hypar/plan.h>
+#include <hypar/sim.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,6 +15,13 @@ extern "C" {
 
 /* What a plan is judged by. */
 enum hypar_objective { HYPAR_TIME, HYPAR_COMM, HYPAR_ENERGY };
+
+/* How far a long search is. */
+struct hypar_search_progress {
+    double best_s; /* the step of the best plan so far */
+    int64_t proposals, accepted;
+    double seconds;
+};
 
 struct hypar_search_options {
     const char *planner; /* NULL: "auto" */
@@ -26,6 +34,19 @@ struct hypar_search_options {
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
     int64_t seed;
+    /* "OP:n=2,k=2": this operator is split so, over devices 0, 1, 2, ...; "OP:" not at all.
+     * flexflow, exhaustive; the others refuse. */
+    const char *const *fix;
+    int n_fix;
+    /* flexflow, exhaustive: how a step is simulated; NULL: as hypar_simulate() does. */
+    const struct hypar_sim_options *simulation;
+    /* flexflow: */
+    const struct hypar_plan *start; /* to be improved, of this graph and machine; may be NULL */
+    int64_t proposals;              /* so many; 0: until it finds no more */
+    double budget_s; /* no more proposals after that; 0: never. The number made repeats it */
+    int threads;     /* at most; 0: as there are cores. The plan does not depend on it */
+    void (*progress)(void *who, const struct hypar_search_progress *progress); /* or NULL */
+    void *who;
 };
 
 struct hypar_found; /* opaque; a plan, and what is known about it */
@@ -43,14 +64,18 @@ HYPAR_API void hypar_found_free(struct hypar_found *found); /* the plan too; NUL
 HYPAR_API const struct hypar_plan *hypar_found_plan(const struct hypar_found *found);
 
 /* One training step as the closed-form model sees it: every device computes its share at its
- * device's speed, the levels of the machine exchange one after the other, nothing overlaps. */
+ * device's speed, the levels of the machine exchange one after the other, nothing overlaps. Or,
+ * of planners that simulate, as the simulator does; then comm_s is what the busiest device does
+ * not compute. */
 struct hypar_prediction {
+    bool simulated;
     double step_s, compute_s, comm_s;
     double samples_per_s;
     double mfu; /* model-FLOP utilisation: 3 forward passes of multiply-adds over the peak */
     double comm_bytes; /* the paper's count: both directions, every group of every level */
     double energy_j;
     double state_bytes; /* parameters, gradients and optimizer state of the fullest device */
+    double link_bytes, peak_memory_bytes; /* simulated; else 0 */
 };
 HYPAR_API struct hypar_prediction hypar_found_prediction(const struct hypar_found *found);
 
@@ -63,6 +88,12 @@ struct hypar_search_info {
     bool exact;        /* no other choice of types has less exchange; only --joint can know */
     double lower_bound_elements; /* of the exchange over all choices; 0: not known */
     const char *refused; /* auto: planners that had no plan, and why; "" or NULL: none */
+    /* flexflow: */
+    int64_t proposals, accepted;
+    int chains;
+    double beta;       /* a step longer by a part x of the best is accepted with exp(-beta x) */
+    const char *start; /* the fastest of the plans that it began with, NULL: it has none ... */
+    double start_s;    /* ... and its step */
 };
 HYPAR_API struct hypar_search_info hypar_found_info(const struct hypar_found *found);
 

@@ -29,4 +29,20 @@ static inline double hp_random_unit(struct random *random)
     return (double)(hp_random_u64(random) >> 11) * 0x1p-53;
 }
 
+/* Exponential with mean 1, by comparing alone (von Neumann, 1951): a logarithm may differ in
+ * its last digit from machine to machine. */
+static inline double hp_random_exponential(struct random *random)
+{
+    for (int whole = 0;; whole++) {
+        double first = hp_random_unit(random), last = first, next;
+        int n = 1; /* of a falling run; an odd one is taken */
+        while ((next = hp_random_unit(random)) < last) {
+            last = next;
+            n++;
+        }
+        if (n % 2)
+            return whole + first;
+    }
+}
+
 #endif /* BASE_RANDOM_H */

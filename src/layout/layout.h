@@ -46,6 +46,10 @@ struct range hp_even_part(int64_t extent, int degree, int i);
  * 3,3,2,2). `sizes` takes the product of all ways, that is one size for each part, in order. */
 void hp_nested_sizes(int64_t extent, const int *ways, int n_levels, int64_t *sizes);
 
+/* Divide `extent` in proportion to weight[], rounded so that the borders are nearest to where
+ * they should be. */
+void hp_weighted_sizes(int64_t extent, int degree, const double *weight, int64_t *sizes);
+
 /* Whether `sizes` are those of hp_even_part(). */
 bool hp_sizes_even(int64_t extent, int degree, const int64_t *sizes);
 

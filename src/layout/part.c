@@ -1,5 +1,7 @@
 #include "layout/layout.h"
 
+#include <math.h>
+
 static int degree_of(const struct split *split, int axis)
 {
     return split->degree[axis] > 1 ? split->degree[axis] : 1;
@@ -26,6 +28,21 @@ void hp_nested_sizes(int64_t extent, const int *ways, int n_levels, int64_t *siz
             }
         }
         n *= ways[level];
+    }
+}
+
+void hp_weighted_sizes(int64_t extent, int degree, const double *weight, int64_t *sizes)
+{
+    double total = 0, sum = 0;
+    int64_t border = 0;
+    for (int i = 0; i < degree; i++)
+        total += weight[i];
+    for (int i = 0; i < degree; i++) {
+        sum += weight[i];
+        int64_t next =
+            i == degree - 1 ? extent : (int64_t)llround(sum / total * (double)extent);
+        sizes[i] = next - border;
+        border = next;
     }
 }
 

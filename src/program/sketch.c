@@ -50,6 +50,7 @@ static enum hypar_status make(struct sketch *s)
     }
     s->step_layout = NEW(&s->arena, const struct part_layout *, n_ops);
     s->tail = NEW(&s->arena, const struct pattern *, k->n_tail);
+    s->settled = NEW(&s->arena, int, k->n_deals + k->n_tail);
     for (int op = 0; op < n_ops; op++)
         lay_out(s, op);
     for (int d = 0; d < k->n_deals + k->n_tail; d++)
@@ -93,13 +94,24 @@ void hp_sketch_free(struct sketch *s)
     hp_arena_free(&arena);
 }
 
-enum hypar_status hp_sketch_change(struct sketch *s, int op, struct hypar_error *err)
+/* A deal between two of the operators is settled once, when both are laid out. */
+enum hypar_status hp_sketch_change(struct sketch *s, const int *op, int n,
+                                   struct hypar_error *err)
 {
     const struct skeleton *k = &s->skeleton;
     s->err = err;
-    TRY(hp_check_local_bn(s, op));
-    lay_out(s, op);
-    for (int i = k->touch_start[op]; i < k->touch_start[op + 1]; i++)
-        TRY(settle(s, k->touch[i]));
+    for (int i = 0; i < n; i++) {
+        TRY(hp_check_local_bn(s, op[i]));
+        lay_out(s, op[i]);
+    }
+    s->round++;
+    for (int i = 0; i < n; i++)
+        for (int t = k->touch_start[op[i]]; t < k->touch_start[op[i] + 1]; t++) {
+            int deal = k->touch[t];
+            if (s->settled[deal] == s->round)
+                continue;
+            s->settled[deal] = s->round;
+            TRY(settle(s, deal));
+        }
     return HYPAR_OK;
 }

@@ -93,6 +93,7 @@ struct sketch {
     struct pattern **patterns;
     int n_lists, n_layouts, layout_capacity, n_patterns, pattern_capacity;
     struct stakeholder *stakeholder; /* room for most_stakes, twice */
+    int *settled, round;             /* by deal: the change in which it was last settled */
     struct hypar_error *err;         /* of the call at hand */
 };
 
@@ -105,9 +106,11 @@ enum hypar_status hp_sketch_make(struct sketch **out, const struct hypar_plan *p
                                  struct hypar_error *err);
 void hp_sketch_free(struct sketch *sketch); /* NULL is allowed */
 
-/* The plan's `op` has been changed: bring the sketch up to date. On failure (a tensor in
- * absurdly many pieces) the caller takes the change back and calls again. */
-enum hypar_status hp_sketch_change(struct sketch *sketch, int op, struct hypar_error *err);
+/* The plan's operators op[] (each once) have been changed: bring the sketch up to date. On
+ * failure (a tensor in absurdly many pieces) the caller takes the change back and calls again.
+ */
+enum hypar_status hp_sketch_change(struct sketch *sketch, const int *op, int n,
+                                   struct hypar_error *err);
 
 /* Bytes that the sketch holds, for those who make many changes: start afresh when it is much.
  */

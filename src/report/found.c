@@ -56,21 +56,46 @@ static double exact_bytes(const struct hypar_plan *plan)
 
 /* JSON -------------------------------------------------------------------------------- */
 
+static void put_simulated(struct json_writer *w, const char *key,
+                          const struct hypar_prediction *p, double value)
+{
+    if (p->simulated)
+        hp_json_put_number(w, key, value);
+    else
+        hp_json_put_null(w, key);
+}
+
+/* What planners that make proposals tell. */
+static void put_proposals(struct json_writer *w, const struct hypar_search_info *info)
+{
+    if (!info->chains)
+        return;
+    hp_json_put_int(w, "proposals", info->proposals);
+    hp_json_put_int(w, "accepted", info->accepted);
+    hp_json_put_int(w, "chains", info->chains);
+    hp_json_put_number(w, "beta", info->beta);
+    hp_json_put_string(w, "start", info->start);
+    hp_json_put_number(w, "start_s", info->start_s);
+}
+
 static void put_prediction(struct json_writer *w, const struct hypar_prediction *p,
                            double exact)
 {
     hp_json_begin_object(w, "predicted", false);
-    hp_json_put_string(w, "model", "closed form: no overlap, levels one after another");
+    hp_json_put_string(w, "model",
+                       p->simulated ? "simulated"
+                                    : "closed form: no overlap, levels one after another");
     hp_json_put_number(w, "step_s", p->step_s);
     hp_json_put_number(w, "compute_s", p->compute_s);
     hp_json_put_number(w, "comm_s", p->comm_s);
     hp_json_put_number(w, "samples_per_s", p->samples_per_s);
     hp_json_put_number(w, "mfu", p->mfu);
     hp_json_put_number(w, "comm_bytes", exact < 0 ? p->comm_bytes : exact);
-    hp_json_put_number(w, "comm_bytes_paper", p->comm_bytes);
-    hp_json_put_null(w, "link_bytes");
+    if (!p->simulated)
+        hp_json_put_number(w, "comm_bytes_paper", p->comm_bytes);
+    put_simulated(w, "link_bytes", p, p->link_bytes);
     hp_json_put_number(w, "energy_j", p->energy_j);
-    hp_json_put_null(w, "peak_memory_bytes");
+    put_simulated(w, "peak_memory_bytes", p, p->peak_memory_bytes);
     hp_json_put_number(w, "state_bytes", p->state_bytes);
     hp_json_end_object(w);
 }
@@ -112,6 +137,7 @@ static void found_json(FILE *to, const struct hypar_found *found)
     else
         hp_json_put_null(&w, "lower_bound_elements");
     hp_json_put_bool(&w, "exact", info.exact);
+    put_proposals(&w, &info);
     hp_json_end_object(&w);
     if (hypar_found_partition(found))
         put_view(&w, hypar_found_partition(found));
@@ -253,6 +279,44 @@ static const char *verdict(const struct hypar_search_info *info)
                        : "; each level from the top (--joint weighs all levels at once)";
 }
 
+/* A plan that was found by simulating: its operators, its step, and how it was found. */
+static void simulated_text(FILE *to, struct arena *arena, const struct hypar_found *found)
+{
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    struct hypar_prediction p = hypar_found_prediction(found);
+    struct hypar_search_info info = hypar_found_info(found);
+    char step[32], compute[32], sent[32], energy[32], memory[32], took[32], rate[32], n[32];
+    hypar_report_plan(to, plan, HYPAR_TEXT);
+    fputc('\n', to);
+    hp_wrap(to,
+            hp_arena_printf(
+                arena,
+                "Simulated step %s (the busiest device computes %s), %s samples/s, %.1f %% of "
+                "peak, %s sent, %s; %s of memory on the fullest device.",
+                hypar_format_quantity(step, p.step_s, HYPAR_UNIT_SECONDS),
+                hypar_format_quantity(compute, p.compute_s, HYPAR_UNIT_SECONDS),
+                hp_metric(rate, p.samples_per_s), 100 * p.mfu,
+                hypar_format_quantity(sent, p.comm_bytes, HYPAR_UNIT_BYTES),
+                hypar_format_quantity(energy, p.energy_j, HYPAR_UNIT_JOULES),
+                hypar_format_quantity(memory, p.peak_memory_bytes, HYPAR_UNIT_BYTES)),
+            0);
+    if (info.chains)
+        hp_wrap(to,
+                hp_arena_printf(
+                    arena,
+                    "Began with %s (%s): now %.2f times as fast. %s proposals in "
+                    "%d chains, %.0f %% accepted, beta %.0f; --proposals %lld "
+                    "repeats it.",
+                    info.start, hypar_format_quantity(step, info.start_s, HYPAR_UNIT_SECONDS),
+                    info.start_s / p.step_s, hp_thousands(n, info.proposals), info.chains,
+                    100 * (double)info.accepted / (double)info.proposals, info.beta,
+                    (long long)info.proposals),
+                0);
+    fprintf(to, "Searched in %s%s.\n",
+            hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS),
+            info.exact ? "; no aligned plan has a shorter step" : "");
+}
+
 static void found_text(FILE *to, const struct hypar_found *found,
                        const struct hypar_found *const *others, int n_others)
 {
@@ -266,6 +330,11 @@ static void found_text(FILE *to, const struct hypar_found *found,
     fprintf(to, "%s, batch %lld, on %d devices: planner %s\n\n", hypar_plan_model(plan),
             (long long)plan->graph->batch, hypar_machine_device_count(plan->machine),
             info.planner);
+    if (p.simulated) {
+        simulated_text(to, &arena, found);
+        hp_arena_free(&arena);
+        return;
+    }
     if (view && view->n_levels) {
         const struct hypar_found *all[4] = { found };
         int n = 1;

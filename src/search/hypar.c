@@ -266,26 +266,26 @@ static const struct level_rules
     accpar_rules = { allow_accpar,  true,    false,     false };
 
 const struct planner hp_planner_dp = {
-    { "dp", "data parallel: every operator by samples", "the baseline of all four papers" },
-    plan_by_levels, &dp_rules,
+    .info = { "dp", "data parallel: every operator by samples", "the baseline of all four papers" },
+    .plan = plan_by_levels, .rules = &dp_rules,
 };
 const struct planner hp_planner_mp = {
-    { "mp", "model parallel: every weighted layer by its input features", "HyPar, HPCA 2019" },
-    plan_by_levels, &mp_rules,
+    .info = { "mp", "model parallel: every weighted layer by its input features", "HyPar, HPCA 2019" },
+    .plan = plan_by_levels, .rules = &mp_rules,
 };
 const struct planner hp_planner_owt = {
-    { "owt", "one weird trick: convolutions by samples, other layers by features",
+    .info = { "owt", "one weird trick: convolutions by samples, other layers by features",
       "Krizhevsky, arXiv:1404.5997" },
-    plan_by_levels, &owt_rules,
+    .plan = plan_by_levels, .rules = &owt_rules,
 };
 const struct planner hp_planner_hypar = {
-    { "hypar", "least exchange, each layer dp or mp at each level of the machine",
+    .info = { "hypar", "least exchange, each layer dp or mp at each level of the machine",
       "Song et al., HPCA 2019, Algorithms 1 and 2" },
-    plan_by_levels, &hypar_rules,
+    .plan = plan_by_levels, .rules = &hypar_rules,
 };
 const struct planner hp_planner_accpar = {
-    { "accpar", "least exchange with three types of partition, unequal shares where devices differ",
+    .info = { "accpar", "least exchange with three types of partition, unequal shares where devices differ",
       "Song et al., HPCA 2020" },
-    plan_by_levels, &accpar_rules,
+    .plan = plan_by_levels, .rules = &accpar_rules,
 };
 /* clang-format on */

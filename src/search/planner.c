@@ -4,8 +4,9 @@
 #include <time.h>
 
 const struct planner *const hp_planners[] = {
-    &hp_planner_auto,  &hp_planner_dp,     &hp_planner_mp, &hp_planner_owt,
-    &hp_planner_hypar, &hp_planner_accpar, NULL,
+    &hp_planner_auto,     &hp_planner_dp,         &hp_planner_mp,
+    &hp_planner_owt,      &hp_planner_hypar,      &hp_planner_accpar,
+    &hp_planner_flexflow, &hp_planner_exhaustive, NULL,
 };
 
 const struct hypar_planner_info *hypar_planner(int i)
@@ -88,8 +89,8 @@ static enum hypar_status run_auto(const struct problem *problem, struct hypar_fo
     int64_t evaluated = 0;
     for (int i = 0; hp_planners[i]; i++) {
         struct hypar_found *found;
-        if (!hp_planners[i]->plan)
-            continue; /* auto itself */
+        if (!hp_planners[i]->plan || hp_planners[i]->apart)
+            continue; /* auto itself, or not to be compared */
         if (hp_run_planner(hp_planners[i], problem, &found, &why) != HYPAR_OK) {
             note_refusal(refused, sizeof refused, hp_planners[i]->info.name, why.text);
             continue;
@@ -110,24 +111,55 @@ static enum hypar_status run_auto(const struct problem *problem, struct hypar_fo
 }
 
 const struct planner hp_planner_auto = {
-    { "auto", "the best of the others by predicted time, within memory", "" },
-    NULL,
-    NULL,
+    .info = { "auto", "the best of the others by predicted time, within memory", "" },
 };
+
+const struct planner *hp_find_planner(const char *name)
+{
+    for (int i = 0; hp_planners[i]; i++)
+        if (strcmp(hp_planners[i]->info.name, name) == 0)
+            return hp_planners[i];
+    return NULL;
+}
 
 static enum hypar_status find_planner(const char *name, const struct planner **out,
                                       struct hypar_error *err)
 {
     char known[256] = "";
+    *out = hp_find_planner(name);
+    if (*out)
+        return HYPAR_OK;
     for (int i = 0; hp_planners[i]; i++) {
-        if (strcmp(hp_planners[i]->info.name, name) == 0) {
-            *out = hp_planners[i];
-            return HYPAR_OK;
-        }
         size_t n = strlen(known);
         snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", hp_planners[i]->info.name);
     }
     return hp_fail(err, HYPAR_USAGE, "unknown planner '%s', expected one of %s", name, known);
+}
+
+/* Operators that stay as told and plans to begin with are not for every planner; auto takes one
+ * that can. */
+static enum hypar_status check_wishes(const struct hypar_search_options *options,
+                                      const struct planner **planner, struct hypar_error *err)
+{
+    bool fixes = options->n_fix > 0, starts = options->start != NULL;
+    const char *wish = fixes ? "keep an operator as told" : "begin with a plan";
+    if (!fixes && !starts)
+        return HYPAR_OK;
+    if (*planner == &hp_planner_auto)
+        *planner = &hp_planner_flexflow;
+    if ((!fixes || (*planner)->fixes) && (!starts || (*planner)->starts))
+        return HYPAR_OK;
+    if (fixes && (*planner)->fixes)
+        wish = "begin with a plan";
+    char able[256] = "";
+    for (int i = 0; hp_planners[i]; i++)
+        if (wish[0] == 'k' ? hp_planners[i]->fixes : hp_planners[i]->starts) {
+            size_t n = strlen(able);
+            snprintf(able + n, sizeof able - n, "%s%s", n ? " or " : "",
+                     hp_planners[i]->info.name);
+        }
+    return hp_fail(err, HYPAR_USAGE, "planner %s cannot %s, expected %s", (*planner)->info.name,
+                   wish, able);
 }
 
 enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_graph *graph,
@@ -141,6 +173,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     if (!options)
         options = &defaults;
     TRY(find_planner(options->planner ? options->planner : "auto", &planner, err));
+    TRY(check_wishes(options, &planner, err));
 
     double placements = (double)graph->n_ops * hypar_machine_device_count(machine);
     if (placements > HP_MAX_PLACEMENTS)

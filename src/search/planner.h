@@ -40,16 +40,22 @@ struct planner {
     enum hypar_status (*plan)(const struct planner *self, const struct problem *problem,
                               struct hypar_found *found, struct hypar_error *err);
     const struct level_rules *rules; /* NULL: it does not divide level by level */
+    bool apart;  /* not for auto: another kind of training, or a long search */
+    bool fixes;  /* it can keep operators as they are told */
+    bool starts; /* it can begin with a plan */
 };
 
 extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_planner_owt,
-    hp_planner_hypar, hp_planner_accpar;
+    hp_planner_hypar, hp_planner_accpar, hp_planner_flexflow, hp_planner_exhaustive;
 
 extern const struct planner *const hp_planners[]; /* NULL-terminated */
 
 /* Run one planner: a new plan, predicted and within memory. */
 enum hypar_status hp_run_planner(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err);
+
+/* The planner of that name; NULL: there is none. */
+const struct planner *hp_find_planner(const char *name);
 
 /* The part of every side of every level, [level][side], where devices differ in speed
  * (shares.c); NULL: all equal. */

@@ -1,5 +1,4 @@
 /* From types per level to an ordinary plan: degrees, sizes and devices of every operator. */
-#include <math.h>
 #include <string.h>
 
 #include "search/planner.h"
@@ -59,23 +58,6 @@ static int axis_at(const struct realiser *r, int op, int h)
     return r->problem->layered->axis[op][type_for(hp_layout_out(type))];
 }
 
-/* Sizes of an axis divided at some levels with unequal sides: proportional, rounded so that the
- * borders are nearest to where they should be. */
-static void weighted_sizes(const double *weight, int degree, int64_t extent, int64_t *sizes)
-{
-    double total = 0, sum = 0;
-    int64_t border = 0;
-    for (int i = 0; i < degree; i++)
-        total += weight[i];
-    for (int i = 0; i < degree; i++) {
-        sum += weight[i];
-        int64_t next =
-            i == degree - 1 ? extent : (int64_t)llround(sum / total * (double)extent);
-        sizes[i] = next - border;
-        border = next;
-    }
-}
-
 static int64_t *axis_sizes(struct realiser *r, const int *levels, int n, int64_t extent,
                            int degree)
 {
@@ -96,7 +78,7 @@ static int64_t *axis_sizes(struct realiser *r, const int *levels, int n, int64_t
             rest /= ways[i];
         }
     }
-    weighted_sizes(weight, degree, extent, sizes);
+    hp_weighted_sizes(extent, degree, weight, sizes);
     return sizes;
 }
 

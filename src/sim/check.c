@@ -22,7 +22,8 @@ struct checking {
     struct hypar_lower_options lower;
     struct sim_settings settings;
     struct random random;
-    struct proposal was, now; /* of the op that changes */
+    struct proposer proposer;
+    struct proposal was, now; /* of what changes */
     struct hypar_delta_check *out;
 };
 
@@ -32,7 +33,7 @@ static void note_mismatch(struct checking *c, int64_t change, const char *what, 
     if (c->out->mismatches++ == 0)
         snprintf(c->out->first_mismatch, sizeof c->out->first_mismatch,
                  "change %lld (%s): %s, block %d task %d", (long long)change,
-                 c->plan->graph->ops[c->now.op].name, what, block, task);
+                 c->plan->graph->ops[c->now.op[0]].name, what, block, task);
 }
 
 /* Is the delta's timeline that of the scene, task by task? */
@@ -84,26 +85,23 @@ static enum hypar_status do_in_full(struct checking *c, int64_t change, struct h
     return HYPAR_OK;
 }
 
-/* A change that the plan admits: those that it does not are taken back and drawn again. */
+/* A change of one operator; one that cannot be lowered is taken back, and another drawn. */
 static enum hypar_status change_one(struct checking *c, struct hypar_error *err)
 {
     enum { TRIES = 100 };
-    enum hypar_status status = HYPAR_OK;
     for (int i = 0; i < TRIES; i++) {
-        hp_propose(&c->random, c->plan, &c->now);
-        hp_proposal_save(c->plan, c->now.op, &c->was);
+        if (!hp_propose(&c->proposer, &c->random, MOVE_ONE, &c->now))
+            continue;
+        hp_proposal_save(c->plan, &c->now, &c->was);
         hp_proposal_apply(c->plan, &c->now);
-        if (hypar_plan_check(c->plan, err) == HYPAR_OK) {
-            double began_us = now_us();
-            status = hp_delta_change(c->delta, c->now.op, err);
-            c->out->delta_us += now_us() - began_us;
-            if (status == HYPAR_OK)
-                return status;
-            hp_proposal_apply(c->plan, &c->was);
-            hp_delta_undo(c->delta);
-        } else {
-            hp_proposal_apply(c->plan, &c->was);
-        }
+        double began_us = now_us();
+        enum hypar_status status =
+            hp_delta_change(c->delta, c->now.op, c->now.n, HP_MAX_TICKS, err);
+        c->out->delta_us += now_us() - began_us;
+        if (status == HYPAR_OK)
+            return status;
+        hp_proposal_apply(c->plan, &c->was);
+        hp_delta_undo(c->delta);
     }
     return hp_fail(err, HYPAR_UNSUPPORTED, "no operator can be split or placed otherwise");
 }
@@ -139,8 +137,9 @@ enum hypar_status hypar_check_delta(struct hypar_delta_check *out,
     }
     TRY(hp_check_lowerable(plan, err));
     c.plan = hp_plan_copy(plan);
-    hp_proposal_begin(&c.now, c.plan);
-    hp_proposal_begin(&c.was, c.plan);
+    hp_proposer_begin(&c.proposer, c.plan, NULL);
+    hp_proposal_begin(&c.now, c.plan->graph);
+    hp_proposal_begin(&c.was, c.plan->graph);
     enum hypar_status status = hp_delta_new(&c.delta, c.plan, &c.lower, &c.settings, err);
     if (status == HYPAR_OK)
         status = check_changes(&c, changes, err);
@@ -151,6 +150,7 @@ enum hypar_status hypar_check_delta(struct hypar_delta_check *out,
     hp_delta_free(c.delta);
     hp_proposal_end(&c.now);
     hp_proposal_end(&c.was);
+    hp_proposer_end(&c.proposer);
     hypar_plan_free(c.plan);
     return status;
 }

@@ -31,15 +31,17 @@ struct delta {
      * steps, then deals (body and tail), then updates, as targets: CSR */
     int *target_start, *target;
     /* the change at hand */
-    int op, round;
+    int *op, n_ops, round;
     int *marked; /* by block: the round in which it was listed */
     int *list, n_list, n_retask;
     struct block_before *before;
     int n_before;
     int *unit, *next; /* as they were */
     bool units_changed;
-    const struct part_layout *layout[3];
-    const struct pattern **pattern; /* of the deals that op touches, as they were: [b][i] */
+    /* as they were: each op's layouts, and the patterns of the deals that it touches, all ops'
+     * one after another */
+    const struct part_layout *(*layout)[3];
+    const struct pattern **pattern[2];
     struct sim_task *task;
     int *after, task_capacity, after_capacity;
 };
@@ -163,16 +165,18 @@ static void mark(struct delta *d, int block)
     d->list[d->n_list++] = block;
 }
 
-/* The blocks of op's steps, and of steps that are in another unit than before. */
+/* The blocks of the ops' steps, and of steps that are in another unit than before. */
 static void mark_units(struct delta *d)
 {
     const struct scene *s = d->scene;
     const struct skeleton *k = &d->sketch->skeleton;
-    const int *step_of = k->step_of[d->op];
-    for (int p = 0; p < MAX_PASSES; p++)
-        if (step_of[p] >= 0) {
-            mark(d, k->step[d->unit[step_of[p]]].item);
-            mark(d, hp_step_block(s, 0, step_of[p]));
+    for (int i = 0; i < d->n_ops; i++)
+        for (int p = 0; p < MAX_PASSES; p++) {
+            int step = k->step_of[d->op[i]][p];
+            if (step < 0)
+                continue;
+            mark(d, k->step[d->unit[step]].item);
+            mark(d, hp_step_block(s, 0, step));
         }
     for (int i = 0; d->units_changed && i < k->n_steps; i++)
         if (d->unit[i] != s->unit[0][i]) {
@@ -184,14 +188,16 @@ static void mark_units(struct delta *d)
 static void mark_deals(struct delta *d)
 {
     const struct skeleton *k = &d->sketch->skeleton;
-    for (int i = k->touch_start[d->op]; i < k->touch_start[d->op + 1]; i++) {
-        int deal = k->touch[i];
-        if (d->pattern[i - k->touch_start[d->op]] == hp_deal_pattern(d->sketch, 0, deal))
-            continue;
-        mark(d, hp_deal_block(d->scene, 0, deal));
-        if (deal >= k->n_deals)
-            mark(d, hp_update_block(d->scene, deal));
-    }
+    const struct pattern *const *was = d->pattern[0];
+    for (int i = 0; i < d->n_ops; i++)
+        for (int t = k->touch_start[d->op[i]]; t < k->touch_start[d->op[i] + 1]; t++, was++) {
+            int deal = k->touch[t];
+            if (*was == hp_deal_pattern(d->sketch, 0, deal))
+                continue;
+            mark(d, hp_deal_block(d->scene, 0, deal));
+            if (deal >= k->n_deals)
+                mark(d, hp_update_block(d->scene, deal));
+        }
 }
 
 static void mark_target(struct delta *d, int from)
@@ -275,55 +281,74 @@ static void replay_whole(struct delta *d)
 static void update_units(struct delta *d)
 {
     const struct skeleton *k = &d->sketch->skeleton;
+    const struct pattern *const *was = d->pattern[0];
     size_t bytes = (size_t)k->n_steps * sizeof(int);
     memcpy(d->unit, d->scene->unit[0], bytes);
     memcpy(d->next, d->scene->next[0], bytes);
     d->units_changed = false; /* they depend on which patterns are aligned, alone */
-    for (int i = k->touch_start[d->op]; i < k->touch_start[d->op + 1]; i++)
-        if (k->touch[i] < k->n_deals)
-            d->units_changed |= d->pattern[i - k->touch_start[d->op]]->aligned !=
-                                d->sketch->body[0].pattern[k->touch[i]]->aligned;
+    for (int i = 0; i < d->n_ops; i++)
+        for (int t = k->touch_start[d->op[i]]; t < k->touch_start[d->op[i] + 1]; t++, was++)
+            if (k->touch[t] < k->n_deals)
+                d->units_changed |=
+                    (*was)->aligned != d->sketch->body[0].pattern[k->touch[t]]->aligned;
     if (d->units_changed)
         hp_find_units(d->scene, 0);
 }
 
-static void remember(struct delta *d, int op)
+static void remember(struct delta *d, const int *op, int n_ops)
 {
     const struct sketch *s = d->sketch;
     const struct skeleton *k = &s->skeleton;
-    int n = k->touch_start[op + 1] - k->touch_start[op];
-    d->op = op;
+    memcpy(d->op, op, (size_t)n_ops * sizeof *op);
+    d->n_ops = n_ops;
     for (int b = 0; b < s->n_bodies; b++) {
-        d->layout[b] = s->body[b].layout[op];
-        for (int i = 0; i < n; i++)
-            d->pattern[b * n + i] = hp_deal_pattern(s, b, k->touch[k->touch_start[op] + i]);
+        const struct pattern **was = d->pattern[b];
+        for (int i = 0; i < n_ops; i++) {
+            d->layout[i][b] = s->body[b].layout[op[i]];
+            for (int t = k->touch_start[op[i]]; t < k->touch_start[op[i] + 1]; t++)
+                *was++ = hp_deal_pattern(s, b, k->touch[t]);
+        }
     }
-    d->layout[2] = s->step_layout[op];
+    for (int i = 0; i < n_ops; i++)
+        d->layout[i][2] = s->step_layout[op[i]];
 }
 
 static void forget(struct delta *d)
 {
     struct sketch *s = d->sketch;
     const struct skeleton *k = &s->skeleton;
-    int n = k->touch_start[d->op + 1] - k->touch_start[d->op];
     for (int b = 0; b < s->n_bodies; b++) {
-        s->body[b].layout[d->op] = d->layout[b];
-        for (int i = 0; i < n; i++) {
-            int deal = k->touch[k->touch_start[d->op] + i];
-            if (deal < k->n_deals)
-                s->body[b].pattern[deal] = d->pattern[b * n + i];
-            else
-                s->tail[deal - k->n_deals] = d->pattern[b * n + i];
+        const struct pattern *const *was = d->pattern[b];
+        for (int i = 0; i < d->n_ops; i++) {
+            s->body[b].layout[d->op[i]] = d->layout[i][b];
+            for (int t = k->touch_start[d->op[i]]; t < k->touch_start[d->op[i] + 1]; t++)
+                if (k->touch[t] < k->n_deals)
+                    s->body[b].pattern[k->touch[t]] = *was++;
+                else
+                    s->tail[k->touch[t] - k->n_deals] = *was++;
         }
     }
-    s->step_layout[d->op] = d->layout[2];
+    for (int i = 0; i < d->n_ops; i++)
+        s->step_layout[d->op[i]] = d->layout[i][2];
 }
 
-enum hypar_status hp_delta_change(struct delta *d, int op, struct hypar_error *err)
+/* What a queue is given to do takes at least as long as that: a step that cannot be within the
+ * limit is known before it is played. */
+static bool is_hopeless(struct delta *d, ticks limit)
 {
-    remember(d, op);
+    ticks busiest = hp_play_busiest(d->play);
+    if (busiest <= limit)
+        return false;
+    d->length = busiest;
+    return true;
+}
+
+enum hypar_status hp_delta_change(struct delta *d, const int *op, int n, ticks limit,
+                                  struct hypar_error *err)
+{
+    remember(d, op, n);
     d->n_before = d->n_list = 0;
-    enum hypar_status status = hp_sketch_change(d->sketch, op, err);
+    enum hypar_status status = hp_sketch_change(d->sketch, op, n, err);
     if (d->whole) {
         if (status == HYPAR_OK)
             replay_whole(d);
@@ -338,6 +363,8 @@ enum hypar_status hp_delta_change(struct delta *d, int op, struct hypar_error *e
     mark_waiting(d);
     for (int i = 0; i < d->n_retask; i++)
         retask(d, d->list[i]);
+    if (status == HYPAR_OK && is_hopeless(d, limit))
+        return HYPAR_OK;
     for (int i = 0; i < d->n_list; i++)
         rewait(d, d->list[i]);
     d->length = hp_play_replay(d->play);
@@ -421,8 +448,12 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     d->before = NEW(&d->arena, struct block_before, d->scene->n_blocks);
     d->unit = NEW(&d->arena, int, sketch->skeleton.n_steps);
     d->next = NEW(&d->arena, int, sketch->skeleton.n_steps);
-    d->pattern = NEW(&d->arena, const struct pattern *,
-                     2 * (sketch->skeleton.n_deals + sketch->skeleton.n_tail));
+    d->op = NEW(&d->arena, int, plan->graph->n_ops);
+    d->layout = hp_arena_alloc(&d->arena, (size_t)plan->graph->n_ops, sizeof *d->layout,
+                               alignof(void *));
+    for (int b = 0; b < sketch->n_bodies; b++)
+        d->pattern[b] = NEW(&d->arena, const struct pattern *,
+                            sketch->skeleton.touch_start[plan->graph->n_ops]);
     if (d->whole) {
         replay_whole(d);
     } else {
@@ -457,4 +488,26 @@ const struct scene *hp_delta_scene(const struct delta *d)
 struct times hp_delta_times(const struct delta *d, int block, int local)
 {
     return d->play->times[d->scene->first[block] + local];
+}
+
+int64_t hp_delta_tasks(const struct delta *d)
+{
+    return d->whole ? 0 : d->play->n_order;
+}
+
+struct scene *hp_delta_scene_now(struct delta *d)
+{
+    return d->scene;
+}
+
+const struct play *hp_delta_play(const struct delta *d)
+{
+    return d->play;
+}
+
+size_t hp_delta_bytes(const struct delta *d)
+{
+    size_t bytes = hp_arena_bytes(&d->arena) + hp_sketch_bytes(d->sketch) +
+                   hp_arena_bytes(&d->scene->arena) + hp_arena_bytes(&d->scene->acts.arena);
+    return bytes + (d->play ? hp_arena_bytes(&d->play->arena) : 0);
 }

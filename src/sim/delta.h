@@ -2,10 +2,10 @@
  *
  *     TRY(hp_delta_new(&delta, plan, &options, &settings, err));
  *     hp_plan_set(plan, op, &split, devices);
- *     TRY(hp_delta_change(delta, op, err));     hp_delta_length(delta) is the new step
+ *     TRY(hp_delta_change(delta, &op, 1, HP_MAX_TICKS, err));   hp_delta_length(): the new step
  *     hp_delta_keep(delta);  or  change the plan back and  hp_delta_undo(delta);
  *
- * Only what the operator has a stake in is lowered again, and only what that touches is
+ * Only what the operators have a stake in is lowered again, and only what that touches is
  * replayed (play.h). A plan with several micro-batches is lowered by parts too, but replayed as
  * a whole: the schedule chains everything. */
 #ifndef SIM_DELTA_H
@@ -22,8 +22,12 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
                                const struct sim_settings *settings, struct hypar_error *err);
 void hp_delta_free(struct delta *delta); /* NULL is allowed */
 
-/* On failure the plan must be changed back, and hp_delta_undo() called. */
-enum hypar_status hp_delta_change(struct delta *delta, int op, struct hypar_error *err);
+/* The plan's operators op[], each named once, have been changed. A step that is sure to be
+ * longer than `limit` need not be played to its end: then the length is more than the limit,
+ * and the change must be undone. On failure the plan must be changed back, and hp_delta_undo()
+ * called. */
+enum hypar_status hp_delta_change(struct delta *delta, const int *op, int n, ticks limit,
+                                  struct hypar_error *err);
 void hp_delta_keep(struct delta *delta);
 void hp_delta_undo(struct delta *delta);
 
@@ -33,5 +37,12 @@ ticks hp_delta_length(const struct delta *delta);
 const struct scene *hp_delta_scene(const struct delta *delta);
 struct times hp_delta_times(const struct delta *delta, int block, int local);
 int64_t hp_delta_tasks(const struct delta *delta);
+
+/* What it is made of, for those who look at single tasks (bound.c). */
+struct scene *hp_delta_scene_now(struct delta *delta);
+const struct play *hp_delta_play(const struct delta *delta);
+
+/* Bytes that it holds; layouts and patterns are remembered, so it grows with the changes. */
+size_t hp_delta_bytes(const struct delta *delta);
 
 #endif /* SIM_DELTA_H */

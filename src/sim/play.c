@@ -103,6 +103,15 @@ static void note_fresh(struct play *p, int id)
     p->fresh[p->n_fresh++] = id;
 }
 
+/* A task comes (+1) or goes (-1). */
+static void count_busy(struct play *p, const struct sim_task *task, int sign)
+{
+    if (!task->hold && task->n_holds)
+        p->busy[task->queue] += sign * task->duration;
+    for (int i = 0; task->hold && i < task->n_holds; i++)
+        p->busy[task->hold[i].queue] += sign * task->hold[i].busy;
+}
+
 void hp_play_put(struct play *p, int id, const struct sim_task *task)
 {
     while (p->n_ids <= id) {
@@ -116,6 +125,9 @@ void hp_play_put(struct play *p, int id, const struct sim_task *task)
         now->n_holds == task->n_holds && now->queue == task->queue && now->hold == task->hold)
         return;
     node = touch(p, id);
+    if (node->alive)
+        count_busy(p, &node->task, -1);
+    count_busy(p, task, 1);
     node->task = *task;
     node->alive = true;
     note_fresh(p, id);
@@ -128,6 +140,7 @@ void hp_play_remove(struct play *p, int id)
         if (p->node[node->after.id[i]].alive)
             take_out(&touch(p, node->after.id[i])->before, id);
     node = &p->node[id];
+    count_busy(p, &node->task, -1);
     node->after.n = 0;
     node->alive = false;
 }
@@ -224,7 +237,11 @@ void hp_play_undo(struct play *p)
         give_back(p, node->after);
         give_back(p, node->before);
         int place = node->place;
+        if (node->alive)
+            count_busy(p, &node->task, -1);
         *node = was->node;
+        if (node->alive)
+            count_busy(p, &node->task, 1);
         if (node->alive)
             node->place = place;
     }
@@ -240,6 +257,7 @@ struct play *hp_play_new(int n_queues)
     p->arena = arena;
     p->n_queues = n_queues;
     p->free = NEW(&p->arena, ticks, n_queues);
+    p->busy = NEW(&p->arena, ticks, n_queues);
     p->order = NEW(&p->arena, int, 1);
     p->old_order = NEW(&p->arena, int, 1);
     p->reach = NEW(&p->arena, ticks, 2);
@@ -260,4 +278,12 @@ void hp_play_free(struct play *p)
 ticks hp_play_length(const struct play *p)
 {
     return p->reach[p->n_order];
+}
+
+ticks hp_play_busiest(const struct play *p)
+{
+    ticks most = 0;
+    for (int i = 0; i < p->n_queues; i++)
+        most = p->busy[i] > most ? p->busy[i] : most;
+    return most;
 }

@@ -50,6 +50,7 @@ struct play {
     struct arena arena;
     int n_queues;
     ticks *free; /* of each queue: when it has done all that it was given so far */
+    ticks *busy; /* of each queue: how long all its tasks hold it */
     int n_ids, id_capacity, times_capacity;
     struct node *node;
     struct times *times;
@@ -93,6 +94,10 @@ void hp_play_set_after(struct play *play, int id, int *after, int n);
 ticks hp_play_replay(struct play *play);
 void hp_play_keep(struct play *play);
 void hp_play_undo(struct play *play);
+
+/* How long the busiest queue is held by the tasks that there are, played or not: no timeline is
+ * shorter. */
+ticks hp_play_busiest(const struct play *play);
 
 /* The length of the timeline. */
 ticks hp_play_length(const struct play *play);

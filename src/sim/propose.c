@@ -1,17 +1,39 @@
+/* Lists of changes, and drawing how one operator is split and placed. */
 #include "sim/propose.h"
 
 #include <string.h>
 
-void hp_proposal_begin(struct proposal *p, const struct hypar_plan *plan)
+#include "cost/work.h"
+
+void hp_proposer_begin(struct proposer *p, const struct hypar_plan *plan, const bool *fixed)
+{
+    *p = (struct proposer){ .plan = plan, .fixed = fixed };
+    p->groups = hp_groups(&p->arena, plan->graph, fixed);
+    if (hypar_machine_is_uniform(plan->machine))
+        return;
+    double *speed = NEW(&p->arena, double, plan->n_all_devices);
+    for (int d = 0; d < plan->n_all_devices; d++) {
+        const struct hypar_device *device = hypar_machine_device(plan->machine, d);
+        speed[d] = hp_peak_op_per_s(device, plan->precision) * device->efficiency;
+    }
+    p->speed = speed;
+}
+
+void hp_proposer_end(struct proposer *p)
+{
+    hp_arena_free(&p->arena);
+}
+
+/* Lists ------------------------------------------------------------------------------- */
+
+void hp_proposal_begin(struct proposal *p, const struct hypar_graph *graph)
 {
     *p = (struct proposal){ 0 };
-    int n = hypar_machine_device_count(plan->machine);
-    for (int op = 0; op < plan->graph->n_ops; op++)
-        n = plan->ops[op].n_devices > n ? plan->ops[op].n_devices : n;
-    p->device_capacity = n > HP_MAX_PROPOSED ? n : HP_MAX_PROPOSED;
-    p->device = NEW(&p->arena, int, p->device_capacity);
-    for (int a = 0; a < MAX_AXES; a++)
-        p->sizes[a] = NEW(&p->arena, int64_t, p->device_capacity);
+    p->op = NEW(&p->arena, int, graph->n_ops);
+    p->at = NEW(&p->arena, int, graph->n_ops);
+    p->config = NEW(&p->arena, struct op_config, graph->n_ops);
+    memset(p->at, -1, (size_t)graph->n_ops * sizeof *p->at);
+    p->empty = hp_arena_mark(&p->arena);
 }
 
 void hp_proposal_end(struct proposal *p)
@@ -19,107 +41,284 @@ void hp_proposal_end(struct proposal *p)
     hp_arena_free(&p->arena);
 }
 
+void hp_proposal_clear(struct proposal *p)
+{
+    for (int i = 0; i < p->n; i++)
+        p->at[p->op[i]] = -1;
+    p->n = 0;
+    hp_arena_release(&p->arena, p->empty);
+}
+
+void hp_proposal_add(struct proposal *p, const struct op_config *config)
+{
+    if (p->at[config->op] >= 0)
+        return;
+    p->at[config->op] = p->n;
+    p->op[p->n] = config->op;
+    p->config[p->n++] = *config;
+}
+
+void hp_proposal_drop_unchanged(const struct hypar_plan *plan, struct proposal *p)
+{
+    int kept = 0;
+    for (int i = 0; i < p->n; i++) {
+        struct op_config config = p->config[i];
+        p->at[config.op] = -1;
+        if (hp_config_is_so(plan, &config))
+            continue;
+        p->at[config.op] = kept;
+        p->op[kept] = config.op;
+        p->config[kept++] = config;
+    }
+    p->n = kept;
+}
+
+void hp_proposal_save(const struct hypar_plan *plan, const struct proposal *p,
+                      struct proposal *out)
+{
+    hp_proposal_clear(out);
+    for (int i = 0; i < p->n; i++) {
+        struct op_config config = hp_config_of(plan, p->op[i], &out->arena);
+        hp_proposal_add(out, &config);
+    }
+}
+
+void hp_proposal_apply(struct hypar_plan *plan, const struct proposal *p)
+{
+    for (int i = 0; i < p->n; i++)
+        hp_config_apply(plan, &p->config[i]);
+}
+
+/* Groups ------------------------------------------------------------------------------ */
+
+static bool may_change(const struct proposer *p, int op, int stage)
+{
+    return !(p->fixed && p->fixed[op]) && p->plan->ops[op].stage == stage;
+}
+
+static void add_with_followers(const struct proposer *p, const struct op_config *leader,
+                               struct proposal *out)
+{
+    const struct groups *g = p->groups;
+    int stage = p->plan->ops[leader->op].stage;
+    if (!may_change(p, leader->op, stage))
+        return;
+    hp_proposal_add(out, leader);
+    for (int i = g->member_start[leader->op] + 1; i < g->member_start[leader->op + 1]; i++) {
+        int op = g->member[i], from = out->at[g->producer[op]];
+        if (from < 0 || !may_change(p, op, stage))
+            continue;
+        struct op_config follower =
+            hp_config_follow(g->graph, g->via[op], &out->config[from], op, &out->arena);
+        hp_proposal_add(out, &follower);
+    }
+}
+
+/* A tensor that both operators touch; -1: none. */
+static int shared_tensor(const struct hypar_graph *g, int a, int b)
+{
+    for (int i = 0; i < g->ops[a].nest->n_operands; i++)
+        for (int k = 0; g->ops[a].tensor[i] >= 0 && k < g->ops[b].nest->n_operands; k++)
+            if (g->ops[a].tensor[i] == g->ops[b].tensor[k])
+                return g->ops[a].tensor[i];
+    return -1;
+}
+
+void hp_proposal_add_group(const struct proposer *p, const struct op_config *leader, bool kin,
+                           struct proposal *out)
+{
+    const struct groups *g = p->groups;
+    int family = g->family[leader->op];
+    add_with_followers(p, leader, out);
+    for (int i = family < 0 ? 0 : g->family_start[family];
+         kin && family >= 0 && i < g->family_start[family + 1]; i++) {
+        int tensor = shared_tensor(g->graph, leader->op, g->kin[i]);
+        if (g->kin[i] == leader->op || tensor < 0 ||
+            p->plan->ops[g->kin[i]].stage != p->plan->ops[leader->op].stage)
+            continue;
+        struct op_config other =
+            hp_config_follow(g->graph, tensor, leader, g->kin[i], &out->arena);
+        add_with_followers(p, &other, out);
+    }
+}
+
+/* Drawing ----------------------------------------------------------------------------- */
+
 static int below(struct random *random, int n)
 {
     return (int)hp_random_below(random, n);
 }
 
-/* Axes that may be split. */
-static int open_axes(const struct nest *nest, int axis[MAX_AXES])
+struct device_pool hp_device_pool(const struct hypar_plan *plan, int op)
 {
-    int n = 0;
-    for (int a = 0; a < nest->n_axes; a++)
-        if (nest->axis[a].role != HYPAR_INNER &&
-            (nest->axis[a].extent > 1 || nest->axis[a].role == HYPAR_COPY))
-            axis[n++] = a;
-    return n;
+    int s = plan->ops[op].stage;
+    if (s < 0)
+        return (struct device_pool){ plan->all_devices, 1, plan->n_all_devices };
+    const struct hypar_stage *stage = &plan->stages[s];
+    int groups = stage->share == HYPAR_SHARE_MINIBATCH ? stage->replicas : 1;
+    return (struct device_pool){ stage->device, groups, stage->n_devices / groups };
 }
 
-/* Degrees: small factors on random axes while there are devices for them. */
-static int draw_degrees(struct random *random, const struct nest *nest, int n_devices,
+/* How many parts: often as many as there are devices, or a divisor of that. */
+static int draw_count(struct random *random, int n)
+{
+    int kind = below(random, 8), count = n;
+    if (kind < 3 || n == 1)
+        return n;
+    if (kind == 7)
+        return 1 + below(random, n);
+    do
+        count = kind == 3 ? 1 + below(random, n < 4 ? n : 4) : 1 + below(random, n);
+    while (n % count);
+    return count;
+}
+
+struct drawn_set hp_draw_set(struct random *random, int n, struct arena *arena)
+{
+    struct drawn_set set = { .n = draw_count(random, n) };
+    set.place = NEW(arena, int, set.n);
+    int style = below(random, 16), stride = 1, first;
+    if (style < 8) { /* aligned */
+        first = below(random, (n + set.n - 1) / set.n) * set.n;
+    } else if (style < 11) { /* as far apart as they can be: one in each node, say */
+        stride = n / set.n;
+        first = below(random, stride);
+    } else {
+        first = below(random, n);
+    }
+    for (int i = 0; i < set.n; i++)
+        set.place[i] = style < 14 ? (first + i * stride) % n : below(random, n);
+    return set;
+}
+
+/* An axis that can be divided by `factor` once more; -1: chance found none. */
+static int draw_axis(struct random *random, const struct nest *nest, const struct split *split,
+                     int factor)
+{
+    for (int tries = 0; tries < 4; tries++) {
+        int a = below(random, nest->n_axes);
+        const struct hypar_axis *axis = &nest->axis[a];
+        bool rare = axis->role == HYPAR_COPY || axis->role == HYPAR_REDUCTION;
+        if (!axis->splittable || (rare && below(random, 4)))
+            continue;
+        if (axis->role == HYPAR_COPY || axis->extent >= (int64_t)split->degree[a] * factor)
+            return a;
+    }
+    return -1;
+}
+
+/* Divide by the prime factors of `count`, each along a random axis, mostly the same one. */
+static int draw_degrees(struct random *random, const struct nest *nest, int count,
                         struct split *split)
 {
-    int axis[MAX_AXES], n_axes = open_axes(nest, axis), parts = 1;
-    int most = n_devices < HP_MAX_PROPOSED ? n_devices : HP_MAX_PROPOSED;
-    *split = (struct split){ 0 };
+    int parts = 1, last = -1;
     for (int a = 0; a < nest->n_axes; a++)
         split->degree[a] = 1;
-    while (n_axes && below(random, 6)) {
-        int a = axis[below(random, n_axes)];
-        int factor = below(random, 4) ? 2 : 2 + below(random, most);
-        if (parts * factor > most)
-            break;
-        split->degree[a] *= factor;
-        parts *= factor;
-    }
+    for (int factor = 2; count > 1; factor++)
+        for (; count % factor == 0; count /= factor) {
+            bool again = last >= 0 && below(random, 3) && nest->axis[last].role != HYPAR_COPY &&
+                         nest->axis[last].extent >= (int64_t)split->degree[last] * factor;
+            int a = again ? last : draw_axis(random, nest, split, factor);
+            if (a < 0)
+                continue;
+            split->degree[a] *= factor;
+            parts *= factor;
+            last = a;
+        }
     return parts;
 }
 
-/* One split in eight is uneven along one of its axes. */
-static void draw_sizes(struct random *random, const struct nest *nest, struct proposal *out)
+/* Sizes of an axis by the speed of the devices along it, or at random. */
+static void draw_sizes(const struct proposer *p, struct random *random, struct op_config *c,
+                       int axis, struct arena *arena)
 {
-    if (below(random, 8))
+    const struct nest *nest = p->plan->graph->ops[c->op].nest;
+    int degree = c->split.degree[axis], coordinate[MAX_AXES];
+    double *weight = NEW(arena, double, degree);
+    int64_t *sizes = NEW(arena, int64_t, degree);
+    for (int part = 0; part < c->n_parts && p->speed; part++) {
+        hp_part_coordinates(nest, &c->split, part, coordinate);
+        weight[coordinate[axis]] += p->speed[c->device[part]];
+    }
+    for (int i = 0; i < degree && !p->speed; i++)
+        weight[i] = 0.25 + hp_random_unit(random);
+    hp_weighted_sizes(nest->axis[axis].extent, degree, weight, sizes);
+    c->split.sizes[axis] = sizes;
+}
+
+static void maybe_draw_sizes(const struct proposer *p, struct random *random,
+                             struct op_config *c, struct arena *arena)
+{
+    const struct nest *nest = p->plan->graph->ops[c->op].nest;
+    if (p->speed ? below(random, 4) == 0 : below(random, 16) > 0)
         return;
-    for (int a = 0; a < nest->n_axes; a++) {
-        int degree = out->split.degree[a];
-        int64_t left = nest->axis[a].extent;
-        if (degree < 2 || nest->axis[a].role == HYPAR_COPY || left < degree)
-            continue;
-        for (int i = 0; i < degree; i++) {
-            int64_t fair = left / (degree - i);
-            out->sizes[a][i] = i == degree - 1 ? left : hp_random_below(random, 2 * fair + 1);
-            if (out->sizes[a][i] > left)
-                out->sizes[a][i] = left;
-            left -= out->sizes[a][i];
+    for (int a = 0; a < nest->n_axes; a++)
+        if (c->split.degree[a] > 1 && nest->axis[a].role != HYPAR_COPY) {
+            draw_sizes(p, random, c, a, arena);
+            if (!p->speed)
+                return;
         }
-        out->split.sizes[a] = out->sizes[a];
-        return;
+}
+
+/* The place of each part in a set: row-major, but any axis may be the innermost. */
+static const int *order_parts(struct random *random, const struct nest *nest,
+                              const struct split *split, int parts, struct arena *arena)
+{
+    int axis[MAX_AXES], n = 0, coordinate[MAX_AXES];
+    for (int a = 0; a < nest->n_axes; a++)
+        if (split->degree[a] > 1)
+            axis[n++] = a;
+    for (int i = n - 1; i > 0; i--) {
+        int k = below(random, i + 1), swap = axis[i];
+        axis[i] = axis[k];
+        axis[k] = swap;
     }
-}
-
-static void draw_devices(struct random *random, const int *device, int n_devices, int parts,
-                         int *out)
-{
-    int style = below(random, 4);
-    int first = style == 0 ? 0 : below(random, n_devices);
-    int stride = style == 2 && n_devices > 2 ? 2 : 1;
-    if (style == 1)
-        first = first / parts * parts; /* aligned */
-    for (int i = 0; i < parts; i++)
-        out[i] = style == 3 ? device[below(random, n_devices)]
-                            : device[(first + i * stride) % n_devices];
-}
-
-void hp_propose(struct random *random, const struct hypar_plan *plan, struct proposal *out)
-{
-    out->op = below(random, plan->graph->n_ops);
-    const struct nest *nest = plan->graph->ops[out->op].nest;
-    int stage = plan->ops[out->op].stage;
-    const int *device = stage < 0 ? plan->all_devices : plan->stages[stage].device;
-    int n_devices = stage < 0 ? plan->n_all_devices : plan->stages[stage].n_devices;
-    int parts = draw_degrees(random, nest, n_devices, &out->split);
-    draw_sizes(random, nest, out);
-    draw_devices(random, device, n_devices, parts, out->device);
-}
-
-void hp_proposal_save(const struct hypar_plan *plan, int op, struct proposal *out)
-{
-    const struct op_plan *p = &plan->ops[op];
-    const struct nest *nest = plan->graph->ops[op].nest;
-    out->op = op;
-    out->split = p->split;
-    for (int a = 0; a < nest->n_axes; a++) {
-        out->split.begins[a] = NULL;
-        if (!p->split.sizes[a])
-            continue;
-        memcpy(out->sizes[a], p->split.sizes[a],
-               (size_t)p->split.degree[a] * sizeof *out->sizes[a]);
-        out->split.sizes[a] = out->sizes[a];
+    int *order = NEW(arena, int, parts);
+    for (int part = 0; part < parts; part++) {
+        hp_part_coordinates(nest, split, part, coordinate);
+        for (int i = 0; i < n; i++)
+            order[part] = order[part] * split->degree[axis[i]] + coordinate[axis[i]];
     }
-    memcpy(out->device, p->device, (size_t)p->n_devices * sizeof *out->device);
+    return order;
 }
 
-void hp_proposal_apply(struct hypar_plan *plan, const struct proposal *p)
+static const int *put_on(const struct device_pool *pool, const struct drawn_set *set,
+                         const int *order, int parts, struct arena *arena)
 {
-    hp_plan_set(plan, p->op, &p->split, p->device);
+    int *device = NEW(arena, int, pool->groups *parts);
+    for (int g = 0; g < pool->groups; g++)
+        for (int i = 0; i < parts; i++)
+            device[g * parts + i] =
+                pool->device[g * pool->each + set->place[order ? order[i] : i]];
+    return device;
+}
+
+struct op_config hp_draw_config(const struct proposer *p, struct random *random, int op,
+                                struct arena *arena)
+{
+    const struct nest *nest = p->plan->graph->ops[op].nest;
+    struct device_pool pool = hp_device_pool(p->plan, op);
+    struct drawn_set set = hp_draw_set(random, pool.each, arena);
+    struct op_config c = { .op = op, .replicas = pool.groups };
+    c.n_parts = draw_degrees(random, nest, set.n, &c.split);
+    const int *order = order_parts(random, nest, &c.split, c.n_parts, arena);
+    c.device = put_on(&pool, &set, order, c.n_parts, arena);
+    maybe_draw_sizes(p, random, &c, arena);
+    return c;
+}
+
+struct op_config hp_config_on(const struct proposer *p, int op, int axis,
+                              const struct drawn_set *set, struct arena *arena)
+{
+    const struct nest *nest = p->plan->graph->ops[op].nest;
+    struct device_pool pool = hp_device_pool(p->plan, op);
+    struct op_config c = { .op = op, .replicas = pool.groups, .n_parts = 1 };
+    for (int a = 0; a < nest->n_axes; a++)
+        c.split.degree[a] = 1;
+    if (axis >= 0)
+        c.split.degree[axis] = c.n_parts = set->n;
+    c.device = put_on(&pool, set, NULL, c.n_parts, arena);
+    if (p->speed && axis >= 0 && nest->axis[axis].role != HYPAR_COPY)
+        draw_sizes(p, NULL, &c, axis, arena);
+    return c;
 }

@@ -1,0 +1,44 @@
+#include "base/parallel.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <unistd.h>
+
+enum { MAX_THREADS = 64 };
+
+struct crew {
+    atomic_int next; /* job to be taken */
+    int n;
+    void (*job)(void *arg, int i);
+    void *arg;
+};
+
+int hp_core_count(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (int)n;
+}
+
+static void *work(void *arg)
+{
+    struct crew *crew = arg;
+    for (int i; (i = atomic_fetch_add(&crew->next, 1)) < crew->n;)
+        crew->job(crew->arg, i);
+    return NULL;
+}
+
+void hp_parallel(int n, int threads, void (*job)(void *arg, int i), void *arg)
+{
+    struct crew crew = { .n = n, .job = job, .arg = arg };
+    pthread_t thread[MAX_THREADS];
+    int started = 0;
+    threads = threads > 0 ? threads : hp_core_count();
+    threads = threads > n ? n : threads > MAX_THREADS ? MAX_THREADS : threads;
+    /* where no thread can be had, this one does the work */
+    while (started < threads - 1 && pthread_create(&thread[started], NULL, work, &crew) == 0)
+        started++;
+    work(&crew);
+    for (int i = 0; i < started; i++)
+        pthread_join(thread[i], NULL);
+}

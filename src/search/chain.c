@@ -1,0 +1,145 @@
+#include "search/chain.h"
+
+/* A delta remembers every layout that it has seen; beyond this it is made anew. */
+static const size_t MOST_DELTA_BYTES = (size_t)256 << 20;
+
+/* How often each kind of change is proposed. */
+static const int weights[MOVE_COUNT] = {
+    [MOVE_ONE] = 2, [MOVE_GROUP] = 7, [MOVE_DEVICES] = 2, [MOVE_BRANCH] = 3,
+    [MOVE_RUN] = 2, [MOVE_SWAP] = 1,  [MOVE_COPY] = 3,
+};
+
+static enum move draw_move(struct random *random)
+{
+    int total = 0, m = 0;
+    for (int i = 0; i < MOVE_COUNT; i++)
+        total += weights[i];
+    int at = (int)hp_random_below(random, total);
+    while (at >= weights[m])
+        at -= weights[m++];
+    return (enum move)m;
+}
+
+static void copy_plan(struct hypar_plan *to, const struct hypar_plan *from)
+{
+    for (int op = 0; op < from->graph->n_ops; op++)
+        hp_plan_set(to, op, &from->ops[op].split, from->ops[op].device);
+}
+
+static enum hypar_status renew_delta(struct chain *c, struct hypar_error *err)
+{
+    struct hypar_lower_options lower = hp_lowering(c->problem);
+    struct sim_settings settings = hp_simulation(c->problem);
+    hp_delta_free(c->delta);
+    TRY(hp_delta_new(&c->delta, c->plan, &lower, &settings, err));
+    c->length = hp_delta_length(c->delta);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_chain_begin(struct chain *c, const struct problem *problem,
+                                 const struct hypar_plan *plan, const bool *fixed, double beta,
+                                 uint64_t seed, struct hypar_error *err)
+{
+    struct fullness full;
+    *c = (struct chain){ .problem = problem, .random = { seed } };
+    TRY(hp_fullness(problem, plan, &full, err));
+    c->tight = full.part > 0.5;
+    c->plan = hp_plan_copy(plan);
+    c->best = hp_plan_copy(plan);
+    hp_proposer_begin(&c->proposer, c->plan, fixed);
+    hp_proposal_begin(&c->now, plan->graph);
+    hp_proposal_begin(&c->was, plan->graph);
+    TRY(renew_delta(c, err));
+    c->best_length = c->length;
+    c->temperature = (double)c->length / beta;
+    return HYPAR_OK;
+}
+
+void hp_chain_end(struct chain *c)
+{
+    hp_delta_free(c->delta);
+    hp_proposal_end(&c->now);
+    hp_proposal_end(&c->was);
+    hp_proposer_end(&c->proposer);
+    hypar_plan_free(c->plan);
+    hypar_plan_free(c->best);
+}
+
+static bool fits(const struct chain *c)
+{
+    struct fullness full;
+    return hp_fullness(c->problem, c->plan, &full, NULL) == HYPAR_OK && full.part <= 1;
+}
+
+static void take_back(struct chain *c)
+{
+    hp_proposal_apply(c->plan, &c->was);
+    hp_delta_undo(c->delta);
+}
+
+/* The longest step that this proposal may lead to: u < exp(-(l - length) / temperature), u
+ * being uniform, is l < length + temperature times something exponential. */
+static ticks draw_limit(struct chain *c)
+{
+    return c->length + (ticks)(hp_random_exponential(&c->random) * c->temperature);
+}
+
+static void propose(struct chain *c)
+{
+    enum move move = draw_move(&c->random);
+    ticks limit = draw_limit(c);
+    c->proposals++;
+    if (!hp_propose(&c->proposer, &c->random, move, &c->now))
+        return;
+    hp_proposal_save(c->plan, &c->now, &c->was);
+    hp_proposal_apply(c->plan, &c->now);
+    enum hypar_status status = hp_delta_change(c->delta, c->now.op, c->now.n, limit, NULL);
+    ticks length = hp_delta_length(c->delta);
+    if (status != HYPAR_OK || length > limit ||
+        ((c->tight || length < c->best_length) && !fits(c))) {
+        take_back(c);
+        return;
+    }
+    hp_delta_keep(c->delta);
+    c->accepted++;
+    c->length = length;
+    if (length < c->best_length) {
+        c->best_length = length;
+        copy_plan(c->best, c->plan);
+    }
+}
+
+void hp_chain_run(struct chain *c, int64_t n)
+{
+    for (int64_t i = 0; i < n && c->status == HYPAR_OK; i++)
+        propose(c);
+    if (c->status == HYPAR_OK && hp_delta_bytes(c->delta) > MOST_DELTA_BYTES)
+        c->status = renew_delta(c, &c->err);
+}
+
+void hp_chain_jump(struct chain *c, const struct hypar_plan *plan, ticks length)
+{
+    copy_plan(c->plan, plan);
+    copy_plan(c->best, plan);
+    c->best_length = length;
+    c->status = renew_delta(c, &c->err);
+}
+
+void hp_chain_scatter(struct chain *c)
+{
+    const struct groups *g = c->proposer.groups;
+    hp_proposal_clear(&c->now);
+    for (int i = 0; i < g->n_leaders; i++) {
+        struct op_config config =
+            hp_draw_config(&c->proposer, &c->random, g->leaders[i], &c->now.arena);
+        hp_proposal_add_group(&c->proposer, &config, true, &c->now);
+    }
+    hp_proposal_save(c->plan, &c->now, &c->was);
+    hp_proposal_apply(c->plan, &c->now);
+    if (!fits(c) || renew_delta(c, NULL) != HYPAR_OK) {
+        hp_proposal_apply(c->plan, &c->was);
+        c->status = renew_delta(c, &c->err);
+    }
+    copy_plan(c->best, c->plan);
+    c->best_length = c->length;
+}

@@ -1,0 +1,45 @@
+/* search/chain.h - a Markov chain through the space of plans (FlexFlow, MLSys 2019, section 6).
+ * Internal.
+ *
+ * Metropolis-Hastings: a random change is accepted with probability min(1, exp(beta (cost(S) -
+ * cost(S*)))), the cost being the simulated step. The random number is drawn first, so that the
+ * longest step that would be accepted is known before anything is simulated. (The paper
+ * corrects for proposals that are likelier one way than the other no more than we do.) */
+#ifndef SEARCH_CHAIN_H
+#define SEARCH_CHAIN_H
+
+#include "search/judge.h"
+#include "sim/propose.h"
+
+struct chain {
+    const struct problem *problem;
+    struct hypar_plan *plan; /* where it is */
+    struct hypar_plan *best; /* the best that it has seen, and its step */
+    struct delta *delta;
+    ticks length, best_length;
+    double temperature; /* ticks: the step over beta */
+    bool tight;         /* memory may run out: every accepted plan is checked */
+    struct random random;
+    struct proposer proposer;
+    struct proposal now, was;
+    int64_t proposals, accepted;
+    enum hypar_status status; /* if something failed that cannot fail */
+    struct hypar_error err;
+};
+
+/* Begin where `plan` is; it is copied. `fixed`: operators that stay, NULL: none. */
+enum hypar_status hp_chain_begin(struct chain *chain, const struct problem *problem,
+                                 const struct hypar_plan *plan, const bool *fixed, double beta,
+                                 uint64_t seed, struct hypar_error *err);
+void hp_chain_end(struct chain *chain);
+
+/* Make `n` proposals. */
+void hp_chain_run(struct chain *chain, int64_t n);
+
+/* Go on from another plan, which has `length`. */
+void hp_chain_jump(struct chain *chain, const struct hypar_plan *plan, ticks length);
+
+/* Every group anew, at random. */
+void hp_chain_scatter(struct chain *chain);
+
+#endif /* SEARCH_CHAIN_H */

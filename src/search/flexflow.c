@@ -1,0 +1,351 @@
+/* FlexFlow (Jia, Zaharia, Aiken, MLSys 2019): Markov chains over splits and placements of every
+ * operator, judged by simulated steps.
+ *
+ * Four chains run in rounds of so many proposals each; between rounds the search looks whether
+ * it shall go on, and a chain that has fallen behind goes on from the best plan. All of this
+ * depends on counts alone, so the same seed gives the same plan on any number of cores. */
+#include <string.h>
+#include <time.h>
+
+#include "base/parallel.h"
+#include "search/chain.h"
+#include "search/fix.h"
+
+enum {
+    CHAINS = 4,
+    MAX_STARTS = 8,
+    LEAST_ROUNDS = 16, /* of a search that ends by itself ... */
+    MOST_ROUNDS = 128,
+    JUMP_ROUNDS = 4, /* a chain may jump every so many rounds */
+    REPAIRS = 600,
+};
+
+/* A step longer by a part x of the best is accepted with probability exp(-BETA x). Published
+ * code uses exp(-5 x difference in ms), which is hot for steps of microseconds and cold for
+ * seconds. Every operator can be a little out of place, so more of them need a larger beta. */
+static const double BETA_PER_GROUP = 40;
+
+static const char *const start_names[] = { "dp", "owt", "hypar", "optcnn" };
+
+struct start {
+    const char *name;
+    struct hypar_plan *plan;
+    ticks length;
+    struct fullness full;
+};
+
+struct search {
+    const struct problem *problem;
+    struct fixes fixes;
+    int n_starts;
+    struct start start[MAX_STARTS];
+    double beta;
+    int64_t round_size; /* proposals of a chain */
+    int64_t least;      /* proposals of a search that ends by itself */
+    struct chain chain[CHAINS];
+    int n_chains; /* begun */
+    int64_t run;  /* proposals of each chain in the round at hand */
+    double began_s;
+};
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Where to begin -------------------------------------------------------------------------- */
+
+static enum hypar_status measure(const struct search *s, struct hypar_plan *plan,
+                                 struct start *out, struct hypar_error *err)
+{
+    struct hypar_lower_options lower = hp_lowering(s->problem);
+    struct sim_settings settings = hp_simulation(s->problem);
+    struct delta *delta;
+    TRY(hp_delta_new(&delta, plan, &lower, &settings, err));
+    out->plan = plan;
+    out->length = hp_delta_length(delta);
+    hp_delta_free(delta);
+    return hp_fullness(s->problem, plan, &out->full, err);
+}
+
+/* Keep the starts in order: those that fit by their step, then the others by what is missing.
+ */
+static void add_start(struct search *s, const struct start *start)
+{
+    int i = s->n_starts++;
+    for (; i > 0; i--) {
+        const struct start *other = &s->start[i - 1];
+        bool fits = start->full.part <= 1, other_fits = other->full.part <= 1;
+        bool before = fits != other_fits ? fits
+                      : fits             ? start->length < other->length
+                                         : start->full.part < other->full.part;
+        if (!before)
+            break;
+        s->start[i] = *other;
+    }
+    s->start[i] = *start;
+}
+
+static enum hypar_status start_from(struct search *s, const char *name,
+                                    const struct hypar_plan *plan, struct hypar_error *err)
+{
+    struct start start = { .name = name };
+    struct hypar_plan *copy = hp_plan_copy(plan);
+    hp_apply_fixes(copy, &s->fixes);
+    enum hypar_status status = hypar_plan_check(copy, err);
+    if (status == HYPAR_OK)
+        status = measure(s, copy, &start, err);
+    if (status == HYPAR_OK)
+        add_start(s, &start);
+    else
+        hypar_plan_free(copy);
+    return status;
+}
+
+/* The plans of other planners, whether they fit or not; a planner that has none is passed over.
+ */
+static void start_from_planners(struct search *s, struct hypar_error *err)
+{
+    struct hypar_search_options plain = *s->problem->options;
+    struct problem problem = *s->problem;
+    plain.memory_bytes = 1e300;
+    plain.joint = false;
+    problem.options = &plain;
+    for (size_t i = 0; i < sizeof start_names / sizeof start_names[0]; i++) {
+        const struct planner *planner = hp_find_planner(start_names[i]);
+        struct hypar_found *found;
+        if (!planner || hp_run_planner(planner, &problem, &found, err) != HYPAR_OK)
+            continue;
+        start_from(s, planner->info.name, found->plan, err);
+        hypar_found_free(found);
+    }
+}
+
+static enum hypar_status find_starts(struct search *s, struct hypar_error *err)
+{
+    const struct hypar_plan *given = s->problem->options->start;
+    if (given) {
+        if (given->graph != s->problem->graph || given->machine != s->problem->machine)
+            return hp_fail(err, HYPAR_INVALID,
+                           "the plan to begin with is for another model or "
+                           "machine");
+        return start_from(s, "start", given, err);
+    }
+    start_from_planners(s, err);
+    if (s->n_starts)
+        return HYPAR_OK;
+    /* all on one device is always a plan */
+    struct hypar_plan *plan =
+        hp_plan_new(s->problem->graph, s->problem->machine, &s->problem->settings);
+    enum hypar_status status = start_from(s, "whole", plan, err);
+    hypar_plan_free(plan);
+    return status;
+}
+
+/* Where nothing fits: changes that make the fullest device less full, until all do. */
+static enum hypar_status repair(struct search *s, struct hypar_error *err)
+{
+    struct start *start = &s->start[0];
+    struct proposer proposer;
+    struct proposal now, was;
+    struct random random = { (uint64_t)s->problem->options->seed };
+    struct fullness full;
+    hp_proposer_begin(&proposer, start->plan, s->fixes.fixed);
+    hp_proposal_begin(&now, start->plan->graph);
+    hp_proposal_begin(&was, start->plan->graph);
+    for (int i = 0; i < REPAIRS && start->full.part > 1; i++) {
+        enum move move = i % 3 == 0 ? MOVE_RUN : i % 3 == 1 ? MOVE_GROUP : MOVE_BRANCH;
+        if (!hp_propose(&proposer, &random, move, &now))
+            continue;
+        hp_proposal_save(start->plan, &now, &was);
+        hp_proposal_apply(start->plan, &now);
+        if (hp_fullness(s->problem, start->plan, &full, NULL) == HYPAR_OK &&
+            full.part < start->full.part)
+            start->full = full;
+        else
+            hp_proposal_apply(start->plan, &was);
+    }
+    hp_proposal_end(&now);
+    hp_proposal_end(&was);
+    hp_proposer_end(&proposer);
+    if (start->full.part > 1)
+        return hp_fail_memory(&start->full, err);
+    return measure(s, start->plan, start, err);
+}
+
+/* Chains ---------------------------------------------------------------------------------- */
+
+/* What can be chosen apart: families, and leaders that have none. */
+static int count_choices(const struct groups *g)
+{
+    int n = g->n_families;
+    for (int i = 0; i < g->n_leaders; i++)
+        n += g->family[g->leaders[i]] < 0;
+    return n;
+}
+
+/* Small problems are cheap, and are searched until there is hardly anything left to find. */
+static void set_lengths(struct search *s)
+{
+    const struct chain *c = &s->chain[0];
+    int choices = count_choices(c->proposer.groups);
+    int64_t tasks = hp_delta_tasks(c->delta) + 1;
+    int64_t least = 600 + 40 * (int64_t)choices, many = 3000000 / tasks;
+    many = many > 8000 ? 8000 : many;
+    s->least = least > many ? least : many;
+    s->round_size = s->least / (CHAINS * LEAST_ROUNDS);
+}
+
+static enum hypar_status begin_chains(struct search *s, struct hypar_error *err)
+{
+    struct random seeds = { (uint64_t)s->problem->options->seed };
+    struct arena scratch = { 0 };
+    int n_fit = 0;
+    while (n_fit < s->n_starts && s->start[n_fit].full.part <= 1)
+        n_fit++;
+    const struct groups *g = hp_groups(&scratch, s->problem->graph, s->fixes.fixed);
+    s->beta = BETA_PER_GROUP * count_choices(g);
+    hp_arena_free(&scratch);
+    for (int i = 0; i < CHAINS; i++) {
+        const struct start *start = &s->start[i % n_fit];
+        s->n_chains++;
+        TRY(hp_chain_begin(&s->chain[i], s->problem, start->plan, s->fixes.fixed, s->beta,
+                           hp_random_u64(&seeds), err));
+    }
+    if (!s->problem->options->start)
+        hp_chain_scatter(&s->chain[CHAINS - 1]);
+    set_lengths(s);
+    return HYPAR_OK;
+}
+
+static void run_chain(void *arg, int i)
+{
+    struct search *s = arg;
+    hp_chain_run(&s->chain[i], s->run);
+}
+
+static int best_chain(const struct search *s)
+{
+    int best = 0;
+    for (int i = 1; i < CHAINS; i++)
+        if (s->chain[i].best_length < s->chain[best].best_length)
+            best = i;
+    return best;
+}
+
+/* The chain that is furthest behind goes on from the best plan, if it is far behind. */
+static void jump(struct search *s)
+{
+    const struct chain *best = &s->chain[best_chain(s)];
+    struct chain *last = &s->chain[0];
+    for (int i = 1; i < CHAINS; i++)
+        if (s->chain[i].best_length > last->best_length)
+            last = &s->chain[i];
+    if (last->best_length > best->best_length + best->best_length / 200)
+        hp_chain_jump(last, best->best, best->best_length);
+}
+
+static struct hypar_search_progress progress_of(const struct search *s)
+{
+    struct hypar_search_progress p = {
+        .best_s = hp_seconds(s->chain[best_chain(s)].best_length),
+        .seconds = seconds_now() - s->began_s,
+    };
+    for (int i = 0; i < CHAINS; i++) {
+        p.proposals += s->chain[i].proposals;
+        p.accepted += s->chain[i].accepted;
+    }
+    return p;
+}
+
+/* Whether there shall be another round; `improved` is the last one that found something. */
+static bool goes_on(const struct search *s, int round, int improved)
+{
+    const struct hypar_search_options *o = s->problem->options;
+    struct hypar_search_progress p = progress_of(s);
+    if (o->progress)
+        o->progress(o->who, &p);
+    if (o->proposals)
+        return p.proposals < o->proposals;
+    if (o->budget_s > 0 && p.seconds >= o->budget_s)
+        return false;
+    return round < LEAST_ROUNDS || (round < 2 * improved && round < MOST_ROUNDS) ||
+           (o->budget_s > 0 && round < 2 * improved);
+}
+
+static enum hypar_status run_rounds(struct search *s, struct hypar_error *err)
+{
+    const struct hypar_search_options *o = s->problem->options;
+    ticks best = s->chain[best_chain(s)].best_length;
+    for (int round = 0, improved = 0; goes_on(s, round, improved); round++) {
+        s->run = s->round_size;
+        if (o->proposals) { /* the last round may be shorter */
+            int64_t left = (o->proposals - progress_of(s).proposals + CHAINS - 1) / CHAINS;
+            s->run = left < s->run ? left : s->run;
+        }
+        hp_parallel(CHAINS, o->threads, run_chain, s);
+        for (int i = 0; i < CHAINS; i++)
+            if (s->chain[i].status != HYPAR_OK) {
+                *err = s->chain[i].err;
+                return s->chain[i].status;
+            }
+        ticks now = s->chain[best_chain(s)].best_length;
+        if (now < best - best / 2000) {
+            best = now;
+            improved = round + 1;
+        }
+        if (round % JUMP_ROUNDS == JUMP_ROUNDS - 1)
+            jump(s);
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status search(struct search *s, struct hypar_error *err)
+{
+    TRY(hp_check_simulable(s->problem, err));
+    TRY(find_starts(s, err));
+    if (s->start[0].full.part > 1)
+        TRY(repair(s, err));
+    TRY(begin_chains(s, err));
+    return run_rounds(s, err);
+}
+
+static enum hypar_status plan_flexflow(const struct planner *self,
+                                       const struct problem *problem, struct hypar_found *found,
+                                       struct hypar_error *err)
+{
+    struct search s = { .problem = problem, .began_s = seconds_now() };
+    TRY(hp_read_fixes(&s.fixes, problem->graph, hypar_machine_device_count(problem->machine),
+                      problem->options->fix, problem->options->n_fix, &found->arena, err));
+    enum hypar_status status = hp_in(err, search(&s, err), "%s", self->info.name);
+    if (status == HYPAR_OK) {
+        struct hypar_search_progress p = progress_of(&s);
+        struct chain *best = &s.chain[best_chain(&s)];
+        found->plan = best->best;
+        best->best = NULL;
+        found->info.evaluated = found->info.proposals = p.proposals;
+        found->info.accepted = p.accepted;
+        found->info.chooses = true;
+        found->info.chains = CHAINS;
+        found->info.beta = s.beta;
+        found->info.start = s.start[0].name;
+        found->info.start_s = hp_seconds(s.start[0].length);
+        status = hp_judge(problem, found, err);
+    }
+    for (int i = 0; i < s.n_chains; i++)
+        hp_chain_end(&s.chain[i]);
+    for (int i = 0; i < s.n_starts; i++)
+        hypar_plan_free(s.start[i].plan);
+    return status;
+}
+
+const struct planner hp_planner_flexflow = {
+    .info = { "flexflow", "random changes of splits and devices, judged by simulated steps",
+              "Jia et al., MLSys 2019" },
+    .plan = plan_flexflow,
+    .apart = true,
+    .fixes = true,
+    .starts = true,
+};

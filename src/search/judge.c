@@ -1,0 +1,84 @@
+#include "search/judge.h"
+
+#include <math.h>
+
+struct hypar_lower_options hp_lowering(const struct problem *problem)
+{
+    const struct hypar_sim_options *how = problem->options->simulation;
+    return how ? how->lower : (struct hypar_lower_options){ 0 };
+}
+
+struct sim_settings hp_simulation(const struct problem *problem)
+{
+    const struct hypar_sim_options *how = problem->options->simulation;
+    return how ? (struct sim_settings){ how->expand_collectives, how->no_overlap, how->profile }
+               : (struct sim_settings){ 0 };
+}
+
+enum hypar_status hp_fullness(const struct problem *problem, const struct hypar_plan *plan,
+                              struct fullness *out, struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    int n = hypar_machine_device_count(plan->machine);
+    struct hypar_memory *memory = NEW(&scratch, struct hypar_memory, n);
+    double limit = problem->options->memory_bytes;
+    enum hypar_status status = hypar_plan_memory(plan, memory, err);
+    *out = (struct fullness){ .part = -1 };
+    for (int d = 0; d < n && status == HYPAR_OK; d++) {
+        double has = limit > 0 ? limit : memory[d].limit;
+        if (memory[d].peak / has > out->part)
+            *out = (struct fullness){ memory[d].peak / has, memory[d].peak, has, d };
+    }
+    hp_arena_free(&scratch);
+    return status;
+}
+
+enum hypar_status hp_fail_memory(const struct fullness *f, struct hypar_error *err)
+{
+    char need[32], has[32];
+    return hp_fail(err, HYPAR_INFEASIBLE,
+                   "no plan found that fits; the nearest needs %s on device %d, which has %s",
+                   hypar_format_quantity(need, f->need, HYPAR_UNIT_BYTES), f->device,
+                   hypar_format_quantity(has, f->has, HYPAR_UNIT_BYTES));
+}
+
+enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar_error *err)
+{
+    enum { MAX_TASKS = 1 << 20 };
+    double passes = 0;
+    for (int op = 0; op < problem->graph->n_ops; op++)
+        passes += problem->graph->ops[op].nest->n_passes;
+    double tasks = passes * hypar_machine_device_count(problem->machine);
+    if (tasks <= MAX_TASKS)
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_UNSUPPORTED,
+                   "a step is about %.3g tasks, to be simulated many times, expected at most "
+                   "%d",
+                   tasks, MAX_TASKS);
+}
+
+enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *found,
+                           struct hypar_error *err)
+{
+    struct hypar_sim *sim;
+    struct hypar_prediction *p = &found->prediction;
+    double has;
+    TRY(hypar_simulate(&sim, found->plan, problem->options->simulation, err));
+    struct hypar_sim_summary s = hypar_sim_summary(sim);
+    *p = (struct hypar_prediction){ .simulated = true,
+                                    .step_s = s.step_s,
+                                    .samples_per_s = s.samples_per_s,
+                                    .mfu = s.mfu,
+                                    .comm_bytes = s.comm_bytes,
+                                    .link_bytes = s.link_bytes,
+                                    .peak_memory_bytes = s.peak_memory_bytes };
+    p->energy_j = s.energy.arithmetic_j + s.energy.sram_j + s.energy.dram_j + s.energy.link_j;
+    for (int d = 0; d < s.n_devices; d++)
+        p->compute_s = fmax(p->compute_s, hypar_sim_device(sim, d).busy_s);
+    p->comm_s = p->step_s - p->compute_s;
+    hypar_sim_free(sim);
+    hypar_plan_fullest_device(found->plan, problem->options->memory_bytes, &p->state_bytes,
+                              &has);
+    found->fits = p->state_bytes <= has;
+    return HYPAR_OK;
+}

@@ -1,0 +1,29 @@
+/* search/judge.h - plans judged by the simulator: time and memory. Internal. */
+#ifndef SEARCH_JUDGE_H
+#define SEARCH_JUDGE_H
+
+#include "search/planner.h"
+#include "sim/delta.h"
+
+/* How a problem's steps are simulated. */
+struct hypar_lower_options hp_lowering(const struct problem *problem);
+struct sim_settings hp_simulation(const struct problem *problem);
+
+/* How full the fullest device is, as a part of what it has (or of the limit asked for): more
+ * than 1 does not fit. It needs `*need` bytes and has `*has`. */
+struct fullness {
+    double part, need, has;
+    int device;
+};
+enum hypar_status hp_fullness(const struct problem *problem, const struct hypar_plan *plan,
+                              struct fullness *out, struct hypar_error *err);
+enum hypar_status hp_fail_memory(const struct fullness *f, struct hypar_error *err);
+
+/* Too large to be simulated many times: HYPAR_UNSUPPORTED with the number of tasks. */
+enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar_error *err);
+
+/* Simulate found->plan and fill in found->prediction. */
+enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *found,
+                           struct hypar_error *err);
+
+#endif /* SEARCH_JUDGE_H */

@@ -1,0 +1,176 @@
+#include "sim/config.h"
+
+#include <string.h>
+
+static int degree_of(const struct split *split, int axis)
+{
+    return split->degree[axis] > 1 ? split->degree[axis] : 1;
+}
+
+struct op_config hp_config_of(const struct hypar_plan *plan, int op, struct arena *arena)
+{
+    const struct op_plan *p = &plan->ops[op];
+    const struct nest *nest = plan->graph->ops[op].nest;
+    struct op_config c = { .op = op,
+                           .split = p->split,
+                           .n_parts = p->n_parts,
+                           .replicas = p->n_devices / p->n_parts };
+    for (int a = 0; a < nest->n_axes; a++) {
+        c.split.begins[a] = NULL;
+        if (p->split.sizes[a])
+            c.split.sizes[a] =
+                memcpy(NEW(arena, int64_t, degree_of(&p->split, a)), p->split.sizes[a],
+                       (size_t)degree_of(&p->split, a) * sizeof(int64_t));
+    }
+    c.device =
+        memcpy(NEW(arena, int, p->n_devices), p->device, (size_t)p->n_devices * sizeof(int));
+    return c;
+}
+
+void hp_config_apply(struct hypar_plan *plan, const struct op_config *c)
+{
+    hp_plan_set(plan, c->op, &c->split, c->device);
+}
+
+bool hp_config_is_so(const struct hypar_plan *plan, const struct op_config *c)
+{
+    const struct op_plan *now = &plan->ops[c->op];
+    const struct nest *nest = plan->graph->ops[c->op].nest;
+    for (int a = 0; a < nest->n_axes; a++) {
+        int degree = degree_of(&c->split, a);
+        const int64_t *sizes = c->split.sizes[a];
+        if (degree != degree_of(&now->split, a))
+            return false;
+        if (sizes && hp_sizes_even(nest->axis[a].extent, degree, sizes))
+            sizes = NULL; /* as the plan drops them */
+        if (!sizes != !now->split.sizes[a] ||
+            (sizes && memcmp(sizes, now->split.sizes[a], (size_t)degree * sizeof *sizes) != 0))
+            return false;
+    }
+    return memcmp(c->device, now->device, (size_t)now->n_devices * sizeof(int)) == 0;
+}
+
+/* Following --------------------------------------------------------------------------- */
+
+/* The axis whose parts divide dimension `d` of an operand; -1: none does. */
+static int dividing_axis(const struct nest *nest, int operand, int d)
+{
+    const struct dim_map *map = &nest->operand[operand].dim[d];
+    if (map->kind != DIM_AXIS && map->kind != DIM_PRODUCT)
+        return -1;
+    for (int i = 0; i < map->n_axes; i++)
+        if (nest->axis[map->axis[i]].extent > 1)
+            return nest->axis[map->axis[i]].splittable ? map->axis[i] : -1;
+    return -1;
+}
+
+static int operand_of(const struct op *op, int tensor)
+{
+    int o = 0;
+    while (op->tensor[o] != tensor)
+        o++;
+    return o;
+}
+
+/* Which axis of one operator goes with which of the other. */
+struct pairing {
+    const struct nest *from, *to;
+    const struct split *split; /* of from */
+    int to_axis[MAX_AXES];     /* by axis of from: -1 none */
+    int rest;                  /* parts along axes of from that have none */
+    int sample;                /* axis of `to` that is divided by the rest too; -1: none */
+};
+
+static void pair_axes(struct pairing *p, int from_operand, int to_operand, int n_dims)
+{
+    bool taken[MAX_AXES] = { false };
+    for (int a = 0; a < p->from->n_axes; a++)
+        p->to_axis[a] = -1;
+    for (int d = 0; d < n_dims; d++) {
+        int a = dividing_axis(p->from, from_operand, d);
+        int b = dividing_axis(p->to, to_operand, d);
+        if (a < 0 || b < 0 || p->to_axis[a] >= 0 || taken[b])
+            continue;
+        p->to_axis[a] = b;
+        taken[b] = true;
+    }
+    p->to_axis[p->from->n_axes - 1] = p->to->n_axes - 1; /* copies */
+}
+
+/* Sizes that `to` can have too. */
+static const int64_t *same_sizes(const struct pairing *p, int axis)
+{
+    const struct hypar_axis *a = &p->from->axis[axis], *b = &p->to->axis[p->to_axis[axis]];
+    return b->role != HYPAR_COPY && a->extent == b->extent ? p->split->sizes[axis] : NULL;
+}
+
+static void divide(struct pairing *p, struct split *split)
+{
+    p->rest = 1;
+    for (int b = 0; b < p->to->n_axes; b++)
+        split->degree[b] = 1;
+    for (int a = 0; a < p->from->n_axes; a++) {
+        int degree = degree_of(p->split, a), b = p->to_axis[a];
+        if (b < 0 || degree == 1) {
+            p->rest *= degree;
+            continue;
+        }
+        split->degree[b] = degree;
+        split->sizes[b] = same_sizes(p, a);
+    }
+    p->sample = -1;
+    for (int b = 0; b < p->to->n_axes && p->rest > 1; b++) {
+        const struct hypar_axis *axis = &p->to->axis[b];
+        if (axis->role == HYPAR_SAMPLE && axis->splittable &&
+            axis->extent >= (int64_t)split->degree[b] * p->rest)
+            p->sample = b;
+    }
+    if (p->sample >= 0) {
+        split->degree[p->sample] *= p->rest;
+        split->sizes[p->sample] = NULL;
+    }
+}
+
+/* The part of `from` that a part of `to` goes with. */
+static int part_with(const struct pairing *p, const int *coordinate)
+{
+    int part = 0, below = p->rest;
+    int along = p->sample >= 0 ? coordinate[p->sample] % p->rest : 0; /* of the rest */
+    for (int a = 0; a < p->from->n_axes; a++) {
+        int degree = degree_of(p->split, a), b = p->to_axis[a], at = 0;
+        if (degree > 1 && b < 0) {
+            below /= degree;
+            at = along / below % degree;
+        } else if (degree > 1) {
+            at = b == p->sample ? coordinate[b] / p->rest : coordinate[b];
+        }
+        part = part * degree + at;
+    }
+    return part;
+}
+
+struct op_config hp_config_follow(const struct hypar_graph *graph, int tensor,
+                                  const struct op_config *from, int to, struct arena *arena)
+{
+    const struct op *source = &graph->ops[from->op], *target = &graph->ops[to];
+    struct pairing p = { .from = source->nest, .to = target->nest, .split = &from->split };
+    struct op_config c = { .op = to, .replicas = from->replicas };
+    if (p.from == p.to) { /* two of a kind that share a parameter */
+        c = *from;
+        c.op = to;
+        return c;
+    }
+    pair_axes(&p, operand_of(source, tensor), operand_of(target, tensor),
+              graph->tensors[tensor].shape.n_dims);
+    divide(&p, &c.split);
+    c.n_parts = hp_part_count(p.to, &c.split);
+    int *device = NEW(arena, int, c.replicas *c.n_parts), coordinate[MAX_AXES];
+    for (int part = 0; part < c.n_parts; part++) {
+        hp_part_coordinates(p.to, &c.split, part, coordinate);
+        int with = part_with(&p, coordinate);
+        for (int r = 0; r < c.replicas; r++)
+            device[r * c.n_parts + part] = from->device[r * from->n_parts + with];
+    }
+    c.device = device;
+    return c;
+}

@@ -1,0 +1,31 @@
+/* sim/config.h - how one operator is split and placed, apart from any plan. Internal. */
+#ifndef SIM_CONFIG_H
+#define SIM_CONFIG_H
+
+#include "plan/plan.h"
+
+struct op_config {
+    int op;
+    struct split split; /* sizes and devices are whoever's made it */
+    int n_parts;
+    int replicas;      /* of its stage, where they share minibatches; else 1 */
+    const int *device; /* of each part; those of replica 0, then of 1, ... */
+};
+
+/* How `op` is in the plan now; copied into the arena. */
+struct op_config hp_config_of(const struct hypar_plan *plan, int op, struct arena *arena);
+
+/* Split and place the operator so. */
+void hp_config_apply(struct hypar_plan *plan, const struct op_config *config);
+
+/* Is the operator so in the plan already? */
+bool hp_config_is_so(const struct hypar_plan *plan, const struct op_config *config);
+
+/* `to` laid out as `from` is, so that as much as possible of `tensor`, which both touch, stays
+ * where it is: the axes that index the same dimensions are divided alike, part by part on the
+ * same devices. Where `from` divides what `to` cannot, more samples are divided instead; if
+ * there are not enough, only the first of those parts' devices are used. */
+struct op_config hp_config_follow(const struct hypar_graph *graph, int tensor,
+                                  const struct op_config *from, int to, struct arena *arena);
+
+#endif /* SIM_CONFIG_H */

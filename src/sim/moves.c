@@ -1,0 +1,227 @@
+/* The kinds of changes that are proposed: of one operator, or of several that belong together.
+ * With one operator at a time, every way from one good plan to another leads over bad ones:
+ * what is between the operator and its neighbours has to be exchanged. */
+#include "sim/propose.h"
+
+struct draw {
+    const struct proposer *p;
+    struct random *random;
+    struct proposal *out;
+    bool kin; /* families are changed as a whole */
+};
+
+static int below(const struct draw *d, int n)
+{
+    return (int)hp_random_below(d->random, n);
+}
+
+static int draw_leader(const struct draw *d)
+{
+    const struct groups *g = d->p->groups;
+    return g->leaders[below(d, g->n_leaders)];
+}
+
+static void move_one(const struct draw *d)
+{
+    int op = below(d, d->p->plan->graph->n_ops);
+    if (d->p->fixed && d->p->fixed[op])
+        return;
+    struct op_config config = hp_draw_config(d->p, d->random, op, &d->out->arena);
+    hp_proposal_add(d->out, &config);
+}
+
+static void move_group(const struct draw *d)
+{
+    struct op_config config = hp_draw_config(d->p, d->random, draw_leader(d), &d->out->arena);
+    hp_proposal_add_group(d->p, &config, d->kin, d->out);
+}
+
+/* Stretches ----------------------------------------------------------------------------- */
+
+/* The axis with that role along which `op` has something for `n` parts; else its samples; -1.
+ */
+static int axis_with(const struct nest *nest, enum hypar_role role, int n)
+{
+    int sample = -1;
+    if (n == 1)
+        return -1;
+    for (int a = 0; a < nest->n_axes; a++) {
+        const struct hypar_axis *axis = &nest->axis[a];
+        if (!axis->splittable || axis->role == HYPAR_COPY || axis->extent < n)
+            continue;
+        if (axis->role == role)
+            return a;
+        sample = axis->role == HYPAR_SAMPLE ? a : sample;
+    }
+    return sample;
+}
+
+struct stretch {
+    struct drawn_set set;
+    enum hypar_role role;
+    int stage;
+};
+
+static struct stretch draw_stretch(const struct draw *d, int leader)
+{
+    static const enum hypar_role roles[] = { HYPAR_SAMPLE, HYPAR_SAMPLE, HYPAR_PARAMETER,
+                                             HYPAR_ATTRIBUTE };
+    struct device_pool pool = hp_device_pool(d->p->plan, leader);
+    return (struct stretch){ hp_draw_set(d->random, pool.each, &d->out->arena),
+                             roles[below(d, 4)], d->p->plan->ops[leader].stage };
+}
+
+static void lay_out(const struct draw *d, const struct stretch *s, int leader)
+{
+    const struct nest *nest = d->p->plan->graph->ops[leader].nest;
+    if (d->p->plan->ops[leader].stage != s->stage)
+        return;
+    struct op_config config =
+        hp_config_on(d->p, leader, axis_with(nest, s->role, s->set.n), &s->set, &d->out->arena);
+    hp_proposal_add_group(d->p, &config, d->kin, d->out);
+}
+
+/* Where a random stretch of the branch that `op` is on begins. */
+static int draw_beginning(const struct draw *d, int op)
+{
+    const struct groups *g = d->p->groups;
+    while (g->before[op] >= 0 && below(d, 8))
+        op = g->before[op];
+    return op;
+}
+
+static void move_branch(const struct draw *d)
+{
+    const struct groups *g = d->p->groups;
+    int op = draw_beginning(d, draw_leader(d));
+    struct stretch s = draw_stretch(d, op);
+    for (; op >= 0; op = below(d, 16) ? g->next[op] : -1)
+        if (g->leader[op] == op)
+            lay_out(d, &s, op);
+}
+
+static void move_run(const struct draw *d)
+{
+    const struct groups *g = d->p->groups;
+    int first = below(d, g->n_leaders), most = 2;
+    struct stretch s = draw_stretch(d, g->leaders[first]);
+    while (most < g->n_leaders && below(d, 3))
+        most *= 2;
+    for (int i = first; i < g->n_leaders && i < first + most; i++)
+        lay_out(d, &s, g->leaders[i]);
+}
+
+/* Devices ------------------------------------------------------------------------------- */
+
+static int place_of(const struct device_pool *pool, int group, int device)
+{
+    const int *list = pool->device + group * pool->each;
+    if (device < pool->each && list[device] == device)
+        return device;
+    int i = 0;
+    while (list[i] != device)
+        i++;
+    return i;
+}
+
+/* `op` as it is, each device `by` places further in its pool. */
+static struct op_config shifted(const struct draw *d, int op, int by)
+{
+    struct op_config c = hp_config_of(d->p->plan, op, &d->out->arena);
+    struct device_pool pool = hp_device_pool(d->p->plan, op);
+    int *device = NEW(&d->out->arena, int, c.replicas *c.n_parts);
+    for (int i = 0; i < c.replicas * c.n_parts; i++) {
+        int group = i / c.n_parts;
+        device[i] = pool.device[group * pool.each +
+                                (place_of(&pool, group, c.device[i]) + by) % pool.each];
+    }
+    c.device = device;
+    return c;
+}
+
+/* A branch moves by so many devices; or one group goes to a set of its own. */
+static void move_devices(const struct draw *d)
+{
+    const struct groups *g = d->p->groups;
+    int op = draw_leader(d);
+    struct device_pool pool = hp_device_pool(d->p->plan, op);
+    int stage = d->p->plan->ops[op].stage, by = 1 + below(d, pool.each);
+    bool branch = below(d, 2);
+    if (by < pool.each && below(d, 2)) /* often whole nodes, halves, ... */
+        while (pool.each % by)
+            by++;
+    if (!branch) {
+        struct op_config config = shifted(d, op, by);
+        hp_proposal_add_group(d->p, &config, d->kin, d->out);
+        return;
+    }
+    for (op = draw_beginning(d, op); op >= 0; op = below(d, 16) ? g->next[op] : -1) {
+        struct op_config config = shifted(d, op, by);
+        if (!(d->p->fixed && d->p->fixed[op]) && d->p->plan->ops[op].stage == stage)
+            hp_proposal_add(d->out, &config);
+    }
+}
+
+static void move_swap(const struct draw *d)
+{
+    const struct hypar_plan *plan = d->p->plan;
+    int a = draw_leader(d), b = draw_leader(d);
+    struct op_config first = hp_config_of(plan, a, &d->out->arena);
+    struct op_config second = hp_config_of(plan, b, &d->out->arena);
+    if (plan->ops[a].stage != plan->ops[b].stage || first.n_parts != second.n_parts)
+        return;
+    const int *device = first.device;
+    first.device = second.device;
+    second.device = device;
+    hp_proposal_add_group(d->p, &first, d->kin, d->out);
+    hp_proposal_add_group(d->p, &second, d->kin, d->out);
+}
+
+/* Neighbours ------------------------------------------------------------------------------ */
+
+/* A random tensor that `op` shares with another operator, and that operator; -1: chance found
+ * none. */
+static int draw_neighbour(const struct draw *d, int op, int *tensor)
+{
+    const struct hypar_graph *g = d->p->plan->graph;
+    int t = g->ops[op].tensor[below(d, g->ops[op].nest->n_operands)];
+    if (t < 0 || g->tensors[t].kind == TENSOR_STAT)
+        return -1;
+    int n_uses = g->use_start[t + 1] - g->use_start[t];
+    bool written = g->tensors[t].producer >= 0;
+    if (n_uses + written == 0)
+        return -1;
+    int i = below(d, n_uses + written);
+    *tensor = t;
+    return i == n_uses ? g->tensors[t].producer : g->use[g->use_start[t] + i].op;
+}
+
+static void move_copy(const struct draw *d)
+{
+    const struct hypar_plan *plan = d->p->plan;
+    const struct groups *g = d->p->groups;
+    int op = draw_leader(d), tensor = -1, from = -1;
+    for (int tries = 0; tries < 8 && (from < 0 || from == op); tries++)
+        from = draw_neighbour(d, op, &tensor);
+    if (from < 0 || from == op || plan->ops[from].stage != plan->ops[op].stage)
+        return;
+    struct op_config theirs = hp_config_of(plan, from, &d->out->arena);
+    struct op_config mine = hp_config_follow(g->graph, tensor, &theirs, op, &d->out->arena);
+    hp_proposal_add_group(d->p, &mine, d->kin, d->out);
+}
+
+static void (*const moves[MOVE_COUNT])(const struct draw *d) = {
+    [MOVE_ONE] = move_one,       [MOVE_GROUP] = move_group, [MOVE_DEVICES] = move_devices,
+    [MOVE_BRANCH] = move_branch, [MOVE_RUN] = move_run,     [MOVE_SWAP] = move_swap,
+    [MOVE_COPY] = move_copy,
+};
+
+bool hp_propose(const struct proposer *proposer, struct random *random, enum move move,
+                struct proposal *out)
+{
+    struct draw d = { proposer, random, out, hp_random_below(random, 4) > 0 };
+    hp_proposal_clear(out);
+    moves[move](&d);
+    hp_proposal_drop_unchanged(proposer->plan, out);
+    return out->n > 0;
+}
