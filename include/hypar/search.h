@@ -91,7 +91,7 @@ struct hypar_search_info {
     /* flexflow: */
     int64_t proposals, accepted;
     int chains;
-    double beta;       /* a step longer by a part x of the best is accepted with exp(-beta x) */
+    double beta;       /* a step longer by a part x of the first is accepted with exp(-beta x) */
     const char *start; /* the fastest of the plans that it began with, NULL: it has none ... */
     double start_s;    /* ... and its step */
 };

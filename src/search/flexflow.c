@@ -20,7 +20,7 @@ enum {
     REPAIRS = 600,
 };
 
-/* A step longer by a part x of the best is accepted with probability exp(-BETA x). Published
+/* A step longer by a part x of the first is accepted with probability exp(-BETA x). Published
  * code uses exp(-5 x difference in ms), which is hot for steps of microseconds and cold for
  * seconds. Every operator can be a little out of place, so more of them need a larger beta. */
 static const double BETA_PER_GROUP = 40;
@@ -80,7 +80,7 @@ static void add_start(struct search *s, const struct start *start)
         bool fits = start->full.part <= 1, other_fits = other->full.part <= 1;
         bool before = fits != other_fits ? fits
                       : fits             ? start->length < other->length
-                                         : start->full.part < other->full.part;
+                                         : start->full.excess < other->full.excess;
         if (!before)
             break;
         s->start[i] = *other;
@@ -144,7 +144,7 @@ static enum hypar_status find_starts(struct search *s, struct hypar_error *err)
     return status;
 }
 
-/* Where nothing fits: changes that make the fullest device less full, until all do. */
+/* Where nothing fits: changes that leave less missing, until nothing is. */
 static enum hypar_status repair(struct search *s, struct hypar_error *err)
 {
     struct start *start = &s->start[0];
@@ -162,7 +162,7 @@ static enum hypar_status repair(struct search *s, struct hypar_error *err)
         hp_proposal_save(start->plan, &now, &was);
         hp_proposal_apply(start->plan, &now);
         if (hp_fullness(s->problem, start->plan, &full, NULL) == HYPAR_OK &&
-            full.part < start->full.part)
+            full.excess < start->full.excess)
             start->full = full;
         else
             hp_proposal_apply(start->plan, &was);
@@ -193,7 +193,7 @@ static void set_lengths(struct search *s)
     int choices = count_choices(c->proposer.groups);
     int64_t tasks = hp_delta_tasks(c->delta) + 1;
     int64_t least = 600 + 40 * (int64_t)choices, many = 3000000 / tasks;
-    many = many > 8000 ? 8000 : many;
+    many = many > 4000 ? 4000 : many;
     s->least = least > many ? least : many;
     s->round_size = s->least / (CHAINS * LEAST_ROUNDS);
 }

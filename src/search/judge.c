@@ -25,9 +25,11 @@ enum hypar_status hp_fullness(const struct problem *problem, const struct hypar_
     enum hypar_status status = hypar_plan_memory(plan, memory, err);
     *out = (struct fullness){ .part = -1 };
     for (int d = 0; d < n && status == HYPAR_OK; d++) {
-        double has = limit > 0 ? limit : memory[d].limit;
-        if (memory[d].peak / has > out->part)
-            *out = (struct fullness){ memory[d].peak / has, memory[d].peak, has, d };
+        double has = limit > 0 ? limit : memory[d].limit, part = memory[d].peak / has;
+        double excess = out->excess + fmax(0, part - 1) * fmax(0, part - 1);
+        if (part > out->part)
+            *out = (struct fullness){ part, memory[d].peak, has, 0, d };
+        out->excess = excess;
     }
     hp_arena_free(&scratch);
     return status;

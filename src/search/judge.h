@@ -13,6 +13,8 @@ struct sim_settings hp_simulation(const struct problem *problem);
  * than 1 does not fit. It needs `*need` bytes and has `*has`. */
 struct fullness {
     double part, need, has;
+    double excess; /* what is missing on all devices, as parts of what each has: the sum of
+                      squares, so that it is least where all lack the same */
     int device;
 };
 enum hypar_status hp_fullness(const struct problem *problem, const struct hypar_plan *plan,

@@ -75,9 +75,74 @@ A plan is written, and checked when it is read back.
 $ cd "${TMPDIR:-/tmp}" && hypar plan sfc --on htree:4 -q -o hypar-test-plan.json && hypar check hypar-test-plan.json && rm hypar-test-plan.json
 > ok: sfc, batch 256: 8 operators in 32 parts on a machine of 4 devices
 
+FlexFlow's search, and the yardstick: one set of devices is as good as another.
+$ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 | sed '$d'
+> lenet5, batch 32, on 4 devices: planner flexflow
+>
+> stage  operators              kind  split  devices
+>        conv1 .. flatten  (7)        n=4    0-3
+>        fc1 .. loss       (6)        whole  3
+>
+> Simulated step 12.5 us (the busiest device computes 8.63 us), 2.56 M samples/s, 15.1 % of peak,
+> 139 kB sent, 1.09 mJ; 876 kB of memory on the fullest device.
+> Began with dp (18.6 us): now 1.49 times as fast. 400 proposals in 4 chains, 5 % accepted, beta
+> 200; --proposals 400 repeats it.
+$ hypar plan lenet5 --on full:4,device=p100 --planner exhaustive | sed '$d'
+> lenet5, batch 32, on 4 devices: planner exhaustive
+>
+> stage  operators              kind  split  devices
+>        conv1 .. flatten  (7)        n=4    0-3
+>        fc1 .. loss       (6)        whole  0
+>
+> Simulated step 12.5 us (the busiest device computes 8.63 us), 2.56 M samples/s, 15.1 % of peak,
+> 139 kB sent, 1.09 mJ; 876 kB of memory on the fullest device.
+$ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 --json | grep -e '"proposals"' -e '"start' -e '"model": "sim'
+>     "model": "simulated",
+>     "proposals": 400,
+>     "start": "dp",
+>     "start_s": 1.8561123e-05
+
+A plan is improved; operators stay as told.
+$ hypar plan alexnet --batch 64 --on full:3,bandwidth=2GB/s --planner dp -q -o $TMP/dp.json
+$ hypar plan --start $TMP/dp.json --proposals 400 --fix conv1:h=3 --fix fc3: -q -o $TMP/better.json
+$ hypar check $TMP/better.json
+> ok: alexnet, batch 64: 22 operators in 64 parts on a machine of 3 devices
+$ grep -e '"conv1"' -e '"fc3"' $TMP/better.json
+>     {"name": "conv1", "kind": "conv", "split": {"h": 3}, "devices": [0, 1, 2]},
+>     {"name": "fc3", "kind": "linear", "split": {}, "devices": [0]},
+$ hypar compare alexnet --batch 64 --on full:3,bandwidth=2GB/s --planner dp --csv - | cut -d , -f 1,2
+> planner,step_s
+> dp,0.085666072237
+$ hypar simulate $TMP/better.json --json | grep '^ *"step_s"'
+>   "step_s": 0.019358601727,
+$ hypar plan lenet5 --on full:4 --planner dp --fix conv1:n=2
+> hypar: planner dp cannot keep an operator as told, expected flexflow or exhaustive
+? 2
+$ hypar plan lenet5 --on full:4 --fix conv9:n=2
+> hypar: fix 'conv9:n=2': op 'conv9' is not in the model; perhaps 'conv1'
+? 1
+$ hypar plan lenet5 --on full:4 --fix conv1:n=two
+> hypar: fix 'conv1:n=two': 'n=two', expected degrees such as n=2,k=2, at most 1048576
+? 2
+$ hypar plan --start $TMP/dp.json --planner owt
+> hypar: planner owt cannot begin with a plan, expected flexflow
+? 2
+$ hypar plan --start $TMP/dp.json --batch 32
+> hypar: plan: --batch beside --start, whose plan says how large it is
+? 2
+$ hypar plan --start $TMP/none.json
+> hypar: $TMP/none.json: cannot open: No such file or directory
+? 3
+$ hypar plan alexnet --on full:4 --planner exhaustive
+> hypar: exhaustive: 6.86e+09 plans of 8 operators on 4 devices, expected at most 10000000
+? 3
+$ hypar plan alexnet --on full:4 --planner flexflow --memory 10MB
+> hypar: flexflow: no plan found that fits; the nearest needs 173 MB on device 0, which has 10 MB
+? 1
+
 Bad requests.
 $ hypar plan sfc --on htree:4 --planner best
-> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar
+> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, flexflow, exhaustive
 ? 2
 $ hypar plan sfc --on htree:0
 > hypar: machine 'htree:0': size 0, expected 1..1048576
@@ -100,15 +165,19 @@ $ hypar plan sfc --on htree:4 --memory 3cm
 
 $ hypar planners
 > planner                                               after
-> auto     the best of the others by predicted time,
->          within memory
-> dp       data parallel: every operator by samples     the baseline of all four papers
-> mp       model parallel: every weighted layer by its  HyPar, HPCA 2019
->          input features
-> owt      one weird trick: convolutions by samples,    Krizhevsky, arXiv:1404.5997
->          other layers by features
-> hypar    least exchange, each layer dp or mp at each  Song et al., HPCA 2019, Algorithms 1 and 2
->          level of the machine
-> accpar   least exchange with three types of           Song et al., HPCA 2020
->          partition, unequal shares where devices
->          differ
+> auto        the best of the others by predicted
+>             time, within memory
+> dp          data parallel: every operator by samples  the baseline of all four papers
+> mp          model parallel: every weighted layer by   HyPar, HPCA 2019
+>             its input features
+> owt         one weird trick: convolutions by          Krizhevsky, arXiv:1404.5997
+>             samples, other layers by features
+> hypar       least exchange, each layer dp or mp at    Song et al., HPCA 2019, Algorithms 1 and 2
+>             each level of the machine
+> accpar      least exchange with three types of        Song et al., HPCA 2020
+>             partition, unequal shares where devices
+>             differ
+> flexflow    random changes of splits and devices,     Jia et al., MLSys 2019
+>             judged by simulated steps
+> exhaustive  every aligned plan of a small problem:
+>             the yardstick

@@ -178,6 +178,8 @@ static void all_planners(void **state)
         for (size_t k = 0; k < sizeof machines / sizeof machines[0]; k++) {
             struct task t = task(models[m], machines[k], 0);
             for (int i = 0; hypar_planner(i); i++) {
+                if (hp_planners[i]->apart)
+                    continue; /* they have tests of their own */
                 const char *name = hypar_planner(i)->name;
                 struct hypar_found *found = search_for(&t, name, false);
                 const struct hypar_partition_view *view = hypar_found_partition(found);
@@ -257,6 +259,8 @@ static void auto_is_the_best(void **state)
             struct hypar_found *best = search(&t, &options);
             struct hypar_prediction b = hypar_found_prediction(best);
             for (int i = 0; hypar_planner(i); i++) {
+                if (hp_planners[i]->apart)
+                    continue;
                 options.planner = hypar_planner(i)->name;
                 struct hypar_found *found = search(&t, &options);
                 struct hypar_prediction p = hypar_found_prediction(found);
@@ -331,6 +335,8 @@ static void different_devices(void **state)
         for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
             struct task t = task(models[m], machines[k], 96);
             for (int i = 0; hypar_planner(i); i++) {
+                if (hp_planners[i]->apart)
+                    continue;
                 struct hypar_found *found = search_for(&t, hypar_planner(i)->name, false);
                 assert_int_equal(hypar_plan_check(hypar_found_plan(found), NULL), HYPAR_OK);
                 hypar_found_free(found);

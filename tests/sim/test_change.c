@@ -210,7 +210,7 @@ static const struct follow_case {
     const char *want;  /* of to */
 } follow_cases[] = {
     { "conv1", "tanh1", "n4", "n4" },       { "conv1", "tanh1", "k2h2", "c2h2" },
-    { "conv1", "pool1", "w4", "w4" },       { "conv1", "tanh1", "c1n2", "n2" },
+    { "tanh1", "pool1", "w4", "w4" },       { "conv1", "tanh1", "c1n2", "n2" },
     { "pool2", "flatten", "n2c2", "n2c2" }, { "pool2", "flatten", "h4", "n4" },
     { "pool2", "flatten", "n2w2", "n4" },   { "fc1", "tanh3", "k4", "c4" },
     { "fc1", "tanh3", "c4", "n4" },         { "fc1", "tanh3", "r4", "r4" },
