@@ -104,19 +104,23 @@ static enum hypar_status start_from(struct search *s, const char *name,
     return status;
 }
 
-/* The plans of other planners, whether they fit or not; a planner that has none is passed over.
- */
+/* The plans of other planners, if need be such that do not fit; a planner that has none is
+ * passed over. */
 static void start_from_planners(struct search *s, struct hypar_error *err)
 {
     struct hypar_search_options plain = *s->problem->options;
     struct problem problem = *s->problem;
-    plain.memory_bytes = 1e300;
     plain.joint = false;
     problem.options = &plain;
     for (size_t i = 0; i < sizeof start_names / sizeof start_names[0]; i++) {
         const struct planner *planner = hp_find_planner(start_names[i]);
         struct hypar_found *found;
-        if (!planner || hp_run_planner(planner, &problem, &found, err) != HYPAR_OK)
+        plain.memory_bytes = s->problem->options->memory_bytes;
+        bool has = planner && hp_run_planner(planner, &problem, &found, err) == HYPAR_OK;
+        plain.memory_bytes = 1e300;
+        if (planner && !has)
+            has = hp_run_planner(planner, &problem, &found, err) == HYPAR_OK;
+        if (!has)
             continue;
         start_from(s, planner->info.name, found->plan, err);
         hypar_found_free(found);

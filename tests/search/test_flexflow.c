@@ -332,27 +332,50 @@ static void keeps_what_is_fixed(void **state)
 
 /* Memory ------------------------------------------------------------------------------- */
 
+static double peak_of(const struct hypar_plan *plan)
+{
+    struct hypar_memory memory[8];
+    double most = 0;
+    assert_int_equal(hypar_plan_memory(plan, memory, NULL), HYPAR_OK);
+    for (int d = 0; d < hypar_machine_device_count(plan->machine); d++)
+        most = memory[d].peak > most ? memory[d].peak : most;
+    return most;
+}
+
+/* Within limits that some starts exceed, and that all do. */
 static void stays_within_memory(void **state)
 {
     (void)state;
-    struct study t = study("alexnet", "full:4", 64);
-    struct hypar_search_options options = { .planner = "flexflow", .proposals = 300 };
-    struct hypar_found *free_one = search(&t, &options);
-    double need = hypar_found_prediction(free_one).peak_memory_bytes;
-    static const double limits[] = { 250e6, 190e6, 184e6 }; /* the last: no start fits */
-    for (int i = 0; i < 3; i++) {
-        struct hypar_memory memory[4];
-        options.memory_bytes = limits[i];
-        struct hypar_found *found = search(&t, &options);
-        assert_int_equal(hypar_plan_memory(hypar_found_plan(found), memory, NULL), HYPAR_OK);
-        for (int d = 0; d < 4; d++)
-            assert_true(memory[d].peak <= options.memory_bytes);
-        print_message("%.4g of %.4g bytes: %.6g ms\n", options.memory_bytes, need,
-                      1e3 * hypar_found_prediction(found).step_s);
-        hypar_found_free(found);
+    static const char *const models[] = { "alexnet", "resnet18:image=64",
+                                          "nmt:steps=2,hidden=128,vocab=1000",
+                                          "mlp:4096-512-4096-512" };
+    static const char *const starts[] = { "dp", "owt", "hypar" };
+    int repaired = 0;
+    for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
+        struct study t = study(models[m], "full:4", 64);
+        double least = 1e300, most = 0;
+        for (int i = 0; i < 3; i++) {
+            struct hypar_search_options plain = { .planner = starts[i] };
+            struct hypar_found *found = search(&t, &plain);
+            double peak = peak_of(hypar_found_plan(found));
+            least = peak < least ? peak : least;
+            most = peak > most ? peak : most;
+            hypar_found_free(found);
+        }
+        for (int i = 0; i < 3; i++) {
+            struct hypar_search_options options = { .planner = "flexflow", .proposals = 200 };
+            struct hypar_found *found;
+            options.memory_bytes = i == 0 ? (least + most) / 2 : i == 1 ? least : 0.97 * least;
+            enum hypar_status status = hypar_search(&found, t.graph, t.machine, &options, NULL);
+            assert_true(i == 2 || status == HYPAR_OK);
+            assert_true(!found || peak_of(hypar_found_plan(found)) <= options.memory_bytes);
+            repaired += i == 2 && status == HYPAR_OK;
+            hypar_found_free(found);
+        }
+        release(&t);
     }
-    hypar_found_free(free_one);
-    release(&t);
+    print_message("%d found although no start fits\n", repaired);
+    assert_true(repaired > 0);
 }
 
 static const struct {
