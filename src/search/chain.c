@@ -6,7 +6,7 @@ static const size_t MOST_DELTA_BYTES = (size_t)256 << 20;
 /* How often each kind of change is proposed. */
 static const int weights[MOVE_COUNT] = {
     [MOVE_ONE] = 2, [MOVE_GROUP] = 7, [MOVE_DEVICES] = 2, [MOVE_BRANCH] = 3,
-    [MOVE_RUN] = 2, [MOVE_SWAP] = 1,  [MOVE_COPY] = 3,
+    [MOVE_RUN] = 1, [MOVE_SWAP] = 1,  [MOVE_COPY] = 3,
 };
 
 static enum move draw_move(struct random *random)

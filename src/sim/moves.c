@@ -95,7 +95,7 @@ static void move_branch(const struct draw *d)
     const struct groups *g = d->p->groups;
     int op = draw_beginning(d, draw_leader(d));
     struct stretch s = draw_stretch(d, op);
-    for (; op >= 0; op = below(d, 16) ? g->next[op] : -1)
+    for (; op >= 0; op = below(d, 12) ? g->next[op] : -1)
         if (g->leader[op] == op)
             lay_out(d, &s, op);
 }
@@ -105,7 +105,7 @@ static void move_run(const struct draw *d)
     const struct groups *g = d->p->groups;
     int first = below(d, g->n_leaders), most = 2;
     struct stretch s = draw_stretch(d, g->leaders[first]);
-    while (most < g->n_leaders && below(d, 3))
+    while (most < g->n_leaders && below(d, 2))
         most *= 2;
     for (int i = first; i < g->n_leaders && i < first + most; i++)
         lay_out(d, &s, g->leaders[i]);
@@ -155,7 +155,7 @@ static void move_devices(const struct draw *d)
         hp_proposal_add_group(d->p, &config, d->kin, d->out);
         return;
     }
-    for (op = draw_beginning(d, op); op >= 0; op = below(d, 16) ? g->next[op] : -1) {
+    for (op = draw_beginning(d, op); op >= 0; op = below(d, 12) ? g->next[op] : -1) {
         struct op_config config = shifted(d, op, by);
         if (!(d->p->fixed && d->p->fixed[op]) && d->p->plan->ops[op].stage == stage)
             hp_proposal_add(d->out, &config);
