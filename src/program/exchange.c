@@ -98,6 +98,21 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static void sort_borders(int64_t *border, int n)
+{
+    if (n > 48) {
+        qsort(border, (size_t)n, sizeof *border, by_value);
+        return;
+    }
+    for (int i = 1; i < n; i++) {
+        int64_t value = border[i];
+        int k = i;
+        for (; k > 0 && border[k - 1] > value; k--)
+            border[k] = border[k - 1];
+        border[k] = value;
+    }
+}
+
 static int find_border(const int64_t *border, int n, int64_t value)
 {
     int lo = 0, hi = n;
@@ -127,7 +142,7 @@ static enum hypar_status cut(struct finder *f, struct hypar_error *err)
             border[n++] = r.lo;
             border[n++] = r.hi;
         }
-        qsort(border, (size_t)n, sizeof *border, by_value);
+        sort_borders(border, n);
         int kept = 0;
         for (int i = 0; i < n; i++)
             if (!kept || border[i] != border[kept - 1])

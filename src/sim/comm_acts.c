@@ -4,6 +4,9 @@
 
 #include "sim/acts.h"
 
+/* Up to this size the messages of an all-to-all are told apart. */
+enum { SMALL_GROUP = 64 };
+
 /* A comm, with what its cost is worked out from. */
 struct request {
     const struct pattern *pattern;
@@ -50,10 +53,10 @@ static struct request request_of(const struct pattern *p, const struct comm *com
         r.group.root = index_of(comm, first->contribution[0].device);
     if (comm->kind == COMM_REDUCE)
         r.group.root = index_of(comm, first->receiver[0]);
-    if (comm->kind == COMM_ALL_TO_ALL && is_even(&r))
+    if (comm->kind == COMM_ALL_TO_ALL && comm->n_devices > SMALL_GROUP && is_even(&r))
         r.bytes = (double)hp_box_elements(&first->box) * bytes;
     else if (comm->kind == COMM_ALL_TO_ALL)
-        r.group.kind = COMM_EXCHANGE;
+        r.group.kind = COMM_EXCHANGE; /* message by message */
     return r;
 }
 
@@ -154,15 +157,19 @@ static struct comm_way way_of_rounds(struct acts *a, const struct rounds *rounds
 
 static void steps_of_rounds(struct acts *a, const struct rounds *rounds, struct comm_steps *out)
 {
+    int most = rounds->n[0] > rounds->n[1] ? rounds->n[0] : rounds->n[1];
+    int *order = NEW(&a->arena, int, most);
     out->step = NEW(&a->arena, struct comm_step, rounds->n[0] + rounds->n[1]);
+    hp_spread_messages(a->machine, rounds->message[0], rounds->n[0], order);
     for (int i = 0; i < rounds->n[0]; i++)
-        out->step[out->n_steps++].message = rounds->message[0][i];
+        out->step[out->n_steps++].message = rounds->message[0][order[i]];
+    hp_spread_messages(a->machine, rounds->message[1], rounds->n[1], order);
     for (int i = 0; i < rounds->n[1]; i++) {
         struct comm_step *step = &out->step[out->n_steps++];
-        step->message = rounds->message[1][i];
+        step->message = rounds->message[1][order[i]];
         int *after = NEW(&a->arena, int, rounds->n[0]);
         for (int k = 0; k < rounds->n[0]; k++)
-            if (rounds->message[0][k].to == step->message.from)
+            if (out->step[k].message.to == step->message.from)
                 after[step->n_after++] = k;
         step->after = after;
     }

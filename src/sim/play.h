@@ -31,6 +31,8 @@ struct node {
     int place;                    /* in the order of the timeline; INT_MAX: not in it yet */
     unsigned flags;               /* of this replay, valid if round is this replay's */
     int round;
+    int missing; /* of one that is looked at: predecessors to be served ... */
+    ticks ready; /* ... and the latest end of the others */
     int changed; /* the change in which it was last touched */
     bool alive;
 };
@@ -70,7 +72,7 @@ struct play {
     int n_moved, moved_capacity;
     int *fresh, n_fresh, fresh_capacity; /* added, or waiting for something else now */
     bool replayed;
-    struct ready_heap heap;
+    struct ready_line out_of_turn;
     /* lists by room: 4, 8, 16, ... ids */
     struct id_list *pool[28];
     int n_pool[28], pool_capacity[28];

@@ -53,37 +53,33 @@ static bool is_done(const struct replay *r, int id)
     return flags & OUT ? (flags & DONE) != 0 : node->place < r->at;
 }
 
-static bool may_start(const struct replay *r, int id, ticks *ready)
-{
-    const struct id_list *after = &r->p->node[id].after;
-    *ready = 0;
-    for (int i = 0; i < after->n; i++) {
-        if (!is_done(r, after->id[i]))
-            return false;
-        ticks end = r->p->times[after->id[i]].end;
-        *ready = end > *ready ? end : *ready;
-    }
-    return true;
-}
-
 static void push(struct replay *r, int id, ticks ready)
 {
     *flags_of(r, id) |= QUEUED;
-    hp_heap_push(&r->p->heap, &r->p->arena,
+    hp_line_push(&r->p->out_of_turn, &r->p->arena,
                  (struct ready_task){ ready, r->p->node[id].task.number, id });
 }
 
-/* Its turn may be wrong: whoever of its predecessors is served last shall look. */
+/* Its turn may be wrong: count the predecessors to be served; they shall say when they are. */
 static void mark_dirty(struct replay *r, int id)
 {
     unsigned *flags = flags_of(r, id);
     if (*flags & DIRTY)
         return;
     *flags |= DIRTY;
-    const struct id_list *after = &r->p->node[id].after;
-    for (int i = 0; i < after->n; i++)
-        if (!is_done(r, after->id[i]))
-            *flags_of(r, after->id[i]) |= WALK;
+    struct node *node = &r->p->node[id];
+    node->missing = 0;
+    node->ready = 0;
+    for (int i = 0; i < node->after.n; i++) {
+        int from = node->after.id[i];
+        if (is_done(r, from)) {
+            ticks end = r->p->times[from].end;
+            node->ready = end > node->ready ? end : node->ready;
+        } else {
+            *flags_of(r, from) |= WALK;
+            node->missing++;
+        }
+    }
 }
 
 /* It does not take its turn. Those that wait for it have to be looked at. */
@@ -95,18 +91,37 @@ static void leave_order(struct replay *r, int id)
         mark_dirty(r, before->id[i]);
 }
 
-/* A predecessor has been served: serve `id` before its turn if it is ready earlier. */
-static void look_at(struct replay *r, int id)
+/* All that a dirty task waits for has been served: if it is ready before its turn, or has none,
+ * it goes into the heap. */
+static void enter(struct replay *r, int id)
 {
-    mark_dirty(r, id);
-    ticks ready;
-    if (!may_start(r, id, &ready))
-        return;
-    if (*flags_of(r, id) & OUT) {
-        push(r, id, ready);
-    } else if (ready < r->p->times[id].ready + r->shift) {
+    const struct node *node = &r->p->node[id];
+    if (!(node->flags & OUT)) {
+        if (node->ready >= r->p->times[id].ready + r->shift)
+            return;
         leave_order(r, id);
-        push(r, id, ready);
+    }
+    push(r, id, node->ready);
+}
+
+/* A task has been served that ended at another time than expected (`moved`), or that somebody
+ * asked to be told of. */
+static void tell(struct replay *r, int id, ticks end, bool moved)
+{
+    const struct id_list *before = &r->p->node[id].before;
+    for (int i = 0; i < before->n; i++) {
+        struct node *next = &r->p->node[before->id[i]];
+        if (next->round == r->p->round && next->flags & DIRTY) {
+            next->ready = end > next->ready ? end : next->ready;
+            next->missing--;
+        } else if (moved) {
+            mark_dirty(r, before->id[i]);
+        }
+    }
+    for (int i = 0; i < before->n; i++) { /* which may make others of them dirty */
+        const struct node *next = &r->p->node[before->id[i]];
+        if (next->round == r->p->round && next->flags & DIRTY && next->missing == 0)
+            enter(r, before->id[i]);
     }
 }
 
@@ -158,9 +173,9 @@ static void serve(struct replay *r, int id, ticks ready)
         node->flags |= DONE;
     if (!is_new)
         note_end(r, old_end, end);
-    if (is_new || flags & WALK || end != old_end + r->shift)
-        for (int i = 0; i < node->before.n; i++)
-            look_at(r, node->before.id[i]);
+    bool moved = is_new || end != old_end + r->shift;
+    if (moved || flags & WALK)
+        tell(r, id, end, moved);
 }
 
 /* From here on everything is `run` later than it was: see above. */
@@ -195,30 +210,28 @@ static void take_turn(struct replay *r, int id)
     struct play *p = r->p;
     struct node *node = &p->node[id];
     unsigned flags = node->round == p->round ? node->flags : 0;
-    ticks when;
     if (!node->alive || flags & OUT)
         return;
     try_shift(r, p->times[id].ready);
     ticks ready = p->times[id].ready + r->shift;
-    while (p->heap.n) {
-        struct ready_task turn = { ready, node->task.number, id };
-        if (!hp_comes_first(&p->heap.task[0], &turn))
+    struct ready_task turn = { ready, node->task.number, id };
+    for (const struct ready_task *next; (next = hp_line_first(&p->out_of_turn));) {
+        if (!hp_comes_first(next, &turn))
             break;
-        struct ready_task first = hp_heap_pop(&p->heap);
+        struct ready_task first = hp_line_pop(&p->out_of_turn);
         serve(r, first.id, first.ready);
     }
     flags = node->round == p->round ? node->flags : 0;
     if (flags & OUT)
         return; /* one of those let it go first */
     if (flags & DIRTY) {
-        bool known = may_start(r, id, &when);
-        if (!known || when > ready) {
+        if (node->missing || node->ready > ready) {
             leave_order(r, id);
-            if (known)
-                push(r, id, when);
+            if (!node->missing)
+                push(r, id, node->ready);
             return;
         }
-        ready = when;
+        ready = node->ready;
     }
     r->at++; /* done, for those that look */
     serve(r, id, ready);
@@ -311,13 +324,12 @@ static void enter_fresh(struct replay *r)
         *flags_of(r, p->fresh[i]) |= OUT;
     for (int i = 0; i < p->n_fresh; i++) {
         int id = p->fresh[i];
-        ticks ready;
-        if (!p->node[id].alive)
+        if (!p->node[id].alive || *flags_of(r, id) & QUEUED)
             continue;
         leave_order(r, id);
         mark_dirty(r, id);
-        if (!(*flags_of(r, id) & QUEUED) && may_start(r, id, &ready))
-            push(r, id, ready);
+        if (!p->node[id].missing)
+            push(r, id, p->node[id].ready);
     }
 }
 
@@ -328,8 +340,8 @@ ticks hp_play_replay(struct play *p)
     enter_fresh(&r);
     for (; r.at < p->n_old_order; r.at++)
         take_turn(&r, p->old_order[r.at]);
-    while (p->heap.n) {
-        struct ready_task first = hp_heap_pop(&p->heap);
+    while (hp_line_first(&p->out_of_turn)) {
+        struct ready_task first = hp_line_pop(&p->out_of_turn);
         serve(&r, first.id, first.ready);
     }
     p->n_order = r.emitted;
