@@ -34,6 +34,11 @@ struct finder {
     struct pattern *pattern;
     /* of the cell at hand */
     int *devices, n_devices;
+    int *chosen; /* by class */
+    /* room for the lists of the cells to come, taken from the arena in large pieces */
+    int *ints, n_ints;
+    struct contribution *contributions;
+    int n_contributions;
 };
 
 bool hp_first_along(const struct part_layout *layout, int part, axis_set axes)
@@ -318,15 +323,33 @@ static void choose_copies(struct stakes_view *v, bool any_sufficient, int *chose
 static int *collect(struct finder *f, const struct stakes_view *v, unsigned with,
                     unsigned without, int *n)
 {
-    int *list = f->devices;
-    *n = 0;
-    for (int i = 0; i < f->n_devices; i++)
-        if ((v->flag[list[i]] & with) == with && !(v->flag[list[i]] & without))
-            ++*n;
-    int *out = NEW(f->arena, int, *n), k = 0;
-    for (int i = 0; i < f->n_devices; i++)
-        if ((v->flag[list[i]] & with) == with && !(v->flag[list[i]] & without))
-            out[k++] = list[i];
+    enum { PIECE = 64 };
+    if (f->n_ints < f->n_devices) {
+        f->n_ints = f->n_devices > PIECE ? f->n_devices : PIECE;
+        f->ints = NEW(f->arena, int, f->n_ints);
+    }
+    int *out = f->ints, k = 0;
+    for (int i = 0; i < f->n_devices; i++) {
+        unsigned flag = v->flag[f->devices[i]];
+        if ((flag & with) == with && !(flag & without))
+            out[k++] = f->devices[i];
+    }
+    f->ints += k;
+    f->n_ints -= k;
+    *n = k;
+    return out;
+}
+
+static struct contribution *contributions(struct finder *f, int n)
+{
+    enum { PIECE = 32 };
+    if (f->n_contributions < n) {
+        f->n_contributions = n > PIECE ? n : PIECE;
+        f->contributions = NEW(f->arena, struct contribution, f->n_contributions);
+    }
+    struct contribution *out = f->contributions;
+    f->contributions += n;
+    f->n_contributions -= n;
     return out;
 }
 
@@ -360,13 +383,12 @@ static void settle(struct finder *f, struct stakes_view *v, struct cell *cell)
     list_devices(f, v);
     cell->comm = -1;
     if (v->n_writers) {
-        int *chosen = NEW(f->scratch, int, v->n_writers);
         find_classes(v);
         bool sufficient = find_self_sufficient(v);
-        choose_copies(v, sufficient, chosen);
-        struct contribution *c = NEW(f->arena, struct contribution, v->n_classes);
+        choose_copies(v, sufficient, f->chosen);
+        struct contribution *c = contributions(f, v->n_classes);
         for (int i = 0; i < v->n_classes; i++) {
-            const struct stake *s = stake_at(v, chosen[i]);
+            const struct stake *s = stake_at(v, f->chosen[i]);
             c[i] = (struct contribution){ s->holder, s->part, s->device };
         }
         cell->contribution = c;
@@ -405,17 +427,16 @@ static void settle_all(struct finder *f)
     v.count = NEW(f->scratch, int, last_device + 1);
     v.counted = NEW(f->scratch, int, last_device + 1);
     f->devices = NEW(f->scratch, int, most);
+    f->chosen = NEW(f->scratch, int, most);
     f->pattern->n_cells = f->grid.n_cells;
     f->pattern->cell = NEW(f->arena, struct cell, f->grid.n_cells);
     for (int c = 0; c < f->grid.n_cells; c++) {
-        struct arena_mark mark = hp_arena_mark(f->scratch);
         v.of = f->of_cell + f->start[c];
         v.n = f->start[c + 1] - f->start[c];
         for (v.n_writers = 0; v.n_writers < v.n && stake_at(&v, v.n_writers)->writes;)
             v.n_writers++;
         f->pattern->cell[c].box = cell_box(&f->grid, c);
         settle(f, &v, &f->pattern->cell[c]);
-        hp_arena_release(f->scratch, mark);
     }
 }
 

@@ -244,8 +244,8 @@ static void rewait(struct delta *d, int number)
                           start[i + 1] - start[i]);
 }
 
-/* Whoever may wait for a block that has other tasks now: of a deal that is settled otherwise all
- * its readers, of a unit those that know its tasks by ids which are no more. */
+/* Whoever may wait for a block that has other tasks now: of a deal that is settled otherwise
+ * all its readers, of a unit those that know its tasks by ids which are no more. */
 static void mark_waiting(struct delta *d)
 {
     const struct skeleton *k = &d->sketch->skeleton;

@@ -108,6 +108,7 @@ void hp_play_put(struct play *p, int id, const struct sim_task *task)
     while (p->n_ids <= id) {
         p->node = GROW(&p->arena, struct node, p->node, p->n_ids, &p->id_capacity);
         p->times = GROW(&p->arena, struct times, p->times, p->n_ids, &p->times_capacity);
+        p->flags = GROW(&p->arena, unsigned char, p->flags, p->n_ids, &p->flags_capacity);
         p->node[p->n_ids++] = (struct node){ .place = INT_MAX };
     }
     struct node *node = &p->node[id];

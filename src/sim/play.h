@@ -29,11 +29,9 @@ struct node {
     struct sim_task task;
     struct id_list after, before; /* tasks that it waits for; tasks that wait for it */
     int place;                    /* in the order of the timeline; INT_MAX: not in it yet */
-    unsigned flags;               /* of this replay, valid if round is this replay's */
-    int round;
-    int missing; /* of one that is looked at: predecessors to be served ... */
-    ticks ready; /* ... and the latest end of the others */
-    int changed; /* the change in which it was last touched */
+    int missing;                  /* of one that is looked at: predecessors to be served ... */
+    ticks ready;                  /* ... and the latest end of the others */
+    int changed;                  /* the change in which it was last touched */
     bool alive;
 };
 
@@ -52,9 +50,10 @@ struct play {
     struct arena arena;
     int n_queues;
     ticks *free; /* of each queue: when it has done all that it was given so far */
-    int n_ids, id_capacity, times_capacity;
+    int n_ids, id_capacity, times_capacity, flags_capacity;
     struct node *node;
     struct times *times;
+    unsigned char *flags; /* by id, of one replay */
     /* The timeline: ids by (ready, number), and the largest end before each place. */
     int *order;
     ticks *reach;
@@ -65,7 +64,7 @@ struct play {
     int n_old_order;
     int first_replayed; /* place from which on the order is new */
     /* the change at hand */
-    int change, round;
+    int change;
     struct node_before *touched;
     int n_touched, touched_capacity;
     struct times_before *moved;
@@ -76,7 +75,6 @@ struct play {
     /* lists by room: 4, 8, 16, ... ids */
     struct id_list *pool[28];
     int n_pool[28], pool_capacity[28];
-    int64_t visited; /* tasks that the last replay looked at */
 };
 
 struct play *hp_play_new(int n_queues);

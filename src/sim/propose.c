@@ -80,14 +80,15 @@ static void draw_sizes(struct random *random, const struct nest *nest, struct pr
 static void draw_devices(struct random *random, const int *device, int n_devices, int parts,
                          int *out)
 {
-    int style = below(random, 4);
-    int first = style == 0 ? 0 : below(random, n_devices);
-    int stride = style == 2 && n_devices > 2 ? 2 : 1;
-    if (style == 1)
-        first = first / parts * parts; /* aligned */
+    enum { FIRST_ONES, ALIGNED, STRIDED, ANY, N_STYLES };
+    int style = below(random, 2) ? below(random, N_STYLES) : below(random, ANY);
+    int first = style == FIRST_ONES ? 0 : below(random, n_devices);
+    int stride = style == STRIDED && n_devices > 2 ? 2 : 1;
+    if (style == ALIGNED)
+        first = first / parts * parts;
     for (int i = 0; i < parts; i++)
-        out[i] = style == 3 ? device[below(random, n_devices)]
-                            : device[(first + i * stride) % n_devices];
+        out[i] = style == ANY ? device[below(random, n_devices)]
+                              : device[(first + i * stride) % n_devices];
 }
 
 void hp_propose(struct random *random, const struct hypar_plan *plan, struct proposal *out)

@@ -36,26 +36,15 @@ struct replay {
     ticks run, run_old, run_new, before_old, before_new;
 };
 
-static unsigned *flags_of(struct replay *r, int id)
-{
-    struct node *node = &r->p->node[id];
-    if (node->round != r->p->round) {
-        node->round = r->p->round;
-        node->flags = 0;
-    }
-    return &node->flags;
-}
-
 static bool is_done(const struct replay *r, int id)
 {
-    const struct node *node = &r->p->node[id];
-    unsigned flags = node->round == r->p->round ? node->flags : 0;
-    return flags & OUT ? (flags & DONE) != 0 : node->place < r->at;
+    unsigned flags = r->p->flags[id];
+    return flags & OUT ? (flags & DONE) != 0 : r->p->node[id].place < r->at;
 }
 
 static void push(struct replay *r, int id, ticks ready)
 {
-    *flags_of(r, id) |= QUEUED;
+    r->p->flags[id] |= QUEUED;
     hp_line_push(&r->p->out_of_turn, &r->p->arena,
                  (struct ready_task){ ready, r->p->node[id].task.number, id });
 }
@@ -63,10 +52,10 @@ static void push(struct replay *r, int id, ticks ready)
 /* Its turn may be wrong: count the predecessors to be served; they shall say when they are. */
 static void mark_dirty(struct replay *r, int id)
 {
-    unsigned *flags = flags_of(r, id);
-    if (*flags & DIRTY)
+    unsigned char *flags = r->p->flags;
+    if (flags[id] & DIRTY)
         return;
-    *flags |= DIRTY;
+    flags[id] |= DIRTY;
     struct node *node = &r->p->node[id];
     node->missing = 0;
     node->ready = 0;
@@ -76,7 +65,7 @@ static void mark_dirty(struct replay *r, int id)
             ticks end = r->p->times[from].end;
             node->ready = end > node->ready ? end : node->ready;
         } else {
-            *flags_of(r, from) |= WALK;
+            flags[from] |= WALK;
             node->missing++;
         }
     }
@@ -85,7 +74,7 @@ static void mark_dirty(struct replay *r, int id)
 /* It does not take its turn. Those that wait for it have to be looked at. */
 static void leave_order(struct replay *r, int id)
 {
-    *flags_of(r, id) |= OUT;
+    r->p->flags[id] |= OUT;
     const struct id_list *before = &r->p->node[id].before;
     for (int i = 0; i < before->n; i++)
         mark_dirty(r, before->id[i]);
@@ -96,7 +85,7 @@ static void leave_order(struct replay *r, int id)
 static void enter(struct replay *r, int id)
 {
     const struct node *node = &r->p->node[id];
-    if (!(node->flags & OUT)) {
+    if (!(r->p->flags[id] & OUT)) {
         if (node->ready >= r->p->times[id].ready + r->shift)
             return;
         leave_order(r, id);
@@ -109,20 +98,21 @@ static void enter(struct replay *r, int id)
 static void tell(struct replay *r, int id, ticks end, bool moved)
 {
     const struct id_list *before = &r->p->node[id].before;
+    const unsigned char *flags = r->p->flags;
+    bool any = false;
     for (int i = 0; i < before->n; i++) {
         struct node *next = &r->p->node[before->id[i]];
-        if (next->round == r->p->round && next->flags & DIRTY) {
+        if (flags[before->id[i]] & DIRTY) {
             next->ready = end > next->ready ? end : next->ready;
-            next->missing--;
+            any |= --next->missing == 0;
         } else if (moved) {
             mark_dirty(r, before->id[i]);
+            any |= next->missing == 0;
         }
     }
-    for (int i = 0; i < before->n; i++) { /* which may make others of them dirty */
-        const struct node *next = &r->p->node[before->id[i]];
-        if (next->round == r->p->round && next->flags & DIRTY && next->missing == 0)
+    for (int i = 0; any && i < before->n; i++) /* which may make others of them dirty */
+        if (flags[before->id[i]] & DIRTY && r->p->node[before->id[i]].missing == 0)
             enter(r, before->id[i]);
-    }
 }
 
 static void note_end(struct replay *r, ticks old_end, ticks end)
@@ -167,10 +157,8 @@ static void serve(struct replay *r, int id, ticks ready)
     bool is_new = node->place == INT_MAX;
     set_times(p, id, (struct times){ ready, start, end });
     emit(r, id, end);
-    p->visited++;
-    unsigned flags = node->round == p->round ? node->flags : 0;
-    if (flags & OUT)
-        node->flags |= DONE;
+    unsigned flags = p->flags[id];
+    p->flags[id] |= DONE;
     if (!is_new)
         note_end(r, old_end, end);
     bool moved = is_new || end != old_end + r->shift;
@@ -209,8 +197,7 @@ static void take_turn(struct replay *r, int id)
 {
     struct play *p = r->p;
     struct node *node = &p->node[id];
-    unsigned flags = node->round == p->round ? node->flags : 0;
-    if (!node->alive || flags & OUT)
+    if (!node->alive || p->flags[id] & OUT)
         return;
     try_shift(r, p->times[id].ready);
     ticks ready = p->times[id].ready + r->shift;
@@ -221,10 +208,9 @@ static void take_turn(struct replay *r, int id)
         struct ready_task first = hp_line_pop(&p->out_of_turn);
         serve(r, first.id, first.ready);
     }
-    flags = node->round == p->round ? node->flags : 0;
-    if (flags & OUT)
+    if (p->flags[id] & OUT)
         return; /* one of those let it go first */
-    if (flags & DIRTY) {
+    if (p->flags[id] & DIRTY) {
         if (node->missing || node->ready > ready) {
             leave_order(r, id);
             if (!node->missing)
@@ -311,8 +297,7 @@ static void begin(struct replay *r)
     r->emitted = r->at;
     r->before_old = r->before_new = p->reach[r->at];
     restore_queues(p, r->at);
-    p->round++;
-    p->visited = 0;
+    memset(p->flags, 0, (size_t)p->n_ids);
 }
 
 /* Tasks that are new, or wait for something else now, have no turn: what is said of a shift
@@ -321,10 +306,10 @@ static void enter_fresh(struct replay *r)
 {
     struct play *p = r->p;
     for (int i = 0; i < p->n_fresh; i++)
-        *flags_of(r, p->fresh[i]) |= OUT;
+        p->flags[p->fresh[i]] |= OUT;
     for (int i = 0; i < p->n_fresh; i++) {
         int id = p->fresh[i];
-        if (!p->node[id].alive || *flags_of(r, id) & QUEUED)
+        if (!p->node[id].alive || r->p->flags[id] & QUEUED)
             continue;
         leave_order(r, id);
         mark_dirty(r, id);
