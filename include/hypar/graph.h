@@ -48,7 +48,8 @@ struct hypar_import_options {
 };
 
 /* Make a graph from `model`: a word of the zoo ("resnet50", "bert-base:seq=128",
- * "mlp:784-8192-10") or the path of a hypar-graph/1 JSON file ("-": standard input).
+ * "mlp:784-8192-10"), the path of a hypar-graph/1 JSON file ("-": standard input), or that of a
+ * PipeDream profile, a text whose operators have measured times.
  * On success *out is to be released with hypar_graph_free(). On failure *out is NULL and *err,
  * if given, says why. `options` may be NULL. */
 HYPAR_API enum hypar_status hypar_import(struct hypar_graph **out, const char *model,

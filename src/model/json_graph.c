@@ -156,6 +156,12 @@ static enum hypar_status read_value(struct reading *r, const struct json *at, en
     return HYPAR_OK;
 }
 
+static bool of_whole_batch(enum attr_id id)
+{
+    return id == ATTR_FLOPS || id == ATTR_FORWARD_S || id == ATTR_BACKWARD_S ||
+           id == ATTR_OUTPUT_BYTES;
+}
+
 /* One attribute: a number, or an array of them. */
 static enum hypar_status read_attr(struct reading *r, const struct json *at,
                                    const struct op_traits *row, struct attr *attr)
@@ -174,7 +180,7 @@ static enum hypar_status read_attr(struct reading *r, const struct json *at,
     for (int i = 0; i < n; i++) {
         struct json element = list ? hp_json_element(at, i) : *at;
         TRY(read_value(r, &element, id, &v[i]));
-        if (id == ATTR_FLOPS) /* of the whole batch */
+        if (of_whole_batch(id))
             v[i] *= (double)r->batch / (double)r->file_batch;
     }
     *attr = (struct attr){ id, n, v };

@@ -267,25 +267,25 @@ static const struct level_rules
 
 const struct planner hp_planner_dp = {
     { "dp", "data parallel: every operator by samples", "the baseline of all four papers" },
-    plan_by_levels, &dp_rules,
+    plan_by_levels, &dp_rules, false,
 };
 const struct planner hp_planner_mp = {
     { "mp", "model parallel: every weighted layer by its input features", "HyPar, HPCA 2019" },
-    plan_by_levels, &mp_rules,
+    plan_by_levels, &mp_rules, false,
 };
 const struct planner hp_planner_owt = {
     { "owt", "one weird trick: convolutions by samples, other layers by features",
       "Krizhevsky, arXiv:1404.5997" },
-    plan_by_levels, &owt_rules,
+    plan_by_levels, &owt_rules, false,
 };
 const struct planner hp_planner_hypar = {
     { "hypar", "least exchange, each layer dp or mp at each level of the machine",
       "Song et al., HPCA 2019, Algorithms 1 and 2" },
-    plan_by_levels, &hypar_rules,
+    plan_by_levels, &hypar_rules, false,
 };
 const struct planner hp_planner_accpar = {
     { "accpar", "least exchange with three types of partition, unequal shares where devices differ",
       "Song et al., HPCA 2020" },
-    plan_by_levels, &accpar_rules,
+    plan_by_levels, &accpar_rules, false,
 };
 /* clang-format on */
