@@ -89,6 +89,11 @@ HYPAR_API void hypar_graph_free(struct hypar_graph *graph);
  * Write errors are left in the stream. */
 HYPAR_API void hypar_graph_write(const struct hypar_graph *graph, FILE *to);
 
+/* Write the measured times of `graph` as a PipeDream profile, which hypar_import() reads.
+ * HYPAR_UNSUPPORTED, with the operator, where there are none; then nothing is written. */
+HYPAR_API enum hypar_status hypar_graph_write_profile(const struct hypar_graph *graph, FILE *to,
+                                                      struct hypar_error *err);
+
 HYPAR_API const char *hypar_graph_name(const struct hypar_graph *graph);
 HYPAR_API int64_t hypar_graph_batch(const struct hypar_graph *graph);
 HYPAR_API int hypar_graph_op_count(const struct hypar_graph *graph);

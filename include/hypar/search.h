@@ -117,6 +117,7 @@ struct hypar_pipeline_view {
     int n_states;          /* places where the graph could be cut, plus one */
     bool all_states;       /* all antichains of the graph; else prefixes of one order */
     int states_left_out;   /* of these, because there were too many */
+    int states_parted;     /* and others, which part operators that share a parameter */
 };
 
 /* NULL if the plan has no stages. Owned by `found`. */

@@ -83,11 +83,6 @@ double hp_pipeline_data_parallel_s(const struct pipeline_rules *rules,
     return time_s;
 }
 
-int hp_pipeline_in_flight(int workers_from_here, int replicas)
-{
-    return (workers_from_here + replicas - 1) / replicas;
-}
-
 double hp_pipeline_memory(double weight_bytes, double activation_bytes, double fixed_bytes,
                           int in_flight)
 {

@@ -72,11 +72,6 @@ double hp_pipeline_data_parallel_s(const struct pipeline_rules *rules,
                                    const struct pipeline_machine *machine, double time_s,
                                    double weight_bytes);
 
-/* Minibatches that a stage with `replicas` holds at a time, each replica: as many as keep the
- * workers from it to the end busy. Of the input stage it is the paper's NOAM (section 3.2); a
- * stage keeps as many versions of its weights and of its activations. */
-int hp_pipeline_in_flight(int workers_from_here, int replicas);
-
 /* Bytes that one replica of a stage needs with so many minibatches in flight. */
 double hp_pipeline_memory(double weight_bytes, double activation_bytes, double fixed_bytes,
                           int in_flight);

@@ -76,18 +76,16 @@ static bool cut(struct span s, struct span *first, struct span *rest)
     return true;
 }
 
-/* The same at the last separator. */
+/* The same at the last separator; nothing is trimmed, an empty first is one. */
 static bool cut_last(struct span s, struct span *first, struct span *rest)
 {
-    struct span head, tail = s;
-    bool found = false;
-    while (cut(tail, &head, &tail))
-        found = true;
-    if (!found)
-        return false;
-    *first = trim((struct span){ s.at, s.n - tail.n - SEPARATOR });
-    *rest = trim(tail);
-    return true;
+    for (size_t i = s.n; i >= SEPARATOR; i--)
+        if (memcmp(s.at + i - SEPARATOR, separator, SEPARATOR) == 0) {
+            *rest = (struct span){ s.at + i, s.n - i };
+            *first = (struct span){ s.at, i - SEPARATOR };
+            return true;
+        }
+    return false;
 }
 
 /* Numbers ------------------------------------------------------------------------------ */
@@ -225,12 +223,14 @@ static enum hypar_status read_node(struct reading *r, struct span line)
                     "'%.*s', expected NODE -- DESCRIPTION -- TIMES AND SIZES, or after a tab "
                     "NODE -- NODE",
                     SHOWN(line));
+    last = trim(last);
     if (begins(last, "stage_id=")) {
         TRY(read_stage(r, last, &node.stage));
         if (!cut_last(description, &description, &last))
             return FAIL(r, HYPAR_SYNTAX, "times and sizes are missing before stage_id");
     }
     TRY(read_fields(r, last, value));
+    description = trim(description);
     node.description = hp_arena_strndup(r->arena, description.at, description.n);
     node.forward_ms = value[FORWARD];
     node.backward_ms = value[BACKWARD];

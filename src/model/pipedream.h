@@ -53,4 +53,11 @@ int hp_profile_order(const struct profile *profile, int *order);
 enum hypar_status hp_profile_graph(struct hypar_graph **out, const struct profile *profile,
                                    const char *name, int64_t batch, struct hypar_error *err);
 
+/* The profile of a graph: a node for each operator and each input that one reads. `measure` has
+ * what each operator takes; NULL: what the graph says. HYPAR_UNSUPPORTED if that is nothing, or
+ * a name does not fit into the form. */
+enum hypar_status hp_profile_of_graph(struct profile **out, const struct hypar_graph *graph,
+                                      const struct op_measure *measure,
+                                      struct hypar_error *err);
+
 #endif /* MODEL_PIPEDREAM_H */

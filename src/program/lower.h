@@ -89,6 +89,9 @@ enum hypar_status hp_lower_body(struct lowering *l, int b);
 enum hypar_status hp_lower_tail(struct lowering *l);
 void hp_make_schedule(struct lowering *l);
 
+/* 1F1B: `in_flight` micro-batches forward, then one backward, one forward, ... in turn. */
+void hp_alternate(struct slot *slot, int n_micro, int in_flight);
+
 /* Which parts of op write operand `o` in `pass` the same, and which only add to it. */
 axis_set hp_copy_axes(const struct nest *nest, const struct split *split, int pass, int o);
 axis_set hp_partial_axes(const struct nest *nest, const struct split *split, int pass, int o);

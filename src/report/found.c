@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "plan/plan.h"
 #include "report/columns.h"
+#include "report/pipeline.h"
 
 void hypar_report_planners(FILE *to, enum hypar_format format)
 {
@@ -115,6 +116,8 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_json_end_object(&w);
     if (hypar_found_partition(found))
         put_view(&w, hypar_found_partition(found));
+    if (hypar_found_pipeline(found))
+        hp_put_pipeline(&w, found);
     hp_plan_put_ops(&w, plan);
     hp_plan_put_stages(&w, plan);
     hp_plan_put_schedule(&w, plan);
@@ -245,12 +248,15 @@ static void level_table(FILE *to, struct arena *arena, const struct hypar_found 
     hp_columns_print(&table, to);
 }
 
-static const char *verdict(const struct hypar_search_info *info)
+static const char *verdict(const struct hypar_found *found)
 {
-    if (!info->chooses)
+    struct hypar_search_info info = hypar_found_info(found);
+    if (!info.chooses)
         return "";
-    return info->exact ? "; no other choice of types exchanges less"
-                       : "; each level from the top (--joint weighs all levels at once)";
+    if (hypar_found_pipeline(found))
+        return info.exact ? "; no other cut has a faster slowest stage" : "";
+    return info.exact ? "; no other choice of types exchanges less"
+                      : "; each level from the top (--joint weighs all levels at once)";
 }
 
 static void found_text(FILE *to, const struct hypar_found *found,
@@ -280,6 +286,8 @@ static void found_text(FILE *to, const struct hypar_found *found,
             "the plan's program sends, each byte once (hypar lower).",
             0);
     }
+    if (hypar_found_pipeline(found))
+        hp_pipeline_text(to, &arena, found);
     hp_wrap(to,
             hp_arena_printf(
                 &arena,
@@ -294,7 +302,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
                 hypar_format_quantity(state, p.state_bytes, HYPAR_UNIT_BYTES)),
             0);
     fprintf(to, "Searched in %s%s.\n",
-            hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS), verdict(&info));
+            hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS), verdict(found));
     if (info.refused && *info.refused) {
         fputs("Not considered: ", to);
         hp_wrap(to, info.refused, 16);

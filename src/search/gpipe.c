@@ -91,7 +91,8 @@ static bool fits(const struct choosing *c, const struct candidate *k)
 }
 
 /* The first micro-batch passes every stage and every link; the others follow at the pace of the
- * slowest; then the replicas of each stage sum their gradients. */
+ * slowest stage with what it sends, as nothing overlaps; then the replicas of each stage sum
+ * their gradients. */
 static void weigh(struct choosing *c, struct candidate *k)
 {
     const struct pipeline_states *cost = &c->states->cost;
@@ -105,7 +106,7 @@ static void weigh(struct choosing *c, struct candidate *k)
                 : 2 * (cost->cut_bytes[k->piece[s].last] / m / bytes_per_s + c->latency_s);
         first_s += stage_s + hop_s;
         busy_s = fmax(busy_s, stage_s);
-        pace_s = fmax(pace_s, fmax(stage_s, hop_s));
+        pace_s = fmax(pace_s, stage_s + hop_s);
         sum_s = fmax(sum_s, sync_s(c, range(cost->weight_bytes, &k->piece[s]), k->replicas));
     }
     k->step_s = first_s + (m - 1) * pace_s + sum_s;

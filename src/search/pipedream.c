@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "program/pipedream.h"
 #include "search/pipeline_work.h"
 
 /* The stages of a solution, those of the lowest level in order. */
@@ -80,7 +81,7 @@ static double count_memory(struct flattening *f)
         const double *fixed = f->problem->states->cost.fixed_bytes;
         int after = f->stage[s].after;
         workers += about->replicas;
-        about->in_flight = hp_pipeline_in_flight(workers, about->replicas);
+        about->in_flight = hp_pipedream_in_flight(workers, about->replicas);
         about->versions = about->in_flight;
         about->delay = about->in_flight - 1;
         about->memory_bytes = hp_pipeline_memory(

@@ -11,6 +11,14 @@
 
 #include <math.h>
 
+#include "program/pipedream.h"
+
+/* The factors of a stage's cost with `replicas`: nothing is divided in the inner loop. */
+struct factors {
+    bool paper;
+    double sync_s_per_byte, share, transfer_s_per_byte;
+};
+
 /* One level. A(i, j, m) is at table[((m - 1) * n_rows + i) * n + j]; i is one more than the
  * state that a range follows. */
 struct level {
@@ -21,6 +29,7 @@ struct level {
     int below;     /* components of the level below, as the first piece divides by it */
     bool limited;  /* by memory: at the lowest level, where pieces are on single workers */
     double *table;
+    struct factors *factors; /* by replicas */
     /* For each row and m, where the last state was cut best: a good guess for the next. */
     int *guess_cut, *guess_replicas;
 };
@@ -76,14 +85,8 @@ static int versions_that_fit(const struct solver *s, int after, int last)
 /* In flight at a piece with `replicas`, the last of the first m components. */
 static int in_flight(const struct level *l, int m, int replicas)
 {
-    return hp_pipeline_in_flight(l->workers - m + replicas, replicas);
+    return hp_pipedream_in_flight(l->workers - m + replicas, replicas);
 }
-
-/* The factors of a stage's cost with `replicas`: nothing is divided in the inner loop. */
-struct factors {
-    bool paper;
-    double sync_s_per_byte, share, transfer_s_per_byte;
-};
 
 static struct factors factors_of(const struct solver *s, const struct level *l, int replicas)
 {
@@ -125,7 +128,7 @@ static int first_above(const double *time_s, int lo, int hi, double t)
 }
 
 /* A range being filled: row i, state j, m components in all. */
-struct cell {
+struct choice {
     const struct level *level;
     int i, j, m;
     double best_s;
@@ -138,9 +141,9 @@ static double out_s(const struct solver *s, const struct factors *f, int j)
     return f->paper || j == s->n - 1 ? 0 : f->transfer_s_per_byte * s->cost->cut_bytes[j];
 }
 
-static void try_cut(const struct solver *s, struct cell *c, int k, int replicas)
+static void try_cut(const struct solver *s, struct choice *c, int k, int replicas)
 {
-    struct factors f = factors_of(s, c->level, replicas);
+    struct factors f = c->level->factors[replicas];
     if (c->level->limited && s->versions[k] < in_flight(c->level, c->m, replicas))
         return;
     double v =
@@ -154,10 +157,10 @@ static void try_cut(const struct solver *s, struct cell *c, int k, int replicas)
 
 /* All cuts whose last piece has `replicas`. Lower bounds: the work of each side, spread evenly
  * over its workers; a hair is left for rounding. */
-static void try_cuts(struct solver *s, struct cell *c, int replicas)
+static void try_cuts(struct solver *s, struct choice *c, int replicas)
 {
     const double *time_s = s->cost->time_s;
-    struct factors f = factors_of(s, c->level, replicas);
+    struct factors f = c->level->factors[replicas];
     double least = out_s(s, &f, c->j), start = c->i ? time_s[c->i - 1] : 0;
     if (least >= c->best_s)
         return;
@@ -193,10 +196,10 @@ static double one_piece_s(const struct solver *s, int l, int i, int j, int m)
 }
 
 /* A(i, j, m) anew; also says how. */
-static struct cell weigh(struct solver *s, int l, int i, int j, int m)
+static struct choice weigh(struct solver *s, int l, int i, int j, int m)
 {
     const struct level *level = &s->level[l];
-    struct cell c = { .level = level, .i = i, .j = j, .m = m, .cut = -1, .replicas = m };
+    struct choice c = { .level = level, .i = i, .j = j, .m = m, .cut = -1, .replicas = m };
     int most = s->problem->straight ? 1 : m - 1;
     size_t guess = (size_t)i * (size_t)level->workers + (size_t)m - 1;
     c.best_s = one_piece_s(s, l, i, j, m);
@@ -234,6 +237,9 @@ static void fill_level(struct solver *s, struct arena *arena, int l)
     struct level *level = &s->level[l];
     size_t guesses = (size_t)level->n_rows * (size_t)level->workers;
     level->table = NEW(arena, double, guesses *(size_t)s->n);
+    level->factors = NEW(arena, struct factors, level->workers + 1);
+    for (int r = 1; r <= level->workers; r++)
+        level->factors[r] = factors_of(s, level, r);
     level->guess_cut = NEW(arena, int, guesses);
     level->guess_replicas = NEW(arena, int, guesses);
     for (int j = 0; j < s->n; j++) {
@@ -256,7 +262,7 @@ static struct pipeline_piece *trace(struct solver *s, struct arena *arena, int l
     int n = 0;
     while (j >= i && m > 0) {
         look_at(s, l, j);
-        struct cell c = weigh(s, l, i, j, m);
+        struct choice c = weigh(s, l, i, j, m);
         if (c.replicas == 0) {
             m--;
             continue;

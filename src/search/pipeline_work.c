@@ -245,7 +245,7 @@ struct cut_states *hp_pipeline_states(struct arena *arena, const struct pipeline
                                       const struct pipeline_machine *machine)
 {
     enum { MAX_STATES = 4096, LEAST = 64 };
-    const double max_room = 0x1p25, max_work = 2e9; /* 256 MiB, some seconds */
+    const double max_room = 0x1p25, max_work = 5e8; /* 256 MiB, some seconds */
     int n = MAX_STATES;
     for (; n > LEAST; n = n * 15 / 16) {
         double work = 0;
@@ -350,5 +350,6 @@ void hp_pipeline_keep(const struct problem *problem, struct hypar_found *found,
     view->n_states = states->n;
     view->all_states = states->all;
     view->states_left_out = states->n_skipped;
+    view->states_parted = states->n_parted;
     predict(problem, found, states);
 }

@@ -241,6 +241,7 @@ static void keep_antichains(struct arena *arena, struct cut_states *s, struct wa
     const struct pipeline_layers *l = w->layers;
     struct sized *sized = NEW(w->arena, struct sized, w->n_found);
     s->n = sort_sets(w, sized);
+    s->n_parted = w->n_found - s->n;
     s->all = true;
     s->n_words = w->n_words;
     s->set = NEW(arena, uint64_t, (size_t)s->n * (size_t)s->n_words);
@@ -332,6 +333,7 @@ static void keep_prefixes(struct arena *arena, struct arena *scratch, struct cut
     s->chain = true;
     s->n = n > max ? thin_out(l, cut, may, max) : n;
     s->n_skipped = n - s->n;
+    s->n_parted = l->n - n;
     s->through = NEW(arena, int, s->n);
     struct sums sums = new_sums(arena, s->n);
     for (int i = 0, j = 0; i < l->n; i++) {

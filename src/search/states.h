@@ -25,6 +25,7 @@ struct cut_states {
     bool chain;      /* prefixes of one order, so each state is within the next */
     bool all;        /* every antichain was taken */
     int n_skipped;   /* prefixes left out because there were too many */
+    int n_parted;    /* left out because they part layers that stay together */
     int n_words;     /* of one set; 0: a chain */
     uint64_t *set;   /* of state j: set[j * n_words], bit i is layer i */
     int *through;    /* chain: the last layer of each state */
