@@ -24,10 +24,8 @@ double hp_pipeline_transfer_s(const struct pipeline_rules *rules, double bytes, 
     return 2.0 * bytes / (rules->paper ? bytes_per_s : bytes_per_s * replicas);
 }
 
-/* Component level of the first piece of a range: there the published optimizer divides the
- * synchronisation by the components of the level below (and only there). */
-static double below(const struct pipeline_rules *rules, const struct pipeline_machine *machine,
-                    int level)
+double hp_pipeline_below(const struct pipeline_rules *rules,
+                         const struct pipeline_machine *machine, int level)
 {
     return rules->paper || level == 0 ? 1 : machine->workers[level - 1];
 }
@@ -52,7 +50,7 @@ static double pieces_s(const struct pipeline_rules *rules,
             hp_pipeline_sync_s(rules, range(states->weight_bytes, p[i].after, p[i].last),
                                p[i].workers, bytes_per_s);
         if (i == 0)
-            sync_s /= below(rules, machine, level);
+            sync_s /= hp_pipeline_below(rules, machine, level);
         most = fmax(most, hp_pipeline_stage_s(rules, inner_s, sync_s, p[i].workers));
         if (i > 0)
             most = fmax(most, hp_pipeline_transfer_s(rules, states->cut_bytes[p[i].after],
@@ -78,7 +76,8 @@ double hp_pipeline_data_parallel_s(const struct pipeline_rules *rules,
     for (int l = 0; l < machine->n_levels; l++) {
         int m = machine->workers[l];
         double sync_s = hp_pipeline_sync_s(rules, weight_bytes, m, machine->bytes_per_s[l]);
-        time_s = hp_pipeline_stage_s(rules, time_s, sync_s / below(rules, machine, l), m);
+        time_s = hp_pipeline_stage_s(rules, time_s,
+                                     sync_s / hp_pipeline_below(rules, machine, l), m);
     }
     return time_s;
 }

@@ -56,6 +56,11 @@ double hp_pipeline_sync_s(const struct pipeline_rules *rules, double weight_byte
 double hp_pipeline_stage_s(const struct pipeline_rules *rules, double inner_s, double sync_s,
                            int replicas);
 
+/* What the synchronisation of the first piece of a range at `level` is divided by: in the
+ * published optimizer (and only for that piece) the components of the level below. */
+double hp_pipeline_below(const struct pipeline_rules *rules,
+                         const struct pipeline_machine *machine, int level);
+
 /* Activations one way and their errors the other, for a piece with `replicas`:
  * code 2 a / (B m), paper 2 a / B. */
 double hp_pipeline_transfer_s(const struct pipeline_rules *rules, double bytes, int replicas,

@@ -259,6 +259,25 @@ static const char *verdict(const struct hypar_found *found)
                       : "; each level from the top (--joint weighs all levels at once)";
 }
 
+/* Of a profile neither operations nor, so, their energy are known. */
+static char *predicted_text(struct arena *arena, const struct hypar_plan *plan,
+                            const struct hypar_prediction *p)
+{
+    char step[32], compute[32], comm[32], energy[32], state[32], rate[32];
+    char *work = hp_arena_printf(arena, "%.1f %% of peak, %s; ", 100 * p->mfu,
+                                 hypar_format_quantity(energy, p->energy_j, HYPAR_UNIT_JOULES));
+    bool known = hypar_graph_flops_per_sample(plan->graph) > 0;
+    return hp_arena_printf(
+        arena,
+        "Predicted step %s (compute %s, exchange %s; no overlap), %s samples/s, %sweights, "
+        "gradients and optimizer state %s on the fullest device.",
+        hypar_format_quantity(step, p->step_s, HYPAR_UNIT_SECONDS),
+        hypar_format_quantity(compute, p->compute_s, HYPAR_UNIT_SECONDS),
+        hypar_format_quantity(comm, p->comm_s, HYPAR_UNIT_SECONDS),
+        hp_metric(rate, p->samples_per_s), known ? work : "",
+        hypar_format_quantity(state, p->state_bytes, HYPAR_UNIT_BYTES));
+}
+
 static void found_text(FILE *to, const struct hypar_found *found,
                        const struct hypar_found *const *others, int n_others)
 {
@@ -267,7 +286,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_search_info info = hypar_found_info(found);
     struct arena arena = { 0 };
-    char step[32], compute[32], comm[32], energy[32], state[32], took[32], rate[32];
+    char took[32];
 
     fprintf(to, "%s, batch %lld, on %d devices: planner %s\n\n", hypar_plan_model(plan),
             (long long)plan->graph->batch, hypar_machine_device_count(plan->machine),
@@ -288,19 +307,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
     }
     if (hypar_found_pipeline(found))
         hp_pipeline_text(to, &arena, found);
-    hp_wrap(to,
-            hp_arena_printf(
-                &arena,
-                "Predicted step %s (compute %s, exchange %s; no overlap), %s samples/s, "
-                "%.1f %% of peak, %s; weights, gradients and optimizer state %s on the "
-                "fullest device.",
-                hypar_format_quantity(step, p.step_s, HYPAR_UNIT_SECONDS),
-                hypar_format_quantity(compute, p.compute_s, HYPAR_UNIT_SECONDS),
-                hypar_format_quantity(comm, p.comm_s, HYPAR_UNIT_SECONDS),
-                hp_metric(rate, p.samples_per_s), 100 * p.mfu,
-                hypar_format_quantity(energy, p.energy_j, HYPAR_UNIT_JOULES),
-                hypar_format_quantity(state, p.state_bytes, HYPAR_UNIT_BYTES)),
-            0);
+    hp_wrap(to, predicted_text(&arena, plan, &p), 0);
     fprintf(to, "Searched in %s%s.\n",
             hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS), verdict(found));
     if (info.refused && *info.refused) {

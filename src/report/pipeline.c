@@ -147,13 +147,13 @@ static void flush_text(FILE *to, struct arena *arena, const struct hypar_found *
     const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
     const struct hypar_plan *plan = hypar_found_plan(found);
     struct hypar_prediction p = hypar_found_prediction(found);
-    char slowest[32], dp[32];
+    char slowest[32], dp[32], count[64];
     hp_wrap(to,
             hp_arena_printf(
                 arena,
-                "%lld micro-batches; the slowest stage computes %s of a step, %.0f %% of it. "
+                "%s; the slowest stage computes %s of a step, %.0f %% of it. "
                 "Data parallel, by the same formulas: %s.",
-                (long long)plan->schedule.micro_batches,
+                hp_count(count, plan->schedule.micro_batches, "micro-batch", "micro-batches"),
                 hypar_format_quantity(slowest, view->bottleneck_s, HYPAR_UNIT_SECONDS),
                 p.step_s > 0 ? 100 * view->bottleneck_s / p.step_s : 0,
                 hypar_format_quantity(dp, view->dp_bottleneck_s, HYPAR_UNIT_SECONDS)),

@@ -237,6 +237,28 @@ static void keep(struct choosing *c, const struct candidate *k, struct hypar_fou
     split_samples(c->problem, found->plan, k->replicas);
 }
 
+static enum hypar_status check_wishes(const struct planner *self, const struct problem *problem,
+                                      int n_states, struct hypar_error *err)
+{
+    int64_t stages = problem->options->stages, most = problem->options->micro_batches;
+    int n_devices = hypar_machine_device_count(problem->machine);
+    int64_t limit = n_states < n_devices ? n_states : n_devices;
+    if (stages > limit)
+        return hp_fail(
+            err, HYPAR_INFEASIBLE,
+            "%s: %lld stages, expected at most %lld (%d devices, a model that can be "
+            "cut into %d)",
+            self->info.name, (long long)stages, (long long)limit, n_devices, n_states);
+    int64_t replicas = stages ? n_devices / stages : 1;
+    if (most * replicas > problem->graph->batch)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s: %lld micro-batches of a batch of %lld over %lld replicas, expected "
+                       "at most %lld",
+                       self->info.name, (long long)most, (long long)problem->graph->batch,
+                       (long long)replicas, (long long)(problem->graph->batch / replicas));
+    return HYPAR_OK;
+}
+
 static enum hypar_status plan_flush(const struct planner *self, const struct problem *problem,
                                     struct hypar_found *found, struct hypar_error *err)
 {
@@ -248,13 +270,13 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
     struct pipeline_layers *layers = hp_pipeline_layers(c.arena, problem, false);
     c.latency_s = problem->n_levels ? problem->level[0].latency_s : 0;
     c.states = hp_pipeline_states(c.arena, layers, &c.machine);
+    TRY(check_wishes(self, problem, c.states->n, err));
     if (!choose(&c, &best))
-        return hp_fail(err, HYPAR_INFEASIBLE,
-                       "%s: no pipeline of %s stages fits into memory with a batch of %lld on "
-                       "%d devices (the model can be cut into %d)",
-                       self->info.name, problem->options->stages ? "so many" : "equal",
-                       (long long)problem->graph->batch,
-                       hypar_machine_device_count(problem->machine), c.states->n);
+        return hp_fail(
+            err, HYPAR_INFEASIBLE,
+            "%s: no pipeline with a batch of %lld fits into the memory of %d devices",
+            self->info.name, (long long)problem->graph->batch,
+            hypar_machine_device_count(problem->machine));
     keep(&c, &best, found);
     return HYPAR_OK;
 }

@@ -14,6 +14,7 @@ struct flattening {
     struct planned_stage *stage;
     int n, capacity;
     int workers[PIPELINE_MAX_LEVELS]; /* of the pieces around the one being looked at */
+    bool first[PIPELINE_MAX_LEVELS];  /* ... which is the first of its range there */
 };
 
 /* One minibatch's share of a stage: at each level it waits for its own weights alone. */
@@ -25,6 +26,8 @@ static double stage_s(const struct flattening *f, const struct planned_stage *st
     for (int l = 0; l < p->machine.n_levels; l++) {
         double sync_s = hp_pipeline_sync_s(&p->rules, stage->about.weight_bytes, f->workers[l],
                                            p->machine.bytes_per_s[l]);
+        if (f->first[l])
+            sync_s /= hp_pipeline_below(&p->rules, &p->machine, l);
         seconds = hp_pipeline_stage_s(&p->rules, seconds, sync_s, f->workers[l]);
     }
     return seconds;
@@ -54,6 +57,7 @@ static void flatten(struct flattening *f, const struct pipeline_piece *piece, in
             begin[i] =
                 base[i / piece[p].workers] + (first + i % piece[p].workers) * f->span[level];
         f->workers[level] = piece[p].workers;
+        f->first[level] = p == 0;
         if (level == 0)
             add_stage(f, &piece[p], begin, n);
         else

@@ -45,6 +45,7 @@ struct solver {
     double *weight;  /* of it */
     int *versions;   /* that fit into memory; used where the level is limited */
     int64_t evaluated;
+    bool tracing; /* writing down, not filling: guesses are not made */
 };
 
 static double *at(const struct solver *s, const struct level *l, int i, int m)
@@ -195,7 +196,8 @@ static double one_piece_s(const struct solver *s, int l, int i, int j, int m)
     return hp_pipeline_stage_s(rules, inside_s(s, l, i - 1, j), sync_s / level->below, m);
 }
 
-/* A(i, j, m) anew; also says how. */
+/* A(i, j, m) anew; also says how. Of equals the one with the fewest replicas, then the earliest
+ * cut, is taken in the end; while the tables are filled, the value is all that counts. */
 static struct choice weigh(struct solver *s, int l, int i, int j, int m)
 {
     const struct level *level = &s->level[l];
@@ -210,11 +212,11 @@ static struct choice weigh(struct solver *s, int l, int i, int j, int m)
         c.replicas = 0; /* as with one less */
     }
     int near = level->guess_cut[guess];
-    if (level->guess_replicas[guess] && near >= i && near < j)
+    if (level->guess_replicas[guess] && !s->tracing)
         try_cut(s, &c, near, level->guess_replicas[guess]);
     for (int replicas = 1; replicas <= most; replicas++)
         try_cuts(s, &c, replicas);
-    if (c.cut >= 0) {
+    if (c.cut >= 0 && !s->tracing) {
         level->guess_cut[guess] = c.cut;
         level->guess_replicas[guess] = c.replicas;
     }
@@ -326,6 +328,7 @@ enum hypar_status hp_pipeline_solve(struct arena *arena, const struct pipeline_p
         fill_level(&s, &scratch, l);
     const struct level *top = &s.level[s.n_levels - 1];
     *out = (struct pipeline){ .bottleneck_s = at(&s, top, 0, top->workers)[s.n - 1] };
+    s.tracing = true;
     if (isfinite(out->bottleneck_s))
         out->piece = trace(&s, arena, s.n_levels - 1, 0, s.n - 1, top->workers, &out->n_pieces);
     out->evaluated = s.evaluated;

@@ -7,7 +7,7 @@ const struct planner *const hp_planners[] = {
     &hp_planner_auto,      &hp_planner_dp,
     &hp_planner_mp,        &hp_planner_owt,
     &hp_planner_hypar,     &hp_planner_accpar,
-    &hp_planner_gpipe,     &hp_planner_1f1b,
+    &hp_planner_1f1b,      &hp_planner_gpipe,
     &hp_planner_pipedream, NULL,
 };
 
