@@ -57,8 +57,9 @@ static double exact_bytes(const struct hypar_plan *plan)
 
 /* JSON -------------------------------------------------------------------------------- */
 
+/* `counted`: the operations of the model are known; of a profile they are not. */
 static void put_prediction(struct json_writer *w, const struct hypar_prediction *p,
-                           double exact)
+                           double exact, bool counted)
 {
     hp_json_begin_object(w, "predicted", false);
     hp_json_put_string(w, "model", "closed form: no overlap, levels one after another");
@@ -66,11 +67,17 @@ static void put_prediction(struct json_writer *w, const struct hypar_prediction 
     hp_json_put_number(w, "compute_s", p->compute_s);
     hp_json_put_number(w, "comm_s", p->comm_s);
     hp_json_put_number(w, "samples_per_s", p->samples_per_s);
-    hp_json_put_number(w, "mfu", p->mfu);
+    if (counted)
+        hp_json_put_number(w, "mfu", p->mfu);
+    else
+        hp_json_put_null(w, "mfu");
     hp_json_put_number(w, "comm_bytes", exact < 0 ? p->comm_bytes : exact);
     hp_json_put_number(w, "comm_bytes_paper", p->comm_bytes);
     hp_json_put_null(w, "link_bytes");
-    hp_json_put_number(w, "energy_j", p->energy_j);
+    if (counted)
+        hp_json_put_number(w, "energy_j", p->energy_j);
+    else
+        hp_json_put_null(w, "energy_j");
     hp_json_put_null(w, "peak_memory_bytes");
     hp_json_put_number(w, "state_bytes", p->state_bytes);
     hp_json_end_object(w);
@@ -103,7 +110,8 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_plan_put_machine(&w, plan);
     hp_json_put_int(&w, "batch", plan->graph->batch);
     hp_json_put_string(&w, "planner", info.planner);
-    put_prediction(&w, &prediction, exact_bytes(plan));
+    put_prediction(&w, &prediction, exact_bytes(plan),
+                   hypar_graph_flops_per_sample(plan->graph) > 0);
     hp_json_begin_object(&w, "search", false);
     hp_json_put_number(&w, "seconds", info.seconds);
     hp_json_put_int(&w, "evaluated", info.evaluated);

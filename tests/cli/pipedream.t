@@ -65,11 +65,11 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 >     "compute_s": 0.02,
 >     "comm_s": 0.02,
 >     "samples_per_s": 25,
->     "mfu": 0,
+>     "mfu": null,
 >     "comm_bytes": 41600000,
 >     "comm_bytes_paper": 41600000,
 >     "link_bytes": null,
->     "energy_j": 0.046873728,
+>     "energy_j": null,
 >     "peak_memory_bytes": null,
 >     "state_bytes": 152000000
 >   },
