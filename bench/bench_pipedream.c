@@ -178,7 +178,7 @@ static void depth_and_memory(void)
 
 struct making {
     struct arena arena;
-    struct profile profile;
+    struct text_profile profile;
     struct random random;
     int node_capacity, edge_capacity;
 };
@@ -186,7 +186,7 @@ struct making {
 /* A node that reads `n` others; returns it. */
 static int add(struct making *m, const int *reads, int n)
 {
-    struct profile *p = &m->profile;
+    struct text_profile *p = &m->profile;
     int node = p->n_nodes;
     p->node = GROW(&m->arena, struct profile_node, p->node, p->n_nodes, &m->node_capacity);
     p->node[p->n_nodes++] = (struct profile_node){
@@ -220,7 +220,7 @@ static struct hypar_graph *blocks(int n_blocks, int width, int length)
     }
     struct hypar_graph *graph;
     struct hypar_error err;
-    must(hp_profile_graph(&graph, &m.profile, "blocks", 1, &err), &err);
+    must(hp_text_profile_graph(&graph, &m.profile, "blocks", 1, &err), &err);
     hp_arena_free(&m.arena);
     return graph;
 }

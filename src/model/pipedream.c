@@ -21,7 +21,7 @@ struct span {
 };
 
 struct reading {
-    struct profile *profile;
+    struct text_profile *profile;
     struct arena *arena; /* the profile's */
     struct arena scratch;
     const char *file;
@@ -200,7 +200,7 @@ static enum hypar_status read_stage(struct reading *r, struct span text, int *st
 /* Enter the node under its name, which must be new and fit to name an operator. */
 static enum hypar_status add_node(struct reading *r, struct span name, struct profile_node node)
 {
-    struct profile *p = r->profile;
+    struct text_profile *p = r->profile;
     if (p->n_nodes == HP_MAX_OPS)
         return FAIL(r, HYPAR_INVALID, "more than %d nodes", HP_MAX_OPS);
     if (!name.n || (name.n == 1 && *name.at == '*'))
@@ -265,7 +265,7 @@ static enum hypar_status read_edge(struct reading *r, struct span line)
 
 static enum hypar_status resolve_edge(struct reading *r, struct table *known, int e)
 {
-    struct profile *p = r->profile;
+    struct text_profile *p = r->profile;
     struct profile_edge *edge = &p->edge[e];
     const struct span *end = r->ends + 2 * (size_t)e;
     r->line = r->edge_line[e];
@@ -284,7 +284,7 @@ static enum hypar_status resolve_edge(struct reading *r, struct table *known, in
 
 static enum hypar_status resolve_edges(struct reading *r)
 {
-    struct profile *p = r->profile;
+    struct text_profile *p = r->profile;
     struct table known = { 0 };
     p->n_edges = r->n_ends;
     p->edge = NEW(r->arena, struct profile_edge, p->n_edges);
@@ -302,10 +302,10 @@ static enum hypar_status resolve_edges(struct reading *r)
 /* The first node, in the order of the file, that no order can hold. */
 static enum hypar_status check_cycles(struct reading *r)
 {
-    const struct profile *p = r->profile;
+    const struct text_profile *p = r->profile;
     int *order = NEW(&r->scratch, int, p->n_nodes);
     bool *placed = NEW(&r->scratch, bool, p->n_nodes);
-    int n = hp_profile_order(p, order), node = 0;
+    int n = hp_text_profile_order(p, order), node = 0;
     if (n == p->n_nodes)
         return HYPAR_OK;
     for (int i = 0; i < n; i++)
@@ -344,11 +344,12 @@ static enum hypar_status read_lines(struct reading *r, const char *text, size_t 
     return check_cycles(r);
 }
 
-enum hypar_status hp_profile_read_text(struct profile **out, const char *text, size_t length,
-                                       const char *name, struct hypar_error *err)
+enum hypar_status hp_text_profile_read_text(struct text_profile **out, const char *text,
+                                            size_t length, const char *name,
+                                            struct hypar_error *err)
 {
     struct arena arena = { 0 };
-    struct profile *profile = NEW(&arena, struct profile, 1);
+    struct text_profile *profile = NEW(&arena, struct text_profile, 1);
     profile->arena = arena;
     struct reading r = {
         .profile = profile, .arena = &profile->arena, .file = name, .err = err
@@ -359,15 +360,15 @@ enum hypar_status hp_profile_read_text(struct profile **out, const char *text, s
             : read_lines(&r, text, length);
     hp_arena_free(&r.scratch);
     if (status != HYPAR_OK) {
-        hp_profile_free(profile);
+        hp_text_profile_free(profile);
         profile = NULL;
     }
     *out = profile;
     return status;
 }
 
-enum hypar_status hp_profile_read_file(struct profile **out, const char *path,
-                                       struct hypar_error *err)
+enum hypar_status hp_text_profile_read_file(struct text_profile **out, const char *path,
+                                            struct hypar_error *err)
 {
     struct arena arena = { 0 };
     *out = NULL;
@@ -391,12 +392,12 @@ enum hypar_status hp_profile_read_file(struct profile **out, const char *path,
     fclose(file);
     enum hypar_status status =
         failed ? hp_fail(err, HYPAR_UNREADABLE, "%s: cannot read: %s", path, strerror(why))
-               : hp_profile_read_text(out, text, length, path, err);
+               : hp_text_profile_read_text(out, text, length, path, err);
     hp_arena_free(&arena);
     return status;
 }
 
-void hp_profile_free(struct profile *profile)
+void hp_text_profile_free(struct text_profile *profile)
 {
     if (!profile)
         return;
@@ -404,7 +405,7 @@ void hp_profile_free(struct profile *profile)
     hp_arena_free(&arena);
 }
 
-void hp_profile_write(const struct profile *profile, FILE *to)
+void hp_text_profile_write(const struct text_profile *profile, FILE *to)
 {
     for (int i = 0; i < profile->n_nodes; i++) {
         const struct profile_node *n = &profile->node[i];

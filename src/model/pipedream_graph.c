@@ -11,7 +11,8 @@ struct adjacency {
     int *start, *node;
 };
 
-static struct adjacency neighbours(struct arena *arena, const struct profile *p, bool before)
+static struct adjacency neighbours(struct arena *arena, const struct text_profile *p,
+                                   bool before)
 {
     struct adjacency a = { NEW(arena, int, p->n_nodes + 1), NEW(arena, int, p->n_edges) };
     int *filled = NEW(arena, int, p->n_nodes);
@@ -27,7 +28,7 @@ static struct adjacency neighbours(struct arena *arena, const struct profile *p,
 }
 
 /* Kahn's algorithm with a stack: what has just become possible is done next. */
-int hp_profile_order(const struct profile *p, int *order)
+int hp_text_profile_order(const struct text_profile *p, int *order)
 {
     struct arena scratch = { 0 };
     struct adjacency after = neighbours(&scratch, p, false);
@@ -53,7 +54,7 @@ int hp_profile_order(const struct profile *p, int *order)
 enum fate { OPERATOR, INPUT, DROPPED };
 
 struct making {
-    const struct profile *profile;
+    const struct text_profile *profile;
     struct graph_builder *builder;
     struct arena scratch;
     struct adjacency before;
@@ -71,7 +72,7 @@ static bool called(const struct profile_node *node, const char *prefix)
 /* Data loading is not counted: inputs go first; then sinks that only pick an element. */
 static void find_fates(struct making *m)
 {
-    const struct profile *p = m->profile;
+    const struct text_profile *p = m->profile;
     struct adjacency after = neighbours(&m->scratch, p, false);
     for (int n = 0; n < p->n_nodes; n++) {
         bool source = m->before.start[n] == m->before.start[n + 1];
@@ -141,7 +142,7 @@ static enum hypar_status add_operator(struct making *m, int n, struct hypar_erro
 static enum hypar_status add_all(struct making *m, struct hypar_error *err)
 {
     int *order = NEW(&m->scratch, int, m->profile->n_nodes);
-    int n = hp_profile_order(m->profile, order);
+    int n = hp_text_profile_order(m->profile, order);
     for (int i = 0; i < n; i++) {
         const struct profile_node *node = &m->profile->node[order[i]];
         if (m->fate[order[i]] == INPUT)
@@ -152,8 +153,9 @@ static enum hypar_status add_all(struct making *m, struct hypar_error *err)
     return HYPAR_OK;
 }
 
-enum hypar_status hp_profile_graph(struct hypar_graph **out, const struct profile *profile,
-                                   const char *name, int64_t batch, struct hypar_error *err)
+enum hypar_status hp_text_profile_graph(struct hypar_graph **out,
+                                        const struct text_profile *profile, const char *name,
+                                        int64_t batch, struct hypar_error *err)
 {
     struct making m = { .profile = profile, .plain = -1, .batch = batch };
     *out = NULL;
@@ -183,15 +185,16 @@ static char *name_of(struct arena *arena, const char *path)
 static enum hypar_status read_path(struct hypar_graph **out, const char *path, int64_t batch,
                                    struct hypar_error *err)
 {
-    struct profile *profile;
+    struct text_profile *profile;
     struct arena scratch = { 0 };
     *out = NULL;
-    TRY(hp_profile_read_file(&profile, path, err));
+    TRY(hp_text_profile_read_file(&profile, path, err));
     enum hypar_status status = hp_in(
-        err, hp_profile_graph(out, profile, name_of(&scratch, path), batch ? batch : 1, err),
+        err,
+        hp_text_profile_graph(out, profile, name_of(&scratch, path), batch ? batch : 1, err),
         "%s", path);
     hp_arena_free(&scratch);
-    hp_profile_free(profile);
+    hp_text_profile_free(profile);
     return status;
 }
 

@@ -5,7 +5,7 @@
 
 struct writing {
     const struct hypar_graph *graph;
-    struct profile *profile;
+    struct text_profile *profile;
     struct arena *arena; /* the profile's */
     int *node_of_tensor; /* -1: none */
     int node_capacity, edge_capacity;
@@ -14,7 +14,7 @@ struct writing {
 static enum hypar_status add_node(struct writing *w, struct profile_node node,
                                   struct hypar_error *err)
 {
-    struct profile *p = w->profile;
+    struct text_profile *p = w->profile;
     size_t n = strlen(node.name);
     if (strstr(node.name, " -- ") || strchr(" \t", node.name[0]) ||
         strchr(" \t", node.name[n - 1]))
@@ -42,7 +42,7 @@ static enum hypar_status add_input(struct writing *w, int t, struct hypar_error 
 
 static void add_edge(struct writing *w, int from, int to)
 {
-    struct profile *p = w->profile;
+    struct text_profile *p = w->profile;
     for (int e = p->n_edges - 1; e >= 0 && p->edge[e].to == to; e--)
         if (p->edge[e].from == from)
             return;
@@ -84,11 +84,13 @@ static enum hypar_status add_op(struct writing *w, int i, const struct op_measur
     return HYPAR_OK;
 }
 
-enum hypar_status hp_profile_of_graph(struct profile **out, const struct hypar_graph *graph,
-                                      const struct op_measure *measure, struct hypar_error *err)
+enum hypar_status hp_text_profile_of_graph(struct text_profile **out,
+                                           const struct hypar_graph *graph,
+                                           const struct op_measure *measure,
+                                           struct hypar_error *err)
 {
     struct arena arena = { 0 }, scratch = { 0 };
-    struct profile *profile = NEW(&arena, struct profile, 1);
+    struct text_profile *profile = NEW(&arena, struct text_profile, 1);
     profile->arena = arena;
     struct writing w = { .graph = graph, .profile = profile, .arena = &profile->arena };
     enum hypar_status status = HYPAR_OK;
@@ -99,7 +101,7 @@ enum hypar_status hp_profile_of_graph(struct profile **out, const struct hypar_g
         status = add_op(&w, op, measure, err);
     hp_arena_free(&scratch);
     if (status != HYPAR_OK) {
-        hp_profile_free(profile);
+        hp_text_profile_free(profile);
         profile = NULL;
     }
     *out = profile;
@@ -109,9 +111,9 @@ enum hypar_status hp_profile_of_graph(struct profile **out, const struct hypar_g
 enum hypar_status hypar_graph_write_profile(const struct hypar_graph *graph, FILE *to,
                                             struct hypar_error *err)
 {
-    struct profile *profile;
-    TRY(hp_profile_of_graph(&profile, graph, NULL, err));
-    hp_profile_write(profile, to);
-    hp_profile_free(profile);
+    struct text_profile *profile;
+    TRY(hp_text_profile_of_graph(&profile, graph, NULL, err));
+    hp_text_profile_write(profile, to);
+    hp_text_profile_free(profile);
     return HYPAR_OK;
 }

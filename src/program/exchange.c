@@ -25,7 +25,7 @@ struct grid {
 
 struct finder {
     struct arena *arena; /* for what stays */
-    struct arena scratch;
+    struct arena *scratch;
     struct stake *stake;
     int n_stakes;
     int n_classes; /* of all writers: each has as many as parts */
@@ -117,7 +117,7 @@ static enum hypar_status cut(struct finder *f, struct hypar_error *err)
     double cells = 1;
     g->n_dims = f->stake[0].box.n_dims;
     for (int d = 0; d < g->n_dims; d++) {
-        int64_t *border = NEW(&f->scratch, int64_t, 2 * f->n_stakes);
+        int64_t *border = NEW(f->scratch, int64_t, 2 * f->n_stakes);
         int n = 0;
         for (int i = 0; i < f->n_stakes; i++) {
             struct range r = f->stake[i].box.dim[d];
@@ -180,13 +180,13 @@ static int next_cell(const struct grid *g, const struct stake *s, int at[MAX_DIM
 static void distribute(struct finder *f)
 {
     int at[MAX_DIMS];
-    f->start = NEW(&f->scratch, int, f->grid.n_cells + 2);
+    f->start = NEW(f->scratch, int, f->grid.n_cells + 2);
     for (int i = 0; i < f->n_stakes; i++)
         for (int c = -1; (c = next_cell(&f->grid, &f->stake[i], at, c)) >= 0;)
             f->start[c + 2]++;
     for (int c = 0; c < f->grid.n_cells; c++)
         f->start[c + 2] += f->start[c + 1];
-    f->of_cell = NEW(&f->scratch, int, f->start[f->grid.n_cells + 1]);
+    f->of_cell = NEW(f->scratch, int, f->start[f->grid.n_cells + 1]);
     for (int i = 0; i < f->n_stakes; i++)
         for (int c = -1; (c = next_cell(&f->grid, &f->stake[i], at, c)) >= 0;)
             f->of_cell[f->start[c + 1]++] = i;
@@ -345,7 +345,7 @@ static void settle(struct finder *f, struct stakes_view *v, struct cell *cell)
     list_devices(f, v);
     cell->comm = -1;
     if (v->n_writers) {
-        int *chosen = NEW(&f->scratch, int, v->n_writers);
+        int *chosen = NEW(f->scratch, int, v->n_writers);
         find_classes(v);
         bool sufficient = find_self_sufficient(v);
         choose_copies(v, sufficient, chosen);
@@ -381,26 +381,26 @@ static void settle_all(struct finder *f)
     for (int c = 0; c < f->grid.n_cells; c++)
         most = f->start[c + 1] - f->start[c] > most ? f->start[c + 1] - f->start[c] : most;
     struct stakes_view v = { .stake = f->stake };
-    v.first = NEW(&f->scratch, int, most);
-    v.last = NEW(&f->scratch, int, most);
-    v.next = NEW(&f->scratch, int, most);
-    v.number = NEW(&f->scratch, int, f->n_classes);
+    v.first = NEW(f->scratch, int, most);
+    v.last = NEW(f->scratch, int, most);
+    v.next = NEW(f->scratch, int, most);
+    v.number = NEW(f->scratch, int, f->n_classes);
     memset(v.number, -1, (size_t)f->n_classes * sizeof *v.number);
-    v.flag = NEW(&f->scratch, unsigned char, last_device + 1);
-    v.count = NEW(&f->scratch, int, last_device + 1);
-    v.counted = NEW(&f->scratch, int, last_device + 1);
-    f->devices = NEW(&f->scratch, int, most);
+    v.flag = NEW(f->scratch, unsigned char, last_device + 1);
+    v.count = NEW(f->scratch, int, last_device + 1);
+    v.counted = NEW(f->scratch, int, last_device + 1);
+    f->devices = NEW(f->scratch, int, most);
     f->pattern->n_cells = f->grid.n_cells;
     f->pattern->cell = NEW(f->arena, struct cell, f->grid.n_cells);
     for (int c = 0; c < f->grid.n_cells; c++) {
-        struct arena_mark mark = hp_arena_mark(&f->scratch);
+        struct arena_mark mark = hp_arena_mark(f->scratch);
         v.of = f->of_cell + f->start[c];
         v.n = f->start[c + 1] - f->start[c];
         for (v.n_writers = 0; v.n_writers < v.n && stake_at(&v, v.n_writers)->writes;)
             v.n_writers++;
         f->pattern->cell[c].box = cell_box(&f->grid, c);
         settle(f, &v, &f->pattern->cell[c]);
-        hp_arena_release(&f->scratch, mark);
+        hp_arena_release(f->scratch, mark);
     }
 }
 
@@ -430,7 +430,7 @@ static void add_wait(struct finder *f, struct waits *w, struct wait wait)
         if (w->list[i].comm == wait.comm && w->list[i].writer == wait.writer &&
             w->list[i].writer_part == wait.writer_part)
             return;
-    w->list = GROW(&f->scratch, struct wait, w->list, w->n, &w->capacity);
+    w->list = GROW(f->scratch, struct wait, w->list, w->n, &w->capacity);
     w->list[w->n++] = wait;
 }
 
@@ -472,18 +472,69 @@ static enum hypar_status find_waits(struct finder *f, struct hypar_error *err)
     f->pattern->wait = NEW(f->arena, struct wait, w.n);
     if (w.n)
         memcpy(f->pattern->wait, w.list, (size_t)w.n * sizeof *w.list);
+    for (int i = 0; i < w.n; i++)
+        f->pattern->reader_wait[w.list[i].reader + 1] = i + 1;
+    for (int r = 0; r < f->pattern->n_readers; r++) /* a reader without any */
+        if (f->pattern->reader_wait[r + 1] < f->pattern->reader_wait[r])
+            f->pattern->reader_wait[r + 1] = f->pattern->reader_wait[r];
     return HYPAR_OK;
 }
 
-enum hypar_status hp_find_pattern(struct arena *arena, const struct stakeholder *writers,
-                                  int n_writers, const struct stakeholder *readers,
-                                  int n_readers, const struct pattern **out,
-                                  struct hypar_error *err)
+/* What each comm waits for: every contribution to its cells, once. */
+static void find_feeds(struct finder *f, const struct stakeholder *writers, int n_writers)
 {
-    struct finder f = { .arena = arena };
+    struct pattern *p = f->pattern;
+    int *base = NEW(f->scratch, int, n_writers + 1), n = 0, capacity = 0;
+    for (int w = 0; w < n_writers; w++)
+        base[w + 1] = base[w] + writers[w].layout->n_parts;
+    int *seen = NEW(f->scratch, int, base[n_writers]); /* by part: latest comm, plus one */
+    struct feed *feed = NULL;
+    for (int c = 0; c < p->n_comms; c++)
+        for (int i = 0; i < p->comm[c].n_cells; i++) {
+            const struct cell *cell = &p->cell[p->comm[c].cell[i]];
+            for (int k = 0; k < cell->n_contributions; k++) {
+                const struct contribution *from = &cell->contribution[k];
+                if (seen[base[from->writer] + from->part] == c + 1)
+                    continue;
+                seen[base[from->writer] + from->part] = c + 1;
+                feed = GROW(f->scratch, struct feed, feed, n, &capacity);
+                feed[n++] = (struct feed){ c, from->writer, from->part };
+            }
+        }
+    p->n_feeds = n;
+    p->feed = NEW(f->arena, struct feed, n);
+    if (n)
+        memcpy(p->feed, feed, (size_t)n * sizeof *feed);
+}
+
+/* Does each reading part wait for its like, and for nothing else? */
+static bool is_aligned(const struct pattern *p, const struct stakeholder *writers,
+                       const struct stakeholder *readers)
+{
+    if (p->n_comms || p->n_writers != 1)
+        return false;
+    for (int r = 0; r < p->n_readers; r++)
+        if (readers[r].layout->n_parts != writers[0].layout->n_parts ||
+            readers[r].layout->n_live != writers[0].layout->n_live ||
+            p->reader_wait[r + 1] - p->reader_wait[r] != readers[r].layout->n_live)
+            return false;
+    for (int i = 0; i < p->n_waits; i++)
+        if (p->wait[i].writer_part != p->wait[i].part)
+            return false;
+    return true;
+}
+
+enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
+                                  const struct stakeholder *writers, int n_writers,
+                                  const struct stakeholder *readers, int n_readers,
+                                  struct pattern **out, struct hypar_error *err)
+{
+    struct arena_mark mark = hp_arena_mark(scratch);
+    struct finder f = { .arena = arena, .scratch = scratch };
     f.pattern = NEW(arena, struct pattern, 1);
     f.pattern->n_writers = n_writers;
     f.pattern->n_readers = n_readers;
+    f.pattern->reader_wait = NEW(arena, int, n_readers + 1);
     *out = f.pattern;
 
     int most = 0;
@@ -491,7 +542,7 @@ enum hypar_status hp_find_pattern(struct arena *arena, const struct stakeholder 
         most += writers[i].layout->n_parts;
     for (int i = 0; i < n_readers; i++)
         most += readers[i].layout->n_parts;
-    f.stake = NEW(&f.scratch, struct stake, most);
+    f.stake = NEW(scratch, struct stake, most);
     for (int i = 0; i < n_writers; i++)
         add_stakes(&f, &writers[i], i, true);
     for (int i = 0; i < n_readers; i++)
@@ -502,10 +553,14 @@ enum hypar_status hp_find_pattern(struct arena *arena, const struct stakeholder 
         if (status == HYPAR_OK) {
             distribute(&f);
             settle_all(&f);
-            hp_name_comms(arena, f.pattern);
+            hp_name_comms(arena, scratch, f.pattern);
             status = find_waits(&f, err);
         }
     }
-    hp_arena_free(&f.scratch);
+    if (status == HYPAR_OK) {
+        find_feeds(&f, writers, n_writers);
+        f.pattern->aligned = is_aligned(f.pattern, writers, readers);
+    }
+    hp_arena_release(scratch, mark);
     return status;
 }

@@ -1,7 +1,5 @@
 #include "program/pipedream.h"
 
-#include "program/lower.h"
-
 int hp_pipedream_in_flight(int workers_from_here, int replicas)
 {
     return (workers_from_here + replicas - 1) / replicas;

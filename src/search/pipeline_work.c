@@ -3,58 +3,24 @@
 #include <math.h>
 
 #include "cost/array.h"
+#include "cost/work.h"
 #include "search/predict.h"
 
 /* Layers ------------------------------------------------------------------------------- */
 
-/* The least that a device of the machine can do. */
-struct speed {
-    double op_per_s, memory_bytes_per_s;
-};
-
-static struct speed slowest(const struct problem *problem)
+static const struct hypar_device *slowest(const struct problem *problem)
 {
     const struct hypar_machine *machine = problem->machine;
     int n = hypar_machine_is_uniform(machine) ? 1 : hypar_machine_device_count(machine);
-    struct speed least = { INFINITY, INFINITY };
-    for (int d = 0; d < n; d++) {
+    const struct hypar_device *slow = hypar_machine_device(machine, 0);
+    enum hypar_precision precision = problem->options->precision;
+    for (int d = 1; d < n; d++) {
         const struct hypar_device *device = hypar_machine_device(machine, d);
-        double op_per_s =
-            hp_peak_op_per_s(device, problem->options->precision) * device->efficiency;
-        least.op_per_s = fmin(least.op_per_s, op_per_s);
-        least.memory_bytes_per_s = fmin(least.memory_bytes_per_s, device->memory_bytes_per_s);
+        if (hp_peak_op_per_s(device, precision) * device->efficiency <
+            hp_peak_op_per_s(slow, precision) * slow->efficiency)
+            slow = device;
     }
-    return least;
-}
-
-static double element_bytes(enum hypar_precision precision)
-{
-    return precision == HYPAR_BF16 ? 2 : precision == HYPAR_FP64 ? 8 : 4;
-}
-
-static double operand_elements(const struct nest *nest, operand_set set)
-{
-    double elements = 0;
-    for (int o = 0; o < nest->n_operands; o++)
-        if (set >> o & 1) {
-            double n = 1;
-            for (int d = 0; d < nest->operand[o].n_dims; d++)
-                n *= (double)nest->operand[o].size[d];
-            elements += n;
-        }
-    return elements;
-}
-
-/* Seconds of one pass: it computes or it waits for memory, whichever takes longer. */
-static double roofline_s(const struct nest *nest, const struct pass *pass, struct speed speed,
-                         double bytes_per_element)
-{
-    double elements = operand_elements(nest, pass->reads | pass->adds) +
-                      operand_elements(nest, pass->reads_grad) +
-                      operand_elements(nest, pass->writes) +
-                      operand_elements(nest, pass->writes_grad);
-    return fmax((2 * pass->macs + pass->other) / speed.op_per_s,
-                elements * bytes_per_element / speed.memory_bytes_per_s);
+    return slow;
 }
 
 /* Does anyone need what this pass computes? */
@@ -70,15 +36,19 @@ static bool needed(const struct hypar_graph *g, const struct op *op, const struc
 }
 
 static void time_layer(struct pipeline_layers *l, const struct problem *problem, int i,
-                       struct speed speed)
+                       const struct hypar_device *device)
 {
     const struct op *op = &problem->graph->ops[i];
-    double bytes = element_bytes(problem->options->precision);
+    struct range range[MAX_AXES];
+    operand_set present = 0;
+    for (int o = 0; o < op->nest->n_operands; o++)
+        present |= (operand_set)(op->tensor[o] >= 0) << o;
+    hp_whole_ranges(op->nest, range);
     for (int p = 0; p < op->nest->n_passes; p++) {
         const struct pass *pass = &op->nest->pass[p];
         if (needed(problem->graph, op, pass))
-            *(pass->backward ? &l->backward_s[i] : &l->forward_s[i]) +=
-                roofline_s(op->nest, pass, speed, bytes);
+            *(pass->backward ? &l->backward_s[i] : &l->forward_s[i]) += hp_pass_seconds(
+                op->nest, p, range, present, device, problem->options->precision, NULL);
     }
 }
 
@@ -87,7 +57,7 @@ static void size_layer(struct pipeline_layers *l, const struct problem *problem,
 {
     const struct hypar_graph *g = problem->graph;
     const struct op *op = &g->ops[i];
-    double bytes = element_bytes(problem->options->precision);
+    double bytes = hp_element_bytes(problem->options->precision, false);
     double kept = hp_bytes_per_param(problem->options->precision, problem->options->optimizer);
     for (int o = 0; o < op->nest->n_operands; o++) {
         int t = op->tensor[o];
@@ -183,7 +153,7 @@ struct pipeline_layers *hp_pipeline_layers(struct arena *arena, const struct pro
 {
     const struct hypar_graph *g = problem->graph;
     struct pipeline_layers *l = NEW(arena, struct pipeline_layers, 1);
-    struct speed speed = slowest(problem);
+    const struct hypar_device *device = slowest(problem);
     *l = (struct pipeline_layers){ .n = g->n_ops,
                                    .forward_s = NEW(arena, double, g->n_ops),
                                    .backward_s = NEW(arena, double, g->n_ops),
@@ -196,7 +166,7 @@ struct pipeline_layers *hp_pipeline_layers(struct arena *arena, const struct pro
             measured_layer(l, problem, i, &measure);
             continue;
         }
-        time_layer(l, problem, i, speed);
+        time_layer(l, problem, i, device);
         size_layer(l, problem, i);
     }
     find_readers(arena, l, g);

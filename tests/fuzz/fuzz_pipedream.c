@@ -7,28 +7,28 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char *text_of(const struct profile *profile, size_t *n)
+static char *text_of(const struct text_profile *profile, size_t *n)
 {
     char *text;
     FILE *file = open_memstream(&text, n);
-    hp_profile_write(profile, file);
+    hp_text_profile_write(profile, file);
     fclose(file);
     return text;
 }
 
-static void check_written(const struct profile *profile)
+static void check_written(const struct text_profile *profile)
 {
     size_t n, m;
     char *text = text_of(profile, &n);
-    struct profile *back;
-    if (hp_profile_read_text(&back, text, n, "written", NULL) != HYPAR_OK)
+    struct text_profile *back;
+    if (hp_text_profile_read_text(&back, text, n, "written", NULL) != HYPAR_OK)
         abort();
     char *again = text_of(back, &m);
     if (m != n || memcmp(text, again, n) != 0)
         abort();
     free(text);
     free(again);
-    hp_profile_free(back);
+    hp_text_profile_free(back);
 }
 
 static void check(enum hypar_status status, const void *made, const struct hypar_error *err)
@@ -38,26 +38,26 @@ static void check(enum hypar_status status, const void *made, const struct hypar
         abort();
 }
 
-static void check_graph(const struct profile *profile)
+static void check_graph(const struct text_profile *profile)
 {
     struct hypar_graph *graph;
     struct hypar_error err = { "" };
-    enum hypar_status status = hp_profile_graph(&graph, profile, "profile", 6, &err);
+    enum hypar_status status = hp_text_profile_graph(&graph, profile, "profile", 6, &err);
     check(status, graph, &err);
     hypar_graph_free(graph);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct profile *profile;
+    struct text_profile *profile;
     struct hypar_error err = { "" };
     enum hypar_status status =
-        hp_profile_read_text(&profile, (const char *)data, size, "text", &err);
+        hp_text_profile_read_text(&profile, (const char *)data, size, "text", &err);
     check(status, profile, &err);
     if (profile) {
         check_written(profile);
         check_graph(profile);
     }
-    hp_profile_free(profile);
+    hp_text_profile_free(profile);
     return 0;
 }

@@ -19,28 +19,28 @@
 #define A      "a -- Linear -- " FIELDS "\n"
 #define B      "b -- Linear -- " FIELDS "\n"
 
-static struct profile *read_file(const char *path)
+static struct text_profile *read_file(const char *path)
 {
-    struct profile *profile;
+    struct text_profile *profile;
     struct hypar_error err;
-    if (hp_profile_read_file(&profile, path, &err))
+    if (hp_text_profile_read_file(&profile, path, &err))
         fail_msg("%s", err.text);
     return profile;
 }
 
-static char *write_text(const struct profile *profile)
+static char *write_text(const struct text_profile *profile)
 {
     char *text;
     size_t n;
     FILE *file = open_memstream(&text, &n);
-    hp_profile_write(profile, file);
+    hp_text_profile_write(profile, file);
     fclose(file);
     return text;
 }
 
 static void a_chain_is_read(void **state)
 {
-    struct profile *p = read_file("tests/data/pipedream/chain.txt");
+    struct text_profile *p = read_file("tests/data/pipedream/chain.txt");
     (void)state;
     assert_int_equal(p->n_nodes, 6);
     assert_int_equal(p->n_edges, 5);
@@ -50,17 +50,17 @@ static void a_chain_is_read(void **state)
     assert_true(p->node[4].parameter_bytes == 60e6 && p->node[1].activation_bytes == 80e6);
     assert_int_equal(p->edge[3].from, 3);
     assert_int_equal(p->edge[3].to, 4);
-    hp_profile_free(p);
+    hp_text_profile_free(p);
 }
 
 static void lists_are_summed_and_stages_kept(void **state)
 {
-    struct profile *p = read_file("tests/data/pipedream/branches.txt");
+    struct text_profile *p = read_file("tests/data/pipedream/branches.txt");
     (void)state;
     assert_true(p->node[1].activation_bytes == 6260000);
     assert_int_equal(p->node[6].stage, -1);
     assert_int_equal(p->node[7].stage, 1);
-    hp_profile_free(p);
+    hp_text_profile_free(p);
 }
 
 static void what_is_written_reads_back(void **state)
@@ -69,9 +69,10 @@ static void what_is_written_reads_back(void **state)
                                          "tests/data/pipedream/branches.txt" };
     (void)state;
     for (int i = 0; i < 2; i++) {
-        struct profile *p = read_file(files[i]), *back;
+        struct text_profile *p = read_file(files[i]), *back;
         char *text = write_text(p);
-        assert_int_equal(hp_profile_read_text(&back, text, strlen(text), "", NULL), HYPAR_OK);
+        assert_int_equal(hp_text_profile_read_text(&back, text, strlen(text), "", NULL),
+                         HYPAR_OK);
         char *again = write_text(back);
         assert_string_equal(text, again);
         assert_int_equal(back->n_nodes, p->n_nodes);
@@ -85,8 +86,8 @@ static void what_is_written_reads_back(void **state)
         }
         free(text);
         free(again);
-        hp_profile_free(back);
-        hp_profile_free(p);
+        hp_text_profile_free(back);
+        hp_text_profile_free(p);
     }
 }
 
@@ -111,10 +112,10 @@ static void odd_but_good(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct profile *p;
+        struct text_profile *p;
         struct hypar_error err = { "" };
         enum hypar_status status =
-            hp_profile_read_text(&p, rows[i].text, strlen(rows[i].text), "file", &err);
+            hp_text_profile_read_text(&p, rows[i].text, strlen(rows[i].text), "file", &err);
         if (!rows[i].description) {
             assert_int_not_equal(status, HYPAR_OK);
             continue;
@@ -124,7 +125,7 @@ static void odd_but_good(void **state)
         assert_string_equal(p->node[0].description, rows[i].description);
         assert_int_equal(p->n_nodes, rows[i].n_nodes);
         assert_int_equal(p->n_edges, rows[i].n_edges);
-        hp_profile_free(p);
+        hp_text_profile_free(p);
     }
 }
 
@@ -180,10 +181,10 @@ static void malformed_profiles_get_one_line(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct profile *p;
+        struct text_profile *p;
         struct hypar_error err = { "" };
         enum hypar_status status =
-            hp_profile_read_text(&p, rows[i].text, strlen(rows[i].text), "p.txt", &err);
+            hp_text_profile_read_text(&p, rows[i].text, strlen(rows[i].text), "p.txt", &err);
         if (status == HYPAR_OK)
             fail_msg("row %zu is taken: %s", i, rows[i].text);
         assert_null(p);
@@ -195,12 +196,13 @@ static void malformed_profiles_get_one_line(void **state)
 
 static void files_that_cannot_be_read(void **state)
 {
-    struct profile *p;
+    struct text_profile *p;
     struct hypar_error err;
     (void)state;
-    assert_int_equal(hp_profile_read_file(&p, "tests/data/pipedream/none.txt", &err),
+    assert_int_equal(hp_text_profile_read_file(&p, "tests/data/pipedream/none.txt", &err),
                      HYPAR_UNREADABLE);
-    assert_int_equal(hp_profile_read_file(&p, "tests/data/pipedream", &err), HYPAR_UNREADABLE);
+    assert_int_equal(hp_text_profile_read_file(&p, "tests/data/pipedream", &err),
+                     HYPAR_UNREADABLE);
     assert_null(p);
 }
 
@@ -260,13 +262,13 @@ static void measured_times_travel_through_json(void **state)
 static void a_graph_becomes_a_profile(void **state)
 {
     struct hypar_graph *g = import("tests/data/pipedream/branches.txt", 1), *again;
-    struct profile *p;
+    struct text_profile *p;
     struct op_measure x, y;
     struct hypar_error err;
     (void)state;
-    assert_int_equal(hp_profile_of_graph(&p, g, NULL, &err), HYPAR_OK);
+    assert_int_equal(hp_text_profile_of_graph(&p, g, NULL, &err), HYPAR_OK);
     assert_int_equal(p->n_nodes, 7); /* with the input */
-    assert_int_equal(hp_profile_graph(&again, p, "branches", 1, &err), HYPAR_OK);
+    assert_int_equal(hp_text_profile_graph(&again, p, "branches", 1, &err), HYPAR_OK);
     assert_int_equal(again->n_ops, g->n_ops);
     for (int op = 0; op < g->n_ops; op++) {
         assert_true(hp_op_measured(g, op, &x) && hp_op_measured(again, op, &y));
@@ -276,23 +278,23 @@ static void a_graph_becomes_a_profile(void **state)
         assert_true(fabs(x.backward_s - y.backward_s) < 1e-15);
     }
     hypar_graph_free(again);
-    hp_profile_free(p);
+    hp_text_profile_free(p);
     hypar_graph_free(g);
 }
 
 static void only_what_is_measured_is_a_profile(void **state)
 {
     struct hypar_graph *g = import("lenet5", 4);
-    struct profile *p;
+    struct text_profile *p;
     struct hypar_error err;
     (void)state;
-    assert_int_equal(hp_profile_of_graph(&p, g, NULL, &err), HYPAR_UNSUPPORTED);
+    assert_int_equal(hp_text_profile_of_graph(&p, g, NULL, &err), HYPAR_UNSUPPORTED);
     assert_non_null(strstr(err.text, "has no measured times"));
     assert_null(p);
     struct op_measure *m = calloc((size_t)g->n_ops, sizeof *m);
-    assert_int_equal(hp_profile_of_graph(&p, g, m, &err), HYPAR_OK);
+    assert_int_equal(hp_text_profile_of_graph(&p, g, m, &err), HYPAR_OK);
     free(m);
-    hp_profile_free(p);
+    hp_text_profile_free(p);
     hypar_graph_free(g);
 }
 

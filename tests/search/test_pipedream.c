@@ -116,7 +116,7 @@ static struct hypar_graph *random_profile(struct oracle *o, struct random *rando
 {
     struct profile_node node[MAX_NODES];
     struct profile_edge edge[MAX_NODES * MAX_NODES];
-    struct profile profile = { .node = node, .edge = edge };
+    struct text_profile profile = { .node = node, .edge = edge };
     static const char *const names[MAX_NODES] = { "a", "b", "c", "d", "e", "f", "g" };
     o->n = profile.n_nodes = 1 + (int)hp_random_below(random, MAX_NODES);
     for (int i = 0; i < o->n; i++) {
@@ -141,7 +141,7 @@ static struct hypar_graph *random_profile(struct oracle *o, struct random *rando
     }
     struct hypar_graph *graph;
     struct hypar_error err;
-    if (hp_profile_graph(&graph, &profile, "random", 1, &err))
+    if (hp_text_profile_graph(&graph, &profile, "random", 1, &err))
         fail_msg("%s", err.text);
     return graph;
 }
@@ -366,7 +366,7 @@ static struct hypar_graph *wide_profile(int width, int length)
 {
     int n = width * length + 2;
     struct arena arena = { 0 };
-    struct profile p = { .n_nodes = n };
+    struct text_profile p = { .n_nodes = n };
     p.node = NEW(&arena, struct profile_node, n);
     p.edge = NEW(&arena, struct profile_edge, 2 * n);
     for (int i = 0; i < n; i++)
@@ -383,7 +383,7 @@ static struct hypar_graph *wide_profile(int width, int length)
         }
     struct hypar_graph *graph;
     struct hypar_error err;
-    if (hp_profile_graph(&graph, &p, "wide", 1, &err))
+    if (hp_text_profile_graph(&graph, &p, "wide", 1, &err))
         fail_msg("%s", err.text);
     hp_arena_free(&arena);
     return graph;
