@@ -42,8 +42,7 @@ int hp_table_get(const struct table *table, const void *key, size_t length)
 {
     if (!table->capacity)
         return -1;
-    const struct table_slot *slot =
-        find(table, key, length, hash_key(key, length));
+    const struct table_slot *slot = find(table, key, length, hash_key(key, length));
     return slot->key ? slot->value : -1;
 }
 

@@ -186,4 +186,7 @@ const struct body *hp_body_of(const struct hypar_program *program, int micro);
 /* The order of slots of `program`, which has a plan and an arena, from the plan alone. */
 void hp_make_schedule(struct hypar_program *program);
 
+/* 1F1B: `in_flight` micro-batches forward, then one backward, one forward, ... in turn. */
+void hp_alternate(struct slot *slot, int n_micro, int in_flight);
+
 #endif /* PROGRAM_PROGRAM_H */
