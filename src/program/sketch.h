@@ -146,6 +146,15 @@ axis_set hp_partial_axes(const struct nest *nest, const struct split *split, int
  */
 uint32_t hp_first_passes(const struct hypar_graph *graph, const struct reader *r);
 
+/* The comms of the tail, numbered: comm c of its deal x is base[x] + c. lead[] is the first one
+ * of the bucket that a comm is in, -1: it goes alone; bytes[] of the first ones, all together.
+ */
+struct buckets {
+    int *base, *lead;
+    double *bytes;
+};
+struct buckets hp_find_buckets(const struct sketch *s, struct arena *arena);
+
 /* The last forward pass of an op, as a step. */
 int hp_last_forward_step(const struct sketch *s, int op);
 

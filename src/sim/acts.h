@@ -69,6 +69,12 @@ void hp_acts_end(struct acts *acts);
 const struct pattern_act *hp_pattern_act(struct acts *acts, const struct deal *deal,
                                          const struct pattern *pattern);
 
+/* The comms of a deal of the tail with its gradients in buckets: the first of a bucket is all
+ * of it, the others are a moment after it. */
+struct pattern_act *hp_make_bucket_act(struct acts *acts, const struct buckets *buckets,
+                                       int tail, const struct pattern *pattern,
+                                       int element_bytes);
+
 struct pattern_act *hp_make_pattern_act(struct acts *acts, const struct pattern *pattern,
                                         int element_bytes); /* comm_acts.c */
 

@@ -287,20 +287,46 @@ static void make_act(struct acts *a, const struct request *r, struct comm_act *a
     }
 }
 
+static void finish_act(struct acts *a, const struct pattern *p, int c, int bytes,
+                       struct pattern_act *out)
+{
+    struct comm_act *act = &out->comm[c];
+    const struct hypar_device *device = hypar_machine_device(a->machine, p->comm[c].device[0]);
+    act->first = out->n_tasks;
+    act->sent_bytes = p->comm[c].sent_elements * bytes;
+    act->dram_j = hp_message_dram_j(act->sent_bytes, device, device);
+    out->n_tasks += act->n_tasks;
+}
+
 struct pattern_act *hp_make_pattern_act(struct acts *a, const struct pattern *p, int bytes)
 {
     struct pattern_act *out = NEW(&a->arena, struct pattern_act, 1);
     out->comm = NEW(&a->arena, struct comm_act, p->n_comms);
     for (int c = 0; c < p->n_comms; c++) {
-        struct comm_act *act = &out->comm[c];
         struct request r = request_of(p, &p->comm[c], bytes);
-        const struct hypar_device *device =
-            hypar_machine_device(a->machine, p->comm[c].device[0]);
-        make_act(a, &r, act);
-        act->first = out->n_tasks;
-        act->sent_bytes = p->comm[c].sent_elements * bytes;
-        act->dram_j = hp_message_dram_j(act->sent_bytes, device, device);
-        out->n_tasks += act->n_tasks;
+        make_act(a, &r, &out->comm[c]);
+        finish_act(a, p, c, bytes, out);
+    }
+    return out;
+}
+
+struct pattern_act *hp_make_bucket_act(struct acts *a, const struct buckets *buckets, int tail,
+                                       const struct pattern *p, int bytes)
+{
+    struct pattern_act *out = NEW(&a->arena, struct pattern_act, 1);
+    out->comm = NEW(&a->arena, struct comm_act, p->n_comms);
+    for (int c = 0; c < p->n_comms; c++) {
+        int me = buckets->base[tail] + c;
+        struct request r = request_of(p, &p->comm[c], bytes);
+        if (buckets->lead[me] == me)
+            r.bytes = buckets->bytes[me];
+        if (buckets->lead[me] < 0 || buckets->lead[me] == me) {
+            make_act(a, &r, &out->comm[c]);
+        } else {
+            out->comm[c].task = NEW(&a->arena, struct sim_task, 1);
+            out->comm[c].n_tasks = 1;
+        }
+        finish_act(a, p, c, bytes, out);
     }
     return out;
 }

@@ -267,8 +267,7 @@ static void mark_waiting(struct delta *d)
 static void replay_whole(struct delta *d)
 {
     d->old_length = d->length;
-    for (int b = 0; b < d->sketch->n_bodies; b++)
-        hp_find_units(d->scene, b);
+    hp_scene_update(d->scene);
     d->length = hp_play_scene(d->scene, NULL);
 }
 
@@ -363,8 +362,7 @@ void hp_delta_undo(struct delta *d)
     forget(d);
     if (d->whole) {
         d->length = d->old_length;
-        for (int b = 0; b < d->sketch->n_bodies; b++)
-            hp_find_units(s, b);
+        hp_scene_update(s);
         return;
     }
     hp_play_undo(d->play);
@@ -415,7 +413,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     d->plan = plan;
     d->sketch = sketch;
     d->scene = hp_scene_new(sketch, settings);
-    d->whole = plan->schedule.micro_batches > 1;
+    d->whole = plan->schedule.micro_batches > 1 || sketch->options.bucket_bytes > 0;
     d->marked = NEW(&d->arena, int, d->scene->n_blocks);
     d->list = NEW(&d->arena, int, d->scene->n_blocks);
     d->before = NEW(&d->arena, struct block_before, d->scene->n_blocks);

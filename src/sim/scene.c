@@ -64,6 +64,35 @@ void hp_find_units(struct scene *s, int b)
     hp_arena_release(&s->acts.scratch, mark);
 }
 
+const struct pattern_act *hp_deal_act(struct scene *s, int b, int deal)
+{
+    int tail = deal - s->sketch->skeleton.n_deals;
+    if (tail >= 0 && s->tail_act)
+        return s->tail_act[tail];
+    return hp_pattern_act(&s->acts, &s->sketch->skeleton.deal[deal],
+                          hp_deal_pattern(s->sketch, b, deal));
+}
+
+/* Gradients in buckets are not shared between deals that are alike. */
+static void fill_buckets(struct scene *s)
+{
+    const struct skeleton *k = &s->sketch->skeleton;
+    s->buckets = hp_find_buckets(s->sketch, &s->arena);
+    s->tail_act = NEW(&s->arena, struct pattern_act *, k->n_tail);
+    for (int x = 0; x < k->n_tail; x++)
+        s->tail_act[x] = hp_make_bucket_act(
+            &s->acts, &s->buckets, x, s->sketch->tail[x],
+            hp_message_bytes(s->sketch->plan, k->deal[k->n_deals + x].place.tensor));
+}
+
+void hp_scene_update(struct scene *s)
+{
+    for (int b = 0; b < s->sketch->n_bodies; b++)
+        hp_find_units(s, b);
+    if (s->sketch->options.bucket_bytes > 0)
+        fill_buckets(s);
+}
+
 struct scene *hp_scene_new(struct sketch *sketch, const struct sim_settings *settings)
 {
     const struct skeleton *k = &sketch->skeleton;
@@ -80,8 +109,8 @@ struct scene *hp_scene_new(struct sketch *sketch, const struct sim_settings *set
     for (int b = 0; b < sketch->n_bodies; b++) {
         s->unit[b] = NEW(&s->arena, int, k->n_steps);
         s->next[b] = NEW(&s->arena, int, k->n_steps);
-        hp_find_units(s, b);
     }
+    hp_scene_update(s);
     return s;
 }
 
@@ -106,12 +135,6 @@ struct block hp_block_at(const struct scene *s, int number)
     const struct item *item = &k->item[number % k->n_items];
     return (struct block){ item->is_step ? BLOCK_UNIT : BLOCK_COMM, number / k->n_items,
                            item->index };
-}
-
-static const struct pattern_act *act_of(struct scene *s, int b, int deal)
-{
-    return hp_pattern_act(&s->acts, &s->sketch->skeleton.deal[deal],
-                          hp_deal_pattern(s->sketch, b, deal));
 }
 
 static const struct update_act *updates_of(struct scene *s, int deal)
@@ -139,7 +162,7 @@ int hp_block_size(struct scene *s, int number)
                    : 0;
     default:
         return hp_deal_pattern(s->sketch, block.body, block.index)->n_comms
-                   ? act_of(s, block.body, block.index)->n_tasks
+                   ? hp_deal_act(s, block.body, block.index)->n_tasks
                    : 0;
     }
 }
@@ -172,7 +195,7 @@ void hp_block_tasks(struct scene *s, int number, struct sim_task *task)
         memcpy(task, updates_of(s, block.index)->task, (size_t)n * sizeof *task);
     } else {
         const struct pattern *p = hp_deal_pattern(s->sketch, block.body, block.index);
-        const struct pattern_act *act = act_of(s, block.body, block.index);
+        const struct pattern_act *act = hp_deal_act(s, block.body, block.index);
         for (int c = 0; c < p->n_comms; c++)
             memcpy(task + act->comm[c].first, act->comm[c].task,
                    (size_t)act->comm[c].n_tasks * sizeof *task);
@@ -209,7 +232,7 @@ static void wait_for_comm(struct scene *s, int local, int b, int deal, int comm,
 {
     const struct deal *what = &s->sketch->skeleton.deal[deal];
     const struct pattern *p = hp_deal_pattern(s->sketch, b, deal);
-    const struct comm_act *act = &act_of(s, b, deal)->comm[comm];
+    const struct comm_act *act = &hp_deal_act(s, b, deal)->comm[comm];
     int first = s->first[hp_deal_block(s, b, deal)] + act->first;
     if (!act->step) {
         add_pair(s, local, first);
@@ -271,11 +294,48 @@ static void message_waits(struct scene *s, const struct comm_act *act, int local
             add_pair(s, local + i, id);
 }
 
+/* What is fed to a comm of a deal; of the first of a bucket, what is fed to any of it. */
+static void feed_comm(struct scene *s, int body, int deal, int comm, int local,
+                      const struct comm_act *act)
+{
+    const struct skeleton *k = &s->sketch->skeleton;
+    const struct pattern *p = hp_deal_pattern(s->sketch, body, deal);
+    for (int i = 0; i < p->n_feeds; i++) {
+        if (p->feed[i].comm != comm)
+            continue;
+        const struct source *from = &k->deal[deal].writer[p->feed[i].writer];
+        int step = k->step_of[from->op][from->pass];
+        int id = part_task(s, body, step, p->feed[i].part);
+        if (id >= 0 && act->step)
+            message_waits(s, act, local, layout_of(s, body, step)->device[p->feed[i].part], id);
+        else if (id >= 0)
+            add_pair(s, local, id);
+    }
+}
+
+/* The first of a bucket waits for all of it; another one for the first. */
+static void bucket_waits(struct scene *s, int body, int deal, int comm)
+{
+    const struct skeleton *k = &s->sketch->skeleton;
+    const struct buckets *b = &s->buckets;
+    const struct comm_act *act = &hp_deal_act(s, 0, deal)->comm[comm];
+    int me = b->base[deal - k->n_deals] + comm;
+    for (int x = 0; x < k->n_tail; x++)
+        for (int i = b->base[x]; i < b->base[x + 1]; i++) {
+            int other = k->n_deals + x, c = i - b->base[x];
+            if (b->lead[me] == me && b->lead[i] == me)
+                feed_comm(s, body, other, c, act->first, act);
+            const struct comm_act *lead = &hp_deal_act(s, 0, other)->comm[c];
+            for (int t = 0; b->lead[me] == i && me != i && t < lead->n_tasks; t++)
+                add_pair(s, act->first, s->first[hp_deal_block(s, 0, other)] + lead->first + t);
+        }
+}
+
 static void comm_waits(struct scene *s, int b, int deal, int number)
 {
     const struct skeleton *k = &s->sketch->skeleton;
     const struct pattern *p = hp_deal_pattern(s->sketch, b, deal);
-    const struct pattern_act *acts = act_of(s, b, deal);
+    const struct pattern_act *acts = hp_deal_act(s, b, deal);
     bool tail = deal >= k->n_deals;
     for (int c = 0; c < p->n_comms; c++) {
         const struct comm_act *act = &acts->comm[c];
@@ -285,16 +345,13 @@ static void comm_waits(struct scene *s, int b, int deal, int number)
                          s->first[number] + act->first + act->step[i].after[a]);
     }
     for (int body = tail ? 0 : b; body < (tail ? s->sketch->n_bodies : b + 1); body++)
-        for (int i = 0; i < p->n_feeds; i++) {
-            const struct source *from = &k->deal[deal].writer[p->feed[i].writer];
-            const struct comm_act *act = &acts->comm[p->feed[i].comm];
-            int step = k->step_of[from->op][from->pass];
-            int id = part_task(s, body, step, p->feed[i].part);
-            if (id >= 0 && act->step)
-                message_waits(s, act, act->first,
-                              layout_of(s, body, step)->device[p->feed[i].part], id);
-            else if (id >= 0)
-                add_pair(s, act->first, id);
+        for (int c = 0; c < p->n_comms; c++) {
+            bool bucketed = tail && s->tail_act &&
+                            s->buckets.lead[s->buckets.base[deal - k->n_deals] + c] >= 0;
+            if (bucketed)
+                bucket_waits(s, body, deal, c);
+            else
+                feed_comm(s, body, deal, c, acts->comm[c].first, &acts->comm[c]);
         }
 }
 
