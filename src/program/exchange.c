@@ -510,7 +510,8 @@ static void find_feeds(struct finder *f, const struct stakeholder *writers, int 
         base[w + 1] = base[w] + writers[w].layout->n_parts;
     int *seen = NEW(f->scratch, int, base[n_writers]); /* by part: latest comm, plus one */
     struct feed *feed = NULL;
-    for (int c = 0; c < p->n_comms; c++)
+    p->comm_feed = NEW(f->arena, int, p->n_comms + 1);
+    for (int c = 0; c < p->n_comms; p->comm_feed[++c] = n)
         for (int i = 0; i < p->comm[c].n_cells; i++) {
             const struct cell *cell = &p->cell[p->comm[c].cell[i]];
             for (int k = 0; k < cell->n_contributions; k++) {

@@ -184,6 +184,7 @@ static struct pattern *private_pattern(struct sketch *s, const struct stakeholde
     p->aligned = true;
     p->wait = NEW(&s->arena, struct wait, n_readers * layout->n_parts);
     p->reader_wait = NEW(&s->arena, int, n_readers + 1);
+    p->comm_feed = NEW(&s->arena, int, 1);
     for (int r = 0; r < n_readers; r++) {
         for (int part = 0; part < layout->n_parts; part++)
             if (!layout->empty[part])

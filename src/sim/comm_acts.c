@@ -23,13 +23,6 @@ static double comm_elements(const struct pattern *p, const struct comm *comm)
     return elements;
 }
 
-static int index_of(const struct comm *comm, int device)
-{
-    int i = 0;
-    while (comm->device[i] != device)
-        i++;
-    return i;
-}
 
 /* Every pair has one message, all of a size. */
 static bool is_even(const struct request *r)
@@ -50,9 +43,9 @@ static struct request request_of(const struct pattern *p, const struct comm *com
     r.bytes = comm_elements(p, comm) * bytes;
     r.group = (struct comm_group){ comm->kind, comm->n_devices, comm->device, 0 };
     if (comm->kind == COMM_SEND || comm->kind == COMM_BROADCAST)
-        r.group.root = index_of(comm, first->contribution[0].device);
+        r.group.root = hp_comm_index(comm, first->contribution[0].device);
     if (comm->kind == COMM_REDUCE)
-        r.group.root = index_of(comm, first->receiver[0]);
+        r.group.root = hp_comm_index(comm, first->receiver[0]);
     if (comm->kind == COMM_ALL_TO_ALL && comm->n_devices > SMALL_GROUP && is_even(&r))
         r.bytes = (double)hp_box_elements(&first->box) * bytes;
     else if (comm->kind == COMM_ALL_TO_ALL)
@@ -249,9 +242,27 @@ static void play_send(struct acts *a, const struct message *m, struct comm_act *
     act->bytes_on_link = on_link;
 }
 
-static void play_steps(struct acts *a, const struct comm_steps *steps, struct comm_act *act)
+/* Which messages each device of the comm gets. */
+static void index_arrivals(struct acts *a, const struct comm *comm,
+                           const struct comm_steps *steps, struct comm_act *act)
+{
+    int *start = NEW(&a->arena, int, comm->n_devices + 2);
+    int *arrive = NEW(&a->arena, int, steps->n_steps);
+    for (int i = 0; i < steps->n_steps; i++)
+        start[hp_comm_index(comm, steps->step[i].message.to) + 2]++;
+    for (int d = 0; d < comm->n_devices; d++)
+        start[d + 2] += start[d + 1];
+    for (int i = 0; i < steps->n_steps; i++)
+        arrive[start[hp_comm_index(comm, steps->step[i].message.to) + 1]++] = i;
+    act->arrive_start = start;
+    act->arrive = arrive;
+}
+
+static void play_steps(struct acts *a, const struct comm *comm, const struct comm_steps *steps,
+                       struct comm_act *act)
 {
     struct sim_task *task = NEW(&a->arena, struct sim_task, steps->n_steps);
+    index_arrivals(a, comm, steps, act);
     for (int i = 0; i < steps->n_steps; i++)
         play_message(a, &steps->step[i].message, &task[i], act);
     act->task = task;
@@ -267,7 +278,7 @@ static void make_act(struct acts *a, const struct request *r, struct comm_act *a
         act->algorithm = "exchange";
         if (a->settings.expand_collectives) {
             steps_of_rounds(a, &rounds, &steps);
-            play_steps(a, &steps, act);
+            play_steps(a, r->comm, &steps, act);
         } else {
             struct comm_way way = way_of_rounds(a, &rounds);
             play_as_one(a, r, &way, 1, act);
@@ -281,7 +292,7 @@ static void make_act(struct acts *a, const struct request *r, struct comm_act *a
         play_send(a, &(struct message){ from, to, r->bytes }, act);
     } else if (a->settings.expand_collectives) {
         hp_comm_steps(&a->arena, a->machine, &r->group, way, r->bytes, &steps);
-        play_steps(a, &steps, act);
+        play_steps(a, r->comm, &steps, act);
     } else {
         play_as_one(a, r, way, r->bytes, act);
     }

@@ -51,8 +51,8 @@ static int unit_of(const struct scene *s, int b, int step)
 void hp_find_units(struct scene *s, int b)
 {
     const struct skeleton *k = &s->sketch->skeleton;
-    int *last = NEW(&s->acts.scratch, int, k->n_steps);
     struct arena_mark mark = hp_arena_mark(&s->acts.scratch);
+    int *last = NEW(&s->acts.scratch, int, k->n_steps);
     for (int i = 0; i < k->n_steps; i++) {
         int unit = unit_of(s, b, i);
         s->unit[b][i] = unit;
@@ -91,6 +91,17 @@ void hp_scene_update(struct scene *s)
         hp_find_units(s, b);
     if (s->sketch->options.bucket_bytes > 0)
         fill_buckets(s);
+}
+
+/* A message played by itself would keep its sender from receiving: queues cannot say "either
+ * computing, or sending and receiving". */
+enum hypar_status hp_check_settings(const struct sim_settings *settings,
+                                    struct hypar_error *err)
+{
+    if (settings->expand_collectives && settings->no_overlap)
+        return hp_fail(err, HYPAR_USAGE,
+                       "collectives cannot be expanded without overlap, expected one of the two");
+    return HYPAR_OK;
 }
 
 struct scene *hp_scene_new(struct sketch *sketch, const struct sim_settings *settings)
@@ -238,15 +249,17 @@ static void wait_for_comm(struct scene *s, int local, int b, int deal, int comm,
         add_pair(s, local, first);
         return;
     }
-    for (int i = 0; i < act->n_tasks; i++)
-        if (act->step[i].message.to == device)
-            add_pair(s, local, first + i);
-    for (int i = 0; i < p->n_feeds; i++) {
-        const struct source *from = &what->writer[p->feed[i].writer];
-        int step = s->sketch->skeleton.step_of[from->op][from->pass];
-        if (p->feed[i].comm == comm && layout_of(s, b, step)->device[p->feed[i].part] == device)
-            wait_for_part(s, local, b, step, p->feed[i].part);
-    }
+    int place = hp_comm_index(&p->comm[comm], device);
+    for (int i = act->arrive_start[place]; i < act->arrive_start[place + 1]; i++)
+        add_pair(s, local, first + act->arrive[i]);
+    bool tail = deal >= s->sketch->skeleton.n_deals;
+    for (int body = tail ? 0 : b; body < (tail ? s->sketch->n_bodies : b + 1); body++)
+        for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
+            const struct source *from = &what->writer[p->feed[i].writer];
+            int step = s->sketch->skeleton.step_of[from->op][from->pass];
+            if (layout_of(s, body, step)->device[p->feed[i].part] == device)
+                wait_for_part(s, local, body, step, p->feed[i].part);
+        }
 }
 
 static void unit_waits(struct scene *s, int b, int unit)
@@ -300,9 +313,7 @@ static void feed_comm(struct scene *s, int body, int deal, int comm, int local,
 {
     const struct skeleton *k = &s->sketch->skeleton;
     const struct pattern *p = hp_deal_pattern(s->sketch, body, deal);
-    for (int i = 0; i < p->n_feeds; i++) {
-        if (p->feed[i].comm != comm)
-            continue;
+    for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
         const struct source *from = &k->deal[deal].writer[p->feed[i].writer];
         int step = k->step_of[from->op][from->pass];
         int id = part_task(s, body, step, p->feed[i].part);

@@ -258,14 +258,15 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     struct arena arena = { 0 };
     *out = NULL;
     options = options ? options : &defaults;
+    struct sim_settings settings = { options->expand_collectives, options->no_overlap,
+                                     options->profile };
+    TRY(hp_check_settings(&settings, err));
     TRY(hypar_lower(&program, plan, &options->lower, err));
     struct hypar_sim *sim = NEW(&arena, struct hypar_sim, 1);
     sim->arena = arena;
     sim->program = program;
     sim->memory = hp_memory(program, NULL);
     begin_links(sim);
-    struct sim_settings settings = { options->expand_collectives, options->no_overlap,
-                                     options->profile };
     sim->scene = hp_scene_new(program->sketch, &settings);
     play(sim, options->timeline);
     if (options->timeline)

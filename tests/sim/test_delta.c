@@ -45,7 +45,7 @@ static const struct setting {
     double bucket_bytes;
 } settings[] = {
     { false, false, false, 0 }, { true, false, false, 0 }, { false, true, false, 0 },
-    { false, false, true, 0 },  { true, true, false, 0 },  { true, false, true, 64 },
+    { false, false, true, 0 },  { false, true, true, 0 },  { true, false, true, 0 },
 };
 
 static struct hypar_sim_options options_of(const struct setting *s)
@@ -171,7 +171,7 @@ static struct hypar_plan *data_parallel(const struct network *n, struct hypar_gr
 {
     struct hypar_import_options options = { .batch = n->batch };
     struct hypar_search_options search = { .planner = "dp", .memory_bytes = 1e15 };
-    struct hypar_found *found;
+    struct hypar_found *found = NULL;
     struct hypar_error err;
     if (hypar_import(graph, n->model, &options, &err) != HYPAR_OK ||
         hypar_search(&found, *graph, machine, &search, &err) != HYPAR_OK)

@@ -442,7 +442,7 @@ static void simulate(struct oracle *o, struct hypar_plan *plan)
 {
     struct hypar_sim_options options = { .timeline = true,
                                          .expand_collectives = o->seed % 2 == 0,
-                                         .no_overlap = o->seed % 3 == 0 };
+                                         .no_overlap = o->seed % 6 == 3 };
     struct hypar_error err;
     enum hypar_status status = hypar_simulate(&o->sim, plan, &options, &err);
     if (status == HYPAR_UNSUPPORTED && plan->schedule.micro_batches > 1) {
