@@ -366,6 +366,16 @@ static void comm_waits(struct scene *s, int b, int deal, int number)
         }
 }
 
+/* The passes that read a parameter last: a part's backward comes after its forward anyway. */
+static uint32_t last_reads(const struct sketch *s, const struct reader *r)
+{
+    const struct nest *nest = s->graph->ops[r->op].nest;
+    uint32_t backward = 0;
+    for (int p = 0; p < nest->n_passes; p++)
+        backward |= (uint32_t)nest->pass[p].backward << p;
+    return r->passes & backward ? r->passes & backward : r->passes;
+}
+
 /* An update waits for the sum, and for its device's passes that read the parameter: they want
  * the old one. */
 static void update_waits(struct scene *s, int deal)
@@ -389,9 +399,9 @@ static void update_waits(struct scene *s, int deal)
     for (int b = 0; b < sketch->n_bodies; b++)
         for (int r = 0; r < what->n_readers; r++) {
             const struct part_layout *layout = sketch->body[b].layout[what->reader[r].op];
-            for (int pass = 0; what->reader[r].passes >> pass; pass++)
-                for (int part = 0; what->reader[r].passes >> pass & 1 && part < layout->n_parts;
-                     part++)
+            uint32_t passes = last_reads(sketch, &what->reader[r]);
+            for (int pass = 0; passes >> pass; pass++)
+                for (int part = 0; passes >> pass & 1 && part < layout->n_parts; part++)
                     if (updates->of_device[layout->device[part]] >= 0)
                         wait_for_part(s, updates->of_device[layout->device[part]], b,
                                       k->step_of[what->reader[r].op][pass], part);
