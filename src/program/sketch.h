@@ -60,6 +60,7 @@ struct skeleton {
     struct step *step;
     int (*step_of)[MAX_PASSES]; /* by op and pass; -1 */
     struct deal *deal;          /* the body's, then n_tail of the tail: loss, parameters */
+    int *value_deal;            /* by tensor: the deal that settles its value, -1 */
     int *port_start;            /* ports of each step: CSR */
     struct port *port;
     int *touch_start; /* deals that each op has a stake in: CSR, ascending */

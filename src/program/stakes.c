@@ -224,6 +224,8 @@ enum hypar_status hp_pattern_of(struct sketch *s, const struct deal *deal,
         memcpy(kept, key, bytes);
         known = hp_table_put(&s->pattern_keys, &s->arena, kept, bytes, s->n_patterns);
         found->id = known;
+        for (int i = 0; i < deal->n_writers; i++)
+            found->copied |= who[i].copies != 0;
         s->patterns =
             GROW(&s->arena, struct pattern *, s->patterns, s->n_patterns, &s->pattern_capacity);
         s->patterns[s->n_patterns++] = found;

@@ -99,8 +99,9 @@ enum hypar_status hp_check_settings(const struct sim_settings *settings,
                                     struct hypar_error *err)
 {
     if (settings->expand_collectives && settings->no_overlap)
-        return hp_fail(err, HYPAR_USAGE,
-                       "collectives cannot be expanded without overlap, expected one of the two");
+        return hp_fail(
+            err, HYPAR_USAGE,
+            "collectives cannot be expanded without overlap, expected one of the two");
     return HYPAR_OK;
 }
 
@@ -262,6 +263,48 @@ static void wait_for_comm(struct scene *s, int local, int b, int deal, int comm,
         }
 }
 
+/* Does a part's error come by way of what its own forward pass computed? Its readers' backward
+ * passes come after their forward passes, which read it - if it was not a copy that they read.
+ */
+static bool comes_after_forward(const struct scene *s, int b, int op)
+{
+    const struct skeleton *k = &s->sketch->skeleton;
+    const struct op *o = &s->sketch->graph->ops[op];
+    bool any = false;
+    for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++) {
+        int t = o->tensor[i], d = t >= 0 ? k->value_deal[t] : -1;
+        if (o->nest->operand[i].role != OPERAND_OUTPUT || d < 0)
+            continue;
+        any = true;
+        if (s->sketch->body[b].pattern[d]->copied)
+            return false;
+    }
+    return any;
+}
+
+/* Backward comes after forward of the same part; mostly it does so anyway. */
+static void forward_waits(struct scene *s, int b, int unit)
+{
+    const struct skeleton *k = &s->sketch->skeleton;
+    const struct part_layout *layout = layout_of(s, b, unit);
+    struct arena_mark mark = hp_arena_mark(&s->acts.scratch);
+    bool *waits = NEW(&s->acts.scratch, bool, layout->n_live); /* for an error */
+    for (int i = k->port_start[unit]; i < k->port_start[unit + 1]; i++) {
+        int d = k->port[i].deal, r = k->port[i].reader;
+        const struct pattern *p = s->sketch->body[b].pattern[d];
+        for (int w = p->reader_wait[r]; k->deal[d].place.grad && w < p->reader_wait[r + 1]; w++)
+            waits[layout->rank[p->wait[w].part]] = true;
+    }
+    for (int step = unit; step >= 0; step = s->next[b][step]) {
+        int forward = hp_last_forward_step(s->sketch, k->step[step].op);
+        bool implied = comes_after_forward(s, b, k->step[step].op);
+        for (int part = 0; part < layout->n_parts; part++)
+            if (!layout->empty[part] && !(implied && waits[layout->rank[part]]))
+                wait_for_part(s, layout->rank[part], b, forward, part);
+    }
+    hp_arena_release(&s->acts.scratch, mark);
+}
+
 static void unit_waits(struct scene *s, int b, int unit)
 {
     const struct skeleton *k = &s->sketch->skeleton;
@@ -280,13 +323,8 @@ static void unit_waits(struct scene *s, int b, int unit)
             }
         }
     }
-    /* backward comes after forward of the same part */
-    for (int step = unit; step >= 0 && k->step[step].backward; step = s->next[b][step]) {
-        int forward = hp_last_forward_step(s->sketch, k->step[step].op);
-        for (int part = 0; part < layout->n_parts; part++)
-            if (!layout->empty[part])
-                wait_for_part(s, layout->rank[part], b, forward, part);
-    }
+    if (k->step[unit].backward)
+        forward_waits(s, b, unit);
 }
 
 /* A message that is the first of its sender waits for what that one contributes. */
