@@ -21,6 +21,17 @@ static const struct argp_option options[] = {
       0 },
     { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum or adam (sgd)", 0 },
+    { "recurrence", OPT_RECURRENCE, "WHICH", 0,
+      "pipedream: code or paper, whose formulas (code)", 0 },
+    { "straight", OPT_STRAIGHT, NULL, 0, "pipedream: every stage on one device", 0 },
+    { "use-fewer", OPT_USE_FEWER, NULL, 0, "pipedream: devices may be left over", 0 },
+    { "free-transfers", OPT_FREE_TRANSFERS, NULL, 0,
+      "pipedream: what goes from stage to stage costs nothing", 0 },
+    { "vertical-sync", OPT_VERTICAL_SYNC, NULL, 0,
+      "pipedream: one version of the weights for a minibatch", 0 },
+    { "stages", OPT_STAGES, "N", 0, "gpipe, 1f1b: so many stages (the fastest number)", 0 },
+    { "micro-batches", OPT_MICRO_BATCHES, "N", 0,
+      "gpipe, 1f1b: so many micro-batches (few that are nearly the fastest)", 0 },
     { "start", OPT_START, "PLAN", 0, "flexflow: improve this plan; MODEL and --on as it says",
       0 },
     { "fix", OPT_FIX, "OP:SPLIT", 0,
@@ -46,7 +57,8 @@ static bool folder_of(const char *path, char folder[PATH_MAX])
 static bool is_path(const char *model)
 {
     const char *end = strrchr(model, '.');
-    return strchr(model, '/') || (end && strcmp(end, ".json") == 0);
+    return strchr(model, '/') ||
+           (end && (strcmp(end, ".json") == 0 || strcmp(end, ".txt") == 0));
 }
 
 /* A plan names its model file relative to itself: `model` as seen from the folder of the plan.
@@ -212,6 +224,12 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     struct hypar_search_options how = { .planner = args->planner,
                                         .joint = args->joint,
                                         .memory_bytes = args->memory_bytes,
+                                        .straight = args->straight,
+                                        .use_fewer = args->use_fewer,
+                                        .free_transfers = args->free_transfers,
+                                        .vertical_sync = args->vertical_sync,
+                                        .stages = args->stages,
+                                        .micro_batches = args->micro_batches,
                                         .fix = args->fix.text,
                                         .n_fix = args->fix.n,
                                         .proposals = args->proposals,
@@ -235,10 +253,12 @@ const struct command cmd_plan = {
     .operands = "MODEL --on MACHINE",
     .max_operands = 1,
     .summary = "find how to split a model over a machine",
-    .doc = "Find how to split every operator of MODEL over the devices of MACHINE. Shows each "
-           "weighted layer's choice at each level of the machine, and what is exchanged there, "
-           "beside data parallel, model parallel and one weird trick; of a plan that was "
-           "found by simulating, how every operator is split. -o writes the plan.",
+    .doc =
+        "Find how to split every operator of MODEL over the devices of MACHINE. Shows each "
+        "weighted layer's choice at each level of the machine, and what is exchanged there, "
+        "beside data parallel, model parallel and one weird trick; of a pipeline, its stages; "
+        "of a plan that was found by simulating, how every operator is split. -o writes the "
+        "plan.",
     .options = options,
     .run = run,
 };

@@ -28,6 +28,8 @@ static const struct value {
     { OPT_DEVICES, "--devices", TEXT, offsetof(struct args, devices), 0, 0 },
     { OPT_BUDGET, "--budget", SECONDS, offsetof(struct args, budget_s), 0, 0 },
     { OPT_FIX, "--fix", TEXTS, offsetof(struct args, fix), 0, 0 },
+    { OPT_FREE_TRANSFERS, "--free-transfers", FLAG, offsetof(struct args, free_transfers), 0,
+      0 },
     { OPT_BUCKET, "--bucket", BYTES, offsetof(struct args, bucket_bytes), 0, 0 },
     { OPT_CHECK_DELTA, "--check-delta", COUNT, offsetof(struct args, check_delta), 1, 1e9 },
     { OPT_EXPAND, "--expand-collectives", FLAG, offsetof(struct args, expand_collectives), 0,
@@ -41,6 +43,8 @@ static const struct value {
     { OPT_MARK, "--mark", TEXT, offsetof(struct args, mark), 0, 0 },
     { OPT_MEASURED, "--measured", SECONDS, offsetof(struct args, measured_s), 0, 0 },
     { OPT_MEMORY, "--memory", BYTES, offsetof(struct args, memory_bytes), 0, 0 },
+    { OPT_MICRO_BATCHES, "--micro-batches", COUNT, offsetof(struct args, micro_batches), 1,
+      1 << 20 },
     { OPT_MODEL, "--model", TEXT, offsetof(struct args, model), 0, 0 },
     { OPT_NO_OVERLAP, "--no-overlap", FLAG, offsetof(struct args, no_overlap), 0, 0 },
     { OPT_OBJECTIVE, "--objective", TEXT, offsetof(struct args, objective), 0, 0 },
@@ -52,10 +56,15 @@ static const struct value {
     { OPT_PROFILE, "--profile", TEXT, offsetof(struct args, profile), 0, 0 },
     { OPT_PROPOSALS, "--proposals", COUNT, offsetof(struct args, proposals), 1, 1e12 },
     { OPT_QUIET, "--quiet", FLAG, offsetof(struct args, quiet), 0, 0 },
+    { OPT_RECURRENCE, "--recurrence", TEXT, offsetof(struct args, recurrence), 0, 0 },
     { OPT_SEED, "--seed", COUNT, offsetof(struct args, seed), 0, (double)HYPAR_MAX_SEED },
+    { OPT_STAGES, "--stages", COUNT, offsetof(struct args, stages), 1, 1 << 16 },
+    { OPT_STRAIGHT, "--straight", FLAG, offsetof(struct args, straight), 0, 0 },
     { OPT_START, "--start", TEXT, offsetof(struct args, start), 0, 0 },
     { OPT_SVG, "--svg", TEXT, offsetof(struct args, svg), 0, 0 },
     { OPT_TOPOLOGY, "--topology", TEXT, offsetof(struct args, topology), 0, 0 },
+    { OPT_USE_FEWER, "--use-fewer", FLAG, offsetof(struct args, use_fewer), 0, 0 },
+    { OPT_VERTICAL_SYNC, "--vertical-sync", FLAG, offsetof(struct args, vertical_sync), 0, 0 },
     { OPT_TRACE, "--trace", TEXT, offsetof(struct args, trace), 0, 0 },
 };
 
@@ -250,6 +259,10 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
     if (args->optimizer && !hypar_optimizer_find(args->optimizer, &how->optimizer))
         return opt_usage(err, "--optimizer: '%s' is not sgd, momentum or adam",
                          args->optimizer);
+    if (args->recurrence && strcmp(args->recurrence, "paper") == 0)
+        how->recurrence = HYPAR_RECURRENCE_PAPER;
+    else if (args->recurrence && strcmp(args->recurrence, "code") != 0)
+        return opt_usage(err, "--recurrence: '%s' is not code or paper", args->recurrence);
     return HYPAR_OK;
 }
 

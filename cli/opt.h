@@ -37,6 +37,13 @@ enum opt_key {
     OPT_MARK,
     OPT_SVG,
     OPT_TOPOLOGY,
+    OPT_FREE_TRANSFERS,
+    OPT_MICRO_BATCHES,
+    OPT_RECURRENCE,
+    OPT_STAGES,
+    OPT_STRAIGHT,
+    OPT_USE_FEWER,
+    OPT_VERTICAL_SYNC,
     OPT_CHECK_DELTA,
     OPT_EXPAND,
     OPT_FITS,
@@ -56,16 +63,17 @@ struct args {
     const char *operand[MAX_OPERANDS];
     int n_operands;
     const char *model, *machine, *output, *planner;
-    const char *objective, *optimizer, *precision;
+    const char *objective, *optimizer, *precision, *recurrence;
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *start;
     struct text_list {
         int n;
         const char *text[MAX_FIXES];
     } fix;
-    int64_t batch, seed, check_delta, proposals;
+    int64_t batch, seed, check_delta, proposals, stages, micro_batches;
     double memory_bytes, bucket_bytes, measured_s, budget_s;
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, fits;
+    bool straight, use_fewer, free_transfers, vertical_sync;
 };
 
 struct command {
@@ -103,7 +111,8 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
 /* Write a reason into *err and return HYPAR_USAGE. */
 enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
-/* Objective, precision and optimizer, which are words; HYPAR_USAGE if one is unknown. */
+/* Objective, precision, optimizer and recurrence, which are words; HYPAR_USAGE if one is
+ * unknown. */
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
                               struct hypar_error *err);
 

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <stdlib.h>
 
 /* Pairs of so small a group are looked up again and again: their routes are kept. */
 enum { MAX_KEPT_GROUP = 64 };
@@ -304,19 +305,58 @@ const struct comm_way *hp_comm_best_way(const struct comm_model *model, double b
     return best;
 }
 
+/* A message on one of its links. */
+struct crossing {
+    int link;
+    double latency_s; /* of its whole route */
+    double held_s;
+};
+
+static int by_link_then_latest(const void *a, const void *b)
+{
+    const struct crossing *x = a, *y = b;
+    if (x->link != y->link)
+        return x->link < y->link ? -1 : 1;
+    return (x->latency_s < y->latency_s) - (x->latency_s > y->latency_s);
+}
+
+/* A link that is never idle while something for it has come is done when the messages with at
+ * least some latency have crossed it after that latency, whichever latency is worst. */
+static void find_longest(struct crossing *c, int n, struct comm_way *way)
+{
+    double held_s = 0;
+    if (n)
+        qsort(c, (size_t)n, sizeof *c, by_link_then_latest);
+    for (int i = 0; i < n; i++) {
+        held_s = i && c[i].link == c[i - 1].link ? held_s + c[i].held_s : c[i].held_s;
+        if (c[i].latency_s + held_s > way->fixed_s + way->s_per_byte) {
+            way->fixed_s = c[i].latency_s;
+            way->s_per_byte = held_s;
+        }
+    }
+}
+
 void hp_messages_way(struct arena *arena, const struct hypar_machine *machine,
                      const struct message *message, int n, struct comm_way *way)
 {
     struct traffic t;
+    struct crossing *crossing = NULL;
+    int n_crossings = 0, capacity = 0;
     begin_traffic(&t, machine, NULL, INT_MAX);
     *way = (struct comm_way){ .algorithm = "direct", .n_messages = n };
     for (int i = 0; i < n; i++) {
         t.n_path_links = 0;
         struct passage path = find_path(&t, message[i].from, message[i].to);
-        double held_s = put_on(&t, &path, message[i].bytes, 1);
-        way->s_per_byte = held_s > way->s_per_byte ? held_s : way->s_per_byte;
-        way->fixed_s = path.latency_s > way->fixed_s ? path.latency_s : way->fixed_s;
+        put_on(&t, &path, message[i].bytes, 1);
+        for (int k = 0; k < path.n; k++) {
+            int link = t.path_link[path.first + k];
+            crossing = GROW(&t.scratch, struct crossing, crossing, n_crossings, &capacity);
+            crossing[n_crossings++] =
+                (struct crossing){ link, path.latency_s,
+                                   message[i].bytes * t.link[link].s_per_byte };
+        }
     }
+    find_longest(crossing, n_crossings, way);
     struct totals totals = take_totals(&t);
     write_links(arena, &t, sort_links(&t), &totals, 1, way);
     hp_arena_free(&t.scratch);

@@ -65,9 +65,9 @@ struct message {
     double bytes;
 };
 
-/* Messages that all start at once, as one task: every link is held for what crosses it, and
- * it takes the longest route's latency and the longest held link. Fills *way for bytes = 1
- * (s_per_byte are then seconds). */
+/* Messages that all start at once, as one task: every link is held for what crosses it, and is
+ * not idle while something for it has come. Fills *way for bytes = 1 (s_per_byte are then
+ * seconds). */
 void hp_messages_way(struct arena *arena, const struct hypar_machine *machine,
                      const struct message *message, int n, struct comm_way *way);
 

@@ -105,6 +105,8 @@ void hp_comm_steps(struct arena *arena, const struct hypar_machine *machine,
         memory.last[i] = memory.sent[i] = -1;
     *out = (struct comm_steps){ .step = NEW(arena, struct comm_step, way->n_messages) };
     for (int r = 0; r < rounds.n_rounds; r++) {
+        if (rounds.round[r].n == 0)
+            continue;
         struct comm_hop *hop = rounds.hop + rounds.round[r].first;
         spread_round(&scratch, machine, group, hop, rounds.round[r].n);
         for (int k = 0; k < rounds.round[r].repeat; k++)

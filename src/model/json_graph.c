@@ -138,7 +138,13 @@ static enum hypar_status read_declarations(struct reading *r, const struct json 
 
 /* Operators ---------------------------------------------------------------------------- */
 
-/* Operations are those of the whole batch. */
+static bool of_whole_batch(enum attr_id id)
+{
+    return id == ATTR_FLOPS || id == ATTR_FORWARD_S || id == ATTR_BACKWARD_S ||
+           id == ATTR_OUTPUT_BYTES;
+}
+
+/* What is told of the whole batch follows it. */
 static enum hypar_status read_attrs(struct reading *r, const struct json *op,
                                     const struct op_traits *row, struct attrs *out)
 {
@@ -146,7 +152,7 @@ static enum hypar_status read_attrs(struct reading *r, const struct json *op,
     struct attr *list = NEW(&r->arena, struct attr, out->n);
     for (int i = 0; i < out->n; i++) {
         list[i] = out->attr[i];
-        if (list[i].id != ATTR_FLOPS)
+        if (!of_whole_batch(list[i].id))
             continue;
         double *v = NEW(&r->arena, double, list[i].n);
         for (int k = 0; k < list[i].n; k++)

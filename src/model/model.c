@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const struct model_reader *const readers[] = { &hp_reader_json };
+static const struct model_reader *const readers[] = { &hp_reader_json, &hp_reader_pipedream };
 
 enum { READER_COUNT = sizeof readers / sizeof readers[0], HEAD_BYTES = 512 };
 
@@ -48,8 +48,8 @@ static enum hypar_status reader_by_content(const struct model_reader **out, cons
             *out = readers[i];
             return HYPAR_OK;
         }
-    return hp_fail(err, HYPAR_UNSUPPORTED, "%s: unknown kind of file, expected %s", path,
-                   readers[0]->form);
+    return hp_fail(err, HYPAR_UNSUPPORTED, "%s: unknown kind of file, expected %s or a %s",
+                   path, readers[0]->form, readers[1]->form);
 }
 
 static enum hypar_status import_file(struct hypar_graph **out, const char *path, int64_t batch,

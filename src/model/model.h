@@ -18,7 +18,7 @@ struct model_reader {
                               struct hypar_error *err);
 };
 
-extern const struct model_reader hp_reader_json;
+extern const struct model_reader hp_reader_json, hp_reader_pipedream;
 
 /* As the reader of JSON, from a text; `name` stands before messages. */
 enum hypar_status hp_graph_read_text(struct hypar_graph **out, const char *text, size_t length,

@@ -20,6 +20,7 @@ struct namer {
     struct table keys;
     struct draft *draft;
     int n_drafts, capacity;
+    int last; /* the cell before that moves, -1 */
 };
 
 /* A comm being put together: the cells that share a key. */
@@ -122,10 +123,23 @@ static void put_cell(struct namer *n, int c, int draft, int one)
 
 /* First guess: cells with the same group of devices together, if each of them would be a piece
  * of a gather, a scatter or a reduction over that group. */
+static bool same_movement(const struct movement *a, const struct movement *b)
+{
+    return a->n_from == b->n_from && a->n_to == b->n_to &&
+           memcmp(a->from, b->from, (size_t)a->n_from * sizeof *a->from) == 0 &&
+           memcmp(a->to, b->to, (size_t)a->n_to * sizeof *a->to) == 0;
+}
+
 static void sort_cell(struct namer *n, int c)
 {
     const struct movement *m = &n->movement[c];
     int n_all;
+    if (n->last >= 0 && same_movement(m, &n->movement[n->last])) { /* as its neighbour */
+        n->draft[n->class_of[n->last]].n_cells++;
+        n->class_of[c] = n->class_of[n->last];
+        return;
+    }
+    n->last = c;
     const int *all = merge(n, m, &n_all);
     bool same = m->n_from == m->n_to && n_all == m->n_from;
     if (m->n_from > 1 && same)
@@ -264,7 +278,7 @@ static bool anything_moves(const struct pattern *p)
 
 void hp_name_comms(struct arena *arena, struct arena *scratch, struct pattern *pattern)
 {
-    struct namer n = { .arena = arena, .scratch = scratch, .pattern = pattern };
+    struct namer n = { .arena = arena, .scratch = scratch, .pattern = pattern, .last = -1 };
     if (!anything_moves(pattern))
         return;
     n.keeps = keepers(&n);

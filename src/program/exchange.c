@@ -34,6 +34,11 @@ struct finder {
     struct pattern *pattern;
     /* of the cell at hand */
     int *devices, n_devices;
+    int *chosen; /* by class */
+    /* room for the lists of the cells to come, taken from the arena in large pieces */
+    int *ints, n_ints;
+    struct contribution *contributions;
+    int n_contributions;
 };
 
 bool hp_first_along(const struct part_layout *layout, int part, axis_set axes)
@@ -92,12 +97,6 @@ static void add_stakes(struct finder *f, const struct stakeholder *who, int hold
 
 /* Cutting ----------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static int find_border(const int64_t *border, int n, int64_t value)
 {
     int lo = 0, hi = n;
@@ -109,6 +108,17 @@ static int find_border(const int64_t *border, int n, int64_t value)
             hi = mid;
     }
     return lo;
+}
+
+/* Put a border among those there, ascending, unless it is one of them. */
+static int add_border(int64_t *border, int n, int64_t value)
+{
+    int at = n && border[n - 1] < value ? n : find_border(border, n, value);
+    if (at < n && border[at] == value)
+        return n;
+    memmove(border + at + 1, border + at, (size_t)(n - at) * sizeof *border);
+    border[at] = value;
+    return n + 1;
 }
 
 static enum hypar_status cut(struct finder *f, struct hypar_error *err)
@@ -124,16 +134,11 @@ static enum hypar_status cut(struct finder *f, struct hypar_error *err)
             if (i && r.lo == f->stake[i - 1].box.dim[d].lo &&
                 r.hi == f->stake[i - 1].box.dim[d].hi)
                 continue; /* most parts share most borders */
-            border[n++] = r.lo;
-            border[n++] = r.hi;
+            n = add_border(border, n, r.lo);
+            n = add_border(border, n, r.hi);
         }
-        qsort(border, (size_t)n, sizeof *border, by_value);
-        int kept = 0;
-        for (int i = 0; i < n; i++)
-            if (!kept || border[i] != border[kept - 1])
-                border[kept++] = border[i];
         g->border[d] = border;
-        g->n[d] = kept - 1;
+        g->n[d] = n - 1;
         cells *= g->n[d];
     }
     if (cells > MAX_CELLS)
@@ -303,15 +308,33 @@ static void choose_copies(struct stakes_view *v, bool any_sufficient, int *chose
 static int *collect(struct finder *f, const struct stakes_view *v, unsigned with,
                     unsigned without, int *n)
 {
-    int *list = f->devices;
-    *n = 0;
-    for (int i = 0; i < f->n_devices; i++)
-        if ((v->flag[list[i]] & with) == with && !(v->flag[list[i]] & without))
-            ++*n;
-    int *out = NEW(f->arena, int, *n), k = 0;
-    for (int i = 0; i < f->n_devices; i++)
-        if ((v->flag[list[i]] & with) == with && !(v->flag[list[i]] & without))
-            out[k++] = list[i];
+    enum { PIECE = 64 };
+    if (f->n_ints < f->n_devices) {
+        f->n_ints = f->n_devices > PIECE ? f->n_devices : PIECE;
+        f->ints = NEW(f->arena, int, f->n_ints);
+    }
+    int *out = f->ints, k = 0;
+    for (int i = 0; i < f->n_devices; i++) {
+        unsigned flag = v->flag[f->devices[i]];
+        if ((flag & with) == with && !(flag & without))
+            out[k++] = f->devices[i];
+    }
+    f->ints += k;
+    f->n_ints -= k;
+    *n = k;
+    return out;
+}
+
+static struct contribution *contributions(struct finder *f, int n)
+{
+    enum { PIECE = 32 };
+    if (f->n_contributions < n) {
+        f->n_contributions = n > PIECE ? n : PIECE;
+        f->contributions = NEW(f->arena, struct contribution, f->n_contributions);
+    }
+    struct contribution *out = f->contributions;
+    f->contributions += n;
+    f->n_contributions -= n;
     return out;
 }
 
@@ -345,13 +368,12 @@ static void settle(struct finder *f, struct stakes_view *v, struct cell *cell)
     list_devices(f, v);
     cell->comm = -1;
     if (v->n_writers) {
-        int *chosen = NEW(f->scratch, int, v->n_writers);
         find_classes(v);
         bool sufficient = find_self_sufficient(v);
-        choose_copies(v, sufficient, chosen);
-        struct contribution *c = NEW(f->arena, struct contribution, v->n_classes);
+        choose_copies(v, sufficient, f->chosen);
+        struct contribution *c = contributions(f, v->n_classes);
         for (int i = 0; i < v->n_classes; i++) {
-            const struct stake *s = stake_at(v, chosen[i]);
+            const struct stake *s = stake_at(v, f->chosen[i]);
             c[i] = (struct contribution){ s->holder, s->part, s->device };
         }
         cell->contribution = c;
@@ -390,17 +412,16 @@ static void settle_all(struct finder *f)
     v.count = NEW(f->scratch, int, last_device + 1);
     v.counted = NEW(f->scratch, int, last_device + 1);
     f->devices = NEW(f->scratch, int, most);
+    f->chosen = NEW(f->scratch, int, most);
     f->pattern->n_cells = f->grid.n_cells;
     f->pattern->cell = NEW(f->arena, struct cell, f->grid.n_cells);
     for (int c = 0; c < f->grid.n_cells; c++) {
-        struct arena_mark mark = hp_arena_mark(f->scratch);
         v.of = f->of_cell + f->start[c];
         v.n = f->start[c + 1] - f->start[c];
         for (v.n_writers = 0; v.n_writers < v.n && stake_at(&v, v.n_writers)->writes;)
             v.n_writers++;
         f->pattern->cell[c].box = cell_box(&f->grid, c);
         settle(f, &v, &f->pattern->cell[c]);
-        hp_arena_release(f->scratch, mark);
     }
 }
 
@@ -489,7 +510,8 @@ static void find_feeds(struct finder *f, const struct stakeholder *writers, int 
         base[w + 1] = base[w] + writers[w].layout->n_parts;
     int *seen = NEW(f->scratch, int, base[n_writers]); /* by part: latest comm, plus one */
     struct feed *feed = NULL;
-    for (int c = 0; c < p->n_comms; c++)
+    p->comm_feed = NEW(f->arena, int, p->n_comms + 1);
+    for (int c = 0; c < p->n_comms; p->comm_feed[++c] = n)
         for (int i = 0; i < p->comm[c].n_cells; i++) {
             const struct cell *cell = &p->cell[p->comm[c].cell[i]];
             for (int k = 0; k < cell->n_contributions; k++) {

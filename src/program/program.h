@@ -98,7 +98,9 @@ struct pattern {
     struct comm *comm;
     struct wait *wait; /* by reader, then by part */
     struct feed *feed; /* by comm; each once */
+    int *comm_feed;    /* where each comm's feeds begin: n_comms + 1 */
     int *reader_wait;  /* where each reader's waits begin: n_readers + 1 */
+    bool copied;       /* some parts of its writers write the same */
     bool aligned; /* nothing moves: each part reads what its like among the only writer's wrote
                    */
 };
@@ -185,5 +187,8 @@ const struct body *hp_body_of(const struct hypar_program *program, int micro);
 
 /* The order of slots of `program`, which has a plan and an arena, from the plan alone. */
 void hp_make_schedule(struct hypar_program *program);
+
+/* 1F1B: `in_flight` micro-batches forward, then one backward, one forward, ... in turn. */
+void hp_alternate(struct slot *slot, int n_micro, int in_flight);
 
 #endif /* PROGRAM_PROGRAM_H */

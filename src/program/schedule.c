@@ -19,11 +19,9 @@ static void all_then_all(struct slot *slot, int n_micro)
         *slot++ = (struct slot){ m, true };
 }
 
-/* 1F1B: as many forward as there are stages from here on, then one backward, one forward, ...
- */
-static void alternate(struct slot *slot, int n_micro, int stages_from_here)
+void hp_alternate(struct slot *slot, int n_micro, int in_flight)
 {
-    int forward = stages_from_here < n_micro ? stages_from_here : n_micro, backward = 0;
+    int forward = in_flight < n_micro ? in_flight : n_micro, backward = 0;
     for (int m = 0; m < forward; m++)
         *slot++ = (struct slot){ m, false };
     while (backward < n_micro) {
@@ -48,7 +46,7 @@ void hp_make_schedule(struct hypar_program *p)
         if (plan->schedule.kind == HYPAR_SCHEDULE_GPIPE)
             all_then_all(slot, n_micro);
         else if (plan->schedule.kind == HYPAR_SCHEDULE_1F1B)
-            alternate(slot, n_micro, p->n_stages - s);
+            hp_alternate(slot, n_micro, p->n_stages - s); /* as many as stages from here */
         else
             one_by_one(slot, n_micro);
     }

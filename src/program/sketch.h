@@ -60,6 +60,7 @@ struct skeleton {
     struct step *step;
     int (*step_of)[MAX_PASSES]; /* by op and pass; -1 */
     struct deal *deal;          /* the body's, then n_tail of the tail: loss, parameters */
+    int *value_deal;            /* by tensor: the deal that settles its value, -1 */
     int *port_start;            /* ports of each step: CSR */
     struct port *port;
     int *touch_start; /* deals that each op has a stake in: CSR, ascending */
@@ -148,6 +149,15 @@ axis_set hp_partial_axes(const struct nest *nest, const struct split *split, int
 /* A value is waited for where it is first read: in the forward half if there, else in backward.
  */
 uint32_t hp_first_passes(const struct hypar_graph *graph, const struct reader *r);
+
+/* The comms of the tail, numbered: comm c of its deal x is base[x] + c. lead[] is the first one
+ * of the bucket that a comm is in, -1: it goes alone; bytes[] of the first ones, all together.
+ */
+struct buckets {
+    int *base, *lead;
+    double *bytes;
+};
+struct buckets hp_find_buckets(const struct sketch *s, struct arena *arena);
 
 /* The last forward pass of an op, as a step. */
 int hp_last_forward_step(const struct sketch *s, int op);

@@ -92,37 +92,19 @@ static void add_updates(struct tail *t, const struct deal *deal, const struct ex
     link_readers(t, deal, update);
 }
 
-/* All-reduces over the same devices, one after another, until a bucket is full. The first of a
- * bucket waits for what all of them wait for, the others for the first. */
+/* The first of a bucket waits for what all of them wait for, the others for the first. */
 static void fill_buckets(struct tail *t)
 {
     struct task_list *list = t->w.list;
-    struct table groups = { 0 };
-    struct bucket {
-        int first;
-        double bytes;
-    } *open = NEW(t->w.scratch, struct bucket, list->n_tasks + 1);
-    int n_groups = 0;
-    for (int i = 0; i < list->n_tasks; i++) {
-        struct task *task = &list->task[i];
-        const struct exchange *e =
-            task->kind == TASK_COMM ? &list->exchange[task->exchange] : NULL;
-        const struct comm *comm = e ? &e->pattern->comm[task->comm] : NULL;
-        if (!comm || comm->kind != COMM_ALL_REDUCE || !e->place.grad)
-            continue;
-        int g = hp_table_put(&groups, t->w.scratch, comm->device,
-                             (size_t)comm->n_devices * sizeof(int), n_groups);
-        if (g == n_groups)
-            open[n_groups++] = (struct bucket){ -1, 0 };
-        if (open[g].first < 0)
-            open[g].first = i;
-        task->bucket = open[g].first;
-        for (int c = 0; c < comm->n_cells; c++)
-            open[g].bytes += (double)hp_box_elements(&e->pattern->cell[comm->cell[c]].box) *
-                             hp_message_bytes(t->w.program->plan, e->place.tensor);
-        if (open[g].bytes >= t->w.sketch->options.bucket_bytes)
-            open[g] = (struct bucket){ -1, 0 };
-    }
+    struct buckets b = hp_find_buckets(t->w.sketch, t->w.scratch);
+    int n_tail = t->w.sketch->skeleton.n_tail;
+    int *task = NEW(t->w.scratch, int, b.base[n_tail]); /* of each comm */
+    for (int x = 0; x < n_tail; x++)
+        for (int i = b.base[x]; i < b.base[x + 1]; i++) {
+            task[i] = list->exchange[x].first_comm + i - b.base[x];
+            if (b.lead[i] >= 0)
+                list->task[task[i]].bucket = task[b.lead[i]];
+        }
 }
 
 /* Move what members of a bucket wait for to the bucket as a whole. */

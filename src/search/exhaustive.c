@@ -120,7 +120,7 @@ static enum hypar_status move_to(struct yard *y, int n, struct hypar_error *err)
         hp_proposal_add_group(&y->proposer, &y->choice[i].state[y->at[i]], true, &y->now);
         y->is[i] = y->at[i];
     }
-    hp_proposal_drop_unchanged(y->plan, &y->now);
+    hp_proposal_tidy(y->plan, &y->now);
     if (!y->now.n)
         return HYPAR_OK;
     hp_proposal_apply(y->plan, &y->now);

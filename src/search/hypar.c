@@ -231,6 +231,20 @@ static enum hypar_status check_batch(const struct planner *self, const struct pr
         self->info.name, (long long)problem->graph->batch, n, n);
 }
 
+/* What is exchanged between the parts of an operator that was measured whole is not known. */
+static enum hypar_status check_layers(const struct planner *self, const struct problem *problem,
+                                      struct hypar_error *err)
+{
+    struct op_measure measure;
+    for (int op = 0; op < problem->graph->n_ops; op++)
+        if (hp_op_measured(problem->graph, op, &measure))
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "%s divides layers, of which a profile knows nothing ('%s'); "
+                           "expected pipedream, gpipe or 1f1b",
+                           self->info.name, problem->graph->ops[op].name);
+    return HYPAR_OK;
+}
+
 /* Solve, and write the result down as a plan and as the paper shows it. */
 static enum hypar_status plan_by_levels(const struct planner *self,
                                         const struct problem *problem,
@@ -238,6 +252,7 @@ static enum hypar_status plan_by_levels(const struct planner *self,
 {
     const struct level_rules *rules = self->rules;
     struct partition partition;
+    TRY(check_layers(self, problem, err));
     TRY(check_batch(self, problem, err));
     const double *const *share = hp_shares(problem, &found->arena);
     struct partition_problem p = pose(problem, &found->arena, rules->allow, share);

@@ -47,7 +47,9 @@ enum hypar_status hp_fail_memory(const struct fullness *f, struct hypar_error *e
 enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar_error *err)
 {
     enum { MAX_TASKS = 1 << 20 };
+    struct sim_settings settings = hp_simulation(problem);
     double passes = 0;
+    TRY(hp_check_settings(&settings, err));
     for (int op = 0; op < problem->graph->n_ops; op++)
         passes += problem->graph->ops[op].nest->n_passes;
     double tasks = passes * hypar_machine_device_count(problem->machine);

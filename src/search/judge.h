@@ -21,7 +21,8 @@ enum hypar_status hp_fullness(const struct problem *problem, const struct hypar_
                               struct fullness *out, struct hypar_error *err);
 enum hypar_status hp_fail_memory(const struct fullness *f, struct hypar_error *err);
 
-/* Too large to be simulated many times: HYPAR_UNSUPPORTED with the number of tasks. */
+/* Too large to be simulated many times: HYPAR_UNSUPPORTED with the number of tasks. Likewise
+ * settings that contradict each other. */
 enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar_error *err);
 
 /* Simulate found->plan and fill in found->prediction. */

@@ -4,9 +4,9 @@
 #include <time.h>
 
 const struct planner *const hp_planners[] = {
-    &hp_planner_auto,     &hp_planner_dp,         &hp_planner_mp,
-    &hp_planner_owt,      &hp_planner_hypar,      &hp_planner_accpar,
-    &hp_planner_flexflow, &hp_planner_exhaustive, NULL,
+    &hp_planner_auto,      &hp_planner_dp,       &hp_planner_mp,         &hp_planner_owt,
+    &hp_planner_hypar,     &hp_planner_accpar,   &hp_planner_1f1b,       &hp_planner_gpipe,
+    &hp_planner_pipedream, &hp_planner_flexflow, &hp_planner_exhaustive, NULL,
 };
 
 const struct hypar_planner_info *hypar_planner(int i)
@@ -214,4 +214,9 @@ struct hypar_search_info hypar_found_info(const struct hypar_found *found)
 const struct hypar_partition_view *hypar_found_partition(const struct hypar_found *found)
 {
     return found->has_view ? &found->view : NULL;
+}
+
+const struct hypar_pipeline_view *hypar_found_pipeline(const struct hypar_found *found)
+{
+    return found->has_pipeline ? &found->pipeline : NULL;
 }

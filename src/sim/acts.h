@@ -22,6 +22,8 @@ struct comm_act {
     int n_tasks;
     const struct sim_task *task;  /* numbers are given later */
     const struct comm_step *step; /* NULL: one task stands for all */
+    const int *arrive_start;      /* messages to each device of the comm: CSR */
+    const int *arrive;
     const char *algorithm;
     double sent_bytes, link_bytes; /* each byte once; on every link that it crosses */
     double link_j, dram_j;
@@ -69,6 +71,12 @@ void hp_acts_end(struct acts *acts);
 const struct pattern_act *hp_pattern_act(struct acts *acts, const struct deal *deal,
                                          const struct pattern *pattern);
 
+/* The comms of a deal of the tail with its gradients in buckets: the first of a bucket is all
+ * of it, the others are a moment after it. */
+struct pattern_act *hp_make_bucket_act(struct acts *acts, const struct buckets *buckets,
+                                       int tail, const struct pattern *pattern,
+                                       int element_bytes);
+
 struct pattern_act *hp_make_pattern_act(struct acts *acts, const struct pattern *pattern,
                                         int element_bytes); /* comm_acts.c */
 
@@ -80,6 +88,20 @@ const struct update_act *hp_update_act(struct acts *acts, const struct deal *dea
 /* How long each part of a pass takes. */
 const ticks *hp_pass_times(struct acts *acts, int op, int pass,
                            const struct part_layout *layout);
+
+/* The place of a device in a comm's list. */
+static inline int hp_comm_index(const struct comm *comm, int device)
+{
+    int lo = 0, hi = comm->n_devices - 1;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (comm->device[mid] < device)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
 
 /* Operands of an operator that are there. */
 operand_set hp_present(const struct op *op);

@@ -166,8 +166,10 @@ static ticks bound_tasks(struct bounder *b)
 
 ticks hp_bound(struct delta *delta, const struct bound_input *in, struct arena *scratch)
 {
-    struct arena_mark mark = hp_arena_mark(scratch);
     struct scene *s = hp_delta_scene_now(delta);
+    if (!hp_delta_play(delta))
+        return 0; /* played as a whole: there is nothing to look at */
+    struct arena_mark mark = hp_arena_mark(scratch);
     struct bounder b = { .in = in, .s = s, .play = hp_delta_play(delta) };
     b.end = NEW(scratch, ticks, b.play->n_ids);
     b.done = NEW(scratch, ticks, s->sketch->graph->n_ops);

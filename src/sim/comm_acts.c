@@ -4,6 +4,9 @@
 
 #include "sim/acts.h"
 
+/* Up to this size the messages of an all-to-all are told apart. */
+enum { SMALL_GROUP = 64 };
+
 /* A comm, with what its cost is worked out from. */
 struct request {
     const struct pattern *pattern;
@@ -18,14 +21,6 @@ static double comm_elements(const struct pattern *p, const struct comm *comm)
     for (int i = 0; i < comm->n_cells; i++)
         elements += (double)hp_box_elements(&p->cell[comm->cell[i]].box);
     return elements;
-}
-
-static int index_of(const struct comm *comm, int device)
-{
-    int i = 0;
-    while (comm->device[i] != device)
-        i++;
-    return i;
 }
 
 /* Every pair has one message, all of a size. */
@@ -47,13 +42,13 @@ static struct request request_of(const struct pattern *p, const struct comm *com
     r.bytes = comm_elements(p, comm) * bytes;
     r.group = (struct comm_group){ comm->kind, comm->n_devices, comm->device, 0 };
     if (comm->kind == COMM_SEND || comm->kind == COMM_BROADCAST)
-        r.group.root = index_of(comm, first->contribution[0].device);
+        r.group.root = hp_comm_index(comm, first->contribution[0].device);
     if (comm->kind == COMM_REDUCE)
-        r.group.root = index_of(comm, first->receiver[0]);
-    if (comm->kind == COMM_ALL_TO_ALL && is_even(&r))
+        r.group.root = hp_comm_index(comm, first->receiver[0]);
+    if (comm->kind == COMM_ALL_TO_ALL && comm->n_devices > SMALL_GROUP && is_even(&r))
         r.bytes = (double)hp_box_elements(&first->box) * bytes;
     else if (comm->kind == COMM_ALL_TO_ALL)
-        r.group.kind = COMM_EXCHANGE;
+        r.group.kind = COMM_EXCHANGE; /* message by message */
     return r;
 }
 
@@ -154,15 +149,19 @@ static struct comm_way way_of_rounds(struct acts *a, const struct rounds *rounds
 
 static void steps_of_rounds(struct acts *a, const struct rounds *rounds, struct comm_steps *out)
 {
+    int most = rounds->n[0] > rounds->n[1] ? rounds->n[0] : rounds->n[1];
+    int *order = NEW(&a->arena, int, most);
     out->step = NEW(&a->arena, struct comm_step, rounds->n[0] + rounds->n[1]);
+    hp_spread_messages(a->machine, rounds->message[0], rounds->n[0], order);
     for (int i = 0; i < rounds->n[0]; i++)
-        out->step[out->n_steps++].message = rounds->message[0][i];
+        out->step[out->n_steps++].message = rounds->message[0][order[i]];
+    hp_spread_messages(a->machine, rounds->message[1], rounds->n[1], order);
     for (int i = 0; i < rounds->n[1]; i++) {
         struct comm_step *step = &out->step[out->n_steps++];
-        step->message = rounds->message[1][i];
+        step->message = rounds->message[1][order[i]];
         int *after = NEW(&a->arena, int, rounds->n[0]);
         for (int k = 0; k < rounds->n[0]; k++)
-            if (rounds->message[0][k].to == step->message.from)
+            if (out->step[k].message.to == step->message.from)
                 after[step->n_after++] = k;
         step->after = after;
     }
@@ -242,9 +241,27 @@ static void play_send(struct acts *a, const struct message *m, struct comm_act *
     act->bytes_on_link = on_link;
 }
 
-static void play_steps(struct acts *a, const struct comm_steps *steps, struct comm_act *act)
+/* Which messages each device of the comm gets. */
+static void index_arrivals(struct acts *a, const struct comm *comm,
+                           const struct comm_steps *steps, struct comm_act *act)
+{
+    int *start = NEW(&a->arena, int, comm->n_devices + 2);
+    int *arrive = NEW(&a->arena, int, steps->n_steps);
+    for (int i = 0; i < steps->n_steps; i++)
+        start[hp_comm_index(comm, steps->step[i].message.to) + 2]++;
+    for (int d = 0; d < comm->n_devices; d++)
+        start[d + 2] += start[d + 1];
+    for (int i = 0; i < steps->n_steps; i++)
+        arrive[start[hp_comm_index(comm, steps->step[i].message.to) + 1]++] = i;
+    act->arrive_start = start;
+    act->arrive = arrive;
+}
+
+static void play_steps(struct acts *a, const struct comm *comm, const struct comm_steps *steps,
+                       struct comm_act *act)
 {
     struct sim_task *task = NEW(&a->arena, struct sim_task, steps->n_steps);
+    index_arrivals(a, comm, steps, act);
     for (int i = 0; i < steps->n_steps; i++)
         play_message(a, &steps->step[i].message, &task[i], act);
     act->task = task;
@@ -260,7 +277,7 @@ static void make_act(struct acts *a, const struct request *r, struct comm_act *a
         act->algorithm = "exchange";
         if (a->settings.expand_collectives) {
             steps_of_rounds(a, &rounds, &steps);
-            play_steps(a, &steps, act);
+            play_steps(a, r->comm, &steps, act);
         } else {
             struct comm_way way = way_of_rounds(a, &rounds);
             play_as_one(a, r, &way, 1, act);
@@ -274,10 +291,21 @@ static void make_act(struct acts *a, const struct request *r, struct comm_act *a
         play_send(a, &(struct message){ from, to, r->bytes }, act);
     } else if (a->settings.expand_collectives) {
         hp_comm_steps(&a->arena, a->machine, &r->group, way, r->bytes, &steps);
-        play_steps(a, &steps, act);
+        play_steps(a, r->comm, &steps, act);
     } else {
         play_as_one(a, r, way, r->bytes, act);
     }
+}
+
+static void finish_act(struct acts *a, const struct pattern *p, int c, int bytes,
+                       struct pattern_act *out)
+{
+    struct comm_act *act = &out->comm[c];
+    const struct hypar_device *device = hypar_machine_device(a->machine, p->comm[c].device[0]);
+    act->first = out->n_tasks;
+    act->sent_bytes = p->comm[c].sent_elements * bytes;
+    act->dram_j = hp_message_dram_j(act->sent_bytes, device, device);
+    out->n_tasks += act->n_tasks;
 }
 
 struct pattern_act *hp_make_pattern_act(struct acts *a, const struct pattern *p, int bytes)
@@ -285,15 +313,30 @@ struct pattern_act *hp_make_pattern_act(struct acts *a, const struct pattern *p,
     struct pattern_act *out = NEW(&a->arena, struct pattern_act, 1);
     out->comm = NEW(&a->arena, struct comm_act, p->n_comms);
     for (int c = 0; c < p->n_comms; c++) {
-        struct comm_act *act = &out->comm[c];
         struct request r = request_of(p, &p->comm[c], bytes);
-        const struct hypar_device *device =
-            hypar_machine_device(a->machine, p->comm[c].device[0]);
-        make_act(a, &r, act);
-        act->first = out->n_tasks;
-        act->sent_bytes = p->comm[c].sent_elements * bytes;
-        act->dram_j = hp_message_dram_j(act->sent_bytes, device, device);
-        out->n_tasks += act->n_tasks;
+        make_act(a, &r, &out->comm[c]);
+        finish_act(a, p, c, bytes, out);
+    }
+    return out;
+}
+
+struct pattern_act *hp_make_bucket_act(struct acts *a, const struct buckets *buckets, int tail,
+                                       const struct pattern *p, int bytes)
+{
+    struct pattern_act *out = NEW(&a->arena, struct pattern_act, 1);
+    out->comm = NEW(&a->arena, struct comm_act, p->n_comms);
+    for (int c = 0; c < p->n_comms; c++) {
+        int me = buckets->base[tail] + c;
+        struct request r = request_of(p, &p->comm[c], bytes);
+        if (buckets->lead[me] == me)
+            r.bytes = buckets->bytes[me];
+        if (buckets->lead[me] < 0 || buckets->lead[me] == me) {
+            make_act(a, &r, &out->comm[c]);
+        } else {
+            out->comm[c].task = NEW(&a->arena, struct sim_task, 1);
+            out->comm[c].n_tasks = 1;
+        }
+        finish_act(a, p, c, bytes, out);
     }
     return out;
 }

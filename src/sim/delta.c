@@ -33,7 +33,7 @@ struct delta {
     /* the change at hand */
     int *op, n_ops, round;
     int *marked; /* by block: the round in which it was listed */
-    int *list, n_list, n_retask;
+    int *list, n_list;
     struct block_before *before;
     int n_before;
     int *unit, *next; /* as they were */
@@ -206,26 +206,6 @@ static void mark_target(struct delta *d, int from)
         mark(d, block_of_target(d, d->target[i]));
 }
 
-/* Whoever may wait for a block that has other tasks now. */
-static void mark_waiting(struct delta *d)
-{
-    const struct skeleton *k = &d->sketch->skeleton;
-    d->n_retask = d->n_list;
-    for (int i = 0; i < d->n_retask; i++) {
-        struct block block = hp_block_at(d->scene, d->list[i]);
-        if (block.kind == BLOCK_UPDATE)
-            continue;
-        if (block.kind != BLOCK_UNIT) {
-            mark_target(d, k->n_steps + block.index);
-            continue;
-        }
-        for (int step = block.index; step >= 0; step = d->next[step])
-            mark_target(d, step);
-        for (int step = block.index; step >= 0; step = d->scene->next[0][step])
-            mark_target(d, step);
-    }
-}
-
 /* Applying it ------------------------------------------------------------------------------ */
 
 static void retask(struct delta *d, int number)
@@ -270,11 +250,30 @@ static void rewait(struct delta *d, int number)
                           start[i + 1] - start[i]);
 }
 
+/* Whoever may wait for a block that has other tasks now: of a deal that is settled otherwise
+ * all its readers, of a unit those that know its tasks by ids which are no more. */
+static void mark_waiting(struct delta *d)
+{
+    const struct skeleton *k = &d->sketch->skeleton;
+    for (int i = 0; i < d->n_before; i++) {
+        struct block block = hp_block_at(d->scene, d->list[i]);
+        const struct block_before *before = &d->before[i];
+        if (block.kind == BLOCK_COMM || block.kind == BLOCK_TAIL_COMM)
+            mark_target(d, k->n_steps + block.index);
+        if (block.kind != BLOCK_UNIT ||
+            (!d->units_changed && before->first == d->scene->first[before->number]))
+            continue;
+        for (int step = block.index; step >= 0; step = d->next[step])
+            mark_target(d, step);
+        for (int step = block.index; step >= 0; step = d->scene->next[0][step])
+            mark_target(d, step);
+    }
+}
+
 static void replay_whole(struct delta *d)
 {
     d->old_length = d->length;
-    for (int b = 0; b < d->sketch->n_bodies; b++)
-        hp_find_units(d->scene, b);
+    hp_scene_update(d->scene);
     d->length = hp_play_scene(d->scene, NULL);
 }
 
@@ -360,11 +359,11 @@ enum hypar_status hp_delta_change(struct delta *d, const int *op, int n, ticks l
     update_units(d);
     mark_units(d);
     mark_deals(d);
-    mark_waiting(d);
-    for (int i = 0; i < d->n_retask; i++)
+    for (int i = 0; i < d->n_list; i++)
         retask(d, d->list[i]);
     if (status == HYPAR_OK && is_hopeless(d, limit))
         return HYPAR_OK;
+    mark_waiting(d);
     for (int i = 0; i < d->n_list; i++)
         rewait(d, d->list[i]);
     d->length = hp_play_replay(d->play);
@@ -390,8 +389,7 @@ void hp_delta_undo(struct delta *d)
     forget(d);
     if (d->whole) {
         d->length = d->old_length;
-        for (int b = 0; b < d->sketch->n_bodies; b++)
-            hp_find_units(s, b);
+        hp_scene_update(s);
         return;
     }
     hp_play_undo(d->play);
@@ -442,7 +440,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     d->plan = plan;
     d->sketch = sketch;
     d->scene = hp_scene_new(sketch, settings);
-    d->whole = plan->schedule.micro_batches > 1;
+    d->whole = plan->schedule.micro_batches > 1 || sketch->options.bucket_bytes > 0;
     d->marked = NEW(&d->arena, int, d->scene->n_blocks);
     d->list = NEW(&d->arena, int, d->scene->n_blocks);
     d->before = NEW(&d->arena, struct block_before, d->scene->n_blocks);

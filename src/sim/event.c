@@ -66,7 +66,7 @@ static void name_comm(const struct hypar_sim *sim, const struct block *block, in
     struct scene *s = sim->scene;
     const struct deal *deal = &s->sketch->skeleton.deal[block->index];
     const struct pattern *p = hp_deal_pattern(s->sketch, block->body, block->index);
-    const struct pattern_act *acts = hp_pattern_act(&s->acts, deal, p);
+    const struct pattern_act *acts = hp_deal_act(s, block->body, block->index);
     int c = 0;
     while (local >= acts->comm[c].first + acts->comm[c].n_tasks)
         c++;

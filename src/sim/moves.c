@@ -222,6 +222,6 @@ bool hp_propose(const struct proposer *proposer, struct random *random, enum mov
     struct draw d = { proposer, random, out, hp_random_below(random, 4) > 0 };
     hp_proposal_clear(out);
     moves[move](&d);
-    hp_proposal_drop_unchanged(proposer->plan, out);
+    hp_proposal_tidy(proposer->plan, out);
     return out->n > 0;
 }

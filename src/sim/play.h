@@ -28,10 +28,9 @@ struct id_list {
 struct node {
     struct sim_task task;
     struct id_list after, before; /* tasks that it waits for; tasks that wait for it */
-    int place;                    /* in the order of the timeline; INT_MAX: not in it yet */
-    unsigned flags;               /* of this replay, valid if round is this replay's */
-    int round;
-    int changed; /* the change in which it was last touched */
+    int missing;                  /* of one that is looked at: predecessors to be served ... */
+    ticks ready;                  /* ... and the latest end of the others */
+    int changed;                  /* the change in which it was last touched */
     bool alive;
 };
 
@@ -46,14 +45,22 @@ struct times_before {
     struct times times;
 };
 
+/* Places of the old order whose tasks were only shifted. */
+struct shifted {
+    int from, to;
+    ticks shift;
+};
+
 struct play {
     struct arena arena;
     int n_queues;
     ticks *free; /* of each queue: when it has done all that it was given so far */
     ticks *busy; /* of each queue: how long all its tasks hold it */
-    int n_ids, id_capacity, times_capacity;
+    int n_ids, id_capacity, times_capacity, place_capacity, flags_capacity;
     struct node *node;
     struct times *times;
+    int *place;           /* in the order of the timeline; INT_MAX: not in it yet */
+    unsigned char *flags; /* by id, of one replay */
     /* The timeline: ids by (ready, number), and the largest end before each place. */
     int *order;
     ticks *reach;
@@ -64,18 +71,19 @@ struct play {
     int n_old_order;
     int first_replayed; /* place from which on the order is new */
     /* the change at hand */
-    int change, round;
+    int change;
     struct node_before *touched;
     int n_touched, touched_capacity;
     struct times_before *moved;
     int n_moved, moved_capacity;
+    struct shifted *shifted;
+    int n_shifted, shifted_capacity;
     int *fresh, n_fresh, fresh_capacity; /* added, or waiting for something else now */
     bool replayed;
-    struct ready_heap heap;
+    struct ready_line out_of_turn;
     /* lists by room: 4, 8, 16, ... ids */
     struct id_list *pool[28];
     int n_pool[28], pool_capacity[28];
-    int64_t visited; /* tasks that the last replay looked at */
 };
 
 struct play *hp_play_new(int n_queues);
@@ -94,6 +102,9 @@ void hp_play_set_after(struct play *play, int id, int *after, int n);
 ticks hp_play_replay(struct play *play);
 void hp_play_keep(struct play *play);
 void hp_play_undo(struct play *play);
+
+/* Move tasks in time. */
+void hp_shift(struct play *play, const int *id, int n, ticks shift);
 
 /* How long the busiest queue is held by the tasks that there are, played or not: no timeline is
  * shorter. */

@@ -58,13 +58,25 @@ void hp_proposal_add(struct proposal *p, const struct op_config *config)
     p->config[p->n++] = *config;
 }
 
-void hp_proposal_drop_unchanged(const struct hypar_plan *plan, struct proposal *p)
+static bool is_admitted(const struct hypar_plan *plan, const struct op_config *c)
+{
+    const struct nest *nest = plan->graph->ops[c->op].nest;
+    int s = plan->ops[c->op].stage;
+    if (s < 0 || plan->stages[s].share != HYPAR_SHARE_BATCH)
+        return true;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (nest->axis[a].role == HYPAR_SAMPLE)
+            return c->split.degree[a] % plan->stages[s].replicas == 0;
+    return true;
+}
+
+void hp_proposal_tidy(const struct hypar_plan *plan, struct proposal *p)
 {
     int kept = 0;
     for (int i = 0; i < p->n; i++) {
         struct op_config config = p->config[i];
         p->at[config.op] = -1;
-        if (hp_config_is_so(plan, &config))
+        if (hp_config_is_so(plan, &config) || !is_admitted(plan, &config))
             continue;
         p->at[config.op] = kept;
         p->op[kept] = config.op;

@@ -65,8 +65,9 @@ void hp_proposal_apply(struct hypar_plan *plan, const struct proposal *p);
 void hp_proposal_clear(struct proposal *p);
 void hp_proposal_add(struct proposal *p, const struct op_config *config);
 
-/* Leave out what is so already. */
-void hp_proposal_drop_unchanged(const struct hypar_plan *plan, struct proposal *p);
+/* Leave out what is so already, and what the plan does not admit: replicas of a stage that
+ * share a batch divide the samples. */
+void hp_proposal_tidy(const struct hypar_plan *plan, struct proposal *p);
 
 /* A leader with its followers; with `kin`, all of its family alike. */
 void hp_proposal_add_group(const struct proposer *proposer, const struct op_config *leader,

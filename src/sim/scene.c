@@ -51,8 +51,8 @@ static int unit_of(const struct scene *s, int b, int step)
 void hp_find_units(struct scene *s, int b)
 {
     const struct skeleton *k = &s->sketch->skeleton;
-    int *last = NEW(&s->acts.scratch, int, k->n_steps);
     struct arena_mark mark = hp_arena_mark(&s->acts.scratch);
+    int *last = NEW(&s->acts.scratch, int, k->n_steps);
     for (int i = 0; i < k->n_steps; i++) {
         int unit = unit_of(s, b, i);
         s->unit[b][i] = unit;
@@ -62,6 +62,47 @@ void hp_find_units(struct scene *s, int b)
         last[unit] = i;
     }
     hp_arena_release(&s->acts.scratch, mark);
+}
+
+const struct pattern_act *hp_deal_act(struct scene *s, int b, int deal)
+{
+    int tail = deal - s->sketch->skeleton.n_deals;
+    if (tail >= 0 && s->tail_act)
+        return s->tail_act[tail];
+    return hp_pattern_act(&s->acts, &s->sketch->skeleton.deal[deal],
+                          hp_deal_pattern(s->sketch, b, deal));
+}
+
+/* Gradients in buckets are not shared between deals that are alike. */
+static void fill_buckets(struct scene *s)
+{
+    const struct skeleton *k = &s->sketch->skeleton;
+    s->buckets = hp_find_buckets(s->sketch, &s->arena);
+    s->tail_act = NEW(&s->arena, struct pattern_act *, k->n_tail);
+    for (int x = 0; x < k->n_tail; x++)
+        s->tail_act[x] = hp_make_bucket_act(
+            &s->acts, &s->buckets, x, s->sketch->tail[x],
+            hp_message_bytes(s->sketch->plan, k->deal[k->n_deals + x].place.tensor));
+}
+
+void hp_scene_update(struct scene *s)
+{
+    for (int b = 0; b < s->sketch->n_bodies; b++)
+        hp_find_units(s, b);
+    if (s->sketch->options.bucket_bytes > 0)
+        fill_buckets(s);
+}
+
+/* A message played by itself would keep its sender from receiving: queues cannot say "either
+ * computing, or sending and receiving". */
+enum hypar_status hp_check_settings(const struct sim_settings *settings,
+                                    struct hypar_error *err)
+{
+    if (settings->expand_collectives && settings->no_overlap)
+        return hp_fail(
+            err, HYPAR_USAGE,
+            "collectives cannot be expanded without overlap, expected one of the two");
+    return HYPAR_OK;
 }
 
 struct scene *hp_scene_new(struct sketch *sketch, const struct sim_settings *settings)
@@ -80,8 +121,8 @@ struct scene *hp_scene_new(struct sketch *sketch, const struct sim_settings *set
     for (int b = 0; b < sketch->n_bodies; b++) {
         s->unit[b] = NEW(&s->arena, int, k->n_steps);
         s->next[b] = NEW(&s->arena, int, k->n_steps);
-        hp_find_units(s, b);
     }
+    hp_scene_update(s);
     return s;
 }
 
@@ -106,12 +147,6 @@ struct block hp_block_at(const struct scene *s, int number)
     const struct item *item = &k->item[number % k->n_items];
     return (struct block){ item->is_step ? BLOCK_UNIT : BLOCK_COMM, number / k->n_items,
                            item->index };
-}
-
-static const struct pattern_act *act_of(struct scene *s, int b, int deal)
-{
-    return hp_pattern_act(&s->acts, &s->sketch->skeleton.deal[deal],
-                          hp_deal_pattern(s->sketch, b, deal));
 }
 
 static const struct update_act *updates_of(struct scene *s, int deal)
@@ -139,7 +174,7 @@ int hp_block_size(struct scene *s, int number)
                    : 0;
     default:
         return hp_deal_pattern(s->sketch, block.body, block.index)->n_comms
-                   ? act_of(s, block.body, block.index)->n_tasks
+                   ? hp_deal_act(s, block.body, block.index)->n_tasks
                    : 0;
     }
 }
@@ -172,7 +207,7 @@ void hp_block_tasks(struct scene *s, int number, struct sim_task *task)
         memcpy(task, updates_of(s, block.index)->task, (size_t)n * sizeof *task);
     } else {
         const struct pattern *p = hp_deal_pattern(s->sketch, block.body, block.index);
-        const struct pattern_act *act = act_of(s, block.body, block.index);
+        const struct pattern_act *act = hp_deal_act(s, block.body, block.index);
         for (int c = 0; c < p->n_comms; c++)
             memcpy(task + act->comm[c].first, act->comm[c].task,
                    (size_t)act->comm[c].n_tasks * sizeof *task);
@@ -209,21 +244,65 @@ static void wait_for_comm(struct scene *s, int local, int b, int deal, int comm,
 {
     const struct deal *what = &s->sketch->skeleton.deal[deal];
     const struct pattern *p = hp_deal_pattern(s->sketch, b, deal);
-    const struct comm_act *act = &act_of(s, b, deal)->comm[comm];
+    const struct comm_act *act = &hp_deal_act(s, b, deal)->comm[comm];
     int first = s->first[hp_deal_block(s, b, deal)] + act->first;
     if (!act->step) {
         add_pair(s, local, first);
         return;
     }
-    for (int i = 0; i < act->n_tasks; i++)
-        if (act->step[i].message.to == device)
-            add_pair(s, local, first + i);
-    for (int i = 0; i < p->n_feeds; i++) {
-        const struct source *from = &what->writer[p->feed[i].writer];
-        int step = s->sketch->skeleton.step_of[from->op][from->pass];
-        if (p->feed[i].comm == comm && layout_of(s, b, step)->device[p->feed[i].part] == device)
-            wait_for_part(s, local, b, step, p->feed[i].part);
+    int place = hp_comm_index(&p->comm[comm], device);
+    for (int i = act->arrive_start[place]; i < act->arrive_start[place + 1]; i++)
+        add_pair(s, local, first + act->arrive[i]);
+    bool tail = deal >= s->sketch->skeleton.n_deals;
+    for (int body = tail ? 0 : b; body < (tail ? s->sketch->n_bodies : b + 1); body++)
+        for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
+            const struct source *from = &what->writer[p->feed[i].writer];
+            int step = s->sketch->skeleton.step_of[from->op][from->pass];
+            if (layout_of(s, body, step)->device[p->feed[i].part] == device)
+                wait_for_part(s, local, body, step, p->feed[i].part);
+        }
+}
+
+/* Does a part's error come by way of what its own forward pass computed? Its readers' backward
+ * passes come after their forward passes, which read it - if it was not a copy that they read.
+ */
+static bool comes_after_forward(const struct scene *s, int b, int op)
+{
+    const struct skeleton *k = &s->sketch->skeleton;
+    const struct op *o = &s->sketch->graph->ops[op];
+    bool any = false;
+    for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++) {
+        int t = o->tensor[i], d = t >= 0 ? k->value_deal[t] : -1;
+        if (o->nest->operand[i].role != OPERAND_OUTPUT || d < 0)
+            continue;
+        any = true;
+        if (s->sketch->body[b].pattern[d]->copied)
+            return false;
     }
+    return any;
+}
+
+/* Backward comes after forward of the same part; mostly it does so anyway. */
+static void forward_waits(struct scene *s, int b, int unit)
+{
+    const struct skeleton *k = &s->sketch->skeleton;
+    const struct part_layout *layout = layout_of(s, b, unit);
+    struct arena_mark mark = hp_arena_mark(&s->acts.scratch);
+    bool *waits = NEW(&s->acts.scratch, bool, layout->n_live); /* for an error */
+    for (int i = k->port_start[unit]; i < k->port_start[unit + 1]; i++) {
+        int d = k->port[i].deal, r = k->port[i].reader;
+        const struct pattern *p = s->sketch->body[b].pattern[d];
+        for (int w = p->reader_wait[r]; k->deal[d].place.grad && w < p->reader_wait[r + 1]; w++)
+            waits[layout->rank[p->wait[w].part]] = true;
+    }
+    for (int step = unit; step >= 0; step = s->next[b][step]) {
+        int forward = hp_last_forward_step(s->sketch, k->step[step].op);
+        bool implied = comes_after_forward(s, b, k->step[step].op);
+        for (int part = 0; part < layout->n_parts; part++)
+            if (!layout->empty[part] && !(implied && waits[layout->rank[part]]))
+                wait_for_part(s, layout->rank[part], b, forward, part);
+    }
+    hp_arena_release(&s->acts.scratch, mark);
 }
 
 static void unit_waits(struct scene *s, int b, int unit)
@@ -244,13 +323,8 @@ static void unit_waits(struct scene *s, int b, int unit)
             }
         }
     }
-    /* backward comes after forward of the same part */
-    for (int step = unit; step >= 0 && k->step[step].backward; step = s->next[b][step]) {
-        int forward = hp_last_forward_step(s->sketch, k->step[step].op);
-        for (int part = 0; part < layout->n_parts; part++)
-            if (!layout->empty[part])
-                wait_for_part(s, layout->rank[part], b, forward, part);
-    }
+    if (k->step[unit].backward)
+        forward_waits(s, b, unit);
 }
 
 /* A message that is the first of its sender waits for what that one contributes. */
@@ -271,11 +345,46 @@ static void message_waits(struct scene *s, const struct comm_act *act, int local
             add_pair(s, local + i, id);
 }
 
+/* What is fed to a comm of a deal; of the first of a bucket, what is fed to any of it. */
+static void feed_comm(struct scene *s, int body, int deal, int comm, int local,
+                      const struct comm_act *act)
+{
+    const struct skeleton *k = &s->sketch->skeleton;
+    const struct pattern *p = hp_deal_pattern(s->sketch, body, deal);
+    for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
+        const struct source *from = &k->deal[deal].writer[p->feed[i].writer];
+        int step = k->step_of[from->op][from->pass];
+        int id = part_task(s, body, step, p->feed[i].part);
+        if (id >= 0 && act->step)
+            message_waits(s, act, local, layout_of(s, body, step)->device[p->feed[i].part], id);
+        else if (id >= 0)
+            add_pair(s, local, id);
+    }
+}
+
+/* The first of a bucket waits for all of it; another one for the first. */
+static void bucket_waits(struct scene *s, int body, int deal, int comm)
+{
+    const struct skeleton *k = &s->sketch->skeleton;
+    const struct buckets *b = &s->buckets;
+    const struct comm_act *act = &hp_deal_act(s, 0, deal)->comm[comm];
+    int me = b->base[deal - k->n_deals] + comm;
+    for (int x = 0; x < k->n_tail; x++)
+        for (int i = b->base[x]; i < b->base[x + 1]; i++) {
+            int other = k->n_deals + x, c = i - b->base[x];
+            if (b->lead[me] == me && b->lead[i] == me)
+                feed_comm(s, body, other, c, act->first, act);
+            const struct comm_act *lead = &hp_deal_act(s, 0, other)->comm[c];
+            for (int t = 0; b->lead[me] == i && me != i && t < lead->n_tasks; t++)
+                add_pair(s, act->first, s->first[hp_deal_block(s, 0, other)] + lead->first + t);
+        }
+}
+
 static void comm_waits(struct scene *s, int b, int deal, int number)
 {
     const struct skeleton *k = &s->sketch->skeleton;
     const struct pattern *p = hp_deal_pattern(s->sketch, b, deal);
-    const struct pattern_act *acts = act_of(s, b, deal);
+    const struct pattern_act *acts = hp_deal_act(s, b, deal);
     bool tail = deal >= k->n_deals;
     for (int c = 0; c < p->n_comms; c++) {
         const struct comm_act *act = &acts->comm[c];
@@ -285,17 +394,24 @@ static void comm_waits(struct scene *s, int b, int deal, int number)
                          s->first[number] + act->first + act->step[i].after[a]);
     }
     for (int body = tail ? 0 : b; body < (tail ? s->sketch->n_bodies : b + 1); body++)
-        for (int i = 0; i < p->n_feeds; i++) {
-            const struct source *from = &k->deal[deal].writer[p->feed[i].writer];
-            const struct comm_act *act = &acts->comm[p->feed[i].comm];
-            int step = k->step_of[from->op][from->pass];
-            int id = part_task(s, body, step, p->feed[i].part);
-            if (id >= 0 && act->step)
-                message_waits(s, act, act->first,
-                              layout_of(s, body, step)->device[p->feed[i].part], id);
-            else if (id >= 0)
-                add_pair(s, act->first, id);
+        for (int c = 0; c < p->n_comms; c++) {
+            bool bucketed = tail && s->tail_act &&
+                            s->buckets.lead[s->buckets.base[deal - k->n_deals] + c] >= 0;
+            if (bucketed)
+                bucket_waits(s, body, deal, c);
+            else
+                feed_comm(s, body, deal, c, acts->comm[c].first, &acts->comm[c]);
         }
+}
+
+/* The passes that read a parameter last: a part's backward comes after its forward anyway. */
+static uint32_t last_reads(const struct sketch *s, const struct reader *r)
+{
+    const struct nest *nest = s->graph->ops[r->op].nest;
+    uint32_t backward = 0;
+    for (int p = 0; p < nest->n_passes; p++)
+        backward |= (uint32_t)nest->pass[p].backward << p;
+    return r->passes & backward ? r->passes & backward : r->passes;
 }
 
 /* An update waits for the sum, and for its device's passes that read the parameter: they want
@@ -321,9 +437,9 @@ static void update_waits(struct scene *s, int deal)
     for (int b = 0; b < sketch->n_bodies; b++)
         for (int r = 0; r < what->n_readers; r++) {
             const struct part_layout *layout = sketch->body[b].layout[what->reader[r].op];
-            for (int pass = 0; what->reader[r].passes >> pass; pass++)
-                for (int part = 0; what->reader[r].passes >> pass & 1 && part < layout->n_parts;
-                     part++)
+            uint32_t passes = last_reads(sketch, &what->reader[r]);
+            for (int pass = 0; passes >> pass; pass++)
+                for (int part = 0; passes >> pass & 1 && part < layout->n_parts; part++)
                     if (updates->of_device[layout->device[part]] >= 0)
                         wait_for_part(s, updates->of_device[layout->device[part]], b,
                                       k->step_of[what->reader[r].op][pass], part);

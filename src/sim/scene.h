@@ -16,12 +16,14 @@ struct scene {
     struct arena arena;
     struct sketch *sketch;
     struct acts acts;
-    int n_blocks;     /* each body's items; the tail's deals; their updates */
-    int *unit[2];     /* by step: the first step of its unit */
-    int *next[2];     /* by step: the next one of its unit, -1 */
-    bool *may_follow; /* by step */
-    int *first;       /* by block: the id of its first task, -1: it has none */
-    int *size;        /* by block */
+    int n_blocks;                  /* each body's items; the tail's deals; their updates */
+    int *unit[2];                  /* by step: the first step of its unit */
+    int *next[2];                  /* by step: the next one of its unit, -1 */
+    bool *may_follow;              /* by step */
+    struct buckets buckets;        /* of gradients; no arrays: none */
+    struct pattern_act **tail_act; /* by deal of the tail, with buckets */
+    int *first;                    /* by block: the id of its first task, -1: it has none */
+    int *size;                     /* by block */
     /* what a block's tasks wait for, as (task in the block, id) */
     struct wait_pair {
         int local, id;
@@ -29,11 +31,18 @@ struct scene {
     int n_pairs, pair_capacity;
 };
 
+/* What cannot be asked for together: HYPAR_USAGE. */
+enum hypar_status hp_check_settings(const struct sim_settings *settings,
+                                    struct hypar_error *err);
+
 struct scene *hp_scene_new(struct sketch *sketch, const struct sim_settings *settings);
 void hp_scene_free(struct scene *scene); /* not the sketch; NULL is allowed */
 
 /* Which steps make a unit in body b: fills unit[b], next[b]. */
 void hp_find_units(struct scene *scene, int b);
+
+/* The sketch has changed: units and buckets anew. */
+void hp_scene_update(struct scene *scene);
 
 /* Block numbers, and back. */
 struct block {
@@ -56,6 +65,9 @@ static inline int hp_update_block(const struct scene *s, int deal)
 {
     return hp_deal_block(s, 0, deal) + s->sketch->skeleton.n_tail;
 }
+
+/* How the comms of a deal are played. */
+const struct pattern_act *hp_deal_act(struct scene *scene, int b, int deal);
 
 /* How many tasks a block has now, and what they are; numbers included. */
 int hp_block_size(struct scene *scene, int number);

@@ -28,8 +28,7 @@ static const struct comm_act *comm_of(struct hypar_sim *sim, const struct block 
 {
     const struct sketch *sketch = sim->scene->sketch;
     const struct pattern *p = hp_deal_pattern(sketch, block->body, block->index);
-    const struct pattern_act *act =
-        hp_pattern_act(&sim->scene->acts, &sketch->skeleton.deal[block->index], p);
+    const struct pattern_act *act = hp_deal_act(sim->scene, block->body, block->index);
     int c = 0;
     while (local >= act->comm[c].first + act->comm[c].n_tasks)
         c++;
@@ -127,7 +126,7 @@ static void add_comms(struct hypar_sim *sim, int b, int deal, double times)
     const struct sketch *s = sim->scene->sketch;
     const struct pattern *p = hp_deal_pattern(s, b, deal);
     struct acts *acts = &sim->scene->acts;
-    const struct pattern_act *act = hp_pattern_act(acts, &s->skeleton.deal[deal], p);
+    const struct pattern_act *act = hp_deal_act(sim->scene, b, deal);
     for (int c = 0; c < p->n_comms; c++) {
         const struct comm_act *a = &act->comm[c];
         sim->summary.comm_bytes += times * a->sent_bytes;
@@ -259,14 +258,15 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     struct arena arena = { 0 };
     *out = NULL;
     options = options ? options : &defaults;
+    struct sim_settings settings = { options->expand_collectives, options->no_overlap,
+                                     options->profile };
+    TRY(hp_check_settings(&settings, err));
     TRY(hypar_lower(&program, plan, &options->lower, err));
     struct hypar_sim *sim = NEW(&arena, struct hypar_sim, 1);
     sim->arena = arena;
     sim->program = program;
     sim->memory = hp_memory(program, NULL);
     begin_links(sim);
-    struct sim_settings settings = { options->expand_collectives, options->no_overlap,
-                                     options->profile };
     sim->scene = hp_scene_new(program->sketch, &settings);
     play(sim, options->timeline);
     if (options->timeline)

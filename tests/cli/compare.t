@@ -47,4 +47,4 @@ $ hypar compare vgg-a --on htree:16 --planner dp --memory 1MB --json | sed 's/"s
 
 All that there are, but auto, which is one of them, and the yardstick.
 $ hypar compare sfc --on full:2 --csv - | sed 1d | cut -d , -f 1 | sort > $TMP/compared
-$ hypar planners --json | sed -n 's/.*"name": "\([a-z]*\)".*/\1/p' | grep -v -e auto -e exhaustive | sort | diff - $TMP/compared
+$ hypar planners --json | sed -n 's/.*"name": "\([a-z0-9]*\)".*/\1/p' | grep -v -e auto -e exhaustive | sort | diff - $TMP/compared

@@ -21,7 +21,8 @@ $ hypar --help
 $ hypar help import
 > Usage: hypar import [OPTION...] MODEL
 > Read MODEL, a name of the zoo ('hypar models' lists it) or a file, check it and
-> print what is in it. -o writes its graph as a JSON file.
+> print what is in it. -o writes its graph as a JSON file, or where FILE ends in
+> .txt its measured times as a PipeDream profile.
 >
 >   -b, --batch=N              samples in one training step (what the model
 >                              says)

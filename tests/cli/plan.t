@@ -81,11 +81,11 @@ $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 |
 >
 > stage  operators              kind  split  devices
 >        conv1 .. flatten  (7)        n=4    0-3
->        fc1 .. loss       (6)        whole  3
+>        fc1 .. loss       (6)        whole  1
 >
 > Simulated step 12.5 us (the busiest device computes 8.63 us), 2.56 M samples/s, 15.1 % of peak,
 > 139 kB sent, 1.09 mJ; 876 kB of memory on the fullest device.
-> Began with dp (18.6 us): now 1.49 times as fast. 400 proposals in 4 chains, 5 % accepted, beta
+> Began with dp (18.6 us): now 1.49 times as fast. 400 proposals in 4 chains, 7 % accepted, beta
 > 200; --proposals 400 repeats it.
 $ hypar plan lenet5 --on full:4,device=p100 --planner exhaustive | sed '$d'
 > lenet5, batch 32, on 4 devices: planner exhaustive
@@ -137,12 +137,12 @@ $ hypar plan alexnet --on full:4 --planner exhaustive
 > hypar: exhaustive: 6.86e+09 plans of 8 operators on 4 devices, expected at most 10000000
 ? 3
 $ hypar plan alexnet --on full:4 --planner flexflow --memory 10MB
-> hypar: flexflow: no plan found that fits; the nearest needs 173 MB on device 0, which has 10 MB
+> hypar: flexflow: no plan found that fits; the nearest needs 176 MB on device 2, which has 10 MB
 ? 1
 
 Bad requests.
 $ hypar plan sfc --on htree:4 --planner best
-> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, flexflow, exhaustive
+> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, 1f1b, gpipe, pipedream, flexflow, exhaustive
 ? 2
 $ hypar plan sfc --on htree:0
 > hypar: machine 'htree:0': size 0, expected 1..1048576
@@ -177,6 +177,12 @@ $ hypar planners
 > accpar      least exchange with three types of        Song et al., HPCA 2020
 >             partition, unequal shares where devices
 >             differ
+> 1f1b        equal stages, one micro-batch forward,    Narayanan et al., ICML 2021
+>             one backward in turn, less memory
+> gpipe       equal stages, micro-batches all forward,  Huang et al., NeurIPS 2019
+>             then all backward
+> pipedream   replicated stages of a pipeline,          PipeDream, SOSP 2019
+>             minibatches in turn, delayed updates
 > flexflow    random changes of splits and devices,     Jia et al., MLSys 2019
 >             judged by simulated steps
 > exhaustive  every aligned plan of a small problem:

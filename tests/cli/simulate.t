@@ -65,8 +65,8 @@ $ hypar simulate examples/plans/one-weird-trick.json --expand-collectives | head
 > lenet5, batch 64, fp32, on 4 devices: a step takes 41.9 us
 > 1.53 M samples/s, 6.1 % of peak (model FLOPs), 260 tasks
 $ hypar simulate examples/plans/data-parallel.json --bucket 25MB | head -n 2
-> resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a step takes 1.96 ms
-> 32.7 k samples/s, 5.8 % of peak (model FLOPs), 1,639 tasks
+> resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a step takes 2.15 ms
+> 29.8 k samples/s, 5.3 % of peak (model FLOPs), 1,639 tasks
 $ hypar simulate examples/plans/data-parallel.json --local-bn | head -n 2
 > resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a step takes 1.71 ms
 > 37.5 k samples/s, 6.6 % of peak (model FLOPs), 1,279 tasks

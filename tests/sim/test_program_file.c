@@ -53,57 +53,6 @@ static struct program_file *good(const char *text, const struct hypar_machine *m
 
 #define TASKS(x) "{'format':'hypar-program/1','tasks':[" x "]}"
 
-/* FlexFlow (MLSys 2019), Figure 4: three layers, two steps; times are whole seconds here. */
-struct figure_row {
-    int id, ready, start;
-};
-
-static void check_figure(const char *path, const struct figure_row *rows, size_t n,
-                         int makespan)
-{
-    struct program_file *file;
-    struct hypar_error err;
-    if (hp_program_file_read(&file, path, NULL, &err) != HYPAR_OK)
-        fail_msg("%s", err.text);
-    assert_int_equal(file->graph.n_tasks, n); /* every task of the figure */
-    assert_int_equal(file->n_devices, 3);
-    assert_int_equal(file->n_names, 2);
-    struct times *times = calloc(n, sizeof *times);
-    assert_non_null(times);
-    assert_int_equal(hp_play_graph(&file->graph, times), makespan * SECOND);
-    for (size_t i = 0; i < n; i++) {
-        assert_int_equal(file->task[i].id, rows[i].id);
-        if (times[i].ready != rows[i].ready * SECOND ||
-            times[i].start != rows[i].start * SECOND)
-            fail_msg("%s: task %d (%s): ready %g, start %g, expected %d, %d", path, rows[i].id,
-                     file->task[i].name, hp_seconds(times[i].ready), hp_seconds(times[i].start),
-                     rows[i].ready, rows[i].start);
-    }
-    free(times);
-    hp_program_file_free(file);
-}
-
-static void flexflow_figure_4(void **state)
-{
-    static const struct figure_row before[] = {
-        { 0, 0, 0 },  { 1, 0, 2 },    { 2, 0, 4 },  { 3, 0, 6 },    /* embed, GPU 1 */
-        { 4, 2, 2 },  { 5, 4, 4 },    { 6, 6, 6 },  { 7, 8, 8 },    /* 1 to 2 */
-        { 8, 3, 3 },  { 9, 5, 5 },    { 10, 7, 7 }, { 11, 9, 9 },   /* recurrent, GPU 2 */
-        { 12, 4, 4 }, { 13, 6, 6 },   { 14, 8, 8 }, { 15, 10, 10 }, /* 2 to 3 */
-        { 16, 7, 7 }, { 17, 11, 11 },                               /* linear, GPU 3 */
-    };
-    static const struct figure_row after[] = {
-        { 0, 0, 0 },  { 1, 0, 2 },    { 2, 0, 4 },  { 3, 0, 6 },  { 4, 2, 2 },
-        { 5, 4, 4 },  { 6, 6, 6 },    { 7, 8, 8 },  { 8, 5, 5 }, /* one part now, of two seconds
-                                                                  */
-        { 10, 7, 7 }, { 11, 9, 9 },   { 12, 7, 7 }, { 14, 8, 9 }, { 15, 10, 10 },
-        { 16, 9, 9 }, { 17, 11, 12 },
-    };
-    (void)state;
-    check_figure("tests/data/flexflow-fig4.json", before, COUNT(before), 14);
-    check_figure("tests/data/flexflow-fig4-after.json", after, COUNT(after), 15);
-}
-
 static void queues_are_devices_then_names(void **state)
 {
     (void)state;
@@ -574,7 +523,6 @@ static void absurd_collectives_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(flexflow_figure_4),
         cmocka_unit_test(queues_are_devices_then_names),
         cmocka_unit_test(numbers_keep_the_order_of_the_file),
         cmocka_unit_test(random_programs_are_numbered),
