@@ -15,7 +15,7 @@ enum {
     CHAINS = 4,
     MAX_STARTS = 8,
     LEAST_ROUNDS = 16, /* of a search that ends by itself ... */
-    MOST_ROUNDS = 128,
+    MOST_ROUNDS = 96,
     JUMP_ROUNDS = 4, /* a chain may jump every so many rounds */
     REPAIRS = 600,
 };
@@ -196,8 +196,8 @@ static void set_lengths(struct search *s)
     const struct chain *c = &s->chain[0];
     int choices = count_choices(c->proposer.groups);
     int64_t tasks = hp_delta_tasks(c->delta) + 1;
-    int64_t least = 600 + 40 * (int64_t)choices, many = 3000000 / tasks;
-    many = many > 4000 ? 4000 : many;
+    int64_t least = 600 + 40 * (int64_t)choices, many = 1000000 / tasks;
+    many = many > 2400 ? 2400 : many;
     s->least = least > many ? least : many;
     s->round_size = s->least / (CHAINS * LEAST_ROUNDS);
 }

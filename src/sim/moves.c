@@ -113,17 +113,6 @@ static void move_run(const struct draw *d)
 
 /* Devices ------------------------------------------------------------------------------- */
 
-static int place_of(const struct device_pool *pool, int group, int device)
-{
-    const int *list = pool->device + group * pool->each;
-    if (device < pool->each && list[device] == device)
-        return device;
-    int i = 0;
-    while (list[i] != device)
-        i++;
-    return i;
-}
-
 /* `op` as it is, each device `by` places further in its pool. */
 static struct op_config shifted(const struct draw *d, int op, int by)
 {
@@ -133,7 +122,7 @@ static struct op_config shifted(const struct draw *d, int op, int by)
     for (int i = 0; i < c.replicas * c.n_parts; i++) {
         int group = i / c.n_parts;
         device[i] = pool.device[group * pool.each +
-                                (place_of(&pool, group, c.device[i]) + by) % pool.each];
+                                (hp_pool_place(&pool, group, c.device[i]) + by) % pool.each];
     }
     c.device = device;
     return c;
@@ -179,30 +168,13 @@ static void move_swap(const struct draw *d)
 
 /* Neighbours ------------------------------------------------------------------------------ */
 
-/* A random tensor that `op` shares with another operator, and that operator; -1: chance found
- * none. */
-static int draw_neighbour(const struct draw *d, int op, int *tensor)
-{
-    const struct hypar_graph *g = d->p->plan->graph;
-    int t = g->ops[op].tensor[below(d, g->ops[op].nest->n_operands)];
-    if (t < 0 || g->tensors[t].kind == TENSOR_STAT)
-        return -1;
-    int n_uses = g->use_start[t + 1] - g->use_start[t];
-    bool written = g->tensors[t].producer >= 0;
-    if (n_uses + written == 0)
-        return -1;
-    int i = below(d, n_uses + written);
-    *tensor = t;
-    return i == n_uses ? g->tensors[t].producer : g->use[g->use_start[t] + i].op;
-}
-
 static void move_copy(const struct draw *d)
 {
     const struct hypar_plan *plan = d->p->plan;
     const struct groups *g = d->p->groups;
     int op = draw_leader(d), tensor = -1, from = -1;
     for (int tries = 0; tries < 8 && (from < 0 || from == op); tries++)
-        from = draw_neighbour(d, op, &tensor);
+        from = hp_draw_neighbour(d->random, g->graph, op, &tensor);
     if (from < 0 || from == op || plan->ops[from].stage != plan->ops[op].stage)
         return;
     struct op_config theirs = hp_config_of(plan, from, &d->out->arena);

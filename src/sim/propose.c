@@ -171,6 +171,31 @@ struct device_pool hp_device_pool(const struct hypar_plan *plan, int op)
     return (struct device_pool){ stage->device, groups, stage->n_devices / groups };
 }
 
+int hp_pool_place(const struct device_pool *pool, int group, int device)
+{
+    const int *list = pool->device + group * pool->each;
+    if (device < pool->each && list[device] == device)
+        return device;
+    int i = 0;
+    while (list[i] != device)
+        i++;
+    return i;
+}
+
+int hp_draw_neighbour(struct random *random, const struct hypar_graph *g, int op, int *tensor)
+{
+    int t = g->ops[op].tensor[below(random, g->ops[op].nest->n_operands)];
+    if (t < 0 || g->tensors[t].kind == TENSOR_STAT)
+        return -1;
+    int n_uses = g->use_start[t + 1] - g->use_start[t];
+    bool written = g->tensors[t].producer >= 0;
+    if (n_uses + written == 0)
+        return -1;
+    int i = below(random, n_uses + written);
+    *tensor = t;
+    return i == n_uses ? g->tensors[t].producer : g->use[g->use_start[t] + i].op;
+}
+
 /* How many parts: often as many as there are devices, or a divisor of that. */
 static int draw_count(struct random *random, int n)
 {
@@ -305,12 +330,29 @@ static const int *put_on(const struct device_pool *pool, const struct drawn_set 
     return device;
 }
 
+/* The devices of an operator that `op` exchanges data with, in the order of its parts: what
+ * they share may then stay where it is. Else a set of its own. */
+static struct drawn_set draw_set_for(const struct proposer *p, struct random *random, int op,
+                                     const struct device_pool *pool, struct arena *arena)
+{
+    int tensor, from = -1;
+    if (below(random, 3) == 0)
+        from = hp_draw_neighbour(random, p->plan->graph, op, &tensor);
+    if (from < 0 || from == op || p->plan->ops[from].stage != p->plan->ops[op].stage)
+        return hp_draw_set(random, pool->each, arena);
+    struct drawn_set set = { .n = p->plan->ops[from].n_parts };
+    set.place = NEW(arena, int, set.n);
+    for (int i = 0; i < set.n; i++)
+        set.place[i] = hp_pool_place(pool, 0, p->plan->ops[from].device[i]);
+    return set;
+}
+
 struct op_config hp_draw_config(const struct proposer *p, struct random *random, int op,
                                 struct arena *arena)
 {
     const struct nest *nest = p->plan->graph->ops[op].nest;
     struct device_pool pool = hp_device_pool(p->plan, op);
-    struct drawn_set set = hp_draw_set(random, pool.each, arena);
+    struct drawn_set set = draw_set_for(p, random, op, &pool, arena);
     struct op_config c = { .op = op, .replicas = pool.groups };
     c.n_parts = draw_degrees(random, nest, set.n, &c.split);
     const int *order = order_parts(random, nest, &c.split, c.n_parts, arena);

@@ -79,6 +79,12 @@ struct device_pool {
     int groups, each;
 };
 struct device_pool hp_device_pool(const struct hypar_plan *plan, int op);
+int hp_pool_place(const struct device_pool *pool, int group, int device); /* in its group */
+
+/* A random tensor that `op` shares with another operator, and that operator; -1: chance found
+ * none. */
+int hp_draw_neighbour(struct random *random, const struct hypar_graph *graph, int op,
+                      int *tensor);
 
 /* Draw how `op` is split and placed. */
 struct op_config hp_draw_config(const struct proposer *proposer, struct random *random, int op,
