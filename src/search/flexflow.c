@@ -14,9 +14,9 @@
 enum {
     CHAINS = 4,
     MAX_STARTS = 8,
-    LEAST_ROUNDS = 16, /* of a search that ends by itself ... */
-    MOST_ROUNDS = 96,
-    JUMP_ROUNDS = 4, /* a chain may jump every so many rounds */
+    LEAST_ROUNDS = 32, /* of a search that ends by itself ... */
+    MOST_ROUNDS = 192,
+    JUMP_ROUNDS = 8, /* a chain may jump every so many rounds */
     REPAIRS = 600,
 };
 
