@@ -52,6 +52,8 @@ struct hypar_graph {
     int *use_start;
     struct use *use;
     struct table op_names; /* name -> op */
+    const char **notes;    /* what the user should know about how it was read */
+    int n_notes;
     uint64_t hash;
 };
 

@@ -1,0 +1,465 @@
+/* Building the steps. A tensor is kept as a base and a shuffle of it until something needs the
+ * elements in their places: element-wise operators work on the base as well, and those that
+ * work along the last dimension do if that is where it was. */
+#include <string.h>
+
+#include "model/onnx_rewrite.h"
+
+struct lazy {
+    int base; /* tensor of the network, -1: not made */
+    struct shuffle shuffle;
+    int done; /* the tensor that has the elements in their places, -1 */
+};
+
+struct emitting {
+    struct rewriting *rw;
+    struct graph_builder *b;
+    struct lazy *lazy; /* by tensor of the steps */
+    int *source;       /* by tensor of the first graph: its tensor of the network, -1 */
+    struct name_set names;
+    struct arena *keep;
+    struct named_source *sources;
+    int n_sources, source_capacity;
+    struct hypar_error *err;
+};
+
+static const char *unique(struct emitting *e, const char *name)
+{
+    return hp_unique_name(&e->names, e->rw->arena, name);
+}
+
+static const struct hypar_shape *shape_of(const struct emitting *e, int tensor)
+{
+    return &hp_build_graph(e->b)->tensors[tensor].shape;
+}
+
+static void set_plain(struct emitting *e, int t, int tensor)
+{
+    e->lazy[t] = (struct lazy){ tensor, hp_shuffle_start(shape_of(e, tensor)), tensor };
+}
+
+/* Inputs and parameters ----------------------------------------------------------------------
+ */
+
+static void keep_source(struct emitting *e, const char *name,
+                        const struct weight_source *source)
+{
+    e->sources =
+        GROW(e->keep, struct named_source, e->sources, e->n_sources, &e->source_capacity);
+    struct weight_range *range = NEW(e->keep, struct weight_range, source->n_ranges);
+    struct named_source *kept = &e->sources[e->n_sources++];
+    *kept = (struct named_source){ hp_arena_strdup(e->keep, name), *source };
+    kept->source.range = range;
+    if (source->n_ranges)
+        memcpy(range, source->range, (size_t)source->n_ranges * sizeof *range);
+    int64_t n = source->uniform ? 1 : hp_onnx_elements(&source->whole);
+    if (source->constant) {
+        double *data = NEW(e->keep, double, n);
+        memcpy(data, source->constant, (size_t)n * sizeof *data);
+        kept->source.constant = data;
+    }
+}
+
+static enum hypar_status made(struct emitting *e, int tensor, const char *name)
+{
+    if (tensor >= 0)
+        return HYPAR_OK;
+    return hp_fail(e->err, HYPAR_INVALID, "'%.80s' is no tensor", name);
+}
+
+static enum hypar_status make_source(struct emitting *e, int t)
+{
+    const struct step_tensor *st = &e->rw->tensor[t];
+    const struct tensor *from = &e->rw->g->tensors[st->from];
+    const struct named_source *known =
+        st->from < e->rw->im->n_sources && e->rw->im->source[st->from].name
+            ? &e->rw->im->source[st->from]
+            : NULL;
+    struct hypar_shape shape = from->shape;
+    const char *name = from->name;
+    int *whole = &e->source[st->from], tensor = *whole;
+    if (st->stop) {
+        shape.dim[st->dim] = st->stop - st->start;
+        name = hp_arena_printf(e->rw->arena, "%s[%lld:%lld]", name, (long long)st->start,
+                               (long long)st->stop);
+        tensor = -1;
+    }
+    if (tensor < 0) {
+        name = unique(e, name);
+        tensor = from->kind == TENSOR_PARAM
+                     ? hp_build_param(e->b, name, &shape)
+                     : hp_build_input(e->b, name, &shape, from->index, from->sample_dim);
+        TRY(made(e, tensor, name));
+        if (known) {
+            struct weight_source source = known->source;
+            if (st->stop) {
+                source.dim = st->dim;
+                source.from = st->start;
+                source.to = st->stop;
+            }
+            keep_source(e, name, &source);
+        }
+        if (!st->stop)
+            *whole = tensor;
+    }
+    set_plain(e, t, tensor);
+    return HYPAR_OK;
+}
+
+static enum hypar_status reach(struct emitting *e, int t)
+{
+    return e->lazy[t].base < 0 ? make_source(e, t) : HYPAR_OK;
+}
+
+/* The tensor with the elements in their places. */
+static enum hypar_status settle(struct emitting *e, int t, int *out)
+{
+    TRY(reach(e, t));
+    struct lazy *lazy = &e->lazy[t];
+    if (lazy->done < 0) {
+        const char *name = hp_build_graph(e->b)->tensors[lazy->base].name;
+        /* the names of what is added follow from it, so it is taken anew each time */
+        name = unique(e, hp_arena_printf(e->rw->arena, "%s.view", name));
+        TRY(hp_shuffle_emit(e->b, lazy->base, &lazy->shuffle, name, &lazy->done, e->err));
+    }
+    *out = lazy->done;
+    return HYPAR_OK;
+}
+
+/* Kinds of steps --------------------------------------------------------------------------- */
+
+static bool is_view(enum op_kind kind)
+{
+    return kind == OP_TRANSPOSE || kind == OP_RESHAPE || kind == OP_FLATTEN ||
+           kind == OP_SQUEEZE || kind == OP_UNSQUEEZE;
+}
+
+/* Element-wise with one operand. */
+static bool is_unary(enum op_kind kind)
+{
+    return hp_op[kind].axes[0] == '*' && !hp_op[kind].bind &&
+           strcmp(hp_op[kind].operands, "x[*] -> y[*]") == 0;
+}
+
+static bool is_binary(enum op_kind kind)
+{
+    return hp_op[kind].axes[0] == '*' && !hp_op[kind].bind &&
+           strcmp(hp_op[kind].operands, "x[*] y[*] -> z[*]") == 0;
+}
+
+/* Along the last dimension of x[n,t?,u?,c]. */
+static bool is_row_wise(enum op_kind kind)
+{
+    return kind == OP_LINEAR || kind == OP_LAYER_NORM || kind == OP_RMS_NORM ||
+           kind == OP_SOFTMAX || kind == OP_LOG_SOFTMAX;
+}
+
+static enum hypar_status build(struct emitting *e, const struct step *s, const int *inputs,
+                               const struct attrs *attrs, int *outputs)
+{
+    return hp_build_op(
+        e->b, &(struct op_request){ s->kind, unique(e, s->name), s->n_inputs, inputs, attrs },
+        outputs, e->err);
+}
+
+/* The step on tensors with all elements in their places. */
+static enum hypar_status emit_settled(struct emitting *e, const struct step *s)
+{
+    int inputs[MAX_OPERANDS], outputs[MAX_OPERANDS];
+    for (int i = 0; i < s->n_inputs; i++) {
+        inputs[i] = HP_ABSENT;
+        if (s->input[i] >= 0)
+            TRY(settle(e, s->input[i], &inputs[i]));
+    }
+    TRY(build(e, s, inputs, s->attrs, outputs));
+    for (int i = 0; i < s->n_outputs; i++)
+        set_plain(e, s->output + i, outputs[i]);
+    return HYPAR_OK;
+}
+
+static enum hypar_status emit_view(struct emitting *e, const struct step *s)
+{
+    TRY(reach(e, s->input[0]));
+    struct lazy lazy = e->lazy[s->input[0]];
+    if (s->kind == OP_TRANSPOSE) {
+        int perm[MAX_DIMS];
+        for (int d = 0; d < lazy.shuffle.n_dims; d++)
+            perm[d] = (int)hp_attr_int(s->attrs, ATTR_PERM, d, 0);
+        hp_shuffle_transpose(&lazy.shuffle, perm);
+    } else if (!hp_shuffle_reshape(&lazy.shuffle, &s->shape)) {
+        int tensor;
+        TRY(settle(e, s->input[0], &tensor));
+        lazy = (struct lazy){ tensor, hp_shuffle_start(shape_of(e, tensor)), -1 };
+        if (!hp_shuffle_reshape(&lazy.shuffle, &s->shape))
+            return hp_fail(e->err, HYPAR_INVALID, "'%.80s' does not fit its shape", s->name);
+    }
+    lazy.done = hp_shuffle_is_plain(&lazy.shuffle, shape_of(e, lazy.base)) ? lazy.base : -1;
+    e->lazy[s->output] = lazy;
+    return HYPAR_OK;
+}
+
+/* The shuffle moves behind the operator, which works on the base; `changed` is the base's shape
+ * afterwards. */
+static enum hypar_status move_behind(struct emitting *e, int out, const struct lazy *in,
+                                     const struct hypar_shape *before, int tensor)
+{
+    struct lazy lazy = *in;
+    if (!hp_shuffle_rebase(&lazy.shuffle, before, shape_of(e, tensor)))
+        return hp_fail(e->err, HYPAR_INVALID, "a shape that cannot be followed");
+    lazy.base = tensor;
+    lazy.done = hp_shuffle_is_plain(&lazy.shuffle, shape_of(e, tensor)) ? tensor : -1;
+    e->lazy[out] = lazy;
+    return HYPAR_OK;
+}
+
+static enum hypar_status emit_unary(struct emitting *e, const struct step *s)
+{
+    int tensor;
+    TRY(reach(e, s->input[0]));
+    struct lazy lazy = e->lazy[s->input[0]];
+    TRY(build(e, s, &lazy.base, s->attrs, &tensor));
+    lazy.done = lazy.done >= 0 ? tensor : -1;
+    lazy.base = tensor;
+    e->lazy[s->output] = lazy;
+    return HYPAR_OK;
+}
+
+/* Is the last dimension in its place, so that rows of the base are rows of the result? */
+static bool keeps_rows(const struct emitting *e, const struct lazy *lazy)
+{
+    const struct hypar_shape *base = shape_of(e, lazy->base);
+    int last = lazy->shuffle.n_dims - 1;
+    return last >= 1 && base->n_dims >= 2 && base->n_dims <= 4 &&
+           hp_shuffle_whole_dim(&lazy->shuffle, base, last) == base->n_dims - 1 &&
+           base->dim[base->n_dims - 1] > 1;
+}
+
+/* Both operands shuffled alike, or one a row that all rows of the other have added. */
+static enum hypar_status emit_binary(struct emitting *e, const struct step *s)
+{
+    int tensor, inputs[2];
+    TRY(reach(e, s->input[0]));
+    TRY(reach(e, s->input[1]));
+    const struct lazy *x = &e->lazy[s->input[0]], *y = &e->lazy[s->input[1]];
+    bool alike = hp_shuffle_same(&x->shuffle, &y->shuffle) &&
+                 shape_of(e, x->base)->n_dims == shape_of(e, y->base)->n_dims &&
+                 memcmp(shape_of(e, x->base)->dim, shape_of(e, y->base)->dim,
+                        (size_t)shape_of(e, x->base)->n_dims * sizeof(int64_t)) == 0;
+    int main = -1;
+    for (int i = 0; i < 2 && !alike; i++) {
+        const struct lazy *wide = i ? y : x, *row = i ? x : y;
+        const struct hypar_shape *r = shape_of(e, row->base), *w = shape_of(e, wide->base);
+        if (row->done >= 0 && r->n_dims == 1 && wide->done < 0 && keeps_rows(e, wide) &&
+            r->dim[0] == w->dim[w->n_dims - 1])
+            main = i;
+    }
+    if (!alike && main < 0)
+        return emit_settled(e, s);
+    struct lazy lazy = main == 1 ? *y : *x;
+    inputs[0] = x->base;
+    inputs[1] = y->base;
+    TRY(build(e, s, inputs, s->attrs, &tensor));
+    lazy.done = lazy.done >= 0 ? tensor : -1;
+    lazy.base = tensor;
+    e->lazy[s->output] = lazy;
+    return HYPAR_OK;
+}
+
+/* A weight that is a transposed parameter is read as it is. */
+static enum hypar_status linear_weight(struct emitting *e, int t, int *w, double *transposed)
+{
+    static const int turned[2] = { 1, 0 };
+    TRY(reach(e, t));
+    struct lazy *lazy = &e->lazy[t];
+    struct shuffle back = lazy->shuffle;
+    if (back.n_dims == 2 && lazy->done < 0) {
+        hp_shuffle_transpose(&back, turned);
+        if (hp_shuffle_is_plain(&back, shape_of(e, lazy->base))) {
+            *w = lazy->base;
+            *transposed = 1 - *transposed;
+            return HYPAR_OK;
+        }
+    }
+    return settle(e, t, w);
+}
+
+/* Are dimensions of size 1 all that comes or goes? To do that is better before than after. */
+static bool only_units(const struct emitting *e, const struct lazy *lazy)
+{
+    const struct hypar_shape *base = shape_of(e, lazy->base);
+    struct shuffle plain = hp_shuffle_start(base);
+    int n = plain.first[base->n_dims];
+    return lazy->shuffle.first[lazy->shuffle.n_dims] == n &&
+           memcmp(plain.size, lazy->shuffle.size, (size_t)n * sizeof *plain.size) == 0 &&
+           memcmp(plain.stride, lazy->shuffle.stride, (size_t)n * sizeof *plain.stride) == 0;
+}
+
+static enum hypar_status emit_row_wise(struct emitting *e, const struct step *s)
+{
+    int inputs[MAX_OPERANDS], tensor, first = 1;
+    double transposed = hp_attr(s->attrs, ATTR_TRANSPOSED, 0, 0);
+    const struct attrs *attrs = s->attrs;
+    if (s->kind == OP_LINEAR) {
+        TRY(linear_weight(e, s->input[1], &inputs[1], &transposed));
+        attrs = hp_step_attr(e->rw, ATTRS({ ATTR_TRANSPOSED, 1, &transposed }));
+        first = 2;
+    }
+    for (int i = first; i < s->n_inputs; i++) {
+        inputs[i] = HP_ABSENT;
+        if (s->input[i] >= 0)
+            TRY(settle(e, s->input[i], &inputs[i]));
+    }
+    TRY(reach(e, s->input[0]));
+    struct lazy lazy = e->lazy[s->input[0]];
+    if (lazy.done >= 0 || !keeps_rows(e, &lazy) || only_units(e, &lazy)) {
+        TRY(settle(e, s->input[0], &lazy.base));
+        lazy.shuffle = hp_shuffle_start(shape_of(e, lazy.base));
+    }
+    struct hypar_shape before = *shape_of(e, lazy.base);
+    inputs[0] = lazy.base;
+    TRY(build(e, s, inputs, attrs, &tensor));
+    if (hp_shuffle_is_plain(&lazy.shuffle, &before)) {
+        set_plain(e, s->output, tensor);
+        return HYPAR_OK;
+    }
+    return move_behind(e, s->output, &lazy, &before, tensor);
+}
+
+/* A slice along a dimension that the base has too. */
+static enum hypar_status emit_slice(struct emitting *e, const struct step *s)
+{
+    TRY(reach(e, s->input[0]));
+    struct lazy lazy = e->lazy[s->input[0]];
+    struct hypar_shape before = *shape_of(e, lazy.base), after = before;
+    int axis = (int)hp_attr_int(s->attrs, ATTR_AXIS, 0, 0), tensor;
+    int dim = lazy.done < 0 ? hp_shuffle_whole_dim(&lazy.shuffle, &before, axis) : -1;
+    struct shuffle trial = lazy.shuffle;
+    if (dim >= 0) {
+        after.dim[dim] = s->shape.dim[axis];
+        if (!hp_shuffle_rebase(&trial, &before, &after))
+            dim = -1;
+    }
+    if (dim < 0)
+        return emit_settled(e, s);
+    struct attr list[ATTR_COUNT];
+    struct attrs attrs = { s->attrs->n, list };
+    double axis_value = dim;
+    for (int i = 0; i < attrs.n; i++) {
+        list[i] = s->attrs->attr[i];
+        if (list[i].id == ATTR_AXIS)
+            list[i].v = &axis_value;
+    }
+    TRY(build(e, s, &lazy.base, &attrs, &tensor));
+    return move_behind(e, s->output, &lazy, &before, tensor);
+}
+
+static enum hypar_status emit_step(struct emitting *e, const struct step *s)
+{
+    if (is_view(s->kind))
+        return emit_view(e, s);
+    if (s->kind == OP_IDENTITY) {
+        TRY(reach(e, s->input[0]));
+        e->lazy[s->output] = e->lazy[s->input[0]];
+        return HYPAR_OK;
+    }
+    if (is_unary(s->kind))
+        return emit_unary(e, s);
+    if (is_binary(s->kind))
+        return emit_binary(e, s);
+    if (is_row_wise(s->kind))
+        return emit_row_wise(e, s);
+    return s->kind == OP_SLICE ? emit_slice(e, s) : emit_settled(e, s);
+}
+
+/* The end ------------------------------------------------------------------------------------
+ */
+
+/* A network is trained: its first output ends in cross-entropy against labels, or in the mean
+ * of squares where it has no classes. */
+static enum hypar_status add_loss(struct emitting *e, int output)
+{
+    const struct tensor *t = &hp_build_graph(e->b)->tensors[output];
+    struct hypar_shape shape = t->shape;
+    int last = shape.n_dims - 1, loss, sample_dim = t->sample_dim;
+    bool classes =
+        (shape.n_dims == 2 || shape.n_dims == 3) && shape.dim[last] > 1 && sample_dim != last;
+    if (!t->needs_grad || shape.n_dims == 0)
+        return HYPAR_OK; /* nothing to train */
+    if (classes)
+        shape.dim[shape.n_dims = last] = 0;
+    if (sample_dim >= 0 && t->shape.dim[sample_dim] != hp_build_graph(e->b)->batch)
+        sample_dim = -1;
+    int in[2] = { output, hp_build_input(e->b, unique(e, classes ? "labels" : "target"), &shape,
+                                         classes, sample_dim) };
+    TRY(made(e, in[1], "labels"));
+    return hp_build_op(e->b,
+                       &(struct op_request){ classes ? OP_CROSS_ENTROPY : OP_MSE_LOSS,
+                                             unique(e, "loss"), 2, in, NULL },
+                       &loss, e->err);
+}
+
+static enum hypar_status emit_all(struct emitting *e, const int *outputs, int n_outputs)
+{
+    struct rewriting *rw = e->rw;
+    int *tensor = NEW(rw->arena, int, n_outputs);
+    /* inputs stand first, whether they are read or not */
+    for (int t = 0; t < rw->g->n_tensors; t++)
+        if (rw->g->tensors[t].kind == TENSOR_INPUT &&
+            !(t < rw->im->n_sources && rw->im->source[t].name))
+            TRY(reach(e, rw->map[t]));
+    for (int s = 0; s < rw->n_steps; s++)
+        if (rw->step[s].live)
+            TRY(emit_step(e, &rw->step[s]));
+    for (int i = 0; i < n_outputs; i++) {
+        TRY(settle(e, rw->map[outputs[i]], &tensor[i]));
+        if (hp_build_graph(e->b)->tensors[tensor[i]].kind == TENSOR_ACTIVATION)
+            hp_build_mark_output(e->b, tensor[i]);
+    }
+    return add_loss(e, tensor[0]);
+}
+
+static void add_notes(struct emitting *e, struct hypar_graph *graph)
+{
+    struct rewriting *rw = e->rw;
+    struct importing *im = rw->im;
+    for (int op = 0; op < graph->n_ops; op++)
+        if (graph->ops[op].kind == OP_OPAQUE)
+            hp_onnx_note(im, "'%.80s' is opaque: only samples are split, and it is not trained",
+                         graph->ops[op].name);
+    if (im->n_frozen)
+        hp_onnx_note(im,
+                     "exported for inference: %d batch norm%s will use the batch's own "
+                     "statistics",
+                     im->n_frozen, im->n_frozen > 1 ? "s" : "");
+    if (rw->n_dropped)
+        hp_onnx_note(im, "dropout of attention weights is left out (%d time%s)", rw->n_dropped,
+                     rw->n_dropped > 1 ? "s" : "");
+    graph->n_notes = im->n_notes;
+    graph->notes = NEW(&graph->arena, const char *, im->n_notes);
+    for (int i = 0; i < im->n_notes; i++)
+        graph->notes[i] = hp_arena_strdup(&graph->arena, im->notes[i]);
+}
+
+enum hypar_status hp_emit_steps(struct rewriting *rw, const int *outputs, int n_outputs,
+                                const char *name, struct hypar_graph **out, struct arena *keep,
+                                struct named_source **sources, int *n_sources)
+{
+    struct emitting e = { .rw = rw, .keep = keep, .err = rw->im->err };
+    e.b = hp_build(name, rw->im->batch);
+    e.lazy = NEW(rw->arena, struct lazy, rw->n_tensors);
+    for (int t = 0; t < rw->n_tensors; t++)
+        e.lazy[t].base = e.lazy[t].done = -1;
+    e.source = NEW(rw->arena, int, rw->g->n_tensors);
+    for (int t = 0; t < rw->g->n_tensors; t++)
+        e.source[t] = -1;
+    enum hypar_status status = emit_all(&e, outputs, n_outputs);
+    if (status != HYPAR_OK) {
+        hp_build_abandon(e.b);
+        return status;
+    }
+    TRY(hp_build_finish(e.b, out, rw->im->err));
+    add_notes(&e, *out);
+    *sources = e.sources;
+    *n_sources = e.n_sources;
+    return HYPAR_OK;
+}
