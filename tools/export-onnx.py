@@ -72,9 +72,17 @@ NETWORKS = {
 
 
 def strip(path):
-    """Leave shapes only: drop the values of everything that is not an integer or a scalar."""
+    """Leave shapes only: drop the values of everything that is not an integer or a scalar, and long names of tensors
+    between nodes."""
     import onnx
     model = onnx.load(path)
+    kept = {t.name for t in list(model.graph.initializer) + list(model.graph.input) + list(model.graph.output)}
+    short = {}
+    for node in model.graph.node:
+        for names in (node.output, node.input):
+            for i, name in enumerate(names):
+                if name and name not in kept:
+                    names[i] = short.setdefault(name, "t%d" % len(short))
     for tensor in model.graph.initializer:
         if tensor.data_type == onnx.TensorProto.FLOAT and math.prod(tensor.dims) > 1:
             tensor.ClearField("raw_data")

@@ -56,9 +56,6 @@ static enum hypar_status reader_by_content(const struct model_reader **out, cons
 enum hypar_status hp_check_follows(const struct hypar_graph *g, const struct hypar_graph *h,
                                    const char *file, struct hypar_error *err)
 {
-    if (g->n_tensors != h->n_tensors)
-        return hp_fail(err, HYPAR_INVALID, "%s: cannot follow a batch of %lld", file,
-                       (long long)h->batch);
     for (int t = 0; t < g->n_tensors; t++) {
         const struct tensor *was = &g->tensors[t], *is = &h->tensors[t];
         for (int d = 0; d < was->shape.n_dims; d++) {

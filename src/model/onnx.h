@@ -85,6 +85,8 @@ struct importing {
     int n_sources, source_capacity;
     int *causal; /* operators that mask scores so that a query sees no later key */
     int n_causal, causal_capacity;
+    bool *from_data; /* by tensor of the first graph */
+    int n_from_data, from_data_capacity;
     int n_frozen;       /* batch norms of an export for inference */
     const char **notes; /* for the user */
     int n_notes, note_capacity;
@@ -129,6 +131,9 @@ enum hypar_status hp_onnx_emit_reshape(struct importing *im, const char *suffix,
 enum hypar_status hp_onnx_emit_transpose(struct importing *im, const char *suffix, int x, int n,
                                          const int *perm, int *out);
 const char *hp_onnx_unique(struct importing *im, const char *name);
+
+/* Does a tensor depend on the model's inputs, not on parameters and constants alone? */
+bool hp_onnx_from_data(struct importing *im, int tensor);
 
 const struct hypar_shape *hp_onnx_shape(const struct importing *im, int tensor);
 void hp_onnx_note(struct importing *im, const char *fmt, ...) HYPAR_PRINTF(2, 3);
@@ -185,7 +190,8 @@ struct onnx_row {
     enum hypar_status (*fold)(struct importing *im, const struct onnx_row *row);
 };
 
-const struct onnx_row *hp_onnx_row(const char *op);
+const struct onnx_row *hp_onnx_row(const char *op); /* NULL: unknown */
+const struct onnx_row *hp_onnx_row_at(int i);       /* NULL past the last */
 
 /* Translate the node at hand. */
 enum hypar_status hp_onnx_node(struct importing *im);

@@ -126,6 +126,22 @@ static enum hypar_status settle(struct emitting *e, int t, int *out)
     return HYPAR_OK;
 }
 
+/* Inputs `first` and on of a step. What needs operators of its own comes before parameters that
+ * are made here: a graph that is written and read back numbers its tensors so. */
+static enum hypar_status settle_inputs(struct emitting *e, const struct step *s, int first,
+                                       int *inputs)
+{
+    for (int sources = 0; sources < 2; sources++)
+        for (int i = first; i < s->n_inputs; i++) {
+            int t = s->input[i];
+            inputs[i] = t < 0 ? HP_ABSENT : inputs[i];
+            bool made_here = t >= 0 && e->lazy[t].base < 0;
+            if (t >= 0 && (sources || !made_here))
+                TRY(settle(e, t, &inputs[i]));
+        }
+    return HYPAR_OK;
+}
+
 /* Kinds of steps --------------------------------------------------------------------------- */
 
 static bool is_view(enum op_kind kind)
@@ -165,12 +181,8 @@ static enum hypar_status build(struct emitting *e, const struct step *s, const i
 /* The step on tensors with all elements in their places. */
 static enum hypar_status emit_settled(struct emitting *e, const struct step *s)
 {
-    int inputs[MAX_OPERANDS], outputs[MAX_OPERANDS];
-    for (int i = 0; i < s->n_inputs; i++) {
-        inputs[i] = HP_ABSENT;
-        if (s->input[i] >= 0)
-            TRY(settle(e, s->input[i], &inputs[i]));
-    }
+    int inputs[MAX_OPERANDS] = { 0 }, outputs[MAX_OPERANDS];
+    TRY(settle_inputs(e, s, 0, inputs));
     TRY(build(e, s, inputs, s->attrs, outputs));
     for (int i = 0; i < s->n_outputs; i++)
         set_plain(e, s->output + i, outputs[i]);
@@ -224,40 +236,66 @@ static enum hypar_status emit_unary(struct emitting *e, const struct step *s)
     return HYPAR_OK;
 }
 
-/* Is the last dimension in its place, so that rows of the base are rows of the result? */
-static bool keeps_rows(const struct emitting *e, const struct lazy *lazy)
+/* A tensor as it is, also one that is not made yet: its base would be as given. */
+struct look {
+    struct lazy lazy;
+    struct hypar_shape base;
+    bool plain;
+};
+
+static struct look look_at(const struct emitting *e, int t)
 {
-    const struct hypar_shape *base = shape_of(e, lazy->base);
-    int last = lazy->shuffle.n_dims - 1;
-    return last >= 1 && base->n_dims >= 2 && base->n_dims <= 4 &&
-           hp_shuffle_whole_dim(&lazy->shuffle, base, last) == base->n_dims - 1 &&
-           base->dim[base->n_dims - 1] > 1;
+    struct look l = { .lazy = e->lazy[t] };
+    if (l.lazy.base >= 0) {
+        l.base = *shape_of(e, l.lazy.base);
+        l.plain = l.lazy.done >= 0;
+        return l;
+    }
+    const struct step_tensor *st = &e->rw->tensor[t];
+    l.base = e->rw->g->tensors[st->from].shape;
+    if (st->stop)
+        l.base.dim[st->dim] = st->stop - st->start;
+    l.lazy.shuffle = hp_shuffle_start(&l.base);
+    l.plain = true;
+    return l;
+}
+
+/* Is the last dimension in its place, so that rows of the base are rows of the result? */
+static bool keeps_rows(const struct look *l)
+{
+    int last = l->lazy.shuffle.n_dims - 1;
+    return last >= 1 && l->base.n_dims >= 2 && l->base.n_dims <= 4 &&
+           hp_shuffle_whole_dim(&l->lazy.shuffle, &l->base, last) == l->base.n_dims - 1 &&
+           l->base.dim[l->base.n_dims - 1] > 1;
+}
+
+static bool same_shape(const struct hypar_shape *a, const struct hypar_shape *b)
+{
+    return a->n_dims == b->n_dims &&
+           memcmp(a->dim, b->dim, (size_t)a->n_dims * sizeof *a->dim) == 0;
 }
 
 /* Both operands shuffled alike, or one a row that all rows of the other have added. */
 static enum hypar_status emit_binary(struct emitting *e, const struct step *s)
 {
-    int tensor, inputs[2];
-    TRY(reach(e, s->input[0]));
-    TRY(reach(e, s->input[1]));
-    const struct lazy *x = &e->lazy[s->input[0]], *y = &e->lazy[s->input[1]];
-    bool alike = hp_shuffle_same(&x->shuffle, &y->shuffle) &&
-                 shape_of(e, x->base)->n_dims == shape_of(e, y->base)->n_dims &&
-                 memcmp(shape_of(e, x->base)->dim, shape_of(e, y->base)->dim,
-                        (size_t)shape_of(e, x->base)->n_dims * sizeof(int64_t)) == 0;
-    int main = -1;
-    for (int i = 0; i < 2 && !alike; i++) {
-        const struct lazy *wide = i ? y : x, *row = i ? x : y;
-        const struct hypar_shape *r = shape_of(e, row->base), *w = shape_of(e, wide->base);
-        if (row->done >= 0 && r->n_dims == 1 && wide->done < 0 && keeps_rows(e, wide) &&
-            r->dim[0] == w->dim[w->n_dims - 1])
+    int tensor, inputs[2], main = -1;
+    struct look look[2] = { look_at(e, s->input[0]), look_at(e, s->input[1]) };
+    if (same_shape(&look[0].base, &look[1].base) &&
+        hp_shuffle_same(&look[0].lazy.shuffle, &look[1].lazy.shuffle))
+        main = 0;
+    for (int i = 0; i < 2 && main < 0; i++) {
+        const struct look *wide = &look[i], *row = &look[1 - i];
+        if (row->plain && row->base.n_dims == 1 && !wide->plain && keeps_rows(wide) &&
+            row->base.dim[0] == wide->base.dim[wide->base.n_dims - 1])
             main = i;
     }
-    if (!alike && main < 0)
+    if (main < 0)
         return emit_settled(e, s);
-    struct lazy lazy = main == 1 ? *y : *x;
-    inputs[0] = x->base;
-    inputs[1] = y->base;
+    for (int i = 0; i < 2; i++) {
+        TRY(reach(e, s->input[i]));
+        inputs[i] = e->lazy[s->input[i]].base;
+    }
+    struct lazy lazy = e->lazy[s->input[main]];
     TRY(build(e, s, inputs, s->attrs, &tensor));
     lazy.done = lazy.done >= 0 ? tensor : -1;
     lazy.base = tensor;
@@ -296,25 +334,22 @@ static bool only_units(const struct emitting *e, const struct lazy *lazy)
 
 static enum hypar_status emit_row_wise(struct emitting *e, const struct step *s)
 {
-    int inputs[MAX_OPERANDS], tensor, first = 1;
+    int inputs[MAX_OPERANDS] = { 0 }, tensor, first = 1;
     double transposed = hp_attr(s->attrs, ATTR_TRANSPOSED, 0, 0);
     const struct attrs *attrs = s->attrs;
+    TRY(reach(e, s->input[0]));
+    struct lazy lazy = e->lazy[s->input[0]];
+    struct look look = look_at(e, s->input[0]);
+    if (lazy.done >= 0 || !keeps_rows(&look) || only_units(e, &lazy)) {
+        TRY(settle(e, s->input[0], &lazy.base));
+        lazy.shuffle = hp_shuffle_start(shape_of(e, lazy.base));
+    }
     if (s->kind == OP_LINEAR) {
         TRY(linear_weight(e, s->input[1], &inputs[1], &transposed));
         attrs = hp_step_attr(e->rw, ATTRS({ ATTR_TRANSPOSED, 1, &transposed }));
         first = 2;
     }
-    for (int i = first; i < s->n_inputs; i++) {
-        inputs[i] = HP_ABSENT;
-        if (s->input[i] >= 0)
-            TRY(settle(e, s->input[i], &inputs[i]));
-    }
-    TRY(reach(e, s->input[0]));
-    struct lazy lazy = e->lazy[s->input[0]];
-    if (lazy.done >= 0 || !keeps_rows(e, &lazy) || only_units(e, &lazy)) {
-        TRY(settle(e, s->input[0], &lazy.base));
-        lazy.shuffle = hp_shuffle_start(shape_of(e, lazy.base));
-    }
+    TRY(settle_inputs(e, s, first, inputs));
     struct hypar_shape before = *shape_of(e, lazy.base);
     inputs[0] = lazy.base;
     TRY(build(e, s, inputs, attrs, &tensor));
@@ -353,6 +388,56 @@ static enum hypar_status emit_slice(struct emitting *e, const struct step *s)
     return move_behind(e, s->output, &lazy, &before, tensor);
 }
 
+/* Tensors joined along a dimension of size 1 that they were all given by the same shuffle (the
+ * two directions of an LSTM): their bases are joined along the last dimension instead, and the
+ * shuffle has one more factor. False: not so. */
+static bool joined_shuffle(const struct emitting *e, const struct step *s, struct shuffle *out)
+{
+    const struct look first = look_at(e, s->input[0]);
+    const struct hypar_shape *base = &first.base;
+    int axis = (int)hp_attr_int(s->attrs, ATTR_AXIS, 0, 0), last = base->n_dims - 1;
+    struct shuffle was = first.lazy.shuffle;
+    for (int i = 0; i < s->n_inputs; i++) {
+        const struct look x = look_at(e, s->input[i]);
+        if (x.plain || !hp_shuffle_same(&x.lazy.shuffle, &first.lazy.shuffle) ||
+            !same_shape(&x.base, base))
+            return false;
+    }
+    if (!hp_shuffle_refine(&was, base) || was.first[axis] != was.first[axis + 1] || last < 1 ||
+        was.first[was.n_dims] == MAX_SHUFFLE)
+        return false;
+    *out = (struct shuffle){ .n_dims = was.n_dims };
+    int n = 0;
+    for (int d = 0; d < was.n_dims; d++) {
+        out->first[d] = n;
+        if (d == axis) {
+            out->size[n] = s->n_inputs;
+            out->stride[n++] = base->dim[last];
+        }
+        for (int f = was.first[d]; f < was.first[d + 1]; f++) {
+            bool within = was.stride[f] < base->dim[last];
+            out->size[n] = was.size[f];
+            out->stride[n++] = was.stride[f] * (within ? 1 : s->n_inputs);
+        }
+    }
+    out->first[was.n_dims] = n;
+    return true;
+}
+
+static enum hypar_status emit_concat(struct emitting *e, const struct step *s)
+{
+    int inputs[MAX_OPERANDS];
+    struct lazy lazy = { .done = -1 };
+    if (s->n_inputs < 2 || !joined_shuffle(e, s, &lazy.shuffle))
+        return emit_settled(e, s);
+    for (int i = 0; i < s->n_inputs; i++)
+        inputs[i] = e->lazy[s->input[i]].base;
+    TRY(build(e, s, inputs, ATTRS({ ATTR_AXIS, 1, V(shape_of(e, inputs[0])->n_dims - 1) }),
+              &lazy.base));
+    e->lazy[s->output] = lazy;
+    return HYPAR_OK;
+}
+
 static enum hypar_status emit_step(struct emitting *e, const struct step *s)
 {
     if (is_view(s->kind))
@@ -368,6 +453,8 @@ static enum hypar_status emit_step(struct emitting *e, const struct step *s)
         return emit_binary(e, s);
     if (is_row_wise(s->kind))
         return emit_row_wise(e, s);
+    if (s->kind == OP_CONCAT)
+        return emit_concat(e, s);
     return s->kind == OP_SLICE ? emit_slice(e, s) : emit_settled(e, s);
 }
 
@@ -402,11 +489,6 @@ static enum hypar_status emit_all(struct emitting *e, const int *outputs, int n_
 {
     struct rewriting *rw = e->rw;
     int *tensor = NEW(rw->arena, int, n_outputs);
-    /* inputs stand first, whether they are read or not */
-    for (int t = 0; t < rw->g->n_tensors; t++)
-        if (rw->g->tensors[t].kind == TENSOR_INPUT &&
-            !(t < rw->im->n_sources && rw->im->source[t].name))
-            TRY(reach(e, rw->map[t]));
     for (int s = 0; s < rw->n_steps; s++)
         if (rw->step[s].live)
             TRY(emit_step(e, &rw->step[s]));
@@ -415,7 +497,12 @@ static enum hypar_status emit_all(struct emitting *e, const int *outputs, int n_
         if (hp_build_graph(e->b)->tensors[tensor[i]].kind == TENSOR_ACTIVATION)
             hp_build_mark_output(e->b, tensor[i]);
     }
-    return add_loss(e, tensor[0]);
+    TRY(add_loss(e, tensor[0]));
+    for (int t = 0; t < rw->g->n_tensors; t++) /* inputs that nobody reads */
+        if (rw->g->tensors[t].kind == TENSOR_INPUT &&
+            !(t < rw->im->n_sources && rw->im->source[t].name))
+            TRY(reach(e, rw->map[t]));
+    return HYPAR_OK;
 }
 
 static void add_notes(struct emitting *e, struct hypar_graph *graph)

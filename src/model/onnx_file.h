@@ -93,6 +93,7 @@ struct onnx_file {
     FILE *stream;
     int64_t bytes;
     int opset;
+    int64_t batch; /* that its inputs have, once that was looked for; 0: a symbol */
     int n_nodes, n_initializers, n_inputs, n_outputs, n_infos;
     struct onnx_node *node; /* each after those that it reads from */
     struct onnx_tensor *initializer;

@@ -333,49 +333,82 @@ static enum hypar_status build(struct importing *im, struct hypar_graph **out,
     return status;
 }
 
+static enum hypar_status network(struct importing *im, struct hypar_graph **out,
+                                 const struct hypar_import_options *options, struct arena *keep,
+                                 struct named_source **sources, int *n_sources)
+{
+    TRY(check_list(im->file, options->batch_dims, true, im->err));
+    TRY(check_list(im->file, options->dims, false, im->err));
+    TRY(read_initializers(im));
+    struct batch batch = find_batch(im, options);
+    im->symbol = batch.symbol;
+    im->file->batch = batch.told;
+    im->batch = options->batch ? options->batch : batch.told ? batch.told : OPEN_BATCH;
+    im->told = !batch.told || im->batch == batch.told;
+    if (!batch.told && !options->batch)
+        hp_onnx_note(im, "the file leaves the batch open: %d samples, --batch changes it",
+                     OPEN_BATCH);
+    return build(im, out, options, &batch, keep, sources, n_sources);
+}
+
 enum hypar_status hp_onnx_network(struct hypar_graph **out, struct onnx_file *file,
                                   const struct hypar_import_options *options,
                                   struct arena *keep, struct named_source **sources,
                                   int *n_sources, struct hypar_error *err)
 {
-    struct importing im = { .file = file, .err = err };
+    struct hypar_error why; /* also of what is tried in vain, which is no failure */
+    struct importing im = { .file = file, .err = &why };
     *out = NULL;
-    enum hypar_status status = check_list(file, options->batch_dims, true, err);
-    if (status == HYPAR_OK)
-        status = check_list(file, options->dims, false, err);
-    if (status == HYPAR_OK)
-        status = read_initializers(&im);
-    if (status == HYPAR_OK) {
-        struct batch batch = find_batch(&im, options);
-        im.symbol = batch.symbol;
-        im.batch = options->batch ? options->batch : batch.told ? batch.told : OPEN_BATCH;
-        im.told = !batch.told || im.batch == batch.told;
-        if (!batch.told && !options->batch)
-            hp_onnx_note(&im, "the file leaves the batch open: %d samples, --batch changes it",
-                         OPEN_BATCH);
-        status = build(&im, out, options, &batch, keep, sources, n_sources);
-    }
+    enum hypar_status status = network(&im, out, options, keep, sources, n_sources);
     hp_arena_free(&im.arena);
+    if (status != HYPAR_OK && err)
+        *err = why;
     return hp_in(err, status, "%s", file->path);
 }
 
 /* A file with a fixed batch may have it in constants too: then another batch does not follow.
- */
+ * With a batch of 1 some operators are not needed, and only outputs can be compared. */
+static enum hypar_status check_outputs(const struct hypar_graph *told,
+                                       const struct hypar_graph *graph, const char *path,
+                                       struct hypar_error *err)
+{
+    if (told->n_tensors == graph->n_tensors)
+        return hp_check_follows(told, graph, path, err);
+    for (int t = 0, u = 0; t < told->n_tensors; t++) {
+        const struct tensor *was = &told->tensors[t];
+        if (!was->is_output)
+            continue;
+        while (u < graph->n_tensors && !graph->tensors[u].is_output)
+            u++;
+        for (int d = 0; d < was->shape.n_dims && u < graph->n_tensors; d++)
+            if (graph->tensors[u].shape.dim[d] !=
+                (d == was->sample_dim ? graph->batch : was->shape.dim[d]))
+                return hp_fail(err, HYPAR_INVALID,
+                               "%s: cannot follow a batch of %lld: '%.60s' has %lld in "
+                               "dimension %d",
+                               path, (long long)graph->batch, was->name,
+                               (long long)graph->tensors[u].shape.dim[d], d);
+        u++;
+    }
+    return HYPAR_OK;
+}
+
 static enum hypar_status read_file(struct hypar_graph **out, struct onnx_file *file,
                                    const struct hypar_import_options *options,
                                    struct hypar_error *err)
 {
     struct arena keep = { 0 };
     struct named_source *sources;
-    int n;
-    enum hypar_status status = hp_onnx_network(out, file, options, &keep, &sources, &n, err);
-    struct hypar_import_options as_told = *options;
     struct hypar_graph *told = NULL;
+    struct hypar_import_options as_told = *options;
+    int n;
     as_told.batch = 0;
-    if (status == HYPAR_OK && options->batch)
+    enum hypar_status status = hp_onnx_network(out, file, options, &keep, &sources, &n, err);
+    if (status == HYPAR_OK && file->batch && file->batch != (*out)->batch) {
         status = hp_onnx_network(&told, file, &as_told, &keep, &sources, &n, err);
-    if (status == HYPAR_OK && told && told->batch != (*out)->batch)
-        status = hp_check_follows(told, *out, file->path, err);
+        if (status == HYPAR_OK)
+            status = check_outputs(told, *out, file->path, err);
+    }
     hypar_graph_free(told);
     hp_arena_free(&keep);
     if (status != HYPAR_OK) {
@@ -398,22 +431,20 @@ enum hypar_status hp_onnx_read_stream(struct hypar_graph **out, FILE *stream, co
                                       const struct hypar_import_options *options,
                                       struct hypar_error *err)
 {
-    struct hypar_error local;
     struct onnx_file *file;
     *out = NULL;
     TRY(hp_onnx_open_stream(&file, stream, path, err));
-    return read_open(out, file, options, err ? err : &local);
+    return read_open(out, file, options, err);
 }
 
 static enum hypar_status read_path(struct hypar_graph **out, const char *path,
                                    const struct hypar_import_options *options,
                                    struct hypar_error *err)
 {
-    struct hypar_error local;
     struct onnx_file *file;
     *out = NULL;
     TRY(hp_onnx_open(&file, path, err));
-    return read_open(out, file, options, err ? err : &local);
+    return read_open(out, file, options, err);
 }
 
 /* ir_version, then the producer's name or a graph: the fields in the order that all write. */

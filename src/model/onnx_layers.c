@@ -150,16 +150,10 @@ static bool is_param(const struct importing *im, int t)
     return hp_build_graph(im->b)->tensors[t].kind == TENSOR_PARAM;
 }
 
-/* Is `t` a weight, perhaps transposed or reshaped: known from parameters alone? */
-static bool is_weight(const struct importing *im, int t)
+/* Is `t` the same for all samples: a parameter, or made from parameters and constants alone? */
+static bool is_weight(struct importing *im, int t)
 {
-    const struct hypar_graph *g = hp_build_graph(im->b);
-    for (;;) {
-        int op = g->tensors[t].producer;
-        if (op < 0 || (g->ops[op].kind != OP_TRANSPOSE && g->ops[op].kind != OP_RESHAPE))
-            return is_param(im, t);
-        t = g->ops[op].tensor[0];
-    }
+    return !hp_onnx_from_data(im, t);
 }
 
 /* x (as a matrix per sample) times the matrix w[c,k], or w[k,c] if `transposed`. */

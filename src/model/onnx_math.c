@@ -70,9 +70,20 @@ static enum hypar_status with_number(struct importing *im, const struct onnx_row
     return hp_onnx_define_tensor(im, 0, t);
 }
 
-/* Is `mask` 0 on and below the diagonal of its last two dimensions and hugely negative above,
- * or (`allowed`) not 0 there and 0 above? Then a query sees no later key. */
-static bool is_causal(const struct value *mask, bool allowed)
+/* What a mask has on and below the diagonal of its last two dimensions, and above. */
+enum mask_kind {
+    MASK_ADDED,  /* 0; hugely negative */
+    MASK_SEEN,   /* true; false */
+    MASK_HIDDEN, /* false; true */
+};
+
+static bool is_huge(double value)
+{
+    return value <= -9999;
+}
+
+/* Is it a mask by which a query sees no later key? */
+static bool is_causal(const struct value *mask, enum mask_kind kind)
 {
     int rank = mask->shape.n_dims;
     if (mask->kind != VALUE_CONSTANT || mask->uniform || rank < 2 ||
@@ -82,9 +93,10 @@ static bool is_causal(const struct value *mask, bool allowed)
     if (n != side * side)
         return false;
     for (int64_t i = 0; i < n; i++) {
-        bool seen = i % side <= i / side;
-        if (allowed ? (mask->data[i] != 0) != seen
-                    : (seen ? mask->data[i] != 0 : mask->data[i] > -1e4 + 1))
+        bool seen = i % side <= i / side, set = mask->data[i] != 0;
+        bool fits = kind == MASK_ADDED ? (seen ? !set : is_huge(mask->data[i]))
+                                       : set == (seen == (kind == MASK_SEEN));
+        if (!fits)
             return false;
     }
     return true;
@@ -124,7 +136,7 @@ enum hypar_status hp_onnx_binary(struct importing *im, const struct onnx_row *ro
             TRY(hp_onnx_tensor(im, x, &t[0]));
             return with_number(im, row, t[0], hp_onnx_element(v[c], 0), c == 0);
         }
-        if (row->kind == OP_ADD && same && is_causal(v[c], false)) {
+        if (row->kind == OP_ADD && same && is_causal(v[c], MASK_ADDED)) {
             TRY(hp_onnx_tensor(im, x, &t[0]));
             return causal_scores(im, t[0]);
         }
@@ -237,9 +249,12 @@ enum hypar_status hp_onnx_where(struct importing *im, const struct onnx_row *row
     struct value *x = hp_onnx_input(im, 1), *y = hp_onnx_input(im, 2);
     if (!x || !y)
         return hp_fail(im->err, HYPAR_INVALID, "an input is missing");
-    bool numbers = x->kind == VALUE_NUMBERS && y->kind == VALUE_CONSTANT && y->uniform;
-    if (numbers && is_causal(which, true) && y->data[0] <= -1e4 + 1)
-        return causal_scores(im, x->tensor);
+    for (int i = 0; i < 2; i++) { /* scores where the mask says so, else a huge number */
+        struct value *scores = i ? y : x, *other = i ? x : y;
+        if (scores->kind == VALUE_NUMBERS && other->kind == VALUE_CONSTANT && other->uniform &&
+            is_huge(other->data[0]) && is_causal(which, i ? MASK_HIDDEN : MASK_SEEN))
+            return causal_scores(im, scores->tensor);
+    }
     return hp_onnx_opaque_broadcast(im, row);
 }
 

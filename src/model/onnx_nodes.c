@@ -121,6 +121,11 @@ const struct onnx_row *hp_onnx_row(const char *op)
     return NULL;
 }
 
+const struct onnx_row *hp_onnx_row_at(int i)
+{
+    return i < (int)(sizeof rows / sizeof rows[0]) ? &rows[i] : NULL;
+}
+
 enum hypar_status hp_onnx_control(struct importing *im, const struct onnx_row *row)
 {
     return hp_fail(im->err, HYPAR_INVALID,

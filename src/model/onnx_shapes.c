@@ -299,7 +299,7 @@ enum hypar_status hp_onnx_cast(struct importing *im, const struct onnx_row *row)
     int to = (int)hp_onnx_int(im->node, "to", ONNX_FLOAT);
     bool whole = hp_onnx_family(to) == ONNX_INTEGERS;
     if (hp_onnx_family(to) == ONNX_OTHER)
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "element type %s is not supported",
+        return hp_fail(im->err, HYPAR_INVALID, "element type %s is not supported",
                        hp_onnx_type_name(to));
     if (v.kind == VALUE_CONSTANT && whole && v.type != to) {
         int64_t n = v.uniform ? 1 : hp_onnx_elements(&v.shape);

@@ -88,6 +88,22 @@ void hp_onnx_note(struct importing *im, const char *fmt, ...)
     im->notes[im->n_notes++] = hp_arena_strdup(&im->arena, text);
 }
 
+bool hp_onnx_from_data(struct importing *im, int t)
+{
+    const struct hypar_graph *g = hp_build_graph(im->b);
+    for (int i = im->n_from_data; i < g->n_tensors; i++) {
+        int op = g->tensors[i].producer;
+        bool constant = i < im->n_sources && im->source[i].name;
+        bool from_data = g->tensors[i].kind == TENSOR_INPUT && !constant;
+        for (int o = 0; op >= 0 && o < g->ops[op].nest->n_inputs; o++)
+            from_data |= g->ops[op].tensor[o] >= 0 && im->from_data[g->ops[op].tensor[o]];
+        im->from_data = GROW(&im->arena, bool, im->from_data, i, &im->from_data_capacity);
+        im->from_data[i] = from_data;
+        im->n_from_data = i + 1;
+    }
+    return im->from_data[t];
+}
+
 /* Names and operators ------------------------------------------------------------------- */
 
 const char *hp_unique_name(struct name_set *set, struct arena *arena, const char *name)
