@@ -111,6 +111,11 @@ void hp_build_mark_output(struct graph_builder *b, int tensor);
 enum hypar_status hp_build_finish(struct graph_builder *b, struct hypar_graph **out,
                                   struct hypar_error *err);
 
+/* The same graph with inputs and parameters where they are first read: as it is numbered when
+ * it has been written and read back. */
+enum hypar_status hp_graph_renumber(const struct hypar_graph *graph, struct hypar_graph **out,
+                                    struct hypar_error *err);
+
 /* Derive what follows from ops and tensors: uses, outputs, hash. The last step of building. */
 void hp_graph_seal(struct hypar_graph *graph);
 

@@ -6,7 +6,8 @@
 #include "model/onnx_rewrite.h"
 
 struct lazy {
-    int base; /* tensor of the network, -1: not made */
+    int base;   /* tensor of the network; -1: not made, it is */
+    int source; /* this input or parameter, a tensor of the steps */
     struct shuffle shuffle;
     int done; /* the tensor that has the elements in their places, -1 */
 };
@@ -35,7 +36,7 @@ static const struct hypar_shape *shape_of(const struct emitting *e, int tensor)
 
 static void set_plain(struct emitting *e, int t, int tensor)
 {
-    e->lazy[t] = (struct lazy){ tensor, hp_shuffle_start(shape_of(e, tensor)), tensor };
+    e->lazy[t] = (struct lazy){ tensor, -1, hp_shuffle_start(shape_of(e, tensor)), tensor };
 }
 
 /* Inputs and parameters ----------------------------------------------------------------------
@@ -106,9 +107,20 @@ static enum hypar_status make_source(struct emitting *e, int t)
     return HYPAR_OK;
 }
 
+/* Inputs and parameters are made where they are first read. */
 static enum hypar_status reach(struct emitting *e, int t)
 {
-    return e->lazy[t].base < 0 ? make_source(e, t) : HYPAR_OK;
+    struct lazy *lazy = &e->lazy[t];
+    if (lazy->base >= 0)
+        return HYPAR_OK;
+    struct shuffle shuffle = lazy->shuffle;
+    int source = lazy->source;
+    if (e->lazy[source].base < 0)
+        TRY(make_source(e, source));
+    lazy->base = e->lazy[source].base;
+    lazy->shuffle = shuffle;
+    lazy->done = hp_shuffle_is_plain(&shuffle, shape_of(e, lazy->base)) ? lazy->base : -1;
+    return HYPAR_OK;
 }
 
 /* The tensor with the elements in their places. */
@@ -126,19 +138,39 @@ static enum hypar_status settle(struct emitting *e, int t, int *out)
     return HYPAR_OK;
 }
 
-/* Inputs `first` and on of a step. What needs operators of its own comes before parameters that
- * are made here: a graph that is written and read back numbers its tensors so. */
+/* A tensor as it is, also if its base is not made yet. */
+struct look {
+    struct lazy lazy;
+    struct hypar_shape base;
+    bool plain;
+};
+
+static struct hypar_shape source_shape(const struct rewriting *rw, int source)
+{
+    const struct step_tensor *st = &rw->tensor[source];
+    struct hypar_shape shape = rw->g->tensors[st->from].shape;
+    if (st->stop)
+        shape.dim[st->dim] = st->stop - st->start;
+    return shape;
+}
+
+static struct look look_at(const struct emitting *e, int t)
+{
+    struct look l = { .lazy = e->lazy[t] };
+    l.base = l.lazy.base >= 0 ? *shape_of(e, l.lazy.base) : source_shape(e->rw, l.lazy.source);
+    l.plain = hp_shuffle_is_plain(&l.lazy.shuffle, &l.base);
+    return l;
+}
+
+/* Inputs `first` and on of a step. */
 static enum hypar_status settle_inputs(struct emitting *e, const struct step *s, int first,
                                        int *inputs)
 {
-    for (int sources = 0; sources < 2; sources++)
-        for (int i = first; i < s->n_inputs; i++) {
-            int t = s->input[i];
-            inputs[i] = t < 0 ? HP_ABSENT : inputs[i];
-            bool made_here = t >= 0 && e->lazy[t].base < 0;
-            if (t >= 0 && (sources || !made_here))
-                TRY(settle(e, t, &inputs[i]));
-        }
+    for (int i = first; i < s->n_inputs; i++) {
+        inputs[i] = HP_ABSENT;
+        if (s->input[i] >= 0)
+            TRY(settle(e, s->input[i], &inputs[i]));
+    }
     return HYPAR_OK;
 }
 
@@ -191,7 +223,6 @@ static enum hypar_status emit_settled(struct emitting *e, const struct step *s)
 
 static enum hypar_status emit_view(struct emitting *e, const struct step *s)
 {
-    TRY(reach(e, s->input[0]));
     struct lazy lazy = e->lazy[s->input[0]];
     if (s->kind == OP_TRANSPOSE) {
         int perm[MAX_DIMS];
@@ -201,12 +232,13 @@ static enum hypar_status emit_view(struct emitting *e, const struct step *s)
     } else if (!hp_shuffle_reshape(&lazy.shuffle, &s->shape)) {
         int tensor;
         TRY(settle(e, s->input[0], &tensor));
-        lazy = (struct lazy){ tensor, hp_shuffle_start(shape_of(e, tensor)), -1 };
+        lazy = (struct lazy){ tensor, -1, hp_shuffle_start(shape_of(e, tensor)), -1 };
         if (!hp_shuffle_reshape(&lazy.shuffle, &s->shape))
             return hp_fail(e->err, HYPAR_INVALID, "'%.80s' does not fit its shape", s->name);
     }
-    lazy.done = hp_shuffle_is_plain(&lazy.shuffle, shape_of(e, lazy.base)) ? lazy.base : -1;
     e->lazy[s->output] = lazy;
+    lazy.done = lazy.base >= 0 && look_at(e, s->output).plain ? lazy.base : -1;
+    e->lazy[s->output].done = lazy.done;
     return HYPAR_OK;
 }
 
@@ -234,30 +266,6 @@ static enum hypar_status emit_unary(struct emitting *e, const struct step *s)
     lazy.base = tensor;
     e->lazy[s->output] = lazy;
     return HYPAR_OK;
-}
-
-/* A tensor as it is, also one that is not made yet: its base would be as given. */
-struct look {
-    struct lazy lazy;
-    struct hypar_shape base;
-    bool plain;
-};
-
-static struct look look_at(const struct emitting *e, int t)
-{
-    struct look l = { .lazy = e->lazy[t] };
-    if (l.lazy.base >= 0) {
-        l.base = *shape_of(e, l.lazy.base);
-        l.plain = l.lazy.done >= 0;
-        return l;
-    }
-    const struct step_tensor *st = &e->rw->tensor[t];
-    l.base = e->rw->g->tensors[st->from].shape;
-    if (st->stop)
-        l.base.dim[st->dim] = st->stop - st->start;
-    l.lazy.shuffle = hp_shuffle_start(&l.base);
-    l.plain = true;
-    return l;
 }
 
 /* Is the last dimension in its place, so that rows of the base are rows of the result? */
@@ -443,7 +451,6 @@ static enum hypar_status emit_step(struct emitting *e, const struct step *s)
     if (is_view(s->kind))
         return emit_view(e, s);
     if (s->kind == OP_IDENTITY) {
-        TRY(reach(e, s->input[0]));
         e->lazy[s->output] = e->lazy[s->input[0]];
         return HYPAR_OK;
     }
@@ -534,8 +541,13 @@ enum hypar_status hp_emit_steps(struct rewriting *rw, const int *outputs, int n_
     struct emitting e = { .rw = rw, .keep = keep, .err = rw->im->err };
     e.b = hp_build(name, rw->im->batch);
     e.lazy = NEW(rw->arena, struct lazy, rw->n_tensors);
-    for (int t = 0; t < rw->n_tensors; t++)
-        e.lazy[t].base = e.lazy[t].done = -1;
+    for (int t = 0; t < rw->n_tensors; t++) {
+        e.lazy[t] = (struct lazy){ .base = -1, .source = t, .done = -1 };
+        if (rw->tensor[t].from >= 0) {
+            struct hypar_shape shape = source_shape(rw, t);
+            e.lazy[t].shuffle = hp_shuffle_start(&shape);
+        }
+    }
     e.source = NEW(rw->arena, int, rw->g->n_tensors);
     for (int t = 0; t < rw->g->n_tensors; t++)
         e.source[t] = -1;
@@ -544,7 +556,11 @@ enum hypar_status hp_emit_steps(struct rewriting *rw, const int *outputs, int n_
         hp_build_abandon(e.b);
         return status;
     }
-    TRY(hp_build_finish(e.b, out, rw->im->err));
+    struct hypar_graph *built;
+    TRY(hp_build_finish(e.b, &built, rw->im->err));
+    status = hp_graph_renumber(built, out, rw->im->err);
+    hypar_graph_free(built);
+    TRY(status);
     add_notes(&e, *out);
     *sources = e.sources;
     *n_sources = e.n_sources;
