@@ -1,9 +1,9 @@
 #include "cli/opt.h"
 
 static const struct argp_option options[] = {
-    { "batch", OPT_BATCH, "N", 0, "samples in one training step (what the model says)", 0 },
+    { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
-      "ONNX: dimension of input NAME that holds the samples (0)", 0 },
+      "ONNX: the dimension of input NAME with the samples (0)", 0 },
     { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
     { 0 },
 };

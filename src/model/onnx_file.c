@@ -12,7 +12,7 @@ static enum hypar_status order_nodes(struct onnx_file *file, struct hypar_error 
 
 #ifdef HYPAR_WITH_PROTOBUF_C
 
-#include "onnx.pb-c.h"
+#include <onnx.pb-c.h>
 
 /* Everything is unpacked into the file's arena, and released with it. */
 static void *take(void *arena, size_t bytes)

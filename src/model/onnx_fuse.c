@@ -300,31 +300,49 @@ static int write_columns(struct rewriting *rw, const struct linear *l, int64_t s
     return write_linear(rw, l, name, w, bias);
 }
 
+/* The output of a linear layer, of which `t` may be another shape with the same rows. */
+static int before_rows(const struct rewriting *rw, int t)
+{
+    int op = hp_made_by(rw, t, OP_RESHAPE), x = input(rw, op, 0);
+    if (op < 0 || hp_readers(rw, x) != 1)
+        return t;
+    const struct hypar_shape *from = &rw->g->tensors[x].shape, *to = &rw->g->tensors[t].shape;
+    return from->n_dims && to->n_dims && from->dim[from->n_dims - 1] == to->dim[to->n_dims - 1]
+               ? x
+               : t;
+}
+
+/* Columns [start, stop) in place of output `y` of a slice or a split. */
+static void replace_columns(struct rewriting *rw, const struct linear *l, int y, int64_t start,
+                            int64_t stop)
+{
+    int t = write_columns(rw, l, start, stop);
+    rw->map[y] =
+        hp_step_reshape(rw, rw->step[rw->n_steps - 1].name, t, &rw->g->tensors[y].shape);
+}
+
 /* A linear layer whose columns go separate ways (query, key and value from one matrix) is as
  * many layers, which then can be split by heads each. */
 static bool fuse_columns(struct rewriting *rw, int op)
 {
     const struct op *o = &rw->g->ops[op];
     struct linear l;
-    int t = o->tensor[0], turned;
-    if ((o->kind != OP_SLICE && o->kind != OP_SPLIT) || !hp_linear_at(rw, t, &l) ||
+    if ((o->kind != OP_SLICE && o->kind != OP_SPLIT) ||
+        !hp_linear_at(rw, before_rows(rw, o->tensor[0]), &l) ||
         rw->g->tensors[l.w].kind != TENSOR_PARAM || hp_readers(rw, l.w) != 1 ||
-        (l.bias >= 0 && hp_readers(rw, l.bias) != 1) || !is_divided(rw, t))
-        return false;
-    turned = rw->g->ops[l.op].tensor[1];
-    if (hp_readers(rw, turned) != 1)
+        (l.bias >= 0 && hp_readers(rw, l.bias) != 1) ||
+        hp_readers(rw, rw->g->ops[l.op].tensor[1]) != 1 || !is_divided(rw, o->tensor[0]))
         return false;
     if (o->kind == OP_SLICE) {
-        int64_t start = hp_attr_int(o->nest->attrs, ATTR_START, 0, 0);
-        rw->map[output(rw, op)] =
-            write_columns(rw, &l, start, hp_attr_int(o->nest->attrs, ATTR_STOP, 0, 0));
+        replace_columns(rw, &l, output(rw, op), hp_attr_int(o->nest->attrs, ATTR_START, 0, 0),
+                        hp_attr_int(o->nest->attrs, ATTR_STOP, 0, 0));
         return true;
     }
     int64_t start = 0;
     const struct attr *sizes = hp_attr_get(o->nest->attrs, ATTR_SIZES);
     for (int i = 0; i < sizes->n; i++) {
         int64_t stop = start + (int64_t)sizes->v[i];
-        rw->map[o->tensor[1 + i]] = write_columns(rw, &l, start, stop);
+        replace_columns(rw, &l, o->tensor[1 + i], start, stop);
         start = stop;
     }
     return true;

@@ -128,6 +128,42 @@ class Tokens(nn.Module):
         return self.head(x[0])
 
 
+class Generative(nn.Module):
+    """GPT-2 as it is often written: products over flattened rows with weights [in, out], scores masked by a buffer,
+    tanh-GELU, positions looked up, root-mean-square norm."""
+
+    def __init__(self, width=8, heads=2, length=6, vocab=10):
+        super().__init__()
+        self.words = nn.Embedding(vocab, width)
+        self.places = nn.Embedding(length + 2, width)
+        self.scale = nn.Parameter(torch.ones(width))
+        self.attn_w = nn.Parameter(torch.ones(width, 3 * width))
+        self.attn_b = nn.Parameter(torch.ones(3 * width))
+        self.proj_w = nn.Parameter(torch.ones(width, width))
+        self.proj_b = nn.Parameter(torch.ones(width))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, vocab, bias=False)
+        self.heads = heads
+        self.register_buffer("bias", torch.tril(torch.ones(length, length)).bool().view(1, 1, length, length),
+                             persistent=False)
+
+    def rows(self, x, weight, bias):
+        return torch.addmm(bias, x.reshape(-1, x.shape[-1]), weight).reshape(*x.shape[:-1], weight.shape[1])
+
+    def forward(self, ids):
+        n, t = ids.shape
+        x = self.words(ids) + self.places(torch.arange(t).unsqueeze(0))
+        y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.scale
+        q, k, v = self.rows(y, self.attn_w, self.attn_b).split(x.shape[-1], dim=2)
+        q, k, v = (z.view(n, t, self.heads, -1).permute(0, 2, 1, 3) for z in (q, k, v))
+        scores = torch.matmul(q, k.transpose(-1, -2)) / (v.size(-1) ** 0.5)
+        scores = torch.where(self.bias[:, :, :t, :t], scores, torch.tensor(-1e4))
+        y = torch.matmul(torch.softmax(scores, -1), v).permute(0, 2, 1, 3).reshape(n, t, -1)
+        x = x + self.rows(y, self.proj_w, self.proj_b)
+        y = 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x ** 3)))
+        return self.head(self.norm(x + y))
+
+
 def record(network, name, tensor):
     v = tensor.detach().contiguous().reshape(-1).tolist()
     checksum = sum(x * math.cos(e) for e, x in enumerate(v))
@@ -157,10 +193,12 @@ def run(name, model, x, classes, batch_dim=0):
     records.append(f'    {{ "{name}", "loss", 1, {loss.item():.16g} }},')
     for parameter, p in model.named_parameters():
         gradient = p.grad
-        if ".in_proj" in parameter or "qkv" in parameter:
-            third = p.shape[0] // 3
+        if ".in_proj" in parameter or "qkv" in parameter or "attn_" in parameter:
+            third = p.shape[-1 if "attn_" in parameter else 0] // 3
             for i in range(3):
-                record(name, f"{parameter}[{i * third}:{(i + 1) * third}]", gradient[i * third:(i + 1) * third])
+                part = slice(i * third, (i + 1) * third)
+                record(name, f"{parameter}[{part.start}:{part.stop}]",
+                       gradient[..., part] if "attn_" in parameter else gradient[part])
         else:
             record(name, parameter, gradient)
 
@@ -182,6 +220,7 @@ def main():
     run("encoder", Encoder(), ids(11, 2, 5), 11)
     run("recurrent", Recurrent(), ids(9, 4, 3), 9, 1)
     run("tokens", Tokens(), floats(2, 2, 4, 6), 3)
+    run("generative", Generative(), ids(10, 3, 6), 10)
     with open(os.path.join(os.path.dirname(__file__), "onnx_values.h"), "w") as out:
         out.write("/* Written by tests/model/onnx_reference.py: what PyTorch computes in fp64. clang-format off */\n"
                   "static const struct onnx_value {\n    const char *network, *tensor;\n    int64_t elements;\n"

@@ -20,7 +20,8 @@ static const struct network {
     const char *name;
     int64_t batch;
 } networks[] = {
-    { "convolutions", 2 }, { "sum", 3 }, { "encoder", 2 }, { "recurrent", 3 }, { "tokens", 2 },
+    { "convolutions", 2 }, { "sum", 3 },    { "encoder", 2 },
+    { "recurrent", 3 },    { "tokens", 2 }, { "generative", 3 },
 };
 
 enum { N_NETWORKS = sizeof networks / sizeof networks[0] };
