@@ -193,6 +193,10 @@ struct onnx_row {
 const struct onnx_row *hp_onnx_row(const char *op); /* NULL: unknown */
 const struct onnx_row *hp_onnx_row_at(int i);       /* NULL past the last */
 
+/* The node at hand as an opaque operator, its output's shape from the file; `why` is told where
+ * that has none. */
+enum hypar_status hp_onnx_opaque(struct importing *im, const char *why);
+
 /* Translate the node at hand. */
 enum hypar_status hp_onnx_node(struct importing *im);
 
@@ -209,7 +213,8 @@ enum hypar_status hp_onnx_node(struct importing *im);
     X(hp_onnx_prelu) X(hp_onnx_selu) X(hp_onnx_conv) X(hp_onnx_pool) \
     X(hp_onnx_global_pool) X(hp_onnx_gemm) X(hp_onnx_matmul) X(hp_onnx_batch_norm) \
     X(hp_onnx_layer_norm) X(hp_onnx_instance_norm) X(hp_onnx_lrn) X(hp_onnx_lstm) \
-    X(hp_onnx_opaque_like) X(hp_onnx_opaque_broadcast) X(hp_onnx_control)
+    X(hp_onnx_opaque_like) X(hp_onnx_opaque_sequence) X(hp_onnx_opaque_transposed) \
+    X(hp_onnx_opaque_resize) X(hp_onnx_opaque_broadcast) X(hp_onnx_control)
 /* clang-format on */
 #define X(name) enum hypar_status name(struct importing *im, const struct onnx_row *row);
 ONNX_TRANSLATORS(X)

@@ -98,6 +98,11 @@ static const struct onnx_row rows[] = {
     { "Hardmax", OP_OPAQUE, NULL, hp_onnx_opaque_like, NULL },
     { "CumSum", OP_OPAQUE, NULL, hp_onnx_opaque_like, NULL },
     { "MeanVarianceNormalization", OP_OPAQUE, NULL, hp_onnx_opaque_like, NULL },
+    { "GRU", OP_OPAQUE, NULL, hp_onnx_opaque_sequence, NULL },
+    { "RNN", OP_OPAQUE, NULL, hp_onnx_opaque_sequence, NULL },
+    { "ConvTranspose", OP_OPAQUE, NULL, hp_onnx_opaque_transposed, NULL },
+    { "Resize", OP_OPAQUE, NULL, hp_onnx_opaque_resize, NULL },
+    { "Upsample", OP_OPAQUE, NULL, hp_onnx_opaque_resize, NULL },
     { "Mod", OP_OPAQUE, NULL, hp_onnx_opaque_broadcast, hp_fold_binary },
     { "And", OP_OPAQUE, NULL, hp_onnx_opaque_broadcast, hp_fold_binary },
     { "Or", OP_OPAQUE, NULL, hp_onnx_opaque_broadcast, hp_fold_binary },
@@ -134,95 +139,6 @@ enum hypar_status hp_onnx_control(struct importing *im, const struct onnx_row *r
                    row->op);
 }
 
-/* Opaque operators ------------------------------------------------------------------------ */
-
-/* What the file itself says about output `i`; false: nothing that is of use. */
-static bool told_shape(const struct importing *im, int i, struct hypar_shape *out)
-{
-    const struct onnx_info *info = hp_onnx_told(im, im->node->output[i]);
-    if (!info)
-        return false;
-    *out = (struct hypar_shape){ .n_dims = info->n_dims };
-    for (int d = 0; d < info->n_dims; d++) {
-        bool batch =
-            *info->dim[d].symbol && im->symbol && strcmp(info->dim[d].symbol, im->symbol) == 0;
-        out->dim[d] = batch ? im->batch : info->dim[d].size;
-        if (out->dim[d] < 1)
-            return false;
-    }
-    return info->shaped && info->n_dims > 0;
-}
-
-/* The inputs that are tensors; numbers known while importing are no part of the work. */
-static enum hypar_status opaque_inputs(struct importing *im, int *in, int *n)
-{
-    *n = 0;
-    for (int i = 0; i < im->node->n_inputs && *n < MAX_OPERANDS - 2; i++) {
-        struct value *v = hp_onnx_input(im, i);
-        if (!v || v->kind == VALUE_CONSTANT)
-            continue;
-        if (v->kind == VALUE_INDEX)
-            in[(*n)++] = v->tensor;
-        else
-            TRY(hp_onnx_tensor(im, v, &in[(*n)++]));
-    }
-    return *n ? HYPAR_OK : hp_fail(im->err, HYPAR_UNSUPPORTED, "it has no inputs");
-}
-
-static enum hypar_status opaque_output(struct importing *im, int i,
-                                       const struct hypar_shape *shape)
-{
-    int in[MAX_OPERANDS], n, t;
-    double dims[MAX_DIMS];
-    char suffix[16];
-    TRY(opaque_inputs(im, in, &n));
-    for (int d = 0; d < shape->n_dims; d++)
-        dims[d] = (double)shape->dim[d];
-    snprintf(suffix, sizeof suffix, "%d", i);
-    TRY(hp_onnx_emit(im, OP_OPAQUE, i ? suffix : NULL, n, in,
-                     ATTRS({ ATTR_SHAPE, shape->n_dims, dims }), &t));
-    return hp_onnx_define_tensor(im, i, t);
-}
-
-/* `why` is left in the error where the shape of an output is not known. */
-static enum hypar_status opaque(struct importing *im, const char *why)
-{
-    struct hypar_shape shape;
-    for (int i = 0; i < im->node->n_outputs; i++) {
-        if (!*im->node->output[i])
-            continue;
-        if (!told_shape(im, i, &shape))
-            return hp_fail(im->err, HYPAR_UNSUPPORTED,
-                           "%s, and the file does not tell the shape of '%.80s'", why,
-                           im->node->output[i]);
-        TRY(opaque_output(im, i, &shape));
-    }
-    return HYPAR_OK;
-}
-
-enum hypar_status hp_onnx_opaque_like(struct importing *im, const struct onnx_row *row)
-{
-    (void)row;
-    struct hypar_shape shape = hp_onnx_input(im, 0)->shape;
-    if (im->node->n_outputs != 1 || !shape.n_dims)
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known in this form");
-    return opaque_output(im, 0, &shape);
-}
-
-enum hypar_status hp_onnx_opaque_broadcast(struct importing *im, const struct onnx_row *row)
-{
-    (void)row;
-    struct hypar_shape shape = { 0 };
-    for (int i = 0; i < im->node->n_inputs; i++)
-        if (!hp_onnx_input(im, i) ||
-            !hp_onnx_broadcast(&shape, &hp_onnx_input(im, i)->shape, &shape))
-            return hp_fail(im->err, HYPAR_INVALID,
-                           "the shapes of its inputs do not fit together");
-    if (im->node->n_outputs != 1 || !shape.n_dims)
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known in this form");
-    return opaque_output(im, 0, &shape);
-}
-
 /* One node ------------------------------------------------------------------------------- */
 
 /* Every input is there; *constant: and all of them are constants. */
@@ -247,7 +163,7 @@ static enum hypar_status translate(struct importing *im)
     bool constant;
     TRY(check_inputs(im, &constant));
     if (!row)
-        return opaque(im, "unknown operator");
+        return hp_onnx_opaque(im, "unknown operator");
     bool source = row->translate == hp_onnx_constant_node || row->translate == hp_onnx_control;
     if (!source && (!node->n_inputs || !hp_onnx_input(im, 0)))
         return hp_fail(im->err, HYPAR_INVALID, "its first input is missing");
@@ -263,7 +179,7 @@ static enum hypar_status translate(struct importing *im)
         return status;
     struct hypar_error why = { "" };
     snprintf(why.text, sizeof why.text, "%.200s", im->err->text);
-    return opaque(im, why.text);
+    return hp_onnx_opaque(im, why.text);
 }
 
 enum hypar_status hp_onnx_node(struct importing *im)
