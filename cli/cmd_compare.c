@@ -184,7 +184,6 @@ static enum hypar_status compare(const struct args *args, const struct hypar_gra
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    struct hypar_import_options import = { .batch = args->batch };
     struct hypar_search_options how = { .joint = args->joint,
                                         .memory_bytes = args->memory_bytes,
                                         .seed = args->seed };
@@ -199,7 +198,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     if (status == HYPAR_OK)
         status = opt_simulation(args, &simulation, &profile, err);
     if (status == HYPAR_OK)
-        status = hypar_import(&graph, args->operand[0], &import, err);
+        status = opt_import(args, &graph, err);
     if (status == HYPAR_OK)
         status = hypar_machine_read(&machine, args->machine, err);
     if (status == HYPAR_OK)

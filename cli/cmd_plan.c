@@ -12,7 +12,10 @@ static const struct argp_option options[] = {
       0 },
     { "planner", OPT_PLANNER, "NAME", 0, "search algorithm ('hypar planners' lists them; auto)",
       0 },
-    { "batch", OPT_BATCH, "N", 0, "samples in one training step (what the model says)", 0 },
+    { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
+    { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
+      "ONNX: the dimension of input NAME with the samples (0)", 0 },
+    { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
     { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: choose all levels at once, not from the top",
       0 },
     { "memory", OPT_MEMORY, "BYTES", 0, "limit per device, such as 16GB (the device's own)",
@@ -47,18 +50,12 @@ static bool folder_of(const char *path, char folder[PATH_MAX])
     return realpath(slash ? copy : ".", folder) != NULL;
 }
 
-/* A plan names its model file relative to itself: `model` as seen from the folder of the plan.
- */
-static const char *model_text(const struct args *args, char text[2 * PATH_MAX])
+/* `model` as seen from the folder of the plan; false: it is no file. */
+static bool from_folder(const char *given, const char *plan, char *text, size_t size)
 {
     char model[PATH_MAX], folder[PATH_MAX];
-    const char *end = strrchr(args->operand[0], '.');
-    bool is_path = strchr(args->operand[0], '/') ||
-                   (end && (strcmp(end, ".json") == 0 || strcmp(end, ".txt") == 0));
-    if (!is_path || !args->output || strcmp(args->output, "-") == 0 ||
-        access(args->operand[0], R_OK) != 0 || !realpath(args->operand[0], model) ||
-        !folder_of(args->output, folder))
-        return args->operand[0];
+    if (access(given, R_OK) != 0 || !realpath(given, model) || !folder_of(plan, folder))
+        return false;
     size_t same = 0; /* what both begin with, up to a slash */
     for (size_t i = 0; model[i] && (model[i] == folder[i] || (!folder[i] && model[i] == '/'));
          i++) {
@@ -67,11 +64,44 @@ static const char *model_text(const struct args *args, char text[2 * PATH_MAX])
         if (!folder[i])
             break;
     }
-    int n = 0;
+    size_t n = 0;
     for (const char *p = folder + same; *p; p++) /* one step up for each folder below that */
         if (*p == '/' && p[1])
-            n += snprintf(text + n, (size_t)(2 * PATH_MAX - n), "../");
-    snprintf(text + n, (size_t)(2 * PATH_MAX - n), "%s%s", n ? "" : "./", model + same + 1);
+            n += (size_t)snprintf(text + n, size - n, "../");
+    snprintf(text + n, size - n, "%s%s", n ? "" : "./", model + same + 1);
+    return true;
+}
+
+/* ":batch-dim=x=1,dim=seq=128": what a plan must know to read an ONNX file again. */
+static void add_list(char *text, size_t size, const char *what, const char *list)
+{
+    while (list && *list) {
+        size_t n = strlen(text), length = strcspn(list, ",");
+        snprintf(text + n, size - n, "%c%s=%.*s", strstr(text, ".onnx:") ? ',' : ':', what,
+                 (int)length, list);
+        list += length + (list[length] == ',');
+    }
+}
+
+/* A plan names its model file relative to itself. */
+static const char *model_text(const struct args *args, char *text, size_t size)
+{
+    char path[PATH_MAX];
+    const char *given = args->operand[0], *with = strstr(given, ".onnx:");
+    const char *end = strrchr(given, '.');
+    bool is_path = strchr(given, '/') || with ||
+                   (end && (strcmp(end, ".json") == 0 || strcmp(end, ".txt") == 0 ||
+                           strcmp(end, ".onnx") == 0));
+    if (!is_path || !args->output || strcmp(args->output, "-") == 0)
+        return given;
+    snprintf(path, sizeof path, "%.*s", with ? (int)(with - given + 5) : PATH_MAX - 1, given);
+    if (!from_folder(path, args->output, text, size))
+        return given;
+    size_t n = strlen(text);
+    if (with)
+        snprintf(text + n, size - n, "%s", with + 5);
+    add_list(text, size, "batch-dim", args->batch_dims);
+    add_list(text, size, "dim", args->dims);
     return text;
 }
 
@@ -129,7 +159,6 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     char text[2 * PATH_MAX];
-    struct hypar_import_options import = { .batch = args->batch };
     struct hypar_search_options how = { .planner = args->planner,
                                         .joint = args->joint,
                                         .memory_bytes = args->memory_bytes,
@@ -152,8 +181,8 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     enum hypar_status status = opt_choices(args, &how, err);
     if (status != HYPAR_OK)
         return status;
-    how.model = model_text(args, text);
-    status = hypar_import(&graph, args->operand[0], &import, err);
+    how.model = model_text(args, text, sizeof text);
+    status = opt_import(args, &graph, err);
     if (status == HYPAR_OK)
         status = hypar_machine_read(&machine, args->machine, err);
     if (status == HYPAR_OK) {

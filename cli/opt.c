@@ -23,11 +23,13 @@ static const struct value {
 } values[] = {
     { OPT_BANDWIDTH, "--bandwidth", TEXT, offsetof(struct args, bandwidth), 0, 0 },
     { OPT_BATCH, "--batch", COUNT, offsetof(struct args, batch), 1, 1e9 },
+    { OPT_BATCH_DIM, "--batch-dim", TEXT, offsetof(struct args, batch_dims), 0, 0 },
     { OPT_COST, "--cost", TEXT, offsetof(struct args, cost), 0, 0 },
     { OPT_CSV, "--csv", TEXT, offsetof(struct args, csv), 0, 0 },
     { OPT_DEVICES, "--devices", TEXT, offsetof(struct args, devices), 0, 0 },
     { OPT_FREE_TRANSFERS, "--free-transfers", FLAG, offsetof(struct args, free_transfers), 0,
       0 },
+    { OPT_DIM, "--dim", TEXT, offsetof(struct args, dims), 0, 0 },
     { OPT_FIX, "--fix", TEXT, offsetof(struct args, fix), 0, 0 },
     { OPT_BUCKET, "--bucket", BYTES, offsetof(struct args, bucket_bytes), 0, 0 },
     { OPT_CHECK_DELTA, "--check-delta", COUNT, offsetof(struct args, check_delta), 1, 1e9 },
@@ -315,6 +317,18 @@ enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,
     enum hypar_status closed = hypar_output_close(out, keep, keep ? err : NULL);
     unfinished = NULL;
     return keep ? closed : status;
+}
+
+enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
+                             struct hypar_error *err)
+{
+    struct hypar_import_options how = { .batch = args->batch,
+                                        .batch_dims = args->batch_dims,
+                                        .dims = args->dims };
+    enum hypar_status status = hypar_import(out, args->operand[0], &how, err);
+    for (int i = 0; status == HYPAR_OK && !args->quiet && i < hypar_graph_note_count(*out); i++)
+        fprintf(stderr, "hypar: note: %s: %s\n", args->operand[0], hypar_graph_note(*out, i));
+    return status;
 }
 
 bool opt_wants_summary(const struct args *args)

@@ -28,9 +28,11 @@ enum opt_key {
     OPT_BUCKET,
     OPT_LOCAL_BN,
     OPT_BANDWIDTH,
+    OPT_BATCH_DIM,
     OPT_COST,
     OPT_CSV,
     OPT_DEVICES,
+    OPT_DIM,
     OPT_FIX,
     OPT_LAYERS,
     OPT_LEVELS,
@@ -60,6 +62,7 @@ struct args {
     const char *operand[MAX_OPERANDS];
     int n_operands;
     const char *model, *machine, *output, *planner;
+    const char *batch_dims, *dims;
     const char *objective, *optimizer, *precision, *recurrence;
     const char *bandwidth, *cost, *csv, *devices, *fix, *layers, *levels, *mark, *svg,
         *topology;
@@ -114,6 +117,11 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
  * to be released after use. */
 enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_options *how,
                                  struct hypar_profile **profile, struct hypar_error *err);
+
+/* The model that the first operand names, with the options that are for reading it. Notes about
+ * it go to standard error, unless -q. */
+enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
+                             struct hypar_error *err);
 
 /* Report on what the operand names with `one`, or without an operand on all there is with
  * `all`. */

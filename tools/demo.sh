@@ -14,6 +14,10 @@ show planners
 show import lenet5
 show import resnet18
 show machines cluster:4x8,device=h100
+if hypar --version | grep -q 'protobuf-c: yes'; then # a model as PyTorch exports it
+    show import examples/models/encoder.onnx --batch 64
+    show plan examples/models/encoder.onnx --batch 64 --on full:8,device=a100
+fi
 show plan vgg-a --on htree:16 --planner hypar
 show plan resnet50 --on cluster:2x8,device=a100 --batch 512
 

@@ -158,6 +158,16 @@ uint64_t hypar_graph_hash(const struct hypar_graph *graph)
     return graph->hash;
 }
 
+int hypar_graph_note_count(const struct hypar_graph *graph)
+{
+    return graph->n_notes;
+}
+
+const char *hypar_graph_note(const struct hypar_graph *graph, int note)
+{
+    return graph->notes[note];
+}
+
 const char *hypar_graph_op_name(const struct hypar_graph *graph, int op)
 {
     return graph->ops[op].name;

@@ -52,6 +52,8 @@ struct hypar_graph {
     int *use_start;
     struct use *use;
     struct table op_names; /* name -> op */
+    const char **notes;    /* what the user should know about how it was read */
+    int n_notes;
     uint64_t hash;
 };
 
@@ -108,6 +110,11 @@ void hp_build_mark_output(struct graph_builder *b, int tensor);
 /* Check the whole, derive uses and the hash, and hand it over. */
 enum hypar_status hp_build_finish(struct graph_builder *b, struct hypar_graph **out,
                                   struct hypar_error *err);
+
+/* The same graph with inputs and parameters where they are first read: as it is numbered when
+ * it has been written and read back. */
+enum hypar_status hp_graph_renumber(const struct hypar_graph *graph, struct hypar_graph **out,
+                                    struct hypar_error *err);
 
 /* Derive what follows from ops and tensors: uses, outputs, hash. The last step of building. */
 void hp_graph_seal(struct hypar_graph *graph);
