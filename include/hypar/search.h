@@ -7,6 +7,7 @@
 #define HYPAR_SEARCH_H
 
 #include <hypar/plan.h>
+#include <hypar/profile.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,6 +15,9 @@ extern "C" {
 
 /* What a plan is judged by. */
 enum hypar_objective { HYPAR_TIME, HYPAR_COMM, HYPAR_ENERGY };
+
+/* How optcnn's cost model sums gradients: parameter servers, as its paper has it. */
+enum hypar_sync { HYPAR_SYNC_SERVER, HYPAR_SYNC_ALL_REDUCE };
 
 struct hypar_search_options {
     const char *planner; /* NULL: "auto" */
@@ -26,6 +30,10 @@ struct hypar_search_options {
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
     int64_t seed;
+    enum hypar_sync sync;                /* optcnn */
+    const char *axes;                    /* optcnn: what may be divided, of "nkhwtc"; NULL:
+                                            "nkhw" */
+    const struct hypar_profile *profile; /* optcnn: measured times; may be NULL */
 };
 
 struct hypar_found; /* opaque; a plan, and what is known about it */
@@ -62,7 +70,8 @@ struct hypar_search_info {
     bool chooses;      /* it weighed choices; dp, mp and owt have none to speak of */
     bool exact;        /* no other choice of types has less exchange; only --joint can know */
     double lower_bound_elements; /* of the exchange over all choices; 0: not known */
-    const char *refused; /* auto: planners that had no plan, and why; "" or NULL: none */
+    double lower_bound_s; /* of the planner's own cost over all it may choose; 0: not known */
+    const char *refused;  /* auto: planners that had no plan, and why; "" or NULL: none */
 };
 HYPAR_API struct hypar_search_info hypar_found_info(const struct hypar_found *found);
 
@@ -80,6 +89,26 @@ struct hypar_partition_view {
 /* NULL if the planner has no such view. Owned by `found`. */
 HYPAR_API const struct hypar_partition_view *
 hypar_found_partition(const struct hypar_found *found);
+
+/* OptCNN's view of the plan: the terms of its cost (Eq. 1), and how the least was found. */
+struct hypar_layerwise_view {
+    double compute_s, transfer_s, sync_s; /* t_C, t_X and t_S, all layers and edges */
+    double transfer_bytes, sync_bytes;    /* of a step, that leave their device */
+    int n_vars, n_edges;                  /* layers that choose; tensors between them */
+    int64_t n_states;                     /* configurations of all of them */
+    int n_tables; /* t_X tables that were filled: alike edges share one */
+    int node_eliminations, edge_eliminations; /* Eq. 2, Eq. 3 */
+    int general_eliminations;                 /* of layers with three neighbours and more */
+    int width;                                /* most neighbours of a layer when eliminated */
+    const char *method;                       /* of the solver, in a few words */
+    bool thinned;     /* there were too many configurations to weigh them all */
+    const char *axes; /* the dimensions that might be divided */
+    enum hypar_sync sync;
+};
+
+/* NULL if the planner has no such view. Owned by `found`. */
+HYPAR_API const struct hypar_layerwise_view *
+hypar_found_layerwise(const struct hypar_found *found);
 
 /* Row `i` of the table of planners, or NULL past the last. */
 struct hypar_planner_info {

@@ -81,7 +81,4 @@ const struct update_act *hp_update_act(struct acts *acts, const struct deal *dea
 const ticks *hp_pass_times(struct acts *acts, int op, int pass,
                            const struct part_layout *layout);
 
-/* Operands of an operator that are there. */
-operand_set hp_present(const struct op *op);
-
 #endif /* SIM_ACTS_H */
