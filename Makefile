@@ -10,7 +10,7 @@ BUILD ?= build$(if $(SANITIZE),-sanitize)
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(if $(SANITIZE),ON,OFF)
 
-.PHONY: proof all tests demo test install bench bench-hypar fuzz format lint valgrind clean help
+.PHONY: proof all tests demo test install bench bench-hypar bench-optcnn fuzz format lint valgrind clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -36,6 +36,9 @@ bench: all ## measure; bench/ says what and against what
 
 bench-hypar: all ## HyPar's published results beside ours
 	@cmake --build $(BUILD) --target bench-hypar
+
+bench-optcnn: all ## OptCNN's published results beside ours
+	@cmake --build $(BUILD) --target bench-optcnn
 
 proof: tests ## run 10,000 random plans against the unsplit networks
 	@HYPAR_PROOF_PAIRS=10000 ctest --test-dir $(BUILD) -R program/proof --output-on-failure --verbose

@@ -22,6 +22,11 @@ static const struct argp_option options[] = {
     { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum or adam (sgd)", 0 },
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
+    { "axes", OPT_AXES, "LETTERS", 0,
+      "optcnn: what may be divided, of n, k, h, w, t and c (nkhw)", 0 },
+    { "sync", OPT_SYNC, "HOW", 0, "optcnn: gradients by all-reduce, or server: as its paper has it (all-reduce)",
+      0 },
+    { "profile", OPT_PROFILE, "FILE", 0, "optcnn: measured times, where FILE has them", 0 },
     { 0 },
 };
 
@@ -123,6 +128,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
                                         .seed = args->seed };
     struct hypar_graph *graph = NULL;
     struct hypar_machine *machine = NULL;
+    struct hypar_profile *profile = NULL;
 
     if (!args->machine)
         return opt_usage(err, "plan: missing --on MACHINE; see 'hypar plan --help'");
@@ -137,10 +143,14 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     status = hypar_import(&graph, args->operand[0], &import, err);
     if (status == HYPAR_OK)
         status = hypar_machine_read(&machine, args->machine, err);
+    if (status == HYPAR_OK && args->profile)
+        status = hypar_profile_read(&profile, args->profile, err);
     if (status == HYPAR_OK) {
+        how.profile = profile;
         how.machine = hypar_machine_word(machine); /* a file's machine is written out whole */
         status = search(args, graph, machine, &how, err);
     }
+    hypar_profile_free(profile);
     hypar_machine_free(machine);
     hypar_graph_free(graph);
     return status;
@@ -154,7 +164,9 @@ const struct command cmd_plan = {
     .summary = "find how to split a model over a machine",
     .doc = "Find how to split every operator of MODEL over the devices of MACHINE. Shows each "
            "weighted layer's choice at each level of the machine, and what is exchanged there, "
-           "beside data parallel, model parallel and one weird trick. -o writes the plan.",
+           "beside data parallel, model parallel and one weird trick; of optcnn, how each "
+           "layer is "
+           "divided and what its cost is made of. -o writes the plan.",
     .options = options,
     .run = run,
 };

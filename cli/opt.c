@@ -21,6 +21,7 @@ static const struct value {
     size_t offset;
     double least, most; /* of a COUNT */
 } values[] = {
+    { OPT_AXES, "--axes", TEXT, offsetof(struct args, axes), 0, 0 },
     { OPT_BANDWIDTH, "--bandwidth", TEXT, offsetof(struct args, bandwidth), 0, 0 },
     { OPT_BATCH, "--batch", COUNT, offsetof(struct args, batch), 1, 1e9 },
     { OPT_COST, "--cost", TEXT, offsetof(struct args, cost), 0, 0 },
@@ -52,6 +53,7 @@ static const struct value {
     { OPT_QUIET, "--quiet", FLAG, offsetof(struct args, quiet), 0, 0 },
     { OPT_SEED, "--seed", COUNT, offsetof(struct args, seed), 0, (double)HYPAR_MAX_SEED },
     { OPT_SVG, "--svg", TEXT, offsetof(struct args, svg), 0, 0 },
+    { OPT_SYNC, "--sync", TEXT, offsetof(struct args, sync), 0, 0 },
     { OPT_TOPOLOGY, "--topology", TEXT, offsetof(struct args, topology), 0, 0 },
     { OPT_TRACE, "--trace", TEXT, offsetof(struct args, trace), 0, 0 },
 };
@@ -228,6 +230,11 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
     if (objective == 3)
         return opt_usage(err, "--objective: '%s' is not time, comm or energy", args->objective);
     how->objective = (enum hypar_objective)objective;
+    how->axes = args->axes;
+    if (args->sync && strcmp(args->sync, "server") == 0)
+        how->sync = HYPAR_SYNC_SERVER;
+    else if (args->sync && strcmp(args->sync, "all-reduce") != 0)
+        return opt_usage(err, "--sync: '%s' is not server or all-reduce", args->sync);
     if (args->precision && !hypar_precision_find(args->precision, &how->precision))
         return opt_usage(err, "--precision: '%s' is not fp32, bf16 or fp64", args->precision);
     if (args->optimizer && !hypar_optimizer_find(args->optimizer, &how->optimizer))

@@ -20,3 +20,5 @@ endforeach()
 # By itself: the paper's evaluation, which compares results, not times.
 add_custom_target(bench-hypar COMMAND bench_hypar USES_TERMINAL
                   WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "bench_hypar")
+add_custom_target(bench-optcnn COMMAND bench_optcnn USES_TERMINAL
+                  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "bench_optcnn")

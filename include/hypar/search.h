@@ -16,8 +16,10 @@ extern "C" {
 /* What a plan is judged by. */
 enum hypar_objective { HYPAR_TIME, HYPAR_COMM, HYPAR_ENERGY };
 
-/* How optcnn's cost model sums gradients: parameter servers, as its paper has it. */
-enum hypar_sync { HYPAR_SYNC_SERVER, HYPAR_SYNC_ALL_REDUCE };
+/* How optcnn's cost model counts: with collectives, as steps are simulated and run (gradients by
+ * all-reduce, a node gets what its devices read once), or as its paper's runtime did it
+ * (parameter servers, every device for itself). */
+enum hypar_sync { HYPAR_SYNC_ALL_REDUCE, HYPAR_SYNC_SERVER };
 
 struct hypar_search_options {
     const char *planner; /* NULL: "auto" */

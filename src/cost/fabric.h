@@ -70,6 +70,8 @@ struct fabric {
     struct arena *arena;
     int n_devices;
     enum fabric_kind kind;
+    bool once;  /* of a tree: what several devices of a group read comes to it once, as
+                   collectives do it; else to each by itself, as in the paper */
     int n_cuts; /* size 1 first, rising; of pairs that one only, with their bandwidth */
     struct cut cut[FABRIC_MAX_CUTS];
     int n_groups;      /* of all cuts */

@@ -20,6 +20,15 @@
 #include "cost/work.h"
 #include "graph/graph.h"
 
+/* Seconds to sum over replicas: the best of fixed_s + bytes * s_per_byte. */
+struct sync_way {
+    double fixed_s, s_per_byte;
+};
+struct sync_ways {
+    int n;
+    struct sync_way *way;
+};
+
 struct optcnn_model {
     struct arena *arena;
     const struct hypar_graph *graph;
@@ -28,9 +37,9 @@ struct optcnn_model {
     enum hypar_sync sync;
     const struct hypar_profile *profile; /* may be NULL */
 
-    struct table syncs; /* replicas -> index of its seconds per byte */
+    struct table syncs; /* how replicas lie -> index of the ways to sum over them */
     int n_syncs, sync_capacity;
-    double *sync_s_per_byte;
+    struct sync_ways *sync_ways;
     struct table groups; /* devices -> index of their all-reduce */
     int n_groups, group_capacity;
     const struct comm_model **group;
@@ -46,7 +55,7 @@ double hp_optcnn_compute_s(const struct optcnn_model *model, int op,
  * parameter back, 2 |w| for each. The server of a parameter is spread evenly over the devices
  * that hold it (one device would have to receive all gradients by one link; the paper's
  * measured times rule that out), so each replica exchanges |w| / r with each of the r - 1
- * others, twice. All-reduce: the fastest algorithm for each group, all groups at once. */
+ * others, twice. All-reduce: the fastest algorithm, all groups at once. */
 double hp_optcnn_sync_s(struct optcnn_model *model, int op, int o,
                         const struct placement *placement);
 

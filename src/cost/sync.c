@@ -1,7 +1,9 @@
 #include "cost/sync.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cost/collective.h"
 
@@ -77,38 +79,21 @@ static double server_by_pairs(const struct fabric *f, const struct replica_group
     return hp_load_most(f, load);
 }
 
-/* Seconds for each byte of a replica, one way; known for every way of placing replicas. */
-static double server_s_per_byte(struct optcnn_model *m, const struct nest *nest,
-                                const struct placement *p, axis_set replicas)
+/* Each replica sends its share of the gradient to all others, then gets theirs: the same twice.
+ */
+static void server_ways(const struct fabric *f, const struct nest *nest,
+                        const struct placement *p, axis_set replicas, struct arena *scratch,
+                        struct sync_way *out)
 {
-    const struct fabric *f = m->fabric;
-    int key[MAX_AXES + 1] = { p->n_parts }, n = 1, n_replicas = 1;
-    for (int a = 0; a < nest->n_axes; a++)
-        if (replicas >> a & 1) {
-            key[n++] = p->way[a];
-            n_replicas *= p->axis[a].degree;
-        }
-    int known = hp_table_get(&m->syncs, key, (size_t)n * sizeof *key);
-    if (known >= 0)
-        return m->sync_s_per_byte[known];
-    struct arena scratch = { 0 };
-    struct replica_groups groups = find_groups(&scratch, nest, p, replicas);
-    double s = 0;
+    struct replica_groups groups = find_groups(scratch, nest, p, replicas);
+    double s_per_byte;
     if (f->kind == FABRIC_PAIRS)
-        s = n_replicas > 1 ? f->cut[0].s_per_byte / n_replicas : 0;
+        s_per_byte = groups.n_replicas > 1 ? f->cut[0].s_per_byte / groups.n_replicas : 0;
     else if (f->kind == FABRIC_TREE && !p->scattered)
-        s = server_by_groups(f, nest, p, replicas, n_replicas);
+        s_per_byte = server_by_groups(f, nest, p, replicas, groups.n_replicas);
     else
-        s = server_by_pairs(f, &groups, &scratch);
-    hp_arena_free(&scratch);
-    int *kept = NEW(m->arena, int, n);
-    for (int i = 0; i < n; i++)
-        kept[i] = key[i];
-    m->sync_s_per_byte =
-        GROW(m->arena, double, m->sync_s_per_byte, m->n_syncs, &m->sync_capacity);
-    m->sync_s_per_byte[m->n_syncs] = s;
-    hp_table_put(&m->syncs, m->arena, kept, (size_t)n * sizeof *kept, m->n_syncs++);
-    return s;
+        s_per_byte = server_by_pairs(f, &groups, scratch);
+    *out = (struct sync_way){ 2 * f->latency_s[p->n_parts], 2 * s_per_byte };
 }
 
 /* All-reduce ----------------------------------------------------------------------------- */
@@ -137,36 +122,86 @@ static const struct comm_model *group_model(struct optcnn_model *m, const int *d
     return m->group[m->n_groups++];
 }
 
-/* All groups at once: the slowest of them, or the link that they hold longest together. */
-static double all_reduce_s(struct optcnn_model *m, const struct nest *nest,
-                           const struct placement *p, axis_set replicas, double bytes)
+/* The same algorithm in all groups at once: the slowest of them, or the link that they hold
+ * longest together. */
+static struct sync_way together(const struct comm_model *const *model, int n_groups, int way,
+                                double *held)
 {
-    struct arena scratch = { 0 };
-    struct replica_groups groups = find_groups(&scratch, nest, p, replicas);
-    int *device = NEW(&scratch, int, groups.n_replicas);
-    double *held = NEW(&scratch, double, 2 * hypar_machine_link_count(m->fabric->machine) + 1);
-    double most = 0;
+    struct sync_way out = { 0, 0 };
+    for (int g = 0; g < n_groups; g++) {
+        const struct comm_way *w = &model[g]->way[way];
+        out.fixed_s = fmax(out.fixed_s, w->fixed_s);
+        out.s_per_byte = fmax(out.s_per_byte, w->s_per_byte);
+        for (int l = 0; l < w->n_links; l++)
+            held[w->link[l].link] += w->link[l].s_per_byte;
+    }
+    for (int g = 0; g < n_groups; g++) {
+        const struct comm_way *w = &model[g]->way[way];
+        for (int l = 0; l < w->n_links; l++) {
+            out.s_per_byte = fmax(out.s_per_byte, held[w->link[l].link]);
+            held[w->link[l].link] = 0;
+        }
+    }
+    return out;
+}
+
+/* Fills ways of the arena's; returns how many algorithms all groups have. */
+static int all_reduce_ways(struct optcnn_model *m, const struct nest *nest,
+                           const struct placement *p, axis_set replicas, struct arena *scratch,
+                           struct sync_way **out)
+{
+    struct replica_groups groups = find_groups(scratch, nest, p, replicas);
+    int *device = NEW(scratch, int, groups.n_replicas), n = INT_MAX;
+    double *held = NEW(scratch, double, 2 * hypar_machine_link_count(m->fabric->machine) + 1);
+    const struct comm_model **model = NEW(scratch, const struct comm_model *, groups.n_groups);
     for (int g = 0; g < groups.n_groups; g++) {
         for (int i = 0; i < groups.n_replicas; i++)
             device[i] = groups.first[g] + groups.offset[i];
         qsort(device, (size_t)groups.n_replicas, sizeof *device, ascending);
-        const struct comm_way *way =
-            hp_comm_best_way(group_model(m, device, groups.n_replicas), bytes);
-        most = fmax(most, way->fixed_s + bytes * way->s_per_byte);
-        for (int l = 0; l < way->n_links; l++) {
-            held[way->link[l].link] += bytes * way->link[l].s_per_byte;
-            most = fmax(most, way->fixed_s + held[way->link[l].link]);
-        }
+        model[g] = group_model(m, device, groups.n_replicas);
+        n = model[g]->n_ways < n ? model[g]->n_ways : n;
+    }
+    *out = NEW(m->arena, struct sync_way, n);
+    for (int w = 0; w < n; w++)
+        (*out)[w] = together(model, groups.n_groups, w, held);
+    return n;
+}
+
+/* Replicas that lie alike are summed alike: worked out once. */
+static const struct sync_ways *ways_of(struct optcnn_model *m, const struct nest *nest,
+                                       const struct placement *p, axis_set replicas)
+{
+    int key[MAX_AXES], n = 0;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (p->way[a] != 0)
+            key[n++] = replicas >> a & 1 ? -p->way[a] : p->way[a];
+    int known = hp_table_get(&m->syncs, key, (size_t)n * sizeof *key);
+    if (known >= 0)
+        return &m->sync_ways[known];
+    struct arena scratch = { 0 };
+    struct sync_ways ways = { .n = 1 };
+    if (m->sync == HYPAR_SYNC_ALL_REDUCE) {
+        ways.n = all_reduce_ways(m, nest, p, replicas, &scratch, &ways.way);
+    } else {
+        ways.way = NEW(m->arena, struct sync_way, 1);
+        server_ways(m->fabric, nest, p, replicas, &scratch, ways.way);
     }
     hp_arena_free(&scratch);
-    return most;
+    int *kept = NEW(m->arena, int, n + 1);
+    memcpy(kept, key, (size_t)n * sizeof *key);
+    m->sync_ways =
+        GROW(m->arena, struct sync_ways, m->sync_ways, m->n_syncs, &m->sync_capacity);
+    m->sync_ways[m->n_syncs] = ways;
+    hp_table_put(&m->syncs, m->arena, kept, (size_t)n * sizeof *kept, m->n_syncs);
+    return &m->sync_ways[m->n_syncs++];
 }
 
 double hp_sync_s(struct optcnn_model *m, const struct nest *nest, const struct placement *p,
                  axis_set replicas, double bytes)
 {
-    if (m->sync == HYPAR_SYNC_ALL_REDUCE)
-        return all_reduce_s(m, nest, p, replicas, bytes);
-    return 2 *
-           (server_s_per_byte(m, nest, p, replicas) * bytes + m->fabric->latency_s[p->n_parts]);
+    const struct sync_ways *ways = ways_of(m, nest, p, replicas);
+    double least = INFINITY;
+    for (int i = 0; i < ways->n; i++)
+        least = fmin(least, ways->way[i].fixed_s + bytes * ways->way[i].s_per_byte);
+    return least;
 }

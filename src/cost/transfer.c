@@ -221,10 +221,10 @@ int hp_loose_parts(const struct transfer *t, int e, const struct placement *p)
 }
 
 /* Parts that differ only along an axis that does not index the tensor read the same, each for
- * itself: times the coordinates that a group has. */
+ * itself: times the coordinates that a group has. Collectives bring it to the group once. */
 static void add_copies(const struct transfer *t, const struct placement *to, struct product *p)
 {
-    for (int a = 0; a < t->end[1].nest->n_axes; a++)
+    for (int a = 0; !t->fabric->once && a < t->end[1].nest->n_axes; a++)
         if (t->loose[1] >> a & 1 && to->way[a] != 0)
             add_factor(p, t->fabric->on[to->way[a]].count, false);
 }
@@ -245,7 +245,7 @@ static void add_needs(struct transfer *t, const struct placement *to)
 static void add_provisions(struct transfer *t, const struct placement *from,
                            const struct placement *to, bool sending)
 {
-    struct product keeps = { .scale = 1 }, sends = { .scale = hp_loose_parts(t, 1, to) };
+    struct product keeps = { .scale = 1 }, sends = { .scale = 1 };
     for (int d = 0; d < t->n_dims; d++) {
         int wf = hp_way_of(from, t->dim[d].axis[0]), wt = hp_way_of(to, t->dim[d].axis[1]);
         add_factor(&keeps, provided(t, KEPT, d, wf, wt), wf == 0 && wt == 0);
@@ -253,6 +253,8 @@ static void add_provisions(struct transfer *t, const struct placement *from,
             add_factor(&sends, provided(t, SENT, d, wf, wt), wf == 0);
     }
     add_copies(t, to, &keeps);
+    if (!t->fabric->once)
+        sends.scale *= hp_loose_parts(t, 1, to);
     for (int c = 0; c < t->fabric->n_cuts; c++) {
         const struct cut *cut = &t->fabric->cut[c];
         int n_from = hp_groups(cut, from), n_to = hp_groups(cut, to);

@@ -37,6 +37,7 @@ static enum hypar_status prepare(struct search *s, struct hypar_error *err)
     const char *axes = p->options->axes ? p->options->axes : "nkhw";
     TRY(check_axes(axes, err));
     TRY(hp_in(err, hp_fabric(&s->fabric, &s->arena, p->machine, err), "optcnn"));
+    s->fabric.once = p->options->sync == HYPAR_SYNC_ALL_REDUCE;
     s->model = (struct optcnn_model){ .arena = &s->arena,
                                       .graph = p->graph,
                                       .fabric = &s->fabric,

@@ -77,7 +77,7 @@ $ cd "${TMPDIR:-/tmp}" && hypar plan sfc --on htree:4 -q -o hypar-test-plan.json
 
 Bad requests.
 $ hypar plan sfc --on htree:4 --planner best
-> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar
+> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn
 ? 2
 $ hypar plan sfc --on htree:0
 > hypar: machine 'htree:0': size 0, expected 1..1048576
@@ -112,3 +112,5 @@ $ hypar planners
 > accpar   least exchange with three types of           Song et al., HPCA 2020
 >          partition, unequal shares where devices
 >          differ
+> optcnn   least time, each layer by samples,           Jia et al., ICML 2018
+>          channels, height and width at once

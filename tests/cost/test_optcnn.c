@@ -182,6 +182,100 @@ static void transfers(void **state)
     assert_true(messages > 5000);
 }
 
+/* With collectives: what leaves or enters a group of devices, by boxes. Parts of a group that
+ * differ only along axes that do not index the tensor count once. */
+static bool seen(const struct transfer_end *end, const struct placement *p, int part, int first)
+{
+    struct split split = hp_placement_split(end->nest, p);
+    int x[MAX_AXES], y[MAX_AXES];
+    hp_part_coordinates(end->nest, &split, part, x);
+    for (int before = first; before < part; before++) {
+        bool same = true;
+        hp_part_coordinates(end->nest, &split, before, y);
+        for (int a = 0; a < end->nest->n_axes; a++)
+            same &= x[a] == y[a] || !(end->nest->operand[end->operand].axes >> a & 1);
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+static struct box box_of(const struct transfer_end *end, const struct placement *p, int part)
+{
+    struct split split = hp_placement_split(end->nest, p);
+    struct range range[MAX_AXES];
+    hp_part_ranges(end->nest, &split, part, range);
+    return hp_region(end->nest, end->operand, range);
+}
+
+/* What parts [a, b) of the writer have for parts [c, d) of the reader. */
+static double between(const struct transfer_end *from, const struct placement *fp, int a, int b,
+                      const struct transfer_end *to, const struct placement *tp, int c, int d)
+{
+    double sum = 0;
+    for (int i = a; i < b && i < fp->n_parts; i++)
+        for (int j = c; j < d && j < tp->n_parts; j++) {
+            struct box x = box_of(from, fp, i), y = box_of(to, tp, j);
+            struct box both = hp_box_intersect(&x, &y);
+            if (!seen(from, fp, i, a) && !seen(to, tp, j, c))
+                sum += (double)hp_box_elements(&both);
+        }
+    return sum;
+}
+
+static double by_groups(const struct fabric *f, const struct transfer_end *from,
+                        const struct placement *fp, const struct transfer_end *to,
+                        const struct placement *tp)
+{
+    double most = 0;
+    for (int c = 0; c < f->n_cuts; c++)
+        for (int g = 0; g < f->n_devices; g += f->cut[c].size) {
+            int end = g + f->cut[c].size;
+            double kept = between(from, fp, g, end, to, tp, g, end);
+            double in = between(from, fp, 0, fp->n_parts, to, tp, g, end) - kept;
+            double out = between(from, fp, g, end, to, tp, 0, tp->n_parts) - kept;
+            most = fmax(most, fmax(in, has_copies(from, fp) ? 0 : out) * f->cut[c].s_per_byte);
+        }
+    return most;
+}
+
+static void transfers_once(void **state)
+{
+    (void)state;
+    static const char *const trees[] = { "cluster:2x2,intra=3GB/s,inter=2GB/s,latency=0us",
+                                         "cluster:2x4,intra=10GB/s,inter=5GB/s,latency=0us",
+                                         "htree:8,latency=0us" };
+    int checked = 0;
+    for (uint64_t seed = 1; seed <= 150; seed++) {
+        struct random random = { seed };
+        struct hypar_graph *g = random_graph(&random, seed % 2 ? OP_CONV : OP_LINEAR);
+        struct world w;
+        begin(&w, trees[seed % 3]);
+        w.fabric.once = true;
+        for (int op = 0; op < g->n_ops; op++)
+            for (int o = 0; o < g->ops[op].nest->n_inputs; o++) {
+                int t = g->ops[op].tensor[o], p = t >= 0 ? g->tensors[t].producer : -1;
+                if (p < 0)
+                    continue;
+                struct transfer_end from = { g->ops[p].nest, g->ops[p].nest->n_inputs };
+                struct transfer_end to = { g->ops[op].nest, o };
+                while (g->ops[p].tensor[from.operand] != t)
+                    from.operand++;
+                struct placement a = random_placement(&w, from.nest, &random, false);
+                struct placement b = random_placement(&w, to.nest, &random, true);
+                struct transfer *x = hp_transfer(&w.arena, &w.fabric, from, to);
+                if (a.scattered || b.scattered)
+                    continue;
+                near(hp_transfer_s(x, &a, &b, 4), 4 * by_groups(&w.fabric, &from, &a, &to, &b),
+                     "once");
+                checked++;
+            }
+        end(&w);
+        hypar_graph_free(g);
+    }
+    print_message("%d transfers\n", checked);
+}
+
 /* t_C and t_S ---------------------------------------------------------------------------- */
 
 static double longest_part(const struct optcnn_model *m, int op, const struct placement *p)
@@ -246,7 +340,9 @@ static void layers(void **state)
             begin(&w, machines[k]);
             if (hypar_import(&g, models[i], NULL, &err))
                 fail_msg("%s", err.text);
-            struct optcnn_model m = { .arena = &w.arena, .graph = g, .fabric = &w.fabric };
+            struct optcnn_model m = {
+                .arena = &w.arena, .graph = g, .fabric = &w.fabric, .sync = HYPAR_SYNC_SERVER
+            };
             for (int op = 0; op < g->n_ops; op++) {
                 const struct nest *nest = g->ops[op].nest;
                 struct placement p = random_placement(&w, nest, &random, false);
@@ -278,7 +374,9 @@ static void by_hand(void **state)
         HYPAR_OK);
     const struct nest *nest = g->ops[0].nest;
     int n = hp_nest_axis(nest, 'n'), k = hp_nest_axis(nest, 'k'), c = hp_nest_axis(nest, 'c');
-    struct optcnn_model m = { .arena = &w.arena, .graph = g, .fabric = &w.fabric };
+    struct optcnn_model m = {
+        .arena = &w.arena, .graph = g, .fabric = &w.fabric, .sync = HYPAR_SYNC_SERVER
+    };
     int by[MAX_AXES] = { 0 };
     by[n] = 4;
     struct placement samples = hp_place_row_major(&w.fabric, nest, by);
@@ -350,7 +448,8 @@ static void too_large(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(transfers),  cmocka_unit_test(layers),    cmocka_unit_test(by_hand),
+        cmocka_unit_test(transfers),  cmocka_unit_test(transfers_once),
+        cmocka_unit_test(layers),     cmocka_unit_test(by_hand),
         cmocka_unit_test(all_reduce), cmocka_unit_test(too_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

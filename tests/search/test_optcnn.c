@@ -32,23 +32,32 @@ struct world {
     struct optcnn_tables tables;
 };
 
-static void begin(struct world *w, struct hypar_graph *graph, const char *machine,
-                  const char *axes)
+static void begin_with(struct world *w, struct hypar_graph *graph, const char *machine,
+                       const char *axes, enum hypar_sync sync)
 {
     struct hypar_error err;
     *w = (struct world){ .graph = graph };
-    w->options = (struct hypar_search_options){ .planner = "optcnn", .axes = axes };
+    w->options =
+        (struct hypar_search_options){ .planner = "optcnn", .axes = axes, .sync = sync };
     if (hypar_machine_read(&w->machine, machine, &err) ||
         hp_fabric(&w->fabric, &w->arena, w->machine, &err))
         fail_msg("%s: %s", machine, err.text);
-    w->model =
-        (struct optcnn_model){ .arena = &w->arena, .graph = graph, .fabric = &w->fabric };
+    w->model = (struct optcnn_model){
+        .arena = &w->arena, .graph = graph, .fabric = &w->fabric, .sync = sync
+    };
+    w->fabric.once = sync == HYPAR_SYNC_ALL_REDUCE;
     struct problem problem = { .graph = graph,
                                .machine = w->machine,
                                .options = &w->options,
                                .layered = hp_layered(&w->arena, graph) };
     hp_optcnn_space(&w->space, &w->arena, &problem, &w->fabric, axes, 1e9);
     hp_optcnn_tables(&w->tables, &w->model, &w->space);
+}
+
+static void begin(struct world *w, struct hypar_graph *graph, const char *machine,
+                  const char *axes)
+{
+    begin_with(w, graph, machine, axes, HYPAR_SYNC_ALL_REDUCE);
 }
 
 static void end(struct world *w)
@@ -148,18 +157,20 @@ static void small_networks(void **state)
     (void)state;
     static const struct {
         const char *model, *machine, *axes;
+        enum hypar_sync sync;
     } cases[] = {
-        { "lenet5", "full:4", "nkhw" },
-        { "lenet5", "cluster:2x2", "nkhw" },
-        { "lenet5", "htree:4", "nkhwtc" },
-        { "lenet5", "full:3", "nkhw" },
-        { "lenet5", "full:5", "nkhw" },
-        { "lenet5", "ring:6", "nkh" },
-        { "lenet5", "cluster:1x2,device=h100+cluster:1x2,device=a100", "nkhw" },
-        { "lenet-c", "cluster:2x4", "nk" },
-        { "mlp:64-128-64-10", "torus:2x4", "nkc" },
-        { "alexnet", "cluster:1x4", "nkhw" },
-        { "alexnet", "full:4", "nkhw" },
+        { "lenet5", "full:4", "nkhw", HYPAR_SYNC_SERVER },
+        { "lenet5", "cluster:2x2", "nkhw", HYPAR_SYNC_ALL_REDUCE },
+        { "lenet5", "htree:4", "nkhwtc", HYPAR_SYNC_SERVER },
+        { "lenet5", "full:3", "nkhw", HYPAR_SYNC_ALL_REDUCE },
+        { "lenet5", "full:5", "nkhw", HYPAR_SYNC_SERVER },
+        { "lenet5", "ring:6", "nkh", HYPAR_SYNC_ALL_REDUCE },
+        { "lenet5", "cluster:1x2,device=h100+cluster:1x2,device=a100", "nkhw",
+          HYPAR_SYNC_SERVER },
+        { "lenet-c", "cluster:2x4", "nk", HYPAR_SYNC_ALL_REDUCE },
+        { "mlp:64-128-64-10", "torus:2x4", "nkc", HYPAR_SYNC_SERVER },
+        { "alexnet", "cluster:1x4", "nkhw", HYPAR_SYNC_ALL_REDUCE },
+        { "alexnet", "full:4", "nkhw", HYPAR_SYNC_SERVER },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct hypar_graph *graph;
@@ -169,7 +180,7 @@ static void small_networks(void **state)
         if (hypar_import(&graph, cases[i].model, &(struct hypar_import_options){ .batch = 128 },
                          &err))
             fail_msg("%s", err.text);
-        begin(&w, graph, cases[i].machine, cases[i].axes);
+        begin_with(&w, graph, cases[i].machine, cases[i].axes, cases[i].sync);
         print_message("%s on %s by %s: %.0f assignments\n", cases[i].model, cases[i].machine,
                       cases[i].axes, assignments(&w));
         assert_true(assignments(&w) <= 3e8);
@@ -210,8 +221,14 @@ static void random_graphs(void **state)
         struct random random = { seed };
         struct world w;
         struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
-        begin(&w, graph, machines[hp_random_below(&random, 9)],
-              axes[hp_random_below(&random, 5)]);
+        /* slow devices without latency are worth using */
+        char machine[128];
+        snprintf(machine, sizeof machine, "%s%s", machines[hp_random_below(&random, 9)],
+                 one_in(&random, 3)
+                     ? ""
+                     : ",latency=0us,fp32=1GFLOP/s,memory-bandwidth=1GB/s,device=h100");
+        begin_with(&w, graph, machine, axes[hp_random_below(&random, 5)],
+                   one_in(&random, 2) ? HYPAR_SYNC_SERVER : HYPAR_SYNC_ALL_REDUCE);
         snprintf(what, sizeof what, "seed %llu", (unsigned long long)seed);
         exhaustive += assignments(&w) <= 20000;
         check(&w, what, &random, 20000);
