@@ -36,6 +36,11 @@ static const struct argp_option options[] = {
     { "micro-batches", OPT_MICRO_BATCHES, "N", 0,
       "gpipe, 1f1b: so many micro-batches (few that are nearly the fastest)", 0 },
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
+    { "axes", OPT_AXES, "LETTERS", 0,
+      "optcnn: what may be divided, of n, k, h, w, t and c (nkhw)", 0 },
+    { "sync", OPT_SYNC, "HOW", 0,
+      "optcnn: gradients by all-reduce, or server: as its paper has it (all-reduce)", 0 },
+    { "profile", OPT_PROFILE, "FILE", 0, "optcnn: measured times, where FILE has them", 0 },
     { 0 },
 };
 
@@ -91,7 +96,7 @@ static const char *model_text(const struct args *args, char *text, size_t size)
     const char *end = strrchr(given, '.');
     bool is_path = strchr(given, '/') || with ||
                    (end && (strcmp(end, ".json") == 0 || strcmp(end, ".txt") == 0 ||
-                           strcmp(end, ".onnx") == 0));
+                            strcmp(end, ".onnx") == 0));
     if (!is_path || !args->output || strcmp(args->output, "-") == 0)
         return given;
     snprintf(path, sizeof path, "%.*s", with ? (int)(with - given + 5) : PATH_MAX - 1, given);
@@ -171,6 +176,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
                                         .seed = args->seed };
     struct hypar_graph *graph = NULL;
     struct hypar_machine *machine = NULL;
+    struct hypar_profile *profile = NULL;
 
     if (!args->machine)
         return opt_usage(err, "plan: missing --on MACHINE; see 'hypar plan --help'");
@@ -185,10 +191,14 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     status = opt_import(args, &graph, err);
     if (status == HYPAR_OK)
         status = hypar_machine_read(&machine, args->machine, err);
+    if (status == HYPAR_OK && args->profile)
+        status = hypar_profile_read(&profile, args->profile, err);
     if (status == HYPAR_OK) {
+        how.profile = profile;
         how.machine = hypar_machine_word(machine); /* a file's machine is written out whole */
         status = search(args, graph, machine, &how, err);
     }
+    hypar_profile_free(profile);
     hypar_machine_free(machine);
     hypar_graph_free(graph);
     return status;
@@ -200,10 +210,12 @@ const struct command cmd_plan = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "find how to split a model over a machine",
-    .doc = "Find how to split every operator of MODEL over the devices of MACHINE. Shows each "
-           "weighted layer's choice at each level of the machine, and what is exchanged there, "
-           "beside data parallel, model parallel and one weird trick; or, of a pipeline, its "
-           "stages. -o writes the plan.",
+    .doc =
+        "Find how to split every operator of MODEL over the devices of MACHINE. Shows each "
+        "weighted layer's choice at each level of the machine, and what is exchanged there, "
+        "beside data parallel, model parallel and one weird trick; of a pipeline, its stages; "
+        "of optcnn, how each layer is divided and what its cost is made of. -o writes the "
+        "plan.",
     .options = options,
     .run = run,
 };

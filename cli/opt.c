@@ -21,6 +21,7 @@ static const struct value {
     size_t offset;
     double least, most; /* of a COUNT */
 } values[] = {
+    { OPT_AXES, "--axes", TEXT, offsetof(struct args, axes), 0, 0 },
     { OPT_BANDWIDTH, "--bandwidth", TEXT, offsetof(struct args, bandwidth), 0, 0 },
     { OPT_BATCH, "--batch", COUNT, offsetof(struct args, batch), 1, 1e9 },
     { OPT_BATCH_DIM, "--batch-dim", TEXT, offsetof(struct args, batch_dims), 0, 0 },
@@ -61,6 +62,7 @@ static const struct value {
     { OPT_STAGES, "--stages", COUNT, offsetof(struct args, stages), 1, 1 << 16 },
     { OPT_STRAIGHT, "--straight", FLAG, offsetof(struct args, straight), 0, 0 },
     { OPT_SVG, "--svg", TEXT, offsetof(struct args, svg), 0, 0 },
+    { OPT_SYNC, "--sync", TEXT, offsetof(struct args, sync), 0, 0 },
     { OPT_TOPOLOGY, "--topology", TEXT, offsetof(struct args, topology), 0, 0 },
     { OPT_USE_FEWER, "--use-fewer", FLAG, offsetof(struct args, use_fewer), 0, 0 },
     { OPT_VERTICAL_SYNC, "--vertical-sync", FLAG, offsetof(struct args, vertical_sync), 0, 0 },
@@ -239,6 +241,11 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
     if (objective == 3)
         return opt_usage(err, "--objective: '%s' is not time, comm or energy", args->objective);
     how->objective = (enum hypar_objective)objective;
+    how->axes = args->axes;
+    if (args->sync && strcmp(args->sync, "server") == 0)
+        how->sync = HYPAR_SYNC_SERVER;
+    else if (args->sync && strcmp(args->sync, "all-reduce") != 0)
+        return opt_usage(err, "--sync: '%s' is not server or all-reduce", args->sync);
     if (args->precision && !hypar_precision_find(args->precision, &how->precision))
         return opt_usage(err, "--precision: '%s' is not fp32, bf16 or fp64", args->precision);
     if (args->optimizer && !hypar_optimizer_find(args->optimizer, &how->optimizer))

@@ -53,6 +53,8 @@ enum opt_key {
     OPT_NO_OVERLAP,
     OPT_PROFILE,
     OPT_TRACE,
+    OPT_AXES,
+    OPT_SYNC,
 };
 
 enum { MAX_OPERANDS = 1 };
@@ -67,6 +69,7 @@ struct args {
     const char *bandwidth, *cost, *csv, *devices, *fix, *layers, *levels, *mark, *svg,
         *topology;
     const char *profile, *trace;
+    const char *axes, *sync;
     int64_t batch, seed, check_delta, stages, micro_batches;
     double memory_bytes, bucket_bytes, measured_s;
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, fits;
@@ -108,7 +111,7 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
 /* Write a reason into *err and return HYPAR_USAGE. */
 enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
-/* Objective, precision, optimizer and recurrence, which are words; HYPAR_USAGE if one is
+/* Objective, precision, optimizer, recurrence and sync, which are words; HYPAR_USAGE if one is
  * unknown. */
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
                               struct hypar_error *err);

@@ -128,6 +128,39 @@ bool hp_op_measured(const struct hypar_graph *graph, int op, struct op_measure *
     return true;
 }
 
+operand_set hp_present(const struct op *op)
+{
+    operand_set present = 0;
+    for (int o = 0; o < op->nest->n_operands; o++)
+        if (op->tensor[o] >= 0)
+            present |= (operand_set)1 << o;
+    return present;
+}
+
+static bool writes_needed(const struct hypar_graph *g, const struct op *op,
+                          const struct pass *pass)
+{
+    for (int o = 0; o < op->nest->n_operands; o++)
+        if (pass->writes_grad >> o & 1 && op->tensor[o] >= 0 &&
+            g->tensors[op->tensor[o]].needs_grad)
+            return true;
+    return false;
+}
+
+uint32_t hp_backward_passes(const struct hypar_graph *graph, const struct op *op)
+{
+    uint32_t passes = 0;
+    operand_set wanted = 0; /* statistics read by passes already found */
+    for (int p = op->nest->n_passes - 1; p >= 0; p--) {
+        const struct pass *pass = &op->nest->pass[p];
+        if (pass->backward && (writes_needed(graph, op, pass) || pass->writes & wanted)) {
+            passes |= 1u << p;
+            wanted |= pass->reads;
+        }
+    }
+    return passes;
+}
+
 int hypar_graph_layer_count(const struct hypar_graph *graph)
 {
     int n = 0;

@@ -119,6 +119,13 @@ enum hypar_status hp_graph_renumber(const struct hypar_graph *graph, struct hypa
 /* Derive what follows from ops and tensors: uses, outputs, hash. The last step of building. */
 void hp_graph_seal(struct hypar_graph *graph);
 
+/* The operands that are there; optional ones may be absent. */
+operand_set hp_present(const struct op *op);
+
+/* Backward passes (bit p: pass p) that write a needed gradient, or a statistic for one that
+ * does. */
+uint32_t hp_backward_passes(const struct hypar_graph *graph, const struct op *op);
+
 /* Is it a weighted layer in the papers' sense? */
 bool hp_op_weighted(const struct hypar_graph *graph, int op);
 

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "plan/plan.h"
 #include "report/columns.h"
+#include "report/layerwise.h"
 #include "report/pipeline.h"
 
 void hypar_report_planners(FILE *to, enum hypar_format format)
@@ -59,10 +60,10 @@ static double exact_bytes(const struct hypar_plan *plan)
 
 /* `counted`: the operations of the model are known; of a profile they are not. */
 static void put_prediction(struct json_writer *w, const struct hypar_prediction *p,
-                           double exact, bool counted)
+                           const char *model, double exact, bool counted)
 {
     hp_json_begin_object(w, "predicted", false);
-    hp_json_put_string(w, "model", "closed form: no overlap, levels one after another");
+    hp_json_put_string(w, "model", model);
     hp_json_put_number(w, "step_s", p->step_s);
     hp_json_put_number(w, "compute_s", p->compute_s);
     hp_json_put_number(w, "comm_s", p->comm_s);
@@ -110,12 +111,18 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_plan_put_machine(&w, plan);
     hp_json_put_int(&w, "batch", plan->graph->batch);
     hp_json_put_string(&w, "planner", info.planner);
-    put_prediction(&w, &prediction, exact_bytes(plan),
-                   hypar_graph_flops_per_sample(plan->graph) > 0);
+    const struct hypar_layerwise_view *layerwise = hypar_found_layerwise(found);
+    put_prediction(&w, &prediction,
+                   layerwise ? "OptCNN's Eq. 1: t_C + t_X + t_S, no overlap"
+                             : "closed form: no overlap, levels one after another",
+                   exact_bytes(plan), hypar_graph_flops_per_sample(plan->graph) > 0);
     hp_json_begin_object(&w, "search", false);
     hp_json_put_number(&w, "seconds", info.seconds);
     hp_json_put_int(&w, "evaluated", info.evaluated);
-    hp_json_put_null(&w, "lower_bound_s");
+    if (info.lower_bound_s > 0)
+        hp_json_put_number(&w, "lower_bound_s", info.lower_bound_s);
+    else
+        hp_json_put_null(&w, "lower_bound_s");
     if (info.lower_bound_elements > 0)
         hp_json_put_number(&w, "lower_bound_elements", info.lower_bound_elements);
     else
@@ -126,6 +133,8 @@ static void found_json(FILE *to, const struct hypar_found *found)
         put_view(&w, hypar_found_partition(found));
     if (hypar_found_pipeline(found))
         hp_put_pipeline(&w, found);
+    if (layerwise)
+        hp_put_layerwise(&w, layerwise);
     hp_plan_put_ops(&w, plan);
     hp_plan_put_stages(&w, plan);
     hp_plan_put_schedule(&w, plan);
@@ -291,6 +300,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
 {
     const struct hypar_plan *plan = hypar_found_plan(found);
     const struct hypar_partition_view *view = hypar_found_partition(found);
+    const struct hypar_layerwise_view *layerwise = hypar_found_layerwise(found);
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_search_info info = hypar_found_info(found);
     struct arena arena = { 0 };
@@ -315,9 +325,13 @@ static void found_text(FILE *to, const struct hypar_found *found,
     }
     if (hypar_found_pipeline(found))
         hp_pipeline_text(to, &arena, found);
+    if (layerwise)
+        hp_layerwise_text(to, &arena, plan, layerwise);
     hp_wrap(to, predicted_text(&arena, plan, &p), 0);
     fprintf(to, "Searched in %s%s.\n",
-            hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS), verdict(found));
+            hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS),
+            layerwise ? hp_layerwise_verdict(&arena, &info, p.step_s, layerwise)
+                      : verdict(found));
     if (info.refused && *info.refused) {
         fputs("Not considered: ", to);
         hp_wrap(to, info.refused, 16);

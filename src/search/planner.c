@@ -4,11 +4,17 @@
 #include <time.h>
 
 const struct planner *const hp_planners[] = {
-    &hp_planner_auto,      &hp_planner_dp,
-    &hp_planner_mp,        &hp_planner_owt,
-    &hp_planner_hypar,     &hp_planner_accpar,
-    &hp_planner_1f1b,      &hp_planner_gpipe,
-    &hp_planner_pipedream, NULL,
+    &hp_planner_auto,
+    &hp_planner_dp,
+    &hp_planner_mp,
+    &hp_planner_owt,
+    &hp_planner_hypar,
+    &hp_planner_accpar,
+    &hp_planner_optcnn,
+    &hp_planner_1f1b,
+    &hp_planner_gpipe,
+    &hp_planner_pipedream,
+    NULL,
 };
 
 const struct hypar_planner_info *hypar_planner(int i)
@@ -180,6 +186,11 @@ struct hypar_prediction hypar_found_prediction(const struct hypar_found *found)
 struct hypar_search_info hypar_found_info(const struct hypar_found *found)
 {
     return found->info;
+}
+
+const struct hypar_layerwise_view *hypar_found_layerwise(const struct hypar_found *found)
+{
+    return found->layerwise;
 }
 
 const struct hypar_partition_view *hypar_found_partition(const struct hypar_found *found)

@@ -32,6 +32,7 @@ struct hypar_found {
     bool has_view;
     struct hypar_pipeline_view pipeline;
     bool has_pipeline;
+    struct hypar_layerwise_view *layerwise; /* optcnn; else NULL */
     bool fits; /* its parameters and their state, in every device's memory */
 };
 
@@ -46,7 +47,7 @@ struct planner {
 };
 
 extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_planner_owt,
-    hp_planner_hypar, hp_planner_accpar, hp_planner_gpipe, hp_planner_1f1b,
+    hp_planner_hypar, hp_planner_accpar, hp_planner_optcnn, hp_planner_gpipe, hp_planner_1f1b,
     hp_planner_pipedream;
 
 extern const struct planner *const hp_planners[]; /* NULL-terminated */
@@ -58,6 +59,9 @@ enum hypar_status hp_run_planner(const struct planner *planner, const struct pro
 /* The part of every side of every level, [level][side], where devices differ in speed
  * (shares.c); NULL: all equal. */
 const double *const *hp_shares(const struct problem *problem, struct arena *arena);
+
+/* Parameters that the device with the least memory can hold (hypar.c). */
+double hp_room_for_params(const struct problem *problem);
 
 /* What hypar, accpar, dp, mp or owt solve (hypar.c); false: another planner. */
 bool hp_pose(const struct problem *problem, struct arena *arena, const char *planner,
