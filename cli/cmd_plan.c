@@ -121,17 +121,59 @@ static enum hypar_status write_plan(const struct hypar_plan *plan, const char *p
     return opt_close(&out, HYPAR_OK, err);
 }
 
-/* Search, and beside what was found show the simple planners. */
-static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,
-                                const struct hypar_machine *machine,
-                                struct hypar_search_options *how, struct hypar_error *err)
+/* What was found, beside the simple planners. */
+static void report(const struct args *args, const struct hypar_graph *graph,
+                   const struct hypar_machine *machine, const struct hypar_search_options *how,
+                   const struct hypar_found *found)
 {
     static const char *const simple[] = { "dp", "mp", "owt" };
-    struct hypar_found *found, *others[3] = { NULL };
+    struct hypar_found *others[3] = { NULL };
+    struct hypar_search_options plain = *how;
+    struct hypar_error why;
+    bool beside = !args->json && hypar_found_partition(found);
     int n_others = 0;
-    bool patience = how->joint && !args->quiet && isatty(STDERR_FILENO);
+    plain.memory_bytes = 1e300; /* to be looked at, whether it fits or not */
+    for (int i = 0; i < 3 && beside; i++) {
+        plain.planner = simple[i];
+        if (strcmp(simple[i], hypar_found_info(found).planner) == 0)
+            continue;
+        if (hypar_search(&others[n_others], graph, machine, &plain, &why) == HYPAR_OK)
+            n_others++;
+        else if (!args->quiet)
+            fprintf(stderr, "hypar: note: nothing to compare with: %s\n", why.text);
+    }
+    hypar_report_found(stdout, found, (const struct hypar_found *const *)others, n_others,
+                       opt_format(args));
+    for (int i = 0; i < n_others; i++)
+        hypar_found_free(others[i]);
+}
+
+/* A planner asked for by name has its say even if its plan does not fit the machine, as a
+ * baseline often does not; auto, and a limit that was asked for, promise that it does. */
+static enum hypar_status judge(const struct args *args, const struct hypar_found *found,
+                               struct hypar_error *err)
+{
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    bool named = args->planner && strcmp(args->planner, "auto") != 0;
+    char need[32], has[32];
+    if (!s || s->step.fits || (named && !(args->memory_bytes > 0)))
+        return HYPAR_OK;
+    snprintf(err->text, sizeof err->text, "%s: device %d needs %s of memory, has %s",
+             named ? "the plan does not fit" : "no plan fits; in the one that needs least",
+             s->step.fullest_device,
+             hypar_format_quantity(need, s->fullest.peak, HYPAR_UNIT_BYTES),
+             hypar_format_quantity(has, s->fullest.limit, HYPAR_UNIT_BYTES));
+    return HYPAR_INFEASIBLE;
+}
+
+static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,
+                                const struct hypar_machine *machine,
+                                const struct hypar_search_options *how, struct hypar_error *err)
+{
+    struct hypar_found *found;
+    bool patience = !args->quiet && isatty(STDERR_FILENO);
     if (patience) /* seconds for large networks on many devices */
-        fputs("hypar: weighing all levels at once ...\r", stderr);
+        fputs("hypar: searching and simulating ...\r", stderr);
     enum hypar_status status = hypar_search(&found, graph, machine, how, err);
     if (patience)
         fputs("\033[K", stderr);
@@ -139,30 +181,17 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
         return status;
     if (args->output)
         status = write_plan(hypar_found_plan(found), args->output, err);
-    if (status == HYPAR_OK && opt_wants_summary(args)) {
-        struct hypar_search_options plain = *how;
-        bool beside = !args->json && hypar_found_partition(found);
-        for (int i = 0; i < 3 && beside; i++) {
-            plain.planner = simple[i];
-            plain.memory_bytes = 1e300; /* to be looked at, whether it fits or not */
-            if (strcmp(simple[i], hypar_found_info(found).planner) == 0)
-                continue;
-            if (hypar_search(&others[n_others], graph, machine, &plain, err) == HYPAR_OK)
-                n_others++;
-            else if (!args->quiet)
-                fprintf(stderr, "hypar: note: nothing to compare with: %s\n", err->text);
-        }
-        hypar_report_found(stdout, found, (const struct hypar_found *const *)others, n_others,
-                           opt_format(args));
-    }
-    for (int i = 0; i < n_others; i++)
-        hypar_found_free(others[i]);
+    if (status == HYPAR_OK && opt_wants_summary(args))
+        report(args, graph, machine, how, found);
+    if (status == HYPAR_OK)
+        status = judge(args, found, err);
     hypar_found_free(found);
     return status;
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
+    static const struct hypar_sim_options simulation;
     char text[2 * PATH_MAX];
     struct hypar_search_options how = { .planner = args->planner,
                                         .joint = args->joint,
@@ -173,7 +202,8 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
                                         .vertical_sync = args->vertical_sync,
                                         .stages = args->stages,
                                         .micro_batches = args->micro_batches,
-                                        .seed = args->seed };
+                                        .seed = args->seed,
+                                        .simulation = &simulation };
     struct hypar_graph *graph = NULL;
     struct hypar_machine *machine = NULL;
     struct hypar_profile *profile = NULL;
@@ -214,8 +244,8 @@ const struct command cmd_plan = {
         "Find how to split every operator of MODEL over the devices of MACHINE. Shows each "
         "weighted layer's choice at each level of the machine, and what is exchanged there, "
         "beside data parallel, model parallel and one weird trick; of a pipeline, its stages; "
-        "of optcnn, how each layer is divided and what its cost is made of. -o writes the "
-        "plan.",
+        "of optcnn, how each layer is divided and what its cost is made of; and the simulated "
+        "training step. -o writes the plan.",
     .options = options,
     .run = run,
 };

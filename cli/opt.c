@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_OPTIONS = 32 };
@@ -296,10 +297,12 @@ static void remove_unfinished(int number)
     raise(number);
 }
 
+static const int ending[] = { SIGHUP, SIGINT, SIGTERM };
+enum { N_ENDING = sizeof ending / sizeof ending[0] };
+
 void opt_catch_signals(void)
 {
-    static const int ending[] = { SIGHUP, SIGINT, SIGTERM };
-    for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++) {
+    for (size_t i = 0; i < N_ENDING; i++) {
         struct sigaction was, now = { .sa_flags = (int)SA_RESETHAND };
         now.sa_handler = remove_unfinished;
         sigemptyset(&now.sa_mask);
@@ -309,11 +312,25 @@ void opt_catch_signals(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
+/* A pipe is waited for until somebody reads it, which a signal must be able to end. */
+static bool opens_at_once(const char *path)
+{
+    struct stat there;
+    return stat(path, &there) != 0 || S_ISREG(there.st_mode);
+}
+
+/* A signal between the making of a file and the note of it would leave it behind: it waits. */
 enum hypar_status opt_open(struct hypar_output *out, const char *path, struct hypar_error *err)
 {
+    sigset_t wait, before;
+    sigemptyset(&wait);
+    for (size_t i = 0; i < N_ENDING && opens_at_once(path); i++)
+        sigaddset(&wait, ending[i]);
+    sigprocmask(SIG_BLOCK, &wait, &before);
     enum hypar_status status = hypar_output_open(out, path, err);
     if (status == HYPAR_OK)
         unfinished = out;
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return status;
 }
 

@@ -191,10 +191,9 @@ static enum hypar_status read_path(struct hypar_graph **out, const char *path,
     struct arena scratch = { 0 };
     *out = NULL;
     TRY(hp_text_profile_read_file(&profile, path, err));
-    enum hypar_status status = hp_in(
-        err,
-        hp_text_profile_graph(out, profile, name_of(&scratch, path), batch, err),
-        "%s", path);
+    enum hypar_status status =
+        hp_in(err, hp_text_profile_graph(out, profile, name_of(&scratch, path), batch, err),
+              "%s", path);
     hp_arena_free(&scratch);
     hp_text_profile_free(profile);
     return status;

@@ -33,7 +33,8 @@ struct hypar_found {
     struct hypar_pipeline_view pipeline;
     bool has_pipeline;
     struct hypar_layerwise_view *layerwise; /* optcnn; else NULL */
-    bool fits; /* its parameters and their state, in every device's memory */
+    struct hypar_simulated simulated;
+    bool has_simulated;
 };
 
 struct level_rules; /* what a planner that divides level by level allows (hypar.c) */
@@ -55,6 +56,17 @@ extern const struct planner *const hp_planners[]; /* NULL-terminated */
 /* Run one planner: a new plan, predicted and within memory. */
 enum hypar_status hp_run_planner(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err);
+
+/* The best of all planners by simulated step, within memory (auto.c). */
+enum hypar_status hp_run_auto(const struct problem *problem, struct hypar_found **out,
+                              struct hypar_error *err);
+
+/* Simulate what was found, or note why not (simulated.c). `options` may be NULL; `parts` is
+ * the size of the largest plan that it is to be compared with. */
+void hp_simulate_found(const struct problem *problem, const struct hypar_sim_options *options,
+                       int64_t parts, struct hypar_found *found);
+
+double hp_now_s(void); /* of a clock that only goes on */
 
 /* The part of every side of every level, [level][side], where devices differ in speed
  * (shares.c); NULL: all equal. */

@@ -23,7 +23,6 @@ static double comm_elements(const struct pattern *p, const struct comm *comm)
     return elements;
 }
 
-
 /* Every pair has one message, all of a size. */
 static bool is_even(const struct request *r)
 {

@@ -233,8 +233,8 @@ void hp_play_undo(struct play *p)
     for (int i = p->n_moved - 1; i >= 0; i--)
         p->times[p->moved[i].id] = p->moved[i].times;
     for (int i = 0; i < p->n_shifted; i++)
-        hp_shift(p, p->old_order + p->shifted[i].from,
-                 p->shifted[i].to - p->shifted[i].from, -p->shifted[i].shift);
+        hp_shift(p, p->old_order + p->shifted[i].from, p->shifted[i].to - p->shifted[i].from,
+                 -p->shifted[i].shift);
     for (int i = p->n_touched - 1; i >= 0; i--) {
         struct node_before *was = &p->touched[i];
         struct node *node = &p->node[was->id];

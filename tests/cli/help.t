@@ -37,7 +37,8 @@ Help wins over whatever else the line says.
 $ hypar check --help --frob
 > Usage: hypar check [OPTION...] PLAN
 > Read PLAN with the model and the machine that it names, and check that they fit
-> together. If they do not, the message names the operator and the reason.
+> together, and that all of a training step fits into memory. If not, the message
+> names the operator or the device, and the reason.
 >
 >       --json                 report as JSON, in SI units
 >       --memory=BYTES         limit per device, such as 16GB (the device's own)
