@@ -289,16 +289,13 @@ int main(int argc, char **argv)
     figure_6(budget_s > 0 ? budget_s : 5, only);
     table_5(only);
     puts(
-        "\nWhere ours differ: the paper's steps are measured, ours simulated. Here data "
-        "parallelism sums its\ngradients by hierarchical all-reduce while the backward pass "
-        "goes "
-        "on; at the paper's batch sizes and\nhalf of the devices' peak most of that is hidden, "
-        "and its step is near the first column, an even\nshare of the computing, below which "
-        "no "
-        "plan can be. What a plan can gain is what dp's step is above\nthat; the tables "
-        "without "
-        "overlap show more of it. The paper's dp has more to lose: its runtime\nmoves "
-        "gradients "
-        "to one owner and back, and faster kernels leave less time to hide that.");
+        "\nWhere ours differ: the paper's steps are measured, ours simulated. Here data\n"
+        "parallelism sums its gradients by hierarchical all-reduce while the backward pass\n"
+        "goes on; at the paper's batch sizes and half of the devices' peak most of that is\n"
+        "hidden, and its step is near the first column, an even share of the computing, below\n"
+        "which no plan can be. What a plan can gain is what dp's step is above that; the\n"
+        "tables without overlap show more of it. The paper does not say how its dp sums\n"
+        "gradients; if not while the backward pass goes on, or with faster kernels, it has\n"
+        "more to lose.");
     return 0;
 }

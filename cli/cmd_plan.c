@@ -12,7 +12,10 @@ static const struct argp_option options[] = {
       0 },
     { "planner", OPT_PLANNER, "NAME", 0, "search algorithm ('hypar planners' lists them; auto)",
       0 },
-    { "batch", OPT_BATCH, "N", 0, "samples in one training step (what the model says)", 0 },
+    { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
+    { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
+      "ONNX: the dimension of input NAME with the samples (0)", 0 },
+    { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
     { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: choose all levels at once, not from the top",
       0 },
     { "memory", OPT_MEMORY, "BYTES", 0, "limit per device, such as 16GB (the device's own)",
@@ -39,6 +42,10 @@ static const struct argp_option options[] = {
     { "budget", OPT_BUDGET, "SECONDS", 0, "flexflow: search no longer than that", 0 },
     { "proposals", OPT_PROPOSALS, "N", 0, "flexflow: so many (until it finds no more)", 0 },
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
+    { "axes", OPT_AXES, "LETTERS", 0,
+      "optcnn: what may be divided, of n, k, h, w, t and c (nkhw)", 0 },
+    { "sync", OPT_SYNC, "HOW", 0,
+      "optcnn: gradients by all-reduce, or server: as its paper has it (all-reduce)", 0 },
     OPT_SIMULATION_ROWS,
     { 0 },
 };
@@ -54,45 +61,74 @@ static bool folder_of(const char *path, char folder[PATH_MAX])
     return realpath(slash ? copy : ".", folder) != NULL;
 }
 
-static bool is_path(const char *model)
+/* `model` as seen from the folder of the plan; false: it is no file. */
+static bool from_folder(const char *given, const char *plan, char *text, size_t size)
 {
-    const char *end = strrchr(model, '.');
-    return strchr(model, '/') ||
-           (end && (strcmp(end, ".json") == 0 || strcmp(end, ".txt") == 0));
-}
-
-/* A plan names its model file relative to itself: `model` as seen from the folder of the plan.
- */
-static const char *model_text(const char *model, const char *output, char text[2 * PATH_MAX])
-{
-    char path[PATH_MAX], folder[PATH_MAX];
-    if (!is_path(model) || !output || strcmp(output, "-") == 0 || access(model, R_OK) != 0 ||
-        !realpath(model, path) || !folder_of(output, folder))
-        return model;
+    char model[PATH_MAX], folder[PATH_MAX];
+    if (access(given, R_OK) != 0 || !realpath(given, model) || !folder_of(plan, folder))
+        return false;
     size_t same = 0; /* what both begin with, up to a slash */
-    for (size_t i = 0; path[i] && (path[i] == folder[i] || (!folder[i] && path[i] == '/'));
+    for (size_t i = 0; model[i] && (model[i] == folder[i] || (!folder[i] && model[i] == '/'));
          i++) {
-        if (path[i] == '/')
+        if (model[i] == '/')
             same = i;
         if (!folder[i])
             break;
     }
-    int n = 0;
+    size_t n = 0;
     for (const char *p = folder + same; *p; p++) /* one step up for each folder below that */
         if (*p == '/' && p[1])
-            n += snprintf(text + n, (size_t)(2 * PATH_MAX - n), "../");
-    snprintf(text + n, (size_t)(2 * PATH_MAX - n), "%s%s", n ? "" : "./", path + same + 1);
+            n += (size_t)snprintf(text + n, size - n, "../");
+    snprintf(text + n, size - n, "%s%s", n ? "" : "./", model + same + 1);
+    return true;
+}
+
+/* ":batch-dim=x=1,dim=seq=128": what a plan must know to read an ONNX file again. */
+static void add_list(char *text, size_t size, const char *what, const char *list)
+{
+    while (list && *list) {
+        size_t n = strlen(text), length = strcspn(list, ",");
+        snprintf(text + n, size - n, "%c%s=%.*s", strstr(text, ".onnx:") ? ',' : ':', what,
+                 (int)length, list);
+        list += length + (list[length] == ',');
+    }
+}
+
+static bool is_path(const char *model)
+{
+    const char *end = strrchr(model, '.');
+    return strchr(model, '/') || strstr(model, ".onnx:") ||
+           (end && (strcmp(end, ".json") == 0 || strcmp(end, ".txt") == 0 ||
+                    strcmp(end, ".onnx") == 0));
+}
+
+/* A plan names its model file relative to itself. */
+static const char *model_text(const struct args *args, const char *given, char *text,
+                              size_t size)
+{
+    char path[PATH_MAX];
+    const char *with = strstr(given, ".onnx:");
+    if (!is_path(given) || !args->output || strcmp(args->output, "-") == 0)
+        return given;
+    snprintf(path, sizeof path, "%.*s", with ? (int)(with - given + 5) : PATH_MAX - 1, given);
+    if (!from_folder(path, args->output, text, size))
+        return given;
+    size_t n = strlen(text);
+    if (with)
+        snprintf(text + n, size - n, "%s", with + 5);
+    add_list(text, size, "batch-dim", args->batch_dims);
+    add_list(text, size, "dim", args->dims);
     return text;
 }
 
 /* What a plan at `path` names as its model, as seen from here. */
-static const char *model_of(const struct hypar_plan *plan, const char *path,
-                            char text[2 * PATH_MAX])
+static const char *model_of(const struct hypar_plan *plan, const char *path, char *text,
+                            size_t size)
 {
     const char *model = hypar_plan_model(plan), *slash = strrchr(path, '/');
     if (!is_path(model) || model[0] == '/' || !slash)
         return model;
-    snprintf(text, 2 * PATH_MAX, "%.*s/%s", (int)(slash - path), path, model);
+    snprintf(text, size, "%.*s/%s", (int)(slash - path), path, model);
     return text;
 }
 
@@ -107,6 +143,53 @@ static enum hypar_status write_plan(const struct hypar_plan *plan, const char *p
     return opt_close(&out, HYPAR_OK, err);
 }
 
+/* What was found, beside the simple planners. */
+static void report(const struct args *args, const struct hypar_graph *graph,
+                   const struct hypar_machine *machine, const struct hypar_search_options *how,
+                   const struct hypar_found *found)
+{
+    static const char *const simple[] = { "dp", "mp", "owt" };
+    struct hypar_found *others[3] = { NULL };
+    struct hypar_search_options plain = *how;
+    struct hypar_error why;
+    bool beside = !args->json && hypar_found_partition(found);
+    int n_others = 0;
+    plain.start = NULL;
+    plain.n_fix = 0;
+    plain.memory_bytes = 1e300; /* to be looked at, whether it fits or not */
+    for (int i = 0; i < 3 && beside; i++) {
+        plain.planner = simple[i];
+        if (strcmp(simple[i], hypar_found_info(found).planner) == 0)
+            continue;
+        if (hypar_search(&others[n_others], graph, machine, &plain, &why) == HYPAR_OK)
+            n_others++;
+        else if (!args->quiet)
+            fprintf(stderr, "hypar: note: nothing to compare with: %s\n", why.text);
+    }
+    hypar_report_found(stdout, found, (const struct hypar_found *const *)others, n_others,
+                       opt_format(args));
+    for (int i = 0; i < n_others; i++)
+        hypar_found_free(others[i]);
+}
+
+/* A planner asked for by name has its say even if its plan does not fit the machine, as a
+ * baseline often does not; auto, and a limit that was asked for, promise that it does. */
+static enum hypar_status judge(const struct args *args, const struct hypar_found *found,
+                               struct hypar_error *err)
+{
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    bool named = args->planner && strcmp(args->planner, "auto") != 0;
+    char need[32], has[32];
+    if (!s || s->step.fits || (named && !(args->memory_bytes > 0)))
+        return HYPAR_OK;
+    snprintf(err->text, sizeof err->text, "%s: device %d needs %s of memory, has %s",
+             named ? "the plan does not fit" : "no plan fits; in the one that needs least",
+             s->step.fullest_device,
+             hypar_format_quantity(need, s->fullest.peak, HYPAR_UNIT_BYTES),
+             hypar_format_quantity(has, s->fullest.limit, HYPAR_UNIT_BYTES));
+    return HYPAR_INFEASIBLE;
+}
+
 /* One line on a terminal, written over and over. */
 static void show_progress(void *who, const struct hypar_search_progress *p)
 {
@@ -119,46 +202,26 @@ static void show_progress(void *who, const struct hypar_search_progress *p)
             p->proposals ? 100 * (double)p->accepted / (double)p->proposals : 0);
 }
 
-/* Search, and beside what was found show the simple planners. */
 static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,
                                 const struct hypar_machine *machine,
                                 struct hypar_search_options *how, struct hypar_error *err)
 {
-    static const char *const simple[] = { "dp", "mp", "owt" };
-    struct hypar_found *found, *others[3] = { NULL };
-    int n_others = 0;
-    bool terminal = !args->quiet && isatty(STDERR_FILENO);
-    bool patience = how->joint && terminal;
-    how->progress = terminal ? show_progress : NULL;
+    struct hypar_found *found;
+    bool patience = !args->quiet && isatty(STDERR_FILENO);
     if (patience) /* seconds for large networks on many devices */
-        fputs("hypar: weighing all levels at once ...\r", stderr);
+        fputs("hypar: searching and simulating ...\r", stderr);
+    how->progress = patience ? show_progress : NULL;
     enum hypar_status status = hypar_search(&found, graph, machine, how, err);
-    if (terminal)
+    if (patience)
         fputs("\r\033[K", stderr);
     if (status != HYPAR_OK)
         return status;
     if (args->output)
         status = write_plan(hypar_found_plan(found), args->output, err);
-    if (status == HYPAR_OK && opt_wants_summary(args)) {
-        struct hypar_search_options plain = *how;
-        plain.start = NULL;
-        plain.n_fix = 0;
-        bool beside = !args->json && hypar_found_partition(found);
-        for (int i = 0; i < 3 && beside; i++) {
-            plain.planner = simple[i];
-            plain.memory_bytes = 1e300; /* to be looked at, whether it fits or not */
-            if (strcmp(simple[i], hypar_found_info(found).planner) == 0)
-                continue;
-            if (hypar_search(&others[n_others], graph, machine, &plain, err) == HYPAR_OK)
-                n_others++;
-            else if (!args->quiet)
-                fprintf(stderr, "hypar: note: nothing to compare with: %s\n", err->text);
-        }
-        hypar_report_found(stdout, found, (const struct hypar_found *const *)others, n_others,
-                           opt_format(args));
-    }
-    for (int i = 0; i < n_others; i++)
-        hypar_found_free(others[i]);
+    if (status == HYPAR_OK && opt_wants_summary(args))
+        report(args, graph, machine, how, found);
+    if (status == HYPAR_OK)
+        status = judge(args, found, err);
     hypar_found_free(found);
     return status;
 }
@@ -168,7 +231,6 @@ static enum hypar_status plan_anew(const struct args *args, struct hypar_search_
                                    struct hypar_error *err)
 {
     char text[2 * PATH_MAX];
-    struct hypar_import_options import = { .batch = args->batch };
     struct hypar_graph *graph = NULL;
     struct hypar_machine *machine = NULL;
     if (!args->n_operands)
@@ -180,8 +242,8 @@ static enum hypar_status plan_anew(const struct args *args, struct hypar_search_
         return opt_usage(err,
                          "plan: a plan cannot name a model read from standard input, expected "
                          "a file");
-    how->model = model_text(args->operand[0], args->output, text);
-    enum hypar_status status = hypar_import(&graph, args->operand[0], &import, err);
+    how->model = model_text(args, args->operand[0], text, sizeof text);
+    enum hypar_status status = opt_import(args, &graph, err);
     if (status == HYPAR_OK)
         status = hypar_machine_read(&machine, args->machine, err);
     if (status == HYPAR_OK) {
@@ -206,8 +268,9 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
     enum hypar_status status = hypar_plan_read(&plan, args->start, &read, err);
     if (status != HYPAR_OK)
         return status;
-    const char *model = args->n_operands ? args->operand[0] : model_of(plan, args->start, seen);
-    how->model = model_text(model, args->output, text);
+    const char *model =
+        args->n_operands ? args->operand[0] : model_of(plan, args->start, seen, sizeof seen);
+    how->model = model_text(args, model, text, sizeof text);
     how->machine = hypar_machine_word(hypar_plan_machine(plan));
     how->start = plan;
     if (!args->precision)
@@ -242,6 +305,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         return status;
     status = opt_simulation(args, &simulation, &profile, err);
     how.simulation = &simulation;
+    how.profile = profile;
     if (status == HYPAR_OK)
         status = args->start ? plan_from(args, &how, err) : plan_anew(args, &how, err);
     hypar_profile_free(profile);
@@ -257,8 +321,10 @@ const struct command cmd_plan = {
         "Find how to split every operator of MODEL over the devices of MACHINE. Shows each "
         "weighted layer's choice at each level of the machine, and what is exchanged there, "
         "beside data parallel, model parallel and one weird trick; of a pipeline, its stages; "
-        "of a plan that was found by simulating, how every operator is split. -o writes the "
-        "plan.",
+        "of optcnn, how each layer is divided and what its cost is made of; of a plan that was "
+        "found by simulating, how every operator is; and the simulated training step. -o "
+        "writes "
+        "the plan.",
     .options = options,
     .run = run,
 };

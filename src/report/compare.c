@@ -34,7 +34,7 @@ static double value(const struct hypar_comparison *c, const struct hypar_compare
     case PEAK:
         return row->step.peak_memory_bytes;
     case ENERGY:
-        return hp_total_j(&row->step.energy);
+        return hypar_energy_total_j(&row->step.energy);
     case SEARCH:
         return row->search_s;
     case N_FIGURES:
@@ -156,7 +156,7 @@ static void put_predicted(struct json_writer *w, const struct hypar_comparison *
     hp_json_put_number(w, "mfu", s->mfu);
     hp_json_put_number(w, "comm_bytes", s->comm_bytes);
     hp_json_put_number(w, "link_bytes", s->link_bytes);
-    hp_json_put_number(w, "energy_j", hp_total_j(&s->energy));
+    hp_json_put_number(w, "energy_j", hypar_energy_total_j(&s->energy));
     hp_json_put_number(w, "peak_memory_bytes", s->peak_memory_bytes);
     hp_json_put_bool(w, "fits", row->fits);
     hp_json_end_object(w);

@@ -100,7 +100,7 @@ static void place_for_task(struct interpreter *it, const struct run_data *data, 
             continue;
         struct box box = hp_region(op->nest, o, range);
         hp_view_copy(hp_held(it, task->device, (struct place){ t, false }, 0), &data->tensor[t],
-                     &box, hp_element_bytes(it->graph, t, it->real));
+                     &box, hp_tensor_element_bytes(it->graph, t, it->real));
     }
 }
 

@@ -75,7 +75,7 @@ struct reference_run *hp_reference_new(const struct hypar_graph *graph,
         }
         if (given(info))
             hp_view_copy(&run->value[t], &data->tensor[t], &data->tensor[t].box,
-                         hp_element_bytes(graph, t, run->real));
+                         hp_tensor_element_bytes(graph, t, run->real));
         for (int i = 0; info->kind == TENSOR_PARAM && i < HP_MAX_STATE; i++)
             run->state[t].array[i] = new_view(run, t).data;
     }

@@ -5,7 +5,6 @@
  * it shall go on, and a chain that has fallen behind goes on from the best plan. All of this
  * depends on counts alone, so the same seed gives the same plan on any number of cores. */
 #include <string.h>
-#include <time.h>
 
 #include "base/parallel.h"
 #include "search/chain.h"
@@ -47,13 +46,6 @@ struct search {
     int64_t run;  /* proposals of each chain in the round at hand */
     double began_s;
 };
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Where to begin -------------------------------------------------------------------------- */
 
@@ -255,7 +247,7 @@ static struct hypar_search_progress progress_of(const struct search *s)
 {
     struct hypar_search_progress p = {
         .best_s = hp_seconds(s->chain[best_chain(s)].best_length),
-        .seconds = seconds_now() - s->began_s,
+        .seconds = hp_now_s() - s->began_s,
     };
     for (int i = 0; i < CHAINS; i++) {
         p.proposals += s->chain[i].proposals;
@@ -320,7 +312,7 @@ static enum hypar_status plan_flexflow(const struct planner *self,
                                        const struct problem *problem, struct hypar_found *found,
                                        struct hypar_error *err)
 {
-    struct search s = { .problem = problem, .began_s = seconds_now() };
+    struct search s = { .problem = problem, .began_s = hp_now_s() };
     TRY(hp_read_fixes(&s.fixes, problem->graph, hypar_machine_device_count(problem->machine),
                       problem->options->fix, problem->options->n_fix, &found->arena, err));
     enum hypar_status status = hp_in(err, search(&s, err), "%s", self->info.name);

@@ -64,25 +64,21 @@ enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar
 enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *found,
                            struct hypar_error *err)
 {
-    struct hypar_sim *sim;
     struct hypar_prediction *p = &found->prediction;
     double has;
-    TRY(hypar_simulate(&sim, found->plan, problem->options->simulation, err));
-    struct hypar_sim_summary s = hypar_sim_summary(sim);
+    hp_simulate_found(problem, problem->options->simulation, 0, found);
+    if (!found->has_simulated)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "%s", found->info.not_simulated);
+    const struct hypar_simulated *s = &found->simulated;
     *p = (struct hypar_prediction){ .simulated = true,
-                                    .step_s = s.step_s,
-                                    .samples_per_s = s.samples_per_s,
-                                    .mfu = s.mfu,
-                                    .comm_bytes = s.comm_bytes,
-                                    .link_bytes = s.link_bytes,
-                                    .peak_memory_bytes = s.peak_memory_bytes };
-    p->energy_j = s.energy.arithmetic_j + s.energy.sram_j + s.energy.dram_j + s.energy.link_j;
-    for (int d = 0; d < s.n_devices; d++)
-        p->compute_s = fmax(p->compute_s, hypar_sim_device(sim, d).busy_s);
-    p->comm_s = p->step_s - p->compute_s;
-    hypar_sim_free(sim);
+                                    .step_s = s->step.step_s,
+                                    .compute_s = s->compute_s,
+                                    .comm_s = s->comm_s,
+                                    .samples_per_s = s->step.samples_per_s,
+                                    .mfu = s->step.mfu,
+                                    .comm_bytes = s->step.comm_bytes,
+                                    .energy_j = hypar_energy_total_j(&s->step.energy) };
     hypar_plan_fullest_device(found->plan, problem->options->memory_bytes, &p->state_bytes,
                               &has);
-    found->fits = p->state_bytes <= has;
     return HYPAR_OK;
 }

@@ -25,7 +25,7 @@ enum hypar_status hp_fail_memory(const struct fullness *f, struct hypar_error *e
  * settings that contradict each other. */
 enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar_error *err);
 
-/* Simulate found->plan and fill in found->prediction. */
+/* Simulate found->plan, which is the prediction too. */
 enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *found,
                            struct hypar_error *err);
 

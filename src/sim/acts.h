@@ -103,7 +103,4 @@ static inline int hp_comm_index(const struct comm *comm, int device)
     return lo;
 }
 
-/* Operands of an operator that are there. */
-operand_set hp_present(const struct op *op);
-
 #endif /* SIM_ACTS_H */

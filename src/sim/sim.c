@@ -176,13 +176,16 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
     const struct hypar_plan *plan = sim->program->plan;
     const struct hypar_graph *g = plan->graph;
     struct hypar_sim_summary *s = &sim->summary;
-    double peak = 0, share = -1;
+    struct hypar_memory fullest;
+    double peak = 0;
     s->step_s = hp_seconds(length);
     s->compute = c->compute;
     s->comm = c->comms;
     s->update = c->update;
     s->tasks = c->compute + c->comms + c->update;
-    s->fits = true;
+    s->fullest_device = hypar_fullest_memory(sim->memory->device, s->n_devices, 0, &fullest);
+    s->peak_memory_bytes = fullest.peak;
+    s->fits = fullest.peak <= fullest.limit;
     for (int d = 0; d < s->n_devices; d++) {
         struct hypar_sim_device *device = &sim->device[d];
         device->busy_s = hp_seconds(c->busy[d]);
@@ -190,12 +193,6 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
         device->waiting_s = s->step_s - device->busy_s;
         device->memory = sim->memory->device[d];
         peak += hp_peak_op_per_s(hypar_machine_device(plan->machine, d), plan->precision);
-        s->fits &= device->memory.peak <= device->memory.limit;
-        if (device->memory.peak / device->memory.limit > share) {
-            share = device->memory.peak / device->memory.limit;
-            s->fullest_device = d;
-            s->peak_memory_bytes = device->memory.peak;
-        }
     }
     for (int l = 0; l < s->n_links; l++)
         sim->link[l].busy_s = hp_seconds(c->busy[s->n_devices + l]);
@@ -286,6 +283,11 @@ void hypar_sim_free(struct hypar_sim *sim)
     hp_timeline_end(&sim->timeline);
     struct arena arena = sim->arena; /* it lives in it */
     hp_arena_free(&arena);
+}
+
+double hypar_energy_total_j(const struct hypar_energy *e)
+{
+    return e->arithmetic_j + e->sram_j + e->dram_j + e->link_j;
 }
 
 struct hypar_sim_summary hypar_sim_summary(const struct hypar_sim *sim)
