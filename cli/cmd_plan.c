@@ -24,8 +24,8 @@ static const struct argp_option options[] = {
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
     { "axes", OPT_AXES, "LETTERS", 0,
       "optcnn: what may be divided, of n, k, h, w, t and c (nkhw)", 0 },
-    { "sync", OPT_SYNC, "HOW", 0, "optcnn: gradients by all-reduce, or server: as its paper has it (all-reduce)",
-      0 },
+    { "sync", OPT_SYNC, "HOW", 0,
+      "optcnn: gradients by all-reduce, or server: as its paper has it (all-reduce)", 0 },
     { "profile", OPT_PROFILE, "FILE", 0, "optcnn: measured times, where FILE has them", 0 },
     { 0 },
 };

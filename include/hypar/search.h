@@ -16,8 +16,8 @@ extern "C" {
 /* What a plan is judged by. */
 enum hypar_objective { HYPAR_TIME, HYPAR_COMM, HYPAR_ENERGY };
 
-/* How optcnn's cost model counts: with collectives, as steps are simulated and run (gradients by
- * all-reduce, a node gets what its devices read once), or as its paper's runtime did it
+/* How optcnn's cost model counts: with collectives, as steps are simulated and run (gradients
+ * by all-reduce, a node gets what its devices read once), or as its paper's runtime did it
  * (parameter servers, every device for itself). */
 enum hypar_sync { HYPAR_SYNC_ALL_REDUCE, HYPAR_SYNC_SERVER };
 
