@@ -68,6 +68,15 @@ static const char *reason(const char *text, const char *planner)
                                                                              : text;
 }
 
+/* Is no device above the limit? The fullest by share need not be the one that needs most. */
+static bool fits_in(const struct hypar_sim *sim, double memory_bytes)
+{
+    int n = hypar_sim_summary(sim).n_devices, d = 0;
+    while (d < n && hypar_sim_device(sim, d).memory.peak <= memory_bytes)
+        d++;
+    return d == n;
+}
+
 /* The step of what was found. A plan so large that the search left it alone is simulated here:
  * to compare is what was asked for. */
 static enum hypar_status simulate(struct hypar_compared *row, const struct hypar_found *found,
@@ -85,8 +94,7 @@ static enum hypar_status simulate(struct hypar_compared *row, const struct hypar
         hypar_simulate(&sim, hypar_found_plan(found), how->simulation, why);
     if (status == HYPAR_OK) {
         row->step = hypar_sim_summary(sim);
-        row->fits = how->memory_bytes > 0 ? row->step.peak_memory_bytes <= how->memory_bytes
-                                          : row->step.fits;
+        row->fits = how->memory_bytes > 0 ? fits_in(sim, how->memory_bytes) : row->step.fits;
     }
     hypar_sim_free(sim);
     return status;
