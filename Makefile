@@ -4,13 +4,14 @@ MAKEFLAGS += --no-print-directory
 BUILD_TYPE ?= Release
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
+SOAK_CHANGES ?= 10000
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 BUILD ?= build$(if $(SANITIZE),-sanitize)
 
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(if $(SANITIZE),ON,OFF)
 
-.PHONY: proof all tests demo test install bench bench-hypar fuzz format lint valgrind clean help
+.PHONY: proof soak all tests demo test install bench bench-hypar bench-pipedream fuzz format lint valgrind clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -37,8 +38,14 @@ bench: all ## measure; bench/ says what and against what
 bench-hypar: all ## HyPar's published results beside ours
 	@cmake --build $(BUILD) --target bench-hypar
 
+bench-pipedream: all ## PipeDream's published results beside ours
+	@cmake --build $(BUILD) --target bench-pipedream
+
 proof: tests ## run 10,000 random plans against the unsplit networks
 	@HYPAR_PROOF_PAIRS=10000 ctest --test-dir $(BUILD) -R program/proof --output-on-failure --verbose
+
+soak: all ## delta against full simulation, SOAK_CHANGES (10,000) changes of each network
+	@sh tools/soak.sh $(BUILD)/hypar $(SOAK_CHANGES)
 
 fuzz: ## fuzz every parser for FUZZ_SECONDS (600) each, with clang
 	@sh tools/setup.sh fuzz

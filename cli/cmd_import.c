@@ -1,5 +1,7 @@
 #include "cli/opt.h"
 
+#include <string.h>
+
 static const struct argp_option options[] = {
     { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
@@ -15,8 +17,12 @@ static enum hypar_status write_graph(const struct hypar_graph *graph, const char
     enum hypar_status status = opt_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
-    hypar_graph_write(graph, out.file);
-    return opt_close(&out, HYPAR_OK, err);
+    const char *end = strrchr(path, '.');
+    if (end && strcmp(end, ".txt") == 0)
+        status = hypar_graph_write_profile(graph, out.file, err);
+    else
+        hypar_graph_write(graph, out.file);
+    return opt_close(&out, status, err);
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
@@ -38,7 +44,8 @@ const struct command cmd_import = {
     .max_operands = 1,
     .summary = "convert, check and print a model's graph",
     .doc = "Read MODEL, a name of the zoo ('hypar models' lists it) or a file, check it and "
-           "print what is in it. -o writes its graph as a JSON file.",
+           "print what is in it. -o writes its graph as a JSON file, or where FILE ends in "
+           ".txt its measured times as a PipeDream profile.",
     .options = options,
     .run = run,
 };

@@ -24,6 +24,17 @@ static const struct argp_option options[] = {
       0 },
     { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum or adam (sgd)", 0 },
+    { "recurrence", OPT_RECURRENCE, "WHICH", 0,
+      "pipedream: code or paper, whose formulas (code)", 0 },
+    { "straight", OPT_STRAIGHT, NULL, 0, "pipedream: every stage on one device", 0 },
+    { "use-fewer", OPT_USE_FEWER, NULL, 0, "pipedream: devices may be left over", 0 },
+    { "free-transfers", OPT_FREE_TRANSFERS, NULL, 0,
+      "pipedream: what goes from stage to stage costs nothing", 0 },
+    { "vertical-sync", OPT_VERTICAL_SYNC, NULL, 0,
+      "pipedream: one version of the weights for a minibatch", 0 },
+    { "stages", OPT_STAGES, "N", 0, "gpipe, 1f1b: so many stages (the fastest number)", 0 },
+    { "micro-batches", OPT_MICRO_BATCHES, "N", 0,
+      "gpipe, 1f1b: so many micro-batches (few that are nearly the fastest)", 0 },
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
     { 0 },
 };
@@ -79,7 +90,8 @@ static const char *model_text(const struct args *args, char *text, size_t size)
     const char *given = args->operand[0], *with = strstr(given, ".onnx:");
     const char *end = strrchr(given, '.');
     bool is_path = strchr(given, '/') || with ||
-                   (end && (strcmp(end, ".json") == 0 || strcmp(end, ".onnx") == 0));
+                   (end && (strcmp(end, ".json") == 0 || strcmp(end, ".onnx") == 0 ||
+                            strcmp(end, ".txt") == 0));
     if (!is_path || !args->output || strcmp(args->output, "-") == 0)
         return given;
     snprintf(path, sizeof path, "%.*s", with ? (int)(with - given + 5) : PATH_MAX - 1, given);
@@ -124,7 +136,8 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
         status = write_plan(hypar_found_plan(found), args->output, err);
     if (status == HYPAR_OK && opt_wants_summary(args)) {
         struct hypar_search_options plain = *how;
-        for (int i = 0; i < 3 && !args->json; i++) {
+        bool beside = !args->json && hypar_found_partition(found);
+        for (int i = 0; i < 3 && beside; i++) {
             plain.planner = simple[i];
             plain.memory_bytes = 1e300; /* to be looked at, whether it fits or not */
             if (strcmp(simple[i], hypar_found_info(found).planner) == 0)
@@ -149,6 +162,12 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     struct hypar_search_options how = { .planner = args->planner,
                                         .joint = args->joint,
                                         .memory_bytes = args->memory_bytes,
+                                        .straight = args->straight,
+                                        .use_fewer = args->use_fewer,
+                                        .free_transfers = args->free_transfers,
+                                        .vertical_sync = args->vertical_sync,
+                                        .stages = args->stages,
+                                        .micro_batches = args->micro_batches,
                                         .seed = args->seed };
     struct hypar_graph *graph = NULL;
     struct hypar_machine *machine = NULL;
@@ -183,7 +202,8 @@ const struct command cmd_plan = {
     .summary = "find how to split a model over a machine",
     .doc = "Find how to split every operator of MODEL over the devices of MACHINE. Shows each "
            "weighted layer's choice at each level of the machine, and what is exchanged there, "
-           "beside data parallel, model parallel and one weird trick. -o writes the plan.",
+           "beside data parallel, model parallel and one weird trick; or, of a pipeline, its "
+           "stages. -o writes the plan.",
     .options = options,
     .run = run,
 };

@@ -11,7 +11,7 @@
 
 enum { MAX_OPTIONS = 32 };
 
-enum value_kind { FLAG, TEXT, COUNT, BYTES };
+enum value_kind { FLAG, TEXT, COUNT, BYTES, SECONDS };
 
 /* Every option of every command: what kind of value it takes and where that is kept. */
 static const struct value {
@@ -28,26 +28,43 @@ static const struct value {
     { OPT_CSV, "--csv", TEXT, offsetof(struct args, csv), 0, 0 },
     { OPT_DEVICES, "--devices", TEXT, offsetof(struct args, devices), 0, 0 },
     { OPT_DIM, "--dim", TEXT, offsetof(struct args, dims), 0, 0 },
+    { OPT_FREE_TRANSFERS, "--free-transfers", FLAG, offsetof(struct args, free_transfers), 0,
+      0 },
     { OPT_FIX, "--fix", TEXT, offsetof(struct args, fix), 0, 0 },
     { OPT_BUCKET, "--bucket", BYTES, offsetof(struct args, bucket_bytes), 0, 0 },
+    { OPT_CHECK_DELTA, "--check-delta", COUNT, offsetof(struct args, check_delta), 1, 1e9 },
+    { OPT_EXPAND, "--expand-collectives", FLAG, offsetof(struct args, expand_collectives), 0,
+      0 },
+    { OPT_FITS, "--fits", FLAG, offsetof(struct args, fits), 0, 0 },
     { OPT_LOCAL_BN, "--local-bn", FLAG, offsetof(struct args, local_bn), 0, 0 },
     { OPT_JOINT, "--joint", FLAG, offsetof(struct args, joint), 0, 0 },
     { OPT_JSON, "--json", FLAG, offsetof(struct args, json), 0, 0 },
     { OPT_LAYERS, "--layers", TEXT, offsetof(struct args, layers), 0, 0 },
     { OPT_LEVELS, "--levels", TEXT, offsetof(struct args, levels), 0, 0 },
     { OPT_MARK, "--mark", TEXT, offsetof(struct args, mark), 0, 0 },
+    { OPT_MEASURED, "--measured", SECONDS, offsetof(struct args, measured_s), 0, 0 },
     { OPT_MEMORY, "--memory", BYTES, offsetof(struct args, memory_bytes), 0, 0 },
+    { OPT_MICRO_BATCHES, "--micro-batches", COUNT, offsetof(struct args, micro_batches), 1,
+      1 << 20 },
     { OPT_MODEL, "--model", TEXT, offsetof(struct args, model), 0, 0 },
+    { OPT_NO_OVERLAP, "--no-overlap", FLAG, offsetof(struct args, no_overlap), 0, 0 },
     { OPT_OBJECTIVE, "--objective", TEXT, offsetof(struct args, objective), 0, 0 },
     { OPT_ON, "--on", TEXT, offsetof(struct args, machine), 0, 0 },
     { OPT_OPTIMIZER, "--optimizer", TEXT, offsetof(struct args, optimizer), 0, 0 },
     { OPT_OUTPUT, "--output", TEXT, offsetof(struct args, output), 0, 0 },
     { OPT_PLANNER, "--planner", TEXT, offsetof(struct args, planner), 0, 0 },
     { OPT_PRECISION, "--precision", TEXT, offsetof(struct args, precision), 0, 0 },
+    { OPT_PROFILE, "--profile", TEXT, offsetof(struct args, profile), 0, 0 },
     { OPT_QUIET, "--quiet", FLAG, offsetof(struct args, quiet), 0, 0 },
+    { OPT_RECURRENCE, "--recurrence", TEXT, offsetof(struct args, recurrence), 0, 0 },
     { OPT_SEED, "--seed", COUNT, offsetof(struct args, seed), 0, (double)HYPAR_MAX_SEED },
+    { OPT_STAGES, "--stages", COUNT, offsetof(struct args, stages), 1, 1 << 16 },
+    { OPT_STRAIGHT, "--straight", FLAG, offsetof(struct args, straight), 0, 0 },
     { OPT_SVG, "--svg", TEXT, offsetof(struct args, svg), 0, 0 },
     { OPT_TOPOLOGY, "--topology", TEXT, offsetof(struct args, topology), 0, 0 },
+    { OPT_USE_FEWER, "--use-fewer", FLAG, offsetof(struct args, use_fewer), 0, 0 },
+    { OPT_VERTICAL_SYNC, "--vertical-sync", FLAG, offsetof(struct args, vertical_sync), 0, 0 },
+    { OPT_TRACE, "--trace", TEXT, offsetof(struct args, trace), 0, 0 },
 };
 
 static const struct argp_option common_options[] = {
@@ -79,6 +96,7 @@ static error_t set_value(const struct value *value, char *text, struct parse *pa
 {
     void *at = (char *)parse->args + value->offset;
     double number;
+    enum hypar_unit unit;
 
     switch (value->kind) {
     case FLAG:
@@ -97,9 +115,11 @@ static error_t set_value(const struct value *value, char *text, struct parse *pa
         *(int64_t *)at = (int64_t)number;
         return 0;
     case BYTES:
-        if (!hypar_parse_quantity(text, HYPAR_UNIT_BYTES, &number) || number <= 0) {
+    case SECONDS:
+        unit = value->kind == BYTES ? HYPAR_UNIT_BYTES : HYPAR_UNIT_SECONDS;
+        if (!hypar_parse_quantity(text, unit, &number) || number <= 0) {
             opt_usage(parse->err, "%s: '%s' is not %s", value->name, text,
-                      hypar_unit_text(HYPAR_UNIT_BYTES));
+                      hypar_unit_text(unit));
             return EINVAL;
         }
         *(double *)at = number;
@@ -224,7 +244,27 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
     if (args->optimizer && !hypar_optimizer_find(args->optimizer, &how->optimizer))
         return opt_usage(err, "--optimizer: '%s' is not sgd, momentum or adam",
                          args->optimizer);
+    if (args->recurrence && strcmp(args->recurrence, "paper") == 0)
+        how->recurrence = HYPAR_RECURRENCE_PAPER;
+    else if (args->recurrence && strcmp(args->recurrence, "code") != 0)
+        return opt_usage(err, "--recurrence: '%s' is not code or paper", args->recurrence);
     return HYPAR_OK;
+}
+
+enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_options *how,
+                                 struct hypar_profile **profile, struct hypar_error *err)
+{
+    *profile = NULL;
+    *how = (struct hypar_sim_options){
+        .lower = { .bucket_bytes = args->bucket_bytes, .local_bn = args->local_bn },
+        .expand_collectives = args->expand_collectives,
+        .no_overlap = args->no_overlap,
+    };
+    if (!args->profile)
+        return HYPAR_OK;
+    enum hypar_status status = hypar_profile_read(profile, args->profile, err);
+    how->profile = *profile;
+    return status;
 }
 
 enum hypar_format opt_format(const struct args *args)

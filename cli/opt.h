@@ -39,6 +39,20 @@ enum opt_key {
     OPT_MARK,
     OPT_SVG,
     OPT_TOPOLOGY,
+    OPT_FREE_TRANSFERS,
+    OPT_MICRO_BATCHES,
+    OPT_RECURRENCE,
+    OPT_STAGES,
+    OPT_STRAIGHT,
+    OPT_USE_FEWER,
+    OPT_VERTICAL_SYNC,
+    OPT_CHECK_DELTA,
+    OPT_EXPAND,
+    OPT_FITS,
+    OPT_MEASURED,
+    OPT_NO_OVERLAP,
+    OPT_PROFILE,
+    OPT_TRACE,
 };
 
 enum { MAX_OPERANDS = 1 };
@@ -49,12 +63,14 @@ struct args {
     int n_operands;
     const char *model, *machine, *output, *planner;
     const char *batch_dims, *dims;
-    const char *objective, *optimizer, *precision;
+    const char *objective, *optimizer, *precision, *recurrence;
     const char *bandwidth, *cost, *csv, *devices, *fix, *layers, *levels, *mark, *svg,
         *topology;
-    int64_t batch, seed;
-    double memory_bytes, bucket_bytes;
-    bool json, quiet, help, joint, local_bn;
+    const char *profile, *trace;
+    int64_t batch, seed, check_delta, stages, micro_batches;
+    double memory_bytes, bucket_bytes, measured_s;
+    bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, fits;
+    bool straight, use_fewer, free_transfers, vertical_sync;
 };
 
 struct command {
@@ -67,8 +83,21 @@ struct command {
     enum hypar_status (*run)(const struct args *args, struct hypar_error *err);
 };
 
-extern const struct command cmd_plan, cmd_explore, cmd_lower, cmd_import, cmd_check, cmd_models,
-    cmd_machines, cmd_planners, cmd_ops;
+extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cmd_lower,
+    cmd_import, cmd_check, cmd_models, cmd_machines, cmd_planners, cmd_ops;
+
+/* How a step is simulated: rows that commands share, of an argp table. */
+/* clang-format off */
+#define OPT_SIMULATION_ROWS                                                                     \
+    { "expand-collectives", OPT_EXPAND, NULL, 0,                                                \
+      "play every message of a collective, not the collective as one", 0 },                     \
+    { "no-overlap", OPT_NO_OVERLAP, NULL, 0,                                                    \
+      "a device that sends or receives does not compute", 0 },                                  \
+    { "bucket", OPT_BUCKET, "BYTES", 0, "sum gradients in buckets of about this size, as 25MB", \
+      0 },                                                                                      \
+    { "local-bn", OPT_LOCAL_BN, NULL, 0, "batch norm over each part's own samples", 0 },        \
+    { "profile", OPT_PROFILE, "FILE", 0, "measured times, where FILE has them", 0 }
+/* clang-format on */
 
 /* Read the arguments of `command`, argv[0] being its name. --help prints the help, sets
  * out->help and leaves nothing to run. HYPAR_USAGE if they are wrong; then
@@ -79,7 +108,8 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
 /* Write a reason into *err and return HYPAR_USAGE. */
 enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
-/* Objective, precision and optimizer, which are words; HYPAR_USAGE if one is unknown. */
+/* Objective, precision, optimizer and recurrence, which are words; HYPAR_USAGE if one is
+ * unknown. */
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
                               struct hypar_error *err);
 
@@ -87,6 +117,11 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
  * it go to standard error, unless -q. */
 enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
                              struct hypar_error *err);
+
+/* How a step is to be simulated, with the profile that --profile names (else NULL): *profile is
+ * to be released after use. */
+enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_options *how,
+                                 struct hypar_profile **profile, struct hypar_error *err);
 
 /* Report on what the operand names with `one`, or without an operand on all there is with
  * `all`. */

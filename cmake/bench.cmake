@@ -17,6 +17,8 @@ foreach(source ${bench_sources})
   set(bench_before run_${name})
 endforeach()
 
-# By itself: the paper's evaluation, which compares results, not times.
-add_custom_target(bench-hypar COMMAND bench_hypar USES_TERMINAL
-                  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "bench_hypar")
+# By themselves: the papers' evaluations.
+foreach(paper hypar pipedream)
+  add_custom_target(bench-${paper} COMMAND bench_${paper} USES_TERMINAL
+                    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "bench_${paper}")
+endforeach()

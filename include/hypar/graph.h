@@ -51,8 +51,9 @@ struct hypar_import_options {
 };
 
 /* Make a graph from `model`: a word of the zoo ("resnet50", "bert-base:seq=128",
- * "mlp:784-8192-10") or the path of a hypar-graph/1 JSON file ("-": standard input) or of an
- * ONNX file (*.onnx). Values of weights are not read.
+ * "mlp:784-8192-10"), the path of a hypar-graph/1 JSON file ("-": standard input), that of a
+ * PipeDream profile, a text whose operators have measured times, or that of an ONNX file
+ * (*.onnx), of which values of weights are not read.
  * On success *out is to be released with hypar_graph_free(). On failure *out is NULL and *err,
  * if given, says why. `options` may be NULL. */
 HYPAR_API enum hypar_status hypar_import(struct hypar_graph **out, const char *model,
@@ -91,6 +92,11 @@ HYPAR_API void hypar_graph_free(struct hypar_graph *graph);
 /* Write `graph` in the form hypar-graph/1, which hypar_import() reads back identically.
  * Write errors are left in the stream. */
 HYPAR_API void hypar_graph_write(const struct hypar_graph *graph, FILE *to);
+
+/* Write the measured times of `graph` as a PipeDream profile, which hypar_import() reads.
+ * HYPAR_UNSUPPORTED, with the operator, where there are none; then nothing is written. */
+HYPAR_API enum hypar_status hypar_graph_write_profile(const struct hypar_graph *graph, FILE *to,
+                                                      struct hypar_error *err);
 
 HYPAR_API const char *hypar_graph_name(const struct hypar_graph *graph);
 HYPAR_API int64_t hypar_graph_batch(const struct hypar_graph *graph);

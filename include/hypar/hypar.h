@@ -7,8 +7,10 @@
 #include <hypar/graph.h>
 #include <hypar/machine.h>
 #include <hypar/plan.h>
+#include <hypar/profile.h>
 #include <hypar/program.h>
 #include <hypar/report.h>
 #include <hypar/search.h>
+#include <hypar/sim.h>
 
 #endif /* HYPAR_HYPAR_H */

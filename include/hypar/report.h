@@ -14,6 +14,7 @@
 #include <hypar/plan.h>
 #include <hypar/program.h>
 #include <hypar/search.h>
+#include <hypar/sim.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -60,6 +61,53 @@ HYPAR_API void hypar_report_plan(FILE *to, const struct hypar_plan *plan,
 /* A program: its tasks, and what moves, by phase, by kind and by operator. */
 HYPAR_API void hypar_report_program(FILE *to, const struct hypar_program *program,
                                     enum hypar_format format);
+
+/* A simulated step: time and where it goes, traffic, energy, memory. `plan` is what was
+ * simulated; NULL: a program file. */
+HYPAR_API void hypar_report_simulation(FILE *to, const struct hypar_sim *sim,
+                                       const struct hypar_plan *plan, enum hypar_format format);
+
+/* Its timeline in the Chrome trace event format, which Perfetto opens: a row for each device
+ * and each directed link, memory as counters. The simulation must have kept its timeline. */
+HYPAR_API void hypar_report_trace(FILE *to, const struct hypar_sim *sim);
+
+/* The memory of every device, itemised. HYPAR_INFEASIBLE, naming the fullest device, if it does
+ * not fit: that is reported too. Whatever else fails leaves the stream empty. */
+HYPAR_API enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
+                                                enum hypar_format format,
+                                                struct hypar_error *err);
+
+/* How delta simulation did beside full simulation. */
+HYPAR_API void hypar_report_delta_check(FILE *to, const struct hypar_delta_check *check,
+                                        enum hypar_format format);
+
+/* The efficiency at which the plan's step takes as long as measured. */
+HYPAR_API void hypar_report_calibration(FILE *to, const struct hypar_plan *plan,
+                                        double measured_s, double efficiency,
+                                        enum hypar_format format);
+
+/* One planner among others. */
+struct hypar_compared {
+    const char *planner;
+    const char *why; /* it has no plan that can be simulated; NULL: it has */
+    struct hypar_sim_summary step;
+    bool fits;         /* ... and the limit on memory is kept */
+    double search_s;   /* looking for the plan */
+    int64_t evaluated; /* states weighed */
+};
+
+struct hypar_comparison {
+    const struct hypar_graph *graph;
+    const struct hypar_machine *machine;
+    double dp_step_s; /* of data parallelism, whether it fits or not; 0: not known */
+    int n;
+    const struct hypar_compared *row;
+};
+
+/* Planners side by side, the best of each column marked; one per line with a heading. */
+HYPAR_API void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison,
+                                       enum hypar_format format);
+HYPAR_API void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *comparison);
 
 /* The planners. */
 HYPAR_API void hypar_report_planners(FILE *to, enum hypar_format format);

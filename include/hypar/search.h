@@ -15,6 +15,9 @@ extern "C" {
 /* What a plan is judged by. */
 enum hypar_objective { HYPAR_TIME, HYPAR_COMM, HYPAR_ENERGY };
 
+/* The formulas by which `pipedream` cuts: those of the published optimizer, or the paper's. */
+enum hypar_recurrence { HYPAR_RECURRENCE_CODE, HYPAR_RECURRENCE_PAPER };
+
 struct hypar_search_options {
     const char *planner; /* NULL: "auto" */
     const char
@@ -26,6 +29,14 @@ struct hypar_search_options {
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
     int64_t seed;
+    /* pipedream: */
+    enum hypar_recurrence recurrence;
+    bool straight;       /* every stage on one device */
+    bool use_fewer;      /* devices may be left over */
+    bool free_transfers; /* between stages cost nothing */
+    bool vertical_sync;  /* a minibatch has one version of the weights in all stages */
+    /* gpipe, 1f1b; 0: chosen */
+    int64_t stages, micro_batches;
 };
 
 struct hypar_found; /* opaque; a plan, and what is known about it */
@@ -80,6 +91,38 @@ struct hypar_partition_view {
 /* NULL if the planner has no such view. Owned by `found`. */
 HYPAR_API const struct hypar_partition_view *
 hypar_found_partition(const struct hypar_found *found);
+
+/* One stage of a pipeline, whose operators and devices are in the plan. */
+struct hypar_pipeline_stage {
+    int replicas;
+    double time_s; /* its share of a minibatch (gpipe, 1f1b: of the batch) */
+    int in_flight; /* minibatches (gpipe, 1f1b: micro-batches) begun and not ended, at most, on
+                      each replica */
+    int versions;  /* of its weights that it keeps */
+    int delay;     /* updates that the weights of a forward pass lag behind, in steady state */
+    double weight_bytes, activation_bytes; /* of one version; of one minibatch or batch */
+    double memory_bytes;                   /* of one device: all versions and all state */
+};
+
+/* A pipeline as PipeDream sees it. */
+struct hypar_pipeline_view {
+    double bottleneck_s;    /* of the slowest stage: the time between two minibatches */
+    double one_worker_s;    /* one minibatch on one device */
+    double dp_bottleneck_s; /* all devices with a copy of everything */
+    int noam;               /* minibatches in flight on each replica of the first stage */
+    int n_stages;
+    const struct hypar_pipeline_stage *stage;
+    double transfer_bytes; /* between stages, there and back */
+    double sync_bytes;     /* between the replicas of each stage */
+    int n_states;          /* places where the graph could be cut, plus one */
+    bool all_states;       /* all antichains of the graph; else prefixes of one order */
+    int states_left_out;   /* of these, because there were too many */
+    int states_parted;     /* and others, which part operators that share a parameter */
+};
+
+/* NULL if the plan has no stages. Owned by `found`. */
+HYPAR_API const struct hypar_pipeline_view *
+hypar_found_pipeline(const struct hypar_found *found);
 
 /* Row `i` of the table of planners, or NULL past the last. */
 struct hypar_planner_info {

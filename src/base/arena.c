@@ -106,3 +106,11 @@ void hp_arena_free(struct arena *arena)
 {
     hp_arena_release(arena, (struct arena_mark){ 0 });
 }
+
+size_t hp_arena_bytes(const struct arena *arena)
+{
+    size_t bytes = 0;
+    for (const struct arena_block *b = arena->top; b; b = b->below)
+        bytes += b->size;
+    return bytes;
+}

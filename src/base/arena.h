@@ -43,5 +43,6 @@ char *hp_arena_printf(struct arena *arena, const char *fmt, ...)
 struct arena_mark hp_arena_mark(const struct arena *arena);
 void hp_arena_release(struct arena *arena, struct arena_mark mark);
 void hp_arena_free(struct arena *arena);
+size_t hp_arena_bytes(const struct arena *arena); /* taken from the system */
 
 #endif /* BASE_ARENA_H */

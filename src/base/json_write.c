@@ -30,6 +30,15 @@ static size_t utf8_length(const unsigned char *s)
     return 0;
 }
 
+/* How many characters at `s` stand for themselves. */
+static size_t plain_length(const unsigned char *s)
+{
+    size_t n = 0;
+    while (s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
+        n++;
+    return n;
+}
+
 /* Names may come from binary files: what is not UTF-8 becomes U+FFFD, so the file stays JSON.
  */
 static void write_string(FILE *file, const char *text)
@@ -37,6 +46,11 @@ static void write_string(FILE *file, const char *text)
     static const char escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
     fputc('"', file);
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        size_t plain = plain_length(s);
+        fwrite(s, 1, plain, file);
+        s += plain;
+        if (!*s)
+            break;
         size_t n = utf8_length(s);
         const char *escape = escapes;
         while (*escape && (unsigned char)*escape != *s)

@@ -10,6 +10,22 @@ uint64_t hp_hash(uint64_t hash, const void *bytes, size_t length)
     return hash;
 }
 
+/* For the table alone: eight bytes at a time. */
+static uint64_t hash_key(const void *key, size_t length)
+{
+    const unsigned char *p = key;
+    uint64_t hash = HP_HASH_START ^ length, word = 0;
+    for (; length >= sizeof word; length -= sizeof word, p += sizeof word) {
+        memcpy(&word, p, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
+    }
+    word = 0;
+    memcpy(&word, p, length);
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
 static struct table_slot *find(const struct table *table, const void *key, size_t length,
                                uint64_t hash)
 {
@@ -26,8 +42,7 @@ int hp_table_get(const struct table *table, const void *key, size_t length)
 {
     if (!table->capacity)
         return -1;
-    const struct table_slot *slot =
-        find(table, key, length, hp_hash(HP_HASH_START, key, length));
+    const struct table_slot *slot = find(table, key, length, hash_key(key, length));
     return slot->key ? slot->value : -1;
 }
 
@@ -49,7 +64,7 @@ int hp_table_put(struct table *table, struct arena *arena, const void *key, size
 {
     if (table->used * 2 >= table->capacity)
         enlarge(table, arena);
-    uint64_t hash = hp_hash(HP_HASH_START, key, length);
+    uint64_t hash = hash_key(key, length);
     struct table_slot *slot = find(table, key, length, hash);
     if (!slot->key) {
         *slot = (struct table_slot){ key, length, hash, value };

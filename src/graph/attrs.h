@@ -44,7 +44,11 @@
     X(MAX, "max", -1e30, 1e30, false, "greatest value") \
     X(SCALE, "scale", 0, 1e30, false, "of the scores; 0 is 1/sqrt(head width)") \
     X(EXPONENT, "exponent", -1e30, 1e30, false, "of the power") \
-    X(FLOPS, "flops", 0, 1e30, false, "operations, forward, of the whole batch")
+    X(FLOPS, "flops", 0, 1e30, false, "operations, forward, of the whole batch") \
+    X(FORWARD_S, "forward_s", 0, 1e12, false, "measured seconds, forward, of the whole batch") \
+    X(BACKWARD_S, "backward_s", 0, 1e12, false, "measured seconds, backward, of the whole batch") \
+    X(OUTPUT_BYTES, "output_bytes", 0, 0x1p50, false, "measured size of the outputs, of the whole batch") \
+    X(PARAMETER_BYTES, "parameter_bytes", 0, 0x1p50, false, "measured size of the parameters")
 /* clang-format on */
 
 enum attr_id {

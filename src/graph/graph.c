@@ -116,6 +116,18 @@ bool hp_op_weighted(const struct hypar_graph *graph, int op)
     return (hp_op[graph->ops[op].kind].flags & ROW_WEIGHTED) != 0;
 }
 
+bool hp_op_measured(const struct hypar_graph *graph, int op, struct op_measure *out)
+{
+    const struct attrs *attrs = graph->ops[op].nest->attrs;
+    if (!hp_attr_get(attrs, ATTR_FORWARD_S) || !hp_attr_get(attrs, ATTR_BACKWARD_S))
+        return false;
+    out->forward_s = hp_attr(attrs, ATTR_FORWARD_S, 0, 0);
+    out->backward_s = hp_attr(attrs, ATTR_BACKWARD_S, 0, 0);
+    out->output_bytes = hp_attr(attrs, ATTR_OUTPUT_BYTES, 0, 0);
+    out->parameter_bytes = hp_attr(attrs, ATTR_PARAMETER_BYTES, 0, 0);
+    return true;
+}
+
 int hypar_graph_layer_count(const struct hypar_graph *graph)
 {
     int n = 0;

@@ -122,4 +122,13 @@ void hp_graph_seal(struct hypar_graph *graph);
 /* Is it a weighted layer in the papers' sense? */
 bool hp_op_weighted(const struct hypar_graph *graph, int op);
 
+/* What was measured of an opaque operator, for the whole batch. */
+struct op_measure {
+    double forward_s, backward_s;
+    double output_bytes, parameter_bytes;
+};
+
+/* False: `op` was not measured (its times are missing). */
+bool hp_op_measured(const struct hypar_graph *graph, int op, struct op_measure *out);
+
 #endif /* GRAPH_GRAPH_H */

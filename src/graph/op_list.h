@@ -191,5 +191,5 @@ OP(REDUCE_SUM, "reduce_sum", "sum over dimensions", "*", "x -> y", "x -> y / *; 
 OP(REDUCE_MEAN, "reduce_mean", "mean over dimensions", "*", "x -> y", "x -> y / *; dy -> dx / *", "axes:*! keep=0", 0, bind_reduce)
 OP(GLOBAL_AVG_POOL, "global_avg_pool", "mean over all positions", "*", "x -> y", "x -> y / *; dy -> dx / *", "keep=0", 0, bind_reduce)
 OP(GLOBAL_MAX_POOL, "global_max_pool", "largest over all positions", "*", "x -> y=max", "x -> y / *; x y dy -> dx / *", "keep=0", 0, bind_reduce)
-OP(OPAQUE, "opaque", "unknown: its output's shape is given, only samples are split", "*", "x... -> y", "x -> y; x dy -> dx", "shape:*! flops=0", ROW_OPAQUE, bind_opaque)
+OP(OPAQUE, "opaque", "unknown: its output's shape is given, only samples are split", "*", "x... -> y", "x -> y; x dy -> dx", "shape:*! flops=0 forward_s backward_s output_bytes parameter_bytes", ROW_OPAQUE, bind_opaque)
 /* clang-format on */

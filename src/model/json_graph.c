@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/table.h"
-#include "base/word.h"
+#include "graph/op_json.h"
 #include "model/model.h"
 
 static const char format[] = "hypar-graph/1";
@@ -138,61 +138,28 @@ static enum hypar_status read_declarations(struct reading *r, const struct json 
 
 /* Operators ---------------------------------------------------------------------------- */
 
-static enum hypar_status read_value(struct reading *r, const struct json *at, enum attr_id id,
-                                    double *out)
+static bool of_whole_batch(enum attr_id id)
 {
-    const struct attr_traits *traits = &hp_attr_traits[id];
-    if (hp_attr_is_switch(id) && hp_json_is_bool(at)) {
-        bool on;
-        TRY(hp_json_bool(at, &on, r->err));
-        *out = on;
-        return HYPAR_OK;
-    }
-    if (!traits->integer)
-        return hp_json_number(at, traits->least, traits->most, out, r->err);
-    int64_t value;
-    TRY(hp_json_int(at, (int64_t)traits->least, (int64_t)traits->most, &value, r->err));
-    *out = (double)value;
-    return HYPAR_OK;
+    return id == ATTR_FLOPS || id == ATTR_FORWARD_S || id == ATTR_BACKWARD_S ||
+           id == ATTR_OUTPUT_BYTES;
 }
 
-/* One attribute: a number, or an array of them. */
-static enum hypar_status read_attr(struct reading *r, const struct json *at,
-                                   const struct op_traits *row, struct attr *attr)
-{
-    char names[200];
-    enum attr_id id = hp_attr_find(at->key);
-    if (id == ATTR_COUNT)
-        return hp_json_fail(at, r->err, "unknown attribute, expected %s%s",
-                            *row->attrs ? "one of " : "none",
-                            hp_op_attr_names(row, names, sizeof names));
-    bool list = hp_json_is_array(at);
-    if (list)
-        TRY(hp_json_array(at, ATTR_MAX_VALUES, r->err));
-    int n = list ? hp_json_length(at) : 1;
-    double *v = NEW(&r->arena, double, n);
-    for (int i = 0; i < n; i++) {
-        struct json element = list ? hp_json_element(at, i) : *at;
-        TRY(read_value(r, &element, id, &v[i]));
-        if (id == ATTR_FLOPS) /* of the whole batch */
-            v[i] *= (double)r->batch / (double)r->file_batch;
-    }
-    *attr = (struct attr){ id, n, v };
-    return HYPAR_OK;
-}
-
+/* What is told of the whole batch follows it. */
 static enum hypar_status read_attrs(struct reading *r, const struct json *op,
                                     const struct op_traits *row, struct attrs *out)
 {
-    struct json at = hp_json_member(op, "attrs"), member;
-    struct attr *list = NEW(&r->arena, struct attr, ATTR_COUNT);
-    *out = (struct attrs){ 0, list };
-    if (!at.value)
-        return HYPAR_OK;
-    TRY(hp_json_object(&at, r->err));
-    /* names are unique in an object, and only those of the list pass: it cannot overflow */
-    for (void *iter = NULL; hp_json_next(&at, &iter, &member);)
-        TRY(read_attr(r, &member, row, &list[out->n++]));
+    TRY(hp_attrs_read(&r->arena, op, row, out, r->err));
+    struct attr *list = NEW(&r->arena, struct attr, out->n);
+    for (int i = 0; i < out->n; i++) {
+        list[i] = out->attr[i];
+        if (!of_whole_batch(list[i].id))
+            continue;
+        double *v = NEW(&r->arena, double, list[i].n);
+        for (int k = 0; k < list[i].n; k++)
+            v[k] = list[i].v[k] * ((double)r->batch / (double)r->file_batch);
+        list[i].v = v;
+    }
+    out->attr = list;
     return HYPAR_OK;
 }
 
@@ -250,24 +217,10 @@ static enum hypar_status enter_outputs(struct reading *r, const struct json *op,
     return HYPAR_OK;
 }
 
-static enum hypar_status unknown_kind(struct reading *r, const struct json *at,
-                                      const char *kind)
-{
-    const char *names[OP_KIND_COUNT];
-    char near[120];
-    for (int k = 0; k < OP_KIND_COUNT; k++)
-        names[k] = hp_op[k].name;
-    if (hp_nearest_text(kind, names, OP_KIND_COUNT, near, sizeof near))
-        return hp_json_fail(at, r->err,
-                            "unknown operator kind '%.60s', did you mean %s? See 'hypar ops'",
-                            kind, near);
-    return hp_json_fail(at, r->err, "unknown operator kind '%.60s'; see 'hypar ops'", kind);
-}
-
 static enum hypar_status read_op(struct reading *r, const struct json *at)
 {
     static const char *const keys[] = { "name", "kind", "inputs", "attrs", NULL };
-    const char *name, *kind;
+    const char *name;
     int inputs[MAX_OPERANDS], outputs[MAX_OPERANDS];
     struct op_request request = { .inputs = inputs };
     struct attrs attrs;
@@ -279,11 +232,8 @@ static enum hypar_status read_op(struct reading *r, const struct json *at)
     if (strcmp(name, "*") == 0)
         return hp_json_fail(&name_at, r->err,
                             "'*' stands for the rest in a plan, expected another name");
-    TRY(hp_json_string(&kind_at, &kind, r->err));
+    TRY(hp_op_read_kind(&kind_at, &request.kind, r->err));
     request.name = name;
-    request.kind = hp_op_find(kind);
-    if (request.kind == OP_KIND_COUNT)
-        return unknown_kind(r, &kind_at, kind);
     TRY(read_op_inputs(r, at, name, inputs, &request.n_inputs));
     TRY(read_attrs(r, at, &hp_op[request.kind], &attrs));
     request.attrs = &attrs;

@@ -1,6 +1,6 @@
 /* Writing hypar-graph/1 (docs/formats-graph.md): one input, parameter or operator per line. */
-#include "base/json.h"
 #include "graph/graph.h"
+#include "graph/op_json.h"
 
 static void write_shape(struct json_writer *w, const struct hypar_shape *shape)
 {
@@ -44,34 +44,6 @@ static void write_params(struct json_writer *w, const struct hypar_graph *graph)
     hp_json_end_array(w);
 }
 
-static void write_value(struct json_writer *w, const char *key, const struct attr *attr, int i)
-{
-    if (hp_attr_traits[attr->id].integer)
-        hp_json_put_int(w, key, (int64_t)attr->v[i]);
-    else
-        hp_json_put_number(w, key, attr->v[i]);
-}
-
-static void write_attrs(struct json_writer *w, const struct attrs *attrs)
-{
-    if (attrs->n == 0)
-        return;
-    hp_json_begin_object(w, "attrs", true);
-    for (int a = 0; a < attrs->n; a++) {
-        const struct attr *attr = &attrs->attr[a];
-        const char *name = hp_attr_traits[attr->id].name;
-        if (attr->n == 1) {
-            write_value(w, name, attr, 0);
-            continue;
-        }
-        hp_json_begin_array(w, name, true);
-        for (int i = 0; i < attr->n; i++)
-            write_value(w, NULL, attr, i);
-        hp_json_end_array(w);
-    }
-    hp_json_end_object(w);
-}
-
 static void write_op(struct json_writer *w, const struct hypar_graph *graph, int op)
 {
     const struct op *o = &graph->ops[op];
@@ -89,7 +61,7 @@ static void write_op(struct json_writer *w, const struct hypar_graph *graph, int
             hp_json_put_string(w, NULL, graph->tensors[o->tensor[i]].name);
     }
     hp_json_end_array(w);
-    write_attrs(w, o->nest->attrs);
+    hp_attrs_write(w, o->nest->attrs);
     hp_json_end_object(w);
 }
 

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const struct model_reader *const readers[] = { &hp_reader_json, &hp_reader_onnx };
+static const struct model_reader *const readers[] = { &hp_reader_json, &hp_reader_pipedream,
+                                                      &hp_reader_onnx };
 
 enum { READER_COUNT = sizeof readers / sizeof readers[0], HEAD_BYTES = 512 };
 
@@ -48,8 +49,8 @@ static enum hypar_status reader_by_content(const struct model_reader **out, cons
             *out = readers[i];
             return HYPAR_OK;
         }
-    return hp_fail(err, HYPAR_UNSUPPORTED, "%s: unknown kind of file, expected %s or %s", path,
-                   readers[0]->form, readers[1]->form);
+    return hp_fail(err, HYPAR_UNSUPPORTED, "%s: unknown kind of file, expected %s, %s or a %s",
+                   path, readers[0]->form, readers[2]->form, readers[1]->form);
 }
 
 /* An attribute that counts samples (a shape, the stop of a slice) does not follow. */

@@ -19,7 +19,7 @@ struct model_reader {
                               struct hypar_error *err);
 };
 
-extern const struct model_reader hp_reader_json, hp_reader_onnx;
+extern const struct model_reader hp_reader_json, hp_reader_pipedream, hp_reader_onnx;
 
 /* `h` was read with another batch than `g`: the samples of each tensor must be that many times
  * more, and nothing else may differ. */

@@ -1,24 +1,52 @@
 /* Memory that a plan needs on each device for what lives from step to step: parameters, their
  * gradients and the optimizer's state. Activations are the simulator's. */
+#include "layout/cover.h"
 #include "plan/plan.h"
 
-/* Bytes kept for one parameter: weight and gradient, a master copy where these are short, and
- * the moments. */
-double hp_bytes_per_param(enum hypar_precision precision, enum hypar_optimizer optimizer)
+/* Mixed precision keeps a master copy of short weights, and its moments, in 32 bits. */
+struct param_bytes hp_param_bytes(enum hypar_precision precision,
+                                  enum hypar_optimizer optimizer)
 {
     double moments = optimizer == HYPAR_ADAM ? 2 : optimizer == HYPAR_MOMENTUM ? 1 : 0;
     switch (precision) {
     case HYPAR_BF16:
-        return 2 + 2 + 4 + 4 * moments;
+        return (struct param_bytes){ 2, 2, 4 + 4 * moments };
     case HYPAR_FP64:
-        return 8 + 8 + 8 * moments;
+        return (struct param_bytes){ 8, 8, 8 * moments };
     default:
-        return 4 + 4 + 4 * moments;
+        return (struct param_bytes){ 4, 4, 4 * moments };
     }
 }
 
-/* Elements of parameter operand `o` that each part of `op` reads, added to its device. */
-static void count_operand(const struct hypar_plan *plan, int op, int o, double *elements)
+double hp_bytes_per_param(enum hypar_precision precision, enum hypar_optimizer optimizer)
+{
+    struct param_bytes bytes = hp_param_bytes(precision, optimizer);
+    return bytes.weight + bytes.gradient + bytes.state;
+}
+
+/* What devices hold of one parameter. */
+struct holdings {
+    struct arena *scratch;
+    int *of_device; /* index of its cover, -1: none */
+    int n, capacity;
+    struct holding {
+        int device;
+        struct cover cover;
+    } * holding;
+};
+
+static struct cover *held_by(struct holdings *h, int device)
+{
+    if (h->of_device[device] < 0) {
+        h->holding = GROW(h->scratch, struct holding, h->holding, h->n, &h->capacity);
+        h->holding[h->n] = (struct holding){ .device = device };
+        h->of_device[device] = h->n++;
+    }
+    return &h->holding[h->of_device[device]].cover;
+}
+
+/* What each part of `op` reads of parameter operand `o`, added to what its device holds. */
+static void hold_operand(const struct hypar_plan *plan, int op, int o, struct holdings *h)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
     const struct op_plan *placed = &plan->ops[op];
@@ -36,25 +64,46 @@ static void count_operand(const struct hypar_plan *plan, int op, int o, double *
             continue;
         if (!same)
             box = hp_region(nest, o, range);
-        elements[placed->device[i]] += (double)hp_box_elements(&box);
+        hp_cover_add(held_by(h, placed->device[i]), h->scratch, &box);
     }
 }
 
-/* A shared parameter counts once, at its first use. */
+/* A parameter that several parts or operators on one device read is held there once. */
+static void count_param(const struct hypar_plan *plan, int tensor, struct holdings *h,
+                        double *elements)
+{
+    const struct hypar_graph *g = plan->graph;
+    struct arena_mark mark = hp_arena_mark(h->scratch);
+    h->n = h->capacity = 0;
+    for (int u = g->use_start[tensor]; u < g->use_start[tensor + 1]; u++)
+        hold_operand(plan, g->use[u].op, g->use[u].operand, h);
+    for (int i = 0; i < h->n; i++) {
+        elements[h->holding[i].device] +=
+            (double)hp_cover_elements(&h->holding[i].cover, h->scratch);
+        h->of_device[h->holding[i].device] = -1;
+    }
+    hp_arena_release(h->scratch, mark);
+}
+
+/* What the plan's splits say, before it is lowered: an upper bound on what the program's tasks
+ * read, in which parts may be empty and a bias is added by the first of several parts. */
 void hypar_plan_state_bytes(const struct hypar_plan *plan, double *bytes)
 {
     const struct hypar_graph *g = plan->graph;
+    struct arena scratch = { 0 };
     int n = hypar_machine_device_count(plan->machine);
     double per_param = hp_bytes_per_param(plan->precision, plan->optimizer);
-    for (int d = 0; d < n; d++)
+    struct holdings h = { .scratch = &scratch, .of_device = NEW(&scratch, int, n) };
+    for (int d = 0; d < n; d++) {
         bytes[d] = 0;
+        h.of_device[d] = -1;
+    }
     for (int t = 0; t < g->n_tensors; t++)
-        if (g->tensors[t].kind == TENSOR_PARAM && g->use_start[t] < g->use_start[t + 1]) {
-            struct use first = g->use[g->use_start[t]];
-            count_operand(plan, first.op, first.operand, bytes);
-        }
+        if (g->tensors[t].kind == TENSOR_PARAM)
+            count_param(plan, t, &h, bytes);
     for (int d = 0; d < n; d++)
         bytes[d] *= per_param;
+    hp_arena_free(&scratch);
 }
 
 /* The device with the least room left, and what it needs and has. */

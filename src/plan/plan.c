@@ -184,3 +184,19 @@ void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, con
     else
         mine->device = default_devices(plan, op, mine->n_parts);
 }
+
+struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan)
+{
+    struct plan_settings settings = { plan->model, plan->machine_word, plan->precision,
+                                      plan->optimizer, plan->seed };
+    struct hypar_plan *copy = hp_plan_new(plan->graph, plan->machine, &settings);
+    for (int s = 0; s < plan->n_stages; s++)
+        hp_plan_add_stage(copy, &plan->stages[s]);
+    hp_plan_set_schedule(copy, &plan->schedule);
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        hp_plan_set(copy, op, &plan->ops[op].split, plan->ops[op].device);
+        copy->ops[op].recompute = plan->ops[op].recompute;
+        copy->ops[op].shard_state = plan->ops[op].shard_state;
+    }
+    return copy;
+}

@@ -68,6 +68,9 @@ struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
                                const struct hypar_machine *machine,
                                const struct plan_settings *settings);
 
+/* The same plan once more, for the same graph and machine, which it does not own. */
+struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan);
+
 /* Append a stage; its lists are copied, its ops sorted and moved to its first devices. */
 void hp_plan_add_stage(struct hypar_plan *plan, const struct hypar_stage *stage);
 
@@ -79,7 +82,15 @@ void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *
  * only where hp_plan_has_default() says so. May be called again: room is reused. */
 void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, const int *device);
 
-/* Bytes kept for one parameter: weight, gradient, master copy, optimizer state. */
+/* Bytes kept for one element of a parameter. */
+struct param_bytes {
+    double weight, gradient;
+    double state; /* the optimizer's moments, and a master copy beside short weights */
+};
+struct param_bytes hp_param_bytes(enum hypar_precision precision,
+                                  enum hypar_optimizer optimizer);
+
+/* All of them together. */
 double hp_bytes_per_param(enum hypar_precision precision, enum hypar_optimizer optimizer);
 
 /* How many devices `op` takes if it has `n_parts` parts. */

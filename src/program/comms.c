@@ -12,7 +12,7 @@ struct movement {
 
 struct namer {
     struct arena *arena;
-    struct arena scratch;
+    struct arena *scratch;
     struct pattern *pattern;
     const bool *keeps;         /* by device: it reads some of the tensor that does not move */
     struct movement *movement; /* of each cell */
@@ -20,6 +20,7 @@ struct namer {
     struct table keys;
     struct draft *draft;
     int n_drafts, capacity;
+    int last; /* the cell before that moves, -1 */
 };
 
 /* A comm being put together: the cells that share a key. */
@@ -34,7 +35,7 @@ struct draft {
 /* Devices that contribute to a cell, ascending, each once. */
 static const int *sources_of(struct namer *n, const struct cell *cell, int *count)
 {
-    int *list = NEW(&n->scratch, int, cell->n_contributions);
+    int *list = NEW(n->scratch, int, cell->n_contributions);
     *count = 0;
     for (int i = 0; i < cell->n_contributions; i++) {
         int device = cell->contribution[i].device, at = *count;
@@ -52,7 +53,7 @@ static const int *sources_of(struct namer *n, const struct cell *cell, int *coun
 /* The union of two ascending lists. */
 static const int *merge(struct namer *n, const struct movement *m, int *count)
 {
-    int *all = NEW(&n->scratch, int, m->n_from + m->n_to), i = 0, k = 0;
+    int *all = NEW(n->scratch, int, m->n_from + m->n_to), i = 0, k = 0;
     *count = 0;
     while (i < m->n_from || k < m->n_to) {
         int a = i < m->n_from ? m->from[i] : INT32_MAX, b = k < m->n_to ? m->to[k] : INT32_MAX;
@@ -89,20 +90,20 @@ static double sent_elements(const struct cell *cell, const struct movement *m)
 static int find_draft(struct namer *n, enum comm_kind kind, const int *device, int n_devices,
                       const int *further, int n_further)
 {
-    int *key = NEW(&n->scratch, int, n_devices + n_further + 1);
+    int *key = NEW(n->scratch, int, n_devices + n_further + 1);
     key[0] = (int)kind;
     memcpy(key + 1, device, (size_t)n_devices * sizeof *key);
     if (n_further)
         memcpy(key + 1 + n_devices, further, (size_t)n_further * sizeof *key);
     size_t bytes = (size_t)(n_devices + n_further + 1) * sizeof *key;
-    int found = hp_table_put(&n->keys, &n->scratch, key, bytes, n->n_drafts);
+    int found = hp_table_put(&n->keys, n->scratch, key, bytes, n->n_drafts);
     if (found == n->n_drafts) {
-        n->draft = GROW(&n->scratch, struct draft, n->draft, n->n_drafts, &n->capacity);
+        n->draft = GROW(n->scratch, struct draft, n->draft, n->n_drafts, &n->capacity);
         n->draft[n->n_drafts++] = (struct draft){
             .kind = kind,
             .device = device,
             .n_devices = n_devices,
-            .is_source = NEW(&n->scratch, bool, n_devices),
+            .is_source = NEW(n->scratch, bool, n_devices),
         };
     }
     return found;
@@ -122,10 +123,23 @@ static void put_cell(struct namer *n, int c, int draft, int one)
 
 /* First guess: cells with the same group of devices together, if each of them would be a piece
  * of a gather, a scatter or a reduction over that group. */
+static bool same_movement(const struct movement *a, const struct movement *b)
+{
+    return a->n_from == b->n_from && a->n_to == b->n_to &&
+           memcmp(a->from, b->from, (size_t)a->n_from * sizeof *a->from) == 0 &&
+           memcmp(a->to, b->to, (size_t)a->n_to * sizeof *a->to) == 0;
+}
+
 static void sort_cell(struct namer *n, int c)
 {
     const struct movement *m = &n->movement[c];
     int n_all;
+    if (n->last >= 0 && same_movement(m, &n->movement[n->last])) { /* as its neighbour */
+        n->draft[n->class_of[n->last]].n_cells++;
+        n->class_of[c] = n->class_of[n->last];
+        return;
+    }
+    n->last = c;
     const int *all = merge(n, m, &n_all);
     bool same = m->n_from == m->n_to && n_all == m->n_from;
     if (m->n_from > 1 && same)
@@ -176,8 +190,8 @@ static int *senders(struct namer *n, int *n_devices, int *n_sends)
             return NULL;
         last = d->device[d->n_devices - 1] > last ? d->device[d->n_devices - 1] : last;
     }
-    bool *seen = NEW(&n->scratch, bool, last + 1);
-    int *list = NEW(&n->scratch, int, last + 1);
+    bool *seen = NEW(n->scratch, bool, last + 1);
+    int *list = NEW(n->scratch, int, last + 1);
     for (int i = 0; i < n->n_drafts; i++)
         for (int k = 0; n->draft[i].n_cells && k < 2; k++)
             seen[n->draft[i].device[k]] = true;
@@ -208,11 +222,11 @@ static void find_all_to_all(struct namer *n)
 static void finish(struct namer *n)
 {
     struct pattern *p = n->pattern;
-    int *number = NEW(&n->scratch, int, n->n_drafts);
+    int *number = NEW(n->scratch, int, n->n_drafts);
     for (int i = 0; i < n->n_drafts; i++)
         number[i] = n->draft[i].n_cells ? p->n_comms++ : -1;
     p->comm = NEW(n->arena, struct comm, p->n_comms);
-    int **list = NEW(&n->scratch, int *, p->n_comms);
+    int **list = NEW(n->scratch, int *, p->n_comms);
     for (int i = 0; i < n->n_drafts; i++) {
         const struct draft *d = &n->draft[i];
         if (number[i] < 0)
@@ -247,19 +261,29 @@ static const bool *keepers(struct namer *n)
             last = device > last ? device : last;
         }
     }
-    bool *keeps = NEW(&n->scratch, bool, last + 1);
+    bool *keeps = NEW(n->scratch, bool, last + 1);
     for (int c = 0; c < n->pattern->n_cells; c++)
         for (int i = 0; !n->pattern->cell[c].n_receivers && i < n->pattern->cell[c].n_kept; i++)
             keeps[n->pattern->cell[c].kept[i]] = true;
     return keeps;
 }
 
-void hp_name_comms(struct arena *arena, struct pattern *pattern)
+static bool anything_moves(const struct pattern *p)
 {
-    struct namer n = { .arena = arena, .pattern = pattern };
+    for (int c = 0; c < p->n_cells; c++)
+        if (p->cell[c].n_receivers && p->cell[c].n_contributions)
+            return true;
+    return false;
+}
+
+void hp_name_comms(struct arena *arena, struct arena *scratch, struct pattern *pattern)
+{
+    struct namer n = { .arena = arena, .scratch = scratch, .pattern = pattern, .last = -1 };
+    if (!anything_moves(pattern))
+        return;
     n.keeps = keepers(&n);
-    n.movement = NEW(&n.scratch, struct movement, pattern->n_cells);
-    n.class_of = NEW(&n.scratch, int, pattern->n_cells);
+    n.movement = NEW(n.scratch, struct movement, pattern->n_cells);
+    n.class_of = NEW(n.scratch, int, pattern->n_cells);
     for (int c = 0; c < pattern->n_cells; c++) {
         const struct cell *cell = &pattern->cell[c];
         n.class_of[c] = -1;
@@ -276,5 +300,4 @@ void hp_name_comms(struct arena *arena, struct pattern *pattern)
             settle_name(&n, c);
     find_all_to_all(&n);
     finish(&n);
-    hp_arena_free(&n.scratch);
 }

@@ -25,7 +25,7 @@ struct grid {
 
 struct finder {
     struct arena *arena; /* for what stays */
-    struct arena scratch;
+    struct arena *scratch;
     struct stake *stake;
     int n_stakes;
     int n_classes; /* of all writers: each has as many as parts */
@@ -34,6 +34,11 @@ struct finder {
     struct pattern *pattern;
     /* of the cell at hand */
     int *devices, n_devices;
+    int *chosen; /* by class */
+    /* room for the lists of the cells to come, taken from the arena in large pieces */
+    int *ints, n_ints;
+    struct contribution *contributions;
+    int n_contributions;
 };
 
 bool hp_first_along(const struct part_layout *layout, int part, axis_set axes)
@@ -92,12 +97,6 @@ static void add_stakes(struct finder *f, const struct stakeholder *who, int hold
 
 /* Cutting ----------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static int find_border(const int64_t *border, int n, int64_t value)
 {
     int lo = 0, hi = n;
@@ -111,29 +110,35 @@ static int find_border(const int64_t *border, int n, int64_t value)
     return lo;
 }
 
+/* Put a border among those there, ascending, unless it is one of them. */
+static int add_border(int64_t *border, int n, int64_t value)
+{
+    int at = n && border[n - 1] < value ? n : find_border(border, n, value);
+    if (at < n && border[at] == value)
+        return n;
+    memmove(border + at + 1, border + at, (size_t)(n - at) * sizeof *border);
+    border[at] = value;
+    return n + 1;
+}
+
 static enum hypar_status cut(struct finder *f, struct hypar_error *err)
 {
     struct grid *g = &f->grid;
     double cells = 1;
     g->n_dims = f->stake[0].box.n_dims;
     for (int d = 0; d < g->n_dims; d++) {
-        int64_t *border = NEW(&f->scratch, int64_t, 2 * f->n_stakes);
+        int64_t *border = NEW(f->scratch, int64_t, 2 * f->n_stakes);
         int n = 0;
         for (int i = 0; i < f->n_stakes; i++) {
             struct range r = f->stake[i].box.dim[d];
             if (i && r.lo == f->stake[i - 1].box.dim[d].lo &&
                 r.hi == f->stake[i - 1].box.dim[d].hi)
                 continue; /* most parts share most borders */
-            border[n++] = r.lo;
-            border[n++] = r.hi;
+            n = add_border(border, n, r.lo);
+            n = add_border(border, n, r.hi);
         }
-        qsort(border, (size_t)n, sizeof *border, by_value);
-        int kept = 0;
-        for (int i = 0; i < n; i++)
-            if (!kept || border[i] != border[kept - 1])
-                border[kept++] = border[i];
         g->border[d] = border;
-        g->n[d] = kept - 1;
+        g->n[d] = n - 1;
         cells *= g->n[d];
     }
     if (cells > MAX_CELLS)
@@ -180,13 +185,13 @@ static int next_cell(const struct grid *g, const struct stake *s, int at[MAX_DIM
 static void distribute(struct finder *f)
 {
     int at[MAX_DIMS];
-    f->start = NEW(&f->scratch, int, f->grid.n_cells + 2);
+    f->start = NEW(f->scratch, int, f->grid.n_cells + 2);
     for (int i = 0; i < f->n_stakes; i++)
         for (int c = -1; (c = next_cell(&f->grid, &f->stake[i], at, c)) >= 0;)
             f->start[c + 2]++;
     for (int c = 0; c < f->grid.n_cells; c++)
         f->start[c + 2] += f->start[c + 1];
-    f->of_cell = NEW(&f->scratch, int, f->start[f->grid.n_cells + 1]);
+    f->of_cell = NEW(f->scratch, int, f->start[f->grid.n_cells + 1]);
     for (int i = 0; i < f->n_stakes; i++)
         for (int c = -1; (c = next_cell(&f->grid, &f->stake[i], at, c)) >= 0;)
             f->of_cell[f->start[c + 1]++] = i;
@@ -303,15 +308,33 @@ static void choose_copies(struct stakes_view *v, bool any_sufficient, int *chose
 static int *collect(struct finder *f, const struct stakes_view *v, unsigned with,
                     unsigned without, int *n)
 {
-    int *list = f->devices;
-    *n = 0;
-    for (int i = 0; i < f->n_devices; i++)
-        if ((v->flag[list[i]] & with) == with && !(v->flag[list[i]] & without))
-            ++*n;
-    int *out = NEW(f->arena, int, *n), k = 0;
-    for (int i = 0; i < f->n_devices; i++)
-        if ((v->flag[list[i]] & with) == with && !(v->flag[list[i]] & without))
-            out[k++] = list[i];
+    enum { PIECE = 64 };
+    if (f->n_ints < f->n_devices) {
+        f->n_ints = f->n_devices > PIECE ? f->n_devices : PIECE;
+        f->ints = NEW(f->arena, int, f->n_ints);
+    }
+    int *out = f->ints, k = 0;
+    for (int i = 0; i < f->n_devices; i++) {
+        unsigned flag = v->flag[f->devices[i]];
+        if ((flag & with) == with && !(flag & without))
+            out[k++] = f->devices[i];
+    }
+    f->ints += k;
+    f->n_ints -= k;
+    *n = k;
+    return out;
+}
+
+static struct contribution *contributions(struct finder *f, int n)
+{
+    enum { PIECE = 32 };
+    if (f->n_contributions < n) {
+        f->n_contributions = n > PIECE ? n : PIECE;
+        f->contributions = NEW(f->arena, struct contribution, f->n_contributions);
+    }
+    struct contribution *out = f->contributions;
+    f->contributions += n;
+    f->n_contributions -= n;
     return out;
 }
 
@@ -345,13 +368,12 @@ static void settle(struct finder *f, struct stakes_view *v, struct cell *cell)
     list_devices(f, v);
     cell->comm = -1;
     if (v->n_writers) {
-        int *chosen = NEW(&f->scratch, int, v->n_writers);
         find_classes(v);
         bool sufficient = find_self_sufficient(v);
-        choose_copies(v, sufficient, chosen);
-        struct contribution *c = NEW(f->arena, struct contribution, v->n_classes);
+        choose_copies(v, sufficient, f->chosen);
+        struct contribution *c = contributions(f, v->n_classes);
         for (int i = 0; i < v->n_classes; i++) {
-            const struct stake *s = stake_at(v, chosen[i]);
+            const struct stake *s = stake_at(v, f->chosen[i]);
             c[i] = (struct contribution){ s->holder, s->part, s->device };
         }
         cell->contribution = c;
@@ -381,26 +403,25 @@ static void settle_all(struct finder *f)
     for (int c = 0; c < f->grid.n_cells; c++)
         most = f->start[c + 1] - f->start[c] > most ? f->start[c + 1] - f->start[c] : most;
     struct stakes_view v = { .stake = f->stake };
-    v.first = NEW(&f->scratch, int, most);
-    v.last = NEW(&f->scratch, int, most);
-    v.next = NEW(&f->scratch, int, most);
-    v.number = NEW(&f->scratch, int, f->n_classes);
+    v.first = NEW(f->scratch, int, most);
+    v.last = NEW(f->scratch, int, most);
+    v.next = NEW(f->scratch, int, most);
+    v.number = NEW(f->scratch, int, f->n_classes);
     memset(v.number, -1, (size_t)f->n_classes * sizeof *v.number);
-    v.flag = NEW(&f->scratch, unsigned char, last_device + 1);
-    v.count = NEW(&f->scratch, int, last_device + 1);
-    v.counted = NEW(&f->scratch, int, last_device + 1);
-    f->devices = NEW(&f->scratch, int, most);
+    v.flag = NEW(f->scratch, unsigned char, last_device + 1);
+    v.count = NEW(f->scratch, int, last_device + 1);
+    v.counted = NEW(f->scratch, int, last_device + 1);
+    f->devices = NEW(f->scratch, int, most);
+    f->chosen = NEW(f->scratch, int, most);
     f->pattern->n_cells = f->grid.n_cells;
     f->pattern->cell = NEW(f->arena, struct cell, f->grid.n_cells);
     for (int c = 0; c < f->grid.n_cells; c++) {
-        struct arena_mark mark = hp_arena_mark(&f->scratch);
         v.of = f->of_cell + f->start[c];
         v.n = f->start[c + 1] - f->start[c];
         for (v.n_writers = 0; v.n_writers < v.n && stake_at(&v, v.n_writers)->writes;)
             v.n_writers++;
         f->pattern->cell[c].box = cell_box(&f->grid, c);
         settle(f, &v, &f->pattern->cell[c]);
-        hp_arena_release(&f->scratch, mark);
     }
 }
 
@@ -430,7 +451,7 @@ static void add_wait(struct finder *f, struct waits *w, struct wait wait)
         if (w->list[i].comm == wait.comm && w->list[i].writer == wait.writer &&
             w->list[i].writer_part == wait.writer_part)
             return;
-    w->list = GROW(&f->scratch, struct wait, w->list, w->n, &w->capacity);
+    w->list = GROW(f->scratch, struct wait, w->list, w->n, &w->capacity);
     w->list[w->n++] = wait;
 }
 
@@ -472,18 +493,70 @@ static enum hypar_status find_waits(struct finder *f, struct hypar_error *err)
     f->pattern->wait = NEW(f->arena, struct wait, w.n);
     if (w.n)
         memcpy(f->pattern->wait, w.list, (size_t)w.n * sizeof *w.list);
+    for (int i = 0; i < w.n; i++)
+        f->pattern->reader_wait[w.list[i].reader + 1] = i + 1;
+    for (int r = 0; r < f->pattern->n_readers; r++) /* a reader without any */
+        if (f->pattern->reader_wait[r + 1] < f->pattern->reader_wait[r])
+            f->pattern->reader_wait[r + 1] = f->pattern->reader_wait[r];
     return HYPAR_OK;
 }
 
-enum hypar_status hp_find_pattern(struct arena *arena, const struct stakeholder *writers,
-                                  int n_writers, const struct stakeholder *readers,
-                                  int n_readers, const struct pattern **out,
-                                  struct hypar_error *err)
+/* What each comm waits for: every contribution to its cells, once. */
+static void find_feeds(struct finder *f, const struct stakeholder *writers, int n_writers)
 {
-    struct finder f = { .arena = arena };
+    struct pattern *p = f->pattern;
+    int *base = NEW(f->scratch, int, n_writers + 1), n = 0, capacity = 0;
+    for (int w = 0; w < n_writers; w++)
+        base[w + 1] = base[w] + writers[w].layout->n_parts;
+    int *seen = NEW(f->scratch, int, base[n_writers]); /* by part: latest comm, plus one */
+    struct feed *feed = NULL;
+    p->comm_feed = NEW(f->arena, int, p->n_comms + 1);
+    for (int c = 0; c < p->n_comms; p->comm_feed[++c] = n)
+        for (int i = 0; i < p->comm[c].n_cells; i++) {
+            const struct cell *cell = &p->cell[p->comm[c].cell[i]];
+            for (int k = 0; k < cell->n_contributions; k++) {
+                const struct contribution *from = &cell->contribution[k];
+                if (seen[base[from->writer] + from->part] == c + 1)
+                    continue;
+                seen[base[from->writer] + from->part] = c + 1;
+                feed = GROW(f->scratch, struct feed, feed, n, &capacity);
+                feed[n++] = (struct feed){ c, from->writer, from->part };
+            }
+        }
+    p->n_feeds = n;
+    p->feed = NEW(f->arena, struct feed, n);
+    if (n)
+        memcpy(p->feed, feed, (size_t)n * sizeof *feed);
+}
+
+/* Does each reading part wait for its like, and for nothing else? */
+static bool is_aligned(const struct pattern *p, const struct stakeholder *writers,
+                       const struct stakeholder *readers)
+{
+    if (p->n_comms || p->n_writers != 1)
+        return false;
+    for (int r = 0; r < p->n_readers; r++)
+        if (readers[r].layout->n_parts != writers[0].layout->n_parts ||
+            readers[r].layout->n_live != writers[0].layout->n_live ||
+            p->reader_wait[r + 1] - p->reader_wait[r] != readers[r].layout->n_live)
+            return false;
+    for (int i = 0; i < p->n_waits; i++)
+        if (p->wait[i].writer_part != p->wait[i].part)
+            return false;
+    return true;
+}
+
+enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
+                                  const struct stakeholder *writers, int n_writers,
+                                  const struct stakeholder *readers, int n_readers,
+                                  struct pattern **out, struct hypar_error *err)
+{
+    struct arena_mark mark = hp_arena_mark(scratch);
+    struct finder f = { .arena = arena, .scratch = scratch };
     f.pattern = NEW(arena, struct pattern, 1);
     f.pattern->n_writers = n_writers;
     f.pattern->n_readers = n_readers;
+    f.pattern->reader_wait = NEW(arena, int, n_readers + 1);
     *out = f.pattern;
 
     int most = 0;
@@ -491,7 +564,7 @@ enum hypar_status hp_find_pattern(struct arena *arena, const struct stakeholder 
         most += writers[i].layout->n_parts;
     for (int i = 0; i < n_readers; i++)
         most += readers[i].layout->n_parts;
-    f.stake = NEW(&f.scratch, struct stake, most);
+    f.stake = NEW(scratch, struct stake, most);
     for (int i = 0; i < n_writers; i++)
         add_stakes(&f, &writers[i], i, true);
     for (int i = 0; i < n_readers; i++)
@@ -502,10 +575,14 @@ enum hypar_status hp_find_pattern(struct arena *arena, const struct stakeholder 
         if (status == HYPAR_OK) {
             distribute(&f);
             settle_all(&f);
-            hp_name_comms(arena, f.pattern);
+            hp_name_comms(arena, scratch, f.pattern);
             status = find_waits(&f, err);
         }
     }
-    hp_arena_free(&f.scratch);
+    if (status == HYPAR_OK) {
+        find_feeds(&f, writers, n_writers);
+        f.pattern->aligned = is_aligned(f.pattern, writers, readers);
+    }
+    hp_arena_release(scratch, mark);
     return status;
 }

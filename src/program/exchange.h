@@ -17,6 +17,8 @@ struct part_layout {
     const int *device;
     const struct range *range; /* [part * n_axes + axis] */
     const bool *empty;         /* of each part */
+    int n_live;                /* parts that are not empty ... */
+    const int *rank;           /* ... and of each part, its number among them */
 };
 
 /* A side of an exchange: parts of one operator that write, or read, the tensor as an operand.
@@ -28,17 +30,17 @@ struct stakeholder {
     axis_set partial; /* readers: only parts that are first along these axes (0: all parts) */
 };
 
-/* Work out the pattern; everything that stays is taken from `arena`. HYPAR_UNSUPPORTED if there
- * are absurdly many cells. */
-enum hypar_status hp_find_pattern(struct arena *arena, const struct stakeholder *writers,
-                                  int n_writers, const struct stakeholder *readers,
-                                  int n_readers, const struct pattern **out,
-                                  struct hypar_error *err);
+/* Work out the pattern; what stays is taken from `arena`, what does not from `scratch` and
+ * given back. HYPAR_UNSUPPORTED if there are absurdly many cells. */
+enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
+                                  const struct stakeholder *writers, int n_writers,
+                                  const struct stakeholder *readers, int n_readers,
+                                  struct pattern **out, struct hypar_error *err);
 
 /* Is `part` the first non-empty one along `axes`, its other coordinates being what they are? */
 bool hp_first_along(const struct part_layout *layout, int part, axis_set axes);
 
 /* Naming: put the cells that move into comms (comms.c). Fills pattern->comm and cell->comm. */
-void hp_name_comms(struct arena *arena, struct pattern *pattern);
+void hp_name_comms(struct arena *arena, struct arena *scratch, struct pattern *pattern);
 
 #endif /* PROGRAM_EXCHANGE_H */

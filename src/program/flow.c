@@ -1,24 +1,23 @@
 /* What of a graph has to be computed: gradients that reach from the loss to a parameter. */
-#include "program/lower.h"
+#include "program/sketch.h"
 
-static bool writes_needed(const struct lowering *l, const struct op *op,
-                          const struct pass *pass)
+static bool writes_needed(const struct sketch *s, const struct op *op, const struct pass *pass)
 {
     for (int o = 0; o < op->nest->n_operands; o++)
         if (pass->writes_grad >> o & 1 && op->tensor[o] >= 0 &&
-            l->graph->tensors[op->tensor[o]].needs_grad)
+            s->graph->tensors[op->tensor[o]].needs_grad)
             return true;
     return false;
 }
 
 /* Backward passes that write a needed gradient, or a statistic for one that does. */
-static uint32_t backward_passes(const struct lowering *l, const struct op *op)
+static uint32_t backward_passes(const struct sketch *s, const struct op *op)
 {
     uint32_t passes = 0;
     operand_set wanted = 0; /* statistics read by passes already found */
     for (int p = op->nest->n_passes - 1; p >= 0; p--) {
         const struct pass *pass = &op->nest->pass[p];
-        if (pass->backward && (writes_needed(l, op, pass) || pass->writes & wanted)) {
+        if (pass->backward && (writes_needed(s, op, pass) || pass->writes & wanted)) {
             passes |= 1u << p;
             wanted |= pass->reads;
         }
@@ -37,26 +36,26 @@ static int sample_dim(const struct nest *nest, const struct operand *operand)
 
 /* Does the operator take the samples of a tensor for something else, or the other way round?
  * A model input without samples may be read by them: it is there as a whole. */
-static bool mistakes(const struct lowering *l, const struct op *op, int o)
+static bool mistakes(const struct sketch *s, const struct op *op, int o)
 {
-    const struct tensor *t = &l->graph->tensors[op->tensor[o]];
+    const struct tensor *t = &s->graph->tensors[op->tensor[o]];
     int dim = sample_dim(op->nest, &op->nest->operand[o]);
     return dim != t->sample_dim && !(t->kind == TENSOR_INPUT && t->sample_dim < 0);
 }
 
 /* Micro-batches divide the samples: an operator that mixes them cannot be cut there. Statistics
  * (batch norm's) are those of the micro-batch, and a loss is summed. */
-static enum hypar_status refuse_mixing(const struct lowering *l, const struct op *op)
+static enum hypar_status refuse_mixing(const struct sketch *s, const struct op *op)
 {
     bool samples = false, loss = hp_op[op->kind].flags & ROW_LOSS;
     for (int a = 0; a < op->nest->n_axes; a++)
         samples |= op->nest->axis[a].role == HYPAR_SAMPLE;
-    for (int o = 0; l->plan->schedule.micro_batches > 1 && o < op->nest->n_operands; o++) {
-        bool in = o < op->nest->n_inputs && op->tensor[o] >= 0 && mistakes(l, op, o);
+    for (int o = 0; s->plan->schedule.micro_batches > 1 && o < op->nest->n_operands; o++) {
+        bool in = o < op->nest->n_inputs && op->tensor[o] >= 0 && mistakes(s, op, o);
         bool out = op->nest->operand[o].role == OPERAND_OUTPUT && samples && !loss &&
                    sample_dim(op->nest, &op->nest->operand[o]) < 0;
         if (in || out)
-            return hp_fail(l->err, HYPAR_UNSUPPORTED,
+            return hp_fail(s->err, HYPAR_UNSUPPORTED,
                            "%s '%s' mixes the samples of a batch, expected one micro-batch",
                            hp_op[op->kind].name, op->name);
     }
@@ -65,45 +64,45 @@ static enum hypar_status refuse_mixing(const struct lowering *l, const struct op
 
 /* A part's own statistics are over whole positions: it may be a part of the samples (and of the
  * channels) only. */
-static enum hypar_status check_local_bn(const struct lowering *l, int op)
+enum hypar_status hp_check_local_bn(const struct sketch *s, int op)
 {
-    const struct nest *nest = l->graph->ops[op].nest;
-    for (int a = 0; l->options.local_bn && nest->kind == OP_BATCH_NORM && a < nest->n_axes; a++)
-        if (nest->axis[a].role == HYPAR_ATTRIBUTE && l->plan->ops[op].split.degree[a] > 1)
+    const struct nest *nest = s->graph->ops[op].nest;
+    for (int a = 0; s->options.local_bn && nest->kind == OP_BATCH_NORM && a < nest->n_axes; a++)
+        if (nest->axis[a].role == HYPAR_ATTRIBUTE && s->plan->ops[op].split.degree[a] > 1)
             return hp_fail(
-                l->err, HYPAR_UNSUPPORTED,
+                s->err, HYPAR_UNSUPPORTED,
                 "batch_norm '%s' is split along %s, expected samples and channels only "
                 "with local statistics",
-                l->graph->ops[op].name, nest->axis[a].name);
+                s->graph->ops[op].name, nest->axis[a].name);
     return HYPAR_OK;
 }
 
-enum hypar_status hp_find_flow(struct lowering *l)
+enum hypar_status hp_find_flow(struct sketch *s)
 {
-    const struct hypar_graph *g = l->graph;
-    struct flow *f = &l->flow;
-    f->grad = NEW(&l->scratch, bool, g->n_tensors);
-    f->active = NEW(&l->scratch, bool, g->n_ops);
-    f->passes = NEW(&l->scratch, uint32_t, g->n_ops);
+    const struct hypar_graph *g = s->graph;
+    struct flow *f = &s->skeleton.flow;
+    f->grad = NEW(&s->arena, bool, g->n_tensors);
+    f->active = NEW(&s->arena, bool, g->n_ops);
+    f->passes = NEW(&s->arena, uint32_t, g->n_ops);
     if (g->loss < 0)
-        return hp_fail(l->err, HYPAR_UNSUPPORTED,
+        return hp_fail(s->err, HYPAR_UNSUPPORTED,
                        "%s has no loss, expected a cross_entropy or mse_loss at its end",
                        g->name);
     f->grad[g->loss] = g->tensors[g->loss].needs_grad;
     for (int i = g->n_ops - 1; i >= 0; i--) {
         const struct op *op = &g->ops[i];
         if (hp_op[op->kind].flags & ROW_OPAQUE)
-            return hp_fail(l->err, HYPAR_UNSUPPORTED, "opaque '%s' cannot be lowered",
+            return hp_fail(s->err, HYPAR_UNSUPPORTED, "opaque '%s' cannot be lowered",
                            op->name);
-        TRY(check_local_bn(l, i));
-        TRY(refuse_mixing(l, op));
+        TRY(hp_check_local_bn(s, i));
+        TRY(refuse_mixing(s, op));
         for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++)
             f->active[i] |=
                 op->nest->operand[o].role == OPERAND_OUTPUT && f->grad[op->tensor[o]];
         for (int p = 0; p < op->nest->n_passes; p++)
             f->passes[i] |= (uint32_t)!op->nest->pass[p].backward << p;
         if (f->active[i])
-            f->passes[i] |= backward_passes(l, op);
+            f->passes[i] |= backward_passes(s, op);
         for (int o = 0; f->active[i] && o < op->nest->n_inputs; o++)
             if (op->tensor[o] >= 0 && g->tensors[op->tensor[o]].needs_grad)
                 f->grad[op->tensor[o]] = true;

@@ -79,18 +79,7 @@ int hp_message_bytes(const struct hypar_plan *plan, int tensor)
     return plan->precision == HYPAR_FP64 ? 8 : plan->precision == HYPAR_BF16 ? 2 : 4;
 }
 
-/* One body, or two where the batch does not divide evenly. */
-static void divide_batch(struct hypar_program *p)
-{
-    int micro = (int)p->plan->schedule.micro_batches;
-    int64_t batch = p->plan->graph->batch;
-    int larger = (int)(batch % micro);
-    p->n_bodies = larger ? 2 : 1;
-    p->body[0] = (struct body){ .first_micro = 0, .n_micro = larger ? larger : micro };
-    p->body[1] = (struct body){ .first_micro = larger, .n_micro = larger ? micro - larger : 0 };
-}
-
-static enum hypar_status check(const struct hypar_plan *plan, struct hypar_error *err)
+enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err)
 {
     TRY(hypar_plan_check(plan, err));
     if (plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM)
@@ -103,39 +92,42 @@ static enum hypar_status check(const struct hypar_plan *plan, struct hypar_error
     return HYPAR_OK;
 }
 
+static struct hypar_program *write_out(struct sketch *s)
+{
+    struct arena arena = { 0 }, scratch = { 0 };
+    struct hypar_program *p = NEW(&arena, struct hypar_program, 1);
+    p->arena = arena;
+    p->plan = s->plan;
+    p->sketch = s;
+    p->n_bodies = s->n_bodies;
+    for (int b = 0; b < s->n_bodies; b++) {
+        p->body[b].first_micro = s->body[b].first_micro;
+        p->body[b].n_micro = s->body[b].n_micro;
+        hp_write_body(p, &scratch, b);
+    }
+    hp_write_tail(p, &scratch);
+    hp_make_schedule(p);
+    hp_arena_free(&scratch);
+    return p;
+}
+
 enum hypar_status hypar_lower(struct hypar_program **out, const struct hypar_plan *plan,
                               const struct hypar_lower_options *options,
                               struct hypar_error *err)
 {
-    struct arena arena = { 0 };
+    struct sketch *sketch;
     *out = NULL;
-    TRY(check(plan, err));
-    struct hypar_program *p = NEW(&arena, struct hypar_program, 1);
-    p->arena = arena;
-    p->plan = plan;
-    struct lowering l = { .program = p, .plan = plan, .graph = plan->graph, .err = err };
-    if (options)
-        l.options = *options;
-    divide_batch(p);
-    enum hypar_status status = hp_find_flow(&l);
-    for (int b = 0; status == HYPAR_OK && b < p->n_bodies; b++)
-        status = hp_lower_body(&l, b);
-    if (status == HYPAR_OK)
-        status = hp_lower_tail(&l);
-    if (status == HYPAR_OK) {
-        hp_make_schedule(&l);
-        *out = p;
-    } else {
-        hypar_program_free(p);
-    }
-    hp_arena_free(&l.scratch);
-    return status;
+    TRY(hp_check_lowerable(plan, err));
+    TRY(hp_sketch_make(&sketch, plan, options, err));
+    *out = write_out(sketch);
+    return HYPAR_OK;
 }
 
 void hypar_program_free(struct hypar_program *program)
 {
     if (!program)
         return;
+    hp_sketch_free(program->sketch);
     struct arena arena = program->arena; /* the program lives in it */
     hp_arena_free(&arena);
 }

@@ -17,6 +17,7 @@
 
 #include <hypar/program.h>
 
+#include "layout/comm.h"
 #include "layout/layout.h"
 #include "plan/plan.h"
 
@@ -67,18 +68,6 @@ struct cell {
     int comm; /* the comm that moves it, -1: nothing moves */
 };
 
-enum comm_kind {
-    COMM_SEND,           /* one device to one */
-    COMM_BROADCAST,      /* one to several */
-    COMM_ALL_GATHER,     /* everyone's piece to everyone */
-    COMM_REDUCE,         /* several summed on one */
-    COMM_REDUCE_SCATTER, /* summed, each has a piece */
-    COMM_ALL_REDUCE,     /* summed, everyone has all */
-    COMM_ALL_TO_ALL,     /* a piece from everyone to everyone */
-    COMM_EXCHANGE,       /* anything else: summed here, copied there */
-    COMM_KIND_COUNT,
-};
-
 struct comm {
     enum comm_kind kind;
     int n_devices;
@@ -96,12 +85,24 @@ struct wait {
     int writer, writer_part; /* comm == -1: for a task on the same device */
 };
 
+/* A comm waits for what a writer's part contributes. */
+struct feed {
+    int comm, writer, part;
+};
+
 struct pattern {
+    int id; /* 0, 1, ... in its sketch */
     int n_writers, n_readers;
-    int n_cells, n_comms, n_waits;
+    int n_cells, n_comms, n_waits, n_feeds;
     struct cell *cell;
     struct comm *comm;
-    struct wait *wait;
+    struct wait *wait; /* by reader, then by part */
+    struct feed *feed; /* by comm; each once */
+    int *comm_feed;    /* where each comm's feeds begin: n_comms + 1 */
+    int *reader_wait;  /* where each reader's waits begin: n_readers + 1 */
+    bool copied;       /* some parts of its writers write the same */
+    bool aligned; /* nothing moves: each part reads what its like among the only writer's wrote
+                   */
 };
 
 /* A tensor's value or gradient being settled: what its writers computed reaches its readers. */
@@ -118,6 +119,7 @@ struct exchange {
 struct reader {
     int op, operand;
     uint32_t passes; /* bit p: pass p of the op reads it */
+    bool only_adds;  /* ... and adds it after partial sums: a bias */
 };
 
 /* Tasks with the tasks each waits for (CSR). Tasks are in an order in which they could run. */
@@ -133,6 +135,7 @@ struct task_list {
 struct body {
     struct task_list list;
     int first_micro, n_micro; /* which micro-batches have this body */
+    const int *step_task;     /* by step of the sketch: the task of part 0; the others follow */
 };
 
 /* What a stage's devices do in turn. */
@@ -144,6 +147,7 @@ struct slot {
 struct hypar_program {
     struct arena arena;
     const struct hypar_plan *plan;
+    struct sketch *sketch; /* layouts and patterns; owned */
     int n_bodies;
     struct body body[2];
     struct task_list tail;
@@ -171,9 +175,6 @@ bool hp_micro_ranges(const struct hypar_graph *graph, int op, const struct split
 struct box hp_micro_box(const struct hypar_program *program, const struct exchange *exchange,
                         const struct box *box, int micro);
 
-/* "all-reduce", "send", ... */
-const char *hp_comm_text(enum comm_kind kind);
-
 /* Bytes of one element of a tensor in messages. */
 int hp_message_bytes(const struct hypar_plan *plan, int tensor);
 
@@ -183,5 +184,11 @@ const struct task_list *hp_program_list(const struct hypar_program *program, int
 
 /* The body of micro-batch `micro`. */
 const struct body *hp_body_of(const struct hypar_program *program, int micro);
+
+/* The order of slots of `program`, which has a plan and an arena, from the plan alone. */
+void hp_make_schedule(struct hypar_program *program);
+
+/* 1F1B: `in_flight` micro-batches forward, then one backward, one forward, ... in turn. */
+void hp_alternate(struct slot *slot, int n_micro, int in_flight);
 
 #endif /* PROGRAM_PROGRAM_H */

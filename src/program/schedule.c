@@ -19,11 +19,9 @@ static void all_then_all(struct slot *slot, int n_micro)
         *slot++ = (struct slot){ m, true };
 }
 
-/* 1F1B: as many forward as there are stages from here on, then one backward, one forward, ...
- */
-static void alternate(struct slot *slot, int n_micro, int stages_from_here)
+void hp_alternate(struct slot *slot, int n_micro, int in_flight)
 {
-    int forward = stages_from_here < n_micro ? stages_from_here : n_micro, backward = 0;
+    int forward = in_flight < n_micro ? in_flight : n_micro, backward = 0;
     for (int m = 0; m < forward; m++)
         *slot++ = (struct slot){ m, false };
     while (backward < n_micro) {
@@ -33,22 +31,22 @@ static void alternate(struct slot *slot, int n_micro, int stages_from_here)
     }
 }
 
-void hp_make_schedule(struct lowering *l)
+void hp_make_schedule(struct hypar_program *p)
 {
-    struct hypar_program *p = l->program;
-    int n_micro = (int)l->plan->schedule.micro_batches;
-    p->n_stages = l->plan->n_stages ? l->plan->n_stages : 1;
+    const struct hypar_plan *plan = p->plan;
+    int n_micro = (int)plan->schedule.micro_batches;
+    p->n_stages = plan->n_stages ? plan->n_stages : 1;
     p->slots_per_stage = 2 * n_micro;
     p->slot = NEW(&p->arena, struct slot, (size_t)p->n_stages * (size_t)p->slots_per_stage);
-    p->stage_of_op = NEW(&p->arena, int, l->graph->n_ops);
-    for (int op = 0; op < l->graph->n_ops; op++)
-        p->stage_of_op[op] = l->plan->ops[op].stage < 0 ? 0 : l->plan->ops[op].stage;
+    p->stage_of_op = NEW(&p->arena, int, plan->graph->n_ops);
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        p->stage_of_op[op] = plan->ops[op].stage < 0 ? 0 : plan->ops[op].stage;
     for (int s = 0; s < p->n_stages; s++) {
         struct slot *slot = p->slot + (size_t)s * (size_t)p->slots_per_stage;
-        if (l->plan->schedule.kind == HYPAR_SCHEDULE_GPIPE)
+        if (plan->schedule.kind == HYPAR_SCHEDULE_GPIPE)
             all_then_all(slot, n_micro);
-        else if (l->plan->schedule.kind == HYPAR_SCHEDULE_1F1B)
-            alternate(slot, n_micro, p->n_stages - s);
+        else if (plan->schedule.kind == HYPAR_SCHEDULE_1F1B)
+            hp_alternate(slot, n_micro, p->n_stages - s); /* as many as stages from here */
         else
             one_by_one(slot, n_micro);
     }

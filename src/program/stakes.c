@@ -1,212 +1,235 @@
-/* Who writes and who reads each tensor; layouts and patterns shared by what decides them. */
+/* Who has which stake in a tensor; layouts and patterns shared by what decides them. */
 #include <string.h>
 
-#include "program/lower.h"
+#include "program/sketch.h"
 
-axis_set hp_copy_axes(const struct nest *nest, const struct split *split, int pass, int o)
+static axis_set written_axes(const struct nest *nest, const struct split *split, int pass,
+                             int o, enum write_kind kind)
 {
     axis_set axes = 0;
     for (int a = 0; a < nest->n_axes; a++)
-        if (split->degree[a] > 1 && hp_write_kind(nest, pass, o, a) == WRITE_COPY)
+        if (split->degree[a] > 1 && hp_write_kind(nest, pass, o, a) == kind)
             axes |= (axis_set)1 << a;
     return axes;
 }
 
 axis_set hp_partial_axes(const struct nest *nest, const struct split *split, int pass, int o)
 {
-    axis_set axes = 0;
-    for (int a = 0; a < nest->n_axes; a++)
-        if (split->degree[a] > 1 && hp_write_kind(nest, pass, o, a) == WRITE_PARTIAL)
-            axes |= (axis_set)1 << a;
-    return axes;
+    return written_axes(nest, split, pass, o, WRITE_PARTIAL);
 }
 
 /* A number for a list of bytes: the same for the same list. */
-static int64_t intern(struct lowering *l, const void *bytes, size_t length)
+static int64_t intern(struct sketch *s, const void *bytes, size_t length)
 {
-    int known = hp_table_get(&l->lists, bytes, length);
+    int known = hp_table_get(&s->lists, bytes, length);
     if (known >= 0)
         return known;
-    char *copy = NEW(&l->scratch, char, length + 1);
+    char *copy = NEW(&s->arena, char, length + 1);
     memcpy(copy, bytes, length);
-    return hp_table_put(&l->lists, &l->scratch, copy, length, l->n_lists++);
+    return hp_table_put(&s->lists, &s->arena, copy, length, s->n_lists++);
 }
 
-static void fill_layout(struct lowering *l, struct part_layout *layout, int op,
-                        struct range samples)
+/* Layouts ----------------------------------------------------------------------------- */
+
+static void rank_parts(struct sketch *s, struct part_layout *layout)
 {
-    const struct op_plan *plan = &l->plan->ops[op];
-    const struct nest *nest = l->graph->ops[op].nest;
-    struct range *range = NEW(&l->scratch, struct range, plan->n_parts * nest->n_axes);
-    bool *empty = NEW(&l->scratch, bool, plan->n_parts);
+    int *rank = NEW(&s->arena, int, layout->n_parts);
+    for (int part = 0; part < layout->n_parts; part++)
+        rank[part] = layout->empty[part] ? -1 : layout->n_live++;
+    layout->rank = rank;
+}
+
+static struct part_layout *add_layout(struct sketch *s, const struct part_layout *given)
+{
+    /* a new block each time: others point at the layouts already there */
+    struct part_layout *layout = NEW(&s->arena, struct part_layout, 1);
+    *layout = *given;
+    layout->id = s->n_layouts;
+    layout->n_live = 0;
+    rank_parts(s, layout);
+    s->layouts =
+        GROW(&s->arena, struct part_layout *, s->layouts, s->n_layouts, &s->layout_capacity);
+    s->layouts[s->n_layouts++] = layout;
+    return layout;
+}
+
+/* The plan may change later: what a layout says of it is copied. */
+static struct split *copy_split(struct sketch *s, const struct nest *nest,
+                                const struct split *from)
+{
+    struct split *split = NEW(&s->arena, struct split, 1);
+    *split = *from;
+    for (int a = 0; a < nest->n_axes; a++) {
+        if (!from->sizes[a])
+            continue;
+        size_t n = (size_t)from->degree[a];
+        int64_t *sizes = NEW(&s->arena, int64_t, 2 * n), at = 0;
+        for (size_t i = 0; i < n; i++) {
+            sizes[i] = from->sizes[a][i];
+            sizes[n + i] = at;
+            at += sizes[i];
+        }
+        split->sizes[a] = sizes;
+        split->begins[a] = sizes + n;
+    }
+    return split;
+}
+
+static struct part_layout *fill_layout(struct sketch *s, int op, struct range samples)
+{
+    const struct op_plan *plan = &s->plan->ops[op];
+    const struct nest *nest = s->graph->ops[op].nest;
+    const struct split *split = copy_split(s, nest, &plan->split);
+    struct range *range = NEW(&s->arena, struct range, plan->n_parts * nest->n_axes);
+    bool *empty = NEW(&s->arena, bool, plan->n_parts);
+    int *device = NEW(&s->arena, int, plan->n_parts);
     for (int part = 0; part < plan->n_parts; part++) {
         struct range loops[MAX_AXES];
-        empty[part] = !hp_micro_ranges(l->graph, op, &plan->split, part, samples, loops);
+        empty[part] = !hp_micro_ranges(s->graph, op, split, part, samples, loops);
         memcpy(range + part * nest->n_axes, loops, (size_t)nest->n_axes * sizeof *range);
+        device[part] = plan->device[part];
     }
-    *layout = (struct part_layout){ .nest = nest,
-                                    .split = &plan->split,
-                                    .n_parts = plan->n_parts,
-                                    .device = plan->device,
-                                    .range = range,
-                                    .empty = empty };
+    return add_layout(s, &(struct part_layout){ .nest = nest,
+                                                .split = split,
+                                                .n_parts = plan->n_parts,
+                                                .device = device,
+                                                .range = range,
+                                                .empty = empty });
 }
 
 enum { LAYOUT_KEY = 4 + 2 * MAX_AXES };
 
-const struct part_layout *hp_layout_of(struct lowering *l, int op, struct range samples)
+const struct part_layout *hp_layout_of(struct sketch *s, int op, struct range samples)
 {
-    const struct op_plan *plan = &l->plan->ops[op];
-    const struct nest *nest = l->graph->ops[op].nest;
+    const struct op_plan *plan = &s->plan->ops[op];
+    const struct nest *nest = s->graph->ops[op].nest;
     int64_t key[LAYOUT_KEY] = { nest->id, samples.lo, samples.hi,
-                                intern(l, plan->device, (size_t)plan->n_parts * sizeof(int)) };
+                                intern(s, plan->device, (size_t)plan->n_parts * sizeof(int)) };
     for (int a = 0; a < nest->n_axes; a++) {
         int degree = plan->split.degree[a];
-        key[4 + 2 * a] = degree;
+        key[4 + 2 * a] = degree > 1 ? degree : 1;
         key[5 + 2 * a] = plan->split.sizes[a]
-                             ? intern(l, plan->split.sizes[a], (size_t)degree * sizeof(int64_t))
+                             ? intern(s, plan->split.sizes[a], (size_t)degree * sizeof(int64_t))
                              : -1;
     }
-    int known = hp_table_get(&l->layout_keys, key, sizeof key);
-    if (known < 0) {
-        int64_t *kept = NEW(&l->scratch, int64_t, LAYOUT_KEY);
-        memcpy(kept, key, sizeof key);
-        known = l->n_layouts++;
-        /* a new block each time: others point at the layouts already there */
-        struct part_layout *layout = NEW(&l->scratch, struct part_layout, 1);
-        fill_layout(l, layout, op, samples);
-        layout->id = known;
-        l->layouts = GROW(&l->scratch, const struct part_layout *, l->layouts, known,
-                          &l->layout_capacity);
-        l->layouts[known] = layout;
-        hp_table_put(&l->layout_keys, &l->scratch, kept, sizeof key, known);
-    }
-    return l->layouts[known];
+    size_t bytes = (size_t)(4 + 2 * nest->n_axes) * sizeof *key;
+    int known = hp_table_get(&s->layout_keys, key, bytes);
+    if (known >= 0)
+        return s->layouts[known];
+    int64_t *kept = NEW(&s->arena, int64_t, 4 + 2 * nest->n_axes);
+    memcpy(kept, key, bytes);
+    hp_table_put(&s->layout_keys, &s->arena, kept, bytes, s->n_layouts);
+    return fill_layout(s, op, samples);
 }
 
-enum hypar_status hp_pattern_of(struct lowering *l, const struct stakeholder *writers,
-                                int n_writers, const struct stakeholder *readers, int n_readers,
+/* A part counts if one of the bodies has it. Which samples it had does not matter any more. */
+const struct part_layout *hp_either_layout(struct sketch *s, const struct part_layout *a,
+                                           const struct part_layout *b)
+{
+    int differ = 0;
+    for (int part = 0; part < a->n_parts; part++)
+        differ += a->empty[part] && !b->empty[part];
+    if (!differ)
+        return a;
+    struct part_layout both = *a;
+    size_t n_axes = (size_t)a->nest->n_axes;
+    struct range *range = NEW(&s->arena, struct range, (size_t)a->n_parts * n_axes);
+    bool *empty = NEW(&s->arena, bool, a->n_parts);
+    for (int part = 0; part < a->n_parts; part++) {
+        const struct part_layout *from = a->empty[part] ? b : a;
+        empty[part] = from->empty[part];
+        memcpy(range + (size_t)part * n_axes, from->range + (size_t)part * n_axes,
+               n_axes * sizeof *range);
+    }
+    both.range = range;
+    both.empty = empty;
+    return add_layout(s, &both);
+}
+
+/* Patterns ---------------------------------------------------------------------------- */
+
+static struct stakeholder as_writer(const struct source *w,
+                                    const struct part_layout *const *layout)
+{
+    const struct part_layout *l = layout[w->op];
+    return (struct stakeholder){
+        .layout = l,
+        .operand = w->operand,
+        .copies = written_axes(l->nest, l->split, w->pass, w->operand, WRITE_COPY),
+    };
+}
+
+/* A bias is added by the first part of a sum: `partial` are the axes of that sum. */
+static struct stakeholder as_reader(const struct reader *r,
+                                    const struct part_layout *const *layout)
+{
+    const struct part_layout *l = layout[r->op];
+    const struct nest *nest = l->nest;
+    struct stakeholder who = { .layout = l, .operand = r->operand };
+    for (int p = 0; r->only_adds && r->passes >> p; p++)
+        for (int y = 0; r->passes >> p & 1 && y < nest->n_operands; y++)
+            if (nest->pass[p].writes >> y & 1)
+                who.partial |= written_axes(nest, l->split, p, y, WRITE_PARTIAL);
+    return who;
+}
+
+/* Each part goes on by itself: nothing moves. */
+static struct pattern *private_pattern(struct sketch *s, const struct stakeholder *who,
+                                       int n_readers)
+{
+    const struct part_layout *layout = who[0].layout;
+    struct pattern *p = NEW(&s->arena, struct pattern, 1);
+    p->n_writers = 1;
+    p->n_readers = n_readers;
+    p->aligned = true;
+    p->wait = NEW(&s->arena, struct wait, n_readers * layout->n_parts);
+    p->reader_wait = NEW(&s->arena, int, n_readers + 1);
+    p->comm_feed = NEW(&s->arena, int, 1);
+    for (int r = 0; r < n_readers; r++) {
+        for (int part = 0; part < layout->n_parts; part++)
+            if (!layout->empty[part])
+                p->wait[p->n_waits++] = (struct wait){ r, part, -1, 0, part };
+        p->reader_wait[r + 1] = p->n_waits;
+    }
+    return p;
+}
+
+enum hypar_status hp_pattern_of(struct sketch *s, const struct deal *deal,
+                                const struct part_layout *const *layout,
                                 const struct pattern **out)
 {
-    int n = n_writers + n_readers;
-    int64_t *key = NEW(&l->scratch, int64_t, 1 + 3 * n);
-    key[0] = n_writers;
+    int n = deal->n_writers + deal->n_readers;
+    struct stakeholder *who = s->stakeholder;
+    int64_t *key = (int64_t *)(who + s->skeleton.most_stakes);
+    key[0] = deal->n_writers;
+    key[1] = deal->private;
     for (int i = 0; i < n; i++) {
-        const struct stakeholder *who = i < n_writers ? &writers[i] : &readers[i - n_writers];
-        key[1 + 3 * i] = who->layout->id;
-        key[2 + 3 * i] = who->operand;
-        key[3 + 3 * i] = (int64_t)who->copies << 32 | who->partial;
+        int r = i - deal->n_writers;
+        who[i] =
+            r < 0 ? as_writer(&deal->writer[i], layout) : as_reader(&deal->reader[r], layout);
+        key[2 + 3 * i] = who[i].layout->id;
+        key[3 + 3 * i] = who[i].operand;
+        key[4 + 3 * i] = (int64_t)who[i].copies << 32 | who[i].partial;
     }
-    size_t bytes = (size_t)(1 + 3 * n) * sizeof *key;
-    int known = hp_table_get(&l->pattern_keys, key, bytes);
+    size_t bytes = (size_t)(2 + 3 * n) * sizeof *key;
+    int known = hp_table_get(&s->pattern_keys, key, bytes);
     if (known < 0) {
-        const struct pattern *found;
-        TRY(hp_find_pattern(&l->program->arena, writers, n_writers, readers, n_readers, &found,
-                            l->err));
-        known = l->n_patterns;
-        l->patterns = GROW(&l->scratch, const struct pattern *, l->patterns, l->n_patterns,
-                           &l->pattern_capacity);
-        l->patterns[l->n_patterns++] = found;
-        hp_table_put(&l->pattern_keys, &l->scratch, key, bytes, known);
+        struct pattern *found;
+        if (deal->private)
+            found = private_pattern(s, who, deal->n_readers);
+        else
+            TRY(hp_find_pattern(&s->arena, &s->scratch, who, deal->n_writers,
+                                who + deal->n_writers, deal->n_readers, &found, s->err));
+        int64_t *kept = NEW(&s->arena, int64_t, 2 + 3 * n);
+        memcpy(kept, key, bytes);
+        known = hp_table_put(&s->pattern_keys, &s->arena, kept, bytes, s->n_patterns);
+        found->id = known;
+        for (int i = 0; i < deal->n_writers; i++)
+            found->copied |= who[i].copies != 0;
+        s->patterns =
+            GROW(&s->arena, struct pattern *, s->patterns, s->n_patterns, &s->pattern_capacity);
+        s->patterns[s->n_patterns++] = found;
     }
-    *out = l->patterns[known];
+    *out = s->patterns[known];
     return HYPAR_OK;
-}
-
-int hp_max_stakes(const struct hypar_graph *graph, int tensor)
-{
-    return (graph->use_start[tensor + 1] - graph->use_start[tensor] + 1) * MAX_PASSES;
-}
-
-int hp_operand_of(const struct op *op, int t)
-{
-    int o = 0;
-    while (op->tensor[o] != t)
-        o++;
-    return o;
-}
-
-static int add_writers(struct writer *w, int op, int o, bool grad, struct stakeholder *who,
-                       int *task, int n)
-{
-    const struct nest *nest = w->l->graph->ops[op].nest;
-    for (int p = 0; p < nest->n_passes; p++) {
-        operand_set written = grad ? nest->pass[p].writes_grad : nest->pass[p].writes;
-        if (!(w->l->flow.passes[op] >> p & 1) || !(written >> o & 1))
-            continue;
-        who[n] = (struct stakeholder){
-            .layout = w->layout[op],
-            .operand = o,
-            .copies = hp_copy_axes(nest, w->layout[op]->split, p, o),
-        };
-        task[n++] = w->pass_task[op][p];
-    }
-    return n;
-}
-
-/* A value is written by its producer, a gradient by all who read the value. */
-int hp_writers_of(struct writer *w, struct place place, struct stakeholder *who, int *task)
-{
-    const struct hypar_graph *g = w->l->graph;
-    int n = 0;
-    if (!place.grad) {
-        int op = g->tensors[place.tensor].producer;
-        return add_writers(w, op, hp_operand_of(&g->ops[op], place.tensor), false, who, task,
-                           0);
-    }
-    for (int u = g->use_start[place.tensor]; u < g->use_start[place.tensor + 1]; u++)
-        if (w->l->flow.active[g->use[u].op])
-            n = add_writers(w, g->use[u].op, g->use[u].operand, true, who, task, n);
-    return n;
-}
-
-/* Passes of `op` that read operand `o` (its gradient); those that only add it are told apart.
- */
-static uint32_t reading_passes(const struct lowering *l, int op, int o, bool grad,
-                               bool *only_adds)
-{
-    const struct nest *nest = l->graph->ops[op].nest;
-    uint32_t passes = 0;
-    *only_adds = true;
-    for (int p = 0; p < nest->n_passes; p++) {
-        operand_set read = grad ? nest->pass[p].reads_grad : nest->pass[p].reads;
-        if (!(l->flow.passes[op] >> p & 1) || !(read >> o & 1))
-            continue;
-        passes |= 1u << p;
-        *only_adds &= (nest->pass[p].adds >> o & 1) != 0;
-    }
-    return passes;
-}
-
-static int add_reader(struct writer *w, int op, int o, bool grad, struct stakeholder *who,
-                      struct reader *reader, int n)
-{
-    bool only_adds;
-    uint32_t passes = reading_passes(w->l, op, o, grad, &only_adds);
-    if (!passes)
-        return n;
-    const struct nest *nest = w->l->graph->ops[op].nest;
-    who[n] = (struct stakeholder){ .layout = w->layout[op], .operand = o };
-    for (int p = 0; only_adds && p < nest->n_passes; p++)
-        for (int y = 0; passes >> p & 1 && y < nest->n_operands; y++)
-            if (nest->pass[p].writes >> y & 1) /* a bias is added by the first part of a sum */
-                who[n].partial |= hp_partial_axes(nest, w->layout[op]->split, p, y);
-    reader[n++] = (struct reader){ op, o, passes };
-    return n;
-}
-
-/* A value is read by its users and, perhaps, by its producer's later passes; a gradient by the
- * producer's backward passes. */
-int hp_readers_of(struct writer *w, struct place place, struct stakeholder *who,
-                  struct reader *reader)
-{
-    const struct hypar_graph *g = w->l->graph;
-    int n = 0, producer = g->tensors[place.tensor].producer;
-    if (producer >= 0)
-        n = add_reader(w, producer, hp_operand_of(&g->ops[producer], place.tensor), place.grad,
-                       who, reader, n);
-    for (int u = g->use_start[place.tensor]; !place.grad && u < g->use_start[place.tensor + 1];
-         u++)
-        n = add_reader(w, g->use[u].op, g->use[u].operand, false, who, reader, n);
-    return n;
 }

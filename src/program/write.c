@@ -2,22 +2,6 @@
 #include "base/json.h"
 #include "program/program.h"
 
-static const char *const comm_name[COMM_KIND_COUNT] = {
-    [COMM_SEND] = "send",
-    [COMM_BROADCAST] = "broadcast",
-    [COMM_ALL_GATHER] = "all-gather",
-    [COMM_REDUCE] = "reduce",
-    [COMM_REDUCE_SCATTER] = "reduce-scatter",
-    [COMM_ALL_REDUCE] = "all-reduce",
-    [COMM_ALL_TO_ALL] = "all-to-all",
-    [COMM_EXCHANGE] = "exchange",
-};
-
-const char *hp_comm_text(enum comm_kind kind)
-{
-    return comm_name[kind];
-}
-
 /* A half of a micro-batch on one stage: the tasks that a slot of the schedule runs. */
 enum { FORWARD, BACKWARD, HALVES };
 
@@ -188,10 +172,19 @@ static void put_name(struct json_writer *w, const struct hypar_program *p,
         snprintf(text, sizeof text, "update %s", g->tensors[t->tensor].name);
     else
         snprintf(text, sizeof text, "%s %s%s",
-                 comm_name[list->exchange[t->exchange].pattern->comm[t->comm].kind],
+                 hp_comm_text(list->exchange[t->exchange].pattern->comm[t->comm].kind),
                  list->exchange[t->exchange].place.grad ? "gradient of " : "",
                  g->tensors[t->tensor].name);
     hp_json_put_string(w, "name", text);
+}
+
+/* Who sends it, or who alone reads the sum; -1 where all are alike. */
+static int root_of(const struct pattern *pattern, const struct comm *comm)
+{
+    const struct cell *cell = &pattern->cell[comm->cell[0]];
+    if (comm->kind == COMM_SEND || comm->kind == COMM_BROADCAST)
+        return cell->contribution[0].device;
+    return comm->kind == COMM_REDUCE ? cell->receiver[0] : -1;
 }
 
 static void put_where(struct json_writer *w, const struct hypar_program *p,
@@ -203,11 +196,15 @@ static void put_where(struct json_writer *w, const struct hypar_program *p,
     }
     const struct exchange *e = &list->exchange[t->exchange];
     const struct comm *comm = &e->pattern->comm[t->comm];
+    int first = root_of(e->pattern, comm);
     hp_json_begin_array(w, "on", true);
+    if (first >= 0)
+        hp_json_put_int(w, NULL, first);
     for (int i = 0; i < comm->n_devices; i++)
-        hp_json_put_int(w, NULL, comm->device[i]);
+        if (comm->device[i] != first)
+            hp_json_put_int(w, NULL, comm->device[i]);
     hp_json_end_array(w);
-    hp_json_put_string(w, "kind", comm_name[comm->kind]);
+    hp_json_put_string(w, "kind", hp_comm_text(comm->kind));
     if (t->bucket >= 0)
         hp_json_put_int(w, "bucket", t->bucket);
     hp_json_put_number(w, "bytes",

@@ -23,6 +23,13 @@ void hp_cell(struct columns *columns, struct arena *arena, const char *fmt, ...)
     columns->cell[columns->n_cells++] = text;
 }
 
+void hp_cell_mark(struct columns *columns, struct arena *arena)
+{
+    columns->marked =
+        GROW(arena, int, columns->marked, columns->n_marked, &columns->marked_capacity);
+    columns->marked[columns->n_marked++] = columns->n_cells - 1;
+}
+
 enum { FILE_WIDTH = 96, LEAST_WIDTH = 20, LEAST_BROKEN = 12, GAP = 2 };
 
 int hp_line_width(FILE *to)
@@ -55,38 +62,65 @@ static int line_bytes(const char *text, int width)
     return bytes;
 }
 
+enum { MAX_COLUMNS = 32 };
+
+/* How a table is laid out there. */
+struct grid {
+    int n, width[MAX_COLUMNS];
+    int star[MAX_COLUMNS]; /* 1: behind its cells there is room for a star */
+    bool colour;
+};
+
 /* The width of every column; one that is broken gets what the others leave. */
-static void measure(const struct columns *columns, int n, int line, int *width)
+static void measure(const struct columns *columns, int line, struct grid *grid)
 {
-    int total = GAP * (n - 1), broken = -1;
+    int total = GAP * (grid->n - 1), broken = -1;
+    for (int i = 0; i < columns->n_marked && !grid->colour; i++)
+        grid->star[columns->marked[i] % grid->n] = 1;
     for (int i = 0; i < columns->n_cells; i++) {
-        int w = hp_characters(columns->cell[i], (int)strlen(columns->cell[i]));
-        if (w > width[i % n])
-            width[i % n] = w;
+        int c = i % grid->n;
+        int w = hp_characters(columns->cell[i], (int)strlen(columns->cell[i])) + grid->star[c];
+        if (w > grid->width[c])
+            grid->width[c] = w;
     }
-    for (int c = 0; c < n; c++) {
-        total += width[c];
+    for (int c = 0; c < grid->n; c++) {
+        total += grid->width[c];
         broken = columns->align[c] == 'w' ? c : broken;
     }
     if (broken >= 0 && total > line) {
-        int left = width[broken] - (total - line);
-        width[broken] = left < LEAST_BROKEN ? LEAST_BROKEN : left;
+        int left = grid->width[broken] - (total - line);
+        grid->width[broken] = left < LEAST_BROKEN ? LEAST_BROKEN : left;
     }
 }
 
-/* One line of a row; rest[] is what of each cell is still to be printed. False: all is. */
-static bool print_line(const char *align, const int *width, const char **rest, FILE *to)
+/* One cell of a line; `blanks` come before it. Returns how many characters it took. */
+static int print_cell(const struct grid *grid, const char *text, int bytes, int blanks,
+                      bool marked, FILE *to)
 {
-    int n = (int)strlen(align), blanks = 0; /* before the next text: none behind the last */
+    bool colour = marked && grid->colour, star = marked && !grid->colour;
+    fprintf(to, "%*s%s%.*s%s", blanks, "", colour ? "\033[1;32m" : "", bytes, text,
+            colour ? "\033[0m" : "");
+    if (star)
+        fputc('*', to);
+    return hp_characters(text, bytes) + star;
+}
+
+/* One line of a row; rest[] is what of each cell is still to be printed. False: all is. */
+static bool print_line(const struct grid *grid, const char *align, const bool *marked,
+                       const char **rest, FILE *to)
+{
+    int blanks = 0; /* before the next text: none behind the last */
     bool more = false;
-    for (int c = 0; c < n; c++) {
-        int bytes = align[c] == 'w' ? line_bytes(rest[c], width[c]) : (int)strlen(rest[c]);
-        int length = hp_characters(rest[c], bytes);
-        int before = align[c] == 'r' ? width[c] - length : 0;
+    for (int c = 0; c < grid->n; c++) {
+        int width = grid->width[c];
+        int bytes = align[c] == 'w' ? line_bytes(rest[c], width) : (int)strlen(rest[c]);
+        int before =
+            align[c] == 'r' ? width - grid->star[c] - hp_characters(rest[c], bytes) : 0;
+        int length = 0;
         if (bytes)
-            fprintf(to, "%*s%.*s", blanks + before, "", bytes, rest[c]);
-        int after = width[c] > length + before ? width[c] - length - before : 0;
-        blanks = GAP + (bytes ? after : blanks + width[c]);
+            length = print_cell(grid, rest[c], bytes, blanks + before, marked[c], to);
+        int after = width > length + before ? width - length - before : 0;
+        blanks = GAP + (bytes ? after : blanks + width);
         rest[c] += bytes;
         rest[c] += strspn(rest[c], " ");
         more |= *rest[c] != '\0';
@@ -96,17 +130,20 @@ static bool print_line(const char *align, const int *width, const char **rest, F
 
 void hp_columns_print(const struct columns *columns, FILE *to)
 {
-    enum { MAX_COLUMNS = 32 };
-    int n = (int)strlen(columns->align), width[MAX_COLUMNS] = { 0 };
+    struct grid grid = { .n = (int)strlen(columns->align), .colour = hp_has_colour(to) };
     const char *rest[MAX_COLUMNS];
-    bool bold = hp_has_colour(to);
-    measure(columns, n, hp_line_width(to), width);
-    for (int row = 0; row < columns->n_cells; row += n) {
-        for (int c = 0; c < n; c++)
+    bool bold = grid.colour, marked[MAX_COLUMNS];
+    int mark = 0;
+    measure(columns, hp_line_width(to), &grid);
+    for (int row = 0; row < columns->n_cells; row += grid.n) {
+        for (int c = 0; c < grid.n; c++) {
             rest[c] = columns->cell[row + c];
+            marked[c] = mark < columns->n_marked && columns->marked[mark] == row + c;
+            mark += marked[c];
+        }
         for (bool more = true; more;) {
             fputs(bold && row == 0 ? "\033[1m" : "", to);
-            more = print_line(columns->align, width, rest, to);
+            more = print_line(&grid, columns->align, marked, rest, to);
             fputs(bold && row == 0 ? "\033[0m\n" : "\n", to);
         }
     }

@@ -16,11 +16,16 @@ struct columns {
                           broken between words, where the line would be too long */
     char **cell;       /* row by row */
     int n_cells, capacity;
+    int *marked; /* cells that stand out, ascending */
+    int n_marked, marked_capacity;
 };
 
 /* The next cell, row by row. */
 void hp_cell(struct columns *columns, struct arena *arena, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The cell last added stands out: bold and green where there is colour, else with a star. */
+void hp_cell_mark(struct columns *columns, struct arena *arena);
 
 /* Print heading and rows, two spaces between columns and none at the end of a line; the heading
  * is bold on a terminal. */

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "plan/plan.h"
 #include "report/columns.h"
+#include "report/pipeline.h"
 
 void hypar_report_planners(FILE *to, enum hypar_format format)
 {
@@ -56,8 +57,9 @@ static double exact_bytes(const struct hypar_plan *plan)
 
 /* JSON -------------------------------------------------------------------------------- */
 
+/* `counted`: the operations of the model are known; of a profile they are not. */
 static void put_prediction(struct json_writer *w, const struct hypar_prediction *p,
-                           double exact)
+                           double exact, bool counted)
 {
     hp_json_begin_object(w, "predicted", false);
     hp_json_put_string(w, "model", "closed form: no overlap, levels one after another");
@@ -65,11 +67,17 @@ static void put_prediction(struct json_writer *w, const struct hypar_prediction 
     hp_json_put_number(w, "compute_s", p->compute_s);
     hp_json_put_number(w, "comm_s", p->comm_s);
     hp_json_put_number(w, "samples_per_s", p->samples_per_s);
-    hp_json_put_number(w, "mfu", p->mfu);
+    if (counted)
+        hp_json_put_number(w, "mfu", p->mfu);
+    else
+        hp_json_put_null(w, "mfu");
     hp_json_put_number(w, "comm_bytes", exact < 0 ? p->comm_bytes : exact);
     hp_json_put_number(w, "comm_bytes_paper", p->comm_bytes);
     hp_json_put_null(w, "link_bytes");
-    hp_json_put_number(w, "energy_j", p->energy_j);
+    if (counted)
+        hp_json_put_number(w, "energy_j", p->energy_j);
+    else
+        hp_json_put_null(w, "energy_j");
     hp_json_put_null(w, "peak_memory_bytes");
     hp_json_put_number(w, "state_bytes", p->state_bytes);
     hp_json_end_object(w);
@@ -102,7 +110,8 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_plan_put_machine(&w, plan);
     hp_json_put_int(&w, "batch", plan->graph->batch);
     hp_json_put_string(&w, "planner", info.planner);
-    put_prediction(&w, &prediction, exact_bytes(plan));
+    put_prediction(&w, &prediction, exact_bytes(plan),
+                   hypar_graph_flops_per_sample(plan->graph) > 0);
     hp_json_begin_object(&w, "search", false);
     hp_json_put_number(&w, "seconds", info.seconds);
     hp_json_put_int(&w, "evaluated", info.evaluated);
@@ -115,6 +124,8 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_json_end_object(&w);
     if (hypar_found_partition(found))
         put_view(&w, hypar_found_partition(found));
+    if (hypar_found_pipeline(found))
+        hp_put_pipeline(&w, found);
     hp_plan_put_ops(&w, plan);
     hp_plan_put_stages(&w, plan);
     hp_plan_put_schedule(&w, plan);
@@ -245,12 +256,34 @@ static void level_table(FILE *to, struct arena *arena, const struct hypar_found 
     hp_columns_print(&table, to);
 }
 
-static const char *verdict(const struct hypar_search_info *info)
+static const char *verdict(const struct hypar_found *found)
 {
-    if (!info->chooses)
+    struct hypar_search_info info = hypar_found_info(found);
+    if (!info.chooses)
         return "";
-    return info->exact ? "; no other choice of types exchanges less"
-                       : "; each level from the top (--joint weighs all levels at once)";
+    if (hypar_found_pipeline(found))
+        return info.exact ? "; no other cut has a faster slowest stage" : "";
+    return info.exact ? "; no other choice of types exchanges less"
+                      : "; each level from the top (--joint weighs all levels at once)";
+}
+
+/* Of a profile neither operations nor, so, their energy are known. */
+static char *predicted_text(struct arena *arena, const struct hypar_plan *plan,
+                            const struct hypar_prediction *p)
+{
+    char step[32], compute[32], comm[32], energy[32], state[32], rate[32];
+    char *work = hp_arena_printf(arena, "%.1f %% of peak, %s; ", 100 * p->mfu,
+                                 hypar_format_quantity(energy, p->energy_j, HYPAR_UNIT_JOULES));
+    bool known = hypar_graph_flops_per_sample(plan->graph) > 0;
+    return hp_arena_printf(
+        arena,
+        "Predicted step %s (compute %s, exchange %s; no overlap), %s samples/s, %sweights, "
+        "gradients and optimizer state %s on the fullest device.",
+        hypar_format_quantity(step, p->step_s, HYPAR_UNIT_SECONDS),
+        hypar_format_quantity(compute, p->compute_s, HYPAR_UNIT_SECONDS),
+        hypar_format_quantity(comm, p->comm_s, HYPAR_UNIT_SECONDS),
+        hp_metric(rate, p->samples_per_s), known ? work : "",
+        hypar_format_quantity(state, p->state_bytes, HYPAR_UNIT_BYTES));
 }
 
 static void found_text(FILE *to, const struct hypar_found *found,
@@ -261,7 +294,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_search_info info = hypar_found_info(found);
     struct arena arena = { 0 };
-    char step[32], compute[32], comm[32], energy[32], state[32], took[32], rate[32];
+    char took[32];
 
     fprintf(to, "%s, batch %lld, on %d devices: planner %s\n\n", hypar_plan_model(plan),
             (long long)plan->graph->batch, hypar_machine_device_count(plan->machine),
@@ -280,21 +313,11 @@ static void found_text(FILE *to, const struct hypar_found *found,
             "the plan's program sends, each byte once (hypar lower).",
             0);
     }
-    hp_wrap(to,
-            hp_arena_printf(
-                &arena,
-                "Predicted step %s (compute %s, exchange %s; no overlap), %s samples/s, "
-                "%.1f %% of peak, %s; weights, gradients and optimizer state %s on the "
-                "fullest device.",
-                hypar_format_quantity(step, p.step_s, HYPAR_UNIT_SECONDS),
-                hypar_format_quantity(compute, p.compute_s, HYPAR_UNIT_SECONDS),
-                hypar_format_quantity(comm, p.comm_s, HYPAR_UNIT_SECONDS),
-                hp_metric(rate, p.samples_per_s), 100 * p.mfu,
-                hypar_format_quantity(energy, p.energy_j, HYPAR_UNIT_JOULES),
-                hypar_format_quantity(state, p.state_bytes, HYPAR_UNIT_BYTES)),
-            0);
+    if (hypar_found_pipeline(found))
+        hp_pipeline_text(to, &arena, found);
+    hp_wrap(to, predicted_text(&arena, plan, &p), 0);
     fprintf(to, "Searched in %s%s.\n",
-            hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS), verdict(&info));
+            hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS), verdict(found));
     if (info.refused && *info.refused) {
         fputs("Not considered: ", to);
         hp_wrap(to, info.refused, 16);

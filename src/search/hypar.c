@@ -231,6 +231,20 @@ static enum hypar_status check_batch(const struct planner *self, const struct pr
         self->info.name, (long long)problem->graph->batch, n, n);
 }
 
+/* What is exchanged between the parts of an operator that was measured whole is not known. */
+static enum hypar_status check_layers(const struct planner *self, const struct problem *problem,
+                                      struct hypar_error *err)
+{
+    struct op_measure measure;
+    for (int op = 0; op < problem->graph->n_ops; op++)
+        if (hp_op_measured(problem->graph, op, &measure))
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "%s divides layers, of which a profile knows nothing ('%s'); "
+                           "expected pipedream, gpipe or 1f1b",
+                           self->info.name, problem->graph->ops[op].name);
+    return HYPAR_OK;
+}
+
 /* Solve, and write the result down as a plan and as the paper shows it. */
 static enum hypar_status plan_by_levels(const struct planner *self,
                                         const struct problem *problem,
@@ -238,6 +252,7 @@ static enum hypar_status plan_by_levels(const struct planner *self,
 {
     const struct level_rules *rules = self->rules;
     struct partition partition;
+    TRY(check_layers(self, problem, err));
     TRY(check_batch(self, problem, err));
     const double *const *share = hp_shares(problem, &found->arena);
     struct partition_problem p = pose(problem, &found->arena, rules->allow, share);
@@ -267,25 +282,25 @@ static const struct level_rules
 
 const struct planner hp_planner_dp = {
     { "dp", "data parallel: every operator by samples", "the baseline of all four papers" },
-    plan_by_levels, &dp_rules,
+    plan_by_levels, &dp_rules, false,
 };
 const struct planner hp_planner_mp = {
     { "mp", "model parallel: every weighted layer by its input features", "HyPar, HPCA 2019" },
-    plan_by_levels, &mp_rules,
+    plan_by_levels, &mp_rules, false,
 };
 const struct planner hp_planner_owt = {
     { "owt", "one weird trick: convolutions by samples, other layers by features",
       "Krizhevsky, arXiv:1404.5997" },
-    plan_by_levels, &owt_rules,
+    plan_by_levels, &owt_rules, false,
 };
 const struct planner hp_planner_hypar = {
     { "hypar", "least exchange, each layer dp or mp at each level of the machine",
       "Song et al., HPCA 2019, Algorithms 1 and 2" },
-    plan_by_levels, &hypar_rules,
+    plan_by_levels, &hypar_rules, false,
 };
 const struct planner hp_planner_accpar = {
     { "accpar", "least exchange with three types of partition, unequal shares where devices differ",
       "Song et al., HPCA 2020" },
-    plan_by_levels, &accpar_rules,
+    plan_by_levels, &accpar_rules, false,
 };
 /* clang-format on */

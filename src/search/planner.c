@@ -4,8 +4,11 @@
 #include <time.h>
 
 const struct planner *const hp_planners[] = {
-    &hp_planner_auto,  &hp_planner_dp,     &hp_planner_mp, &hp_planner_owt,
-    &hp_planner_hypar, &hp_planner_accpar, NULL,
+    &hp_planner_auto,      &hp_planner_dp,
+    &hp_planner_mp,        &hp_planner_owt,
+    &hp_planner_hypar,     &hp_planner_accpar,
+    &hp_planner_1f1b,      &hp_planner_gpipe,
+    &hp_planner_pipedream, NULL,
 };
 
 const struct hypar_planner_info *hypar_planner(int i)
@@ -88,8 +91,8 @@ static enum hypar_status run_auto(const struct problem *problem, struct hypar_fo
     int64_t evaluated = 0;
     for (int i = 0; hp_planners[i]; i++) {
         struct hypar_found *found;
-        if (!hp_planners[i]->plan)
-            continue; /* auto itself */
+        if (!hp_planners[i]->plan || hp_planners[i]->apart)
+            continue; /* auto itself, or not to be compared */
         if (hp_run_planner(hp_planners[i], problem, &found, &why) != HYPAR_OK) {
             note_refusal(refused, sizeof refused, hp_planners[i]->info.name, why.text);
             continue;
@@ -113,6 +116,7 @@ const struct planner hp_planner_auto = {
     { "auto", "the best of the others by predicted time, within memory", "" },
     NULL,
     NULL,
+    false,
 };
 
 static enum hypar_status find_planner(const char *name, const struct planner **out,
@@ -181,4 +185,9 @@ struct hypar_search_info hypar_found_info(const struct hypar_found *found)
 const struct hypar_partition_view *hypar_found_partition(const struct hypar_found *found)
 {
     return found->has_view ? &found->view : NULL;
+}
+
+const struct hypar_pipeline_view *hypar_found_pipeline(const struct hypar_found *found)
+{
+    return found->has_pipeline ? &found->pipeline : NULL;
 }

@@ -30,6 +30,8 @@ struct hypar_found {
     struct hypar_prediction prediction;
     struct hypar_partition_view view;
     bool has_view;
+    struct hypar_pipeline_view pipeline;
+    bool has_pipeline;
     bool fits; /* its parameters and their state, in every device's memory */
 };
 
@@ -40,10 +42,12 @@ struct planner {
     enum hypar_status (*plan)(const struct planner *self, const struct problem *problem,
                               struct hypar_found *found, struct hypar_error *err);
     const struct level_rules *rules; /* NULL: it does not divide level by level */
+    bool apart; /* not for auto: what it plans is not the training of the other planners */
 };
 
 extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_planner_owt,
-    hp_planner_hypar, hp_planner_accpar;
+    hp_planner_hypar, hp_planner_accpar, hp_planner_gpipe, hp_planner_1f1b,
+    hp_planner_pipedream;
 
 extern const struct planner *const hp_planners[]; /* NULL-terminated */
 

@@ -2,24 +2,6 @@
 #include "search/predict.h"
 #include "cost/array.h"
 
-double hp_peak_op_per_s(const struct hypar_device *d, enum hypar_precision precision)
-{
-    switch (precision) {
-    case HYPAR_FP64:
-        return d->fp64_op_per_s;
-    case HYPAR_BF16:
-        return d->bf16_op_per_s;
-    default:
-        return d->fp32_op_per_s;
-    }
-}
-
-/* Bytes of one element in memory and in messages. */
-static double element_bytes(enum hypar_precision precision)
-{
-    return precision == HYPAR_BF16 ? 2 : precision == HYPAR_FP64 ? 8 : 4;
-}
-
 /* All arithmetic of a step, and its multiply-adds. */
 static double step_operations(const struct hypar_graph *g, double *macs)
 {
@@ -79,7 +61,7 @@ static double energy(const struct problem *problem, const struct step_work *step
                      const struct partition_problem *p, const struct partition *partition)
 {
     int n = hypar_machine_device_count(problem->machine);
-    double words = element_bytes(problem->options->precision) / 4; /* of 32 bits */
+    double words = (double)hp_element_bytes(problem->options->precision, false) / HP_WORD_BYTES;
     struct array_work work = {
         .macs = step->macs,
         .dram_words = words * 3 * n * hp_partition_footprint(p, partition),
@@ -108,7 +90,7 @@ void hp_predict_partition(const struct problem *problem, const struct step_work 
                           const struct partition_problem *p, const struct partition *partition,
                           struct hypar_prediction *out)
 {
-    double bytes = element_bytes(problem->options->precision);
+    double bytes = hp_element_bytes(problem->options->precision, false);
     double samples = (double)problem->graph->batch;
     out->compute_s = work->operations / work->op_per_s;
     out->comm_s = comm_seconds(problem, partition, bytes);

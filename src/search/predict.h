@@ -2,10 +2,8 @@
 #ifndef SEARCH_PREDICT_H
 #define SEARCH_PREDICT_H
 
+#include "cost/work.h"
 #include "search/planner.h"
-
-/* Operations per second of a device at best. */
-double hp_peak_op_per_s(const struct hypar_device *device, enum hypar_precision precision);
 
 /* What a step is, however it is divided. */
 struct step_work {

@@ -5,6 +5,8 @@ $ hypar --help
 >
 > Commands:
 >   plan       find how to split a model over a machine
+>   compare    every planner side by side, simulated
+>   simulate   predict one training step: time, traffic, memory, energy
 >   explore    sweep parallelisms, array sizes, topologies, bandwidths
 >   lower      make a plan explicit: every task and every byte
 >   import     convert, check and print a model's graph
@@ -19,7 +21,8 @@ $ hypar --help
 $ hypar help import
 > Usage: hypar import [OPTION...] MODEL
 > Read MODEL, a name of the zoo ('hypar models' lists it) or a file, check it and
-> print what is in it. -o writes its graph as a JSON file.
+> print what is in it. -o writes its graph as a JSON file, or where FILE ends in
+> .txt its measured times as a PipeDream profile.
 >
 >       --batch-dim=NAME=DIM   ONNX: the dimension of input NAME with the samples
 >                              (0)

@@ -77,7 +77,7 @@ $ cd "${TMPDIR:-/tmp}" && hypar plan sfc --on htree:4 -q -o hypar-test-plan.json
 
 Bad requests.
 $ hypar plan sfc --on htree:4 --planner best
-> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar
+> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, 1f1b, gpipe, pipedream
 ? 2
 $ hypar plan sfc --on htree:0
 > hypar: machine 'htree:0': size 0, expected 1..1048576
@@ -100,15 +100,21 @@ $ hypar plan sfc --on htree:4 --memory 3cm
 
 $ hypar planners
 > planner                                               after
-> auto     the best of the others by predicted time,
->          within memory
-> dp       data parallel: every operator by samples     the baseline of all four papers
-> mp       model parallel: every weighted layer by its  HyPar, HPCA 2019
->          input features
-> owt      one weird trick: convolutions by samples,    Krizhevsky, arXiv:1404.5997
->          other layers by features
-> hypar    least exchange, each layer dp or mp at each  Song et al., HPCA 2019, Algorithms 1 and 2
->          level of the machine
-> accpar   least exchange with three types of           Song et al., HPCA 2020
->          partition, unequal shares where devices
->          differ
+> auto       the best of the others by predicted time,
+>            within memory
+> dp         data parallel: every operator by samples   the baseline of all four papers
+> mp         model parallel: every weighted layer by    HyPar, HPCA 2019
+>            its input features
+> owt        one weird trick: convolutions by samples,  Krizhevsky, arXiv:1404.5997
+>            other layers by features
+> hypar      least exchange, each layer dp or mp at     Song et al., HPCA 2019, Algorithms 1 and 2
+>            each level of the machine
+> accpar     least exchange with three types of         Song et al., HPCA 2020
+>            partition, unequal shares where devices
+>            differ
+> 1f1b       equal stages, one micro-batch forward,     Narayanan et al., ICML 2021
+>            one backward in turn, less memory
+> gpipe      equal stages, micro-batches all forward,   Huang et al., NeurIPS 2019
+>            then all backward
+> pipedream  replicated stages of a pipeline,           PipeDream, SOSP 2019
+>            minibatches in turn, delayed updates

@@ -74,7 +74,8 @@ static const struct {
     { "no/such", 0, HYPAR_UNREADABLE, "no/such: cannot open: No such file or directory" },
     { "./tests", 0, HYPAR_UNREADABLE, "./tests: cannot read: Is a directory" },
     { "./LICENSE", 0, HYPAR_UNSUPPORTED,
-      "./LICENSE: unknown kind of file, expected hypar-graph/1 JSON or ONNX" },
+      "./LICENSE: unknown kind of file, expected hypar-graph/1 JSON, ONNX or a PipeDream "
+      "profile" },
 };
 
 static void test_bad(void **state)

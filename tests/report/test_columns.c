@@ -62,6 +62,28 @@ static void test_tables(void **state)
     }
 }
 
+/* A marked cell has a star, for which its column makes room; the others stay in line. */
+static void test_marks(void **state)
+{
+    (void)state;
+    struct arena arena = { 0 };
+    struct columns table = { .align = "lrl" };
+    static const char *const cells[] = { "name", "n", "x", "a", "12", "p", "b", "3", "q" };
+    char *text;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    for (int i = 0; i < 9; i++) {
+        hp_cell(&table, &arena, "%s", cells[i]);
+        if (i == 4 || i == 8)
+            hp_cell_mark(&table, &arena);
+    }
+    hp_columns_print(&table, to);
+    fclose(to);
+    assert_string_equal(text, "name   n   x\na     12*  p\nb      3   q*\n");
+    free(text);
+    hp_arena_free(&arena);
+}
+
 static void test_numbers(void **state)
 {
     (void)state;
@@ -146,9 +168,9 @@ static void test_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables),   cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_terminal), cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_tables),  cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_terminal),
+        cmocka_unit_test(test_wrap),    cmocka_unit_test(test_file),
     };
     return cmocka_run_group_tests_name("report/columns", tests, NULL, NULL);
 }

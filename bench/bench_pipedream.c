@@ -1,0 +1,276 @@
+/* PipeDream (Narayanan et al., SOSP 2019) beside hypar's planner `pipedream`:
+ *
+ *     make bench-pipedream
+ *
+ * 1. The published optimizer's results on its published profiles (skipped where these are not
+ *    there, see tests/papers/pipedream_printed.h): bottleneck, replicas, planning time.
+ * 2. Table 1 of the paper, whose speed-ups are measured in time to accuracy, beside what the
+ *    recurrences predict for the time of a minibatch.
+ * 3. Depth and memory: from one stage to a straight pipeline.
+ * 4. How long planning takes for many states, levels and nodes, on synthetic profiles.
+ * Times are processor time, the least of several runs. */
+#include <hypar/search.h>
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "model/pipedream.h"
+#include "tests/papers/pipedream_printed.h"
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* one thread: what an idle core needs */
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void must(enum hypar_status status, const struct hypar_error *err)
+{
+    if (status == HYPAR_OK)
+        return;
+    fprintf(stderr, "bench_pipedream: %s\n", err->text);
+    exit(hypar_status_exit_code(status));
+}
+
+static struct hypar_graph *profile_graph(const char *name)
+{
+    char path[256];
+    struct hypar_graph *graph;
+    struct hypar_error err;
+    pipedream_profile(path, sizeof path, name);
+    must(hypar_import(&graph, path, NULL, &err), &err);
+    return graph;
+}
+
+/* A plan, and the least time that finding it took. */
+static struct hypar_found *plan(const struct hypar_graph *graph, const char *word,
+                                struct hypar_search_options options, double *seconds)
+{
+    struct hypar_machine *machine;
+    struct hypar_found *found = NULL;
+    struct hypar_error err;
+    double spent_s = 0;
+    options.planner = "pipedream";
+    *seconds = INFINITY;
+    must(hypar_machine_read(&machine, word, &err), &err);
+    for (int run = 0; run < 50 && spent_s < 0.5; run++) {
+        hypar_found_free(found);
+        double start_s = now_s();
+        must(hypar_search(&found, graph, machine, &options, &err), &err);
+        double run_s = now_s() - start_s;
+        *seconds = fmin(*seconds, run_s);
+        spent_s += run_s;
+    }
+    hypar_machine_free(machine); /* not looked at from here on */
+    return found;
+}
+
+static void published_results(void)
+{
+    printf("The published optimizer's results (bottleneck in seconds for one minibatch)\n\n");
+    printf("%-8s %-42s %9s %9s %8s  %-18s %-16s %8s %9s\n", "profile", "machine", "published",
+           "ours", "off", "published replicas", "ours", "its CPU", "ours");
+    for (int i = 0; i < N_PIPEDREAM_ROWS; i++) {
+        const struct pipedream_row *row = &pipedream_rows[i];
+        struct hypar_graph *graph = profile_graph(row->profile);
+        double seconds;
+        char text[200], where[100];
+        struct hypar_found *found =
+            plan(graph, row->machine,
+                 (struct hypar_search_options){ .straight = row->straight,
+                                                .free_transfers = row->free_transfers },
+                 &seconds);
+        const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
+        snprintf(where, sizeof where, "%s%s", row->machine,
+                 row->straight         ? " straight"
+                 : row->free_transfers ? " free transfers"
+                                       : "");
+        printf("%-8s %-42s %9.6f %9.6f %8.0e  %-18s %-16s %6.2f s %6.2f ms%s\n", row->profile,
+               where, row->bottleneck_s, view->bottleneck_s,
+               fabs(view->bottleneck_s / row->bottleneck_s - 1), row->replicas,
+               pipedream_replicas(view, text), row->cpu_s, 1e3 * seconds,
+               seconds < 5e-3 ? "" : "  (goal 5 ms MISSED)");
+        hypar_found_free(found);
+        hypar_graph_free(graph);
+    }
+}
+
+static void table_1(void)
+{
+    printf(
+        "\nTable 1: speed-up over data parallel. The paper's is measured, in time to accuracy;"
+        "\nours is predicted, of one minibatch, on machines with the printed links (inside a "
+        "server\nassumed: 10 GB/s PCIe, 30 GB/s NVLink).\n\n");
+    printf("%-10s %-6s %-10s %6s   %-22s %8s   %s\n", "model", "on", "paper", "", "code", "",
+           "paper's recurrence");
+    for (size_t i = 0; i < sizeof pipedream_table1 / sizeof pipedream_table1[0]; i++) {
+        const struct pipedream_printed *row = &pipedream_table1[i];
+        printf("%-10s %-6s %-10s %5.2fx", row->model, row->cluster, row->config, row->speedup);
+        struct hypar_graph *graph = row->profile ? profile_graph(row->profile) : NULL;
+        for (int r = 0; graph && r < 2; r++) {
+            char text[200];
+            double seconds;
+            struct hypar_found *found =
+                plan(graph, row->machine,
+                     (struct hypar_search_options){ .recurrence = (enum hypar_recurrence)r },
+                     &seconds);
+            const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
+            printf("   %-22s %7.2fx", pipedream_replicas(view, text),
+                   view->dp_bottleneck_s / view->bottleneck_s);
+            hypar_found_free(found);
+        }
+        printf("%s\n", graph ? "" : "   no published profile to compare with");
+        hypar_graph_free(graph);
+    }
+}
+
+static double most_memory(const struct hypar_pipeline_view *view)
+{
+    double most = 0;
+    for (int s = 0; s < view->n_stages; s++)
+        most = fmax(most, view->stage[s].memory_bytes);
+    return most;
+}
+
+/* What a worker of data parallelism keeps: one version of everything. */
+static double dp_memory(const struct hypar_pipeline_view *view)
+{
+    double weights = 0, activations = 0;
+    for (int s = 0; s < view->n_stages; s++) {
+        weights += view->stage[s].weight_bytes;
+        activations += view->stage[s].activation_bytes;
+    }
+    return 2 * weights + activations; /* with the gradient */
+}
+
+static void depth_and_memory(void)
+{
+    static const char *const profiles[] = { "vgg16", "gnmt" };
+    printf(
+        "\nDepth and memory on 4 workers, 1 GB/s (memory of the fullest worker; \"on par with "
+        "data\nparallelism\", section 3.3)\n\n");
+    printf("%-8s %-12s %-12s %5s %12s %12s %12s\n", "profile", "plan", "replicas", "NOAM",
+           "bottleneck", "memory", "dp memory");
+    for (int i = 0; i < 2; i++) {
+        struct hypar_graph *graph = profile_graph(profiles[i]);
+        for (int straight = 0; straight < 2; straight++) {
+            char text[200], memory[32], dp[32];
+            double seconds;
+            struct hypar_found *found =
+                plan(graph, "cluster:1x4,intra=1GB/s",
+                     (struct hypar_search_options){ .straight = straight }, &seconds);
+            const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
+            printf("%-8s %-12s %-12s %5d %10.3f s %12s %12s\n", profiles[i],
+                   straight ? "straight" : "fastest", pipedream_replicas(view, text),
+                   view->noam, view->bottleneck_s,
+                   hypar_format_quantity(memory, most_memory(view), HYPAR_UNIT_BYTES),
+                   hypar_format_quantity(dp, dp_memory(view), HYPAR_UNIT_BYTES));
+            hypar_found_free(found);
+        }
+        hypar_graph_free(graph);
+    }
+}
+
+/* Synthetic profiles ---------------------------------------------------------------------- */
+
+struct making {
+    struct arena arena;
+    struct text_profile profile;
+    struct random random;
+    int node_capacity, edge_capacity;
+};
+
+/* A node that reads `n` others; returns it. */
+static int add(struct making *m, const int *reads, int n)
+{
+    struct text_profile *p = &m->profile;
+    int node = p->n_nodes;
+    p->node = GROW(&m->arena, struct profile_node, p->node, p->n_nodes, &m->node_capacity);
+    p->node[p->n_nodes++] = (struct profile_node){
+        .name = hp_arena_printf(&m->arena, "n%d", node),
+        .description = "x",
+        .forward_ms = 0.1 + hp_random_unit(&m->random),
+        .backward_ms = 0.2 + 2 * hp_random_unit(&m->random),
+        .activation_bytes = 1e5 + 1e6 * hp_random_unit(&m->random),
+        .parameter_bytes = 4e6 * hp_random_unit(&m->random),
+        .stage = -1,
+    };
+    for (int i = 0; i < n; i++) {
+        p->edge = GROW(&m->arena, struct profile_edge, p->edge, p->n_edges, &m->edge_capacity);
+        p->edge[p->n_edges++] = (struct profile_edge){ reads[i], node };
+    }
+    return node;
+}
+
+/* `blocks` blocks one after another, each of `width` branches of `length` nodes that meet. */
+static struct hypar_graph *blocks(int n_blocks, int width, int length)
+{
+    struct making m = { .random = { 1 } };
+    int last = add(&m, NULL, 0), ends[64];
+    for (int b = 0; b < n_blocks; b++) {
+        for (int w = 0; w < width; w++) {
+            ends[w] = last;
+            for (int i = 0; i < length; i++)
+                ends[w] = add(&m, &ends[w], 1);
+        }
+        last = width > 1 ? add(&m, ends, width) : ends[0];
+    }
+    struct hypar_graph *graph;
+    struct hypar_error err;
+    must(hp_text_profile_graph(&graph, &m.profile, "blocks", 1, &err), &err);
+    hp_arena_free(&m.arena);
+    return graph;
+}
+
+static void planning_time(const char *what, struct hypar_graph *graph, const char *machine,
+                          double goal_s)
+{
+    double seconds;
+    struct hypar_found *found =
+        plan(graph, machine, (struct hypar_search_options){ 0 }, &seconds);
+    const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
+    printf("%-32s %5d nodes %5d %-10s  %-39s %7.3f s", what, hypar_graph_op_count(graph),
+           view->n_states, view->all_states ? "antichains" : "prefixes", machine, seconds);
+    if (goal_s > 0)
+        printf("   (goal %g s: %s)", goal_s, seconds <= goal_s ? "met" : "MISSED");
+    putchar('\n');
+    hypar_found_free(found);
+    hypar_graph_free(graph);
+}
+
+static void scaling(void)
+{
+    const char *one = "cluster:1x16,intra=10GB/s";
+    const char *two = "cluster:4x4,intra=10GB/s,inter=1.25GB/s";
+    const char *more = "cluster:8x8,intra=10GB/s,inter=1.25GB/s";
+    printf(
+        "\nPlanning time (the published optimizer: 240 states on 16 workers 4.6 s, 430 in 16 s;"
+        " 1,495\nstates on two levels not finished; more than 326 nodes only contracted)\n\n");
+    planning_time("chain", blocks(1, 1, 239), one, 0);
+    planning_time("chain", blocks(1, 1, 429), one, 0.2);
+    planning_time("blocks of 2 branches of 4", blocks(62, 2, 4), two, 10);
+    planning_time("chain", blocks(1, 1, 1494), two, 10);
+    planning_time("Inception-like, 6 branches of 4", blocks(13, 6, 4), two, 30);
+    planning_time("NASNet-like, 10 branches of 6", blocks(21, 10, 6), one, 30);
+    planning_time("NASNet-like, 10 branches of 6", blocks(21, 10, 6), two, 30);
+    planning_time("NASNet-like, 10 branches of 6", blocks(21, 10, 6), more, 30);
+    planning_time("chain", blocks(1, 1, 2000), two, 30);
+}
+
+int main(void)
+{
+    char path[256];
+    pipedream_profile(path, sizeof path, "vgg16");
+    if (access(path, R_OK) == 0) {
+        published_results();
+        table_1();
+        depth_and_memory();
+    } else {
+        printf("The published profiles are not there (%s): their results are skipped.\n", path);
+    }
+    scaling();
+    return 0;
+}

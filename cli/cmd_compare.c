@@ -1,0 +1,228 @@
+#include "cli/opt.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static const struct argp_option options[] = {
+    { "on", OPT_ON, "MACHINE", 0, "machine to plan for: a word such as torus:4x4, or a file",
+      0 },
+    { "planner", OPT_PLANNER, "LIST", 0, "planners to compare: dp,hypar (all but auto)", 0 },
+    { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
+    { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
+      "ONNX: the dimension of input NAME with the samples (0)", 0 },
+    { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
+    { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: choose all levels at once, not from the top",
+      0 },
+    { "memory", OPT_MEMORY, "BYTES", 0, "limit per device, such as 16GB (the device's own)",
+      0 },
+    { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
+    { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum or adam (sgd)", 0 },
+    { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
+    OPT_SIMULATION_ROWS,
+    { "csv", OPT_CSV, "FILE", 0, "write the table to FILE", 0 },
+    { 0 },
+};
+
+enum { MAX_PLANNERS = 32, NAME_BYTES = 64 };
+
+/* The rows, and what their texts are kept in. */
+struct table {
+    int n;
+    struct hypar_compared row[MAX_PLANNERS];
+    char name[MAX_PLANNERS][NAME_BYTES];
+    struct hypar_error why[MAX_PLANNERS];
+};
+
+static enum hypar_status add_planner(struct table *table, const char *name, size_t length,
+                                     struct hypar_error *err)
+{
+    if (table->n == MAX_PLANNERS)
+        return opt_usage(err, "--planner: more than %d planners", MAX_PLANNERS);
+    if (length >= NAME_BYTES)
+        length = NAME_BYTES - 1; /* no planner has such a name */
+    memcpy(table->name[table->n], name, length);
+    table->row[table->n].planner = table->name[table->n];
+    table->n++;
+    return HYPAR_OK;
+}
+
+/* Those of a list, or all that there are. */
+static enum hypar_status list_planners(struct table *table, const char *list,
+                                       struct hypar_error *err)
+{
+    const struct hypar_planner_info *info;
+    enum hypar_status status = HYPAR_OK;
+    for (int i = 0; !list && status == HYPAR_OK && (info = hypar_planner(i)); i++)
+        if (strcmp(info->name, "auto") != 0)
+            status = add_planner(table, info->name, strlen(info->name), err);
+    while (list && status == HYPAR_OK) {
+        size_t n = strcspn(list, ",");
+        status = add_planner(table, list, n, err);
+        list = list[n] ? list + n + 1 : NULL;
+    }
+    return status;
+}
+
+/* The reason without the name of the planner, which stands in front of the row. */
+static const char *reason(const char *text, const char *planner)
+{
+    size_t n = strlen(planner);
+    return strncmp(text, planner, n) == 0 && strncmp(text + n, ": ", 2) == 0 ? text + n + 2
+                                                                             : text;
+}
+
+/* Search and simulate. HYPAR_USAGE for an unknown planner; any other failure is told in the
+ * row. */
+static enum hypar_status evaluate(struct hypar_compared *row, struct hypar_error *why,
+                                  const struct hypar_graph *graph,
+                                  const struct hypar_machine *machine,
+                                  const struct hypar_search_options *how,
+                                  const struct hypar_sim_options *simulation)
+{
+    struct hypar_found *found;
+    struct hypar_sim *sim = NULL;
+    enum hypar_status status = hypar_search(&found, graph, machine, how, why);
+    if (status == HYPAR_OK) {
+        struct hypar_search_info info = hypar_found_info(found);
+        row->search_s = info.seconds;
+        row->evaluated = info.evaluated;
+        status = hypar_simulate(&sim, hypar_found_plan(found), simulation, why);
+    }
+    if (status == HYPAR_OK) {
+        row->step = hypar_sim_summary(sim);
+        row->fits = how->memory_bytes > 0 ? row->step.peak_memory_bytes <= how->memory_bytes
+                                          : row->step.fits;
+    }
+    row->why = status == HYPAR_OK ? NULL : reason(why->text, row->planner);
+    hypar_sim_free(sim);
+    hypar_found_free(found);
+    return status;
+}
+
+/* The step of data parallelism, which is looked at whether it fits or not. */
+static double dp_step_s(const struct table *table, const struct hypar_graph *graph,
+                        const struct hypar_machine *machine,
+                        const struct hypar_search_options *how,
+                        const struct hypar_sim_options *simulation)
+{
+    for (int i = 0; i < table->n; i++)
+        if (strcmp(table->name[i], "dp") == 0 && !table->row[i].why)
+            return table->row[i].step.step_s;
+    struct hypar_search_options plain = *how;
+    struct hypar_compared dp = { .planner = "dp" };
+    struct hypar_error why;
+    plain.planner = "dp";
+    plain.memory_bytes = 1e300;
+    return evaluate(&dp, &why, graph, machine, &plain, simulation) == HYPAR_OK ? dp.step.step_s
+                                                                               : 0;
+}
+
+static enum hypar_status write_csv(const struct hypar_comparison *comparison, const char *path,
+                                   struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = opt_open(&out, path, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_report_comparison_csv(out.file, comparison);
+    return opt_close(&out, HYPAR_OK, err);
+}
+
+static enum hypar_status report(const struct args *args,
+                                const struct hypar_comparison *comparison,
+                                struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = HYPAR_OK;
+    if (args->csv)
+        status = write_csv(comparison, args->csv, err);
+    if (status != HYPAR_OK || (args->csv && strcmp(args->csv, "-") == 0 && !args->output))
+        return status;
+    status = opt_open(&out, opt_output(args), err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_report_comparison(out.file, comparison, opt_format(args));
+    return opt_close(&out, HYPAR_OK, err);
+}
+
+/* Planner by planner; on a terminal one sees which. */
+static enum hypar_status compare(const struct args *args, const struct hypar_graph *graph,
+                                 const struct hypar_machine *machine,
+                                 struct hypar_search_options *how,
+                                 const struct hypar_sim_options *simulation,
+                                 struct hypar_error *err)
+{
+    struct table table = { 0 };
+    bool progress = !args->quiet && isatty(STDERR_FILENO);
+    int n_fit = 0;
+    enum hypar_status status = list_planners(&table, args->planner, err);
+    for (int i = 0; i < table.n && status == HYPAR_OK; i++) {
+        how->planner = table.name[i];
+        if (progress)
+            fprintf(stderr, "\rhypar: planner %d of %d: %s ...\033[K", i + 1, table.n,
+                    how->planner);
+        status = evaluate(&table.row[i], &table.why[i], graph, machine, how, simulation);
+        if (status == HYPAR_USAGE)
+            *err = table.why[i];
+        else
+            status = HYPAR_OK;
+        n_fit += table.row[i].fits;
+    }
+    if (progress)
+        fputs("\r\033[K", stderr);
+    if (status != HYPAR_OK)
+        return status;
+    struct hypar_comparison comparison = { graph, machine,
+                                           dp_step_s(&table, graph, machine, how, simulation),
+                                           table.n, table.row };
+    status = report(args, &comparison, err);
+    if (status == HYPAR_OK && !n_fit) {
+        snprintf(err->text, sizeof err->text,
+                 "no planner has a plan for %s that fits this machine",
+                 hypar_graph_name(graph));
+        status = HYPAR_INFEASIBLE;
+    }
+    return status;
+}
+
+static enum hypar_status run(const struct args *args, struct hypar_error *err)
+{
+    struct hypar_search_options how = { .joint = args->joint,
+                                        .memory_bytes = args->memory_bytes,
+                                        .seed = args->seed };
+    struct hypar_sim_options simulation;
+    struct hypar_profile *profile = NULL;
+    struct hypar_graph *graph = NULL;
+    struct hypar_machine *machine = NULL;
+
+    if (!args->machine)
+        return opt_usage(err, "compare: missing --on MACHINE; see 'hypar compare --help'");
+    enum hypar_status status = opt_choices(args, &how, err);
+    if (status == HYPAR_OK)
+        status = opt_simulation(args, &simulation, &profile, err);
+    if (status == HYPAR_OK)
+        status = opt_import(args, &graph, err);
+    if (status == HYPAR_OK)
+        status = hypar_machine_read(&machine, args->machine, err);
+    if (status == HYPAR_OK)
+        status = compare(args, graph, machine, &how, &simulation, err);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+    hypar_profile_free(profile);
+    return status;
+}
+
+const struct command cmd_compare = {
+    .name = "compare",
+    .operands = "MODEL --on MACHINE",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "every planner side by side, simulated",
+    .doc =
+        "Let every planner split MODEL over MACHINE, simulate one training step of each plan, "
+        "and show them in one table: time, speed-up over data parallel, bytes sent, memory "
+        "of the fullest device, energy, and how long the search took. The best of each "
+        "column is marked.",
+    .options = options,
+    .run = run,
+};

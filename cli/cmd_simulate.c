@@ -1,0 +1,233 @@
+#include "cli/opt.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static const struct argp_option options[] = {
+    { "on", OPT_ON, "MACHINE", 0, "use MACHINE instead of the plan's", 0 },
+    { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plan's", 0 },
+    OPT_SIMULATION_ROWS,
+    { "trace", OPT_TRACE, "FILE", 0,
+      "write the timeline to FILE, for Perfetto (-: standard output)", 0 },
+    { "fits", OPT_FITS, NULL, 0, "memory alone: does it fit", 0 },
+    { "measured", OPT_MEASURED, "SECONDS", 0,
+      "the devices' efficiency at which a step takes so long; -o writes it as a profile", 0 },
+    { "check-delta", OPT_CHECK_DELTA, "N", 0,
+      "N random changes of one operator, in full and by delta: the same?", 0 },
+    { "seed", OPT_SEED, "N", 0, "of these changes (0)", 0 },
+    { 0 },
+};
+
+/* A report has been written to `out` whatever its answer is: "no" is one too. */
+static enum hypar_status close_answer(struct hypar_output *out, enum hypar_status status,
+                                      struct hypar_error *err)
+{
+    if (status != HYPAR_INFEASIBLE)
+        return opt_close(out, status, err);
+    struct hypar_error why = *err;
+    enum hypar_status closed = opt_close(out, HYPAR_OK, err);
+    if (closed == HYPAR_OK)
+        *err = why;
+    return closed == HYPAR_OK ? status : closed;
+}
+
+static enum hypar_status check_fits(const struct args *args, const struct hypar_plan *plan,
+                                    struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = opt_open(&out, opt_output(args), err);
+    if (status != HYPAR_OK)
+        return status;
+    status = hypar_report_memory(out.file, plan, opt_format(args), err);
+    return close_answer(&out, status, err);
+}
+
+static enum hypar_status check_delta(const struct args *args, const struct hypar_plan *plan,
+                                     const struct hypar_sim_options *how,
+                                     struct hypar_error *err)
+{
+    struct hypar_delta_check check;
+    struct hypar_output out;
+    enum hypar_status status =
+        hypar_check_delta(&check, plan, how, args->check_delta, args->seed, err);
+    if (status == HYPAR_OK)
+        status = opt_open(&out, opt_output(args), err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_report_delta_check(out.file, &check, opt_format(args));
+    if (check.mismatches) {
+        snprintf(err->text, sizeof err->text, "full and delta simulation differ: %s",
+                 check.first_mismatch);
+        status = HYPAR_INFEASIBLE;
+    }
+    return close_answer(&out, status, err);
+}
+
+/* The profile that was read, or a new one, with this efficiency for every kind of device. */
+static enum hypar_status write_profile(const char *path, struct hypar_profile *profile,
+                                       const struct hypar_machine *machine, double efficiency,
+                                       struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = opt_open(&out, path, err);
+    if (status != HYPAR_OK)
+        return status;
+    int n = hypar_machine_is_uniform(machine) ? 1 : hypar_machine_device_count(machine);
+    for (int i = 0; i < n; i++)
+        hypar_profile_set_efficiency(profile, hypar_machine_device(machine, i)->name,
+                                     efficiency);
+    hypar_profile_write(profile, out.file);
+    return opt_close(&out, HYPAR_OK, err);
+}
+
+static enum hypar_status calibrate(const struct args *args, const struct hypar_plan *plan,
+                                   const struct hypar_sim_options *how,
+                                   struct hypar_profile **profile, struct hypar_error *err)
+{
+    double efficiency;
+    enum hypar_status status = hypar_calibrate(&efficiency, plan, how, args->measured_s, err);
+    if (status == HYPAR_OK && args->output) {
+        if (!*profile)
+            *profile = hypar_profile_new();
+        status =
+            write_profile(args->output, *profile, hypar_plan_machine(plan), efficiency, err);
+    }
+    if (status == HYPAR_OK && opt_wants_summary(args))
+        hypar_report_calibration(stdout, plan, args->measured_s, efficiency, opt_format(args));
+    return status;
+}
+
+static enum hypar_status write_trace(const struct hypar_sim *sim, const char *path,
+                                     struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = opt_open(&out, path, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_report_trace(out.file, sim);
+    return opt_close(&out, HYPAR_OK, err);
+}
+
+/* Trace and report; a trace on standard output stands there alone. */
+static enum hypar_status tell(const struct args *args, const struct hypar_sim *sim,
+                              const struct hypar_plan *plan, struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = HYPAR_OK;
+    if (args->trace)
+        status = write_trace(sim, args->trace, err);
+    if (status != HYPAR_OK || (args->trace && strcmp(args->trace, "-") == 0 && !args->output))
+        return status;
+    status = opt_open(&out, opt_output(args), err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_report_simulation(out.file, sim, plan, opt_format(args));
+    return opt_close(&out, HYPAR_OK, err);
+}
+
+static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim_options *how,
+                                       struct hypar_profile **profile, struct hypar_error *err)
+{
+    struct hypar_plan_read_options read = { .model = args->model, .machine = args->machine };
+    struct hypar_plan *plan;
+    struct hypar_sim *sim = NULL;
+    enum hypar_status status = hypar_plan_read(&plan, args->operand[0], &read, err);
+    if (status != HYPAR_OK)
+        return status;
+    if (args->fits) {
+        status = check_fits(args, plan, err);
+    } else if (args->check_delta) {
+        status = check_delta(args, plan, how, err);
+    } else if (args->measured_s > 0) {
+        status = calibrate(args, plan, how, profile, err);
+    } else {
+        how->timeline = args->trace != NULL;
+        status = hypar_simulate(&sim, plan, how, err);
+        if (status == HYPAR_OK)
+            status = tell(args, sim, plan, err);
+    }
+    hypar_sim_free(sim);
+    hypar_plan_free(plan);
+    return status;
+}
+
+static enum hypar_status simulate_program(const struct args *args,
+                                          struct hypar_sim_options *how,
+                                          struct hypar_error *err)
+{
+    struct hypar_machine *machine = NULL;
+    struct hypar_sim *sim = NULL;
+    enum hypar_status status = HYPAR_OK;
+    if (args->fits || args->check_delta || args->measured_s > 0 || args->model)
+        return opt_usage(err, "simulate: --%s needs a plan; '%s' is a program",
+                         args->fits             ? "fits"
+                         : args->check_delta    ? "check-delta"
+                         : args->measured_s > 0 ? "measured"
+                                                : "model",
+                         args->operand[0]);
+    if (args->machine)
+        status = hypar_machine_read(&machine, args->machine, err);
+    how->timeline = true; /* the times of the tasks are the report */
+    if (status == HYPAR_OK)
+        status = hypar_simulate_file(&sim, args->operand[0], machine, how, err);
+    if (status == HYPAR_OK)
+        status = tell(args, sim, NULL, err);
+    hypar_sim_free(sim);
+    hypar_machine_free(machine);
+    return status;
+}
+
+enum { PEEK_BYTES = 4096 }; /* of which the format should be among the first */
+
+/* Does the file say that it is a program? Standard input is put back; other streams cannot be
+ * looked at twice, and are taken for plans. */
+static bool is_program(const char *path)
+{
+    char text[PEEK_BYTES + 1];
+    size_t n = 0;
+    struct stat about;
+    bool standard = strcmp(path, "-") == 0;
+    if (!standard && (stat(path, &about) != 0 || !S_ISREG(about.st_mode)))
+        return false;
+    FILE *file = standard ? stdin : fopen(path, "rb");
+    if (!file)
+        return false;
+    for (int c; n < PEEK_BYTES && (c = getc(file)) != EOF; n++)
+        text[n] = (char)c;
+    text[n] = '\0';
+    for (size_t i = n; standard && i > 0; i--)
+        ungetc((unsigned char)text[i - 1], file);
+    if (!standard)
+        fclose(file);
+    return strstr(text, "\"hypar-program/") != NULL;
+}
+
+static enum hypar_status run(const struct args *args, struct hypar_error *err)
+{
+    struct hypar_sim_options how;
+    struct hypar_profile *profile;
+    if (args->fits + (args->check_delta > 0) + (args->measured_s > 0) + (args->trace != NULL) >
+        1)
+        return opt_usage(err, "simulate: --fits, --check-delta, --measured and --trace exclude "
+                              "each other");
+    enum hypar_status status = opt_simulation(args, &how, &profile, err);
+    if (status == HYPAR_OK)
+        status = is_program(args->operand[0]) ? simulate_program(args, &how, err)
+                                              : simulate_plan(args, &how, &profile, err);
+    hypar_profile_free(profile);
+    return status;
+}
+
+const struct command cmd_simulate = {
+    .name = "simulate",
+    .operands = "PLAN",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "predict one training step: time, traffic, memory, energy",
+    .doc =
+        "Play one training step of PLAN on its machine, and tell how long it takes and where "
+        "the time goes: devices, links, bytes, energy, memory. PLAN may also be a program "
+        "(hypar-program/1) written by hand.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,159 @@
+/* hypar/sim.h - the simulator: time, traffic, memory and energy of one training step.
+ *
+ * In the way of the data: model -> graph -> search -> plan -> program -> SIM | run -> report
+ *
+ * The program of a plan is played on its machine: one queue for each device's computing, one
+ * for each direction of each link. Every queue serves what is ready first, and among those the
+ * task with the smallest number. Times are whole picoseconds inside, so the same program gives
+ * the same timeline everywhere, and a part of it can be replayed exactly. */
+#ifndef HYPAR_SIM_H
+#define HYPAR_SIM_H
+
+#include <hypar/plan.h>
+#include <hypar/profile.h>
+#include <hypar/program.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hypar_sim_options {
+    struct hypar_lower_options lower;
+    bool expand_collectives; /* play every message of a collective, not the collective as one */
+    bool no_overlap; /* what a device sends or receives keeps it from computing (HyPar) */
+    bool timeline;   /* keep every task's times, for hypar_sim_event() */
+    const struct hypar_profile
+        *profile; /* measured times; may be NULL; must outlive the call */
+};
+
+struct hypar_sim; /* opaque; a simulated step */
+
+/* Lower `plan` and simulate it; the plan must outlive the result. `options` may be NULL. */
+HYPAR_API enum hypar_status hypar_simulate(struct hypar_sim **out,
+                                           const struct hypar_plan *plan,
+                                           const struct hypar_sim_options *options,
+                                           struct hypar_error *err);
+
+/* Simulate a program file (hypar-program/1), hand-written or not. Tasks with "bytes" need a
+ * machine, which may be NULL otherwise. There is no plan then: no energy, no memory. */
+HYPAR_API enum hypar_status hypar_simulate_file(struct hypar_sim **out, const char *path,
+                                                const struct hypar_machine *machine,
+                                                const struct hypar_sim_options *options,
+                                                struct hypar_error *err);
+HYPAR_API void hypar_sim_free(struct hypar_sim *sim); /* NULL is allowed */
+
+/* Joules of a step, by what spends them. */
+struct hypar_energy {
+    double arithmetic_j, sram_j, dram_j, link_j;
+};
+
+struct hypar_sim_summary {
+    double step_s;
+    double samples_per_s;
+    double tokens_per_s; /* samples times positions, for models of sequences; else 0 */
+    double mfu;          /* model-FLOP utilisation: three forward passes over the peak */
+    int64_t tasks, compute, comm, update; /* simulated: followers are one with their producer */
+    double comm_bytes;                    /* each byte sent once */
+    double link_bytes;          /* on every link it crosses, by the algorithms chosen */
+    struct hypar_energy energy; /* zero without a plan */
+    double peak_memory_bytes;   /* of the fullest device, by share of its memory */
+    int fullest_device;         /* -1 without a plan */
+    bool fits;
+    int n_devices, n_links; /* links: directed, 2 * link + direction */
+    double took_s;          /* simulating, without lowering */
+};
+HYPAR_API struct hypar_sim_summary hypar_sim_summary(const struct hypar_sim *sim);
+
+/* What lies in a device's memory when it is fullest. */
+struct hypar_memory {
+    double parameters, gradients; /* bytes */
+    double optimizer;             /* moments, and fp32 master weights beside short ones */
+    double weight_versions;       /* older weights that a pipeline keeps */
+    double activations;           /* kept for backward, of all micro-batches in flight */
+    double buffers;               /* transient: errors, sums in progress, messages */
+    double recompute_saves;       /* of the activations: what recomputation would not keep */
+    double peak;                  /* all but recompute_saves */
+    double limit;                 /* what the device has */
+};
+
+/* The memory of each device of the plan's machine, from the program and its schedule alone, in
+ * no time: fills memory[device]. */
+HYPAR_API enum hypar_status hypar_plan_memory(const struct hypar_plan *plan,
+                                              struct hypar_memory *memory,
+                                              struct hypar_error *err);
+
+struct hypar_sim_device {
+    double busy_s;              /* computing */
+    double comm_s;              /* in which some message of its own is under way */
+    double waiting_s;           /* the rest of the step */
+    struct hypar_memory memory; /* zero without a plan */
+};
+HYPAR_API struct hypar_sim_device hypar_sim_device(const struct hypar_sim *sim, int device);
+
+/* Directed link 0..n_links-1. */
+struct hypar_sim_link {
+    int from, to;     /* nodes; -1 in a program file without a machine */
+    const char *name; /* in a program file; else NULL */
+    double busy_s, bytes;
+};
+HYPAR_API struct hypar_sim_link hypar_sim_link(const struct hypar_sim *sim, int link);
+
+/* The timeline, in the order of numbers: event `i`, false past the last. */
+enum hypar_event_kind {
+    HYPAR_EVENT_FORWARD,
+    HYPAR_EVENT_BACKWARD, /* errors */
+    HYPAR_EVENT_GRADIENT, /* of parameters */
+    HYPAR_EVENT_UPDATE,
+    HYPAR_EVENT_COMM,
+    HYPAR_EVENT_OTHER, /* of a program file */
+};
+struct hypar_sim_event {
+    enum hypar_event_kind kind;
+    int64_t id;       /* its number; of a program file: its id there */
+    char name[160];   /* "conv1+relu1 forward part 3 micro 0" */
+    int device;       /* -1: it is on links */
+    int micro, stage; /* -1: none */
+    int n_links;      /* it holds these directed links ... */
+    const int *link;
+    const double *link_busy_s; /* ... from start + link_offset_s on for so long */
+    const double *link_offset_s;
+    double bytes; /* sent; 0: none */
+    double ready_s, start_s, end_s;
+};
+HYPAR_API bool hypar_sim_event(const struct hypar_sim *sim, int64_t i,
+                               struct hypar_sim_event *event);
+
+/* Bytes of activations on a device over time, for the trace's counters: the i-th change,
+ * false past the last. Only with options.timeline. */
+struct hypar_sim_memory_point {
+    int device;
+    double time_s, bytes; /* all that lies there from then on */
+};
+HYPAR_API bool hypar_sim_memory_point(const struct hypar_sim *sim, int64_t i,
+                                      struct hypar_sim_memory_point *point);
+
+/* `changes` random changes of one operator's split and devices, one after another, each done in
+ * full and by delta, and compared task by task. */
+struct hypar_delta_check {
+    int64_t changes, mismatches;
+    double full_us, delta_us; /* mean of one change: lower and simulate */
+    int64_t tasks;            /* of the last program */
+    char first_mismatch[200]; /* "" if there is none */
+};
+HYPAR_API enum hypar_status hypar_check_delta(struct hypar_delta_check *out,
+                                              const struct hypar_plan *plan,
+                                              const struct hypar_sim_options *options,
+                                              int64_t changes, int64_t seed,
+                                              struct hypar_error *err);
+
+/* The efficiency of the plan's devices at which a step takes `measured_s`, found by simulating;
+ * HYPAR_INFEASIBLE where none does. */
+HYPAR_API enum hypar_status hypar_calibrate(double *efficiency, const struct hypar_plan *plan,
+                                            const struct hypar_sim_options *options,
+                                            double measured_s, struct hypar_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HYPAR_SIM_H */

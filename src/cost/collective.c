@@ -1,0 +1,363 @@
+/* What a way costs: the load on every directed link in every round (Hockney's model, latency
+ * and bytes over bandwidth, with the bandwidth shared by what crosses a link at the same time).
+ */
+#include "cost/collective.h"
+
+#include "cost/collective_rounds.h"
+#include "machine/machine.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdlib.h>
+
+/* Pairs of so small a group are looked up again and again: their routes are kept. */
+enum { MAX_KEPT_GROUP = 64 };
+
+struct used_link {
+    int link;  /* directed */
+    int round; /* the last that it carried something in */
+    double s_per_byte, latency_s;
+    double load;  /* pieces in that round */
+    double total; /* pieces in all rounds of the way */
+};
+
+struct passage {
+    int first, n; /* numbers of used links in path_link[]; n 0: not known yet */
+    double latency_s;
+};
+
+/* The links that a group uses, numbered as they are met, and the routes between its devices. */
+struct traffic {
+    const struct hypar_machine *machine;
+    const int *device;
+    int n_devices;
+    struct arena scratch;
+    int n_links, link_capacity;
+    struct used_link *link;
+    int *slot, n_slots;   /* hash: directed link -> number + 1; a power of two */
+    struct passage *kept; /* [from * n_devices + to]; NULL for large groups */
+    int *path_link, n_path_links, path_capacity;
+    int *route; /* of the longest route's length */
+    int round;
+};
+
+static void begin_traffic(struct traffic *t, const struct hypar_machine *machine,
+                          const int *device, int n_devices)
+{
+    *t = (struct traffic){ .machine = machine, .device = device, .n_devices = n_devices };
+    t->route = NEW(&t->scratch, int, hypar_machine_longest_route(machine) + 1);
+    if (n_devices <= MAX_KEPT_GROUP)
+        t->kept = NEW(&t->scratch, struct passage, n_devices * n_devices);
+}
+
+static int hash_slot(const struct traffic *t, int link)
+{
+    unsigned mask = (unsigned)t->n_slots - 1, at = (unsigned)link * 0x9e3779b1u;
+    for (at ^= at >> 15;; at++) {
+        int number = t->slot[at & mask] - 1;
+        if (number < 0 || t->link[number].link == link)
+            return (int)(at & mask);
+    }
+}
+
+static void rehash(struct traffic *t)
+{
+    t->n_slots = t->n_slots ? 4 * t->n_slots : 256;
+    t->slot = NEW(&t->scratch, int, t->n_slots);
+    for (int i = 0; i < t->n_links; i++)
+        t->slot[hash_slot(t, t->link[i].link)] = i + 1;
+}
+
+/* The number of a directed link. */
+static int link_number(struct traffic *t, int link)
+{
+    if (2 * t->n_links >= t->n_slots)
+        rehash(t);
+    int at = hash_slot(t, link);
+    if (t->slot[at])
+        return t->slot[at] - 1;
+    struct hypar_link figures = hypar_machine_link(t->machine, link / 2);
+    t->link = GROW(&t->scratch, struct used_link, t->link, t->n_links, &t->link_capacity);
+    t->link[t->n_links] = (struct used_link){ .link = link,
+                                              .round = -1,
+                                              .s_per_byte = 1 / figures.bytes_per_s,
+                                              .latency_s = figures.latency_s };
+    t->slot[at] = ++t->n_links;
+    return t->n_links - 1;
+}
+
+/* The route between devices (numbers of the machine) at the end of path_link[]. */
+static struct passage find_path(struct traffic *t, int from, int to)
+{
+    struct passage path = { .first = t->n_path_links };
+    path.n = hypar_machine_route(t->machine, from, to, t->route,
+                                 hypar_machine_longest_route(t->machine));
+    for (int i = 0; i < path.n; i++) {
+        int number = link_number(t, t->route[i]);
+        t->path_link = GROW(&t->scratch, int, t->path_link, t->n_path_links, &t->path_capacity);
+        t->path_link[t->n_path_links++] = number;
+        path.latency_s += t->link[number].latency_s;
+    }
+    return path;
+}
+
+/* A path is good until the next is asked for. */
+static struct passage path_between(struct traffic *t, int from, int to)
+{
+    if (!t->kept) {
+        t->n_path_links = 0;
+        return find_path(t, t->device[from], t->device[to]);
+    }
+    struct passage *path = &t->kept[from * t->n_devices + to];
+    if (path->n == 0)
+        *path = find_path(t, t->device[from], t->device[to]);
+    return *path;
+}
+
+/* Put `pieces` on a path in this round; returns the longest time, per piece-byte, that one of
+ * its links is held so far. `repeat`: how often it is done in all. */
+static double put_on(struct traffic *t, const struct passage *path, double pieces, int repeat)
+{
+    double held = 0;
+    for (int i = 0; i < path->n; i++) {
+        struct used_link *link = &t->link[t->path_link[path->first + i]];
+        if (link->round != t->round) {
+            link->round = t->round;
+            link->load = 0;
+        }
+        link->load += pieces;
+        link->total += pieces * repeat;
+        double time = link->load * link->s_per_byte;
+        held = time > held ? time : held;
+    }
+    return held;
+}
+
+/* Where the totals of a way are kept until all links are known and can be put in order. */
+struct totals {
+    int n;
+    double *pieces; /* by link number; those beyond n are 0 */
+};
+
+static struct totals take_totals(struct traffic *t)
+{
+    struct totals totals = { t->n_links, NEW(&t->scratch, double, t->n_links) };
+    for (int i = 0; i < t->n_links; i++) {
+        totals.pieces[i] = t->link[i].total;
+        t->link[i].total = 0;
+    }
+    return totals;
+}
+
+/* Link numbers in the order of the links: by merging runs, for routes often rise. */
+static int *sort_links(struct traffic *t)
+{
+    int n = t->n_links;
+    int *order = NEW(&t->scratch, int, n), *other = NEW(&t->scratch, int, n);
+    for (int i = 0; i < n; i++)
+        order[i] = i;
+    for (int width = 1; width < n; width *= 2) {
+        for (int low = 0; low < n; low += 2 * width) {
+            int middle = low + width < n ? low + width : n;
+            int high = middle + width < n ? middle + width : n;
+            for (int a = low, b = middle, at = low; at < high; at++)
+                if (b >= high ||
+                    (a < middle && t->link[order[a]].link < t->link[order[b]].link))
+                    other[at] = order[a++];
+                else
+                    other[at] = order[b++];
+        }
+        int *swap = order;
+        order = other;
+        other = swap;
+    }
+    return order;
+}
+
+static void write_links(struct arena *arena, const struct traffic *t, const int *order,
+                        const struct totals *totals, double pieces_per_whole,
+                        struct comm_way *way)
+{
+    for (int i = 0; i < totals->n; i++)
+        way->n_links += totals->pieces[i] > 0;
+    struct link_share *share = NEW(arena, struct link_share, way->n_links);
+    way->link = share;
+    for (int i = 0; i < t->n_links; i++) {
+        int number = order[i];
+        if (number < totals->n && totals->pieces[number] > 0)
+            *share++ = (struct link_share){ t->link[number].link,
+                                            totals->pieces[number] / pieces_per_whole *
+                                                t->link[number].s_per_byte };
+    }
+}
+
+static void weigh_round(struct traffic *t, const struct comm_rounds *rounds,
+                        const struct comm_round *round, struct comm_way *way)
+{
+    double latency_s = 0, held = 0;
+    t->round++;
+    for (int h = round->first; h < round->first + round->n; h++) {
+        const struct comm_hop *hop = &rounds->hop[h];
+        struct passage path = path_between(t, hop->from, hop->to);
+        double time = put_on(t, &path, hop->n_pieces, round->repeat);
+        held = time > held ? time : held;
+        latency_s = path.latency_s > latency_s ? path.latency_s : latency_s;
+    }
+    way->n_messages += (int64_t)round->n * round->repeat;
+    way->fixed_s += latency_s * round->repeat;
+    way->s_per_byte += held * round->repeat / rounds->pieces_per_whole;
+}
+
+/* A row of the table as a way, but for its links. */
+struct candidate {
+    struct comm_way way;
+    struct totals totals;
+    int pieces_per_whole;
+};
+
+static struct candidate weigh(struct traffic *t, const struct comm_algorithm *algorithm,
+                              const struct comm_group *group, int block)
+{
+    struct candidate c = { .way = { .algorithm = algorithm->name, .block = block } };
+    struct comm_rounds rounds;
+    struct arena arena = { 0 };
+    hp_comm_rounds(&arena, algorithm, group, block, &rounds);
+    for (int r = 0; r < rounds.n_rounds; r++)
+        if (rounds.round[r].repeat > 0)
+            weigh_round(t, &rounds, &rounds.round[r], &c.way);
+    c.pieces_per_whole = rounds.pieces_per_whole;
+    hp_arena_free(&arena);
+    c.totals = take_totals(t);
+    return c;
+}
+
+enum { MAX_WAYS = 8 + HYPAR_MAX_LEVELS };
+
+/* The sizes of the blocks that each level of the machine makes. Nodes and links listed one by
+ * one have the prime factors as levels; their bandwidths, not needed here, would take long to
+ * find. */
+static int block_sizes(const struct hypar_machine *machine, int *block)
+{
+    struct hypar_level level[HYPAR_MAX_LEVELS];
+    int factor[HYPAR_MAX_LEVELS], size = machine->n_devices;
+    bool listed = machine->network != NULL;
+    int n = listed ? hp_prime_factors(size, factor) : machine->topology->levels(machine, level);
+    for (int l = 0; l < n; l++)
+        block[l] = size /= listed ? factor[l] : level[l].ways;
+    return n;
+}
+
+/* The row once for each way to divide the group; levels that divide it alike count once. */
+static int weigh_blocks(struct traffic *t, const struct comm_algorithm *algorithm,
+                        const struct comm_group *group, struct candidate *out)
+{
+    int block[HYPAR_MAX_LEVELS], n = 0;
+    int n_blocks = block_sizes(t->machine, block);
+    for (int b = 0; b < n_blocks; b++) {
+        if (!hp_comm_algorithm_fits(algorithm, group, block[b]))
+            continue;
+        out[n] = weigh(t, algorithm, group, block[b]);
+        bool again = n > 0 && out[n].way.fixed_s == out[n - 1].way.fixed_s &&
+                     out[n].way.s_per_byte == out[n - 1].way.s_per_byte;
+        n += !again;
+    }
+    return n;
+}
+
+const struct comm_model *hp_comm_model(struct arena *arena, const struct hypar_machine *machine,
+                                       const struct comm_group *group)
+{
+    assert(group->kind != COMM_EXCHANGE && group->n_devices > 0);
+    struct candidate candidate[MAX_WAYS];
+    struct traffic traffic;
+    const struct comm_algorithm *algorithm;
+    int n = 0;
+    begin_traffic(&traffic, machine, group->device, group->n_devices);
+    for (int i = 0; (algorithm = hp_comm_algorithm(i)); i++) {
+        if (algorithm->kind != group->kind || group->n_devices < algorithm->min_devices)
+            continue;
+        if (algorithm->needs == IN_BLOCKS)
+            n += weigh_blocks(&traffic, algorithm, group, candidate + n);
+        else if (hp_comm_algorithm_fits(algorithm, group, 0))
+            candidate[n++] = weigh(&traffic, algorithm, group, 0);
+    }
+    struct comm_model *model = NEW(arena, struct comm_model, 1);
+    struct comm_way *way = NEW(arena, struct comm_way, n);
+    const int *order = sort_links(&traffic);
+    for (int w = 0; w < n; w++) {
+        way[w] = candidate[w].way;
+        write_links(arena, &traffic, order, &candidate[w].totals, candidate[w].pieces_per_whole,
+                    &way[w]);
+    }
+    hp_arena_free(&traffic.scratch);
+    *model = (struct comm_model){ n, way };
+    return model;
+}
+
+const struct comm_way *hp_comm_best_way(const struct comm_model *model, double bytes)
+{
+    const struct comm_way *best = &model->way[0];
+    for (int w = 1; w < model->n_ways; w++) {
+        const struct comm_way *way = &model->way[w];
+        if (way->fixed_s + bytes * way->s_per_byte < best->fixed_s + bytes * best->s_per_byte)
+            best = way;
+    }
+    return best;
+}
+
+/* A message on one of its links. */
+struct crossing {
+    int link;
+    double latency_s; /* of its whole route */
+    double held_s;
+};
+
+static int by_link_then_latest(const void *a, const void *b)
+{
+    const struct crossing *x = a, *y = b;
+    if (x->link != y->link)
+        return x->link < y->link ? -1 : 1;
+    return (x->latency_s < y->latency_s) - (x->latency_s > y->latency_s);
+}
+
+/* A link that is never idle while something for it has come is done when the messages with at
+ * least some latency have crossed it after that latency, whichever latency is worst. */
+static void find_longest(struct crossing *c, int n, struct comm_way *way)
+{
+    double held_s = 0;
+    if (n)
+        qsort(c, (size_t)n, sizeof *c, by_link_then_latest);
+    for (int i = 0; i < n; i++) {
+        held_s = i && c[i].link == c[i - 1].link ? held_s + c[i].held_s : c[i].held_s;
+        if (c[i].latency_s + held_s > way->fixed_s + way->s_per_byte) {
+            way->fixed_s = c[i].latency_s;
+            way->s_per_byte = held_s;
+        }
+    }
+}
+
+void hp_messages_way(struct arena *arena, const struct hypar_machine *machine,
+                     const struct message *message, int n, struct comm_way *way)
+{
+    struct traffic t;
+    struct crossing *crossing = NULL;
+    int n_crossings = 0, capacity = 0;
+    begin_traffic(&t, machine, NULL, INT_MAX);
+    *way = (struct comm_way){ .algorithm = "direct", .n_messages = n };
+    for (int i = 0; i < n; i++) {
+        t.n_path_links = 0;
+        struct passage path = find_path(&t, message[i].from, message[i].to);
+        put_on(&t, &path, message[i].bytes, 1);
+        for (int k = 0; k < path.n; k++) {
+            int link = t.path_link[path.first + k];
+            crossing = GROW(&t.scratch, struct crossing, crossing, n_crossings, &capacity);
+            crossing[n_crossings++] =
+                (struct crossing){ link, path.latency_s,
+                                   message[i].bytes * t.link[link].s_per_byte };
+        }
+    }
+    find_longest(crossing, n_crossings, way);
+    struct totals totals = take_totals(&t);
+    write_links(arena, &t, sort_links(&t), &totals, 1, way);
+    hp_arena_free(&t.scratch);
+}

@@ -1,0 +1,105 @@
+/* cost/collective.h - what it takes to move bytes between devices. Internal.
+ *
+ * A message takes the links of its route (cut-through: link i+1 may start one latency after
+ * link i) and holds each of them for bytes/bandwidth. A collective is a set of such messages in
+ * rounds, by one of several algorithms (collective_rounds.h); as one task it takes, summed over
+ * the rounds,
+ *
+ *     the longest latency of a route  +  the longest time that any one link is held
+ *
+ * All is linear in the bytes, so it is worked out once for a group of devices (a `comm_model`)
+ * and then evaluated for any size. */
+#ifndef COST_COLLECTIVE_H
+#define COST_COLLECTIVE_H
+
+#include <hypar/machine.h>
+
+#include "base/arena.h"
+#include "layout/comm.h"
+
+/* A directed link (2*link + direction) and how long it is held for each byte. */
+struct link_share {
+    int link;
+    double s_per_byte; /* of the whole collective's `bytes` */
+};
+
+/* One algorithm for one kind of collective over one group of devices: it takes
+ * fixed_s + bytes * s_per_byte, and holds every link of it for bytes * share.s_per_byte. */
+struct comm_way {
+    const char *algorithm; /* "ring", "tree", ...: the rows of collective_rounds.c */
+    int block; /* hierarchical: so many devices of the machine that follow each other work
+                  together first; else 0 */
+    int64_t n_messages;
+    double fixed_s, s_per_byte;
+    int n_links;
+    const struct link_share *link; /* ascending by link; each once */
+};
+
+struct comm_model {
+    int n_ways;
+    const struct comm_way *way;
+};
+
+/* What is collected. `bytes` means, for COMM_ALL_REDUCE, COMM_REDUCE, COMM_REDUCE_SCATTER,
+ * COMM_ALL_GATHER and COMM_BROADCAST the size of the whole (summed or gathered) data, pieces of
+ * it being equal; for COMM_SEND and COMM_ALL_TO_ALL the size of one message (between each
+ * pair). COMM_EXCHANGE has no model: see hp_messages_way(). */
+struct comm_group {
+    enum comm_kind kind;
+    int n_devices;
+    const int *device; /* distinct */
+    int root;          /* index in device[]: the source of a send or broadcast, the reader of a
+                          reduction; else unused */
+};
+
+/* Work out the ways in which a group may do it. The result is taken from `arena`. */
+const struct comm_model *hp_comm_model(struct arena *arena, const struct hypar_machine *machine,
+                                       const struct comm_group *group);
+
+/* The way that is fastest for `bytes`; the first among equals. */
+const struct comm_way *hp_comm_best_way(const struct comm_model *model, double bytes);
+
+/* One message. */
+struct message {
+    int from, to; /* devices */
+    double bytes;
+};
+
+/* Messages that all start at once, as one task: every link is held for what crosses it, and is
+ * not idle while something for it has come. Fills *way for bytes = 1 (s_per_byte are then
+ * seconds). */
+void hp_messages_way(struct arena *arena, const struct hypar_machine *machine,
+                     const struct message *message, int n, struct comm_way *way);
+
+/* An order for messages of like sizes that start at once, in which few wait for others where
+ * links serve first come, first served: writes a permutation of 0..n-1. */
+void hp_spread_messages(const struct hypar_machine *machine, const struct message *message,
+                        int n, int *order);
+
+/* The same collective step by step, for --expand-collectives: message i waits for the messages
+ * after[] (all with smaller numbers), and for what its sender contributes itself. */
+struct comm_step {
+    struct message message;
+    int n_after;
+    const int *after;
+};
+struct comm_steps {
+    int n_steps;
+    struct comm_step *step;
+};
+
+/* Steps of `way` (one of the group's model) for `bytes`: way->n_messages of them, which must be
+ * below INT_MAX / 2. A device sends its messages of a round when those of the rounds before,
+ * sent and received, have arrived, as in an MPI library. It has the result when all messages to
+ * it have arrived. */
+void hp_comm_steps(struct arena *arena, const struct hypar_machine *machine,
+                   const struct comm_group *group, const struct comm_way *way, double bytes,
+                   struct comm_steps *out);
+
+/* Never less than this, whatever the algorithm (closed forms; used by tests and reports): the
+ * bytes that must enter or leave some device, over what its links towards the group carry.
+ * Looks at the routes of all pairs. */
+double hp_comm_lower_bound_s(const struct hypar_machine *machine,
+                             const struct comm_group *group, double bytes);
+
+#endif /* COST_COLLECTIVE_H */

@@ -1,0 +1,530 @@
+/* The algorithms of collectives (Thakur, Rabenseifner, Gropp, "Optimization of Collective
+ * Communication Operations in MPICH", 2005).
+ *
+ * Only spreading is written out: in an all-gather, a broadcast or a scatter each piece travels
+ * a tree from its owner to all who need it. Run backwards, with sums in place of copies, the
+ * same messages are a reduce-scatter, a reduction or a gather; and an all-reduce is one of
+ * these followed by one of those. */
+#include "cost/collective_rounds.h"
+
+#include <assert.h>
+#include <limits.h>
+
+static void begin_round(struct comm_rounds *r, int repeat)
+{
+    r->round = GROW(r->arena, struct comm_round, r->round, r->n_rounds, &r->round_capacity);
+    r->round[r->n_rounds++] = (struct comm_round){ .first = r->n_hops, .repeat = repeat };
+}
+
+static void add_hop(struct comm_rounds *r, struct comm_hop hop)
+{
+    r->hop = GROW(r->arena, struct comm_hop, r->hop, r->n_hops, &r->hop_capacity);
+    r->hop[r->n_hops++] = hop;
+    r->round[r->n_rounds - 1].n++;
+}
+
+/* A round of sums among all pieces, both ways or one way. */
+static void begin_sums(struct comm_rounds *r)
+{
+    begin_round(r, 1);
+    r->round[r->n_rounds - 1].sums = true;
+}
+
+static void add_whole(struct comm_rounds *r, int from, int to)
+{
+    int n = r->pieces_per_whole;
+    add_hop(r, (struct comm_hop){ .from = from, .to = to, .period = n, .n_pieces = n });
+}
+
+/* Run the rounds from `first` on backwards: the last repetition of the last round becomes the
+ * first of the first, messages turn round, and copies become sums. */
+static void turn_round(struct comm_rounds *r, int first)
+{
+    for (int low = first, high = r->n_rounds - 1; low < high; low++, high--) {
+        struct comm_round round = r->round[low];
+        r->round[low] = r->round[high];
+        r->round[high] = round;
+    }
+    for (int k = first; k < r->n_rounds; k++) {
+        struct comm_round *round = &r->round[k];
+        round->sums = !round->sums;
+        for (int h = round->first; h < round->first + round->n; h++) {
+            struct comm_hop *hop = &r->hop[h];
+            int64_t last = hop->offset + (int64_t)(round->repeat - 1) * hop->shift;
+            int from = hop->from;
+            hop->from = hop->to;
+            hop->to = from;
+            hop->offset = (int)((last % hop->period + hop->period) % hop->period);
+            hop->shift = -hop->shift;
+        }
+    }
+}
+
+/* 0..n-1, beginning at `first` and going round. */
+static int *count_from(struct arena *arena, int first, int n)
+{
+    int *number = NEW(arena, int, n);
+    for (int i = 0; i < n; i++)
+        number[i] = (first + i) % n;
+    return number;
+}
+
+static int power_of_two_below(int n) /* the largest that is not above n */
+{
+    int power = 1;
+    while (power <= n / 2)
+        power *= 2;
+    return power;
+}
+
+/* --- all-gather --- */
+
+/* member[i] passes the `width` pieces from base + i*width on to member[i+1], then what it
+ * received last, ...; all within the round that was begun, which repeats n-1 times. */
+static void add_ring(struct comm_rounds *r, const int *member, int n, int base, int width)
+{
+    for (int i = 0; i < n; i++)
+        add_hop(r, (struct comm_hop){ .from = member[i],
+                                      .to = member[(i + 1) % n],
+                                      .base = base,
+                                      .period = n * width,
+                                      .offset = i * width,
+                                      .shift = -width,
+                                      .n_pieces = width });
+}
+
+static void gather_ring(struct comm_rounds *r, const struct comm_group *group, int block)
+{
+    (void)block;
+    int n = r->pieces_per_whole = group->n_devices;
+    r->own = count_from(r->arena, 0, n);
+    begin_round(r, n - 1);
+    add_ring(r, r->own, n, 0, 1);
+}
+
+/* Half of each piece goes round the other way, over the links' other direction. */
+static void gather_two_way(struct comm_rounds *r, const struct comm_group *group, int block)
+{
+    (void)block;
+    int n = group->n_devices;
+    r->pieces_per_whole = 2 * n;
+    r->own = count_from(r->arena, 0, n);
+    begin_round(r, n - 1);
+    for (int i = 0; i < n; i++) {
+        struct comm_hop hop = { i, (i + 1) % n, 0, 2 * n, 2 * i, -2, 1 };
+        add_hop(r, hop);
+        hop.to = (i + n - 1) % n;
+        hop.offset++;
+        hop.shift = 2;
+        add_hop(r, hop);
+    }
+}
+
+/* Partners first half the group apart, at last next to each other: the data grows from round to
+ * round, and neighbours are better connected. So the partner differs in the highest bit first;
+ * pieces are numbered by the index with its bits reversed, in which that is the lowest bit. */
+static void add_doubling(struct comm_rounds *r, const int *member, int n)
+{
+    for (int have = 1, apart = n / 2; have < n; have *= 2, apart /= 2) {
+        begin_round(r, 1);
+        for (int i = 0; i < n; i++)
+            add_hop(r, (struct comm_hop){ .from = member[i],
+                                          .to = member[i ^ apart],
+                                          .period = n,
+                                          .offset = r->own[i] / have * have,
+                                          .n_pieces = have });
+    }
+}
+
+static const int *reversed_bits(struct arena *arena, int n)
+{
+    int *number = NEW(arena, int, n);
+    for (int i = 1, high = n / 2; i < n; i++)
+        number[i] = number[i / 2] / 2 + (i % 2 ? high : 0);
+    return number;
+}
+
+static void gather_doubling(struct comm_rounds *r, const struct comm_group *group, int block)
+{
+    (void)block;
+    int n = r->pieces_per_whole = group->n_devices;
+    r->own = reversed_bits(r->arena, n);
+    add_doubling(r, count_from(r->arena, 0, n), n);
+}
+
+/* Bruck's: as many rounds as doubling needs, for any number of devices. Device i has the pieces
+ * i..i+have-1 (going round) and passes them on to i-have, who lacks them. */
+static void gather_bruck(struct comm_rounds *r, const struct comm_group *group, int block)
+{
+    (void)block;
+    int n = r->pieces_per_whole = group->n_devices;
+    r->own = count_from(r->arena, 0, n);
+    for (int have = 1; have < n; have *= 2) {
+        begin_round(r, 1);
+        for (int i = 0; i < n; i++)
+            add_hop(r, (struct comm_hop){ .from = i,
+                                          .to = (i + n - have) % n,
+                                          .period = n,
+                                          .offset = i,
+                                          .n_pieces = have < n - have ? have : n - have });
+    }
+}
+
+/* --- all-gather by blocks of devices that are close to each other --- */
+
+struct blocks {
+    int n_blocks, per_block;
+    int *member; /* [block][number in block]: index in device[] */
+};
+
+/* Which of the keys is `wanted`? It is added if there is none. Devices mostly rise: then it is
+ * the last, or larger than all. */
+static int find_block(int *key, int *n_keys, int *largest, int wanted)
+{
+    for (int k = *n_keys - 1; k >= 0 && wanted <= *largest; k--)
+        if (key[k] == wanted)
+            return k;
+    *largest = wanted > *largest ? wanted : *largest;
+    key[*n_keys] = wanted;
+    return (*n_keys)++;
+}
+
+/* The devices of a block have equal device/block. False unless there are several blocks with
+ * equally many devices, several. Devices need not be in order. */
+static bool divide(struct arena *arena, const struct comm_group *group, int block,
+                   struct blocks *out)
+{
+    int n = group->n_devices, most = 0, largest = -1;
+    if (block < 2)
+        return false;
+    *out = (struct blocks){ .member = NEW(arena, int, n) };
+    int *key = NEW(arena, int, n), *used = NEW(arena, int, n), *of = NEW(arena, int, n);
+    for (int i = 0; i < n; i++) {
+        of[i] = find_block(key, &out->n_blocks, &largest, group->device[i] / block);
+        used[of[i]]++;
+        most = used[of[i]] > most ? used[of[i]] : most;
+    }
+    if (out->n_blocks < 2 || most < 2 || (int64_t)most * out->n_blocks != n)
+        return false;
+    out->per_block = most;
+    for (int i = 0; i < n; i++)
+        out->member[of[i] * most + most - used[of[i]]--] = i;
+    return true;
+}
+
+/* Every block gathers by a ring of its own; number j has the pieces j*n_blocks.. before it. */
+static void add_inside(struct comm_rounds *r, const struct blocks *blocks)
+{
+    begin_round(r, blocks->per_block - 1);
+    for (int b = 0; b < blocks->n_blocks; b++)
+        add_ring(r, blocks->member + b * blocks->per_block, blocks->per_block, 0,
+                 blocks->n_blocks);
+}
+
+/* The devices with equal numbers in all blocks gather by a ring. */
+static void add_across(struct comm_rounds *r, const struct blocks *blocks)
+{
+    int n = blocks->n_blocks;
+    int *member = NEW(r->arena, int, n);
+    begin_round(r, n - 1);
+    for (int j = 0; j < blocks->per_block; j++) {
+        for (int b = 0; b < n; b++)
+            member[b] = blocks->member[b * blocks->per_block + j];
+        add_ring(r, member, n, j * n, 1);
+    }
+}
+
+static struct blocks begin_blocks(struct comm_rounds *r, const struct comm_group *group,
+                                  int block)
+{
+    struct blocks blocks;
+    bool fits = divide(r->arena, group, block, &blocks);
+    assert(fits);
+    (void)fits;
+    int *own = NEW(r->arena, int, group->n_devices);
+    for (int b = 0; b < blocks.n_blocks; b++)
+        for (int j = 0; j < blocks.per_block; j++)
+            own[blocks.member[b * blocks.per_block + j]] = j * blocks.n_blocks + b;
+    r->own = own;
+    r->pieces_per_whole = group->n_devices;
+    return blocks;
+}
+
+static void gather_hierarchical(struct comm_rounds *r, const struct comm_group *group,
+                                int block)
+{
+    struct blocks blocks = begin_blocks(r, group, block);
+    add_across(r, &blocks);
+    add_inside(r, &blocks);
+}
+
+/* --- broadcast, send --- */
+
+/* Down a binomial tree whose subtrees are neighbours: far away first, by few. With `scatter`
+ * only what the subtree needs, the pieces of its devices; counted from the root. */
+static void add_tree(struct comm_rounds *r, int n, int root, bool scatter)
+{
+    int apart = 1;
+    while (apart < n)
+        apart *= 2;
+    for (apart /= 2; apart >= 1; apart /= 2) {
+        begin_round(r, 1);
+        for (int i = 0; i + apart < n; i += 2 * apart) {
+            int left = n - i - apart, from = (root + i) % n, to = (root + i + apart) % n;
+            if (scatter)
+                add_hop(r, (struct comm_hop){ .from = from,
+                                              .to = to,
+                                              .period = n,
+                                              .offset = i + apart,
+                                              .n_pieces = left < apart ? left : apart });
+            else
+                add_whole(r, from, to);
+        }
+    }
+}
+
+static void spread_tree(struct comm_rounds *r, const struct comm_group *group, int block)
+{
+    (void)block;
+    r->pieces_per_whole = 1;
+    add_tree(r, group->n_devices, group->root, false);
+}
+
+static void spread_scatter(struct comm_rounds *r, const struct comm_group *group, int block)
+{
+    (void)block;
+    int n = r->pieces_per_whole = group->n_devices;
+    add_tree(r, n, group->root, true);
+    begin_round(r, n - 1);
+    add_ring(r, count_from(r->arena, group->root, n), n, 0, 1);
+}
+
+static void send(struct comm_rounds *r, const struct comm_group *group, int block)
+{
+    (void)block;
+    assert(group->n_devices <= 2);
+    r->pieces_per_whole = 1;
+    begin_round(r, 1);
+    if (group->n_devices == 2)
+        add_whole(r, group->root, 1 - group->root);
+}
+
+/* --- the same backwards --- */
+
+#define BACKWARDS(name, forward)                                                       \
+    static void name(struct comm_rounds *r, const struct comm_group *group, int block) \
+    {                                                                                  \
+        forward(r, group, block);                                                      \
+        turn_round(r, 0);                                                              \
+    }
+BACKWARDS(scatter_ring, gather_ring)
+BACKWARDS(scatter_two_way, gather_two_way)
+BACKWARDS(scatter_halving, gather_doubling)
+BACKWARDS(scatter_bruck, gather_bruck)
+BACKWARDS(scatter_hierarchical, gather_hierarchical)
+BACKWARDS(reduce_tree, spread_tree)
+
+/* The sums are complete before they are gathered: the tree copies. (A device may have been sent
+ * a piece twice in the broadcast, so that one backwards would add twice.) */
+static void reduce_gather(struct comm_rounds *r, const struct comm_group *group, int block)
+{
+    (void)block;
+    int n = r->pieces_per_whole = group->n_devices;
+    begin_round(r, n - 1);
+    add_ring(r, count_from(r->arena, group->root, n), n, 0, 1);
+    turn_round(r, 0);
+    add_tree(r, n, group->root, true);
+    turn_round(r, 1);
+    for (int k = 1; k < r->n_rounds; k++)
+        r->round[k].sums = false;
+}
+
+/* --- all-reduce --- */
+
+#define BOTH(name, backwards, forward)                                                 \
+    static void name(struct comm_rounds *r, const struct comm_group *group, int block) \
+    {                                                                                  \
+        backwards(r, group, block);                                                    \
+        forward(r, group, block);                                                      \
+    }
+BOTH(all_reduce_ring, scatter_ring, gather_ring)
+BOTH(all_reduce_two_way, scatter_two_way, gather_two_way)
+BOTH(all_reduce_hierarchical, scatter_hierarchical, gather_hierarchical)
+
+/* The root of an all-reduce is device[0]: root is unused and may be anything. */
+static void all_reduce_tree(struct comm_rounds *r, const struct comm_group *group, int block)
+{
+    struct comm_group rooted = *group;
+    rooted.root = 0;
+    reduce_tree(r, &rooted, block);
+    spread_tree(r, &rooted, block);
+}
+
+/* Where n is no power of two, the first few pairs of neighbours are folded: one of a pair gives
+ * its data to the other, which takes part for both, and is given the result in the end. */
+struct fold {
+    int n_core, n_pairs;
+    int *core; /* who takes part */
+};
+
+static struct fold make_fold(struct arena *arena, int n)
+{
+    struct fold fold = { .n_core = power_of_two_below(n) };
+    fold.n_pairs = n - fold.n_core;
+    fold.core = NEW(arena, int, fold.n_core);
+    for (int i = 0; i < fold.n_core; i++)
+        fold.core[i] = i < fold.n_pairs ? 2 * i : i + fold.n_pairs;
+    return fold;
+}
+
+static void add_unfold(struct comm_rounds *r, const struct fold *fold)
+{
+    begin_round(r, 1);
+    for (int i = 0; i < fold->n_pairs; i++)
+        add_whole(r, 2 * i, 2 * i + 1);
+}
+
+static void add_fold(struct comm_rounds *r, const struct fold *fold)
+{
+    int first = r->n_rounds;
+    add_unfold(r, fold);
+    turn_round(r, first);
+}
+
+static void all_reduce_doubling(struct comm_rounds *r, const struct comm_group *group,
+                                int block)
+{
+    (void)block;
+    struct fold fold = make_fold(r->arena, group->n_devices);
+    r->pieces_per_whole = 1;
+    add_fold(r, &fold);
+    for (int apart = 1; apart < fold.n_core; apart *= 2) {
+        begin_sums(r);
+        for (int i = 0; i < fold.n_core; i++)
+            add_whole(r, fold.core[i], fold.core[i ^ apart]);
+    }
+    add_unfold(r, &fold);
+}
+
+/* Rabenseifner's: reduce-scatter by halving, all-gather by doubling. */
+static void all_reduce_halving(struct comm_rounds *r, const struct comm_group *group, int block)
+{
+    (void)block;
+    struct fold fold = make_fold(r->arena, group->n_devices);
+    r->pieces_per_whole = fold.n_core;
+    r->own = reversed_bits(r->arena, fold.n_core);
+    add_fold(r, &fold);
+    int first = r->n_rounds;
+    add_doubling(r, fold.core, fold.n_core);
+    turn_round(r, first);
+    add_doubling(r, fold.core, fold.n_core);
+    add_unfold(r, &fold);
+    r->own = NULL;
+}
+
+/* --- all-to-all --- */
+
+/* Everyone sends to the one `apart` places further on. */
+static void add_shift(struct comm_rounds *r, int n, int apart)
+{
+    assert(n <= INT_MAX / n);
+    for (int i = 0; i < n; i++) {
+        int to = (i + apart) % n;
+        add_hop(r, (struct comm_hop){ i, to, 0, n * n, i * n + to, 0, 1 });
+    }
+}
+
+static void exchange_at_once(struct comm_rounds *r, const struct comm_group *group, int block)
+{
+    (void)block;
+    r->pieces_per_whole = 1;
+    begin_round(r, 1);
+    for (int apart = 1; apart < group->n_devices; apart++)
+        add_shift(r, group->n_devices, apart);
+}
+
+static void exchange_pairwise(struct comm_rounds *r, const struct comm_group *group, int block)
+{
+    (void)block;
+    r->pieces_per_whole = 1;
+    for (int apart = 1; apart < group->n_devices; apart++) {
+        begin_round(r, 1);
+        add_shift(r, group->n_devices, apart);
+    }
+}
+
+/* --- the table --- */
+
+/* clang-format off */
+static const struct comm_algorithm algorithms[] = {
+    { COMM_SEND,           "direct",                   1, ANY_SIZE,        send },
+    { COMM_BROADCAST,      "tree",                     1, ANY_SIZE,        spread_tree },
+    { COMM_BROADCAST,      "scatter, all-gather",      3, ANY_SIZE,        spread_scatter },
+    { COMM_ALL_GATHER,     "ring",                     1, ANY_SIZE,        gather_ring },
+    { COMM_ALL_GATHER,     "two-way ring",             3, ANY_SIZE,        gather_two_way },
+    { COMM_ALL_GATHER,     "recursive doubling",       4, POWER_OF_TWO,    gather_doubling },
+    { COMM_ALL_GATHER,     "bruck",                    3, NO_POWER_OF_TWO, gather_bruck },
+    { COMM_ALL_GATHER,     "hierarchical",             4, IN_BLOCKS,       gather_hierarchical },
+    { COMM_REDUCE,         "tree",                     1, ANY_SIZE,        reduce_tree },
+    { COMM_REDUCE,         "reduce-scatter, gather",   3, ANY_SIZE,        reduce_gather },
+    { COMM_REDUCE_SCATTER, "ring",                     1, ANY_SIZE,        scatter_ring },
+    { COMM_REDUCE_SCATTER, "two-way ring",             3, ANY_SIZE,        scatter_two_way },
+    { COMM_REDUCE_SCATTER, "recursive halving",        4, POWER_OF_TWO,    scatter_halving },
+    { COMM_REDUCE_SCATTER, "bruck",                    3, NO_POWER_OF_TWO, scatter_bruck },
+    { COMM_REDUCE_SCATTER, "hierarchical",             4, IN_BLOCKS,       scatter_hierarchical },
+    { COMM_ALL_REDUCE,     "ring",                     1, ANY_SIZE,        all_reduce_ring },
+    { COMM_ALL_REDUCE,     "two-way ring",             3, ANY_SIZE,        all_reduce_two_way },
+    { COMM_ALL_REDUCE,     "recursive doubling",       2, ANY_SIZE,        all_reduce_doubling },
+    { COMM_ALL_REDUCE,     "halving and doubling",     4, ANY_SIZE,        all_reduce_halving },
+    { COMM_ALL_REDUCE,     "tree",                     3, ANY_SIZE,        all_reduce_tree },
+    { COMM_ALL_REDUCE,     "hierarchical",             4, IN_BLOCKS,       all_reduce_hierarchical },
+    { COMM_ALL_TO_ALL,     "all at once",              1, ANY_SIZE,        exchange_at_once },
+    { COMM_ALL_TO_ALL,     "pairwise",                 3, ANY_SIZE,        exchange_pairwise },
+};
+/* clang-format on */
+
+const struct comm_algorithm *hp_comm_algorithm(int i)
+{
+    int n = (int)(sizeof algorithms / sizeof *algorithms);
+    return i >= 0 && i < n ? &algorithms[i] : NULL;
+}
+
+static bool divides(const struct comm_group *group, int block)
+{
+    int i = 0;
+    while (i < group->n_devices && group->device[i] / block == group->device[0] / block)
+        i++;
+    if (i == group->n_devices) /* all in one block, as often on a large machine */
+        return false;
+    struct arena scratch = { 0 };
+    struct blocks blocks;
+    bool result = divide(&scratch, group, block, &blocks);
+    hp_arena_free(&scratch);
+    return result;
+}
+
+bool hp_comm_algorithm_fits(const struct comm_algorithm *algorithm,
+                            const struct comm_group *group, int block)
+{
+    bool power = (group->n_devices & (group->n_devices - 1)) == 0;
+    if (algorithm->kind != group->kind || group->n_devices < algorithm->min_devices)
+        return false;
+    switch (algorithm->needs) {
+    case ANY_SIZE:
+        return true;
+    case POWER_OF_TWO:
+        return power;
+    case NO_POWER_OF_TWO:
+        return !power;
+    case IN_BLOCKS:
+        return divides(group, block);
+    }
+    return false;
+}
+
+void hp_comm_rounds(struct arena *arena, const struct comm_algorithm *algorithm,
+                    const struct comm_group *group, int block, struct comm_rounds *out)
+{
+    *out = (struct comm_rounds){ .arena = arena };
+    algorithm->write(out, group, block);
+}

@@ -1,0 +1,61 @@
+/* cost/collective_rounds.h - the algorithms of collectives, as rounds of messages. Internal.
+ *
+ * There is one description of each algorithm: which messages each round has and which pieces of
+ * the data they carry. The cost of a way, its steps and the proof that it computes what it
+ * promises are all read from it. Rounds that repeat with the same senders and receivers are
+ * written once: a ring over 1,024 devices is one round of 1,024 messages. */
+#ifndef COST_COLLECTIVE_ROUNDS_H
+#define COST_COLLECTIVE_ROUNDS_H
+
+#include "cost/collective.h"
+
+#include <stdbool.h>
+
+/* In repetition k of its round this message carries the pieces
+ *     base + (offset + k*shift + j) mod period,  j = 0..n_pieces-1. */
+struct comm_hop {
+    int from, to; /* indices in the group's device[] */
+    int base, period, offset, shift, n_pieces;
+};
+
+/* Messages that may be under way at the same time. */
+struct comm_round {
+    int first, n; /* hops */
+    int repeat;
+    bool sums; /* the receiver adds what arrives to what it has; else it had none of it */
+};
+
+struct comm_rounds {
+    struct arena *arena;
+    int pieces_per_whole; /* the `bytes` of a collective are so many pieces */
+    int n_rounds, round_capacity;
+    struct comm_round *round;
+    int n_hops, hop_capacity;
+    struct comm_hop *hop;
+    /* An all-gather's device i begins with, and a reduce-scatter's ends with, the pieces
+     * own[i]*w .. own[i]*w+w-1, w = pieces_per_whole/n_devices. NULL: of no meaning here. */
+    const int *own;
+};
+
+/* A row: one way to do one kind of collective. */
+struct comm_algorithm {
+    enum comm_kind kind;
+    const char *name;
+    int min_devices;
+    enum { ANY_SIZE, POWER_OF_TWO, NO_POWER_OF_TWO, IN_BLOCKS } needs;
+    void (*write)(struct comm_rounds *rounds, const struct comm_group *group, int block);
+};
+
+/* Row `i`, or NULL past the last. */
+const struct comm_algorithm *hp_comm_algorithm(int i);
+
+/* May `group` use this row? For IN_BLOCKS: is it divided evenly by blocks of `block` devices?
+ */
+bool hp_comm_algorithm_fits(const struct comm_algorithm *algorithm,
+                            const struct comm_group *group, int block);
+
+/* Write the rounds of an algorithm that fits into memory of `arena`. */
+void hp_comm_rounds(struct arena *arena, const struct comm_algorithm *algorithm,
+                    const struct comm_group *group, int block, struct comm_rounds *out);
+
+#endif /* COST_COLLECTIVE_ROUNDS_H */

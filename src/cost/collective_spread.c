@@ -1,0 +1,94 @@
+/* An order for messages that start at once. */
+#include "cost/collective.h"
+
+#include "base/table.h"
+
+/* Links serve messages in the order of their numbers, and a message takes all links of its
+ * route together. So a message may wait, holding a place on a link that others could use
+ * meanwhile: in a bad order these waits form chains, and sixteen devices behind four network
+ * cards take more than twice the time that their cards are busy. First fit into slots of equal
+ * length, in each of which a link has one message, avoids most of it. */
+
+/* Larger sets keep their order: the work grows with messages times slots. */
+enum { MAX_SPREAD = 1 << 14 };
+
+struct slots {
+    int n_words, capacity;
+    uint64_t *busy; /* bit s: a message of slot s crosses the link */
+};
+
+struct spread {
+    const struct hypar_machine *machine;
+    struct arena arena;
+    struct table number_of; /* directed link -> index in link[] */
+    int n_links, capacity;
+    struct slots *link;
+    int *route; /* of the message at hand: links, then their indices */
+};
+
+static struct slots *slots_of(struct spread *s, int link)
+{
+    int number = hp_table_get(&s->number_of, &link, sizeof link);
+    if (number < 0) {
+        int *key = NEW(&s->arena, int, 1);
+        *key = link;
+        s->link = GROW(&s->arena, struct slots, s->link, s->n_links, &s->capacity);
+        s->link[s->n_links] = (struct slots){ 0 };
+        number = s->n_links++;
+        hp_table_put(&s->number_of, &s->arena, key, sizeof *key, number);
+    }
+    return &s->link[number];
+}
+
+static void occupy(struct arena *arena, struct slots *slots, int slot)
+{
+    while (slots->n_words <= slot / 64) {
+        slots->busy = GROW(arena, uint64_t, slots->busy, slots->n_words, &slots->capacity);
+        slots->busy[slots->n_words++] = 0;
+    }
+    slots->busy[slot / 64] |= (uint64_t)1 << slot % 64;
+}
+
+/* The first slot in which all links of the route are free, which it then occupies. */
+static int first_fit(struct spread *s, const struct message *message)
+{
+    int n = hypar_machine_route(s->machine, message->from, message->to, s->route,
+                                hypar_machine_longest_route(s->machine));
+    uint64_t busy = UINT64_MAX;
+    int word = -1, bit = 0;
+    while (busy == UINT64_MAX) {
+        busy = 0;
+        word++;
+        for (int i = 0; i < n; i++) {
+            const struct slots *slots = slots_of(s, s->route[i]);
+            busy |= word < slots->n_words ? slots->busy[word] : 0;
+        }
+    }
+    while (busy >> bit & 1)
+        bit++;
+    for (int i = 0; i < n; i++)
+        occupy(&s->arena, slots_of(s, s->route[i]), 64 * word + bit);
+    return 64 * word + bit;
+}
+
+void hp_spread_messages(const struct hypar_machine *machine, const struct message *message,
+                        int n, int *order)
+{
+    struct spread s = { .machine = machine };
+    if (n > MAX_SPREAD || n < 2) {
+        for (int i = 0; i < n; i++)
+            order[i] = i;
+        return;
+    }
+    s.route = NEW(&s.arena, int, hypar_machine_longest_route(machine) + 1);
+    int *slot = NEW(&s.arena, int, n), *start = NEW(&s.arena, int, n + 1);
+    for (int i = 0; i < n; i++) {
+        slot[i] = first_fit(&s, &message[i]);
+        start[slot[i] + 1]++; /* no slot is left out, so slots are below n */
+    }
+    for (int i = 0; i < n; i++)
+        start[i + 1] += start[i];
+    for (int i = 0; i < n; i++)
+        order[start[slot[i]]++] = i;
+    hp_arena_free(&s.arena);
+}

@@ -1,0 +1,117 @@
+/* A collective message by message. */
+#include "cost/collective.h"
+
+#include "cost/collective_rounds.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+
+static const struct comm_algorithm *find_algorithm(enum comm_kind kind, const char *name)
+{
+    const struct comm_algorithm *algorithm;
+    int i = 0;
+    while ((algorithm = hp_comm_algorithm(i)) &&
+           (algorithm->kind != kind || strcmp(algorithm->name, name) != 0))
+        i++;
+    assert(algorithm);
+    return algorithm;
+}
+
+/* Per device, the messages that its next one waits for: those, sent and received, of the last
+ * round in which it sent, and what it received since. What came before that round, its messages
+ * of that round have waited for. A list through next[], which has two entries per message, one
+ * for its sender (2*i) and one for its receiver (2*i + 1). */
+struct memory {
+    int *last; /* per device: its first entry, -1 for none */
+    int *sent; /* per device: the last round in which it sent */
+    int *next;
+};
+
+static void remember(struct memory *memory, int device, int entry)
+{
+    memory->next[entry] = memory->last[device];
+    memory->last[device] = entry;
+}
+
+static void wait_for_last(struct arena *arena, const struct memory *memory, int device,
+                          struct comm_step *step)
+{
+    for (int e = memory->last[device]; e >= 0; e = memory->next[e])
+        step->n_after++;
+    if (step->n_after == 0)
+        return;
+    int *after = NEW(arena, int, step->n_after), n = step->n_after;
+    step->after = after;
+    for (int e = memory->last[device]; e >= 0; e = memory->next[e])
+        after[--n] = e / 2;
+}
+
+/* One repetition of a round. First all look back, then all are remembered: the messages of a
+ * round do not wait for each other. */
+static void write_round(struct arena *arena, const struct comm_group *group,
+                        const struct comm_hop *hop, int n, double piece_bytes, int number,
+                        struct memory *memory, struct comm_steps *out)
+{
+    for (int h = 0; h < n; h++) {
+        struct comm_step *step = &out->step[out->n_steps + h];
+        step->message.from = group->device[hop[h].from];
+        step->message.to = group->device[hop[h].to];
+        step->message.bytes = hop[h].n_pieces * piece_bytes;
+        wait_for_last(arena, memory, hop[h].from, step);
+    }
+    for (int h = 0; h < n; h++) {
+        if (memory->sent[hop[h].from] != number)
+            memory->last[hop[h].from] = -1;
+        memory->sent[hop[h].from] = number;
+    }
+    for (int h = 0; h < n; h++) {
+        remember(memory, hop[h].from, 2 * (out->n_steps + h));
+        remember(memory, hop[h].to, 2 * (out->n_steps + h) + 1);
+    }
+    out->n_steps += n;
+}
+
+/* Put the hops of a round in an order in which few have to wait for others. */
+static void spread_round(struct arena *scratch, const struct hypar_machine *machine,
+                         const struct comm_group *group, struct comm_hop *hop, int n)
+{
+    struct message *message = NEW(scratch, struct message, n);
+    struct comm_hop *copy = NEW(scratch, struct comm_hop, n);
+    int *order = NEW(scratch, int, n);
+    for (int h = 0; h < n; h++) {
+        copy[h] = hop[h];
+        message[h] =
+            (struct message){ group->device[hop[h].from], group->device[hop[h].to], 0 };
+    }
+    hp_spread_messages(machine, message, n, order);
+    for (int h = 0; h < n; h++)
+        hop[h] = copy[order[h]];
+}
+
+void hp_comm_steps(struct arena *arena, const struct hypar_machine *machine,
+                   const struct comm_group *group, const struct comm_way *way, double bytes,
+                   struct comm_steps *out)
+{
+    struct arena scratch = { 0 };
+    struct comm_rounds rounds;
+    int n = group->n_devices, number = 0;
+    assert(way->n_messages < INT_MAX / 2);
+    hp_comm_rounds(&scratch, find_algorithm(group->kind, way->algorithm), group, way->block,
+                   &rounds);
+    struct memory memory = { NEW(&scratch, int, n), NEW(&scratch, int, n),
+                             NEW(&scratch, int, 2 * way->n_messages) };
+    for (int i = 0; i < n; i++)
+        memory.last[i] = memory.sent[i] = -1;
+    *out = (struct comm_steps){ .step = NEW(arena, struct comm_step, way->n_messages) };
+    for (int r = 0; r < rounds.n_rounds; r++) {
+        if (rounds.round[r].n == 0)
+            continue;
+        struct comm_hop *hop = rounds.hop + rounds.round[r].first;
+        spread_round(&scratch, machine, group, hop, rounds.round[r].n);
+        for (int k = 0; k < rounds.round[r].repeat; k++)
+            write_round(arena, group, hop, rounds.round[r].n, bytes / rounds.pieces_per_whole,
+                        number++, &memory, out);
+    }
+    hp_arena_free(&scratch);
+}

@@ -1,0 +1,89 @@
+#include "cost/pipeline.h"
+
+#include <math.h>
+
+double hp_pipeline_sync_s(const struct pipeline_rules *rules, double weight_bytes, int replicas,
+                          double bytes_per_s)
+{
+    if (rules->paper)
+        return 2.0 * (replicas - 1) / bytes_per_s * weight_bytes;
+    return 4.0 * (replicas - 1) / (bytes_per_s * replicas) * weight_bytes;
+}
+
+double hp_pipeline_stage_s(const struct pipeline_rules *rules, double inner_s, double sync_s,
+                           int replicas)
+{
+    return (rules->paper ? fmax(inner_s, sync_s) : inner_s + sync_s) / replicas;
+}
+
+double hp_pipeline_transfer_s(const struct pipeline_rules *rules, double bytes, int replicas,
+                              double bytes_per_s)
+{
+    if (rules->free_transfers)
+        return 0;
+    return 2.0 * bytes / (rules->paper ? bytes_per_s : bytes_per_s * replicas);
+}
+
+double hp_pipeline_below(const struct pipeline_rules *rules,
+                         const struct pipeline_machine *machine, int level)
+{
+    return rules->paper || level == 0 ? 1 : machine->workers[level - 1];
+}
+
+static double range(const double *cumulated, int after, int last)
+{
+    return cumulated[last] - (after < 0 ? 0 : cumulated[after]);
+}
+
+/* Pieces p[0..n) at `level`. */
+static double pieces_s(const struct pipeline_rules *rules,
+                       const struct pipeline_machine *machine,
+                       const struct pipeline_states *states, const struct pipeline_piece *p,
+                       int n, int level)
+{
+    double most = 0, bytes_per_s = machine->bytes_per_s[level];
+    for (int i = 0; i < n; i++) {
+        double inner_s =
+            level == 0 ? range(states->time_s, p[i].after, p[i].last)
+                       : pieces_s(rules, machine, states, p[i].inner, p[i].n_inner, level - 1);
+        double sync_s =
+            hp_pipeline_sync_s(rules, range(states->weight_bytes, p[i].after, p[i].last),
+                               p[i].workers, bytes_per_s);
+        if (i == 0)
+            sync_s /= hp_pipeline_below(rules, machine, level);
+        most = fmax(most, hp_pipeline_stage_s(rules, inner_s, sync_s, p[i].workers));
+        if (i > 0)
+            most = fmax(most, hp_pipeline_transfer_s(rules, states->cut_bytes[p[i].after],
+                                                     p[i].workers, bytes_per_s));
+        if (i > 0 && p[i].last < states->n - 1 && !rules->paper)
+            most = fmax(most, hp_pipeline_transfer_s(rules, states->cut_bytes[p[i].last],
+                                                     p[i].workers, bytes_per_s));
+    }
+    return most;
+}
+
+double hp_pipeline_s(const struct pipeline_rules *rules, const struct pipeline_machine *machine,
+                     const struct pipeline_states *states, const struct pipeline_piece *piece,
+                     int n_pieces)
+{
+    return pieces_s(rules, machine, states, piece, n_pieces, machine->n_levels - 1);
+}
+
+double hp_pipeline_data_parallel_s(const struct pipeline_rules *rules,
+                                   const struct pipeline_machine *machine, double time_s,
+                                   double weight_bytes)
+{
+    for (int l = 0; l < machine->n_levels; l++) {
+        int m = machine->workers[l];
+        double sync_s = hp_pipeline_sync_s(rules, weight_bytes, m, machine->bytes_per_s[l]);
+        time_s = hp_pipeline_stage_s(rules, time_s,
+                                     sync_s / hp_pipeline_below(rules, machine, l), m);
+    }
+    return time_s;
+}
+
+double hp_pipeline_memory(double weight_bytes, double activation_bytes, double fixed_bytes,
+                          int in_flight)
+{
+    return in_flight * (weight_bytes + activation_bytes) + fixed_bytes;
+}

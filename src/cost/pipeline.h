@@ -1,0 +1,84 @@
+/* cost/pipeline.h - what a pipeline costs (PipeDream: Narayanan et al., SOSP 2019). Internal.
+ *
+ * A model is cut at states: state j is a set of operators that may run before all others (on a
+ * chain: the first j + 1 of them). The workers of a machine stand in levels, from the lowest; a
+ * level joins `workers` components, each of which is all of the level below. At each level a
+ * range of states is cut into pieces, each on one or more components that share the minibatches
+ * in turn; inside its component a piece is cut again by the level below. The slowest piece sets
+ * the pace.
+ *
+ * The paper's formulas and those of its published optimizer differ; `paper` says which. */
+#ifndef COST_PIPELINE_H
+#define COST_PIPELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PIPELINE_MAX_LEVELS = 32 };
+
+/* Cumulated over the operators of each state. */
+struct pipeline_states {
+    int n;
+    const double *time_s;           /* forward and backward, one minibatch on one worker */
+    const double *weight_bytes;     /* parameters */
+    const double *activation_bytes; /* outputs, kept from forward to backward */
+    const double *fixed_bytes;      /* gradients and the optimizer's state */
+    const double *cut_bytes;        /* not cumulated: what crosses the cut after the state */
+};
+
+struct pipeline_machine {
+    int n_levels;
+    int workers[PIPELINE_MAX_LEVELS]; /* components joined, lowest level first */
+    double bytes_per_s[PIPELINE_MAX_LEVELS];
+};
+
+struct pipeline_rules {
+    bool paper;          /* section 3.1 of the paper, else the published optimizer */
+    bool free_transfers; /* between pieces */
+};
+
+/* States after + 1 .. last (after -1: from the start) on `workers` components of its level. */
+struct pipeline_piece {
+    int after, last;
+    int workers;
+    int n_inner; /* pieces of the level below; 0 at the lowest */
+    const struct pipeline_piece *inner;
+};
+
+/* Synchronising `weight_bytes` over the replicas of a piece, as the formulas count it: added to
+ * the time of the piece by the code, its rival in the paper. */
+double hp_pipeline_sync_s(const struct pipeline_rules *rules, double weight_bytes, int replicas,
+                          double bytes_per_s);
+
+/* One minibatch's share of a piece whose inside takes inner_s:
+ *   code   (inner + 4 (m-1) W / (B m)) / m
+ *   paper  T^k = max(inner, 2 (m-1) W / B) / m                                      */
+double hp_pipeline_stage_s(const struct pipeline_rules *rules, double inner_s, double sync_s,
+                           int replicas);
+
+/* What the synchronisation of the first piece of a range at `level` is divided by: in the
+ * published optimizer (and only for that piece) the components of the level below. */
+double hp_pipeline_below(const struct pipeline_rules *rules,
+                         const struct pipeline_machine *machine, int level);
+
+/* Activations one way and their errors the other, for a piece with `replicas`:
+ * code 2 a / (B m), paper 2 a / B. */
+double hp_pipeline_transfer_s(const struct pipeline_rules *rules, double bytes, int replicas,
+                              double bytes_per_s);
+
+/* The whole recomputed from its pieces at the top level: the bottleneck, seconds for one
+ * minibatch. */
+double hp_pipeline_s(const struct pipeline_rules *rules, const struct pipeline_machine *machine,
+                     const struct pipeline_states *states, const struct pipeline_piece *piece,
+                     int n_pieces);
+
+/* All workers with a copy of everything: the baseline of the published optimizer. */
+double hp_pipeline_data_parallel_s(const struct pipeline_rules *rules,
+                                   const struct pipeline_machine *machine, double time_s,
+                                   double weight_bytes);
+
+/* Bytes that one replica of a stage needs with so many minibatches in flight. */
+double hp_pipeline_memory(double weight_bytes, double activation_bytes, double fixed_bytes,
+                          int in_flight);
+
+#endif /* COST_PIPELINE_H */

@@ -1,0 +1,184 @@
+#include "cost/work.h"
+
+#include "profile/profile.h"
+
+double hp_peak_op_per_s(const struct hypar_device *device, enum hypar_precision precision)
+{
+    switch (precision) {
+    case HYPAR_FP64:
+        return device->fp64_op_per_s;
+    case HYPAR_BF16:
+        return device->bf16_op_per_s;
+    default:
+        return device->fp32_op_per_s;
+    }
+}
+
+bool hp_is_view(enum op_kind kind)
+{
+    switch (kind) {
+    case OP_IDENTITY:
+    case OP_RESHAPE:
+    case OP_FLATTEN:
+    case OP_SQUEEZE:
+    case OP_UNSQUEEZE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Work ---------------------------------------------------------------------------------- */
+
+static double length(struct range range)
+{
+    return hp_range_empty(range) ? 0 : (double)(range.hi - range.lo);
+}
+
+/* What the loops `range` are of all loops of a pass. */
+static double share_of(const struct nest *nest, const struct pass *pass,
+                       const struct range range[MAX_AXES])
+{
+    double share = 1;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (pass->axes >> a & 1)
+            share *= length(range[a]) / (double)nest->axis[a].extent;
+    return share;
+}
+
+/* How often a pass that only moves data touches operand `o`: once in each of its loops. The
+ * looked-up axis (a table's rows) is no loop: each look-up finds one row, which lies in the
+ * part's range as often as that is part of the whole. */
+static double lookups(const struct nest *nest, const struct pass *pass, int o,
+                      const struct range range[MAX_AXES])
+{
+    double n = 1;
+    for (int a = 0; a < nest->n_axes; a++) {
+        if (!(pass->axes >> a & 1))
+            continue;
+        if (nest->axis[a].role != HYPAR_REDUCTION)
+            n *= length(range[a]);
+        else if (nest->operand[o].axes >> a & 1)
+            n *= length(range[a]) / (double)nest->axis[a].extent;
+    }
+    return n;
+}
+
+/* Elements of operand `o` (or of its gradient) that the loops touch. */
+static double touched(const struct nest *nest, const struct pass *pass, int o,
+                      const struct range range[MAX_AXES])
+{
+    struct box box = hp_region(nest, o, range);
+    double region = (double)hp_box_elements(&box);
+    if (!(hp_op[nest->kind].flags & ROW_LOOKUP))
+        return region;
+    double once = lookups(nest, pass, o, range);
+    return once < region ? once : region;
+}
+
+struct work hp_pass_work(const struct nest *nest, int pass, const struct range range[MAX_AXES],
+                         operand_set present, enum hypar_precision precision)
+{
+    const struct pass *p = &nest->pass[pass];
+    struct work work = { 0 };
+    double share = share_of(nest, p, range);
+    if (hp_is_view(nest->kind) || !(share > 0))
+        return work;
+    work.macs = share * p->macs;
+    work.other = share * p->other;
+    operand_set values = (p->reads | p->writes) & present;
+    operand_set grads = (p->reads_grad | p->writes_grad) & present;
+    for (int o = 0; o < nest->n_operands; o++) {
+        int tensors = (int)(values >> o & 1) + (int)(grads >> o & 1);
+        if (tensors)
+            work.bytes += tensors * touched(nest, p, o, range) *
+                          hp_element_bytes(precision, nest->operand[o].index);
+    }
+    return work;
+}
+
+struct work hp_update_work(double elements, enum hypar_precision precision,
+                           enum hypar_optimizer optimizer)
+{
+    /* w -= r g; v = m v + g, w -= r v; Adam: two moments, both corrected, a root, a quotient */
+    static const struct {
+        double macs, other, moments;
+    } row[HYPAR_OPTIMIZER_COUNT] = {
+        [HYPAR_SGD] = { 1, 0, 0 },
+        [HYPAR_MOMENTUM] = { 2, 0, 1 },
+        [HYPAR_ADAM] = { 3, 8, 2 },
+    };
+    int stored = hp_element_bytes(precision, false);
+    int master = hp_element_bytes(hp_master_precision(precision), false);
+    double bytes = stored + 2 * master * (1 + row[optimizer].moments);
+    if (stored != master)
+        bytes += stored;
+    return (struct work){ .macs = elements * row[optimizer].macs,
+                          .other = elements * row[optimizer].other,
+                          .bytes = elements * bytes };
+}
+
+/* Seconds ------------------------------------------------------------------------------- */
+
+/* The roofline of Williams, Waterman and Patterson (CACM 2009). */
+double hp_work_seconds(const struct work *work, const struct hypar_device *device,
+                       enum hypar_precision precision)
+{
+    double arithmetic_s = (2 * work->macs + work->other) /
+                          (hp_peak_op_per_s(device, precision) * device->efficiency);
+    double memory_s = work->bytes / device->memory_bytes_per_s;
+    return arithmetic_s > memory_s ? arithmetic_s : memory_s;
+}
+
+static double measured_seconds(const struct nest *nest, int pass,
+                               const struct range range[MAX_AXES],
+                               const struct hypar_device *device,
+                               enum hypar_precision precision,
+                               const struct hypar_profile *profile)
+{
+    int64_t extent[MAX_AXES];
+    for (int a = 0; a < nest->n_axes; a++)
+        extent[a] = range[a].hi - range[a].lo;
+    return hp_profile_find(profile, &(struct measured_pass){ .device = device->name,
+                                                             .precision = precision,
+                                                             .nest = nest,
+                                                             .pass = pass,
+                                                             .extent = extent });
+}
+
+double hp_pass_seconds(const struct nest *nest, int pass, const struct range range[MAX_AXES],
+                       operand_set present, const struct hypar_device *device,
+                       enum hypar_precision precision, const struct hypar_profile *profile)
+{
+    struct hypar_device calibrated = *device;
+    if (profile) {
+        double seconds = measured_seconds(nest, pass, range, device, precision, profile);
+        if (seconds > 0)
+            return seconds;
+        double efficiency = hypar_profile_efficiency(profile, device->name);
+        if (efficiency > 0)
+            calibrated.efficiency = efficiency;
+    }
+    struct work work = hp_pass_work(nest, pass, range, present, precision);
+    return hp_work_seconds(&work, &calibrated, precision);
+}
+
+/* Joules -------------------------------------------------------------------------------- */
+
+struct work_energy hp_work_energy(const struct work *work, const struct hypar_device *device,
+                                  enum hypar_precision precision)
+{
+    double words = (double)hp_element_bytes(precision, false) / HP_WORD_BYTES;
+    return (struct work_energy){
+        .arithmetic_j = words * (work->macs * (device->add_j + device->multiply_j) +
+                                 work->other * device->add_j),
+        .sram_j = words * work->macs * HP_SRAM_WORDS_PER_MAC * device->sram_access_j,
+        .dram_j = work->bytes / HP_WORD_BYTES * device->dram_access_j,
+    };
+}
+
+double hp_message_dram_j(double bytes, const struct hypar_device *from,
+                         const struct hypar_device *to)
+{
+    return bytes / HP_WORD_BYTES * (from->dram_access_j + to->dram_access_j);
+}

@@ -1,0 +1,76 @@
+/* cost/work.h - what one pass on one part takes: operations, bytes, seconds, joules. Internal.
+ *
+ * Seconds are a roofline on the device's row: the longer of operations at the dense kernels'
+ * rate and bytes at the memory's; or what a profile measured. */
+#ifndef COST_WORK_H
+#define COST_WORK_H
+
+#include <hypar/machine.h>
+#include <hypar/plan.h>
+#include <hypar/profile.h>
+
+#include "layout/layout.h"
+
+/* Operations per second of a device at best, in this precision. */
+double hp_peak_op_per_s(const struct hypar_device *device, enum hypar_precision precision);
+
+/* Bytes of one element in this precision; of an integer (ids, labels) always 4. */
+static inline int hp_element_bytes(enum hypar_precision precision, bool index)
+{
+    return index ? 4 : precision == HYPAR_BF16 ? 2 : precision == HYPAR_FP64 ? 8 : 4;
+}
+
+/* The precision in which parameters are updated: short ones have fp32 master copies. What
+ * hp_update_work() gives is done in this one. */
+static inline enum hypar_precision hp_master_precision(enum hypar_precision precision)
+{
+    return precision == HYPAR_BF16 ? HYPAR_FP32 : precision;
+}
+
+/* Does the output lie where the input does, so that nothing moves: reshape, identity, ...? */
+bool hp_is_view(enum op_kind kind);
+
+struct work {
+    double macs, other; /* multiply-adds; other arithmetic operations */
+    double bytes;       /* read and written, each tensor once */
+};
+
+/* The work of `pass` over the loops `range`: its share of the pass's operations, and the
+ * regions of all operands (values and gradients) that it reads and writes; of a table that is
+ * looked up only the rows that are. `present` has bit o set if operand o is there (optional
+ * ones may be absent). None for a view, and where a loop of the pass is empty. */
+struct work hp_pass_work(const struct nest *nest, int pass, const struct range range[MAX_AXES],
+                         operand_set present, enum hypar_precision precision);
+
+/* Seconds on a device. */
+double hp_work_seconds(const struct work *work, const struct hypar_device *device,
+                       enum hypar_precision precision);
+
+/* As above, but as measured if `profile` (may be NULL) knows this pass with these extents on
+ * this kind of device; its calibrated efficiency replaces the device's own otherwise. */
+double hp_pass_seconds(const struct nest *nest, int pass, const struct range range[MAX_AXES],
+                       operand_set present, const struct hypar_device *device,
+                       enum hypar_precision precision, const struct hypar_profile *profile);
+
+/* Updating `elements` parameters, in hp_master_precision(): the gradient is read, the weight
+ * (of short ones the master copy) and the moments are read and written, short weights written.
+ */
+struct work hp_update_work(double elements, enum hypar_precision precision,
+                           enum hypar_optimizer optimizer);
+
+/* Joules of the work itself: multiply-adds (one add, one multiply, three SRAM words), other
+ * operations (one add each), DRAM words. The energies of the table are those of a word of 32
+ * bits; other widths scale with the width (assumed). */
+enum { HP_WORD_BYTES = 4, HP_SRAM_WORDS_PER_MAC = 3 };
+struct work_energy {
+    double arithmetic_j, sram_j, dram_j;
+};
+struct work_energy hp_work_energy(const struct work *work, const struct hypar_device *device,
+                                  enum hypar_precision precision);
+
+/* A message: one DRAM read at the sender, one DRAM write at the receiver (without the links).
+ */
+double hp_message_dram_j(double bytes, const struct hypar_device *from,
+                         const struct hypar_device *to);
+
+#endif /* COST_WORK_H */

@@ -1,0 +1,20 @@
+/* layout/comm.h - the ways in which pieces of a tensor move between devices. Internal. */
+#ifndef LAYOUT_COMM_H
+#define LAYOUT_COMM_H
+
+enum comm_kind {
+    COMM_SEND,           /* one device to one */
+    COMM_BROADCAST,      /* one to several */
+    COMM_ALL_GATHER,     /* everyone's piece to everyone */
+    COMM_REDUCE,         /* several summed on one */
+    COMM_REDUCE_SCATTER, /* summed, each has a piece */
+    COMM_ALL_REDUCE,     /* summed, everyone has all */
+    COMM_ALL_TO_ALL,     /* a piece from everyone to everyone */
+    COMM_EXCHANGE,       /* anything else: summed here, copied there */
+    COMM_KIND_COUNT,
+};
+
+/* "all-reduce", "send", ... */
+const char *hp_comm_text(enum comm_kind kind);
+
+#endif /* LAYOUT_COMM_H */

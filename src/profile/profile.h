@@ -1,0 +1,98 @@
+/* profile/profile.h - measured times of passes, found by what decides them. Internal.
+ *
+ * A pass is known by its device, precision, operator kind, attributes, given operands with the
+ * axes that index them (one that is broadcast, or absent, changes the work and the numbers of
+ * the passes), its number, and the extent of each axis of the part. Attributes that only set an
+ * extent (out, kernel, heads, ...) do not count: a part of a wide layer is as long as a narrow
+ * layer. */
+#ifndef PROFILE_PROFILE_H
+#define PROFILE_PROFILE_H
+
+#include <hypar/plan.h>
+#include <hypar/profile.h>
+
+#include "base/table.h"
+#include "graph/nest.h"
+
+enum { HP_MAX_MEASURED = 1000000 };
+
+/* One pass on one part of an operator. */
+struct measured_pass {
+    const char *device;
+    enum hypar_precision precision;
+    const struct nest *nest;
+    int pass;
+    const int64_t *extent; /* of the part, for each axis of the nest */
+};
+
+/* Add a measurement; one of the same pass is replaced. HYPAR_INVALID unless the seconds are
+ * finite and above 0 and the device has a name; HYPAR_UNSUPPORTED for an opaque operator, of
+ * which these figures do not decide the time, and beyond HP_MAX_MEASURED. */
+enum hypar_status hp_profile_add(struct hypar_profile *profile, const struct measured_pass *at,
+                                 double seconds, struct hypar_error *err);
+
+/* Seconds, or 0 where the pass is not known. Safe to call from several threads. */
+double hp_profile_find(const struct hypar_profile *profile, const struct measured_pass *at);
+
+/* As hypar_profile_read(); `name` stands in front of messages. */
+enum hypar_status hp_profile_read_text(struct hypar_profile **out, const char *text,
+                                       size_t length, const char *name,
+                                       struct hypar_error *err);
+
+/* Inside -------------------------------------------------------------------------------- */
+
+struct measured_axis {
+    char name;
+    int64_t extent;
+};
+
+struct measured_operand {
+    char name;
+    uint32_t axes; /* the letters that index it; bit 0 is a */
+};
+
+struct measured {
+    int device;
+    enum hypar_precision precision;
+    enum op_kind kind;
+    int pass;
+    int n_axes;                             /* without r */
+    const struct measured_axis *axis;       /* in any order */
+    int n_operands;                         /* -1: whatever they are */
+    const struct measured_operand *operand; /* given ones, in the row's order */
+    const struct attrs *attrs;              /* complete */
+    double seconds;
+    uint64_t hash, part_hash; /* of all; without operands and attributes */
+    int next;                 /* with the same hash, -1: none */
+};
+
+struct profile_device {
+    const char *name;
+    double efficiency; /* 0: not known */
+};
+
+struct hypar_profile {
+    struct arena arena; /* holds everything, the profile itself included */
+    const char *made_by;
+    struct table device_names; /* -> device */
+    struct profile_device *device;
+    int n_devices, device_capacity;
+    struct table hashes;      /* -> pass */
+    struct table part_hashes; /* those that are there */
+    struct measured **pass;
+    int n_passes, pass_capacity;
+    int n_of[OP_KIND_COUNT];      /* passes of this kind */
+    bool any_operands;            /* is there one with n_operands -1? */
+    uint64_t told[OP_KIND_COUNT]; /* bit a: attribute a sets an extent of this kind */
+};
+
+/* The number of the device called `name`, which is added if new; the name is copied. */
+int hp_profile_device(struct hypar_profile *profile, const char *name);
+
+/* The pass that is the same as `like` but for the seconds, or NULL. Sets its hashes. */
+struct measured *hp_measured_find(const struct hypar_profile *profile, struct measured *like);
+
+/* Add a copy of a pass that hp_measured_find() did not find; what it points to is kept. */
+void hp_measured_insert(struct hypar_profile *profile, const struct measured *pass);
+
+#endif /* PROFILE_PROFILE_H */

@@ -1,0 +1,387 @@
+/* Reading and writing hypar-profile/1 (docs/formats-profile.md). */
+#include <float.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/word.h"
+#include "graph/binding.h"
+#include "graph/op_json.h"
+#include "profile/profile.h"
+
+static const char format[] = "hypar-profile/1";
+static const int64_t max_extent = (int64_t)1 << 50;
+
+struct reading {
+    struct hypar_profile *profile;
+    struct arena scratch; /* released after each pass */
+    const char *file;
+    struct hypar_error *err;
+};
+
+/* In every locale. */
+static bool is_letter(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static uint32_t letter_bit(char letter)
+{
+    return (uint32_t)1 << (letter - 'a');
+}
+
+/* Devices ------------------------------------------------------------------------------- */
+
+static enum hypar_status check_name(const struct json *at, const char *name,
+                                    struct hypar_error *err)
+{
+    if (!*name || hp_has_control(name))
+        return hp_json_fail(at, err, "'%.40s' is no name of a device", name);
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_devices(struct reading *r, const struct json *root)
+{
+    static const char *const keys[] = { "efficiency", NULL };
+    struct json list = hp_json_member(root, "devices"), member;
+    if (!list.value)
+        return HYPAR_OK;
+    TRY(hp_json_object(&list, r->err));
+    for (void *iter = NULL; hp_json_next(&list, &iter, &member);) {
+        double efficiency;
+        TRY(check_name(&member, member.key, r->err));
+        TRY(hp_json_object(&member, r->err));
+        TRY(hp_json_only(&member, keys, r->err));
+        struct json at = hp_json_member(&member, "efficiency");
+        TRY(hp_json_number(&at, 0, 1, &efficiency, r->err));
+        if (!(efficiency > 0))
+            return hp_json_fail(&at, r->err, "expected a number above 0, at most 1");
+        hypar_profile_set_efficiency(r->profile, member.key, efficiency);
+    }
+    return HYPAR_OK;
+}
+
+/* One pass ------------------------------------------------------------------------------ */
+
+static enum hypar_status read_precision(struct reading *r, const struct json *at,
+                                        enum hypar_precision *out)
+{
+    const char *word, *names[HYPAR_PRECISION_COUNT];
+    char known[40];
+    TRY(hp_json_string(at, &word, r->err));
+    if (hypar_precision_find(word, out))
+        return HYPAR_OK;
+    for (int i = 0; i < HYPAR_PRECISION_COUNT; i++)
+        names[i] = hypar_precision_text((enum hypar_precision)i);
+    return hp_json_fail(at, r->err, "unknown precision '%.40s', expected one of %s", word,
+                        hp_word_list(known, sizeof known, names, HYPAR_PRECISION_COUNT));
+}
+
+/* May an operator of this kind have an axis of that name? Rows of any rank name their axes by
+ * it. */
+static bool has_axis(const struct op_traits *row, const char *name)
+{
+    if (!is_letter(name[0]) || name[1] || name[0] == 'r')
+        return false;
+    for (const char *p = row->axes; *p; p += strspn(p, " ")) {
+        if (*p == '*' || *p == name[0])
+            return true;
+        p += strcspn(p, " ");
+    }
+    return false;
+}
+
+static enum hypar_status read_extents(struct reading *r, const struct json *at,
+                                      struct measured *m)
+{
+    struct measured_axis list[MAX_AXES];
+    struct json member;
+    TRY(hp_json_object(at, r->err));
+    for (void *iter = NULL; hp_json_next(at, &iter, &member);) {
+        if (!has_axis(&hp_op[m->kind], member.key))
+            return hp_json_fail(&member, r->err, "%s has no such axis; see 'hypar ops %s'",
+                                hp_op[m->kind].name, hp_op[m->kind].name);
+        if (m->n_axes == MAX_AXES - 1) /* besides r */
+            return hp_json_fail(at, r->err, "expected at most %d axes", MAX_AXES - 1);
+        list[m->n_axes].name = member.key[0];
+        TRY(hp_json_int(&member, 1, max_extent, &list[m->n_axes++].extent, r->err));
+    }
+    struct measured_axis *axis = NEW(&r->profile->arena, struct measured_axis, m->n_axes);
+    memcpy(axis, list, (size_t)m->n_axes * sizeof *axis);
+    m->axis = axis;
+    return HYPAR_OK;
+}
+
+/* "x[n,c]": what follows it, or NULL where there is no operand. */
+static const char *read_operand(const char *p, uint32_t axes, struct measured_operand *out)
+{
+    if (!is_letter(p[0]) || p[1] != '[')
+        return NULL;
+    *out = (struct measured_operand){ .name = p[0] };
+    for (p += 2; *p != ']';) {
+        if (!is_letter(*p) || !(axes & letter_bit(*p)))
+            return NULL;
+        out->axes |= letter_bit(*p++);
+        if (*p == ',' && p[1] != ']')
+            p++;
+        else if (*p != ']')
+            return NULL;
+    }
+    return p + 1;
+}
+
+/* Are these what the row is given, in its order, and none but optional ones left out? */
+static bool fits_row(const struct op_traits *row, const struct measured_operand *operand, int n)
+{
+    struct op_operand item = { 0 };
+    int o = 0;
+    for (const char *text = row->operands; hp_op_next_operand(&text, &item);) {
+        if (item.part != 'i' && item.part != 'p')
+            break;
+        int first = o;
+        while (o < n && operand[o].name == item.name && (o == first || item.many))
+            o++;
+        if (o == first && !item.optional)
+            return false;
+    }
+    return o == n;
+}
+
+static enum hypar_status read_operands(struct reading *r, const struct json *at,
+                                       struct measured *m)
+{
+    struct measured_operand list[MAX_OPERANDS];
+    const char *text;
+    uint32_t axes = 0;
+    m->n_operands = -1;
+    if (!at->value)
+        return HYPAR_OK;
+    TRY(hp_json_string(at, &text, r->err));
+    for (int a = 0; a < m->n_axes; a++)
+        axes |= letter_bit(m->axis[a].name);
+    int n = 0;
+    for (const char *p = text; *p; p += *p == ' ', n++) {
+        p = n < MAX_OPERANDS ? read_operand(p, axes, &list[n]) : NULL;
+        if (!p || (*p && (*p != ' ' || !p[1])))
+            return hp_json_fail(at, r->err,
+                                "'%.60s', expected operands with axes of \"extents\", such as "
+                                "\"x[n,c] w[c,k]\"",
+                                text);
+    }
+    if (!fits_row(&hp_op[m->kind], list, n))
+        return hp_json_fail(at, r->err, "'%.60s' is not what %s is given: %s", text,
+                            hp_op[m->kind].name, hp_op[m->kind].operands);
+    struct measured_operand *operand = NEW(&r->profile->arena, struct measured_operand, n);
+    memcpy(operand, list, (size_t)n * sizeof *operand);
+    m->n_operands = n;
+    m->operand = operand;
+    return HYPAR_OK;
+}
+
+/* Complete with the row's defaults, as those of a nest are. One or two windows are told apart
+ * by the second's axis. */
+static enum hypar_status read_attrs(struct reading *r, const struct json *at,
+                                    struct measured *m)
+{
+    const struct op_traits *row = &hp_op[m->kind];
+    struct attrs given;
+    TRY(hp_attrs_read(&r->scratch, at, row, &given, r->err));
+    struct json attrs_at = hp_json_member(at, "attrs");
+    int rank = 3;
+    for (int a = 0; a < m->n_axes; a++)
+        rank = m->axis[a].name == 'w' ? 4 : rank;
+    for (int a = 0; a < given.n; a++)
+        for (int i = 0; i < given.attr[a].n; i++)
+            if ((given.attr[a].id == ATTR_AXIS || given.attr[a].id == ATTR_AXES) &&
+                given.attr[a].v[i] < 0)
+                return hp_json_fail(&attrs_at, r->err,
+                                    "attribute '%s' is %g, expected a count from 0",
+                                    hp_attr_traits[given.attr[a].id].name, given.attr[a].v[i]);
+    return hp_in(r->err,
+                 hp_attrs_complete(&r->profile->arena, row, &given, rank, &m->attrs, r->err),
+                 "%s: passes[%d].attrs", r->file, at->index);
+}
+
+static int row_passes(const struct op_traits *row)
+{
+    int n = 1;
+    for (const char *p = row->passes; (p = strchr(p, ';')); p++)
+        n++;
+    return n;
+}
+
+/* Kind, extents, then what is read by them. */
+static enum hypar_status read_key(struct reading *r, const struct json *at, struct measured *m)
+{
+    const char *device;
+    int64_t pass;
+    struct json device_at = hp_json_member(at, "device");
+    struct json precision_at = hp_json_member(at, "precision");
+    struct json kind_at = hp_json_member(at, "kind"), pass_at = hp_json_member(at, "pass");
+    struct json extents_at = hp_json_member(at, "extents");
+    struct json operands_at = hp_json_member(at, "operands");
+
+    TRY(hp_json_name(&device_at, &device, r->err));
+    TRY(read_precision(r, &precision_at, &m->precision));
+    TRY(hp_op_read_kind(&kind_at, &m->kind, r->err));
+    if (hp_op[m->kind].flags & ROW_OPAQUE)
+        return hp_json_fail(&kind_at, r->err, "an opaque operator has no kernel to measure");
+    TRY(read_extents(r, &extents_at, m));
+    TRY(read_attrs(r, at, m));
+    TRY(read_operands(r, &operands_at, m));
+    TRY(hp_json_int(&pass_at, 0, row_passes(&hp_op[m->kind]) - 1, &pass, r->err));
+    m->pass = (int)pass;
+    m->device = hp_profile_device(r->profile, device);
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_pass(struct reading *r, const struct json *at)
+{
+    static const char *const keys[] = { "device", "precision", "kind",    "attrs", "operands",
+                                        "pass",   "extents",   "seconds", NULL };
+    struct measured m = { 0 };
+    TRY(hp_json_object(at, r->err));
+    TRY(hp_json_only(at, keys, r->err));
+    TRY(read_key(r, at, &m));
+    struct json seconds = hp_json_member(at, "seconds");
+    TRY(hp_json_number(&seconds, 0, DBL_MAX, &m.seconds, r->err));
+    if (!(m.seconds > 0))
+        return hp_json_fail(&seconds, r->err, "expected a number above 0");
+    if (hp_measured_find(r->profile, &m))
+        return hp_json_fail(at, r->err, "this pass is there already, expected each once");
+    hp_measured_insert(r->profile, &m);
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_passes(struct reading *r, const struct json *root)
+{
+    struct json list = hp_json_member(root, "passes");
+    if (!list.value)
+        return HYPAR_OK;
+    TRY(hp_json_array(&list, HP_MAX_MEASURED, r->err));
+    struct arena_mark mark = hp_arena_mark(&r->scratch);
+    for (int i = 0; i < hp_json_length(&list); i++) {
+        struct json at = hp_json_element(&list, i);
+        TRY(read_pass(r, &at));
+        hp_arena_release(&r->scratch, mark);
+    }
+    return HYPAR_OK;
+}
+
+/* The whole ----------------------------------------------------------------------------- */
+
+static enum hypar_status read_whole(struct reading *r, const struct json *root)
+{
+    static const char *const keys[] = { "format", "made_by", "devices", "passes", NULL };
+    const char *given;
+    TRY(hp_json_object(root, r->err));
+    struct json at = hp_json_member(root, "format");
+    TRY(hp_json_string(&at, &given, r->err));
+    if (strcmp(given, format) != 0)
+        return hp_json_fail(&at, r->err, "expected \"%s\", not \"%.40s\"", format, given);
+    TRY(hp_json_only(root, keys, r->err));
+    struct json made_by = hp_json_member(root, "made_by");
+    if (made_by.value) {
+        TRY(hp_json_name(&made_by, &given, r->err));
+        hypar_profile_set_made_by(r->profile, given);
+    }
+    TRY(read_devices(r, root));
+    return read_passes(r, root);
+}
+
+static enum hypar_status read_document(struct hypar_profile **out,
+                                       struct json_document *document, struct hypar_error *err)
+{
+    struct json root = hp_json_root(document);
+    struct reading r = { .profile = hypar_profile_new(), .file = root.key, .err = err };
+    enum hypar_status status = read_whole(&r, &root);
+    if (status == HYPAR_OK)
+        *out = r.profile;
+    else
+        hypar_profile_free(r.profile);
+    hp_arena_free(&r.scratch);
+    hp_json_free(document);
+    return status;
+}
+
+enum hypar_status hp_profile_read_text(struct hypar_profile **out, const char *text,
+                                       size_t length, const char *name, struct hypar_error *err)
+{
+    struct json_document *document;
+    *out = NULL;
+    TRY(hp_json_read_text(&document, text, length, name, err));
+    return read_document(out, document, err);
+}
+
+enum hypar_status hypar_profile_read(struct hypar_profile **out, const char *path,
+                                     struct hypar_error *err)
+{
+    struct json_document *document;
+    *out = NULL;
+    TRY(hp_json_read_file(&document, path, err));
+    return read_document(out, document, err);
+}
+
+/* Writing ------------------------------------------------------------------------------- */
+
+static void write_operands(struct json_writer *w, const struct measured *m)
+{
+    enum { OPERAND_BYTES = 4 + 2 * MAX_AXES };
+    char text[MAX_OPERANDS * OPERAND_BYTES + 1] = "", *p = text;
+    if (m->n_operands < 0)
+        return;
+    for (int o = 0; o < m->n_operands; o++) {
+        if (o)
+            *p++ = ' ';
+        *p++ = m->operand[o].name;
+        *p++ = '[';
+        for (int a = 0, n = 0; a < m->n_axes; a++)
+            if (m->operand[o].axes & letter_bit(m->axis[a].name)) {
+                if (n++)
+                    *p++ = ',';
+                *p++ = m->axis[a].name;
+            }
+        *p++ = ']';
+    }
+    *p = '\0';
+    hp_json_put_string(w, "operands", text);
+}
+
+static void write_pass(struct json_writer *w, const struct hypar_profile *profile,
+                       const struct measured *m)
+{
+    hp_json_begin_object(w, NULL, true);
+    hp_json_put_string(w, "device", profile->device[m->device].name);
+    hp_json_put_string(w, "precision", hypar_precision_text(m->precision));
+    hp_json_put_string(w, "kind", hp_op[m->kind].name);
+    hp_attrs_write(w, m->attrs);
+    write_operands(w, m);
+    hp_json_put_int(w, "pass", m->pass);
+    hp_json_begin_object(w, "extents", true);
+    for (int a = 0; a < m->n_axes; a++)
+        hp_json_put_int(w, (char[]){ m->axis[a].name, '\0' }, m->axis[a].extent);
+    hp_json_end_object(w);
+    hp_json_put_number(w, "seconds", m->seconds);
+    hp_json_end_object(w);
+}
+
+void hypar_profile_write(const struct hypar_profile *profile, FILE *to)
+{
+    struct json_writer w = { .file = to };
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(&w, "format", format);
+    hp_json_put_string(&w, "made_by", profile->made_by);
+    hp_json_begin_object(&w, "devices", false);
+    for (int d = 0; d < profile->n_devices; d++) {
+        if (!(profile->device[d].efficiency > 0))
+            continue;
+        hp_json_begin_object(&w, profile->device[d].name, true);
+        hp_json_put_number(&w, "efficiency", profile->device[d].efficiency);
+        hp_json_end_object(&w);
+    }
+    hp_json_end_object(&w);
+    hp_json_begin_array(&w, "passes", false);
+    for (int i = 0; i < profile->n_passes; i++)
+        write_pass(&w, profile, profile->pass[i]);
+    hp_json_end_array(&w);
+    hp_json_end_object(&w);
+}

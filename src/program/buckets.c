@@ -1,0 +1,46 @@
+/* Gradients in buckets: all-reduces over the same devices that follow each other are one
+ * message until a bucket is full. */
+#include "program/sketch.h"
+
+struct open_bucket {
+    int first;
+    double bytes;
+};
+
+struct buckets hp_find_buckets(const struct sketch *s, struct arena *arena)
+{
+    const struct skeleton *k = &s->skeleton;
+    struct buckets b = { .base = NEW(arena, int, k->n_tail + 1) };
+    struct arena scratch = { 0 };
+    struct table groups = { 0 };
+    int n_groups = 0;
+    for (int x = 0; x < k->n_tail; x++)
+        b.base[x + 1] = b.base[x] + s->tail[x]->n_comms;
+    b.lead = NEW(arena, int, b.base[k->n_tail]);
+    b.bytes = NEW(arena, double, b.base[k->n_tail]);
+    struct open_bucket *open = NEW(&scratch, struct open_bucket, b.base[k->n_tail]);
+    for (int x = 0; x < k->n_tail; x++)
+        for (int c = 0; c < s->tail[x]->n_comms; c++) {
+            const struct comm *comm = &s->tail[x]->comm[c];
+            const struct place *place = &k->deal[k->n_deals + x].place;
+            int me = b.base[x] + c;
+            b.lead[me] = -1;
+            if (comm->kind != COMM_ALL_REDUCE || !place->grad || s->options.bucket_bytes <= 0)
+                continue;
+            int g = hp_table_put(&groups, &scratch, comm->device,
+                                 (size_t)comm->n_devices * sizeof(int), n_groups);
+            if (g == n_groups)
+                open[n_groups++].first = -1;
+            if (open[g].first < 0)
+                open[g] = (struct open_bucket){ me, 0 };
+            for (int i = 0; i < comm->n_cells; i++)
+                open[g].bytes += (double)hp_box_elements(&s->tail[x]->cell[comm->cell[i]].box) *
+                                 hp_message_bytes(s->plan, place->tensor);
+            b.lead[me] = open[g].first;
+            b.bytes[open[g].first] = open[g].bytes;
+            if (open[g].bytes >= s->options.bucket_bytes)
+                open[g].first = -1;
+        }
+    hp_arena_free(&scratch);
+    return b;
+}

@@ -1,0 +1,39 @@
+#include "program/pipedream.h"
+
+int hp_pipedream_in_flight(int workers_from_here, int replicas)
+{
+    return (workers_from_here + replicas - 1) / replicas;
+}
+
+int hp_pipedream_stage_in_flight(const struct pipedream *p, int s)
+{
+    int workers = 0;
+    for (int t = s; t < p->n_stages; t++)
+        workers += p->replicas[t];
+    return hp_pipedream_in_flight(workers, p->replicas[s]);
+}
+
+void hp_pipedream_order(const struct pipedream *p, int s, int n, struct slot *slot)
+{
+    hp_alternate(slot, n, hp_pipedream_stage_in_flight(p, s));
+}
+
+/* Rounds are updated one after another, each before its replicas begin the next forward pass:
+ * so round u sees what rounds before u - in flight + 1 have done. */
+static int64_t own_version(const struct pipedream *p, int s, int64_t b)
+{
+    int64_t version = b / p->replicas[s] - hp_pipedream_stage_in_flight(p, s) + 1;
+    return version > 0 ? version : 0;
+}
+
+int64_t hp_pipedream_version(const struct pipedream *p, int s, int64_t b, bool vertical_sync)
+{
+    if (!vertical_sync)
+        return own_version(p, s, b);
+    return own_version(p, 0, b) * p->replicas[0] / p->replicas[s];
+}
+
+int64_t hp_pipedream_newest(const struct pipedream *p, int s, int64_t b)
+{
+    return b / p->replicas[s];
+}

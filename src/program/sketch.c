@@ -1,0 +1,105 @@
+#include "program/sketch.h"
+
+/* Micro-batches: contiguous, sizes differ by at most one, the larger ones first. One body, or
+ * two where the batch does not divide evenly. */
+static void divide_batch(struct sketch *s)
+{
+    int micro = (int)s->plan->schedule.micro_batches;
+    int64_t batch = s->graph->batch;
+    int larger = (int)(batch % micro);
+    s->n_bodies = larger ? 2 : 1;
+    s->body[0] = (struct sketch_body){ .n_micro = larger ? larger : micro };
+    s->body[1] =
+        (struct sketch_body){ .first_micro = larger, .n_micro = larger ? micro - larger : 0 };
+    for (int b = 0; b < s->n_bodies; b++)
+        s->body[b].samples = hp_even_part(batch, micro, s->body[b].first_micro);
+}
+
+static void lay_out(struct sketch *s, int op)
+{
+    for (int b = 0; b < s->n_bodies; b++)
+        s->body[b].layout[op] = hp_layout_of(s, op, s->body[b].samples);
+    s->step_layout[op] =
+        s->n_bodies == 1 ? s->body[0].layout[op]
+                         : hp_either_layout(s, s->body[0].layout[op], s->body[1].layout[op]);
+}
+
+static enum hypar_status settle(struct sketch *s, int d)
+{
+    const struct skeleton *k = &s->skeleton;
+    if (d >= k->n_deals)
+        return hp_pattern_of(s, &k->deal[d], s->step_layout, &s->tail[d - k->n_deals]);
+    for (int b = 0; b < s->n_bodies; b++)
+        TRY(hp_pattern_of(s, &k->deal[d], s->body[b].layout, &s->body[b].pattern[d]));
+    return HYPAR_OK;
+}
+
+static enum hypar_status make(struct sketch *s)
+{
+    const struct skeleton *k = &s->skeleton;
+    int n_ops = s->graph->n_ops;
+    divide_batch(s);
+    TRY(hp_find_flow(s));
+    hp_make_skeleton(s);
+    s->stakeholder = (struct stakeholder *)NEW(
+        &s->arena, int64_t,
+        (sizeof(struct stakeholder) / sizeof(int64_t) + 3) * (size_t)k->most_stakes + 2);
+    for (int b = 0; b < s->n_bodies; b++) {
+        s->body[b].layout = NEW(&s->arena, const struct part_layout *, n_ops);
+        s->body[b].pattern = NEW(&s->arena, const struct pattern *, k->n_deals);
+    }
+    s->step_layout = NEW(&s->arena, const struct part_layout *, n_ops);
+    s->tail = NEW(&s->arena, const struct pattern *, k->n_tail);
+    for (int op = 0; op < n_ops; op++)
+        lay_out(s, op);
+    for (int d = 0; d < k->n_deals + k->n_tail; d++)
+        TRY(settle(s, d));
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_sketch_make(struct sketch **out, const struct hypar_plan *plan,
+                                 const struct hypar_lower_options *options,
+                                 struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    struct sketch *s = NEW(&arena, struct sketch, 1);
+    s->arena = arena;
+    s->plan = plan;
+    s->graph = plan->graph;
+    s->err = err;
+    NEW(&s->scratch, char, 1); /* the first block stays */
+    if (options)
+        s->options = *options;
+    enum hypar_status status = make(s);
+    if (status != HYPAR_OK) {
+        hp_sketch_free(s);
+        s = NULL;
+    }
+    *out = s;
+    return status;
+}
+
+size_t hp_sketch_bytes(const struct sketch *s)
+{
+    return hp_arena_bytes(&s->arena);
+}
+
+void hp_sketch_free(struct sketch *s)
+{
+    if (!s)
+        return;
+    hp_arena_free(&s->scratch);
+    struct arena arena = s->arena; /* the sketch lives in it */
+    hp_arena_free(&arena);
+}
+
+enum hypar_status hp_sketch_change(struct sketch *s, int op, struct hypar_error *err)
+{
+    const struct skeleton *k = &s->skeleton;
+    s->err = err;
+    TRY(hp_check_local_bn(s, op));
+    lay_out(s, op);
+    for (int i = k->touch_start[op]; i < k->touch_start[op + 1]; i++)
+        TRY(settle(s, k->touch[i]));
+    return HYPAR_OK;
+}

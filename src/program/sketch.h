@@ -1,0 +1,162 @@
+/* program/sketch.h - a program before its tasks are written out. Internal.
+ *
+ * Which passes there are, which tensors move between them and who has a stake in each follows
+ * from the graph alone: the SKELETON. How each operator's parts lie (its layout) and what has
+ * to move between them (a pattern for each deal) follows from the plan: the SKETCH. When one
+ * operator's split or placement changes, its layout and the patterns of the deals that it has a
+ * stake in change, and nothing else does (hp_sketch_change()); layouts and patterns are shared
+ * by what decides them and remembered, so a change that was seen before costs a look-up. */
+#ifndef PROGRAM_SKETCH_H
+#define PROGRAM_SKETCH_H
+
+#include "base/table.h"
+#include "program/exchange.h"
+
+/* What of the graph takes part in training; the same for every micro-batch. */
+struct flow {
+    bool *grad;       /* by tensor: its gradient is computed */
+    bool *active;     /* by op: it has a backward half */
+    uint32_t *passes; /* by op: bit p, pass p is done */
+};
+
+/* One pass of one operator. */
+struct step {
+    int op, pass;
+    bool backward;
+    int item; /* its place in the order of items */
+};
+
+struct source {
+    int op, operand, pass;
+};
+
+/* A tensor's value or gradient to be settled: its writers and readers. */
+struct deal {
+    struct place place;
+    enum combine combine;
+    bool backward; /* it happens in the backward half */
+    bool private;  /* each part keeps its own (local batch norm statistics) */
+    int n_writers, n_readers;
+    const struct source *writer;
+    const struct reader *reader;
+    int item; /* its place in the order of items; of a tail's deal: its number */
+};
+
+/* A body's steps and deals in the order of task numbers. */
+struct item {
+    bool is_step;
+    int index; /* into step[] or deal[] */
+};
+
+/* A step waits, as reader `reader`, for a deal. */
+struct port {
+    int deal, reader;
+};
+
+struct skeleton {
+    struct flow flow;
+    int n_items, n_steps, n_deals, n_tail;
+    struct item *item;
+    struct step *step;
+    int (*step_of)[MAX_PASSES]; /* by op and pass; -1 */
+    struct deal *deal;          /* the body's, then n_tail of the tail: loss, parameters */
+    int *value_deal;            /* by tensor: the deal that settles its value, -1 */
+    int *port_start;            /* ports of each step: CSR */
+    struct port *port;
+    int *touch_start; /* deals that each op has a stake in: CSR, ascending */
+    int *touch;
+    int most_stakes; /* of any deal: writers and readers */
+};
+
+/* The parts of every operator in the micro-batches of one size. */
+struct sketch_body {
+    struct range samples; /* of the first of them */
+    int first_micro, n_micro;
+    const struct part_layout **layout; /* by op */
+    const struct pattern **pattern;    /* by deal of the body */
+};
+
+struct sketch {
+    struct arena arena;   /* skeleton, layouts, patterns */
+    struct arena scratch; /* of one call */
+    const struct hypar_plan *plan;
+    const struct hypar_graph *graph;
+    struct hypar_lower_options options;
+    struct skeleton skeleton;
+    int n_bodies;
+    struct sketch_body body[2];
+    /* The tail: parts that take part in some micro-batch, patterns by deal - n_deals. */
+    const struct part_layout **step_layout;
+    const struct pattern **tail;
+    /* layouts and patterns by what decides them */
+    struct table lists, layout_keys, pattern_keys;
+    struct part_layout **layouts;
+    struct pattern **patterns;
+    int n_lists, n_layouts, layout_capacity, n_patterns, pattern_capacity;
+    struct stakeholder *stakeholder; /* room for most_stakes, twice */
+    struct hypar_error *err;         /* of the call at hand */
+};
+
+/* HYPAR_UNSUPPORTED for what a plan may say and cannot be lowered yet. */
+enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err);
+
+/* Sketch a plan; it must have been checked, and outlive the sketch. On failure *out is NULL. */
+enum hypar_status hp_sketch_make(struct sketch **out, const struct hypar_plan *plan,
+                                 const struct hypar_lower_options *options,
+                                 struct hypar_error *err);
+void hp_sketch_free(struct sketch *sketch); /* NULL is allowed */
+
+/* The plan's `op` has been changed: bring the sketch up to date. On failure (a tensor in
+ * absurdly many pieces) the caller takes the change back and calls again. */
+enum hypar_status hp_sketch_change(struct sketch *sketch, int op, struct hypar_error *err);
+
+/* Bytes that the sketch holds, for those who make many changes: start afresh when it is much.
+ */
+size_t hp_sketch_bytes(const struct sketch *sketch);
+
+/* Deal `d` of the skeleton (body, then tail), and its pattern in body `b` (the tail: any b). */
+static inline const struct pattern *hp_deal_pattern(const struct sketch *s, int b, int d)
+{
+    return d < s->skeleton.n_deals ? s->body[b].pattern[d] : s->tail[d - s->skeleton.n_deals];
+}
+
+/* The parts of making one. */
+enum hypar_status hp_find_flow(struct sketch *s);
+enum hypar_status hp_check_local_bn(const struct sketch *s, int op);
+void hp_make_skeleton(struct sketch *s);
+
+/* The operand of its producer that tensor `t` is. */
+int hp_operand_of(const struct op *op, int t);
+
+/* The layout of op's parts for `samples`; shared (stakes.c). */
+const struct part_layout *hp_layout_of(struct sketch *s, int op, struct range samples);
+
+/* A layout that nobody else has: parts that one of two layouts has. */
+const struct part_layout *hp_either_layout(struct sketch *s, const struct part_layout *a,
+                                           const struct part_layout *b);
+
+/* The pattern of a deal, its operators' parts lying as `layout` says; shared. */
+enum hypar_status hp_pattern_of(struct sketch *s, const struct deal *deal,
+                                const struct part_layout *const *layout,
+                                const struct pattern **out);
+
+/* Which parts of op write operand `o` in `pass` only add to it. */
+axis_set hp_partial_axes(const struct nest *nest, const struct split *split, int pass, int o);
+
+/* A value is waited for where it is first read: in the forward half if there, else in backward.
+ */
+uint32_t hp_first_passes(const struct hypar_graph *graph, const struct reader *r);
+
+/* The comms of the tail, numbered: comm c of its deal x is base[x] + c. lead[] is the first one
+ * of the bucket that a comm is in, -1: it goes alone; bytes[] of the first ones, all together.
+ */
+struct buckets {
+    int *base, *lead;
+    double *bytes;
+};
+struct buckets hp_find_buckets(const struct sketch *s, struct arena *arena);
+
+/* The last forward pass of an op, as a step. */
+int hp_last_forward_step(const struct sketch *s, int op);
+
+#endif /* PROGRAM_SKETCH_H */

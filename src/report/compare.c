@@ -1,0 +1,227 @@
+/* Planners side by side. */
+#include <hypar/report.h>
+
+#include "base/json.h"
+#include "base/number.h"
+#include "report/columns.h"
+#include "report/put.h"
+
+/* The columns: where a figure comes from, and how it is told. */
+enum figure { STEP, SPEEDUP, SENT, PEAK, ENERGY, SEARCH, N_FIGURES };
+
+static const struct {
+    const char *heading, *key;
+    int unit; /* enum hypar_unit; -1: a ratio, and the largest is the best */
+} figures[N_FIGURES] = {
+    [STEP] = { "step", "step_s", HYPAR_UNIT_SECONDS },
+    [SPEEDUP] = { "over dp", "speedup_over_dp", -1 },
+    [SENT] = { "sent", "comm_bytes", HYPAR_UNIT_BYTES },
+    [PEAK] = { "memory", "peak_memory_bytes", HYPAR_UNIT_BYTES },
+    [ENERGY] = { "energy", "energy_j", HYPAR_UNIT_JOULES },
+    [SEARCH] = { "search", "search_s", HYPAR_UNIT_SECONDS },
+};
+
+static double value(const struct hypar_comparison *c, const struct hypar_compared *row,
+                    enum figure figure)
+{
+    switch (figure) {
+    case STEP:
+        return row->step.step_s;
+    case SPEEDUP:
+        return row->step.step_s > 0 ? c->dp_step_s / row->step.step_s : 0;
+    case SENT:
+        return row->step.comm_bytes;
+    case PEAK:
+        return row->step.peak_memory_bytes;
+    case ENERGY:
+        return hp_total_j(&row->step.energy);
+    case SEARCH:
+        return row->search_s;
+    case N_FIGURES:
+        break;
+    }
+    return 0;
+}
+
+/* Text -------------------------------------------------------------------------------- */
+
+/* Is no plan that fits better in this? */
+static bool is_best(const struct hypar_comparison *c, const struct hypar_compared *row,
+                    enum figure figure)
+{
+    double sign = figures[figure].unit < 0 ? -1 : 1, own = sign * value(c, row, figure);
+    if (!row->fits || (figure == SPEEDUP && !(c->dp_step_s > 0)))
+        return false;
+    for (int i = 0; i < c->n; i++)
+        if (!c->row[i].why && c->row[i].fits && sign * value(c, &c->row[i], figure) < own)
+            return false;
+    return true;
+}
+
+static void figure_cell(struct columns *table, struct arena *arena,
+                        const struct hypar_comparison *c, const struct hypar_compared *row,
+                        enum figure figure)
+{
+    char b[32];
+    double v = value(c, row, figure);
+    if (row->why || (figure == SPEEDUP && !(v > 0)))
+        hp_cell(table, arena, "-");
+    else if (figures[figure].unit < 0)
+        hp_cell(table, arena, "%.2f x", v);
+    else
+        hp_cell(table, arena, "%s",
+                hypar_format_quantity(b, v, (enum hypar_unit)figures[figure].unit));
+    if (!row->why && is_best(c, row, figure))
+        hp_cell_mark(table, arena);
+}
+
+/* Is there a plan that does not fit, or a planner without one? */
+static bool has_notes(const struct hypar_comparison *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->row[i].why || !c->row[i].fits)
+            return true;
+    return false;
+}
+
+/* The fastest plan that fits; -1: none. */
+static int fastest(const struct hypar_comparison *c)
+{
+    int best = -1;
+    for (int i = 0; i < c->n; i++)
+        if (!c->row[i].why && c->row[i].fits &&
+            (best < 0 || c->row[i].step.step_s < c->row[best].step.step_s))
+            best = i;
+    return best;
+}
+
+static void verdict(FILE *to, const struct hypar_comparison *c)
+{
+    int best = fastest(c);
+    char step[32], rate[32];
+    if (best < 0) {
+        fputs("\nNo plan fits.\n", to);
+        return;
+    }
+    const struct hypar_sim_summary *s = &c->row[best].step;
+    fprintf(to, "\nThe fastest is %s: %s a step, %s samples/s, %.1f %% of peak.\n",
+            c->row[best].planner, hypar_format_quantity(step, s->step_s, HYPAR_UNIT_SECONDS),
+            hp_metric(rate, s->samples_per_s), 100 * s->mfu);
+}
+
+static void comparison_text(FILE *to, const struct hypar_comparison *c)
+{
+    struct arena arena = { 0 };
+    bool notes = has_notes(c);
+    struct columns table = { .align = notes ? "lrrrrrrw" : "lrrrrrr" };
+    char devices[64];
+    fprintf(to, "%s, batch %lld, on %s\n\n", hypar_graph_name(c->graph),
+            (long long)hypar_graph_batch(c->graph),
+            hp_count(devices, hypar_machine_device_count(c->machine), "device", "devices"));
+    hp_cell(&table, &arena, "planner");
+    for (int f = 0; f < N_FIGURES; f++)
+        hp_cell(&table, &arena, "%s", figures[f].heading);
+    if (notes)
+        hp_cell(&table, &arena, "%s", "");
+    for (int i = 0; i < c->n; i++) {
+        const struct hypar_compared *row = &c->row[i];
+        hp_cell(&table, &arena, "%s", row->planner);
+        for (int f = 0; f < N_FIGURES; f++)
+            figure_cell(&table, &arena, c, row, (enum figure)f);
+        if (notes)
+            hp_cell(&table, &arena, "%s",
+                    row->why    ? row->why
+                    : row->fits ? ""
+                                : "does not fit");
+    }
+    hp_columns_print(&table, to);
+    verdict(to, c);
+    hp_arena_free(&arena);
+}
+
+/* JSON, CSV --------------------------------------------------------------------------- */
+
+static void put_predicted(struct json_writer *w, const struct hypar_comparison *c,
+                          const struct hypar_compared *row)
+{
+    const struct hypar_sim_summary *s = &row->step;
+    hp_json_begin_object(w, "predicted", true);
+    hp_json_put_string(w, "model", "simulated");
+    hp_json_put_number(w, "step_s", s->step_s);
+    if (c->dp_step_s > 0)
+        hp_json_put_number(w, "speedup_over_dp", value(c, row, SPEEDUP));
+    else
+        hp_json_put_null(w, "speedup_over_dp");
+    hp_json_put_number(w, "samples_per_s", s->samples_per_s);
+    hp_json_put_number(w, "mfu", s->mfu);
+    hp_json_put_number(w, "comm_bytes", s->comm_bytes);
+    hp_json_put_number(w, "link_bytes", s->link_bytes);
+    hp_json_put_number(w, "energy_j", hp_total_j(&s->energy));
+    hp_json_put_number(w, "peak_memory_bytes", s->peak_memory_bytes);
+    hp_json_put_bool(w, "fits", row->fits);
+    hp_json_end_object(w);
+}
+
+static void comparison_json(FILE *to, const struct hypar_comparison *c)
+{
+    struct json_writer w = { .file = to };
+    hp_json_begin_array(&w, NULL, false);
+    for (int i = 0; i < c->n; i++) {
+        const struct hypar_compared *row = &c->row[i];
+        hp_json_begin_object(&w, NULL, false);
+        hp_json_put_string(&w, "planner", row->planner);
+        if (row->why) {
+            hp_json_put_null(&w, "predicted");
+            hp_json_put_string(&w, "error", row->why);
+        } else {
+            put_predicted(&w, c, row);
+        }
+        hp_json_begin_object(&w, "search", true);
+        hp_json_put_number(&w, "seconds", row->search_s);
+        hp_json_put_int(&w, "evaluated", row->evaluated);
+        hp_json_put_null(&w, "lower_bound_s");
+        hp_json_end_object(&w);
+        hp_json_end_object(&w);
+    }
+    hp_json_end_array(&w);
+}
+
+void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison,
+                             enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        comparison_json(to, comparison);
+    else
+        comparison_text(to, comparison);
+}
+
+/* Reasons have commas, and quotes around names. */
+static void put_quoted(FILE *to, const char *text)
+{
+    fputc('"', to);
+    for (; *text; text++)
+        fprintf(to, "%s%c", *text == '"' ? "\"" : "", *text);
+    fputc('"', to);
+}
+
+void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *c)
+{
+    fputs("planner", to);
+    for (int f = 0; f < N_FIGURES; f++)
+        fprintf(to, ",%s", figures[f].key);
+    fputs(",fits,why_not\n", to);
+    for (int i = 0; i < c->n; i++) {
+        const struct hypar_compared *row = &c->row[i];
+        fputs(row->planner, to);
+        for (int f = 0; f < N_FIGURES; f++) {
+            char text[NUMBER_TEXT_BYTES] = "";
+            bool known = !row->why && (f != SPEEDUP || c->dp_step_s > 0);
+            fprintf(to, ",%s",
+                    known ? hp_number_text(text, value(c, row, (enum figure)f)) : "");
+        }
+        fprintf(to, ",%s,", row->why ? "" : row->fits ? "1" : "0");
+        if (row->why)
+            put_quoted(to, row->why);
+        fputc('\n', to);
+    }
+}

@@ -1,0 +1,192 @@
+/* The memory of a plan's devices, itemised: will it fit? */
+#include <hypar/report.h>
+
+#include "base/json.h"
+#include "report/devices.h"
+#include "report/put.h"
+
+enum { MOST_ROWS = 16, N_ITEMS = 6 };
+
+/* What the peak is made of, once for all reports. */
+struct item {
+    const char *name, *key;
+    double bytes;
+};
+
+static void itemise(const struct hypar_memory *m, struct item item[N_ITEMS])
+{
+    const struct item all[N_ITEMS] = {
+        { "parameters", "parameters_bytes", m->parameters },
+        { "gradients", "gradients_bytes", m->gradients },
+        { "optimizer", "optimizer_bytes", m->optimizer },
+        { "weight versions", "weight_versions_bytes", m->weight_versions },
+        { "activations", "activations_bytes", m->activations },
+        { "buffers", "buffers_bytes", m->buffers },
+    };
+    for (int i = 0; i < N_ITEMS; i++)
+        item[i] = all[i];
+}
+
+void hp_put_memory(struct json_writer *w, const struct hypar_memory *memory)
+{
+    struct item item[N_ITEMS];
+    itemise(memory, item);
+    hp_json_begin_object(w, "memory", true);
+    for (int i = 0; i < N_ITEMS; i++)
+        hp_json_put_number(w, item[i].key, item[i].bytes);
+    hp_json_put_number(w, "recompute_saves_bytes", memory->recompute_saves);
+    hp_json_put_number(w, "limit_bytes", memory->limit);
+    hp_json_end_object(w);
+}
+
+char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory)
+{
+    struct item item[N_ITEMS];
+    char b[32], *text = hp_arena_strdup(arena, "");
+    itemise(memory, item);
+    for (int i = 0; i < N_ITEMS; i++)
+        if (item[i].bytes > 0)
+            text = hp_arena_printf(arena, "%s%s%s %s", text, *text ? ", " : "", item[i].name,
+                                   hypar_format_quantity(b, item[i].bytes, HYPAR_UNIT_BYTES));
+    return text;
+}
+
+/* The device whose memory is fullest, by share. */
+static int fullest(const struct hypar_memory *memory, int n)
+{
+    int most = 0;
+    for (int i = 1; i < n; i++)
+        if (memory[i].peak * memory[most].limit > memory[most].peak * memory[i].limit)
+            most = i;
+    return most;
+}
+
+static void memory_json(FILE *to, const struct hypar_memory *memory, int n, int most)
+{
+    struct json_writer w = { .file = to };
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_bool(&w, "fits", memory[most].peak <= memory[most].limit);
+    hp_json_put_int(&w, "fullest_device", most);
+    hp_json_put_number(&w, "peak_memory_bytes", memory[most].peak);
+    hp_json_begin_array(&w, "devices", false);
+    for (int i = 0; i < n; i++) {
+        hp_json_begin_object(&w, NULL, true);
+        hp_json_put_number(&w, "peak_memory_bytes", memory[i].peak);
+        hp_put_memory(&w, &memory[i]);
+        hp_json_end_object(&w);
+    }
+    hp_json_end_array(&w);
+    hp_json_end_object(&w);
+}
+
+/* Which items are anywhere above zero: the columns of the table. */
+struct shown {
+    const struct hypar_memory *memory;
+    bool item[N_ITEMS];
+};
+
+static void cells(const void *of, int device, struct columns *table, struct arena *arena)
+{
+    const struct shown *shown = of;
+    const struct hypar_memory *m = &shown->memory[device];
+    struct item item[N_ITEMS];
+    char b[32];
+    itemise(m, item);
+    for (int i = 0; i < N_ITEMS; i++)
+        if (shown->item[i])
+            hp_cell(table, arena, "%s",
+                    hypar_format_quantity(b, item[i].bytes, HYPAR_UNIT_BYTES));
+    hp_cell(table, arena, "%s", hypar_format_quantity(b, m->peak, HYPAR_UNIT_BYTES));
+    hp_cell(table, arena, "%s", hypar_format_quantity(b, m->limit, HYPAR_UNIT_BYTES));
+    hp_cell(table, arena, "%s", m->peak <= m->limit ? "fits" : "too little");
+}
+
+static void memory_table(FILE *to, struct arena *arena, const struct hypar_memory *memory,
+                         int n)
+{
+    struct shown shown = { .memory = memory };
+    struct columns table = { 0 };
+    struct item item[N_ITEMS];
+    const char *align = "l";
+    for (int d = 0; d < n; d++) {
+        itemise(&memory[d], item);
+        for (int i = 0; i < N_ITEMS; i++)
+            shown.item[i] |= item[i].bytes > 0;
+    }
+    hp_cell(&table, arena, "device");
+    for (int i = 0; i < N_ITEMS; i++)
+        if (shown.item[i]) {
+            align = hp_arena_printf(arena, "%sr", align);
+            hp_cell(&table, arena, "%s", item[i].name);
+        }
+    table.align = hp_arena_printf(arena, "%srrl", align);
+    hp_cell(&table, arena, "peak");
+    hp_cell(&table, arena, "of");
+    hp_cell(&table, arena, "%s", "");
+    int left =
+        hp_device_rows(&table, arena, &(struct device_rows){ n, &shown, cells }, MOST_ROWS);
+    hp_columns_print(&table, to);
+    if (left < n) {
+        char count[64], least[32], most[32];
+        double lo = memory[left].peak, hi = lo;
+        for (int d = left; d < n; d++) {
+            lo = memory[d].peak < lo ? memory[d].peak : lo;
+            hi = memory[d].peak > hi ? memory[d].peak : hi;
+        }
+        fprintf(to, "and %s: peak %s to %s\n", hp_count(count, n - left, "more", "more"),
+                hypar_format_quantity(least, lo, HYPAR_UNIT_BYTES),
+                hypar_format_quantity(most, hi, HYPAR_UNIT_BYTES));
+    }
+}
+
+static void memory_text(FILE *to, const struct hypar_plan *plan,
+                        const struct hypar_memory *memory, int n, int most)
+{
+    struct arena arena = { 0 };
+    const struct hypar_memory *m = &memory[most];
+    char devices[64], peak[32], limit[32], saves[32];
+    fprintf(to, "%s, batch %lld, %s, %s, on %s\n\n", hypar_plan_model(plan),
+            (long long)hypar_graph_batch(hypar_plan_graph(plan)),
+            hypar_precision_text(hypar_plan_precision(plan)),
+            hypar_optimizer_text(hypar_plan_optimizer(plan)),
+            hp_count(devices, n, "device", "devices"));
+    memory_table(to, &arena, memory, n);
+    fprintf(to, "\n%s: device %d, the fullest, needs %s of %s (%.1f %%).\n",
+            m->peak <= m->limit ? "It fits" : "It does not fit", most,
+            hypar_format_quantity(peak, m->peak, HYPAR_UNIT_BYTES),
+            hypar_format_quantity(limit, m->limit, HYPAR_UNIT_BYTES), 100 * m->peak / m->limit);
+    if (m->recompute_saves > 0)
+        fprintf(to, "Recomputing activations would save up to %s there.\n",
+                hypar_format_quantity(saves, m->recompute_saves, HYPAR_UNIT_BYTES));
+    hp_arena_free(&arena);
+}
+
+static enum hypar_status verdict(const struct hypar_memory *m, int device,
+                                 struct hypar_error *err)
+{
+    char peak[32], limit[32];
+    if (m->peak <= m->limit)
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_INFEASIBLE, "device %d needs %s of memory, has %s", device,
+                   hypar_format_quantity(peak, m->peak, HYPAR_UNIT_BYTES),
+                   hypar_format_quantity(limit, m->limit, HYPAR_UNIT_BYTES));
+}
+
+enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
+                                      enum hypar_format format, struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    int n = hypar_machine_device_count(hypar_plan_machine(plan));
+    struct hypar_memory *memory = NEW(&arena, struct hypar_memory, n);
+    enum hypar_status status = hypar_plan_memory(plan, memory, err);
+    if (status == HYPAR_OK) {
+        int most = fullest(memory, n);
+        if (format == HYPAR_JSON)
+            memory_json(to, memory, n, most);
+        else
+            memory_text(to, plan, memory, n, most);
+        status = verdict(&memory[most], most, err);
+    }
+    hp_arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,192 @@
+#include "report/pipeline.h"
+
+#include "plan/plan.h"
+#include "report/columns.h"
+
+static bool is_pipedream(const struct hypar_plan *plan)
+{
+    return plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM;
+}
+
+static const char *name(const struct hypar_plan *plan, int op)
+{
+    return plan->graph->ops[op].name;
+}
+
+static void put_stage(struct json_writer *w, const struct hypar_plan *plan,
+                      const struct hypar_pipeline_stage *about, int s)
+{
+    struct hypar_stage stage = hypar_plan_stage(plan, s);
+    hp_json_begin_object(w, NULL, true);
+    hp_json_begin_array(w, "ops", true);
+    for (int i = 0; i < stage.n_ops; i++)
+        hp_json_put_string(w, NULL, name(plan, stage.op[i]));
+    hp_json_end_array(w);
+    hp_json_put_int(w, "replicas", about->replicas);
+    hp_json_put_number(w, "time_s", about->time_s);
+    hp_json_put_int(w, "in_flight", about->in_flight);
+    hp_json_put_int(w, "versions", about->versions);
+    hp_json_put_int(w, "delay", about->delay);
+    hp_json_put_number(w, "weight_bytes", about->weight_bytes);
+    hp_json_put_number(w, "activation_bytes", about->activation_bytes);
+    hp_json_put_number(w, "memory_bytes", about->memory_bytes);
+    hp_json_end_object(w);
+}
+
+void hp_put_pipeline(struct json_writer *w, const struct hypar_found *found)
+{
+    const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    hp_json_begin_object(w, is_pipedream(plan) ? "pipedream" : "pipeline", false);
+    hp_json_put_number(w, "bottleneck_s", view->bottleneck_s);
+    hp_json_put_number(w, "one_worker_s", view->one_worker_s);
+    hp_json_put_number(w, "dp_bottleneck_s", view->dp_bottleneck_s);
+    hp_json_put_int(w, "noam", view->noam);
+    hp_json_put_number(w, "transfer_bytes", view->transfer_bytes);
+    hp_json_put_number(w, "sync_bytes", view->sync_bytes);
+    hp_json_put_int(w, "states", view->n_states);
+    hp_json_put_bool(w, "all_states", view->all_states);
+    hp_json_put_int(w, "states_left_out", view->states_left_out);
+    hp_json_put_int(w, "states_parted", view->states_parted);
+    hp_json_begin_array(w, "stages", false);
+    for (int s = 0; s < view->n_stages; s++)
+        put_stage(w, plan, &view->stage[s], s);
+    hp_json_end_array(w);
+    hp_json_end_object(w);
+}
+
+/* Text --------------------------------------------------------------------------------- */
+
+/* "conv1 .. relu3", or the only one. */
+static char *ops_text(struct arena *arena, const struct hypar_plan *plan,
+                      const struct hypar_stage *stage)
+{
+    const char *first = name(plan, stage->op[0]);
+    if (stage->n_ops == 1)
+        return hp_arena_strdup(arena, first);
+    return hp_arena_printf(arena, "%s .. %s", first, name(plan, stage->op[stage->n_ops - 1]));
+}
+
+static void stage_table(FILE *to, struct arena *arena, const struct hypar_pipeline_view *view,
+                        const struct hypar_plan *plan)
+{
+    static const char *const heading[] = { "stage",    "operators",   "",
+                                           "replicas", "time",        "in flight",
+                                           "weights",  "activations", "memory" };
+    struct columns table = { .align = "rlrrrrrrr" };
+    char b[32];
+    for (int i = 0; i < 9; i++)
+        hp_cell(&table, arena, "%s", heading[i]);
+    for (int s = 0; s < view->n_stages; s++) {
+        const struct hypar_pipeline_stage *about = &view->stage[s];
+        struct hypar_stage stage = hypar_plan_stage(plan, s);
+        hp_cell(&table, arena, "%d", s);
+        hp_cell(&table, arena, "%s", ops_text(arena, plan, &stage));
+        hp_cell(&table, arena, "%d", stage.n_ops);
+        hp_cell(&table, arena, "%d", about->replicas);
+        hp_cell(&table, arena, "%s",
+                hypar_format_quantity(b, about->time_s, HYPAR_UNIT_SECONDS));
+        hp_cell(&table, arena, "%d", about->in_flight);
+        hp_cell(&table, arena, "%s",
+                hypar_format_quantity(b, about->weight_bytes, HYPAR_UNIT_BYTES));
+        hp_cell(&table, arena, "%s",
+                hypar_format_quantity(b, about->activation_bytes, HYPAR_UNIT_BYTES));
+        hp_cell(&table, arena, "%s",
+                hypar_format_quantity(b, about->memory_bytes, HYPAR_UNIT_BYTES));
+    }
+    hp_columns_print(&table, to);
+}
+
+/* "stage 0 by 3, stage 1 by 1", those that lag; or "none". */
+static char *delays_text(struct arena *arena, const struct hypar_pipeline_view *view)
+{
+    char *text = hp_arena_strdup(arena, "");
+    int listed = 0;
+    for (int s = 0; s < view->n_stages; s++) {
+        if (view->stage[s].delay == 0)
+            continue;
+        if (++listed > 8)
+            return hp_arena_printf(arena, "%s, ...", text);
+        text = hp_arena_printf(arena, "%s%sstage %d by %d", text, *text ? ", " : "", s,
+                               view->stage[s].delay);
+    }
+    return *text ? text : hp_arena_strdup(arena, "no stage");
+}
+
+/* Which weights a minibatch sees (section 3.3 of the paper). */
+static void pipedream_text(FILE *to, struct arena *arena,
+                           const struct hypar_pipeline_view *view,
+                           const struct hypar_plan *plan)
+{
+    char pace[32], one[32], dp[32];
+    hp_wrap(to,
+            hp_arena_printf(
+                arena,
+                "One minibatch every %s in steady state; %s on one device, %s data parallel: "
+                "%.2f and %.2f times as long. %d in flight on each replica of the first stage.",
+                hypar_format_quantity(pace, view->bottleneck_s, HYPAR_UNIT_SECONDS),
+                hypar_format_quantity(one, view->one_worker_s, HYPAR_UNIT_SECONDS),
+                hypar_format_quantity(dp, view->dp_bottleneck_s, HYPAR_UNIT_SECONDS),
+                view->one_worker_s / view->bottleneck_s,
+                view->dp_bottleneck_s / view->bottleneck_s, view->noam),
+            0);
+    const char *sync =
+        plan->schedule.vertical_sync
+            ? "all stages use the version that the first had when the minibatch entered"
+            : "the backward pass uses the same version, which is kept";
+    hp_wrap(to,
+            hp_arena_printf(arena,
+                            "A stage of r replicas updates its weights once for r minibatches; "
+                            "a forward pass sees them so many updates late: %s; %s.",
+                            delays_text(arena, view), sync),
+            0);
+}
+
+static void flush_text(FILE *to, struct arena *arena, const struct hypar_found *found)
+{
+    const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    struct hypar_prediction p = hypar_found_prediction(found);
+    char slowest[32], dp[32], count[64];
+    hp_wrap(to,
+            hp_arena_printf(
+                arena,
+                "%s; the slowest stage computes %s of a step, %.0f %% of it. "
+                "Data parallel, by the same formulas: %s.",
+                hp_count(count, plan->schedule.micro_batches, "micro-batch", "micro-batches"),
+                hypar_format_quantity(slowest, view->bottleneck_s, HYPAR_UNIT_SECONDS),
+                p.step_s > 0 ? 100 * view->bottleneck_s / p.step_s : 0,
+                hypar_format_quantity(dp, view->dp_bottleneck_s, HYPAR_UNIT_SECONDS)),
+            0);
+}
+
+void hp_pipeline_text(FILE *to, struct arena *arena, const struct hypar_found *found)
+{
+    const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    char count[64];
+    stage_table(to, arena, view, plan);
+    fputc('\n', to);
+    if (is_pipedream(plan))
+        pipedream_text(to, arena, view, plan);
+    else
+        flush_text(to, arena, found);
+    if (view->states_parted)
+        hp_wrap(to,
+                hp_arena_printf(arena,
+                                "%s to cut would part operators that share a parameter, which "
+                                "this schedule does not allow.",
+                                hp_count(count, view->states_parted, "place", "places")),
+                0);
+    if (!view->all_states)
+        hp_wrap(to,
+                hp_arena_printf(
+                    arena,
+                    "The graph has too many antichains: cut at prefixes of one order of its "
+                    "operators, %s%s.",
+                    hp_count(count, view->n_states, "place", "places"),
+                    view->states_left_out
+                        ? hp_arena_printf(arena, " (%d more left out)", view->states_left_out)
+                        : ""),
+                0);
+}

@@ -1,0 +1,377 @@
+/* A simulated step: how long it takes, and where the time goes. */
+#include <hypar/report.h>
+
+#include "base/json.h"
+#include "report/devices.h"
+#include "report/put.h"
+
+enum { MOST_ROWS = 16, MOST_LINKS = 5, MOST_TASKS = 40, BAR = 24 };
+
+char *hp_link_name(struct arena *arena, const struct hypar_sim_link *link, int n_devices)
+{
+    static const char *const kind[] = { "", "switch " };
+    if (link->name)
+        return hp_arena_strdup(arena, link->name);
+    bool from = link->from >= n_devices, to = link->to >= n_devices;
+    return hp_arena_printf(arena, "%s%d -> %s%d", kind[from],
+                           link->from - (from ? n_devices : 0), kind[to],
+                           link->to - (to ? n_devices : 0));
+}
+
+static bool carries(const struct hypar_sim_link *link)
+{
+    return link->busy_s > 0 || link->bytes > 0;
+}
+
+double hp_total_j(const struct hypar_energy *e)
+{
+    return e->arithmetic_j + e->sram_j + e->dram_j + e->link_j;
+}
+
+/* JSON -------------------------------------------------------------------------------- */
+
+static void put_devices(struct json_writer *w, const struct hypar_sim *sim, int n,
+                        const struct hypar_plan *plan)
+{
+    hp_json_begin_array(w, "devices", false);
+    for (int i = 0; i < n; i++) {
+        struct hypar_sim_device d = hypar_sim_device(sim, i);
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_number(w, "busy_s", d.busy_s);
+        hp_json_put_number(w, "comm_s", d.comm_s);
+        hp_json_put_number(w, "waiting_s", d.waiting_s);
+        if (plan) {
+            hp_json_put_number(w, "peak_memory_bytes", d.memory.peak);
+            hp_put_memory(w, &d.memory);
+        }
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
+/* Those that carry something; nodes are numbered as the machine does. */
+static void put_links(struct json_writer *w, const struct hypar_sim *sim, int n)
+{
+    hp_json_begin_array(w, "links", false);
+    for (int i = 0; i < n; i++) {
+        struct hypar_sim_link link = hypar_sim_link(sim, i);
+        if (!carries(&link))
+            continue;
+        hp_json_begin_object(w, NULL, true);
+        if (link.name)
+            hp_json_put_string(w, "name", link.name);
+        if (link.from >= 0) {
+            hp_json_put_int(w, "from", link.from);
+            hp_json_put_int(w, "to", link.to);
+        }
+        hp_json_put_number(w, "busy_s", link.busy_s);
+        hp_json_put_number(w, "bytes", link.bytes);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
+static void put_energy(struct json_writer *w, const struct hypar_energy *e)
+{
+    hp_json_begin_object(w, "energy", true);
+    hp_json_put_number(w, "arithmetic_j", e->arithmetic_j);
+    hp_json_put_number(w, "sram_j", e->sram_j);
+    hp_json_put_number(w, "dram_j", e->dram_j);
+    hp_json_put_number(w, "link_j", e->link_j);
+    hp_json_put_number(w, "total_j", hp_total_j(e));
+    hp_json_end_object(w);
+}
+
+/* The tasks of a program file, as it numbers them. */
+static void put_timeline(struct json_writer *w, const struct hypar_sim *sim)
+{
+    struct hypar_sim_event event;
+    hp_json_begin_array(w, "timeline", false);
+    for (int64_t i = 0; hypar_sim_event(sim, i, &event); i++) {
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_int(w, "id", event.id);
+        hp_json_put_string(w, "name", event.name);
+        hp_json_put_number(w, "ready_s", event.ready_s);
+        hp_json_put_number(w, "start_s", event.start_s);
+        hp_json_put_number(w, "end_s", event.end_s);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
+static void put_plan(struct json_writer *w, const struct hypar_plan *plan,
+                     const struct hypar_sim_summary *s)
+{
+    hp_json_put_string(w, "model", hypar_plan_model(plan));
+    hp_json_put_int(w, "batch", hypar_graph_batch(hypar_plan_graph(plan)));
+    hp_json_put_string(w, "precision", hypar_precision_text(hypar_plan_precision(plan)));
+    hp_json_put_string(w, "optimizer", hypar_optimizer_text(hypar_plan_optimizer(plan)));
+    hp_json_put_number(w, "samples_per_s", s->samples_per_s);
+    if (s->tokens_per_s > 0)
+        hp_json_put_number(w, "tokens_per_s", s->tokens_per_s);
+    else
+        hp_json_put_null(w, "tokens_per_s");
+    hp_json_put_number(w, "mfu", s->mfu);
+    hp_json_put_number(w, "peak_memory_bytes", s->peak_memory_bytes);
+    hp_json_put_int(w, "fullest_device", s->fullest_device);
+    hp_json_put_bool(w, "fits", s->fits);
+}
+
+static void simulation_json(FILE *to, const struct hypar_sim *sim,
+                            const struct hypar_plan *plan)
+{
+    struct json_writer w = { .file = to };
+    struct hypar_sim_summary s = hypar_sim_summary(sim);
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_number(&w, "step_s", s.step_s);
+    if (plan)
+        put_plan(&w, plan, &s);
+    hp_json_put_number(&w, "comm_bytes", s.comm_bytes);
+    hp_json_put_number(&w, "link_bytes", s.link_bytes);
+    hp_json_put_int(&w, "tasks", s.tasks);
+    hp_json_put_int(&w, "compute_tasks", s.compute);
+    hp_json_put_int(&w, "comm_tasks", s.comm);
+    hp_json_put_int(&w, "update_tasks", s.update);
+    put_devices(&w, sim, s.n_devices, plan);
+    put_links(&w, sim, s.n_links);
+    if (plan)
+        put_energy(&w, &s.energy);
+    else
+        put_timeline(&w, sim);
+    hp_json_end_object(&w);
+}
+
+/* Text -------------------------------------------------------------------------------- */
+
+static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summary *s,
+                     const struct hypar_plan *plan)
+{
+    char b[32], devices[64], tasks[64];
+    hp_count(devices, s->n_devices, "device", "devices");
+    hp_count(tasks, s->tasks, "task", "tasks");
+    const char *step = hypar_format_quantity(b, s->step_s, HYPAR_UNIT_SECONDS);
+    if (!plan) {
+        fprintf(to, "%s on %s: %s\n\n", tasks, devices, step);
+        return;
+    }
+    fprintf(to, "%s, batch %lld, %s, on %s: a step takes %s\n", hypar_plan_model(plan),
+            (long long)hypar_graph_batch(hypar_plan_graph(plan)),
+            hypar_precision_text(hypar_plan_precision(plan)), devices, step);
+    const char *tokens = "";
+    if (s->tokens_per_s > 0)
+        tokens = hp_arena_printf(arena, ", %s tokens/s", hp_metric(b, s->tokens_per_s));
+    fprintf(to, "%s samples/s%s, %.1f %% of peak (model FLOPs), %s\n\n",
+            hp_metric(b, s->samples_per_s), tokens, 100 * s->mfu, tasks);
+}
+
+/* What the table of devices is made from. */
+struct look {
+    const struct hypar_sim *sim;
+    double step_s;
+    bool colour;
+};
+
+/* How the parts of a step are drawn. */
+static const struct {
+    char letter;
+    const char *colour, *text;
+} looks[] = { { '#', "\033[32m", "computing" },
+              { '=', "\033[33m", "communicating only" },
+              { '.', "\033[90m", "waiting" } };
+
+static const char *bar(struct arena *arena, const struct look *look,
+                       const struct hypar_sim_device *d)
+{
+    if (!(look->step_s > 0))
+        return "";
+    int busy = (int)(BAR * d->busy_s / look->step_s + .5);
+    int still = (int)(BAR * (look->step_s - d->waiting_s) / look->step_s + .5);
+    int end[] = { busy, still < busy ? busy : still, BAR };
+    char *text = hp_arena_strdup(arena, "");
+    for (int k = 0, at = 0; k < 3; k++) {
+        char run[BAR + 1] = "";
+        int n = 0;
+        for (; at < end[k] && at < BAR; at++)
+            run[n++] = looks[k].letter;
+        if (n)
+            text = hp_arena_printf(arena, "%s%s%s%s", text, look->colour ? looks[k].colour : "",
+                                   run, look->colour ? "\033[0m" : "");
+    }
+    return text;
+}
+
+static void device_cells(const void *of, int device, struct columns *table, struct arena *arena)
+{
+    const struct look *look = of;
+    struct hypar_sim_device d = hypar_sim_device(look->sim, device);
+    char b[32];
+    hp_cell(table, arena, "%s", hypar_format_quantity(b, d.busy_s, HYPAR_UNIT_SECONDS));
+    hp_cell(table, arena, "%.0f %%", look->step_s > 0 ? 100 * d.busy_s / look->step_s : 0);
+    hp_cell(table, arena, "%s", hypar_format_quantity(b, d.comm_s, HYPAR_UNIT_SECONDS));
+    hp_cell(table, arena, "%s", hypar_format_quantity(b, d.waiting_s, HYPAR_UNIT_SECONDS));
+    hp_cell(table, arena, "%s", bar(arena, look, &d));
+}
+
+/* Devices first .. last - 1 in one line: "computing 1 ms to 3 ms, mean 2 ms". */
+static void other_devices(FILE *to, const struct hypar_sim *sim, int first, int last)
+{
+    double least[2], most[2] = { 0, 0 }, sum[2] = { 0, 0 };
+    char count[32], b[3][32];
+    for (int i = first; i < last; i++) {
+        struct hypar_sim_device d = hypar_sim_device(sim, i);
+        const double value[2] = { d.busy_s, d.waiting_s };
+        for (int k = 0; k < 2; k++) {
+            least[k] = i == first || value[k] < least[k] ? value[k] : least[k];
+            most[k] = value[k] > most[k] ? value[k] : most[k];
+            sum[k] += value[k];
+        }
+    }
+    fprintf(to, "and %s more", hp_thousands(count, last - first));
+    for (int k = 0; k < 2; k++)
+        fprintf(to, "%s %s to %s, mean %s", k ? "; waiting" : ": computing",
+                hypar_format_quantity(b[0], least[k], HYPAR_UNIT_SECONDS),
+                hypar_format_quantity(b[1], most[k], HYPAR_UNIT_SECONDS),
+                hypar_format_quantity(b[2], sum[k] / (last - first), HYPAR_UNIT_SECONDS));
+    fputc('\n', to);
+}
+
+static void devices(FILE *to, struct arena *arena, const struct hypar_sim *sim,
+                    const struct hypar_sim_summary *s)
+{
+    struct look look = { sim, s->step_s, hp_has_colour(to) };
+    struct columns table = { .align = "lrrrrl" };
+    static const char *const heading[] = { "device",        "computing", "",
+                                           "communicating", "waiting",   "" };
+    for (int i = 0; i < 6; i++)
+        hp_cell(&table, arena, "%s", heading[i]);
+    int shown = hp_device_rows(
+        &table, arena, &(struct device_rows){ s->n_devices, &look, device_cells }, MOST_ROWS);
+    hp_columns_print(&table, to);
+    if (shown < s->n_devices)
+        other_devices(to, sim, shown, s->n_devices);
+    for (int k = 0; k < 3; k++)
+        fprintf(to, "%s%s%c%s %s", k ? "   " : "", look.colour ? looks[k].colour : "",
+                looks[k].letter, look.colour ? "\033[0m" : "", looks[k].text);
+    fputc('\n', to);
+}
+
+/* The busiest links, and how many there are that carry something. */
+static void links(FILE *to, struct arena *arena, const struct hypar_sim *sim,
+                  const struct hypar_sim_summary *s)
+{
+    struct hypar_sim_link top[MOST_LINKS + 1];
+    int n = 0, used = 0;
+    double busy = 0;
+    for (int i = 0; i < s->n_links; i++) {
+        struct hypar_sim_link link = hypar_sim_link(sim, i);
+        if (!carries(&link))
+            continue;
+        used++;
+        busy += link.busy_s;
+        int at = n < MOST_LINKS ? n++ : MOST_LINKS;
+        for (; at > 0 && top[at - 1].busy_s < link.busy_s; at--)
+            top[at] = top[at - 1];
+        top[at] = link;
+    }
+    if (!n)
+        return;
+    struct columns table = { .align = "lrrr" };
+    static const char *const heading[] = { "busiest links", "busy", "", "bytes" };
+    char b[32];
+    for (int i = 0; i < 4; i++)
+        hp_cell(&table, arena, "%s", heading[i]);
+    for (int i = 0; i < n; i++) {
+        hp_cell(&table, arena, "%s", hp_link_name(arena, &top[i], s->n_devices));
+        hp_cell(&table, arena, "%s",
+                hypar_format_quantity(b, top[i].busy_s, HYPAR_UNIT_SECONDS));
+        hp_cell(&table, arena, "%.1f %%", s->step_s > 0 ? 100 * top[i].busy_s / s->step_s : 0);
+        hp_cell(&table, arena, "%s", hypar_format_quantity(b, top[i].bytes, HYPAR_UNIT_BYTES));
+    }
+    fputc('\n', to);
+    hp_columns_print(&table, to);
+    if (used > n && s->step_s > 0)
+        fprintf(to, "and %s more; all are busy %.1f %% of the step on average\n",
+                hp_thousands(b, used - n), 100 * busy / used / s->step_s);
+}
+
+/* Bytes, energy and memory, a line each. */
+static void totals(FILE *to, struct arena *arena, const struct hypar_sim *sim,
+                   const struct hypar_sim_summary *s, const struct hypar_plan *plan)
+{
+    char a[32], b[32], c[32], d[32], e[32];
+    fprintf(to, "\nSent      %s, each byte once; %s on links\n",
+            hypar_format_quantity(a, s->comm_bytes, HYPAR_UNIT_BYTES),
+            hypar_format_quantity(b, s->link_bytes, HYPAR_UNIT_BYTES));
+    if (!plan)
+        return;
+    fprintf(to, "Energy    %s: arithmetic %s, SRAM %s, DRAM %s, links %s\n",
+            hypar_format_quantity(a, hp_total_j(&s->energy), HYPAR_UNIT_JOULES),
+            hypar_format_quantity(b, s->energy.arithmetic_j, HYPAR_UNIT_JOULES),
+            hypar_format_quantity(c, s->energy.sram_j, HYPAR_UNIT_JOULES),
+            hypar_format_quantity(d, s->energy.dram_j, HYPAR_UNIT_JOULES),
+            hypar_format_quantity(e, s->energy.link_j, HYPAR_UNIT_JOULES));
+    struct hypar_memory m = hypar_sim_device(sim, s->fullest_device).memory;
+    fprintf(to, "Memory    ");
+    hp_wrap(to,
+            hp_arena_printf(arena, "%s of %s (%.1f %%) on device %d, the fullest: %s; %s",
+                            hypar_format_quantity(a, m.peak, HYPAR_UNIT_BYTES),
+                            hypar_format_quantity(b, m.limit, HYPAR_UNIT_BYTES),
+                            100 * m.peak / m.limit, s->fullest_device,
+                            hp_memory_items(arena, &m),
+                            s->fits ? "it fits" : "IT DOES NOT FIT"),
+            10);
+    fputc('\n', to);
+    hp_wrap(
+        to,
+        "Energy: a multiply-add is an add, a multiply and three words of SRAM; every tensor "
+        "of a phase moves once between DRAM and SRAM; a word sent is read from DRAM, crosses "
+        "its links and is written to DRAM.",
+        0);
+}
+
+/* A short program file's tasks with their times. */
+static void timeline(FILE *to, struct arena *arena, const struct hypar_sim *sim,
+                     const struct hypar_sim_summary *s)
+{
+    struct columns table = { .align = "rlrrr" };
+    static const char *const heading[] = { "task", "", "ready", "start", "end" };
+    struct hypar_sim_event event;
+    if (s->tasks > MOST_TASKS)
+        return;
+    for (int i = 0; i < 5; i++)
+        hp_cell(&table, arena, "%s", heading[i]);
+    for (int64_t i = 0; hypar_sim_event(sim, i, &event); i++) {
+        const double times[] = { event.ready_s, event.start_s, event.end_s };
+        char b[32];
+        hp_cell(&table, arena, "%lld", (long long)event.id);
+        hp_cell(&table, arena, "%s", event.name);
+        for (int k = 0; k < 3; k++)
+            hp_cell(&table, arena, "%s",
+                    hypar_format_quantity(b, times[k], HYPAR_UNIT_SECONDS));
+    }
+    hp_columns_print(&table, to);
+    fputc('\n', to);
+}
+
+static void simulation_text(FILE *to, const struct hypar_sim *sim,
+                            const struct hypar_plan *plan)
+{
+    struct arena arena = { 0 };
+    struct hypar_sim_summary s = hypar_sim_summary(sim);
+    headline(to, &arena, &s, plan);
+    if (!plan)
+        timeline(to, &arena, sim, &s);
+    devices(to, &arena, sim, &s);
+    links(to, &arena, sim, &s);
+    totals(to, &arena, sim, &s, plan);
+    hp_arena_free(&arena);
+}
+
+void hypar_report_simulation(FILE *to, const struct hypar_sim *sim,
+                             const struct hypar_plan *plan, enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        simulation_json(to, sim, plan);
+    else
+        simulation_text(to, sim, plan);
+}

@@ -1,0 +1,149 @@
+/* A timeline in the Chrome trace event format, written event by event: programs have millions.
+ * Times are microseconds; the simulator's picoseconds are six digits behind the point, and a
+ * double tells them apart over more than an hour. */
+#include <hypar/report.h>
+
+#include <math.h>
+
+#include "base/json.h"
+#include "report/put.h"
+
+/* What the trace calls processes: the groups of rows. */
+enum process { DEVICES = 1, LINKS, MEMORY };
+
+static const char *const process_name[] = {
+    [DEVICES] = "devices", [LINKS] = "links", [MEMORY] = "memory"
+};
+
+static const char *const kind_name[] = {
+    [HYPAR_EVENT_FORWARD] = "forward",   [HYPAR_EVENT_BACKWARD] = "backward",
+    [HYPAR_EVENT_GRADIENT] = "gradient", [HYPAR_EVENT_UPDATE] = "update",
+    [HYPAR_EVENT_COMM] = "comm",         [HYPAR_EVENT_OTHER] = "other",
+};
+
+static int64_t picoseconds(double seconds)
+{
+    return (int64_t)llround(seconds * 1e12);
+}
+
+/* "name", "ph", "ts", "pid", "tid" of an event whose object is left open. */
+static void begin_event(struct json_writer *w, const char *name, const char *phase, int64_t ps,
+                        enum process process, int row)
+{
+    hp_json_begin_object(w, NULL, true);
+    hp_json_put_string(w, "name", name);
+    hp_json_put_string(w, "ph", phase);
+    hp_json_put_number(w, "ts", (double)ps / 1e6);
+    hp_json_put_int(w, "pid", process);
+    hp_json_put_int(w, "tid", row);
+}
+
+/* One bar: from one whole picosecond to another, so that neighbours never overlap. */
+static void put_bar(struct json_writer *w, const struct hypar_sim_event *e,
+                    enum process process, int row, double start_s, double end_s)
+{
+    int64_t start = picoseconds(start_s), end = picoseconds(end_s);
+    begin_event(w, e->name, "X", start, process, row);
+    hp_json_put_number(w, "dur", (double)(end - start) / 1e6);
+    hp_json_put_string(w, "cat", kind_name[e->kind]);
+    hp_json_begin_object(w, "args", true);
+    hp_json_put_int(w, "task", e->id);
+    hp_json_put_number(w, "ready_us", (double)picoseconds(e->ready_s) / 1e6);
+    if (e->bytes > 0)
+        hp_json_put_number(w, "bytes", e->bytes);
+    if (e->micro >= 0)
+        hp_json_put_int(w, "micro_batch", e->micro);
+    if (e->stage >= 0)
+        hp_json_put_int(w, "stage", e->stage);
+    hp_json_end_object(w);
+    hp_json_end_object(w);
+}
+
+/* All bars; marks the links that have one. */
+static void put_bars(struct json_writer *w, const struct hypar_sim *sim, bool *used)
+{
+    struct hypar_sim_event e;
+    for (int64_t i = 0; hypar_sim_event(sim, i, &e); i++) {
+        if (e.device >= 0)
+            put_bar(w, &e, DEVICES, e.device, e.start_s, e.end_s);
+        for (int k = 0; k < e.n_links; k++) {
+            double start_s = e.start_s + e.link_offset_s[k];
+            put_bar(w, &e, LINKS, e.link[k], start_s, start_s + e.link_busy_s[k]);
+            used[e.link[k]] = true;
+        }
+    }
+}
+
+/* Memory over time, a track for each device; marks the devices that have one. */
+static void put_counters(struct json_writer *w, const struct hypar_sim *sim, bool *used)
+{
+    struct hypar_sim_memory_point point;
+    for (int64_t i = 0; hypar_sim_memory_point(sim, i, &point); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "device %d", point.device);
+        begin_event(w, name, "C", picoseconds(point.time_s), MEMORY, point.device);
+        hp_json_begin_object(w, "args", true);
+        hp_json_put_number(w, "bytes", point.bytes);
+        hp_json_end_object(w);
+        hp_json_end_object(w);
+        used[point.device] = true;
+    }
+}
+
+static void put_label(struct json_writer *w, const char *what, enum process process, int row,
+                      const char *name)
+{
+    begin_event(w, what, "M", 0, process, row);
+    hp_json_begin_object(w, "args", true);
+    hp_json_put_string(w, "name", name);
+    hp_json_end_object(w);
+    hp_json_end_object(w);
+}
+
+/* A row's name and its place among the others of its process: by number. */
+static void put_row(struct json_writer *w, enum process process, int row, const char *name)
+{
+    put_label(w, "thread_name", process, row, name);
+    begin_event(w, "thread_sort_index", "M", 0, process, row);
+    hp_json_begin_object(w, "args", true);
+    hp_json_put_int(w, "sort_index", row);
+    hp_json_end_object(w);
+    hp_json_end_object(w);
+}
+
+static void put_devices(struct json_writer *w, enum process process, const bool *used, int n)
+{
+    for (int i = 0; i < n; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "device %d", i);
+        if (!used || used[i])
+            put_row(w, process, i, name);
+    }
+}
+
+void hypar_report_trace(FILE *to, const struct hypar_sim *sim)
+{
+    struct arena arena = { 0 };
+    struct json_writer w = { .file = to };
+    struct hypar_sim_summary s = hypar_sim_summary(sim);
+    bool *link = NEW(&arena, bool, s.n_links + 1), *memory = NEW(&arena, bool, s.n_devices + 1);
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(&w, "displayTimeUnit", "ms");
+    hp_json_begin_array(&w, "traceEvents", false);
+    for (int p = DEVICES; p <= MEMORY; p++)
+        put_label(&w, "process_name", (enum process)p, 0, process_name[p]);
+    put_devices(&w, DEVICES, NULL, s.n_devices);
+    put_bars(&w, sim, link);
+    put_counters(&w, sim, memory);
+    for (int i = 0; i < s.n_links; i++) {
+        struct hypar_sim_link l = hypar_sim_link(sim, i);
+        struct arena_mark mark = hp_arena_mark(&arena);
+        if (link[i])
+            put_row(&w, LINKS, i, hp_link_name(&arena, &l, s.n_devices));
+        hp_arena_release(&arena, mark);
+    }
+    put_devices(&w, MEMORY, memory, s.n_devices);
+    hp_json_end_array(&w);
+    hp_json_end_object(&w);
+    hp_arena_free(&arena);
+}

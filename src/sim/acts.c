@@ -1,0 +1,157 @@
+/* Times of passes and updates; tables that grow with the sketch. */
+#include "sim/acts.h"
+
+#include <string.h>
+
+void hp_acts_begin(struct acts *a, const struct sketch *sketch,
+                   const struct sim_settings *settings)
+{
+    *a = (struct acts){ .sketch = sketch,
+                        .machine = sketch->plan->machine,
+                        .settings = *settings };
+    a->n_devices = hypar_machine_device_count(a->machine);
+    a->n_queues = a->n_devices + 2 * hypar_machine_link_count(a->machine);
+    NEW(&a->scratch, char, 1); /* the first block stays */
+}
+
+void hp_acts_end(struct acts *a)
+{
+    hp_arena_free(&a->arena);
+    hp_arena_free(&a->scratch);
+}
+
+/* Room for index `i` in a table of pointers that starts out zero. */
+static void *room_for(struct acts *a, void *table, size_t size, int *capacity, int i)
+{
+    if (i < *capacity)
+        return table;
+    int larger = 2 * i + 64;
+    char *copy = NEW(&a->arena, char, (size_t)larger *size + 15);
+    copy = (char *)(((uintptr_t)copy + 15) & ~(uintptr_t)15);
+    if (*capacity)
+        memcpy(copy, table, (size_t)*capacity * size);
+    *capacity = larger;
+    return copy;
+}
+
+operand_set hp_present(const struct op *op)
+{
+    operand_set present = 0;
+    for (int o = 0; o < op->nest->n_operands; o++)
+        if (op->tensor[o] >= 0)
+            present |= (operand_set)1 << o;
+    return present;
+}
+
+static bool same_ranges(const struct range *a, const struct range *b, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (a[i].lo != b[i].lo || a[i].hi != b[i].hi)
+            return false;
+    return true;
+}
+
+/* Copies along r do the same: the part before is often the same, on the same kind of device. */
+static const ticks *time_parts(struct acts *a, int op, int pass, const struct part_layout *l)
+{
+    ticks *time = NEW(&a->arena, ticks, l->n_parts);
+    operand_set present = hp_present(&a->sketch->graph->ops[op]);
+    const struct hypar_device *before = NULL;
+    for (int part = 0; part < l->n_parts; part++) {
+        if (l->empty[part])
+            continue;
+        const struct range *range = l->range + part * l->nest->n_axes;
+        const struct hypar_device *device = hypar_machine_device(a->machine, l->device[part]);
+        if (before == device && part > 0 && !l->empty[part - 1] &&
+            same_ranges(range, range - l->nest->n_axes, l->nest->n_axes))
+            time[part] = time[part - 1];
+        else
+            time[part] =
+                hp_ticks(hp_pass_seconds(l->nest, pass, range, present, device,
+                                         a->sketch->plan->precision, a->settings.profile));
+        before = device;
+    }
+    return time;
+}
+
+const ticks *hp_pass_times(struct acts *a, int op, int pass, const struct part_layout *layout)
+{
+    a->pass_time =
+        room_for(a, a->pass_time, sizeof *a->pass_time, &a->layout_capacity, layout->id);
+    if (!a->pass_time[layout->id][pass])
+        a->pass_time[layout->id][pass] = time_parts(a, op, pass, layout);
+    return a->pass_time[layout->id][pass];
+}
+
+/* Updates ----------------------------------------------------------------------------- */
+
+/* Elements of the parameter that each device keeps: the cells that it reads. */
+static void count_elements(const struct pattern *p, double *elements)
+{
+    for (int c = 0; c < p->n_cells; c++) {
+        const struct cell *cell = &p->cell[c];
+        double n = (double)hp_box_elements(&cell->box);
+        for (int i = 0; i < cell->n_kept; i++)
+            elements[cell->kept[i]] += n;
+        for (int i = 0; i < cell->n_receivers; i++)
+            elements[cell->receiver[i]] += n;
+    }
+}
+
+static struct update_act *make_update(struct acts *a, const struct deal *deal,
+                                      const struct pattern *p,
+                                      const struct part_layout *const *layout)
+{
+    const struct hypar_plan *plan = a->sketch->plan;
+    struct update_act *u = NEW(&a->arena, struct update_act, 1);
+    int *device = NEW(&a->arena, int, p->n_waits);
+    u->of_device = NEW(&a->arena, int, a->n_devices);
+    memset(u->of_device, -1, (size_t)a->n_devices * sizeof(int));
+    for (int i = 0; i < p->n_waits; i++) {
+        int d = layout[deal->reader[p->wait[i].reader].op]->device[p->wait[i].part];
+        if (u->of_device[d] < 0) {
+            u->of_device[d] = u->n_devices;
+            device[u->n_devices++] = d;
+        }
+    }
+    struct arena_mark mark = hp_arena_mark(&a->scratch);
+    double *held = NEW(&a->scratch, double, a->n_devices);
+    count_elements(p, held);
+    double *elements = NEW(&a->arena, double, u->n_devices);
+    struct sim_task *task = NEW(&a->arena, struct sim_task, u->n_devices);
+    for (int i = 0; i < u->n_devices; i++) {
+        elements[i] = held[device[i]];
+        struct work work = hp_update_work(elements[i], plan->precision, plan->optimizer);
+        ticks time =
+            hp_ticks(hp_work_seconds(&work, hypar_machine_device(a->machine, device[i]),
+                                     hp_master_precision(plan->precision)));
+        task[i] = (struct sim_task){ .duration = time, .n_holds = 1, .queue = device[i] };
+    }
+    hp_arena_release(&a->scratch, mark);
+    u->device = device;
+    u->elements = elements;
+    u->task = task;
+    return u;
+}
+
+const struct update_act *hp_update_act(struct acts *a, const struct deal *deal,
+                                       const struct pattern *pattern,
+                                       const struct part_layout *const *layout)
+{
+    a->updates = room_for(a, a->updates, sizeof *a->updates, &a->update_capacity, pattern->id);
+    if (!a->updates[pattern->id])
+        a->updates[pattern->id] = make_update(a, deal, pattern, layout);
+    return a->updates[pattern->id];
+}
+
+const struct pattern_act *hp_pattern_act(struct acts *a, const struct deal *deal,
+                                         const struct pattern *pattern)
+{
+    int bytes = hp_message_bytes(a->sketch->plan, deal->place.tensor);
+    int size = bytes == 2 ? 0 : bytes == 4 ? 1 : 2;
+    a->by_pattern[size] = room_for(a, a->by_pattern[size], sizeof **a->by_pattern,
+                                   &a->pattern_capacity[size], pattern->id);
+    if (!a->by_pattern[size][pattern->id])
+        a->by_pattern[size][pattern->id] = hp_make_pattern_act(a, pattern, bytes);
+    return a->by_pattern[size][pattern->id];
+}

@@ -1,0 +1,109 @@
+/* sim/acts.h - how communications and updates are played: tasks, queues, bytes. Internal.
+ *
+ * What a comm takes depends on its pattern and on the bytes of an element, so it is worked out
+ * once for all tensors that share them. */
+#ifndef SIM_ACTS_H
+#define SIM_ACTS_H
+
+#include "base/table.h"
+#include "cost/collective.h"
+#include "cost/work.h"
+#include "program/sketch.h"
+#include "sim/tasks.h"
+
+struct sim_settings {
+    bool expand_collectives, no_overlap;
+    const struct hypar_profile *profile;
+};
+
+/* One comm of a pattern: one task, or one for each message. */
+struct comm_act {
+    int first; /* task among those of its pattern */
+    int n_tasks;
+    const struct sim_task *task;  /* numbers are given later */
+    const struct comm_step *step; /* NULL: one task stands for all */
+    const int *arrive_start;      /* messages to each device of the comm: CSR */
+    const int *arrive;
+    const char *algorithm;
+    double sent_bytes, link_bytes; /* each byte once; on every link that it crosses */
+    double link_j, dram_j;
+    const struct hold *link; /* what it holds, links only, and the bytes on each */
+    const double *bytes_on_link;
+    int n_links;
+};
+
+struct pattern_act {
+    int n_tasks;
+    struct comm_act *comm;
+};
+
+/* Updates of a parameter: one for each device that has some of it. */
+struct update_act {
+    int n_devices;
+    const int *device;
+    const double *elements;
+    const struct sim_task *task;
+    int *of_device; /* index by device, -1 */
+};
+
+struct acts {
+    struct arena arena, scratch;
+    const struct sketch *sketch;
+    const struct hypar_machine *machine;
+    struct sim_settings settings;
+    int n_devices, n_queues;
+    struct table model_keys;
+    const struct comm_model **models;
+    int n_models, model_capacity;
+    struct pattern_act **by_pattern[3]; /* [log2(element bytes) - 1][pattern id] */
+    int pattern_capacity[3];
+    struct update_act **updates; /* by pattern id */
+    int update_capacity;
+    const ticks *(*pass_time)[MAX_PASSES]; /* by layout id: of each part */
+    int layout_capacity;
+};
+
+void hp_acts_begin(struct acts *acts, const struct sketch *sketch,
+                   const struct sim_settings *settings);
+void hp_acts_end(struct acts *acts);
+
+/* How the comms of a deal's pattern are played. */
+const struct pattern_act *hp_pattern_act(struct acts *acts, const struct deal *deal,
+                                         const struct pattern *pattern);
+
+/* The comms of a deal of the tail with its gradients in buckets: the first of a bucket is all
+ * of it, the others are a moment after it. */
+struct pattern_act *hp_make_bucket_act(struct acts *acts, const struct buckets *buckets,
+                                       int tail, const struct pattern *pattern,
+                                       int element_bytes);
+
+struct pattern_act *hp_make_pattern_act(struct acts *acts, const struct pattern *pattern,
+                                        int element_bytes); /* comm_acts.c */
+
+/* The updates that follow a parameter's deal; readers lie as `layout` says. */
+const struct update_act *hp_update_act(struct acts *acts, const struct deal *deal,
+                                       const struct pattern *pattern,
+                                       const struct part_layout *const *layout);
+
+/* How long each part of a pass takes. */
+const ticks *hp_pass_times(struct acts *acts, int op, int pass,
+                           const struct part_layout *layout);
+
+/* The place of a device in a comm's list. */
+static inline int hp_comm_index(const struct comm *comm, int device)
+{
+    int lo = 0, hi = comm->n_devices - 1;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (comm->device[mid] < device)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Operands of an operator that are there. */
+operand_set hp_present(const struct op *op);
+
+#endif /* SIM_ACTS_H */

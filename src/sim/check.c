@@ -1,0 +1,213 @@
+/* Delta simulation held against full simulation; a device's efficiency from a measured step. */
+#include <string.h>
+#include <time.h>
+
+#include <hypar/sim.h>
+
+#include "base/random.h"
+#include "sim/delta.h"
+#include "sim/propose.h"
+#include "sim/schedule.h"
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+struct checking {
+    struct hypar_plan *plan;
+    struct delta *delta;
+    struct hypar_lower_options lower;
+    struct sim_settings settings;
+    struct random random;
+    struct proposal was, now; /* of the op that changes */
+    struct hypar_delta_check *out;
+};
+
+static void note_mismatch(struct checking *c, int64_t change, const char *what, int block,
+                          int task)
+{
+    if (c->out->mismatches++ == 0)
+        snprintf(c->out->first_mismatch, sizeof c->out->first_mismatch,
+                 "change %lld (%s): %s, block %d task %d", (long long)change,
+                 c->plan->graph->ops[c->now.op].name, what, block, task);
+}
+
+/* Is the delta's timeline that of the scene, task by task? */
+static void compare(struct checking *c, int64_t change, struct scene *full,
+                    const struct timeline *timeline)
+{
+    const struct scene *mine = hp_delta_scene(c->delta);
+    if (timeline->length != hp_delta_length(c->delta)) {
+        note_mismatch(c, change, "another length", -1, -1);
+        return;
+    }
+    if (c->plan->schedule.micro_batches > 1 || c->lower.bucket_bytes > 0)
+        return; /* both played as a whole */
+    for (int i = 0; i < full->n_blocks; i++) {
+        if (full->size[i] != mine->size[i]) {
+            note_mismatch(c, change, "another number of tasks", i, mine->size[i]);
+            return;
+        }
+        for (int t = 0; t < full->size[i]; t++) {
+            int id = full->first[i] + t;
+            struct times theirs = id < timeline->n_body[0]
+                                      ? timeline->times[0][id]
+                                      : timeline->tail[id - timeline->n_body[0]];
+            struct times ours = hp_delta_times(c->delta, i, t);
+            if (theirs.ready != ours.ready || theirs.start != ours.start ||
+                theirs.end != ours.end) {
+                note_mismatch(c, change, "other times", i, t);
+                return;
+            }
+        }
+    }
+}
+
+/* Lower and simulate the changed plan from nothing. */
+static enum hypar_status do_in_full(struct checking *c, int64_t change, struct hypar_error *err)
+{
+    struct sketch *sketch;
+    struct timeline timeline;
+    double began_us = now_us();
+    TRY(hp_sketch_make(&sketch, c->plan, &c->lower, err));
+    struct scene *scene = hp_scene_new(sketch, &c->settings);
+    hp_play_scene(scene, &timeline);
+    c->out->full_us += now_us() - began_us;
+    c->out->tasks = timeline.n_instances;
+    compare(c, change, scene, &timeline);
+    hp_timeline_end(&timeline);
+    hp_scene_free(scene);
+    hp_sketch_free(sketch);
+    return HYPAR_OK;
+}
+
+/* A change that the plan admits: those that it does not are taken back and drawn again. */
+static enum hypar_status change_one(struct checking *c, struct hypar_error *err)
+{
+    enum { TRIES = 100 };
+    enum hypar_status status = HYPAR_OK;
+    for (int i = 0; i < TRIES; i++) {
+        hp_propose(&c->random, c->plan, &c->now);
+        hp_proposal_save(c->plan, c->now.op, &c->was);
+        hp_proposal_apply(c->plan, &c->now);
+        if (hypar_plan_check(c->plan, err) == HYPAR_OK) {
+            double began_us = now_us();
+            status = hp_delta_change(c->delta, c->now.op, err);
+            c->out->delta_us += now_us() - began_us;
+            if (status == HYPAR_OK)
+                return status;
+            hp_proposal_apply(c->plan, &c->was);
+            hp_delta_undo(c->delta);
+        } else {
+            hp_proposal_apply(c->plan, &c->was);
+        }
+    }
+    return hp_fail(err, HYPAR_UNSUPPORTED, "no operator can be split or placed otherwise");
+}
+
+static enum hypar_status check_changes(struct checking *c, int64_t changes,
+                                       struct hypar_error *err)
+{
+    for (int64_t i = 0; i < changes; i++) {
+        TRY(change_one(c, err));
+        TRY(do_in_full(c, i, err));
+        c->out->changes++;
+        if (hp_random_below(&c->random, 4) == 0) {
+            hp_delta_keep(c->delta);
+        } else { /* the next comparison tells whether that went well */
+            hp_proposal_apply(c->plan, &c->was);
+            hp_delta_undo(c->delta);
+        }
+    }
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_check_delta(struct hypar_delta_check *out,
+                                    const struct hypar_plan *plan,
+                                    const struct hypar_sim_options *options, int64_t changes,
+                                    int64_t seed, struct hypar_error *err)
+{
+    struct checking c = { .out = out, .random = { (uint64_t)seed } };
+    *out = (struct hypar_delta_check){ 0 };
+    if (options) {
+        c.lower = options->lower;
+        c.settings = (struct sim_settings){ options->expand_collectives, options->no_overlap,
+                                            options->profile };
+    }
+    TRY(hp_check_settings(&c.settings, err));
+    TRY(hp_check_lowerable(plan, err));
+    c.plan = hp_plan_copy(plan);
+    hp_proposal_begin(&c.now, c.plan);
+    hp_proposal_begin(&c.was, c.plan);
+    enum hypar_status status = hp_delta_new(&c.delta, c.plan, &c.lower, &c.settings, err);
+    if (status == HYPAR_OK)
+        status = check_changes(&c, changes, err);
+    if (out->changes) {
+        out->full_us /= (double)out->changes;
+        out->delta_us /= (double)out->changes;
+    }
+    hp_delta_free(c.delta);
+    hp_proposal_end(&c.now);
+    hp_proposal_end(&c.was);
+    hypar_plan_free(c.plan);
+    return status;
+}
+
+/* Calibration --------------------------------------------------------------------------- */
+
+static enum hypar_status step_at(const struct hypar_plan *plan, struct hypar_sim_options how,
+                                 double efficiency, double *step_s, struct hypar_error *err)
+{
+    struct hypar_profile *profile = hypar_profile_new();
+    struct hypar_sim *sim;
+    int n = hypar_machine_device_count(plan->machine);
+    for (int d = 0; d < n; d++)
+        if (d == 0 || hypar_machine_device(plan->machine, d) !=
+                          hypar_machine_device(plan->machine, d - 1))
+            hypar_profile_set_efficiency(profile, hypar_machine_device(plan->machine, d)->name,
+                                         efficiency);
+    how.profile = profile;
+    how.timeline = false;
+    enum hypar_status status = hypar_simulate(&sim, plan, &how, err);
+    if (status == HYPAR_OK)
+        *step_s = hypar_sim_summary(sim).step_s;
+    hypar_sim_free(sim);
+    hypar_profile_free(profile);
+    return status;
+}
+
+enum hypar_status hypar_calibrate(double *efficiency, const struct hypar_plan *plan,
+                                  const struct hypar_sim_options *options, double measured_s,
+                                  struct hypar_error *err)
+{
+    enum { HALVINGS = 50 };
+    struct hypar_sim_options how = { 0 };
+    double low = 1e-4, high = 1, fastest, slowest, step_s;
+    if (options)
+        how = *options;
+    if (how.profile)
+        return hp_fail(err, HYPAR_USAGE, "a measured step cannot calibrate beside a profile");
+    TRY(step_at(plan, how, high, &fastest, err));
+    TRY(step_at(plan, how, low, &slowest, err));
+    if (measured_s < fastest || measured_s > slowest) {
+        char text[3][32];
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "no efficiency makes a step of %s: it takes %s at 100 %%, %s at 0.01 %%",
+                       hypar_format_quantity(text[0], measured_s, HYPAR_UNIT_SECONDS),
+                       hypar_format_quantity(text[1], fastest, HYPAR_UNIT_SECONDS),
+                       hypar_format_quantity(text[2], slowest, HYPAR_UNIT_SECONDS));
+    }
+    for (int i = 0; i < HALVINGS; i++) {
+        double middle = (low + high) / 2;
+        TRY(step_at(plan, how, middle, &step_s, err));
+        if (step_s > measured_s)
+            low = middle;
+        else
+            high = middle;
+    }
+    *efficiency = high;
+    return HYPAR_OK;
+}

@@ -1,0 +1,343 @@
+/* Communications as tasks: which links they hold, for how long. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/acts.h"
+
+/* Up to this size the messages of an all-to-all are told apart. */
+enum { SMALL_GROUP = 64 };
+
+/* A comm, with what its cost is worked out from. */
+struct request {
+    const struct pattern *pattern;
+    const struct comm *comm;
+    double element_bytes, bytes; /* of one element; of all cells */
+    struct comm_group group;
+};
+
+static double comm_elements(const struct pattern *p, const struct comm *comm)
+{
+    double elements = 0;
+    for (int i = 0; i < comm->n_cells; i++)
+        elements += (double)hp_box_elements(&p->cell[comm->cell[i]].box);
+    return elements;
+}
+
+
+/* Every pair has one message, all of a size. */
+static bool is_even(const struct request *r)
+{
+    const struct comm *comm = r->comm;
+    const struct cell *cell = r->pattern->cell;
+    int64_t size = hp_box_elements(&cell[comm->cell[0]].box);
+    for (int i = 1; i < comm->n_cells; i++)
+        if (hp_box_elements(&cell[comm->cell[i]].box) != size)
+            return false;
+    return comm->n_cells == comm->n_devices * (comm->n_devices - 1);
+}
+
+static struct request request_of(const struct pattern *p, const struct comm *comm, int bytes)
+{
+    const struct cell *first = &p->cell[comm->cell[0]];
+    struct request r = { .pattern = p, .comm = comm, .element_bytes = bytes };
+    r.bytes = comm_elements(p, comm) * bytes;
+    r.group = (struct comm_group){ comm->kind, comm->n_devices, comm->device, 0 };
+    if (comm->kind == COMM_SEND || comm->kind == COMM_BROADCAST)
+        r.group.root = hp_comm_index(comm, first->contribution[0].device);
+    if (comm->kind == COMM_REDUCE)
+        r.group.root = hp_comm_index(comm, first->receiver[0]);
+    if (comm->kind == COMM_ALL_TO_ALL && comm->n_devices > SMALL_GROUP && is_even(&r))
+        r.bytes = (double)hp_box_elements(&first->box) * bytes;
+    else if (comm->kind == COMM_ALL_TO_ALL)
+        r.group.kind = COMM_EXCHANGE; /* message by message */
+    return r;
+}
+
+/* The ways of a group, remembered by its devices. */
+static const struct comm_model *model_of(struct acts *a, const struct comm_group *group)
+{
+    struct arena_mark mark = hp_arena_mark(&a->scratch);
+    size_t n = (size_t)group->n_devices + 2;
+    int *key = NEW(&a->scratch, int, n);
+    key[0] = (int)group->kind;
+    key[1] = group->root;
+    memcpy(key + 2, group->device, (n - 2) * sizeof *key);
+    int known = hp_table_get(&a->model_keys, key, n * sizeof *key);
+    if (known < 0) {
+        int *kept = NEW(&a->arena, int, n);
+        memcpy(kept, key, n * sizeof *key);
+        known = hp_table_put(&a->model_keys, &a->arena, kept, n * sizeof *key, a->n_models);
+        a->models = GROW(&a->arena, const struct comm_model *, a->models, a->n_models,
+                         &a->model_capacity);
+        a->models[a->n_models++] = hp_comm_model(&a->arena, a->machine, group);
+    }
+    hp_arena_release(&a->scratch, mark);
+    return a->models[known];
+}
+
+/* Exchanges without a pattern of their own ---------------------------------------------- */
+
+/* Messages of two rounds: pieces to whoever sums them, sums to whoever reads them. */
+struct rounds {
+    struct arena *arena;
+    struct message *message[2];
+    int n[2], capacity[2];
+};
+
+static void add_message(struct rounds *r, int round, int from, int to, double bytes)
+{
+    if (from == to)
+        return;
+    for (int i = r->n[round] - 1; i >= 0 && i >= r->n[round] - 64; i--)
+        if (r->message[round][i].from == from && r->message[round][i].to == to) {
+            r->message[round][i].bytes += bytes;
+            return;
+        }
+    r->message[round] =
+        GROW(r->arena, struct message, r->message[round], r->n[round], &r->capacity[round]);
+    r->message[round][r->n[round]++] = (struct message){ from, to, bytes };
+}
+
+static void add_cell(struct rounds *r, const struct cell *cell, double element_bytes)
+{
+    double bytes = (double)hp_box_elements(&cell->box) * element_bytes;
+    int n_owners = cell->n_owners ? cell->n_owners : 1;
+    for (int o = 0; o < n_owners; o++) {
+        int owner = cell->n_owners ? cell->owner[o] : cell->contribution[0].device;
+        for (int i = 0; cell->n_owners && i < cell->n_contributions; i++) {
+            bool again = false; /* parts on one device are added there first */
+            for (int k = 0; k < i; k++)
+                again |= cell->contribution[k].device == cell->contribution[i].device;
+            if (!again)
+                add_message(r, 0, cell->contribution[i].device, owner, bytes / n_owners);
+        }
+        for (int i = 0; i < cell->n_receivers; i++)
+            add_message(r, 1, owner, cell->receiver[i], bytes / n_owners);
+    }
+}
+
+static struct rounds rounds_of(struct acts *a, const struct request *r)
+{
+    struct rounds rounds = { .arena = &a->arena };
+    for (int i = 0; i < r->comm->n_cells; i++)
+        add_cell(&rounds, &r->pattern->cell[r->comm->cell[i]], r->element_bytes);
+    return rounds;
+}
+
+/* Both rounds, one after the other, as one way; for bytes = 1. */
+static struct comm_way way_of_rounds(struct acts *a, const struct rounds *rounds)
+{
+    struct comm_way way[2] = { { 0 } }, both = { .algorithm = "exchange" };
+    for (int i = 0; i < 2; i++)
+        if (rounds->n[i])
+            hp_messages_way(&a->arena, a->machine, rounds->message[i], rounds->n[i], &way[i]);
+    struct link_share *link =
+        NEW(&a->arena, struct link_share, way[0].n_links + way[1].n_links);
+    for (int i = 0, k = 0; i < way[0].n_links || k < way[1].n_links;) {
+        int x = i < way[0].n_links ? way[0].link[i].link : INT32_MAX;
+        int y = k < way[1].n_links ? way[1].link[k].link : INT32_MAX;
+        link[both.n_links++] =
+            (struct link_share){ x < y ? x : y, (x <= y ? way[0].link[i].s_per_byte : 0) +
+                                                    (y <= x ? way[1].link[k].s_per_byte : 0) };
+        i += x <= y;
+        k += y <= x;
+    }
+    both.fixed_s = way[0].fixed_s + way[1].fixed_s;
+    both.s_per_byte = way[0].s_per_byte + way[1].s_per_byte;
+    both.link = link;
+    return both;
+}
+
+static void steps_of_rounds(struct acts *a, const struct rounds *rounds, struct comm_steps *out)
+{
+    int most = rounds->n[0] > rounds->n[1] ? rounds->n[0] : rounds->n[1];
+    int *order = NEW(&a->arena, int, most);
+    out->step = NEW(&a->arena, struct comm_step, rounds->n[0] + rounds->n[1]);
+    hp_spread_messages(a->machine, rounds->message[0], rounds->n[0], order);
+    for (int i = 0; i < rounds->n[0]; i++)
+        out->step[out->n_steps++].message = rounds->message[0][order[i]];
+    hp_spread_messages(a->machine, rounds->message[1], rounds->n[1], order);
+    for (int i = 0; i < rounds->n[1]; i++) {
+        struct comm_step *step = &out->step[out->n_steps++];
+        step->message = rounds->message[1][order[i]];
+        int *after = NEW(&a->arena, int, rounds->n[0]);
+        for (int k = 0; k < rounds->n[0]; k++)
+            if (out->step[k].message.to == step->message.from)
+                after[step->n_after++] = k;
+        step->after = after;
+    }
+}
+
+/* Acts -------------------------------------------------------------------------------- */
+
+/* One task that holds every link for its own time; without overlap, the devices too. */
+static void play_as_one(struct acts *a, const struct request *r, const struct comm_way *way,
+                        double bytes, struct comm_act *act)
+{
+    int n_devices = a->settings.no_overlap ? r->comm->n_devices : 0;
+    struct hold *hold = NEW(&a->arena, struct hold, way->n_links + n_devices);
+    struct sim_task *task = NEW(&a->arena, struct sim_task, 1);
+    double *on_link = NEW(&a->arena, double, way->n_links);
+    ticks longest = 0;
+    for (int i = 0; i < way->n_links; i++) {
+        struct hypar_link link = hypar_machine_link(a->machine, way->link[i].link / 2);
+        double held_s = way->link[i].s_per_byte * bytes;
+        hold[i] = (struct hold){ a->n_devices + way->link[i].link, 0, hp_ticks(held_s) };
+        longest = hold[i].busy > longest ? hold[i].busy : longest;
+        on_link[i] = held_s * link.bytes_per_s;
+        act->link_bytes += on_link[i];
+        act->link_j += 8 * on_link[i] * link.energy_j_per_bit;
+    }
+    task->duration = hp_ticks(way->fixed_s + way->s_per_byte * bytes);
+    task->duration = task->duration < longest ? longest : task->duration; /* rounding */
+    for (int i = 0; i < n_devices; i++)
+        hold[way->n_links + i] = (struct hold){ r->comm->device[i], 0, task->duration };
+    task->n_holds = way->n_links + n_devices;
+    task->hold = hold;
+    act->task = task;
+    act->n_tasks = 1;
+    act->link = hold;
+    act->n_links = way->n_links;
+    act->bytes_on_link = on_link;
+}
+
+/* A message holds the links of its route, each a latency after the one before. */
+static void play_message(struct acts *a, const struct message *m, struct sim_task *task,
+                         struct comm_act *act)
+{
+    int route[256], *link = route, extra = a->settings.no_overlap ? 2 : 0;
+    int n = hypar_machine_route(a->machine, m->from, m->to, route, 256);
+    if (n > 256) {
+        link = NEW(&a->arena, int, n);
+        hypar_machine_route(a->machine, m->from, m->to, link, n);
+    }
+    struct hold *hold = NEW(&a->arena, struct hold, n + extra);
+    ticks at = 0, longest = 0;
+    for (int i = 0; i < n; i++) {
+        struct hypar_link l = hypar_machine_link(a->machine, link[i] / 2);
+        hold[i] =
+            (struct hold){ a->n_devices + link[i], at, hp_ticks(m->bytes / l.bytes_per_s) };
+        longest = hold[i].busy > longest ? hold[i].busy : longest;
+        at += hp_ticks(l.latency_s);
+        act->link_bytes += m->bytes;
+        act->link_j += 8 * m->bytes * l.energy_j_per_bit;
+    }
+    *task = (struct sim_task){ .duration = at + longest, .n_holds = n + extra, .hold = hold };
+    for (int i = 0; i < extra; i++)
+        hold[n + i] = (struct hold){ i ? m->to : m->from, 0, task->duration };
+}
+
+/* One message alone: known link by link. */
+static void play_send(struct acts *a, const struct message *m, struct comm_act *act)
+{
+    struct sim_task *task = NEW(&a->arena, struct sim_task, 1);
+    play_message(a, m, task, act);
+    act->task = task;
+    act->n_tasks = 1;
+    act->link = task->hold;
+    act->n_links = task->n_holds - (a->settings.no_overlap ? 2 : 0);
+    double *on_link = NEW(&a->arena, double, act->n_links);
+    for (int i = 0; i < act->n_links; i++)
+        on_link[i] = m->bytes;
+    act->bytes_on_link = on_link;
+}
+
+/* Which messages each device of the comm gets. */
+static void index_arrivals(struct acts *a, const struct comm *comm,
+                           const struct comm_steps *steps, struct comm_act *act)
+{
+    int *start = NEW(&a->arena, int, comm->n_devices + 2);
+    int *arrive = NEW(&a->arena, int, steps->n_steps);
+    for (int i = 0; i < steps->n_steps; i++)
+        start[hp_comm_index(comm, steps->step[i].message.to) + 2]++;
+    for (int d = 0; d < comm->n_devices; d++)
+        start[d + 2] += start[d + 1];
+    for (int i = 0; i < steps->n_steps; i++)
+        arrive[start[hp_comm_index(comm, steps->step[i].message.to) + 1]++] = i;
+    act->arrive_start = start;
+    act->arrive = arrive;
+}
+
+static void play_steps(struct acts *a, const struct comm *comm, const struct comm_steps *steps,
+                       struct comm_act *act)
+{
+    struct sim_task *task = NEW(&a->arena, struct sim_task, steps->n_steps);
+    index_arrivals(a, comm, steps, act);
+    for (int i = 0; i < steps->n_steps; i++)
+        play_message(a, &steps->step[i].message, &task[i], act);
+    act->task = task;
+    act->n_tasks = steps->n_steps;
+    act->step = steps->step;
+}
+
+static void make_act(struct acts *a, const struct request *r, struct comm_act *act)
+{
+    struct comm_steps steps = { 0 };
+    if (r->group.kind == COMM_EXCHANGE) {
+        struct rounds rounds = rounds_of(a, r);
+        act->algorithm = "exchange";
+        if (a->settings.expand_collectives) {
+            steps_of_rounds(a, &rounds, &steps);
+            play_steps(a, r->comm, &steps, act);
+        } else {
+            struct comm_way way = way_of_rounds(a, &rounds);
+            play_as_one(a, r, &way, 1, act);
+        }
+        return;
+    }
+    const struct comm_way *way = hp_comm_best_way(model_of(a, &r->group), r->bytes);
+    act->algorithm = way->algorithm;
+    if (r->group.kind == COMM_SEND) {
+        int from = r->group.device[r->group.root], to = r->group.device[!r->group.root];
+        play_send(a, &(struct message){ from, to, r->bytes }, act);
+    } else if (a->settings.expand_collectives) {
+        hp_comm_steps(&a->arena, a->machine, &r->group, way, r->bytes, &steps);
+        play_steps(a, r->comm, &steps, act);
+    } else {
+        play_as_one(a, r, way, r->bytes, act);
+    }
+}
+
+static void finish_act(struct acts *a, const struct pattern *p, int c, int bytes,
+                       struct pattern_act *out)
+{
+    struct comm_act *act = &out->comm[c];
+    const struct hypar_device *device = hypar_machine_device(a->machine, p->comm[c].device[0]);
+    act->first = out->n_tasks;
+    act->sent_bytes = p->comm[c].sent_elements * bytes;
+    act->dram_j = hp_message_dram_j(act->sent_bytes, device, device);
+    out->n_tasks += act->n_tasks;
+}
+
+struct pattern_act *hp_make_pattern_act(struct acts *a, const struct pattern *p, int bytes)
+{
+    struct pattern_act *out = NEW(&a->arena, struct pattern_act, 1);
+    out->comm = NEW(&a->arena, struct comm_act, p->n_comms);
+    for (int c = 0; c < p->n_comms; c++) {
+        struct request r = request_of(p, &p->comm[c], bytes);
+        make_act(a, &r, &out->comm[c]);
+        finish_act(a, p, c, bytes, out);
+    }
+    return out;
+}
+
+struct pattern_act *hp_make_bucket_act(struct acts *a, const struct buckets *buckets, int tail,
+                                       const struct pattern *p, int bytes)
+{
+    struct pattern_act *out = NEW(&a->arena, struct pattern_act, 1);
+    out->comm = NEW(&a->arena, struct comm_act, p->n_comms);
+    for (int c = 0; c < p->n_comms; c++) {
+        int me = buckets->base[tail] + c;
+        struct request r = request_of(p, &p->comm[c], bytes);
+        if (buckets->lead[me] == me)
+            r.bytes = buckets->bytes[me];
+        if (buckets->lead[me] < 0 || buckets->lead[me] == me) {
+            make_act(a, &r, &out->comm[c]);
+        } else {
+            out->comm[c].task = NEW(&a->arena, struct sim_task, 1);
+            out->comm[c].n_tasks = 1;
+        }
+        finish_act(a, p, c, bytes, out);
+    }
+    return out;
+}

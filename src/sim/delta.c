@@ -1,0 +1,458 @@
+#include "sim/delta.h"
+
+#include <string.h>
+
+#include "sim/schedule.h"
+
+/* Ids of a block follow each other; ranges are 1, 2, 4, ... long. */
+enum { N_CLASSES = 31 };
+
+struct spare {
+    int *first;
+    int n, capacity;
+};
+
+/* How a block was before the change. */
+struct block_before {
+    int number, first, size;
+};
+
+struct delta {
+    struct arena arena;
+    struct hypar_plan *plan;
+    struct sketch *sketch;
+    struct scene *scene;
+    bool whole; /* several micro-batches: replayed as a whole */
+    ticks length, old_length;
+    struct play *play;
+    int next_id;
+    struct spare spare[N_CLASSES];
+    /* blocks that may have to wait for something else when a step's or a deal's tasks change:
+     * steps, then deals (body and tail), then updates, as targets: CSR */
+    int *target_start, *target;
+    /* the change at hand */
+    int op, round;
+    int *marked; /* by block: the round in which it was listed */
+    int *list, n_list;
+    struct block_before *before;
+    int n_before;
+    int *unit, *next; /* as they were */
+    bool units_changed;
+    const struct part_layout *layout[3];
+    const struct pattern **pattern; /* of the deals that op touches, as they were: [b][i] */
+    struct sim_task *task;
+    int *after, task_capacity, after_capacity;
+};
+
+/* Ids --------------------------------------------------------------------------------- */
+
+static int class_of(int n)
+{
+    int class = 0;
+    while (1 << class < n)
+        class ++;
+    return class;
+}
+
+static int take_ids(struct delta *d, int n)
+{
+    int class = class_of(n);
+    if (d->spare[class].n)
+        return d->spare[class].first[--d->spare[class].n];
+    int first = d->next_id;
+    d->next_id += 1 << class;
+    return first;
+}
+
+static void give_ids(struct delta *d, int first, int n)
+{
+    if (!n)
+        return;
+    struct spare *s = &d->spare[class_of(n)];
+    s->first = GROW(&d->arena, int, s->first, s->n, &s->capacity);
+    s->first[s->n++] = first;
+}
+
+/* Who may wait for whom ------------------------------------------------------------------ */
+
+struct target_list {
+    struct delta *d;
+    int *count; /* filling: where the next goes */
+    bool fill;
+};
+
+static void add_target(struct target_list *t, int from, int to)
+{
+    if (t->fill)
+        t->d->target[t->count[from]++] = to;
+    else
+        t->count[from]++;
+}
+
+static void list_deal(struct target_list *t, int i)
+{
+    const struct skeleton *k = &t->d->sketch->skeleton;
+    const struct deal *deal = &k->deal[i];
+    int me = k->n_steps + i, update = me + k->n_tail; /* of a tail's deal */
+    bool tail = i >= k->n_deals;
+    if (tail)
+        add_target(t, me, update);
+    for (int w = 0; w < deal->n_writers; w++) {
+        int step = k->step_of[deal->writer[w].op][deal->writer[w].pass];
+        add_target(t, step, me);
+        if (tail)
+            add_target(t, step, update);
+    }
+    for (int r = 0; r < deal->n_readers; r++) {
+        const struct reader *reader = &deal->reader[r];
+        uint32_t passes = tail ? reader->passes : hp_first_passes(t->d->sketch->graph, reader);
+        for (int p = 0; passes >> p; p++) {
+            int step = passes >> p & 1 ? k->step_of[reader->op][p] : -1;
+            if (step < 0)
+                continue;
+            if (tail)
+                add_target(t, step, update);
+            else
+                add_target(t, me, step);
+            for (int w = 0; !tail && w < deal->n_writers; w++)
+                add_target(t, k->step_of[deal->writer[w].op][deal->writer[w].pass], step);
+        }
+    }
+}
+
+static void find_targets(struct delta *d)
+{
+    const struct skeleton *k = &d->sketch->skeleton;
+    int n = k->n_steps + k->n_deals + 2 * k->n_tail;
+    int *count = NEW(&d->arena, int, n + 1);
+    struct target_list t = { .d = d, .count = count };
+    d->target_start = NEW(&d->arena, int, n + 1);
+    for (int fill = 0; fill < 2; fill++) {
+        t.fill = fill;
+        for (int i = 0; i < k->n_deals + k->n_tail; i++)
+            list_deal(&t, i);
+        for (int i = 0; i < k->n_steps; i++)
+            if (k->step[i].backward)
+                add_target(&t, hp_last_forward_step(d->sketch, k->step[i].op), i);
+        for (int i = 0; !fill && i < n; i++) {
+            d->target_start[i + 1] = d->target_start[i] + count[i];
+            count[i] = d->target_start[i];
+        }
+        if (!fill)
+            d->target = NEW(&d->arena, int, d->target_start[n]);
+    }
+}
+
+static int block_of_target(const struct delta *d, int target)
+{
+    const struct skeleton *k = &d->sketch->skeleton;
+    if (target < k->n_steps)
+        return hp_step_block(d->scene, 0, target);
+    if (target < k->n_steps + k->n_deals + k->n_tail)
+        return hp_deal_block(d->scene, 0, target - k->n_steps);
+    return hp_update_block(d->scene, target - k->n_steps - k->n_tail);
+}
+
+/* Listing what a change touches ----------------------------------------------------------- */
+
+static void mark(struct delta *d, int block)
+{
+    if (d->marked[block] == d->round)
+        return;
+    d->marked[block] = d->round;
+    d->list[d->n_list++] = block;
+}
+
+/* The blocks of op's steps, and of steps that are in another unit than before. */
+static void mark_units(struct delta *d)
+{
+    const struct scene *s = d->scene;
+    const struct skeleton *k = &d->sketch->skeleton;
+    const int *step_of = k->step_of[d->op];
+    for (int p = 0; p < MAX_PASSES; p++)
+        if (step_of[p] >= 0) {
+            mark(d, k->step[d->unit[step_of[p]]].item);
+            mark(d, hp_step_block(s, 0, step_of[p]));
+        }
+    for (int i = 0; d->units_changed && i < k->n_steps; i++)
+        if (d->unit[i] != s->unit[0][i]) {
+            mark(d, k->step[d->unit[i]].item);
+            mark(d, hp_step_block(s, 0, i));
+        }
+}
+
+static void mark_deals(struct delta *d)
+{
+    const struct skeleton *k = &d->sketch->skeleton;
+    for (int i = k->touch_start[d->op]; i < k->touch_start[d->op + 1]; i++) {
+        int deal = k->touch[i];
+        if (d->pattern[i - k->touch_start[d->op]] == hp_deal_pattern(d->sketch, 0, deal))
+            continue;
+        mark(d, hp_deal_block(d->scene, 0, deal));
+        if (deal >= k->n_deals)
+            mark(d, hp_update_block(d->scene, deal));
+    }
+}
+
+static void mark_target(struct delta *d, int from)
+{
+    for (int i = d->target_start[from]; i < d->target_start[from + 1]; i++)
+        mark(d, block_of_target(d, d->target[i]));
+}
+
+/* Applying it ------------------------------------------------------------------------------ */
+
+static void retask(struct delta *d, int number)
+{
+    struct scene *s = d->scene;
+    int size = hp_block_size(s, number), old = s->size[number];
+    d->before[d->n_before++] = (struct block_before){ number, s->first[number], old };
+    if (size != old) {
+        for (int i = 0; i < old; i++)
+            hp_play_remove(d->play, s->first[number] + i);
+        s->first[number] = size ? take_ids(d, size) : -1;
+        s->size[number] = size;
+    }
+    while (d->task_capacity < size)
+        d->task =
+            GROW(&d->arena, struct sim_task, d->task, d->task_capacity, &d->task_capacity);
+    if (!size)
+        return;
+    hp_block_tasks(s, number, d->task);
+    for (int i = 0; i < size; i++)
+        hp_play_put(d->play, s->first[number] + i, &d->task[i]);
+}
+
+/* Tell the play what the tasks of a block wait for. */
+static void rewait(struct delta *d, int number)
+{
+    struct scene *s = d->scene;
+    int n = s->size[number];
+    hp_block_waits(s, number);
+    while (d->after_capacity < s->n_pairs + 2 * n + 2)
+        d->after = GROW(&d->arena, int, d->after, d->after_capacity, &d->after_capacity);
+    int *start = d->after, *id = d->after + n + 2;
+    memset(start, 0, (size_t)(n + 2) * sizeof *start);
+    for (int i = 0; i < s->n_pairs; i++)
+        start[s->pair[i].local + 2]++;
+    for (int i = 0; i < n; i++)
+        start[i + 2] += start[i + 1];
+    for (int i = 0; i < s->n_pairs; i++)
+        id[start[s->pair[i].local + 1]++] = s->pair[i].id;
+    for (int i = 0; i < n; i++)
+        hp_play_set_after(d->play, s->first[number] + i, id + start[i],
+                          start[i + 1] - start[i]);
+}
+
+/* Whoever may wait for a block that has other tasks now: of a deal that is settled otherwise
+ * all its readers, of a unit those that know its tasks by ids which are no more. */
+static void mark_waiting(struct delta *d)
+{
+    const struct skeleton *k = &d->sketch->skeleton;
+    for (int i = 0; i < d->n_before; i++) {
+        struct block block = hp_block_at(d->scene, d->list[i]);
+        const struct block_before *before = &d->before[i];
+        if (block.kind == BLOCK_COMM || block.kind == BLOCK_TAIL_COMM)
+            mark_target(d, k->n_steps + block.index);
+        if (block.kind != BLOCK_UNIT ||
+            (!d->units_changed && before->first == d->scene->first[before->number]))
+            continue;
+        for (int step = block.index; step >= 0; step = d->next[step])
+            mark_target(d, step);
+        for (int step = block.index; step >= 0; step = d->scene->next[0][step])
+            mark_target(d, step);
+    }
+}
+
+static void replay_whole(struct delta *d)
+{
+    d->old_length = d->length;
+    hp_scene_update(d->scene);
+    d->length = hp_play_scene(d->scene, NULL);
+}
+
+static void update_units(struct delta *d)
+{
+    const struct skeleton *k = &d->sketch->skeleton;
+    size_t bytes = (size_t)k->n_steps * sizeof(int);
+    memcpy(d->unit, d->scene->unit[0], bytes);
+    memcpy(d->next, d->scene->next[0], bytes);
+    d->units_changed = false; /* they depend on which patterns are aligned, alone */
+    for (int i = k->touch_start[d->op]; i < k->touch_start[d->op + 1]; i++)
+        if (k->touch[i] < k->n_deals)
+            d->units_changed |= d->pattern[i - k->touch_start[d->op]]->aligned !=
+                                d->sketch->body[0].pattern[k->touch[i]]->aligned;
+    if (d->units_changed)
+        hp_find_units(d->scene, 0);
+}
+
+static void remember(struct delta *d, int op)
+{
+    const struct sketch *s = d->sketch;
+    const struct skeleton *k = &s->skeleton;
+    int n = k->touch_start[op + 1] - k->touch_start[op];
+    d->op = op;
+    for (int b = 0; b < s->n_bodies; b++) {
+        d->layout[b] = s->body[b].layout[op];
+        for (int i = 0; i < n; i++)
+            d->pattern[b * n + i] = hp_deal_pattern(s, b, k->touch[k->touch_start[op] + i]);
+    }
+    d->layout[2] = s->step_layout[op];
+}
+
+static void forget(struct delta *d)
+{
+    struct sketch *s = d->sketch;
+    const struct skeleton *k = &s->skeleton;
+    int n = k->touch_start[d->op + 1] - k->touch_start[d->op];
+    for (int b = 0; b < s->n_bodies; b++) {
+        s->body[b].layout[d->op] = d->layout[b];
+        for (int i = 0; i < n; i++) {
+            int deal = k->touch[k->touch_start[d->op] + i];
+            if (deal < k->n_deals)
+                s->body[b].pattern[deal] = d->pattern[b * n + i];
+            else
+                s->tail[deal - k->n_deals] = d->pattern[b * n + i];
+        }
+    }
+    s->step_layout[d->op] = d->layout[2];
+}
+
+enum hypar_status hp_delta_change(struct delta *d, int op, struct hypar_error *err)
+{
+    remember(d, op);
+    d->n_before = d->n_list = 0;
+    enum hypar_status status = hp_sketch_change(d->sketch, op, err);
+    if (d->whole) {
+        if (status == HYPAR_OK)
+            replay_whole(d);
+        return status;
+    }
+    if (status != HYPAR_OK)
+        forget(d); /* so that nothing has changed */
+    d->round++;
+    update_units(d);
+    mark_units(d);
+    mark_deals(d);
+    for (int i = 0; i < d->n_list; i++)
+        retask(d, d->list[i]);
+    mark_waiting(d);
+    for (int i = 0; i < d->n_list; i++)
+        rewait(d, d->list[i]);
+    d->length = hp_play_replay(d->play);
+    return status;
+}
+
+void hp_delta_keep(struct delta *d)
+{
+    if (d->whole)
+        return;
+    hp_play_keep(d->play);
+    for (int i = 0; i < d->n_before; i++) {
+        const struct block_before *b = &d->before[i];
+        if (b->first != d->scene->first[b->number])
+            give_ids(d, b->first, b->size);
+    }
+    d->n_before = 0;
+}
+
+void hp_delta_undo(struct delta *d)
+{
+    struct scene *s = d->scene;
+    forget(d);
+    if (d->whole) {
+        d->length = d->old_length;
+        hp_scene_update(s);
+        return;
+    }
+    hp_play_undo(d->play);
+    for (int i = d->n_before - 1; i >= 0; i--) {
+        const struct block_before *b = &d->before[i];
+        if (b->first != s->first[b->number])
+            give_ids(d, s->first[b->number], s->size[b->number]);
+        s->first[b->number] = b->first;
+        s->size[b->number] = b->size;
+    }
+    d->n_before = 0;
+    size_t bytes = (size_t)d->sketch->skeleton.n_steps * sizeof(int);
+    memcpy(s->unit[0], d->unit, bytes);
+    memcpy(s->next[0], d->next, bytes);
+    d->length = hp_play_length(d->play);
+}
+
+/* Beginning ---------------------------------------------------------------------------- */
+
+static void play_all(struct delta *d)
+{
+    struct scene *s = d->scene;
+    d->play = hp_play_new(s->acts.n_queues);
+    for (int i = 0; i < s->n_blocks; i++) {
+        s->first[i] = -1;
+        s->size[i] = 0;
+    }
+    for (int i = 0; i < s->n_blocks; i++)
+        retask(d, i);
+    for (int i = 0; i < s->n_blocks; i++)
+        if (s->size[i])
+            rewait(d, i);
+    d->length = hp_play_replay(d->play);
+    hp_delta_keep(d);
+}
+
+enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
+                               const struct hypar_lower_options *options,
+                               const struct sim_settings *settings, struct hypar_error *err)
+{
+    struct sketch *sketch;
+    struct arena arena = { 0 };
+    *out = NULL;
+    TRY(hp_check_lowerable(plan, err));
+    TRY(hp_sketch_make(&sketch, plan, options, err));
+    struct delta *d = NEW(&arena, struct delta, 1);
+    d->arena = arena;
+    d->plan = plan;
+    d->sketch = sketch;
+    d->scene = hp_scene_new(sketch, settings);
+    d->whole = plan->schedule.micro_batches > 1 || sketch->options.bucket_bytes > 0;
+    d->marked = NEW(&d->arena, int, d->scene->n_blocks);
+    d->list = NEW(&d->arena, int, d->scene->n_blocks);
+    d->before = NEW(&d->arena, struct block_before, d->scene->n_blocks);
+    d->unit = NEW(&d->arena, int, sketch->skeleton.n_steps);
+    d->next = NEW(&d->arena, int, sketch->skeleton.n_steps);
+    d->pattern = NEW(&d->arena, const struct pattern *,
+                     2 * (sketch->skeleton.n_deals + sketch->skeleton.n_tail));
+    if (d->whole) {
+        replay_whole(d);
+    } else {
+        find_targets(d);
+        play_all(d);
+    }
+    *out = d;
+    return HYPAR_OK;
+}
+
+void hp_delta_free(struct delta *d)
+{
+    if (!d)
+        return;
+    hp_play_free(d->play);
+    hp_scene_free(d->scene);
+    hp_sketch_free(d->sketch);
+    struct arena arena = d->arena; /* it lives in it */
+    hp_arena_free(&arena);
+}
+
+ticks hp_delta_length(const struct delta *d)
+{
+    return d->length;
+}
+
+const struct scene *hp_delta_scene(const struct delta *d)
+{
+    return d->scene;
+}
+
+struct times hp_delta_times(const struct delta *d, int block, int local)
+{
+    return d->play->times[d->scene->first[block] + local];
+}

@@ -1,0 +1,252 @@
+/* The timeline as events, for people and traces. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/sim.h"
+
+void hp_put_event_links(const struct hypar_sim *sim, const struct sim_task *task,
+                        struct hypar_sim_event *event)
+{
+    int n_devices = sim->summary.n_devices;
+    struct hold whole = { task->queue, 0, task->duration };
+    const struct hold *hold = task->hold ? task->hold : &whole;
+    event->n_links = 0;
+    event->link = sim->event_link;
+    event->link_busy_s = sim->event_busy_s;
+    event->link_offset_s = sim->event_offset_s;
+    for (int i = 0; i < task->n_holds; i++) {
+        if (hold[i].queue < n_devices)
+            continue;
+        sim->event_link[event->n_links] = hold[i].queue - n_devices;
+        sim->event_busy_s[event->n_links] = hp_seconds(hold[i].busy);
+        sim->event_offset_s[event->n_links] = hp_seconds(hold[i].offset);
+        event->n_links++;
+    }
+}
+
+/* "conv1+bn1+relu1 forward part 3 micro 0" */
+static void name_unit(const struct hypar_sim *sim, const struct block *block, int local,
+                      struct hypar_sim_event *e)
+{
+    const struct scene *s = sim->scene;
+    const struct skeleton *k = &s->sketch->skeleton;
+    const struct step *head = &k->step[block->index];
+    const struct hypar_graph *g = s->sketch->graph;
+    const struct part_layout *layout = s->sketch->body[block->body].layout[head->op];
+    size_t n = 0, room = sizeof e->name;
+    bool gradient = false;
+    int part = 0, last = -1;
+    for (int i = block->index; i >= 0; i = s->next[block->body][i]) {
+        const struct pass *pass = &g->ops[k->step[i].op].nest->pass[k->step[i].pass];
+        for (int o = 0; i == block->index && o < g->ops[head->op].nest->n_operands; o++)
+            gradient |= pass->writes_grad >> o & 1 &&
+                        g->tensors[g->ops[head->op].tensor[o]].kind == TENSOR_PARAM;
+        if (k->step[i].op != last && n < room)
+            n += (size_t)snprintf(e->name + n, room - n, "%s%s", n ? "+" : "",
+                                  g->ops[k->step[i].op].name);
+        last = k->step[i].op;
+    }
+    while (layout->rank[part] != local)
+        part++;
+    e->kind = !head->backward ? HYPAR_EVENT_FORWARD
+              : gradient      ? HYPAR_EVENT_GRADIENT
+                              : HYPAR_EVENT_BACKWARD;
+    n = n < 100 ? n : 100; /* leave room for what follows */
+    snprintf(e->name + n, room - n, " %s part %d",
+             e->kind == HYPAR_EVENT_FORWARD    ? "forward"
+             : e->kind == HYPAR_EVENT_GRADIENT ? "gradient"
+                                               : "backward",
+             part);
+    e->stage = s->sketch->plan->ops[head->op].stage;
+}
+
+static void name_comm(const struct hypar_sim *sim, const struct block *block, int local,
+                      struct hypar_sim_event *e)
+{
+    struct scene *s = sim->scene;
+    const struct deal *deal = &s->sketch->skeleton.deal[block->index];
+    const struct pattern *p = hp_deal_pattern(s->sketch, block->body, block->index);
+    const struct pattern_act *acts = hp_deal_act(s, block->body, block->index);
+    int c = 0;
+    while (local >= acts->comm[c].first + acts->comm[c].n_tasks)
+        c++;
+    const struct comm_act *act = &acts->comm[c];
+    size_t n =
+        (size_t)snprintf(e->name, sizeof e->name, "%s %s%.80s", hp_comm_text(p->comm[c].kind),
+                         deal->place.grad ? "gradient of " : "",
+                         s->sketch->graph->tensors[deal->place.tensor].name);
+    e->kind = HYPAR_EVENT_COMM;
+    e->bytes = act->sent_bytes;
+    if (act->step) {
+        const struct message *m = &act->step[local - act->first].message;
+        e->bytes = m->bytes;
+        snprintf(e->name + n, sizeof e->name - n, " %d -> %d", m->from, m->to);
+    } else if (act->algorithm && p->comm[c].kind != COMM_SEND) {
+        snprintf(e->name + n, sizeof e->name - n, " (%s)", act->algorithm);
+    }
+}
+
+static void name_update(const struct hypar_sim *sim, const struct block *block,
+                        struct hypar_sim_event *e)
+{
+    const struct sketch *s = sim->scene->sketch;
+    e->kind = HYPAR_EVENT_UPDATE;
+    snprintf(e->name, sizeof e->name, "update %.120s",
+             s->graph->tensors[s->skeleton.deal[block->index].place.tensor].name);
+}
+
+/* Which task instance event `i` is: bodies by micro-batch, then the tail. */
+static const struct times *find(const struct hypar_sim *sim, int64_t i, int *task, int *micro)
+{
+    const struct timeline *t = &sim->timeline;
+    const struct sketch *s = sim->scene->sketch;
+    int first = 0;
+    for (int b = 0; b < s->n_bodies; b++) {
+        int64_t n = (int64_t)t->n_body[b] * s->body[b].n_micro;
+        if (i < n) {
+            *task = first + (int)(i % t->n_body[b]);
+            *micro = s->body[b].first_micro + (int)(i / t->n_body[b]);
+            return &t->times[b][i];
+        }
+        i -= n;
+        first += t->n_body[b];
+    }
+    *task = first + (int)i;
+    *micro = -1;
+    return i < t->n_tail ? &t->tail[i] : NULL;
+}
+
+bool hypar_sim_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event *event)
+{
+    if (sim->file)
+        return hp_file_event(sim, i, event);
+    int task, micro;
+    const struct times *times =
+        sim->has_timeline && i >= 0 ? find(sim, i, &task, &micro) : NULL;
+    if (!times)
+        return false;
+    int number = sim->block_of[task], local = task - sim->scene->first[number];
+    struct block block = hp_block_at(sim->scene, number);
+    const struct sim_task *what = &sim->timeline.graph.task[task];
+    *event = (struct hypar_sim_event){ .id = i, .device = -1, .micro = micro, .stage = -1 };
+    if (block.kind == BLOCK_UNIT)
+        name_unit(sim, &block, local, event);
+    else if (block.kind == BLOCK_UPDATE)
+        name_update(sim, &block, event);
+    else
+        name_comm(sim, &block, local, event);
+    if (micro >= 0 && sim->program->plan->schedule.micro_batches > 1) {
+        size_t n = strlen(event->name);
+        snprintf(event->name + n, sizeof event->name - n, " micro %d", micro);
+    }
+    if (event->kind == HYPAR_EVENT_COMM)
+        hp_put_event_links(sim, what, event);
+    else
+        event->device = what->queue;
+    event->ready_s = hp_seconds(times->ready);
+    event->start_s = hp_seconds(times->start);
+    event->end_s = hp_seconds(times->end);
+    return true;
+}
+
+/* Memory over time ---------------------------------------------------------------------- */
+
+struct point_list {
+    struct hypar_sim *sim;
+    struct hypar_sim_memory_point *point;
+    int n, capacity;
+};
+
+static void add_point(struct point_list *l, int device, ticks time, double bytes)
+{
+    if (bytes == 0)
+        return;
+    l->point =
+        GROW(&l->sim->arena, struct hypar_sim_memory_point, l->point, l->n, &l->capacity);
+    l->point[l->n++] = (struct hypar_sim_memory_point){ device, hp_seconds(time), bytes };
+}
+
+/* The steps of a unit one after another: what comes to life, what ends. */
+static void add_unit(struct point_list *l, int b, int unit, const struct times *times)
+{
+    struct scene *s = l->sim->scene;
+    const struct skeleton *k = &s->sketch->skeleton;
+    const struct part_layout *layout = s->sketch->body[b].layout[k->step[unit].op];
+    for (int part = 0; part < layout->n_parts; part++) {
+        if (layout->empty[part])
+            continue;
+        ticks at = times[layout->rank[part]].start;
+        for (int i = unit; i >= 0; i = s->next[b][i]) {
+            const struct step *step = &k->step[i];
+            ticks took = hp_pass_times(&s->acts, step->op, step->pass,
+                                       s->sketch->body[b].layout[step->op])[part];
+            const struct memory_delta *d =
+                &l->sim->memory->delta[b][l->sim->program->body[b].step_task[i] + part];
+            add_point(l, layout->device[part], at, d->alloc);
+            add_point(l, layout->device[part], at + took, -d->free);
+            at += took;
+        }
+    }
+}
+
+static int by_device_and_time(const void *a, const void *b)
+{
+    const struct hypar_sim_memory_point *x = a, *y = b;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    if (x->time_s != y->time_s)
+        return x->time_s < y->time_s ? -1 : 1;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* what ends goes first */
+}
+
+/* Changes into levels; one point for each time. */
+static void accumulate(struct point_list *l)
+{
+    int kept = 0;
+    qsort(l->point, (size_t)l->n, sizeof *l->point, by_device_and_time);
+    for (int i = 0; i < l->n; i++) {
+        struct hypar_sim_memory_point p = l->point[i];
+        bool same = kept && l->point[kept - 1].device == p.device;
+        double level = same ? l->point[kept - 1].bytes : l->sim->memory->fixed[p.device];
+        bool again = same && l->point[kept - 1].time_s == p.time_s;
+        p.bytes += level;
+        l->point[again ? kept - 1 : kept] = p;
+        kept += !again;
+    }
+    l->sim->point = l->point;
+    l->sim->n_points = kept;
+}
+
+void hp_make_memory_points(struct hypar_sim *sim)
+{
+    struct point_list l = { .sim = sim };
+    const struct scene *s = sim->scene;
+    const struct sketch *sketch = s->sketch;
+    int first = 0, most = 1;
+    for (int b = 0; b < sketch->n_bodies; b++) {
+        for (int m = 0; m < sketch->body[b].n_micro; m++)
+            for (int i = 0; i < sketch->skeleton.n_steps; i++)
+                if (s->unit[b][i] == i)
+                    add_unit(&l, b, i,
+                             sim->timeline.times[b] + (int64_t)m * sim->timeline.n_body[b] +
+                                 s->first[hp_step_block(s, b, i)] - first);
+        first += sim->timeline.n_body[b];
+    }
+    for (int t = 0; t < sim->timeline.graph.n_tasks; t++)
+        most = sim->timeline.graph.task[t].n_holds > most ? sim->timeline.graph.task[t].n_holds
+                                                          : most;
+    sim->event_link = NEW(&sim->arena, int, most);
+    sim->event_busy_s = NEW(&sim->arena, double, most);
+    sim->event_offset_s = NEW(&sim->arena, double, most);
+    if (l.n)
+        accumulate(&l);
+}
+
+bool hypar_sim_memory_point(const struct hypar_sim *sim, int64_t i,
+                            struct hypar_sim_memory_point *point)
+{
+    if (i < 0 || i >= sim->n_points)
+        return false;
+    *point = sim->point[i];
+    return true;
+}

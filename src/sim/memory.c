@@ -1,0 +1,273 @@
+#include "sim/memory.h"
+
+#include <string.h>
+
+#include "sim/memory_parts.h"
+
+/* Halves ----------------------------------------------------------------------------- */
+
+static double total(const struct instant *at)
+{
+    return at->kept + at->temporary;
+}
+
+/* A fuller instant takes the place of the fullest so far. */
+static void note(struct instant *most, struct instant at, double more)
+{
+    at.temporary += more;
+    if (total(&at) > total(most))
+        *most = at;
+}
+
+static void compute(const struct task_memory *t, struct instant *at, struct instant *most)
+{
+    at->kept += t->kept;
+    at->rebuilt += t->rebuilt;
+    at->temporary += t->temporary - t->replaced;
+    note(most, *at, 0);
+    at->kept -= t->end_kept;
+    at->rebuilt -= t->end_rebuilt;
+    at->temporary -= t->end_temporary - t->replaced;
+}
+
+/* Go through a body in the order of its tasks, every device at once; the forward half of a
+ * device comes first. Both halves are looked at where they begin, too: all that is kept is
+ * there even if nothing is done. */
+static void walk(struct memory_maker *m, struct body_memory *body)
+{
+    const struct hypar_plan *plan = m->program->plan;
+    int n = m->model->n_devices;
+    struct instant *now = NEW(&m->scratch, struct instant, n);
+    for (int h = 0; h < 2; h++)
+        body->most[h] = NEW(&m->scratch, struct instant, n);
+    for (int d = 0; d < n; d++)
+        body->most[1][d] = body->between[d];
+    for (int i = 0; i < body->list->n_tasks; i++) {
+        const struct task *task = &body->list->task[i];
+        struct instant *most = body->most[task->backward];
+        if (task->kind == TASK_COMPUTE)
+            compute(&body->task[i], &now[task->device], &most[task->device]);
+        if (task->kind != TASK_COMM)
+            continue;
+        const struct exchange *e = &body->list->exchange[task->exchange];
+        const struct comm_room *room = hp_memory_room(m, &e->pattern);
+        double size = hp_message_bytes(plan, e->place.tensor);
+        for (int r = room->start[task->comm]; r < room->start[task->comm + 1]; r++) {
+            int device = room->room[r].device;
+            note(&most[device], now[device], size * (double)room->room[r].elements);
+        }
+    }
+}
+
+/* After the last backward half gradients and the loss are summed; the members of a bucket are
+ * one message, all over the same devices. */
+static void walk_tail(struct memory_maker *m)
+{
+    const struct task_list *tail = &m->program->tail;
+    double *bucket = NEW(&m->scratch, double, tail->n_tasks);
+    m->tail = NEW(&m->scratch, struct instant, m->model->n_devices);
+    for (int i = tail->n_tasks - 1; i >= 0; i--) { /* the first of a bucket comes last */
+        const struct task *task = &tail->task[i];
+        if (task->kind != TASK_COMM)
+            continue;
+        const struct exchange *e = &tail->exchange[task->exchange];
+        const struct comm_room *room = hp_memory_room(m, &e->pattern);
+        double size = hp_message_bytes(m->program->plan, e->place.tensor), largest = 0;
+        for (int r = room->start[task->comm]; r < room->start[task->comm + 1]; r++) {
+            double bytes = size * (double)room->room[r].elements;
+            largest = bytes > largest ? bytes : largest;
+            note(&m->tail[room->room[r].device], (struct instant){ 0 }, bytes + bucket[i]);
+        }
+        if (task->bucket >= 0 && task->bucket != i)
+            bucket[task->bucket] += largest;
+    }
+}
+
+/* Slots ------------------------------------------------------------------------------ */
+
+/* A slot of a stage, and how many other micro-batches are in flight. */
+struct flight {
+    int body;
+    bool backward;
+    int others[2]; /* by body */
+};
+
+struct flights {
+    struct flight *flight;
+    int n, capacity, most;
+};
+
+/* Kept unless another has no less of anything. */
+static void add_flight(struct memory_maker *m, struct flights *f, struct flight new)
+{
+    int kept = 0;
+    for (int i = f->n - 1; i >= 0; i--) {
+        const struct flight *old = &f->flight[i];
+        if (old->body == new.body && old->backward == new.backward &&
+            old->others[0] >= new.others[0] && old->others[1] >= new.others[1])
+            return;
+    }
+    for (int i = 0; i < f->n; i++) {
+        const struct flight *old = &f->flight[i];
+        if (old->body != new.body || old->backward != new.backward ||
+            old->others[0] > new.others[0] || old->others[1] > new.others[1])
+            f->flight[kept++] = *old;
+    }
+    f->n = kept;
+    f->flight = GROW(&m->scratch, struct flight, f->flight, f->n, &f->capacity);
+    f->flight[f->n++] = new;
+}
+
+static struct flights find_flights(struct memory_maker *m, int stage)
+{
+    const struct hypar_program *p = m->program;
+    struct flights f = { 0 };
+    int flying[2] = { 0, 0 };
+    for (int i = 0; i < p->slots_per_stage; i++) {
+        const struct slot *slot =
+            &p->slot[(size_t)stage * (size_t)p->slots_per_stage + (size_t)i];
+        int b = hp_body_of(p, slot->micro) == &p->body[1];
+        if (slot->backward)
+            flying[b]--;
+        add_flight(m, &f, (struct flight){ b, slot->backward, { flying[0], flying[1] } });
+        if (!slot->backward)
+            flying[b]++;
+        f.most = flying[0] + flying[1] > f.most ? flying[0] + flying[1] : f.most;
+    }
+    return f;
+}
+
+static struct instant in_flight(const struct memory_maker *m, const struct flight *f,
+                                int device)
+{
+    struct instant at = m->body[f->body].most[f->backward][device];
+    for (int b = 0; b < m->program->n_bodies; b++) {
+        at.kept += f->others[b] * m->body[b].between[device].kept;
+        at.rebuilt += f->others[b] * m->body[b].between[device].rebuilt;
+    }
+    return at;
+}
+
+static void finish_device(struct memory_maker *m, int device, int stage,
+                          const struct flights *f)
+{
+    struct hypar_memory *out = &m->model->device[device];
+    struct instant most = m->tail[device];
+    for (int i = 0; i < f->n; i++)
+        note(&most, in_flight(m, &f->flight[i], device), 0);
+    int versions = m->options.versions ? m->options.versions[stage] : 1;
+    out->weight_versions = (versions - 1) * out->parameters;
+    out->activations = most.kept + m->shared[device];
+    out->buffers = most.temporary;
+    out->recompute_saves = most.rebuilt;
+    double lasting = out->parameters + out->gradients + out->optimizer + out->weight_versions;
+    m->model->fixed[device] = lasting + m->shared[device];
+    out->peak = lasting + out->activations + out->buffers;
+}
+
+static void finish_stages(struct memory_maker *m)
+{
+    const struct hypar_plan *plan = m->program->plan;
+    m->model->in_flight = NEW(&m->model->arena, int, m->program->n_stages);
+    for (int s = 0; s < m->program->n_stages; s++) {
+        struct flights f = find_flights(m, s);
+        m->model->in_flight[s] = f.most;
+        int n = plan->n_stages ? plan->stages[s].n_devices : m->model->n_devices;
+        for (int i = 0; i < n; i++)
+            finish_device(m, plan->n_stages ? plan->stages[s].device[i] : i, s, &f);
+    }
+    for (int d = 0; d < m->model->n_devices; d++)
+        m->model->device[d].limit =
+            (double)hypar_machine_device(plan->machine, d)->memory_bytes;
+}
+
+/* The whole -------------------------------------------------------------------------- */
+
+static void begin_body(struct memory_maker *m, int b)
+{
+    const struct hypar_program *p = m->program;
+    struct body_memory *body = &m->body[b];
+    size_t n_passes = (size_t)m->graph->n_ops * MAX_PASSES;
+    body->list = &p->body[b].list;
+    body->samples = hp_micro_samples(p, p->body[b].first_micro);
+    body->pass_task = NEW(&m->scratch, int, n_passes);
+    body->has_grad = NEW(&m->scratch, bool, m->graph->n_tensors);
+    body->task = NEW(&m->scratch, struct task_memory, body->list->n_tasks);
+    body->between = NEW(&m->scratch, struct instant, m->model->n_devices);
+    memset(body->pass_task, -1, n_passes * sizeof *body->pass_task);
+    for (int i = 0; i < body->list->n_tasks; i++) {
+        const struct task *t = &body->list->task[i];
+        if (t->kind != TASK_COMM && t->part == 0)
+            body->pass_task[t->op * MAX_PASSES + t->pass] = i;
+    }
+    for (int e = 0; e < body->list->n_exchanges; e++)
+        if (body->list->exchange[e].place.grad)
+            body->has_grad[m->seen_as[body->list->exchange[e].place.tensor]] = true;
+}
+
+/* What users of the model want of a body. */
+static void hand_over(struct memory_maker *m, int b)
+{
+    struct memory_model *model = m->model;
+    const struct body_memory *body = &m->body[b];
+    model->kept[b] = NEW(&model->arena, double, model->n_devices);
+    model->delta[b] = NEW(&model->arena, struct memory_delta, body->list->n_tasks);
+    for (int d = 0; d < model->n_devices; d++)
+        model->kept[b][d] = body->between[d].kept;
+    for (int i = 0; i < body->list->n_tasks; i++) {
+        const struct task_memory *t = &body->task[i];
+        model->delta[b][i] =
+            (struct memory_delta){ t->kept + t->temporary - t->replaced,
+                                   t->end_kept + t->end_temporary - t->replaced };
+    }
+}
+
+struct memory_model *hp_memory(const struct hypar_program *program,
+                               const struct memory_options *options)
+{
+    struct arena arena = { 0 };
+    struct memory_model *model = NEW(&arena, struct memory_model, 1);
+    struct memory_maker m = { .program = program, .graph = program->plan->graph };
+    m.model = model;
+    if (options)
+        m.options = *options;
+    model->arena = arena;
+    model->n_devices = hypar_machine_device_count(program->plan->machine);
+    model->device = NEW(&model->arena, struct hypar_memory, model->n_devices);
+    model->fixed = NEW(&model->arena, double, model->n_devices);
+    m.shared = NEW(&m.scratch, double, model->n_devices);
+    m.store_of = NEW(&m.scratch, int, model->n_devices);
+    memset(m.store_of, -1, (size_t)model->n_devices * sizeof *m.store_of);
+    hp_memory_find_names(&m);
+    for (int b = 0; b < program->n_bodies; b++)
+        begin_body(&m, b);
+    hp_memory_stores(&m);
+    for (int b = 0; b < program->n_bodies; b++) {
+        walk(&m, &m.body[b]);
+        hand_over(&m, b);
+    }
+    walk_tail(&m);
+    finish_stages(&m);
+    hp_arena_free(&m.scratch);
+    return model;
+}
+
+void hp_memory_free(struct memory_model *model)
+{
+    if (!model)
+        return;
+    struct arena arena = model->arena; /* the model lives in it */
+    hp_arena_free(&arena);
+}
+
+enum hypar_status hypar_plan_memory(const struct hypar_plan *plan, struct hypar_memory *memory,
+                                    struct hypar_error *err)
+{
+    struct hypar_program *program;
+    TRY(hypar_lower(&program, plan, NULL, err));
+    struct memory_model *model = hp_memory(program, NULL);
+    memcpy(memory, model->device, (size_t)model->n_devices * sizeof *memory);
+    hp_memory_free(model);
+    hypar_program_free(program);
+    return HYPAR_OK;
+}

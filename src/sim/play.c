@@ -1,0 +1,279 @@
+/* Tasks of a play and the lists between them; changes are logged so that they can be undone. */
+#include "sim/play.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+ticks hp_ticks(double seconds)
+{
+    double t = seconds * 1e12 + 0.5;
+    return t >= (double)HP_MAX_TICKS ? HP_MAX_TICKS : (ticks)floor(t);
+}
+
+double hp_seconds(ticks time)
+{
+    return (double)time / 1e12;
+}
+
+/* Lists ------------------------------------------------------------------------------- */
+
+enum { SMALLEST_ROOM = 4 };
+
+static int class_of(int room)
+{
+    int class = 0;
+    while (SMALLEST_ROOM << class < room)
+        class ++;
+    return class;
+}
+
+static struct id_list list_of(struct play *p, int room)
+{
+    int class = class_of(room);
+    if (p->n_pool[class])
+        return p->pool[class][--p->n_pool[class]];
+    return (struct id_list){ .id = NEW(&p->arena, int, SMALLEST_ROOM << class),
+                             .room = SMALLEST_ROOM << class };
+}
+
+static void give_back(struct play *p, struct id_list list)
+{
+    if (!list.room)
+        return;
+    int class = class_of(list.room);
+    list.n = 0;
+    p->pool[class] = GROW(&p->arena, struct id_list, p->pool[class], p->n_pool[class],
+                          &p->pool_capacity[class]);
+    p->pool[class][p->n_pool[class]++] = list;
+}
+
+static struct id_list copy_list(struct play *p, const struct id_list *from)
+{
+    if (!from->n)
+        return (struct id_list){ 0 };
+    struct id_list copy = list_of(p, from->n);
+    memcpy(copy.id, from->id, (size_t)from->n * sizeof *copy.id);
+    copy.n = from->n;
+    return copy;
+}
+
+static void append(struct play *p, struct id_list *list, int id)
+{
+    if (list->n == list->room) {
+        struct id_list larger = list_of(p, list->n + 1);
+        if (list->n)
+            memcpy(larger.id, list->id, (size_t)list->n * sizeof *larger.id);
+        larger.n = list->n;
+        give_back(p, *list);
+        *list = larger;
+    }
+    list->id[list->n++] = id;
+}
+
+static void take_out(struct id_list *list, int id)
+{
+    int i = 0;
+    while (list->id[i] != id)
+        i++;
+    list->id[i] = list->id[--list->n];
+}
+
+/* Changes ----------------------------------------------------------------------------- */
+
+/* Before a node's lists change for the first time in a change: remember how it was. */
+static struct node *touch(struct play *p, int id)
+{
+    struct node *node = &p->node[id];
+    if (node->changed == p->change)
+        return node;
+    p->touched =
+        GROW(&p->arena, struct node_before, p->touched, p->n_touched, &p->touched_capacity);
+    p->touched[p->n_touched++] = (struct node_before){ id, *node };
+    node->changed = p->change;
+    node->after = copy_list(p, &node->after);
+    node->before = copy_list(p, &node->before);
+    return node;
+}
+
+static void note_fresh(struct play *p, int id)
+{
+    p->fresh = GROW(&p->arena, int, p->fresh, p->n_fresh, &p->fresh_capacity);
+    p->fresh[p->n_fresh++] = id;
+}
+
+void hp_play_put(struct play *p, int id, const struct sim_task *task)
+{
+    while (p->n_ids <= id) {
+        p->node = GROW(&p->arena, struct node, p->node, p->n_ids, &p->id_capacity);
+        p->times = GROW(&p->arena, struct times, p->times, p->n_ids, &p->times_capacity);
+        p->flags = GROW(&p->arena, unsigned char, p->flags, p->n_ids, &p->flags_capacity);
+        p->place = GROW(&p->arena, int, p->place, p->n_ids, &p->place_capacity);
+        p->place[p->n_ids] = INT_MAX;
+        p->node[p->n_ids++] = (struct node){ .alive = false };
+    }
+    struct node *node = &p->node[id];
+    const struct sim_task *now = &node->task;
+    if (node->alive && now->duration == task->duration && now->number == task->number &&
+        now->n_holds == task->n_holds && now->queue == task->queue && now->hold == task->hold)
+        return;
+    node = touch(p, id);
+    node->task = *task;
+    node->alive = true;
+    note_fresh(p, id);
+}
+
+void hp_play_remove(struct play *p, int id)
+{
+    struct node *node = touch(p, id);
+    for (int i = 0; i < node->after.n; i++)
+        if (p->node[node->after.id[i]].alive)
+            take_out(&touch(p, node->after.id[i])->before, id);
+    node = &p->node[id];
+    node->after.n = 0;
+    node->alive = false;
+}
+
+static bool same_list(const struct id_list *list, const int *after, int n)
+{
+    return list->n == n && (n == 0 || memcmp(list->id, after, (size_t)n * sizeof *after) == 0);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+static int drop_repeats(int *id, int n)
+{
+    int kept = 0;
+    if (n > 32)
+        qsort(id, (size_t)n, sizeof *id, by_id);
+    for (int i = 1; i < n && n <= 32; i++)
+        for (int k = i; k > 0 && id[k - 1] > id[k]; k--) {
+            int swap = id[k];
+            id[k] = id[k - 1];
+            id[k - 1] = swap;
+        }
+    for (int i = 0; i < n; i++)
+        if (!kept || id[i] != id[kept - 1])
+            id[kept++] = id[i];
+    return kept;
+}
+
+void hp_play_set_after(struct play *p, int id, int *after, int n)
+{
+    n = drop_repeats(after, n);
+    if (same_list(&p->node[id].after, after, n))
+        return;
+    struct node *node = touch(p, id);
+    for (int i = 0; i < node->after.n; i++)
+        if (p->node[node->after.id[i]].alive)
+            take_out(&touch(p, node->after.id[i])->before, id);
+    node->after.n = 0;
+    for (int i = 0; i < n; i++) {
+        append(p, &node->after, after[i]);
+        append(p, &touch(p, after[i])->before, id);
+    }
+    note_fresh(p, id);
+}
+
+/* Ending a change --------------------------------------------------------------------- */
+
+static void end_change(struct play *p)
+{
+    p->n_touched = p->n_moved = p->n_shifted = p->n_fresh = 0;
+    p->replayed = false;
+    p->change++;
+}
+
+void hp_play_keep(struct play *p)
+{
+    for (int i = 0; i < p->n_touched; i++) {
+        struct node_before *was = &p->touched[i];
+        give_back(p, was->node.after);
+        give_back(p, was->node.before);
+        struct node *node = &p->node[was->id];
+        if (!node->alive) {
+            give_back(p, node->after);
+            give_back(p, node->before);
+            *node = (struct node){ .alive = false };
+            p->place[was->id] = INT_MAX;
+        }
+    }
+    end_change(p);
+}
+
+void hp_shift(struct play *p, const int *id, int n, ticks shift)
+{
+    for (int i = 0; i < n; i++) {
+        struct times *t = &p->times[id[i]];
+        t->ready += shift;
+        t->start += shift;
+        t->end += shift;
+    }
+}
+
+static void restore_order(struct play *p)
+{
+    int *order = p->order;
+    ticks *reach = p->reach;
+    p->order = p->old_order;
+    p->reach = p->old_reach;
+    p->n_order = p->n_old_order;
+    p->old_order = order;
+    p->old_reach = reach;
+    for (int i = p->first_replayed; i < p->n_order; i++)
+        p->place[p->order[i]] = i;
+}
+
+void hp_play_undo(struct play *p)
+{
+    for (int i = p->n_moved - 1; i >= 0; i--)
+        p->times[p->moved[i].id] = p->moved[i].times;
+    for (int i = 0; i < p->n_shifted; i++)
+        hp_shift(p, p->old_order + p->shifted[i].from,
+                 p->shifted[i].to - p->shifted[i].from, -p->shifted[i].shift);
+    for (int i = p->n_touched - 1; i >= 0; i--) {
+        struct node_before *was = &p->touched[i];
+        struct node *node = &p->node[was->id];
+        give_back(p, node->after);
+        give_back(p, node->before);
+        *node = was->node;
+        if (!node->alive)
+            p->place[was->id] = INT_MAX;
+    }
+    if (p->replayed)
+        restore_order(p);
+    end_change(p);
+}
+
+struct play *hp_play_new(int n_queues)
+{
+    struct arena arena = { 0 };
+    struct play *p = NEW(&arena, struct play, 1);
+    p->arena = arena;
+    p->n_queues = n_queues;
+    p->free = NEW(&p->arena, ticks, n_queues);
+    p->order = NEW(&p->arena, int, 1);
+    p->old_order = NEW(&p->arena, int, 1);
+    p->reach = NEW(&p->arena, ticks, 2);
+    p->old_reach = NEW(&p->arena, ticks, 2);
+    p->order_capacity = 1;
+    p->change = 1;
+    return p;
+}
+
+void hp_play_free(struct play *p)
+{
+    if (!p)
+        return;
+    struct arena arena = p->arena; /* it lives in it */
+    hp_arena_free(&arena);
+}
+
+ticks hp_play_length(const struct play *p)
+{
+    return p->reach[p->n_order];
+}

@@ -1,0 +1,34 @@
+/* sim/schedule.h - full simulation of a scene with its micro-batches and stages. Internal. */
+#ifndef SIM_SCHEDULE_H
+#define SIM_SCHEDULE_H
+
+#include "sim/scene.h"
+
+/* The times of every task instance: body tasks for each micro-batch, then the tail's. */
+struct timeline {
+    struct arena arena;
+    struct task_graph graph; /* each body once, then the tail (hp_scene_graph()) */
+    int n_body[2];           /* tasks of each body */
+    int n_tail;
+    struct times *times[2]; /* [micro of the body * n_body + task] */
+    struct times *tail;
+    int64_t n_instances;
+    ticks length;
+};
+
+/* Play it; returns the length. `keep`: NULL, or filled in, to be released with
+ * hp_timeline_end(). */
+ticks hp_play_scene(struct scene *scene, struct timeline *keep);
+void hp_timeline_end(struct timeline *timeline);
+
+/* As it is played, for those who add up: `begin` when the tasks are known, then `served` for
+ * every task instance when it is served. `micro` is -1 in the tail. */
+struct audience {
+    void (*begin)(void *who, const struct task_graph *graph);
+    void (*served)(void *who, int task, int micro, const struct times *times);
+    void *who;
+};
+ticks hp_play_scene_for(struct scene *scene, struct timeline *keep,
+                        const struct audience *audience, int64_t *instances);
+
+#endif /* SIM_SCHEDULE_H */

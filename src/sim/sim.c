@@ -1,0 +1,304 @@
+/* A plan's step: played, and added up. */
+#include "sim/sim.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "sim/tally.h"
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* While it is played: how long devices compute and communicate, links carry. */
+struct counting {
+    struct hypar_sim *sim;
+    struct arena arena;
+    const struct task_graph *graph;
+    ticks *busy; /* by queue */
+    struct covered *comm;
+    int64_t compute, comms, update;
+};
+
+static const struct comm_act *comm_of(struct hypar_sim *sim, const struct block *block,
+                                      int local, const struct comm **comm)
+{
+    const struct sketch *sketch = sim->scene->sketch;
+    const struct pattern *p = hp_deal_pattern(sketch, block->body, block->index);
+    const struct pattern_act *act = hp_deal_act(sim->scene, block->body, block->index);
+    int c = 0;
+    while (local >= act->comm[c].first + act->comm[c].n_tasks)
+        c++;
+    *comm = &p->comm[c];
+    return &act->comm[c];
+}
+
+/* Devices that take part in a comm's task. */
+static void cover_devices(struct counting *c, const struct block *block, int local,
+                          const struct times *times)
+{
+    const struct comm *comm;
+    const struct comm_act *act = comm_of(c->sim, block, local, &comm);
+    if (act->step) {
+        const struct message *m = &act->step[local - act->first].message;
+        hp_cover(&c->comm[m->from], &c->arena, times->ready, times->start, times->end);
+        hp_cover(&c->comm[m->to], &c->arena, times->ready, times->start, times->end);
+        return;
+    }
+    for (int i = 0; i < comm->n_devices; i++)
+        hp_cover(&c->comm[comm->device[i]], &c->arena, times->ready, times->start, times->end);
+}
+
+static void count_task(void *who, int task, int micro, const struct times *times)
+{
+    struct counting *c = who;
+    (void)micro;
+    struct hypar_sim *sim = c->sim;
+    const struct scene *scene = sim->scene;
+    int number = sim->block_of[task];
+    struct block block = hp_block_at(scene, number);
+    const struct sim_task *what = &c->graph->task[task];
+    if (block.kind == BLOCK_UNIT || block.kind == BLOCK_UPDATE) {
+        c->busy[what->queue] += what->duration;
+        c->compute += block.kind == BLOCK_UNIT;
+        c->update += block.kind == BLOCK_UPDATE;
+        return;
+    }
+    c->comms++;
+    for (int i = 0; i < what->n_holds; i++)
+        if (what->hold[i].queue >= scene->acts.n_devices)
+            c->busy[what->hold[i].queue] += what->hold[i].busy;
+    cover_devices(c, &block, task - scene->first[number], times);
+}
+
+/* Bytes and joules --------------------------------------------------------------------- */
+
+static void add_energy(struct hypar_energy *sum, const struct work_energy *e, double times)
+{
+    sum->arithmetic_j += times * e->arithmetic_j;
+    sum->sram_j += times * e->sram_j;
+    sum->dram_j += times * e->dram_j;
+}
+
+/* Passes of every part; parts that are alike are worked out once, one after the other. */
+static void add_passes(struct hypar_sim *sim, int b, struct hypar_energy *sum)
+{
+    const struct sketch *s = sim->scene->sketch;
+    const struct skeleton *k = &s->skeleton;
+    for (int i = 0; i < k->n_steps; i++) {
+        const struct part_layout *l = s->body[b].layout[k->step[i].op];
+        operand_set present = hp_present(&s->graph->ops[k->step[i].op]);
+        for (int part = 0; part < l->n_parts; part++) {
+            if (l->empty[part])
+                continue;
+            struct work work =
+                hp_pass_work(l->nest, k->step[i].pass, l->range + part * l->nest->n_axes,
+                             present, s->plan->precision);
+            struct work_energy e =
+                hp_work_energy(&work, hypar_machine_device(s->plan->machine, l->device[part]),
+                               s->plan->precision);
+            add_energy(sum, &e, s->body[b].n_micro);
+        }
+    }
+}
+
+static void add_updates(struct hypar_sim *sim, int deal, struct hypar_energy *sum)
+{
+    const struct sketch *s = sim->scene->sketch;
+    const struct update_act *u = hp_update_act(&sim->scene->acts, &s->skeleton.deal[deal],
+                                               hp_deal_pattern(s, 0, deal), s->step_layout);
+    for (int i = 0; i < u->n_devices; i++) {
+        struct work work =
+            hp_update_work(u->elements[i], s->plan->precision, s->plan->optimizer);
+        struct work_energy e =
+            hp_work_energy(&work, hypar_machine_device(s->plan->machine, u->device[i]),
+                           hp_master_precision(s->plan->precision));
+        add_energy(sum, &e, 1);
+    }
+}
+
+/* What the comms of a deal put on links. */
+static void add_comms(struct hypar_sim *sim, int b, int deal, double times)
+{
+    const struct sketch *s = sim->scene->sketch;
+    const struct pattern *p = hp_deal_pattern(s, b, deal);
+    struct acts *acts = &sim->scene->acts;
+    const struct pattern_act *act = hp_deal_act(sim->scene, b, deal);
+    for (int c = 0; c < p->n_comms; c++) {
+        const struct comm_act *a = &act->comm[c];
+        sim->summary.comm_bytes += times * a->sent_bytes;
+        sim->summary.link_bytes += times * a->link_bytes;
+        sim->summary.energy.link_j += times * a->link_j;
+        sim->summary.energy.dram_j += times * a->dram_j;
+        for (int i = 0; i < a->n_links; i++)
+            sim->link[a->link[i].queue - acts->n_devices].bytes += times * a->bytes_on_link[i];
+        for (int i = 0; a->step && i < a->n_tasks; i++)
+            for (int h = 0; h < a->task[i].n_holds; h++)
+                if (a->task[i].hold[h].queue >= acts->n_devices)
+                    sim->link[a->task[i].hold[h].queue - acts->n_devices].bytes +=
+                        times * a->step[i].message.bytes;
+    }
+}
+
+static void add_up(struct hypar_sim *sim)
+{
+    const struct sketch *s = sim->scene->sketch;
+    const struct skeleton *k = &s->skeleton;
+    for (int b = 0; b < s->n_bodies; b++) {
+        add_passes(sim, b, &sim->summary.energy);
+        for (int d = 0; d < k->n_deals; d++)
+            add_comms(sim, b, d, s->body[b].n_micro);
+    }
+    for (int d = k->n_deals; d < k->n_deals + k->n_tail; d++) {
+        add_comms(sim, 0, d, 1);
+        if (k->deal[d].place.grad)
+            add_updates(sim, d, &sim->summary.energy);
+    }
+}
+
+/* Summary ------------------------------------------------------------------------------ */
+
+/* Positions of a sample in a model of sequences: of the first input of ids; else 0. */
+static double positions(const struct hypar_graph *g)
+{
+    for (int t = 0; t < g->n_tensors; t++)
+        if (g->tensors[t].kind == TENSOR_INPUT && g->tensors[t].index &&
+            g->tensors[t].shape.n_dims >= 2)
+            return (double)hp_shape_elements(&g->tensors[t].shape) / (double)g->batch;
+    return 0;
+}
+
+static void summarise(struct hypar_sim *sim, const struct counting *c, ticks length)
+{
+    const struct hypar_plan *plan = sim->program->plan;
+    const struct hypar_graph *g = plan->graph;
+    struct hypar_sim_summary *s = &sim->summary;
+    double peak = 0, share = -1;
+    s->step_s = hp_seconds(length);
+    s->compute = c->compute;
+    s->comm = c->comms;
+    s->update = c->update;
+    s->tasks = c->compute + c->comms + c->update;
+    s->fits = true;
+    for (int d = 0; d < s->n_devices; d++) {
+        struct hypar_sim_device *device = &sim->device[d];
+        device->busy_s = hp_seconds(c->busy[d]);
+        device->comm_s = hp_seconds(hp_covered(&c->comm[d]));
+        device->waiting_s = s->step_s - device->busy_s;
+        device->memory = sim->memory->device[d];
+        peak += hp_peak_op_per_s(hypar_machine_device(plan->machine, d), plan->precision);
+        s->fits &= device->memory.peak <= device->memory.limit;
+        if (device->memory.peak / device->memory.limit > share) {
+            share = device->memory.peak / device->memory.limit;
+            s->fullest_device = d;
+            s->peak_memory_bytes = device->memory.peak;
+        }
+    }
+    for (int l = 0; l < s->n_links; l++)
+        sim->link[l].busy_s = hp_seconds(c->busy[s->n_devices + l]);
+    if (s->step_s > 0) {
+        s->samples_per_s = (double)g->batch / s->step_s;
+        s->tokens_per_s = positions(g) * s->samples_per_s;
+        s->mfu = 3 * hypar_graph_flops_per_sample(g) * s->samples_per_s / peak;
+    }
+}
+
+static void begin_links(struct hypar_sim *sim)
+{
+    const struct hypar_machine *machine = sim->program->plan->machine;
+    struct hypar_sim_summary *s = &sim->summary;
+    s->n_devices = hypar_machine_device_count(machine);
+    s->n_links = 2 * hypar_machine_link_count(machine);
+    sim->device = NEW(&sim->arena, struct hypar_sim_device, s->n_devices);
+    sim->link = NEW(&sim->arena, struct hypar_sim_link, s->n_links);
+    for (int l = 0; l < s->n_links; l++) {
+        struct hypar_link link = hypar_machine_link(machine, l / 2);
+        sim->link[l].from = l % 2 ? link.to : link.from;
+        sim->link[l].to = l % 2 ? link.from : link.to;
+    }
+}
+
+static void begin_counting(void *who, const struct task_graph *graph)
+{
+    struct counting *c = who;
+    struct hypar_sim *sim = c->sim;
+    const struct scene *scene = sim->scene;
+    sim->block_of = NEW(&sim->arena, int, graph->n_tasks + 1);
+    for (int i = 0; i < scene->n_blocks; i++)
+        for (int t = 0; t < scene->size[i]; t++)
+            sim->block_of[scene->first[i] + t] = i;
+    c->graph = graph;
+    c->busy = NEW(&c->arena, ticks, graph->n_queues);
+    c->comm = NEW(&c->arena, struct covered, sim->summary.n_devices);
+}
+
+static void play(struct hypar_sim *sim, bool timeline)
+{
+    struct counting c = { .sim = sim };
+    struct audience audience = { begin_counting, count_task, &c };
+    double began_s = now_s();
+    ticks length =
+        hp_play_scene_for(sim->scene, timeline ? &sim->timeline : NULL, &audience, NULL);
+    sim->summary.took_s = now_s() - began_s;
+    sim->has_timeline = timeline;
+    summarise(sim, &c, length);
+    add_up(sim);
+    hp_arena_free(&c.arena);
+}
+
+enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan *plan,
+                                 const struct hypar_sim_options *options,
+                                 struct hypar_error *err)
+{
+    static const struct hypar_sim_options defaults;
+    struct hypar_program *program;
+    struct arena arena = { 0 };
+    *out = NULL;
+    options = options ? options : &defaults;
+    struct sim_settings settings = { options->expand_collectives, options->no_overlap,
+                                     options->profile };
+    TRY(hp_check_settings(&settings, err));
+    TRY(hypar_lower(&program, plan, &options->lower, err));
+    struct hypar_sim *sim = NEW(&arena, struct hypar_sim, 1);
+    sim->arena = arena;
+    sim->program = program;
+    sim->memory = hp_memory(program, NULL);
+    begin_links(sim);
+    sim->scene = hp_scene_new(program->sketch, &settings);
+    play(sim, options->timeline);
+    if (options->timeline)
+        hp_make_memory_points(sim);
+    *out = sim;
+    return HYPAR_OK;
+}
+
+void hypar_sim_free(struct hypar_sim *sim)
+{
+    if (!sim)
+        return;
+    hp_program_file_free(sim->file);
+    hp_scene_free(sim->scene);
+    hp_memory_free(sim->memory);
+    hypar_program_free(sim->program);
+    hp_timeline_end(&sim->timeline);
+    struct arena arena = sim->arena; /* it lives in it */
+    hp_arena_free(&arena);
+}
+
+struct hypar_sim_summary hypar_sim_summary(const struct hypar_sim *sim)
+{
+    return sim->summary;
+}
+
+struct hypar_sim_device hypar_sim_device(const struct hypar_sim *sim, int device)
+{
+    return sim->device[device];
+}
+
+struct hypar_sim_link hypar_sim_link(const struct hypar_sim *sim, int link)
+{
+    return sim->link[link];
+}

@@ -1,0 +1,43 @@
+/* sim/sim.h - the inside of a simulated step. Internal to sim/. */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include <hypar/sim.h>
+
+#include "sim/memory.h"
+#include "sim/program_file.h"
+#include "sim/schedule.h"
+
+struct hypar_sim {
+    struct arena arena; /* holds everything, the struct itself included */
+    struct hypar_sim_summary summary;
+    struct hypar_sim_device *device;
+    struct hypar_sim_link *link;
+    /* of a plan */
+    struct hypar_program *program;
+    struct scene *scene;
+    struct memory_model *memory;
+    int *block_of; /* by task of the graph */
+    bool has_timeline;
+    struct timeline timeline;
+    struct hypar_sim_memory_point *point;
+    int64_t n_points;
+    /* of a program file */
+    struct program_file *file;
+    struct times *file_times;
+    int *file_order; /* tasks by number */
+    /* what an event points at */
+    int *event_link;
+    double *event_busy_s, *event_offset_s;
+};
+
+/* Fill an event's queues from a task; queues from n_devices on are links. */
+void hp_put_event_links(const struct hypar_sim *sim, const struct sim_task *task,
+                        struct hypar_sim_event *event);
+
+/* Memory over time (sim_memory.c), for hypar_sim_memory_point(). */
+void hp_make_memory_points(struct hypar_sim *sim);
+
+bool hp_file_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event *event);
+
+#endif /* SIM_SIM_H */

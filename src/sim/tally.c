@@ -1,0 +1,46 @@
+#include "sim/tally.h"
+
+/* Close what ended before `now`. */
+static void close_before(struct covered *c, ticks now)
+{
+    int closed = 0;
+    while (closed < c->n && c->open[closed].to <= now) {
+        c->sum += c->open[closed].to - c->open[closed].from;
+        closed++;
+    }
+    for (int i = closed; i < c->n; i++)
+        c->open[i - closed] = c->open[i];
+    c->n -= closed;
+}
+
+void hp_cover(struct covered *c, struct arena *arena, ticks now, ticks from, ticks to)
+{
+    close_before(c, now);
+    if (from >= to)
+        return;
+    int at = 0, last;
+    while (at < c->n && c->open[at].to < from)
+        at++;
+    for (last = at; last < c->n && c->open[last].from <= to; last++) {
+        from = c->open[last].from < from ? c->open[last].from : from;
+        to = c->open[last].to > to ? c->open[last].to : to;
+    }
+    if (last == at) { /* nothing touches it: room for one more */
+        c->open = GROW(arena, struct stretch, c->open, c->n, &c->capacity);
+        for (int i = c->n++; i > at; i--)
+            c->open[i] = c->open[i - 1];
+    } else { /* it takes the place of all that it touches */
+        for (int i = last; i < c->n; i++)
+            c->open[i - (last - at - 1)] = c->open[i];
+        c->n -= last - at - 1;
+    }
+    c->open[at] = (struct stretch){ from, to };
+}
+
+ticks hp_covered(const struct covered *c)
+{
+    ticks sum = c->sum;
+    for (int i = 0; i < c->n; i++)
+        sum += c->open[i].to - c->open[i].from;
+    return sum;
+}

@@ -1,0 +1,162 @@
+A PipeDream profile is a model whose operators have measured times.
+$ hypar import tests/data/pipedream/branches.txt
+> operator  kind    output          params  FLOP  split along
+> node2     opaque  1x1565000    8,250,000        n=1
+> node3     opaque  1x1500000                     n=1
+> node5     opaque  1x1500000    1,000,000        n=1
+> node6     opaque  1x1500000                     n=1
+> node7     opaque  1x1500000                     n=1
+> node8     opaque  1x47500000  33,000,000        n=1
+>
+> branches: 42,250,000 parameters, 0 FLOP per sample forward, 6 operators, 0 weighted layers,
+> batch 1
+$ hypar import tests/data/pipedream/branches.txt -q -o $TMP/branches.txt
+$ cat $TMP/branches.txt
+> node1 -- Input -- forward_compute_time=0, backward_compute_time=0, activation_size=4, parameter_size=0
+> node2 -- opaque -- forward_compute_time=4, backward_compute_time=6, activation_size=6260000, parameter_size=33000000
+> node3 -- opaque -- forward_compute_time=0, backward_compute_time=0, activation_size=6000000, parameter_size=0
+> node5 -- opaque -- forward_compute_time=3, backward_compute_time=4.5, activation_size=6000000, parameter_size=4000000
+> node6 -- opaque -- forward_compute_time=0.25, backward_compute_time=0.25, activation_size=6000000, parameter_size=0
+> node7 -- opaque -- forward_compute_time=0.5, backward_compute_time=0.5, activation_size=6000000, parameter_size=0
+> node8 -- opaque -- forward_compute_time=2, backward_compute_time=5, activation_size=190000000, parameter_size=132000000
+> 	node1 -- node2
+> 	node2 -- node3
+> 	node3 -- node5
+> 	node3 -- node6
+> 	node5 -- node7
+> 	node6 -- node7
+> 	node7 -- node8
+
+The fastest pipeline; replicas of a stage take minibatches in turn.
+$ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream | sed '$d'
+> tests/data/pipedream/chain.txt, batch 1, on 4 devices: planner pipedream
+>
+> stage  operators          replicas     time  in flight  weights  activations  memory
+>     0  node2 .. node4  3         3  21.1 ms          2   1.2 MB       180 MB  364 MB
+>     1  node5 .. node6  2         1    12 ms          1    76 MB       2.5 MB  154 MB
+>
+> One minibatch every 40 ms in steady state; 72 ms on one device, 75.9 ms data parallel: 1.80 and
+> 1.90 times as long. 2 in flight on each replica of the first stage.
+> A stage of r replicas updates its weights once for r minibatches; a forward pass sees them so
+> many updates late: stage 0 by 1; the backward pass uses the same version, which is kept.
+> Predicted step 40 ms (compute 20 ms, exchange 20 ms; no overlap), 25 samples/s, weights,
+> gradients and optimizer state 152 MB on the fullest device.
+$ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --straight --vertical-sync | sed '$d'
+> tests/data/pipedream/chain.txt, batch 1, on 4 devices: planner pipedream
+>
+> stage  operators          replicas   time  in flight  weights  activations   memory
+>     0  node2           1         1  30 ms          4   400 kB        80 MB   322 MB
+>     1  node3           1         1   6 ms          3      0 B        80 MB   240 MB
+>     2  node4           1         1  24 ms          2   800 kB        20 MB  42.4 MB
+>     3  node5 .. node6  2         1  12 ms          1    76 MB       2.5 MB   154 MB
+>
+> One minibatch every 160 ms in steady state; 72 ms on one device, 75.9 ms data parallel: 0.45 and
+> 0.47 times as long. 4 in flight on each replica of the first stage.
+> A stage of r replicas updates its weights once for r minibatches; a forward pass sees them so
+> many updates late: stage 0 by 3, stage 1 by 2, stage 2 by 1; all stages use the version that the
+> first had when the minibatch entered.
+> Predicted step 160 ms (compute 30 ms, exchange 130 ms; no overlap), 6.25 samples/s, weights,
+> gradients and optimizer state 152 MB on the fullest device.
+$ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --json | sed -n '/"pipedream"/,/^  }/p'
+>   "planner": "pipedream",
+>   "predicted": {
+>     "model": "closed form: no overlap, levels one after another",
+>     "step_s": 0.04,
+>     "compute_s": 0.02,
+>     "comm_s": 0.02,
+>     "samples_per_s": 25,
+>     "mfu": null,
+>     "comm_bytes": 41600000,
+>     "comm_bytes_paper": 41600000,
+>     "link_bytes": null,
+>     "energy_j": null,
+>     "peak_memory_bytes": null,
+>     "state_bytes": 152000000
+>   },
+>   "pipedream": {
+>     "bottleneck_s": 0.04,
+>     "one_worker_s": 0.07200000000000001,
+>     "dp_bottleneck_s": 0.0759,
+>     "noam": 2,
+>     "transfer_bytes": 40000000,
+>     "sync_bytes": 1600000,
+>     "states": 5,
+>     "all_states": true,
+>     "states_left_out": 0,
+>     "states_parted": 0,
+>     "stages": [
+>       {"ops": ["node2", "node3", "node4"], "replicas": 3, "time_s": 0.021066666666666664, "in_flight": 2, "versions": 2, "delay": 1, "weight_bytes": 1200000, "activation_bytes": 180000000, "memory_bytes": 363600000},
+>       {"ops": ["node5", "node6"], "replicas": 1, "time_s": 0.01200000000000001, "in_flight": 1, "versions": 1, "delay": 0, "weight_bytes": 76000000, "activation_bytes": 2500000, "memory_bytes": 154500000}
+>     ]
+>   },
+>   "schedule": {"name": "pipedream", "micro_batches": 1, "stash": true, "vertical_sync": false}
+> }
+$ hypar plan tests/data/pipedream/branches.txt --on cluster:2x2,intra=10GB/s,inter=1GB/s --planner pipedream --recurrence paper | sed '$d'
+> tests/data/pipedream/branches.txt, batch 1, on 4 devices: planner pipedream
+>
+> stage  operators          replicas  time  in flight  weights  activations  memory
+>     0  node2 .. node3  2         2  5 ms          2    33 MB      12.3 MB  124 MB
+>     1  node5 .. node6  2         1  8 ms          2     4 MB        12 MB   36 MB
+>     2  node7 .. node8  2         1  8 ms          1   132 MB       196 MB  460 MB
+>
+> One minibatch every 12 ms in steady state; 26 ms on one device, 169 ms data parallel: 2.17 and
+> 14.08 times as long. 2 in flight on each replica of the first stage.
+> A stage of r replicas updates its weights once for r minibatches; a forward pass sees them so
+> many updates late: stage 0 by 1, stage 1 by 1; the backward pass uses the same version, which is
+> kept.
+> Predicted step 12 ms (compute 8 ms, exchange 4 ms; no overlap), 83.3 samples/s, weights,
+> gradients and optimizer state 264 MB on the fullest device.
+
+The plan is a plan like others: it names its profile relative to itself.
+$ cp tests/data/pipedream/chain.txt $TMP; hypar plan $TMP/chain.txt --on full:4,bandwidth=1GB/s --planner pipedream -q -o $TMP/plan.json
+$ hypar check $TMP/plan.json
+> ok: chain, batch 1: 5 operators in 11 parts on a machine of 4 devices; 2 stages, schedule pipedream, micro-batches 1
+
+Pipelines of a model in the zoo: what is shared stays together under pipedream.
+$ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
+> gpt2, batch 32, on 8 devices: planner pipedream
+>
+> stage  operators         replicas    time  in flight  weights  activations   memory
+>     0  wte .. loss  162         8  476 ms          1   498 MB      34.8 GB  35.8 GB
+>
+> One minibatch every 476 ms in steady state; 3.72 s on one device, 476 ms data parallel: 7.81 and
+> 1.00 times as long. 1 in flight on each replica of the first stage.
+> A stage of r replicas updates its weights once for r minibatches; a forward pass sees them so
+> many updates late: no stage; the backward pass uses the same version, which is kept.
+> 160 places to cut would part operators that share a parameter, which this schedule does not
+> allow.
+> Predicted step 476 ms (compute 465 ms, exchange 11.2 ms; no overlap), 67.2 samples/s, 46.8 % of
+> peak, 281 J; weights, gradients and optimizer state 996 MB on the fullest device.
+$ hypar plan vgg-a --on cluster:2x4 --planner 1f1b | sed '$d'
+> vgg-a, batch 256, on 8 devices: planner 1f1b
+>
+> stage  operators               replicas    time  in flight  weights  activations   memory
+>     0  conv1_1 .. conv3_2   9         4  197 ms          2  3.84 MB      13.6 GB   432 MB
+>     1  relu3_2 .. loss     19         4  191 ms          1   528 MB      3.25 GB  1.11 GB
+>
+> 16 micro-batches; the slowest stage computes 197 ms of a step, 57 % of it. Data parallel, by the
+> same formulas: 242 ms.
+> Predicted step 346 ms (compute 197 ms, exchange 149 ms; no overlap), 741 samples/s, 26.9 % of
+> peak, 118 J; weights, gradients and optimizer state 1.06 GB on the fullest device.
+$ hypar plan vgg-a --on cluster:2x4 --planner gpipe --stages 4 --micro-batches 4 -q -o $TMP/gpipe.json
+$ hypar lower $TMP/gpipe.json | head -3
+> vgg-a, batch 256, on 8 devices, 4 micro-batches: 618 tasks
+>
+> tasks         number  bytes sent
+
+Bad requests.
+$ hypar plan tests/data/pipedream/chain.txt --on full:8 --planner pipedream --straight
+> hypar: pipedream: a straight pipeline of 8 stages, where the model can be cut into at most 5, expected use-fewer
+? 1
+$ hypar plan tests/data/pipedream/chain.txt --on full:4 --planner pipedream --memory 10MB
+> hypar: pipedream: no pipeline on all workers fits into memory
+? 1
+$ hypar plan lenet5 --on full:4 --planner gpipe --stages 5
+> hypar: gpipe: 5 stages, expected at most 4 (4 devices, a model that can be cut into 13)
+? 1
+$ hypar plan lenet5 --on full:4 --planner pipedream --recurrence none
+> hypar: --recurrence: 'none' is not code or paper
+? 2
+$ hypar import lenet5 -o $TMP/lenet5.txt
+> hypar: operator 'conv1' has no measured times, which a profile is made of
+? 3

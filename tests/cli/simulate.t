@@ -1,0 +1,252 @@
+A plan that divides the batch.
+$ hypar simulate examples/plans/data-parallel.json
+> resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a step takes 1.96 ms
+> 32.7 k samples/s, 5.8 % of peak (model FLOPs), 1,639 tasks
+>
+> device  computing        communicating  waiting
+> 0-7        466 us  24 %        1.81 ms  1.49 ms  ######..................
+> # computing   = communicating only   . waiting
+>
+> busiest links     busy            bytes
+> 0 -> 1         1.57 ms  80.3 %  39.3 MB
+> 1 -> 0         1.57 ms  80.3 %  39.3 MB
+> 2 -> 3         1.57 ms  80.3 %  39.3 MB
+> 3 -> 2         1.57 ms  80.3 %  39.3 MB
+> 4 -> 5         1.57 ms  80.3 %  39.3 MB
+> and 27 more; all are busy 40.2 % of the step on average
+>
+> Sent      627 MB, each byte once; 629 MB on links
+> Energy    295 mJ: arithmetic 32.5 mJ, SRAM 106 mJ, DRAM 117 mJ, links 40.3 mJ
+> Memory    92.9 MB of 16 GB (0.6 %) on device 0, the fullest: parameters 44.7 MB, gradients 44.7
+>           MB, activations 3.38 MB, buffers 53.2 kB; it fits
+>
+> Energy: a multiply-add is an add, a multiply and three words of SRAM; every tensor of a phase
+> moves once between DRAM and SRAM; a word sent is read from DRAM, crosses its links and is
+> written to DRAM.
+
+A pipeline.
+$ hypar simulate examples/plans/pipeline.json
+> mlp:784-1024-1024-10, batch 128, bf16, on 4 devices: a step takes 180 us
+> 712 k samples/s, 1.6 % of peak (model FLOPs), 275 tasks
+>
+> device  computing        communicating  waiting
+> 0-1         55 us  31 %        91.8 us   125 us  #######.................
+> 2-3       91.7 us  51 %         113 us  88.1 us  ############............
+> # computing   = communicating only   . waiting
+>
+> busiest links     busy            bytes
+> 2 -> 3         84.8 us  47.2 %  2.12 MB
+> 3 -> 2         84.8 us  47.2 %  2.12 MB
+> 0 -> 1         64.3 us  35.8 %  1.61 MB
+> 1 -> 0         64.3 us  35.8 %  1.61 MB
+> 0 -> 2         5.24 us   2.9 %   131 kB
+> and 3 more; all are busy 22.2 % of the step on average
+>
+> Sent      7.98 MB, each byte once; 7.98 MB on links
+> Energy    15.5 mJ: arithmetic 1.49 mJ, SRAM 4.76 mJ, DRAM 8.78 mJ, links 511 uJ
+> Memory    18 MB of 16 GB (0.1 %) on device 2, the fullest: parameters 2.12 MB, gradients 2.12
+>           MB, optimizer 12.7 MB, buffers 1.05 MB; it fits
+>
+> Energy: a multiply-add is an add, a multiply and three words of SRAM; every tensor of a phase
+> moves once between DRAM and SRAM; a word sent is read from DRAM, crosses its links and is
+> written to DRAM.
+
+The same plan elsewhere; without overlap; with every message of a collective played.
+$ hypar simulate examples/plans/one-weird-trick.json | head -n 2
+> lenet5, batch 64, fp32, on 4 devices: a step takes 41.9 us
+> 1.53 M samples/s, 6.1 % of peak (model FLOPs), 161 tasks
+$ hypar simulate examples/plans/one-weird-trick.json --on ring:4 | head -n 2
+> lenet5, batch 64, fp32, on 4 devices: a step takes 38 us
+> 1.68 M samples/s, 6.7 % of peak (model FLOPs), 161 tasks
+$ hypar simulate examples/plans/one-weird-trick.json --no-overlap | head -n 2
+> lenet5, batch 64, fp32, on 4 devices: a step takes 58.7 us
+> 1.09 M samples/s, 4.3 % of peak (model FLOPs), 161 tasks
+$ hypar simulate examples/plans/one-weird-trick.json --expand-collectives | head -n 2
+> lenet5, batch 64, fp32, on 4 devices: a step takes 41.9 us
+> 1.53 M samples/s, 6.1 % of peak (model FLOPs), 260 tasks
+$ hypar simulate examples/plans/data-parallel.json --bucket 25MB | head -n 2
+> resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a step takes 2.15 ms
+> 29.8 k samples/s, 5.3 % of peak (model FLOPs), 1,639 tasks
+$ hypar simulate examples/plans/data-parallel.json --local-bn | head -n 2
+> resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a step takes 1.71 ms
+> 37.5 k samples/s, 6.6 % of peak (model FLOPs), 1,279 tasks
+
+For other programs.
+$ hypar simulate tests/cli/plan.json --json
+> {
+>   "step_s": 1.004133e-06,
+>   "model": "mlp:4-4",
+>   "batch": 8,
+>   "precision": "fp32",
+>   "optimizer": "sgd",
+>   "samples_per_s": 7967072.0910477005,
+>   "tokens_per_s": null,
+>   "mfu": 2.4357927412120357e-05,
+>   "peak_memory_bytes": 400,
+>   "fullest_device": 0,
+>   "fits": true,
+>   "comm_bytes": 168,
+>   "link_bytes": 167.99999999999997,
+>   "tasks": 15,
+>   "compute_tasks": 8,
+>   "comm_tasks": 3,
+>   "update_tasks": 4,
+>   "devices": [
+>     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 1.002898e-06, "peak_memory_bytes": 400, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 176, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}},
+>     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 1.002898e-06, "peak_memory_bytes": 400, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 176, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
+>   ],
+>   "links": [
+>     {"from": 0, "to": 1, "busy_s": 3.36e-09, "bytes": 83.99999999999999},
+>     {"from": 1, "to": 0, "busy_s": 3.36e-09, "bytes": 83.99999999999999}
+>   ],
+>   "energy": {"arithmetic_j": 1.6064000000000004e-09, "sram_j": 4.44e-09, "dram_j": 8.028159999999998e-08, "link_j": 1.0751999999999998e-08, "total_j": 9.707999999999998e-08}
+> }
+
+Does it fit?
+$ hypar simulate examples/plans/pipeline.json --fits
+> mlp:784-1024-1024-10, batch 128, bf16, adam, on 4 devices
+>
+> device  parameters  gradients  optimizer  buffers     peak     of
+> 0-1        1.61 MB    1.61 MB    9.65 MB   803 kB  13.7 MB  16 GB  fits
+> 2-3        2.12 MB    2.12 MB    12.7 MB  1.05 MB    18 MB  16 GB  fits
+>
+> It fits: device 2, the fullest, needs 18 MB of 16 GB (0.1 %).
+$ hypar simulate tests/cli/plan.json --fits --json
+> {
+>   "fits": true,
+>   "fullest_device": 0,
+>   "peak_memory_bytes": 400,
+>   "devices": [
+>     {"peak_memory_bytes": 400, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 176, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}},
+>     {"peak_memory_bytes": 400, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 176, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
+>   ]
+> }
+$ hypar simulate tests/cli/plan.json --fits --on full:2,memory=100B
+> mlp:4-4, batch 8, fp32, sgd, on 2 devices
+>
+> device  parameters  gradients  activations  buffers   peak     of
+> 0-1           80 B       80 B        176 B     64 B  400 B  100 B  too little
+>
+> It does not fit: device 0, the fullest, needs 400 B of 100 B (400.0 %).
+> Recomputing activations would save up to 96 B there.
+> hypar: device 0 needs 400 B of memory, has 100 B
+? 1
+
+The timeline, for Perfetto.
+$ hypar simulate tests/cli/plan.json --trace -
+> {
+>   "displayTimeUnit": "ms",
+>   "traceEvents": [
+>     {"name": "process_name", "ph": "M", "ts": 0, "pid": 1, "tid": 0, "args": {"name": "devices"}},
+>     {"name": "process_name", "ph": "M", "ts": 0, "pid": 2, "tid": 0, "args": {"name": "links"}},
+>     {"name": "process_name", "ph": "M", "ts": 0, "pid": 3, "tid": 0, "args": {"name": "memory"}},
+>     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 1, "tid": 0, "args": {"name": "device 0"}},
+>     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 1, "tid": 0, "args": {"sort_index": 0}},
+>     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 1, "tid": 1, "args": {"name": "device 1"}},
+>     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 1, "tid": 1, "args": {"sort_index": 1}},
+>     {"name": "fc1+loss forward part 0", "ph": "X", "ts": 0, "pid": 1, "tid": 0, "dur": 0.000467, "cat": "forward", "args": {"task": 0, "ready_us": 0, "micro_batch": 0}},
+>     {"name": "fc1+loss forward part 1", "ph": "X", "ts": 0, "pid": 1, "tid": 1, "dur": 0.000467, "cat": "forward", "args": {"task": 1, "ready_us": 0, "micro_batch": 0}},
+>     {"name": "loss backward part 0", "ph": "X", "ts": 0.000467, "pid": 1, "tid": 0, "dur": 0.0002, "cat": "backward", "args": {"task": 2, "ready_us": 0.000467, "micro_batch": 0}},
+>     {"name": "loss backward part 1", "ph": "X", "ts": 0.000467, "pid": 1, "tid": 1, "dur": 0.0002, "cat": "backward", "args": {"task": 3, "ready_us": 0.000467, "micro_batch": 0}},
+>     {"name": "fc1 gradient part 0", "ph": "X", "ts": 0.000667, "pid": 1, "tid": 0, "dur": 0.000213, "cat": "gradient", "args": {"task": 4, "ready_us": 0.000667, "micro_batch": 0}},
+>     {"name": "fc1 gradient part 1", "ph": "X", "ts": 0.000667, "pid": 1, "tid": 1, "dur": 0.000213, "cat": "gradient", "args": {"task": 5, "ready_us": 0.000667, "micro_batch": 0}},
+>     {"name": "fc1 gradient part 0", "ph": "X", "ts": 0.00088, "pid": 1, "tid": 0, "dur": 8.9e-05, "cat": "gradient", "args": {"task": 6, "ready_us": 0.000667, "micro_batch": 0}},
+>     {"name": "fc1 gradient part 1", "ph": "X", "ts": 0.00088, "pid": 1, "tid": 1, "dur": 8.9e-05, "cat": "gradient", "args": {"task": 7, "ready_us": 0.000667, "micro_batch": 0}},
+>     {"name": "all-reduce loss (recursive doubling)", "ph": "X", "ts": 0.000467, "pid": 2, "tid": 0, "dur": 0.00016, "cat": "comm", "args": {"task": 8, "ready_us": 0.000467, "bytes": 8}},
+>     {"name": "all-reduce loss (recursive doubling)", "ph": "X", "ts": 0.000467, "pid": 2, "tid": 1, "dur": 0.00016, "cat": "comm", "args": {"task": 8, "ready_us": 0.000467, "bytes": 8}},
+>     {"name": "all-reduce gradient of fc1.w (recursive doubling)", "ph": "X", "ts": 0.00088, "pid": 2, "tid": 0, "dur": 0.00256, "cat": "comm", "args": {"task": 9, "ready_us": 0.00088, "bytes": 128}},
+>     {"name": "all-reduce gradient of fc1.w (recursive doubling)", "ph": "X", "ts": 0.00088, "pid": 2, "tid": 1, "dur": 0.00256, "cat": "comm", "args": {"task": 9, "ready_us": 0.00088, "bytes": 128}},
+>     {"name": "all-reduce gradient of fc1.b (recursive doubling)", "ph": "X", "ts": 0.00344, "pid": 2, "tid": 0, "dur": 0.00064, "cat": "comm", "args": {"task": 10, "ready_us": 0.000969, "bytes": 32}},
+>     {"name": "all-reduce gradient of fc1.b (recursive doubling)", "ph": "X", "ts": 0.00344, "pid": 2, "tid": 1, "dur": 0.00064, "cat": "comm", "args": {"task": 10, "ready_us": 0.000969, "bytes": 32}},
+>     {"name": "update fc1.w", "ph": "X", "ts": 1.00344, "pid": 1, "tid": 0, "dur": 0.000213, "cat": "update", "args": {"task": 11, "ready_us": 1.00344}},
+>     {"name": "update fc1.w", "ph": "X", "ts": 1.00344, "pid": 1, "tid": 1, "dur": 0.000213, "cat": "update", "args": {"task": 12, "ready_us": 1.00344}},
+>     {"name": "update fc1.b", "ph": "X", "ts": 1.00408, "pid": 1, "tid": 0, "dur": 5.3e-05, "cat": "update", "args": {"task": 13, "ready_us": 1.00408}},
+>     {"name": "update fc1.b", "ph": "X", "ts": 1.00408, "pid": 1, "tid": 1, "dur": 5.3e-05, "cat": "update", "args": {"task": 14, "ready_us": 1.00408}},
+>     {"name": "device 0", "ph": "C", "ts": 0, "pid": 3, "tid": 0, "args": {"bytes": 288}},
+>     {"name": "device 0", "ph": "C", "ts": 0.000231, "pid": 3, "tid": 0, "args": {"bytes": 320}},
+>     {"name": "device 0", "ph": "C", "ts": 0.000338, "pid": 3, "tid": 0, "args": {"bytes": 340}},
+>     {"name": "device 0", "ph": "C", "ts": 0.000467, "pid": 3, "tid": 0, "args": {"bytes": 400}},
+>     {"name": "device 0", "ph": "C", "ts": 0.000667, "pid": 3, "tid": 0, "args": {"bytes": 288}},
+>     {"name": "device 0", "ph": "C", "ts": 0.00088, "pid": 3, "tid": 0, "args": {"bytes": 224}},
+>     {"name": "device 0", "ph": "C", "ts": 0.000969, "pid": 3, "tid": 0, "args": {"bytes": 160}},
+>     {"name": "device 1", "ph": "C", "ts": 0, "pid": 3, "tid": 1, "args": {"bytes": 288}},
+>     {"name": "device 1", "ph": "C", "ts": 0.000231, "pid": 3, "tid": 1, "args": {"bytes": 320}},
+>     {"name": "device 1", "ph": "C", "ts": 0.000338, "pid": 3, "tid": 1, "args": {"bytes": 340}},
+>     {"name": "device 1", "ph": "C", "ts": 0.000467, "pid": 3, "tid": 1, "args": {"bytes": 400}},
+>     {"name": "device 1", "ph": "C", "ts": 0.000667, "pid": 3, "tid": 1, "args": {"bytes": 288}},
+>     {"name": "device 1", "ph": "C", "ts": 0.00088, "pid": 3, "tid": 1, "args": {"bytes": 224}},
+>     {"name": "device 1", "ph": "C", "ts": 0.000969, "pid": 3, "tid": 1, "args": {"bytes": 160}},
+>     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 2, "tid": 0, "args": {"name": "0 -> 1"}},
+>     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 2, "tid": 0, "args": {"sort_index": 0}},
+>     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 2, "tid": 1, "args": {"name": "1 -> 0"}},
+>     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 2, "tid": 1, "args": {"sort_index": 1}},
+>     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 3, "tid": 0, "args": {"name": "device 0"}},
+>     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 3, "tid": 0, "args": {"sort_index": 0}},
+>     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 3, "tid": 1, "args": {"name": "device 1"}},
+>     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 3, "tid": 1, "args": {"sort_index": 1}}
+>   ]
+> }
+
+One measured step gives the devices' efficiency, and a profile with it the measured time.
+$ hypar simulate examples/plans/data-parallel.json --measured 100ms -o $TMP/profile.json
+> A step takes 100 ms, as measured, where dense kernels on v100 reach 0.001131 of the peak.
+$ hypar simulate examples/plans/data-parallel.json --profile $TMP/profile.json | head -n 1
+> resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a step takes 100 ms
+$ hypar simulate examples/plans/data-parallel.json --measured 100ms --json
+> {
+>   "measured_s": 0.1,
+>   "efficiency": 0.0011311236008025394,
+>   "devices": ["v100"]
+> }
+$ hypar simulate examples/plans/data-parallel.json --measured 1ns
+> hypar: no efficiency makes a step of 1 ns: it takes 1.88 ms at 100 %, 1.12 s at 0.01 %
+? 1
+
+Delta simulation is full simulation.
+$ hypar simulate examples/plans/one-weird-trick.json --check-delta 100 | head -n 1
+> 100 changes of one operator, in full and by delta: no mismatch
+$ hypar simulate examples/plans/one-weird-trick.json --check-delta 100 --seed 3 --expand-collectives --json | grep -e changes -e mismatches
+>   "changes": 100,
+>   "mismatches": 0,
+
+A program written by hand, from a file or from a pipe.
+$ printf '%s' '{"format": "hypar-program/1", "tasks": [{"id": 0, "on": 0, "name": "first", "seconds": 2}, {"id": 1, "on": "bus", "seconds": 1, "after": [0]}, {"id": 2, "on": 1, "seconds": 3, "after": [1]}]}' > $TMP/program.json
+$ hypar simulate $TMP/program.json
+> 3 tasks on 2 devices: 6 s
+>
+> task          ready  start  end
+>    0  first     0 s    0 s  2 s
+>    1  task 1    2 s    2 s  3 s
+>    2  task 2    3 s    3 s  6 s
+>
+> device  computing        communicating  waiting
+> 0             2 s  33 %            0 s      4 s  ########................
+> 1             3 s  50 %            0 s      3 s  ############............
+> # computing   = communicating only   . waiting
+>
+> busiest links  busy          bytes
+> bus             1 s  16.7 %    0 B
+>
+> Sent      0 B, each byte once; 0 B on links
+$ cat $TMP/program.json | hypar simulate - --json
+> {
+>   "step_s": 6,
+>   "comm_bytes": 0,
+>   "link_bytes": 0,
+>   "tasks": 3,
+>   "compute_tasks": 2,
+>   "comm_tasks": 1,
+>   "update_tasks": 0,
+>   "devices": [
+>     {"busy_s": 2, "comm_s": 0, "waiting_s": 4},
+>     {"busy_s": 3, "comm_s": 0, "waiting_s": 3}
+>   ],
+>   "links": [
+>     {"name": "bus", "busy_s": 1, "bytes": 0}
+>   ],
+>   "timeline": [
+>     {"id": 0, "name": "first", "ready_s": 0, "start_s": 0, "end_s": 2},
+>     {"id": 1, "name": "task 1", "ready_s": 2, "start_s": 2, "end_s": 3},
+>     {"id": 2, "name": "task 2", "ready_s": 3, "start_s": 3, "end_s": 6}
+>   ]
+> }

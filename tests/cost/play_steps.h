@@ -1,0 +1,116 @@
+/* Plays the messages of one collective on links that serve first come, first served: written
+ * apart from the simulator, to judge it and the one-task estimates. */
+#ifndef TESTS_COST_PLAY_STEPS_H
+#define TESTS_COST_PLAY_STEPS_H
+
+#include "base/arena.h"
+#include "cost/collective.h"
+
+struct player {
+    const struct hypar_machine *machine;
+    const struct comm_steps *steps;
+    double *ready_s, *end_s; /* per message */
+    int *waits;              /* messages that it still waits for */
+    int *heap, n_heap;       /* ready messages, the least (ready, number) first */
+    double *free_s;          /* per directed link */
+    int *route;
+};
+
+static inline bool player_before(const struct player *p, int a, int b)
+{
+    return p->ready_s[a] != p->ready_s[b] ? p->ready_s[a] < p->ready_s[b] : a < b;
+}
+
+static inline void player_push(struct player *p, int message)
+{
+    int at = p->n_heap++;
+    for (; at > 0 && player_before(p, message, p->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        p->heap[at] = p->heap[(at - 1) / 2];
+    p->heap[at] = message;
+}
+
+static inline int player_pop(struct player *p)
+{
+    int first = p->heap[0], last = p->heap[--p->n_heap], at = 0;
+    for (int child = 1; child < p->n_heap; child = 2 * at + 1) {
+        if (child + 1 < p->n_heap && player_before(p, p->heap[child + 1], p->heap[child]))
+            child++;
+        if (!player_before(p, p->heap[child], last))
+            break;
+        p->heap[at] = p->heap[child];
+        at = child;
+    }
+    p->heap[at] = last;
+    return first;
+}
+
+/* Link i+1 is taken one latency after link i, each for bytes/bandwidth; it waits at its source
+ * until it can go all the way. */
+static inline void player_send(struct player *p, int number)
+{
+    const struct message *message = &p->steps->step[number].message;
+    int n = hypar_machine_route(p->machine, message->from, message->to, p->route,
+                                hypar_machine_longest_route(p->machine));
+    double start_s = p->ready_s[number], offset_s = 0, slowest_s = 0;
+    for (int i = 0; i < n; i++) {
+        double wait_s = p->free_s[p->route[i]] - offset_s;
+        start_s = wait_s > start_s ? wait_s : start_s;
+        offset_s += hypar_machine_link(p->machine, p->route[i] / 2).latency_s;
+    }
+    offset_s = 0;
+    for (int i = 0; i < n; i++) {
+        struct hypar_link link = hypar_machine_link(p->machine, p->route[i] / 2);
+        double held_s = message->bytes / link.bytes_per_s;
+        p->free_s[p->route[i]] = start_s + offset_s + held_s;
+        offset_s += link.latency_s;
+        slowest_s = held_s > slowest_s ? held_s : slowest_s;
+    }
+    p->end_s[number] = start_s + offset_s + slowest_s;
+}
+
+/* The time at which the last message has arrived; -1 if some never start. */
+static inline double play_steps(const struct hypar_machine *machine,
+                                const struct comm_steps *steps)
+{
+    struct arena arena = { 0 };
+    int n = steps->n_steps, done = 0;
+    double last_s = 0;
+    struct player p = { .machine = machine, .steps = steps };
+    p.ready_s = NEW(&arena, double, n + 1);
+    p.end_s = NEW(&arena, double, n + 1);
+    p.waits = NEW(&arena, int, n + 1);
+    p.heap = NEW(&arena, int, n + 1);
+    p.free_s = NEW(&arena, double, 2 * hypar_machine_link_count(machine));
+    p.route = NEW(&arena, int, hypar_machine_longest_route(machine) + 1);
+    int *first = NEW(&arena, int, n + 2), n_edges = 0; /* who waits for message i, as CSR */
+    for (int i = 0; i < n; i++) {
+        p.waits[i] = steps->step[i].n_after;
+        n_edges += p.waits[i];
+        for (int a = 0; a < p.waits[i]; a++)
+            first[steps->step[i].after[a] + 2]++;
+    }
+    for (int i = 0; i < n; i++)
+        first[i + 1] += first[i];
+    int *waiter = NEW(&arena, int, n_edges + 1);
+    for (int i = 0; i < n; i++) {
+        for (int a = 0; a < p.waits[i]; a++)
+            waiter[first[steps->step[i].after[a] + 1]++] = i;
+        if (p.waits[i] == 0)
+            player_push(&p, i);
+    }
+    for (; p.n_heap > 0; done++) {
+        int number = player_pop(&p);
+        player_send(&p, number);
+        last_s = p.end_s[number] > last_s ? p.end_s[number] : last_s;
+        for (int w = first[number]; w < first[number + 1]; w++) {
+            double *ready_s = &p.ready_s[waiter[w]];
+            *ready_s = p.end_s[number] > *ready_s ? p.end_s[number] : *ready_s;
+            if (--p.waits[waiter[w]] == 0)
+                player_push(&p, waiter[w]);
+        }
+    }
+    hp_arena_free(&arena);
+    return done == n ? last_s : -1;
+}
+
+#endif /* TESTS_COST_PLAY_STEPS_H */

@@ -1,0 +1,597 @@
+/* Collectives: that every algorithm computes what it promises, that its messages may be sent
+ * when they are, and what they cost, against closed forms and an independent player. */
+#include "cost/collective.h"
+#include "cost/collective_rounds.h"
+#include "tests/cost/play_steps.h"
+#include "tests/machine/check.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { MAX_GROUP = 17, MAX_ROWS = 64 };
+
+static double max(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static void assert_near(double value, double expected)
+{
+    if (!(fabs(value - expected) <= 1e-12 * fabs(expected)))
+        fail_msg("%.17g, expected %.17g", value, expected);
+}
+
+static int rounds_up_log2(int n)
+{
+    int log = 0;
+    while (1 << log < n)
+        log++;
+    return log;
+}
+
+static const struct comm_algorithm *row_of(enum comm_kind kind, const char *name, int *number)
+{
+    const struct comm_algorithm *row;
+    for (int i = 0; (row = hp_comm_algorithm(i)); i++)
+        if (row->kind == kind && strcmp(row->name, name) == 0) {
+            *number = i;
+            return row;
+        }
+    fail_msg("no algorithm '%s'", name);
+    return NULL;
+}
+
+/* --- what is computed --- */
+
+/* A set of contributions (bit i: that of device[i]) to one piece; 0: the piece is not there. */
+typedef uint32_t sum;
+
+struct flow {
+    const struct comm_group *group;
+    const struct comm_rounds *rounds;
+    const struct comm_steps *steps;
+    int n_pieces; /* different ones */
+    sum all;
+    bool wasteful;    /* known to send some of what is there already */
+    sum *sent;        /* [step][piece] */
+    bool *sums;       /* [step] */
+    uint64_t *before; /* [step]: bit set of the steps that have arrived when it starts */
+    int n_words;
+};
+
+static int piece_of(const struct comm_hop *hop, int repetition, int j)
+{
+    int64_t at = (hop->offset + (int64_t)repetition * hop->shift + j) % hop->period;
+    return hop->base + (int)(at < 0 ? at + hop->period : at);
+}
+
+static sum piece_at_start(const struct flow *f, int device, int piece)
+{
+    int n = f->group->n_devices;
+    switch (f->group->kind) {
+    case COMM_SEND:
+    case COMM_BROADCAST:
+        return device == f->group->root ? f->all : 0;
+    case COMM_ALL_GATHER:
+        return piece / (f->n_pieces / n) == f->rounds->own[device] ? f->all : 0;
+    case COMM_ALL_TO_ALL:
+        return piece / n == device ? f->all : 0;
+    default:
+        return (sum)1 << device;
+    }
+}
+
+static bool wants(const struct flow *f, int device, int piece)
+{
+    int n = f->group->n_devices;
+    switch (f->group->kind) {
+    case COMM_REDUCE:
+        return device == f->group->root;
+    case COMM_REDUCE_SCATTER:
+        return piece / (f->n_pieces / n) == f->rounds->own[device];
+    case COMM_ALL_TO_ALL:
+        return piece % n == device && piece / n != device;
+    default:
+        return true;
+    }
+}
+
+/* What `device` has of a piece once the steps in `arrived` (all if NULL) have arrived. */
+static sum piece_at(const struct flow *f, int device, int piece, const uint64_t *arrived)
+{
+    sum have = piece_at_start(f, device, piece);
+    for (int s = 0; s < f->steps->n_steps; s++) {
+        sum more = f->sent[(size_t)s * (size_t)f->n_pieces + (size_t)piece];
+        if (!more || f->steps->step[s].message.to != f->group->device[device] ||
+            (arrived && !(arrived[s / 64] >> s % 64 & 1)))
+            continue;
+        if (f->sums[s])
+            assert_int_equal(have & more, 0); /* nothing is added twice */
+        else if (!f->wasteful)
+            assert_int_not_equal(have | more, have); /* nothing is sent in vain */
+        have |= more;
+    }
+    return have;
+}
+
+static void follow_step(struct flow *f, const struct comm_hop *hop, int repetition, int s)
+{
+    const struct comm_step *step = &f->steps->step[s];
+    uint64_t *before = f->before + s * f->n_words;
+    assert_int_equal(step->message.from, f->group->device[hop->from]);
+    assert_int_equal(step->message.to, f->group->device[hop->to]);
+    for (int a = 0; a < step->n_after; a++) {
+        assert_in_range(step->after[a], 0, s - 1);
+        for (int w = 0; w < f->n_words; w++)
+            before[w] |= f->before[step->after[a] * f->n_words + w];
+        before[step->after[a] / 64] |= (uint64_t)1 << step->after[a] % 64;
+    }
+    for (int j = 0; j < hop->n_pieces; j++) {
+        int piece = piece_of(hop, repetition, j);
+        sum have = piece_at(f, hop->from, piece, before);
+        assert_int_not_equal(have, 0); /* it sends what it has */
+        f->sent[s * f->n_pieces + piece] = have;
+    }
+}
+
+/* The hop that a step is; the steps of a round have an order of their own. */
+static const struct comm_hop *hop_of(const struct flow *f, const struct comm_round *round,
+                                     int step)
+{
+    const struct message *message = &f->steps->step[step].message;
+    const struct comm_hop *found = NULL;
+    for (int h = round->first; h < round->first + round->n; h++) {
+        const struct comm_hop *hop = &f->rounds->hop[h];
+        if (f->group->device[hop->from] == message->from &&
+            f->group->device[hop->to] == message->to) {
+            assert_null(found);
+            found = hop;
+        }
+    }
+    assert_non_null(found);
+    return found;
+}
+
+/* Follow the pieces through all steps. */
+static void check_flow(const struct comm_group *group, const struct comm_way *way,
+                       const struct comm_steps *steps, double bytes)
+{
+    struct arena arena = { 0 };
+    struct comm_rounds rounds;
+    int number, n = group->n_devices, s = 0;
+    hp_comm_rounds(&arena, row_of(group->kind, way->algorithm, &number), group, way->block,
+                   &rounds);
+    struct flow f = { .group = group, .rounds = &rounds, .steps = steps };
+    f.n_pieces = group->kind == COMM_ALL_TO_ALL ? n * n : rounds.pieces_per_whole;
+    f.wasteful = strcmp(way->algorithm, "scatter, all-gather") == 0;
+    f.all = ((sum)1 << n) - 1;
+    f.n_words = steps->n_steps / 64 + 1;
+    f.sent = NEW(&arena, sum, steps->n_steps * f.n_pieces);
+    f.sums = NEW(&arena, bool, steps->n_steps);
+    f.before = NEW(&arena, uint64_t, steps->n_steps * f.n_words);
+    for (int r = 0; r < rounds.n_rounds; r++)
+        for (int k = 0; k < rounds.round[r].repeat; k++)
+            for (int h = 0; h < rounds.round[r].n; h++, s++) {
+                assert_true(s < steps->n_steps);
+                const struct comm_hop *hop = hop_of(&f, &rounds.round[r], s);
+                f.sums[s] = rounds.round[r].sums;
+                assert_near(steps->step[s].message.bytes,
+                            bytes * hop->n_pieces / rounds.pieces_per_whole);
+                follow_step(&f, hop, k, s);
+            }
+    assert_int_equal(s, steps->n_steps);
+    for (int i = 0; i < n; i++)
+        for (int p = 0; p < f.n_pieces; p++)
+            if (wants(&f, i, p))
+                assert_int_equal(piece_at(&f, i, p, NULL), f.all);
+    hp_arena_free(&arena);
+}
+
+/* --- what it costs --- */
+
+/* Time and loads by the definition, round by round, with no table of links and no repetition.
+ */
+static void check_way(const struct hypar_machine *machine, const struct comm_group *group,
+                      const struct comm_way *way)
+{
+    struct arena arena = { 0 };
+    struct comm_rounds rounds;
+    int number, n_links = 2 * hypar_machine_link_count(machine), next = 0;
+    double *load_s = NEW(&arena, double, n_links), *total_s = NEW(&arena, double, n_links);
+    int *route = NEW(&arena, int, hypar_machine_longest_route(machine) + 1);
+    double fixed_s = 0, s_per_byte = 0;
+    hp_comm_rounds(&arena, row_of(group->kind, way->algorithm, &number), group, way->block,
+                   &rounds);
+    for (int r = 0; r < rounds.n_rounds; r++)
+        for (int k = 0; k < rounds.round[r].repeat; k++) {
+            double latency_s = 0, longest_s = 0;
+            memset(load_s, 0, (size_t)n_links * sizeof *load_s);
+            for (int h = 0; h < rounds.round[r].n; h++) {
+                const struct comm_hop *hop = &rounds.hop[rounds.round[r].first + h];
+                int n = hypar_machine_route(machine, group->device[hop->from],
+                                            group->device[hop->to], route, n_links);
+                double route_s = 0;
+                for (int i = 0; i < n; i++) {
+                    struct hypar_link link = hypar_machine_link(machine, route[i] / 2);
+                    double held_s =
+                        (double)hop->n_pieces / rounds.pieces_per_whole / link.bytes_per_s;
+                    route_s += link.latency_s;
+                    longest_s = max(longest_s, load_s[route[i]] += held_s);
+                    total_s[route[i]] += held_s;
+                }
+                latency_s = max(latency_s, route_s);
+            }
+            fixed_s += latency_s;
+            s_per_byte += longest_s;
+        }
+    assert_near(way->fixed_s, fixed_s);
+    assert_near(way->s_per_byte, s_per_byte);
+    for (int l = 0; l < n_links; l++)
+        if (total_s[l] > 0) {
+            assert_true(next < way->n_links);
+            assert_int_equal(way->link[next].link, l);
+            assert_near(way->link[next++].s_per_byte, total_s[l]);
+        }
+    assert_int_equal(next, way->n_links);
+    hp_arena_free(&arena);
+}
+
+/* Wholes that all devices send together: never less, and for most algorithms no more. */
+static double least_sent(enum comm_kind kind, int n)
+{
+    switch (kind) {
+    case COMM_ALL_REDUCE:
+        return 2.0 * (n - 1);
+    case COMM_ALL_TO_ALL:
+        return (double)n * (n - 1);
+    default:
+        return n - 1;
+    }
+}
+
+static void check_sent(const struct comm_group *group, const struct comm_way *way,
+                       const struct comm_steps *steps, double bytes)
+{
+    double sent = 0, least = least_sent(group->kind, group->n_devices) * bytes;
+    bool folded = strstr(way->algorithm, "doubling") && group->kind == COMM_ALL_REDUCE;
+    bool scattered = strchr(way->algorithm, ','); /* the tree passes pieces on */
+    for (int s = 0; s < steps->n_steps; s++)
+        sent += steps->step[s].message.bytes;
+    assert_true(sent >= least * (1 - 1e-12));
+    if (!folded && !scattered)
+        assert_near(sent, least);
+}
+
+/* On links for every pair nothing meets: latency a and seconds b for the whole over one link.
+ */
+static double closed_form(const struct comm_group *group, const struct comm_way *way, double a,
+                          double b)
+{
+    int n = group->n_devices, log = rounds_up_log2(n), core = 1 << (log - ((n & (n - 1)) != 0));
+    int spread = way->block ? (n / way->block - 1) + (way->block - 1) : 0;
+    double most = (n - 1.0) / n, folds = core == n ? 0 : 2;
+    const char *name = way->algorithm;
+    int times = group->kind == COMM_ALL_REDUCE ? 2 : 1;
+    if (strcmp(name, "direct") == 0 || strcmp(name, "all at once") == 0)
+        return a + b;
+    if (strcmp(name, "pairwise") == 0)
+        return (n - 1) * (a + b);
+    if (strcmp(name, "ring") == 0)
+        return times * (n - 1) * (a + b / n);
+    if (strcmp(name, "two-way ring") == 0)
+        return times * (n - 1) * (a + b / (2 * n));
+    if (strcmp(name, "tree") == 0)
+        return times * log * (a + b);
+    if (strcmp(name, "hierarchical") == 0)
+        return times * (spread * a + most * b);
+    if (strchr(name, ','))
+        return (log + n - 1) * a + 2 * most * b;
+    if (strcmp(name, "halving and doubling") == 0)
+        return folds * (a + b) + 2 * (rounds_up_log2(core) * a + (core - 1.0) / core * b);
+    if (group->kind == COMM_ALL_REDUCE && strcmp(name, "recursive doubling") == 0)
+        return folds * (a + b) + rounds_up_log2(core) * (a + b);
+    if (strcmp(name, "bruck") == 0 || strncmp(name, "recursive", 9) == 0)
+        return log * a + most * b;
+    fail_msg("no closed form for '%s'", name);
+    return 0;
+}
+
+/* --- every algorithm, machine and size --- */
+
+static const char explicit_machine[] =
+    "{\"format\":\"hypar-machine/"
+    "1\",\"devices\":[{\"name\":\"a100\",\"count\":18}],\"switches\":3,"
+    "\"links\":[%s{\"from\":18,\"to\":19,\"bytes_per_s\":30e9,\"latency_s\":3e-6},"
+    "{\"from\":19,\"to\":20,\"bytes_per_s\":10e9,\"latency_s\":5e-6},"
+    "{\"from\":4,\"to\":14,\"bytes_per_s\":4e9,\"latency_s\":1e-6}]}";
+
+static struct hypar_machine *make_machine(const char *word)
+{
+    if (strcmp(word, "explicit") != 0)
+        return machine_of(word);
+    char links[18 * 80] = "", text[4096];
+    for (int i = 0; i < 18; i++) {
+        size_t used = strlen(links);
+        snprintf(links + used, sizeof links - used,
+                 "{\"from\":%d,\"to\":%d,\"bytes_per_s\":%de9,\"latency_s\":%de-6},", i,
+                 18 + i / 6, 20 + i, 1 + i % 3);
+    }
+    snprintf(text, sizeof text, explicit_machine, links);
+    struct hypar_machine *machine;
+    struct hypar_error err;
+    if (read_json(&machine, text, &err) != HYPAR_OK)
+        fail_msg("%s", err.text);
+    return machine;
+}
+
+static void check_one(const struct hypar_machine *machine, const struct comm_group *group,
+                      const struct comm_way *way, double bytes)
+{
+    struct arena arena = { 0 };
+    struct comm_steps steps;
+    hp_comm_steps(&arena, machine, group, way, bytes, &steps);
+    assert_int_equal(steps.n_steps, way->n_messages);
+    check_flow(group, way, &steps, bytes);
+    check_way(machine, group, way);
+    check_sent(group, way, &steps, bytes);
+
+    double bound_s = hp_comm_lower_bound_s(machine, group, bytes);
+    double one_s = way->fixed_s + bytes * way->s_per_byte;
+    double played_s = play_steps(machine, &steps);
+    assert_true(bound_s > 0);
+    assert_true(one_s >= bound_s * (1 - 1e-12));
+    assert_true(played_s >= bound_s * (1 - 1e-12));
+    for (int l = 0; l < way->n_links; l++)
+        assert_true(bytes * way->link[l].s_per_byte <= played_s * (1 + 1e-12));
+    if (strcmp(hypar_machine_topology(machine), "full") == 0) {
+        struct hypar_link link = hypar_machine_link(machine, 0);
+        double closed_s = closed_form(group, way, link.latency_s, bytes / link.bytes_per_s);
+        if (group->device[group->n_devices - 1] == group->n_devices - 1 || !way->block)
+            assert_near(one_s, closed_s);
+        assert_true(played_s <= one_s * (1 + 1e-12));
+        bool even = (group->n_devices & (group->n_devices - 1)) == 0;
+        if (!strchr(way->algorithm, ',') && (even || !strstr(way->algorithm, "tree")))
+            assert_near(played_s, one_s);
+    }
+    hp_arena_free(&arena);
+}
+
+static const double sizes[] = { 8, 65536, 1e9 };
+
+static void check_group(const struct hypar_machine *machine, const struct comm_group *group,
+                        int *used)
+{
+    struct arena arena = { 0 };
+    const struct comm_model *model = hp_comm_model(&arena, machine, group);
+    assert_true(model->n_ways > 0);
+    for (int w = 0; w < model->n_ways; w++) {
+        int number;
+        row_of(group->kind, model->way[w].algorithm, &number);
+        used[number]++;
+        check_one(machine, group, &model->way[w], 65536);
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const struct comm_way *best = hp_comm_best_way(model, sizes[i]);
+        for (int w = 0; w < model->n_ways; w++)
+            assert_true(best->fixed_s + sizes[i] * best->s_per_byte <=
+                        model->way[w].fixed_s + sizes[i] * model->way[w].s_per_byte);
+    }
+    hp_arena_free(&arena);
+}
+
+/* `n` of the machine's devices: the first, or any, in rising order or (last) in none. */
+static void choose(struct random *random, int n_devices, int n, int style, int *device)
+{
+    int all[MAX_GROUP + 16];
+    for (int i = 0; i < n_devices; i++)
+        all[i] = i;
+    for (int i = 0; i < n_devices && style > 0; i++) {
+        int j = i + (int)hp_random_below(random, n_devices - i), swap = all[i];
+        all[i] = all[j];
+        all[j] = swap;
+    }
+    for (int i = 0; i < n; i++) {
+        int at = i;
+        for (; at > 0 && style < 2 && device[at - 1] > all[i]; at--)
+            device[at] = device[at - 1];
+        device[at] = all[i];
+    }
+}
+
+static void every_algorithm(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+        "torus:3x6",
+        "torus:2x3x3",
+        "mesh:3x6",
+        "ring:18",
+        "full:18",
+        "cluster:3x6,nics=1",
+        "cluster:3x6,nics=3",
+        "cluster:2x4+cluster:2x5,device=a100",
+        "htree:18",
+        "htree:32",
+        "local:18",
+        "explicit",
+    };
+    int used[MAX_ROWS] = { 0 }, device[MAX_GROUP], styles = 3;
+    const uint64_t seed = 20250;
+    struct random random = { seed };
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (size_t m = 0; m < sizeof words / sizeof *words; m++) {
+        struct hypar_machine *machine = make_machine(words[m]);
+        for (int n = 2; n <= MAX_GROUP; n++)
+            for (int kind = 0; kind < COMM_KIND_COUNT; kind++) {
+                if (kind == COMM_EXCHANGE || (kind == COMM_SEND && n > 2))
+                    continue;
+                struct comm_group group = { (enum comm_kind)kind, n, device, 0 };
+                int style = (n + kind) % styles;
+                choose(&random, hypar_machine_device_count(machine), n, style, device);
+                group.root = (int)hp_random_below(&random, n);
+                check_group(machine, &group, used);
+            }
+        hypar_machine_free(machine);
+    }
+    for (int i = 0; hp_comm_algorithm(i); i++)
+        if (used[i] == 0)
+            fail_msg("%s: '%s' was never used", hp_comm_text(hp_comm_algorithm(i)->kind),
+                     hp_comm_algorithm(i)->name);
+}
+
+/* --- single facts --- */
+
+static void a_row_for_every_kind(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < COMM_KIND_COUNT; kind++) {
+        int rows = 0;
+        for (int i = 0; hp_comm_algorithm(i); i++)
+            rows += hp_comm_algorithm(i)->kind == (enum comm_kind)kind &&
+                    hp_comm_algorithm(i)->needs == ANY_SIZE &&
+                    hp_comm_algorithm(i)->min_devices == 1;
+        assert_int_equal(rows, kind != COMM_EXCHANGE);
+    }
+    assert_null(hp_comm_algorithm(-1));
+}
+
+static void alone_there_is_nothing_to_do(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine = machine_of("torus:4x4");
+    const int device[] = { 5 };
+    for (int kind = 0; kind < COMM_EXCHANGE; kind++) {
+        struct arena arena = { 0 };
+        struct comm_group group = { (enum comm_kind)kind, 1, device, 0 };
+        const struct comm_model *model = hp_comm_model(&arena, machine, &group);
+        struct comm_steps steps;
+        assert_int_equal(model->n_ways, 1);
+        assert_true(model->way->fixed_s == 0 && model->way->s_per_byte == 0);
+        assert_int_equal(model->way->n_links, 0);
+        hp_comm_steps(&arena, machine, &group, model->way, 100, &steps);
+        assert_int_equal(steps.n_steps, 0);
+        assert_true(hp_comm_lower_bound_s(machine, &group, 100) == 0);
+        hp_arena_free(&arena);
+    }
+    hypar_machine_free(machine);
+}
+
+/* Two nodes of two devices, one card each of 1 GB/s behind links of 10 GB/s: by hand. */
+static void cards_are_shared(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine =
+        machine_of("cluster:2x2,intra=10GB/s,inter=1GB/s,latency=1us,inter-latency=3us");
+    struct arena arena = { 0 };
+    const int device[] = { 0, 1, 2, 3 };
+    struct comm_group group = { COMM_ALL_REDUCE, 4, device, 0 };
+    const struct comm_model *model = hp_comm_model(&arena, machine, &group);
+    static const struct {
+        const char *algorithm;
+        double fixed_us, ns_per_byte;
+    } expected[] = {
+        { "ring", 6 * 8, 6 * .25 },          /* one of four messages crosses each way */
+        { "two-way ring", 6 * 8, 6 * .125 }, /* but both ways round, half each, over one card */
+        { "recursive doubling", 2 + 8, .1 + 2 },
+        { "halving and doubling", 2 * (2 + 8), 2 * (.05 + 2 * .25) },
+        { "tree", 2 * (2 + 8), 2 * (.1 + 1) },
+        { "hierarchical", 2 * (2 + 8), 2 * (.05 + 2 * .25) },
+    };
+    assert_int_equal(model->n_ways, sizeof expected / sizeof *expected);
+    for (int w = 0; w < model->n_ways; w++) {
+        assert_string_equal(model->way[w].algorithm, expected[w].algorithm);
+        assert_near(model->way[w].fixed_s, 1e-6 * expected[w].fixed_us);
+        if (w != 1)
+            assert_near(model->way[w].s_per_byte, 1e-9 * expected[w].ns_per_byte);
+    }
+    /* Each card carries half a piece from either neighbour: as much as a ring. */
+    assert_near(model->way[1].s_per_byte, 1e-9 * 6 * .25);
+    assert_string_equal(hp_comm_best_way(model, 8)->algorithm, "recursive doubling");
+    assert_int_equal(model->way[5].block, 2);
+    hp_arena_free(&arena);
+    hypar_machine_free(machine);
+}
+
+static void messages_at_once(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine =
+        machine_of("cluster:2x2,intra=10GB/s,inter=1GB/s,latency=1us,inter-latency=3us");
+    struct arena arena = { 0 };
+    const struct message message[] = {
+        { 0, 2, 1e6 }, { 1, 3, 3e6 }, { 0, 1, 5e6 }, { 3, 3, 9 }
+    };
+    struct comm_way way;
+    hp_messages_way(&arena, machine, message, 4, &way);
+    assert_near(way.fixed_s, 8e-6);
+    assert_near(way.s_per_byte, 4e-3); /* 4 MB over the card */
+    static const struct link_share expected[] = {
+        { 0, 6e-4 }, { 2, 3e-4 }, { 3, 5e-4 },  { 5, 1e-4 },
+        { 7, 3e-4 }, { 8, 4e-3 }, { 11, 4e-3 },
+    };
+    assert_int_equal(way.n_links, sizeof expected / sizeof *expected);
+    for (int l = 0; l < way.n_links; l++) {
+        assert_int_equal(way.link[l].link, expected[l].link);
+        assert_near(way.link[l].s_per_byte, expected[l].s_per_byte);
+    }
+    hp_messages_way(&arena, machine, NULL, 0, &way);
+    assert_true(way.fixed_s == 0 && way.s_per_byte == 0 && way.n_links == 0);
+    hp_arena_free(&arena);
+    hypar_machine_free(machine);
+}
+
+/* Everyone to both neighbours over shared cards: in this order each card waits for the next,
+ * and it takes four messages' time; spread, the two that cross each card. */
+static void spread_messages(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine =
+        machine_of("cluster:4x4,intra=100GB/s,inter=1GB/s,latency=0s,inter-latency=0s");
+    struct message message[32];
+    struct comm_step step[2][32] = { { { .n_after = 0 } } };
+    int order[32], seen[32] = { 0 };
+    for (int i = 0; i < 32; i++)
+        message[i] = (struct message){ i / 2, (i / 2 + (i % 2 ? 15 : 1)) % 16, 1e6 };
+    hp_spread_messages(machine, message, 32, order);
+    for (int i = 0; i < 32; i++) {
+        assert_in_range(order[i], 0, 31);
+        assert_int_equal(seen[order[i]]++, 0);
+        step[0][i].message = message[i];
+        step[1][i].message = message[order[i]];
+    }
+    assert_true(play_steps(machine, &(struct comm_steps){ 32, step[0] }) > 3.9e-3);
+    assert_true(play_steps(machine, &(struct comm_steps){ 32, step[1] }) < 2.1e-3);
+    hypar_machine_free(machine);
+}
+
+/* Rounds that repeat are counted, not played: large groups cost what their links cost. */
+static void large_groups(void **state)
+{
+    (void)state;
+    enum { N = 1024 };
+    struct hypar_machine *machine = machine_of("ring:1024,latency=1us,bandwidth=1GB/s");
+    struct arena arena = { 0 };
+    int *device = NEW(&arena, int, N);
+    for (int i = 0; i < N; i++)
+        device[i] = i;
+    struct comm_group group = { COMM_ALL_REDUCE, N, device, 0 };
+    const struct comm_model *model = hp_comm_model(&arena, machine, &group);
+    assert_string_equal(model->way[0].algorithm, "ring");
+    assert_int_equal(model->way[0].n_messages, 2 * (N - 1) * N);
+    assert_near(model->way[0].fixed_s, 2e-6 * (N - 1));
+    assert_near(model->way[0].s_per_byte, 2e-9 * (N - 1) / N);
+    assert_near(model->way[1].s_per_byte, 1e-9 * (N - 1) / N);
+    hp_arena_free(&arena);
+    hypar_machine_free(machine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_row_for_every_kind), cmocka_unit_test(alone_there_is_nothing_to_do),
+        cmocka_unit_test(cards_are_shared),     cmocka_unit_test(messages_at_once),
+        cmocka_unit_test(large_groups),         cmocka_unit_test(spread_messages),
+        cmocka_unit_test(every_algorithm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,199 @@
+/* Delta simulation against full simulation, on random task graphs under random changes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "sim/play.h"
+
+enum { MAX_TASKS = 60, MAX_AFTER = 5, QUEUES = 4, ROUNDS = 1500, CHANGES = 25 };
+
+/* A task as the test knows it; numbers are places in the table, so that waits go backwards. */
+struct thing {
+    bool there;
+    int id;
+    struct sim_task task;
+    int after[MAX_AFTER], n_after;
+};
+
+struct world {
+    struct random random;
+    struct arena arena;
+    struct thing thing[MAX_TASKS];
+    struct play *play;
+    int next_id;
+    int style; /* how long tasks take: ties and zeros are common in some */
+};
+
+static ticks some_time(struct world *w)
+{
+    switch (w->style) {
+    case 0:
+        return (ticks)hp_random_below(&w->random, 3); /* many zeros and ties */
+    case 1:
+        return 5;
+    case 2:
+        return (ticks)hp_random_below(&w->random, 1000);
+    default:
+        return hp_random_below(&w->random, 4) ? 10 : 0;
+    }
+}
+
+static void make_task(struct world *w, int n)
+{
+    struct thing *t = &w->thing[n];
+    int n_holds = (int)hp_random_below(&w->random, 10);
+    struct hold *hold = NEW(&w->arena, struct hold, 3);
+    t->task = (struct sim_task){ .number = n, .duration = some_time(w), .hold = hold };
+    t->task.n_holds = n_holds < 7 ? 1 : n_holds == 7 ? 0 : n_holds - 6;
+    for (int i = 0, queue = (int)hp_random_below(&w->random, QUEUES); i < t->task.n_holds;
+         i++) {
+        ticks most = t->task.duration;
+        hold[i].queue = (queue + i) % QUEUES;
+        hold[i].offset =
+            t->task.n_holds == 1 ? 0 : (ticks)hp_random_below(&w->random, most + 1);
+        hold[i].busy = most - hold[i].offset;
+    }
+}
+
+static void make_after(struct world *w, int n)
+{
+    struct thing *t = &w->thing[n];
+    int wanted = (int)hp_random_below(&w->random, MAX_AFTER + 1);
+    t->n_after = 0;
+    for (int i = 0; i < wanted && n; i++) {
+        int near = n > 12 && hp_random_below(&w->random, 4) ? n - 12 : 0;
+        int from = near + (int)hp_random_below(&w->random, n - near);
+        bool again = !w->thing[from].there;
+        for (int k = 0; k < t->n_after; k++)
+            again |= t->after[k] == from;
+        if (!again)
+            t->after[t->n_after++] = from;
+    }
+}
+
+static void tell_after(struct world *w, int n)
+{
+    int after[MAX_AFTER];
+    for (int i = 0; i < w->thing[n].n_after; i++)
+        after[i] = w->thing[w->thing[n].after[i]].id;
+    hp_play_set_after(w->play, w->thing[n].id, after, w->thing[n].n_after);
+}
+
+/* Remove, add or replace a task; whoever waited for it waits for something else. */
+static void change_one(struct world *w)
+{
+    int n = (int)hp_random_below(&w->random, MAX_TASKS);
+    struct thing *t = &w->thing[n];
+    if (t->there && hp_random_below(&w->random, 3) == 0) {
+        make_task(w, n); /* it takes another time, or other queues */
+        hp_play_put(w->play, t->id, &t->task);
+        return;
+    }
+    if (t->there) {
+        hp_play_remove(w->play, t->id);
+        t->there = false;
+        bool replace = hp_random_below(&w->random, 2);
+        for (int i = n + 1; i < MAX_TASKS && !replace; i++)
+            for (int k = 0; k < w->thing[i].n_after; k++)
+                if (w->thing[i].there && w->thing[i].after[k] == n) {
+                    w->thing[i].after[k] = w->thing[i].after[--w->thing[i].n_after];
+                    tell_after(w, i);
+                    break;
+                }
+        if (!replace)
+            return;
+    }
+    make_task(w, n);
+    t->there = true;
+    t->id = w->next_id++;
+    hp_play_put(w->play, t->id, &t->task);
+    make_after(w, n);
+    tell_after(w, n);
+    for (int i = n + 1; i < MAX_TASKS; i++)
+        for (int k = 0; k < w->thing[i].n_after; k++)
+            if (w->thing[i].there && w->thing[i].after[k] == n)
+                tell_after(w, i);
+}
+
+/* The full simulation of the table must be what the play says. */
+static void compare(const struct world *w, uint64_t seed)
+{
+    struct sim_task task[MAX_TASKS];
+    struct times times[MAX_TASKS];
+    int64_t start[MAX_TASKS + 1] = { 0 };
+    int after[MAX_TASKS * MAX_AFTER], place[MAX_TASKS], n = 0, n_after = 0;
+    for (int i = 0; i < MAX_TASKS; i++) {
+        if (!w->thing[i].there)
+            continue;
+        for (int k = 0; k < w->thing[i].n_after; k++)
+            after[n_after++] = place[w->thing[i].after[k]];
+        place[i] = n;
+        task[n++] = w->thing[i].task;
+        start[n] = n_after;
+    }
+    struct task_graph graph = { n, QUEUES, task, start, after };
+    ticks length = hp_play_graph(&graph, times);
+    bool same = length == hp_play_length(w->play);
+    for (int i = 0; i < MAX_TASKS; i++)
+        if (w->thing[i].there)
+            same &=
+                memcmp(&times[place[i]], &w->play->times[w->thing[i].id], sizeof *times) == 0;
+    if (!same)
+        fail_msg("seed %llu: delta differs from full", (unsigned long long)seed);
+}
+
+static void delta_is_full(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+        static struct world w;
+        w = (struct world){ .style = (int)(seed % 4) };
+        w.random.state = seed;
+        w.play = hp_play_new(QUEUES);
+        for (int n = 0; n < MAX_TASKS; n++)
+            if (hp_random_below(&w.random, 5)) {
+                make_task(&w, n);
+                w.thing[n].there = true;
+                w.thing[n].id = w.next_id++;
+                hp_play_put(w.play, w.thing[n].id, &w.thing[n].task);
+                make_after(&w, n);
+                tell_after(&w, n);
+            }
+        hp_play_replay(w.play);
+        hp_play_keep(w.play);
+        compare(&w, seed);
+        for (int c = 0; c < CHANGES; c++) {
+            static struct world saved;
+            saved = w;
+            int ones = 1 + (int)hp_random_below(&w.random, 3);
+            for (int i = 0; i < ones; i++)
+                change_one(&w);
+            hp_play_replay(w.play);
+            if (hp_random_below(&w.random, 2)) {
+                compare(&w, seed);
+                hp_play_keep(w.play);
+            } else {
+                hp_play_undo(w.play);
+                memcpy(w.thing, saved.thing, sizeof w.thing);
+            }
+            compare(&w, seed);
+        }
+        hp_play_free(w.play);
+        hp_arena_free(&w.arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(delta_is_full),
+    };
+    return cmocka_run_group_tests_name("sim/play", tests, NULL, NULL);
+}

@@ -1,0 +1,507 @@
+/* The timeline of random plans, held against the written-out program task by task: when each
+ * task is ready follows from the program's own dependencies and slots, how long it takes from
+ * its passes, when it starts from what its queues served before; and what is added up.
+ *
+ *     HYPAR_TIMELINE_PAIRS   how many pairs of graph and plan (400)
+ *     HYPAR_TIMELINE_SEED    the first seed (1)
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "sim/sim.h"
+#include "tests/random_plan.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+enum { LISTS = 3, TAIL = 2 }; /* two bodies, the tail */
+
+static const char *const words[] = {
+    "full:4",      "full:3,latency=0s,bandwidth=1e18B/s,fp64=1e15,memory-bandwidth=1e15B/s",
+    "cluster:2x3", "ring:5,bandwidth=1MB/s",
+    "torus:2x3",   "cluster:1x2,device=h100+cluster:2x2,device=a100",
+    "htree:8",     "full:1",
+};
+
+/* A task instance of the program: its list, its place there, its micro-batch's row. */
+struct instance {
+    int list, task, row;
+};
+
+struct oracle {
+    uint64_t seed;
+    struct hypar_sim *sim;
+    const struct hypar_program *program;
+    struct arena arena;
+    int first[LISTS + 1]; /* ids of the simulator's tasks, by list */
+    int n_rows[LISTS];
+    const struct comm_act **act[LISTS]; /* by task of the list: of a comm */
+    int *id[LISTS];      /* by task of the list: the simulator's (first) task, -1 */
+    ticks *ready[LISTS]; /* what is expected, as the timeline's times */
+};
+
+static const struct task_list *list_of(const struct oracle *o, int list)
+{
+    return list == TAIL ? &o->program->tail : &o->program->body[list].list;
+}
+
+static int64_t place_of(const struct oracle *o, int list, int row, int id)
+{
+    return (int64_t)row * (o->first[list + 1] - o->first[list]) + id - o->first[list];
+}
+
+static const struct times *times_of(const struct oracle *o, int list, int row, int id)
+{
+    const struct timeline *t = &o->sim->timeline;
+    return (list == TAIL ? t->tail : t->times[list]) + place_of(o, list, row, id);
+}
+
+static void fail_at(const struct oracle *o, const char *what, int list, int row, int id,
+                    ticks found, ticks expected)
+{
+    fail_msg("seed %llu on %s: task %d of list %d, row %d: %s %lld, expected %lld",
+             (unsigned long long)o->seed, hypar_machine_word(o->program->plan->machine), id,
+             list, row, what, (long long)found, (long long)expected);
+}
+
+/* Which task of the simulator is it? --------------------------------------------------------
+ */
+
+static int find_comm(struct oracle *o, int list, int t)
+{
+    struct scene *scene = o->sim->scene;
+    const struct skeleton *k = &scene->sketch->skeleton;
+    const struct task *task = &list_of(o, list)->task[t];
+    int deal = task->exchange + (list == TAIL ? k->n_deals : 0), b = list == TAIL ? 0 : list;
+    const struct pattern_act *acts =
+        hp_pattern_act(&scene->acts, &k->deal[deal], hp_deal_pattern(scene->sketch, b, deal));
+    o->act[list][t] = &acts->comm[task->comm];
+    return scene->first[hp_deal_block(scene, b, deal)] + acts->comm[task->comm].first;
+}
+
+static int find_update(const struct oracle *o, const struct task *task)
+{
+    struct scene *scene = o->sim->scene;
+    const struct sketch *s = scene->sketch;
+    int deal = s->skeleton.n_deals;
+    while (s->skeleton.deal[deal].place.tensor != task->tensor)
+        deal++;
+    const struct update_act *u = hp_update_act(&scene->acts, &s->skeleton.deal[deal],
+                                               hp_deal_pattern(s, 0, deal), s->step_layout);
+    return scene->first[hp_update_block(scene, deal)] + u->of_device[task->device];
+}
+
+static int find_task(struct oracle *o, int list, int t)
+{
+    const struct scene *scene = o->sim->scene;
+    const struct sketch *s = scene->sketch;
+    const struct task *task = &list_of(o, list)->task[t];
+    switch (task->kind) {
+    case TASK_COMPUTE:
+        return scene->first[hp_step_block(scene, list,
+                                          s->skeleton.step_of[task->op][task->pass])] +
+               s->body[list].layout[task->op]->rank[task->part];
+    case TASK_COMM:
+        return find_comm(o, list, t);
+    case TASK_UPDATE:
+        return find_update(o, task);
+    default:
+        return -1;
+    }
+}
+
+static void begin_oracle(struct oracle *o)
+{
+    const struct timeline *t = &o->sim->timeline;
+    for (int l = 0; l < LISTS; l++) {
+        int n_sim = l == TAIL ? t->n_tail : t->n_body[l], n = list_of(o, l)->n_tasks;
+        o->first[l + 1] = o->first[l] + n_sim;
+        o->n_rows[l] = l == TAIL                  ? 1
+                       : l < o->program->n_bodies ? o->program->body[l].n_micro
+                                                  : 0;
+        o->id[l] = NEW(&o->arena, int, n);
+        o->act[l] = NEW(&o->arena, const struct comm_act *, n);
+        o->ready[l] = NEW(&o->arena, ticks, (size_t)n_sim * (size_t)o->n_rows[l]);
+        for (int i = 0; i < n; i++)
+            o->id[l][i] = find_task(o, l, i);
+    }
+}
+
+/* Ready ------------------------------------------------------------------------------------ */
+
+/* The instance that entry `a` of what a task waits for means. */
+static struct instance before(const struct oracle *o, const struct instance *i, int64_t a)
+{
+    int number = list_of(o, i->list)->after[a];
+    if (i->list != TAIL)
+        return (struct instance){ i->list, number, i->row };
+    int list = TAIL;
+    while (number < o->program->tail_base[list])
+        list--;
+    return (struct instance){ list, number - o->program->tail_base[list], o->n_rows[list] - 1 };
+}
+
+static void raise(ticks *to, ticks time)
+{
+    *to = time > *to ? time : *to;
+}
+
+/* When `i` has ended for a task on `device`: of a collective played message by message, when
+ * all messages to the device are there and what the device contributes itself. */
+static ticks end_of(const struct oracle *o, const struct instance *i, int device)
+{
+    const struct comm_act *act = o->act[i->list][i->task];
+    int id = o->id[i->list][i->task];
+    const struct task_list *list = list_of(o, i->list);
+    ticks end = 0;
+    if (id < 0)
+        return 0;
+    if (!act || !act->step)
+        return times_of(o, i->list, i->row, id)->end;
+    for (int m = 0; m < act->n_tasks; m++)
+        if (act->step[m].message.to == device)
+            raise(&end, times_of(o, i->list, i->row, id + m)->end);
+    for (int64_t a = list->after_start[i->task]; a < list->after_start[i->task + 1]; a++) {
+        struct instance from = before(o, i, a);
+        if (list_of(o, from.list)->task[from.task].device == device)
+            raise(&end, end_of(o, &from, device));
+    }
+    return end;
+}
+
+/* A message cannot leave before what its sender contributes is there. */
+static void check_messages(const struct oracle *o, const struct instance *i,
+                           const struct instance *from)
+{
+    const struct comm_act *act = o->act[i->list][i->task];
+    int device = list_of(o, from->list)->task[from->task].device;
+    for (int m = 0; m < act->n_tasks; m++) {
+        int id = o->id[i->list][i->task] + m;
+        ticks start = times_of(o, i->list, i->row, id)->ready, end = end_of(o, from, device);
+        if (act->step[m].message.from == device && start < end)
+            fail_at(o, "a message ready at", i->list, i->row, id, start, end);
+    }
+}
+
+static void expect_ready(struct oracle *o, const struct instance *i)
+{
+    const struct task_list *list = list_of(o, i->list);
+    const struct task *task = &list->task[i->task];
+    const struct comm_act *act = o->act[i->list][i->task];
+    int id = o->id[i->list][i->task];
+    if (id < 0)
+        return;
+    for (int64_t a = list->after_start[i->task]; a < list->after_start[i->task + 1]; a++) {
+        struct instance from = before(o, i, a);
+        bool inside = from.list == i->list && o->id[from.list][from.task] == id;
+        if (act && act->step)
+            check_messages(o, i, &from);
+        else if (!inside) /* another pass of the same unit */
+            raise(&o->ready[i->list][place_of(o, i->list, i->row, id)],
+                  end_of(o, &from, task->device));
+    }
+}
+
+/* A stage's devices go through its slots: none begins before the one before has ended there. */
+static void expect_slots(struct oracle *o, int stage, int device)
+{
+    const struct hypar_program *p = o->program;
+    ticks time = 0;
+    for (int s = 0; s < p->slots_per_stage; s++) {
+        const struct slot *slot = &p->slot[stage * p->slots_per_stage + s];
+        int b = slot->micro >= p->body[0].n_micro, row = slot->micro - p->body[b].first_micro;
+        ticks until = time;
+        for (int t = 0; t < p->body[b].list.n_tasks; t++) {
+            const struct task *task = &p->body[b].list.task[t];
+            if (task->kind != TASK_COMPUTE || task->device != device ||
+                task->backward != slot->backward || p->stage_of_op[task->op] != stage)
+                continue;
+            raise(&o->ready[b][place_of(o, b, row, o->id[b][t])], time);
+            raise(&until, times_of(o, b, row, o->id[b][t])->end);
+        }
+        time = until;
+    }
+}
+
+/* Messages are not written out in the program: theirs were looked at in check_messages(). */
+static bool is_message(const struct oracle *o, int list, int id)
+{
+    for (int t = 0; t < list_of(o, list)->n_tasks; t++) {
+        const struct comm_act *act = o->act[list][t];
+        if (act && act->step && id >= o->id[list][t] && id < o->id[list][t] + act->n_tasks)
+            return true;
+    }
+    return false;
+}
+
+static void check_ready(struct oracle *o)
+{
+    const struct hypar_program *p = o->program;
+    for (int l = 0; l < LISTS; l++)
+        for (int row = 0; row < o->n_rows[l]; row++)
+            for (int t = 0; t < list_of(o, l)->n_tasks; t++)
+                expect_ready(o, &(struct instance){ l, t, row });
+    for (int s = 0; p->plan->schedule.micro_batches > 1 && s < p->n_stages; s++)
+        for (int d = 0; d < o->sim->summary.n_devices; d++)
+            expect_slots(o, s, d);
+    for (int l = 0; l < LISTS; l++)
+        for (int id = o->first[l]; id < o->first[l + 1]; id++)
+            for (int row = 0; row < o->n_rows[l] && !is_message(o, l, id); row++) {
+                ticks expected = o->ready[l][place_of(o, l, row, id)];
+                ticks found = times_of(o, l, row, id)->ready;
+                if (found != expected)
+                    fail_at(o, "ready at", l, row, id, found, expected);
+            }
+}
+
+/* Start and end -----------------------------------------------------------------------------
+ */
+
+static void check_durations(struct oracle *o)
+{
+    const struct hypar_program *p = o->program;
+    const struct hypar_plan *plan = p->plan;
+    ticks *sum = NEW(&o->arena, ticks, o->first[LISTS]);
+    for (int b = 0; b < p->n_bodies; b++) {
+        struct range samples = hp_micro_samples(p, p->body[b].first_micro);
+        for (int t = 0; t < p->body[b].list.n_tasks; t++) {
+            const struct task *task = &p->body[b].list.task[t];
+            struct range range[MAX_AXES];
+            if (task->kind != TASK_COMPUTE)
+                continue;
+            const struct op *op = &plan->graph->ops[task->op];
+            hp_micro_ranges(plan->graph, task->op, &plan->ops[task->op].split, task->part,
+                            samples, range);
+            sum[o->id[b][t]] += hp_ticks(hp_pass_seconds(
+                op->nest, task->pass, range, hp_present(op),
+                hypar_machine_device(plan->machine, task->device), plan->precision, NULL));
+        }
+        for (int id = o->first[b]; id < o->first[b + 1]; id++)
+            if (sum[id] && o->sim->timeline.graph.task[id].duration != sum[id])
+                fail_at(o, "it takes", b, 0, id, o->sim->timeline.graph.task[id].duration,
+                        sum[id]);
+    }
+}
+
+/* Without overlap, messages hold devices too. */
+static bool is_computing(const struct oracle *o, int id)
+{
+    return !o->sim->timeline.graph.task[id].hold;
+}
+
+/* A queue being held. */
+struct held {
+    int queue;
+    ticks from, to, offset, ready;
+    int id;
+    ticks *start; /* of the task: as late as its queues make it */
+};
+
+/* The order in which a queue serves. */
+static int by_turn(const void *x, const void *y)
+{
+    const struct held *a = x, *b = y;
+    if (a->queue != b->queue)
+        return a->queue - b->queue;
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    if (a->to != b->to)
+        return a->to < b->to ? -1 : 1;
+    return a->ready != b->ready ? a->ready < b->ready ? -1 : 1 : a->id - b->id;
+}
+
+static void list_held(const struct oracle *o, const struct instance *i, struct held *held,
+                      int64_t *n, ticks *start)
+{
+    const struct sim_task *task = &o->sim->timeline.graph.task[i->task];
+    const struct times *t = times_of(o, i->list, i->row, i->task);
+    struct hold whole = { task->queue, 0, task->duration };
+    *start = t->ready;
+    for (int h = 0; h < task->n_holds; h++) {
+        const struct hold *hold = task->hold ? &task->hold[h] : &whole;
+        ticks from = t->start + hold->offset;
+        held[(*n)++] =
+            (struct held){ hold->queue, from, from + hold->busy, hold->offset, t->ready,
+                           i->task,     start };
+    }
+}
+
+/* Do both hold a queue for no time, at the same time? */
+static bool at_once(const struct held *a, const struct held *b)
+{
+    return b && a->queue == b->queue && a->from == b->from && a->to == b->to &&
+           a->ready == b->ready;
+}
+
+/* First come, first served; those that come at the same time by number, but between
+ * micro-batches: there a task that takes no time may let a smaller number go (slots). */
+static void check_turns(const struct oracle *o, const struct held *held, int64_t n)
+{
+    bool slots = o->program->plan->schedule.micro_batches > 1;
+    ticks until = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const struct held *h = &held[i], *last = i ? h - 1 : NULL;
+        if (!last || last->queue != h->queue)
+            until = 0;
+        else if (last->ready > h->ready ||
+                 (last->ready == h->ready && last->id > h->id && !slots))
+            fail_msg("seed %llu: task %d is served after task %d", (unsigned long long)o->seed,
+                     h->id, last->id);
+        if (h->from < until)
+            fail_msg("seed %llu: task %d holds a queue that is held",
+                     (unsigned long long)o->seed, h->id);
+        raise(h->start, until - h->offset);
+        if (slots && (at_once(h, last) || (i + 1 < n && at_once(h, h + 1))))
+            raise(h->start, h->from - h->offset); /* either may have been the first */
+        raise(&until, h->to);
+    }
+}
+
+/* A task starts when it is ready and every queue is free for it; the step ends with the last
+ * one. */
+static void check_starts(struct oracle *o, ticks *busy)
+{
+    const struct timeline *t = &o->sim->timeline;
+    struct instance *all = NEW(&o->arena, struct instance, t->n_instances);
+    ticks *start = NEW(&o->arena, ticks, t->n_instances), length = 0;
+    int64_t n = 0, n_held = 0;
+    for (int l = 0; l < LISTS; l++)
+        for (int row = 0; row < o->n_rows[l]; row++)
+            for (int id = o->first[l]; id < o->first[l + 1]; id++) {
+                all[n++] = (struct instance){ l, id, row };
+                n_held += t->graph.task[id].n_holds;
+            }
+    assert_int_equal(n, t->n_instances);
+    struct held *held = NEW(&o->arena, struct held, n_held);
+    n_held = 0;
+    for (int64_t i = 0; i < n; i++)
+        list_held(o, &all[i], held, &n_held, &start[i]);
+    qsort(held, (size_t)n_held, sizeof *held, by_turn);
+    check_turns(o, held, n_held);
+    for (int64_t i = 0; i < n_held; i++)
+        if (held[i].queue >= o->sim->summary.n_devices || is_computing(o, held[i].id))
+            busy[held[i].queue] += held[i].to - held[i].from;
+    for (int64_t i = 0; i < n; i++) {
+        const struct times *times = times_of(o, all[i].list, all[i].row, all[i].task);
+        if (times->start != start[i] ||
+            times->end != start[i] + t->graph.task[all[i].task].duration)
+            fail_at(o, "starts at", all[i].list, all[i].row, all[i].task, times->start,
+                    start[i]);
+        raise(&length, times->end);
+    }
+    assert_int_equal(t->length, length);
+    assert_true(o->sim->summary.step_s == hp_seconds(length));
+}
+
+/* Sums ---------------------------------------------------------------------------------------
+ */
+
+static void check_sums(const struct oracle *o, const ticks *busy)
+{
+    const struct hypar_sim_summary *s = &o->sim->summary;
+    struct hypar_program_totals totals = hypar_program_totals(o->program);
+    double on_links = 0;
+    for (int d = 0; d < s->n_devices; d++) {
+        struct hypar_sim_device device = hypar_sim_device(o->sim, d);
+        assert_true(device.busy_s == hp_seconds(busy[d]));
+        assert_true(device.busy_s <= s->step_s && device.comm_s <= s->step_s);
+        assert_true(fabs(device.busy_s + device.waiting_s - s->step_s) <= 1e-12 * s->step_s);
+    }
+    for (int l = 0; l < s->n_links; l++) {
+        struct hypar_sim_link link = hypar_sim_link(o->sim, l);
+        assert_true(link.busy_s == hp_seconds(busy[s->n_devices + l]));
+        assert_true(link.busy_s <= s->step_s);
+        on_links += link.bytes;
+    }
+    assert_int_equal(s->tasks, o->sim->timeline.n_instances);
+    assert_int_equal(s->update, totals.update);
+    assert_true(s->compute <= totals.compute && s->compute > 0);
+    if (s->comm_bytes != totals.comm_bytes)
+        fail_msg("seed %llu: %.17g bytes sent, %.17g in the program",
+                 (unsigned long long)o->seed, s->comm_bytes, totals.comm_bytes);
+    if (fabs(on_links - s->link_bytes) > 1e-9 * on_links ||
+        s->link_bytes < s->comm_bytes * (1 - 1e-12))
+        fail_msg("seed %llu on %s: %.17g bytes on links, %.17g in all, %.17g sent",
+                 (unsigned long long)o->seed, hypar_machine_word(o->program->plan->machine),
+                 on_links, s->link_bytes, s->comm_bytes);
+}
+
+/* -------------------------------------------------------------------------------------------
+ */
+
+/* Operators that mix samples (a sum over the batch) allow one micro-batch only. */
+static void simulate(struct oracle *o, struct hypar_plan *plan)
+{
+    struct hypar_sim_options options = { .timeline = true,
+                                         .expand_collectives = o->seed % 2 == 0,
+                                         .no_overlap = o->seed % 6 == 3 };
+    struct hypar_error err;
+    enum hypar_status status = hypar_simulate(&o->sim, plan, &options, &err);
+    if (status == HYPAR_UNSUPPORTED && plan->schedule.micro_batches > 1) {
+        struct hypar_schedule schedule = plan->schedule;
+        schedule.micro_batches = 1;
+        hp_plan_set_schedule(plan, &schedule);
+        status = hypar_simulate(&o->sim, plan, &options, &err);
+    }
+    if (status != HYPAR_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)o->seed, err.text);
+    o->program = o->sim->program;
+}
+
+static int64_t check_pair(uint64_t seed, const struct hypar_machine *machine)
+{
+    struct random random = { seed * 0x2545f4914f6cdd1d };
+    struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
+    struct hypar_plan *plan =
+        random_plan(&random, graph, machine, &(struct plan_focus){ -1, -1, -1 });
+    struct oracle o = { .seed = seed };
+    simulate(&o, plan);
+    begin_oracle(&o);
+    ticks *busy = NEW(&o.arena, ticks, o.sim->timeline.graph.n_queues);
+    check_ready(&o);
+    check_durations(&o);
+    check_starts(&o, busy);
+    check_sums(&o, busy);
+    int64_t tasks = o.sim->timeline.n_instances;
+    hp_arena_free(&o.arena);
+    hypar_sim_free(o.sim);
+    hypar_plan_free(plan);
+    hypar_graph_free(graph);
+    return tasks;
+}
+
+static uint64_t number_from(const char *variable, uint64_t otherwise)
+{
+    const char *text = getenv(variable);
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void the_program_is_played(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine[COUNT(words)];
+    uint64_t first = number_from("HYPAR_TIMELINE_SEED", 1);
+    uint64_t pairs = number_from("HYPAR_TIMELINE_PAIRS", 400);
+    int64_t tasks = 0;
+    for (size_t i = 0; i < COUNT(words); i++)
+        assert_int_equal(hypar_machine_read(&machine[i], words[i], NULL), HYPAR_OK);
+    for (uint64_t seed = first; seed < first + pairs; seed++)
+        tasks += check_pair(seed, machine[seed / 6 % COUNT(words)]);
+    for (size_t i = 0; i < COUNT(words); i++)
+        hypar_machine_free(machine[i]);
+    print_message("  %lld pairs, %lld tasks\n", (long long)pairs, (long long)tasks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(the_program_is_played) };
+    return cmocka_run_group_tests_name("sim/timeline", tests, NULL, NULL);
+}
