@@ -7,7 +7,10 @@ static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "machine to plan for: a word such as torus:4x4, or a file",
       0 },
     { "planner", OPT_PLANNER, "LIST", 0, "planners to compare: dp,hypar (all but auto)", 0 },
-    { "batch", OPT_BATCH, "N", 0, "samples in one training step (what the model says)", 0 },
+    { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
+    { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
+      "ONNX: the dimension of input NAME with the samples (0)", 0 },
+    { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
     { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: choose all levels at once, not from the top",
       0 },
     { "memory", OPT_MEMORY, "BYTES", 0, "limit per device, such as 16GB (the device's own)",
@@ -68,6 +71,15 @@ static const char *reason(const char *text, const char *planner)
                                                                              : text;
 }
 
+/* Is no device above the limit? The fullest by share need not be the one that needs most. */
+static bool fits_in(const struct hypar_sim *sim, double memory_bytes)
+{
+    int n = hypar_sim_summary(sim).n_devices, d = 0;
+    while (d < n && hypar_sim_device(sim, d).memory.peak <= memory_bytes)
+        d++;
+    return d == n;
+}
+
 /* The step of what was found. A plan so large that the search left it alone is simulated here:
  * to compare is what was asked for. */
 static enum hypar_status simulate(struct hypar_compared *row, const struct hypar_found *found,
@@ -85,8 +97,7 @@ static enum hypar_status simulate(struct hypar_compared *row, const struct hypar
         hypar_simulate(&sim, hypar_found_plan(found), how->simulation, why);
     if (status == HYPAR_OK) {
         row->step = hypar_sim_summary(sim);
-        row->fits = how->memory_bytes > 0 ? row->step.peak_memory_bytes <= how->memory_bytes
-                                          : row->step.fits;
+        row->fits = how->memory_bytes > 0 ? fits_in(sim, how->memory_bytes) : row->step.fits;
     }
     hypar_sim_free(sim);
     return status;

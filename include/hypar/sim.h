@@ -98,7 +98,7 @@ HYPAR_API enum hypar_status hypar_plan_fits(const struct hypar_plan *plan, doubl
 struct hypar_sim_device {
     double busy_s;              /* computing */
     double comm_s;              /* in which some message of its own is under way */
-    double waiting_s;           /* the rest of the step */
+    double waiting_s;           /* neither */
     struct hypar_memory memory; /* zero without a plan */
 };
 HYPAR_API struct hypar_sim_device hypar_sim_device(const struct hypar_sim *sim, int device);

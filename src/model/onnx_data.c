@@ -113,7 +113,7 @@ enum hypar_status hp_onnx_check_data(const struct onnx_file *file, const struct 
         return HYPAR_OK;
     if (bytes ? t->size != t->elements * bytes : t->size < t->elements)
         return hp_fail(err, HYPAR_INVALID, "%lld bytes of values, expected %lld",
-                       (long long)t->size, (long long)(t->elements * (bytes ? bytes : 1)));
+                       (long long)t->size, (long long)t->elements * (bytes ? bytes : 1));
     return t->external ? check_external(file, t, err) : HYPAR_OK;
 }
 

@@ -39,7 +39,7 @@ struct value hp_onnx_constant(int type, const struct hypar_shape *shape, const d
 
 enum hypar_status hp_onnx_fold_room(struct importing *im, int64_t n, double **out)
 {
-    *out = NULL;
+    *out = NEW(&im->arena, double, 1); /* a place, whatever comes */
     im->folded += n < ONNX_MAX_FOLDED ? n : 0;
     if (n > ONNX_MAX_FOLDED || im->folded > MAX_FOLDED_IN_ALL)
         return hp_fail(im->err, HYPAR_UNSUPPORTED,

@@ -119,15 +119,15 @@ static enum hypar_status run_direction(struct importing *im, const struct lstm *
                                        int direction, int *y)
 {
     int in[7] = { x, HP_ABSENT, HP_ABSENT, HP_ABSENT, HP_ABSENT, HP_ABSENT, HP_ABSENT };
-    int64_t k = l->hidden, c = l->width;
+    int64_t k = l->hidden, c = l->width, d = direction;
     double reverse = l->reverse || direction == 1;
     for (int i = 0; i < 2; i++)
         TRY(first_state(im, l, l->state[i], direction, &in[1 + i]));
-    TRY(gates(im, l->w, direction * 4 * k * c, k, c, "w", direction, &in[3]));
-    TRY(gates(im, l->r, direction * 4 * k * k, k, k, "u", direction, &in[4]));
+    TRY(gates(im, l->w, 4 * d * k * c, k, c, "w", direction, &in[3]));
+    TRY(gates(im, l->r, 4 * d * k * k, k, k, "u", direction, &in[4]));
     if (!is_zero(l->bias)) {
-        TRY(gates(im, l->bias, direction * 8 * k, k, 0, "b", direction, &in[5]));
-        TRY(gates(im, l->bias, direction * 8 * k + 4 * k, k, 0, "d", direction, &in[6]));
+        TRY(gates(im, l->bias, 8 * d * k, k, 0, "b", direction, &in[5]));
+        TRY(gates(im, l->bias, 8 * d * k + 4 * k, k, 0, "d", direction, &in[6]));
     }
     return hp_onnx_emit(im, OP_LSTM, direction ? "back" : NULL, 7, in,
                         ATTRS({ ATTR_REVERSE, 1, &reverse }), y);
@@ -150,7 +150,7 @@ enum hypar_status hp_onnx_lstm(struct importing *im, const struct onnx_row *row)
     (void)row;
     static const int batch_first[3] = { 1, 0, 2 };
     struct lstm l;
-    int x, out[3][2];
+    int x, out[3][2] = { { 0 } };
     TRY(read_lstm(im, &l));
     TRY(hp_onnx_tensor(im, l.x, &x));
     if (!l.batch_first)

@@ -154,7 +154,7 @@ static void map_sources(struct rewriting *rw)
 static void copy_op(struct rewriting *rw, int op)
 {
     const struct op *o = &rw->g->ops[op];
-    int inputs[MAX_OPERANDS], outputs[MAX_OPERANDS], n = 0;
+    int inputs[MAX_OPERANDS], outputs[MAX_OPERANDS] = { 0 }, n = 0;
     for (int i = 0; i < o->nest->n_inputs; i++)
         inputs[i] = o->tensor[i] >= 0 ? rw->map[o->tensor[i]] : HP_ABSENT;
     for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++)

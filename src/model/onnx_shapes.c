@@ -170,7 +170,8 @@ static enum hypar_status reshaped(struct importing *im, struct value *x,
             return hp_fail(im->err, HYPAR_UNSUPPORTED, "integers in another order");
         y.shuffle = hp_shuffle_is_plain(s, hp_onnx_shape(im, x->tensor)) ? NULL : s;
     } else if (shape->n_dims != x->shape.n_dims ||
-               memcmp(shape->dim, x->shape.dim, (size_t)shape->n_dims * sizeof *shape->dim)) {
+               memcmp(shape->dim, x->shape.dim, (size_t)shape->n_dims * sizeof *shape->dim) !=
+                   0) {
         y.tensor = -1;
     }
     return hp_onnx_define(im, 0, y);

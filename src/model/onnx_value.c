@@ -213,17 +213,19 @@ static enum hypar_status range_tensor(struct importing *im, const struct weight_
     if (range->start % row || range->count % row)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "a part of '%.80s' that is no rows of it",
                        t->name);
+    int64_t start = range->start / row, stop = start + range->count / row;
     int in = *out;
-    return hp_onnx_emit(
-        im, OP_SLICE, "rows", 1, &in,
-        ATTRS({ ATTR_AXIS, 1, V(0) }, { ATTR_START, 1, V((double)(range->start / row)) },
-              { ATTR_STOP, 1, V((double)((range->start + range->count) / row)) }),
-        out);
+    return hp_onnx_emit(im, OP_SLICE, "rows", 1, &in,
+                        ATTRS({ ATTR_AXIS, 1, V(0) }, { ATTR_START, 1, V((double)start) },
+                              { ATTR_STOP, 1, V((double)stop) }),
+                        out);
 }
 
 static enum hypar_status weight_tensor(struct importing *im, const struct value *v, int *out)
 {
-    int part[MAX_OPERANDS];
+    int part[MAX_OPERANDS] = { 0 };
+    if (v->n_ranges < 1)
+        return hp_fail(im->err, HYPAR_INVALID, "a weight without elements");
     if (v->n_ranges > MAX_OPERANDS - 2)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "a weight joined from %d parts",
                        v->n_ranges);
@@ -298,6 +300,8 @@ enum hypar_status hp_onnx_part_param(struct importing *im, const struct value *w
     int n = 0;
     for (int p = 0; p < n_parts; p++)
         n = take_range(weight, parts[p], range, n);
+    if (n < 1)
+        return hp_fail(im->err, HYPAR_INVALID, "a weight without elements");
     const struct onnx_tensor *first = &im->file->initializer[range[0].initializer];
     if (n == 1 && range[0].count == first->elements && im->param[range[0].initializer] < 0)
         name = first->name;

@@ -135,8 +135,10 @@ static int64_t inner_part(const struct hypar_shape *base, int64_t size, int64_t 
     while (d > 0 && stride_of(base, d) * base->dim[d] <= stride)
         d--;
     *dim = d;
+    if (d < 0 || stride < 1 || stride % stride_of(base, d))
+        return 0;
     int64_t end = stride_of(base, d) * base->dim[d];
-    if (d < 0 || end % stride || stride % stride_of(base, d))
+    if (end % stride)
         return 0;
     int64_t room = end / stride;
     return size <= room ? size : size % room ? 0 : room;

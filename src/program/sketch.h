@@ -151,10 +151,10 @@ axis_set hp_partial_axes(const struct nest *nest, const struct split *split, int
 uint32_t hp_first_passes(const struct hypar_graph *graph, const struct reader *r);
 
 /* The comms of the tail, numbered: comm c of its deal x is base[x] + c. lead[] is the first one
- * of the bucket that a comm is in, -1: it goes alone; bytes[] of the first ones, all together.
- */
+ * of the bucket that a comm is in, -1: it goes alone; next[] the next one of the bucket, -1;
+ * deal[] its deal x; bytes[] of the first ones, all together. */
 struct buckets {
-    int *base, *lead;
+    int *base, *lead, *next, *deal;
     double *bytes;
 };
 struct buckets hp_find_buckets(const struct sketch *s, struct arena *arena);

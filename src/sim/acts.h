@@ -22,8 +22,9 @@ struct comm_act {
     int n_tasks;
     const struct sim_task *task;  /* numbers are given later */
     const struct comm_step *step; /* NULL: one task stands for all */
-    const int *arrive_start;      /* messages to each device of the comm: CSR */
-    const int *arrive;
+    /* By device of the comm: messages to it, and its messages that come after none of its own
+     * and so wait for what it contributes: CSR. */
+    const int *arrive_start, *arrive, *depart_start, *depart;
     const char *algorithm;
     double sent_bytes, link_bytes; /* each byte once; on every link that it crosses */
     double link_j, dram_j;

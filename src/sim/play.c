@@ -107,9 +107,9 @@ static void note_fresh(struct play *p, int id)
 static void count_busy(struct play *p, const struct sim_task *task, int sign)
 {
     if (!task->hold && task->n_holds)
-        p->busy[task->queue] += sign * task->duration;
+        p->busy[task->queue] += sign * (double)task->duration;
     for (int i = 0; task->hold && i < task->n_holds; i++)
-        p->busy[task->hold[i].queue] += sign * task->hold[i].busy;
+        p->busy[task->hold[i].queue] += sign * (double)task->hold[i].busy;
 }
 
 void hp_play_put(struct play *p, int id, const struct sim_task *task)
@@ -273,7 +273,7 @@ struct play *hp_play_new(int n_queues)
     p->arena = arena;
     p->n_queues = n_queues;
     p->free = NEW(&p->arena, ticks, n_queues);
-    p->busy = NEW(&p->arena, ticks, n_queues);
+    p->busy = NEW(&p->arena, double, n_queues);
     p->order = NEW(&p->arena, int, 1);
     p->old_order = NEW(&p->arena, int, 1);
     p->reach = NEW(&p->arena, ticks, 2);
@@ -298,8 +298,8 @@ ticks hp_play_length(const struct play *p)
 
 ticks hp_play_busiest(const struct play *p)
 {
-    ticks most = 0;
+    double most = 0;
     for (int i = 0; i < p->n_queues; i++)
         most = p->busy[i] > most ? p->busy[i] : most;
-    return most;
+    return most < (double)HP_MAX_TICKS ? (ticks)most : HP_MAX_TICKS;
 }

@@ -54,8 +54,8 @@ struct shifted {
 struct play {
     struct arena arena;
     int n_queues;
-    ticks *free; /* of each queue: when it has done all that it was given so far */
-    ticks *busy; /* of each queue: how long all its tasks hold it */
+    ticks *free;  /* of each queue: when it has done all that it was given so far */
+    double *busy; /* of each queue: how many ticks all its tasks hold it */
     int n_ids, id_capacity, times_capacity, place_capacity, flags_capacity;
     struct node *node;
     struct times *times;

@@ -163,7 +163,7 @@ static void serve(struct replay *r, int id, ticks ready)
     struct node *node = &p->node[id];
     const struct sim_task *task = &node->task;
     ticks start = hp_claim(task, p->free, ready), old_end = p->times[id].end;
-    ticks end = start + task->duration;
+    ticks end = hp_later(start, task->duration);
     bool is_new = p->place[id] == INT_MAX;
     set_times(p, id, (struct times){ ready, start, end });
     emit(r, id, end);

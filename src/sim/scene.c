@@ -105,6 +105,14 @@ enum hypar_status hp_check_settings(const struct sim_settings *settings,
     return HYPAR_OK;
 }
 
+enum hypar_status hp_check_length(ticks length, struct hypar_error *err)
+{
+    if (length >= HP_MAX_TICKS)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "a step takes more than %g s, expected less",
+                       hp_seconds(HP_MAX_TICKS));
+    return HYPAR_OK;
+}
+
 struct scene *hp_scene_new(struct sketch *sketch, const struct sim_settings *settings)
 {
     const struct skeleton *k = &sketch->skeleton;
@@ -193,7 +201,8 @@ static void unit_tasks(struct scene *s, int b, int unit, struct sim_task *task)
         const ticks *time = hp_pass_times(&s->acts, what->op, what->pass, l);
         for (int part = 0; part < l->n_parts; part++)
             if (!l->empty[part])
-                task[l->rank[part]].duration += time[part];
+                task[l->rank[part]].duration =
+                    hp_later(task[l->rank[part]].duration, time[part]);
     }
 }
 
@@ -327,25 +336,8 @@ static void unit_waits(struct scene *s, int b, int unit)
         forward_waits(s, b, unit);
 }
 
-/* A message that is the first of its sender waits for what that one contributes. */
-static bool sends_first(const struct comm_act *act, int message)
-{
-    const struct comm_step *step = &act->step[message];
-    for (int i = 0; i < step->n_after; i++)
-        if (act->step[step->after[i]].message.from == step->message.from)
-            return false;
-    return true;
-}
-
-static void message_waits(struct scene *s, const struct comm_act *act, int local, int device,
-                          int id)
-{
-    for (int i = 0; i < act->n_tasks; i++)
-        if (act->step[i].message.from == device && sends_first(act, i))
-            add_pair(s, local + i, id);
-}
-
-/* What is fed to a comm of a deal; of the first of a bucket, what is fed to any of it. */
+/* What is fed to a comm of a deal, which `act` plays: its own, or the first of its bucket, over
+ * the same devices. */
 static void feed_comm(struct scene *s, int body, int deal, int comm, int local,
                       const struct comm_act *act)
 {
@@ -355,10 +347,14 @@ static void feed_comm(struct scene *s, int body, int deal, int comm, int local,
         const struct source *from = &k->deal[deal].writer[p->feed[i].writer];
         int step = k->step_of[from->op][from->pass];
         int id = part_task(s, body, step, p->feed[i].part);
-        if (id >= 0 && act->step)
-            message_waits(s, act, local, layout_of(s, body, step)->device[p->feed[i].part], id);
-        else if (id >= 0)
+        if (id >= 0 && !act->step)
             add_pair(s, local, id);
+        if (id < 0 || !act->step)
+            continue;
+        int device = layout_of(s, body, step)->device[p->feed[i].part];
+        int place = hp_comm_index(&p->comm[comm], device);
+        for (int m = act->depart_start[place]; m < act->depart_start[place + 1]; m++)
+            add_pair(s, local + act->depart[m], id);
     }
 }
 
@@ -368,16 +364,16 @@ static void bucket_waits(struct scene *s, int body, int deal, int comm)
     const struct skeleton *k = &s->sketch->skeleton;
     const struct buckets *b = &s->buckets;
     const struct comm_act *act = &hp_deal_act(s, 0, deal)->comm[comm];
-    int me = b->base[deal - k->n_deals] + comm;
-    for (int x = 0; x < k->n_tail; x++)
-        for (int i = b->base[x]; i < b->base[x + 1]; i++) {
-            int other = k->n_deals + x, c = i - b->base[x];
-            if (b->lead[me] == me && b->lead[i] == me)
-                feed_comm(s, body, other, c, act->first, act);
-            const struct comm_act *lead = &hp_deal_act(s, 0, other)->comm[c];
-            for (int t = 0; b->lead[me] == i && me != i && t < lead->n_tasks; t++)
-                add_pair(s, act->first, s->first[hp_deal_block(s, 0, other)] + lead->first + t);
-        }
+    int me = b->base[deal - k->n_deals] + comm, lead = b->lead[me];
+    for (int i = me; lead == me && i >= 0; i = b->next[i])
+        feed_comm(s, body, k->n_deals + b->deal[i], i - b->base[b->deal[i]], act->first, act);
+    if (lead == me)
+        return;
+    int theirs = k->n_deals + b->deal[lead];
+    const struct comm_act *first =
+        &hp_deal_act(s, 0, theirs)->comm[lead - b->base[b->deal[lead]]];
+    for (int t = 0; t < first->n_tasks; t++)
+        add_pair(s, act->first, s->first[hp_deal_block(s, 0, theirs)] + first->first + t);
 }
 
 static void comm_waits(struct scene *s, int b, int deal, int number)

@@ -34,7 +34,7 @@ struct staging {
     struct under_way *of_micro; /* closed ones have no arrays */
     struct under_way tail;
     struct under_way *spare; /* arrays of closed ones, by body */
-    int n_spare[2], n_open;
+    int n_spare[2];
     /* Schedule: slots as the program has them; the unit tasks of each (stage, half, device). */
     struct hypar_program slots;
     int *group_start[2], *group[2];
@@ -209,7 +209,7 @@ static void serve(struct staging *s, const struct ready_task *what)
     int micro = (int)(what->number >> 32), task = what->id;
     micro = micro == s->n_micro ? TAIL : micro;
     ticks start = hp_claim(&s->graph.task[task], s->free, what->ready);
-    struct times times = { what->ready, start, start + s->graph.task[task].duration };
+    struct times times = { what->ready, start, hp_later(start, s->graph.task[task].duration) };
     note_times(s, micro, task, &times);
     bool last = false; /* the tail waits for the last micro-batch of each body */
     if (micro != TAIL) {

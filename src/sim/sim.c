@@ -18,8 +18,8 @@ struct counting {
     struct hypar_sim *sim;
     struct arena arena;
     const struct task_graph *graph;
-    ticks *busy; /* by queue */
-    struct covered *comm;
+    ticks *busy;                   /* by queue */
+    struct covered *comm, *either; /* by device: communicating; that or computing */
     int64_t compute, comms, update;
 };
 
@@ -36,6 +36,12 @@ static const struct comm_act *comm_of(struct hypar_sim *sim, const struct block 
     return &act->comm[c];
 }
 
+static void cover(struct counting *c, int device, const struct times *times)
+{
+    hp_cover(&c->comm[device], &c->arena, times->ready, times->start, times->end);
+    hp_cover(&c->either[device], &c->arena, times->ready, times->start, times->end);
+}
+
 /* Devices that take part in a comm's task. */
 static void cover_devices(struct counting *c, const struct block *block, int local,
                           const struct times *times)
@@ -44,12 +50,12 @@ static void cover_devices(struct counting *c, const struct block *block, int loc
     const struct comm_act *act = comm_of(c->sim, block, local, &comm);
     if (act->step) {
         const struct message *m = &act->step[local - act->first].message;
-        hp_cover(&c->comm[m->from], &c->arena, times->ready, times->start, times->end);
-        hp_cover(&c->comm[m->to], &c->arena, times->ready, times->start, times->end);
+        cover(c, m->from, times);
+        cover(c, m->to, times);
         return;
     }
     for (int i = 0; i < comm->n_devices; i++)
-        hp_cover(&c->comm[comm->device[i]], &c->arena, times->ready, times->start, times->end);
+        cover(c, comm->device[i], times);
 }
 
 static void count_task(void *who, int task, int micro, const struct times *times)
@@ -62,15 +68,18 @@ static void count_task(void *who, int task, int micro, const struct times *times
     struct block block = hp_block_at(scene, number);
     const struct sim_task *what = &c->graph->task[task];
     if (block.kind == BLOCK_UNIT || block.kind == BLOCK_UPDATE) {
-        c->busy[what->queue] += what->duration;
+        c->busy[what->queue] = hp_later(c->busy[what->queue], what->duration);
+        hp_cover(&c->either[what->queue], &c->arena, times->ready, times->start, times->end);
         c->compute += block.kind == BLOCK_UNIT;
         c->update += block.kind == BLOCK_UPDATE;
         return;
     }
     c->comms++;
     for (int i = 0; i < what->n_holds; i++)
-        if (what->hold[i].queue >= scene->acts.n_devices)
-            c->busy[what->hold[i].queue] += what->hold[i].busy;
+        if (what->hold[i].queue >= scene->acts.n_devices) {
+            ticks *busy = &c->busy[what->hold[i].queue];
+            *busy = hp_later(*busy, what->hold[i].busy);
+        }
     cover_devices(c, &block, task - scene->first[number], times);
 }
 
@@ -83,7 +92,7 @@ static void add_energy(struct hypar_energy *sum, const struct work_energy *e, do
     sum->dram_j += times * e->dram_j;
 }
 
-/* Passes of every part; parts that are alike are worked out once, one after the other. */
+/* The passes of every part. */
 static void add_passes(struct hypar_sim *sim, int b, struct hypar_energy *sum)
 {
     const struct sketch *s = sim->scene->sketch;
@@ -190,7 +199,7 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
         struct hypar_sim_device *device = &sim->device[d];
         device->busy_s = hp_seconds(c->busy[d]);
         device->comm_s = hp_seconds(hp_covered(&c->comm[d]));
-        device->waiting_s = s->step_s - device->busy_s;
+        device->waiting_s = hp_seconds(length - hp_covered(&c->either[d]));
         device->memory = sim->memory->device[d];
         peak += hp_peak_op_per_s(hypar_machine_device(plan->machine, d), plan->precision);
     }
@@ -230,9 +239,10 @@ static void begin_counting(void *who, const struct task_graph *graph)
     c->graph = graph;
     c->busy = NEW(&c->arena, ticks, graph->n_queues);
     c->comm = NEW(&c->arena, struct covered, sim->summary.n_devices);
+    c->either = NEW(&c->arena, struct covered, sim->summary.n_devices);
 }
 
-static void play(struct hypar_sim *sim, bool timeline)
+static enum hypar_status play(struct hypar_sim *sim, bool timeline, struct hypar_error *err)
 {
     struct counting c = { .sim = sim };
     struct audience audience = { begin_counting, count_task, &c };
@@ -244,6 +254,7 @@ static void play(struct hypar_sim *sim, bool timeline)
     summarise(sim, &c, length);
     add_up(sim);
     hp_arena_free(&c.arena);
+    return hp_check_length(length, err);
 }
 
 enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan *plan,
@@ -265,7 +276,11 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     sim->memory = hp_memory(program, NULL);
     begin_links(sim);
     sim->scene = hp_scene_new(program->sketch, &settings);
-    play(sim, options->timeline);
+    enum hypar_status status = play(sim, options->timeline, err);
+    if (status != HYPAR_OK) {
+        hypar_sim_free(sim);
+        return status;
+    }
     if (options->timeline)
         hp_make_memory_points(sim);
     *out = sim;

@@ -15,8 +15,10 @@ $ hypar plan vgg16 --on cluster:1x4,device=p100 --batch 128 --planner optcnn | s
 > t_C 577 ms + t_X 342 us + t_S 1.25 ms (all-reduce); 102 MB moved between layers, 353 MB for
 > parameters. 16 layers with 213 configurations by nkhw, 15 edges in 34 tables; 16 node, 0 edge
 > and 0 general eliminations.
-> Predicted step 579 ms (compute 577 ms, exchange 1.59 ms; no overlap), 221 samples/s, 48.4 % of
-> peak, 119 J; weights, gradients and optimizer state 365 MB on the fullest device.
+> Predicted step 578 ms, simulated (the busiest device computes 578 ms of it), 221 samples/s, 48.5
+> % of peak, 119 J; 455 MB sent, 915 MB on links; 2.34 GB of 16 GB of memory on the fullest
+> device.
+> In closed form 579 ms: compute 577 ms, exchange 1.59 ms, no overlap.
 > Searched in a moment; the optimum of its cost model.
 $ hypar plan alexnet --on cluster:2x2,device=p100 --batch 128 --planner optcnn --sync server | grep -v Searched
 > alexnet, batch 128, on 4 devices: planner optcnn
@@ -39,14 +41,17 @@ $ hypar plan alexnet --on cluster:2x2,device=p100 --batch 128 --planner optcnn -
 > t_C 25.8 ms + t_X 1.98 ms + t_S 1.02 ms (server); 197 MB moved between layers, 25 MB for
 > parameters. 8 layers with 93 configurations by nkhw, 7 edges in 21 tables; 8 node, 0 edge and 0
 > general eliminations.
-> Predicted step 28.8 ms (compute 25.8 ms, exchange 2.99 ms; no overlap), 4.45 k samples/s, 45.0 %
-> of peak, 5.54 J; weights, gradients and optimizer state 128 MB on the fullest device.
+> Predicted step 26.8 ms, simulated (the busiest device computes 26 ms of it), 4.78 k samples/s,
+> 48.3 % of peak, 5.41 J; 223 MB sent, 521 MB on links; 250 MB of 16 GB of memory on the fullest
+> device.
+> In closed form 28.8 ms: compute 25.8 ms, exchange 2.99 ms, no overlap.
 $ hypar plan bert:layers=2 --on full:4 --planner optcnn --axes nktc | grep 't_C'
 > t_C 51.9 ms + t_X 261 us + t_S 1.82 ms (all-reduce); 76.1 MB moved between layers, 340 MB for
 
 Its plan is an ordinary one.
 $ hypar plan lenet5 --on full:3 --planner optcnn -q -o $TMP/plan.json && hypar check $TMP/plan.json && hypar simulate $TMP/plan.json | head -1
 > ok: lenet5, batch 32: 13 operators in 27 parts on a machine of 3 devices
+> memory: 1.16 MB of 16 GB on the fullest device
 > lenet5, batch 32, fp32, on 3 devices: a step takes 17 us
 $ hypar plan lenet5 --on full:4 --planner optcnn --json | sed -n '/"search"/,/^  }/p; /"optcnn": {/,/^  }/p' | sed 's/"seconds": [^,]*/"seconds": 0/'
 >   "search": {
@@ -78,6 +83,7 @@ $ hypar plan lenet5 --on full:4 --planner optcnn --json | sed -n '/"search"/,/^ 
 
 Memory: a plan that fits is looked for; where there is none, what would be needed is said.
 $ hypar plan vgg16 --on full:4 --planner optcnn --memory 300MB | grep -o 'within.*model'
+> hypar: the plan does not fit: device 0 needs 874 MB of memory, has 300 MB
 > within 0.062 % of the optimum of its cost model
 $ hypar plan vgg16 --on full:4 --planner optcnn --memory 100MB
 > hypar: optcnn: weights, gradients and sgd state need 277 MB on device 0, which has 100 MB
