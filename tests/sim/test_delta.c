@@ -276,7 +276,7 @@ static void refused_changes_leave_the_length(void **state)
     struct hypar_graph *graph;
     struct hypar_plan *plan = data_parallel(&n, &graph, machine);
     struct hypar_lower_options lower = { .local_bn = true };
-    struct proposal was, now;
+    struct arena arena = { 0 };
     struct delta *delta;
     struct hypar_error err;
     int conv = 0, norm = 0, h = 0;
@@ -284,28 +284,25 @@ static void refused_changes_leave_the_length(void **state)
         norm++;
     while (graph->ops[norm].nest->axis[h].role != HYPAR_ATTRIBUTE)
         h++;
-    hp_proposal_begin(&was, plan);
-    hp_proposal_begin(&now, plan);
     assert_int_equal(hp_delta_new(&delta, plan, &lower, &(struct sim_settings){ 0 }, &err),
                      HYPAR_OK);
-    hp_proposal_save(plan, conv, &now); /* the first operator on one device: kept */
+    struct op_config now = hp_config_of(plan, conv, &arena); /* on one device: kept */
     for (int a = 0; a < graph->ops[conv].nest->n_axes; a++)
         now.split.degree[a] = 1;
-    hp_proposal_apply(plan, &now);
-    assert_int_equal(hp_delta_change(delta, conv, &err), HYPAR_OK);
+    hp_config_apply(plan, &now);
+    assert_int_equal(hp_delta_change(delta, &conv, 1, HP_MAX_TICKS, &err), HYPAR_OK);
     hp_delta_keep(delta);
     ticks length = hp_delta_length(delta);
-    hp_proposal_save(plan, norm, &was);
-    hp_proposal_save(plan, norm, &now);
+    struct op_config was = hp_config_of(plan, norm, &arena);
+    now = was;
     for (int a = 0; a < graph->ops[norm].nest->n_axes; a++)
         now.split.degree[a] = a == h ? 2 : 1;
-    hp_proposal_apply(plan, &now);
-    assert_int_equal(hp_delta_change(delta, norm, &err), HYPAR_UNSUPPORTED);
-    hp_proposal_apply(plan, &was);
+    hp_config_apply(plan, &now);
+    assert_int_equal(hp_delta_change(delta, &norm, 1, HP_MAX_TICKS, &err), HYPAR_UNSUPPORTED);
+    hp_config_apply(plan, &was);
     hp_delta_undo(delta);
     assert_int_equal(hp_delta_length(delta), length);
-    hp_proposal_end(&was);
-    hp_proposal_end(&now);
+    hp_arena_free(&arena);
     hp_delta_free(delta);
     hypar_plan_free(plan);
     hypar_machine_free(machine);
