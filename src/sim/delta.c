@@ -38,8 +38,8 @@ struct delta {
     int n_before;
     int *unit, *next; /* as they were */
     bool units_changed;
-    const struct part_layout *layout[3];
-    const struct pattern **pattern; /* of the deals that op touches, as they were: [b][i] */
+    const struct part_layout **layout; /* by body, then of the tail */
+    const struct pattern **pattern;    /* of the deals that op touches, as they were: [b][i] */
     struct sim_task *task;
     int *after, task_capacity, after_capacity;
 };
@@ -297,7 +297,7 @@ static void remember(struct delta *d, int op)
         for (int i = 0; i < n; i++)
             d->pattern[b * n + i] = hp_deal_pattern(s, b, k->touch[k->touch_start[op] + i]);
     }
-    d->layout[2] = s->step_layout[op];
+    d->layout[s->n_bodies] = s->step_layout[op];
 }
 
 static void forget(struct delta *d)
@@ -315,7 +315,7 @@ static void forget(struct delta *d)
                 s->tail[deal - k->n_deals] = d->pattern[b * n + i];
         }
     }
-    s->step_layout[d->op] = d->layout[2];
+    s->step_layout[d->op] = d->layout[s->n_bodies];
 }
 
 enum hypar_status hp_delta_change(struct delta *d, int op, struct hypar_error *err)
@@ -413,14 +413,15 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     d->plan = plan;
     d->sketch = sketch;
     d->scene = hp_scene_new(sketch, settings);
-    d->whole = plan->schedule.micro_batches > 1 || sketch->options.bucket_bytes > 0;
+    d->whole = sketch->rhythm.n_micro > 1 || sketch->options.bucket_bytes > 0;
     d->marked = NEW(&d->arena, int, d->scene->n_blocks);
     d->list = NEW(&d->arena, int, d->scene->n_blocks);
     d->before = NEW(&d->arena, struct block_before, d->scene->n_blocks);
     d->unit = NEW(&d->arena, int, sketch->skeleton.n_steps);
     d->next = NEW(&d->arena, int, sketch->skeleton.n_steps);
+    d->layout = NEW(&d->arena, const struct part_layout *, sketch->n_bodies + 1);
     d->pattern = NEW(&d->arena, const struct pattern *,
-                     2 * (sketch->skeleton.n_deals + sketch->skeleton.n_tail));
+                     sketch->n_bodies *(sketch->skeleton.n_deals + sketch->skeleton.n_tail));
     if (d->whole) {
         replay_whole(d);
     } else {

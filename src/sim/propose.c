@@ -98,9 +98,13 @@ void hp_propose(struct random *random, const struct hypar_plan *plan, struct pro
     int stage = plan->ops[out->op].stage;
     const int *device = stage < 0 ? plan->all_devices : plan->stages[stage].device;
     int n_devices = stage < 0 ? plan->n_all_devices : plan->stages[stage].n_devices;
-    int parts = draw_degrees(random, nest, n_devices, &out->split);
+    bool turns = stage >= 0 && plan->stages[stage].share == HYPAR_SHARE_MINIBATCH;
+    int replicas = turns ? plan->stages[stage].replicas : 1;
+    int most = n_devices / replicas, room = out->device_capacity / replicas;
+    int parts = draw_degrees(random, nest, most < room ? most : room, &out->split);
     draw_sizes(random, nest, out);
-    draw_devices(random, device, n_devices, parts, out->device);
+    for (int i = 0; i < replicas; i++)
+        draw_devices(random, device + i * most, most, parts, out->device + i * parts);
 }
 
 void hp_proposal_save(const struct hypar_plan *plan, int op, struct proposal *out)

@@ -106,6 +106,8 @@ struct scene *hp_scene_new(struct sketch *sketch, const struct sim_settings *set
     s->first = NEW(&s->arena, int, s->n_blocks);
     s->size = NEW(&s->arena, int, s->n_blocks);
     find_followers(s);
+    s->unit = NEW(&s->arena, int *, sketch->n_bodies);
+    s->next = NEW(&s->arena, int *, sketch->n_bodies);
     for (int b = 0; b < sketch->n_bodies; b++) {
         s->unit[b] = NEW(&s->arena, int, k->n_steps);
         s->next[b] = NEW(&s->arena, int, k->n_steps);
@@ -226,6 +228,17 @@ static void wait_for_part(struct scene *s, int local, int b, int step, int part)
         add_pair(s, local, id);
 }
 
+/* The same of the tail's parts, in every body that has it. */
+static void wait_for_bodies(struct scene *s, int local, const struct source *from, int part)
+{
+    int step = s->sketch->skeleton.step_of[from->op][from->pass];
+    for (int b = 0; b < s->sketch->n_bodies; b++) {
+        int live = hp_live_part(s->sketch, from->op, part, b);
+        if (live >= 0)
+            wait_for_part(s, local, b, step, live);
+    }
+}
+
 /* `local` needs on `device` what a comm of a deal brings: its only task, or all messages to the
  * device and what lies there already. */
 static void wait_for_comm(struct scene *s, int local, int b, int deal, int comm, int device)
@@ -241,11 +254,18 @@ static void wait_for_comm(struct scene *s, int local, int b, int deal, int comm,
     for (int i = 0; i < act->n_tasks; i++)
         if (act->step[i].message.to == device)
             add_pair(s, local, first + i);
+    bool tail = deal >= s->sketch->skeleton.n_deals;
     for (int i = 0; i < p->n_feeds; i++) {
         const struct source *from = &what->writer[p->feed[i].writer];
-        int step = s->sketch->skeleton.step_of[from->op][from->pass];
-        if (p->feed[i].comm == comm && layout_of(s, b, step)->device[p->feed[i].part] == device)
-            wait_for_part(s, local, b, step, p->feed[i].part);
+        int step = s->sketch->skeleton.step_of[from->op][from->pass], part = p->feed[i].part;
+        const struct part_layout *layout =
+            tail ? s->sketch->step_layout[from->op] : layout_of(s, b, step);
+        if (p->feed[i].comm != comm || layout->device[part] != device)
+            continue;
+        if (tail)
+            wait_for_bodies(s, local, from, part);
+        else
+            wait_for_part(s, local, b, step, part);
     }
 }
 
@@ -304,10 +324,12 @@ static void feed_comm(struct scene *s, int body, int deal, int comm, int local,
         if (p->feed[i].comm != comm)
             continue;
         const struct source *from = &k->deal[deal].writer[p->feed[i].writer];
-        int step = k->step_of[from->op][from->pass];
-        int id = part_task(s, body, step, p->feed[i].part);
+        int step = k->step_of[from->op][from->pass], part = p->feed[i].part;
+        if (deal >= k->n_deals)
+            part = hp_live_part(s->sketch, from->op, part, body);
+        int id = part < 0 ? -1 : part_task(s, body, step, part);
         if (id >= 0 && act->step)
-            message_waits(s, act, local, layout_of(s, body, step)->device[p->feed[i].part], id);
+            message_waits(s, act, local, layout_of(s, body, step)->device[part], id);
         else if (id >= 0)
             add_pair(s, local, id);
     }
@@ -370,10 +392,8 @@ static void update_waits(struct scene *s, int deal)
         int local = updates->of_device[device];
         if (wait->comm >= 0)
             wait_for_comm(s, local, 0, deal, wait->comm, device);
-        for (int b = 0; wait->comm < 0 && b < sketch->n_bodies; b++) {
-            const struct source *from = &what->writer[wait->writer];
-            wait_for_part(s, local, b, k->step_of[from->op][from->pass], wait->writer_part);
-        }
+        else
+            wait_for_bodies(s, local, &what->writer[wait->writer], wait->writer_part);
     }
     for (int b = 0; b < sketch->n_bodies; b++)
         for (int r = 0; r < what->n_readers; r++) {

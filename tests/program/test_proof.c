@@ -24,7 +24,7 @@
 #include "tests/coverage.h"
 #include "tests/random_plan.h"
 
-enum { MAX_MACHINE = 8, GRAPH_DRAWS = 400 };
+enum { MAX_MACHINE = 8, GRAPH_DRAWS = 400, BATCHES = 3 };
 
 static const double tolerance = 1e-9;
 
@@ -37,7 +37,8 @@ struct pair {
     struct hypar_plan *plan;
     struct hypar_program *program;
     struct arena arena;
-    struct run_data data;
+    struct run_data data, batch[BATCHES];
+    struct delayed_updates delayed;
     int steps;
     bool show; /* every difference, not the first only */
     struct hypar_error err;
@@ -47,6 +48,7 @@ struct proof {
     struct coverage coverage;
     struct hypar_machine *machine[MAX_MACHINE + 1];
     int64_t proved, unstable, one_micro, tasks;
+    int64_t delayed[2][2][2]; /* by stashing, vertical sync, whether stages are replicated */
 };
 
 /* Drawing a pair ------------------------------------------------------------------- */
@@ -76,6 +78,7 @@ static enum hypar_status lower(struct proof *proof, struct pair *pair)
     static const double buckets[] = { 0, 0, 64, 1e9 };
     struct hypar_lower_options options = {
         .bucket_bytes = buckets[hp_random_below(&pair->random, 4)],
+        .minibatches = draw(&pair->random, 1, 12),
     };
     enum hypar_status status = hypar_lower(&pair->program, pair->plan, &options, &pair->err);
     if (status == HYPAR_UNSUPPORTED && pair->plan->schedule.micro_batches > 1) {
@@ -100,6 +103,9 @@ static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
     pair->machine = proof->machine[draw(&pair->random, 1, MAX_MACHINE)];
     pair->plan = random_plan(&pair->random, pair->graph, pair->machine, &focus);
     pair->data = hp_random_data(&pair->arena, pair->graph, REAL_F64, pair->seed);
+    for (int i = 0; i < BATCHES; i++)
+        pair->batch[i] = hp_random_data(&pair->arena, pair->graph, REAL_F64,
+                                        pair->seed + (uint64_t)(i + 1) * 1000003);
     pair->steps = pair->plan->optimizer == HYPAR_SGD || one_in(&pair->random, 2) ? 1 : 2;
     return lower(proof, pair);
 }
@@ -114,10 +120,19 @@ static void release(struct pair *pair)
 
 /* Comparing ------------------------------------------------------------------------ */
 
-static struct reference_run *new_reference(const struct pair *pair, double noise)
+static struct reference_run *new_reference(struct pair *pair, double noise)
 {
+    const struct rhythm *r = pair->program->rhythm;
+    pair->delayed =
+        (struct delayed_updates){ .pipe = r->pipe,
+                                  .stage_of_op = pair->program->stage_of_op,
+                                  .stash = pair->plan->schedule.stash,
+                                  .vertical_sync = pair->plan->schedule.vertical_sync,
+                                  .batch = pair->batch,
+                                  .n_batches = BATCHES };
     struct reference_settings settings = {
-        .micro_batches = (int)pair->plan->schedule.micro_batches,
+        .micro_batches = r->n_micro,
+        .delayed = r->delayed ? &pair->delayed : NULL,
         .optimizer = hp_optimizer(pair->plan->optimizer),
         .seed = pair->seed,
         .noise = noise,
@@ -153,11 +168,13 @@ static enum hypar_status compare_place(struct pair *pair, const struct interpret
     const struct tensor *tensor = &pair->graph->tensors[place.tensor];
     const struct view *held = hp_interpreter_view(it, device, place, micro);
     const double *right = hp_reference_view(reference, place, micro)->data;
-    double loss = hp_reference_loss(reference);
-    if (!held || tensor->index || (micro > 0 && tensor->kind == TENSOR_PARAM))
+    double loss;
+    if (!held || tensor->index || (micro > 0 && tensor->kind == TENSOR_PARAM && !place.grad))
         return HYPAR_OK;
-    if (place.tensor == pair->graph->loss && !place.grad)
+    if (place.tensor == pair->graph->loss && !place.grad) {
+        loss = hp_reference_loss(reference, micro);
         right = &loss;
+    }
     int64_t n = hp_box_elements(&held->box), at = first_difference(held->data, right, n);
     if (at < 0)
         return HYPAR_OK;
@@ -176,7 +193,7 @@ static enum hypar_status compare(struct pair *pair, const struct interpreter *it
         const struct view *held =
             hp_interpreter_view(it, d, (struct place){ pair->graph->loss, false }, 0);
         loss |= held && !isnan(((const double *)held->data)[0]);
-        for (int m = 0; m < pair->plan->schedule.micro_batches; m++)
+        for (int m = 0; m < pair->program->rhythm->n_micro; m++)
             for (int t = 0; t < pair->graph->n_tensors; t++)
                 for (int grad = 0; grad < 2; grad++) {
                     enum hypar_status status =
@@ -201,7 +218,9 @@ static enum hypar_status interpret(struct pair *pair, enum interpret_order order
 {
     struct interpret_settings settings = { .order = order,
                                            .optimizer = hp_optimizer(pair->plan->optimizer),
-                                           .seed = pair->seed };
+                                           .seed = pair->seed,
+                                           .batch = pair->batch,
+                                           .n_batches = BATCHES };
     struct interpreter *it = hp_interpreter_new(pair->program, &pair->data, &settings);
     struct reference_run *reference = new_reference(pair, 0);
     enum hypar_status status = HYPAR_OK;
@@ -221,7 +240,7 @@ static enum hypar_status interpret(struct pair *pair, enum interpret_order order
 static bool differ(const struct pair *pair, const struct reference_run *a,
                    const struct reference_run *b)
 {
-    for (int m = 0; m < pair->plan->schedule.micro_batches; m++)
+    for (int m = 0; m < pair->program->rhythm->n_micro; m++)
         for (int t = 0; t < pair->graph->n_tensors; t++)
             for (int grad = 0; grad < 2 && !pair->graph->tensors[t].index; grad++) {
                 struct place place = { t, grad };
@@ -237,7 +256,7 @@ static bool differ(const struct pair *pair, const struct reference_run *a,
  * in the last digits? Then the pair says nothing: some element sits on the edge of a ReLU, two
  * are as good as equal before a maximum, or a result is a difference of nearly equal numbers.
  */
-static bool unstable(const struct pair *pair)
+static bool unstable(struct pair *pair)
 {
     struct reference_run *a = new_reference(pair, 0), *b = new_reference(pair, 1e-15);
     bool moved = false;
@@ -267,6 +286,9 @@ static enum hypar_status prove(struct proof *proof, struct pair *pair)
     proof->proved++;
     proof->tasks += hypar_program_totals(pair->program).tasks;
     coverage_note(&proof->coverage, pair->plan);
+    const struct rhythm *r = pair->program->rhythm;
+    if (r->delayed)
+        proof->delayed[r->stash][r->sync][r->n_bodies > 1]++;
     return status;
 }
 
@@ -341,10 +363,22 @@ static void every_plan_computes_the_same(void **state)
                       "micro-batch\n",
                       (long long)proof.proved, (long long)proof.tasks,
                       (long long)proof.unstable, (long long)proof.one_micro);
+        print_message("delayed, straight and replicated: %lld %lld with the newest weights, "
+                      "%lld %lld stashed, %lld %lld with vertical sync\n",
+                      (long long)proof.delayed[0][0][0], (long long)proof.delayed[0][0][1],
+                      (long long)proof.delayed[1][0][0], (long long)proof.delayed[1][0][1],
+                      (long long)proof.delayed[1][1][0], (long long)proof.delayed[1][1][1]);
         int n = coverage_missing(&proof.coverage, missing, sizeof missing);
         if (n && pairs >= 1000)
             fail_msg("%d cases are not covered, the first: %s", n, missing);
         assert_true(proof.unstable * 50 <= proof.proved);
+        for (int i = 0; i < 6 && pairs >= 1000; i++) /* vertical sync needs stashing */
+            if (!proof.delayed[i > 1][i > 3][i % 2])
+                fail_msg("no pipeline with %s, %s",
+                         i > 3   ? "vertical sync"
+                         : i > 1 ? "stashing"
+                                 : "newest weights",
+                         i % 2 ? "replicated" : "straight");
     }
     end(&proof);
 }
