@@ -97,11 +97,11 @@ static void add_stages(struct drafter *d, int n_devices, bool turns)
     }
 }
 
-static void draft_schedule(struct drafter *d, int n_devices)
+static void draft_schedule(struct drafter *d, int n_devices, bool delayed)
 {
     struct hypar_schedule schedule = { .micro_batches = 1 };
     int most = n_devices < MAX_STAGES ? n_devices : MAX_STAGES;
-    if (most > 1 && one_in(d->random, 3)) {
+    if (most > 1 && (delayed || one_in(d->random, 3))) {
         d->n_stages = (int)draw(d->random, 2, most);
         for (int tries = 0; tries < 10 && !assign_stages(d); tries++)
             if (tries == 9)
@@ -112,7 +112,7 @@ static void draft_schedule(struct drafter *d, int n_devices)
                                                           HYPAR_SCHEDULE_1F1B,
                                                           HYPAR_SCHEDULE_NONE };
         schedule.kind = kinds[hp_random_below(d->random, one_in(d->random, 4) ? 3 : 2)];
-        if (one_in(d->random, 3) && own_params(d)) {
+        if ((delayed || one_in(d->random, 3)) && own_params(d)) {
             schedule.kind = HYPAR_SCHEDULE_PIPEDREAM;
             schedule.stash = !one_in(d->random, 3);
             schedule.vertical_sync = schedule.stash && one_in(d->random, 2);
@@ -204,7 +204,7 @@ struct hypar_plan *random_plan(struct random *random, const struct hypar_graph *
         d.order[i] = i;
     if (one_in(random, 2))
         shuffle(random, d.order, n_devices);
-    draft_schedule(&d, n_devices);
+    draft_schedule(&d, n_devices, focus->delayed);
     for (int op = 0; op < graph->n_ops; op++)
         draft_op(&d, op, focus);
     struct hypar_error err;

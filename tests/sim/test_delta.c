@@ -96,7 +96,7 @@ static void check_pair(uint64_t seed, const struct hypar_machine *machine,
     struct random random = { seed };
     struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
     struct hypar_plan *plan =
-        random_plan(&random, graph, machine, &(struct plan_focus){ -1, -1, -1 });
+        random_plan(&random, graph, machine, &(struct plan_focus){ -1, -1, -1, false });
     struct hypar_sim_options options = options_of(setting);
     struct hypar_delta_check check;
     struct hypar_error err;

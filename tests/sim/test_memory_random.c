@@ -39,7 +39,7 @@ static enum hypar_status lower(struct hypar_program **program, struct hypar_plan
 
 static void draw_pair(struct pair *pair, const struct hypar_machine *machine)
 {
-    struct plan_focus none = { -1, -1, -1 };
+    struct plan_focus none = { -1, -1, -1, false };
     enum op_kind kind = (enum op_kind)(pair->seed % OP_KIND_COUNT);
     pair->random = (struct random){ pair->seed * 0x2545f4914f6cdd1d };
     pair->graph = random_graph(&pair->random, kind == OP_OPAQUE ? OP_KIND_COUNT : kind);

@@ -514,7 +514,7 @@ static int64_t check_pair(uint64_t seed, const struct hypar_machine *machine)
     struct random random = { seed * 0x2545f4914f6cdd1d };
     struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
     struct hypar_plan *plan =
-        random_plan(&random, graph, machine, &(struct plan_focus){ -1, -1, -1 });
+        random_plan(&random, graph, machine, &(struct plan_focus){ -1, -1, -1, false });
     struct oracle o = { .seed = seed };
     simulate(&o, plan);
     begin_oracle(&o);
