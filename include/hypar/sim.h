@@ -74,7 +74,8 @@ struct hypar_sim_pipeline {
     int noam;         /* admitted by each replica of the input stage before it goes backward */
     double startup_s; /* until the input stage goes on to the minibatch after these */
     double stretch_s; /* all minibatches */
-    bool steady;      /* false: too few for that, step_s is stretch_s / minibatches */
+    bool steady; /* the input stage repeats itself; false: too few minibatches for that, and
+                    step_s is the mean of the later ones, of all if there are so few */
     int n_stages;
 };
 HYPAR_API struct hypar_sim_pipeline hypar_sim_pipeline(const struct hypar_sim *sim);

@@ -210,9 +210,9 @@ static void pipeline(FILE *to, struct arena *arena, const struct hypar_sim *sim,
                 arena,
                 "A step is a minibatch %s: %d were played, in %s; each replica of the first "
                 "stage admits %d, and goes on to the next after %s. %s minibatches/s.",
-                p.steady ? "in steady state" : "on average, too few to be steady",
-                p.minibatches, hypar_format_quantity(a, p.stretch_s, HYPAR_UNIT_SECONDS),
-                p.noam, hypar_format_quantity(b, p.startup_s, HYPAR_UNIT_SECONDS),
+                p.steady ? "in steady state" : "on average, not yet steady", p.minibatches,
+                hypar_format_quantity(a, p.stretch_s, HYPAR_UNIT_SECONDS), p.noam,
+                hypar_format_quantity(b, p.startup_s, HYPAR_UNIT_SECONDS),
                 hp_metric(c, 1 / s->step_s)),
             0);
     fputc('\n', to);

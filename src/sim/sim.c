@@ -1,6 +1,8 @@
 /* A plan's step: played, and added up. */
 #include "sim/sim.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -189,8 +191,26 @@ static double positions(const struct hypar_graph *g)
     return 0;
 }
 
-/* Seconds for one minibatch between the same points of two rounds, the last ones: nothing
- * before the input stage begins with a minibatch knows whether another one follows. */
+/* After how many minibatches, a multiple of `round`, the input stage does the same again to the
+ * end of the stretch: the last ones of that many begin as much later than those before. What
+ * happens before it begins with a minibatch does not know whether another one follows, so the
+ * stretch's end does not show. 0: never, of `n` minibatches. */
+static int period(const ticks *begins, int last, int n, int round)
+{
+    for (int p = round; 2 * p <= n; p += round) {
+        ticks later = begins[last] - begins[last - p];
+        bool same = true;
+        for (int i = 1; i <= p && same; i++) {
+            ticks other = begins[last - i] - begins[last - i - p];
+            same = llabs(other - later) <= later / 1000000;
+        }
+        if (same)
+            return p;
+    }
+    return 0;
+}
+
+/* Seconds for one minibatch between the same points of two rounds, the last ones. */
 static double steady_s(struct hypar_sim *sim, const struct counting *c, ticks length)
 {
     const struct rhythm *r = sim->program->rhythm;
@@ -200,13 +220,13 @@ static double steady_s(struct hypar_sim *sim, const struct counting *c, ticks le
     p->stretch_s = hp_seconds(length);
     p->n_stages = sim->program->n_stages;
     int full = p->noam * r->pipe.replicas[0], last = r->n_micro - 1;
-    int rounds = full < last ? (last - full) / r->n_bodies : 0; /* of all stages together */
     p->startup_s = full <= last ? hp_seconds(c->begins[full]) : p->stretch_s;
-    p->steady = rounds > 0;
-    if (!p->steady)
-        return p->stretch_s / r->n_micro;
-    int window = (rounds + 1) / 2 * r->n_bodies; /* the later half, settled */
-    return hp_seconds(c->begins[last] - c->begins[last - window]) / window;
+    int window = period(c->begins, last, last - full, r->n_bodies);
+    p->steady = window > 0;
+    if (!p->steady) /* the later half, if there is one */
+        window = (last - full) / (2 * r->n_bodies) * r->n_bodies;
+    return window > 0 ? hp_seconds(c->begins[last] - c->begins[last - window]) / window
+                      : p->stretch_s / r->n_micro;
 }
 
 static void summarise(struct hypar_sim *sim, const struct counting *c, ticks length)
@@ -225,7 +245,7 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
         struct hypar_sim_device *device = &sim->device[d];
         device->busy_s = hp_seconds(c->busy[d]) / steps;
         device->comm_s = hp_seconds(hp_covered(&c->comm[d])) / steps;
-        device->waiting_s = s->step_s - device->busy_s;
+        device->waiting_s = fmax(0, s->step_s - device->busy_s);
         device->memory = sim->memory->device[d];
         peak += hp_peak_op_per_s(hypar_machine_device(plan->machine, d), plan->precision);
         s->fits &= device->memory.peak <= device->memory.limit;
@@ -353,7 +373,8 @@ struct hypar_sim_stage hypar_sim_stage(const struct hypar_sim *sim, int stage)
                                     ? device->memory.peak
                                     : out.peak_memory_bytes;
     }
-    out.bubble = sim->summary.step_s > 0 ? 1 - out.busy_s / sim->summary.step_s : 0;
+    if (sim->summary.step_s > 0)
+        out.bubble = fmax(0, 1 - out.busy_s / sim->summary.step_s);
     return out;
 }
 

@@ -279,8 +279,8 @@ $ hypar simulate examples/plans/pipedream.json --json | grep -A 12 '"pipeline"'
 $ hypar simulate examples/plans/pipedream.json --no-overlap --half-duplex | head -1
 > mlp:784-1024-1024-10, batch 128, fp32, on 4 devices: a step takes 234 us
 $ hypar simulate examples/plans/pipedream.json --minibatches 3 | sed -n 4,5p
-> A step is a minibatch on average, too few to be steady: 3 were played, in 395 us; each replica
-> of the first stage admits 2, and goes on to the next after 395 us. 7.6 k minibatches/s.
+> A step is a minibatch on average, not yet steady: 3 were played, in 395 us; each replica of the
+> first stage admits 2, and goes on to the next after 395 us. 7.6 k minibatches/s.
 $ hypar simulate tests/data/flexflow-fig4.json --half-duplex
 > hypar: simulate: --half-duplex needs a plan; 'tests/data/flexflow-fig4.json' is a program
 ? 2
