@@ -21,6 +21,16 @@ static int64_t default_minibatches(const struct rhythm *r)
     return 2 * fill + (steady > STEADY_MINIBATCHES ? steady : STEADY_MINIBATCHES);
 }
 
+/* A forward and a backward half of every micro-batch on every stage, and an update. */
+static enum hypar_status check_slots(const struct rhythm *r, struct hypar_error *err)
+{
+    if ((int64_t)r->pipe.n_stages * r->n_micro <= HP_MAX_SLOTS / 3)
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_UNSUPPORTED, "%d %s on %d stages, expected at most %d",
+                   r->n_micro, r->delayed ? "minibatches" : "micro-batches", r->pipe.n_stages,
+                   HP_MAX_SLOTS / 3 / r->pipe.n_stages);
+}
+
 /* Whole rounds of every stage. */
 static enum hypar_status count_minibatches(struct rhythm *r,
                                            const struct hypar_lower_options *options,
@@ -32,7 +42,7 @@ static enum hypar_status count_minibatches(struct rhythm *r,
         return hp_fail(err, HYPAR_UNSUPPORTED, "%lld minibatches, expected 1 to %d",
                        (long long)n, HP_MAX_MICRO_BATCHES);
     r->n_micro = r->n_steps = (int)n;
-    return HYPAR_OK;
+    return check_slots(r, err);
 }
 
 static enum hypar_status make_delayed(struct rhythm *r, const struct hypar_plan *plan,
@@ -84,7 +94,7 @@ enum hypar_status hp_rhythm_make(struct rhythm *r, struct arena *arena,
     int larger = (int)(plan->graph->batch % r->n_micro); /* the larger ones come first */
     r->n_bodies = larger ? 2 : 1;
     r->n_larger = larger ? larger : r->n_micro;
-    return HYPAR_OK;
+    return check_slots(r, err);
 }
 
 int hp_last_in_round(const struct rhythm *r, int group, int round, int body)

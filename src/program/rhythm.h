@@ -18,7 +18,10 @@
 #include "plan/plan.h"
 #include "program/pipedream.h"
 
-enum { HP_MAX_BODIES = 256 };
+enum {
+    HP_MAX_BODIES = 256,
+    HP_MAX_SLOTS = 1 << 26, /* of all stages: 512 MiB */
+};
 
 struct rhythm {
     int n_micro;
@@ -33,7 +36,7 @@ struct rhythm {
     struct pipedream pipe; /* stages, and replicas that take turns in each: 1 if synchronous */
 };
 
-/* HYPAR_UNSUPPORTED: too many bodies, or parts of a minibatch. */
+/* HYPAR_UNSUPPORTED: too many bodies or slots, or parts of a minibatch. */
 enum hypar_status hp_rhythm_make(struct rhythm *rhythm, struct arena *arena,
                                  const struct hypar_plan *plan,
                                  const struct hypar_lower_options *options,

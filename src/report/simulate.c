@@ -129,7 +129,8 @@ static void put_pipeline(struct json_writer *w, const struct hypar_sim *sim)
     hp_json_put_number(w, "startup_s", p.startup_s);
     hp_json_put_number(w, "stretch_s", p.stretch_s);
     hp_json_put_bool(w, "steady", p.steady);
-    hp_json_put_number(w, "minibatches_per_s", 1 / hypar_sim_summary(sim).step_s);
+    double step_s = hypar_sim_summary(sim).step_s;
+    hp_json_put_number(w, "minibatches_per_s", step_s > 0 ? 1 / step_s : 0);
     hp_json_begin_array(w, "stages", false);
     for (int s = 0; s < p.n_stages; s++) {
         struct hypar_sim_stage stage = hypar_sim_stage(sim, s);
@@ -202,19 +203,21 @@ static void pipeline(FILE *to, struct arena *arena, const struct hypar_sim *sim,
                                            "in flight", "versions", "memory" };
     struct hypar_sim_pipeline p = hypar_sim_pipeline(sim);
     struct columns table = { .align = "rrrrrrr" };
-    char a[32], b[32], c[32];
+    char a[32], b[32], c[32], count[64];
     if (!p.minibatches)
         return;
-    hp_wrap(to,
-            hp_arena_printf(
-                arena,
-                "A step is a minibatch %s: %d were played, in %s; each replica of the first "
-                "stage admits %d, and goes on to the next after %s. %s minibatches/s.",
-                p.steady ? "in steady state" : "on average, not yet steady", p.minibatches,
-                hypar_format_quantity(a, p.stretch_s, HYPAR_UNIT_SECONDS), p.noam,
-                hypar_format_quantity(b, p.startup_s, HYPAR_UNIT_SECONDS),
-                hp_metric(c, 1 / s->step_s)),
-            0);
+    hp_wrap(
+        to,
+        hp_arena_printf(
+            arena,
+            "A step is a minibatch %s: %s/s. %s in %s, of which start-up %s: each replica of "
+            "the first stage admits %d before it goes on to the next.",
+            p.steady ? "in steady state" : "on average, not yet steady",
+            hp_metric(c, s->step_s > 0 ? 1 / s->step_s : 0),
+            hp_count(count, p.minibatches, "minibatch", "minibatches"),
+            hypar_format_quantity(a, p.stretch_s, HYPAR_UNIT_SECONDS),
+            hypar_format_quantity(b, p.startup_s, HYPAR_UNIT_SECONDS), p.noam),
+        0);
     fputc('\n', to);
     for (int i = 0; i < 7; i++)
         hp_cell(&table, arena, "%s", heading[i]);

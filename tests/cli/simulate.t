@@ -256,8 +256,8 @@ $ hypar simulate examples/plans/pipedream.json | sed -n 1,9p
 > mlp:784-1024-1024-10, batch 128, fp32, on 4 devices: a step takes 115 us
 > 1.11 M samples/s, 19.8 % of peak (model FLOPs), 1,050 tasks
 >
-> A step is a minibatch in steady state: 45 were played, in 5.18 ms; each replica of the first
-> stage admits 2, and goes on to the next after 408 us. 8.69 k minibatches/s.
+> A step is a minibatch in steady state: 8.69 k/s. 45 minibatches in 5.18 ms, of which start-up
+> 408 us: each replica of the first stage admits 2 before it goes on to the next.
 >
 > stage  replicas  computing  bubble  in flight  versions   memory
 >     0         3    62.2 us  45.9 %          2         2  25.7 MB
@@ -279,8 +279,8 @@ $ hypar simulate examples/plans/pipedream.json --json | grep -A 12 '"pipeline"'
 $ hypar simulate examples/plans/pipedream.json --no-overlap --half-duplex | head -1
 > mlp:784-1024-1024-10, batch 128, fp32, on 4 devices: a step takes 234 us
 $ hypar simulate examples/plans/pipedream.json --minibatches 3 | sed -n 4,5p
-> A step is a minibatch on average, not yet steady: 3 were played, in 395 us; each replica of the
-> first stage admits 2, and goes on to the next after 395 us. 7.6 k minibatches/s.
+> A step is a minibatch on average, not yet steady: 7.6 k/s. 3 minibatches in 395 us, of which
+> start-up 395 us: each replica of the first stage admits 2 before it goes on to the next.
 $ hypar simulate tests/data/flexflow-fig4.json --half-duplex
 > hypar: simulate: --half-duplex needs a plan; 'tests/data/flexflow-fig4.json' is a program
 ? 2

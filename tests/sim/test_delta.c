@@ -50,7 +50,8 @@ static const struct setting {
 
 static struct hypar_sim_options options_of(const struct setting *s)
 {
-    return (struct hypar_sim_options){ .lower = { s->bucket_bytes, s->local_bn },
+    return (struct hypar_sim_options){ .lower = { .bucket_bytes = s->bucket_bytes,
+                                                  .local_bn = s->local_bn },
                                        .expand_collectives = s->expand_collectives,
                                        .no_overlap = s->no_overlap };
 }

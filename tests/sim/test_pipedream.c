@@ -223,12 +223,56 @@ static void steady_state_is_the_bottleneck(void **state)
     }
 }
 
+/* What there would be too much of -------------------------------------------------------- */
+
+static void refuse(const int *replicas, int64_t minibatches, int64_t micro_batches,
+                   const char *expected)
+{
+    struct hypar_graph *graph = graph_with("mlp:8-8-8-8", BATCH);
+    struct hypar_machine *machine = machine_of("full:40");
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    int device[40];
+    for (int d = 0; d < 40; d++)
+        device[d] = d;
+    for (int s = 0, first = 0; s < 3; first += replicas[s++])
+        hp_plan_add_stage(plan, &(struct hypar_stage){ .n_ops = 2,
+                                                       .op = (int[]){ 2 * s, 2 * s + 1 },
+                                                       .n_devices = replicas[s],
+                                                       .device = device + first,
+                                                       .replicas = replicas[s],
+                                                       .share = HYPAR_SHARE_MINIBATCH });
+    for (int op = 0; op < graph->n_ops; op++)
+        hp_plan_set(plan, op, &(struct split){ .degree = { 0 } }, NULL);
+    hp_plan_set_schedule(plan, &(struct hypar_schedule){ .kind = HYPAR_SCHEDULE_PIPEDREAM,
+                                                         .micro_batches = micro_batches,
+                                                         .stash = true });
+    struct hypar_program *program;
+    struct hypar_error err = { "" };
+    struct hypar_lower_options options = { .minibatches = minibatches };
+    assert_int_equal(hypar_lower(&program, plan, &options, &err), HYPAR_UNSUPPORTED);
+    assert_null(program);
+    if (!strstr(err.text, expected))
+        fail_msg("'%s', expected '... %s ...'", err.text, expected);
+    hypar_plan_free(plan);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+}
+
+static void too_much_is_refused(void **state)
+{
+    (void)state;
+    refuse((int[]){ 11, 13, 7 }, 0, 1, "minibatches go 1001 different ways, expected at most");
+    refuse((int[]){ 2, 1, 3 }, INT64_C(1) << 40, 1, "minibatches, expected 1 to");
+    refuse((int[]){ 1, 1, 1 }, 0, 2, "with 2 micro-batches cannot be lowered, expected 1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(four_stages_alternate_in_the_trace),
         cmocka_unit_test(memory_is_the_closed_form),
         cmocka_unit_test(steady_state_is_the_bottleneck),
+        cmocka_unit_test(too_much_is_refused),
     };
     return cmocka_run_group_tests_name("sim: pipedream", tests, NULL, NULL);
 }
