@@ -11,7 +11,7 @@ BUILD ?= build$(if $(SANITIZE),-sanitize)
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(if $(SANITIZE),ON,OFF)
 
-.PHONY: proof soak all tests demo test install bench bench-hypar bench-pipedream fuzz format lint valgrind clean help
+.PHONY: proof soak all tests demo test install bench bench-hypar bench-optcnn bench-pipedream fuzz format lint valgrind clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -40,6 +40,9 @@ bench-hypar: all ## HyPar's published results beside ours
 
 bench-pipedream: all ## PipeDream's published results beside ours
 	@cmake --build $(BUILD) --target bench-pipedream
+
+bench-optcnn: all ## OptCNN's published results beside ours
+	@cmake --build $(BUILD) --target bench-optcnn
 
 proof: tests ## run 10,000 random plans against the unsplit networks
 	@HYPAR_PROOF_PAIRS=10000 ctest --test-dir $(BUILD) -R program/proof --output-on-failure --verbose

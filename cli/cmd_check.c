@@ -9,29 +9,54 @@ static const struct argp_option options[] = {
 };
 
 static enum hypar_status answer(const struct args *args, const struct hypar_plan *plan,
+                                const struct hypar_memory *fullest,
                                 const struct hypar_error *why, struct hypar_error *err)
 {
     struct hypar_output out;
     enum hypar_status status = opt_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
-    hypar_report_check(out.file, plan, why, opt_format(args));
+    hypar_report_check(out.file, plan, fullest, why, opt_format(args));
     return opt_close(&out, HYPAR_OK, err);
+}
+
+/* What lives from step to step, which every plan has; then all of a step, where it can be made
+ * explicit: *known tells. */
+static enum hypar_status check_memory(const struct args *args, const struct hypar_plan *plan,
+                                      struct hypar_memory *fullest, bool *known,
+                                      struct hypar_error *err)
+{
+    enum hypar_status status = hypar_plan_check_memory(plan, args->memory_bytes, err);
+    *known = false;
+    if (status != HYPAR_OK)
+        return status;
+    status = hypar_plan_fits(plan, args->memory_bytes, fullest, err);
+    *known = status == HYPAR_OK;
+    if (status == HYPAR_OK || status == HYPAR_INFEASIBLE)
+        return status;
+    if (!args->quiet)
+        fprintf(stderr, "hypar: note: memory for activations is not known: %s\n", err->text);
+    return HYPAR_OK;
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct hypar_plan_read_options how = { .model = args->model, .machine = args->machine };
+    struct hypar_memory fullest;
     struct hypar_plan *plan;
+    bool known;
     enum hypar_status status = hypar_plan_read(&plan, args->operand[0], &how, err);
     if (status == HYPAR_OK)
-        status = hypar_plan_check_memory(plan, args->memory_bytes, err);
+        status = check_memory(args, plan, &fullest, &known, err);
     if (status == HYPAR_OK) {
-        status = answer(args, plan, NULL, err);
+        status = answer(args, plan, known ? &fullest : NULL, NULL, err);
     } else if (status == HYPAR_INFEASIBLE && args->json) { /* "no" is an answer too */
         struct hypar_error why = *err;
-        enum hypar_status written = answer(args, NULL, &why, err);
-        status = written == HYPAR_OK ? HYPAR_INFEASIBLE : written;
+        enum hypar_status written = answer(args, NULL, NULL, &why, err);
+        if (written == HYPAR_OK)
+            *err = why;
+        else
+            status = written;
     }
     hypar_plan_free(plan);
     return status;
@@ -44,7 +69,8 @@ const struct command cmd_check = {
     .max_operands = 1,
     .summary = "does a plan fit its graph and its machine",
     .doc = "Read PLAN with the model and the machine that it names, and check that they fit "
-           "together. If they do not, the message names the operator and the reason.",
+           "together, and that all of a training step fits into memory. If not, the message "
+           "names the operator or the device, and the reason.",
     .options = options,
     .run = run,
 };

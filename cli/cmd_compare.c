@@ -7,7 +7,10 @@ static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "machine to plan for: a word such as torus:4x4, or a file",
       0 },
     { "planner", OPT_PLANNER, "LIST", 0, "planners to compare: dp,hypar (all but auto)", 0 },
-    { "batch", OPT_BATCH, "N", 0, "samples in one training step (what the model says)", 0 },
+    { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
+    { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
+      "ONNX: the dimension of input NAME with the samples (0)", 0 },
+    { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
     { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: choose all levels at once, not from the top",
       0 },
     { "memory", OPT_MEMORY, "BYTES", 0, "limit per device, such as 16GB (the device's own)",
@@ -68,30 +71,56 @@ static const char *reason(const char *text, const char *planner)
                                                                              : text;
 }
 
+/* Is no device above the limit? The fullest by share need not be the one that needs most. */
+static bool fits_in(const struct hypar_sim *sim, double memory_bytes)
+{
+    int n = hypar_sim_summary(sim).n_devices, d = 0;
+    while (d < n && hypar_sim_device(sim, d).memory.peak <= memory_bytes)
+        d++;
+    return d == n;
+}
+
+/* The step of what was found. A plan so large that the search left it alone is simulated here:
+ * to compare is what was asked for. */
+static enum hypar_status simulate(struct hypar_compared *row, const struct hypar_found *found,
+                                  const struct hypar_search_options *how,
+                                  struct hypar_error *why)
+{
+    const struct hypar_simulated *simulated = hypar_found_simulated(found);
+    if (simulated) {
+        row->step = simulated->step;
+        row->fits = row->step.fits;
+        return HYPAR_OK;
+    }
+    struct hypar_sim *sim;
+    enum hypar_status status =
+        hypar_simulate(&sim, hypar_found_plan(found), how->simulation, why);
+    if (status == HYPAR_OK) {
+        row->step = hypar_sim_summary(sim);
+        row->fits = how->memory_bytes > 0 ? fits_in(sim, how->memory_bytes) : row->step.fits;
+    }
+    hypar_sim_free(sim);
+    return status;
+}
+
 /* Search and simulate. HYPAR_USAGE for an unknown planner; any other failure is told in the
  * row. */
 static enum hypar_status evaluate(struct hypar_compared *row, struct hypar_error *why,
                                   const struct hypar_graph *graph,
                                   const struct hypar_machine *machine,
-                                  const struct hypar_search_options *how,
-                                  const struct hypar_sim_options *simulation)
+                                  const struct hypar_search_options *how)
 {
     struct hypar_found *found;
-    struct hypar_sim *sim = NULL;
     enum hypar_status status = hypar_search(&found, graph, machine, how, why);
     if (status == HYPAR_OK) {
         struct hypar_search_info info = hypar_found_info(found);
         row->search_s = info.seconds;
         row->evaluated = info.evaluated;
-        status = hypar_simulate(&sim, hypar_found_plan(found), simulation, why);
-    }
-    if (status == HYPAR_OK) {
-        row->step = hypar_sim_summary(sim);
-        row->fits = how->memory_bytes > 0 ? row->step.peak_memory_bytes <= how->memory_bytes
-                                          : row->step.fits;
+        row->delayed =
+            hypar_plan_schedule(hypar_found_plan(found)).kind == HYPAR_SCHEDULE_PIPEDREAM;
+        status = simulate(row, found, how, why);
     }
     row->why = status == HYPAR_OK ? NULL : reason(why->text, row->planner);
-    hypar_sim_free(sim);
     hypar_found_free(found);
     return status;
 }
@@ -99,8 +128,7 @@ static enum hypar_status evaluate(struct hypar_compared *row, struct hypar_error
 /* The step of data parallelism, which is looked at whether it fits or not. */
 static double dp_step_s(const struct table *table, const struct hypar_graph *graph,
                         const struct hypar_machine *machine,
-                        const struct hypar_search_options *how,
-                        const struct hypar_sim_options *simulation)
+                        const struct hypar_search_options *how)
 {
     for (int i = 0; i < table->n; i++)
         if (strcmp(table->name[i], "dp") == 0 && !table->row[i].why)
@@ -110,8 +138,7 @@ static double dp_step_s(const struct table *table, const struct hypar_graph *gra
     struct hypar_error why;
     plain.planner = "dp";
     plain.memory_bytes = 1e300;
-    return evaluate(&dp, &why, graph, machine, &plain, simulation) == HYPAR_OK ? dp.step.step_s
-                                                                               : 0;
+    return evaluate(&dp, &why, graph, machine, &plain) == HYPAR_OK ? dp.step.step_s : 0;
 }
 
 static enum hypar_status write_csv(const struct hypar_comparison *comparison, const char *path,
@@ -145,9 +172,7 @@ static enum hypar_status report(const struct args *args,
 /* Planner by planner; on a terminal one sees which. */
 static enum hypar_status compare(const struct args *args, const struct hypar_graph *graph,
                                  const struct hypar_machine *machine,
-                                 struct hypar_search_options *how,
-                                 const struct hypar_sim_options *simulation,
-                                 struct hypar_error *err)
+                                 struct hypar_search_options *how, struct hypar_error *err)
 {
     struct table table = { 0 };
     bool progress = !args->quiet && isatty(STDERR_FILENO);
@@ -158,7 +183,7 @@ static enum hypar_status compare(const struct args *args, const struct hypar_gra
         if (progress)
             fprintf(stderr, "\rhypar: planner %d of %d: %s ...\033[K", i + 1, table.n,
                     how->planner);
-        status = evaluate(&table.row[i], &table.why[i], graph, machine, how, simulation);
+        status = evaluate(&table.row[i], &table.why[i], graph, machine, how);
         if (status == HYPAR_USAGE)
             *err = table.why[i];
         else
@@ -170,8 +195,8 @@ static enum hypar_status compare(const struct args *args, const struct hypar_gra
     if (status != HYPAR_OK)
         return status;
     struct hypar_comparison comparison = { graph, machine,
-                                           dp_step_s(&table, graph, machine, how, simulation),
-                                           table.n, table.row };
+                                           dp_step_s(&table, graph, machine, how), table.n,
+                                           table.row };
     status = report(args, &comparison, err);
     if (status == HYPAR_OK && !n_fit) {
         snprintf(err->text, sizeof err->text,
@@ -184,7 +209,6 @@ static enum hypar_status compare(const struct args *args, const struct hypar_gra
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    struct hypar_import_options import = { .batch = args->batch };
     struct hypar_search_options how = { .joint = args->joint,
                                         .memory_bytes = args->memory_bytes,
                                         .seed = args->seed };
@@ -198,12 +222,13 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     enum hypar_status status = opt_choices(args, &how, err);
     if (status == HYPAR_OK)
         status = opt_simulation(args, &simulation, &profile, err);
+    how.simulation = &simulation;
     if (status == HYPAR_OK)
-        status = hypar_import(&graph, args->operand[0], &import, err);
+        status = opt_import(args, &graph, err);
     if (status == HYPAR_OK)
         status = hypar_machine_read(&machine, args->machine, err);
     if (status == HYPAR_OK)
-        status = compare(args, graph, machine, &how, &simulation, err);
+        status = compare(args, graph, machine, &how, err);
     hypar_machine_free(machine);
     hypar_graph_free(graph);
     hypar_profile_free(profile);

@@ -15,7 +15,10 @@ static const struct argp_option options[] = {
     { "planner", OPT_PLANNER, "LIST", 0,
       "planners to compare; the first fills in what is not explored (hypar,dp)", 0 },
     { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: with all levels chosen at once, too", 0 },
-    { "batch", OPT_BATCH, "N", 0, "samples in one training step (what the model says)", 0 },
+    { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
+    { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
+      "ONNX: the dimension of input NAME with the samples (0)", 0 },
+    { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
     { "cost", OPT_COST, "WHAT", 0,
       "array or levels: where time comes from (array for HyPar's accelerators)", 0 },
     { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what is best (time)", 0 },
@@ -102,14 +105,13 @@ static enum hypar_status report(const struct hypar_exploration *found, const str
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    struct hypar_import_options import = { .batch = args->batch };
     struct hypar_explore_options how;
     struct hypar_graph *graph = NULL;
     struct hypar_machine *machine = NULL;
     struct hypar_exploration *found = NULL;
     enum hypar_status status = read_options(args, &how, err);
     if (status == HYPAR_OK)
-        status = hypar_import(&graph, args->operand[0], &import, err);
+        status = opt_import(args, &graph, err);
     if (status == HYPAR_OK)
         status = hypar_machine_read(&machine, args->machine, err);
     if (status == HYPAR_OK)

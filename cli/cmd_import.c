@@ -3,7 +3,10 @@
 #include <string.h>
 
 static const struct argp_option options[] = {
-    { "batch", OPT_BATCH, "N", 0, "samples in one training step (what the model says)", 0 },
+    { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
+    { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
+      "ONNX: the dimension of input NAME with the samples (0)", 0 },
+    { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
     { 0 },
 };
 
@@ -24,9 +27,8 @@ static enum hypar_status write_graph(const struct hypar_graph *graph, const char
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    struct hypar_import_options how = { .batch = args->batch };
     struct hypar_graph *graph;
-    enum hypar_status status = hypar_import(&graph, args->operand[0], &how, err);
+    enum hypar_status status = opt_import(args, &graph, err);
     if (status == HYPAR_OK && args->output)
         status = write_graph(graph, args->output, err);
     if (status == HYPAR_OK && opt_wants_summary(args))

@@ -12,7 +12,10 @@ static const struct argp_option options[] = {
       0 },
     { "planner", OPT_PLANNER, "NAME", 0, "search algorithm ('hypar planners' lists them; auto)",
       0 },
-    { "batch", OPT_BATCH, "N", 0, "samples in one training step (what the model says)", 0 },
+    { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
+    { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
+      "ONNX: the dimension of input NAME with the samples (0)", 0 },
+    { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
     { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: choose all levels at once, not from the top",
       0 },
     { "memory", OPT_MEMORY, "BYTES", 0, "limit per device, such as 16GB (the device's own)",
@@ -33,6 +36,11 @@ static const struct argp_option options[] = {
     { "micro-batches", OPT_MICRO_BATCHES, "N", 0,
       "gpipe, 1f1b: so many micro-batches (few that are nearly the fastest)", 0 },
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
+    { "axes", OPT_AXES, "LETTERS", 0,
+      "optcnn: what may be divided, of n, k, h, w, t and c (nkhw)", 0 },
+    { "sync", OPT_SYNC, "HOW", 0,
+      "optcnn: gradients by all-reduce, or server: as its paper has it (all-reduce)", 0 },
+    { "profile", OPT_PROFILE, "FILE", 0, "optcnn: measured times, where FILE has them", 0 },
     { 0 },
 };
 
@@ -47,18 +55,12 @@ static bool folder_of(const char *path, char folder[PATH_MAX])
     return realpath(slash ? copy : ".", folder) != NULL;
 }
 
-/* A plan names its model file relative to itself: `model` as seen from the folder of the plan.
- */
-static const char *model_text(const struct args *args, char text[2 * PATH_MAX])
+/* `model` as seen from the folder of the plan; false: it is no file. */
+static bool from_folder(const char *given, const char *plan, char *text, size_t size)
 {
     char model[PATH_MAX], folder[PATH_MAX];
-    const char *end = strrchr(args->operand[0], '.');
-    bool is_path = strchr(args->operand[0], '/') ||
-                   (end && (strcmp(end, ".json") == 0 || strcmp(end, ".txt") == 0));
-    if (!is_path || !args->output || strcmp(args->output, "-") == 0 ||
-        access(args->operand[0], R_OK) != 0 || !realpath(args->operand[0], model) ||
-        !folder_of(args->output, folder))
-        return args->operand[0];
+    if (access(given, R_OK) != 0 || !realpath(given, model) || !folder_of(plan, folder))
+        return false;
     size_t same = 0; /* what both begin with, up to a slash */
     for (size_t i = 0; model[i] && (model[i] == folder[i] || (!folder[i] && model[i] == '/'));
          i++) {
@@ -67,11 +69,44 @@ static const char *model_text(const struct args *args, char text[2 * PATH_MAX])
         if (!folder[i])
             break;
     }
-    int n = 0;
+    size_t n = 0;
     for (const char *p = folder + same; *p; p++) /* one step up for each folder below that */
         if (*p == '/' && p[1])
-            n += snprintf(text + n, (size_t)(2 * PATH_MAX - n), "../");
-    snprintf(text + n, (size_t)(2 * PATH_MAX - n), "%s%s", n ? "" : "./", model + same + 1);
+            n += (size_t)snprintf(text + n, size - n, "../");
+    snprintf(text + n, size - n, "%s%s", n ? "" : "./", model + same + 1);
+    return true;
+}
+
+/* ":batch-dim=x=1,dim=seq=128": what a plan must know to read an ONNX file again. */
+static void add_list(char *text, size_t size, const char *what, const char *list)
+{
+    while (list && *list) {
+        size_t n = strlen(text), length = strcspn(list, ",");
+        snprintf(text + n, size - n, "%c%s=%.*s", strstr(text, ".onnx:") ? ',' : ':', what,
+                 (int)length, list);
+        list += length + (list[length] == ',');
+    }
+}
+
+/* A plan names its model file relative to itself. */
+static const char *model_text(const struct args *args, char *text, size_t size)
+{
+    char path[PATH_MAX];
+    const char *given = args->operand[0], *with = strstr(given, ".onnx:");
+    const char *end = strrchr(given, '.');
+    bool is_path = strchr(given, '/') || with ||
+                   (end && (strcmp(end, ".json") == 0 || strcmp(end, ".txt") == 0 ||
+                            strcmp(end, ".onnx") == 0));
+    if (!is_path || !args->output || strcmp(args->output, "-") == 0)
+        return given;
+    snprintf(path, sizeof path, "%.*s", with ? (int)(with - given + 5) : PATH_MAX - 1, given);
+    if (!from_folder(path, args->output, text, size))
+        return given;
+    size_t n = strlen(text);
+    if (with)
+        snprintf(text + n, size - n, "%s", with + 5);
+    add_list(text, size, "batch-dim", args->batch_dims);
+    add_list(text, size, "dim", args->dims);
     return text;
 }
 
@@ -86,17 +121,59 @@ static enum hypar_status write_plan(const struct hypar_plan *plan, const char *p
     return opt_close(&out, HYPAR_OK, err);
 }
 
-/* Search, and beside what was found show the simple planners. */
-static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,
-                                const struct hypar_machine *machine,
-                                struct hypar_search_options *how, struct hypar_error *err)
+/* What was found, beside the simple planners. */
+static void report(const struct args *args, const struct hypar_graph *graph,
+                   const struct hypar_machine *machine, const struct hypar_search_options *how,
+                   const struct hypar_found *found)
 {
     static const char *const simple[] = { "dp", "mp", "owt" };
-    struct hypar_found *found, *others[3] = { NULL };
+    struct hypar_found *others[3] = { NULL };
+    struct hypar_search_options plain = *how;
+    struct hypar_error why;
+    bool beside = !args->json && hypar_found_partition(found);
     int n_others = 0;
-    bool patience = how->joint && !args->quiet && isatty(STDERR_FILENO);
+    plain.memory_bytes = 1e300; /* to be looked at, whether it fits or not */
+    for (int i = 0; i < 3 && beside; i++) {
+        plain.planner = simple[i];
+        if (strcmp(simple[i], hypar_found_info(found).planner) == 0)
+            continue;
+        if (hypar_search(&others[n_others], graph, machine, &plain, &why) == HYPAR_OK)
+            n_others++;
+        else if (!args->quiet)
+            fprintf(stderr, "hypar: note: nothing to compare with: %s\n", why.text);
+    }
+    hypar_report_found(stdout, found, (const struct hypar_found *const *)others, n_others,
+                       opt_format(args));
+    for (int i = 0; i < n_others; i++)
+        hypar_found_free(others[i]);
+}
+
+/* A planner asked for by name has its say even if its plan does not fit the machine, as a
+ * baseline often does not; auto, and a limit that was asked for, promise that it does. */
+static enum hypar_status judge(const struct args *args, const struct hypar_found *found,
+                               struct hypar_error *err)
+{
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    bool named = args->planner && strcmp(args->planner, "auto") != 0;
+    char need[32], has[32];
+    if (!s || s->step.fits || (named && !(args->memory_bytes > 0)))
+        return HYPAR_OK;
+    snprintf(err->text, sizeof err->text, "%s: device %d needs %s of memory, has %s",
+             named ? "the plan does not fit" : "no plan fits; in the one that needs least",
+             s->step.fullest_device,
+             hypar_format_quantity(need, s->fullest.peak, HYPAR_UNIT_BYTES),
+             hypar_format_quantity(has, s->fullest.limit, HYPAR_UNIT_BYTES));
+    return HYPAR_INFEASIBLE;
+}
+
+static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,
+                                const struct hypar_machine *machine,
+                                const struct hypar_search_options *how, struct hypar_error *err)
+{
+    struct hypar_found *found;
+    bool patience = !args->quiet && isatty(STDERR_FILENO);
     if (patience) /* seconds for large networks on many devices */
-        fputs("hypar: weighing all levels at once ...\r", stderr);
+        fputs("hypar: searching and simulating ...\r", stderr);
     enum hypar_status status = hypar_search(&found, graph, machine, how, err);
     if (patience)
         fputs("\033[K", stderr);
@@ -104,32 +181,18 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
         return status;
     if (args->output)
         status = write_plan(hypar_found_plan(found), args->output, err);
-    if (status == HYPAR_OK && opt_wants_summary(args)) {
-        struct hypar_search_options plain = *how;
-        bool beside = !args->json && hypar_found_partition(found);
-        for (int i = 0; i < 3 && beside; i++) {
-            plain.planner = simple[i];
-            plain.memory_bytes = 1e300; /* to be looked at, whether it fits or not */
-            if (strcmp(simple[i], hypar_found_info(found).planner) == 0)
-                continue;
-            if (hypar_search(&others[n_others], graph, machine, &plain, err) == HYPAR_OK)
-                n_others++;
-            else if (!args->quiet)
-                fprintf(stderr, "hypar: note: nothing to compare with: %s\n", err->text);
-        }
-        hypar_report_found(stdout, found, (const struct hypar_found *const *)others, n_others,
-                           opt_format(args));
-    }
-    for (int i = 0; i < n_others; i++)
-        hypar_found_free(others[i]);
+    if (status == HYPAR_OK && opt_wants_summary(args))
+        report(args, graph, machine, how, found);
+    if (status == HYPAR_OK)
+        status = judge(args, found, err);
     hypar_found_free(found);
     return status;
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
+    static const struct hypar_sim_options simulation;
     char text[2 * PATH_MAX];
-    struct hypar_import_options import = { .batch = args->batch };
     struct hypar_search_options how = { .planner = args->planner,
                                         .joint = args->joint,
                                         .memory_bytes = args->memory_bytes,
@@ -139,9 +202,11 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
                                         .vertical_sync = args->vertical_sync,
                                         .stages = args->stages,
                                         .micro_batches = args->micro_batches,
-                                        .seed = args->seed };
+                                        .seed = args->seed,
+                                        .simulation = &simulation };
     struct hypar_graph *graph = NULL;
     struct hypar_machine *machine = NULL;
+    struct hypar_profile *profile = NULL;
 
     if (!args->machine)
         return opt_usage(err, "plan: missing --on MACHINE; see 'hypar plan --help'");
@@ -152,14 +217,18 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     enum hypar_status status = opt_choices(args, &how, err);
     if (status != HYPAR_OK)
         return status;
-    how.model = model_text(args, text);
-    status = hypar_import(&graph, args->operand[0], &import, err);
+    how.model = model_text(args, text, sizeof text);
+    status = opt_import(args, &graph, err);
     if (status == HYPAR_OK)
         status = hypar_machine_read(&machine, args->machine, err);
+    if (status == HYPAR_OK && args->profile)
+        status = hypar_profile_read(&profile, args->profile, err);
     if (status == HYPAR_OK) {
+        how.profile = profile;
         how.machine = hypar_machine_word(machine); /* a file's machine is written out whole */
         status = search(args, graph, machine, &how, err);
     }
+    hypar_profile_free(profile);
     hypar_machine_free(machine);
     hypar_graph_free(graph);
     return status;
@@ -171,10 +240,12 @@ const struct command cmd_plan = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "find how to split a model over a machine",
-    .doc = "Find how to split every operator of MODEL over the devices of MACHINE. Shows each "
-           "weighted layer's choice at each level of the machine, and what is exchanged there, "
-           "beside data parallel, model parallel and one weird trick; or, of a pipeline, its "
-           "stages. -o writes the plan.",
+    .doc =
+        "Find how to split every operator of MODEL over the devices of MACHINE. Shows each "
+        "weighted layer's choice at each level of the machine, and what is exchanged there, "
+        "beside data parallel, model parallel and one weird trick; of a pipeline, its stages; "
+        "of optcnn, how each layer is divided and what its cost is made of; and the simulated "
+        "training step. -o writes the plan.",
     .options = options,
     .run = run,
 };

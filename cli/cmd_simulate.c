@@ -63,35 +63,31 @@ static enum hypar_status check_delta(const struct args *args, const struct hypar
     return close_answer(&out, status, err);
 }
 
-/* The profile that was read, or a new one, with this efficiency for every kind of device. */
-static enum hypar_status write_profile(const char *path, struct hypar_profile *profile,
-                                       const struct hypar_machine *machine, double efficiency,
-                                       struct hypar_error *err)
+/* A profile with this efficiency for every kind of device. */
+static enum hypar_status write_profile(const char *path, const struct hypar_machine *machine,
+                                       double efficiency, struct hypar_error *err)
 {
     struct hypar_output out;
     enum hypar_status status = opt_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
+    struct hypar_profile *profile = hypar_profile_new();
     int n = hypar_machine_is_uniform(machine) ? 1 : hypar_machine_device_count(machine);
     for (int i = 0; i < n; i++)
         hypar_profile_set_efficiency(profile, hypar_machine_device(machine, i)->name,
                                      efficiency);
     hypar_profile_write(profile, out.file);
+    hypar_profile_free(profile);
     return opt_close(&out, HYPAR_OK, err);
 }
 
 static enum hypar_status calibrate(const struct args *args, const struct hypar_plan *plan,
-                                   const struct hypar_sim_options *how,
-                                   struct hypar_profile **profile, struct hypar_error *err)
+                                   const struct hypar_sim_options *how, struct hypar_error *err)
 {
     double efficiency;
     enum hypar_status status = hypar_calibrate(&efficiency, plan, how, args->measured_s, err);
-    if (status == HYPAR_OK && args->output) {
-        if (!*profile)
-            *profile = hypar_profile_new();
-        status =
-            write_profile(args->output, *profile, hypar_plan_machine(plan), efficiency, err);
-    }
+    if (status == HYPAR_OK && args->output)
+        status = write_profile(args->output, hypar_plan_machine(plan), efficiency, err);
     if (status == HYPAR_OK && opt_wants_summary(args))
         hypar_report_calibration(stdout, plan, args->measured_s, efficiency, opt_format(args));
     return status;
@@ -126,7 +122,7 @@ static enum hypar_status tell(const struct args *args, const struct hypar_sim *s
 }
 
 static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim_options *how,
-                                       struct hypar_profile **profile, struct hypar_error *err)
+                                       struct hypar_error *err)
 {
     struct hypar_plan_read_options read = { .model = args->model, .machine = args->machine };
     struct hypar_plan *plan;
@@ -139,7 +135,7 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
     } else if (args->check_delta) {
         status = check_delta(args, plan, how, err);
     } else if (args->measured_s > 0) {
-        status = calibrate(args, plan, how, profile, err);
+        status = calibrate(args, plan, how, err);
     } else {
         how->timeline = args->trace != NULL;
         status = hypar_simulate(&sim, plan, how, err);
@@ -202,7 +198,7 @@ static bool is_program(const char *path)
         ungetc((unsigned char)text[i - 1], file);
     if (!standard)
         fclose(file);
-    return strstr(text, "\"hypar-program/") != NULL;
+    return strstr(text, "\"hypar-program/") || strstr(text, "\"hypar-timeline/");
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
@@ -216,7 +212,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     enum hypar_status status = opt_simulation(args, &how, &profile, err);
     if (status == HYPAR_OK)
         status = is_program(args->operand[0]) ? simulate_program(args, &how, err)
-                                              : simulate_plan(args, &how, &profile, err);
+                                              : simulate_plan(args, &how, err);
     hypar_profile_free(profile);
     return status;
 }

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_OPTIONS = 32 };
@@ -21,13 +22,16 @@ static const struct value {
     size_t offset;
     double least, most; /* of a COUNT */
 } values[] = {
+    { OPT_AXES, "--axes", TEXT, offsetof(struct args, axes), 0, 0 },
     { OPT_BANDWIDTH, "--bandwidth", TEXT, offsetof(struct args, bandwidth), 0, 0 },
     { OPT_BATCH, "--batch", COUNT, offsetof(struct args, batch), 1, 1e9 },
+    { OPT_BATCH_DIM, "--batch-dim", TEXT, offsetof(struct args, batch_dims), 0, 0 },
     { OPT_COST, "--cost", TEXT, offsetof(struct args, cost), 0, 0 },
     { OPT_CSV, "--csv", TEXT, offsetof(struct args, csv), 0, 0 },
     { OPT_DEVICES, "--devices", TEXT, offsetof(struct args, devices), 0, 0 },
     { OPT_FREE_TRANSFERS, "--free-transfers", FLAG, offsetof(struct args, free_transfers), 0,
       0 },
+    { OPT_DIM, "--dim", TEXT, offsetof(struct args, dims), 0, 0 },
     { OPT_FIX, "--fix", TEXT, offsetof(struct args, fix), 0, 0 },
     { OPT_BUCKET, "--bucket", BYTES, offsetof(struct args, bucket_bytes), 0, 0 },
     { OPT_CHECK_DELTA, "--check-delta", COUNT, offsetof(struct args, check_delta), 1, 1e9 },
@@ -61,6 +65,7 @@ static const struct value {
     { OPT_STAGES, "--stages", COUNT, offsetof(struct args, stages), 1, 1 << 16 },
     { OPT_STRAIGHT, "--straight", FLAG, offsetof(struct args, straight), 0, 0 },
     { OPT_SVG, "--svg", TEXT, offsetof(struct args, svg), 0, 0 },
+    { OPT_SYNC, "--sync", TEXT, offsetof(struct args, sync), 0, 0 },
     { OPT_TOPOLOGY, "--topology", TEXT, offsetof(struct args, topology), 0, 0 },
     { OPT_USE_FEWER, "--use-fewer", FLAG, offsetof(struct args, use_fewer), 0, 0 },
     { OPT_VERTICAL_SYNC, "--vertical-sync", FLAG, offsetof(struct args, vertical_sync), 0, 0 },
@@ -239,6 +244,11 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
     if (objective == 3)
         return opt_usage(err, "--objective: '%s' is not time, comm or energy", args->objective);
     how->objective = (enum hypar_objective)objective;
+    how->axes = args->axes;
+    if (args->sync && strcmp(args->sync, "server") == 0)
+        how->sync = HYPAR_SYNC_SERVER;
+    else if (args->sync && strcmp(args->sync, "all-reduce") != 0)
+        return opt_usage(err, "--sync: '%s' is not server or all-reduce", args->sync);
     if (args->precision && !hypar_precision_find(args->precision, &how->precision))
         return opt_usage(err, "--precision: '%s' is not fp32, bf16 or fp64", args->precision);
     if (args->optimizer && !hypar_optimizer_find(args->optimizer, &how->optimizer))
@@ -292,10 +302,12 @@ static void remove_unfinished(int number)
     raise(number);
 }
 
+static const int ending[] = { SIGHUP, SIGINT, SIGTERM };
+enum { N_ENDING = sizeof ending / sizeof ending[0] };
+
 void opt_catch_signals(void)
 {
-    static const int ending[] = { SIGHUP, SIGINT, SIGTERM };
-    for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++) {
+    for (size_t i = 0; i < N_ENDING; i++) {
         struct sigaction was, now = { .sa_flags = (int)SA_RESETHAND };
         now.sa_handler = remove_unfinished;
         sigemptyset(&now.sa_mask);
@@ -305,11 +317,25 @@ void opt_catch_signals(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
+/* A pipe is waited for until somebody reads it, which a signal must be able to end. */
+static bool opens_at_once(const char *path)
+{
+    struct stat there;
+    return stat(path, &there) != 0 || S_ISREG(there.st_mode);
+}
+
+/* A signal between the making of a file and the note of it would leave it behind: it waits. */
 enum hypar_status opt_open(struct hypar_output *out, const char *path, struct hypar_error *err)
 {
+    sigset_t wait, before;
+    sigemptyset(&wait);
+    for (size_t i = 0; i < N_ENDING && opens_at_once(path); i++)
+        sigaddset(&wait, ending[i]);
+    sigprocmask(SIG_BLOCK, &wait, &before);
     enum hypar_status status = hypar_output_open(out, path, err);
     if (status == HYPAR_OK)
         unfinished = out;
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return status;
 }
 
@@ -320,6 +346,18 @@ enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,
     enum hypar_status closed = hypar_output_close(out, keep, keep ? err : NULL);
     unfinished = NULL;
     return keep ? closed : status;
+}
+
+enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
+                             struct hypar_error *err)
+{
+    struct hypar_import_options how = { .batch = args->batch,
+                                        .batch_dims = args->batch_dims,
+                                        .dims = args->dims };
+    enum hypar_status status = hypar_import(out, args->operand[0], &how, err);
+    for (int i = 0; status == HYPAR_OK && !args->quiet && i < hypar_graph_note_count(*out); i++)
+        fprintf(stderr, "hypar: note: %s: %s\n", args->operand[0], hypar_graph_note(*out, i));
+    return status;
 }
 
 bool opt_wants_summary(const struct args *args)

@@ -28,9 +28,11 @@ enum opt_key {
     OPT_BUCKET,
     OPT_LOCAL_BN,
     OPT_BANDWIDTH,
+    OPT_BATCH_DIM,
     OPT_COST,
     OPT_CSV,
     OPT_DEVICES,
+    OPT_DIM,
     OPT_FIX,
     OPT_LAYERS,
     OPT_LEVELS,
@@ -53,6 +55,8 @@ enum opt_key {
     OPT_NO_OVERLAP,
     OPT_PROFILE,
     OPT_TRACE,
+    OPT_AXES,
+    OPT_SYNC,
 };
 
 enum { MAX_OPERANDS = 1 };
@@ -62,10 +66,12 @@ struct args {
     const char *operand[MAX_OPERANDS];
     int n_operands;
     const char *model, *machine, *output, *planner;
+    const char *batch_dims, *dims;
     const char *objective, *optimizer, *precision, *recurrence;
     const char *bandwidth, *cost, *csv, *devices, *fix, *layers, *levels, *mark, *svg,
         *topology;
     const char *profile, *trace;
+    const char *axes, *sync;
     int64_t batch, seed, check_delta, stages, micro_batches, minibatches;
     double memory_bytes, bucket_bytes, measured_s;
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
@@ -111,7 +117,7 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
 /* Write a reason into *err and return HYPAR_USAGE. */
 enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
-/* Objective, precision, optimizer and recurrence, which are words; HYPAR_USAGE if one is
+/* Objective, precision, optimizer, recurrence and sync, which are words; HYPAR_USAGE if one is
  * unknown. */
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
                               struct hypar_error *err);
@@ -120,6 +126,11 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
  * to be released after use. */
 enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_options *how,
                                  struct hypar_profile **profile, struct hypar_error *err);
+
+/* The model that the first operand names, with the options that are for reading it. Notes about
+ * it go to standard error, unless -q. */
+enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
+                             struct hypar_error *err);
 
 /* Report on what the operand names with `one`, or without an operand on all there is with
  * `all`. */

@@ -18,7 +18,7 @@ foreach(source ${bench_sources})
 endforeach()
 
 # By themselves: the papers' evaluations.
-foreach(paper hypar pipedream)
+foreach(paper hypar optcnn pipedream)
   add_custom_target(bench-${paper} COMMAND bench_${paper} USES_TERMINAL
                     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "bench_${paper}")
 endforeach()

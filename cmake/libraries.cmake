@@ -3,7 +3,15 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.10)
 pkg_check_modules(HWLOC IMPORTED_TARGET hwloc>=2.0)
+pkg_check_modules(PROTOBUF_C IMPORTED_TARGET libprotobuf-c>=1.3)
+find_program(PROTOC_C NAMES protoc-c)
+set(protobuf_c_found OFF)
+if(PROTOBUF_C_FOUND AND PROTOC_C)
+  set(protobuf_c_found ON)
+endif()
 option(HYPAR_WITH_HWLOC "describe this machine with hwloc (the machine word local:N)" ${HWLOC_FOUND})
+
+option(HYPAR_WITH_PROTOBUF_C "read ONNX files with protobuf-c" ${protobuf_c_found})
 
 set(HYPAR_PRIVATE_LIBRARIES PkgConfig::JANSSON m)
 set(HYPAR_PC_PACKAGES jansson)
@@ -15,6 +23,26 @@ if(HYPAR_WITH_HWLOC)
   list(APPEND HYPAR_PC_PACKAGES hwloc)
 endif()
 
+# The messages of src/model/onnx.proto as C, made at build time.
+if(HYPAR_WITH_PROTOBUF_C)
+  if(NOT protobuf_c_found)
+    message(FATAL_ERROR "HYPAR_WITH_PROTOBUF_C is ON but protobuf-c >= 1.3 was not found "
+                        "(libprotobuf-c-dev, protobuf-c-compiler)")
+  endif()
+  list(APPEND HYPAR_PRIVATE_LIBRARIES PkgConfig::PROTOBUF_C)
+  list(APPEND HYPAR_PC_PACKAGES libprotobuf-c)
+  set(onnx_folder ${PROJECT_BINARY_DIR}/onnx)
+  file(MAKE_DIRECTORY ${onnx_folder})
+  add_custom_command(
+    OUTPUT ${onnx_folder}/onnx.pb-c.c ${onnx_folder}/onnx.pb-c.h
+    COMMAND ${PROTOC_C} --proto_path=${PROJECT_SOURCE_DIR}/src/model --c_out=${onnx_folder} onnx.proto
+    DEPENDS ${PROJECT_SOURCE_DIR}/src/model/onnx.proto)
+  # One library: two targets would make the files at the same time.
+  add_library(hypar-onnx OBJECT ${onnx_folder}/onnx.pb-c.c)
+  target_compile_options(hypar-onnx PRIVATE -w)
+  target_link_libraries(hypar-onnx PRIVATE PkgConfig::PROTOBUF_C)
+endif()
+
 function(hypar_use_library_settings target)
   target_include_directories(${target}
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
@@ -22,5 +50,11 @@ function(hypar_use_library_settings target)
   target_link_libraries(${target} PRIVATE ${HYPAR_PRIVATE_LIBRARIES})
   if(HYPAR_WITH_HWLOC)
     target_compile_definitions(${target} PRIVATE HYPAR_WITH_HWLOC)
+  endif()
+  if(HYPAR_WITH_PROTOBUF_C)
+    target_compile_definitions(${target} PRIVATE HYPAR_WITH_PROTOBUF_C)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:hypar-onnx>)
+    target_include_directories(${target} PRIVATE ${onnx_folder})
+    add_dependencies(${target} hypar-onnx)
   endif()
 endfunction()

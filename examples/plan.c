@@ -1,4 +1,4 @@
-/* Plan VGG-16 on 16 devices and print how many bytes a step moves.
+/* Plan VGG-16 on 16 devices, simulate a step, and print how long it takes and what it moves.
  *
  *     cc plan.c $(pkg-config --cflags --libs hypar) -o plan && ./plan */
 #include <hypar/hypar.h>
@@ -15,6 +15,7 @@ int main(void)
     struct hypar_graph *graph = NULL;
     struct hypar_machine *machine = NULL;
     struct hypar_found *found = NULL;
+    struct hypar_sim *sim = NULL;
     struct hypar_import_options batch = { .batch = 512 };
     struct hypar_search_options how = { .planner = "hypar", .joint = true };
 
@@ -24,9 +25,11 @@ int main(void)
     if (status == HYPAR_OK)
         status = hypar_search(&found, graph, machine, &how, &err);
     if (status == HYPAR_OK)
-        printf("%.3g GB exchanged in a step of %.3g ms\n",
-               hypar_found_prediction(found).comm_bytes / 1e9,
-               hypar_found_prediction(found).step_s * 1e3);
+        status = hypar_simulate(&sim, hypar_found_plan(found), NULL, &err);
+    if (status == HYPAR_OK)
+        printf("%.3g GB sent in a step of %.3g ms\n", hypar_sim_summary(sim).comm_bytes / 1e9,
+               hypar_sim_summary(sim).step_s * 1e3);
+    hypar_sim_free(sim);
     hypar_found_free(found);
     hypar_machine_free(machine);
     hypar_graph_free(graph);

@@ -16,12 +16,17 @@ compiles() { # COMMAND LANGUAGE
     echo '#include <stdio.h>' | $1 -x "$2" -fsyntax-only -
 }
 
+onnx_tools() {
+    pkg-config --exists libprotobuf-c && has protoc-c
+}
+
 need build-essential compiles "${CC:-cc}" c
 need cmake has cmake
 need pkg-config has pkg-config
 need libjansson-dev pkg-config --exists jansson
 if [ "$1" != build ] || [ -n "$missing" ]; then # welcome, but no reason to stop a build
     need libhwloc-dev pkg-config --exists hwloc
+    need "libprotobuf-c-dev protobuf-c-compiler" onnx_tools
 fi
 if [ "$1" != build ]; then
     need g++ compiles "${CXX:-c++}" c++

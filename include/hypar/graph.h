@@ -45,11 +45,15 @@ struct hypar_axis {
 
 struct hypar_import_options {
     int64_t batch; /* samples per step; 0: what the model says */
+    /* Of an ONNX file. Which dimension of an input holds the samples, where it is not the first
+     * ("x=1,state=1"; -1: none), and how large symbolic dimensions are ("seq=128"). */
+    const char *batch_dims, *dims;
 };
 
 /* Make a graph from `model`: a word of the zoo ("resnet50", "bert-base:seq=128",
- * "mlp:784-8192-10"), the path of a hypar-graph/1 JSON file ("-": standard input), or that of a
- * PipeDream profile, a text whose operators have measured times.
+ * "mlp:784-8192-10"), or the path of a file: hypar-graph/1 JSON ("-": standard input), ONNX
+ * (*.onnx; values of weights are not read), or a PipeDream profile, a text whose operators have
+ * measured times.
  * On success *out is to be released with hypar_graph_free(). On failure *out is NULL and *err,
  * if given, says why. `options` may be NULL. */
 HYPAR_API enum hypar_status hypar_import(struct hypar_graph **out, const char *model,
@@ -112,6 +116,11 @@ HYPAR_API double hypar_graph_flops_per_sample(const struct hypar_graph *graph);
 /* 64-bit hash of everything that decides what a plan means: operators, attributes, shapes,
  * names. Two graphs with the same hash take the same plans. */
 HYPAR_API uint64_t hypar_graph_hash(const struct hypar_graph *graph);
+
+/* What a user should know about how the model was read (an operator that is not known, ...):
+ * note 0..count-1, one line each, owned by the graph. */
+HYPAR_API int hypar_graph_note_count(const struct hypar_graph *graph);
+HYPAR_API const char *hypar_graph_note(const struct hypar_graph *graph, int note);
 
 /* Operator `op`: name and kind are owned by the graph. */
 HYPAR_API const char *hypar_graph_op_name(const struct hypar_graph *graph, int op);

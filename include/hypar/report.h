@@ -50,8 +50,10 @@ HYPAR_API void hypar_report_machine(FILE *to, const struct hypar_machine *machin
 HYPAR_API void hypar_report_graph(FILE *to, const struct hypar_graph *graph,
                                   enum hypar_format format);
 
-/* Whether a plan fits: `plan`, which does, summed up; or NULL, and `why` it does not. */
+/* Whether a plan fits: `plan`, which does, summed up, and the memory of its fullest device
+ * (NULL: not known); or NULL, and `why` it does not. */
 HYPAR_API void hypar_report_check(FILE *to, const struct hypar_plan *plan,
+                                  const struct hypar_memory *fullest,
                                   const struct hypar_error *why, enum hypar_format format);
 
 /* One plan: how each operator is split, alike neighbours together. */
@@ -94,6 +96,7 @@ struct hypar_compared {
     bool fits;         /* ... and the limit on memory is kept */
     double search_s;   /* looking for the plan */
     int64_t evaluated; /* states weighed */
+    bool delayed;      /* its updates are (schedule pipedream): another training, not ranked */
 };
 
 struct hypar_comparison {

@@ -2,11 +2,14 @@
  *
  * In the way of the data: model -> graph -> SEARCH -> plan -> program -> sim | run -> report
  *
- * A planner is a row of one table; `auto` tries the others and keeps the best. */
+ * A planner is a row of one table; `auto` tries the others, simulates their plans and keeps the
+ * best. */
 #ifndef HYPAR_SEARCH_H
 #define HYPAR_SEARCH_H
 
 #include <hypar/plan.h>
+#include <hypar/profile.h>
+#include <hypar/sim.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,6 +20,11 @@ enum hypar_objective { HYPAR_TIME, HYPAR_COMM, HYPAR_ENERGY };
 
 /* The formulas by which `pipedream` cuts: those of the published optimizer, or the paper's. */
 enum hypar_recurrence { HYPAR_RECURRENCE_CODE, HYPAR_RECURRENCE_PAPER };
+
+/* How optcnn's cost model counts: with collectives, as steps are simulated and run (gradients
+ * by all-reduce, a node gets what its devices read once), or as its paper's runtime did it
+ * (parameter servers, every device for itself). */
+enum hypar_sync { HYPAR_SYNC_ALL_REDUCE, HYPAR_SYNC_SERVER };
 
 struct hypar_search_options {
     const char *planner; /* NULL: "auto" */
@@ -29,6 +37,9 @@ struct hypar_search_options {
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
     int64_t seed;
+    /* Simulate what is found so; NULL: only auto simulates, as is the default. Must outlive the
+     * call. */
+    const struct hypar_sim_options *simulation;
     /* pipedream: */
     enum hypar_recurrence recurrence;
     bool straight;       /* every stage on one device */
@@ -37,12 +48,19 @@ struct hypar_search_options {
     bool vertical_sync;  /* a minibatch has one version of the weights in all stages */
     /* gpipe, 1f1b; 0: chosen */
     int64_t stages, micro_batches;
+    enum hypar_sync sync;                /* optcnn */
+    const char *axes;                    /* optcnn: what may be divided, of "nkhwtc"; NULL:
+                                            "nkhw" */
+    const struct hypar_profile *profile; /* optcnn: measured times; may be NULL */
 };
 
 struct hypar_found; /* opaque; a plan, and what is known about it */
 
-/* Search. Graph and machine must outlive the result. HYPAR_INFEASIBLE if no plan satisfies the
- * limits, HYPAR_USAGE for an unknown planner; then *out is NULL. */
+/* Search. Graph and machine must outlive the result. HYPAR_INFEASIBLE if there is no plan whose
+ * weights, gradients and optimizer state fit, HYPAR_USAGE for an unknown planner; then *out is
+ * NULL. Whether activations fit as well, only the simulated step tells
+ * (hypar_found_simulated()); auto keeps to plans that do, and if there is none gives the one
+ * that needs least. */
 HYPAR_API enum hypar_status hypar_search(struct hypar_found **out,
                                          const struct hypar_graph *graph,
                                          const struct hypar_machine *machine,
@@ -65,15 +83,28 @@ struct hypar_prediction {
 };
 HYPAR_API struct hypar_prediction hypar_found_prediction(const struct hypar_found *found);
 
+/* The step as it is simulated. */
+struct hypar_simulated {
+    struct hypar_sim_summary step; /* `fits` is by the limit that was asked for */
+    double compute_s, comm_s;      /* of the device that computes (communicates) longest */
+    struct hypar_memory fullest;   /* of step.fullest_device */
+};
+
+/* NULL if it was not: hypar_search_info.not_simulated says why. Owned by `found`. */
+HYPAR_API const struct hypar_simulated *hypar_found_simulated(const struct hypar_found *found);
+
 /* What was searched. */
 struct hypar_search_info {
     const char *planner; /* that made the plan: for auto, the one that won */
-    double seconds;
-    int64_t evaluated; /* states weighed */
-    bool chooses;      /* it weighed choices; dp, mp and owt have none to speak of */
-    bool exact;        /* no other choice of types has less exchange; only --joint can know */
+    double seconds;      /* auto: simulating included */
+    int64_t evaluated;   /* states weighed */
+    bool chooses;        /* it weighed choices; dp, mp and owt have none to speak of */
+    bool exact;          /* no other choice of types has less exchange; only --joint can know */
     double lower_bound_elements; /* of the exchange over all choices; 0: not known */
-    const char *refused; /* auto: planners that had no plan, and why; "" or NULL: none */
+    double lower_bound_s; /* of the planner's own cost over all it may choose; 0: not known */
+    const char
+        *refused; /* auto: planners without a plan that fits, and why; "" or NULL: none */
+    const char *not_simulated; /* why; NULL: it was, or nobody asked for it */
 };
 HYPAR_API struct hypar_search_info hypar_found_info(const struct hypar_found *found);
 
@@ -123,6 +154,26 @@ struct hypar_pipeline_view {
 /* NULL if the plan has no stages. Owned by `found`. */
 HYPAR_API const struct hypar_pipeline_view *
 hypar_found_pipeline(const struct hypar_found *found);
+
+/* OptCNN's view of the plan: the terms of its cost (Eq. 1), and how the least was found. */
+struct hypar_layerwise_view {
+    double compute_s, transfer_s, sync_s; /* t_C, t_X and t_S, all layers and edges */
+    double transfer_bytes, sync_bytes;    /* of a step, that leave their device */
+    int n_vars, n_edges;                  /* layers that choose; tensors between them */
+    int64_t n_states;                     /* configurations of all of them */
+    int n_tables; /* t_X tables that were filled: alike edges share one */
+    int node_eliminations, edge_eliminations; /* Eq. 2, Eq. 3 */
+    int general_eliminations;                 /* of layers with three neighbours and more */
+    int width;                                /* most neighbours of a layer when eliminated */
+    const char *method;                       /* of the solver, in a few words */
+    bool thinned;     /* there were too many configurations to weigh them all */
+    const char *axes; /* the dimensions that might be divided */
+    enum hypar_sync sync;
+};
+
+/* NULL if the planner has no such view. Owned by `found`. */
+HYPAR_API const struct hypar_layerwise_view *
+hypar_found_layerwise(const struct hypar_found *found);
 
 /* Row `i` of the table of planners, or NULL past the last. */
 struct hypar_planner_info {

@@ -47,6 +47,7 @@ HYPAR_API void hypar_sim_free(struct hypar_sim *sim); /* NULL is allowed */
 struct hypar_energy {
     double arithmetic_j, sram_j, dram_j, link_j;
 };
+HYPAR_API double hypar_energy_total_j(const struct hypar_energy *energy);
 
 struct hypar_sim_summary {
     double step_s; /* schedule pipedream: see hypar_sim_pipeline() */
@@ -109,10 +110,22 @@ HYPAR_API enum hypar_status hypar_plan_memory(const struct hypar_plan *plan,
                                               struct hypar_memory *memory,
                                               struct hypar_error *err);
 
+/* The device whose memory is fullest, by share of what it has: `limit_bytes`, or its own limit
+ * if that is 0. What it needs and has goes to *fullest, whose limit is that one; it fits if
+ * peak <= limit, and then every other does. */
+HYPAR_API int hypar_fullest_memory(const struct hypar_memory *memory, int n_devices,
+                                   double limit_bytes, struct hypar_memory *fullest);
+
+/* Whether all of a step fits, the fullest device in *fullest, which may be NULL.
+ * HYPAR_INFEASIBLE, naming it, if it does not. */
+HYPAR_API enum hypar_status hypar_plan_fits(const struct hypar_plan *plan, double limit_bytes,
+                                            struct hypar_memory *fullest,
+                                            struct hypar_error *err);
+
 struct hypar_sim_device {
     double busy_s;              /* computing */
     double comm_s;              /* in which some message of its own is under way */
-    double waiting_s;           /* the rest of the step */
+    double waiting_s;           /* neither */
     struct hypar_memory memory; /* zero without a plan */
 };
 HYPAR_API struct hypar_sim_device hypar_sim_device(const struct hypar_sim *sim, int device);

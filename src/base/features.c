@@ -7,7 +7,13 @@
 #define HWLOC_LINE "hwloc: no (local:N describes this machine less well)\n"
 #endif
 
+#ifdef HYPAR_WITH_PROTOBUF_C
+#define PROTOBUF_C_LINE "protobuf-c: yes (ONNX files are read)\n"
+#else
+#define PROTOBUF_C_LINE "protobuf-c: no (ONNX files are not read)\n"
+#endif
+
 const char *hypar_features(void)
 {
-    return HWLOC_LINE;
+    return HWLOC_LINE PROTOBUF_C_LINE;
 }

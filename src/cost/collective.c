@@ -317,7 +317,9 @@ static int by_link_then_latest(const void *a, const void *b)
     const struct crossing *x = a, *y = b;
     if (x->link != y->link)
         return x->link < y->link ? -1 : 1;
-    return (x->latency_s < y->latency_s) - (x->latency_s > y->latency_s);
+    if (x->latency_s != y->latency_s)
+        return x->latency_s > y->latency_s ? -1 : 1;
+    return (x->held_s > y->held_s) - (x->held_s < y->held_s); /* sums do not depend on qsort */
 }
 
 /* A link that is never idle while something for it has come is done when the messages with at

@@ -128,6 +128,39 @@ bool hp_op_measured(const struct hypar_graph *graph, int op, struct op_measure *
     return true;
 }
 
+operand_set hp_present(const struct op *op)
+{
+    operand_set present = 0;
+    for (int o = 0; o < op->nest->n_operands; o++)
+        if (op->tensor[o] >= 0)
+            present |= (operand_set)1 << o;
+    return present;
+}
+
+static bool writes_needed(const struct hypar_graph *g, const struct op *op,
+                          const struct pass *pass)
+{
+    for (int o = 0; o < op->nest->n_operands; o++)
+        if (pass->writes_grad >> o & 1 && op->tensor[o] >= 0 &&
+            g->tensors[op->tensor[o]].needs_grad)
+            return true;
+    return false;
+}
+
+uint32_t hp_backward_passes(const struct hypar_graph *graph, const struct op *op)
+{
+    uint32_t passes = 0;
+    operand_set wanted = 0; /* statistics read by passes already found */
+    for (int p = op->nest->n_passes - 1; p >= 0; p--) {
+        const struct pass *pass = &op->nest->pass[p];
+        if (pass->backward && (writes_needed(graph, op, pass) || pass->writes & wanted)) {
+            passes |= 1u << p;
+            wanted |= pass->reads;
+        }
+    }
+    return passes;
+}
+
 int hypar_graph_layer_count(const struct hypar_graph *graph)
 {
     int n = 0;
@@ -156,6 +189,16 @@ double hypar_graph_flops_per_sample(const struct hypar_graph *graph)
 uint64_t hypar_graph_hash(const struct hypar_graph *graph)
 {
     return graph->hash;
+}
+
+int hypar_graph_note_count(const struct hypar_graph *graph)
+{
+    return graph->n_notes;
+}
+
+const char *hypar_graph_note(const struct hypar_graph *graph, int note)
+{
+    return graph->notes[note];
 }
 
 const char *hypar_graph_op_name(const struct hypar_graph *graph, int op)

@@ -52,6 +52,8 @@ struct hypar_graph {
     int *use_start;
     struct use *use;
     struct table op_names; /* name -> op */
+    const char **notes;    /* what the user should know about how it was read */
+    int n_notes;
     uint64_t hash;
 };
 
@@ -109,8 +111,20 @@ void hp_build_mark_output(struct graph_builder *b, int tensor);
 enum hypar_status hp_build_finish(struct graph_builder *b, struct hypar_graph **out,
                                   struct hypar_error *err);
 
+/* The same graph with inputs and parameters where they are first read: as it is numbered when
+ * it has been written and read back. */
+enum hypar_status hp_graph_renumber(const struct hypar_graph *graph, struct hypar_graph **out,
+                                    struct hypar_error *err);
+
 /* Derive what follows from ops and tensors: uses, outputs, hash. The last step of building. */
 void hp_graph_seal(struct hypar_graph *graph);
+
+/* The operands that are there; optional ones may be absent. */
+operand_set hp_present(const struct op *op);
+
+/* Backward passes (bit p: pass p) that write a needed gradient, or a statistic for one that
+ * does. */
+uint32_t hp_backward_passes(const struct hypar_graph *graph, const struct op *op);
 
 /* Is it a weighted layer in the papers' sense? */
 bool hp_op_weighted(const struct hypar_graph *graph, int op);

@@ -336,28 +336,6 @@ static enum hypar_status read_graph(struct hypar_graph **out, const struct json 
     return status;
 }
 
-/* Another batch: the samples of each tensor must be that many times more, and nothing else may
- * differ. An attribute that counts samples (a shape, the stop of a slice) does not follow. */
-static enum hypar_status check_follows(const struct hypar_graph *g, const struct hypar_graph *h,
-                                       const char *file, struct hypar_error *err)
-{
-    for (int t = 0; t < g->n_tensors; t++) {
-        const struct tensor *was = &g->tensors[t], *is = &h->tensors[t];
-        for (int d = 0; d < was->shape.n_dims; d++) {
-            int64_t wanted = was->shape.dim[d];
-            if (d == was->sample_dim)
-                wanted = wanted / g->batch * h->batch;
-            if (is->shape.dim[d] != wanted || is->sample_dim != was->sample_dim)
-                return hp_fail(err, HYPAR_INVALID,
-                               "%s: cannot follow a batch of %lld: '%.60s' has %lld in "
-                               "dimension %d, expected %lld",
-                               file, (long long)h->batch, was->name,
-                               (long long)is->shape.dim[d], d, (long long)wanted);
-        }
-    }
-    return HYPAR_OK;
-}
-
 static enum hypar_status read_document(struct hypar_graph **out, struct json_document *document,
                                        int64_t batch, struct hypar_error *err)
 {
@@ -368,7 +346,7 @@ static enum hypar_status read_document(struct hypar_graph **out, struct json_doc
         status = read_graph(out, &root, batch, err);
         status = hp_in(err, status, "with a batch of %lld", (long long)batch);
         if (status == HYPAR_OK)
-            status = check_follows(as_written, *out, root.key, err);
+            status = hp_check_follows(as_written, *out, root.key, err);
     } else {
         *out = as_written;
         as_written = NULL;
@@ -391,13 +369,14 @@ enum hypar_status hp_graph_read_text(struct hypar_graph **out, const char *text,
     return read_document(out, document, batch, err);
 }
 
-static enum hypar_status read_path(struct hypar_graph **out, const char *path, int64_t batch,
+static enum hypar_status read_path(struct hypar_graph **out, const char *path,
+                                   const struct hypar_import_options *options,
                                    struct hypar_error *err)
 {
     struct json_document *document;
     *out = NULL;
     TRY(hp_json_read_file(&document, path, err));
-    return read_document(out, document, batch, err);
+    return read_document(out, document, options->batch, err);
 }
 
 static bool begins(const char *head, size_t n)

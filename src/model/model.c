@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const struct model_reader *const readers[] = { &hp_reader_json, &hp_reader_pipedream };
+static const struct model_reader *const readers[] = { &hp_reader_json, &hp_reader_onnx,
+                                                      &hp_reader_pipedream };
 
 enum { READER_COUNT = sizeof readers / sizeof readers[0], HEAD_BYTES = 512 };
 
@@ -48,32 +49,107 @@ static enum hypar_status reader_by_content(const struct model_reader **out, cons
             *out = readers[i];
             return HYPAR_OK;
         }
-    return hp_fail(err, HYPAR_UNSUPPORTED, "%s: unknown kind of file, expected %s or a %s",
-                   path, readers[0]->form, readers[1]->form);
+    return hp_fail(err, HYPAR_UNSUPPORTED, "%s: unknown kind of file, expected %s, %s or a %s",
+                   path, readers[0]->form, readers[1]->form, readers[2]->form);
 }
 
-static enum hypar_status import_file(struct hypar_graph **out, const char *path, int64_t batch,
+/* An attribute that counts samples (a shape, the stop of a slice) does not follow. */
+enum hypar_status hp_check_follows(const struct hypar_graph *g, const struct hypar_graph *h,
+                                   const char *file, struct hypar_error *err)
+{
+    for (int t = 0; t < g->n_tensors; t++) {
+        const struct tensor *was = &g->tensors[t], *is = &h->tensors[t];
+        for (int d = 0; d < was->shape.n_dims; d++) {
+            int64_t wanted = was->shape.dim[d];
+            if (d == was->sample_dim)
+                wanted = wanted / g->batch * h->batch;
+            if (is->shape.dim[d] != wanted || is->sample_dim != was->sample_dim)
+                return hp_fail(err, HYPAR_INVALID,
+                               "%s: cannot follow a batch of %lld: '%.60s' has %lld in "
+                               "dimension %d, expected %lld",
+                               file, (long long)h->batch, was->name,
+                               (long long)is->shape.dim[d], d, (long long)wanted);
+        }
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status import_file(struct hypar_graph **out, const char *path,
+                                     const struct hypar_import_options *options,
                                      struct hypar_error *err)
 {
     const struct model_reader *reader =
         reads_once(path) ? readers[0] : reader_by_extension(path);
     if (!reader)
         TRY(reader_by_content(&reader, path, err));
-    return reader->read(out, path, batch, err);
+    return reader->read(out, path, options, err);
+}
+
+/* The options behind "net.onnx:": lists as in struct hypar_import_options. */
+struct word_options {
+    char path[4096], batch_dims[1024], dims[1024];
+};
+
+static void add_item(char *list, size_t size, const char *item, int length)
+{
+    size_t n = strlen(list);
+    snprintf(list + n, size - n, "%s%.*s", n ? "," : "", length, item);
+}
+
+static enum hypar_status split_word(const char *model, const char *colon,
+                                    struct word_options *out, struct hypar_error *err)
+{
+    *out = (struct word_options){ "", "", "" };
+    snprintf(out->path, sizeof out->path, "%.*s", (int)(colon - model), model);
+    for (const char *p = colon + 1; *p;) {
+        int length = (int)strcspn(p, ",");
+        if (strncmp(p, "batch-dim=", 10) == 0)
+            add_item(out->batch_dims, sizeof out->batch_dims, p + 10, length - 10);
+        else if (strncmp(p, "dim=", 4) == 0)
+            add_item(out->dims, sizeof out->dims, p + 4, length - 4);
+        else
+            return hp_fail(err, HYPAR_INVALID,
+                           "%.*s: unknown option '%.*s', expected batch-dim=NAME=DIM or "
+                           "dim=NAME=N",
+                           (int)(colon - model), model, length, p);
+        p += length + (p[length] == ',');
+    }
+    return HYPAR_OK;
+}
+
+/* A path of an ONNX file with options in the word itself. */
+static enum hypar_status import_word(struct hypar_graph **out, const char *model,
+                                     const char *colon,
+                                     const struct hypar_import_options *options,
+                                     struct hypar_error *err)
+{
+    struct word_options word;
+    struct hypar_import_options all = *options;
+    TRY(split_word(model, colon, &word, err));
+    if (options->batch_dims)
+        add_item(word.batch_dims, sizeof word.batch_dims, options->batch_dims,
+                 (int)strlen(options->batch_dims));
+    if (options->dims)
+        add_item(word.dims, sizeof word.dims, options->dims, (int)strlen(options->dims));
+    all.batch_dims = *word.batch_dims ? word.batch_dims : NULL;
+    all.dims = *word.dims ? word.dims : NULL;
+    return import_file(out, word.path, &all, err);
 }
 
 enum hypar_status hypar_import(struct hypar_graph **out, const char *model,
                                const struct hypar_import_options *options,
                                struct hypar_error *err)
 {
-    int64_t batch = options ? options->batch : 0;
+    static const struct hypar_import_options defaults = { 0 };
+    options = options ? options : &defaults;
+    int64_t batch = options->batch;
     *out = NULL;
     if (batch < 0 || batch > HP_MAX_BATCH)
         return hp_fail(err, HYPAR_INVALID, "batch is %lld, expected 1 to %lld",
                        (long long)batch, (long long)HP_MAX_BATCH);
-    if (ends_in(model, ".onnx"))
-        return hp_fail(err, HYPAR_UNSUPPORTED, "%s: ONNX is not read yet, expected %s", model,
-                       readers[0]->form);
+    const char *colon = strstr(model, ".onnx:");
+    if (colon)
+        return import_word(out, model, colon + 5, options, err);
     bool path = strcmp(model, "-") == 0 || strchr(model, '/') || reader_by_extension(model);
-    return path ? import_file(out, model, batch, err) : hp_zoo_build(out, model, batch, err);
+    return path ? import_file(out, model, options, err) : hp_zoo_build(out, model, batch, err);
 }

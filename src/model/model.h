@@ -13,12 +13,18 @@ struct model_reader {
     /* Does a file that begins so, whatever its name, have this form? */
     bool (*begins)(const char *head, size_t n);
 
-    /* Read `path` ("-": standard input, first row only); `batch` 0: what the file says. */
-    enum hypar_status (*read)(struct hypar_graph **out, const char *path, int64_t batch,
+    /* Read `path` ("-": standard input, first row only). */
+    enum hypar_status (*read)(struct hypar_graph **out, const char *path,
+                              const struct hypar_import_options *options,
                               struct hypar_error *err);
 };
 
-extern const struct model_reader hp_reader_json, hp_reader_pipedream;
+extern const struct model_reader hp_reader_json, hp_reader_onnx, hp_reader_pipedream;
+
+/* `h` was read with another batch than `g`: the samples of each tensor must be that many times
+ * more, and nothing else may differ. */
+enum hypar_status hp_check_follows(const struct hypar_graph *g, const struct hypar_graph *h,
+                                   const char *file, struct hypar_error *err);
 
 /* As the reader of JSON, from a text; `name` stands before messages. */
 enum hypar_status hp_graph_read_text(struct hypar_graph **out, const char *text, size_t length,

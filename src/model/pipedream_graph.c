@@ -182,17 +182,18 @@ static char *name_of(struct arena *arena, const char *path)
                             dot && dot > from ? (size_t)(dot - from) : strlen(from));
 }
 
-static enum hypar_status read_path(struct hypar_graph **out, const char *path, int64_t batch,
+static enum hypar_status read_path(struct hypar_graph **out, const char *path,
+                                   const struct hypar_import_options *options,
                                    struct hypar_error *err)
 {
+    int64_t batch = options->batch ? options->batch : 1;
     struct text_profile *profile;
     struct arena scratch = { 0 };
     *out = NULL;
     TRY(hp_text_profile_read_file(&profile, path, err));
-    enum hypar_status status = hp_in(
-        err,
-        hp_text_profile_graph(out, profile, name_of(&scratch, path), batch ? batch : 1, err),
-        "%s", path);
+    enum hypar_status status =
+        hp_in(err, hp_text_profile_graph(out, profile, name_of(&scratch, path), batch, err),
+              "%s", path);
     hp_arena_free(&scratch);
     hp_text_profile_free(profile);
     return status;

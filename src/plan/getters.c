@@ -53,6 +53,14 @@ int hypar_plan_device_count(const struct hypar_plan *plan, int op)
     return plan->ops[op].n_devices;
 }
 
+int64_t hp_plan_parts(const struct hypar_plan *plan)
+{
+    int64_t parts = 0;
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        parts += plan->ops[op].n_devices;
+    return parts;
+}
+
 int hypar_plan_device(const struct hypar_plan *plan, int op, int i)
 {
     return plan->ops[op].device[i];

@@ -93,6 +93,9 @@ struct param_bytes hp_param_bytes(enum hypar_precision precision,
 /* All of them together. */
 double hp_bytes_per_param(enum hypar_precision precision, enum hypar_optimizer optimizer);
 
+/* Parts of all operators, those of every replica counted. */
+int64_t hp_plan_parts(const struct hypar_plan *plan);
+
 /* How many devices `op` takes if it has `n_parts` parts. */
 int64_t hp_plan_devices_needed(const struct hypar_plan *plan, int op, int64_t n_parts);
 

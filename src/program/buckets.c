@@ -3,7 +3,7 @@
 #include "program/sketch.h"
 
 struct open_bucket {
-    int first;
+    int first, last;
     double bytes;
 };
 
@@ -17,6 +17,8 @@ struct buckets hp_find_buckets(const struct sketch *s, struct arena *arena)
     for (int x = 0; x < k->n_tail; x++)
         b.base[x + 1] = b.base[x] + s->tail[x]->n_comms;
     b.lead = NEW(arena, int, b.base[k->n_tail]);
+    b.next = NEW(arena, int, b.base[k->n_tail]);
+    b.deal = NEW(arena, int, b.base[k->n_tail]);
     b.bytes = NEW(arena, double, b.base[k->n_tail]);
     struct open_bucket *open = NEW(&scratch, struct open_bucket, b.base[k->n_tail]);
     for (int x = 0; x < k->n_tail; x++)
@@ -24,7 +26,8 @@ struct buckets hp_find_buckets(const struct sketch *s, struct arena *arena)
             const struct comm *comm = &s->tail[x]->comm[c];
             const struct place *place = &k->deal[k->n_deals + x].place;
             int me = b.base[x] + c;
-            b.lead[me] = -1;
+            b.lead[me] = b.next[me] = -1;
+            b.deal[me] = x;
             if (comm->kind != COMM_ALL_REDUCE || !place->grad || s->options.bucket_bytes <= 0)
                 continue;
             int g = hp_table_put(&groups, &scratch, comm->device,
@@ -32,7 +35,10 @@ struct buckets hp_find_buckets(const struct sketch *s, struct arena *arena)
             if (g == n_groups)
                 open[n_groups++].first = -1;
             if (open[g].first < 0)
-                open[g] = (struct open_bucket){ me, 0 };
+                open[g] = (struct open_bucket){ me, me, 0 };
+            else
+                b.next[open[g].last] = me;
+            open[g].last = me;
             for (int i = 0; i < comm->n_cells; i++)
                 open[g].bytes += (double)hp_box_elements(&s->tail[x]->cell[comm->cell[i]].box) *
                                  hp_message_bytes(s->plan, place->tensor);

@@ -121,8 +121,6 @@ static void put_cell(struct namer *n, int c, int draft, int one)
     n->class_of[c] = draft;
 }
 
-/* First guess: cells with the same group of devices together, if each of them would be a piece
- * of a gather, a scatter or a reduction over that group. */
 static bool same_movement(const struct movement *a, const struct movement *b)
 {
     return a->n_from == b->n_from && a->n_to == b->n_to &&
@@ -130,6 +128,8 @@ static bool same_movement(const struct movement *a, const struct movement *b)
            memcmp(a->to, b->to, (size_t)a->n_to * sizeof *a->to) == 0;
 }
 
+/* First guess: cells with the same group of devices together, if each of them would be a piece
+ * of a gather, a scatter or a reduction over that group. */
 static void sort_cell(struct namer *n, int c)
 {
     const struct movement *m = &n->movement[c];

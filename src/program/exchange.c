@@ -97,27 +97,6 @@ static void add_stakes(struct finder *f, const struct stakeholder *who, int hold
 
 /* Cutting ----------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void sort_borders(int64_t *border, int n)
-{
-    if (n > 48) {
-        qsort(border, (size_t)n, sizeof *border, by_value);
-        return;
-    }
-    for (int i = 1; i < n; i++) {
-        int64_t value = border[i];
-        int k = i;
-        for (; k > 0 && border[k - 1] > value; k--)
-            border[k] = border[k - 1];
-        border[k] = value;
-    }
-}
-
 static int find_border(const int64_t *border, int n, int64_t value)
 {
     int lo = 0, hi = n;
@@ -129,6 +108,17 @@ static int find_border(const int64_t *border, int n, int64_t value)
             hi = mid;
     }
     return lo;
+}
+
+/* Put a border among those there, ascending, unless it is one of them. */
+static int add_border(int64_t *border, int n, int64_t value)
+{
+    int at = n && border[n - 1] < value ? n : find_border(border, n, value);
+    if (at < n && border[at] == value)
+        return n;
+    memmove(border + at + 1, border + at, (size_t)(n - at) * sizeof *border);
+    border[at] = value;
+    return n + 1;
 }
 
 static enum hypar_status cut(struct finder *f, struct hypar_error *err)
@@ -144,16 +134,11 @@ static enum hypar_status cut(struct finder *f, struct hypar_error *err)
             if (i && r.lo == f->stake[i - 1].box.dim[d].lo &&
                 r.hi == f->stake[i - 1].box.dim[d].hi)
                 continue; /* most parts share most borders */
-            border[n++] = r.lo;
-            border[n++] = r.hi;
+            n = add_border(border, n, r.lo);
+            n = add_border(border, n, r.hi);
         }
-        sort_borders(border, n);
-        int kept = 0;
-        for (int i = 0; i < n; i++)
-            if (!kept || border[i] != border[kept - 1])
-                border[kept++] = border[i];
         g->border[d] = border;
-        g->n[d] = kept - 1;
+        g->n[d] = n - 1;
         cells *= g->n[d];
     }
     if (cells > MAX_CELLS)
@@ -525,7 +510,8 @@ static void find_feeds(struct finder *f, const struct stakeholder *writers, int 
         base[w + 1] = base[w] + writers[w].layout->n_parts;
     int *seen = NEW(f->scratch, int, base[n_writers]); /* by part: latest comm, plus one */
     struct feed *feed = NULL;
-    for (int c = 0; c < p->n_comms; c++)
+    p->comm_feed = NEW(f->arena, int, p->n_comms + 1);
+    for (int c = 0; c < p->n_comms; p->comm_feed[++c] = n)
         for (int i = 0; i < p->comm[c].n_cells; i++) {
             const struct cell *cell = &p->cell[p->comm[c].cell[i]];
             for (int k = 0; k < cell->n_contributions; k++) {

@@ -1,30 +1,6 @@
 /* What of a graph has to be computed: gradients that reach from the loss to a parameter. */
 #include "program/sketch.h"
 
-static bool writes_needed(const struct sketch *s, const struct op *op, const struct pass *pass)
-{
-    for (int o = 0; o < op->nest->n_operands; o++)
-        if (pass->writes_grad >> o & 1 && op->tensor[o] >= 0 &&
-            s->graph->tensors[op->tensor[o]].needs_grad)
-            return true;
-    return false;
-}
-
-/* Backward passes that write a needed gradient, or a statistic for one that does. */
-static uint32_t backward_passes(const struct sketch *s, const struct op *op)
-{
-    uint32_t passes = 0;
-    operand_set wanted = 0; /* statistics read by passes already found */
-    for (int p = op->nest->n_passes - 1; p >= 0; p--) {
-        const struct pass *pass = &op->nest->pass[p];
-        if (pass->backward && (writes_needed(s, op, pass) || pass->writes & wanted)) {
-            passes |= 1u << p;
-            wanted |= pass->reads;
-        }
-    }
-    return passes;
-}
-
 /* The dimension of an operand that the samples lead, -1: none. */
 static int sample_dim(const struct nest *nest, const struct operand *operand)
 {
@@ -103,7 +79,7 @@ enum hypar_status hp_find_flow(struct sketch *s)
         for (int p = 0; p < op->nest->n_passes; p++)
             f->passes[i] |= (uint32_t)!op->nest->pass[p].backward << p;
         if (f->active[i])
-            f->passes[i] |= backward_passes(s, op);
+            f->passes[i] |= hp_backward_passes(g, op);
         for (int o = 0; f->active[i] && o < op->nest->n_inputs; o++)
             if (op->tensor[o] >= 0 && g->tensors[op->tensor[o]].needs_grad)
                 f->grad[op->tensor[o]] = true;

@@ -99,7 +99,9 @@ struct pattern {
     struct comm *comm;
     struct wait *wait; /* by reader, then by part */
     struct feed *feed; /* by comm; each once */
+    int *comm_feed;    /* where each comm's feeds begin: n_comms + 1 */
     int *reader_wait;  /* where each reader's waits begin: n_readers + 1 */
+    bool copied;       /* some parts of its writers write the same */
     bool aligned; /* nothing moves: each part reads what its like among the only writer's wrote
                    */
 };

@@ -169,6 +169,8 @@ static void add_deal(struct builder *b, struct place place, bool backward)
                                   .writer = writer,
                                   .reader = reader,
                                   .item = s->skeleton.n_items });
+    if (!place.grad)
+        s->skeleton.value_deal[place.tensor] = s->skeleton.n_deals;
     add_item(b, false, s->skeleton.n_deals++);
     hp_arena_release(&s->scratch, mark);
 }
@@ -297,6 +299,8 @@ void hp_make_skeleton(struct sketch *s)
     struct builder b = { .s = s };
     k->step_of = (int(*)[MAX_PASSES])NEW(&s->arena, int, g->n_ops *MAX_PASSES);
     memset(k->step_of, -1, (size_t)g->n_ops * sizeof *k->step_of);
+    k->value_deal = NEW(&s->arena, int, g->n_tensors);
+    memset(k->value_deal, -1, (size_t)g->n_tensors * sizeof *k->value_deal);
     for (int op = 0; op < g->n_ops; op++)
         add_op(&b, op, false);
     for (int op = g->n_ops - 1; op >= 0; op--)

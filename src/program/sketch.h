@@ -60,6 +60,7 @@ struct skeleton {
     struct step *step;
     int (*step_of)[MAX_PASSES]; /* by op and pass; -1 */
     struct deal *deal;          /* the body's, then n_tail of the tail: loss, parameters */
+    int *value_deal;            /* by tensor: the deal that settles its value, -1 */
     int *port_start;            /* ports of each step: CSR */
     struct port *port;
     int *touch_start; /* deals that each op has a stake in: CSR, ascending */
@@ -161,10 +162,10 @@ axis_set hp_partial_axes(const struct nest *nest, const struct split *split, int
 uint32_t hp_first_passes(const struct hypar_graph *graph, const struct reader *r);
 
 /* The comms of the tail, numbered: comm c of its deal x is base[x] + c. lead[] is the first one
- * of the bucket that a comm is in, -1: it goes alone; bytes[] of the first ones, all together.
- */
+ * of the bucket that a comm is in, -1: it goes alone; next[] the next one of the bucket, -1;
+ * deal[] its deal x; bytes[] of the first ones, all together. */
 struct buckets {
-    int *base, *lead;
+    int *base, *lead, *next, *deal;
     double *bytes;
 };
 struct buckets hp_find_buckets(const struct sketch *s, struct arena *arena);

@@ -190,6 +190,7 @@ static struct pattern *private_pattern(struct sketch *s, const struct stakeholde
     p->aligned = true;
     p->wait = NEW(&s->arena, struct wait, n_readers * layout->n_parts);
     p->reader_wait = NEW(&s->arena, int, n_readers + 1);
+    p->comm_feed = NEW(&s->arena, int, 1);
     for (int r = 0; r < n_readers; r++) {
         for (int part = 0; part < layout->n_parts; part++)
             if (!layout->empty[part])
@@ -229,6 +230,8 @@ enum hypar_status hp_pattern_of(struct sketch *s, const struct deal *deal,
         memcpy(kept, key, bytes);
         known = hp_table_put(&s->pattern_keys, &s->arena, kept, bytes, s->n_patterns);
         found->id = known;
+        for (int i = 0; i < deal->n_writers; i++)
+            found->copied |= who[i].copies != 0;
         s->patterns =
             GROW(&s->arena, struct pattern *, s->patterns, s->n_patterns, &s->pattern_capacity);
         s->patterns[s->n_patterns++] = found;

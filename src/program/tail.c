@@ -99,7 +99,7 @@ static void add_updates(struct tail *t, const struct deal *deal, const struct ex
     link_readers(t, deal, update);
 }
 
-/* The first of a bucket waits for what all of them wait for, the others for the first. */
+/* Tell the members of each bucket which it is. */
 static void fill_buckets(struct tail *t)
 {
     struct task_list *list = t->w.list;
@@ -114,7 +114,7 @@ static void fill_buckets(struct tail *t)
         }
 }
 
-/* Move what members of a bucket wait for to the bucket as a whole. */
+/* The first of a bucket waits for what all of them wait for, the others for the first. */
 static void link_buckets(struct tail *t)
 {
     const struct task_list *list = t->w.list;

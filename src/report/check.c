@@ -1,20 +1,13 @@
 /* Whether a plan fits. */
 #include "base/json.h"
+#include "plan/plan.h"
 #include "report/columns.h"
+#include "report/put.h"
 
 #include <hypar/report.h>
 
-/* Parts of all operators, those of every replica counted. */
-static int64_t count_parts(const struct hypar_plan *plan)
-{
-    int n_ops = hypar_graph_op_count(hypar_plan_graph(plan));
-    int64_t parts = 0;
-    for (int op = 0; op < n_ops; op++)
-        parts += hypar_plan_device_count(plan, op);
-    return parts;
-}
-
-static void check_json(FILE *to, const struct hypar_plan *plan, const struct hypar_error *why)
+static void check_json(FILE *to, const struct hypar_plan *plan,
+                       const struct hypar_memory *fullest, const struct hypar_error *why)
 {
     struct json_writer w = { .file = to };
     hp_json_begin_object(&w, NULL, true);
@@ -24,18 +17,25 @@ static void check_json(FILE *to, const struct hypar_plan *plan, const struct hyp
         struct hypar_schedule schedule = hypar_plan_schedule(plan);
         hp_json_put_int(&w, "batch", hypar_graph_batch(graph));
         hp_json_put_int(&w, "ops", hypar_graph_op_count(graph));
-        hp_json_put_int(&w, "parts", count_parts(plan));
+        hp_json_put_int(&w, "parts", hp_plan_parts(plan));
         hp_json_put_int(&w, "devices", hypar_machine_device_count(hypar_plan_machine(plan)));
         hp_json_put_int(&w, "stages", hypar_plan_stage_count(plan));
         hp_json_put_string(&w, "schedule", hypar_schedule_text(schedule.kind));
         hp_json_put_int(&w, "micro_batches", schedule.micro_batches);
+        if (fullest) {
+            hp_json_put_number(&w, "peak_memory_bytes", fullest->peak);
+            hp_put_memory(&w, fullest);
+        } else {
+            hp_json_put_null(&w, "peak_memory_bytes");
+        }
     } else {
         hp_json_put_string(&w, "error", why->text);
     }
     hp_json_end_object(&w);
 }
 
-static void check_text(FILE *to, const struct hypar_plan *plan, const struct hypar_error *why)
+static void check_text(FILE *to, const struct hypar_plan *plan,
+                       const struct hypar_memory *fullest, const struct hypar_error *why)
 {
     if (!plan) {
         fprintf(to, "no: %s\n", why->text);
@@ -44,11 +44,11 @@ static void check_text(FILE *to, const struct hypar_plan *plan, const struct hyp
     const struct hypar_graph *graph = hypar_plan_graph(plan);
     struct hypar_schedule schedule = hypar_plan_schedule(plan);
     int stages = hypar_plan_stage_count(plan);
-    char ops[64], parts[64], devices[64], count[64];
+    char ops[64], parts[64], devices[64], count[64], need[32], has[32];
     fprintf(to, "ok: %s, batch %lld: %s in %s on a machine of %s", hypar_graph_name(graph),
             (long long)hypar_graph_batch(graph),
             hp_count(ops, hypar_graph_op_count(graph), "operator", "operators"),
-            hp_count(parts, count_parts(plan), "part", "parts"),
+            hp_count(parts, hp_plan_parts(plan), "part", "parts"),
             hp_count(devices, hypar_machine_device_count(hypar_plan_machine(plan)), "device",
                      "devices"));
     if (stages > 0)
@@ -56,13 +56,18 @@ static void check_text(FILE *to, const struct hypar_plan *plan, const struct hyp
                 hp_count(count, stages, "stage", "stages"), hypar_schedule_text(schedule.kind),
                 (long long)schedule.micro_batches);
     fputc('\n', to);
+    if (fullest)
+        fprintf(to, "memory: %s of %s on the fullest device\n",
+                hypar_format_quantity(need, fullest->peak, HYPAR_UNIT_BYTES),
+                hypar_format_quantity(has, fullest->limit, HYPAR_UNIT_BYTES));
 }
 
-void hypar_report_check(FILE *to, const struct hypar_plan *plan, const struct hypar_error *why,
+void hypar_report_check(FILE *to, const struct hypar_plan *plan,
+                        const struct hypar_memory *fullest, const struct hypar_error *why,
                         enum hypar_format format)
 {
     if (format == HYPAR_JSON)
-        check_json(to, plan, why);
+        check_json(to, plan, fullest, why);
     else
-        check_text(to, plan, why);
+        check_text(to, plan, fullest, why);
 }

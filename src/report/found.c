@@ -6,7 +6,9 @@
 #include "base/json.h"
 #include "plan/plan.h"
 #include "report/columns.h"
+#include "report/layerwise.h"
 #include "report/pipeline.h"
+#include "report/predicted.h"
 
 void hypar_report_planners(FILE *to, enum hypar_format format)
 {
@@ -39,49 +41,7 @@ void hypar_report_planners(FILE *to, enum hypar_format format)
     hp_arena_free(&arena);
 }
 
-/* Bytes that the plan's program really sends, or -1 where there is none (no loss, an opaque
- * operator) or it would take long to write out. */
-static double exact_bytes(const struct hypar_plan *plan)
-{
-    enum { MAX_PLACEMENTS = 1 << 19 };
-    struct hypar_program *program;
-    int64_t placements = 0;
-    for (int op = 0; op < plan->graph->n_ops; op++)
-        placements += plan->ops[op].n_devices;
-    if (placements > MAX_PLACEMENTS || hypar_lower(&program, plan, NULL, NULL) != HYPAR_OK)
-        return -1;
-    double bytes = hypar_program_totals(program).comm_bytes;
-    hypar_program_free(program);
-    return bytes;
-}
-
 /* JSON -------------------------------------------------------------------------------- */
-
-/* `counted`: the operations of the model are known; of a profile they are not. */
-static void put_prediction(struct json_writer *w, const struct hypar_prediction *p,
-                           double exact, bool counted)
-{
-    hp_json_begin_object(w, "predicted", false);
-    hp_json_put_string(w, "model", "closed form: no overlap, levels one after another");
-    hp_json_put_number(w, "step_s", p->step_s);
-    hp_json_put_number(w, "compute_s", p->compute_s);
-    hp_json_put_number(w, "comm_s", p->comm_s);
-    hp_json_put_number(w, "samples_per_s", p->samples_per_s);
-    if (counted)
-        hp_json_put_number(w, "mfu", p->mfu);
-    else
-        hp_json_put_null(w, "mfu");
-    hp_json_put_number(w, "comm_bytes", exact < 0 ? p->comm_bytes : exact);
-    hp_json_put_number(w, "comm_bytes_paper", p->comm_bytes);
-    hp_json_put_null(w, "link_bytes");
-    if (counted)
-        hp_json_put_number(w, "energy_j", p->energy_j);
-    else
-        hp_json_put_null(w, "energy_j");
-    hp_json_put_null(w, "peak_memory_bytes");
-    hp_json_put_number(w, "state_bytes", p->state_bytes);
-    hp_json_end_object(w);
-}
 
 static void put_view(struct json_writer *w, const struct hypar_partition_view *view)
 {
@@ -103,29 +63,35 @@ static void found_json(FILE *to, const struct hypar_found *found)
 {
     struct json_writer w = { .file = to };
     const struct hypar_plan *plan = hypar_found_plan(found);
-    struct hypar_prediction prediction = hypar_found_prediction(found);
     struct hypar_search_info info = hypar_found_info(found);
     hp_json_begin_object(&w, NULL, false);
     hp_json_put_string(&w, "model", hypar_plan_model(plan));
     hp_plan_put_machine(&w, plan);
     hp_json_put_int(&w, "batch", plan->graph->batch);
     hp_json_put_string(&w, "planner", info.planner);
-    put_prediction(&w, &prediction, exact_bytes(plan),
-                   hypar_graph_flops_per_sample(plan->graph) > 0);
+    const struct hypar_layerwise_view *layerwise = hypar_found_layerwise(found);
+    hp_put_predicted(&w, found);
     hp_json_begin_object(&w, "search", false);
     hp_json_put_number(&w, "seconds", info.seconds);
     hp_json_put_int(&w, "evaluated", info.evaluated);
-    hp_json_put_null(&w, "lower_bound_s");
+    if (info.lower_bound_s > 0)
+        hp_json_put_number(&w, "lower_bound_s", info.lower_bound_s);
+    else
+        hp_json_put_null(&w, "lower_bound_s");
     if (info.lower_bound_elements > 0)
         hp_json_put_number(&w, "lower_bound_elements", info.lower_bound_elements);
     else
         hp_json_put_null(&w, "lower_bound_elements");
     hp_json_put_bool(&w, "exact", info.exact);
+    if (info.refused)
+        hp_json_put_string(&w, "refused", info.refused);
     hp_json_end_object(&w);
     if (hypar_found_partition(found))
         put_view(&w, hypar_found_partition(found));
     if (hypar_found_pipeline(found))
         hp_put_pipeline(&w, found);
+    if (layerwise)
+        hp_put_layerwise(&w, layerwise);
     hp_plan_put_ops(&w, plan);
     hp_plan_put_stages(&w, plan);
     hp_plan_put_schedule(&w, plan);
@@ -204,9 +170,47 @@ static void draw_map(FILE *to, const struct hypar_partition_view *view,
         fputs("     . dp (I)   # mp (II)   o III\n\n", to);
 }
 
-/* Bytes of each level, all groups together, for each planner. */
+/* What stands below the levels: figures of the whole plan. */
+enum figure { ALL, EXACT, STATE, MEMORY, STEP, N_FIGURES };
+
+static const struct {
+    const char *name;
+    enum hypar_unit unit;
+} figures[N_FIGURES] = {
+    [ALL] = { "all", HYPAR_UNIT_BYTES },     [EXACT] = { "exact", HYPAR_UNIT_BYTES },
+    [STATE] = { "state", HYPAR_UNIT_BYTES }, [MEMORY] = { "memory", HYPAR_UNIT_BYTES },
+    [STEP] = { "step", HYPAR_UNIT_SECONDS },
+};
+
+/* -1: not known. Steps are simulated, or all in closed form. */
+static double figure(const struct hypar_found *found, enum figure which, bool simulated)
+{
+    switch (which) {
+    case ALL:
+        return hypar_found_partition(found)->total_bytes;
+    case EXACT:
+        return hp_exact_bytes(found);
+    case STATE:
+        return hypar_found_prediction(found).state_bytes;
+    case MEMORY:
+        return simulated ? hypar_found_simulated(found)->fullest.peak : -1;
+    default:
+        return simulated ? hypar_found_simulated(found)->step.step_s
+                         : hypar_found_prediction(found).step_s;
+    }
+}
+
+static bool all_simulated(const struct hypar_found *const *all, int n_all)
+{
+    for (int i = 0; i < n_all; i++)
+        if (!hypar_found_simulated(all[i]))
+            return false;
+    return true;
+}
+
+/* Bytes of each level, all groups together, for each planner; then the whole. */
 static void level_table(FILE *to, struct arena *arena, const struct hypar_found *const *all,
-                        int n_all)
+                        int n_all, bool simulated)
 {
     const struct hypar_partition_view *first = hypar_found_partition(all[0]);
     char align[8] = "lr", b[32];
@@ -228,32 +232,39 @@ static void level_table(FILE *to, struct arena *arena, const struct hypar_found 
                         HYPAR_UNIT_BYTES));
         groups *= first->ways[h];
     }
-    hp_cell(&table, arena, "all");
-    hp_cell(&table, arena, "%s", "");
-    for (int i = 0; i < n_all; i++)
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(b, hypar_found_partition(all[i])->total_bytes,
-                                      HYPAR_UNIT_BYTES));
-    hp_cell(&table, arena, "exact");
-    hp_cell(&table, arena, "%s", "");
-    for (int i = 0; i < n_all; i++) {
-        double exact = exact_bytes(hypar_found_plan(all[i]));
-        hp_cell(&table, arena, "%s",
-                exact < 0 ? "-" : hypar_format_quantity(b, exact, HYPAR_UNIT_BYTES));
+    for (int f = 0; f < N_FIGURES; f++) {
+        if (f == MEMORY && !simulated)
+            continue;
+        hp_cell(&table, arena, "%s", figures[f].name);
+        hp_cell(&table, arena, "%s", "");
+        for (int i = 0; i < n_all; i++) {
+            double v = figure(all[i], (enum figure)f, simulated);
+            hp_cell(&table, arena, "%s",
+                    v < 0 ? "-" : hypar_format_quantity(b, v, figures[f].unit));
+        }
     }
-    hp_cell(&table, arena, "state");
-    hp_cell(&table, arena, "%s", "");
-    for (int i = 0; i < n_all; i++)
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(b, hypar_found_prediction(all[i]).state_bytes,
-                                      HYPAR_UNIT_BYTES));
-    hp_cell(&table, arena, "step");
-    hp_cell(&table, arena, "%s", "");
-    for (int i = 0; i < n_all; i++)
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(b, hypar_found_prediction(all[i]).step_s,
-                                      HYPAR_UNIT_SECONDS));
     hp_columns_print(&table, to);
+}
+
+/* The map and the table of a plan that has HyPar's view, beside others. */
+static void partition_text(FILE *to, struct arena *arena, const struct hypar_found *found,
+                           const struct hypar_found *const *others, int n_others)
+{
+    const struct hypar_found *all[4] = { found };
+    int n = 1;
+    for (int i = 0; i < n_others && n < 4; i++)
+        all[n++] = others[i];
+    bool simulated = all_simulated(all, n);
+    draw_map(to, hypar_found_partition(found), hypar_found_plan(found)->graph);
+    level_table(to, arena, all, n, simulated);
+    fputc('\n', to);
+    hp_wrap(to,
+            hp_arena_printf(
+                arena,
+                "Levels as the paper counts them: fp32, both directions, every group. Exact: "
+                "what the plan's program sends, each byte once (hypar lower). %s",
+                simulated ? "Memory and step: simulated." : "Step: in closed form."),
+            0);
 }
 
 static const char *verdict(const struct hypar_found *found)
@@ -267,30 +278,12 @@ static const char *verdict(const struct hypar_found *found)
                       : "; each level from the top (--joint weighs all levels at once)";
 }
 
-/* Of a profile neither operations nor, so, their energy are known. */
-static char *predicted_text(struct arena *arena, const struct hypar_plan *plan,
-                            const struct hypar_prediction *p)
-{
-    char step[32], compute[32], comm[32], energy[32], state[32], rate[32];
-    char *work = hp_arena_printf(arena, "%.1f %% of peak, %s; ", 100 * p->mfu,
-                                 hypar_format_quantity(energy, p->energy_j, HYPAR_UNIT_JOULES));
-    bool known = hypar_graph_flops_per_sample(plan->graph) > 0;
-    return hp_arena_printf(
-        arena,
-        "Predicted step %s (compute %s, exchange %s; no overlap), %s samples/s, %sweights, "
-        "gradients and optimizer state %s on the fullest device.",
-        hypar_format_quantity(step, p->step_s, HYPAR_UNIT_SECONDS),
-        hypar_format_quantity(compute, p->compute_s, HYPAR_UNIT_SECONDS),
-        hypar_format_quantity(comm, p->comm_s, HYPAR_UNIT_SECONDS),
-        hp_metric(rate, p->samples_per_s), known ? work : "",
-        hypar_format_quantity(state, p->state_bytes, HYPAR_UNIT_BYTES));
-}
-
 static void found_text(FILE *to, const struct hypar_found *found,
                        const struct hypar_found *const *others, int n_others)
 {
     const struct hypar_plan *plan = hypar_found_plan(found);
     const struct hypar_partition_view *view = hypar_found_partition(found);
+    const struct hypar_layerwise_view *layerwise = hypar_found_layerwise(found);
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_search_info info = hypar_found_info(found);
     struct arena arena = { 0 };
@@ -299,28 +292,20 @@ static void found_text(FILE *to, const struct hypar_found *found,
     fprintf(to, "%s, batch %lld, on %d devices: planner %s\n\n", hypar_plan_model(plan),
             (long long)plan->graph->batch, hypar_machine_device_count(plan->machine),
             info.planner);
-    if (view && view->n_levels) {
-        const struct hypar_found *all[4] = { found };
-        int n = 1;
-        for (int i = 0; i < n_others && n < 4; i++)
-            all[n++] = others[i];
-        draw_map(to, view, plan->graph);
-        level_table(to, &arena, all, n);
-        fputc('\n', to);
-        hp_wrap(
-            to,
-            "Levels as the paper counts them: fp32, both directions, every group. Exact: what "
-            "the plan's program sends, each byte once (hypar lower).",
-            0);
-    }
+    if (view && view->n_levels)
+        partition_text(to, &arena, found, others, n_others);
     if (hypar_found_pipeline(found))
         hp_pipeline_text(to, &arena, found);
-    hp_wrap(to, predicted_text(&arena, plan, &p), 0);
+    if (layerwise)
+        hp_layerwise_text(to, &arena, plan, layerwise);
+    hp_predicted_text(to, &arena, found);
     fprintf(to, "Searched in %s%s.\n",
-            hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS), verdict(found));
+            hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS),
+            layerwise ? hp_layerwise_verdict(&arena, &info, p.step_s, layerwise)
+                      : verdict(found));
     if (info.refused && *info.refused) {
-        fputs("Not considered: ", to);
-        hp_wrap(to, info.refused, 16);
+        fputs("Refused: ", to);
+        hp_wrap(to, info.refused, 9);
     }
     hp_arena_free(&arena);
 }

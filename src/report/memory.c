@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "report/devices.h"
 #include "report/put.h"
+#include "sim/memory.h"
 
 enum { MOST_ROWS = 16, N_ITEMS = 6 };
 
@@ -49,16 +50,6 @@ char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory)
             text = hp_arena_printf(arena, "%s%s%s %s", text, *text ? ", " : "", item[i].name,
                                    hypar_format_quantity(b, item[i].bytes, HYPAR_UNIT_BYTES));
     return text;
-}
-
-/* The device whose memory is fullest, by share. */
-static int fullest(const struct hypar_memory *memory, int n)
-{
-    int most = 0;
-    for (int i = 1; i < n; i++)
-        if (memory[i].peak * memory[most].limit > memory[most].peak * memory[i].limit)
-            most = i;
-    return most;
 }
 
 static void memory_json(FILE *to, const struct hypar_memory *memory, int n, int most)
@@ -161,17 +152,6 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
     hp_arena_free(&arena);
 }
 
-static enum hypar_status verdict(const struct hypar_memory *m, int device,
-                                 struct hypar_error *err)
-{
-    char peak[32], limit[32];
-    if (m->peak <= m->limit)
-        return HYPAR_OK;
-    return hp_fail(err, HYPAR_INFEASIBLE, "device %d needs %s of memory, has %s", device,
-                   hypar_format_quantity(peak, m->peak, HYPAR_UNIT_BYTES),
-                   hypar_format_quantity(limit, m->limit, HYPAR_UNIT_BYTES));
-}
-
 enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
                                       enum hypar_format format, struct hypar_error *err)
 {
@@ -180,12 +160,13 @@ enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
     struct hypar_memory *memory = NEW(&arena, struct hypar_memory, n);
     enum hypar_status status = hypar_plan_memory(plan, memory, err);
     if (status == HYPAR_OK) {
-        int most = fullest(memory, n);
+        struct hypar_memory fullest;
+        int most = hypar_fullest_memory(memory, n, 0, &fullest);
         if (format == HYPAR_JSON)
             memory_json(to, memory, n, most);
         else
             memory_text(to, plan, memory, n, most);
-        status = verdict(&memory[most], most, err);
+        status = hp_check_fullest(&fullest, most, err);
     }
     hp_arena_free(&arena);
     return status;

@@ -23,9 +23,6 @@ void hp_put_memory(struct json_writer *w, const struct hypar_memory *memory);
 /* The same in words: "parameters 45 MB, gradients 45 MB, activations 1.2 GB". */
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory);
 
-/* All of it. */
-double hp_total_j(const struct hypar_energy *energy);
-
 /* "0 -> 1", "3 -> switch 0", or the name that a program file gives the link. */
 char *hp_link_name(struct arena *arena, const struct hypar_sim_link *link, int n_devices);
 

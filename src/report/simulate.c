@@ -23,11 +23,6 @@ static bool carries(const struct hypar_sim_link *link)
     return link->busy_s > 0 || link->bytes > 0;
 }
 
-double hp_total_j(const struct hypar_energy *e)
-{
-    return e->arithmetic_j + e->sram_j + e->dram_j + e->link_j;
-}
-
 /* JSON -------------------------------------------------------------------------------- */
 
 static void put_devices(struct json_writer *w, const struct hypar_sim *sim, int n,
@@ -78,7 +73,7 @@ static void put_energy(struct json_writer *w, const struct hypar_energy *e)
     hp_json_put_number(w, "sram_j", e->sram_j);
     hp_json_put_number(w, "dram_j", e->dram_j);
     hp_json_put_number(w, "link_j", e->link_j);
-    hp_json_put_number(w, "total_j", hp_total_j(e));
+    hp_json_put_number(w, "total_j", hypar_energy_total_j(e));
     hp_json_end_object(w);
 }
 
@@ -378,7 +373,7 @@ static void totals(FILE *to, struct arena *arena, const struct hypar_sim *sim,
     if (!plan)
         return;
     fprintf(to, "Energy    %s: arithmetic %s, SRAM %s, DRAM %s, links %s\n",
-            hypar_format_quantity(a, hp_total_j(&s->energy), HYPAR_UNIT_JOULES),
+            hypar_format_quantity(a, hypar_energy_total_j(&s->energy), HYPAR_UNIT_JOULES),
             hypar_format_quantity(b, s->energy.arithmetic_j, HYPAR_UNIT_JOULES),
             hypar_format_quantity(c, s->energy.sram_j, HYPAR_UNIT_JOULES),
             hypar_format_quantity(d, s->energy.dram_j, HYPAR_UNIT_JOULES),

@@ -12,7 +12,7 @@ struct box hp_shape_box(const struct hypar_shape *shape)
     return box;
 }
 
-size_t hp_element_bytes(const struct hypar_graph *graph, int t, enum real real)
+size_t hp_tensor_element_bytes(const struct hypar_graph *graph, int t, enum real real)
 {
     return graph->tensors[t].index ? sizeof(int32_t) : hp_real_bytes(real);
 }
@@ -54,7 +54,7 @@ struct run_data hp_random_data(struct arena *arena, const struct hypar_graph *gr
         if (info->kind != TENSOR_PARAM && info->kind != TENSOR_INPUT)
             continue;
         size_t bytes =
-            (size_t)hp_shape_elements(&info->shape) * hp_element_bytes(graph, t, real);
+            (size_t)hp_shape_elements(&info->shape) * hp_tensor_element_bytes(graph, t, real);
         /* doubles: aligned for every precision */
         tensor[t].data = NEW(arena, double, (bytes + sizeof(double) - 1) / sizeof(double));
         tensor[t].box = hp_shape_box(&info->shape);

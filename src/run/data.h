@@ -23,7 +23,7 @@ static inline size_t hp_real_bytes(enum real real)
 struct box hp_shape_box(const struct hypar_shape *shape);
 
 /* Bytes of one element of tensor `t`. */
-size_t hp_element_bytes(const struct hypar_graph *graph, int t, enum real real);
+size_t hp_tensor_element_bytes(const struct hypar_graph *graph, int t, enum real real);
 
 /* Random values for every parameter and model input: numbers between -1 and 1, integers below
  * what every reader takes (vocabulary, classes). The same seed gives the same numbers. */

@@ -195,7 +195,7 @@ static void place_for_task(struct interpreter *it, const struct run_data *data, 
         int row = it->program->rhythm->delayed && !is_param(it, t) ? micro : 0;
         hp_view_copy(hp_held(it, task->device, (struct place){ t, false }, row),
                      origin(it, data, t, micro), &box,
-                     hp_element_bytes(it->graph, t, it->real));
+                     hp_tensor_element_bytes(it->graph, t, it->real));
     }
 }
 

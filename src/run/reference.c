@@ -101,7 +101,8 @@ static void fill_given(struct reference_run *run, const struct run_data *data)
                 d && input && d->batch ? &d->batch[row % d->n_batches] : data;
             if (given(&run->graph->tensors[t]))
                 hp_view_copy(&run->value[slot(run, t, row)], &from->tensor[t],
-                             &from->tensor[t].box, hp_element_bytes(run->graph, t, run->real));
+                             &from->tensor[t].box,
+                             hp_tensor_element_bytes(run->graph, t, run->real));
         }
     }
 }

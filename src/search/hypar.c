@@ -159,8 +159,7 @@ static void show(struct hypar_found *found, const struct problem *problem,
     };
 }
 
-/* Parameters that the device with the least memory can hold. */
-static double room_for_params(const struct problem *problem)
+double hp_room_for_params(const struct problem *problem)
 {
     double least = problem->options->memory_bytes;
     bool given = least > 0;
@@ -178,7 +177,7 @@ static enum hypar_status trade_for_memory(const struct problem *problem,
                                           struct partition_problem *p, struct arena *arena,
                                           struct partition *out, struct hypar_error *err)
 {
-    double room = room_for_params(problem);
+    double room = hp_room_for_params(problem);
     if (hp_partition_weight(p, out) <= room)
         return HYPAR_OK;
     enum { TOO_LOW = -13, HIGHEST = 36 }; /* prices are 2^i */

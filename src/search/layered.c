@@ -128,6 +128,8 @@ static void add_edges(struct builder *b, int node)
         if (prefix >= 0) {
             add_edge(b, b->l->node_of_op[prefix], node,
                      elements(g, first_output(&g->ops[prefix])));
+            b->l->prefix[b->l->node[node].op] = prefix;
+            b->l->prefix_length[b->l->node[node].op] = length;
             first = length;
         }
     }
@@ -396,6 +398,9 @@ struct layered *hp_layered(struct arena *arena, const struct hypar_graph *graph)
     struct builder b = { .l = l, .arena = arena, .concats = { .arena = arena } };
     l->graph = graph;
     l->node_of_op = NEW(arena, int, graph->n_ops);
+    l->prefix = NEW(arena, int, graph->n_ops);
+    l->prefix_length = NEW(arena, int, graph->n_ops);
+    memset(l->prefix, -1, (size_t)graph->n_ops * sizeof *l->prefix);
     add_ops(&b);
     find_axes(arena, l);
     measure(&b);

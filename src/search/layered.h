@@ -41,6 +41,9 @@ struct layered {
     struct layer_edge *edge;
     int *node_of_op; /* whose layout an operator's output has; -1: it only reads model inputs */
     const axes_by_type *axis; /* by operator */
+    /* By operator: the concat that its first `prefix_length` inputs are read from as one
+     * tensor, -1: none. */
+    int *prefix, *prefix_length;
     int n_layers;
     int *layer; /* the weighted nodes, in order */
 };

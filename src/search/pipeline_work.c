@@ -293,7 +293,6 @@ static void predict(const struct problem *problem, struct hypar_found *found,
     p->energy_j = energy_j(problem, states, p->comm_bytes);
     hypar_plan_fullest_device(found->plan, problem->options->memory_bytes, &p->state_bytes,
                               &has);
-    found->fits = p->state_bytes <= has;
 }
 
 void hp_pipeline_keep(const struct problem *problem, struct hypar_found *found,

@@ -4,11 +4,17 @@
 #include <time.h>
 
 const struct planner *const hp_planners[] = {
-    &hp_planner_auto,      &hp_planner_dp,
-    &hp_planner_mp,        &hp_planner_owt,
-    &hp_planner_hypar,     &hp_planner_accpar,
-    &hp_planner_1f1b,      &hp_planner_gpipe,
-    &hp_planner_pipedream, NULL,
+    &hp_planner_auto,
+    &hp_planner_dp,
+    &hp_planner_mp,
+    &hp_planner_owt,
+    &hp_planner_hypar,
+    &hp_planner_accpar,
+    &hp_planner_optcnn,
+    &hp_planner_1f1b,
+    &hp_planner_gpipe,
+    &hp_planner_pipedream,
+    NULL,
 };
 
 const struct hypar_planner_info *hypar_planner(int i)
@@ -19,7 +25,7 @@ const struct hypar_planner_info *hypar_planner(int i)
     return i >= 0 && i < n ? &hp_planners[i]->info : NULL;
 }
 
-static double seconds_now(void)
+double hp_now_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -42,9 +48,9 @@ enum hypar_status hp_run_planner(const struct planner *planner, const struct pro
     struct hypar_found *found = NEW(&arena, struct hypar_found, 1);
     found->arena = arena;
     found->info.planner = planner->info.name;
-    double start = seconds_now();
+    double start = hp_now_s();
     enum hypar_status status = planner->plan(planner, problem, found, err);
-    found->info.seconds = seconds_now() - start;
+    found->info.seconds = hp_now_s() - start;
     if (status == HYPAR_OK)
         status = hp_in(
             err, hypar_plan_check_memory(found->plan, problem->options->memory_bytes, err),
@@ -58,66 +64,6 @@ enum hypar_status hp_run_planner(const struct planner *planner, const struct pro
     *out = found;
     return status;
 }
-
-static double merit(const struct problem *problem, const struct hypar_found *found)
-{
-    switch (problem->options->objective) {
-    case HYPAR_COMM:
-        return found->prediction.comm_bytes;
-    case HYPAR_ENERGY:
-        return found->prediction.energy_j;
-    default:
-        return found->prediction.step_s;
-    }
-}
-
-/* What was tried and cannot be had, for the report: "dp (weights, ... need ...), owt (...)". */
-static void note_refusal(char *note, size_t size, const char *planner, const char *why)
-{
-    size_t n = strlen(note), skip = strlen(planner);
-    if (strncmp(why, planner, skip) == 0 && why[skip] == ':')
-        why += skip + 2; /* the reason names the planner already */
-    snprintf(note + n, size - n, "%s%s: %s", n ? "; " : "", planner, why);
-}
-
-/* The best of all planners; the first among equals. */
-static enum hypar_status run_auto(const struct problem *problem, struct hypar_found **out,
-                                  struct hypar_error *err)
-{
-    struct hypar_found *best = NULL;
-    struct hypar_error why;
-    char refused[1024] = "";
-    double seconds = 0;
-    int64_t evaluated = 0;
-    for (int i = 0; hp_planners[i]; i++) {
-        struct hypar_found *found;
-        if (!hp_planners[i]->plan || hp_planners[i]->apart)
-            continue; /* auto itself, or not to be compared */
-        if (hp_run_planner(hp_planners[i], problem, &found, &why) != HYPAR_OK) {
-            note_refusal(refused, sizeof refused, hp_planners[i]->info.name, why.text);
-            continue;
-        }
-        seconds += found->info.seconds;
-        evaluated += found->info.evaluated;
-        bool better = !best || merit(problem, found) < merit(problem, best);
-        hypar_found_free(better ? best : found);
-        best = better ? found : best;
-    }
-    *out = best;
-    if (!best)
-        return hp_fail(err, HYPAR_INFEASIBLE, "no planner has a plan: %s", refused);
-    best->info.seconds = seconds;
-    best->info.evaluated = evaluated;
-    best->info.refused = hp_arena_strdup(&best->arena, refused);
-    return HYPAR_OK;
-}
-
-const struct planner hp_planner_auto = {
-    { "auto", "the best of the others by predicted time, within memory", "" },
-    NULL,
-    NULL,
-    false,
-};
 
 static enum hypar_status find_planner(const char *name, const struct planner **out,
                                       struct hypar_error *err)
@@ -161,8 +107,10 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     problem.layered = hp_layered(&arena, graph);
     problem.n_levels = hypar_machine_levels(machine, problem.level);
     enum hypar_status status = planner == &hp_planner_auto
-                                   ? run_auto(&problem, out, err)
+                                   ? hp_run_auto(&problem, out, err)
                                    : hp_run_planner(planner, &problem, out, err);
+    if (status == HYPAR_OK && options->simulation && planner != &hp_planner_auto)
+        hp_simulate_found(&problem, options->simulation, hp_plan_parts((*out)->plan), *out);
     hp_arena_free(&arena);
     return status;
 }
@@ -177,9 +125,19 @@ struct hypar_prediction hypar_found_prediction(const struct hypar_found *found)
     return found->prediction;
 }
 
+const struct hypar_simulated *hypar_found_simulated(const struct hypar_found *found)
+{
+    return found->has_simulated ? &found->simulated : NULL;
+}
+
 struct hypar_search_info hypar_found_info(const struct hypar_found *found)
 {
     return found->info;
+}
+
+const struct hypar_layerwise_view *hypar_found_layerwise(const struct hypar_found *found)
+{
+    return found->layerwise;
 }
 
 const struct hypar_partition_view *hypar_found_partition(const struct hypar_found *found)

@@ -32,7 +32,9 @@ struct hypar_found {
     bool has_view;
     struct hypar_pipeline_view pipeline;
     bool has_pipeline;
-    bool fits; /* its parameters and their state, in every device's memory */
+    struct hypar_layerwise_view *layerwise; /* optcnn; else NULL */
+    struct hypar_simulated simulated;
+    bool has_simulated;
 };
 
 struct level_rules; /* what a planner that divides level by level allows (hypar.c) */
@@ -46,7 +48,7 @@ struct planner {
 };
 
 extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_planner_owt,
-    hp_planner_hypar, hp_planner_accpar, hp_planner_gpipe, hp_planner_1f1b,
+    hp_planner_hypar, hp_planner_accpar, hp_planner_optcnn, hp_planner_gpipe, hp_planner_1f1b,
     hp_planner_pipedream;
 
 extern const struct planner *const hp_planners[]; /* NULL-terminated */
@@ -55,9 +57,23 @@ extern const struct planner *const hp_planners[]; /* NULL-terminated */
 enum hypar_status hp_run_planner(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err);
 
+/* The best of all planners by simulated step, within memory (auto.c). */
+enum hypar_status hp_run_auto(const struct problem *problem, struct hypar_found **out,
+                              struct hypar_error *err);
+
+/* Simulate what was found, or note why not (simulated.c). `options` may be NULL; `parts` is
+ * the size of the largest plan that it is to be compared with. */
+void hp_simulate_found(const struct problem *problem, const struct hypar_sim_options *options,
+                       int64_t parts, struct hypar_found *found);
+
+double hp_now_s(void); /* of a clock that only goes on */
+
 /* The part of every side of every level, [level][side], where devices differ in speed
  * (shares.c); NULL: all equal. */
 const double *const *hp_shares(const struct problem *problem, struct arena *arena);
+
+/* Parameters that the device with the least memory can hold (hypar.c). */
+double hp_room_for_params(const struct problem *problem);
 
 /* What hypar, accpar, dp, mp or owt solve (hypar.c); false: another planner. */
 bool hp_pose(const struct problem *problem, struct arena *arena, const char *planner,

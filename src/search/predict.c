@@ -195,5 +195,4 @@ void hp_predict(const struct problem *problem, const struct partition_problem *p
     out->samples_per_s = out->step_s > 0 ? (double)problem->graph->batch / out->step_s : 0;
     hypar_plan_fullest_device(found->plan, problem->options->memory_bytes, &out->state_bytes,
                               &has);
-    found->fits = out->state_bytes <= has;
 }

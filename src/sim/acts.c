@@ -34,15 +34,6 @@ static void *room_for(struct acts *a, void *table, size_t size, int *capacity, i
     return copy;
 }
 
-operand_set hp_present(const struct op *op)
-{
-    operand_set present = 0;
-    for (int o = 0; o < op->nest->n_operands; o++)
-        if (op->tensor[o] >= 0)
-            present |= (operand_set)1 << o;
-    return present;
-}
-
 static bool same_ranges(const struct range *a, const struct range *b, int n)
 {
     for (int i = 0; i < n; i++)

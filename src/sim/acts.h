@@ -22,6 +22,9 @@ struct comm_act {
     int n_tasks;
     const struct sim_task *task;  /* numbers are given later */
     const struct comm_step *step; /* NULL: one task stands for all */
+    /* By device of the comm: messages to it, and its messages that come after none of its own
+     * and so wait for what it contributes: CSR. */
+    const int *arrive_start, *arrive, *depart_start, *depart;
     const char *algorithm;
     double sent_bytes, link_bytes; /* each byte once; on every link that it crosses */
     double link_j, dram_j;
@@ -87,7 +90,18 @@ const struct update_act *hp_update_act(struct acts *acts, const struct deal *dea
 const ticks *hp_pass_times(struct acts *acts, int op, int pass,
                            const struct part_layout *layout);
 
-/* Operands of an operator that are there. */
-operand_set hp_present(const struct op *op);
+/* The place of a device in a comm's list. */
+static inline int hp_comm_index(const struct comm *comm, int device)
+{
+    int lo = 0, hi = comm->n_devices - 1;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (comm->device[mid] < device)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
 
 #endif /* SIM_ACTS_H */

@@ -136,6 +136,7 @@ enum hypar_status hypar_check_delta(struct hypar_delta_check *out,
         c.settings = (struct sim_settings){ options->expand_collectives, options->no_overlap,
                                             options->half_duplex, options->profile };
     }
+    TRY(hp_check_settings(&c.settings, err));
     TRY(hp_check_lowerable(plan, err));
     c.plan = hp_plan_copy(plan);
     hp_proposal_begin(&c.now, c.plan);

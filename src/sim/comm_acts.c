@@ -23,14 +23,6 @@ static double comm_elements(const struct pattern *p, const struct comm *comm)
     return elements;
 }
 
-static int index_of(const struct comm *comm, int device)
-{
-    int i = 0;
-    while (comm->device[i] != device)
-        i++;
-    return i;
-}
-
 /* Every pair has one message, all of a size. */
 static bool is_even(const struct request *r)
 {
@@ -50,9 +42,9 @@ static struct request request_of(const struct pattern *p, const struct comm *com
     r.bytes = comm_elements(p, comm) * bytes;
     r.group = (struct comm_group){ comm->kind, comm->n_devices, comm->device, 0 };
     if (comm->kind == COMM_SEND || comm->kind == COMM_BROADCAST)
-        r.group.root = index_of(comm, first->contribution[0].device);
+        r.group.root = hp_comm_index(comm, first->contribution[0].device);
     if (comm->kind == COMM_REDUCE)
-        r.group.root = index_of(comm, first->receiver[0]);
+        r.group.root = hp_comm_index(comm, first->receiver[0]);
     if (comm->kind == COMM_ALL_TO_ALL && comm->n_devices > SMALL_GROUP && is_even(&r))
         r.bytes = (double)hp_box_elements(&first->box) * bytes;
     else if (comm->kind == COMM_ALL_TO_ALL)
@@ -105,19 +97,24 @@ static void add_message(struct rounds *r, int round, int from, int to, double by
     r->message[round][r->n[round]++] = (struct message){ from, to, bytes };
 }
 
-static void add_cell(struct rounds *r, const struct cell *cell, double element_bytes)
+/* `from`: room for the cell's contributors; parts on one device are added there first. */
+static void add_cell(struct rounds *r, const struct cell *cell, double element_bytes, int *from,
+                     bool *seen)
 {
     double bytes = (double)hp_box_elements(&cell->box) * element_bytes;
-    int n_owners = cell->n_owners ? cell->n_owners : 1;
+    int n_owners = cell->n_owners ? cell->n_owners : 1, n_from = 0;
+    for (int i = 0; cell->n_owners && i < cell->n_contributions; i++) {
+        int device = cell->contribution[i].device;
+        if (!seen[device])
+            from[n_from++] = device;
+        seen[device] = true;
+    }
+    for (int i = 0; i < n_from; i++)
+        seen[from[i]] = false;
     for (int o = 0; o < n_owners; o++) {
         int owner = cell->n_owners ? cell->owner[o] : cell->contribution[0].device;
-        for (int i = 0; cell->n_owners && i < cell->n_contributions; i++) {
-            bool again = false; /* parts on one device are added there first */
-            for (int k = 0; k < i; k++)
-                again |= cell->contribution[k].device == cell->contribution[i].device;
-            if (!again)
-                add_message(r, 0, cell->contribution[i].device, owner, bytes / n_owners);
-        }
+        for (int i = 0; i < n_from; i++)
+            add_message(r, 0, from[i], owner, bytes / n_owners);
         for (int i = 0; i < cell->n_receivers; i++)
             add_message(r, 1, owner, cell->receiver[i], bytes / n_owners);
     }
@@ -126,8 +123,12 @@ static void add_cell(struct rounds *r, const struct cell *cell, double element_b
 static struct rounds rounds_of(struct acts *a, const struct request *r)
 {
     struct rounds rounds = { .arena = &a->arena };
+    struct arena_mark mark = hp_arena_mark(&a->scratch);
+    int *from = NEW(&a->scratch, int, a->n_devices);
+    bool *seen = NEW(&a->scratch, bool, a->n_devices);
     for (int i = 0; i < r->comm->n_cells; i++)
-        add_cell(&rounds, &r->pattern->cell[r->comm->cell[i]], r->element_bytes);
+        add_cell(&rounds, &r->pattern->cell[r->comm->cell[i]], r->element_bytes, from, seen);
+    hp_arena_release(&a->scratch, mark);
     return rounds;
 }
 
@@ -155,24 +156,31 @@ static struct comm_way way_of_rounds(struct acts *a, const struct rounds *rounds
     return both;
 }
 
+/* Sums go out when all pieces for them have come: messages of one sender share that list. */
 static void steps_of_rounds(struct acts *a, const struct rounds *rounds, struct comm_steps *out)
 {
     int most = rounds->n[0] > rounds->n[1] ? rounds->n[0] : rounds->n[1];
-    int *order = NEW(&a->arena, int, most);
+    struct arena_mark mark = hp_arena_mark(&a->scratch);
+    int *order = NEW(&a->scratch, int, most), *start = NEW(&a->scratch, int, a->n_devices + 2);
+    int *arrived = NEW(&a->arena, int, rounds->n[0]); /* by device, ascending */
     out->step = NEW(&a->arena, struct comm_step, rounds->n[0] + rounds->n[1]);
     hp_spread_messages(a->machine, rounds->message[0], rounds->n[0], order);
-    for (int i = 0; i < rounds->n[0]; i++)
+    for (int i = 0; i < rounds->n[0]; i++) {
         out->step[out->n_steps++].message = rounds->message[0][order[i]];
+        start[rounds->message[0][i].to + 2]++;
+    }
+    for (int d = 0; d < a->n_devices; d++)
+        start[d + 2] += start[d + 1];
+    for (int i = 0; i < rounds->n[0]; i++)
+        arrived[start[out->step[i].message.to + 1]++] = i;
     hp_spread_messages(a->machine, rounds->message[1], rounds->n[1], order);
     for (int i = 0; i < rounds->n[1]; i++) {
         struct comm_step *step = &out->step[out->n_steps++];
         step->message = rounds->message[1][order[i]];
-        int *after = NEW(&a->arena, int, rounds->n[0]);
-        for (int k = 0; k < rounds->n[0]; k++)
-            if (out->step[k].message.to == step->message.from)
-                after[step->n_after++] = k;
-        step->after = after;
+        step->after = arrived + start[step->message.from];
+        step->n_after = start[step->message.from + 1] - start[step->message.from];
     }
+    hp_arena_release(&a->scratch, mark);
 }
 
 /* Acts -------------------------------------------------------------------------------- */
@@ -243,11 +251,13 @@ static void play_message(struct acts *a, const struct message *m, struct sim_tas
         hold[i] =
             (struct hold){ link_queue(a, link[i]), at, hp_ticks(m->bytes / l.bytes_per_s) };
         longest = hold[i].busy > longest ? hold[i].busy : longest;
-        at += hp_ticks(l.latency_s);
+        at = hp_later(at, hp_ticks(l.latency_s));
         act->link_bytes += m->bytes;
         act->link_j += 8 * m->bytes * l.energy_j_per_bit;
     }
-    *task = (struct sim_task){ .duration = at + longest, .n_holds = n + extra, .hold = hold };
+    *task = (struct sim_task){ .duration = hp_later(at, longest),
+                               .n_holds = n + extra,
+                               .hold = hold };
     for (int i = 0; i < extra; i++)
         hold[n + i] = (struct hold){ i ? m->to : m->from, 0, task->duration };
 }
@@ -267,9 +277,49 @@ static void play_send(struct acts *a, const struct message *m, struct comm_act *
     act->bytes_on_link = on_link;
 }
 
-static void play_steps(struct acts *a, const struct comm_steps *steps, struct comm_act *act)
+/* Has a message none of its sender's before it? */
+static bool sends_first(const struct comm_steps *steps, int message)
+{
+    const struct comm_step *step = &steps->step[message];
+    for (int i = 0; i < step->n_after; i++)
+        if (steps->step[step->after[i]].message.from == step->message.from)
+            return false;
+    return true;
+}
+
+/* Messages by device of the comm: those that it gets, or those that it sends first. */
+static const int *index_messages(struct acts *a, const struct comm *comm,
+                                 const struct comm_steps *steps, bool arrive, int **start)
+{
+    int *at = *start = NEW(&a->arena, int, comm->n_devices + 2), *list = NULL;
+    for (int fill = 0; fill < 2; fill++) {
+        for (int i = 0; i < steps->n_steps; i++) {
+            const struct message *m = &steps->step[i].message;
+            if (!arrive && !sends_first(steps, i))
+                continue;
+            int place = hp_comm_index(comm, arrive ? m->to : m->from);
+            if (fill)
+                list[at[place + 1]++] = i;
+            else
+                at[place + 2]++;
+        }
+        for (int d = 0; !fill && d < comm->n_devices; d++)
+            at[d + 2] += at[d + 1];
+        if (!fill)
+            list = NEW(&a->arena, int, at[comm->n_devices + 1]);
+    }
+    return list;
+}
+
+static void play_steps(struct acts *a, const struct comm *comm, const struct comm_steps *steps,
+                       struct comm_act *act)
 {
     struct sim_task *task = NEW(&a->arena, struct sim_task, steps->n_steps);
+    int *start;
+    act->arrive = index_messages(a, comm, steps, true, &start);
+    act->arrive_start = start;
+    act->depart = index_messages(a, comm, steps, false, &start);
+    act->depart_start = start;
     for (int i = 0; i < steps->n_steps; i++)
         play_message(a, &steps->step[i].message, &task[i], act);
     act->task = task;
@@ -285,7 +335,7 @@ static void make_act(struct acts *a, const struct request *r, struct comm_act *a
         act->algorithm = "exchange";
         if (a->settings.expand_collectives) {
             steps_of_rounds(a, &rounds, &steps);
-            play_steps(a, &steps, act);
+            play_steps(a, r->comm, &steps, act);
         } else {
             struct comm_way way = way_of_rounds(a, &rounds);
             play_as_one(a, r, &way, 1, act);
@@ -299,20 +349,32 @@ static void make_act(struct acts *a, const struct request *r, struct comm_act *a
         play_send(a, &(struct message){ from, to, r->bytes }, act);
     } else if (a->settings.expand_collectives) {
         hp_comm_steps(&a->arena, a->machine, &r->group, way, r->bytes, &steps);
-        play_steps(a, &steps, act);
+        play_steps(a, r->comm, &steps, act);
     } else {
         play_as_one(a, r, way, r->bytes, act);
     }
+}
+
+/* What is sent is read from one device's DRAM and written to another's: the devices of a comm
+ * take even parts in it. */
+static double dram_j(const struct acts *a, const struct comm *comm, double sent_bytes)
+{
+    int n = hypar_machine_is_uniform(a->machine) ? 1 : comm->n_devices;
+    double sum_j = 0;
+    for (int i = 0; i < n; i++) {
+        const struct hypar_device *device = hypar_machine_device(a->machine, comm->device[i]);
+        sum_j += hp_message_dram_j(sent_bytes, device, device);
+    }
+    return sum_j / n;
 }
 
 static void finish_act(struct acts *a, const struct pattern *p, int c, int bytes,
                        struct pattern_act *out)
 {
     struct comm_act *act = &out->comm[c];
-    const struct hypar_device *device = hypar_machine_device(a->machine, p->comm[c].device[0]);
     act->first = out->n_tasks;
     act->sent_bytes = p->comm[c].sent_elements * bytes;
-    act->dram_j = hp_message_dram_j(act->sent_bytes, device, device);
+    act->dram_j = dram_j(a, &p->comm[c], act->sent_bytes);
     out->n_tasks += act->n_tasks;
 }
 

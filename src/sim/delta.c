@@ -266,7 +266,6 @@ static void mark_waiting(struct delta *d)
 
 static void replay_whole(struct delta *d)
 {
-    d->old_length = d->length;
     hp_scene_update(d->scene);
     d->length = hp_play_scene(d->scene, NULL);
 }
@@ -322,11 +321,12 @@ enum hypar_status hp_delta_change(struct delta *d, int op, struct hypar_error *e
 {
     remember(d, op);
     d->n_before = d->n_list = 0;
+    d->old_length = d->length;
     enum hypar_status status = hp_sketch_change(d->sketch, op, err);
     if (d->whole) {
-        if (status == HYPAR_OK)
-            replay_whole(d);
-        return status;
+        TRY(status);
+        replay_whole(d);
+        return hp_check_length(d->length, err);
     }
     if (status != HYPAR_OK)
         forget(d); /* so that nothing has changed */
@@ -340,7 +340,7 @@ enum hypar_status hp_delta_change(struct delta *d, int op, struct hypar_error *e
     for (int i = 0; i < d->n_list; i++)
         rewait(d, d->list[i]);
     d->length = hp_play_replay(d->play);
-    return status;
+    return status == HYPAR_OK ? hp_check_length(d->length, err) : status;
 }
 
 void hp_delta_keep(struct delta *d)
@@ -428,8 +428,12 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
         find_targets(d);
         play_all(d);
     }
-    *out = d;
-    return HYPAR_OK;
+    enum hypar_status status = hp_check_length(d->length, err);
+    if (status == HYPAR_OK)
+        *out = d;
+    else
+        hp_delta_free(d);
+    return status;
 }
 
 void hp_delta_free(struct delta *d)

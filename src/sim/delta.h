@@ -32,6 +32,5 @@ ticks hp_delta_length(const struct delta *delta);
 /* For comparison with a full simulation: every task's number and times. */
 const struct scene *hp_delta_scene(const struct delta *delta);
 struct times hp_delta_times(const struct delta *delta, int block, int local);
-int64_t hp_delta_tasks(const struct delta *delta);
 
 #endif /* SIM_DELTA_H */

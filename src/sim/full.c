@@ -32,7 +32,7 @@ static void serve(struct run *r, int id, struct times *times)
     const struct sim_task *task = &r->graph->task[id];
     ticks start = hp_claim(task, r->free, times[id].ready);
     times[id].start = start;
-    times[id].end = start + task->duration;
+    times[id].end = hp_later(start, task->duration);
     for (int64_t i = r->before_start[id]; i < r->before_start[id + 1]; i++) {
         int next = r->before[i];
         if (times[next].ready < times[id].end)

@@ -286,6 +286,49 @@ void hp_memory_free(struct memory_model *model)
     hp_arena_free(&arena);
 }
 
+enum hypar_status hp_check_fullest(const struct hypar_memory *m, int device,
+                                   struct hypar_error *err)
+{
+    char peak[32], limit[32];
+    if (m->peak <= m->limit)
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_INFEASIBLE, "device %d needs %s of memory, has %s", device,
+                   hypar_format_quantity(peak, m->peak, HYPAR_UNIT_BYTES),
+                   hypar_format_quantity(limit, m->limit, HYPAR_UNIT_BYTES));
+}
+
+int hypar_fullest_memory(const struct hypar_memory *memory, int n_devices, double limit_bytes,
+                         struct hypar_memory *fullest)
+{
+    int most = -1;
+    for (int d = 0; d < n_devices; d++) {
+        double limit = limit_bytes > 0 ? limit_bytes : memory[d].limit;
+        if (most >= 0 && memory[d].peak * fullest->limit <= fullest->peak * limit)
+            continue;
+        most = d;
+        *fullest = memory[d];
+        fullest->limit = limit;
+    }
+    return most;
+}
+
+enum hypar_status hypar_plan_fits(const struct hypar_plan *plan, double limit_bytes,
+                                  struct hypar_memory *fullest, struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    int n = hypar_machine_device_count(plan->machine);
+    struct hypar_memory *memory = NEW(&scratch, struct hypar_memory, n), most;
+    enum hypar_status status = hypar_plan_memory(plan, memory, err);
+    if (status == HYPAR_OK) {
+        int device = hypar_fullest_memory(memory, n, limit_bytes, &most);
+        status = hp_check_fullest(&most, device, err);
+        if (fullest)
+            *fullest = most;
+    }
+    hp_arena_free(&scratch);
+    return status;
+}
+
 enum hypar_status hypar_plan_memory(const struct hypar_plan *plan, struct hypar_memory *memory,
                                     struct hypar_error *err)
 {

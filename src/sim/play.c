@@ -109,7 +109,9 @@ void hp_play_put(struct play *p, int id, const struct sim_task *task)
         p->node = GROW(&p->arena, struct node, p->node, p->n_ids, &p->id_capacity);
         p->times = GROW(&p->arena, struct times, p->times, p->n_ids, &p->times_capacity);
         p->flags = GROW(&p->arena, unsigned char, p->flags, p->n_ids, &p->flags_capacity);
-        p->node[p->n_ids++] = (struct node){ .place = INT_MAX };
+        p->place = GROW(&p->arena, int, p->place, p->n_ids, &p->place_capacity);
+        p->place[p->n_ids] = INT_MAX;
+        p->node[p->n_ids++] = (struct node){ .alive = false };
     }
     struct node *node = &p->node[id];
     const struct sim_task *now = &node->task;
@@ -181,7 +183,7 @@ void hp_play_set_after(struct play *p, int id, int *after, int n)
 
 static void end_change(struct play *p)
 {
-    p->n_touched = p->n_moved = p->n_fresh = 0;
+    p->n_touched = p->n_moved = p->n_shifted = p->n_fresh = 0;
     p->replayed = false;
     p->change++;
 }
@@ -196,10 +198,21 @@ void hp_play_keep(struct play *p)
         if (!node->alive) {
             give_back(p, node->after);
             give_back(p, node->before);
-            *node = (struct node){ .place = INT_MAX };
+            *node = (struct node){ .alive = false };
+            p->place[was->id] = INT_MAX;
         }
     }
     end_change(p);
+}
+
+void hp_shift(struct play *p, const int *id, int n, ticks shift)
+{
+    for (int i = 0; i < n; i++) {
+        struct times *t = &p->times[id[i]];
+        t->ready += shift;
+        t->start += shift;
+        t->end += shift;
+    }
 }
 
 static void restore_order(struct play *p)
@@ -212,22 +225,24 @@ static void restore_order(struct play *p)
     p->old_order = order;
     p->old_reach = reach;
     for (int i = p->first_replayed; i < p->n_order; i++)
-        p->node[p->order[i]].place = i;
+        p->place[p->order[i]] = i;
 }
 
 void hp_play_undo(struct play *p)
 {
     for (int i = p->n_moved - 1; i >= 0; i--)
         p->times[p->moved[i].id] = p->moved[i].times;
+    for (int i = 0; i < p->n_shifted; i++)
+        hp_shift(p, p->old_order + p->shifted[i].from, p->shifted[i].to - p->shifted[i].from,
+                 -p->shifted[i].shift);
     for (int i = p->n_touched - 1; i >= 0; i--) {
         struct node_before *was = &p->touched[i];
         struct node *node = &p->node[was->id];
         give_back(p, node->after);
         give_back(p, node->before);
-        int place = node->place;
         *node = was->node;
-        if (node->alive)
-            node->place = place;
+        if (!node->alive)
+            p->place[was->id] = INT_MAX;
     }
     if (p->replayed)
         restore_order(p);

@@ -28,7 +28,6 @@ struct id_list {
 struct node {
     struct sim_task task;
     struct id_list after, before; /* tasks that it waits for; tasks that wait for it */
-    int place;                    /* in the order of the timeline; INT_MAX: not in it yet */
     int missing;                  /* of one that is looked at: predecessors to be served ... */
     ticks ready;                  /* ... and the latest end of the others */
     int changed;                  /* the change in which it was last touched */
@@ -46,13 +45,20 @@ struct times_before {
     struct times times;
 };
 
+/* Places of the old order whose tasks were only shifted. */
+struct shifted {
+    int from, to;
+    ticks shift;
+};
+
 struct play {
     struct arena arena;
     int n_queues;
     ticks *free; /* of each queue: when it has done all that it was given so far */
-    int n_ids, id_capacity, times_capacity, flags_capacity;
+    int n_ids, id_capacity, times_capacity, place_capacity, flags_capacity;
     struct node *node;
     struct times *times;
+    int *place;           /* in the order of the timeline; INT_MAX: not in it yet */
     unsigned char *flags; /* by id, of one replay */
     /* The timeline: ids by (ready, number), and the largest end before each place. */
     int *order;
@@ -69,6 +75,8 @@ struct play {
     int n_touched, touched_capacity;
     struct times_before *moved;
     int n_moved, moved_capacity;
+    struct shifted *shifted;
+    int n_shifted, shifted_capacity;
     int *fresh, n_fresh, fresh_capacity; /* added, or waiting for something else now */
     bool replayed;
     struct ready_line out_of_turn;
@@ -93,6 +101,9 @@ void hp_play_set_after(struct play *play, int id, int *after, int n);
 ticks hp_play_replay(struct play *play);
 void hp_play_keep(struct play *play);
 void hp_play_undo(struct play *play);
+
+/* Move tasks in time. */
+void hp_shift(struct play *play, const int *id, int n, ticks shift);
 
 /* The length of the timeline. */
 ticks hp_play_length(const struct play *play);

@@ -24,6 +24,8 @@ enum {
     DONE = 4,    /* of one that is OUT: served */
     WALK = 8,    /* when it has been served, look at those that wait for it */
     QUEUED = 16, /* it is, or was, in the heap */
+    FRESH = 32,  /* new, or another task, or waiting for something else than before */
+    GONE = 64,   /* removed */
 };
 
 struct replay {
@@ -34,12 +36,13 @@ struct replay {
     /* The run of tasks that ended `run` later than before; the largest ends, before and now, of
      * that run and of all that was served before it. */
     ticks run, run_old, run_new, before_old, before_new;
+    int away; /* tasks whose turn has passed and that have not been served */
 };
 
 static bool is_done(const struct replay *r, int id)
 {
     unsigned flags = r->p->flags[id];
-    return flags & OUT ? (flags & DONE) != 0 : r->p->node[id].place < r->at;
+    return flags & OUT ? (flags & DONE) != 0 : r->p->place[id] < r->at;
 }
 
 static void push(struct replay *r, int id, ticks ready)
@@ -115,6 +118,13 @@ static void tell(struct replay *r, int id, ticks end, bool moved)
             enter(r, before->id[i]);
 }
 
+/* Something that belongs to no run: it was there until old_end, is there until end. */
+static void note_odd(struct replay *r, ticks old_end, ticks end)
+{
+    r->before_old = old_end > r->before_old ? old_end : r->before_old;
+    r->before_new = end > r->before_new ? end : r->before_new;
+}
+
 static void note_end(struct replay *r, ticks old_end, ticks end)
 {
     if (end - old_end != r->run) {
@@ -153,13 +163,16 @@ static void serve(struct replay *r, int id, ticks ready)
     struct node *node = &p->node[id];
     const struct sim_task *task = &node->task;
     ticks start = hp_claim(task, p->free, ready), old_end = p->times[id].end;
-    ticks end = start + task->duration;
-    bool is_new = node->place == INT_MAX;
+    ticks end = hp_later(start, task->duration);
+    bool is_new = p->place[id] == INT_MAX;
     set_times(p, id, (struct times){ ready, start, end });
     emit(r, id, end);
     unsigned flags = p->flags[id];
     p->flags[id] |= DONE;
-    if (!is_new)
+    r->away -= p->place[id] < r->at && flags & OUT;
+    if (flags & FRESH)
+        note_odd(r, is_new ? 0 : old_end, end);
+    else
         note_end(r, old_end, end);
     bool moved = is_new || end != old_end + r->shift;
     if (moved || flags & WALK)
@@ -174,22 +187,55 @@ static void try_shift(struct replay *r, ticks next_ready)
         r->shift = r->run;
 }
 
-/* Queues as they are before the task at old place `at` has its turn: only what is still going
- * on when the task before became ready matters. */
-static void restore_queues(struct play *p, int at)
+/* Queues as they are when the tasks of an order from place `first` to `n` have been served:
+ * only what is still going on when the last of them became ready matters. */
+static void restore_queues(struct play *p, const int *order, const ticks *reach, int first,
+                           int n)
 {
-    ticks now = at > 0 ? p->times[p->old_order[at - 1]].ready : 0;
-    memset(p->free, 0, (size_t)p->n_queues * sizeof *p->free);
-    for (int i = at - 1; i >= 0 && p->old_reach[i + 1] > now; i--) {
-        const struct sim_task *task = &p->node[p->old_order[i]].task;
+    ticks now = n > 0 ? p->times[order[n - 1]].ready : 0;
+    for (int i = n - 1; i >= first && reach[i + 1] > now; i--) {
+        const struct sim_task *task = &p->node[order[i]].task;
         struct hold whole = { task->queue, 0, task->duration };
         const struct hold *hold = task->hold ? task->hold : &whole;
         for (int k = 0; k < task->n_holds; k++) {
             ticks *until = &p->free[hold[k].queue];
-            ticks held = p->times[p->old_order[i]].start + hold[k].offset + hold[k].busy;
+            ticks held = p->times[order[i]].start + hold[k].offset + hold[k].busy;
             *until = held > *until ? held : *until;
         }
     }
+}
+
+/* Tasks that nobody has anything to say of, while all that was served lately is `shift` later
+ * than before and nothing else goes on: they are too, and so are their queues. */
+static bool move_on(struct replay *r)
+{
+    struct play *p = r->p;
+    const int *order = p->old_order;
+    int from = r->at, to = from;
+    ticks ready = p->times[order[from]].ready;
+    if (r->run != r->shift || r->before_old >= ready || r->before_new > ready + r->shift ||
+        r->away || hp_line_first(&p->out_of_turn))
+        return false;
+    while (to < p->n_old_order && !p->flags[order[to]])
+        to++;
+    if (to - from < 4)
+        return false;
+    memcpy(p->order + r->emitted, order + from, (size_t)(to - from) * sizeof *order);
+    for (int i = from; i < to; i++) {
+        ticks reach = p->old_reach[i + 1] + r->shift, before = p->reach[r->emitted];
+        p->reach[++r->emitted] = reach > before ? reach : before;
+    }
+    if (r->shift) {
+        hp_shift(p, order + from, to - from, r->shift);
+        p->shifted =
+            GROW(&p->arena, struct shifted, p->shifted, p->n_shifted, &p->shifted_capacity);
+        p->shifted[p->n_shifted++] = (struct shifted){ from, to, r->shift };
+    }
+    r->run_old = p->old_reach[to] > r->run_old ? p->old_reach[to] : r->run_old;
+    r->run_new = p->reach[r->emitted] > r->run_new ? p->reach[r->emitted] : r->run_new;
+    restore_queues(p, p->order, p->reach, r->emitted - (to - from), r->emitted);
+    r->at = to - 1;
+    return true;
 }
 
 /* Served in turn, or not. */
@@ -197,9 +243,15 @@ static void take_turn(struct replay *r, int id)
 {
     struct play *p = r->p;
     struct node *node = &p->node[id];
-    if (!node->alive || p->flags[id] & OUT)
+    if (p->flags[id] & GONE)
+        note_odd(r, p->times[id].end, 0);
+    else if (p->flags[id] & OUT)
+        r->away += !(p->flags[id] & DONE);
+    if (p->flags[id] & (GONE | OUT))
         return;
     try_shift(r, p->times[id].ready);
+    if (!p->flags[id] && move_on(r))
+        return;
     ticks ready = p->times[id].ready + r->shift;
     struct ready_task turn = { ready, node->task.number, id };
     for (const struct ready_task *next; (next = hp_line_first(&p->out_of_turn));) {
@@ -212,6 +264,7 @@ static void take_turn(struct replay *r, int id)
         return; /* one of those let it go first */
     if (p->flags[id] & DIRTY) {
         if (node->missing || node->ready > ready) {
+            r->away++;
             leave_order(r, id);
             if (!node->missing)
                 push(r, id, node->ready);
@@ -231,22 +284,22 @@ static int first_touched(const struct play *p)
     int first = p->n_order;
     for (int i = 0; i < p->n_touched; i++)
         if (p->touched[i].node.alive && !p->node[p->touched[i].id].alive &&
-            p->touched[i].node.place < first)
-            first = p->touched[i].node.place;
+            p->place[p->touched[i].id] < first)
+            first = p->place[p->touched[i].id];
     for (int i = 0; i < p->n_fresh; i++) {
         const struct node *node = &p->node[p->fresh[i]];
+        int place = p->place[p->fresh[i]];
         if (!node->alive)
             continue;
         ticks ready = 0;
         bool known = true;
         for (int k = 0; k < node->after.n; k++) {
-            const struct node *before = &p->node[node->after.id[k]];
-            known &= before->place != INT_MAX;
+            known &= p->place[node->after.id[k]] != INT_MAX;
             ready = known && p->times[node->after.id[k]].end > ready
                         ? p->times[node->after.id[k]].end
                         : ready;
         }
-        int lo = 0, hi = node->place < first ? node->place : first;
+        int lo = 0, hi = place < first ? place : first;
         while (known && lo < hi) { /* the first place that is ready no earlier */
             int mid = (lo + hi) / 2;
             if (p->times[p->order[mid]].ready < ready)
@@ -254,7 +307,7 @@ static int first_touched(const struct play *p)
             else
                 hi = mid;
         }
-        first = known && lo < first ? lo : node->place < first ? node->place : first;
+        first = known && lo < first ? lo : place < first ? place : first;
     }
     return first;
 }
@@ -296,8 +349,12 @@ static void begin(struct replay *r)
     memcpy(p->reach, p->old_reach, (size_t)(r->at + 1) * sizeof *reach);
     r->emitted = r->at;
     r->before_old = r->before_new = p->reach[r->at];
-    restore_queues(p, r->at);
+    memset(p->free, 0, (size_t)p->n_queues * sizeof *p->free);
+    restore_queues(p, p->old_order, p->old_reach, 0, r->at);
     memset(p->flags, 0, (size_t)p->n_ids);
+    for (int i = 0; i < p->n_touched; i++)
+        if (!p->node[p->touched[i].id].alive)
+            p->flags[p->touched[i].id] |= GONE;
 }
 
 /* Tasks that are new, or wait for something else now, have no turn: what is said of a shift
@@ -306,7 +363,7 @@ static void enter_fresh(struct replay *r)
 {
     struct play *p = r->p;
     for (int i = 0; i < p->n_fresh; i++)
-        p->flags[p->fresh[i]] |= OUT;
+        p->flags[p->fresh[i]] |= OUT | FRESH;
     for (int i = 0; i < p->n_fresh; i++) {
         int id = p->fresh[i];
         if (!p->node[id].alive || r->p->flags[id] & QUEUED)
@@ -331,6 +388,6 @@ ticks hp_play_replay(struct play *p)
     }
     p->n_order = r.emitted;
     for (int i = p->first_replayed; i < p->n_order; i++)
-        p->node[p->order[i]].place = i;
+        p->place[p->order[i]] = i;
     return p->reach[p->n_order];
 }

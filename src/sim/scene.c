@@ -51,8 +51,8 @@ static int unit_of(const struct scene *s, int b, int step)
 void hp_find_units(struct scene *s, int b)
 {
     const struct skeleton *k = &s->sketch->skeleton;
-    int *last = NEW(&s->acts.scratch, int, k->n_steps);
     struct arena_mark mark = hp_arena_mark(&s->acts.scratch);
+    int *last = NEW(&s->acts.scratch, int, k->n_steps);
     for (int i = 0; i < k->n_steps; i++) {
         int unit = unit_of(s, b, i);
         s->unit[b][i] = unit;
@@ -91,6 +91,26 @@ void hp_scene_update(struct scene *s)
         hp_find_units(s, b);
     if (s->sketch->options.bucket_bytes > 0)
         fill_buckets(s);
+}
+
+/* A message played by itself would keep its sender from receiving: queues cannot say "either
+ * computing, or sending and receiving". */
+enum hypar_status hp_check_settings(const struct sim_settings *settings,
+                                    struct hypar_error *err)
+{
+    if (settings->expand_collectives && settings->no_overlap)
+        return hp_fail(
+            err, HYPAR_USAGE,
+            "collectives cannot be expanded without overlap, expected one of the two");
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_check_length(ticks length, struct hypar_error *err)
+{
+    if (length >= HP_MAX_TICKS)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "a step takes more than %g s, expected less",
+                       hp_seconds(HP_MAX_TICKS));
+    return HYPAR_OK;
 }
 
 struct scene *hp_scene_new(struct sketch *sketch, const struct sim_settings *settings)
@@ -183,7 +203,8 @@ static void unit_tasks(struct scene *s, int b, int unit, struct sim_task *task)
         const ticks *time = hp_pass_times(&s->acts, what->op, what->pass, l);
         for (int part = 0; part < l->n_parts; part++)
             if (!l->empty[part])
-                task[l->rank[part]].duration += time[part];
+                task[l->rank[part]].duration =
+                    hp_later(task[l->rank[part]].duration, time[part]);
     }
 }
 
@@ -251,22 +272,64 @@ static void wait_for_comm(struct scene *s, int local, int b, int deal, int comm,
         add_pair(s, local, first);
         return;
     }
-    for (int i = 0; i < act->n_tasks; i++)
-        if (act->step[i].message.to == device)
-            add_pair(s, local, first + i);
+    int place = hp_comm_index(&p->comm[comm], device);
+    for (int i = act->arrive_start[place]; i < act->arrive_start[place + 1]; i++)
+        add_pair(s, local, first + act->arrive[i]);
     bool tail = deal >= s->sketch->skeleton.n_deals;
-    for (int i = 0; i < p->n_feeds; i++) {
+    for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
         const struct source *from = &what->writer[p->feed[i].writer];
         int step = s->sketch->skeleton.step_of[from->op][from->pass], part = p->feed[i].part;
         const struct part_layout *layout =
             tail ? s->sketch->step_layout[from->op] : layout_of(s, b, step);
-        if (p->feed[i].comm != comm || layout->device[part] != device)
+        if (layout->device[part] != device)
             continue;
         if (tail)
             wait_for_bodies(s, local, from, part);
         else
             wait_for_part(s, local, b, step, part);
     }
+}
+
+/* Does a part's error come by way of what its own forward pass computed? Its readers' backward
+ * passes come after their forward passes, which read it - if it was not a copy that they read.
+ */
+static bool comes_after_forward(const struct scene *s, int b, int op)
+{
+    const struct skeleton *k = &s->sketch->skeleton;
+    const struct op *o = &s->sketch->graph->ops[op];
+    bool any = false;
+    for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++) {
+        int t = o->tensor[i], d = t >= 0 ? k->value_deal[t] : -1;
+        if (o->nest->operand[i].role != OPERAND_OUTPUT || d < 0)
+            continue;
+        any = true;
+        if (s->sketch->body[b].pattern[d]->copied)
+            return false;
+    }
+    return any;
+}
+
+/* Backward comes after forward of the same part; mostly it does so anyway. */
+static void forward_waits(struct scene *s, int b, int unit)
+{
+    const struct skeleton *k = &s->sketch->skeleton;
+    const struct part_layout *layout = layout_of(s, b, unit);
+    struct arena_mark mark = hp_arena_mark(&s->acts.scratch);
+    bool *waits = NEW(&s->acts.scratch, bool, layout->n_live); /* for an error */
+    for (int i = k->port_start[unit]; i < k->port_start[unit + 1]; i++) {
+        int d = k->port[i].deal, r = k->port[i].reader;
+        const struct pattern *p = s->sketch->body[b].pattern[d];
+        for (int w = p->reader_wait[r]; k->deal[d].place.grad && w < p->reader_wait[r + 1]; w++)
+            waits[layout->rank[p->wait[w].part]] = true;
+    }
+    for (int step = unit; step >= 0; step = s->next[b][step]) {
+        int forward = hp_last_forward_step(s->sketch, k->step[step].op);
+        bool implied = comes_after_forward(s, b, k->step[step].op);
+        for (int part = 0; part < layout->n_parts; part++)
+            if (!layout->empty[part] && !(implied && waits[layout->rank[part]]))
+                wait_for_part(s, layout->rank[part], b, forward, part);
+    }
+    hp_arena_release(&s->acts.scratch, mark);
 }
 
 static void unit_waits(struct scene *s, int b, int unit)
@@ -287,51 +350,31 @@ static void unit_waits(struct scene *s, int b, int unit)
             }
         }
     }
-    /* backward comes after forward of the same part */
-    for (int step = unit; step >= 0 && k->step[step].backward; step = s->next[b][step]) {
-        int forward = hp_last_forward_step(s->sketch, k->step[step].op);
-        for (int part = 0; part < layout->n_parts; part++)
-            if (!layout->empty[part])
-                wait_for_part(s, layout->rank[part], b, forward, part);
-    }
+    if (k->step[unit].backward)
+        forward_waits(s, b, unit);
 }
 
-/* A message that is the first of its sender waits for what that one contributes. */
-static bool sends_first(const struct comm_act *act, int message)
-{
-    const struct comm_step *step = &act->step[message];
-    for (int i = 0; i < step->n_after; i++)
-        if (act->step[step->after[i]].message.from == step->message.from)
-            return false;
-    return true;
-}
-
-static void message_waits(struct scene *s, const struct comm_act *act, int local, int device,
-                          int id)
-{
-    for (int i = 0; i < act->n_tasks; i++)
-        if (act->step[i].message.from == device && sends_first(act, i))
-            add_pair(s, local + i, id);
-}
-
-/* What is fed to a comm of a deal; of the first of a bucket, what is fed to any of it. */
+/* What is fed to a comm of a deal, which `act` plays: its own, or the first of its bucket, over
+ * the same devices. */
 static void feed_comm(struct scene *s, int body, int deal, int comm, int local,
                       const struct comm_act *act)
 {
     const struct skeleton *k = &s->sketch->skeleton;
     const struct pattern *p = hp_deal_pattern(s->sketch, body, deal);
-    for (int i = 0; i < p->n_feeds; i++) {
-        if (p->feed[i].comm != comm)
-            continue;
+    for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
         const struct source *from = &k->deal[deal].writer[p->feed[i].writer];
         int step = k->step_of[from->op][from->pass], part = p->feed[i].part;
         if (deal >= k->n_deals)
             part = hp_live_part(s->sketch, from->op, part, body);
         int id = part < 0 ? -1 : part_task(s, body, step, part);
-        if (id >= 0 && act->step)
-            message_waits(s, act, local, layout_of(s, body, step)->device[part], id);
-        else if (id >= 0)
+        if (id >= 0 && !act->step)
             add_pair(s, local, id);
+        if (id < 0 || !act->step)
+            continue;
+        int device = layout_of(s, body, step)->device[part];
+        int place = hp_comm_index(&p->comm[comm], device);
+        for (int m = act->depart_start[place]; m < act->depart_start[place + 1]; m++)
+            add_pair(s, local + act->depart[m], id);
     }
 }
 
@@ -341,16 +384,16 @@ static void bucket_waits(struct scene *s, int body, int deal, int comm)
     const struct skeleton *k = &s->sketch->skeleton;
     const struct buckets *b = &s->buckets;
     const struct comm_act *act = &hp_deal_act(s, 0, deal)->comm[comm];
-    int me = b->base[deal - k->n_deals] + comm;
-    for (int x = 0; x < k->n_tail; x++)
-        for (int i = b->base[x]; i < b->base[x + 1]; i++) {
-            int other = k->n_deals + x, c = i - b->base[x];
-            if (b->lead[me] == me && b->lead[i] == me)
-                feed_comm(s, body, other, c, act->first, act);
-            const struct comm_act *lead = &hp_deal_act(s, 0, other)->comm[c];
-            for (int t = 0; b->lead[me] == i && me != i && t < lead->n_tasks; t++)
-                add_pair(s, act->first, s->first[hp_deal_block(s, 0, other)] + lead->first + t);
-        }
+    int me = b->base[deal - k->n_deals] + comm, lead = b->lead[me];
+    for (int i = me; lead == me && i >= 0; i = b->next[i])
+        feed_comm(s, body, k->n_deals + b->deal[i], i - b->base[b->deal[i]], act->first, act);
+    if (lead == me)
+        return;
+    int theirs = k->n_deals + b->deal[lead];
+    const struct comm_act *first =
+        &hp_deal_act(s, 0, theirs)->comm[lead - b->base[b->deal[lead]]];
+    for (int t = 0; t < first->n_tasks; t++)
+        add_pair(s, act->first, s->first[hp_deal_block(s, 0, theirs)] + first->first + t);
 }
 
 static void comm_waits(struct scene *s, int b, int deal, int number)
@@ -377,6 +420,16 @@ static void comm_waits(struct scene *s, int b, int deal, int number)
         }
 }
 
+/* The passes that read a parameter last: a part's backward comes after its forward anyway. */
+static uint32_t last_reads(const struct sketch *s, const struct reader *r)
+{
+    const struct nest *nest = s->graph->ops[r->op].nest;
+    uint32_t backward = 0;
+    for (int p = 0; p < nest->n_passes; p++)
+        backward |= (uint32_t)nest->pass[p].backward << p;
+    return r->passes & backward ? r->passes & backward : r->passes;
+}
+
 /* An update waits for the sum, and for its device's passes that read the parameter: they want
  * the old one. */
 static void update_waits(struct scene *s, int deal)
@@ -398,9 +451,9 @@ static void update_waits(struct scene *s, int deal)
     for (int b = 0; b < sketch->n_bodies; b++)
         for (int r = 0; r < what->n_readers; r++) {
             const struct part_layout *layout = sketch->body[b].layout[what->reader[r].op];
-            for (int pass = 0; what->reader[r].passes >> pass; pass++)
-                for (int part = 0; what->reader[r].passes >> pass & 1 && part < layout->n_parts;
-                     part++)
+            uint32_t passes = last_reads(sketch, &what->reader[r]);
+            for (int pass = 0; passes >> pass; pass++)
+                for (int part = 0; passes >> pass & 1 && part < layout->n_parts; part++)
                     if (updates->of_device[layout->device[part]] >= 0)
                         wait_for_part(s, updates->of_device[layout->device[part]], b,
                                       k->step_of[what->reader[r].op][pass], part);

@@ -31,6 +31,13 @@ struct scene {
     int n_pairs, pair_capacity;
 };
 
+/* What cannot be asked for together: HYPAR_USAGE. */
+enum hypar_status hp_check_settings(const struct sim_settings *settings,
+                                    struct hypar_error *err);
+
+/* What is longer than time can be counted: HYPAR_UNSUPPORTED. */
+enum hypar_status hp_check_length(ticks length, struct hypar_error *err);
+
 struct scene *hp_scene_new(struct sketch *sketch, const struct sim_settings *settings);
 void hp_scene_free(struct scene *scene); /* not the sketch; NULL is allowed */
 

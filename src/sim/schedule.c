@@ -292,7 +292,7 @@ static void serve(struct staging *s, const struct ready_task *what)
     if (is_tail(s, task))
         row = hp_tail_row(&s->rows, task, row);
     ticks start = hp_claim(&s->graph.task[task], s->free, what->ready);
-    struct times times = { what->ready, start, start + s->graph.task[task].duration };
+    struct times times = { what->ready, start, hp_later(start, s->graph.task[task].duration) };
     note_times(s, row, task, &times);
     release_next(s, row, task, times.end);
     if (!is_tail(s, task) && s->gated && s->group_of[task] >= 0)

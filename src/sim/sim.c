@@ -20,8 +20,8 @@ struct counting {
     struct hypar_sim *sim;
     struct arena arena;
     const struct task_graph *graph;
-    ticks *busy; /* by queue */
-    struct covered *comm;
+    ticks *busy;                   /* by queue */
+    struct covered *comm, *either; /* by device: communicating; that or computing */
     int64_t compute, comms, update;
     ticks *begins; /* by minibatch: when the input stage begins with it */
 };
@@ -39,6 +39,12 @@ static const struct comm_act *comm_of(struct hypar_sim *sim, const struct block 
     return &act->comm[c];
 }
 
+static void cover(struct counting *c, int device, const struct times *times)
+{
+    hp_cover(&c->comm[device], &c->arena, times->ready, times->start, times->end);
+    hp_cover(&c->either[device], &c->arena, times->ready, times->start, times->end);
+}
+
 /* Devices that take part in a comm's task. */
 static void cover_devices(struct counting *c, const struct block *block, int local,
                           const struct times *times)
@@ -47,12 +53,12 @@ static void cover_devices(struct counting *c, const struct block *block, int loc
     const struct comm_act *act = comm_of(c->sim, block, local, &comm);
     if (act->step) {
         const struct message *m = &act->step[local - act->first].message;
-        hp_cover(&c->comm[m->from], &c->arena, times->ready, times->start, times->end);
-        hp_cover(&c->comm[m->to], &c->arena, times->ready, times->start, times->end);
+        cover(c, m->from, times);
+        cover(c, m->to, times);
         return;
     }
     for (int i = 0; i < comm->n_devices; i++)
-        hp_cover(&c->comm[comm->device[i]], &c->arena, times->ready, times->start, times->end);
+        cover(c, comm->device[i], times);
 }
 
 /* The input stage begins with a minibatch when the first of its tasks starts. */
@@ -74,7 +80,8 @@ static void count_task(void *who, int task, int micro, const struct times *times
     struct block block = hp_block_at(scene, number);
     const struct sim_task *what = &c->graph->task[task];
     if (block.kind == BLOCK_UNIT || block.kind == BLOCK_UPDATE) {
-        c->busy[what->queue] += what->duration;
+        c->busy[what->queue] = hp_later(c->busy[what->queue], what->duration);
+        hp_cover(&c->either[what->queue], &c->arena, times->ready, times->start, times->end);
         c->compute += block.kind == BLOCK_UNIT;
         c->update += block.kind == BLOCK_UPDATE;
         if (block.kind == BLOCK_UNIT && c->begins)
@@ -83,8 +90,10 @@ static void count_task(void *who, int task, int micro, const struct times *times
     }
     c->comms++;
     for (int i = 0; i < what->n_holds; i++)
-        if (what->hold[i].queue >= scene->acts.n_devices)
-            c->busy[what->hold[i].queue] += what->hold[i].busy;
+        if (what->hold[i].queue >= scene->acts.n_devices) {
+            ticks *busy = &c->busy[what->hold[i].queue];
+            *busy = hp_later(*busy, what->hold[i].busy);
+        }
     cover_devices(c, &block, task - scene->first[number], times);
 }
 
@@ -97,7 +106,7 @@ static void add_energy(struct hypar_energy *sum, const struct work_energy *e, do
     sum->dram_j += times * e->dram_j;
 }
 
-/* Passes of every part; parts that are alike are worked out once, one after the other. */
+/* The passes of every part. */
 static void add_passes(struct hypar_sim *sim, int b, struct hypar_energy *sum)
 {
     const struct sketch *s = sim->scene->sketch;
@@ -234,26 +243,27 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
     const struct hypar_plan *plan = sim->program->plan;
     const struct hypar_graph *g = plan->graph;
     struct hypar_sim_summary *s = &sim->summary;
-    double peak = 0, share = -1, steps = sim->program->rhythm->n_steps;
+    struct hypar_memory fullest;
+    double peak = 0, steps = sim->program->rhythm->n_steps;
     s->step_s = sim->program->rhythm->delayed ? steady_s(sim, c, length) : hp_seconds(length);
     s->compute = c->compute;
     s->comm = c->comms;
     s->update = c->update;
     s->tasks = c->compute + c->comms + c->update;
-    s->fits = true;
+    s->fullest_device = hypar_fullest_memory(sim->memory->device, s->n_devices, 0, &fullest);
+    s->peak_memory_bytes = fullest.peak;
+    s->fits = fullest.peak <= fullest.limit;
     for (int d = 0; d < s->n_devices; d++) {
         struct hypar_sim_device *device = &sim->device[d];
+        double idle_s = hp_seconds(length - hp_covered(&c->either[d])) / steps;
         device->busy_s = hp_seconds(c->busy[d]) / steps;
         device->comm_s = hp_seconds(hp_covered(&c->comm[d])) / steps;
-        device->waiting_s = fmax(0, s->step_s - device->busy_s);
+        /* of a stretch without the time that filling and draining take */
+        device->waiting_s = fmax(0, sim->program->rhythm->delayed
+                                        ? idle_s - (hp_seconds(length) / steps - s->step_s)
+                                        : idle_s);
         device->memory = sim->memory->device[d];
         peak += hp_peak_op_per_s(hypar_machine_device(plan->machine, d), plan->precision);
-        s->fits &= device->memory.peak <= device->memory.limit;
-        if (device->memory.peak / device->memory.limit > share) {
-            share = device->memory.peak / device->memory.limit;
-            s->fullest_device = d;
-            s->peak_memory_bytes = device->memory.peak;
-        }
     }
     for (int l = 0; l < s->n_links; l++)
         sim->link[l].busy_s = hp_seconds(c->busy[s->n_devices + l]) / steps;
@@ -296,9 +306,10 @@ static void begin_counting(void *who, const struct task_graph *graph)
     }
     c->busy = NEW(&c->arena, ticks, graph->n_queues);
     c->comm = NEW(&c->arena, struct covered, sim->summary.n_devices);
+    c->either = NEW(&c->arena, struct covered, sim->summary.n_devices);
 }
 
-static void play(struct hypar_sim *sim, bool timeline)
+static enum hypar_status play(struct hypar_sim *sim, bool timeline, struct hypar_error *err)
 {
     struct counting c = { .sim = sim };
     struct audience audience = { begin_counting, count_task, &c };
@@ -310,6 +321,7 @@ static void play(struct hypar_sim *sim, bool timeline)
     summarise(sim, &c, length);
     add_up(sim);
     hp_arena_free(&c.arena);
+    return hp_check_length(length, err);
 }
 
 enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan *plan,
@@ -321,16 +333,21 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     struct arena arena = { 0 };
     *out = NULL;
     options = options ? options : &defaults;
+    struct sim_settings settings = { options->expand_collectives, options->no_overlap,
+                                     options->half_duplex, options->profile };
+    TRY(hp_check_settings(&settings, err));
     TRY(hypar_lower(&program, plan, &options->lower, err));
     struct hypar_sim *sim = NEW(&arena, struct hypar_sim, 1);
     sim->arena = arena;
     sim->program = program;
     sim->memory = hp_memory(program, NULL);
     begin_links(sim);
-    struct sim_settings settings = { options->expand_collectives, options->no_overlap,
-                                     options->half_duplex, options->profile };
     sim->scene = hp_scene_new(program->sketch, &settings);
-    play(sim, options->timeline);
+    enum hypar_status status = play(sim, options->timeline, err);
+    if (status != HYPAR_OK) {
+        hypar_sim_free(sim);
+        return status;
+    }
     if (options->timeline)
         hp_make_memory_points(sim);
     *out = sim;
@@ -348,6 +365,11 @@ void hypar_sim_free(struct hypar_sim *sim)
     hp_timeline_end(&sim->timeline);
     struct arena arena = sim->arena; /* it lives in it */
     hp_arena_free(&arena);
+}
+
+double hypar_energy_total_j(const struct hypar_energy *e)
+{
+    return e->arithmetic_j + e->sram_j + e->dram_j + e->link_j;
 }
 
 struct hypar_sim_summary hypar_sim_summary(const struct hypar_sim *sim)

@@ -1,6 +1,8 @@
 /* A program file's step. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "sim/heap.h"
 #include "sim/sim.h"
 #include "sim/tally.h"
 
@@ -42,13 +44,31 @@ static void begin(struct hypar_sim *sim, const struct hypar_machine *machine)
     sim->event_offset_s = NEW(&sim->arena, double, most);
 }
 
+static int by_ready(const void *a, const void *b)
+{
+    return hp_comes_first(a, b) ? -1 : 1;
+}
+
+/* Tasks in the order in which they were served. */
+static const struct ready_task *served(struct hypar_sim *sim)
+{
+    const struct task_graph *g = &sim->file->graph;
+    struct ready_task *order = NEW(&sim->arena, struct ready_task, g->n_tasks);
+    for (int t = 0; t < g->n_tasks; t++)
+        order[t] = (struct ready_task){ sim->file_times[t].ready, g->task[t].number, t };
+    qsort(order, (size_t)g->n_tasks, sizeof *order, by_ready);
+    return order;
+}
+
 static void count(struct hypar_sim *sim)
 {
     const struct program_file *f = sim->file;
     struct hypar_sim_summary *s = &sim->summary;
     struct covered *comm = NEW(&sim->arena, struct covered, s->n_devices);
+    struct covered *either = NEW(&sim->arena, struct covered, s->n_devices);
+    const struct ready_task *order = served(sim);
     for (int i = 0; i < f->graph.n_tasks; i++) {
-        int t = sim->file_order[i];
+        int t = order[i].id;
         const struct sim_task *task = &f->graph.task[t];
         const struct file_task *what = &f->task[t];
         const struct times *times = &sim->file_times[t];
@@ -69,12 +89,16 @@ static void count(struct hypar_sim *sim)
         s->compute += what->device >= 0;
         s->comm += what->device < 0;
         s->comm_bytes += what->bytes > 0 ? what->bytes : 0;
-        for (int d = 0; d < what->n_devices; d++) /* in any order: now is no help here */
-            hp_cover(&comm[what->devices[d]], &sim->arena, 0, times->start, times->end);
+        for (int d = 0; d < what->n_devices; d++)
+            hp_cover(&comm[what->devices[d]], &sim->arena, times->ready, times->start,
+                     times->end);
+        for (int d = 0; d < (what->device >= 0 ? 1 : what->n_devices); d++)
+            hp_cover(&either[what->device >= 0 ? what->device : what->devices[d]], &sim->arena,
+                     times->ready, times->start, times->end);
     }
     for (int d = 0; d < s->n_devices; d++) {
         sim->device[d].comm_s = hp_seconds(hp_covered(&comm[d]));
-        sim->device[d].waiting_s = s->step_s - sim->device[d].busy_s;
+        sim->device[d].waiting_s = s->step_s - hp_seconds(hp_covered(&either[d]));
     }
 }
 

@@ -12,8 +12,15 @@
 
 typedef int64_t ticks; /* picoseconds */
 
-/* No timeline may be longer: 4e6 s. */
+/* No timeline may be longer: 4e6 s. A time that would be later is this one: whoever plays looks
+ * whether the length has come to it, and refuses. */
 #define HP_MAX_TICKS ((ticks)4e18)
+
+/* `by` (at most HP_MAX_TICKS) after `time`, at most HP_MAX_TICKS. */
+static inline ticks hp_later(ticks time, ticks by)
+{
+    return time < HP_MAX_TICKS - by ? time + by : HP_MAX_TICKS;
+}
 
 /* Seconds to ticks, rounded to the nearest; at most HP_MAX_TICKS. */
 ticks hp_ticks(double seconds);
@@ -44,7 +51,7 @@ static inline ticks hp_claim(const struct sim_task *task, ticks *free, ticks rea
     if (!task->hold) {
         if (task->n_holds) {
             start = free[task->queue] > start ? free[task->queue] : start;
-            free[task->queue] = start + task->duration;
+            free[task->queue] = hp_later(start, task->duration);
         }
         return start;
     }
@@ -53,7 +60,8 @@ static inline ticks hp_claim(const struct sim_task *task, ticks *free, ticks rea
         start = from > start ? from : start;
     }
     for (int i = 0; i < task->n_holds; i++)
-        free[task->hold[i].queue] = start + task->hold[i].offset + task->hold[i].busy;
+        free[task->hold[i].queue] =
+            hp_later(start, hp_later(task->hold[i].offset, task->hold[i].busy));
     return start;
 }
 
@@ -62,7 +70,7 @@ struct task_graph {
     int n_tasks, n_queues;
     const struct sim_task *task;
     const int64_t *after_start; /* n_tasks + 1 */
-    const int *after;           /* each id at most once per task */
+    const int *after;           /* an id may be there twice: it is waited for once */
 };
 
 /* Full simulation (FlexFlow, Algorithm 1): fills times[id], returns the largest end. */

@@ -24,8 +24,10 @@ $ hypar help import
 > print what is in it. -o writes its graph as a JSON file, or where FILE ends in
 > .txt its measured times as a PipeDream profile.
 >
->   -b, --batch=N              samples in one training step (what the model
->                              says)
+>       --batch-dim=NAME=DIM   ONNX: the dimension of input NAME with the samples
+>                              (0)
+>   -b, --batch=N              samples in one training step (as the model says)
+>       --dim=NAME=N           ONNX: size of the symbolic dimension NAME
 >       --json                 report as JSON, in SI units
 >   -o, --output=FILE          write the result to FILE (-: standard output)
 >   -q, --quiet                no progress, no notes; beside -o no summary
@@ -35,7 +37,8 @@ Help wins over whatever else the line says.
 $ hypar check --help --frob
 > Usage: hypar check [OPTION...] PLAN
 > Read PLAN with the model and the machine that it names, and check that they fit
-> together. If they do not, the message names the operator and the reason.
+> together, and that all of a training step fits into memory. If not, the message
+> names the operator or the device, and the reason.
 >
 >       --json                 report as JSON, in SI units
 >       --memory=BYTES         limit per device, such as 16GB (the device's own)

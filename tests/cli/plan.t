@@ -9,20 +9,24 @@ $ hypar plan lenet-c --on htree:16 --planner hypar | sed '$d'
 > H3   dp    dp    mp    mp
 > H4   dp    dp    mp    dp
 >
-> level  ways    hypar       dp       mp      owt
-> H1        2  2.58 MB  3.44 MB  12.9 MB  2.58 MB
-> H2        2  3.65 MB  6.89 MB  21.4 MB  3.83 MB
-> H3        2  4.24 MB  13.8 MB  38.6 MB  6.33 MB
-> H4        2  7.14 MB  27.6 MB  72.9 MB  11.3 MB
-> all          17.6 MB  51.7 MB   146 MB  24.1 MB
-> exact        18.7 MB  51.7 MB   355 MB  37.3 MB
-> state         614 kB  3.44 MB   227 kB   413 kB
-> step         8.13 ms  18.8 ms  54.4 ms  10.2 ms
+> level   ways    hypar       dp       mp      owt
+> H1         2  2.58 MB  3.44 MB  12.9 MB  2.58 MB
+> H2         2  3.65 MB  6.89 MB  21.4 MB  3.83 MB
+> H3         2  4.24 MB  13.8 MB  38.6 MB  6.33 MB
+> H4         2  7.14 MB  27.6 MB  72.9 MB  11.3 MB
+> all           17.6 MB  51.7 MB   146 MB  24.1 MB
+> exact         18.7 MB  51.7 MB   355 MB  37.3 MB
+> state          614 kB  3.44 MB   227 kB   413 kB
+> memory        2.36 MB  5.15 MB  27.6 MB  3.47 MB
+> step          12.3 ms  17.1 ms   172 ms  16.3 ms
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
-> program sends, each byte once (hypar lower).
-> Predicted step 8.13 ms (compute 2.63 ms, exchange 5.5 ms; no overlap), 31.5 k samples/s, 32.2 %
-> of peak, 49.7 mJ; weights, gradients and optimizer state 614 kB on the fullest device.
+> program sends, each byte once (hypar lower). Memory and step: simulated.
+> Predicted step 12.3 ms, simulated (the busiest device computes 2.54 ms of it), 20.8 k samples/s,
+> 21.3 % of peak, 81.6 mJ; 18.7 MB sent, 80.5 MB on links; 2.36 MB of 8 GB of memory on the
+> fullest device.
+> In closed form 8.13 ms: compute 2.63 ms, exchange 5.5 ms, no overlap; it leaves out contention
+> on links, waiting, and operators that memory bounds.
 
 $ hypar plan lenet-c --on htree:16 --planner accpar --joint | sed '$d'
 > lenet-c, batch 256, on 16 devices: planner accpar
@@ -33,20 +37,24 @@ $ hypar plan lenet-c --on htree:16 --planner accpar --joint | sed '$d'
 > H3   dp    dp    mp    mp
 > H4   dp    dp    III   mp
 >
-> level  ways   accpar       dp       mp      owt
-> H1        2  3.44 MB  3.44 MB  12.9 MB  2.58 MB
-> H2        2  2.84 MB  6.89 MB  21.4 MB  3.83 MB
-> H3        2  4.22 MB  13.8 MB  38.6 MB  6.33 MB
-> H4        2  4.13 MB  27.6 MB  72.9 MB  11.3 MB
-> all          14.6 MB  51.7 MB   146 MB  24.1 MB
-> exact        14.4 MB  51.7 MB   355 MB  37.3 MB
-> state         614 kB  3.44 MB   227 kB   413 kB
-> step         7.21 ms  18.8 ms  54.4 ms  10.2 ms
+> level   ways   accpar       dp       mp      owt
+> H1         2  3.44 MB  3.44 MB  12.9 MB  2.58 MB
+> H2         2  2.84 MB  6.89 MB  21.4 MB  3.83 MB
+> H3         2  4.22 MB  13.8 MB  38.6 MB  6.33 MB
+> H4         2  4.13 MB  27.6 MB  72.9 MB  11.3 MB
+> all           14.6 MB  51.7 MB   146 MB  24.1 MB
+> exact         14.4 MB  51.7 MB   355 MB  37.3 MB
+> state          614 kB  3.44 MB   227 kB   413 kB
+> memory        2.32 MB  5.15 MB  27.6 MB  3.47 MB
+> step          12.4 ms  17.1 ms   172 ms  16.3 ms
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
-> program sends, each byte once (hypar lower).
-> Predicted step 7.21 ms (compute 2.63 ms, exchange 4.57 ms; no overlap), 35.5 k samples/s, 36.4 %
-> of peak, 48 mJ; weights, gradients and optimizer state 614 kB on the fullest device.
+> program sends, each byte once (hypar lower). Memory and step: simulated.
+> Predicted step 12.4 ms, simulated (the busiest device computes 2.54 ms of it), 20.7 k samples/s,
+> 21.2 % of peak, 78.1 mJ; 14.4 MB sent, 81.1 MB on links; 2.32 MB of 8 GB of memory on the
+> fullest device.
+> In closed form 7.21 ms: compute 2.63 ms, exchange 4.57 ms, no overlap; it leaves out contention
+> on links, waiting, and operators that memory bounds.
 
 Any number of devices, any graph.
 $ hypar plan resnet18 --on full:6 --planner hypar | sed '$d'
@@ -58,26 +66,133 @@ $ hypar plan resnet18 --on full:6 --planner hypar | sed '$d'
 >
 >      . dp (I)   # mp (II)   o III
 >
-> level  ways    hypar       dp       mp      owt
-> H1        2  68.3 MB  93.5 MB   748 MB  89.7 MB
-> H2        3   223 MB   374 MB  2.46 GB   359 MB
-> all           291 MB   468 MB  3.21 GB   448 MB
-> exact         309 MB   468 MB  4.08 GB   448 MB
-> state        36.7 MB  93.5 MB  15.8 MB  90.1 MB
-> step         9.13 ms  9.86 ms  18.2 ms  9.81 ms
+> level   ways    hypar       dp       mp      owt
+> H1         2  68.3 MB  93.5 MB   748 MB  89.7 MB
+> H2         3   223 MB   374 MB  2.46 GB   359 MB
+> all            291 MB   468 MB  3.21 GB   448 MB
+> exact          309 MB   468 MB  4.08 GB   448 MB
+> state         36.7 MB  93.5 MB  15.8 MB  90.1 MB
+> memory         180 MB   218 MB   567 MB   215 MB
+> step          10.3 ms  10.9 ms  25.5 ms  10.8 ms
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
-> program sends, each byte once (hypar lower).
-> Predicted step 9.13 ms (compute 8.18 ms, exchange 947 us; no overlap), 3.51 k samples/s, 40.5 %
-> of peak, 3.51 J; weights, gradients and optimizer state 36.7 MB on the fullest device.
+> program sends, each byte once (hypar lower). Memory and step: simulated.
+> Predicted step 10.3 ms, simulated (the busiest device computes 9.39 ms of it), 3.12 k samples/s,
+> 36.0 % of peak, 3.67 J; 309 MB sent, 310 MB on links; 180 MB of 16 GB of memory on the fullest
+> device.
+> In closed form 9.13 ms: compute 8.18 ms, exchange 947 us, no overlap.
 
 A plan is written, and checked when it is read back.
 $ cd "${TMPDIR:-/tmp}" && hypar plan sfc --on htree:4 -q -o hypar-test-plan.json && hypar check hypar-test-plan.json && rm hypar-test-plan.json
 > ok: sfc, batch 256: 8 operators in 32 parts on a machine of 4 devices
+> memory: 299 MB of 8 GB on the fullest device
+
+Predicted is what the simulator says, and beside it the closed form.
+$ hypar plan lenet-c --on htree:16 --planner hypar --json | sed -n '/"predicted"/,/"search"/p'
+>   "predicted": {
+>     "model": "simulated",
+>     "step_s": 0.012311319068,
+>     "compute_s": 0.002542823015,
+>     "comm_s": 0.00626904,
+>     "samples_per_s": 20793.872580672847,
+>     "tokens_per_s": null,
+>     "mfu": 0.21285870458697695,
+>     "comm_bytes": 18729512,
+>     "comm_bytes_paper": 17603040,
+>     "link_bytes": 80471288,
+>     "energy_j": 0.08163202408831957,
+>     "peak_memory_bytes": 2362480,
+>     "state_bytes": 614000,
+>     "fullest_device": 0,
+>     "memory": {"parameters_bytes": 307000, "gradients_bytes": 307000, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 1489920, "buffers_bytes": 258560, "recompute_saves_bytes": 1439744, "limit_bytes": 8000000000},
+>     "fits": true
+>   },
+>   "closed_form": {
+>     "model": "closed form: no overlap, levels one after another",
+>     "step_s": 0.008134315333333333,
+>     "compute_s": 0.002633365333333334,
+>     "comm_s": 0.005500949999999999,
+>     "samples_per_s": 31471.61002610095,
+>     "mfu": 0.3221625079903994,
+>     "comm_bytes": 17603040,
+>     "energy_j": 0.049696031769599996,
+>     "state_bytes": 614000
+>   },
+>   "search": {
+$ hypar plan lenet-c --on htree:16 --planner hypar -q -o $TMP/plan.json; hypar simulate $TMP/plan.json --json | grep -e '"step_s"' -e '"comm_bytes"' -e '"peak_memory_bytes": [0-9]*,$' -e '"total_j"'
+>   "step_s": 0.012311319068,
+>   "peak_memory_bytes": 2362480,
+>   "comm_bytes": 18729512,
+>   "energy": {"arithmetic_j": 0.007782685907200011, "sram_j": 0.025327859999999997, "dram_j": 0.04415671551999958, "link_j": 0.00436476266111999, "total_j": 0.08163202408831957}
+
+auto takes the fastest plan that fits, and says which do not, and why.
+$ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Refused/,$p'
+> vgg-a, batch 64, on 8 devices: planner owt
+> Refused: mp: device 0 needs 2.17 GB of memory, has 2.1 GB
+$ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
+>   "planner": "owt",
+>     "fits": true
+>     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no pipeline with a batch of 64 fits into the memory of 8 devices; gpipe: no pipeline with a batch of 64 fits into the memory of 8 devices; mp: device 0 needs 2.17 GB of memory, has 600 MB"
+
+If none fits it is the one that needs least, and the answer is no; a planner asked for by name has its say,
+but a limit that was asked for is kept.
+$ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 300MB -o $TMP/plan.json | sed -n '1p;/^IT/,/^buffers/p'
+> hypar: no plan fits; in the one that needs least: device 0 needs 485 MB of memory, has 300 MB
+> vgg-a, batch 64, on 8 devices: planner accpar
+> IT DOES NOT FIT: device 0 would hold parameters 89.3 MB, gradients 89.3 MB, activations 297 MB,
+> buffers 9.23 MB.
+$ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 300MB -q -o $TMP/plan.json
+> hypar: no plan fits; in the one that needs least: device 0 needs 485 MB of memory, has 300 MB
+? 1
+$ hypar check $TMP/plan.json --memory 300MB
+> hypar: device 0 needs 485 MB of memory, has 300 MB
+? 1
+$ hypar plan vgg-a --on htree:16 --planner mp | grep -A 1 'FIT'
+> IT DOES NOT FIT: device 0 would hold parameters 33.2 MB, gradients 33.2 MB, activations 7.54 GB,
+> buffers 514 MB.
+$ hypar plan vgg-a --on htree:16 --planner mp --memory 9GB -q -o $TMP/plan.json
+$ hypar check $TMP/plan.json
+> hypar: device 0 needs 8.12 GB of memory, has 8 GB
+? 1
+
+What takes long to simulate, or cannot be, is predicted in closed form.
+$ hypar plan gpt2-xl --on cluster:128x8,memory=1TB --batch 1024 --planner dp | sed '1,/^Levels/d; $d'
+> program sends, each byte once (hypar lower). Step: in closed form.
+> Predicted step 2.41 s (compute 1.34 s, exchange 1.07 s; no overlap), 424 samples/s, 27.8 % of
+> peak, 108 kJ; weights, gradients and optimizer state 12.5 GB on the fullest device.
+> In closed form, not simulated: a plan of 645120 parts, more than 262144, takes long.
+$ hypar plan tests/data/pipedream/chain.txt --on full:2 --planner 1f1b --json | sed -n '/"predicted"/,/"search"/p'
+>   "predicted": {
+>     "model": "closed form: no overlap, levels one after another",
+>     "not_simulated": "chain has no loss, expected a cross_entropy or mse_loss at its end",
+>     "step_s": 0.078402,
+>     "compute_s": 0.03600000000000001,
+>     "comm_s": 0.04240199999999999,
+>     "samples_per_s": 12.754776663860616,
+>     "mfu": null,
+>     "comm_bytes": 160000000,
+>     "comm_bytes_paper": 160000000,
+>     "link_bytes": null,
+>     "energy_j": null,
+>     "peak_memory_bytes": null,
+>     "state_bytes": 153600000
+>   },
+>   "closed_form": {
+>     "model": "closed form: no overlap, levels one after another",
+>     "step_s": 0.078402,
+>     "compute_s": 0.03600000000000001,
+>     "comm_s": 0.04240199999999999,
+>     "samples_per_s": 12.754776663860616,
+>     "mfu": null,
+>     "comm_bytes": 160000000,
+>     "energy_j": null,
+>     "state_bytes": 153600000
+>   },
+>   "search": {
 
 Bad requests.
 $ hypar plan sfc --on htree:4 --planner best
-> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, 1f1b, gpipe, pipedream
+> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, pipedream
 ? 2
 $ hypar plan sfc --on htree:0
 > hypar: machine 'htree:0': size 0, expected 1..1048576
@@ -100,7 +215,7 @@ $ hypar plan sfc --on htree:4 --memory 3cm
 
 $ hypar planners
 > planner                                               after
-> auto       the best of the others by predicted time,
+> auto       the best of the others by simulated time,
 >            within memory
 > dp         data parallel: every operator by samples   the baseline of all four papers
 > mp         model parallel: every weighted layer by    HyPar, HPCA 2019
@@ -112,6 +227,8 @@ $ hypar planners
 > accpar     least exchange with three types of         Song et al., HPCA 2020
 >            partition, unequal shares where devices
 >            differ
+> optcnn     least time, each layer by samples,         Jia et al., ICML 2018
+>            channels, height and width at once
 > 1f1b       equal stages, one micro-batch forward,     Narayanan et al., ICML 2021
 >            one backward in turn, less memory
 > gpipe      equal stages, micro-batches all forward,   Huang et al., NeurIPS 2019

@@ -4,7 +4,7 @@ $ hypar simulate examples/plans/data-parallel.json
 > 32.7 k samples/s, 5.8 % of peak (model FLOPs), 1,639 tasks
 >
 > device  computing        communicating  waiting
-> 0-7        466 us  24 %        1.81 ms  1.49 ms  ######..................
+> 0-7        466 us  24 %        1.81 ms      0 s  ######==================
 > # computing   = communicating only   . waiting
 >
 > busiest links     busy            bytes
@@ -30,8 +30,8 @@ $ hypar simulate examples/plans/pipeline.json
 > 712 k samples/s, 1.6 % of peak (model FLOPs), 275 tasks
 >
 > device  computing        communicating  waiting
-> 0-1         55 us  31 %        91.8 us   125 us  #######.................
-> 2-3       91.7 us  51 %         113 us  88.1 us  ############............
+> 0-1         55 us  31 %        91.8 us  34.7 us  #######============.....
+> 2-3       91.7 us  51 %         113 us  1.85 us  ############============
 > # computing   = communicating only   . waiting
 >
 > busiest links     busy            bytes
@@ -92,8 +92,8 @@ $ hypar simulate tests/cli/plan.json --json
 >   "comm_tasks": 3,
 >   "update_tasks": 4,
 >   "devices": [
->     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 1.002898e-06, "peak_memory_bytes": 400, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 176, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}},
->     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 1.002898e-06, "peak_memory_bytes": 400, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 176, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
+>     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 0, "peak_memory_bytes": 400, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 176, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}},
+>     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 0, "peak_memory_bytes": 400, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 176, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
 >   ],
 >   "links": [
 >     {"from": 0, "to": 1, "busy_s": 3.36e-09, "bytes": 83.99999999999999},

@@ -61,8 +61,11 @@ static const struct {
       "mlp:784-0: '0' is no size, expected sizes from 1 to 16777216" },
     { "lenet5:", 0, HYPAR_INVALID, "lenet5:: nothing follows the colon, expected options" },
     { "mlp:", 0, HYPAR_INVALID, "mlp:: nothing follows the colon, expected options" },
-    { "net.onnx", 0, HYPAR_UNSUPPORTED,
-      "net.onnx: ONNX is not read yet, expected hypar-graph/1 JSON" },
+    { "net.onnx", 0, HYPAR_UNREADABLE, "net.onnx: cannot open: No such file or directory" },
+    { "net.onnx:dim=seq=4", 0, HYPAR_UNREADABLE,
+      "net.onnx: cannot open: No such file or directory" },
+    { "net.onnx:seq=4", 0, HYPAR_INVALID,
+      "net.onnx: unknown option 'seq=4', expected batch-dim=NAME=DIM or dim=NAME=N" },
     { "sfc", -1, HYPAR_INVALID, "batch is -1, expected 1 to 4294967296" },
     { "no/such.json", 0, HYPAR_UNREADABLE,
       "no/such.json: cannot open: No such file or directory" },
@@ -71,7 +74,8 @@ static const struct {
     { "no/such", 0, HYPAR_UNREADABLE, "no/such: cannot open: No such file or directory" },
     { "./tests", 0, HYPAR_UNREADABLE, "./tests: cannot read: Is a directory" },
     { "./LICENSE", 0, HYPAR_UNSUPPORTED,
-      "./LICENSE: unknown kind of file, expected hypar-graph/1 JSON or a PipeDream profile" },
+      "./LICENSE: unknown kind of file, expected hypar-graph/1 JSON, ONNX or a PipeDream "
+      "profile" },
 };
 
 static void test_bad(void **state)

@@ -245,31 +245,117 @@ static void three_types_are_exact_up_to_64(void **state)
         }
 }
 
+static double simulated_merit(const struct hypar_found *found, enum hypar_objective objective)
+{
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    assert_non_null(s);
+    return objective == HYPAR_TIME   ? s->step.step_s
+           : objective == HYPAR_COMM ? s->step.comm_bytes
+                                     : hypar_energy_total_j(&s->step.energy);
+}
+
+/* No planner whose plan fits has a better one; those that do not fit are named. */
+static void check_auto(const struct task *t, struct hypar_search_options options)
+{
+    static const struct hypar_sim_options simulation;
+    struct hypar_found *best = search(t, &options);
+    const char *refused = hypar_found_info(best).refused;
+    double merit = simulated_merit(best, options.objective);
+    assert_true(hypar_found_simulated(best)->step.fits);
+    options.simulation = &simulation;
+    for (int i = 0; hypar_planner(i); i++) {
+        struct hypar_found *found;
+        options.planner = hypar_planner(i)->name;
+        if (!hp_planners[i]->plan || hp_planners[i]->apart)
+            continue;
+        bool fits = hypar_search(&found, t->graph, t->machine, &options, NULL) == HYPAR_OK;
+        if (fits)
+            fits = hypar_found_simulated(found)->step.fits;
+        if (fits)
+            assert_true(merit <= simulated_merit(found, options.objective));
+        else
+            assert_non_null(strstr(refused, options.planner));
+        hypar_found_free(found);
+    }
+    hypar_found_free(best);
+}
+
 static void auto_is_the_best(void **state)
 {
     (void)state;
     static const char *const models[] = { "vgg-a", "resnet18", "gpt:layers=2" };
+    static const double memory_bytes[] = { 0, 2.2e9 }; /* some do not fit into that */
     for (size_t m = 0; m < 3; m++)
-        for (int objective = HYPAR_TIME; objective <= HYPAR_ENERGY; objective++) {
-            struct task t = task(models[m], "cluster:2x4", 64);
-            struct hypar_search_options options = { .objective =
-                                                        (enum hypar_objective)objective };
-            struct hypar_found *best = search(&t, &options);
-            struct hypar_prediction b = hypar_found_prediction(best);
-            for (int i = 0; hypar_planner(i); i++) {
-                options.planner = hypar_planner(i)->name;
-                if (hp_planners[i]->apart)
-                    continue;
-                struct hypar_found *found = search(&t, &options);
-                struct hypar_prediction p = hypar_found_prediction(found);
-                assert_true(objective != HYPAR_TIME || b.step_s <= p.step_s);
-                assert_true(objective != HYPAR_COMM || b.comm_bytes <= p.comm_bytes);
-                assert_true(objective != HYPAR_ENERGY || b.energy_j <= p.energy_j);
-                hypar_found_free(found);
+        for (int objective = HYPAR_TIME; objective <= HYPAR_ENERGY; objective++)
+            for (size_t limit = 0; limit < 2; limit++) {
+                struct task t = task(models[m], "cluster:2x4", 64);
+                check_auto(&t, (struct hypar_search_options){
+                                   .objective = (enum hypar_objective)objective,
+                                   .memory_bytes = memory_bytes[limit] });
+                release(&t);
             }
-            hypar_found_free(best);
-            release(&t);
+}
+
+/* Weights fit into that, activations in no plan: the plan that needs least, and it says so. */
+static void auto_needs_least(void **state)
+{
+    (void)state;
+    static const struct hypar_sim_options simulation;
+    struct task t = task("vgg-a", "cluster:2x4", 64);
+    struct hypar_search_options options = { .memory_bytes = 300e6 };
+    struct hypar_found *best = search(&t, &options);
+    struct hypar_memory fullest = hypar_found_simulated(best)->fullest;
+    assert_false(hypar_found_simulated(best)->step.fits);
+    assert_true(fullest.limit == 300e6 && fullest.peak > fullest.limit);
+    options.simulation = &simulation;
+    int others = 0;
+    for (int i = 0; hypar_planner(i); i++) {
+        struct hypar_found *found;
+        options.planner = hypar_planner(i)->name;
+        if (!hp_planners[i]->plan || hp_planners[i]->apart ||
+            hypar_search(&found, t.graph, t.machine, &options, NULL) != HYPAR_OK)
+            continue;
+        assert_true(fullest.peak <= hypar_found_simulated(found)->fullest.peak);
+        hypar_found_free(found);
+        others++;
+    }
+    assert_true(others >= 2);
+    hypar_found_free(best);
+    release(&t);
+}
+
+/* What cannot be simulated, or would take long, is judged in closed form, and says why. */
+static void auto_in_closed_form(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *machine;
+        int64_t batch;
+        const char *why;
+    } rows[] = {
+        { "tests/data/pipedream/chain.txt", "full:2", 0, "no loss" },
+        { "gpt2-xl", "cluster:64x8,memory=1TB", 512, "takes long" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct task t = task(rows[i].model, rows[i].machine, rows[i].batch);
+        struct hypar_found *best = search(&t, &(struct hypar_search_options){ 0 });
+        double step_s = hypar_found_prediction(best).step_s;
+        assert_null(hypar_found_simulated(best));
+        assert_non_null(strstr(hypar_found_info(best).not_simulated, rows[i].why));
+        for (int p = 0; hypar_planner(p); p++) {
+            struct hypar_search_options options = { .planner = hypar_planner(p)->name };
+            struct hypar_found *found;
+            if (!hp_planners[p]->plan || hp_planners[p]->apart ||
+                hypar_search(&found, t.graph, t.machine, &options, NULL) != HYPAR_OK)
+                continue;
+            assert_true(step_s <= hypar_found_prediction(found).step_s);
+            assert_null(hypar_found_simulated(found)); /* nobody asked for it */
+            assert_null(hypar_found_info(found).not_simulated);
+            hypar_found_free(found);
         }
+        hypar_found_free(best);
+        release(&t);
+    }
 }
 
 /* The same request, the same plan file. */
@@ -418,6 +504,8 @@ int main(void)
         cmocka_unit_test(joint_is_never_above),
         cmocka_unit_test(three_types_are_exact_up_to_64),
         cmocka_unit_test(auto_is_the_best),
+        cmocka_unit_test(auto_needs_least),
+        cmocka_unit_test(auto_in_closed_form),
         cmocka_unit_test(deterministic),
         cmocka_unit_test(shares_follow_speed),
         cmocka_unit_test(different_devices),

@@ -45,7 +45,7 @@ static const struct setting {
     double bucket_bytes;
 } settings[] = {
     { false, false, false, 0 }, { true, false, false, 0 }, { false, true, false, 0 },
-    { false, false, true, 0 },  { true, true, false, 0 },  { true, false, true, 64 },
+    { false, false, true, 0 },  { false, true, true, 0 },  { true, false, true, 1e4 },
 };
 
 static struct hypar_sim_options options_of(const struct setting *s)
@@ -172,7 +172,7 @@ static struct hypar_plan *data_parallel(const struct network *n, struct hypar_gr
 {
     struct hypar_import_options options = { .batch = n->batch };
     struct hypar_search_options search = { .planner = "dp", .memory_bytes = 1e15 };
-    struct hypar_found *found;
+    struct hypar_found *found = NULL;
     struct hypar_error err;
     if (hypar_import(graph, n->model, &options, &err) != HYPAR_OK ||
         hypar_search(&found, *graph, machine, &search, &err) != HYPAR_OK)
@@ -267,12 +267,81 @@ static void undone_changes_leave_no_trace(void **state)
     hypar_graph_free(graph);
 }
 
+/* A change that cannot be lowered (a batch norm split along h has no local statistics), taken
+ * back, leaves the length of the plan as it was, which earlier changes had made another. */
+static void refused_changes_leave_the_length(void **state)
+{
+    (void)state;
+    static const struct network n = { .model = "resnet18", .batch = 8, .micro_batches = 2 };
+    struct hypar_machine *machine = machine_of("full:2");
+    struct hypar_graph *graph;
+    struct hypar_plan *plan = data_parallel(&n, &graph, machine);
+    struct hypar_lower_options lower = { .local_bn = true };
+    struct proposal was, now;
+    struct delta *delta;
+    struct hypar_error err;
+    int conv = 0, norm = 0, h = 0;
+    while (graph->ops[norm].kind != OP_BATCH_NORM)
+        norm++;
+    while (graph->ops[norm].nest->axis[h].role != HYPAR_ATTRIBUTE)
+        h++;
+    hp_proposal_begin(&was, plan);
+    hp_proposal_begin(&now, plan);
+    assert_int_equal(hp_delta_new(&delta, plan, &lower, &(struct sim_settings){ 0 }, &err),
+                     HYPAR_OK);
+    hp_proposal_save(plan, conv, &now); /* the first operator on one device: kept */
+    for (int a = 0; a < graph->ops[conv].nest->n_axes; a++)
+        now.split.degree[a] = 1;
+    hp_proposal_apply(plan, &now);
+    assert_int_equal(hp_delta_change(delta, conv, &err), HYPAR_OK);
+    hp_delta_keep(delta);
+    ticks length = hp_delta_length(delta);
+    hp_proposal_save(plan, norm, &was);
+    hp_proposal_save(plan, norm, &now);
+    for (int a = 0; a < graph->ops[norm].nest->n_axes; a++)
+        now.split.degree[a] = a == h ? 2 : 1;
+    hp_proposal_apply(plan, &now);
+    assert_int_equal(hp_delta_change(delta, norm, &err), HYPAR_UNSUPPORTED);
+    hp_proposal_apply(plan, &was);
+    hp_delta_undo(delta);
+    assert_int_equal(hp_delta_length(delta), length);
+    hp_proposal_end(&was);
+    hp_proposal_end(&now);
+    hp_delta_free(delta);
+    hypar_plan_free(plan);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+}
+
+/* Time is counted up to 4e6 s: what takes longer is refused, in full and by delta. */
+static void too_long_is_refused(void **state)
+{
+    (void)state;
+    static const struct network n = { .model = "vgg-a", .batch = 32, .micro_batches = 1 };
+    struct hypar_machine *machine = machine_of("full:4,bandwidth=1B/s");
+    struct hypar_graph *graph;
+    struct hypar_plan *plan = data_parallel(&n, &graph, machine);
+    struct hypar_lower_options lower = { 0 };
+    struct hypar_sim *sim;
+    struct delta *delta;
+    assert_int_equal(hypar_simulate(&sim, plan, NULL, NULL), HYPAR_UNSUPPORTED);
+    assert_null(sim);
+    assert_int_equal(hp_delta_new(&delta, plan, &lower, &(struct sim_settings){ 0 }, NULL),
+                     HYPAR_UNSUPPORTED);
+    assert_null(delta);
+    hypar_plan_free(plan);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_plans),
         cmocka_unit_test(zoo),
         cmocka_unit_test(undone_changes_leave_no_trace),
+        cmocka_unit_test(refused_changes_leave_the_length),
+        cmocka_unit_test(too_long_is_refused),
     };
     return cmocka_run_group_tests_name("sim/delta", tests, NULL, NULL);
 }

@@ -1,0 +1,280 @@
+#include "cost/optcnn.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cost/sync.h"
+
+char hp_optcnn_dimension(const struct hypar_axis *axis)
+{
+    if (!axis->splittable)
+        return '\0';
+    switch (axis->role) {
+    case HYPAR_SAMPLE:
+        return 'n';
+    case HYPAR_PARAMETER:
+        return 'k';
+    case HYPAR_REDUCTION:
+        return 'c';
+    case HYPAR_ATTRIBUTE:
+        break;
+    default:
+        return '\0';
+    }
+    switch (axis->name[0]) {
+    case 'h':
+    case 'w':
+        return axis->name[0];
+    case 't':
+    case 'u':
+    case 'q':
+    case 'm':
+        return 't';
+    default:
+        return 'k'; /* channels of a pooling, heads of an attention */
+    }
+}
+
+/* t_C ------------------------------------------------------------------------------------ */
+
+/* Axes through which some operand is read by windows. */
+static axis_set windowed_axes(const struct nest *nest)
+{
+    axis_set axes = 0;
+    for (int o = 0; o < nest->n_operands; o++)
+        for (int d = 0; d < nest->operand[o].n_dims; d++) {
+            const struct dim_map *map = &nest->operand[o].dim[d];
+            if (map->kind == DIM_AXIS && map->span > 1)
+                axes |= (axis_set)1 << map->axis[0];
+        }
+    return axes;
+}
+
+static double part_s(const struct optcnn_model *m, int op, uint32_t passes,
+                     const struct range range[MAX_AXES], const struct hypar_device *device)
+{
+    const struct op *o = &m->graph->ops[op];
+    double sum = 0;
+    for (int p = 0; p < o->nest->n_passes; p++)
+        if (passes >> p & 1)
+            sum += hp_pass_seconds(o->nest, p, range, hp_present(o), device, m->precision,
+                                   m->profile);
+    return sum;
+}
+
+/* The slowest device among those that have a part. */
+static double slowest_s(const struct optcnn_model *m, int op, uint32_t passes,
+                        const struct range range[MAX_AXES], int n_parts)
+{
+    const struct fabric *f = m->fabric;
+    double most = 0;
+    for (int r = 0; r < f->n_runs && f->run[r] < n_parts; r++)
+        most = fmax(most,
+                    part_s(m, op, passes, range, hypar_machine_device(f->machine, f->run[r])));
+    return most;
+}
+
+/* Sizes of parts differ by at most one, larger ones first; where a window reaches over the
+ * border of a part, the second reads more than the first, whose window is clipped. So the
+ * longest is the first or, along windowed axes, the second part. */
+double hp_optcnn_compute_s(const struct optcnn_model *m, int op,
+                           const struct placement *placement)
+{
+    const struct nest *nest = m->graph->ops[op].nest;
+    axis_set windowed = windowed_axes(nest), divided = 0;
+    uint32_t passes = hp_backward_passes(m->graph, &m->graph->ops[op]);
+    struct range range[MAX_AXES];
+    double most = 0;
+    for (int p = 0; p < nest->n_passes; p++)
+        passes |= (uint32_t)!nest->pass[p].backward << p;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (placement->axis[a].degree > 1 && windowed >> a & 1)
+            divided |= (axis_set)1 << a;
+    axis_set second = 0; /* goes through all subsets of the divided windowed axes */
+    do {
+        for (int a = 0; a < nest->n_axes; a++)
+            range[a] = nest->axis[a].role == HYPAR_COPY
+                           ? (struct range){ 0, nest->axis[a].extent }
+                           : hp_even_part(nest->axis[a].extent, placement->axis[a].degree,
+                                          second >> a & 1);
+        most = fmax(most, slowest_s(m, op, passes, range, placement->n_parts));
+        second = (second - divided) & divided;
+    } while (second);
+    return most;
+}
+
+/* Partial results ------------------------------------------------------------------------ */
+
+/* Divided axes along which pass `p` leaves partial results of operand `o`. */
+static axis_set partial_axes(const struct nest *nest, int p, int o,
+                             const struct placement *placement)
+{
+    axis_set axes = 0;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (placement->axis[a].degree > 1 && hp_write_kind(nest, p, o, a) == WRITE_PARTIAL)
+            axes |= (axis_set)1 << a;
+    return axes;
+}
+
+/* The pass that writes the gradient of operand `o`, -1: none. */
+static int gradient_pass(const struct nest *nest, int o)
+{
+    for (int p = 0; p < nest->n_passes; p++)
+        if (nest->pass[p].writes_grad >> o & 1)
+            return p;
+    return -1;
+}
+
+static double first_part_elements(const struct nest *nest, int o,
+                                  const struct placement *placement)
+{
+    struct range range[MAX_AXES];
+    struct split split = hp_placement_split(nest, placement);
+    hp_part_ranges(nest, &split, 0, range);
+    struct box box = hp_region(nest, o, range);
+    return (double)hp_box_elements(&box);
+}
+
+double hp_optcnn_held_elements(const struct optcnn_model *m, int op, int o,
+                               const struct placement *placement)
+{
+    return first_part_elements(m->graph->ops[op].nest, o, placement);
+}
+
+double hp_optcnn_sync_s(struct optcnn_model *m, int op, int o,
+                        const struct placement *placement)
+{
+    const struct nest *nest = m->graph->ops[op].nest;
+    int pass = gradient_pass(nest, o);
+    axis_set replicas = pass < 0 ? 0 : partial_axes(nest, pass, o, placement);
+    if (!replicas)
+        return 0;
+    double bytes =
+        first_part_elements(nest, o, placement) * hp_element_bytes(m->precision, false);
+    return hp_sync_s(m, nest, placement, replicas, bytes);
+}
+
+double hp_optcnn_sync_bytes(const struct optcnn_model *m, int op, int o,
+                            const struct placement *placement)
+{
+    const struct nest *nest = m->graph->ops[op].nest;
+    int pass = gradient_pass(nest, o), r = 1, shards = 1;
+    axis_set replicas = pass < 0 ? 0 : partial_axes(nest, pass, o, placement);
+    for (int a = 0; a < nest->n_axes; a++)
+        *(replicas >> a & 1 ? &r : &shards) *= placement->axis[a].degree;
+    return 2.0 * (r - 1) * shards * first_part_elements(nest, o, placement) *
+           hp_element_bytes(m->precision, false);
+}
+
+int hp_optcnn_ways(const struct hypar_graph *graph, int t)
+{
+    return graph->tensors[t].needs_grad ? 2 : 1;
+}
+
+double hp_optcnn_partial_s(struct optcnn_model *m, int op, const struct placement *placement)
+{
+    const struct op *o = &m->graph->ops[op];
+    uint32_t backward = hp_backward_passes(m->graph, o);
+    double sum = 0;
+    for (int p = 0; p < o->nest->n_passes; p++) {
+        if (o->nest->pass[p].backward && !(backward >> p & 1))
+            continue;
+        for (int w = 0; w < o->nest->n_operands; w++) {
+            if (!(o->nest->pass[p].writes >> w & 1) || o->tensor[w] < 0)
+                continue;
+            axis_set replicas = partial_axes(o->nest, p, w, placement);
+            if (!replicas)
+                continue;
+            bool error_returns = o->nest->operand[w].role == OPERAND_OUTPUT && backward;
+            double bytes = first_part_elements(o->nest, w, placement) *
+                           hp_element_bytes(m->precision, false);
+            sum +=
+                (error_returns ? 1.5 : 1) * hp_sync_s(m, o->nest, placement, replicas, bytes);
+        }
+    }
+    return sum;
+}
+
+/* Fig. 8 --------------------------------------------------------------------------------- */
+
+static int degree(const struct split *split, int axis)
+{
+    return split->degree[axis] > 1 ? split->degree[axis] : 1;
+}
+
+/* Degrees by OptCNN's dimensions, so that layers of different kinds can be compared. */
+static void configuration(const struct nest *nest, const struct split *split, int out[128])
+{
+    memset(out, 0, 128 * sizeof *out);
+    for (int a = 0; a < nest->n_axes; a++)
+        if (degree(split, a) > 1)
+            out[(int)hp_optcnn_dimension(&nest->axis[a])] = degree(split, a);
+}
+
+/* Do all parts of the reader read just what the same part of the writer writes? */
+static bool same_layout(const struct op *from, int fo, const struct split *fs,
+                        const struct op *to, int to_operand, const struct split *ts)
+{
+    int n = hp_part_count(from->nest, fs);
+    if (n != hp_part_count(to->nest, ts))
+        return false;
+    for (int part = 0; part < n; part++) {
+        struct range a[MAX_AXES], b[MAX_AXES];
+        hp_part_ranges(from->nest, fs, part, a);
+        hp_part_ranges(to->nest, ts, part, b);
+        struct box x = hp_region(from->nest, fo, a), y = hp_region(to->nest, to_operand, b);
+        if (!hp_box_equal(&x, &y))
+            return false;
+    }
+    return true;
+}
+
+/* All that the parts of an operator read of operand `o`, each for itself. */
+static double read_numbers(const struct nest *nest, int o, const struct split *split)
+{
+    double sum = 0;
+    for (int part = 0, n = hp_part_count(nest, split); part < n; part++) {
+        struct range range[MAX_AXES];
+        if (!hp_part_ranges(nest, split, part, range))
+            continue;
+        struct box box = hp_region(nest, o, range);
+        sum += (double)hp_box_elements(&box);
+    }
+    return sum;
+}
+
+static double edge_numbers(const struct hypar_graph *g, const struct split *split, int op,
+                           int o)
+{
+    int t = g->ops[op].tensor[o], from = g->tensors[t].producer, fo = 0;
+    int a[128], b[128];
+    while (g->ops[from].tensor[fo] != t || fo < g->ops[from].nest->n_inputs)
+        fo++;
+    configuration(g->ops[from].nest, &split[from], a);
+    configuration(g->ops[op].nest, &split[op], b);
+    if (memcmp(a, b, sizeof a) == 0 ||
+        same_layout(&g->ops[from], fo, &split[from], &g->ops[op], o, &split[op]))
+        return 0;
+    return hp_optcnn_ways(g, t) * read_numbers(g->ops[op].nest, o, &split[op]);
+}
+
+double hp_optcnn_printed_numbers(const struct hypar_graph *g, const struct split *split)
+{
+    double sum = 0;
+    for (int op = 0; op < g->n_ops; op++) {
+        const struct nest *nest = g->ops[op].nest;
+        for (int o = 0; o < nest->n_inputs; o++) {
+            int t = g->ops[op].tensor[o];
+            if (t < 0)
+                continue;
+            double whole = (double)hp_shape_elements(&g->tensors[t].shape);
+            double read =
+                g->tensors[t].kind == TENSOR_PARAM ? read_numbers(nest, o, &split[op]) : 0;
+            if (read > whole) /* replicated */
+                sum += 2 * read;
+            if (g->tensors[t].producer >= 0)
+                sum += edge_numbers(g, split, op, o);
+        }
+    }
+    return sum;
+}

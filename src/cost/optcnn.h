@@ -1,0 +1,89 @@
+/* cost/optcnn.h - OptCNN's cost model (Jia et al., ICML 2018). Internal.
+ *
+ *     t_O = sum over layers (t_C + t_S) + sum over edges t_X                          (Eq. 1)
+ *
+ * t_C: forward and backward time of a layer in a configuration; here its largest part on its
+ * device, by roofline or as measured. t_X: moving the tensor of an edge between the layouts of
+ * its ends, forward and back (cost/transfer.h). t_S: summing the gradients of a parameter over
+ * its replicas and handing the updated parameter back.
+ *
+ * Beyond the paper, whose layers write no partial sums: where a split leaves partial results of
+ * an output or a statistic (a summed axis, batch norm's samples), putting them together is
+ * counted with t_X. */
+#ifndef COST_OPTCNN_H
+#define COST_OPTCNN_H
+
+#include <hypar/profile.h>
+#include <hypar/search.h>
+
+#include "cost/transfer.h"
+#include "cost/work.h"
+#include "graph/graph.h"
+
+/* Seconds to sum over replicas: the best of fixed_s + bytes * s_per_byte. */
+struct sync_way {
+    double fixed_s, s_per_byte;
+};
+struct sync_ways {
+    int n;
+    struct sync_way *way;
+};
+
+struct optcnn_model {
+    struct arena *arena;
+    const struct hypar_graph *graph;
+    struct fabric *fabric;
+    enum hypar_precision precision;
+    enum hypar_sync sync;
+    const struct hypar_profile *profile; /* may be NULL */
+
+    struct table syncs; /* how replicas lie -> index of the ways to sum over them */
+    int n_syncs, sync_capacity;
+    struct sync_ways *sync_ways;
+    struct table groups; /* devices -> index of their all-reduce */
+    int n_groups, group_capacity;
+    const struct comm_model **group;
+};
+
+/* t_C: the longest of the parts, all passes that are needed. */
+double hp_optcnn_compute_s(const struct optcnn_model *model, int op,
+                           const struct placement *placement);
+
+/* t_S of the parameter that is operand `o` of `op`; 0 where nothing is replicated.
+ *
+ * Parameter server, as the paper counts: every replica sends its gradient and gets the
+ * parameter back, 2 |w| for each. The server of a parameter is spread evenly over the devices
+ * that hold it (one device would have to receive all gradients by one link; the paper's
+ * measured times rule that out), so each replica exchanges |w| / r with each of the r - 1
+ * others, twice. All-reduce: the fastest algorithm, all groups at once. */
+double hp_optcnn_sync_s(struct optcnn_model *model, int op, int o,
+                        const struct placement *placement);
+
+/* Bytes that t_S moves between devices: 2 (r - 1) |w| of each shard. */
+double hp_optcnn_sync_bytes(const struct optcnn_model *model, int op, int o,
+                            const struct placement *placement);
+
+/* Putting together the partial results of outputs and statistics: there, and, where an error
+ * comes back, half of it again. */
+double hp_optcnn_partial_s(struct optcnn_model *model, int op,
+                           const struct placement *placement);
+
+/* Elements of parameter operand `o` that the first part holds. */
+double hp_optcnn_held_elements(const struct optcnn_model *model, int op, int o,
+                               const struct placement *placement);
+
+/* How often t_X is paid for tensor `t`: forward, and back if it needs a gradient. */
+int hp_optcnn_ways(const struct hypar_graph *graph, int t);
+
+/* Numbers moved in a step as the paper's Fig. 8 counts them, which is not what t_X takes: each
+ * replica of a parameter counts 2 |w|; a tensor between layers of different configurations
+ * counts all that every part reads, forward and back, even what lies there already; between
+ * layers of the same configuration nothing is counted, even where it moves (one weird trick's
+ * fully-connected layers). `split` has a split for each operator of the graph. */
+double hp_optcnn_printed_numbers(const struct hypar_graph *graph, const struct split *split);
+
+/* OptCNN's dimensions: 'n' samples, 'k' channels (output features, heads), 'h', 'w', 't'
+ * (positions of a sequence) and 'c' (summed axes); '\0': never divided. */
+char hp_optcnn_dimension(const struct hypar_axis *axis);
+
+#endif /* COST_OPTCNN_H */

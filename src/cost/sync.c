@@ -1,0 +1,207 @@
+#include "cost/sync.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cost/collective.h"
+
+/* The groups of a placement: a first part for each, and the others by what is to be added to
+ * its device. */
+struct replica_groups {
+    int n_replicas, n_groups;
+    int *offset, *first;
+};
+
+/* All sums of coordinate * stride over the axes in `axes`. */
+static int *offsets(struct arena *arena, const struct nest *nest, const struct placement *p,
+                    axis_set axes, int *count)
+{
+    int total = 1, n = 1;
+    for (int a = 0; a < nest->n_axes; a++)
+        total *= axes >> a & 1 ? p->axis[a].degree : 1;
+    int *sum = NEW(arena, int, total);
+    for (int a = 0; a < nest->n_axes; a++) {
+        if (!(axes >> a & 1))
+            continue;
+        for (int i = n * p->axis[a].degree - 1; i >= 0; i--)
+            sum[i] = sum[i / p->axis[a].degree] + i % p->axis[a].degree * p->axis[a].stride;
+        n *= p->axis[a].degree;
+    }
+    *count = total;
+    return sum;
+}
+
+static struct replica_groups find_groups(struct arena *arena, const struct nest *nest,
+                                         const struct placement *p, axis_set replicas)
+{
+    struct replica_groups g;
+    g.offset = offsets(arena, nest, p, replicas, &g.n_replicas);
+    g.first = offsets(arena, nest, p, ~replicas, &g.n_groups);
+    return g;
+}
+
+/* Parameter server ----------------------------------------------------------------------- */
+
+/* Each device of a group of devices exchanges 1/r with every replica that is not among them:
+ * what leaves group G is |G| (r - c) / r, c of the r replicas being in G. */
+static double server_by_groups(const struct fabric *f, const struct nest *nest,
+                               const struct placement *p, axis_set replicas, int n_replicas)
+{
+    double most = 0;
+    for (int c = 0; c < f->n_cuts; c++) {
+        const struct cut *cut = &f->cut[c];
+        for (int g = 0, n = hp_groups(cut, p); g < n; g++) {
+            int here = 1, left = p->n_parts - g * cut->size;
+            for (int a = 0; a < nest->n_axes; a++)
+                if (replicas >> a & 1)
+                    here *= f->on[p->way[a]].group[cut->first + g].n;
+            double load = (double)(left < cut->size ? left : cut->size) * (n_replicas - here) /
+                          n_replicas;
+            most = fmax(most, load * cut->s_per_byte);
+        }
+    }
+    return most;
+}
+
+static double server_by_pairs(const struct fabric *f, const struct replica_groups *groups,
+                              struct arena *scratch)
+{
+    double *load = NEW(scratch, double, hp_load_count(f) + 1);
+    for (int g = 0; g < groups->n_groups; g++)
+        for (int i = 0; i < groups->n_replicas; i++)
+            for (int j = 0; j < groups->n_replicas; j++)
+                if (i != j)
+                    hp_load_add(f, load, groups->first[g] + groups->offset[i],
+                                groups->first[g] + groups->offset[j], 1.0 / groups->n_replicas,
+                                false);
+    return hp_load_most(f, load);
+}
+
+/* Each replica sends its share of the gradient to all others, then gets theirs: the same twice.
+ */
+static void server_ways(const struct fabric *f, const struct nest *nest,
+                        const struct placement *p, axis_set replicas, struct arena *scratch,
+                        struct sync_way *out)
+{
+    struct replica_groups groups = find_groups(scratch, nest, p, replicas);
+    double s_per_byte;
+    if (f->kind == FABRIC_PAIRS)
+        s_per_byte = groups.n_replicas > 1 ? f->cut[0].s_per_byte / groups.n_replicas : 0;
+    else if (f->kind == FABRIC_TREE && !p->scattered)
+        s_per_byte = server_by_groups(f, nest, p, replicas, groups.n_replicas);
+    else
+        s_per_byte = server_by_pairs(f, &groups, scratch);
+    *out = (struct sync_way){ 2 * f->latency_s[p->n_parts], 2 * s_per_byte };
+}
+
+/* All-reduce ----------------------------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+static const struct comm_model *group_model(struct optcnn_model *m, const int *device, int n)
+{
+    size_t bytes = (size_t)n * sizeof *device;
+    int known = hp_table_get(&m->groups, device, bytes);
+    if (known >= 0)
+        return m->group[known];
+    int *kept = NEW(m->arena, int, n);
+    for (int i = 0; i < n; i++)
+        kept[i] = device[i];
+    m->group =
+        GROW(m->arena, const struct comm_model *, m->group, m->n_groups, &m->group_capacity);
+    m->group[m->n_groups] = hp_comm_model(
+        m->arena, m->fabric->machine,
+        &(struct comm_group){ .kind = COMM_ALL_REDUCE, .n_devices = n, .device = kept });
+    hp_table_put(&m->groups, m->arena, kept, bytes, m->n_groups);
+    return m->group[m->n_groups++];
+}
+
+/* The same algorithm in all groups at once: the slowest of them, or the link that they hold
+ * longest together. */
+static struct sync_way together(const struct comm_model *const *model, int n_groups, int way,
+                                double *held)
+{
+    struct sync_way out = { 0, 0 };
+    for (int g = 0; g < n_groups; g++) {
+        const struct comm_way *w = &model[g]->way[way];
+        out.fixed_s = fmax(out.fixed_s, w->fixed_s);
+        out.s_per_byte = fmax(out.s_per_byte, w->s_per_byte);
+        for (int l = 0; l < w->n_links; l++)
+            held[w->link[l].link] += w->link[l].s_per_byte;
+    }
+    for (int g = 0; g < n_groups; g++) {
+        const struct comm_way *w = &model[g]->way[way];
+        for (int l = 0; l < w->n_links; l++) {
+            out.s_per_byte = fmax(out.s_per_byte, held[w->link[l].link]);
+            held[w->link[l].link] = 0;
+        }
+    }
+    return out;
+}
+
+/* Fills ways of the arena's; returns how many algorithms all groups have. */
+static int all_reduce_ways(struct optcnn_model *m, const struct nest *nest,
+                           const struct placement *p, axis_set replicas, struct arena *scratch,
+                           struct sync_way **out)
+{
+    struct replica_groups groups = find_groups(scratch, nest, p, replicas);
+    int *device = NEW(scratch, int, groups.n_replicas), n = INT_MAX;
+    double *held = NEW(scratch, double, 2 * hypar_machine_link_count(m->fabric->machine) + 1);
+    const struct comm_model **model = NEW(scratch, const struct comm_model *, groups.n_groups);
+    for (int g = 0; g < groups.n_groups; g++) {
+        for (int i = 0; i < groups.n_replicas; i++)
+            device[i] = groups.first[g] + groups.offset[i];
+        qsort(device, (size_t)groups.n_replicas, sizeof *device, ascending);
+        model[g] = group_model(m, device, groups.n_replicas);
+        n = model[g]->n_ways < n ? model[g]->n_ways : n;
+    }
+    *out = NEW(m->arena, struct sync_way, n);
+    for (int w = 0; w < n; w++)
+        (*out)[w] = together(model, groups.n_groups, w, held);
+    return n;
+}
+
+/* Replicas that lie alike are summed alike: worked out once. */
+static const struct sync_ways *ways_of(struct optcnn_model *m, const struct nest *nest,
+                                       const struct placement *p, axis_set replicas)
+{
+    int key[MAX_AXES], n = 0;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (p->way[a] != 0)
+            key[n++] = replicas >> a & 1 ? -p->way[a] : p->way[a];
+    int known = hp_table_get(&m->syncs, key, (size_t)n * sizeof *key);
+    if (known >= 0)
+        return &m->sync_ways[known];
+    struct arena scratch = { 0 };
+    struct sync_ways ways = { .n = 1 };
+    if (m->sync == HYPAR_SYNC_ALL_REDUCE) {
+        ways.n = all_reduce_ways(m, nest, p, replicas, &scratch, &ways.way);
+    } else {
+        ways.way = NEW(m->arena, struct sync_way, 1);
+        server_ways(m->fabric, nest, p, replicas, &scratch, ways.way);
+    }
+    hp_arena_free(&scratch);
+    int *kept = NEW(m->arena, int, n + 1);
+    memcpy(kept, key, (size_t)n * sizeof *key);
+    m->sync_ways =
+        GROW(m->arena, struct sync_ways, m->sync_ways, m->n_syncs, &m->sync_capacity);
+    m->sync_ways[m->n_syncs] = ways;
+    hp_table_put(&m->syncs, m->arena, kept, (size_t)n * sizeof *kept, m->n_syncs);
+    return &m->sync_ways[m->n_syncs++];
+}
+
+double hp_sync_s(struct optcnn_model *m, const struct nest *nest, const struct placement *p,
+                 axis_set replicas, double bytes)
+{
+    const struct sync_ways *ways = ways_of(m, nest, p, replicas);
+    double least = INFINITY;
+    for (int i = 0; i < ways->n; i++)
+        least = fmin(least, ways->way[i].fixed_s + bytes * ways->way[i].s_per_byte);
+    return least;
+}

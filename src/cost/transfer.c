@@ -1,0 +1,386 @@
+/* t_X. Where the machine is a tree, what crosses the link of a group of devices is what its
+ * readers need less what they find with the group's own writers:
+ *
+ *     in(G) = sum over readers in G of |needed|  -  sum over readers and writers in G of
+ * |shared|
+ *
+ * The parts in G are a range of coordinates on each axis, regions are boxes, so both sums are
+ * products over the dimensions of the tensor; each factor is worked out once for a way of the
+ * writer's axis and a way of the reader's. The other direction, out(G), is alike. */
+#include "cost/transfer_internal.h"
+
+/* The axis that may divide dimension `d` of an end: of a product, the outermost. */
+static int dividing_axis(const struct transfer_end *end, int d)
+{
+    const struct dim_map *map = &end->nest->operand[end->operand].dim[d];
+    for (int f = 0; f < map->n_axes; f++)
+        if (end->nest->axis[map->axis[f]].splittable &&
+            end->nest->axis[map->axis[f]].extent > 1)
+            return map->axis[f];
+    return -1;
+}
+
+static void begin_dimension(struct transfer *t, int d)
+{
+    struct dimension *dim = &t->dim[d];
+    size_t n = (size_t)t->n_ways;
+    dim->size = t->end[0].nest->operand[t->end[0].operand].size[d];
+    for (int e = 0; e < 2; e++) {
+        dim->axis[e] = dividing_axis(&t->end[e], d);
+        dim->part[e] = NEW(t->arena, struct borders, n);
+        for (int before = 0; before < d; before++)
+            t->diagonal |= dim->axis[e] >= 0 && t->dim[before].axis[e] == dim->axis[e];
+        if (dim->axis[e] >= 0)
+            t->loose[e] &= ~((axis_set)1 << dim->axis[e]);
+    }
+    if (t->fabric->kind == FABRIC_ROUTED)
+        return;
+    dim->needed = NEW(t->arena, double *, n);
+    for (int i = 0; i < PROVIDED_COUNT; i++)
+        dim->provided[i] = NEW(t->arena, double *, n *n);
+}
+
+struct transfer *hp_transfer(struct arena *arena, struct fabric *fabric,
+                             struct transfer_end from, struct transfer_end to)
+{
+    struct transfer *t = NEW(arena, struct transfer, 1);
+    *t = (struct transfer){ .fabric = fabric,
+                            .arena = arena,
+                            .end = { from, to },
+                            .n_dims = from.nest->operand[from.operand].n_dims,
+                            .n_ways = fabric->n_ways,
+                            .loose = { ~(axis_set)0, ~(axis_set)0 } };
+    for (int d = 0; d < t->n_dims; d++)
+        begin_dimension(t, d);
+    t->needs = NEW(arena, double, fabric->n_groups + FABRIC_LANES);
+    t->keeps = NEW(arena, double, fabric->n_groups + FABRIC_LANES);
+    t->sends = NEW(arena, double, fabric->n_groups + FABRIC_LANES);
+    return t;
+}
+
+/* Factors -------------------------------------------------------------------------------- */
+
+/* The parts of one end along dimension `d`, its axis divided evenly, within the tensor. */
+const struct borders *hp_borders(struct transfer *t, int e, int d, int way)
+{
+    struct borders *b = &t->dim[d].part[e][way];
+    if (b->n)
+        return b;
+    const struct nest *nest = t->end[e].nest;
+    struct range range[MAX_AXES];
+    int axis = t->dim[d].axis[e];
+    b->n = t->fabric->way[way].degree;
+    b->part = NEW(t->arena, struct range, b->n);
+    hp_whole_ranges(nest, range);
+    for (int i = 0; i < b->n; i++) {
+        if (axis >= 0)
+            range[axis] = hp_even_part(nest->axis[axis].extent, b->n, i);
+        b->part[i] = hp_region(nest, t->end[e].operand, range).dim[d];
+        if (b->part[i].hi > t->dim[d].size)
+            b->part[i].hi = t->dim[d].size;
+    }
+    return b;
+}
+
+/* Lengths that parts i of the writer and j of the reader share, all together. Borders rise. */
+static double shared(const struct borders *from, struct digits i, const struct borders *to,
+                     struct digits j)
+{
+    double sum = 0;
+    for (int a = i.lo; a < i.lo + i.n; a++)
+        for (int b = j.lo; b < j.lo + j.n && to->part[b].lo < from->part[a].hi; b++)
+            sum += hp_overlap(from->part[a], to->part[b]);
+    return sum;
+}
+
+static const double *needed(struct transfer *t, int d, int way)
+{
+    const struct fabric *f = t->fabric;
+    double **known = &t->dim[d].needed[way];
+    if (*known)
+        return *known;
+    struct range all = { 0, t->dim[d].size };
+    const struct borders whole = { 1, &all }, *to = hp_borders(t, 1, d, way);
+    *known = NEW(t->arena, double, f->n_groups);
+    for (int g = 0; g < f->n_groups; g++)
+        (*known)[g] = shared(&whole, (struct digits){ 0, 1 }, to, f->on[way].group[g]);
+    return *known;
+}
+
+/* The longest piece that part j of the reader finds with any part of the writer but `except`.
+ */
+static double longest(const struct borders *from, const struct borders *to, int j, int except)
+{
+    double most = 0;
+    for (int i = 0; i < from->n; i++) {
+        double length = hp_overlap(from->part[i], to->part[j]);
+        if (i != except && length > most)
+            most = length;
+    }
+    return most;
+}
+
+/* What all readers together find with the writer's parts before i, for i = 0 .. n. */
+static double *sent_before(struct arena *arena, const struct borders *from,
+                           const struct borders *to)
+{
+    double *sum = NEW(arena, double, from->n + 1);
+    for (int i = 0, first = 0; i < from->n; i++) {
+        while (first < to->n && to->part[first].hi <= from->part[i].lo)
+            first++;
+        sum[i + 1] = sum[i] + shared(from, (struct digits){ i, 1 }, to,
+                                     (struct digits){ first, to->n - first });
+    }
+    return sum;
+}
+
+/* One number of provided(): for a group of devices with parts i of the writer and j of the
+ * reader. */
+static double provision(enum provided what, const struct borders *from, struct digits i,
+                        const struct borders *to, struct digits j, const double *sent)
+{
+    switch (what) {
+    case KEPT:
+        return shared(from, i, to, j);
+    case SENT:
+        return sent[i.lo + i.n] - sent[i.lo];
+    case LONGEST:
+        return longest(from, to, j.lo, -1);
+    default:
+        return longest(from, to, j.lo, i.lo);
+    }
+}
+
+static const double *fill_provided(struct transfer *t, enum provided what, int d, int from_way,
+                                   int to_way)
+{
+    const struct fabric *f = t->fabric;
+    const struct borders *from = hp_borders(t, 0, d, from_way);
+    const struct borders *to = hp_borders(t, 1, d, to_way);
+    double *out = NEW(t->arena, double, f->n_groups);
+    struct arena_mark mark = hp_arena_mark(t->arena);
+    const double *sent = what == SENT ? sent_before(t->arena, from, to) : NULL;
+    for (int c = 0; c < f->n_cuts; c++)
+        for (int g = f->cut[c].first; g < f->cut[c].first + f->cut[c].n_groups; g++)
+            out[g] = provision(what, from, f->on[from_way].group[g], to, f->on[to_way].group[g],
+                               sent);
+    hp_arena_release(t->arena, mark);
+    t->dim[d].provided[what][(size_t)from_way * (size_t)t->n_ways + (size_t)to_way] = out;
+    return out;
+}
+
+static inline const double *provided(struct transfer *t, enum provided what, int d,
+                                     int from_way, int to_way)
+{
+    const double *known =
+        t->dim[d].provided[what][(size_t)from_way * (size_t)t->n_ways + (size_t)to_way];
+    return known ? known : fill_provided(t, what, d, from_way, to_way);
+}
+
+/* Sums over groups ----------------------------------------------------------------------- */
+
+/* A product over the dimensions, for each group: most dimensions are divided by neither end and
+ * give the same factor everywhere. Arrays are padded to whole lanes. */
+struct product {
+    double scale;
+    int n;
+    const double *factor[MAX_DIMS + MAX_AXES];
+};
+
+static void add_factor(struct product *p, const double *factor, bool same)
+{
+    if (same)
+        p->scale *= factor[0];
+    else
+        p->factor[p->n++] = factor;
+}
+
+/* For groups first .. first + n - 1, and a few more. */
+static void multiply(const struct product *p, int first, int n, double *restrict out)
+{
+    out += first;
+    for (int g = 0; g < n; g += FABRIC_LANES)
+        for (int l = 0; l < FABRIC_LANES; l++)
+            out[g + l] = p->scale;
+    for (int i = 0; i < p->n; i++) {
+        const double *restrict factor = p->factor[i] + first;
+        for (int g = 0; g < n; g += FABRIC_LANES)
+            for (int l = 0; l < FABRIC_LANES; l++)
+                out[g + l] *= factor[g + l];
+    }
+}
+
+/* Parts along axes of an end that do not index the tensor. */
+int hp_loose_parts(const struct transfer *t, int e, const struct placement *p)
+{
+    int n = 1;
+    for (int a = 0; a < t->end[e].nest->n_axes; a++)
+        if (t->loose[e] >> a & 1)
+            n *= p->axis[a].degree;
+    return n;
+}
+
+/* Parts that differ only along an axis that does not index the tensor read the same, each for
+ * itself: times the coordinates that a group has. Collectives bring it to the group once. */
+static void add_copies(const struct transfer *t, const struct placement *to, struct product *p)
+{
+    for (int a = 0; !t->fabric->once && a < t->end[1].nest->n_axes; a++)
+        if (t->loose[1] >> a & 1 && to->way[a] != 0)
+            add_factor(p, t->fabric->on[to->way[a]].count, false);
+}
+
+/* What the readers of each group need. */
+static void add_needs(struct transfer *t, const struct placement *to)
+{
+    struct product needs = { .scale = 1 };
+    for (int d = 0; d < t->n_dims; d++) {
+        int wt = hp_way_of(to, t->dim[d].axis[1]);
+        add_factor(&needs, needed(t, d, wt), wt == 0);
+    }
+    add_copies(t, to, &needs);
+    multiply(&needs, 0, t->fabric->n_groups, t->needs);
+}
+
+/* What they find in the group, and, if wanted, what its writers have for all readers. */
+static void add_provisions(struct transfer *t, const struct placement *from,
+                           const struct placement *to, bool sending)
+{
+    struct product keeps = { .scale = 1 }, sends = { .scale = 1 };
+    for (int d = 0; d < t->n_dims; d++) {
+        int wf = hp_way_of(from, t->dim[d].axis[0]), wt = hp_way_of(to, t->dim[d].axis[1]);
+        add_factor(&keeps, provided(t, KEPT, d, wf, wt), wf == 0 && wt == 0);
+        if (sending)
+            add_factor(&sends, provided(t, SENT, d, wf, wt), wf == 0);
+    }
+    add_copies(t, to, &keeps);
+    if (!t->fabric->once)
+        sends.scale *= hp_loose_parts(t, 1, to);
+    for (int c = 0; c < t->fabric->n_cuts; c++) {
+        const struct cut *cut = &t->fabric->cut[c];
+        int n_from = hp_groups(cut, from), n_to = hp_groups(cut, to);
+        multiply(&keeps, cut->first, n_from < n_to ? n_from : n_to, t->keeps);
+        if (sending)
+            multiply(&sends, cut->first, n_from, t->sends);
+    }
+}
+
+/* The most of load - kept; there is something kept in the first n_kept groups only. */
+static double most_left(const double *load, const double *kept, int n, int n_kept)
+{
+    double most[FABRIC_LANES] = { 0 };
+    int g = 0, whole = n < n_kept ? n : n_kept;
+    for (; g + FABRIC_LANES <= whole; g += FABRIC_LANES)
+        for (int l = 0; l < FABRIC_LANES; l++) {
+            double left = load[g + l] - kept[g + l];
+            most[l] = left > most[l] ? left : most[l];
+        }
+    for (; g < n; g++) {
+        double left = g < n_kept ? load[g] - kept[g] : load[g];
+        most[0] = left > most[0] ? left : most[0];
+    }
+    for (int l = 1; l < FABRIC_LANES; l++)
+        most[0] = most[l] > most[0] ? most[l] : most[0];
+    return most[0];
+}
+
+/* Of every cut what enters the group that most enters, or leaves the one that most leaves;
+ * seconds for each byte of an element. Copies of what is written share the sending: receiving
+ * decides. The needs are there. */
+static double heaviest_cut(struct transfer *t, const struct placement *from,
+                           const struct placement *to)
+{
+    bool sending = hp_loose_parts(t, 0, from) == 1;
+    double most = 0;
+    add_provisions(t, from, to, sending);
+    for (int c = 0; c < t->fabric->n_cuts; c++) {
+        const struct cut *cut = &t->fabric->cut[c];
+        int n_from = hp_groups(cut, from), n_to = hp_groups(cut, to);
+        const double *kept = t->keeps + cut->first;
+        double in = most_left(t->needs + cut->first, kept, n_to, n_from);
+        double out = sending ? most_left(t->sends + cut->first, kept, n_from, n_to) : 0;
+        double s = (in > out ? in : out) * cut->s_per_byte;
+        most = s > most ? s : most;
+    }
+    return most;
+}
+
+/* The largest piece that one device gets from another. A piece that is not the device's own
+ * differs from it along some dimension, and is as large as can be if only there. */
+static double largest_piece_s(struct transfer *t, const struct placement *from,
+                              const struct placement *to)
+{
+    double most = 0;
+    int n_to = to->n_parts, n_both = from->n_parts < n_to ? from->n_parts : n_to;
+    for (int other = -1; other < t->n_dims; other++) {
+        struct product p = { .scale = 1 };
+        if (other >= 0 && hp_way_of(from, t->dim[other].axis[0]) == 0)
+            continue; /* all pieces are alike there */
+        for (int d = 0; d < t->n_dims; d++) {
+            int wf = hp_way_of(from, t->dim[d].axis[0]);
+            int wt = hp_way_of(to, t->dim[d].axis[1]);
+            add_factor(&p, provided(t, d == other ? LONGEST_OTHER : LONGEST, d, wf, wt),
+                       wf == 0 && wt == 0);
+        }
+        /* devices without a part of the writer have no piece of their own */
+        int first = other < 0 ? n_both : 0, end = other < 0 ? n_to : n_both;
+        multiply(&p, 0, end, t->needs);
+        for (int g = first; g < end; g++)
+            most = t->needs[g] > most ? t->needs[g] : most;
+    }
+    return most * t->fabric->cut[0].s_per_byte;
+}
+
+static bool by_products(const struct transfer *t, const struct placement *from,
+                        const struct placement *to)
+{
+    return t->fabric->kind != FABRIC_ROUTED && !t->diagonal && !from->scattered &&
+           !to->scattered;
+}
+
+/* As hp_transfer_s(), the needs of the readers being there. */
+static double transfer_s(struct transfer *t, const struct placement *from,
+                         const struct placement *to, double element_bytes)
+{
+    const struct fabric *f = t->fabric;
+    if (!by_products(t, from, to))
+        return hp_transfer_routed_s(t, from, to, element_bytes);
+    if (f->n_devices == 1)
+        return 0;
+    double s_per_byte =
+        f->kind == FABRIC_PAIRS ? largest_piece_s(t, from, to) : heaviest_cut(t, from, to);
+    int n = from->n_parts > to->n_parts ? from->n_parts : to->n_parts;
+    return s_per_byte > 0 ? s_per_byte * element_bytes + f->latency_s[n] : 0;
+}
+
+double hp_transfer_s(struct transfer *t, const struct placement *from,
+                     const struct placement *to, double element_bytes)
+{
+    if (t->fabric->kind == FABRIC_TREE)
+        add_needs(t, to);
+    return transfer_s(t, from, to, element_bytes);
+}
+
+void hp_transfer_table(struct transfer *t, const struct placement *from, int n_from,
+                       const struct placement *to, int n_to, double element_bytes, double *out)
+{
+    for (int j = 0; j < n_to; j++) {
+        if (t->fabric->kind == FABRIC_TREE)
+            add_needs(t, &to[j]);
+        for (int i = 0; i < n_from; i++)
+            out[(size_t)i * (size_t)n_to + (size_t)j] =
+                transfer_s(t, &from[i], &to[j], element_bytes);
+    }
+}
+
+double hp_transfer_elements(struct transfer *t, const struct placement *from,
+                            const struct placement *to)
+{
+    if (!t->fabric->n_cuts || !by_products(t, from, to))
+        return hp_transfer_routed_elements(t, from, to);
+    double sum = 0;
+    add_needs(t, to);
+    add_provisions(t, from, to, false);
+    for (int g = 0; g < to->n_parts; g++) /* of the first cut: single devices */
+        sum += t->needs[g] - (g < from->n_parts ? t->keeps[g] : 0);
+    return sum;
+}

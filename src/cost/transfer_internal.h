@@ -1,0 +1,63 @@
+/* cost/transfer_internal.h - what the two ways of working out t_X share. Internal to them. */
+#ifndef COST_TRANSFER_INTERNAL_H
+#define COST_TRANSFER_INTERNAL_H
+
+#include "cost/transfer.h"
+
+/* Borders of the parts of one end along one dimension. */
+struct borders {
+    int n;
+    struct range *part;
+};
+
+/* What the writers of a group of devices have. */
+enum provided {
+    KEPT,          /* for the group's own readers */
+    SENT,          /* for all readers */
+    LONGEST,       /* one device's reader: the longest piece of any writer */
+    LONGEST_OTHER, /* but its own */
+    PROVIDED_COUNT,
+};
+
+/* One dimension; the tables hold a number for each group of each cut. */
+struct dimension {
+    int64_t size;
+    int axis[2];             /* that divides it: the writer's, the reader's; -1: none can */
+    struct borders *part[2]; /* [end][way] */
+    double **needed;         /* [way of the reader]: what the group's readers read */
+    double **provided[PROVIDED_COUNT]; /* [way of the writer * n_ways + way of the reader] */
+};
+
+struct transfer {
+    struct fabric *fabric;
+    struct arena *arena;
+    struct transfer_end end[2];
+    int n_dims, n_ways;
+    bool diagonal;     /* an axis indexes two dimensions: no products */
+    axis_set loose[2]; /* axes of each end that index no dimension */
+    struct dimension dim[MAX_DIMS];
+    double *needs, *keeps, *sends; /* scratch: by group */
+    double *link_load;             /* scratch, once it is needed: by link */
+    int *copy;                     /* likewise: by copy */
+};
+
+/* The parts of one end (0: the writer) along dimension `d`, its axis divided evenly, within the
+ * tensor. */
+const struct borders *hp_borders(struct transfer *t, int end, int d, int way);
+
+/* Parts along axes of an end that do not index the tensor. */
+int hp_loose_parts(const struct transfer *t, int end, const struct placement *placement);
+
+static inline int hp_way_of(const struct placement *p, int axis)
+{
+    return axis < 0 ? 0 : p->way[axis];
+}
+
+/* Length of what two ranges share. */
+static inline double hp_overlap(struct range a, struct range b)
+{
+    int64_t lo = a.lo > b.lo ? a.lo : b.lo, hi = a.hi < b.hi ? a.hi : b.hi;
+    return hi > lo ? (double)(hi - lo) : 0;
+}
+
+#endif /* COST_TRANSFER_INTERNAL_H */

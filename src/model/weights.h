@@ -1,0 +1,27 @@
+/* model/weights.h - values of the parameters of a model file. Internal.
+ *
+ * Planning does not read them; training starts from them. A parameter of the graph is named as
+ * in the graph that hypar_import() makes of the same file, and has its shape and order: what
+ * the importer divided or joined is divided or joined here. */
+#ifndef MODEL_WEIGHTS_H
+#define MODEL_WEIGHTS_H
+
+#include "graph/graph.h"
+
+struct weights; /* of one file, open */
+
+/* HYPAR_UNSUPPORTED if files of that form have no weights. `options`: as for the import. */
+enum hypar_status hp_weights_open(struct weights **out, const char *path,
+                                  const struct hypar_import_options *options,
+                                  struct hypar_error *err);
+void hp_weights_close(struct weights *weights);
+
+/* Does the file have values for this tensor of the graph: a parameter, or a constant input? */
+bool hp_weights_has(const struct weights *weights, const char *name);
+
+/* All elements of a tensor, from fp16, bf16, fp32 or fp64; `n` is how many the caller expects.
+ * HYPAR_INVALID if the file has none or not as many. */
+enum hypar_status hp_weights_read(const struct weights *weights, const char *name, int64_t n,
+                                  double *values, struct hypar_error *err);
+
+#endif /* MODEL_WEIGHTS_H */

@@ -1,0 +1,68 @@
+/* OptCNN's view of a plan. */
+#include "report/layerwise.h"
+
+#include <hypar/report.h>
+
+#include "report/columns.h"
+
+static const char *sync_text(enum hypar_sync sync)
+{
+    return sync == HYPAR_SYNC_ALL_REDUCE ? "all-reduce" : "server";
+}
+
+void hp_put_layerwise(struct json_writer *w, const struct hypar_layerwise_view *view)
+{
+    hp_json_begin_object(w, "optcnn", false);
+    hp_json_put_number(w, "t_c_s", view->compute_s);
+    hp_json_put_number(w, "t_x_s", view->transfer_s);
+    hp_json_put_number(w, "t_s_s", view->sync_s);
+    hp_json_put_number(w, "transfer_bytes", view->transfer_bytes);
+    hp_json_put_number(w, "sync_bytes", view->sync_bytes);
+    hp_json_put_string(w, "sync", sync_text(view->sync));
+    hp_json_put_string(w, "axes", view->axes);
+    hp_json_put_int(w, "layers", view->n_vars);
+    hp_json_put_int(w, "edges", view->n_edges);
+    hp_json_put_int(w, "configurations", view->n_states);
+    hp_json_put_int(w, "tables", view->n_tables);
+    hp_json_put_int(w, "node_eliminations", view->node_eliminations);
+    hp_json_put_int(w, "edge_eliminations", view->edge_eliminations);
+    hp_json_put_int(w, "general_eliminations", view->general_eliminations);
+    hp_json_put_int(w, "width", view->width);
+    hp_json_put_string(w, "method", view->method);
+    hp_json_put_bool(w, "thinned", view->thinned);
+    hp_json_end_object(w);
+}
+
+void hp_layerwise_text(FILE *to, struct arena *arena, const struct hypar_plan *plan,
+                       const struct hypar_layerwise_view *view)
+{
+    char c[32], x[32], s[32], moved[32], summed[32];
+    hypar_report_plan(to, plan, HYPAR_TEXT);
+    fputc('\n', to);
+    hp_wrap(to,
+            hp_arena_printf(
+                arena,
+                "t_C %s + t_X %s + t_S %s (%s); %s moved between layers, %s for parameters. "
+                "%d layers with %lld configurations by %s, %d edges in %d tables; %d node, %d "
+                "edge and %d general eliminations.",
+                hypar_format_quantity(c, view->compute_s, HYPAR_UNIT_SECONDS),
+                hypar_format_quantity(x, view->transfer_s, HYPAR_UNIT_SECONDS),
+                hypar_format_quantity(s, view->sync_s, HYPAR_UNIT_SECONDS),
+                sync_text(view->sync),
+                hypar_format_quantity(moved, view->transfer_bytes, HYPAR_UNIT_BYTES),
+                hypar_format_quantity(summed, view->sync_bytes, HYPAR_UNIT_BYTES), view->n_vars,
+                (long long)view->n_states, view->axes, view->n_edges, view->n_tables,
+                view->node_eliminations, view->edge_eliminations, view->general_eliminations),
+            0);
+}
+
+const char *hp_layerwise_verdict(struct arena *arena, const struct hypar_search_info *info,
+                                 double step_s, const struct hypar_layerwise_view *view)
+{
+    if (view->thinned)
+        return "; the best of the configurations weighed, which are not all there are";
+    if (info->exact)
+        return "; the optimum of its cost model";
+    return hp_arena_printf(arena, "; within %.2g %% of the optimum of its cost model (%s)",
+                           100 * (step_s / info->lower_bound_s - 1), view->method);
+}

@@ -1,0 +1,189 @@
+#include "report/predicted.h"
+
+#include "plan/plan.h"
+#include "report/columns.h"
+#include "report/put.h"
+
+double hp_exact_bytes(const struct hypar_found *found)
+{
+    enum { MAX_PARTS = 1 << 19 };
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    struct hypar_program *program;
+    if (s)
+        return s->step.comm_bytes;
+    if (hp_plan_parts(plan) > MAX_PARTS || hypar_lower(&program, plan, NULL, NULL) != HYPAR_OK)
+        return -1;
+    double bytes = hypar_program_totals(program).comm_bytes;
+    hypar_program_free(program);
+    return bytes;
+}
+
+/* Of a profile neither operations nor, so, their energy are known. */
+static bool is_counted(const struct hypar_found *found)
+{
+    return hypar_graph_flops_per_sample(hypar_found_plan(found)->graph) > 0;
+}
+
+/* JSON -------------------------------------------------------------------------------- */
+
+static void put_if(struct json_writer *w, const char *key, bool known, double value)
+{
+    if (known)
+        hp_json_put_number(w, key, value);
+    else
+        hp_json_put_null(w, key);
+}
+
+/* By which formulas the planner predicts. */
+static const char *closed_form(const struct hypar_found *found)
+{
+    return hypar_found_layerwise(found) ? "OptCNN's Eq. 1: t_C + t_X + t_S, no overlap"
+                                        : "closed form: no overlap, levels one after another";
+}
+
+static void put_simulated(struct json_writer *w, const struct hypar_found *found,
+                          const struct hypar_simulated *s)
+{
+    bool counted = is_counted(found);
+    hp_json_put_string(w, "model", "simulated");
+    hp_json_put_number(w, "step_s", s->step.step_s);
+    hp_json_put_number(w, "compute_s", s->compute_s);
+    hp_json_put_number(w, "comm_s", s->comm_s);
+    hp_json_put_number(w, "samples_per_s", s->step.samples_per_s);
+    put_if(w, "tokens_per_s", s->step.tokens_per_s > 0, s->step.tokens_per_s);
+    put_if(w, "mfu", counted, s->step.mfu);
+    hp_json_put_number(w, "comm_bytes", s->step.comm_bytes);
+    hp_json_put_number(w, "comm_bytes_paper", hypar_found_prediction(found).comm_bytes);
+    hp_json_put_number(w, "link_bytes", s->step.link_bytes);
+    put_if(w, "energy_j", counted, hypar_energy_total_j(&s->step.energy));
+    hp_json_put_number(w, "peak_memory_bytes", s->step.peak_memory_bytes);
+    hp_json_put_number(w, "state_bytes", hypar_found_prediction(found).state_bytes);
+    hp_json_put_int(w, "fullest_device", s->step.fullest_device);
+    hp_put_memory(w, &s->fullest);
+    hp_json_put_bool(w, "fits", s->step.fits);
+}
+
+static void put_unsimulated(struct json_writer *w, const struct hypar_found *found)
+{
+    struct hypar_prediction p = hypar_found_prediction(found);
+    const char *why = hypar_found_info(found).not_simulated;
+    double exact = hp_exact_bytes(found);
+    bool counted = is_counted(found);
+    hp_json_put_string(w, "model", closed_form(found));
+    if (why)
+        hp_json_put_string(w, "not_simulated", why);
+    hp_json_put_number(w, "step_s", p.step_s);
+    hp_json_put_number(w, "compute_s", p.compute_s);
+    hp_json_put_number(w, "comm_s", p.comm_s);
+    hp_json_put_number(w, "samples_per_s", p.samples_per_s);
+    put_if(w, "mfu", counted, p.mfu);
+    hp_json_put_number(w, "comm_bytes", exact < 0 ? p.comm_bytes : exact);
+    hp_json_put_number(w, "comm_bytes_paper", p.comm_bytes);
+    hp_json_put_null(w, "link_bytes");
+    put_if(w, "energy_j", counted, p.energy_j);
+    hp_json_put_null(w, "peak_memory_bytes");
+    hp_json_put_number(w, "state_bytes", p.state_bytes);
+}
+
+void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
+{
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    struct hypar_prediction p = hypar_found_prediction(found);
+    bool counted = is_counted(found);
+    hp_json_begin_object(w, "predicted", false);
+    if (s)
+        put_simulated(w, found, s);
+    else
+        put_unsimulated(w, found);
+    hp_json_end_object(w);
+    hp_json_begin_object(w, "closed_form", false);
+    hp_json_put_string(w, "model", closed_form(found));
+    hp_json_put_number(w, "step_s", p.step_s);
+    hp_json_put_number(w, "compute_s", p.compute_s);
+    hp_json_put_number(w, "comm_s", p.comm_s);
+    hp_json_put_number(w, "samples_per_s", p.samples_per_s);
+    put_if(w, "mfu", counted, p.mfu);
+    hp_json_put_number(w, "comm_bytes", p.comm_bytes);
+    put_if(w, "energy_j", counted, p.energy_j);
+    hp_json_put_number(w, "state_bytes", p.state_bytes);
+    hp_json_end_object(w);
+}
+
+/* Text -------------------------------------------------------------------------------- */
+
+/* "21.3 % of peak, 81.6 mJ; ", where operations are known. */
+static char *work_text(struct arena *arena, const struct hypar_found *found, double mfu,
+                       double energy_j)
+{
+    char energy[32];
+    if (!is_counted(found))
+        return hp_arena_strdup(arena, "");
+    return hp_arena_printf(arena, "%.1f %% of peak, %s; ", 100 * mfu,
+                           hypar_format_quantity(energy, energy_j, HYPAR_UNIT_JOULES));
+}
+
+static char *simulated_text(struct arena *arena, const struct hypar_found *found,
+                            const struct hypar_simulated *s)
+{
+    char step[32], compute[32], rate[32], sent[32], links[32], peak[32], limit[32];
+    return hp_arena_printf(
+        arena,
+        "Predicted step %s, simulated (the busiest device computes %s of it), %s samples/s, "
+        "%s%s sent, %s on links; %s of %s of memory on the fullest device.",
+        hypar_format_quantity(step, s->step.step_s, HYPAR_UNIT_SECONDS),
+        hypar_format_quantity(compute, s->compute_s, HYPAR_UNIT_SECONDS),
+        hp_metric(rate, s->step.samples_per_s),
+        work_text(arena, found, s->step.mfu, hypar_energy_total_j(&s->step.energy)),
+        hypar_format_quantity(sent, s->step.comm_bytes, HYPAR_UNIT_BYTES),
+        hypar_format_quantity(links, s->step.link_bytes, HYPAR_UNIT_BYTES),
+        hypar_format_quantity(peak, s->fullest.peak, HYPAR_UNIT_BYTES),
+        hypar_format_quantity(limit, s->fullest.limit, HYPAR_UNIT_BYTES));
+}
+
+/* What the closed form leaves out, where that is much. */
+static const char *difference(double simulated_s, double closed_s)
+{
+    if (simulated_s > 1.25 * closed_s)
+        return "; it leaves out contention on links, waiting, and operators that memory bounds";
+    if (simulated_s < 0.8 * closed_s)
+        return "; it leaves out that exchange and computing overlap";
+    return "";
+}
+
+static char *closed_text(struct arena *arena, const struct hypar_found *found,
+                         const struct hypar_simulated *s)
+{
+    struct hypar_prediction p = hypar_found_prediction(found);
+    char step[32], compute[32], comm[32], state[32], rate[32];
+    hypar_format_quantity(step, p.step_s, HYPAR_UNIT_SECONDS);
+    hypar_format_quantity(compute, p.compute_s, HYPAR_UNIT_SECONDS);
+    hypar_format_quantity(comm, p.comm_s, HYPAR_UNIT_SECONDS);
+    if (s)
+        return hp_arena_printf(arena,
+                               "In closed form %s: compute %s, exchange %s, no overlap%s.",
+                               step, compute, comm, difference(s->step.step_s, p.step_s));
+    return hp_arena_printf(
+        arena,
+        "Predicted step %s (compute %s, exchange %s; no overlap), %s samples/s, %sweights, "
+        "gradients and optimizer state %s on the fullest device.",
+        step, compute, comm, hp_metric(rate, p.samples_per_s),
+        work_text(arena, found, p.mfu, p.energy_j),
+        hypar_format_quantity(state, p.state_bytes, HYPAR_UNIT_BYTES));
+}
+
+void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *found)
+{
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    const char *why = hypar_found_info(found).not_simulated;
+    if (s)
+        hp_wrap(to, simulated_text(arena, found, s), 0);
+    hp_wrap(to, closed_text(arena, found, s), 0);
+    if (s && !s->step.fits)
+        hp_wrap(to,
+                hp_arena_printf(arena, "IT DOES NOT FIT: device %d would hold %s.",
+                                s->step.fullest_device, hp_memory_items(arena, &s->fullest)),
+                0);
+    if (why)
+        hp_wrap(to, hp_arena_printf(arena, "In closed form, not simulated: %s.", why), 0);
+}

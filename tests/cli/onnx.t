@@ -1,0 +1,63 @@
+An ONNX file as PyTorch writes it, without values of weights. What the file leaves open is told.
+$ hypar import examples/models/encoder.onnx --batch 8 -q | tail -n 3
+>
+> encoder: 231,016 parameters, 10.9 MFLOP per sample forward, 34 operators, 14 weighted layers,
+> batch 8
+$ hypar import examples/models/encoder.onnx --json 2>&1 | grep -E 'note|batch|params|opaque|shape'
+> hypar: note: examples/models/encoder.onnx: the file leaves the batch open: 32 samples, --batch changes it
+> hypar: note: examples/models/encoder.onnx: dropout of attention weights is left out (2 times)
+>   "batch": 32,
+>   "params": 231016,
+>   "opaque": [],
+>     {"name": "x", "shape": [32, 32]},
+>     {"name": "labels", "shape": [32, 32]}
+>     {"name": "/head", "shape": [32, 32, 1000]}
+$ hypar import examples/models/encoder.onnx --batch 8 -q | grep -E 'layers.0' | sed 's/  *n=.*//'
+> /encoder/layers.0/self_attn[0:64]     linear         8x32x64     4,160   262 k
+> /encoder/layers.0/self_attn[64:128]   linear         8x32x64     4,160   262 k
+> /encoder/layers.0/self_attn[128:192]  linear         8x32x64     4,160   262 k
+> /encoder/layers.0/self_attn           attention      8x32x64             262 k
+> /encoder/layers.0/self_attn/Gemm      linear         8x32x64     4,160   262 k
+> /encoder/layers.0/dropout1/Dropout    dropout        8x32x64
+> /encoder/layers.0/Add                 add            8x32x64
+> /encoder/layers.0/norm1               layer_norm     8x32x64       128
+> /encoder/layers.0/linear1             linear         8x32x256   16,640  1.05 M
+> /encoder/layers.0/Mul_1               gelu           8x32x256
+> /encoder/layers.0/dropout/Dropout     dropout        8x32x256
+> /encoder/layers.0/linear2             linear         8x32x64    16,448  1.05 M
+> /encoder/layers.0/dropout2/Dropout    dropout        8x32x64
+> /encoder/layers.0/Add_2               add            8x32x64
+> /encoder/layers.0/norm2               layer_norm     8x32x64       128
+
+Sequence first: the file says where its samples are, or the user does.
+$ hypar import tests/data/onnx/train/lstm_lm.onnx --batch 8 -q | head -n 9
+> operator                      kind           output      params    FLOP  split along
+> /embed/Gather                 embedding      20x8x128   128,000          n=8 t=20 k=128 v=1000
+> /drop/Dropout                 dropout        20x8x128                    t=20 n=8 c=128
+> /drop/Dropout.view.transpose  transpose      8x20x128                    n=8 t=20 c=128
+> /lstm/LSTM                    lstm           8x20x128   132,096  5.24 M  n=8
+> /lstm/LSTM_1                  lstm           8x20x128   132,096  5.24 M  n=8
+> /drop_1/Dropout               dropout        8x20x128                    n=8 t=20 c=128
+> /head                         linear         8x20x1000  129,000  5.12 M  n=8 t=20 k=1000 c=128
+> /head.view.transpose          transpose      20x8x1000                   t=20 n=8 c=1000
+$ hypar import tests/data/onnx/train/lstm_lm.onnx --batch 8 --batch-dim x=1 --json | grep shape
+>     {"name": "x", "shape": [20, 8]},
+>     {"name": "labels", "shape": [20, 8]}
+>     {"name": "/head.view.transpose", "shape": [20, 8, 1000]}
+$ hypar import tests/data/onnx/train/lstm_lm.onnx --batch 8 --batch-dim x=2
+> hypar: tests/data/onnx/train/lstm_lm.onnx: input 'x' has 2 dimensions, the samples cannot be in 2
+? 3
+$ hypar import tests/data/onnx/train/lstm_lm.onnx:batch-dim=x=1 --batch 4 --json | grep shape
+>     {"name": "x", "shape": [20, 4]},
+>     {"name": "labels", "shape": [20, 4]}
+>     {"name": "/head.view.transpose", "shape": [20, 4, 1000]}
+
+A plan of it is a plan like any other, and remembers how the file was read.
+$ cp tests/data/onnx/train/lstm_lm.onnx $TMP/lm.onnx
+$ hypar plan $TMP/lm.onnx --batch 32 --batch-dim x=1 --on full:4 -q -o $TMP/plan.json && grep '"model"' $TMP/plan.json
+>   "model": "./lm.onnx:batch-dim=x=1",
+$ hypar check $TMP/plan.json | head -n 1
+> ok: lm, batch 32: 9 operators in 36 parts on a machine of 4 devices
+$ hypar import $TMP/lm.onnx --batch 8 -q -o $TMP/lm.json && hypar import $TMP/lm.json | tail -n 2
+>
+> lm: 521,192 parameters, 15.6 MFLOP per sample forward, 9 operators, 4 weighted layers, batch 8
