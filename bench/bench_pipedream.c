@@ -7,9 +7,12 @@
  * 2. Table 1 of the paper, whose speed-ups are measured in time to accuracy, beside what the
  *    recurrences predict for the time of a minibatch.
  * 3. Depth and memory: from one stage to a straight pipeline.
- * 4. How long planning takes for many states, levels and nodes, on synthetic profiles.
+ * 4. Plans of the zoo's networks, simulated: the time of a minibatch in steady state beside the
+ *    recurrence's, and why they differ.
+ * 5. How long planning takes for many states, levels and nodes, on synthetic profiles.
  * Times are processor time, the least of several runs. */
 #include <hypar/search.h>
+#include <hypar/sim.h>
 
 #include <math.h>
 #include <string.h>
@@ -174,6 +177,91 @@ static void depth_and_memory(void)
     }
 }
 
+/* Simulated -------------------------------------------------------------------------------- */
+
+/* Why the simulated time is not that of the recurrence. */
+static const char *reason(const struct hypar_sim *sim, double bottleneck_s)
+{
+    struct hypar_sim_summary s = hypar_sim_summary(sim);
+    double busiest_s = 0;
+    for (int i = 0; i < hypar_sim_pipeline(sim).n_stages; i++)
+        busiest_s = fmax(busiest_s, hypar_sim_stage(sim, i).busy_s);
+    if (fabs(s.step_s / bottleneck_s - 1) <= 0.01)
+        return "";
+    if (s.step_s < bottleneck_s)
+        return "gradients are summed during backward passes, links carry both ways at once";
+    return busiest_s > 0.99 * s.step_s
+               ? "updates, which the recurrence leaves out"
+               : "transfers are not hidden: too few in flight, links shared by neighbours";
+}
+
+static struct hypar_sim *simulated(const struct hypar_plan *plan,
+                                   struct hypar_sim_options options)
+{
+    struct hypar_sim *sim;
+    struct hypar_error err;
+    must(hypar_simulate(&sim, plan, &options, &err), &err);
+    return sim;
+}
+
+static void simulate_one(const char *model, const char *word, bool straight)
+{
+    struct hypar_graph *graph;
+    struct hypar_machine *machine;
+    struct hypar_found *found;
+    struct hypar_error err;
+    char text[200];
+    must(hypar_import(&graph, model, NULL, &err), &err);
+    must(hypar_machine_read(&machine, word, &err), &err);
+    must(hypar_search(
+             &found, graph, machine,
+             &(struct hypar_search_options){ .planner = "pipedream", .straight = straight },
+             &err),
+         &err);
+    const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
+    const struct hypar_plan *chosen = hypar_found_plan(found);
+    struct hypar_sim *sim = simulated(chosen, (struct hypar_sim_options){ 0 });
+    struct hypar_sim *like = simulated(
+        chosen, (struct hypar_sim_options){ .half_duplex = true, .lower.bucket_bytes = 1e15 });
+    double step_s = hypar_sim_summary(sim).step_s, like_s = hypar_sim_summary(like).step_s;
+    printf("%-9s %-31s %-14s %8.2f ms %8.2f ms %+6.1f %% %+6.1f %% %8.2f ms  %s\n", model, word,
+           pipedream_replicas(view, text), 1e3 * view->bottleneck_s, 1e3 * step_s,
+           100 * (step_s / view->bottleneck_s - 1), 100 * (like_s / view->bottleneck_s - 1),
+           1e3 * hypar_sim_pipeline(sim).startup_s, reason(sim, view->bottleneck_s));
+    hypar_sim_free(like);
+    hypar_sim_free(sim);
+    hypar_found_free(found);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+}
+
+static void simulations(void)
+{
+    static const struct {
+        const char *model, *machine;
+        bool straight;
+    } row[] = {
+        { "vgg16", "full:4", true },
+        { "vgg16", "cluster:1x4,intra=10GB/s", false },
+        { "vgg16", "cluster:1x4,intra=1GB/s", false },
+        { "vgg16", "cluster:1x4,intra=1GB/s", true },
+        { "vgg16", "cluster:1x16,intra=10GB/s", false },
+        { "alexnet", "cluster:1x4,intra=1GB/s", false },
+        { "resnet50", "cluster:1x4,intra=10GB/s", false },
+        { "resnet50", "full:4", true },
+        { "bert-base", "full:6", true },
+        { "gpt2", "cluster:1x4,intra=10GB/s", false },
+    };
+    printf(
+        "\nSimulated, batch 32: a minibatch in steady state. \"like it\": gradients are summed "
+        "after the last\nbackward pass, and the directions of a link take turns, as the "
+        "recurrence counts them.\n\n");
+    printf("%-9s %-31s %-14s %11s %11s %8s %8s %11s\n", "model", "machine", "replicas",
+           "recurrence", "simulated", "off", "like it", "start-up");
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+        simulate_one(row[i].model, row[i].machine, row[i].straight);
+}
+
 /* Synthetic profiles ---------------------------------------------------------------------- */
 
 struct making {
@@ -271,6 +359,7 @@ int main(void)
     } else {
         printf("The published profiles are not there (%s): their results are skipped.\n", path);
     }
+    simulations();
     scaling();
     return 0;
 }

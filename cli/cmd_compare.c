@@ -116,6 +116,8 @@ static enum hypar_status evaluate(struct hypar_compared *row, struct hypar_error
         struct hypar_search_info info = hypar_found_info(found);
         row->search_s = info.seconds;
         row->evaluated = info.evaluated;
+        row->delayed =
+            hypar_plan_schedule(hypar_found_plan(found)).kind == HYPAR_SCHEDULE_PIPEDREAM;
         status = simulate(row, found, how, why);
     }
     row->why = status == HYPAR_OK ? NULL : reason(why->text, row->planner);

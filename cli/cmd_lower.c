@@ -4,6 +4,8 @@ static const struct argp_option options[] = {
     { "bucket", OPT_BUCKET, "BYTES", 0, "sum gradients in buckets of about this size, as 25MB",
       0 },
     { "local-bn", OPT_LOCAL_BN, NULL, 0, "batch norm over each part's own samples", 0 },
+    { "minibatches", OPT_MINIBATCHES, "N", 0,
+      "pipedream: write out N of them (enough to fill the pipeline and go on a while)", 0 },
     { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plan's", 0 },
     { "on", OPT_ON, "MACHINE", 0, "use MACHINE instead of the plan's", 0 },
     { 0 },
@@ -24,7 +26,8 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct hypar_plan_read_options read = { .model = args->model, .machine = args->machine };
     struct hypar_lower_options how = { .bucket_bytes = args->bucket_bytes,
-                                       .local_bn = args->local_bn };
+                                       .local_bn = args->local_bn,
+                                       .minibatches = args->minibatches };
     struct hypar_plan *plan;
     struct hypar_program *program = NULL;
     enum hypar_status status = hypar_plan_read(&plan, args->operand[0], &read, err);

@@ -154,9 +154,12 @@ static enum hypar_status simulate_program(const struct args *args,
     struct hypar_machine *machine = NULL;
     struct hypar_sim *sim = NULL;
     enum hypar_status status = HYPAR_OK;
-    if (args->fits || args->check_delta || args->measured_s > 0 || args->model)
+    if (args->fits || args->check_delta || args->measured_s > 0 || args->model ||
+        args->half_duplex || args->minibatches)
         return opt_usage(err, "simulate: --%s needs a plan; '%s' is a program",
-                         args->fits             ? "fits"
+                         args->half_duplex      ? "half-duplex"
+                         : args->minibatches    ? "minibatches"
+                         : args->fits           ? "fits"
                          : args->check_delta    ? "check-delta"
                          : args->measured_s > 0 ? "measured"
                                                 : "model",

@@ -49,6 +49,8 @@ static const struct value {
     { OPT_MEMORY, "--memory", BYTES, offsetof(struct args, memory_bytes), 0, 0 },
     { OPT_MICRO_BATCHES, "--micro-batches", COUNT, offsetof(struct args, micro_batches), 1,
       1 << 20 },
+    { OPT_MINIBATCHES, "--minibatches", COUNT, offsetof(struct args, minibatches), 1, 1 << 20 },
+    { OPT_HALF_DUPLEX, "--half-duplex", FLAG, offsetof(struct args, half_duplex), 0, 0 },
     { OPT_MODEL, "--model", TEXT, offsetof(struct args, model), 0, 0 },
     { OPT_NO_OVERLAP, "--no-overlap", FLAG, offsetof(struct args, no_overlap), 0, 0 },
     { OPT_OBJECTIVE, "--objective", TEXT, offsetof(struct args, objective), 0, 0 },
@@ -281,9 +283,12 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
 {
     *profile = NULL;
     *how = (struct hypar_sim_options){
-        .lower = { .bucket_bytes = args->bucket_bytes, .local_bn = args->local_bn },
+        .lower = { .bucket_bytes = args->bucket_bytes,
+                   .local_bn = args->local_bn,
+                   .minibatches = args->minibatches },
         .expand_collectives = args->expand_collectives,
         .no_overlap = args->no_overlap,
+        .half_duplex = args->half_duplex,
     };
     if (!args->profile)
         return HYPAR_OK;

@@ -41,6 +41,8 @@ enum opt_key {
     OPT_TOPOLOGY,
     OPT_FREE_TRANSFERS,
     OPT_MICRO_BATCHES,
+    OPT_MINIBATCHES,
+    OPT_HALF_DUPLEX,
     OPT_RECURRENCE,
     OPT_STAGES,
     OPT_STRAIGHT,
@@ -76,9 +78,9 @@ struct args {
         int n;
         const char *text[MAX_FIXES];
     } fix;
-    int64_t batch, seed, check_delta, proposals, stages, micro_batches;
+    int64_t batch, seed, check_delta, proposals, stages, micro_batches, minibatches;
     double memory_bytes, bucket_bytes, measured_s, budget_s;
-    bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, fits;
+    bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
     bool straight, use_fewer, free_transfers, vertical_sync;
 };
 
@@ -102,6 +104,10 @@ extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cm
       "play every message of a collective, not the collective as one", 0 },                     \
     { "no-overlap", OPT_NO_OVERLAP, NULL, 0,                                                    \
       "a device that sends or receives does not compute", 0 },                                  \
+    { "half-duplex", OPT_HALF_DUPLEX, NULL, 0,                                                  \
+      "the two directions of a link take turns", 0 },                                           \
+    { "minibatches", OPT_MINIBATCHES, "N", 0,                                                   \
+      "pipedream: play N of them (enough to fill the pipeline and go on a while)", 0 },         \
     { "bucket", OPT_BUCKET, "BYTES", 0, "sum gradients in buckets of about this size, as 25MB", \
       0 },                                                                                      \
     { "local-bn", OPT_LOCAL_BN, NULL, 0, "batch norm over each part's own samples", 0 },        \

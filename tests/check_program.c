@@ -19,6 +19,7 @@ struct expected {
     const struct hypar_graph *graph;
     const struct exchange *e;
     struct arena arena;
+    int replica; /* that runs the body at hand */
     struct box whole;
     device_set *readers; /* by element */
     int *cell;           /* by element, -1 */
@@ -64,7 +65,7 @@ static int class_of(const struct expected *x, const struct task *task, int o)
 {
     const struct nest *nest = x->graph->ops[task->op].nest;
     const struct split *split = &x->program->plan->ops[task->op].split;
-    int coordinate[MAX_AXES], class = 0;
+    int coordinate[MAX_AXES], class = x->replica; /* replicas are no copies */
     hp_part_coordinates(nest, split, task->part, coordinate);
     for (int a = 0; a < nest->n_axes; a++) {
         bool copy = hp_write_kind(nest, task->pass, o, a) == WRITE_COPY;
@@ -222,8 +223,15 @@ static enum hypar_status check_sends(struct expected *x, struct hypar_error *err
     return HYPAR_OK;
 }
 
+/* Of the tail: where what is summed is computed. */
+static int stage_of_exchange(const struct hypar_program *p, const struct exchange *e)
+{
+    return p->stage_of_op[p->body[0].list.task[e->writer_task[0]].op];
+}
+
+/* The exchange of a body, or of the tail (b is n_bodies) in the rounds of one phase. */
 static enum hypar_status check_exchange(const struct hypar_program *p, const struct exchange *e,
-                                        int b, struct hypar_error *err)
+                                        int b, int phase, struct hypar_error *err)
 {
     struct expected x = { .program = p, .graph = p->plan->graph, .e = e };
     const struct hypar_shape *shape = &x.graph->tensors[e->place.tensor].shape;
@@ -237,7 +245,11 @@ static enum hypar_status check_exchange(const struct hypar_program *p, const str
     memset(x.cell, -1, (size_t)n * sizeof *x.cell);
     for (int i = tail ? 0 : b; i < (tail ? p->n_bodies : b + 1); i++) {
         const struct task_list *list = &p->body[i].list;
-        struct range samples = hp_micro_samples(p, p->body[i].first_micro);
+        struct range samples = hp_micro_samples(p, hp_first_micro(p->rhythm, i));
+        int stage = tail ? stage_of_exchange(p, e) : 0;
+        if (tail && hp_phase_of(p->rhythm, hp_slot_group(p, stage), i) != phase)
+            continue;
+        x.replica = tail ? hp_replica_of(p->rhythm, stage, i) : 0;
         for (int t = 0; t < list->n_tasks; t++)
             if (list->task[t].kind == TASK_COMPUTE)
                 add_task(&x, &list->task[t], samples, tail);
@@ -295,9 +307,13 @@ enum hypar_status check_program(const struct hypar_program *p, struct hypar_erro
 {
     for (int b = 0; b <= p->n_bodies; b++) {
         const struct task_list *list = b < p->n_bodies ? &p->body[b].list : &p->tail;
-        TRY(check_edges(list, b < p->n_bodies ? 0 : p->tail_base[2], err));
-        for (int e = 0; e < list->n_exchanges; e++)
-            TRY(check_exchange(p, &list->exchange[e], b, err));
+        bool tail = b == p->n_bodies;
+        TRY(check_edges(list, tail ? p->tail_base[p->n_bodies] : 0, err));
+        for (int e = 0; e < list->n_exchanges; e++) {
+            int group = tail ? hp_slot_group(p, stage_of_exchange(p, &list->exchange[e])) : 0;
+            for (int phase = 0; phase < (tail ? hp_phases(p->rhythm, group) : 1); phase++)
+                TRY(check_exchange(p, &list->exchange[e], b, phase, err));
+        }
     }
     return check_totals(p, err);
 }

@@ -13,6 +13,7 @@ struct drafter {
     int n_stages;              /* 0: none */
     int order[MAX_DEVICES];    /* the machine's devices, shuffled */
     int first[MAX_STAGES + 1]; /* where each stage's devices begin in it */
+    int replicas[MAX_STAGES];  /* that take turns in it */
 };
 
 static void shuffle(struct random *random, int *list, int n)
@@ -49,17 +50,46 @@ static bool assign_stages(struct drafter *d)
     return true;
 }
 
-static void add_stages(struct drafter *d, int n_devices)
+/* Is every parameter used in one stage only? */
+static bool own_params(const struct drafter *d)
+{
+    const struct hypar_graph *g = d->graph;
+    for (int t = 0; t < g->n_tensors; t++)
+        for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++)
+            if (g->tensors[t].kind == TENSOR_PARAM &&
+                d->stage[g->use[u].op] != d->stage[g->use[g->use_start[t]].op])
+                return false;
+    return true;
+}
+
+/* As many replicas as divide the stage's devices. */
+static void draw_replicas(struct drafter *d)
+{
+    for (int s = 0; s < d->n_stages; s++) {
+        int n = d->first[s + 1] - d->first[s];
+        do
+            d->replicas[s] = (int)draw(d->random, 1, n);
+        while (n % d->replicas[s]);
+    }
+}
+
+static void add_stages(struct drafter *d, int n_devices, bool turns)
 {
     int op[256];
     for (int s = 0; s <= d->n_stages; s++)
         d->first[s] = (int)hp_even_part(n_devices, d->n_stages, s).lo;
     d->first[d->n_stages] = n_devices;
+    for (int s = 0; s < d->n_stages; s++)
+        d->replicas[s] = 1;
+    if (turns)
+        draw_replicas(d);
     for (int s = 0; s < d->n_stages; s++) {
         struct hypar_stage stage = { .op = op,
                                      .device = d->order + d->first[s],
                                      .n_devices = d->first[s + 1] - d->first[s],
-                                     .replicas = 1 };
+                                     .replicas = d->replicas[s],
+                                     .share = d->replicas[s] > 1 ? HYPAR_SHARE_MINIBATCH
+                                                                 : HYPAR_SHARE_BATCH };
         for (int i = 0; i < d->graph->n_ops; i++)
             if (d->stage[i] == s)
                 op[stage.n_ops++] = i;
@@ -67,11 +97,11 @@ static void add_stages(struct drafter *d, int n_devices)
     }
 }
 
-static void draft_schedule(struct drafter *d, int n_devices)
+static void draft_schedule(struct drafter *d, int n_devices, bool delayed)
 {
     struct hypar_schedule schedule = { .micro_batches = 1 };
     int most = n_devices < MAX_STAGES ? n_devices : MAX_STAGES;
-    if (most > 1 && one_in(d->random, 3)) {
+    if (most > 1 && (delayed || one_in(d->random, 3))) {
         d->n_stages = (int)draw(d->random, 2, most);
         for (int tries = 0; tries < 10 && !assign_stages(d); tries++)
             if (tries == 9)
@@ -81,10 +111,17 @@ static void draft_schedule(struct drafter *d, int n_devices)
         static const enum hypar_schedule_kind kinds[] = { HYPAR_SCHEDULE_GPIPE,
                                                           HYPAR_SCHEDULE_1F1B,
                                                           HYPAR_SCHEDULE_NONE };
-        add_stages(d, n_devices);
         schedule.kind = kinds[hp_random_below(d->random, one_in(d->random, 4) ? 3 : 2)];
+        if ((delayed || one_in(d->random, 3)) && own_params(d)) {
+            schedule.kind = HYPAR_SCHEDULE_PIPEDREAM;
+            schedule.stash = !one_in(d->random, 3);
+            schedule.vertical_sync = schedule.stash && one_in(d->random, 2);
+        }
+        add_stages(d, n_devices,
+                   schedule.kind == HYPAR_SCHEDULE_PIPEDREAM && one_in(d->random, 2));
     }
-    if (d->n_stages || one_in(d->random, 3))
+    bool whole = schedule.kind == HYPAR_SCHEDULE_PIPEDREAM;
+    if (!whole && (d->n_stages || one_in(d->random, 3)))
         schedule.micro_batches = draw(d->random, 1, d->graph->batch);
     hp_plan_set_schedule(d->plan, &schedule);
 }
@@ -114,12 +151,14 @@ static void split_axis(struct drafter *d, const struct nest *nest, int a, struct
         split->sizes[a] = draw_sizes(d, nest->axis[a].extent, degree, sizes[a]);
 }
 
-/* In order from the first device, each on its own, or anywhere. */
-static void place(struct drafter *d, int stage, int n_parts, int *device)
+/* In order from the first device, each on its own, or anywhere; of one replica. */
+static void place(struct drafter *d, int stage, int replica, int n_parts, int *device)
 {
     const int *room = d->order + (d->n_stages ? d->first[stage] : 0);
     int n = d->n_stages ? d->first[stage + 1] - d->first[stage] : d->plan->n_all_devices;
     int own[MAX_DEVICES];
+    n /= d->n_stages ? d->replicas[stage] : 1;
+    room += replica * n;
     for (int i = 0; i < n; i++)
         own[i] = room[i];
     if (one_in(d->random, 2))
@@ -134,7 +173,7 @@ static void draft_op(struct drafter *d, int op, const struct plan_focus *focus)
     const struct nest *nest = d->graph->ops[op].nest;
     struct split split = { .degree = { 0 } };
     int64_t sizes[MAX_AXES][MAX_DEGREE];
-    int device[MAX_PARTS], parts = 1;
+    int device[MAX_PARTS * MAX_DEVICES], parts = 1;
     if (op == focus->op && focus->a >= 0)
         split_axis(d, nest, focus->a, &split, &parts, sizes);
     if (op == focus->op && focus->b >= 0)
@@ -142,7 +181,9 @@ static void draft_op(struct drafter *d, int op, const struct plan_focus *focus)
     for (int64_t more = hp_random_below(d->random, 4); more > 0; more--)
         split_axis(d, nest, (int)hp_random_below(d->random, nest->n_axes), &split, &parts,
                    sizes);
-    place(d, d->n_stages ? d->stage[op] : 0, parts, device);
+    int stage = d->n_stages ? d->stage[op] : 0;
+    for (int r = 0; r < (d->n_stages ? d->replicas[stage] : 1); r++)
+        place(d, stage, r, parts, device + r * parts);
     hp_plan_set(d->plan, op, &split, device);
 }
 
@@ -163,7 +204,7 @@ struct hypar_plan *random_plan(struct random *random, const struct hypar_graph *
         d.order[i] = i;
     if (one_in(random, 2))
         shuffle(random, d.order, n_devices);
-    draft_schedule(&d, n_devices);
+    draft_schedule(&d, n_devices, focus->delayed);
     for (int op = 0; op < graph->n_ops; op++)
         draft_op(&d, op, focus);
     struct hypar_error err;

@@ -1,16 +1,19 @@
 /* random_plan.h - random plans for a graph: any split of any axes, any placement.
  *
  * Several axes at once, copies, degrees above the extent, explicit sizes with zeros, two parts
- * on one device; stages under gpipe and 1f1b, micro-batches that do not divide the batch. */
+ * on one device; stages under gpipe, 1f1b and pipedream, with replicas that take turns;
+ * micro-batches that do not divide the batch. */
 #ifndef TESTS_RANDOM_PLAN_H
 #define TESTS_RANDOM_PLAN_H
 
 #include "plan/plan.h"
 #include "tests/random_graph.h"
 
-/* What must be split: axes a and b (-1: nothing in particular) of operator `op`. */
+/* What must be split: axes a and b (-1: nothing in particular) of operator `op`; and whether
+ * the schedule must be pipedream, if the graph has two stages that share no parameter. */
 struct plan_focus {
     int op, a, b;
+    bool delayed;
 };
 
 /* A plan for `graph` on `machine` that passes hypar_plan_check(). */

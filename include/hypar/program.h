@@ -19,6 +19,8 @@ struct hypar_program; /* opaque, immutable; made by hypar_lower() */
 struct hypar_lower_options {
     double bucket_bytes; /* gradients are summed in buckets of about this size; 0: one by one */
     bool local_bn;       /* batch norm over each part's own samples, as frameworks do */
+    int64_t minibatches; /* pipedream: of the stretch that is played, rounded up to whole rounds
+                            of every stage; 0: enough to fill the pipeline and go on a while */
 };
 
 /* Write out `plan` as tasks; the plan must outlive the program. `options` may be NULL.
@@ -29,13 +31,15 @@ HYPAR_API enum hypar_status hypar_lower(struct hypar_program **out,
                                         struct hypar_error *err);
 HYPAR_API void hypar_program_free(struct hypar_program *program); /* NULL is allowed */
 
-/* Of one training step. */
+/* Of one training step; bytes under schedule pipedream: of one minibatch of the stretch, on
+ * average. */
 struct hypar_program_totals {
-    int64_t tasks; /* computations, transfers, collectives, updates */
+    int64_t tasks; /* computations, transfers, collectives, updates; of all of a stretch */
     int64_t compute, comm, update;
     double comm_bytes; /* each byte sent once, over all devices */
     double forward_bytes, backward_bytes, gradient_bytes, loss_bytes;
-    int micro_batches;
+    int micro_batches; /* of a batch */
+    int minibatches;   /* pipedream: of the stretch; else 0 */
 };
 HYPAR_API struct hypar_program_totals hypar_program_totals(const struct hypar_program *program);
 

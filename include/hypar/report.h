@@ -96,6 +96,7 @@ struct hypar_compared {
     bool fits;         /* ... and the limit on memory is kept */
     double search_s;   /* looking for the plan */
     int64_t evaluated; /* states weighed */
+    bool delayed;      /* its updates are (schedule pipedream): another training, not ranked */
 };
 
 struct hypar_comparison {

@@ -20,8 +20,9 @@ extern "C" {
 struct hypar_sim_options {
     struct hypar_lower_options lower;
     bool expand_collectives; /* play every message of a collective, not the collective as one */
-    bool no_overlap; /* what a device sends or receives keeps it from computing (HyPar) */
-    bool timeline;   /* keep every task's times, for hypar_sim_event() */
+    bool no_overlap;  /* what a device sends or receives keeps it from computing (HyPar) */
+    bool half_duplex; /* the two directions of a link take turns (PipeDream's recurrence) */
+    bool timeline;    /* keep every task's times, for hypar_sim_event() */
     const struct hypar_profile
         *profile; /* measured times; may be NULL; must outlive the call */
 };
@@ -49,7 +50,7 @@ struct hypar_energy {
 HYPAR_API double hypar_energy_total_j(const struct hypar_energy *energy);
 
 struct hypar_sim_summary {
-    double step_s;
+    double step_s; /* schedule pipedream: see hypar_sim_pipeline() */
     double samples_per_s;
     double tokens_per_s; /* samples times positions, for models of sequences; else 0 */
     double mfu;          /* model-FLOP utilisation: three forward passes over the peak */
@@ -64,6 +65,32 @@ struct hypar_sim_summary {
     double took_s;          /* simulating, without lowering */
 };
 HYPAR_API struct hypar_sim_summary hypar_sim_summary(const struct hypar_sim *sim);
+
+/* Schedule pipedream: a stretch of minibatches is played, from an empty pipeline to an empty
+ * one. In steady state, between the same points of two rounds, one minibatch takes step_s; all
+ * that is said of a step is of one minibatch then, on average: bytes, joules, how long a device
+ * is busy. Tasks are those of the whole stretch. */
+struct hypar_sim_pipeline {
+    int minibatches;  /* of the stretch; 0: another schedule */
+    int noam;         /* admitted by each replica of the input stage before it goes backward */
+    double startup_s; /* until the input stage goes on to the minibatch after these */
+    double stretch_s; /* all minibatches */
+    bool steady; /* the input stage repeats itself; false: too few minibatches for that, and
+                    step_s is the mean of the later ones, of all if there are so few */
+    int n_stages;
+};
+HYPAR_API struct hypar_sim_pipeline hypar_sim_pipeline(const struct hypar_sim *sim);
+
+/* One stage of it; of its fullest, and its busiest, device. */
+struct hypar_sim_stage {
+    int replicas;             /* that take minibatches in turn */
+    int in_flight;            /* minibatches that a replica keeps something of, at most */
+    int versions;             /* of its weights that are kept, the newest included */
+    double busy_s;            /* computing, of a step */
+    double bubble;            /* share of a step in which it does not compute */
+    double peak_memory_bytes; /* the high-water mark */
+};
+HYPAR_API struct hypar_sim_stage hypar_sim_stage(const struct hypar_sim *sim, int stage);
 
 /* What lies in a device's memory when it is fullest. */
 struct hypar_memory {

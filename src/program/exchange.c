@@ -44,7 +44,7 @@ struct finder {
 bool hp_first_along(const struct part_layout *layout, int part, axis_set axes)
 {
     int coordinate[MAX_AXES];
-    hp_part_coordinates(layout->nest, layout->split, part, coordinate);
+    hp_part_coordinates(layout->nest, layout->split, part % layout->n_each, coordinate);
     for (int a = 0; a < layout->nest->n_axes; a++) {
         if (!(axes >> a & 1))
             continue;
@@ -64,10 +64,10 @@ bool hp_first_along(const struct part_layout *layout, int part, axis_set axes)
 /* The part with its coordinates along `copies` left out: copies have the same. */
 static int class_of(const struct part_layout *layout, int part, axis_set copies)
 {
-    int coordinate[MAX_AXES], class = 0;
+    int coordinate[MAX_AXES], class = part / layout->n_each; /* replicas are no copies */
     if (!copies)
         return part;
-    hp_part_coordinates(layout->nest, layout->split, part, coordinate);
+    hp_part_coordinates(layout->nest, layout->split, part % layout->n_each, coordinate);
     for (int a = 0; a < layout->nest->n_axes; a++) {
         int degree = layout->split->degree[a] ? layout->split->degree[a] : 1;
         class = class * degree + (copies >> a & 1 ? 0 : coordinate[a]);

@@ -13,7 +13,7 @@ struct part_layout {
     int id; /* of this layout: 0, 1, ... */
     const struct nest *nest;
     const struct split *split;
-    int n_parts;
+    int n_parts, n_each; /* of all replicas that it is of, and of one */
     const int *device;
     const struct range *range; /* [part * n_axes + axis] */
     const bool *empty;         /* of each part */

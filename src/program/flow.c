@@ -26,7 +26,8 @@ static enum hypar_status refuse_mixing(const struct sketch *s, const struct op *
     bool samples = false, loss = hp_op[op->kind].flags & ROW_LOSS;
     for (int a = 0; a < op->nest->n_axes; a++)
         samples |= op->nest->axis[a].role == HYPAR_SAMPLE;
-    for (int o = 0; s->plan->schedule.micro_batches > 1 && o < op->nest->n_operands; o++) {
+    for (int o = 0; !s->rhythm.delayed && s->rhythm.n_micro > 1 && o < op->nest->n_operands;
+         o++) {
         bool in = o < op->nest->n_inputs && op->tensor[o] >= 0 && mistakes(s, op, o);
         bool out = op->nest->operand[o].role == OPERAND_OUTPUT && samples && !loss &&
                    sample_dim(op->nest, &op->nest->operand[o]) < 0;

@@ -3,18 +3,34 @@
 /* Micro-batches: contiguous, sizes differ by at most one, the larger ones first. */
 struct range hp_micro_samples(const struct hypar_program *p, int micro)
 {
-    return hp_even_part(p->plan->graph->batch, (int)p->plan->schedule.micro_batches, micro);
+    int64_t batch = p->plan->graph->batch;
+    return p->rhythm->delayed ? (struct range){ 0, batch }
+                              : hp_even_part(batch, p->rhythm->n_micro, micro);
 }
 
-const struct task_list *hp_program_list(const struct hypar_program *p, int i, int *times)
+const struct task_list *hp_program_list(const struct hypar_program *p, int i)
 {
-    *times = i < p->n_bodies ? p->body[i].n_micro : 1;
     return i < p->n_bodies ? &p->body[i].list : i == p->n_bodies ? &p->tail : NULL;
 }
 
-const struct body *hp_body_of(const struct hypar_program *p, int micro)
+double hp_task_times(const struct hypar_program *p, int i, int t)
 {
-    return micro < p->body[0].n_micro ? &p->body[0] : &p->body[1];
+    const struct rhythm *r = p->rhythm;
+    int times = i < p->n_bodies ? hp_body_times(r, i) : hp_round_count(r, p->tail_group[t]);
+    return (double)times / r->n_steps;
+}
+
+int hp_tail_body(const struct hypar_program *p, int after)
+{
+    int low = 0, high = p->n_bodies;
+    while (low < high) { /* the first whose end is beyond it */
+        int middle = (low + high) / 2;
+        if (after < p->tail_base[middle + 1])
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
 }
 
 __extension__ typedef __int128 wide; /* a product of two extents */
@@ -61,11 +77,10 @@ struct box hp_micro_box(const struct hypar_program *p, const struct exchange *ex
 {
     const struct tensor *t = &p->plan->graph->tensors[exchange->place.tensor];
     struct box out = *box;
+    int first = hp_first_micro(p->rhythm, hp_body_number(p->rhythm, micro));
     if (t->sample_dim >= 0) {
         int64_t rows = t->shape.dim[t->sample_dim] / p->plan->graph->batch;
-        int64_t shift = (hp_micro_samples(p, micro).lo -
-                         hp_micro_samples(p, hp_body_of(p, micro)->first_micro).lo) *
-                        rows;
+        int64_t shift = (hp_micro_samples(p, micro).lo - hp_micro_samples(p, first).lo) * rows;
         out.dim[t->sample_dim].lo += shift;
         out.dim[t->sample_dim].hi += shift;
     }
@@ -82,8 +97,6 @@ int hp_message_bytes(const struct hypar_plan *plan, int tensor)
 enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err)
 {
     TRY(hypar_plan_check(plan, err));
-    if (plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM)
-        return hp_fail(err, HYPAR_UNSUPPORTED, "schedule pipedream cannot be lowered yet");
     for (int op = 0; op < plan->graph->n_ops; op++)
         if (plan->ops[op].shard_state || plan->ops[op].recompute)
             return hp_fail(err, HYPAR_UNSUPPORTED, "'%s': %s cannot be lowered yet",
@@ -99,12 +112,11 @@ static struct hypar_program *write_out(struct sketch *s)
     p->arena = arena;
     p->plan = s->plan;
     p->sketch = s;
+    p->rhythm = &s->rhythm;
     p->n_bodies = s->n_bodies;
-    for (int b = 0; b < s->n_bodies; b++) {
-        p->body[b].first_micro = s->body[b].first_micro;
-        p->body[b].n_micro = s->body[b].n_micro;
+    p->body = NEW(&p->arena, struct body, p->n_bodies);
+    for (int b = 0; b < s->n_bodies; b++)
         hp_write_body(p, &scratch, b);
-    }
     hp_write_tail(p, &scratch);
     hp_make_schedule(p);
     hp_arena_free(&scratch);

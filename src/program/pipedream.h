@@ -7,7 +7,18 @@
 #ifndef PROGRAM_PIPEDREAM_H
 #define PROGRAM_PIPEDREAM_H
 
-#include "program/program.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a stage's devices do in turn: a half of a micro-batch, or the update that ends a round
+ * of micro-batches. */
+struct slot {
+    int micro; /* of an update: the round */
+    bool backward, update;
+};
+
+/* 1F1B: `in_flight` micro-batches forward, then one backward, one forward, ... in turn. */
+void hp_alternate(struct slot *slot, int n_micro, int in_flight);
 
 /* A pipeline of n_stages stages with replicas[s] replicas each. */
 struct pipedream {

@@ -1,11 +1,11 @@
 /* program/program.h - the inside of a program: a plan made explicit. Internal.
  *
- * One micro-batch of a step is the BODY: compute tasks (one part of one pass of one operator)
- * and communication tasks between them. All micro-batches of one size have the same body, so it
- * is kept once for each of the at most two sizes; a task instance is (micro-batch, body task).
- * What happens once a step is the TAIL: gradients and the loss are summed over devices,
- * parameters are updated. The SCHEDULE says in which order a stage's devices run the forward
- * and backward halves of the micro-batches.
+ * One micro-batch is a BODY: compute tasks (one part of one pass of one operator) and
+ * communication tasks between them. Micro-batches that do the same have the same body, which is
+ * kept once (rhythm.h); a task instance is (micro-batch, body task). What ends a round of
+ * micro-batches is the TAIL: gradients and the loss are summed over devices, parameters are
+ * updated; an instance is (round, tail task). The SCHEDULE says in which order a stage's
+ * devices run the forward and backward halves of the micro-batches, and the updates.
  *
  * What has to move is derived by one rule from who writes and who reads each tensor
  * (exchange.c): the tensor is cut into cells by all their borders; a cell is summed once over
@@ -20,6 +20,7 @@
 #include "layout/comm.h"
 #include "layout/layout.h"
 #include "plan/plan.h"
+#include "program/rhythm.h"
 
 /* The value of a tensor, or its gradient. */
 struct place {
@@ -134,31 +135,27 @@ struct task_list {
 
 struct body {
     struct task_list list;
-    int first_micro, n_micro; /* which micro-batches have this body */
-    const int *step_task;     /* by step of the sketch: the task of part 0; the others follow */
-};
-
-/* What a stage's devices do in turn. */
-struct slot {
-    int micro;
-    bool backward;
+    const int *step_task; /* by step of the sketch: the task of part 0; the others follow */
 };
 
 struct hypar_program {
     struct arena arena;
     const struct hypar_plan *plan;
     struct sketch *sketch; /* layouts and patterns; owned */
+    const struct rhythm *rhythm;
     int n_bodies;
-    struct body body[2];
+    struct body *body;
     struct task_list tail;
-    /* What a tail task waits for has one numbering: task t of body b in the last micro-batch
-     * that has this body is tail_base[b] + t; tail task t is tail_base[2] + t. A tail
-     * exchange's writer_task are tasks of body 0; what they wrote is summed over all
-     * micro-batches. */
-    int tail_base[3];
-    int n_stages; /* at least 1 */
-    int slots_per_stage;
-    struct slot *slot; /* [stage * slots_per_stage + i] */
+    int *tail_group; /* by tail task: which updates it belongs to (rhythm.h) */
+    /* What a tail task waits for has one numbering: task t of body b is tail_base[b] + t; tail
+     * task t, in the same round, is tail_base[n_bodies] + t. A body's task is waited for in
+     * rounds in which a micro-batch has that body, in the last of these. A tail exchange's
+     * writer_task are tasks of body 0; what they wrote is summed over the micro-batches of the
+     * round. Where replicas take turns its parts are those of replica 0, then of 1, ... */
+    int *tail_base;
+    int n_stages;    /* at least 1 */
+    int *slot_start; /* where each stage's slots begin: n_stages + 1 */
+    struct slot *slot;
     int *stage_of_op;
 };
 
@@ -178,17 +175,39 @@ struct box hp_micro_box(const struct hypar_program *program, const struct exchan
 /* Bytes of one element of a tensor in messages. */
 int hp_message_bytes(const struct hypar_plan *plan, int tensor);
 
-/* The task lists of a program, i from 0 on: bodies, then the tail, and how many times each is
- * done in a step; NULL past the last. */
-const struct task_list *hp_program_list(const struct hypar_program *program, int i, int *times);
+/* The task lists of a program, i from 0 on: bodies, then the tail; NULL past the last. */
+const struct task_list *hp_program_list(const struct hypar_program *program, int i);
+
+/* How many times task `t` of list `i` is done for one batch; of a stretch of minibatches on
+ * average. */
+double hp_task_times(const struct hypar_program *program, int i, int t);
 
 /* The body of micro-batch `micro`. */
-const struct body *hp_body_of(const struct hypar_program *program, int micro);
+static inline const struct body *hp_body_of(const struct hypar_program *program, int micro)
+{
+    return &program->body[hp_body_number(program->rhythm, micro)];
+}
 
-/* The order of slots of `program`, which has a plan and an arena, from the plan alone. */
+/* The body that number `after` of the tail's numbering belongs to; n_bodies: the tail. */
+int hp_tail_body(const struct hypar_program *program, int after);
+
+/* The order of slots of `program`, which has a plan, a rhythm and an arena, from these alone.
+ */
 void hp_make_schedule(struct hypar_program *program);
 
-/* 1F1B: `in_flight` micro-batches forward, then one backward, one forward, ... in turn. */
-void hp_alternate(struct slot *slot, int n_micro, int in_flight);
+static inline int hp_slot_count(const struct hypar_program *program, int stage)
+{
+    return program->slot_start[stage + 1] - program->slot_start[stage];
+}
+static inline const struct slot *hp_slots_of(const struct hypar_program *program, int stage)
+{
+    return program->slot + program->slot_start[stage];
+}
+
+/* The group of parameters that an update in the slots of `stage` is of. */
+static inline int hp_slot_group(const struct hypar_program *program, int stage)
+{
+    return program->rhythm->delayed ? stage : 0;
+}
 
 #endif /* PROGRAM_PROGRAM_H */

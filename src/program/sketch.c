@@ -1,27 +1,38 @@
 #include "program/sketch.h"
 
-/* Micro-batches: contiguous, sizes differ by at most one, the larger ones first. One body, or
- * two where the batch does not divide evenly. */
+/* Micro-batches: contiguous, sizes differ by at most one, the larger ones first; minibatches
+ * are whole batches. */
 static void divide_batch(struct sketch *s)
 {
-    int micro = (int)s->plan->schedule.micro_batches;
+    const struct rhythm *r = &s->rhythm;
     int64_t batch = s->graph->batch;
-    int larger = (int)(batch % micro);
-    s->n_bodies = larger ? 2 : 1;
-    s->body[0] = (struct sketch_body){ .n_micro = larger ? larger : micro };
-    s->body[1] =
-        (struct sketch_body){ .first_micro = larger, .n_micro = larger ? micro - larger : 0 };
+    s->n_bodies = r->n_bodies;
+    s->body = NEW(&s->arena, struct sketch_body, s->n_bodies);
     for (int b = 0; b < s->n_bodies; b++)
-        s->body[b].samples = hp_even_part(batch, micro, s->body[b].first_micro);
+        s->body[b].samples = r->delayed ? (struct range){ 0, batch }
+                                        : hp_even_part(batch, r->n_micro, hp_first_micro(r, b));
 }
 
 static void lay_out(struct sketch *s, int op)
 {
+    const struct rhythm *r = &s->rhythm;
+    int stage = s->plan->ops[op].stage < 0 ? 0 : s->plan->ops[op].stage;
     for (int b = 0; b < s->n_bodies; b++)
-        s->body[b].layout[op] = hp_layout_of(s, op, s->body[b].samples);
-    s->step_layout[op] =
-        s->n_bodies == 1 ? s->body[0].layout[op]
-                         : hp_either_layout(s, s->body[0].layout[op], s->body[1].layout[op]);
+        s->body[b].layout[op] =
+            hp_layout_of(s, op, s->body[b].samples, hp_replica_of(r, stage, b), 1);
+    if (r->delayed)
+        s->step_layout[op] =
+            hp_layout_of(s, op, s->body[0].samples, 0, r->pipe.replicas[stage]);
+    else
+        s->step_layout[op] = s->n_bodies == 1 ? s->body[0].layout[op]
+                                              : hp_either_layout(s, s->body[0].layout[op],
+                                                                 s->body[1].layout[op]);
+}
+
+/* Parameters are used in one stage if stages update them on their own (hypar_plan_check()). */
+int hp_deal_group(const struct sketch *s, int d)
+{
+    return s->rhythm.delayed ? s->plan->ops[s->skeleton.deal[d].writer[0].op].stage : 0;
 }
 
 static enum hypar_status settle(struct sketch *s, int d)
@@ -38,6 +49,7 @@ static enum hypar_status make(struct sketch *s)
 {
     const struct skeleton *k = &s->skeleton;
     int n_ops = s->graph->n_ops;
+    TRY(hp_rhythm_make(&s->rhythm, &s->arena, s->plan, &s->options, s->err));
     divide_batch(s);
     TRY(hp_find_flow(s));
     hp_make_skeleton(s);

@@ -68,10 +68,9 @@ struct skeleton {
     int most_stakes; /* of any deal: writers and readers */
 };
 
-/* The parts of every operator in the micro-batches of one size. */
+/* The parts of every operator in the micro-batches of one body. */
 struct sketch_body {
-    struct range samples; /* of the first of them */
-    int first_micro, n_micro;
+    struct range samples;              /* of the first of them */
     const struct part_layout **layout; /* by op */
     const struct pattern **pattern;    /* by deal of the body */
 };
@@ -83,9 +82,11 @@ struct sketch {
     const struct hypar_graph *graph;
     struct hypar_lower_options options;
     struct skeleton skeleton;
+    struct rhythm rhythm;
     int n_bodies;
-    struct sketch_body body[2];
-    /* The tail: parts that take part in some micro-batch, patterns by deal - n_deals. */
+    struct sketch_body *body;
+    /* The tail: parts that take part in some micro-batch of a round, those of replica 0, then
+     * of 1, ...; patterns by deal - n_deals. */
     const struct part_layout **step_layout;
     const struct pattern **tail;
     /* layouts and patterns by what decides them */
@@ -117,6 +118,17 @@ enum hypar_status hp_sketch_change(struct sketch *sketch, const int *op, int n,
  */
 size_t hp_sketch_bytes(const struct sketch *sketch);
 
+/* The parameters that a deal of the tail is updated with (rhythm.h). */
+int hp_deal_group(const struct sketch *s, int d);
+
+/* Part `part` of the tail's layout of `op` as a part in body `b`; -1: another replica runs it.
+ */
+static inline int hp_live_part(const struct sketch *s, int op, int part, int b)
+{
+    const struct part_layout *l = s->step_layout[op];
+    return part / l->n_each == b % (l->n_parts / l->n_each) ? part % l->n_each : -1;
+}
+
 /* Deal `d` of the skeleton (body, then tail), and its pattern in body `b` (the tail: any b). */
 static inline const struct pattern *hp_deal_pattern(const struct sketch *s, int b, int d)
 {
@@ -131,8 +143,10 @@ void hp_make_skeleton(struct sketch *s);
 /* The operand of its producer that tensor `t` is. */
 int hp_operand_of(const struct op *op, int t);
 
-/* The layout of op's parts for `samples`; shared (stakes.c). */
-const struct part_layout *hp_layout_of(struct sketch *s, int op, struct range samples);
+/* The layout of op's parts for `samples` on `n_replicas` replicas of its stage, from the
+ * `replica`-th on; shared (stakes.c). */
+const struct part_layout *hp_layout_of(struct sketch *s, int op, struct range samples,
+                                       int replica, int n_replicas);
 
 /* A layout that nobody else has: parts that one of two layouts has. */
 const struct part_layout *hp_either_layout(struct sketch *s, const struct part_layout *a,

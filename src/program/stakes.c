@@ -75,23 +75,26 @@ static struct split *copy_split(struct sketch *s, const struct nest *nest,
     return split;
 }
 
-static struct part_layout *fill_layout(struct sketch *s, int op, struct range samples)
+static struct part_layout *fill_layout(struct sketch *s, int op, struct range samples,
+                                       const int *placed, int n_parts)
 {
     const struct op_plan *plan = &s->plan->ops[op];
     const struct nest *nest = s->graph->ops[op].nest;
     const struct split *split = copy_split(s, nest, &plan->split);
-    struct range *range = NEW(&s->arena, struct range, plan->n_parts * nest->n_axes);
-    bool *empty = NEW(&s->arena, bool, plan->n_parts);
-    int *device = NEW(&s->arena, int, plan->n_parts);
-    for (int part = 0; part < plan->n_parts; part++) {
+    struct range *range = NEW(&s->arena, struct range, n_parts * nest->n_axes);
+    bool *empty = NEW(&s->arena, bool, n_parts);
+    int *device = NEW(&s->arena, int, n_parts);
+    for (int part = 0; part < n_parts; part++) {
         struct range loops[MAX_AXES];
-        empty[part] = !hp_micro_ranges(s->graph, op, split, part, samples, loops);
+        empty[part] =
+            !hp_micro_ranges(s->graph, op, split, part % plan->n_parts, samples, loops);
         memcpy(range + part * nest->n_axes, loops, (size_t)nest->n_axes * sizeof *range);
-        device[part] = plan->device[part];
+        device[part] = placed[part];
     }
     return add_layout(s, &(struct part_layout){ .nest = nest,
                                                 .split = split,
-                                                .n_parts = plan->n_parts,
+                                                .n_parts = n_parts,
+                                                .n_each = plan->n_parts,
                                                 .device = device,
                                                 .range = range,
                                                 .empty = empty });
@@ -99,12 +102,15 @@ static struct part_layout *fill_layout(struct sketch *s, int op, struct range sa
 
 enum { LAYOUT_KEY = 4 + 2 * MAX_AXES };
 
-const struct part_layout *hp_layout_of(struct sketch *s, int op, struct range samples)
+const struct part_layout *hp_layout_of(struct sketch *s, int op, struct range samples,
+                                       int replica, int n_replicas)
 {
     const struct op_plan *plan = &s->plan->ops[op];
     const struct nest *nest = s->graph->ops[op].nest;
+    const int *placed = plan->device + replica * plan->n_parts;
+    int n_parts = n_replicas * plan->n_parts;
     int64_t key[LAYOUT_KEY] = { nest->id, samples.lo, samples.hi,
-                                intern(s, plan->device, (size_t)plan->n_parts * sizeof(int)) };
+                                intern(s, placed, (size_t)n_parts * sizeof(int)) };
     for (int a = 0; a < nest->n_axes; a++) {
         int degree = plan->split.degree[a];
         key[4 + 2 * a] = degree > 1 ? degree : 1;
@@ -119,7 +125,7 @@ const struct part_layout *hp_layout_of(struct sketch *s, int op, struct range sa
     int64_t *kept = NEW(&s->arena, int64_t, 4 + 2 * nest->n_axes);
     memcpy(kept, key, bytes);
     hp_table_put(&s->layout_keys, &s->arena, kept, bytes, s->n_layouts);
-    return fill_layout(s, op, samples);
+    return fill_layout(s, op, samples, placed, n_parts);
 }
 
 /* A part counts if one of the bodies has it. Which samples it had does not matter any more. */

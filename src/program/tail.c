@@ -1,4 +1,4 @@
-/* The tail: what happens once a step. Gradients and the loss are summed, parameters updated. */
+/* The tail: what ends a round. Gradients and the loss are summed, parameters updated. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +16,17 @@ static int writer_task(const struct tail *t, const struct source *writer, int b)
            t->w.program->body[b].step_task[k->step_of[writer->op][writer->pass]];
 }
 
+/* Task `task` of the tail waits for a part of a writer in every body that has it. */
+static void link_to_bodies(struct tail *t, int task, const struct source *writer, int part)
+{
+    const struct sketch *s = t->w.sketch;
+    for (int b = 0; b < s->n_bodies; b++) {
+        int live = hp_live_part(s, writer->op, part, b);
+        if (live >= 0)
+            hp_add_link(&t->w, task, writer_task(t, writer, b) + live);
+    }
+}
+
 /* The exchange of one deal, its comm tasks in the tail; writers are tasks of body 0. */
 static void add_exchange(struct tail *t, int d)
 {
@@ -30,12 +41,10 @@ static void add_exchange(struct tail *t, int d)
 /* A comm waits for its contributions in the last micro-batch of each body. */
 static void link_comms(struct tail *t, const struct deal *deal, const struct exchange *e)
 {
-    for (int b = 0; b < t->w.program->n_bodies; b++)
-        for (int i = 0; i < e->pattern->n_feeds; i++) {
-            const struct feed *feed = &e->pattern->feed[i];
-            hp_add_link(&t->w, e->first_comm + feed->comm,
-                        writer_task(t, &deal->writer[feed->writer], b) + feed->part);
-        }
+    for (int i = 0; i < e->pattern->n_feeds; i++) {
+        const struct feed *feed = &e->pattern->feed[i];
+        link_to_bodies(t, e->first_comm + feed->comm, &deal->writer[feed->writer], feed->part);
+    }
 }
 
 /* The update of what `device` holds of the parameter, -1 in update[] until there is one. */
@@ -78,17 +87,15 @@ static void add_updates(struct tail *t, const struct deal *deal, const struct ex
     int n_devices = hypar_machine_device_count(s->plan->machine);
     int *update = NEW(t->w.scratch, int, n_devices);
     memset(update, -1, (size_t)n_devices * sizeof *update);
-    for (int b = 0; b < s->n_bodies; b++)
-        for (int i = 0; i < e->pattern->n_waits; i++) {
-            const struct wait *wait = &e->pattern->wait[i];
-            int device = s->step_layout[e->reader[wait->reader].op]->device[wait->part];
-            int mine = update_on(t, e, device, update);
-            if (wait->comm < 0)
-                hp_add_link(&t->w, mine,
-                            writer_task(t, &deal->writer[wait->writer], b) + wait->writer_part);
-            else if (b == 0)
-                hp_add_link(&t->w, mine, p->tail_base[2] + e->first_comm + wait->comm);
-        }
+    for (int i = 0; i < e->pattern->n_waits; i++) {
+        const struct wait *wait = &e->pattern->wait[i];
+        int device = s->step_layout[e->reader[wait->reader].op]->device[wait->part];
+        int mine = update_on(t, e, device, update);
+        if (wait->comm < 0)
+            link_to_bodies(t, mine, &deal->writer[wait->writer], wait->writer_part);
+        else
+            hp_add_link(&t->w, mine, p->tail_base[p->n_bodies] + e->first_comm + wait->comm);
+    }
     link_readers(t, deal, update);
 }
 
@@ -121,7 +128,8 @@ static void link_buckets(struct tail *t)
     for (int i = 0; i < list->n_tasks; i++)
         if (list->task[i].kind == TASK_COMM && list->task[i].bucket >= 0 &&
             list->task[i].bucket != i)
-            hp_add_link(&t->w, i, t->w.program->tail_base[2] + list->task[i].bucket);
+            hp_add_link(&t->w, i,
+                        t->w.program->tail_base[t->w.program->n_bodies] + list->task[i].bucket);
 }
 
 /* A part that is empty in one of the bodies has no task there to wait for. */
@@ -130,12 +138,25 @@ static void drop_empty(struct tail *t)
     const struct hypar_program *p = t->w.program;
     int n = 0;
     for (int i = 0; i < t->w.n_links; i++) {
-        int after = t->w.links[i].after, b = after >= p->tail_base[1];
-        if (after >= p->tail_base[2] ||
-            p->body[b].list.task[after - p->tail_base[b]].kind != TASK_NONE)
+        int after = t->w.links[i].after, b = hp_tail_body(p, after);
+        if (b == p->n_bodies || p->body[b].list.task[after - p->tail_base[b]].kind != TASK_NONE)
             t->w.links[n++] = t->w.links[i];
     }
     t->w.n_links = n;
+}
+
+/* Which updates each task belongs to. */
+static void group_tasks(struct hypar_program *p)
+{
+    const struct sketch *s = p->sketch;
+    struct arena scratch = { 0 };
+    int *group = NEW(&scratch, int, s->graph->n_tensors);
+    for (int d = s->skeleton.n_deals; d < s->skeleton.n_deals + s->skeleton.n_tail; d++)
+        group[s->skeleton.deal[d].place.tensor] = hp_deal_group(s, d);
+    p->tail_group = NEW(&p->arena, int, p->tail.n_tasks);
+    for (int i = 0; i < p->tail.n_tasks; i++)
+        p->tail_group[i] = group[p->tail.task[i].tensor];
+    hp_arena_free(&scratch);
 }
 
 void hp_write_tail(struct hypar_program *p, struct arena *scratch)
@@ -143,8 +164,9 @@ void hp_write_tail(struct hypar_program *p, struct arena *scratch)
     struct sketch *s = p->sketch;
     struct tail t = { .w = {
                           .program = p, .sketch = s, .scratch = scratch, .list = &p->tail } };
-    for (int b = 0; b < 2; b++)
-        p->tail_base[b + 1] = p->tail_base[b] + (b < p->n_bodies ? p->body[b].list.n_tasks : 0);
+    p->tail_base = NEW(&p->arena, int, p->n_bodies + 1);
+    for (int b = 0; b < p->n_bodies; b++)
+        p->tail_base[b + 1] = p->tail_base[b] + p->body[b].list.n_tasks;
     for (int d = 0; d < s->skeleton.n_tail; d++)
         add_exchange(&t, d);
     for (int d = 0; d < s->skeleton.n_tail; d++) {
@@ -159,4 +181,5 @@ void hp_write_tail(struct hypar_program *p, struct arena *scratch)
     }
     drop_empty(&t);
     hp_finish_links(&t.w);
+    group_tasks(p);
 }

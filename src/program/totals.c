@@ -8,17 +8,20 @@ static double comm_bytes(const struct hypar_program *p, const struct task_list *
     return e->pattern->comm[t->comm].sent_elements * hp_message_bytes(p->plan, e->place.tensor);
 }
 
-static void add_list(const struct hypar_program *p, const struct task_list *list, int times,
-                     bool tail, struct hypar_program_totals *out)
+static void add_list(const struct hypar_program *p, int l, struct hypar_program_totals *out)
 {
+    const struct task_list *list = hp_program_list(p, l);
+    bool tail = l == p->n_bodies;
     for (int i = 0; i < list->n_tasks; i++) {
         const struct task *t = &list->task[i];
+        int times =
+            tail ? hp_round_count(p->rhythm, p->tail_group[i]) : hp_body_times(p->rhythm, l);
         out->tasks += t->kind == TASK_NONE ? 0 : times;
         out->compute += t->kind == TASK_COMPUTE ? times : 0;
         out->update += t->kind == TASK_UPDATE ? times : 0;
         if (t->kind != TASK_COMM)
             continue;
-        double bytes = times * comm_bytes(p, list, t);
+        double bytes = hp_task_times(p, l, i) * comm_bytes(p, list, t);
         out->comm += times;
         out->comm_bytes += bytes;
         if (tail && !list->exchange[t->exchange].place.grad)
@@ -34,10 +37,10 @@ static void add_list(const struct hypar_program *p, const struct task_list *list
 
 struct hypar_program_totals hypar_program_totals(const struct hypar_program *p)
 {
-    struct hypar_program_totals out = { .micro_batches = (int)p->plan->schedule.micro_batches };
-    const struct task_list *list;
-    for (int l = 0, times; (list = hp_program_list(p, l, &times)); l++)
-        add_list(p, list, times, list == &p->tail, &out);
+    struct hypar_program_totals out = { .micro_batches = 1 };
+    *(p->rhythm->delayed ? &out.minibatches : &out.micro_batches) = p->rhythm->n_micro;
+    for (int l = 0; l <= p->n_bodies; l++)
+        add_list(p, l, &out);
     return out;
 }
 
@@ -54,12 +57,11 @@ void hypar_program_op_bytes(const struct hypar_program *p, double *bytes)
     for (int op = 0; op < p->plan->graph->n_ops; op++)
         bytes[op] = 0;
     const struct task_list *list;
-    for (int l = 0, times; (list = hp_program_list(p, l, &times)); l++) {
+    for (int l = 0; (list = hp_program_list(p, l)); l++)
         for (int i = 0; i < list->n_tasks; i++)
             if (list->task[i].kind == TASK_COMM)
                 bytes[op_of(p->plan->graph, list->task[i].tensor)] +=
-                    times * comm_bytes(p, list, &list->task[i]);
-    }
+                    hp_task_times(p, l, i) * comm_bytes(p, list, &list->task[i]);
 }
 
 /* Contributors send to the owners, each of whom sums an even piece; owners send to the rest.
@@ -96,7 +98,7 @@ void hypar_program_pair_bytes(const struct hypar_program *p, double *bytes)
     for (size_t i = 0; i < (size_t)n * (size_t)n; i++)
         bytes[i] = 0;
     const struct task_list *list;
-    for (int l = 0, times; (list = hp_program_list(p, l, &times)); l++) {
+    for (int l = 0; (list = hp_program_list(p, l)); l++) {
         for (int i = 0; i < list->n_tasks; i++) {
             const struct task *t = &list->task[i];
             if (t->kind != TASK_COMM)
@@ -106,7 +108,7 @@ void hypar_program_pair_bytes(const struct hypar_program *p, double *bytes)
             for (int c = 0; c < comm->n_cells; c++) {
                 const struct cell *cell = &pattern->cell[comm->cell[c]];
                 add_cell(cell,
-                         times * (double)hp_box_elements(&cell->box) *
+                         hp_task_times(p, l, i) * (double)hp_box_elements(&cell->box) *
                              hp_message_bytes(p->plan, t->tensor),
                          n, bytes, sent);
             }

@@ -5,21 +5,24 @@
 /* A half of a micro-batch on one stage: the tasks that a slot of the schedule runs. */
 enum { FORWARD, BACKWARD, HALVES };
 
-/* Instances are numbered slot by slot, in an order in which the slots can run, then the tail.
- * At the end of each slot stands one task for each device of the stage that takes no time: it
- * waits for the slot, and the next slot waits for it, so that the edges alone give the
- * schedule's order. */
+/* Instances are numbered slot by slot, in an order in which the slots can run, updates
+ * included; synchronous ones come last. At the end of each slot stands one task for each device
+ * of the stage that takes no time: it waits for the slot, and the next slot waits for it, so
+ * that the edges alone give the schedule's order. */
 struct numbering {
     const struct hypar_program *program;
     struct arena arena;
-    int *rank[2];  /* of each body's tasks among those of its stage and half */
-    int *size[2];  /* of each body: tasks of [stage * HALVES + half] */
-    int64_t *base; /* [(micro * n_stages + stage) * HALVES + half] */
-    int *order;    /* the slots, as indices of base, in the order of their numbers */
-    int *previous; /* the slot before on the same stage, as index of base; -1 */
-    int *tail_rank;
-    int64_t tail_base;
-    bool gates; /* more than one micro-batch: slots are kept apart */
+    int **rank;     /* of each body's tasks among those of its stage and half */
+    int **size;     /* of each body: tasks of [stage * HALVES + half] */
+    int *tail_rank; /* of the tail's tasks among those of their group */
+    int *tail_size; /* by group */
+    int *update;    /* by group: the entry of its round 0; the others follow */
+    /* Entries: halves [(micro * n_stages + stage) * HALVES + half], then the groups' rounds. */
+    int n_entries;
+    int64_t *base; /* the number of its first task */
+    int *order;    /* entries in the order of their numbers */
+    int *previous; /* the entry before on the same stage; -1 */
+    bool gates;    /* more than one micro-batch: slots are kept apart */
 };
 
 static int slot_index(const struct hypar_program *p, int micro, int stage, int half)
@@ -72,84 +75,136 @@ static bool can_run(const struct numbering *n, const bool *done, int stage, stru
     return !slot.backward || done[slot_index(p, slot.micro, stage, FORWARD)];
 }
 
+static int entry_of(const struct numbering *n, int stage, struct slot slot)
+{
+    return slot.update ? n->update[hp_slot_group(n->program, stage)] + slot.micro
+                       : slot_index(n->program, slot.micro, stage, slot.backward);
+}
+
+/* All slots of a stage that can run now; returns how many entries there are then. A synchronous
+ * update is one of all stages, after all of their slots. */
+static int order_stage(struct numbering *n, int stage, int *next, bool *done, int ordered)
+{
+    const struct hypar_program *p = n->program;
+    const struct slot *slot = hp_slots_of(p, stage);
+    for (; *next < hp_slot_count(p, stage); ++*next) {
+        if (slot[*next].update && !p->rhythm->delayed)
+            continue;
+        if (!slot[*next].update && !can_run(n, done, stage, slot[*next]))
+            break;
+        int entry = entry_of(n, stage, slot[*next]);
+        n->previous[entry] = *next ? entry_of(n, stage, slot[*next - 1]) : -1;
+        n->order[ordered++] = entry;
+        done[entry] = true;
+    }
+    return ordered;
+}
+
 static void order_slots(struct numbering *n)
 {
     const struct hypar_program *p = n->program;
-    int n_micro = (int)p->plan->schedule.micro_batches;
-    int n_slots = n_micro * p->n_stages * HALVES, ordered = 0;
-    bool *done = NEW(&n->arena, bool, n_slots);
+    bool *done = NEW(&n->arena, bool, n->n_entries);
     int *next = NEW(&n->arena, int, p->n_stages);
-    n->order = NEW(&n->arena, int, n_slots);
-    n->previous = NEW(&n->arena, int, n_slots);
-    for (bool moved = true; moved && ordered < n_slots;) {
-        moved = false;
-        for (int s = 0; s < p->n_stages; s++) {
-            const struct slot *slots = p->slot + (size_t)s * (size_t)p->slots_per_stage;
-            while (next[s] < p->slots_per_stage && can_run(n, done, s, slots[next[s]])) {
-                struct slot slot = slots[next[s]];
-                int index = slot_index(p, slot.micro, s, slot.backward);
-                struct slot before = next[s] ? slots[next[s] - 1] : slot;
-                n->previous[index] =
-                    next[s] ? slot_index(p, before.micro, s, before.backward) : -1;
-                n->order[ordered++] = index;
-                done[index] = moved = true;
-                next[s]++;
-            }
-        }
+    n->order = NEW(&n->arena, int, n->n_entries);
+    n->previous = NEW(&n->arena, int, n->n_entries);
+    for (int ordered = 0, before = -1; before < ordered;) {
+        before = ordered;
+        for (int s = 0; s < p->n_stages; s++)
+            ordered = order_stage(n, s, &next[s], done, ordered);
     }
+    if (!p->rhythm->delayed)
+        n->order[n->n_entries - 1] = n->n_entries - 1;
+}
+
+static void rank_tail(struct numbering *n)
+{
+    const struct hypar_program *p = n->program;
+    n->tail_rank = NEW(&n->arena, int, p->tail.n_tasks);
+    n->tail_size = NEW(&n->arena, int, p->rhythm->n_groups);
+    n->update = NEW(&n->arena, int, p->rhythm->n_groups);
+    for (int t = 0; t < p->tail.n_tasks; t++)
+        n->tail_rank[t] =
+            p->tail.task[t].kind == TASK_NONE ? -1 : n->tail_size[p->tail_group[t]]++;
+    n->n_entries = p->rhythm->n_micro * p->n_stages * HALVES;
+    for (int g = 0; g < p->rhythm->n_groups; g++) {
+        n->update[g] = n->n_entries;
+        n->n_entries += hp_round_count(p->rhythm, g);
+    }
+}
+
+/* The group whose round an entry is, -1: it is a half. */
+static int group_of(const struct numbering *n, int entry)
+{
+    int g = n->program->rhythm->n_groups - 1;
+    while (g >= 0 && entry < n->update[g])
+        g--;
+    return g;
+}
+
+/* Tasks of an entry, gates left out. */
+static int entry_size(const struct numbering *n, int entry)
+{
+    const struct hypar_program *p = n->program;
+    int g = group_of(n, entry);
+    if (g >= 0)
+        return n->tail_size[g];
+    int b = hp_body_number(p->rhythm, entry / HALVES / p->n_stages);
+    return n->size[b][entry % (p->n_stages * HALVES)];
+}
+
+/* The stage whose devices have a gate at the end of an entry; -1: there is none. */
+static int gated_stage(const struct numbering *n, int entry)
+{
+    const struct hypar_program *p = n->program;
+    int g = group_of(n, entry);
+    if (!n->gates || (g >= 0 && !p->rhythm->delayed))
+        return -1;
+    return g >= 0 ? g : entry / HALVES % p->n_stages;
 }
 
 static void number(struct numbering *n)
 {
     const struct hypar_program *p = n->program;
-    int n_micro = (int)p->plan->schedule.micro_batches;
-    int n_slots = n_micro * p->n_stages * HALVES;
+    n->rank = NEW(&n->arena, int *, p->n_bodies);
+    n->size = NEW(&n->arena, int *, p->n_bodies);
     for (int b = 0; b < p->n_bodies; b++)
         rank_body(n, b);
-    n->gates = n_micro > 1;
+    rank_tail(n);
+    n->gates = p->rhythm->n_micro > 1;
     order_slots(n);
-    n->base = NEW(&n->arena, int64_t, n_slots);
+    n->base = NEW(&n->arena, int64_t, n->n_entries);
     int64_t at = 0;
-    for (int i = 0; i < n_slots; i++) {
-        int index = n->order[i], micro = index / HALVES / p->n_stages;
-        int stage = index / HALVES % p->n_stages, b = hp_body_of(p, micro) != &p->body[0];
-        n->base[index] = at;
-        at += n->size[b][stage * HALVES + index % HALVES] +
-              (n->gates ? stage_devices(p, stage) : 0);
+    for (int i = 0; i < n->n_entries; i++) {
+        int entry = n->order[i], stage = gated_stage(n, entry);
+        n->base[entry] = at;
+        at += entry_size(n, entry) + (stage >= 0 ? stage_devices(p, stage) : 0);
     }
-    n->tail_base = at;
-    n->tail_rank = NEW(&n->arena, int, p->tail.n_tasks);
-    for (int t = 0, rank = 0; t < p->tail.n_tasks; t++)
-        n->tail_rank[t] = p->tail.task[t].kind == TASK_NONE ? -1 : rank++;
 }
 
 /* The number of task `t` of the body of `micro`. */
 static int64_t body_number(const struct numbering *n, int micro, int t)
 {
     const struct hypar_program *p = n->program;
-    int b = hp_body_of(p, micro) != &p->body[0];
+    int b = hp_body_number(p->rhythm, micro);
     const struct task *task = &p->body[b].list.task[t];
     return n->base[slot_index(p, micro, stage_of(p, task), task->backward)] + n->rank[b][t];
 }
 
-/* What a tail task waits for, as an instance. */
-static int64_t tail_number(const struct numbering *n, int after)
+/* What task `t` of the tail waits for in a round, as an instance; -1: not in this round. */
+static int64_t tail_number(const struct numbering *n, int t, int round, int after)
 {
     const struct hypar_program *p = n->program;
-    if (after >= p->tail_base[2])
-        return n->tail_base + n->tail_rank[after - p->tail_base[2]];
-    int b = after >= p->tail_base[1];
-    return body_number(n, p->body[b].first_micro + p->body[b].n_micro - 1,
-                       after - p->tail_base[b]);
+    int b = hp_tail_body(p, after), group = p->tail_group[t];
+    if (b == p->n_bodies)
+        return n->base[n->update[group] + round] + n->tail_rank[after - p->tail_base[b]];
+    int micro = hp_last_in_round(p->rhythm, group, round, b);
+    return micro < 0 ? -1 : body_number(n, micro, after - p->tail_base[b]);
 }
 
-/* The number of the gate at the end of a slot, for the i-th device of its stage. */
-static int64_t gate_number(const struct numbering *n, int index, int i)
+/* The number of the gate at the end of an entry, for the i-th device of its stage. */
+static int64_t gate_number(const struct numbering *n, int entry, int i)
 {
-    const struct hypar_program *p = n->program;
-    int b = hp_body_of(p, index / HALVES / p->n_stages) != &p->body[0];
-    return n->base[index] + n->size[b][index / HALVES % p->n_stages * HALVES + index % HALVES] +
-           i;
+    return n->base[entry] + entry_size(n, entry) + i;
 }
 
 static int place_in_stage(const struct hypar_program *p, int stage, int device)
@@ -164,17 +219,19 @@ static void put_name(struct json_writer *w, const struct hypar_program *p,
                      const struct task_list *list, const struct task *t, int micro)
 {
     const struct hypar_graph *g = p->plan->graph;
-    char text[512];
+    char text[512], round[32] = "";
+    if (list == &p->tail && p->rhythm->delayed)
+        snprintf(round, sizeof round, " round %d", micro);
     if (t->kind == TASK_COMPUTE)
         snprintf(text, sizeof text, "%s %s pass %d part %d micro %d", g->ops[t->op].name,
                  t->backward ? "backward" : "forward", t->pass, t->part, micro);
     else if (t->kind == TASK_UPDATE)
-        snprintf(text, sizeof text, "update %s", g->tensors[t->tensor].name);
+        snprintf(text, sizeof text, "update %s%s", g->tensors[t->tensor].name, round);
     else
-        snprintf(text, sizeof text, "%s %s%s",
+        snprintf(text, sizeof text, "%s %s%s%s",
                  hp_comm_text(list->exchange[t->exchange].pattern->comm[t->comm].kind),
                  list->exchange[t->exchange].place.grad ? "gradient of " : "",
-                 g->tensors[t->tensor].name);
+                 g->tensors[t->tensor].name, round);
     hp_json_put_string(w, "name", text);
 }
 
@@ -227,58 +284,89 @@ static void end_task(struct json_writer *w)
     hp_json_end_object(w);
 }
 
-/* The tasks of one slot, each after the gates of the slot before on its device. */
-static void put_slot(struct json_writer *w, const struct numbering *n, int index)
+/* Is it one of the tasks that the gates at the end of an entry wait for? */
+static bool holds_gate(const struct numbering *n, const struct task *task, int t, int entry)
 {
     const struct hypar_program *p = n->program;
-    int micro = index / HALVES / p->n_stages, stage = index / HALVES % p->n_stages;
-    const struct task_list *list = &hp_body_of(p, micro)->list;
-    for (int t = 0; t < list->n_tasks; t++) {
-        const struct task *task = &list->task[t];
-        if (task->kind == TASK_NONE || stage_of(p, task) != stage ||
-            task->backward != (index % HALVES == BACKWARD))
-            continue;
-        put_task(w, p, list, task, body_number(n, micro, t), micro);
-        for (int64_t a = list->after_start[t]; a < list->after_start[t + 1]; a++)
-            hp_json_put_int(w, NULL, body_number(n, micro, list->after[a]));
-        if (n->gates && n->previous[index] >= 0 && task->kind == TASK_COMPUTE)
-            hp_json_put_int(
-                w, NULL,
-                gate_number(n, n->previous[index], place_in_stage(p, stage, task->device)));
-        end_task(w);
-    }
-    for (int i = 0; n->gates && i < stage_devices(p, stage); i++) {
+    int g = group_of(n, entry);
+    if (g >= 0)
+        return task->kind == TASK_UPDATE && p->tail_group[t] == g;
+    return task->kind == TASK_COMPUTE && stage_of(p, task) == entry / HALVES % p->n_stages &&
+           task->backward == (entry % HALVES == BACKWARD);
+}
+
+static int64_t instance_number(const struct numbering *n, int entry, int t)
+{
+    const struct hypar_program *p = n->program;
+    return group_of(n, entry) >= 0 ? n->base[entry] + n->tail_rank[t]
+                                   : body_number(n, entry / HALVES / p->n_stages, t);
+}
+
+/* One task of no time for each device of the stage: the end of the slot there. */
+static void put_gates(struct json_writer *w, const struct numbering *n, int entry)
+{
+    const struct hypar_program *p = n->program;
+    int g = group_of(n, entry), stage = gated_stage(n, entry);
+    const struct task_list *list =
+        g >= 0 ? &p->tail : &hp_body_of(p, entry / HALVES / p->n_stages)->list;
+    for (int i = 0; stage >= 0 && i < stage_devices(p, stage); i++) {
         int device = stage_device(p, stage, i);
         char name[64];
-        snprintf(name, sizeof name, "end of %c%d on stage %d", "FB"[index % HALVES], micro,
-                 stage);
+        snprintf(name, sizeof name, "end of %c%d on stage %d",
+                 g >= 0 ? 'U' : "FB"[entry % HALVES],
+                 g >= 0 ? entry - n->update[g] : entry / HALVES / p->n_stages, stage);
         hp_json_begin_object(w, NULL, true);
-        hp_json_put_int(w, "id", gate_number(n, index, i));
+        hp_json_put_int(w, "id", gate_number(n, entry, i));
         hp_json_put_int(w, "on", device);
         hp_json_put_int(w, "seconds", 0);
         hp_json_put_string(w, "name", name);
         hp_json_begin_array(w, "after", true);
-        if (n->previous[index] >= 0)
-            hp_json_put_int(w, NULL, gate_number(n, n->previous[index], i));
-        for (int t = 0; t < list->n_tasks; t++) {
-            const struct task *task = &list->task[t];
-            if (task->kind == TASK_COMPUTE && task->device == device &&
-                stage_of(p, task) == stage && task->backward == (index % HALVES == BACKWARD))
-                hp_json_put_int(w, NULL, body_number(n, micro, t));
-        }
+        if (n->previous[entry] >= 0)
+            hp_json_put_int(w, NULL, gate_number(n, n->previous[entry], i));
+        for (int t = 0; t < list->n_tasks; t++)
+            if (list->task[t].device == device && holds_gate(n, &list->task[t], t, entry))
+                hp_json_put_int(w, NULL, instance_number(n, entry, t));
         end_task(w);
     }
 }
 
-static void put_tail(struct json_writer *w, const struct numbering *n)
+/* The tasks of a half of a micro-batch, each after the gates of the slot before on its device.
+ */
+static void put_half(struct json_writer *w, const struct numbering *n, int entry)
 {
-    const struct task_list *list = &n->program->tail;
+    const struct hypar_program *p = n->program;
+    int micro = entry / HALVES / p->n_stages, stage = entry / HALVES % p->n_stages;
+    const struct task_list *list = &hp_body_of(p, micro)->list;
     for (int t = 0; t < list->n_tasks; t++) {
-        if (list->task[t].kind == TASK_NONE)
+        const struct task *task = &list->task[t];
+        if (task->kind == TASK_NONE || stage_of(p, task) != stage ||
+            task->backward != (entry % HALVES == BACKWARD))
             continue;
-        put_task(w, n->program, list, &list->task[t], n->tail_base + n->tail_rank[t], -1);
+        put_task(w, p, list, task, body_number(n, micro, t), micro);
         for (int64_t a = list->after_start[t]; a < list->after_start[t + 1]; a++)
-            hp_json_put_int(w, NULL, tail_number(n, list->after[a]));
+            hp_json_put_int(w, NULL, body_number(n, micro, list->after[a]));
+        if (n->gates && n->previous[entry] >= 0 && task->kind == TASK_COMPUTE)
+            hp_json_put_int(
+                w, NULL,
+                gate_number(n, n->previous[entry], place_in_stage(p, stage, task->device)));
+        end_task(w);
+    }
+}
+
+static void put_round(struct json_writer *w, const struct numbering *n, int entry)
+{
+    const struct hypar_program *p = n->program;
+    const struct task_list *list = &p->tail;
+    int group = group_of(n, entry), round = entry - n->update[group];
+    for (int t = 0; t < list->n_tasks; t++) {
+        if (list->task[t].kind == TASK_NONE || p->tail_group[t] != group)
+            continue;
+        put_task(w, p, list, &list->task[t], instance_number(n, entry, t), round);
+        for (int64_t a = list->after_start[t]; a < list->after_start[t + 1]; a++) {
+            int64_t before = tail_number(n, t, round, list->after[a]);
+            if (before >= 0)
+                hp_json_put_int(w, NULL, before);
+        }
         end_task(w);
     }
 }
@@ -288,11 +376,16 @@ static void put_schedule(struct json_writer *w, const struct hypar_program *p)
     hp_json_begin_array(w, "schedule", false);
     for (int s = 0; s < p->n_stages; s++) {
         hp_json_begin_array(w, NULL, true);
-        for (int i = 0; i < p->slots_per_stage; i++) {
-            struct slot slot = p->slot[(size_t)s * (size_t)p->slots_per_stage + (size_t)i];
+        for (int i = 0; i < hp_slot_count(p, s); i++) {
+            struct slot slot = hp_slots_of(p, s)[i];
             char text[24];
-            snprintf(text, sizeof text, "%c%d", slot.backward ? 'B' : 'F', slot.micro);
-            hp_json_put_string(w, NULL, text);
+            snprintf(text, sizeof text, "%c%d",
+                     slot.update     ? 'U'
+                     : slot.backward ? 'B'
+                                     : 'F',
+                     slot.micro);
+            if (!slot.update || p->rhythm->delayed) /* the only one comes last */
+                hp_json_put_string(w, NULL, text);
         }
         hp_json_end_array(w);
     }
@@ -302,19 +395,22 @@ static void put_schedule(struct json_writer *w, const struct hypar_program *p)
 void hypar_program_write(const struct hypar_program *p, FILE *to)
 {
     struct json_writer w = { .file = to };
-    int n_micro = (int)p->plan->schedule.micro_batches;
     struct numbering n = { .program = p };
     number(&n);
     hp_json_begin_object(&w, NULL, false);
     hp_json_put_string(&w, "format", "hypar-program/1");
     hp_json_put_string(&w, "model", hypar_plan_model(p->plan));
     hp_json_put_int(&w, "devices", hypar_machine_device_count(p->plan->machine));
-    hp_json_put_int(&w, "micro_batches", n_micro);
+    hp_json_put_int(&w, "micro_batches", p->rhythm->n_micro);
     put_schedule(&w, p);
     hp_json_begin_array(&w, "tasks", false);
-    for (int i = 0; i < n_micro * p->n_stages * HALVES; i++)
-        put_slot(&w, &n, n.order[i]);
-    put_tail(&w, &n);
+    for (int i = 0; i < n.n_entries; i++) {
+        if (group_of(&n, n.order[i]) >= 0)
+            put_round(&w, &n, n.order[i]);
+        else
+            put_half(&w, &n, n.order[i]);
+        put_gates(&w, &n, n.order[i]);
+    }
     hp_json_end_array(&w);
     hp_json_end_object(&w);
     hp_arena_free(&n.arena);

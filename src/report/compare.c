@@ -45,15 +45,21 @@ static double value(const struct hypar_comparison *c, const struct hypar_compare
 
 /* Text -------------------------------------------------------------------------------- */
 
-/* Is no plan that fits better in this? */
+/* Is there a plan that fits, and that trains as the others do? */
+static bool is_ranked(const struct hypar_compared *row)
+{
+    return !row->why && row->fits && !row->delayed;
+}
+
+/* Is no plan that is ranked better in this? */
 static bool is_best(const struct hypar_comparison *c, const struct hypar_compared *row,
                     enum figure figure)
 {
     double sign = figures[figure].unit < 0 ? -1 : 1, own = sign * value(c, row, figure);
-    if (!row->fits || (figure == SPEEDUP && !(c->dp_step_s > 0)))
+    if (!row->fits || row->delayed || (figure == SPEEDUP && !(c->dp_step_s > 0)))
         return false;
     for (int i = 0; i < c->n; i++)
-        if (!c->row[i].why && c->row[i].fits && sign * value(c, &c->row[i], figure) < own)
+        if (is_ranked(&c->row[i]) && sign * value(c, &c->row[i], figure) < own)
             return false;
     return true;
 }
@@ -75,21 +81,21 @@ static void figure_cell(struct columns *table, struct arena *arena,
         hp_cell_mark(table, arena);
 }
 
-/* Is there a plan that does not fit, or a planner without one? */
+/* Is there a plan that does not fit or is another training, or a planner without one? */
 static bool has_notes(const struct hypar_comparison *c)
 {
     for (int i = 0; i < c->n; i++)
-        if (c->row[i].why || !c->row[i].fits)
+        if (!is_ranked(&c->row[i]))
             return true;
     return false;
 }
 
-/* The fastest plan that fits; -1: none. */
+/* The fastest plan that is ranked; -1: none. */
 static int fastest(const struct hypar_comparison *c)
 {
     int best = -1;
     for (int i = 0; i < c->n; i++)
-        if (!c->row[i].why && c->row[i].fits &&
+        if (is_ranked(&c->row[i]) &&
             (best < 0 || c->row[i].step.step_s < c->row[best].step.step_s))
             best = i;
     return best;
@@ -100,7 +106,10 @@ static void verdict(FILE *to, const struct hypar_comparison *c)
     int best = fastest(c);
     char step[32], rate[32];
     if (best < 0) {
-        fputs("\nNo plan fits.\n", to);
+        bool delayed = false;
+        for (int i = 0; i < c->n; i++)
+            delayed |= !c->row[i].why && c->row[i].fits && c->row[i].delayed;
+        fputs(delayed ? "" : "\nNo plan fits.\n", to);
         return;
     }
     const struct hypar_sim_summary *s = &c->row[best].step;
@@ -130,9 +139,10 @@ static void comparison_text(FILE *to, const struct hypar_comparison *c)
             figure_cell(&table, &arena, c, row, (enum figure)f);
         if (notes)
             hp_cell(&table, &arena, "%s",
-                    row->why    ? row->why
-                    : row->fits ? ""
-                                : "does not fit");
+                    row->why       ? row->why
+                    : !row->fits   ? "does not fit"
+                    : row->delayed ? "updates are delayed"
+                                   : "");
     }
     hp_columns_print(&table, to);
     verdict(to, c);
@@ -159,6 +169,8 @@ static void put_predicted(struct json_writer *w, const struct hypar_comparison *
     hp_json_put_number(w, "energy_j", hypar_energy_total_j(&s->energy));
     hp_json_put_number(w, "peak_memory_bytes", s->peak_memory_bytes);
     hp_json_put_bool(w, "fits", row->fits);
+    if (row->delayed)
+        hp_json_put_bool(w, "delayed_updates", true);
     hp_json_end_object(w);
 }
 

@@ -14,14 +14,15 @@ struct by_kind {
 static void count_kinds(const struct hypar_program *p, struct by_kind *out)
 {
     const struct task_list *list;
-    for (int l = 0, times; (list = hp_program_list(p, l, &times)); l++) {
+    for (int l = 0; (list = hp_program_list(p, l)); l++) {
         for (int i = 0; i < list->n_tasks; i++) {
             const struct task *t = &list->task[i];
             if (t->kind != TASK_COMM)
                 continue;
+            double times = hp_task_times(p, l, i);
             const struct comm *c = &list->exchange[t->exchange].pattern->comm[t->comm];
             if (t->bucket < 0 || t->bucket == i) /* a bucket is one message */
-                out->count[c->kind] += times;
+                out->count[c->kind] += (int64_t)(times * p->rhythm->n_steps + .5);
             out->bytes[c->kind] +=
                 times * c->sent_elements * hp_message_bytes(p->plan, t->tensor);
         }
@@ -44,6 +45,8 @@ static void program_json(FILE *to, const struct hypar_program *p)
     hp_json_put_int(&w, "comm_tasks", t.comm);
     hp_json_put_int(&w, "update_tasks", t.update);
     hp_json_put_int(&w, "micro_batches", t.micro_batches);
+    if (t.minibatches)
+        hp_json_put_int(&w, "minibatches", t.minibatches);
     hp_json_put_number(&w, "comm_bytes", t.comm_bytes);
     hp_json_put_number(&w, "forward_bytes", t.forward_bytes);
     hp_json_put_number(&w, "backward_bytes", t.backward_bytes);
@@ -73,7 +76,8 @@ static void program_json(FILE *to, const struct hypar_program *p)
 }
 
 /* The operators whose tensors move most. */
-static void busiest(FILE *to, struct arena *arena, const struct hypar_program *p)
+static void busiest(FILE *to, struct arena *arena, const struct hypar_program *p,
+                    const char *sent)
 {
     enum { SHOWN = 10 };
     int n_ops = p->plan->graph->n_ops;
@@ -81,7 +85,7 @@ static void busiest(FILE *to, struct arena *arena, const struct hypar_program *p
     struct columns table = { .align = "llr" };
     hp_cell(&table, arena, "operator");
     hp_cell(&table, arena, "%s", "");
-    hp_cell(&table, arena, "bytes sent");
+    hp_cell(&table, arena, "%s", sent);
     hypar_program_op_bytes(p, bytes);
     int shown = 0;
     for (; shown < SHOWN; shown++) {
@@ -112,7 +116,8 @@ static void program_text(FILE *to, const struct hypar_program *p)
         to, "%s, batch %lld, on %s, %s: %s\n\n", hypar_plan_model(p->plan),
         (long long)p->plan->graph->batch,
         hp_count(devices, hypar_machine_device_count(p->plan->machine), "device", "devices"),
-        hp_count(micro, t.micro_batches, "micro-batch", "micro-batches"),
+        t.minibatches ? hp_count(micro, t.minibatches, "minibatch", "minibatches")
+                      : hp_count(micro, t.micro_batches, "micro-batch", "micro-batches"),
         hp_count(tasks, t.tasks, "task", "tasks"));
     const struct {
         const char *what;
@@ -121,7 +126,8 @@ static void program_text(FILE *to, const struct hypar_program *p)
     } rows[] = { { "computations", t.compute, 0 }, { "updates", t.update, 0 } };
     hp_cell(&table, &arena, "tasks");
     hp_cell(&table, &arena, "number");
-    hp_cell(&table, &arena, "bytes sent");
+    const char *sent = t.minibatches ? "sent for each minibatch" : "bytes sent";
+    hp_cell(&table, &arena, "%s", sent);
     for (int i = 0; i < 2; i++) {
         hp_cell(&table, &arena, "%s", rows[i].what);
         hp_cell(&table, &arena, "%s", hp_thousands(n, rows[i].count));
@@ -136,8 +142,9 @@ static void program_text(FILE *to, const struct hypar_program *p)
         }
     hp_columns_print(&table, to);
     fputc('\n', to);
-    busiest(to, &arena, p);
-    fprintf(to, "\n%s sent in all", hypar_format_quantity(b, t.comm_bytes, HYPAR_UNIT_BYTES));
+    busiest(to, &arena, p, sent);
+    fprintf(to, "\n%s sent %s", hypar_format_quantity(b, t.comm_bytes, HYPAR_UNIT_BYTES),
+            t.minibatches ? "for each minibatch" : "in all");
     fprintf(to, ": forward %s", hypar_format_quantity(b, t.forward_bytes, HYPAR_UNIT_BYTES));
     fprintf(to, ", backward %s", hypar_format_quantity(b, t.backward_bytes, HYPAR_UNIT_BYTES));
     fprintf(to, ", gradients %s", hypar_format_quantity(b, t.gradient_bytes, HYPAR_UNIT_BYTES));

@@ -112,6 +112,36 @@ static void put_plan(struct json_writer *w, const struct hypar_plan *plan,
     hp_json_put_bool(w, "fits", s->fits);
 }
 
+/* Schedule pipedream: start-up, steady state, and each stage. */
+static void put_pipeline(struct json_writer *w, const struct hypar_sim *sim)
+{
+    struct hypar_sim_pipeline p = hypar_sim_pipeline(sim);
+    if (!p.minibatches)
+        return;
+    hp_json_begin_object(w, "pipeline", false);
+    hp_json_put_int(w, "minibatches", p.minibatches);
+    hp_json_put_int(w, "noam", p.noam);
+    hp_json_put_number(w, "startup_s", p.startup_s);
+    hp_json_put_number(w, "stretch_s", p.stretch_s);
+    hp_json_put_bool(w, "steady", p.steady);
+    double step_s = hypar_sim_summary(sim).step_s;
+    hp_json_put_number(w, "minibatches_per_s", step_s > 0 ? 1 / step_s : 0);
+    hp_json_begin_array(w, "stages", false);
+    for (int s = 0; s < p.n_stages; s++) {
+        struct hypar_sim_stage stage = hypar_sim_stage(sim, s);
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_int(w, "replicas", stage.replicas);
+        hp_json_put_int(w, "in_flight", stage.in_flight);
+        hp_json_put_int(w, "versions", stage.versions);
+        hp_json_put_number(w, "busy_s", stage.busy_s);
+        hp_json_put_number(w, "bubble", stage.bubble);
+        hp_json_put_number(w, "peak_memory_bytes", stage.peak_memory_bytes);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+    hp_json_end_object(w);
+}
+
 static void simulation_json(FILE *to, const struct hypar_sim *sim,
                             const struct hypar_plan *plan)
 {
@@ -127,6 +157,7 @@ static void simulation_json(FILE *to, const struct hypar_sim *sim,
     hp_json_put_int(&w, "compute_tasks", s.compute);
     hp_json_put_int(&w, "comm_tasks", s.comm);
     hp_json_put_int(&w, "update_tasks", s.update);
+    put_pipeline(&w, sim);
     put_devices(&w, sim, s.n_devices, plan);
     put_links(&w, sim, s.n_links);
     if (plan)
@@ -157,6 +188,48 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
         tokens = hp_arena_printf(arena, ", %s tokens/s", hp_metric(b, s->tokens_per_s));
     fprintf(to, "%s samples/s%s, %.1f %% of peak (model FLOPs), %s\n\n",
             hp_metric(b, s->samples_per_s), tokens, 100 * s->mfu, tasks);
+}
+
+/* Schedule pipedream: how it starts and goes on, and what each stage keeps meanwhile. */
+static void pipeline(FILE *to, struct arena *arena, const struct hypar_sim *sim,
+                     const struct hypar_sim_summary *s)
+{
+    static const char *const heading[] = { "stage",     "replicas", "computing", "bubble",
+                                           "in flight", "versions", "memory" };
+    struct hypar_sim_pipeline p = hypar_sim_pipeline(sim);
+    struct columns table = { .align = "rrrrrrr" };
+    char a[32], b[32], c[32], count[64];
+    if (!p.minibatches)
+        return;
+    hp_wrap(
+        to,
+        hp_arena_printf(
+            arena,
+            "A step is a minibatch %s: %s/s. %s in %s, of which start-up %s: each replica of "
+            "the first stage admits %d before it goes on to the next.",
+            p.steady ? "in steady state" : "on average, not yet steady",
+            hp_metric(c, s->step_s > 0 ? 1 / s->step_s : 0),
+            hp_count(count, p.minibatches, "minibatch", "minibatches"),
+            hypar_format_quantity(a, p.stretch_s, HYPAR_UNIT_SECONDS),
+            hypar_format_quantity(b, p.startup_s, HYPAR_UNIT_SECONDS), p.noam),
+        0);
+    fputc('\n', to);
+    for (int i = 0; i < 7; i++)
+        hp_cell(&table, arena, "%s", heading[i]);
+    for (int i = 0; i < p.n_stages; i++) {
+        struct hypar_sim_stage stage = hypar_sim_stage(sim, i);
+        hp_cell(&table, arena, "%d", i);
+        hp_cell(&table, arena, "%d", stage.replicas);
+        hp_cell(&table, arena, "%s",
+                hypar_format_quantity(a, stage.busy_s, HYPAR_UNIT_SECONDS));
+        hp_cell(&table, arena, "%.1f %%", 100 * stage.bubble);
+        hp_cell(&table, arena, "%d", stage.in_flight);
+        hp_cell(&table, arena, "%d", stage.versions);
+        hp_cell(&table, arena, "%s",
+                hypar_format_quantity(a, stage.peak_memory_bytes, HYPAR_UNIT_BYTES));
+    }
+    hp_columns_print(&table, to);
+    fputc('\n', to);
 }
 
 /* What the table of devices is made from. */
@@ -356,6 +429,7 @@ static void simulation_text(FILE *to, const struct hypar_sim *sim,
     headline(to, &arena, &s, plan);
     if (!plan)
         timeline(to, &arena, sim, &s);
+    pipeline(to, &arena, sim, &s);
     devices(to, &arena, sim, &s);
     links(to, &arena, sim, &s);
     totals(to, &arena, sim, &s, plan);

@@ -13,6 +13,8 @@ const char *hp_instance_text(const struct interpreter *it, struct instance at, c
     char where[48] = "at the end";
     if (at.micro >= 0)
         snprintf(where, sizeof where, "in micro-batch %d", at.micro);
+    else if (it->program->rhythm->delayed)
+        snprintf(where, sizeof where, "in round %d", hp_round_at(at.micro));
     if (t->kind == TASK_COMPUTE)
         snprintf(text, n, "task %d %s: '%s' pass %d part %d", at.task, where,
                  it->graph->ops[t->op].name, t->pass, t->part);
@@ -60,6 +62,23 @@ static void index_body(struct interpreter *it, int b)
     }
 }
 
+/* Rows for what micro-batches, rounds and versions have of their own. */
+static void make_rows(struct interpreter *it)
+{
+    const struct rhythm *r = it->program->rhythm;
+    it->n_micro = r->n_micro;
+    for (int g = 0; g < r->n_groups; g++)
+        it->n_rounds =
+            hp_round_count(r, g) > it->n_rounds ? hp_round_count(r, g) : it->n_rounds;
+    it->n_rows = it->n_micro + 1; /* versions: one more than rounds */
+    it->kept = NEW(&it->arena, int, it->program->n_stages);
+    for (int s = 0; s < it->program->n_stages; s++)
+        it->kept[s] = hp_versions_kept(r, s);
+    size_t places = (size_t)it->n_devices * (size_t)it->n_rows * (size_t)it->graph->n_tensors;
+    it->held = NEW(&it->arena, struct view, 2 * places);
+    it->version = NEW(&it->arena, int, places);
+}
+
 struct interpreter *hp_interpreter_new(const struct hypar_program *program,
                                        const struct run_data *data,
                                        const struct interpret_settings *settings)
@@ -73,10 +92,8 @@ struct interpreter *hp_interpreter_new(const struct hypar_program *program,
     it->settings = *settings;
     it->real = data->real;
     it->n_devices = hypar_machine_device_count(it->plan->machine);
-    it->n_micro = (int)it->plan->schedule.micro_batches;
-    size_t places = 2 * (size_t)it->graph->n_tensors;
-    it->held =
-        NEW(&it->arena, struct view, (size_t)it->n_devices * (size_t)it->n_micro * places);
+    make_rows(it);
+    it->body = NEW(&it->arena, struct body_index, program->n_bodies);
     it->state = NEW(&it->arena, struct optimizer_state, it->n_devices * it->graph->n_tensors);
     for (int b = 0; b < program->n_bodies; b++)
         index_body(it, b);
@@ -126,7 +143,9 @@ static enum hypar_status read_operand(struct interpreter *it, struct instance at
         call->value[o] = *own;
         return HYPAR_OK;
     }
-    struct view *held = hp_held(it, task->device, place, at.micro);
+    struct view *held = hp_held(it, task->device, place, hp_row(it, place, at));
+    if (!grad && it->graph->tensors[place.tensor].kind == TENSOR_PARAM)
+        TRY(hp_check_version(it, at, task->device, place.tensor));
     if ((grad || !hp_is_given(it, place.tensor)) &&
         !hp_settle_own(it, place, at.micro, task->device, &box))
         return hp_fail(it->err, HYPAR_RUNTIME, "%s runs before what it reads of '%s'",
@@ -169,12 +188,14 @@ static struct range samples_of(struct interpreter *it, const struct task *task, 
 static enum hypar_status compute(struct interpreter *it, struct instance at)
 {
     const struct task *task = &hp_list_of(it, at.micro)->task[at.task];
+    const struct rhythm *r = it->program->rhythm;
+    int batch = r->delayed ? (it->step - 1) * r->n_micro + at.micro + 1 : it->step;
     struct kernel_call call = {
         .nest = it->graph->ops[task->op].nest,
         .pass = task->pass,
         .real = it->real,
         .samples = hp_micro_samples(it->program, at.micro),
-        .key = hp_draw_key(it->settings.seed, it->step, task->op),
+        .key = hp_draw_key(it->settings.seed, batch, task->op),
     };
     const struct pass *pass = &call.nest->pass[task->pass];
     operand_set reads = task->add_after ? pass->reads : pass->reads & ~pass->adds;
@@ -215,13 +236,14 @@ static enum hypar_status check_gradient(struct interpreter *it, struct instance 
 static enum hypar_status update(struct interpreter *it, struct instance at)
 {
     const struct task *task = &it->program->tail.task[at.task];
-    struct view *w = hp_held(it, task->device, (struct place){ task->tensor, false }, 0);
+    int round = hp_round_at(at.micro);
+    struct view *w = hp_new_version(it, task->device, task->tensor, round + 1);
     struct place place = { task->tensor, true };
     char text[128];
-    if (!hp_settle_own(it, place, -1, task->device, &w->box))
+    if (!hp_settle_own(it, place, at.micro, task->device, &w->box))
         return hp_fail(it->err, HYPAR_RUNTIME, "%s runs before the gradient",
                        hp_instance_text(it, at, text, sizeof text));
-    const struct view *gradient = hp_held(it, task->device, place, 0);
+    const struct view *gradient = hp_held(it, task->device, place, round);
     TRY(check_gradient(it, at, w, gradient));
     struct optimizer_state *state =
         &it->state[task->device * it->graph->n_tensors + task->tensor];
@@ -229,7 +251,10 @@ static enum hypar_status update(struct interpreter *it, struct instance at)
     for (int i = 0; i < HP_MAX_STATE; i++)
         if (!state->array[i])
             state->array[i] = NEW(&it->arena, double, n);
-    hp_update(&it->settings.optimizer, it->step, n, it->real, w->data, gradient->data, state);
+    int before =
+        (it->step - 1) * hp_round_count(it->program->rhythm, it->program->tail_group[at.task]);
+    hp_update(&it->settings.optimizer, before + round + 1, n, it->real, w->data, gradient->data,
+              state);
     return HYPAR_OK;
 }
 
@@ -253,9 +278,12 @@ static bool settle_loss(struct interpreter *it)
 {
     struct place loss = { it->graph->loss, false };
     struct box scalar = { .n_dims = 0 };
-    for (int d = 0; d < it->n_devices; d++)
-        if (!hp_settle_own(it, loss, -1, d, &scalar))
-            return false;
+    int group = hp_slot_group(
+        it->program, it->program->stage_of_op[it->graph->tensors[loss.tensor].producer]);
+    for (int u = 0; u < hp_round_count(it->program->rhythm, group); u++)
+        for (int d = 0; d < it->n_devices; d++)
+            if (!hp_settle_own(it, loss, hp_tail_micro(u), d, &scalar))
+                return false;
     return true;
 }
 
@@ -265,9 +293,9 @@ enum hypar_status hp_interpret_step(struct interpreter *it, struct hypar_error *
     it->err = err;
     it->step++;
     it->written = NEW(&it->scratch, struct view *, it->n_micro);
-    it->done = NEW(&it->scratch, bool *, it->n_micro + 1);
-    it->posting = NEW(&it->scratch, struct posting *, it->n_micro + 1);
-    for (int m = 0; m <= it->n_micro; m++) {
+    it->done = NEW(&it->scratch, bool *, it->n_micro + it->n_rounds);
+    it->posting = NEW(&it->scratch, struct posting *, it->n_micro + it->n_rounds);
+    for (int m = 0; m < it->n_micro + it->n_rounds; m++) {
         const struct task_list *list = hp_list_of(it, m < it->n_micro ? m : -1);
         it->done[m] = NEW(&it->scratch, bool, list->n_tasks);
         it->posting[m] = NEW(&it->scratch, struct posting, list->n_tasks);
@@ -277,5 +305,6 @@ enum hypar_status hp_interpret_step(struct interpreter *it, struct hypar_error *
                     it->body[hp_body_of(it->program, m) - it->program->body].n_written);
     }
     TRY(hp_run_in_order(it));
+    hp_first_versions(it);
     return settle_loss(it) ? HYPAR_OK : hp_fail(err, HYPAR_RUNTIME, "the loss is not computed");
 }

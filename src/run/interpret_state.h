@@ -6,10 +6,20 @@
 #include "base/error.h"
 #include "run/interpret.h"
 
-/* A task of the program: of a micro-batch's body, or (micro -1) of the tail. */
+/* A task of the program: of a micro-batch's body, or of the tail: micro is -1 in round 0, -2 in
+ * round 1, ... */
 struct instance {
     int micro, task;
 };
+
+static inline int hp_tail_micro(int round)
+{
+    return -1 - round;
+}
+static inline int hp_round_at(int micro)
+{
+    return -1 - micro;
+}
 
 /* How far a comm is. */
 struct posting {
@@ -33,17 +43,23 @@ struct interpreter {
     const struct hypar_graph *graph;
     struct interpret_settings settings;
     enum real real;
-    int n_devices, n_micro, step;
+    int n_devices, n_micro, n_rounds, step; /* n_rounds: the most of any group */
 
-    /* [((device * n_micro + micro) * n_tensors + tensor) * 2 + grad]; data NULL until needed */
+    /* [((device * n_rows + row) * n_tensors + tensor) * 2 + grad]; data NULL until needed. Rows
+     * are micro-batches; of parameters versions (mod those that are kept), of their gradients
+     * and of the loss rounds. */
     struct view *held;
+    int n_rows;
+    int *version; /* [(device * n_rows + row) * n_tensors + tensor]: which one it is, -1 */
+    int *kept;    /* by stage: versions of its parameters */
     struct optimizer_state *state; /* [device * n_tensors + tensor] */
 
-    struct body_index body[2];
+    struct body_index *body;
     int *exchange_of_tail;    /* as exchange_of */
     struct view **written;    /* [micro][first_written[task] + k]: what each task contributes */
-    bool **done;              /* [micro][task]; [n_micro][tail task] */
+    bool **done;              /* [micro][task]; [n_micro + round][tail task] */
     struct posting **posting; /* likewise, of comms */
+    struct gate *gate;        /* by device: where it is in its slots (order.c) */
     struct hypar_error *err;
 };
 
@@ -60,8 +76,21 @@ static inline int hp_operand_count(operand_set set)
 /* Does its value last from step to step: a parameter, a model input? */
 bool hp_is_given(const struct interpreter *it, int tensor);
 
+/* The row of a place for a task: of its micro-batch, or its round. */
+int hp_row(const struct interpreter *it, struct place place, struct instance at);
+
 /* What `device` holds of a place; made unknown when first asked for. */
-struct view *hp_held(struct interpreter *it, int device, struct place place, int micro);
+struct view *hp_held(struct interpreter *it, int device, struct place place, int row);
+
+/* Does the device have the version of a parameter that the task uses? */
+enum hypar_status hp_check_version(const struct interpreter *it, struct instance at, int device,
+                                   int tensor);
+
+/* A new version of a parameter on a device, as yet the same as the one before. */
+struct view *hp_new_version(struct interpreter *it, int device, int tensor, int version);
+
+/* The stretch is over: the newest version is the first of the next. */
+void hp_first_versions(struct interpreter *it);
 
 /* Whether all (none) of `box` is known. */
 bool hp_all_known(const struct interpreter *it, const struct view *view, int tensor,
@@ -92,6 +121,9 @@ enum hypar_status hp_run_comm(struct interpreter *it, struct instance at);
 /* Order (order.c) ------------------------------------------------------------------ */
 
 const struct task_list *hp_list_of(const struct interpreter *it, int micro);
+
+/* Is there such an instance: groups of parameters have different numbers of rounds. */
+bool hp_is_instance(const struct interpreter *it, struct instance at);
 
 /* Run every task instance once in the order asked for; calls hp_run_task(). */
 enum hypar_status hp_run_in_order(struct interpreter *it);

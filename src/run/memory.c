@@ -9,13 +9,95 @@ bool hp_is_given(const struct interpreter *it, int tensor)
     return kind == TENSOR_PARAM || kind == TENSOR_INPUT;
 }
 
-static size_t place_index(const struct interpreter *it, int device, struct place place,
-                          int micro)
+static size_t place_index(const struct interpreter *it, int device, struct place place, int row)
 {
-    bool once =
-        hp_is_given(it, place.tensor) || (place.tensor == it->graph->loss && !place.grad);
-    size_t row = (size_t)device * (size_t)it->n_micro + (size_t)(once ? 0 : micro);
-    return (row * (size_t)it->graph->n_tensors + (size_t)place.tensor) * 2 + place.grad;
+    size_t at = (size_t)device * (size_t)it->n_rows + (size_t)row;
+    return (at * (size_t)it->graph->n_tensors + (size_t)place.tensor) * 2 + place.grad;
+}
+
+static bool is_param(const struct interpreter *it, int tensor)
+{
+    return it->graph->tensors[tensor].kind == TENSOR_PARAM;
+}
+
+static int stage_of(const struct interpreter *it, int op)
+{
+    return it->program->stage_of_op[op];
+}
+
+/* The version of a parameter that a task uses; one that is not trained has no other. */
+static int version_used(const struct interpreter *it, int tensor, struct instance at)
+{
+    const struct task *task = &hp_list_of(it, at.micro)->task[at.task];
+    return it->exchange_of_tail[2 * tensor + 1] < 0
+               ? 0
+               : hp_version_used(it->program->rhythm, stage_of(it, task->op), at.micro,
+                                 task->backward);
+}
+
+int hp_row(const struct interpreter *it, struct place place, struct instance at)
+{
+    if (at.micro < 0)
+        return hp_round_at(at.micro);
+    if (place.grad || !hp_is_given(it, place.tensor))
+        return at.micro;
+    if (!is_param(it, place.tensor)) /* a synchronous batch is there as a whole */
+        return it->program->rhythm->delayed ? at.micro : 0;
+    int stage = stage_of(it, hp_list_of(it, at.micro)->task[at.task].op);
+    return version_used(it, place.tensor, at) % it->kept[stage];
+}
+
+static int *version_at(const struct interpreter *it, int device, int tensor, int row)
+{
+    return &it->version[(device * it->n_rows + row) * it->graph->n_tensors + tensor];
+}
+
+enum hypar_status hp_check_version(const struct interpreter *it, struct instance at, int device,
+                                   int tensor)
+{
+    int wanted = version_used(it, tensor, at);
+    int has = *version_at(it, device, tensor, hp_row(it, (struct place){ tensor, false }, at));
+    char text[128];
+    if (has == wanted)
+        return HYPAR_OK;
+    return hp_fail(it->err, HYPAR_RUNTIME, "%s wants version %d of '%s', device %d has %d",
+                   hp_instance_text(it, at, text, sizeof text), wanted,
+                   it->graph->tensors[tensor].name, device, has);
+}
+
+struct view *hp_new_version(struct interpreter *it, int device, int tensor, int version)
+{
+    struct place place = { tensor, false };
+    int kept = it->kept[stage_of(it, it->graph->use[it->graph->use_start[tensor]].op)];
+    struct view *old = hp_held(it, device, place, (version - 1) % kept);
+    struct view *new = hp_held(it, device, place, version % kept);
+    if (new != old)
+        hp_view_copy(new, old, &new->box, hp_real_bytes(it->real));
+    *version_at(it, device, tensor, version % kept) = version;
+    return new;
+}
+
+void hp_first_versions(struct interpreter *it)
+{
+    const struct hypar_graph *g = it->graph;
+    for (int i = 0; i < it->n_devices * g->n_tensors; i++) {
+        int device = i / g->n_tensors, tensor = i % g->n_tensors, newest = 0;
+        if (!is_param(it, tensor) ||
+            !hp_interpreter_view(it, device, (struct place){ tensor, false }, 0))
+            continue;
+        for (int row = 0; row < it->n_rows; row++)
+            if (*version_at(it, device, tensor, row) > *version_at(it, device, tensor, newest))
+                newest = row;
+        struct view *first =
+            &it->held[place_index(it, device, (struct place){ tensor, false }, 0)];
+        struct view *last =
+            &it->held[place_index(it, device, (struct place){ tensor, false }, newest)];
+        struct view swap = *first;
+        *first = *last;
+        *last = swap;
+        for (int row = 0; row < it->n_rows; row++)
+            *version_at(it, device, tensor, row) = row ? -1 : 0;
+    }
 }
 
 static void make_unknown(const struct interpreter *it, struct view *view, int tensor)
@@ -28,9 +110,9 @@ static void make_unknown(const struct interpreter *it, struct view *view, int te
             hp_put(view->data, i, NAN, it->real);
 }
 
-struct view *hp_held(struct interpreter *it, int device, struct place place, int micro)
+struct view *hp_held(struct interpreter *it, int device, struct place place, int row)
 {
-    struct view *view = &it->held[place_index(it, device, place, micro)];
+    struct view *view = &it->held[place_index(it, device, place, row)];
     if (!view->data) {
         const struct hypar_shape *shape = &it->graph->tensors[place.tensor].shape;
         bool lasts = hp_is_given(it, place.tensor) && !place.grad;
@@ -44,7 +126,9 @@ struct view *hp_held(struct interpreter *it, int device, struct place place, int
 const struct view *hp_interpreter_view(const struct interpreter *it, int device,
                                        struct place place, int micro)
 {
-    const struct view *view = &it->held[place_index(it, device, place, micro)];
+    bool once = hp_is_given(it, place.tensor) && !place.grad &&
+                (is_param(it, place.tensor) || !it->program->rhythm->delayed);
+    const struct view *view = &it->held[place_index(it, device, place, once ? 0 : micro)];
     return view->data ? view : NULL;
 }
 
@@ -85,6 +169,15 @@ bool hp_none_known(const struct interpreter *it, const struct view *view, int te
     return count_known(it, view, tensor, box) == 0;
 }
 
+/* Where a model input or a parameter comes from. */
+static const struct view *origin(const struct interpreter *it, const struct run_data *data,
+                                 int tensor, int micro)
+{
+    const struct interpret_settings *s = &it->settings;
+    bool own = s->batch && it->program->rhythm->delayed && !is_param(it, tensor);
+    return own ? &s->batch[micro % s->n_batches].tensor[tensor] : &data->tensor[tensor];
+}
+
 static void place_for_task(struct interpreter *it, const struct run_data *data, int micro,
                            const struct task *task)
 {
@@ -99,13 +192,17 @@ static void place_for_task(struct interpreter *it, const struct run_data *data, 
         if (!(reads >> o & 1) || t < 0 || !hp_is_given(it, t))
             continue;
         struct box box = hp_region(op->nest, o, range);
-        hp_view_copy(hp_held(it, task->device, (struct place){ t, false }, 0), &data->tensor[t],
-                     &box, hp_tensor_element_bytes(it->graph, t, it->real));
+        int row = it->program->rhythm->delayed && !is_param(it, t) ? micro : 0;
+        hp_view_copy(hp_held(it, task->device, (struct place){ t, false }, row),
+                     origin(it, data, t, micro), &box,
+                     hp_tensor_element_bytes(it->graph, t, it->real));
     }
 }
 
 void hp_place_data(struct interpreter *it, const struct run_data *data)
 {
+    for (int i = 0; i < it->n_devices * it->n_rows * it->graph->n_tensors; i++)
+        it->version[i] = i / it->graph->n_tensors % it->n_rows ? -1 : 0;
     for (int m = 0; m < it->n_micro; m++) {
         const struct task_list *list = &hp_body_of(it->program, m)->list;
         for (int t = 0; t < list->n_tasks; t++)
@@ -119,10 +216,10 @@ void hp_forget_step(struct interpreter *it)
     hp_arena_free(&it->scratch);
     it->scratch = (struct arena){ 0 };
     for (int d = 0; d < it->n_devices; d++)
-        for (int m = 0; m < it->n_micro; m++)
+        for (int row = 0; row < it->n_rows; row++)
             for (int t = 0; t < it->graph->n_tensors; t++)
                 for (int grad = 0; grad < 2; grad++)
                     if (grad || !hp_is_given(it, t))
-                        it->held[place_index(it, d, (struct place){ t, grad }, m)] =
+                        it->held[place_index(it, d, (struct place){ t, grad }, row)] =
                             (struct view){ 0 };
 }

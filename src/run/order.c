@@ -9,20 +9,34 @@ const struct task_list *hp_list_of(const struct interpreter *it, int micro)
     return micro < 0 ? &it->program->tail : &hp_body_of(it->program, micro)->list;
 }
 
-static bool *done_of(const struct interpreter *it, struct instance at)
+/* Rows of `done` and `posting`: micro-batches, then rounds. */
+static int row_of(const struct interpreter *it, int micro)
 {
-    return &it->done[at.micro < 0 ? it->n_micro : at.micro][at.task];
+    return micro < 0 ? it->n_micro + hp_round_at(micro) : micro;
 }
 
-/* What number `after` of the tail's numbering stands for. */
-static struct instance tail_instance(const struct interpreter *it, int after)
+static bool *done_of(const struct interpreter *it, struct instance at)
+{
+    return &it->done[row_of(it, at.micro)][at.task];
+}
+
+bool hp_is_instance(const struct interpreter *it, struct instance at)
 {
     const struct hypar_program *p = it->program;
-    for (int b = 0; b < 2; b++)
-        if (after < p->tail_base[b + 1])
-            return (struct instance){ p->body[b].first_micro + p->body[b].n_micro - 1,
-                                      after - p->tail_base[b] };
-    return (struct instance){ -1, after - p->tail_base[2] };
+    return at.micro >= 0 ||
+           hp_round_at(at.micro) < hp_round_count(p->rhythm, p->tail_group[at.task]);
+}
+
+/* What number `after` of the tail's numbering stands for; task -1: nothing in this round. */
+static struct instance tail_instance(const struct interpreter *it, struct instance at,
+                                     int after)
+{
+    const struct hypar_program *p = it->program;
+    int b = hp_tail_body(p, after);
+    if (b == p->n_bodies)
+        return (struct instance){ at.micro, after - p->tail_base[b] };
+    int micro = hp_last_in_round(p->rhythm, p->tail_group[at.task], hp_round_at(at.micro), b);
+    return (struct instance){ micro, micro < 0 ? -1 : after - p->tail_base[b] };
 }
 
 static bool is_done(const struct interpreter *it, struct instance at)
@@ -34,8 +48,10 @@ static bool is_done(const struct interpreter *it, struct instance at)
  * by then is the schedule's promise, so they are waited for here too. */
 static bool all_micros_done(const struct interpreter *it, struct instance last)
 {
-    const struct body *body = hp_body_of(it->program, last.micro);
-    for (int m = body->first_micro; m < body->first_micro + body->n_micro; m++)
+    const struct rhythm *r = it->program->rhythm;
+    int b = hp_body_number(r, last.micro);
+    int first = r->delayed ? last.micro : hp_first_micro(r, b); /* it is once in a round */
+    for (int m = first; m <= last.micro; m++)
         if (!is_done(it, (struct instance){ m, last.task }))
             return false;
     return true;
@@ -47,7 +63,9 @@ static bool is_ready(const struct interpreter *it, struct instance at)
     for (int64_t i = list->after_start[at.task]; i < list->after_start[at.task + 1]; i++) {
         struct instance before = { at.micro, list->after[i] };
         if (at.micro < 0)
-            before = tail_instance(it, list->after[i]);
+            before = tail_instance(it, at, list->after[i]);
+        if (before.task < 0)
+            continue;
         bool every = at.micro < 0 && before.micro >= 0 && it->settings.order == ORDER_LATEST;
         if (every ? !all_micros_done(it, before) : !is_done(it, before))
             return false;
@@ -115,6 +133,7 @@ static void add_half(struct interpreter *it, struct rank *rank, int device, int 
     const struct task_list *list = hp_list_of(it, micro);
     for (int t = 0; t < list->n_tasks; t++)
         if ((micro < 0 || list->task[t].backward == backward) &&
+            hp_is_instance(it, (struct instance){ micro, t }) &&
             takes_part(it, (struct instance){ micro, t }, device)) {
             rank->todo =
                 GROW(&it->scratch, struct instance, rank->todo, rank->n, &rank->capacity);
@@ -135,10 +154,12 @@ static int stage_of(const struct interpreter *it, int device)
 static void plan_rank(struct interpreter *it, struct rank *rank, int device)
 {
     const struct hypar_program *p = it->program;
-    const struct slot *slot = p->slot + stage_of(it, device) * p->slots_per_stage;
-    for (int i = 0; i < p->slots_per_stage; i++)
-        add_half(it, rank, device, slot[i].micro, slot[i].backward);
-    add_half(it, rank, device, -1, true);
+    int stage = stage_of(it, device);
+    const struct slot *slot = hp_slots_of(p, stage);
+    for (int i = 0; i < hp_slot_count(p, stage); i++)
+        add_half(it, rank, device,
+                 slot[i].update ? hp_tail_micro(slot[i].micro) : slot[i].micro,
+                 slot[i].backward);
 }
 
 /* The rank comes to a comm, which is run once the last of its devices is there. All devices of
@@ -146,7 +167,7 @@ static void plan_rank(struct interpreter *it, struct rank *rank, int device)
 static enum hypar_status post(struct interpreter *it, struct rank *rank, struct groups *groups,
                               struct instance at)
 {
-    struct posting *posting = &it->posting[at.micro < 0 ? it->n_micro : at.micro][at.task];
+    struct posting *posting = &it->posting[row_of(it, at.micro)][at.task];
     int turn = ++rank->turn[group_of(it, groups, at)];
     char text[128];
     if (posting->ranks > 0 && posting->turn != turn)
@@ -207,19 +228,58 @@ static enum hypar_status run_ranks(struct interpreter *it)
 
 /* Any order ------------------------------------------------------------------------ */
 
+/* Where a device is in its stage's slots: all before it are done there. */
+struct gate {
+    int stage, slot;
+};
+
+static bool slot_done(const struct interpreter *it, int device, int stage, struct slot slot)
+{
+    int micro = slot.update ? hp_tail_micro(slot.micro) : slot.micro;
+    const struct task_list *list = hp_list_of(it, micro);
+    for (int t = 0; t < list->n_tasks; t++) {
+        const struct task *task = &list->task[t];
+        bool here = slot.update
+                        ? task->kind == TASK_UPDATE && it->program->tail_group[t] == stage
+                        : task->kind == TASK_COMPUTE && task->backward == slot.backward;
+        if (here && task->device == device && !is_done(it, (struct instance){ micro, t }))
+            return false;
+    }
+    return true;
+}
+
+/* Where order is meaning, a computation waits for all slots before its own on its device. */
+static bool in_turn(struct interpreter *it, struct instance at)
+{
+    const struct hypar_program *p = it->program;
+    const struct task *task = &hp_list_of(it, at.micro)->task[at.task];
+    if (!p->rhythm->delayed || task->kind != TASK_COMPUTE)
+        return true;
+    struct gate *gate = &it->gate[task->device];
+    const struct slot *slot = hp_slots_of(p, gate->stage);
+    while (gate->slot < hp_slot_count(p, gate->stage) &&
+           slot_done(it, task->device, gate->stage, slot[gate->slot]))
+        gate->slot++;
+    struct slot now = slot[gate->slot];
+    return !now.update && now.micro == at.micro && now.backward == task->backward;
+}
+
 static enum hypar_status run_latest(struct interpreter *it)
 {
     bool moved = true, left = true;
+    it->gate = NEW(&it->scratch, struct gate, it->n_devices);
+    for (int d = 0; d < it->n_devices; d++)
+        it->gate[d].stage = stage_of(it, d);
     char text[128];
     struct instance stuck = { 0, 0 };
     while (moved && left) {
         moved = left = false;
-        for (int m = it->n_micro - 1; m >= -1; m--)
+        for (int m = it->n_micro - 1; m >= -it->n_rounds; m--)
             for (int t = hp_list_of(it, m)->n_tasks - 1; t >= 0; t--) {
                 struct instance at = { m, t };
-                if (is_done(it, at))
+                if (!hp_is_instance(it, at) || is_done(it, at))
                     continue;
-                if (is_ready(it, at)) {
+                if (is_ready(it, at) && in_turn(it, at)) {
                     TRY(run(it, at));
                     moved = true;
                 } else {
@@ -238,9 +298,10 @@ static enum hypar_status run_latest(struct interpreter *it)
 static enum hypar_status check_all_done(const struct interpreter *it)
 {
     char text[128];
-    for (int m = -1; m < it->n_micro; m++)
+    for (int m = -it->n_rounds; m < it->n_micro; m++)
         for (int t = 0; t < hp_list_of(it, m)->n_tasks; t++)
-            if (!is_done(it, (struct instance){ m, t }))
+            if (hp_is_instance(it, (struct instance){ m, t }) &&
+                !is_done(it, (struct instance){ m, t }))
                 return hp_fail(
                     it->err, HYPAR_RUNTIME, "%s is never run",
                     hp_instance_text(it, (struct instance){ m, t }, text, sizeof text));

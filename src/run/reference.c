@@ -10,8 +10,11 @@ struct reference_run {
     struct reference_settings settings;
     enum real real;
     int step;
-    /* [micro * n_tensors + tensor]; parameters and inputs are those of micro-batch 0 */
+    /* [row * n_tensors + tensor]. Rows are micro-batches; parameters and inputs have row 0
+     * only. Delayed: inputs are those of each minibatch, parameters have a row for each
+     * version, and their gradients for each round. */
     struct view *value, *grad;
+    int n_rows;
     struct optimizer_state *state; /* by tensor */
 };
 
@@ -28,23 +31,80 @@ static bool given(const struct tensor *t)
     return t->kind == TENSOR_PARAM || t->kind == TENSOR_INPUT;
 }
 
-static int slot(const struct reference_run *run, int t, int micro)
+static const struct delayed_updates *delayed(const struct reference_run *run)
 {
-    return (given(&run->graph->tensors[t]) ? 0 : micro) * run->graph->n_tensors + t;
+    return run->settings.delayed;
+}
+
+/* The only row that a tensor has, -1: it has more. */
+static int only_row(const struct reference_run *run, const struct tensor *t)
+{
+    return given(t) && !delayed(run) ? 0 : -1;
+}
+
+static int slot(const struct reference_run *run, int t, int row)
+{
+    int only = only_row(run, &run->graph->tensors[t]);
+    return (only >= 0 ? only : row) * run->graph->n_tensors + t;
+}
+
+/* The version that a half of a minibatch sees of the parameters of op's stage. */
+static int version_row(const struct reference_run *run, int op, int micro, bool backward)
+{
+    const struct delayed_updates *d = delayed(run);
+    int stage = d->stage_of_op[op];
+    return backward && !d->stash
+               ? (int)hp_pipedream_newest(&d->pipe, stage, micro)
+               : (int)hp_pipedream_version(&d->pipe, stage, micro, d->vertical_sync);
+}
+
+/* Where an operand of op is, in a half of a micro-batch. */
+static int operand_slot(const struct reference_run *run, int op, int t, bool grad, int micro,
+                        bool backward)
+{
+    const struct delayed_updates *d = delayed(run);
+    bool param = run->graph->tensors[t].kind == TENSOR_PARAM;
+    if (!d || !param)
+        return slot(run, t, micro);
+    return slot(run, t,
+                grad ? micro / d->pipe.replicas[d->stage_of_op[op]]
+                     : version_row(run, op, micro, backward));
 }
 
 const struct view *hp_reference_view(const struct reference_run *run, struct place place,
                                      int micro)
 {
-    return &(place.grad ? run->grad : run->value)[slot(run, place.tensor, micro)];
+    bool newest = run->graph->tensors[place.tensor].kind == TENSOR_PARAM && !place.grad;
+    return &(place.grad ? run->grad : run->value)[slot(run, place.tensor, newest ? 0 : micro)];
 }
 
-double hp_reference_loss(const struct reference_run *run)
+double hp_reference_loss(const struct reference_run *run, int round)
 {
+    const struct delayed_updates *d = delayed(run);
+    int n = run->settings.micro_batches;
+    if (d)
+        n = d->pipe.replicas[d->stage_of_op[run->graph->tensors[run->graph->loss].producer]];
     double loss = 0;
-    for (int m = 0; m < run->settings.micro_batches; m++)
+    for (int m = round * n; m < (round + 1) * n; m++)
         loss += hp_get(run->value[slot(run, run->graph->loss, m)].data, 0, run->real);
     return loss;
+}
+
+/* Parameters and inputs as they are given. */
+static void fill_given(struct reference_run *run, const struct run_data *data)
+{
+    const struct delayed_updates *d = delayed(run);
+    for (int t = 0; t < run->graph->n_tensors; t++) {
+        bool input = run->graph->tensors[t].kind == TENSOR_INPUT;
+        for (int row = 0; row < (d && input ? run->n_rows : 1); row++) {
+            const struct run_data *from =
+                d && input && d->batch ? &d->batch[row % d->n_batches] : data;
+            if (given(&run->graph->tensors[t]))
+                hp_view_copy(&run->value[slot(run, t, row)], &from->tensor[t],
+                             &from->tensor[t].box,
+                             hp_tensor_element_bytes(run->graph, t, run->real));
+        }
+    }
 }
 
 static struct view new_view(struct reference_run *run, int t)
@@ -64,21 +124,20 @@ struct reference_run *hp_reference_new(const struct hypar_graph *graph,
     run->graph = graph;
     run->settings = *settings;
     run->real = data->real;
-    run->value = NEW(&run->arena, struct view, settings->micro_batches * graph->n_tensors);
-    run->grad = NEW(&run->arena, struct view, settings->micro_batches * graph->n_tensors);
+    run->n_rows = settings->micro_batches + (settings->delayed != NULL);
+    run->value = NEW(&run->arena, struct view, run->n_rows * graph->n_tensors);
+    run->grad = NEW(&run->arena, struct view, run->n_rows * graph->n_tensors);
     run->state = NEW(&run->arena, struct optimizer_state, graph->n_tensors);
     for (int t = 0; t < graph->n_tensors; t++) {
         const struct tensor *info = &graph->tensors[t];
-        for (int m = 0; m < (given(info) ? 1 : settings->micro_batches); m++) {
-            run->value[slot(run, t, m)] = new_view(run, t);
-            run->grad[slot(run, t, m)] = new_view(run, t);
+        for (int row = 0; row < (only_row(run, info) >= 0 ? 1 : run->n_rows); row++) {
+            run->value[slot(run, t, row)] = new_view(run, t);
+            run->grad[slot(run, t, row)] = new_view(run, t);
         }
-        if (given(info))
-            hp_view_copy(&run->value[t], &data->tensor[t], &data->tensor[t].box,
-                         hp_tensor_element_bytes(graph, t, run->real));
         for (int i = 0; info->kind == TENSOR_PARAM && i < HP_MAX_STATE; i++)
             run->state[t].array[i] = new_view(run, t).data;
     }
+    fill_given(run, data);
     return run;
 }
 
@@ -99,7 +158,7 @@ static void clear(struct reference_run *run)
             for (int m = 0; m < run->settings.micro_batches; m++)
                 hp_view_clear(&run->value[slot(run, g->ops[op].tensor[o], m)],
                               g->ops[op].nest->operand[o].combine, run->real);
-    for (int i = 0; i < run->settings.micro_batches * g->n_tensors; i++)
+    for (int i = 0; i < run->n_rows * g->n_tensors; i++)
         if (run->grad[i].data)
             hp_view_clear(&run->grad[i], COMBINE_SUM, run->real);
 }
@@ -116,10 +175,10 @@ static bool bind_views(const struct reference_run *run, int op, int micro,
         if (t < 0)
             continue;
         if ((pass->reads | pass->writes) >> i & 1)
-            call->value[i] = run->value[slot(run, t, micro)];
+            call->value[i] = run->value[operand_slot(run, op, t, false, micro, pass->backward)];
         bool wanted = pass->writes_grad >> i & 1 && run->graph->tensors[t].needs_grad;
         if (wanted || pass->reads_grad >> i & 1)
-            call->grad[i] = run->grad[slot(run, t, micro)];
+            call->grad[i] = run->grad[operand_slot(run, op, t, true, micro, pass->backward)];
         needed |= wanted;
     }
     return needed;
@@ -129,11 +188,14 @@ static void run_passes(const struct reference_run *run, int op, int micro, bool 
 {
     const struct hypar_graph *g = run->graph;
     struct split whole = { .degree = { 0 } };
+    int n_micro = run->settings.micro_batches;
+    int batch = delayed(run) ? (run->step - 1) * n_micro + micro + 1 : run->step;
     struct kernel_call call = {
         .nest = g->ops[op].nest,
         .real = run->real,
-        .samples = hp_even_part(g->batch, run->settings.micro_batches, micro),
-        .key = hp_draw_key(run->settings.seed, run->step, op),
+        .samples = delayed(run) ? (struct range){ 0, g->batch }
+                                : hp_even_part(g->batch, n_micro, micro),
+        .key = hp_draw_key(run->settings.seed, batch, op),
     };
     if (!hp_micro_ranges(g, op, &whole, 0, call.samples, call.range))
         return;
@@ -178,15 +240,48 @@ static void run_micro(const struct reference_run *run, int micro)
         run_passes(run, op, micro, true);
 }
 
+/* The next value of a parameter from its gradient; `number` of the update, 1 at first. */
+static void update(struct reference_run *run, int t, int number, const struct view *old,
+                   const struct view *new, const struct view *gradient)
+{
+    if (new != old)
+        hp_view_copy(new, old, &new->box, hp_real_bytes(run->real));
+    hp_update(&run->settings.optimizer, number, hp_box_elements(&new->box), run->real,
+              new->data, gradient->data, &run->state[t]);
+}
+
+/* Parameters of the stages of which minibatch `micro` is the last of a round. */
+static void end_rounds(struct reference_run *run, int micro)
+{
+    const struct delayed_updates *d = delayed(run);
+    const struct hypar_graph *g = run->graph;
+    for (int t = 0; t < g->n_tensors; t++) {
+        if (g->tensors[t].kind != TENSOR_PARAM || g->use_start[t] == g->use_start[t + 1])
+            continue;
+        int turns = d->pipe.replicas[d->stage_of_op[g->use[g->use_start[t]].op]];
+        int round = micro / turns, rounds = run->settings.micro_batches / turns;
+        if ((micro + 1) % turns)
+            continue;
+        update(run, t, (run->step - 1) * rounds + round + 1, &run->value[slot(run, t, round)],
+               &run->value[slot(run, t, round + 1)], &run->grad[slot(run, t, round)]);
+        if (round == rounds - 1) { /* the next stretch begins with it */
+            struct view first = run->value[slot(run, t, 0)];
+            run->value[slot(run, t, 0)] = run->value[slot(run, t, rounds)];
+            run->value[slot(run, t, rounds)] = first;
+        }
+    }
+}
+
 void hp_reference_step(struct reference_run *run)
 {
     run->step++;
     clear(run);
-    for (int m = 0; m < run->settings.micro_batches; m++)
+    for (int m = 0; m < run->settings.micro_batches; m++) {
         run_micro(run, m);
-    for (int t = 0; t < run->graph->n_tensors; t++)
+        if (delayed(run))
+            end_rounds(run, m);
+    }
+    for (int t = 0; !delayed(run) && t < run->graph->n_tensors; t++)
         if (run->graph->tensors[t].kind == TENSOR_PARAM)
-            hp_update(&run->settings.optimizer, run->step,
-                      hp_shape_elements(&run->graph->tensors[t].shape), run->real,
-                      run->value[t].data, run->grad[t].data, &run->state[t]);
+            update(run, t, run->step, &run->value[t], &run->value[t], &run->grad[t]);
 }

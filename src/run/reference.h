@@ -2,7 +2,11 @@
  *
  * What every plan must compute: each operator whole, one after the other, on one device. With
  * several micro-batches each goes forward and backward on its own (statistics over samples are
- * those of the micro-batch), and losses and gradients of parameters are summed over them. */
+ * those of the micro-batch), and losses and gradients of parameters are summed over them.
+ *
+ * Under schedule pipedream what must be computed is the same with delayed updates (paper,
+ * section 3.3): minibatches one after the other, each with the version of the parameters of
+ * each stage that it is said to see; all versions are kept. A step is then a stretch. */
 #ifndef RUN_REFERENCE_H
 #define RUN_REFERENCE_H
 
@@ -12,8 +16,18 @@
 
 struct reference_run; /* owns its tensors */
 
+/* Minibatch after minibatch, parameters by version. */
+struct delayed_updates {
+    struct pipedream pipe;
+    const int *stage_of_op;
+    bool stash, vertical_sync;
+    const struct run_data *batch; /* minibatch m has the inputs of batch[m mod n_batches] ... */
+    int n_batches;                /* ... NULL: of the data */
+};
+
 struct reference_settings {
-    int micro_batches;
+    int micro_batches; /* delayed: minibatches, whole rounds of every stage */
+    const struct delayed_updates *delayed; /* NULL: synchronous */
     struct optimizer optimizer;
     uint64_t seed; /* of random numbers that operators draw */
     double noise;  /* every output is off by up to this, relative: how stable is the graph? */
@@ -29,13 +43,13 @@ void hp_reference_free(struct reference_run *run);
 void hp_reference_step(struct reference_run *run);
 
 /* After a step: all of a tensor's value or gradient. Of a parameter the updated value, and the
- * gradient summed over micro-batches; else what micro-batch `micro` left. Outside its samples
- * it means nothing. */
+ * gradient summed over micro-batches (delayed: those of round `micro` of its stage); else what
+ * micro-batch `micro` left. Outside its samples it means nothing. */
 const struct view *hp_reference_view(const struct reference_run *run, struct place place,
                                      int micro);
 
-/* The loss of the last step. */
-double hp_reference_loss(const struct reference_run *run);
+/* The loss of the last step; delayed: of a round of the loss's stage. */
+double hp_reference_loss(const struct reference_run *run, int round);
 
 /* The key of random numbers that `op` draws in a step (1 at first), the same in every plan. */
 uint64_t hp_draw_key(uint64_t seed, int step, int op);

@@ -1,7 +1,8 @@
 /* Exchanges: contributions are summed, the sum reaches who reads it. */
+#include "program/sketch.h"
 #include "run/interpret_state.h"
 
-/* One exchange as it stands in a micro-batch; micro -1: in the tail. */
+/* One exchange as it stands in a micro-batch, or in a round of the tail (struct instance). */
 struct settling {
     struct interpreter *it;
     const struct exchange *e;
@@ -50,27 +51,35 @@ static bool takes_part(const struct settling *s, int writer, int part)
     const struct hypar_program *p = s->it->program;
     const struct task *like = writer_task(s, writer);
     for (int b = 0; b < p->n_bodies; b++) {
-        int task = s->it->body[b].pass_task[like->op * MAX_PASSES + like->pass] + part;
+        int task = s->it->body[b].pass_task[like->op * MAX_PASSES + like->pass];
+        int live = s->micro < 0 ? hp_live_part(p->sketch, like->op, part, b) : part;
         bool here = s->micro < 0 || hp_body_of(p, s->micro) == &p->body[b];
-        if (here && p->body[b].list.task[task].kind == TASK_COMPUTE)
+        if (here && live >= 0 && p->body[b].list.task[task + live].kind == TASK_COMPUTE)
             return true;
     }
     return false;
 }
 
-/* The part on `device` that computes the same as `part` of the writer; -1: none. */
+/* The part on `device` that computes the same as `part` of the writer; -1: none. The tail's
+ * parts are those of all replicas, which compute different things. */
 static int copy_on(const struct settling *s, int writer, int part, int device)
 {
     const struct task *task = writer_task(s, writer);
     const struct nest *nest = s->it->graph->ops[task->op].nest;
     const struct op_plan *plan = &s->it->plan->ops[task->op];
     int o = operand_of_writer(s, writer), mine[MAX_AXES], other[MAX_AXES];
-    hp_part_coordinates(nest, &plan->split, part, mine);
-    for (int p = 0; p < plan->n_parts; p++) {
-        if (plan->device[p] != device || !takes_part(s, writer, p))
+    int replica = part / plan->n_parts; /* of the tail's; in a body there is one */
+    if (s->micro >= 0)
+        replica = hp_replica_of(s->it->program->rhythm, s->it->program->stage_of_op[task->op],
+                                hp_body_number(s->it->program->rhythm, s->micro));
+    int first = s->micro < 0 ? replica * plan->n_parts : 0;
+    hp_part_coordinates(nest, &plan->split, part % plan->n_parts, mine);
+    for (int p = first; p < first + plan->n_parts; p++) {
+        int at = replica * plan->n_parts + p % plan->n_parts;
+        if (plan->device[at] != device || !takes_part(s, writer, p))
             continue;
         bool same = true;
-        hp_part_coordinates(nest, &plan->split, p, other);
+        hp_part_coordinates(nest, &plan->split, p % plan->n_parts, other);
         for (int a = 0; a < nest->n_axes; a++)
             same &= mine[a] == other[a] || hp_write_kind(nest, task->pass, o, a) == WRITE_COPY;
         if (same)
@@ -86,6 +95,11 @@ static bool add_part(const struct settling *s, const struct task *like, int part
     struct interpreter *it = s->it;
     const struct body *body = hp_body_of(it->program, micro);
     const struct body_index *index = &it->body[body - it->program->body];
+    if (s->micro < 0)
+        part =
+            hp_live_part(it->program->sketch, like->op, part, (int)(body - it->program->body));
+    if (part < 0)
+        return true; /* another replica's micro-batch */
     int task = index->pass_task[like->op * MAX_PASSES + like->pass] + part;
     if (body->list.task[task].kind != TASK_COMPUTE)
         return true; /* empty in this micro-batch */
@@ -94,6 +108,22 @@ static bool add_part(const struct settling *s, const struct task *like, int part
         return false;
     hp_view_combine(sum, view, s->e->combine, it->real);
     return true;
+}
+
+/* The micro-batches that are summed over: of a round, or one alone. */
+static struct range micros_of(const struct settling *s, int op)
+{
+    const struct hypar_program *p = s->it->program;
+    int n = p->rhythm->round[hp_slot_group(p, p->stage_of_op[op])];
+    if (s->micro >= 0)
+        return (struct range){ s->micro, s->micro + 1 };
+    return (struct range){ hp_round_at(s->micro) * n, (hp_round_at(s->micro) + 1) * n };
+}
+
+/* Where what is settled belongs in a device's memory. */
+static int row_of(int micro)
+{
+    return micro < 0 ? hp_round_at(micro) : micro;
 }
 
 /* Put a cell's contributions together: those listed, or `device`'s own copies of them. */
@@ -109,9 +139,8 @@ static bool sum_cell(const struct settling *s, const struct cell *cell, int devi
             part = copy_on(s, writer, part, device);
         if (part < 0 || o < 0)
             return false;
-        int first = s->micro < 0 ? 0 : s->micro;
-        int end = s->micro < 0 ? s->it->n_micro : s->micro + 1;
-        for (int m = first; m < end; m++)
+        struct range micros = micros_of(s, like->op);
+        for (int m = (int)micros.lo; m < (int)micros.hi; m++)
             if (!add_part(s, like, part, o, m, sum))
                 return false;
     }
@@ -148,7 +177,7 @@ static bool settle_cell(const struct settling *s, const struct cell *cell, int d
     bool zero = cell->n_contributions == 0 && place.grad;
     if (!zero && !listed(device, cell->kept, cell->n_kept))
         return true; /* a comm brings it, or nobody does, which shows when it is read */
-    struct view *held = hp_held(it, device, place, s->micro < 0 ? 0 : s->micro);
+    struct view *held = hp_held(it, device, place, row_of(s->micro));
     if (!hp_none_known(it, held, place.tensor, &box))
         return true;
     struct view sum = new_sum(it, box);
@@ -159,9 +188,9 @@ static bool settle_cell(const struct settling *s, const struct cell *cell, int d
 }
 
 /* A gradient that nobody computes is zero; that of the loss is one. */
-static void fill_constant(struct interpreter *it, struct place place, int micro, int device)
+static void fill_constant(struct interpreter *it, struct place place, int row, int device)
 {
-    struct view *held = hp_held(it, device, place, micro);
+    struct view *held = hp_held(it, device, place, row);
     int64_t n = hp_box_elements(&held->box);
     for (int64_t i = 0; i < n; i++)
         hp_put(held->data, i, place.tensor == it->graph->loss, it->real);
@@ -176,7 +205,7 @@ bool hp_settle_own(struct interpreter *it, struct place place, int micro, int de
     int e = exchange_of[2 * place.tensor + place.grad];
     if (e < 0) {
         if (place.grad)
-            fill_constant(it, place, micro < 0 ? 0 : micro, device);
+            fill_constant(it, place, row_of(micro), device);
         return true;
     }
     const struct task_list *list = body ? &body->list : &it->program->tail;
@@ -197,8 +226,7 @@ static enum hypar_status deliver(struct interpreter *it, struct instance at,
         return hp_fail(it->err, HYPAR_RUNTIME, "%s runs before its contributions",
                        hp_instance_text(it, at, text, sizeof text));
     for (int i = 0; i < cell->n_receivers; i++) {
-        struct view *held =
-            hp_held(it, cell->receiver[i], s->e->place, s->micro < 0 ? 0 : s->micro);
+        struct view *held = hp_held(it, cell->receiver[i], s->e->place, row_of(s->micro));
         if (!hp_none_known(it, held, s->e->place.tensor, &box))
             return hp_fail(it->err, HYPAR_RUNTIME, "%s sends device %d what it has",
                            hp_instance_text(it, at, text, sizeof text), cell->receiver[i]);

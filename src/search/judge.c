@@ -11,7 +11,8 @@ struct hypar_lower_options hp_lowering(const struct problem *problem)
 struct sim_settings hp_simulation(const struct problem *problem)
 {
     const struct hypar_sim_options *how = problem->options->simulation;
-    return how ? (struct sim_settings){ how->expand_collectives, how->no_overlap, how->profile }
+    return how ? (struct sim_settings){ how->expand_collectives, how->no_overlap,
+                                        how->half_duplex, how->profile }
                : (struct sim_settings){ 0 };
 }
 

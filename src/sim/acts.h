@@ -12,7 +12,7 @@
 #include "sim/tasks.h"
 
 struct sim_settings {
-    bool expand_collectives, no_overlap;
+    bool expand_collectives, no_overlap, half_duplex;
     const struct hypar_profile *profile;
 };
 

@@ -45,7 +45,7 @@ static void compare(struct checking *c, int64_t change, struct scene *full,
         note_mismatch(c, change, "another length", -1, -1);
         return;
     }
-    if (c->plan->schedule.micro_batches > 1 || c->lower.bucket_bytes > 0)
+    if (timeline->rows.rhythm->n_micro > 1 || c->lower.bucket_bytes > 0)
         return; /* both played as a whole */
     for (int i = 0; i < full->n_blocks; i++) {
         if (full->size[i] != mine->size[i]) {
@@ -54,9 +54,8 @@ static void compare(struct checking *c, int64_t change, struct scene *full,
         }
         for (int t = 0; t < full->size[i]; t++) {
             int id = full->first[i] + t;
-            struct times theirs = id < timeline->n_body[0]
-                                      ? timeline->times[0][id]
-                                      : timeline->tail[id - timeline->n_body[0]];
+            int row = hp_in_tail(&timeline->rows, id); /* the micro-batch, or its round */
+            struct times theirs = timeline->times[row][hp_row_place(&timeline->rows, row, id)];
             struct times ours = hp_delta_times(c->delta, i, t);
             if (theirs.ready != ours.ready || theirs.start != ours.start ||
                 theirs.end != ours.end) {
@@ -135,7 +134,7 @@ enum hypar_status hypar_check_delta(struct hypar_delta_check *out,
     if (options) {
         c.lower = options->lower;
         c.settings = (struct sim_settings){ options->expand_collectives, options->no_overlap,
-                                            options->profile };
+                                            options->half_duplex, options->profile };
     }
     TRY(hp_check_settings(&c.settings, err));
     TRY(hp_check_lowerable(plan, err));

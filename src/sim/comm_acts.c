@@ -185,6 +185,21 @@ static void steps_of_rounds(struct acts *a, const struct rounds *rounds, struct 
 
 /* Acts -------------------------------------------------------------------------------- */
 
+/* The queue of a directed link: its own, or one for both directions. */
+static int link_queue(const struct acts *a, int link)
+{
+    return a->n_devices + (a->settings.half_duplex ? link & ~1 : link);
+}
+
+/* Room for a link among the holds of an act so far: the other direction may be there. */
+static int place_of_link(const struct comm_act *act, const struct hold *hold, int queue)
+{
+    int i = 0;
+    while (i < act->n_links && hold[i].queue != queue)
+        i++;
+    return i;
+}
+
 /* One task that holds every link for its own time; without overlap, the devices too. */
 static void play_as_one(struct acts *a, const struct request *r, const struct comm_way *way,
                         double bytes, struct comm_act *act)
@@ -196,23 +211,26 @@ static void play_as_one(struct acts *a, const struct request *r, const struct co
     ticks longest = 0;
     for (int i = 0; i < way->n_links; i++) {
         struct hypar_link link = hypar_machine_link(a->machine, way->link[i].link / 2);
-        double held_s = way->link[i].s_per_byte * bytes;
-        hold[i] = (struct hold){ a->n_devices + way->link[i].link, 0, hp_ticks(held_s) };
-        longest = hold[i].busy > longest ? hold[i].busy : longest;
-        on_link[i] = held_s * link.bytes_per_s;
-        act->link_bytes += on_link[i];
-        act->link_j += 8 * on_link[i] * link.energy_j_per_bit;
+        double held_s = way->link[i].s_per_byte * bytes, carried = held_s * link.bytes_per_s;
+        int queue = link_queue(a, way->link[i].link);
+        int at = a->settings.half_duplex ? place_of_link(act, hold, queue) : act->n_links;
+        act->n_links += at == act->n_links;
+        hold[at].queue = queue;
+        hold[at].busy += hp_ticks(held_s);
+        longest = hold[at].busy > longest ? hold[at].busy : longest;
+        on_link[at] += carried;
+        act->link_bytes += carried;
+        act->link_j += 8 * carried * link.energy_j_per_bit;
     }
     task->duration = hp_ticks(way->fixed_s + way->s_per_byte * bytes);
     task->duration = task->duration < longest ? longest : task->duration; /* rounding */
     for (int i = 0; i < n_devices; i++)
-        hold[way->n_links + i] = (struct hold){ r->comm->device[i], 0, task->duration };
-    task->n_holds = way->n_links + n_devices;
+        hold[act->n_links + i] = (struct hold){ r->comm->device[i], 0, task->duration };
+    task->n_holds = act->n_links + n_devices;
     task->hold = hold;
     act->task = task;
     act->n_tasks = 1;
     act->link = hold;
-    act->n_links = way->n_links;
     act->bytes_on_link = on_link;
 }
 
@@ -231,7 +249,7 @@ static void play_message(struct acts *a, const struct message *m, struct sim_tas
     for (int i = 0; i < n; i++) {
         struct hypar_link l = hypar_machine_link(a->machine, link[i] / 2);
         hold[i] =
-            (struct hold){ a->n_devices + link[i], at, hp_ticks(m->bytes / l.bytes_per_s) };
+            (struct hold){ link_queue(a, link[i]), at, hp_ticks(m->bytes / l.bytes_per_s) };
         longest = hold[i].busy > longest ? hold[i].busy : longest;
         at = hp_later(at, hp_ticks(l.latency_s));
         act->link_bytes += m->bytes;

@@ -38,10 +38,10 @@ struct delta {
     int n_before;
     int *unit, *next; /* as they were */
     bool units_changed;
-    /* as they were: each op's layouts, and the patterns of the deals that it touches, all ops'
-     * one after another */
-    const struct part_layout *(*layout)[3];
-    const struct pattern **pattern[2];
+    /* as they were: each op's layouts, by body and then of the tail, and the patterns of the
+     * deals that it touches, by body, all ops' one after another */
+    const struct part_layout ***layout;
+    const struct pattern ***pattern;
     struct sim_task *task;
     int *after, task_capacity, after_capacity;
 };
@@ -302,13 +302,13 @@ static void remember(struct delta *d, const int *op, int n_ops)
     for (int b = 0; b < s->n_bodies; b++) {
         const struct pattern **was = d->pattern[b];
         for (int i = 0; i < n_ops; i++) {
-            d->layout[i][b] = s->body[b].layout[op[i]];
+            d->layout[b][i] = s->body[b].layout[op[i]];
             for (int t = k->touch_start[op[i]]; t < k->touch_start[op[i] + 1]; t++)
                 *was++ = hp_deal_pattern(s, b, k->touch[t]);
         }
     }
     for (int i = 0; i < n_ops; i++)
-        d->layout[i][2] = s->step_layout[op[i]];
+        d->layout[s->n_bodies][i] = s->step_layout[op[i]];
 }
 
 static void forget(struct delta *d)
@@ -318,7 +318,7 @@ static void forget(struct delta *d)
     for (int b = 0; b < s->n_bodies; b++) {
         const struct pattern *const *was = d->pattern[b];
         for (int i = 0; i < d->n_ops; i++) {
-            s->body[b].layout[d->op[i]] = d->layout[i][b];
+            s->body[b].layout[d->op[i]] = d->layout[b][i];
             for (int t = k->touch_start[d->op[i]]; t < k->touch_start[d->op[i] + 1]; t++)
                 if (k->touch[t] < k->n_deals)
                     s->body[b].pattern[k->touch[t]] = *was++;
@@ -327,7 +327,7 @@ static void forget(struct delta *d)
         }
     }
     for (int i = 0; i < d->n_ops; i++)
-        s->step_layout[d->op[i]] = d->layout[i][2];
+        s->step_layout[d->op[i]] = d->layout[s->n_bodies][i];
 }
 
 /* What a queue is given to do takes at least as long as that: a step that cannot be within the
@@ -440,15 +440,17 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     d->plan = plan;
     d->sketch = sketch;
     d->scene = hp_scene_new(sketch, settings);
-    d->whole = plan->schedule.micro_batches > 1 || sketch->options.bucket_bytes > 0;
+    d->whole = sketch->rhythm.n_micro > 1 || sketch->options.bucket_bytes > 0;
     d->marked = NEW(&d->arena, int, d->scene->n_blocks);
     d->list = NEW(&d->arena, int, d->scene->n_blocks);
     d->before = NEW(&d->arena, struct block_before, d->scene->n_blocks);
     d->unit = NEW(&d->arena, int, sketch->skeleton.n_steps);
     d->next = NEW(&d->arena, int, sketch->skeleton.n_steps);
     d->op = NEW(&d->arena, int, plan->graph->n_ops);
-    d->layout = hp_arena_alloc(&d->arena, (size_t)plan->graph->n_ops, sizeof *d->layout,
-                               alignof(void *));
+    d->layout = NEW(&d->arena, const struct part_layout **, sketch->n_bodies + 1);
+    d->pattern = NEW(&d->arena, const struct pattern **, sketch->n_bodies);
+    for (int b = 0; b <= sketch->n_bodies; b++)
+        d->layout[b] = NEW(&d->arena, const struct part_layout *, plan->graph->n_ops);
     for (int b = 0; b < sketch->n_bodies; b++)
         d->pattern[b] = NEW(&d->arena, const struct pattern *,
                             sketch->skeleton.touch_start[plan->graph->n_ops]);

@@ -95,25 +95,33 @@ static void name_update(const struct hypar_sim *sim, const struct block *block,
              s->graph->tensors[s->skeleton.deal[block->index].place.tensor].name);
 }
 
-/* Which task instance event `i` is: bodies by micro-batch, then the tail. */
+/* Which task instance event `i` is: row by row. */
 static const struct times *find(const struct hypar_sim *sim, int64_t i, int *task, int *micro)
 {
     const struct timeline *t = &sim->timeline;
-    const struct sketch *s = sim->scene->sketch;
-    int first = 0;
-    for (int b = 0; b < s->n_bodies; b++) {
-        int64_t n = (int64_t)t->n_body[b] * s->body[b].n_micro;
-        if (i < n) {
-            *task = first + (int)(i % t->n_body[b]);
-            *micro = s->body[b].first_micro + (int)(i / t->n_body[b]);
-            return &t->times[b][i];
-        }
-        i -= n;
-        first += t->n_body[b];
+    int low = 0, high = t->rows.n;
+    if (i >= sim->row_start[t->rows.n])
+        return NULL;
+    while (high - low > 1) { /* the last row that begins no later */
+        int middle = (low + high) / 2;
+        if (sim->row_start[middle] <= i)
+            low = middle;
+        else
+            high = middle;
     }
-    *task = first + (int)i;
-    *micro = -1;
-    return i < t->n_tail ? &t->tail[i] : NULL;
+    int place = (int)(i - sim->row_start[low]);
+    *task = hp_row_task(&t->rows, low, place);
+    *micro = hp_row_name(&t->rows, low);
+    return &t->times[low][place];
+}
+
+/* Where the events of each row begin. */
+static void number_rows(struct hypar_sim *sim)
+{
+    const struct rows *rows = &sim->timeline.rows;
+    sim->row_start = NEW(&sim->arena, int64_t, rows->n + 1);
+    for (int row = 0; row < rows->n; row++)
+        sim->row_start[row + 1] = sim->row_start[row] + hp_row_size(rows, row);
 }
 
 bool hypar_sim_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event *event)
@@ -128,16 +136,19 @@ bool hypar_sim_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_ev
     int number = sim->block_of[task], local = task - sim->scene->first[number];
     struct block block = hp_block_at(sim->scene, number);
     const struct sim_task *what = &sim->timeline.graph.task[task];
-    *event = (struct hypar_sim_event){ .id = i, .device = -1, .micro = micro, .stage = -1 };
+    *event = (struct hypar_sim_event){
+        .id = i, .device = -1, .micro = micro < 0 ? -1 : micro, .stage = -1
+    };
     if (block.kind == BLOCK_UNIT)
         name_unit(sim, &block, local, event);
     else if (block.kind == BLOCK_UPDATE)
         name_update(sim, &block, event);
     else
         name_comm(sim, &block, local, event);
-    if (micro >= 0 && sim->program->plan->schedule.micro_batches > 1) {
+    if (micro >= 0 ? sim->program->rhythm->n_micro > 1 : sim->program->rhythm->delayed) {
         size_t n = strlen(event->name);
-        snprintf(event->name + n, sizeof event->name - n, " micro %d", micro);
+        snprintf(event->name + n, sizeof event->name - n, micro < 0 ? " round %d" : " micro %d",
+                 micro < 0 ? -1 - micro : micro);
     }
     if (event->kind == HYPAR_EVENT_COMM)
         hp_put_event_links(sim, what, event);
@@ -222,15 +233,15 @@ void hp_make_memory_points(struct hypar_sim *sim)
     struct point_list l = { .sim = sim };
     const struct scene *s = sim->scene;
     const struct sketch *sketch = s->sketch;
-    int first = 0, most = 1;
-    for (int b = 0; b < sketch->n_bodies; b++) {
-        for (int m = 0; m < sketch->body[b].n_micro; m++)
-            for (int i = 0; i < sketch->skeleton.n_steps; i++)
-                if (s->unit[b][i] == i)
-                    add_unit(&l, b, i,
-                             sim->timeline.times[b] + (int64_t)m * sim->timeline.n_body[b] +
-                                 s->first[hp_step_block(s, b, i)] - first);
-        first += sim->timeline.n_body[b];
+    int most = 1;
+    number_rows(sim);
+    for (int m = 0; m < sketch->rhythm.n_micro; m++) {
+        int b = hp_body_number(&sketch->rhythm, m);
+        for (int i = 0; i < sketch->skeleton.n_steps; i++)
+            if (s->unit[b][i] == i)
+                add_unit(&l, b, i,
+                         sim->timeline.times[m] + s->first[hp_step_block(s, b, i)] -
+                             sim->timeline.rows.first[b]);
     }
     for (int t = 0; t < sim->timeline.graph.n_tasks; t++)
         most = sim->timeline.graph.task[t].n_holds > most ? sim->timeline.graph.task[t].n_holds

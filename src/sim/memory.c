@@ -85,11 +85,11 @@ static void walk_tail(struct memory_maker *m)
 
 /* Slots ------------------------------------------------------------------------------ */
 
-/* A slot of a stage, and how many other micro-batches are in flight. */
+/* A slot of a replica of a stage, and how many other micro-batches are in flight. */
 struct flight {
     int body;
     bool backward;
-    int others[2]; /* by body */
+    int *others; /* by body */
 };
 
 struct flights {
@@ -97,42 +97,57 @@ struct flights {
     int n, capacity, most;
 };
 
+/* Has `a` no less of anything than `b`? */
+static bool no_less(const struct memory_maker *m, const struct flight *a,
+                    const struct flight *b)
+{
+    if (a->body != b->body || a->backward != b->backward)
+        return false;
+    for (int i = 0; i < m->program->n_bodies; i++)
+        if (a->others[i] < b->others[i])
+            return false;
+    return true;
+}
+
 /* Kept unless another has no less of anything. */
 static void add_flight(struct memory_maker *m, struct flights *f, struct flight new)
 {
     int kept = 0;
-    for (int i = f->n - 1; i >= 0; i--) {
-        const struct flight *old = &f->flight[i];
-        if (old->body == new.body && old->backward == new.backward &&
-            old->others[0] >= new.others[0] && old->others[1] >= new.others[1])
+    for (int i = f->n - 1; i >= 0; i--)
+        if (no_less(m, &f->flight[i], &new))
             return;
-    }
-    for (int i = 0; i < f->n; i++) {
-        const struct flight *old = &f->flight[i];
-        if (old->body != new.body || old->backward != new.backward ||
-            old->others[0] > new.others[0] || old->others[1] > new.others[1])
-            f->flight[kept++] = *old;
-    }
+    for (int i = 0; i < f->n; i++)
+        if (!no_less(m, &new, &f->flight[i]))
+            f->flight[kept++] = f->flight[i];
     f->n = kept;
+    size_t bytes = (size_t)m->program->n_bodies * sizeof *new.others;
+    int *others = NEW(&m->scratch, int, m->program->n_bodies);
+    memcpy(others, new.others, bytes);
+    new.others = others;
     f->flight = GROW(&m->scratch, struct flight, f->flight, f->n, &f->capacity);
     f->flight[f->n++] = new;
 }
 
-static struct flights find_flights(struct memory_maker *m, int stage)
+static struct flights find_flights(struct memory_maker *m, int stage, int replica)
 {
     const struct hypar_program *p = m->program;
     struct flights f = { 0 };
-    int flying[2] = { 0, 0 };
-    for (int i = 0; i < p->slots_per_stage; i++) {
-        const struct slot *slot =
-            &p->slot[(size_t)stage * (size_t)p->slots_per_stage + (size_t)i];
-        int b = hp_body_of(p, slot->micro) == &p->body[1];
-        if (slot->backward)
+    int *flying = NEW(&m->scratch, int, p->n_bodies), n = 0;
+    for (int i = 0; i < hp_slot_count(p, stage); i++) {
+        const struct slot *slot = &hp_slots_of(p, stage)[i];
+        int b = hp_body_number(p->rhythm, slot->micro);
+        if (slot->update || hp_replica_of(p->rhythm, stage, b) != replica)
+            continue;
+        if (slot->backward) {
             flying[b]--;
-        add_flight(m, &f, (struct flight){ b, slot->backward, { flying[0], flying[1] } });
-        if (!slot->backward)
+            n--;
+        }
+        add_flight(m, &f, (struct flight){ b, slot->backward, flying });
+        if (!slot->backward) {
             flying[b]++;
-        f.most = flying[0] + flying[1] > f.most ? flying[0] + flying[1] : f.most;
+            n++;
+        }
+        f.most = n > f.most ? n : f.most;
     }
     return f;
 }
@@ -155,8 +170,7 @@ static void finish_device(struct memory_maker *m, int device, int stage,
     struct instant most = m->tail[device];
     for (int i = 0; i < f->n; i++)
         note(&most, in_flight(m, &f->flight[i], device), 0);
-    int versions = m->options.versions ? m->options.versions[stage] : 1;
-    out->weight_versions = (versions - 1) * out->parameters;
+    out->weight_versions = (m->model->versions[stage] - 1) * out->parameters;
     out->activations = most.kept + m->shared[device];
     out->buffers = most.temporary;
     out->recompute_saves = most.rebuilt;
@@ -169,12 +183,21 @@ static void finish_stages(struct memory_maker *m)
 {
     const struct hypar_plan *plan = m->program->plan;
     m->model->in_flight = NEW(&m->model->arena, int, m->program->n_stages);
+    m->model->versions = NEW(&m->model->arena, int, m->program->n_stages);
     for (int s = 0; s < m->program->n_stages; s++) {
-        struct flights f = find_flights(m, s);
-        m->model->in_flight[s] = f.most;
         int n = plan->n_stages ? plan->stages[s].n_devices : m->model->n_devices;
-        for (int i = 0; i < n; i++)
-            finish_device(m, plan->n_stages ? plan->stages[s].device[i] : i, s, &f);
+        int replicas = m->program->rhythm->pipe.replicas[s];
+        m->model->versions[s] = m->options.versions ? m->options.versions[s]
+                                                    : hp_versions_kept(m->program->rhythm, s);
+        for (int replica = 0; replica < replicas; replica++) {
+            struct arena_mark mark = hp_arena_mark(&m->scratch);
+            struct flights f = find_flights(m, s, replica);
+            if (f.most > m->model->in_flight[s])
+                m->model->in_flight[s] = f.most;
+            for (int i = replica * (n / replicas); i < (replica + 1) * (n / replicas); i++)
+                finish_device(m, plan->n_stages ? plan->stages[s].device[i] : i, s, &f);
+            hp_arena_release(&m->scratch, mark);
+        }
     }
     for (int d = 0; d < m->model->n_devices; d++)
         m->model->device[d].limit =
@@ -189,7 +212,7 @@ static void begin_body(struct memory_maker *m, int b)
     struct body_memory *body = &m->body[b];
     size_t n_passes = (size_t)m->graph->n_ops * MAX_PASSES;
     body->list = &p->body[b].list;
-    body->samples = hp_micro_samples(p, p->body[b].first_micro);
+    body->samples = hp_micro_samples(p, hp_first_micro(p->rhythm, b));
     body->pass_task = NEW(&m->scratch, int, n_passes);
     body->has_grad = NEW(&m->scratch, bool, m->graph->n_tensors);
     body->task = NEW(&m->scratch, struct task_memory, body->list->n_tasks);
@@ -239,6 +262,9 @@ struct memory_model *hp_memory(const struct hypar_program *program,
     m.store_of = NEW(&m.scratch, int, model->n_devices);
     memset(m.store_of, -1, (size_t)model->n_devices * sizeof *m.store_of);
     hp_memory_find_names(&m);
+    m.body = NEW(&m.scratch, struct body_memory, program->n_bodies);
+    model->kept = NEW(&model->arena, double *, program->n_bodies);
+    model->delta = NEW(&model->arena, struct memory_delta *, program->n_bodies);
     for (int b = 0; b < program->n_bodies; b++)
         begin_body(&m, b);
     hp_memory_stores(&m);

@@ -26,7 +26,7 @@
 struct memory_options {
     bool keep_masks;     /* a dropout keeps a byte for each element, as frameworks do; hypar's
                             kernels draw the mask again */
-    const int *versions; /* of the weights, by stage; NULL: one each */
+    const int *versions; /* of the weights, by stage; NULL: as the schedule keeps them */
 };
 
 /* A task's part in it: bytes that come to life when it starts, and that end when it ends. */
@@ -42,9 +42,10 @@ struct memory_model {
                       micro-batches share */
     /* By body: by device, what one micro-batch keeps between its halves; and by task of the
      * body's list, on the task's device (computing tasks only; others have zero). */
-    double *kept[2];
-    struct memory_delta *delta[2];
-    int *in_flight; /* by stage: micro-batches of which something is kept, at most */
+    double **kept;
+    struct memory_delta **delta;
+    int *in_flight; /* by stage: micro-batches of which a replica keeps something, at most */
+    int *versions;  /* by stage: of the weights */
 };
 
 /* `options` may be NULL. To be released with hp_memory_free(). */

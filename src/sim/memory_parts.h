@@ -43,7 +43,7 @@ struct memory_maker {
     const struct hypar_graph *graph;
     struct memory_options options;
     struct memory_model *model;
-    struct body_memory body[2];
+    struct body_memory *body;
     struct instant *tail; /* by device: of messages after the last backward half */
     double *shared;       /* by device: inputs that all micro-batches share */
     /* Names for the same elements: the tensor that it is another name of, or itself; and the

@@ -126,6 +126,8 @@ struct scene *hp_scene_new(struct sketch *sketch, const struct sim_settings *set
     s->first = NEW(&s->arena, int, s->n_blocks);
     s->size = NEW(&s->arena, int, s->n_blocks);
     find_followers(s);
+    s->unit = NEW(&s->arena, int *, sketch->n_bodies);
+    s->next = NEW(&s->arena, int *, sketch->n_bodies);
     for (int b = 0; b < sketch->n_bodies; b++) {
         s->unit[b] = NEW(&s->arena, int, k->n_steps);
         s->next[b] = NEW(&s->arena, int, k->n_steps);
@@ -247,6 +249,17 @@ static void wait_for_part(struct scene *s, int local, int b, int step, int part)
         add_pair(s, local, id);
 }
 
+/* The same of the tail's parts, in every body that has it. */
+static void wait_for_bodies(struct scene *s, int local, const struct source *from, int part)
+{
+    int step = s->sketch->skeleton.step_of[from->op][from->pass];
+    for (int b = 0; b < s->sketch->n_bodies; b++) {
+        int live = hp_live_part(s->sketch, from->op, part, b);
+        if (live >= 0)
+            wait_for_part(s, local, b, step, live);
+    }
+}
+
 /* `local` needs on `device` what a comm of a deal brings: its only task, or all messages to the
  * device and what lies there already. */
 static void wait_for_comm(struct scene *s, int local, int b, int deal, int comm, int device)
@@ -263,13 +276,18 @@ static void wait_for_comm(struct scene *s, int local, int b, int deal, int comm,
     for (int i = act->arrive_start[place]; i < act->arrive_start[place + 1]; i++)
         add_pair(s, local, first + act->arrive[i]);
     bool tail = deal >= s->sketch->skeleton.n_deals;
-    for (int body = tail ? 0 : b; body < (tail ? s->sketch->n_bodies : b + 1); body++)
-        for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
-            const struct source *from = &what->writer[p->feed[i].writer];
-            int step = s->sketch->skeleton.step_of[from->op][from->pass];
-            if (layout_of(s, body, step)->device[p->feed[i].part] == device)
-                wait_for_part(s, local, body, step, p->feed[i].part);
-        }
+    for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
+        const struct source *from = &what->writer[p->feed[i].writer];
+        int step = s->sketch->skeleton.step_of[from->op][from->pass], part = p->feed[i].part;
+        const struct part_layout *layout =
+            tail ? s->sketch->step_layout[from->op] : layout_of(s, b, step);
+        if (layout->device[part] != device)
+            continue;
+        if (tail)
+            wait_for_bodies(s, local, from, part);
+        else
+            wait_for_part(s, local, b, step, part);
+    }
 }
 
 /* Does a part's error come by way of what its own forward pass computed? Its readers' backward
@@ -345,13 +363,15 @@ static void feed_comm(struct scene *s, int body, int deal, int comm, int local,
     const struct pattern *p = hp_deal_pattern(s->sketch, body, deal);
     for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
         const struct source *from = &k->deal[deal].writer[p->feed[i].writer];
-        int step = k->step_of[from->op][from->pass];
-        int id = part_task(s, body, step, p->feed[i].part);
+        int step = k->step_of[from->op][from->pass], part = p->feed[i].part;
+        if (deal >= k->n_deals)
+            part = hp_live_part(s->sketch, from->op, part, body);
+        int id = part < 0 ? -1 : part_task(s, body, step, part);
         if (id >= 0 && !act->step)
             add_pair(s, local, id);
         if (id < 0 || !act->step)
             continue;
-        int device = layout_of(s, body, step)->device[p->feed[i].part];
+        int device = layout_of(s, body, step)->device[part];
         int place = hp_comm_index(&p->comm[comm], device);
         for (int m = act->depart_start[place]; m < act->depart_start[place + 1]; m++)
             add_pair(s, local + act->depart[m], id);
@@ -425,10 +445,8 @@ static void update_waits(struct scene *s, int deal)
         int local = updates->of_device[device];
         if (wait->comm >= 0)
             wait_for_comm(s, local, 0, deal, wait->comm, device);
-        for (int b = 0; wait->comm < 0 && b < sketch->n_bodies; b++) {
-            const struct source *from = &what->writer[wait->writer];
-            wait_for_part(s, local, b, k->step_of[from->op][from->pass], wait->writer_part);
-        }
+        else
+            wait_for_bodies(s, local, &what->writer[wait->writer], wait->writer_part);
     }
     for (int b = 0; b < sketch->n_bodies; b++)
         for (int r = 0; r < what->n_readers; r++) {

@@ -17,8 +17,8 @@ struct scene {
     struct sketch *sketch;
     struct acts acts;
     int n_blocks;                  /* each body's items; the tail's deals; their updates */
-    int *unit[2];                  /* by step: the first step of its unit */
-    int *next[2];                  /* by step: the next one of its unit, -1 */
+    int **unit;                    /* by body, by step: the first step of its unit */
+    int **next;                    /* by body, by step: the next one of its unit, -1 */
     bool *may_follow;              /* by step */
     struct buckets buckets;        /* of gradients; no arrays: none */
     struct pattern_act **tail_act; /* by deal of the tail, with buckets */
@@ -80,7 +80,8 @@ void hp_block_tasks(struct scene *scene, int number, struct sim_task *task);
 void hp_block_waits(struct scene *scene, int number);
 
 /* The whole as one graph: all bodies once, then the tail, which waits for the last micro-batch
- * of each body; ids follow numbers. Fills first[] and size[]. Taken from `arena`. */
+ * of each body in its round; ids follow numbers. Fills first[] and size[]. Taken from `arena`.
+ */
 struct task_graph hp_scene_graph(struct scene *scene, struct arena *arena);
 
 #endif /* SIM_SCENE_H */

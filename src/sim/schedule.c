@@ -1,18 +1,22 @@
-/* Full simulation of a scene. Task instances are (micro-batch, task of its body), never written
- * out: a micro-batch has its counters only while it is under way. */
+/* Full simulation of a scene. Task instances are (row, task), never written out: a row has its
+ * counters only while it is under way. */
 #include "sim/schedule.h"
 
 #include <string.h>
 
 #include "sim/heap.h"
 
-enum { TAIL = -1 };
-
-/* The counters of a micro-batch under way, or of the tail. */
+/* The counters of a row under way. */
 struct under_way {
-    int *missing; /* by task: how much of what it waits for has not ended */
-    ticks *ready; /* by task: the latest end of what has */
+    int *missing; /* by place: how much of what a task waits for has not ended */
+    ticks *ready; /* by place: the latest end of what has */
     int left;     /* tasks to be served */
+};
+
+/* Arrays of rows of one kind that are closed. */
+struct spare {
+    struct under_way *list;
+    int n, capacity;
 };
 
 /* Where a device of a stage is in the stage's slots. */
@@ -20,24 +24,28 @@ struct progress {
     int slot; /* that it works on */
     int left; /* tasks of that slot to be served */
     ticks time;
+    int updates;        /* of the stage's parameters that the device does in a round */
+    int64_t updated;    /* that it has done, in all rounds ... */
+    ticks last_updated; /* ... and when */
 };
 
 struct staging {
     struct scene *scene;
     struct arena arena;
     struct task_graph graph;
-    int first[4]; /* body 0, body 1, tail, end: ids of the graph */
-    int n_micro, n_devices;
+    struct rows rows;
+    const struct rhythm *rhythm;
+    int n_devices;
     int64_t *before_start; /* who waits for each task: CSR */
     int *before;
-    int *missing;               /* by task: of all that it waits for */
-    struct under_way *of_micro; /* closed ones have no arrays */
-    struct under_way tail;
-    struct under_way *spare; /* arrays of closed ones, by body */
-    int n_spare[2];
+    int *missing;             /* by task of a body: of all that it waits for ... */
+    int ***missing_in;        /* ... and of the tail: [group][phase][place] */
+    struct under_way *of_row; /* closed ones have no arrays */
+    struct spare *spare;      /* by kind of row */
     /* Schedule: slots as the program has them; the unit tasks of each (stage, half, device). */
+    bool gated;
     struct hypar_program slots;
-    int *group_start[2], *group[2];
+    int **group_start, **group;
     int *group_of;             /* by task of a body; -1: not gated */
     struct progress *progress; /* [stage * n_devices + device] */
     ticks *free;
@@ -48,54 +56,63 @@ struct staging {
     ticks length;
 };
 
-static int body_of(const struct staging *s, int micro)
+static bool is_tail(const struct staging *s, int task)
 {
-    return micro >= s->scene->sketch->body[0].n_micro;
-}
-
-static int n_body(const struct staging *s, int b)
-{
-    return s->first[b + 1] - s->first[b];
+    return hp_in_tail(&s->rows, task);
 }
 
 /* Waiting ------------------------------------------------------------------------------ */
 
-static void open_micro(struct staging *s, int micro)
+/* How much each task of a row waits for. */
+static const int *all_missing(const struct staging *s, int row)
 {
-    int b = body_of(s, micro), n = n_body(s, b);
-    struct under_way *w = &s->of_micro[micro];
-    struct under_way *spare = s->spare + b * s->n_micro;
-    if (s->n_spare[b])
-        *w = spare[--s->n_spare[b]];
-    else
-        *w = (struct under_way){ NEW(&s->arena, int, n), NEW(&s->arena, ticks, n), 0 };
-    memcpy(w->missing, s->missing + s->first[b], (size_t)n * sizeof *w->missing);
-    memset(w->ready, 0, (size_t)n * sizeof *w->ready);
-    w->left = n;
+    int group = hp_row_group(&s->rows, row);
+    if (group < 0)
+        return s->missing + s->rows.first[hp_body_number(s->rhythm, row)];
+    return s->missing_in[group][(row - s->rows.round[group]) % hp_phases(s->rhythm, group)];
 }
 
-static void close_micro(struct staging *s, int micro)
+static struct under_way *open_row(struct staging *s, int row)
 {
-    int b = body_of(s, micro);
-    struct under_way *spare = s->spare + b * s->n_micro;
-    spare[s->n_spare[b]++] = s->of_micro[micro];
-    s->of_micro[micro] = (struct under_way){ 0 };
+    int n = hp_row_size(&s->rows, row);
+    struct under_way *w = &s->of_row[row];
+    struct spare *spare = &s->spare[hp_row_kind(&s->rows, row)];
+    if (spare->n)
+        *w = spare->list[--spare->n];
+    else
+        *w = (struct under_way){ NEW(&s->arena, int, n + 1), NEW(&s->arena, ticks, n + 1), 0 };
+    if (n)
+        memcpy(w->missing, all_missing(s, row), (size_t)n * sizeof *w->missing);
+    memset(w->ready, 0, (size_t)n * sizeof *w->ready);
+    w->left = n;
+    return w;
+}
+
+static void close_row(struct staging *s, int row)
+{
+    struct spare *spare = &s->spare[hp_row_kind(&s->rows, row)];
+    spare->list = GROW(&s->arena, struct under_way, spare->list, spare->n, &spare->capacity);
+    spare->list[spare->n++] = s->of_row[row];
+    s->of_row[row] = (struct under_way){ 0 };
+}
+
+static void push(struct staging *s, int row, int task, ticks ready)
+{
+    int64_t number = (int64_t)hp_row_micro(&s->rows, row) << 32 | task;
+    hp_heap_push(&s->heap, &s->arena, (struct ready_task){ ready, number, task });
 }
 
 /* One of the things that a task waits for has ended. */
-static void release(struct staging *s, int micro, int task, ticks end)
+static void release(struct staging *s, int row, int task, ticks end)
 {
-    struct under_way *w = micro == TAIL ? &s->tail : &s->of_micro[micro];
-    int first = micro == TAIL ? s->first[2] : s->first[body_of(s, micro)];
+    struct under_way *w = &s->of_row[row];
     if (!w->missing)
-        open_micro(s, micro);
-    ticks *ready = &w->ready[task - first];
+        w = open_row(s, row);
+    int place = hp_row_place(&s->rows, row, task);
+    ticks *ready = &w->ready[place];
     *ready = end > *ready ? end : *ready;
-    if (--w->missing[task - first] == 0)
-        hp_heap_push(
-            &s->heap, &s->arena,
-            (struct ready_task){
-                *ready, (int64_t)(micro == TAIL ? s->n_micro : micro) << 32 | task, task });
+    if (--w->missing[place] == 0)
+        push(s, row, task, *ready);
 }
 
 /* Slots -------------------------------------------------------------------------------- */
@@ -105,18 +122,48 @@ static int group_index(const struct staging *s, int stage, bool backward, int de
     return (stage * 2 + backward) * s->n_devices + device;
 }
 
-/* The device has done its part of a slot: its tasks of the next one may go. */
+/* Updates of round `round` and of those before that the device has not done yet. */
+static int updates_left(const struct staging *s, const struct progress *p, int round)
+{
+    int64_t all = (int64_t)(round + 1) * p->updates;
+    return s->rhythm->delayed && all > p->updated ? (int)(all - p->updated) : 0;
+}
+
+/* The device has done its part of a slot: its tasks of the next one may go. Updates do not wait
+ * for their slot, but what follows waits for them. */
 static void next_slot(struct staging *s, int stage, int device)
 {
     struct progress *p = &s->progress[stage * s->n_devices + device];
-    const struct slot *slot = s->slots.slot + (size_t)stage * (size_t)s->slots.slots_per_stage;
-    while (p->left == 0 && ++p->slot < s->slots.slots_per_stage) {
-        int micro = slot[p->slot].micro, b = body_of(s, micro);
+    const struct slot *slot = hp_slots_of(&s->slots, stage);
+    while (p->left == 0 && ++p->slot < hp_slot_count(&s->slots, stage)) {
+        int micro = slot[p->slot].micro;
+        if (slot[p->slot].update) {
+            p->left = updates_left(s, p, micro);
+            p->time = p->last_updated > p->time ? p->last_updated : p->time;
+            continue;
+        }
+        int b = hp_body_number(s->rhythm, micro);
         int g = group_index(s, stage, slot[p->slot].backward, device);
         p->left = s->group_start[b][g + 1] - s->group_start[b][g];
         for (int i = s->group_start[b][g]; i < s->group_start[b][g + 1]; i++)
             release(s, micro, s->group[b][i], p->time);
     }
+}
+
+/* An update has been done: perhaps the device has waited for it. */
+static void note_update(struct staging *s, int task, ticks end)
+{
+    int stage = s->rows.group[task - s->rows.first[s->rhythm->n_bodies]];
+    int device = s->graph.task[task].queue;
+    struct progress *p = &s->progress[stage * s->n_devices + device];
+    p->updated++;
+    p->last_updated = end > p->last_updated ? end : p->last_updated;
+    if (p->slot < 0 || p->slot >= hp_slot_count(&s->slots, stage) ||
+        !hp_slots_of(&s->slots, stage)[p->slot].update || p->left == 0)
+        return;
+    p->time = p->last_updated > p->time ? p->last_updated : p->time;
+    if (--p->left == 0)
+        next_slot(s, stage, device);
 }
 
 static int stage_of_group(const struct staging *s, int group)
@@ -141,7 +188,7 @@ static void group_tasks(struct staging *s, int b)
     const struct skeleton *k = &scene->sketch->skeleton;
     int n_groups = s->slots.n_stages * 2 * s->n_devices;
     s->group_start[b] = NEW(&s->arena, int, n_groups + 2);
-    s->group[b] = NEW(&s->arena, int, n_body(s, b));
+    s->group[b] = NEW(&s->arena, int, s->rows.first[b + 1] - s->rows.first[b]);
     for (int i = 0; i < k->n_items; i++) {
         int number = b * k->n_items + i;
         struct block block = hp_block_at(scene, number);
@@ -156,9 +203,24 @@ static void group_tasks(struct staging *s, int b)
     }
     for (int g = 0; g < n_groups; g++)
         s->group_start[b][g + 2] += s->group_start[b][g + 1];
-    for (int id = s->first[b]; id < s->first[b + 1]; id++)
+    for (int id = s->rows.first[b]; id < s->rows.first[b + 1]; id++)
         if (s->group_of[id] >= 0)
             s->group[b][s->group_start[b][s->group_of[id] + 1]++] = id;
+}
+
+/* Where stages update on their own: how many updates each device does in a round. */
+static void count_updates(struct staging *s)
+{
+    const struct scene *scene = s->scene;
+    const struct sketch *sketch = scene->sketch;
+    for (int i = sketch->n_bodies * sketch->skeleton.n_items;
+         s->rhythm->delayed && i < scene->n_blocks; i++) {
+        struct block block = hp_block_at(scene, i);
+        int stage = hp_deal_group(sketch, block.index);
+        for (int t = 0; block.kind == BLOCK_UPDATE && t < scene->size[i]; t++)
+            s->progress[stage * s->n_devices + s->graph.task[scene->first[i] + t].queue]
+                .updates++;
+    }
 }
 
 static void start_slots(struct staging *s)
@@ -167,6 +229,7 @@ static void start_slots(struct staging *s)
     s->progress = NEW(&s->arena, struct progress, n);
     for (int i = 0; i < n; i++)
         s->progress[i].slot = -1;
+    count_updates(s);
     for (int stage = 0; stage < s->slots.n_stages; stage++)
         for (int device = 0; device < s->n_devices; device++)
             next_slot(s, stage, device);
@@ -189,112 +252,152 @@ static void turn_round(struct staging *s)
             s->before[s->before_start[g->after[i] + 1]++] = t;
 }
 
-static void note_times(struct staging *s, int micro, int task, const struct times *times)
+static void note_times(struct staging *s, int row, int task, const struct times *times)
 {
     s->served++;
     s->length = times->end > s->length ? times->end : s->length;
-    if (s->keep && micro == TAIL) {
-        s->keep->tail[task - s->first[2]] = *times;
-    } else if (s->keep) {
-        int b = body_of(s, micro);
-        int64_t row = micro - s->scene->sketch->body[b].first_micro;
-        s->keep->times[b][row * n_body(s, b) + task - s->first[b]] = *times;
-    }
+    if (s->keep)
+        s->keep->times[row][hp_row_place(&s->rows, row, task)] = *times;
     if (s->audience)
-        s->audience->served(s->audience->who, task, micro, times);
+        s->audience->served(s->audience->who, task, hp_row_name(&s->rows, row), times);
+}
+
+/* What waits for a task: tasks of the same row; of the tail, in the round that the micro-batch
+ * belongs to, if it is the last there with its body. */
+static void release_next(struct staging *s, int row, int task, ticks end)
+{
+    for (int64_t i = s->before_start[task]; i < s->before_start[task + 1]; i++) {
+        int next = s->before[i];
+        if (is_tail(s, next) == is_tail(s, task)) {
+            release(s, row, next, end);
+            continue;
+        }
+        int to = hp_tail_row(&s->rows, next, row), group = hp_row_group(&s->rows, to);
+        if (row == hp_last_in_round(s->rhythm, group, to - s->rows.round[group],
+                                    hp_body_number(s->rhythm, row)))
+            release(s, to, next, end);
+    }
+}
+
+/* Blocks of updates come last. */
+static bool is_update(const struct staging *s, int task)
+{
+    const struct sketch *k = s->scene->sketch;
+    return task >= s->scene->first[k->n_bodies * k->skeleton.n_items + k->skeleton.n_tail];
 }
 
 static void serve(struct staging *s, const struct ready_task *what)
 {
-    int micro = (int)(what->number >> 32), task = what->id;
-    micro = micro == s->n_micro ? TAIL : micro;
+    int row = (int)(what->number >> 32), task = what->id;
+    if (is_tail(s, task))
+        row = hp_tail_row(&s->rows, task, row);
     ticks start = hp_claim(&s->graph.task[task], s->free, what->ready);
     struct times times = { what->ready, start, hp_later(start, s->graph.task[task].duration) };
-    note_times(s, micro, task, &times);
-    bool last = false; /* the tail waits for the last micro-batch of each body */
-    if (micro != TAIL) {
-        const struct sketch_body *body = &s->scene->sketch->body[body_of(s, micro)];
-        last = micro == body->first_micro + body->n_micro - 1;
-    }
-    for (int64_t i = s->before_start[task]; i < s->before_start[task + 1]; i++) {
-        int next = s->before[i];
-        if (next < s->first[2])
-            release(s, micro, next, times.end);
-        else if (micro == TAIL || last)
-            release(s, TAIL, next, times.end);
-    }
-    if (micro == TAIL)
-        return;
-    if (s->group_of && s->group_of[task] >= 0)
+    note_times(s, row, task, &times);
+    release_next(s, row, task, times.end);
+    if (!is_tail(s, task) && s->gated && s->group_of[task] >= 0)
         leave_slot(s, task, times.end);
-    if (--s->of_micro[micro].left == 0)
-        close_micro(s, micro);
+    if (is_tail(s, task) && s->gated && s->rhythm->delayed && is_update(s, task))
+        note_update(s, task, times.end);
+    if (--s->of_row[row].left == 0)
+        close_row(s, row);
 }
 
 static void begin_timeline(struct staging *s, struct timeline *keep)
 {
-    const struct sketch *sketch = s->scene->sketch;
-    for (int b = 0; b < sketch->n_bodies; b++) {
-        keep->n_body[b] = n_body(s, b);
-        keep->times[b] = NEW(&keep->arena, struct times,
-                             (size_t)n_body(s, b) * (size_t)sketch->body[b].n_micro);
-    }
-    keep->n_tail = s->first[3] - s->first[2];
-    keep->tail = NEW(&keep->arena, struct times, keep->n_tail);
+    keep->rows = s->rows;
+    keep->times = NEW(&keep->arena, struct times *, s->rows.n);
+    for (int row = 0; row < s->rows.n; row++)
+        keep->times[row] = NEW(&keep->arena, struct times, hp_row_size(&s->rows, row));
     s->keep = keep;
+}
+
+static void start_task(struct staging *s, int row, int task)
+{
+    if (!s->of_row[row].missing)
+        open_row(s, row);
+    push(s, row, task, 0);
 }
 
 /* Everything that waits for nothing. */
 static void start_tasks(struct staging *s)
 {
-    const struct task_graph *g = &s->graph;
-    s->tail.missing = s->missing + s->first[2];
-    s->tail.ready = NEW(&s->arena, ticks, g->n_tasks - s->first[2] + 1);
-    for (int t = 0; t < g->n_tasks; t++) {
-        if (s->missing[t])
-            continue;
-        for (int m = 0; t < s->first[2] && m < s->n_micro; m++)
-            if (body_of(s, m) == (t >= s->first[1])) {
-                if (!s->of_micro[m].missing)
-                    open_micro(s, m);
-                hp_heap_push(&s->heap, &s->arena,
-                             (struct ready_task){ 0, (int64_t)m << 32 | t, t });
-            }
-        if (t >= s->first[2])
-            hp_heap_push(&s->heap, &s->arena,
-                         (struct ready_task){ 0, (int64_t)s->n_micro << 32 | t, t });
+    const struct rhythm *r = s->rhythm;
+    for (int b = 0; b < r->n_bodies; b++)
+        for (int t = s->rows.first[b]; t < s->rows.first[b + 1]; t++)
+            for (int i = 0; !s->missing[t] && i < hp_body_times(r, b); i++)
+                start_task(s, hp_first_micro(r, b) + i * (r->delayed ? r->n_bodies : 1), t);
+    for (int row = r->n_micro; row < s->rows.n; row++)
+        for (int place = 0; place < hp_row_size(&s->rows, row); place++)
+            if (!all_missing(s, row)[place])
+                start_task(s, row, hp_row_task(&s->rows, row, place));
+}
+
+/* Of what a task of the tail waits for, what is in the rounds of one phase. */
+static void count_tail(struct staging *s)
+{
+    const struct rows *r = &s->rows;
+    int first = r->first[s->rhythm->n_bodies];
+    s->missing_in = NEW(&s->arena, int **, s->rhythm->n_groups);
+    for (int g = 0; g < s->rhythm->n_groups; g++) {
+        int n = hp_phases(s->rhythm, g);
+        s->missing_in[g] = NEW(&s->arena, int *, n);
+        for (int phase = 0; phase < n; phase++)
+            s->missing_in[g][phase] = NEW(&s->arena, int, r->start[g + 1] - r->start[g] + 1);
     }
+    for (int t = first; t < s->graph.n_tasks; t++) {
+        int g = r->group[t - first], place = r->place[t - first], b = 0;
+        for (int64_t i = s->graph.after_start[t]; i < s->graph.after_start[t + 1]; i++) {
+            int after = s->graph.after[i];
+            for (int phase = 0; after >= first && phase < hp_phases(s->rhythm, g); phase++)
+                s->missing_in[g][phase][place]++;
+            if (after >= first)
+                continue;
+            while (after < r->first[b]) /* mostly in the same body as the one before */
+                b--;
+            while (after >= r->first[b + 1])
+                b++;
+            s->missing_in[g][hp_phase_of(s->rhythm, g, b)][place]++;
+        }
+    }
+}
+
+static void set_up_slots(struct staging *s)
+{
+    const struct sketch *sketch = s->scene->sketch;
+    int n = s->rows.first[s->rhythm->n_bodies];
+    s->slots.arena = s->arena;
+    s->slots.plan = sketch->plan;
+    s->slots.rhythm = s->rhythm;
+    hp_make_schedule(&s->slots);
+    s->arena = s->slots.arena;
+    s->group_of = NEW(&s->arena, int, n);
+    memset(s->group_of, -1, (size_t)n * sizeof *s->group_of);
+    s->group_start = NEW(&s->arena, int *, sketch->n_bodies);
+    s->group = NEW(&s->arena, int *, sketch->n_bodies);
+    for (int b = 0; b < sketch->n_bodies; b++)
+        group_tasks(s, b);
 }
 
 static void set_up(struct staging *s, struct timeline *keep)
 {
     struct scene *scene = s->scene;
-    const struct sketch *sketch = scene->sketch;
     struct arena *arena = keep ? &keep->arena : &s->arena;
-    int n_items = sketch->skeleton.n_items;
+    s->rhythm = &scene->sketch->rhythm;
     s->graph = hp_scene_graph(scene, arena);
-    s->first[1] = scene->first[n_items]; /* body 1, or the tail */
-    s->first[2] = scene->first[sketch->n_bodies * n_items];
-    s->first[3] = s->graph.n_tasks;
-    s->n_micro = (int)sketch->plan->schedule.micro_batches;
+    s->rows = hp_rows_of(scene, s->graph.n_tasks, arena);
     s->n_devices = scene->acts.n_devices;
     turn_round(s);
     s->missing = NEW(&s->arena, int, s->graph.n_tasks);
     for (int t = 0; t < s->graph.n_tasks; t++)
         s->missing[t] = (int)(s->graph.after_start[t + 1] - s->graph.after_start[t]);
-    s->of_micro = NEW(&s->arena, struct under_way, s->n_micro);
-    s->spare = NEW(&s->arena, struct under_way, 2 * s->n_micro);
+    count_tail(s);
+    s->of_row = NEW(&s->arena, struct under_way, s->rows.n);
+    s->spare = NEW(&s->arena, struct spare, s->rhythm->n_bodies + s->rhythm->n_groups);
     s->free = NEW(&s->arena, ticks, s->graph.n_queues);
-    if (s->n_micro > 1) {
-        s->slots.arena = s->arena;
-        s->slots.plan = sketch->plan;
-        hp_make_schedule(&s->slots);
-        s->arena = s->slots.arena;
-        s->group_of = NEW(&s->arena, int, s->first[2]);
-        memset(s->group_of, -1, (size_t)s->first[2] * sizeof *s->group_of);
-        for (int b = 0; b < sketch->n_bodies; b++)
-            group_tasks(s, b);
-    }
+    s->gated = s->rhythm->n_micro > 1;
+    if (s->gated)
+        set_up_slots(s);
     if (keep)
         begin_timeline(s, keep);
 }
@@ -309,7 +412,7 @@ ticks hp_play_scene_for(struct scene *scene, struct timeline *keep,
     if (audience)
         audience->begin(audience->who, &s.graph);
     start_tasks(&s);
-    if (s.n_micro > 1)
+    if (s.gated)
         start_slots(&s);
     while (s.heap.n) {
         struct ready_task first = hp_heap_pop(&s.heap);

@@ -2,16 +2,14 @@
 #ifndef SIM_SCHEDULE_H
 #define SIM_SCHEDULE_H
 
-#include "sim/scene.h"
+#include "sim/rows.h"
 
-/* The times of every task instance: body tasks for each micro-batch, then the tail's. */
+/* The times of every task instance: of each micro-batch, then of each round. */
 struct timeline {
     struct arena arena;
     struct task_graph graph; /* each body once, then the tail (hp_scene_graph()) */
-    int n_body[2];           /* tasks of each body */
-    int n_tail;
-    struct times *times[2]; /* [micro of the body * n_body + task] */
-    struct times *tail;
+    struct rows rows;
+    struct times **times; /* [row][place of the task in it] */
     int64_t n_instances;
     ticks length;
 };
@@ -22,7 +20,7 @@ ticks hp_play_scene(struct scene *scene, struct timeline *keep);
 void hp_timeline_end(struct timeline *timeline);
 
 /* As it is played, for those who add up: `begin` when the tasks are known, then `served` for
- * every task instance when it is served. `micro` is -1 in the tail. */
+ * every task instance when it is served. `micro` is -1 - round in the tail. */
 struct audience {
     void (*begin)(void *who, const struct task_graph *graph);
     void (*served)(void *who, int task, int micro, const struct times *times);

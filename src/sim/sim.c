@@ -1,6 +1,8 @@
 /* A plan's step: played, and added up. */
 #include "sim/sim.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -21,6 +23,7 @@ struct counting {
     ticks *busy;                   /* by queue */
     struct covered *comm, *either; /* by device: communicating; that or computing */
     int64_t compute, comms, update;
+    ticks *begins; /* by minibatch: when the input stage begins with it */
 };
 
 static const struct comm_act *comm_of(struct hypar_sim *sim, const struct block *block,
@@ -58,10 +61,19 @@ static void cover_devices(struct counting *c, const struct block *block, int loc
         cover(c, comm->device[i], times);
 }
 
+/* The input stage begins with a minibatch when the first of its tasks starts. */
+static void note_begin(struct counting *c, int step, int micro, ticks start)
+{
+    const struct sketch *s = c->sim->scene->sketch;
+    const struct step *what = &s->skeleton.step[step];
+    if (!what->backward && s->plan->ops[what->op].stage == 0 &&
+        (c->begins[micro] < 0 || start < c->begins[micro]))
+        c->begins[micro] = start;
+}
+
 static void count_task(void *who, int task, int micro, const struct times *times)
 {
     struct counting *c = who;
-    (void)micro;
     struct hypar_sim *sim = c->sim;
     const struct scene *scene = sim->scene;
     int number = sim->block_of[task];
@@ -72,6 +84,8 @@ static void count_task(void *who, int task, int micro, const struct times *times
         hp_cover(&c->either[what->queue], &c->arena, times->ready, times->start, times->end);
         c->compute += block.kind == BLOCK_UNIT;
         c->update += block.kind == BLOCK_UPDATE;
+        if (block.kind == BLOCK_UNIT && c->begins)
+            note_begin(c, block.index, micro, times->start);
         return;
     }
     c->comms++;
@@ -109,9 +123,15 @@ static void add_passes(struct hypar_sim *sim, int b, struct hypar_energy *sum)
             struct work_energy e =
                 hp_work_energy(&work, hypar_machine_device(s->plan->machine, l->device[part]),
                                s->plan->precision);
-            add_energy(sum, &e, s->body[b].n_micro);
+            add_energy(sum, &e, (double)hp_body_times(&s->rhythm, b) / s->rhythm.n_steps);
         }
     }
+}
+
+/* How often a deal of the tail is settled for one batch. */
+static double rounds_per_step(const struct sketch *s, int deal)
+{
+    return (double)hp_round_count(&s->rhythm, hp_deal_group(s, deal)) / s->rhythm.n_steps;
 }
 
 static void add_updates(struct hypar_sim *sim, int deal, struct hypar_energy *sum)
@@ -125,7 +145,7 @@ static void add_updates(struct hypar_sim *sim, int deal, struct hypar_energy *su
         struct work_energy e =
             hp_work_energy(&work, hypar_machine_device(s->plan->machine, u->device[i]),
                            hp_master_precision(s->plan->precision));
-        add_energy(sum, &e, 1);
+        add_energy(sum, &e, rounds_per_step(s, deal));
     }
 }
 
@@ -159,10 +179,10 @@ static void add_up(struct hypar_sim *sim)
     for (int b = 0; b < s->n_bodies; b++) {
         add_passes(sim, b, &sim->summary.energy);
         for (int d = 0; d < k->n_deals; d++)
-            add_comms(sim, b, d, s->body[b].n_micro);
+            add_comms(sim, b, d, (double)hp_body_times(&s->rhythm, b) / s->rhythm.n_steps);
     }
     for (int d = k->n_deals; d < k->n_deals + k->n_tail; d++) {
-        add_comms(sim, 0, d, 1);
+        add_comms(sim, 0, d, rounds_per_step(s, d));
         if (k->deal[d].place.grad)
             add_updates(sim, d, &sim->summary.energy);
     }
@@ -180,14 +200,52 @@ static double positions(const struct hypar_graph *g)
     return 0;
 }
 
+/* After how many minibatches, a multiple of `round`, the input stage does the same again to the
+ * end of the stretch: the last ones of that many begin as much later than those before. What
+ * happens before it begins with a minibatch does not know whether another one follows, so the
+ * stretch's end does not show. 0: never, of `n` minibatches. */
+static int period(const ticks *begins, int last, int n, int round)
+{
+    for (int p = round; 2 * p <= n; p += round) {
+        ticks later = begins[last] - begins[last - p];
+        bool same = true;
+        for (int i = 1; i <= p && same; i++) {
+            ticks other = begins[last - i] - begins[last - i - p];
+            same = llabs(other - later) <= later / 1000000;
+        }
+        if (same)
+            return p;
+    }
+    return 0;
+}
+
+/* Seconds for one minibatch between the same points of two rounds, the last ones. */
+static double steady_s(struct hypar_sim *sim, const struct counting *c, ticks length)
+{
+    const struct rhythm *r = sim->program->rhythm;
+    struct hypar_sim_pipeline *p = &sim->pipeline;
+    p->minibatches = r->n_micro;
+    p->noam = hp_pipedream_stage_in_flight(&r->pipe, 0);
+    p->stretch_s = hp_seconds(length);
+    p->n_stages = sim->program->n_stages;
+    int full = p->noam * r->pipe.replicas[0], last = r->n_micro - 1;
+    p->startup_s = full <= last ? hp_seconds(c->begins[full]) : p->stretch_s;
+    int window = period(c->begins, last, last - full, r->n_bodies);
+    p->steady = window > 0;
+    if (!p->steady) /* the later half, if there is one */
+        window = (last - full) / (2 * r->n_bodies) * r->n_bodies;
+    return window > 0 ? hp_seconds(c->begins[last] - c->begins[last - window]) / window
+                      : p->stretch_s / r->n_micro;
+}
+
 static void summarise(struct hypar_sim *sim, const struct counting *c, ticks length)
 {
     const struct hypar_plan *plan = sim->program->plan;
     const struct hypar_graph *g = plan->graph;
     struct hypar_sim_summary *s = &sim->summary;
     struct hypar_memory fullest;
-    double peak = 0;
-    s->step_s = hp_seconds(length);
+    double peak = 0, steps = sim->program->rhythm->n_steps;
+    s->step_s = sim->program->rhythm->delayed ? steady_s(sim, c, length) : hp_seconds(length);
     s->compute = c->compute;
     s->comm = c->comms;
     s->update = c->update;
@@ -197,14 +255,18 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
     s->fits = fullest.peak <= fullest.limit;
     for (int d = 0; d < s->n_devices; d++) {
         struct hypar_sim_device *device = &sim->device[d];
-        device->busy_s = hp_seconds(c->busy[d]);
-        device->comm_s = hp_seconds(hp_covered(&c->comm[d]));
-        device->waiting_s = hp_seconds(length - hp_covered(&c->either[d]));
+        double idle_s = hp_seconds(length - hp_covered(&c->either[d])) / steps;
+        device->busy_s = hp_seconds(c->busy[d]) / steps;
+        device->comm_s = hp_seconds(hp_covered(&c->comm[d])) / steps;
+        /* of a stretch without the time that filling and draining take */
+        device->waiting_s = fmax(0, sim->program->rhythm->delayed
+                                        ? idle_s - (hp_seconds(length) / steps - s->step_s)
+                                        : idle_s);
         device->memory = sim->memory->device[d];
         peak += hp_peak_op_per_s(hypar_machine_device(plan->machine, d), plan->precision);
     }
     for (int l = 0; l < s->n_links; l++)
-        sim->link[l].busy_s = hp_seconds(c->busy[s->n_devices + l]);
+        sim->link[l].busy_s = hp_seconds(c->busy[s->n_devices + l]) / steps;
     if (s->step_s > 0) {
         s->samples_per_s = (double)g->batch / s->step_s;
         s->tokens_per_s = positions(g) * s->samples_per_s;
@@ -237,6 +299,11 @@ static void begin_counting(void *who, const struct task_graph *graph)
         for (int t = 0; t < scene->size[i]; t++)
             sim->block_of[scene->first[i] + t] = i;
     c->graph = graph;
+    const struct rhythm *r = &scene->sketch->rhythm;
+    if (r->delayed) {
+        c->begins = NEW(&c->arena, ticks, r->n_micro);
+        memset(c->begins, -1, (size_t)r->n_micro * sizeof *c->begins);
+    }
     c->busy = NEW(&c->arena, ticks, graph->n_queues);
     c->comm = NEW(&c->arena, struct covered, sim->summary.n_devices);
     c->either = NEW(&c->arena, struct covered, sim->summary.n_devices);
@@ -267,7 +334,7 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     *out = NULL;
     options = options ? options : &defaults;
     struct sim_settings settings = { options->expand_collectives, options->no_overlap,
-                                     options->profile };
+                                     options->half_duplex, options->profile };
     TRY(hp_check_settings(&settings, err));
     TRY(hypar_lower(&program, plan, &options->lower, err));
     struct hypar_sim *sim = NEW(&arena, struct hypar_sim, 1);
@@ -308,6 +375,29 @@ double hypar_energy_total_j(const struct hypar_energy *e)
 struct hypar_sim_summary hypar_sim_summary(const struct hypar_sim *sim)
 {
     return sim->summary;
+}
+
+struct hypar_sim_pipeline hypar_sim_pipeline(const struct hypar_sim *sim)
+{
+    return sim->pipeline;
+}
+
+struct hypar_sim_stage hypar_sim_stage(const struct hypar_sim *sim, int stage)
+{
+    const struct hypar_stage *about = &sim->program->plan->stages[stage];
+    struct hypar_sim_stage out = { .replicas = sim->program->rhythm->pipe.replicas[stage],
+                                   .in_flight = sim->memory->in_flight[stage],
+                                   .versions = sim->memory->versions[stage] };
+    for (int i = 0; i < about->n_devices; i++) {
+        const struct hypar_sim_device *device = &sim->device[about->device[i]];
+        out.busy_s = device->busy_s > out.busy_s ? device->busy_s : out.busy_s;
+        out.peak_memory_bytes = device->memory.peak > out.peak_memory_bytes
+                                    ? device->memory.peak
+                                    : out.peak_memory_bytes;
+    }
+    if (sim->summary.step_s > 0)
+        out.bubble = fmax(0, 1 - out.busy_s / sim->summary.step_s);
+    return out;
 }
 
 struct hypar_sim_device hypar_sim_device(const struct hypar_sim *sim, int device)

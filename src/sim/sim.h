@@ -11,6 +11,7 @@
 struct hypar_sim {
     struct arena arena; /* holds everything, the struct itself included */
     struct hypar_sim_summary summary;
+    struct hypar_sim_pipeline pipeline;
     struct hypar_sim_device *device;
     struct hypar_sim_link *link;
     /* of a plan */
@@ -20,6 +21,7 @@ struct hypar_sim {
     int *block_of; /* by task of the graph */
     bool has_timeline;
     struct timeline timeline;
+    int64_t *row_start; /* of each row of the timeline: its first event; then past the last */
     struct hypar_sim_memory_point *point;
     int64_t n_points;
     /* of a program file */

@@ -52,10 +52,11 @@ $ hypar check examples/plans/data-parallel.json --memory 10MB
 > hypar: weights, gradients and sgd state need 89.5 MB on device 0, which has 10 MB
 ? 1
 $ hypar check examples/plans/pipedream.json
-> hypar: note: memory for activations is not known: schedule pipedream cannot be lowered yet
 > ok: mlp:784-1024-1024-10, batch 128: 6 operators in 14 parts on a machine of 4 devices; 2 stages, schedule pipedream, micro-batches 1
+> memory: 25.7 MB of 16 GB on the fullest device
 $ hypar check examples/plans/pipedream.json -q
 > ok: mlp:784-1024-1024-10, batch 128: 6 operators in 14 parts on a machine of 4 devices; 2 stages, schedule pipedream, micro-batches 1
+> memory: 25.7 MB of 16 GB on the fullest device
 
 What is no plan is malformed.
 $ sed 's/"n": 2/"n": "two"/' tests/cli/plan.json | hypar check -

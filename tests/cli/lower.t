@@ -177,9 +177,31 @@ $ hypar lower tests/cli/plan.json --model mlp:6-3 --on torus:2x2
 >
 > 176 B sent in all: forward 0 B, backward 0 B, gradients 168 B, loss 8 B
 
+A stretch of minibatches.
+$ hypar lower examples/plans/pipedream.json --minibatches 6
+> mlp:784-1024-1024-10, batch 128, on 4 devices, 6 minibatches: 164 tasks
+>
+> tasks         number  sent for each minibatch
+> computations     108
+> updates           36
+> send              12                  1.05 MB
+> all-reduce         8                  9.89 MB
+>
+> operator          sent for each minibatch
+> fc2       linear                   5.6 MB
+> fc1       linear                  4.29 MB
+> relu2     relu                    1.05 MB
+>
+> 10.9 MB sent for each minibatch: forward 524 kB, backward 524 kB, gradients 9.89 MB, loss 0 B
+$ hypar lower examples/plans/pipedream.json --minibatches 4 -qo $TMP/p.json && sed -n '/"schedule"/,/^  \]/p' $TMP/p.json
+>   "schedule": [
+>     ["F0", "F1", "F2", "F3", "F4", "F5", "B0", "B1", "B2", "U0", "B3", "B4", "B5", "U1"],
+>     ["F0", "B0", "U0", "F1", "B1", "U1", "F2", "B2", "U2", "F3", "B3", "U3", "F4", "B4", "U4", "F5", "B5", "U5"]
+>   ],
+
 What cannot be lowered.
-$ hypar lower examples/plans/pipedream.json
-> hypar: schedule pipedream cannot be lowered yet
+$ sed 's/"stash"/"micro_batches": 2, &/' examples/plans/pipedream.json | hypar lower -
+> hypar: schedule pipedream with 2 micro-batches cannot be lowered, expected 1: a minibatch is a whole batch
 ? 3
 $ sed 's/"n": 2}/&, "recompute": true/' examples/plans/pipeline.json | hypar lower -
 > hypar: 'fc1': recompute cannot be lowered yet

@@ -41,7 +41,8 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 > many updates late: stage 0 by 1; the backward pass uses the same version, which is kept.
 > Predicted step 40 ms (compute 20 ms, exchange 20 ms; no overlap), 25 samples/s, weights,
 > gradients and optimizer state 152 MB on the fullest device.
-> In closed form, not simulated: schedule pipedream cannot be lowered yet.
+> In closed form, not simulated: chain has no loss, expected a cross_entropy or mse_loss at its
+> end.
 $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --straight --vertical-sync | sed '$d'
 > tests/data/pipedream/chain.txt, batch 1, on 4 devices: planner pipedream
 >
@@ -58,12 +59,13 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 > first had when the minibatch entered.
 > Predicted step 160 ms (compute 30 ms, exchange 130 ms; no overlap), 6.25 samples/s, weights,
 > gradients and optimizer state 152 MB on the fullest device.
-> In closed form, not simulated: schedule pipedream cannot be lowered yet.
+> In closed form, not simulated: chain has no loss, expected a cross_entropy or mse_loss at its
+> end.
 $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --json | sed -n '/"pipedream"/,/^  }/p'
 >   "planner": "pipedream",
 >   "predicted": {
 >     "model": "closed form: no overlap, levels one after another",
->     "not_simulated": "schedule pipedream cannot be lowered yet",
+>     "not_simulated": "chain has no loss, expected a cross_entropy or mse_loss at its end",
 >     "step_s": 0.04,
 >     "compute_s": 0.02,
 >     "comm_s": 0.02,
@@ -109,12 +111,13 @@ $ hypar plan tests/data/pipedream/branches.txt --on cluster:2x2,intra=10GB/s,int
 > kept.
 > Predicted step 12 ms (compute 8 ms, exchange 4 ms; no overlap), 83.3 samples/s, weights,
 > gradients and optimizer state 264 MB on the fullest device.
-> In closed form, not simulated: schedule pipedream cannot be lowered yet.
+> In closed form, not simulated: branches has no loss, expected a cross_entropy or mse_loss at its
+> end.
 
 The plan is a plan like others: it names its profile relative to itself.
 $ cp tests/data/pipedream/chain.txt $TMP; hypar plan $TMP/chain.txt --on full:4,bandwidth=1GB/s --planner pipedream -q -o $TMP/plan.json
 $ hypar check $TMP/plan.json
-> hypar: note: memory for activations is not known: schedule pipedream cannot be lowered yet
+> hypar: note: memory for activations is not known: chain has no loss, expected a cross_entropy or mse_loss at its end
 > ok: chain, batch 1: 5 operators in 11 parts on a machine of 4 devices; 2 stages, schedule pipedream, micro-batches 1
 
 Pipelines of a model in the zoo: what is shared stays together under pipedream.
@@ -130,9 +133,12 @@ $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 > many updates late: no stage; the backward pass uses the same version, which is kept.
 > 160 places to cut would part operators that share a parameter, which this schedule does not
 > allow.
-> Predicted step 476 ms (compute 465 ms, exchange 11.2 ms; no overlap), 67.2 samples/s, 46.8 % of
-> peak, 281 J; weights, gradients and optimizer state 996 MB on the fullest device.
-> In closed form, not simulated: schedule pipedream cannot be lowered yet.
+> Predicted step 467 ms, simulated (the busiest device computes 465 ms of it), 68.5 samples/s,
+> 47.7 % of peak, 282 J; 871 MB sent, 1.99 GB on links; 33.7 GB of 16 GB of memory on the fullest
+> device.
+> In closed form 476 ms: compute 465 ms, exchange 11.2 ms, no overlap.
+> IT DOES NOT FIT: device 0 would hold parameters 498 MB, gradients 498 MB, activations 26.2 GB,
+> buffers 6.59 GB.
 $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b | sed '$d'
 > vgg-a, batch 256, on 8 devices: planner 1f1b
 >

@@ -250,3 +250,37 @@ $ cat $TMP/program.json | hypar simulate - --json
 >     {"id": 2, "name": "task 2", "ready_s": 3, "start_s": 3, "end_s": 6}
 >   ]
 > }
+
+PipeDream's schedule: start-up and steady state.
+$ hypar simulate examples/plans/pipedream.json | sed -n 1,9p
+> mlp:784-1024-1024-10, batch 128, fp32, on 4 devices: a step takes 115 us
+> 1.11 M samples/s, 19.8 % of peak (model FLOPs), 1,050 tasks
+>
+> A step is a minibatch in steady state: 8.69 k/s. 45 minibatches in 5.18 ms, of which start-up
+> 408 us: each replica of the first stage admits 2 before it goes on to the next.
+>
+> stage  replicas  computing  bubble  in flight  versions   memory
+>     0         3    62.2 us  45.9 %          2         2  25.7 MB
+>     1         1    2.07 us  98.2 %          1         1  1.14 MB
+$ hypar simulate examples/plans/pipedream.json --json | grep -A 12 '"pipeline"'
+>   "pipeline": {
+>     "minibatches": 45,
+>     "noam": 2,
+>     "startup_s": 0.000407902238,
+>     "stretch_s": 0.005177931975,
+>     "steady": true,
+>     "minibatches_per_s": 8690.728309539061,
+>     "stages": [
+>       {"replicas": 3, "in_flight": 2, "versions": 2, "busy_s": 6.222031633333333e-05, "bubble": 0.45926013541342436, "peak_memory_bytes": 25665536},
+>       {"replicas": 1, "in_flight": 1, "versions": 1, "busy_s": 2.070986e-06, "bubble": 0.9820016233411409, "peak_memory_bytes": 1135696}
+>     ]
+>   },
+>   "devices": [
+$ hypar simulate examples/plans/pipedream.json --no-overlap --half-duplex | head -1
+> mlp:784-1024-1024-10, batch 128, fp32, on 4 devices: a step takes 234 us
+$ hypar simulate examples/plans/pipedream.json --minibatches 3 | sed -n 4,5p
+> A step is a minibatch on average, not yet steady: 7.6 k/s. 3 minibatches in 395 us, of which
+> start-up 395 us: each replica of the first stage admits 2 before it goes on to the next.
+$ hypar simulate tests/data/flexflow-fig4.json --half-duplex
+> hypar: simulate: --half-duplex needs a plan; 'tests/data/flexflow-fig4.json' is a program
+? 2

@@ -24,7 +24,7 @@
 #include "tests/coverage.h"
 #include "tests/random_plan.h"
 
-enum { MAX_MACHINE = 8, GRAPH_DRAWS = 400 };
+enum { MAX_MACHINE = 8, GRAPH_DRAWS = 400, BATCHES = 3 };
 
 static const double tolerance = 1e-9;
 
@@ -37,7 +37,8 @@ struct pair {
     struct hypar_plan *plan;
     struct hypar_program *program;
     struct arena arena;
-    struct run_data data;
+    struct run_data data, batch[BATCHES];
+    struct delayed_updates delayed;
     int steps;
     bool show; /* every difference, not the first only */
     struct hypar_error err;
@@ -47,6 +48,7 @@ struct proof {
     struct coverage coverage;
     struct hypar_machine *machine[MAX_MACHINE + 1];
     int64_t proved, unstable, one_micro, tasks;
+    int64_t delayed[2][2][2]; /* by stashing, vertical sync, whether stages are replicated */
 };
 
 /* Drawing a pair ------------------------------------------------------------------- */
@@ -61,7 +63,7 @@ static bool splits(const struct nest *nest, char letter, int *axis)
 /* The operator that the goal asks for, -1: the graph has none. */
 static struct plan_focus find_focus(const struct hypar_graph *graph, const struct goal *goal)
 {
-    struct plan_focus focus = { -1, -1, -1 };
+    struct plan_focus focus = { -1, -1, -1, false };
     for (int op = 0; op < graph->n_ops && focus.op < 0; op++)
         if (graph->ops[op].kind == goal->kind &&
             splits(graph->ops[op].nest, goal->a, &focus.a) &&
@@ -76,6 +78,7 @@ static enum hypar_status lower(struct proof *proof, struct pair *pair)
     static const double buckets[] = { 0, 0, 64, 1e9 };
     struct hypar_lower_options options = {
         .bucket_bytes = buckets[hp_random_below(&pair->random, 4)],
+        .minibatches = draw(&pair->random, 1, 12),
     };
     enum hypar_status status = hypar_lower(&pair->program, pair->plan, &options, &pair->err);
     if (status == HYPAR_UNSUPPORTED && pair->plan->schedule.micro_batches > 1) {
@@ -90,16 +93,23 @@ static enum hypar_status lower(struct proof *proof, struct pair *pair)
 
 static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
 {
-    struct plan_focus focus = { -1, -1, -1 };
+    bool any = pair->goal.kind == OP_KIND_COUNT; /* a pipeline, whatever is in it */
+    struct plan_focus focus = { -1, -1, -1, false };
     pair->random = (struct random){ pair->seed * 0x2545f4914f6cdd1d };
     for (int tries = 0; tries < GRAPH_DRAWS && focus.op < 0; tries++) {
         hypar_graph_free(pair->graph);
         pair->graph = random_graph(&pair->random, pair->goal.kind);
+        if (any)
+            break;
         focus = find_focus(pair->graph, &pair->goal);
     }
+    focus.delayed = any;
     pair->machine = proof->machine[draw(&pair->random, 1, MAX_MACHINE)];
     pair->plan = random_plan(&pair->random, pair->graph, pair->machine, &focus);
     pair->data = hp_random_data(&pair->arena, pair->graph, REAL_F64, pair->seed);
+    for (int i = 0; i < BATCHES; i++)
+        pair->batch[i] = hp_random_data(&pair->arena, pair->graph, REAL_F64,
+                                        pair->seed + (uint64_t)(i + 1) * 1000003);
     pair->steps = pair->plan->optimizer == HYPAR_SGD || one_in(&pair->random, 2) ? 1 : 2;
     return lower(proof, pair);
 }
@@ -114,10 +124,19 @@ static void release(struct pair *pair)
 
 /* Comparing ------------------------------------------------------------------------ */
 
-static struct reference_run *new_reference(const struct pair *pair, double noise)
+static struct reference_run *new_reference(struct pair *pair, double noise)
 {
+    const struct rhythm *r = pair->program->rhythm;
+    pair->delayed =
+        (struct delayed_updates){ .pipe = r->pipe,
+                                  .stage_of_op = pair->program->stage_of_op,
+                                  .stash = pair->plan->schedule.stash,
+                                  .vertical_sync = pair->plan->schedule.vertical_sync,
+                                  .batch = pair->batch,
+                                  .n_batches = BATCHES };
     struct reference_settings settings = {
-        .micro_batches = (int)pair->plan->schedule.micro_batches,
+        .micro_batches = r->n_micro,
+        .delayed = r->delayed ? &pair->delayed : NULL,
         .optimizer = hp_optimizer(pair->plan->optimizer),
         .seed = pair->seed,
         .noise = noise,
@@ -153,11 +172,13 @@ static enum hypar_status compare_place(struct pair *pair, const struct interpret
     const struct tensor *tensor = &pair->graph->tensors[place.tensor];
     const struct view *held = hp_interpreter_view(it, device, place, micro);
     const double *right = hp_reference_view(reference, place, micro)->data;
-    double loss = hp_reference_loss(reference);
-    if (!held || tensor->index || (micro > 0 && tensor->kind == TENSOR_PARAM))
+    double loss;
+    if (!held || tensor->index || (micro > 0 && tensor->kind == TENSOR_PARAM && !place.grad))
         return HYPAR_OK;
-    if (place.tensor == pair->graph->loss && !place.grad)
+    if (place.tensor == pair->graph->loss && !place.grad) {
+        loss = hp_reference_loss(reference, micro);
         right = &loss;
+    }
     int64_t n = hp_box_elements(&held->box), at = first_difference(held->data, right, n);
     if (at < 0)
         return HYPAR_OK;
@@ -176,7 +197,7 @@ static enum hypar_status compare(struct pair *pair, const struct interpreter *it
         const struct view *held =
             hp_interpreter_view(it, d, (struct place){ pair->graph->loss, false }, 0);
         loss |= held && !isnan(((const double *)held->data)[0]);
-        for (int m = 0; m < pair->plan->schedule.micro_batches; m++)
+        for (int m = 0; m < pair->program->rhythm->n_micro; m++)
             for (int t = 0; t < pair->graph->n_tensors; t++)
                 for (int grad = 0; grad < 2; grad++) {
                     enum hypar_status status =
@@ -201,7 +222,9 @@ static enum hypar_status interpret(struct pair *pair, enum interpret_order order
 {
     struct interpret_settings settings = { .order = order,
                                            .optimizer = hp_optimizer(pair->plan->optimizer),
-                                           .seed = pair->seed };
+                                           .seed = pair->seed,
+                                           .batch = pair->batch,
+                                           .n_batches = BATCHES };
     struct interpreter *it = hp_interpreter_new(pair->program, &pair->data, &settings);
     struct reference_run *reference = new_reference(pair, 0);
     enum hypar_status status = HYPAR_OK;
@@ -221,7 +244,7 @@ static enum hypar_status interpret(struct pair *pair, enum interpret_order order
 static bool differ(const struct pair *pair, const struct reference_run *a,
                    const struct reference_run *b)
 {
-    for (int m = 0; m < pair->plan->schedule.micro_batches; m++)
+    for (int m = 0; m < pair->program->rhythm->n_micro; m++)
         for (int t = 0; t < pair->graph->n_tensors; t++)
             for (int grad = 0; grad < 2 && !pair->graph->tensors[t].index; grad++) {
                 struct place place = { t, grad };
@@ -237,7 +260,7 @@ static bool differ(const struct pair *pair, const struct reference_run *a,
  * in the last digits? Then the pair says nothing: some element sits on the edge of a ReLU, two
  * are as good as equal before a maximum, or a result is a difference of nearly equal numbers.
  */
-static bool unstable(const struct pair *pair)
+static bool unstable(struct pair *pair)
 {
     struct reference_run *a = new_reference(pair, 0), *b = new_reference(pair, 1e-15);
     bool moved = false;
@@ -267,6 +290,9 @@ static enum hypar_status prove(struct proof *proof, struct pair *pair)
     proof->proved++;
     proof->tasks += hypar_program_totals(pair->program).tasks;
     coverage_note(&proof->coverage, pair->plan);
+    const struct rhythm *r = pair->program->rhythm;
+    if (r->delayed)
+        proof->delayed[r->stash][r->sync][r->n_bodies > 1]++;
     return status;
 }
 
@@ -295,7 +321,8 @@ static void prove_one(struct proof *proof, uint64_t seed, const struct goal *goa
     struct pair pair = { .seed = seed, .goal = *goal, .show = getenv("HYPAR_PROOF_ONLY") };
     if (prove(proof, &pair) != HYPAR_OK) {
         print_error("HYPAR_PROOF_ONLY='%llu %s %c %c'\n", (unsigned long long)seed,
-                    hp_op[goal->kind].name, goal->a, goal->b);
+                    goal->kind == OP_KIND_COUNT ? "pipeline" : hp_op[goal->kind].name,
+                    goal->a ? goal->a : '-', goal->b ? goal->b : '-');
         if (pair.plan) {
             hypar_graph_write(pair.graph, stderr);
             hypar_plan_write(pair.plan, stderr);
@@ -321,9 +348,44 @@ static bool prove_again(struct proof *proof)
     if (!text)
         return false;
     assert_int_equal(sscanf(text, "%llu %31s %c %c", &seed, kind, &goal.a, &goal.b), 4);
-    goal.kind = hp_op_find(kind);
+    goal.kind = strcmp(kind, "pipeline") ? hp_op_find(kind) : OP_KIND_COUNT;
     prove_one(proof, seed, &goal);
     return true;
+}
+
+static void print_delayed(const struct proof *p)
+{
+    print_message("straight and replicated: %lld %lld with the newest weights, %lld %lld "
+                  "stashed, %lld %lld with vertical sync; %lld tasks\n",
+                  (long long)p->delayed[0][0][0], (long long)p->delayed[0][0][1],
+                  (long long)p->delayed[1][0][0], (long long)p->delayed[1][0][1],
+                  (long long)p->delayed[1][1][0], (long long)p->delayed[1][1][1],
+                  (long long)p->tasks);
+}
+
+/* Pipelines alone: what a minibatch leaves behind is that of the paper's delayed updates. */
+static void delayed_updates_are_emulated(void **state)
+{
+    (void)state;
+    struct proof proof;
+    int64_t pairs = number_from("HYPAR_PROOF_PAIRS", 1000) / 4, n = 0;
+    uint64_t seed = (uint64_t)number_from("HYPAR_PROOF_SEED", 1) << 32;
+    begin(&proof);
+    for (; !getenv("HYPAR_PROOF_ONLY") && n < pairs; seed++) {
+        n = 0;
+        prove_one(&proof, seed, &(struct goal){ .kind = OP_KIND_COUNT });
+        for (int i = 0; i < 8; i++)
+            n += proof.delayed[i / 4][i / 2 % 2][i % 2];
+    }
+    if (!getenv("HYPAR_PROOF_ONLY"))
+        print_delayed(&proof);
+    for (int i = 0; i < 6 && pairs >= 250; i++) /* vertical sync needs stashing */
+        if (!getenv("HYPAR_PROOF_ONLY") && !proof.delayed[i > 1][i > 3][i % 2])
+            fail_msg("no %s pipeline with %s", i % 2 ? "replicated" : "straight",
+                     i > 3   ? "vertical sync"
+                     : i > 1 ? "stashing"
+                             : "the newest weights");
+    end(&proof);
 }
 
 static void every_plan_computes_the_same(void **state)
@@ -353,6 +415,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_plan_computes_the_same),
+        cmocka_unit_test(delayed_updates_are_emulated),
     };
     return cmocka_run_group_tests_name("program: the proof", tests, NULL, NULL);
 }

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include <math.h>
+
 #include "base/json.h"
 #include "program/program.h"
 
@@ -19,24 +21,30 @@ enum { MAX_IDS = 4096, MAX_DEVICES = 8, WORDS = MAX_IDS / 64 };
 static const struct {
     const char *title;
     enum hypar_schedule_kind schedule;
-    int batch, micro_batches;
+    int batch, micro_batches;      /* pipedream: minibatches */
     int stages, samples, features; /* how many: stages, n split, split of features */
     double bucket_bytes;
+    int replicas[2]; /* that take turns, by stage */
 } cases[] = {
-    { "one device", HYPAR_SCHEDULE_NONE, 12, 1, 1, 1, 1, 0 },
-    { "samples", HYPAR_SCHEDULE_NONE, 12, 1, 1, 4, 1, 0 },
-    { "samples in buckets", HYPAR_SCHEDULE_NONE, 12, 1, 1, 4, 1, 600 },
-    { "features", HYPAR_SCHEDULE_NONE, 12, 1, 1, 1, 4, 0 },
-    { "both", HYPAR_SCHEDULE_NONE, 12, 3, 1, 2, 2, 0 },
-    { "one after another", HYPAR_SCHEDULE_NONE, 12, 4, 1, 2, 1, 0 },
-    { "uneven", HYPAR_SCHEDULE_NONE, 5, 4, 1, 2, 1, 0 },
-    { "uneven in one bucket", HYPAR_SCHEDULE_NONE, 5, 4, 1, 2, 1, 1e9 },
-    { "gpipe", HYPAR_SCHEDULE_GPIPE, 12, 4, 2, 2, 1, 0 },
-    { "gpipe, features", HYPAR_SCHEDULE_GPIPE, 12, 2, 2, 1, 2, 0 },
-    { "gpipe, uneven", HYPAR_SCHEDULE_GPIPE, 5, 4, 2, 2, 1, 0 },
-    { "1f1b", HYPAR_SCHEDULE_1F1B, 12, 6, 2, 1, 1, 0 },
-    { "1f1b, samples", HYPAR_SCHEDULE_1F1B, 12, 4, 2, 2, 1, 64 },
-    { "1f1b, uneven", HYPAR_SCHEDULE_1F1B, 5, 4, 2, 2, 1, 0 },
+    { "one device", HYPAR_SCHEDULE_NONE, 12, 1, 1, 1, 1, 0, { 1, 1 } },
+    { "samples", HYPAR_SCHEDULE_NONE, 12, 1, 1, 4, 1, 0, { 1, 1 } },
+    { "samples in buckets", HYPAR_SCHEDULE_NONE, 12, 1, 1, 4, 1, 600, { 1, 1 } },
+    { "features", HYPAR_SCHEDULE_NONE, 12, 1, 1, 1, 4, 0, { 1, 1 } },
+    { "both", HYPAR_SCHEDULE_NONE, 12, 3, 1, 2, 2, 0, { 1, 1 } },
+    { "one after another", HYPAR_SCHEDULE_NONE, 12, 4, 1, 2, 1, 0, { 1, 1 } },
+    { "uneven", HYPAR_SCHEDULE_NONE, 5, 4, 1, 2, 1, 0, { 1, 1 } },
+    { "uneven in one bucket", HYPAR_SCHEDULE_NONE, 5, 4, 1, 2, 1, 1e9, { 1, 1 } },
+    { "gpipe", HYPAR_SCHEDULE_GPIPE, 12, 4, 2, 2, 1, 0, { 1, 1 } },
+    { "gpipe, features", HYPAR_SCHEDULE_GPIPE, 12, 2, 2, 1, 2, 0, { 1, 1 } },
+    { "gpipe, uneven", HYPAR_SCHEDULE_GPIPE, 5, 4, 2, 2, 1, 0, { 1, 1 } },
+    { "1f1b", HYPAR_SCHEDULE_1F1B, 12, 6, 2, 1, 1, 0, { 1, 1 } },
+    { "1f1b, samples", HYPAR_SCHEDULE_1F1B, 12, 4, 2, 2, 1, 64, { 1, 1 } },
+    { "1f1b, uneven", HYPAR_SCHEDULE_1F1B, 5, 4, 2, 2, 1, 0, { 1, 1 } },
+    { "pipedream", HYPAR_SCHEDULE_PIPEDREAM, 12, 7, 2, 1, 1, 0, { 1, 1 } },
+    { "pipedream, features", HYPAR_SCHEDULE_PIPEDREAM, 12, 5, 2, 1, 2, 0, { 1, 1 } },
+    { "pipedream, replicated", HYPAR_SCHEDULE_PIPEDREAM, 12, 9, 2, 1, 1, 0, { 3, 1 } },
+    { "pipedream, both stages", HYPAR_SCHEDULE_PIPEDREAM, 12, 12, 2, 1, 1, 0, { 3, 2 } },
+    { "pipedream, in buckets", HYPAR_SCHEDULE_PIPEDREAM, 12, 8, 2, 2, 1, 600, { 1, 2 } },
 };
 
 enum { N_CASES = sizeof cases / sizeof cases[0] };
@@ -48,8 +56,8 @@ struct line {
     enum what what;
     char subject[32]; /* operator or parameter */
     bool backward;
-    int pass, micro;
-    int device; /* -1: several */
+    int pass, micro; /* of an update: the round, 0 if there is only one */
+    int device;      /* -1: several */
     double bytes;
     int64_t id;
     uint64_t before[WORDS]; /* bit i: line i must be done before, by whatever way */
@@ -83,18 +91,26 @@ static void split_op(struct hypar_plan *plan, int op, int samples, int features)
 static void make_plan(struct file *f, int i)
 {
     static const int device[MAX_DEVICES] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-    int n = cases[i].samples * cases[i].features;
+    int n = cases[i].samples * cases[i].features, first = 0;
+    bool pipedream = cases[i].schedule == HYPAR_SCHEDULE_PIPEDREAM;
     assert_int_equal(f->graph->n_ops, 4);
     f->plan = hp_plan_new(f->graph, f->machine, &(struct plan_settings){ 0 });
-    for (int s = 0; cases[i].stages == 2 && s < 2; s++)
-        hp_plan_add_stage(f->plan, &(struct hypar_stage){ .n_ops = 2,
-                                                          .op = (int[]){ 2 * s, 2 * s + 1 },
-                                                          .n_devices = n,
-                                                          .device = device + s * n,
-                                                          .replicas = 1 });
-    hp_plan_set_schedule(f->plan,
-                         &(struct hypar_schedule){ .kind = cases[i].schedule,
-                                                   .micro_batches = cases[i].micro_batches });
+    for (int s = 0; cases[i].stages == 2 && s < 2; s++) {
+        int replicas = cases[i].replicas[s];
+        hp_plan_add_stage(f->plan,
+                          &(struct hypar_stage){ .n_ops = 2,
+                                                 .op = (int[]){ 2 * s, 2 * s + 1 },
+                                                 .n_devices = n * replicas,
+                                                 .device = device + first,
+                                                 .replicas = replicas,
+                                                 .share = replicas > 1 ? HYPAR_SHARE_MINIBATCH
+                                                                       : HYPAR_SHARE_BATCH });
+        first += n * replicas;
+    }
+    hp_plan_set_schedule(f->plan, &(struct hypar_schedule){
+                                      .kind = cases[i].schedule,
+                                      .micro_batches = pipedream ? 1 : cases[i].micro_batches,
+                                      .stash = pipedream });
     for (int op = 0; op < f->graph->n_ops; op++)
         split_op(f->plan, op, cases[i].samples, cases[i].features);
 }
@@ -116,7 +132,7 @@ static void write_and_parse(struct file *f)
 static void read_name(struct line *line, const char *name)
 {
     char half[16];
-    if (sscanf(name, "update %31s", line->subject) == 1)
+    if (sscanf(name, "update %31s round %d", line->subject, &line->micro) >= 1)
         line->what = UPDATE;
     else if (sscanf(name, "%31s %15s pass %d part %*d micro %d", line->subject, half,
                     &line->pass, &line->micro) == 4)
@@ -198,7 +214,8 @@ static struct file *open_case(int i)
     struct file *f = calloc(1, sizeof *f);
     struct hypar_error err;
     struct hypar_import_options options = { .batch = cases[i].batch };
-    struct hypar_lower_options how = { .bucket_bytes = cases[i].bucket_bytes };
+    struct hypar_lower_options how = { .bucket_bytes = cases[i].bucket_bytes,
+                                       .minibatches = cases[i].micro_batches };
     assert_non_null(f);
     f->title = cases[i].title;
     if (hypar_import(&f->graph, "mlp:12-12-12", &options, &err) ||
@@ -238,12 +255,12 @@ static void bytes_and_counts(void **state)
         struct file *f = open_case(i);
         struct hypar_program_totals totals = hypar_program_totals(f->program);
         int64_t n[UPDATE + 1] = { 0 };
-        double bytes = 0;
+        double bytes = 0, steps = totals.minibatches ? totals.minibatches : 1;
         for (int k = 0; k < f->n_lines; k++) {
             bytes += f->line[k].bytes;
             n[f->line[k].what]++;
         }
-        if (bytes != totals.comm_bytes)
+        if (fabs(bytes - totals.comm_bytes * steps) > (steps > 1 ? 1e-9 * bytes : 0))
             fail_msg("%s: %g bytes are written, expected %g", f->title, bytes,
                      totals.comm_bytes);
         assert_int_equal(n[COMPUTE], totals.compute);
@@ -271,8 +288,21 @@ static bool concerns(const struct file *f, const struct line *task, const struct
     return false;
 }
 
-/* An update comes after everything, of every micro-batch, that gives its gradient or reads the
- * old values. */
+static int stage_of(const struct line *line)
+{
+    return strncmp(line->subject, "fc2", 3) == 0 || strcmp(line->subject, "loss") == 0;
+}
+
+/* Is the task of a micro-batch of the update's round? */
+static bool in_round(int i, const struct line *task, const struct line *update)
+{
+    int n = cases[i].schedule == HYPAR_SCHEDULE_PIPEDREAM ? cases[i].replicas[stage_of(update)]
+                                                          : cases[i].micro_batches;
+    return task->micro / n == update->micro;
+}
+
+/* An update comes after everything, of every micro-batch of its round, that gives its gradient
+ * or reads the old values. */
 static void updates_wait_for_all(void **state)
 {
     (void)state;
@@ -282,7 +312,8 @@ static void updates_wait_for_all(void **state)
         for (int u = 0; u < f->n_lines; u++)
             for (int t = 0; f->line[u].what == UPDATE && t < f->n_lines; t++) {
                 const struct line *task = &f->line[t], *update = &f->line[u];
-                if (!concerns(f, task, update, cases[i].features == 1))
+                if (!concerns(f, task, update, cases[i].features == 1) ||
+                    !in_round(i, task, update))
                     continue;
                 seen[task->micro] |= task->backward;
                 if (!is_before(f, t, u))
@@ -301,10 +332,13 @@ static void updates_wait_for_all(void **state)
 static int slot_of(const struct file *f, const struct line *line)
 {
     struct json root = hp_json_root(f->document), all = hp_json_member(&root, "schedule");
-    bool late = strcmp(line->subject, "fc2") == 0 || strcmp(line->subject, "loss") == 0;
-    struct json slots = hp_json_element(&all, hp_json_length(&all) == 2 && late);
+    struct json slots = hp_json_element(&all, hp_json_length(&all) == 2 && stage_of(line));
     char wanted[24];
-    snprintf(wanted, sizeof wanted, "%c%d", line->backward ? 'B' : 'F', line->micro);
+    snprintf(wanted, sizeof wanted, "%c%d",
+             line->what == UPDATE ? 'U'
+             : line->backward     ? 'B'
+                                  : 'F',
+             line->micro);
     for (int i = 0; i < hp_json_length(&slots); i++) {
         struct json slot = hp_json_element(&slots, i);
         const char *text;
@@ -316,8 +350,9 @@ static int slot_of(const struct file *f, const struct line *line)
     return -1;
 }
 
-/* On each device all of a slot comes before all of the next, by the edges alone. A single
- * micro-batch is in order by what its tasks read. */
+/* On each device all of a slot comes before all of the next, by the edges alone; what follows
+ * an update of a round waits for it. A single micro-batch is in order by what its tasks read.
+ */
 static void slots_are_in_order(void **state)
 {
     (void)state;
@@ -327,10 +362,15 @@ static void slots_are_in_order(void **state)
         int pairs = 0;
         assert_non_null(slot);
         for (int k = 0; k < f->n_lines; k++)
-            slot[k] = f->line[k].what == COMPUTE ? slot_of(f, &f->line[k]) : -1;
+            slot[k] =
+                f->line[k].what == COMPUTE || (f->line[k].what == UPDATE &&
+                                               cases[i].schedule == HYPAR_SCHEDULE_PIPEDREAM)
+                    ? slot_of(f, &f->line[k])
+                    : -1;
         for (int a = 0; cases[i].micro_batches > 1 && a < f->n_lines; a++)
             for (int b = 0; slot[a] >= 0 && b < f->n_lines; b++) {
-                if (f->line[a].device != f->line[b].device || slot[a] >= slot[b])
+                if (f->line[a].device != f->line[b].device || slot[a] >= slot[b] ||
+                    f->line[b].what == UPDATE) /* which waits for its round only */
                     continue;
                 pairs++;
                 if (!is_before(f, a, b))

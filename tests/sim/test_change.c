@@ -160,7 +160,7 @@ static void random_pairs(void **state)
     (void)state;
     enum { PAIRS = 150, STEPS = 14 };
     static const char *const machines[] = { "full:1", "full:3", "htree:4", "cluster:2x3" };
-    struct plan_focus none = { -1, -1, -1 };
+    struct plan_focus none = { -1, -1, -1, false };
     for (uint64_t seed = 1; seed <= PAIRS; seed++) {
         struct random random = { seed * 0x9e3779b97f4a7c15u };
         struct hypar_machine *machine;

@@ -50,7 +50,8 @@ static const struct setting {
 
 static struct hypar_sim_options options_of(const struct setting *s)
 {
-    return (struct hypar_sim_options){ .lower = { s->bucket_bytes, s->local_bn },
+    return (struct hypar_sim_options){ .lower = { .bucket_bytes = s->bucket_bytes,
+                                                  .local_bn = s->local_bn },
                                        .expand_collectives = s->expand_collectives,
                                        .no_overlap = s->no_overlap };
 }
@@ -96,7 +97,7 @@ static void check_pair(uint64_t seed, const struct hypar_machine *machine,
     struct random random = { seed };
     struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
     struct hypar_plan *plan =
-        random_plan(&random, graph, machine, &(struct plan_focus){ -1, -1, -1 });
+        random_plan(&random, graph, machine, &(struct plan_focus){ -1, -1, -1, false });
     struct hypar_sim_options options = options_of(setting);
     struct hypar_delta_check check;
     struct hypar_error err;

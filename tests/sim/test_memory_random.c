@@ -39,7 +39,7 @@ static enum hypar_status lower(struct hypar_program **program, struct hypar_plan
 
 static void draw_pair(struct pair *pair, const struct hypar_machine *machine)
 {
-    struct plan_focus none = { -1, -1, -1 };
+    struct plan_focus none = { -1, -1, -1, false };
     enum op_kind kind = (enum op_kind)(pair->seed % OP_KIND_COUNT);
     pair->random = (struct random){ pair->seed * 0x2545f4914f6cdd1d };
     pair->graph = random_graph(&pair->random, kind == OP_OPAQUE ? OP_KIND_COUNT : kind);
@@ -218,7 +218,7 @@ static void check_body(struct pair *pair, int b)
 {
     int n_devices = pair->model->n_devices, n_tensors = pair->graph->n_tensors;
     struct oracle o = { .pair = pair, .body = &pair->program->body[b] };
-    o.samples = hp_micro_samples(pair->program, o.body->first_micro);
+    o.samples = hp_micro_samples(pair->program, hp_first_micro(pair->program->rhythm, b));
     o.held = NEW(&pair->arena, struct held, n_devices * n_tensors * 2);
     double *now = NEW(&pair->arena, double, n_devices);
     touch_all(&o);
@@ -249,13 +249,15 @@ static void check_slots(struct pair *pair)
     int n_devices = pair->model->n_devices;
     double *now = NEW(&pair->arena, double, n_devices);
     double *most = NEW(&pair->arena, double, n_devices);
-    for (int i = 0; i < p->n_stages * p->slots_per_stage; i++) {
+    for (int i = 0, stage = 0; i < p->slot_start[p->n_stages]; i++) {
         const struct slot *slot = &p->slot[i];
         const struct body *body = hp_body_of(p, slot->micro);
-        for (int t = 0; t < body->list.n_tasks; t++) {
+        while (i >= p->slot_start[stage + 1])
+            stage++;
+        for (int t = 0; !slot->update && t < body->list.n_tasks; t++) {
             const struct task *task = &body->list.task[t];
             if (task->kind != TASK_COMPUTE || task->backward != slot->backward ||
-                p->stage_of_op[task->op] != i / p->slots_per_stage)
+                p->stage_of_op[task->op] != stage)
                 continue;
             struct memory_delta delta = pair->model->delta[body - p->body][t];
             double full = now[task->device] + delta.alloc;
@@ -280,7 +282,7 @@ static void check_state(struct pair *pair)
         double sum = m->parameters + m->gradients + m->optimizer;
         if (sum > state[d])
             fail_pair(pair, "parameters, at most", d, sum, state[d]);
-        assert_true(m->peak == sum + m->activations + m->buffers);
+        assert_true(m->peak == sum + m->weight_versions + m->activations + m->buffers);
         assert_true(m->recompute_saves >= 0 && m->recompute_saves <= m->activations);
     }
 }

@@ -102,7 +102,7 @@ static ticks computing_on(const struct hypar_plan *plan, int d)
     assert_non_null(bytes);
     assert_int_equal(hypar_lower(&program, plan, NULL, NULL), HYPAR_OK);
     const struct hypar_device *device = hypar_machine_device(plan->machine, d);
-    for (int l = 0, times; (list = hp_program_list(program, l, &times)); l++)
+    for (int l = 0; (list = hp_program_list(program, l)); l++)
         for (int t = 0; t < list->n_tasks; t++) {
             const struct task *task = &list->task[t];
             struct range range[MAX_AXES];

@@ -22,8 +22,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-enum { LISTS = 3, TAIL = 2 }; /* two bodies, the tail */
-
 static const char *const words[] = {
     "full:4",      "full:3,latency=0s,bandwidth=1e18B/s,fp64=1e15,memory-bandwidth=1e15B/s",
     "cluster:2x3", "ring:5,bandwidth=1MB/s",
@@ -31,7 +29,8 @@ static const char *const words[] = {
     "htree:8",     "full:1",
 };
 
-/* A task instance of the program: its list, its place there, its micro-batch's row. */
+/* A task instance of the program: its list (bodies, then the tail), its place there, and its
+ * micro-batch or, in the tail, its round. */
 struct instance {
     int list, task, row;
 };
@@ -41,27 +40,45 @@ struct oracle {
     struct hypar_sim *sim;
     const struct hypar_program *program;
     struct arena arena;
-    int first[LISTS + 1]; /* ids of the simulator's tasks, by list */
-    int n_rows[LISTS];
-    const struct comm_act **act[LISTS]; /* by task of the list: of a comm */
-    int *id[LISTS];      /* by task of the list: the simulator's (first) task, -1 */
-    ticks *ready[LISTS]; /* what is expected, as the timeline's times */
+    const struct rows *rows;
+    int tail;                     /* its list */
+    const struct comm_act ***act; /* by list and task of it: of a comm */
+    int **id;                     /* by list and task of it: the simulator's (first) task, -1 */
+    ticks **ready;                /* what is expected, as the timeline's times */
 };
 
 static const struct task_list *list_of(const struct oracle *o, int list)
 {
-    return list == TAIL ? &o->program->tail : &o->program->body[list].list;
+    return list == o->tail ? &o->program->tail : &o->program->body[list].list;
 }
 
-static int64_t place_of(const struct oracle *o, int list, int row, int id)
+/* The row of the simulator's. */
+static int row_of(const struct oracle *o, int list, int row, int id)
 {
-    return (int64_t)row * (o->first[list + 1] - o->first[list]) + id - o->first[list];
+    if (list < o->tail)
+        return row;
+    return o->rows->round[o->rows->group[id - o->rows->first[o->tail]]] + row;
 }
 
 static const struct times *times_of(const struct oracle *o, int list, int row, int id)
 {
-    const struct timeline *t = &o->sim->timeline;
-    return (list == TAIL ? t->tail : t->times[list]) + place_of(o, list, row, id);
+    int at = row_of(o, list, row, id);
+    return &o->sim->timeline.times[at][hp_row_place(o->rows, at, id)];
+}
+
+static ticks *ready_of(const struct oracle *o, int list, int row, int id)
+{
+    int at = row_of(o, list, row, id);
+    return &o->ready[at][hp_row_place(o->rows, at, id)];
+}
+
+/* Has the list such a row, for this task of the simulator? */
+static bool is_row(const struct oracle *o, int list, int row, int id)
+{
+    const struct rhythm *r = o->rows->rhythm;
+    if (list < o->tail)
+        return hp_body_number(r, row) == list;
+    return row < hp_round_count(r, o->rows->group[id - o->rows->first[o->tail]]);
 }
 
 static void fail_at(const struct oracle *o, const char *what, int list, int row, int id,
@@ -80,7 +97,8 @@ static int find_comm(struct oracle *o, int list, int t)
     struct scene *scene = o->sim->scene;
     const struct skeleton *k = &scene->sketch->skeleton;
     const struct task *task = &list_of(o, list)->task[t];
-    int deal = task->exchange + (list == TAIL ? k->n_deals : 0), b = list == TAIL ? 0 : list;
+    int deal = task->exchange + (list == o->tail ? k->n_deals : 0),
+        b = list == o->tail ? 0 : list;
     const struct pattern_act *acts =
         hp_pattern_act(&scene->acts, &k->deal[deal], hp_deal_pattern(scene->sketch, b, deal));
     o->act[list][t] = &acts->comm[task->comm];
@@ -120,16 +138,17 @@ static int find_task(struct oracle *o, int list, int t)
 
 static void begin_oracle(struct oracle *o)
 {
-    const struct timeline *t = &o->sim->timeline;
-    for (int l = 0; l < LISTS; l++) {
-        int n_sim = l == TAIL ? t->n_tail : t->n_body[l], n = list_of(o, l)->n_tasks;
-        o->first[l + 1] = o->first[l] + n_sim;
-        o->n_rows[l] = l == TAIL                  ? 1
-                       : l < o->program->n_bodies ? o->program->body[l].n_micro
-                                                  : 0;
+    o->rows = &o->sim->timeline.rows;
+    o->tail = o->program->n_bodies;
+    o->id = NEW(&o->arena, int *, o->tail + 1);
+    o->act = NEW(&o->arena, const struct comm_act **, o->tail + 1);
+    o->ready = NEW(&o->arena, ticks *, o->rows->n);
+    for (int row = 0; row < o->rows->n; row++)
+        o->ready[row] = NEW(&o->arena, ticks, hp_row_size(o->rows, row));
+    for (int l = 0; l <= o->tail; l++) {
+        int n = list_of(o, l)->n_tasks;
         o->id[l] = NEW(&o->arena, int, n);
         o->act[l] = NEW(&o->arena, const struct comm_act *, n);
-        o->ready[l] = NEW(&o->arena, ticks, (size_t)n_sim * (size_t)o->n_rows[l]);
         for (int i = 0; i < n; i++)
             o->id[l][i] = find_task(o, l, i);
     }
@@ -137,16 +156,23 @@ static void begin_oracle(struct oracle *o)
 
 /* Ready ------------------------------------------------------------------------------------ */
 
-/* The instance that entry `a` of what a task waits for means. */
+/* The instance that entry `a` of what a task waits for means; row -1: none in this round. */
 static struct instance before(const struct oracle *o, const struct instance *i, int64_t a)
 {
     int number = list_of(o, i->list)->after[a];
-    if (i->list != TAIL)
+    if (i->list != o->tail)
         return (struct instance){ i->list, number, i->row };
-    int list = TAIL;
+    int list = o->tail, last = i->row;
     while (number < o->program->tail_base[list])
         list--;
-    return (struct instance){ list, number - o->program->tail_base[list], o->n_rows[list] - 1 };
+    if (list < o->tail) { /* the last micro-batch of the round with this body */
+        int n = o->rows->rhythm->round[o->program->tail_group[i->task]];
+        for (last = (i->row + 1) * n - 1; last >= i->row * n; last--)
+            if (hp_body_number(o->rows->rhythm, last) == list)
+                break;
+        last = last < i->row * n ? -1 : last;
+    }
+    return (struct instance){ list, number - o->program->tail_base[list], last };
 }
 
 static void raise(ticks *to, ticks time)
@@ -171,7 +197,7 @@ static ticks end_of(const struct oracle *o, const struct instance *i, int device
             raise(&end, times_of(o, i->list, i->row, id + m)->end);
     for (int64_t a = list->after_start[i->task]; a < list->after_start[i->task + 1]; a++) {
         struct instance from = before(o, i, a);
-        if (list_of(o, from.list)->task[from.task].device == device)
+        if (from.row >= 0 && list_of(o, from.list)->task[from.task].device == device)
             raise(&end, end_of(o, &from, device));
     }
     return end;
@@ -202,12 +228,25 @@ static void expect_ready(struct oracle *o, const struct instance *i)
     for (int64_t a = list->after_start[i->task]; a < list->after_start[i->task + 1]; a++) {
         struct instance from = before(o, i, a);
         bool inside = from.list == i->list && o->id[from.list][from.task] == id;
+        if (from.row < 0)
+            continue;
         if (act && act->step)
             check_messages(o, i, &from);
         else if (!inside) /* another pass of the same unit */
-            raise(&o->ready[i->list][place_of(o, i->list, i->row, id)],
-                  end_of(o, &from, task->device));
+            raise(ready_of(o, i->list, i->row, id), end_of(o, &from, task->device));
     }
+}
+
+/* When a device has done its updates of a round of a stage. */
+static ticks updated(const struct oracle *o, int stage, int device, int round)
+{
+    const struct hypar_program *p = o->program;
+    ticks end = 0;
+    for (int t = 0; t < p->tail.n_tasks; t++)
+        if (p->tail.task[t].kind == TASK_UPDATE && p->tail.task[t].device == device &&
+            p->tail_group[t] == stage)
+            raise(&end, times_of(o, o->tail, round, o->id[o->tail][t])->end);
+    return end;
 }
 
 /* A stage's devices go through its slots: none begins before the one before has ended there. */
@@ -215,16 +254,21 @@ static void expect_slots(struct oracle *o, int stage, int device)
 {
     const struct hypar_program *p = o->program;
     ticks time = 0;
-    for (int s = 0; s < p->slots_per_stage; s++) {
-        const struct slot *slot = &p->slot[stage * p->slots_per_stage + s];
-        int b = slot->micro >= p->body[0].n_micro, row = slot->micro - p->body[b].first_micro;
+    for (int s = 0; s < hp_slot_count(p, stage); s++) {
+        const struct slot *slot = &hp_slots_of(p, stage)[s];
+        int row = slot->micro, b = hp_body_number(p->rhythm, row);
         ticks until = time;
+        if (slot->update) {
+            if (p->rhythm->delayed)
+                raise(&time, updated(o, stage, device, row));
+            continue;
+        }
         for (int t = 0; t < p->body[b].list.n_tasks; t++) {
             const struct task *task = &p->body[b].list.task[t];
             if (task->kind != TASK_COMPUTE || task->device != device ||
                 task->backward != slot->backward || p->stage_of_op[task->op] != stage)
                 continue;
-            raise(&o->ready[b][place_of(o, b, row, o->id[b][t])], time);
+            raise(ready_of(o, b, row, o->id[b][t]), time);
             raise(&until, times_of(o, b, row, o->id[b][t])->end);
         }
         time = until;
@@ -245,17 +289,20 @@ static bool is_message(const struct oracle *o, int list, int id)
 static void check_ready(struct oracle *o)
 {
     const struct hypar_program *p = o->program;
-    for (int l = 0; l < LISTS; l++)
-        for (int row = 0; row < o->n_rows[l]; row++)
+    for (int l = 0; l <= o->tail; l++)
+        for (int row = 0; row < p->rhythm->n_micro; row++)
             for (int t = 0; t < list_of(o, l)->n_tasks; t++)
-                expect_ready(o, &(struct instance){ l, t, row });
-    for (int s = 0; p->plan->schedule.micro_batches > 1 && s < p->n_stages; s++)
+                if (o->id[l][t] >= 0 && is_row(o, l, row, o->id[l][t]))
+                    expect_ready(o, &(struct instance){ l, t, row });
+    for (int s = 0; p->rhythm->n_micro > 1 && s < p->n_stages; s++)
         for (int d = 0; d < o->sim->summary.n_devices; d++)
             expect_slots(o, s, d);
-    for (int l = 0; l < LISTS; l++)
-        for (int id = o->first[l]; id < o->first[l + 1]; id++)
-            for (int row = 0; row < o->n_rows[l] && !is_message(o, l, id); row++) {
-                ticks expected = o->ready[l][place_of(o, l, row, id)];
+    for (int l = 0; l <= o->tail; l++)
+        for (int id = o->rows->first[l]; id < o->rows->first[l + 1]; id++)
+            for (int row = 0; row < p->rhythm->n_micro && !is_message(o, l, id); row++) {
+                if (!is_row(o, l, row, id))
+                    continue;
+                ticks expected = *ready_of(o, l, row, id);
                 ticks found = times_of(o, l, row, id)->ready;
                 if (found != expected)
                     fail_at(o, "ready at", l, row, id, found, expected);
@@ -269,9 +316,9 @@ static void check_durations(struct oracle *o)
 {
     const struct hypar_program *p = o->program;
     const struct hypar_plan *plan = p->plan;
-    ticks *sum = NEW(&o->arena, ticks, o->first[LISTS]);
+    ticks *sum = NEW(&o->arena, ticks, o->rows->first[o->tail]);
     for (int b = 0; b < p->n_bodies; b++) {
-        struct range samples = hp_micro_samples(p, p->body[b].first_micro);
+        struct range samples = hp_micro_samples(p, hp_first_micro(p->rhythm, b));
         for (int t = 0; t < p->body[b].list.n_tasks; t++) {
             const struct task *task = &p->body[b].list.task[t];
             struct range range[MAX_AXES];
@@ -284,9 +331,9 @@ static void check_durations(struct oracle *o)
                 op->nest, task->pass, range, hp_present(op),
                 hypar_machine_device(plan->machine, task->device), plan->precision, NULL));
         }
-        for (int id = o->first[b]; id < o->first[b + 1]; id++)
+        for (int id = o->rows->first[b]; id < o->rows->first[b + 1]; id++)
             if (sum[id] && o->sim->timeline.graph.task[id].duration != sum[id])
-                fail_at(o, "it takes", b, 0, id, o->sim->timeline.graph.task[id].duration,
+                fail_at(o, "it takes", b, b, id, o->sim->timeline.graph.task[id].duration,
                         sum[id]);
     }
 }
@@ -345,7 +392,7 @@ static bool at_once(const struct held *a, const struct held *b)
  * micro-batches: there a task that takes no time may let a smaller number go (slots). */
 static void check_turns(const struct oracle *o, const struct held *held, int64_t n)
 {
-    bool slots = o->program->plan->schedule.micro_batches > 1;
+    bool slots = o->program->rhythm->n_micro > 1;
     ticks until = 0;
     for (int64_t i = 0; i < n; i++) {
         const struct held *h = &held[i], *last = i ? h - 1 : NULL;
@@ -373,9 +420,11 @@ static void check_starts(struct oracle *o, ticks *busy)
     struct instance *all = NEW(&o->arena, struct instance, t->n_instances);
     ticks *start = NEW(&o->arena, ticks, t->n_instances), length = 0;
     int64_t n = 0, n_held = 0;
-    for (int l = 0; l < LISTS; l++)
-        for (int row = 0; row < o->n_rows[l]; row++)
-            for (int id = o->first[l]; id < o->first[l + 1]; id++) {
+    for (int l = 0; l <= o->tail; l++)
+        for (int row = 0; row < o->program->rhythm->n_micro; row++)
+            for (int id = o->rows->first[l]; id < o->rows->first[l + 1]; id++) {
+                if (!is_row(o, l, row, id))
+                    continue;
                 all[n++] = (struct instance){ l, id, row };
                 n_held += t->graph.task[id].n_holds;
             }
@@ -398,7 +447,10 @@ static void check_starts(struct oracle *o, ticks *busy)
         raise(&length, times->end);
     }
     assert_int_equal(t->length, length);
-    assert_true(o->sim->summary.step_s == hp_seconds(length));
+    if (!o->program->rhythm->delayed)
+        assert_true(o->sim->summary.step_s == hp_seconds(length));
+    else
+        assert_true(hypar_sim_pipeline(o->sim).stretch_s == hp_seconds(length));
 }
 
 /* Sums ---------------------------------------------------------------------------------------
@@ -408,26 +460,27 @@ static void check_sums(const struct oracle *o, const ticks *busy)
 {
     const struct hypar_sim_summary *s = &o->sim->summary;
     struct hypar_program_totals totals = hypar_program_totals(o->program);
-    double on_links = 0;
+    double on_links = 0, steps = o->program->rhythm->n_steps;
+    double step_s = steps > 1 ? hypar_sim_pipeline(o->sim).stretch_s : s->step_s;
     for (int d = 0; d < s->n_devices; d++) {
         struct hypar_sim_device device = hypar_sim_device(o->sim, d);
-        assert_true(device.busy_s == hp_seconds(busy[d]));
-        assert_true(device.busy_s <= s->step_s && device.comm_s <= s->step_s);
-        double most_s = s->step_s - fmax(device.busy_s, device.comm_s);
+        assert_true(device.busy_s == hp_seconds(busy[d]) / steps);
+        assert_true(device.busy_s <= step_s && device.comm_s <= step_s);
+        double most_s = fmax(0, s->step_s - fmax(device.busy_s, device.comm_s));
         double least_s = s->step_s - device.busy_s - device.comm_s;
-        assert_true(device.waiting_s >= 0 && device.waiting_s <= most_s + 1e-12 * s->step_s);
+        assert_true(device.waiting_s >= 0 && device.waiting_s <= most_s + 1e-12 * step_s);
         assert_true(device.waiting_s >= least_s - 1e-12 * s->step_s);
     }
     for (int l = 0; l < s->n_links; l++) {
         struct hypar_sim_link link = hypar_sim_link(o->sim, l);
-        assert_true(link.busy_s == hp_seconds(busy[s->n_devices + l]));
-        assert_true(link.busy_s <= s->step_s);
+        assert_true(link.busy_s == hp_seconds(busy[s->n_devices + l]) / steps);
+        assert_true(link.busy_s <= step_s);
         on_links += link.bytes;
     }
     assert_int_equal(s->tasks, o->sim->timeline.n_instances);
     assert_int_equal(s->update, totals.update);
     assert_true(s->compute <= totals.compute && s->compute > 0);
-    if (s->comm_bytes != totals.comm_bytes)
+    if (fabs(s->comm_bytes - totals.comm_bytes) > (steps > 1 ? 1e-12 * s->comm_bytes : 0))
         fail_msg("seed %llu: %.17g bytes sent, %.17g in the program",
                  (unsigned long long)o->seed, s->comm_bytes, totals.comm_bytes);
     if (fabs(on_links - s->link_bytes) > 1e-9 * on_links ||
@@ -464,7 +517,7 @@ static int64_t check_pair(uint64_t seed, const struct hypar_machine *machine)
     struct random random = { seed * 0x2545f4914f6cdd1d };
     struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
     struct hypar_plan *plan =
-        random_plan(&random, graph, machine, &(struct plan_focus){ -1, -1, -1 });
+        random_plan(&random, graph, machine, &(struct plan_focus){ -1, -1, -1, false });
     struct oracle o = { .seed = seed };
     simulate(&o, plan);
     begin_oracle(&o);
