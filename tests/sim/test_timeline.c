@@ -469,7 +469,7 @@ static void check_sums(const struct oracle *o, const ticks *busy)
         double most_s = fmax(0, s->step_s - fmax(device.busy_s, device.comm_s));
         double least_s = s->step_s - device.busy_s - device.comm_s;
         assert_true(device.waiting_s >= 0 && device.waiting_s <= most_s + 1e-12 * step_s);
-        assert_true(device.waiting_s >= least_s - 1e-12 * s->step_s);
+        assert_true(device.waiting_s >= least_s - 1e-12 * step_s);
     }
     for (int l = 0; l < s->n_links; l++) {
         struct hypar_sim_link link = hypar_sim_link(o->sim, l);
