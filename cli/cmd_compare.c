@@ -177,6 +177,8 @@ static enum hypar_status compare(const struct args *args, const struct hypar_gra
     struct table table = { 0 };
     bool progress = !args->quiet && isatty(STDERR_FILENO);
     int n_fit = 0;
+    enum hypar_status failed =
+        HYPAR_OK; /* of the first that failed for another reason than fit */
     enum hypar_status status = list_planners(&table, args->planner, err);
     for (int i = 0; i < table.n && status == HYPAR_OK; i++) {
         how->planner = table.name[i];
@@ -184,10 +186,15 @@ static enum hypar_status compare(const struct args *args, const struct hypar_gra
             fprintf(stderr, "\rhypar: planner %d of %d: %s ...\033[K", i + 1, table.n,
                     how->planner);
         status = evaluate(&table.row[i], &table.why[i], graph, machine, how);
-        if (status == HYPAR_USAGE)
+        if (status == HYPAR_USAGE || status == HYPAR_RUNTIME) {
             *err = table.why[i];
-        else
-            status = HYPAR_OK;
+            break;
+        }
+        if (status != HYPAR_OK && status != HYPAR_INFEASIBLE && failed == HYPAR_OK) {
+            failed = status;
+            *err = table.why[i];
+        }
+        status = HYPAR_OK;
         n_fit += table.row[i].fits;
     }
     if (progress)
@@ -198,6 +205,8 @@ static enum hypar_status compare(const struct args *args, const struct hypar_gra
                                            dp_step_s(&table, graph, machine, how), table.n,
                                            table.row };
     status = report(args, &comparison, err);
+    if (status == HYPAR_OK && !n_fit && failed != HYPAR_OK)
+        return failed;
     if (status == HYPAR_OK && !n_fit) {
         snprintf(err->text, sizeof err->text,
                  "no planner has a plan for %s that fits this machine",

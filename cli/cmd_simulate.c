@@ -154,15 +154,20 @@ static enum hypar_status simulate_program(const struct args *args,
     struct hypar_machine *machine = NULL;
     struct hypar_sim *sim = NULL;
     enum hypar_status status = HYPAR_OK;
-    if (args->fits || args->check_delta || args->measured_s > 0 || args->model ||
-        args->half_duplex || args->minibatches)
-        return opt_usage(err, "simulate: --%s needs a plan; '%s' is a program",
-                         args->half_duplex      ? "half-duplex"
-                         : args->minibatches    ? "minibatches"
-                         : args->fits           ? "fits"
-                         : args->check_delta    ? "check-delta"
-                         : args->measured_s > 0 ? "measured"
-                                                : "model",
+    const char *for_plans = args->fits                 ? "fits"
+                            : args->check_delta        ? "check-delta"
+                            : args->measured_s > 0     ? "measured"
+                            : args->model              ? "model"
+                            : args->half_duplex        ? "half-duplex"
+                            : args->minibatches        ? "minibatches"
+                            : args->expand_collectives ? "expand-collectives"
+                            : args->no_overlap         ? "no-overlap"
+                            : args->bucket_bytes > 0   ? "bucket"
+                            : args->local_bn           ? "local-bn"
+                            : args->profile            ? "profile"
+                                                       : NULL;
+    if (for_plans)
+        return opt_usage(err, "simulate: --%s needs a plan; '%s' is a program", for_plans,
                          args->operand[0]);
     if (args->machine)
         status = hypar_machine_read(&machine, args->machine, err);

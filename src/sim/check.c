@@ -177,6 +177,10 @@ static enum hypar_status step_at(const struct hypar_plan *plan, struct hypar_sim
         *step_s = hypar_sim_summary(sim).step_s;
     hypar_sim_free(sim);
     hypar_profile_free(profile);
+    if (status == HYPAR_UNSUPPORTED && efficiency < 1) { /* beyond the clock: slower than any */
+        *step_s = hp_seconds(HP_MAX_TICKS);
+        return HYPAR_OK;
+    }
     return status;
 }
 

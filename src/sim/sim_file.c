@@ -67,6 +67,7 @@ static void count(struct hypar_sim *sim)
     struct covered *comm = NEW(&sim->arena, struct covered, s->n_devices);
     struct covered *either = NEW(&sim->arena, struct covered, s->n_devices);
     const struct ready_task *order = served(sim);
+    ticks *busy = NEW(&sim->arena, ticks, s->n_devices + s->n_links); /* by queue */
     for (int i = 0; i < f->graph.n_tasks; i++) {
         int t = order[i].id;
         const struct sim_task *task = &f->graph.task[t];
@@ -76,11 +77,9 @@ static void count(struct hypar_sim *sim)
         const struct hold *hold = task->hold ? task->hold : &whole;
         for (int h = 0; h < task->n_holds; h++) {
             int link = hold[h].queue - s->n_devices;
-            if (link < 0) {
-                sim->device[hold[h].queue].busy_s += hp_seconds(hold[h].busy);
+            busy[hold[h].queue] += hold[h].busy;
+            if (link < 0)
                 continue;
-            }
-            sim->link[link].busy_s += hp_seconds(hold[h].busy);
             double bytes = what->hold_bytes ? what->hold_bytes[h] : 0;
             sim->link[link].bytes += bytes;
             s->link_bytes += bytes;
@@ -96,7 +95,10 @@ static void count(struct hypar_sim *sim)
             hp_cover(&either[what->device >= 0 ? what->device : what->devices[d]], &sim->arena,
                      times->ready, times->start, times->end);
     }
+    for (int l = 0; l < s->n_links; l++)
+        sim->link[l].busy_s = hp_seconds(busy[s->n_devices + l]);
     for (int d = 0; d < s->n_devices; d++) {
+        sim->device[d].busy_s = hp_seconds(busy[d]);
         sim->device[d].comm_s = hp_seconds(hp_covered(&comm[d]));
         sim->device[d].waiting_s = s->step_s - hp_seconds(hp_covered(&either[d]));
     }
