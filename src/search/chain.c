@@ -43,7 +43,7 @@ enum hypar_status hp_chain_begin(struct chain *c, const struct problem *problem,
     struct fullness full;
     *c = (struct chain){ .problem = problem, .random = { seed } };
     TRY(hp_fullness(problem, plan, &full, err));
-    c->tight = full.part > 0.5;
+    c->tight = full.part > 0.75;
     c->plan = hp_plan_copy(plan);
     c->best = hp_plan_copy(plan);
     hp_proposer_begin(&c->proposer, c->plan, fixed);

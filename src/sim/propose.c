@@ -224,7 +224,7 @@ struct drawn_set hp_draw_set(struct random *random, int n, struct arena *arena)
         first = below(random, n);
     }
     for (int i = 0; i < set.n; i++)
-        set.place[i] = style < 14 ? (first + i * stride) % n : below(random, n);
+        set.place[i] = style < 15 ? (first + i * stride) % n : below(random, n);
     return set;
 }
 
@@ -287,7 +287,7 @@ static void maybe_draw_sizes(const struct proposer *p, struct random *random,
                              struct op_config *c, struct arena *arena)
 {
     const struct nest *nest = p->plan->graph->ops[c->op].nest;
-    if (p->speed ? below(random, 4) == 0 : below(random, 16) > 0)
+    if (p->speed ? below(random, 4) == 0 : below(random, 48) > 0)
         return;
     for (int a = 0; a < nest->n_axes; a++)
         if (c->split.degree[a] > 1 && nest->axis[a].role != HYPAR_COPY) {
