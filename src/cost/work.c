@@ -14,20 +14,6 @@ double hp_peak_op_per_s(const struct hypar_device *device, enum hypar_precision 
     }
 }
 
-bool hp_is_view(enum op_kind kind)
-{
-    switch (kind) {
-    case OP_IDENTITY:
-    case OP_RESHAPE:
-    case OP_FLATTEN:
-    case OP_SQUEEZE:
-    case OP_UNSQUEEZE:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Work ---------------------------------------------------------------------------------- */
 
 static double length(struct range range)
@@ -82,7 +68,7 @@ struct work hp_pass_work(const struct nest *nest, int pass, const struct range r
     const struct pass *p = &nest->pass[pass];
     struct work work = { 0 };
     double share = share_of(nest, p, range);
-    if (hp_is_view(nest->kind) || !(share > 0))
+    if (hp_is_view(nest) || !(share > 0))
         return work;
     work.macs = share * p->macs;
     work.other = share * p->other;

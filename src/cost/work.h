@@ -27,9 +27,6 @@ static inline enum hypar_precision hp_master_precision(enum hypar_precision prec
     return precision == HYPAR_BF16 ? HYPAR_FP32 : precision;
 }
 
-/* Does the output lie where the input does, so that nothing moves: reshape, identity, ...? */
-bool hp_is_view(enum op_kind kind);
-
 struct work {
     double macs, other; /* multiply-adds; other arithmetic operations */
     double bytes;       /* read and written, each tensor once */

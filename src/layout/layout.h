@@ -76,4 +76,8 @@ struct box hp_region(const struct nest *nest, int o, const struct range range[MA
 /* All of operand `o`. */
 struct box hp_operand_box(const struct nest *nest, int o);
 
+/* Does the operator only give its input another shape (reshape, identity, ...), so that its
+ * output may lie where the input does and nothing moves? */
+bool hp_is_view(const struct nest *nest);
+
 #endif /* LAYOUT_LAYOUT_H */

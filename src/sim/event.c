@@ -67,9 +67,7 @@ static void name_comm(const struct hypar_sim *sim, const struct block *block, in
     const struct deal *deal = &s->sketch->skeleton.deal[block->index];
     const struct pattern *p = hp_deal_pattern(s->sketch, block->body, block->index);
     const struct pattern_act *acts = hp_deal_act(s, block->body, block->index);
-    int c = 0;
-    while (local >= acts->comm[c].first + acts->comm[c].n_tasks)
-        c++;
+    int c = hp_comm_at(acts, p->n_comms, local);
     const struct comm_act *act = &acts->comm[c];
     size_t n =
         (size_t)snprintf(e->name, sizeof e->name, "%s %s%.80s", hp_comm_text(p->comm[c].kind),

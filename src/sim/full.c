@@ -6,25 +6,24 @@
 struct run {
     const struct task_graph *graph;
     struct arena arena;
-    int64_t *before_start; /* tasks that wait for each: CSR */
-    int *before;
+    struct waiting before;
     int *missing; /* of what each task waits for */
     ticks *free;  /* by queue */
     struct ready_heap heap;
 };
 
-static void turn_round(struct run *r)
+struct waiting hp_turn_round(struct arena *arena, const struct task_graph *g)
 {
-    const struct task_graph *g = r->graph;
-    r->before_start = NEW(&r->arena, int64_t, g->n_tasks + 2);
-    r->before = NEW(&r->arena, int, g->after_start[g->n_tasks]);
-    for (int64_t i = 0; i < g->after_start[g->n_tasks]; i++)
-        r->before_start[g->after[i] + 2]++;
+    int64_t n = g->after_start[g->n_tasks], *start = NEW(arena, int64_t, g->n_tasks + 2);
+    int *task = NEW(arena, int, n);
+    for (int64_t i = 0; i < n; i++)
+        start[g->after[i] + 2]++;
     for (int t = 0; t < g->n_tasks; t++)
-        r->before_start[t + 2] += r->before_start[t + 1];
+        start[t + 2] += start[t + 1];
     for (int t = 0; t < g->n_tasks; t++)
         for (int64_t i = g->after_start[t]; i < g->after_start[t + 1]; i++)
-            r->before[r->before_start[g->after[i] + 1]++] = t;
+            task[start[g->after[i] + 1]++] = t;
+    return (struct waiting){ start, task };
 }
 
 static void serve(struct run *r, int id, struct times *times)
@@ -33,8 +32,8 @@ static void serve(struct run *r, int id, struct times *times)
     ticks start = hp_claim(task, r->free, times[id].ready);
     times[id].start = start;
     times[id].end = hp_later(start, task->duration);
-    for (int64_t i = r->before_start[id]; i < r->before_start[id + 1]; i++) {
-        int next = r->before[i];
+    for (int64_t i = r->before.start[id]; i < r->before.start[id + 1]; i++) {
+        int next = r->before.task[i];
         if (times[next].ready < times[id].end)
             times[next].ready = times[id].end;
         if (--r->missing[next] == 0)
@@ -48,7 +47,7 @@ ticks hp_play_graph(const struct task_graph *graph, struct times *times)
 {
     struct run r = { .graph = graph };
     ticks length = 0;
-    turn_round(&r);
+    r.before = hp_turn_round(&r.arena, graph);
     r.missing = NEW(&r.arena, int, graph->n_tasks);
     r.free = NEW(&r.arena, ticks, graph->n_queues);
     memset(times, 0, (size_t)graph->n_tasks * sizeof *times);

@@ -1,44 +1,6 @@
 /* Tensors that are others by another name: the same elements in the same order. */
 #include "sim/memory_parts.h"
 
-/* The axes above 1 of an operand's dimensions, outermost first, if they say where each element
- * lies; -1 if they do not. */
-static int axes_in_order(const struct nest *nest, int o, int8_t axis[MAX_DIMS * MAX_FACTORS])
-{
-    const struct operand *operand = &nest->operand[o];
-    int n = 0;
-    for (int d = 0; d < operand->n_dims; d++) {
-        const struct dim_map *map = &operand->dim[d];
-        int64_t size = 1;
-        if (map->kind == DIM_AXIS && (map->stride != 1 || map->pad != 0 || map->span != 1))
-            return -1;
-        for (int f = 0; f < map->n_axes; f++) {
-            size *= nest->axis[map->axis[f]].extent;
-            if (nest->axis[map->axis[f]].extent > 1)
-                axis[n++] = map->axis[f];
-        }
-        if (size != operand->size[d])
-            return -1; /* whole, or repeated */
-    }
-    return n;
-}
-
-/* Does the operator only give its input another shape? */
-static bool only_renames(const struct nest *nest)
-{
-    int8_t x[MAX_DIMS * MAX_FACTORS], y[MAX_DIMS * MAX_FACTORS];
-    const struct pass *forward = &nest->pass[0];
-    if (nest->n_operands != 2 || nest->n_inputs != 1 || forward->macs > 0 || forward->other > 0)
-        return false;
-    int n = axes_in_order(nest, 0, x);
-    if (n < 0 || axes_in_order(nest, 1, y) != n)
-        return false;
-    for (int i = 0; i < n; i++)
-        if (x[i] != y[i])
-            return false;
-    return true;
-}
-
 /* A parameter stays by itself: a view of it that is sent elsewhere is not in its place. */
 void hp_memory_find_names(struct memory_maker *m)
 {
@@ -52,7 +14,7 @@ void hp_memory_find_names(struct memory_maker *m)
     }
     for (int i = 0; i < g->n_ops; i++) {
         const struct op *op = &g->ops[i];
-        if (!only_renames(op->nest) || g->tensors[op->tensor[0]].kind == TENSOR_PARAM)
+        if (!hp_is_view(op->nest) || g->tensors[op->tensor[0]].kind == TENSOR_PARAM)
             continue;
         int first = m->seen_as[op->tensor[0]], name = op->tensor[1];
         m->seen_as[name] = first;

@@ -73,6 +73,19 @@ const struct pattern_act *hp_deal_act(struct scene *s, int b, int deal)
                           hp_deal_pattern(s->sketch, b, deal));
 }
 
+int hp_comm_at(const struct pattern_act *act, int n_comms, int local)
+{
+    int lo = 0, hi = n_comms - 1;
+    while (lo < hi) { /* the last that begins no later */
+        int mid = (lo + hi + 1) / 2;
+        if (act->comm[mid].first <= local)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    return lo;
+}
+
 /* Gradients in buckets are not shared between deals that are alike. */
 static void fill_buckets(struct scene *s)
 {

@@ -72,6 +72,9 @@ static inline int hp_update_block(const struct scene *s, int deal)
 /* How the comms of a deal are played. */
 const struct pattern_act *hp_deal_act(struct scene *scene, int b, int deal);
 
+/* Which of a deal's comms has task `local` of its block. */
+int hp_comm_at(const struct pattern_act *act, int n_comms, int local);
+
 /* How many tasks a block has now, and what they are; numbers included. */
 int hp_block_size(struct scene *scene, int number);
 void hp_block_tasks(struct scene *scene, int number, struct sim_task *task);

@@ -36,8 +36,7 @@ struct staging {
     struct rows rows;
     const struct rhythm *rhythm;
     int n_devices;
-    int64_t *before_start; /* who waits for each task: CSR */
-    int *before;
+    struct waiting before;
     int *missing;             /* by task of a body: of all that it waits for ... */
     int ***missing_in;        /* ... and of the tail: [group][phase][place] */
     struct under_way *of_row; /* closed ones have no arrays */
@@ -237,21 +236,6 @@ static void start_slots(struct staging *s)
 
 /* Playing ------------------------------------------------------------------------------ */
 
-static void turn_round(struct staging *s)
-{
-    const struct task_graph *g = &s->graph;
-    int64_t n = g->after_start[g->n_tasks];
-    s->before_start = NEW(&s->arena, int64_t, g->n_tasks + 2);
-    s->before = NEW(&s->arena, int, n);
-    for (int64_t i = 0; i < n; i++)
-        s->before_start[g->after[i] + 2]++;
-    for (int t = 0; t < g->n_tasks; t++)
-        s->before_start[t + 2] += s->before_start[t + 1];
-    for (int t = 0; t < g->n_tasks; t++)
-        for (int64_t i = g->after_start[t]; i < g->after_start[t + 1]; i++)
-            s->before[s->before_start[g->after[i] + 1]++] = t;
-}
-
 static void note_times(struct staging *s, int row, int task, const struct times *times)
 {
     s->served++;
@@ -266,8 +250,8 @@ static void note_times(struct staging *s, int row, int task, const struct times 
  * belongs to, if it is the last there with its body. */
 static void release_next(struct staging *s, int row, int task, ticks end)
 {
-    for (int64_t i = s->before_start[task]; i < s->before_start[task + 1]; i++) {
-        int next = s->before[i];
+    for (int64_t i = s->before.start[task]; i < s->before.start[task + 1]; i++) {
+        int next = s->before.task[i];
         if (is_tail(s, next) == is_tail(s, task)) {
             release(s, row, next, end);
             continue;
@@ -387,7 +371,7 @@ static void set_up(struct staging *s, struct timeline *keep)
     s->graph = hp_scene_graph(scene, arena);
     s->rows = hp_rows_of(scene, s->graph.n_tasks, arena);
     s->n_devices = scene->acts.n_devices;
-    turn_round(s);
+    s->before = hp_turn_round(&s->arena, &s->graph);
     s->missing = NEW(&s->arena, int, s->graph.n_tasks);
     for (int t = 0; t < s->graph.n_tasks; t++)
         s->missing[t] = (int)(s->graph.after_start[t + 1] - s->graph.after_start[t]);

@@ -32,9 +32,7 @@ static const struct comm_act *comm_of(struct hypar_sim *sim, const struct block 
     const struct sketch *sketch = sim->scene->sketch;
     const struct pattern *p = hp_deal_pattern(sketch, block->body, block->index);
     const struct pattern_act *act = hp_deal_act(sim->scene, block->body, block->index);
-    int c = 0;
-    while (local >= act->comm[c].first + act->comm[c].n_tasks)
-        c++;
+    int c = hp_comm_at(act, p->n_comms, local);
     *comm = &p->comm[c];
     return &act->comm[c];
 }
