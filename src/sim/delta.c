@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "sim/load.h"
 #include "sim/schedule.h"
 
 /* Ids of a block follow each other; ranges are 1, 2, 4, ... long. */
@@ -42,7 +43,7 @@ struct delta {
      * deals that it touches, by body, all ops' one after another */
     const struct part_layout ***layout;
     const struct pattern ***pattern;
-    double *computing;  /* by device: ticks of its parts' passes */
+    struct loads loads;
     bool laid_out_only; /* the change was given up before its tasks were looked at */
     struct sim_task *task;
     int *after, task_capacity, after_capacity;
@@ -313,26 +314,15 @@ static void remember(struct delta *d, const int *op, int n_ops)
         d->layout[s->n_bodies][i] = s->step_layout[op[i]];
 }
 
-static void count_computing(struct delta *d, int op, const struct part_layout *l, int sign)
-{
-    for (int pass = 0; pass < l->nest->n_passes; pass++) {
-        if (d->sketch->skeleton.step_of[op][pass] < 0)
-            continue;
-        const ticks *time = hp_pass_times(&d->scene->acts, op, pass, l);
-        for (int part = 0; part < l->n_parts; part++)
-            d->computing[l->device[part]] += sign * (double)time[part];
-    }
-}
-
 /* The ops' layouts come (+1) in the place of those that are remembered, or go again (-1). */
-static void recount_computing(struct delta *d, int sign)
+static void recount(struct delta *d, int sign)
 {
     for (int i = 0; i < d->n_ops; i++) {
         const struct part_layout *now = d->sketch->body[0].layout[d->op[i]];
         if (now == d->layout[0][i])
             continue;
-        count_computing(d, d->op[i], now, sign);
-        count_computing(d, d->op[i], d->layout[0][i], -sign);
+        hp_loads_count(&d->loads, d->op[i], now, sign);
+        hp_loads_count(&d->loads, d->op[i], d->layout[0][i], -sign);
     }
 }
 
@@ -341,7 +331,7 @@ static void forget(struct delta *d)
     struct sketch *s = d->sketch;
     const struct skeleton *k = &s->skeleton;
     if (!d->whole)
-        recount_computing(d, -1);
+        recount(d, -1);
     for (int b = 0; b < s->n_bodies; b++) {
         const struct pattern *const *was = d->pattern[b];
         for (int i = 0; i < d->n_ops; i++) {
@@ -357,16 +347,13 @@ static void forget(struct delta *d)
         s->step_layout[d->op[i]] = d->layout[s->n_bodies][i];
 }
 
-/* No step is shorter than what its busiest device computes, which layouts alone tell: a change
- * that puts too much on one device is given up before anything is settled ... */
+/* A change that puts too much on one device is given up before anything is settled ... */
 static bool computes_too_long(struct delta *d, ticks limit)
 {
-    double most = 0;
-    for (int i = 0; i < d->scene->acts.n_devices; i++)
-        most = d->computing[i] > most ? d->computing[i] : most;
-    d->laid_out_only = most > (double)limit;
+    ticks busiest = hp_loads_busiest(&d->loads);
+    d->laid_out_only = busiest > limit;
     if (d->laid_out_only)
-        d->length = most < (double)HP_MAX_TICKS ? (ticks)most : HP_MAX_TICKS;
+        d->length = busiest;
     return d->laid_out_only;
 }
 
@@ -384,7 +371,7 @@ static enum hypar_status change_sketch(struct delta *d, ticks limit, struct hypa
 {
     TRY(hp_sketch_lay_out(d->sketch, d->op, d->n_ops, err));
     if (!d->whole) {
-        recount_computing(d, 1);
+        recount(d, 1);
         if (computes_too_long(d, limit))
             return HYPAR_OK;
     }
@@ -419,7 +406,7 @@ enum hypar_status hp_delta_change(struct delta *d, const int *op, int n, ticks l
     mark_waiting(d);
     for (int i = 0; i < d->n_list; i++)
         rewait(d, d->list[i]);
-    d->length = hp_play_replay(d->play);
+    d->length = hp_play_replay(d->play, limit);
     return status == HYPAR_OK ? hp_check_length(d->length, err) : status;
 }
 
@@ -472,13 +459,13 @@ static void play_all(struct delta *d)
         s->size[i] = 0;
     }
     for (int op = 0; op < d->plan->graph->n_ops; op++)
-        count_computing(d, op, d->sketch->body[0].layout[op], 1);
+        hp_loads_count(&d->loads, op, d->sketch->body[0].layout[op], 1);
     for (int i = 0; i < s->n_blocks; i++)
         retask(d, i);
     for (int i = 0; i < s->n_blocks; i++)
         if (s->size[i])
             rewait(d, i);
-    d->length = hp_play_replay(d->play);
+    d->length = hp_play_replay(d->play, HP_MAX_TICKS);
     hp_delta_keep(d);
 }
 
@@ -503,7 +490,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     d->unit = NEW(&d->arena, int, sketch->skeleton.n_steps);
     d->next = NEW(&d->arena, int, sketch->skeleton.n_steps);
     d->op = NEW(&d->arena, int, plan->graph->n_ops);
-    d->computing = NEW(&d->arena, double, d->scene->acts.n_devices);
+    hp_loads_begin(&d->loads, &d->scene->acts);
     d->layout = NEW(&d->arena, const struct part_layout **, sketch->n_bodies + 1);
     d->pattern = NEW(&d->arena, const struct pattern **, sketch->n_bodies);
     for (int b = 0; b <= sketch->n_bodies; b++)
@@ -530,6 +517,7 @@ void hp_delta_free(struct delta *d)
     if (!d)
         return;
     hp_play_free(d->play);
+    hp_loads_end(&d->loads);
     hp_scene_free(d->scene);
     hp_sketch_free(d->sketch);
     struct arena arena = d->arena; /* it lives in it */
@@ -568,7 +556,8 @@ const struct play *hp_delta_play(const struct delta *d)
 
 size_t hp_delta_bytes(const struct delta *d)
 {
-    size_t bytes = hp_arena_bytes(&d->arena) + hp_sketch_bytes(d->sketch) +
-                   hp_arena_bytes(&d->scene->arena) + hp_arena_bytes(&d->scene->acts.arena);
+    size_t bytes = hp_arena_bytes(&d->arena) + hp_arena_bytes(&d->loads.arena) +
+                   hp_sketch_bytes(d->sketch) + hp_arena_bytes(&d->scene->arena) +
+                   hp_arena_bytes(&d->scene->acts.arena);
     return bytes + (d->play ? hp_arena_bytes(&d->play->arena) : 0);
 }
