@@ -292,7 +292,7 @@ static bool goes_on(const struct search *s, int round, int improved)
     if (o->proposals)
         return p.proposals < o->proposals;
     if (o->budget_s > 0 && p.seconds >= o->budget_s)
-        return false;
+        return round == 0; /* a count of none would repeat another search */
     return round < LEAST_ROUNDS || (round < 2 * improved && round < MOST_ROUNDS) ||
            (o->budget_s > 0 && round < 2 * improved);
 }
