@@ -123,6 +123,20 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
 /* Write a reason into *err and return HYPAR_USAGE. */
 enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
+/* A file of the command line. */
+struct named_file {
+    const char *option; /* "--trace"; NULL: an operand */
+    const char *path;   /* may be a word in the place of a file, if it is read */
+    int key;            /* of the option */
+    bool write;
+};
+
+/* No file is to be written twice, nor one that is read, however it is spelt: HYPAR_USAGE. A
+ * pipe, a device or standard output takes one thing after the other, and nothing is lost; and a
+ * plan may take the place of the one that --start improves. */
+enum hypar_status opt_check_files(const struct named_file *file, int n,
+                                  struct hypar_error *err);
+
 /* Objective, precision, optimizer, recurrence and sync, which are words; HYPAR_USAGE if one is
  * unknown. */
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
