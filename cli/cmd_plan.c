@@ -279,7 +279,7 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
         how->optimizer = hypar_plan_optimizer(plan);
     status = search(args, hypar_plan_graph(plan), hypar_plan_machine(plan), how, err);
     hypar_plan_free(plan);
-    return status;
+    return opt_in_file(args->start, status, err);
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)

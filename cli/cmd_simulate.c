@@ -144,7 +144,7 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
     }
     hypar_sim_free(sim);
     hypar_plan_free(plan);
-    return status;
+    return opt_in_file(args->operand[0], status, err);
 }
 
 static enum hypar_status simulate_program(const struct args *args,

@@ -109,6 +109,28 @@ enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...)
     return HYPAR_USAGE;
 }
 
+/* Where room is short the front of the path is cut. */
+enum hypar_status opt_in_file(const char *path, enum hypar_status status,
+                              struct hypar_error *err)
+{
+    if (status == HYPAR_OK || status == HYPAR_USAGE || status == HYPAR_RUNTIME)
+        return status;
+    if (strcmp(path, "-") == 0)
+        path = "standard input";
+    size_t n = strlen(path), length = strlen(err->text), most = sizeof err->text - sizeof ": ";
+    size_t room = most > length ? most - length : 0;
+    if (n > room) {
+        path += n - room;
+        n = room;
+    }
+    if (n > 0) {
+        memmove(err->text + n + 2, err->text, length + 1);
+        memcpy(err->text, path, n);
+        memcpy(err->text + n, ": ", 2);
+    }
+    return status;
+}
+
 /* An option that may be given several times. */
 static error_t add_text(const struct value *value, struct text_list *list, const char *text,
                         struct parse *parse)

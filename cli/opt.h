@@ -123,6 +123,12 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
 /* Write a reason into *err and return HYPAR_USAGE. */
 enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
+/* What is wrong with the file at `path`, or with what was made from it: puts its name in front
+ * of the reason, but not of how the command was used or what could not be written. Returns
+ * `status`. */
+enum hypar_status opt_in_file(const char *path, enum hypar_status status,
+                              struct hypar_error *err);
+
 /* A file of the command line. */
 struct named_file {
     const char *option; /* "--trace"; NULL: an operand */

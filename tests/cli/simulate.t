@@ -129,7 +129,7 @@ $ hypar simulate tests/cli/plan.json --fits --on full:2,memory=100B
 >
 > It does not fit: device 0, the fullest, needs 400 B of 100 B (400.0 %).
 > Recomputing activations would save up to 96 B there.
-> hypar: device 0 needs 400 B of memory, has 100 B
+> hypar: tests/cli/plan.json: device 0 needs 400 B of memory, has 100 B
 ? 1
 
 The timeline, for Perfetto.
@@ -199,7 +199,7 @@ $ hypar simulate examples/plans/data-parallel.json --measured 100ms --json
 >   "devices": ["v100"]
 > }
 $ hypar simulate examples/plans/data-parallel.json --measured 1ns
-> hypar: no efficiency makes a step of 1 ns: it takes 1.88 ms at 100 %, 1.12 s at 0.01 %
+> hypar: examples/plans/data-parallel.json: no efficiency makes a step of 1 ns: it takes 1.88 ms at 100 %, 1.12 s at 0.01 %
 ? 1
 
 Delta simulation is full simulation.
