@@ -35,6 +35,15 @@ struct scene {
 enum hypar_status hp_check_settings(const struct sim_settings *settings,
                                     struct hypar_error *err);
 
+/* More messages than could be kept, each by itself (some 300 bytes each; micro-batches share
+ * them): HYPAR_UNSUPPORTED. To be asked before the scene is made, which has them. The estimate
+ * is exact but for exchanges without a pattern, of which it counts the pieces. */
+enum { HP_MAX_MESSAGES = 1 << 24 };
+double hp_estimate_messages(const struct sketch *sketch); /* messages.c */
+enum hypar_status hp_check_messages(const struct sketch *sketch,
+                                    const struct sim_settings *settings,
+                                    struct hypar_error *err);
+
 /* What is longer than time can be counted: HYPAR_UNSUPPORTED. */
 enum hypar_status hp_check_length(ticks length, struct hypar_error *err);
 
