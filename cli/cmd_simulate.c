@@ -139,8 +139,11 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
     } else {
         how->timeline = args->trace != NULL;
         status = hypar_simulate(&sim, plan, how, err);
-        if (status == HYPAR_OK)
+        if (status == HYPAR_OK) {
+            struct hypar_sim_summary summary = hypar_sim_summary(sim);
+            opt_note_profile(args, &summary.measured);
             status = tell(args, sim, plan, err);
+        }
     }
     hypar_sim_free(sim);
     hypar_plan_free(plan);

@@ -349,6 +349,15 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
     return status;
 }
 
+void opt_note_profile(const struct args *args, const struct hypar_sim_measured *m)
+{
+    if (m->asked && !m->measured && !m->calibrated && !args->quiet)
+        fprintf(stderr,
+                "hypar: note: %s: knows none of the %d passes of this step, nor its devices' "
+                "efficiency; no measured time was used\n",
+                args->profile, m->passes);
+}
+
 enum hypar_format opt_format(const struct args *args)
 {
     return args->json ? HYPAR_JSON : HYPAR_TEXT;

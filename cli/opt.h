@@ -153,6 +153,10 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
 enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_options *how,
                                  struct hypar_profile **profile, struct hypar_error *err);
 
+/* A note on standard error, unless -q, if the profile that --profile names told nothing about
+ * this step. */
+void opt_note_profile(const struct args *args, const struct hypar_sim_measured *measured);
+
 /* The model that the first operand names, with the options that are for reading it. Notes about
  * it go to standard error, unless -q. */
 enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,

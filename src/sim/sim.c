@@ -346,6 +346,7 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     sim->memory = hp_memory(program, NULL);
     begin_links(sim);
     sim->scene = hp_scene_new(program->sketch, &settings);
+    sim->summary.measured = hp_count_measured(program->sketch, options->profile);
     status = play(sim, options->timeline, err);
     if (status != HYPAR_OK) {
         hypar_sim_free(sim);
