@@ -172,11 +172,13 @@ struct hypar_sim_event {
 HYPAR_API bool hypar_sim_event(const struct hypar_sim *sim, int64_t i,
                                struct hypar_sim_event *event);
 
-/* Bytes of activations on a device over time, for the trace's counters: the i-th change,
- * false past the last. Only with options.timeline. */
+/* What lies on a device over time, for the trace's counters: point i, false past the last; by
+ * device, then in order. It begins and ends with what lasts from step to step, and its maximum
+ * is memory.peak of the device. Only with options.timeline. */
 struct hypar_sim_memory_point {
     int device;
-    double time_s, bytes; /* all that lies there from then on */
+    double time_s, bytes; /* all that lies there from then on; of several points at one time the
+                             last */
 };
 HYPAR_API bool hypar_sim_memory_point(const struct hypar_sim *sim, int64_t i,
                                       struct hypar_sim_memory_point *point);

@@ -352,8 +352,10 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
         hypar_sim_free(sim);
         return status;
     }
-    if (options->timeline)
+    if (options->timeline) {
+        hp_make_events(sim);
         hp_make_memory_points(sim);
+    }
     *out = sim;
     return HYPAR_OK;
 }
