@@ -133,7 +133,7 @@ enum hypar_status opt_in_file(const char *path, enum hypar_status status,
 struct named_file {
     const char *option; /* "--trace"; NULL: an operand */
     const char *path;   /* may be a word in the place of a file, if it is read */
-    int key;            /* of the option */
+    enum opt_key key;   /* of the option */
     bool write;
 };
 

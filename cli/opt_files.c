@@ -34,7 +34,7 @@ static void find_new(const char *given, char path[PATH_MAX])
     size_t n = realpath(folder, whole) ? strlen(whole) : PATH_MAX, length = strlen(name);
     if (n + 1 + length >= PATH_MAX)
         return;
-    memcpy(path, whole, n);
+    strcpy(path, whole);
     path[n] = '/';
     memcpy(path + n + 1, name, length + 1);
 }

@@ -8,7 +8,7 @@ static bool parts_measured(const struct sketch *s, const struct part_layout *l, 
 {
     for (int part = 0; part < l->n_parts; part++)
         if (!l->empty[part] &&
-            !hp_pass_is_measured(l->nest, pass, l->range + part * l->nest->n_axes,
+            !hp_pass_is_measured(l->nest, pass, l->range + (ptrdiff_t)part * l->nest->n_axes,
                                  hypar_machine_device(s->plan->machine, l->device[part]),
                                  s->plan->precision, profile))
             return false;
