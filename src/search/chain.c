@@ -37,13 +37,12 @@ static enum hypar_status renew_delta(struct chain *c, struct hypar_error *err)
 }
 
 enum hypar_status hp_chain_begin(struct chain *c, const struct problem *problem,
-                                 const struct hypar_plan *plan, const bool *fixed, double beta,
-                                 uint64_t seed, struct hypar_error *err)
+                                 const struct hypar_plan *plan, const struct fullness *full,
+                                 const bool *fixed, double beta, uint64_t seed,
+                                 struct hypar_error *err)
 {
-    struct fullness full;
     *c = (struct chain){ .problem = problem, .random = { seed } };
-    TRY(hp_fullness(problem, plan, &full, err));
-    c->tight = full.part > 0.75;
+    c->tight = full->part > 0.75;
     c->plan = hp_plan_copy(plan);
     c->best = hp_plan_copy(plan);
     c->next = hp_plan_copy(plan);

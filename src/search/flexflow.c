@@ -207,8 +207,8 @@ static enum hypar_status begin_chains(struct search *s, struct hypar_error *err)
     for (int i = 0; i < CHAINS; i++) {
         const struct start *start = &s->start[i % n_fit];
         s->n_chains++;
-        TRY(hp_chain_begin(&s->chain[i], s->problem, start->plan, s->fixes.fixed, s->beta,
-                           hp_random_u64(&seeds), err));
+        TRY(hp_chain_begin(&s->chain[i], s->problem, start->plan, &start->full, s->fixes.fixed,
+                           s->beta, hp_random_u64(&seeds), err));
     }
     if (!s->problem->options->start)
         hp_chain_scatter(&s->chain[CHAINS - 1]);
