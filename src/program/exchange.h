@@ -15,7 +15,7 @@ struct part_layout {
     const struct split *split;
     int n_parts, n_each; /* of all replicas that it is of, and of one */
     const int *device;
-    const struct range *range; /* [part * n_axes + axis] */
+    const struct range *range; /* [part * n_axes + axis]; one for all along undivided axes */
     const bool *empty;         /* of each part */
     int n_live;                /* parts that are not empty ... */
     const int *rank;           /* ... and of each part, its number among them */
@@ -40,7 +40,9 @@ enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
 /* Is `part` the first non-empty one along `axes`, its other coordinates being what they are? */
 bool hp_first_along(const struct part_layout *layout, int part, axis_set axes);
 
-/* Naming: put the cells that move into comms (comms.c). Fills pattern->comm and cell->comm. */
-void hp_name_comms(struct arena *arena, struct arena *scratch, struct pattern *pattern);
+/* Naming: put the cells that move into comms (comms.c); there are some. Fills pattern->comm and
+ * cell->comm. `keeps`, by device: it reads some of the tensor that does not move. */
+void hp_name_comms(struct arena *arena, struct arena *scratch, struct pattern *pattern,
+                   const bool *keeps);
 
 #endif /* PROGRAM_EXCHANGE_H */
