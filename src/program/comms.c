@@ -15,6 +15,8 @@ struct movement {
 /* A comm being put together: the cells that share a key. */
 struct draft {
     enum comm_kind kind;
+    const int *key; /* kind, devices, and who sends or receives where that matters */
+    int length;
     const int *device;
     int n_devices, n_cells;
     int sources;     /* how many different devices are a cell's only source (or only reader) */
@@ -29,7 +31,7 @@ struct namer {
     int *movement_of;  /* of each cell, -1 */
     struct movement *movement;
     int n_movements, movement_capacity;
-    struct table keys;
+    struct table keys; /* once there are many */
     struct draft *draft;
     int n_drafts, draft_capacity;
     int *ints, n_ints; /* room for lists */
@@ -111,8 +113,8 @@ static double times_sent(const struct cell *cell, const struct movement *m)
 
 /* Drafts ------------------------------------------------------------------------------ */
 
-/* A group's devices lie in a key behind its kind; where more decides (who sends, who receives),
- * that comes last. */
+/* Devices, ascending, in a key that is not kept yet: behind its kind, before what else there is
+ * to it. */
 struct group {
     int *key, n_devices;
 };
@@ -124,21 +126,42 @@ static struct group group_of(struct namer *n, const struct movement *m)
     return group;
 }
 
-/* The draft of this kind over the group. */
+/* The draft that has this key; the next one if there is none. */
+static int find_key(struct namer *n, const int *key, int length)
+{
+    enum { FEW = 8 };
+    size_t bytes = (size_t)length * sizeof *key;
+    if (n->n_drafts > FEW) {
+        for (int i = n->keys.used; i < n->n_drafts; i++)
+            hp_table_put(&n->keys, n->scratch, n->draft[i].key,
+                         (size_t)n->draft[i].length * sizeof *key, i);
+        int known = hp_table_get(&n->keys, key, bytes);
+        return known < 0 ? n->n_drafts : known;
+    }
+    int i = 0;
+    while (i < n->n_drafts && (n->draft[i].length != length || n->draft[i].key[0] != key[0] ||
+                               memcmp(n->draft[i].key, key, bytes) != 0))
+        i++;
+    return i;
+}
+
+/* The draft of this kind over the group; where more decides (who sends, who receives), that is
+ * in `further`. */
 static int find_draft(struct namer *n, enum comm_kind kind, struct group group,
                       const int *further, int n_further)
 {
     int length = 1 + group.n_devices + n_further;
     group.key[0] = (int)kind;
-    if (n_further)
-        memcpy(group.key + 1 + group.n_devices, further, (size_t)n_further * sizeof *further);
-    int found = hp_table_put(&n->keys, n->scratch, group.key,
-                             (size_t)length * sizeof *group.key, n->n_drafts);
+    for (int i = 0; i < n_further; i++)
+        group.key[1 + group.n_devices + i] = further[i];
+    int found = find_key(n, group.key, length);
     if (found == n->n_drafts) {
         keep(n, length);
         n->draft = GROW(n->scratch, struct draft, n->draft, n->n_drafts, &n->draft_capacity);
         n->draft[n->n_drafts++] = (struct draft){
             .kind = kind,
+            .key = group.key,
+            .length = length,
             .device = group.key + 1,
             .n_devices = group.n_devices,
         };

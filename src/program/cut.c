@@ -4,8 +4,10 @@
 
 enum { MAX_CELLS = 1 << 24, MAX_COVERED = 1 << 28 };
 
-/* The stakes of one stakeholder, and its regions where they are the same for all of them. */
+/* The stakes of one stakeholder, and its region where that is the same for all of them. */
 struct holder {
+    const struct stakeholder *who;
+    int number; /* among writers, or readers */
     int first, n_stakes;
     unsigned varies; /* bit d: its parts differ along dimension d */
     struct range same[MAX_DIMS];
@@ -14,9 +16,9 @@ struct holder {
 struct cutter {
     struct cut *cut;
     struct arena *scratch;
-    int most; /* stakes at most */
     int n_holders;
     struct holder *holder;
+    unsigned varies;               /* along which dimensions some holder does */
     struct range *range[MAX_DIMS]; /* by stake, where its holder varies */
 };
 
@@ -60,74 +62,72 @@ static int class_of(const struct part_layout *layout, int part, axis_set copies)
 static unsigned varying_dims(const struct part_layout *layout, int operand)
 {
     const struct operand *o = &layout->nest->operand[operand];
+    const int *degree = layout->split->degree;
     unsigned varies = 0;
     for (int d = 0; d < o->n_dims; d++)
         for (int f = 0; f < o->dim[d].n_axes; f++)
-            if (layout->split->degree[o->dim[d].axis[f]] > 1)
-                varies |= 1U << d;
+            varies |= (unsigned)(degree[o->dim[d].axis[f]] > 1) << d;
     return varies;
 }
 
 /* The dimensions among `dims` of one part's region. False: it is empty. */
-static bool find_region(const struct part_layout *layout, int operand, int part, unsigned dims,
+static bool find_region(const struct holder *h, int part, unsigned dims,
                         struct range region[MAX_DIMS])
 {
-    const struct range *loops = layout->range + part * layout->nest->n_axes;
+    const struct nest *nest = h->who->layout->nest;
+    const struct range *loops = h->who->layout->range + part * nest->n_axes;
     for (int d = 0; dims >> d; d++) {
         if (!(dims >> d & 1))
             continue;
-        region[d] = hp_region_dim(layout->nest, operand, d, loops);
+        region[d] = hp_region_dim(nest, h->who->operand, d, loops);
         if (hp_range_empty(region[d]))
             return false; /* a part of a concat's input */
     }
     return true;
 }
 
-static void add_stake(struct cutter *k, const struct holder *h, struct stake stake,
+static void add_stake(struct cutter *k, const struct holder *h, int part, int class,
                       const struct range region[MAX_DIMS])
 {
     struct cut *cut = k->cut;
-    for (int d = 0; h->varies >> d; d++) {
-        if (!(h->varies >> d & 1))
-            continue;
-        if (!k->range[d])
-            k->range[d] = NEW(k->scratch, struct range, k->most);
-        k->range[d][cut->n_stakes] = region[d];
-    }
-    struct stake *s = &cut->stake[cut->n_stakes++]; /* its intervals are found later */
-    s->holder = stake.holder;
-    s->part = stake.part;
-    s->device = stake.device;
-    s->class = stake.class;
+    struct stake *s = &cut->stake[cut->n_stakes]; /* its cells are found later */
+    s->holder = h->number;
+    s->part = part;
+    s->device = h->who->layout->device[part];
+    s->class = class;
     cut->last_device = s->device > cut->last_device ? s->device : cut->last_device;
+    for (int d = 0; h->varies >> d; d++)
+        if (h->varies >> d & 1)
+            k->range[d][cut->n_stakes] = region[d];
+    cut->n_stakes++;
 }
 
-static void add_stakes(struct cutter *k, const struct stakeholder *who, int number, bool writes)
+static void add_stakes(struct cutter *k, struct holder *h, bool writes)
 {
-    const struct part_layout *l = who->layout;
+    const struct part_layout *l = h->who->layout;
     struct cut *cut = k->cut;
-    struct holder *h = &k->holder[k->n_holders];
     struct range region[MAX_DIMS];
-    unsigned all = (1U << l->nest->operand[who->operand].n_dims) - 1;
-    *h = (struct holder){ .first = cut->n_stakes, .varies = varying_dims(l, who->operand) };
+    unsigned all = (1U << l->nest->operand[h->who->operand].n_dims) - 1;
     bool known = false; /* the dimensions that do not vary */
+    h->first = cut->n_stakes;
     for (int part = 0; part < l->n_parts; part++) {
-        if (l->empty[part] || (who->partial && !hp_first_along(l, part, who->partial)))
+        if (l->empty[part] || (h->who->partial && !hp_first_along(l, part, h->who->partial)))
             continue;
-        if (!known && !find_region(l, who->operand, part, all & ~h->varies, h->same))
+        if (!known && !find_region(h, part, all & ~h->varies, h->same))
             break;
         known = true;
-        if (!find_region(l, who->operand, part, h->varies, region))
+        if (!find_region(h, part, h->varies, region))
             continue;
-        int class = writes ? cut->n_classes + class_of(l, part, who->copies) : 0;
-        add_stake(k, h, (struct stake){ number, part, l->device[part], class, { 0 }, { 0 } },
-                  region);
+        int class = writes ? cut->n_classes + class_of(l, part, h->who->copies) : 0;
+        add_stake(k, h, part, class, region);
     }
     h->n_stakes = cut->n_stakes - h->first;
-    k->n_holders += h->n_stakes > 0;
-    cut->n_dims = h->n_stakes ? l->nest->operand[who->operand].n_dims : cut->n_dims;
-    cut->copied |= writes && who->copies;
-    cut->n_classes += writes ? l->n_parts : 0;
+    if (h->n_stakes)
+        cut->n_dims = l->nest->operand[h->who->operand].n_dims;
+    if (writes) {
+        cut->n_classes += l->n_parts;
+        cut->copied |= h->who->copies != 0;
+    }
 }
 
 /* Borders ----------------------------------------------------------------------------- */
@@ -156,48 +156,85 @@ static int add_border(int64_t *border, int n, int64_t value)
     return n + 1;
 }
 
-static int add_range(int64_t *border, int n, struct range r)
-{
-    return add_border(border, add_border(border, n, r.lo), r.hi);
-}
-
 static bool same_range(struct range a, struct range b)
 {
     return a.lo == b.lo && a.hi == b.hi;
 }
 
-/* Ends of ranges at most, along dimension d; 2: it is the same range for all. */
+/* Put both ends of a range among the borders; *next is where it is likely: parts follow one
+ * another, in every holder and for every part of an outer axis. */
+static int add_range(int64_t *border, int n, struct range r, int *next)
+{
+    int at = *next < n && border[*next] == r.lo ? *next : 0;
+    if (n && border[at] == r.lo) {
+        if (at + 1 == n)
+            border[n++] = r.hi;
+        if (border[at + 1] == r.hi) {
+            *next = at + 1;
+            return n;
+        }
+    }
+    *next = 0;
+    return add_border(border, add_border(border, n, r.lo), r.hi);
+}
+
+/* Ends of ranges along dimension d, at most; 0: it is the same range for all. */
 static int count_ends(const struct cutter *k, int d)
 {
     int n = 0;
-    bool divided = false;
+    bool divided = k->varies >> d & 1;
     for (int i = 0; i < k->n_holders; i++) {
         const struct holder *h = &k->holder[i];
-        bool varies = h->varies >> d & 1;
-        n += 2 * (varies ? h->n_stakes : 1);
-        divided |= varies || !same_range(h->same[d], k->holder[0].same[d]);
+        n += h->varies >> d & 1 ? 2 * h->n_stakes : 2;
+        divided = divided || !same_range(h->same[d], k->holder[0].same[d]);
     }
-    return divided ? n : 2;
+    return divided ? n : 0;
 }
 
-static void find_borders(struct cutter *k, int d)
+static int find_borders(const struct cutter *k, int d, int64_t *border)
 {
-    int most = count_ends(k, d), n = 0;
-    int64_t *border = NEW(k->scratch, int64_t, most);
-    for (int i = 0; i < (most == 2 ? 1 : k->n_holders); i++) {
+    int n = 0, next = 0;
+    for (int i = 0; i < k->n_holders; i++) {
         const struct holder *h = &k->holder[i];
         if (!(h->varies >> d & 1)) {
-            n = add_range(border, n, h->same[d]);
+            n = add_range(border, n, h->same[d], &next);
             continue;
         }
         const struct range *range = k->range[d] + h->first;
         for (int s = 0; s < h->n_stakes; s++)
             if (!s || !same_range(range[s], range[s - 1])) /* most share most borders */
-                n = add_range(border, n, range[s]);
+                n = add_range(border, n, range[s], &next);
     }
-    k->cut->border[d] = border;
-    k->cut->n[d] = n - 1;
+    return n;
 }
+
+static void find_all_borders(struct cutter *k)
+{
+    struct cut *cut = k->cut;
+    int ends[MAX_DIMS], total = 0;
+    for (int d = 0; d < cut->n_dims; d++)
+        total += (ends[d] = count_ends(k, d)) ? ends[d] : 2;
+    int64_t *border = NEW(k->scratch, int64_t, total);
+    cut->unwalked_elements = 1;
+    for (int d = 0; d < cut->n_dims; d++) {
+        int n = 2;
+        if (!ends[d]) {
+            border[0] = k->holder[0].same[d].lo;
+            border[1] = k->holder[0].same[d].hi;
+        } else {
+            n = find_borders(k, d, border);
+        }
+        if (n > 2)
+            cut->walked[cut->n_walked++] = d;
+        else
+            cut->unwalked_elements *= border[1] - border[0];
+        cut->border[d] = border;
+        cut->n[d] = n - 1;
+        border += n;
+    }
+}
+
+/* Cells ------------------------------------------------------------------------------- */
 
 /* The intervals of each stake along walked dimension w. */
 static void find_intervals(struct cutter *k, int w)
@@ -208,60 +245,37 @@ static void find_intervals(struct cutter *k, int w)
     for (int i = 0; i < k->n_holders; i++) {
         const struct holder *h = &k->holder[i];
         bool varies = h->varies >> d & 1;
-        for (int s = h->first; s < h->first + h->n_stakes; s++) {
-            struct range r = varies ? k->range[d][s] : h->same[d];
+        struct stake *s = cut->stake + h->first;
+        for (int j = 0; j < h->n_stakes; j++, s++) {
+            struct range r = varies ? k->range[d][h->first + j] : h->same[d];
             if (border[lo] != r.lo) /* often as the one before, or next to it */
                 lo = border[hi] == r.lo ? hi : find_border(border, n, r.lo);
             if (border[hi] != r.hi)
                 hi = border[lo + 1] == r.hi ? lo + 1 : find_border(border, n, r.hi);
-            cut->stake[s].first[w] = lo;
-            cut->stake[s].count[w] = hi - lo;
+            s->cell += lo * cut->stride[w];
+            s->count[w] = hi - lo;
         }
     }
 }
 
-static enum hypar_status find_cells(struct cutter *k, struct hypar_error *err)
+/* How many cells stakes [lo, hi) cover, each of them counted. */
+static int64_t count_covered(const struct cut *cut, int lo, int hi)
 {
-    struct cut *cut = k->cut;
-    double cells = 1;
-    cut->unwalked_elements = 1;
-    for (int d = 0; d < cut->n_dims; d++) {
-        find_borders(k, d);
-        cells *= cut->n[d];
-        if (cut->n[d] > 1)
-            cut->walked[cut->n_walked++] = d;
-        else
-            cut->unwalked_elements *= cut->border[d][1] - cut->border[d][0];
-    }
-    if (cells > MAX_CELLS)
-        return hp_fail(err, HYPAR_UNSUPPORTED, "a tensor in %g pieces, expected at most %d",
-                       cells, MAX_CELLS);
-    cut->n_cells = 1;
-    for (int w = cut->n_walked - 1; w >= 0; w--) {
-        cut->stride[w] = cut->n_cells;
-        cut->n_cells *= cut->n[cut->walked[w]];
-        find_intervals(k, w);
-    }
-    double covered = 0; /* cells, by all stakes together */
-    for (int i = 0; i < cut->n_stakes; i++) {
-        double mine = 1;
+    int64_t covered = 0;
+    for (int i = lo; i < hi; i++) {
+        int64_t mine = 1;
         for (int w = 0; w < cut->n_walked; w++)
             mine *= cut->stake[i].count[w];
         covered += mine;
-        if (i + 1 == cut->n_writing)
-            cut->writing_cells = covered < MAX_COVERED ? (int)covered : MAX_COVERED;
     }
-    if (covered > MAX_COVERED)
-        return hp_fail(err, HYPAR_UNSUPPORTED,
-                       "a tensor's parts in %g pieces, expected at most %d", covered,
-                       MAX_COVERED);
-    return HYPAR_OK;
+    return covered;
 }
 
 /* Stakes of each cell; they were added writers first, and stay so. */
-static void distribute(struct cut *cut, struct arena *scratch)
+static void distribute(struct cut *cut, int covered, struct arena *scratch)
 {
-    int *start = NEW(scratch, int, cut->n_cells + 2);
+    int *start = NEW(scratch, int, cut->n_cells + 2 + covered);
+    int *of_cell = start + cut->n_cells + 2;
     for (int i = 0; i < cut->n_stakes; i++) {
         struct run run = hp_first_run(cut, &cut->stake[i]);
         do
@@ -271,7 +285,6 @@ static void distribute(struct cut *cut, struct arena *scratch)
     }
     for (int c = 0; c < cut->n_cells; c++)
         start[c + 2] += start[c + 1];
-    int *of_cell = NEW(scratch, int, start[cut->n_cells + 1]);
     for (int i = 0; i < cut->n_stakes; i++) {
         struct run run = hp_first_run(cut, &cut->stake[i]);
         do
@@ -283,30 +296,78 @@ static void distribute(struct cut *cut, struct arena *scratch)
     cut->of_cell = of_cell;
 }
 
+static enum hypar_status find_cells(struct cutter *k, struct hypar_error *err)
+{
+    struct cut *cut = k->cut;
+    double cells = 1;
+    for (int w = 0; w < cut->n_walked; w++)
+        cells *= cut->n[cut->walked[w]];
+    if (cells > MAX_CELLS)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "a tensor in %g pieces, expected at most %d",
+                       cells, MAX_CELLS);
+    cut->n_cells = 1;
+    for (int w = cut->n_walked - 1; w >= 0; w--) {
+        cut->stride[w] = cut->n_cells;
+        cut->n_cells *= cut->n[cut->walked[w]];
+        find_intervals(k, w);
+    }
+    int64_t writing = count_covered(cut, 0, cut->n_writing);
+    int64_t covered = writing + count_covered(cut, cut->n_writing, cut->n_stakes);
+    if (covered > MAX_COVERED)
+        return hp_fail(err, HYPAR_UNSUPPORTED,
+                       "a tensor's parts in %g pieces, expected at most %d", (double)covered,
+                       MAX_COVERED);
+    cut->writing_cells = (int)writing;
+    distribute(cut, (int)covered, k->scratch);
+    return HYPAR_OK;
+}
+
+/* Room for the stakes of all holders, and for their ranges where they vary. */
+static void make_room(struct cutter *k)
+{
+    int most = 0, n_varying = 0;
+    for (int i = 0; i < k->n_holders; i++) {
+        struct holder *h = &k->holder[i];
+        h->varies = varying_dims(h->who->layout, h->who->operand);
+        k->varies |= h->varies;
+        most += h->who->layout->n_parts;
+    }
+    for (int d = 0; k->varies >> d; d++)
+        n_varying += k->varies >> d & 1 ? 1 : 0;
+    k->cut->stake = NEW(k->scratch, struct stake, most);
+    struct range *range = NEW(k->scratch, struct range, n_varying * most);
+    for (int d = 0; k->varies >> d; d++)
+        if (k->varies >> d & 1) {
+            k->range[d] = range;
+            range += most;
+        }
+}
+
 enum hypar_status hp_cut(struct cut *cut, struct arena *scratch,
                          const struct stakeholder *writers, int n_writers,
                          const struct stakeholder *readers, int n_readers,
                          struct hypar_error *err)
 {
     *cut = (struct cut){ 0 };
-    struct cutter k = { .cut = cut, .scratch = scratch };
-    for (int i = 0; i < n_writers; i++)
-        k.most += writers[i].layout->n_parts;
-    for (int i = 0; i < n_readers; i++)
-        k.most += readers[i].layout->n_parts;
-    cut->stake = NEW(scratch, struct stake, k.most);
-    cut->base = NEW(scratch, int, n_writers);
-    k.holder = NEW(scratch, struct holder, n_writers + n_readers);
-    for (int i = 0; i < n_writers; i++) {
-        cut->base[i] = cut->n_classes;
-        add_stakes(&k, &writers[i], i, true);
+    struct cutter k = { .cut = cut, .scratch = scratch, .n_holders = n_writers + n_readers };
+    k.holder = NEW(scratch, struct holder, k.n_holders);
+    for (int i = 0; i < k.n_holders; i++) {
+        bool writes = i < n_writers;
+        k.holder[i].number = writes ? i : i - n_writers;
+        k.holder[i].who = writes ? &writers[i] : &readers[i - n_writers];
     }
-    cut->n_writing = cut->n_stakes;
-    for (int i = 0; i < n_readers; i++)
-        add_stakes(&k, &readers[i], i, false);
-    if (!cut->n_stakes)
+    make_room(&k);
+    int n = 0; /* holders that have a stake */
+    for (int i = 0; i < k.n_holders; i++) {
+        add_stakes(&k, &k.holder[i], i < n_writers);
+        if (i < n_writers)
+            cut->n_writing = cut->n_stakes;
+        if (k.holder[i].n_stakes && n++ != i)
+            k.holder[n - 1] = k.holder[i];
+    }
+    k.n_holders = n;
+    if (!n)
         return HYPAR_OK;
-    TRY(find_cells(&k, err));
-    distribute(cut, scratch);
-    return HYPAR_OK;
+    find_all_borders(&k);
+    return find_cells(&k, err);
 }

@@ -12,28 +12,28 @@
 struct stake {
     int holder; /* writer or reader number */
     int part, device;
-    int class; /* writers: parts that write the same have the same class */
-    int first[MAX_DIMS], count[MAX_DIMS]; /* the intervals it covers, by walked dimension */
+    int class;           /* writers: parts that write the same have the same class */
+    int cell;            /* the first that it covers */
+    int count[MAX_DIMS]; /* of the intervals that it covers, by walked dimension */
 };
 
 struct cut {
     int n_stakes, n_writing; /* those that write come first */
     struct stake *stake;
-    int n_classes; /* of all writers: each has as many as parts ... */
-    int *base;     /* ... and they begin here, by writer */
-    bool copied;   /* some classes have several members */
+    int n_classes; /* of all writers: each has as many as parts */
+    bool copied;   /* some classes may have several members */
     int last_device;
     /* Intervals of each dimension; cells are numbered row-major. */
     int n_dims;
     int n[MAX_DIMS];
-    int64_t *border[MAX_DIMS]; /* n + 1 each, ascending */
+    int64_t *border[MAX_DIMS]; /* n + 1 each, ascending; one dimension's after the other's */
     int n_cells;
     int n_walked;              /* dimensions of more than one interval ... */
     int walked[MAX_DIMS];      /* ... which they are ... */
     int stride[MAX_DIMS];      /* ... and how far apart their intervals' cells are */
-    int writing_cells;         /* covered by writers, all added up */
     int64_t unwalked_elements; /* of the other dimensions together */
     int *start, *of_cell;      /* stakes of each cell, ascending: CSR */
+    int writing_cells;         /* how many of them write */
 };
 
 /* Find all stakes and cells; all of it is scratch. No stakes: no cells. HYPAR_UNSUPPORTED if
@@ -51,11 +51,8 @@ struct run {
 
 static inline struct run hp_first_run(const struct cut *cut, const struct stake *stake)
 {
-    struct run run = { 0 };
-    for (int w = 0; w < cut->n_walked; w++)
-        run.lo += stake->first[w] * cut->stride[w];
-    run.hi = run.lo + (cut->n_walked ? stake->count[cut->n_walked - 1] : 1);
-    return run;
+    int length = cut->n_walked ? stake->count[cut->n_walked - 1] : 1;
+    return (struct run){ stake->cell, stake->cell + length, { 0 } };
 }
 
 /* On to the next one; false: there is none. */

@@ -162,39 +162,55 @@ static bool choose(struct finder *f)
 
 /* Settling one cell ------------------------------------------------------------------- */
 
-/* Room for as many numbers and contributions as the cell at hand may need. Most patterns are
- * small and take just enough for all their cells at once. */
-static void make_room(struct finder *f)
+/* Room for what the cell at hand lists: contributions, and who receives and keeps it or sums
+ * it. Most patterns are small and take just enough for all their cells at once. */
+static void make_room(struct finder *f, bool sufficient)
 {
     enum { PIECE = 256 };
     const struct stakes_view *v = &f->view;
-    int readers = v->n - v->n_writers, need = v->n_writers > 1 ? 2 * readers : readers;
+    int readers = v->n - v->n_writers < v->n_devices ? v->n - v->n_writers : v->n_devices;
+    int need = sufficient ? readers : 2 * readers;
     if (f->n_ints < need) {
         int all = f->reading_left < PIECE ? f->reading_left : PIECE;
         f->n_ints = need > all ? need : all;
         f->ints = NEW(f->arena, int, f->n_ints);
     }
-    if (f->n_contributions < v->n_writers) {
+    if (f->n_contributions < v->n_classes) {
         int all = f->writing_left < PIECE ? f->writing_left : PIECE;
-        f->n_contributions = v->n_writers > all ? v->n_writers : all;
+        f->n_contributions = v->n_classes > all ? v->n_classes : all;
         f->contributions = NEW(f->arena, struct contribution, f->n_contributions);
     }
-    f->reading_left -= readers;
-    f->writing_left -= v->n_writers;
 }
 
-/* The devices whose flag has all of `with` and none of `without`, ascending. */
-static const int *collect(struct finder *f, unsigned with, unsigned without, int *n)
+/* The readers, ascending: who has not got it all, and who of them is `second` besides. */
+static void collect(struct finder *f, struct cell *cell, unsigned second)
 {
     const struct stakes_view *v = &f->view;
-    int *out = f->ints, k = 0;
+    int *receiver = f->ints, n = 0, k = 0;
+    for (int i = 0; i < v->n_devices; i++) {
+        unsigned flag = f->mark[v->device[i]].flag;
+        if (flag & READS && !(flag & HAS_ALL))
+            receiver[n++] = v->device[i];
+    }
+    int *also = receiver + n;
     for (int i = 0; i < v->n_devices; i++)
-        if ((f->mark[v->device[i]].flag & (with | without)) == with)
-            out[k++] = v->device[i];
-    f->ints += k;
-    f->n_ints -= k;
-    *n = k;
-    return out;
+        if ((f->mark[v->device[i]].flag & (READS | second)) == (READS | second))
+            also[k++] = v->device[i];
+    cell->receiver = receiver;
+    cell->n_receivers = n;
+    if (second == HAS_ALL) {
+        cell->kept = also;
+        cell->n_kept = k;
+    } else if (k && k < n) {
+        cell->owner = also;
+        cell->n_owners = k;
+    } else { /* all who read it */
+        cell->owner = receiver;
+        cell->n_owners = n;
+        k = 0;
+    }
+    f->ints += n + k;
+    f->n_ints -= n + k;
 }
 
 static const struct contribution *collect_contributions(struct finder *f)
@@ -250,24 +266,12 @@ static void list_devices(struct finder *f)
 static void settle(struct finder *f, struct cell *cell)
 {
     const struct stakes_view *v = &f->view;
-    make_room(f);
     list_devices(f);
     bool sufficient = choose(f);
+    make_room(f, sufficient);
     cell->n_contributions = v->n_classes;
     cell->contribution = collect_contributions(f);
-    cell->receiver = collect(f, READS, HAS_ALL, &cell->n_receivers);
-    if (sufficient) {
-        cell->kept = collect(f, READS | HAS_ALL, 0, &cell->n_kept);
-    } else {
-        int *before = f->ints, left = f->n_ints;
-        cell->owner = collect(f, READS | CHOSEN, 0, &cell->n_owners);
-        if (!cell->n_owners || cell->n_owners == cell->n_receivers) { /* all who read it */
-            cell->owner = cell->receiver;
-            cell->n_owners = cell->n_receivers;
-            f->ints = before;
-            f->n_ints = left;
-        }
-    }
+    collect(f, cell, sufficient ? HAS_ALL : CHOSEN); /* who keeps it, or else who sums it */
     f->moves |= cell->n_receivers > 0;
     for (int i = 0; !cell->n_receivers && i < cell->n_kept; i++)
         f->keeps[cell->kept[i]] = true;
@@ -333,8 +337,8 @@ static void settle_all(struct finder *f)
         cell[c].elements = elements_at(cut, at);
         if (v->n_writers)
             settle(f, &cell[c]);
-        else
-            f->reading_left -= v->n;
+        f->writing_left -= v->n_writers;
+        f->reading_left -= v->n - v->n_writers;
     }
     f->pattern->n_cells = cut->n_cells;
     f->pattern->cell = cell;
@@ -464,18 +468,20 @@ static enum hypar_status find_waits(struct finder *f, struct hypar_error *err)
 }
 
 /* What each comm waits for: every contribution to its cells, once. */
-static void find_feeds(struct finder *f)
+static void find_feeds(struct finder *f, const struct stakeholder *writers)
 {
     struct pattern *p = f->pattern;
-    int n = 0, capacity = 0;
+    int *base = NEW(f->scratch, int, p->n_writers + 1), n = 0, capacity = 0;
     int *latest = f->by_class; /* by part of a writer, as many as classes: its latest comm */
+    for (int w = 0; w < p->n_writers; w++)
+        base[w + 1] = base[w] + writers[w].layout->n_parts;
     struct feed *feed = NULL;
     for (int c = 0; c < p->n_comms; p->comm_feed[++c] = n)
         for (int i = 0; i < p->comm[c].n_cells; i++) {
             const struct cell *cell = &p->cell[p->comm[c].cell[i]];
             for (int k = 0; k < cell->n_contributions; k++) {
                 const struct contribution *from = &cell->contribution[k];
-                int *last = &latest[f->cut.base[from->writer] + from->part];
+                int *last = &latest[base[from->writer] + from->part];
                 if (*last == c)
                     continue;
                 *last = c;
@@ -519,7 +525,7 @@ static enum hypar_status find(struct finder *f, const struct stakeholder *writer
         TRY(find_waits(f, err));
     }
     if (p->n_comms)
-        find_feeds(f);
+        find_feeds(f, writers);
     p->aligned = is_aligned(p, writers, readers);
     return HYPAR_OK;
 }
