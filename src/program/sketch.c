@@ -106,16 +106,23 @@ void hp_sketch_free(struct sketch *s)
     hp_arena_free(&arena);
 }
 
-/* A deal between two of the operators is settled once, when both are laid out. */
-enum hypar_status hp_sketch_change(struct sketch *s, const int *op, int n,
-                                   struct hypar_error *err)
+enum hypar_status hp_sketch_lay_out(struct sketch *s, const int *op, int n,
+                                    struct hypar_error *err)
 {
-    const struct skeleton *k = &s->skeleton;
     s->err = err;
     for (int i = 0; i < n; i++) {
         TRY(hp_check_local_bn(s, op[i]));
         lay_out(s, op[i]);
     }
+    return HYPAR_OK;
+}
+
+/* A deal between two of the operators is settled once, when both are laid out. */
+enum hypar_status hp_sketch_settle(struct sketch *s, const int *op, int n,
+                                   struct hypar_error *err)
+{
+    const struct skeleton *k = &s->skeleton;
+    s->err = err;
     s->round++;
     for (int i = 0; i < n; i++)
         for (int t = k->touch_start[op[i]]; t < k->touch_start[op[i] + 1]; t++) {

@@ -4,8 +4,9 @@
  * from the graph alone: the SKELETON. How each operator's parts lie (its layout) and what has
  * to move between them (a pattern for each deal) follows from the plan: the SKETCH. When one
  * operator's split or placement changes, its layout and the patterns of the deals that it has a
- * stake in change, and nothing else does (hp_sketch_change()); layouts and patterns are shared
- * by what decides them and remembered, so a change that was seen before costs a look-up. */
+ * stake in change, and nothing else does (hp_sketch_lay_out(), hp_sketch_settle()); layouts and
+ * patterns are shared by what decides them and remembered, so a change that was seen before
+ * costs a look-up. */
 #ifndef PROGRAM_SKETCH_H
 #define PROGRAM_SKETCH_H
 
@@ -108,10 +109,12 @@ enum hypar_status hp_sketch_make(struct sketch **out, const struct hypar_plan *p
                                  struct hypar_error *err);
 void hp_sketch_free(struct sketch *sketch); /* NULL is allowed */
 
-/* The plan's operators op[] (each once) have been changed: bring the sketch up to date. On
- * failure (a tensor in absurdly many pieces) the caller takes the change back and calls again.
- */
-enum hypar_status hp_sketch_change(struct sketch *sketch, const int *op, int n,
+/* The plan's operators op[] (each once) have been changed: bring the sketch up to date, first
+ * their layouts, then the patterns of all that they have a stake in. On failure (a tensor in
+ * absurdly many pieces) the caller takes the change back and calls again. */
+enum hypar_status hp_sketch_lay_out(struct sketch *sketch, const int *op, int n,
+                                    struct hypar_error *err);
+enum hypar_status hp_sketch_settle(struct sketch *sketch, const int *op, int n,
                                    struct hypar_error *err);
 
 /* Bytes that the sketch holds, for those who make many changes: start afresh when it is much.

@@ -46,11 +46,12 @@ enum hypar_status hp_chain_begin(struct chain *c, const struct problem *problem,
     c->tight = full.part > 0.75;
     c->plan = hp_plan_copy(plan);
     c->best = hp_plan_copy(plan);
+    c->next = hp_plan_copy(plan);
     hp_proposer_begin(&c->proposer, c->plan, fixed);
     hp_proposal_begin(&c->now, plan->graph);
     hp_proposal_begin(&c->was, plan->graph);
     TRY(renew_delta(c, err));
-    c->best_length = c->length;
+    c->best_length = c->next_length = c->length;
     c->temperature = (double)c->length / beta;
     return HYPAR_OK;
 }
@@ -63,12 +64,13 @@ void hp_chain_end(struct chain *c)
     hp_proposer_end(&c->proposer);
     hypar_plan_free(c->plan);
     hypar_plan_free(c->best);
+    hypar_plan_free(c->next);
 }
 
-static bool fits(const struct chain *c)
+static bool fits(const struct chain *c, const struct hypar_plan *plan)
 {
     struct fullness full;
-    return hp_fullness(c->problem, c->plan, &full, NULL) == HYPAR_OK && full.part <= 1;
+    return hp_fullness(c->problem, plan, &full, NULL) == HYPAR_OK && full.part <= 1;
 }
 
 static void take_back(struct chain *c)
@@ -95,17 +97,16 @@ static void propose(struct chain *c)
     hp_proposal_apply(c->plan, &c->now);
     enum hypar_status status = hp_delta_change(c->delta, c->now.op, c->now.n, limit, NULL);
     ticks length = hp_delta_length(c->delta);
-    if (status != HYPAR_OK || length > limit ||
-        ((c->tight || length < c->best_length) && !fits(c))) {
+    if (status != HYPAR_OK || length > limit || (c->tight && !fits(c, c->plan))) {
         take_back(c);
         return;
     }
     hp_delta_keep(c->delta);
     c->accepted++;
     c->length = length;
-    if (length < c->best_length) {
-        c->best_length = length;
-        copy_plan(c->best, c->plan);
+    if (length < c->next_length) {
+        c->next_length = length;
+        copy_plan(c->next, c->plan);
     }
 }
 
@@ -117,12 +118,47 @@ void hp_chain_run(struct chain *c, int64_t n)
         c->status = renew_delta(c, &c->err);
 }
 
-void hp_chain_jump(struct chain *c, const struct hypar_plan *plan, ticks length)
+/* Every operator as c->now says, whatever the step. */
+static void go(struct chain *c)
 {
-    copy_plan(c->plan, plan);
+    hp_proposal_tidy(c->plan, &c->now);
+    hp_proposal_apply(c->plan, &c->now);
+    c->status = hp_delta_change(c->delta, c->now.op, c->now.n, HP_MAX_TICKS, &c->err);
+    if (c->status != HYPAR_OK)
+        return; /* which it does not where the plan is known to be lowered */
+    hp_delta_keep(c->delta);
+    c->length = hp_delta_length(c->delta);
+}
+
+static void go_to(struct chain *c, const struct hypar_plan *plan)
+{
+    hp_proposal_clear(&c->now);
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        struct op_config config = hp_config_of(plan, op, &c->now.arena);
+        hp_proposal_add(&c->now, &config);
+    }
+    go(c);
+}
+
+void hp_chain_confirm(struct chain *c)
+{
+    if (c->status != HYPAR_OK || c->next_length == c->best_length)
+        return;
+    if (fits(c, c->next)) {
+        copy_plan(c->best, c->next);
+        c->best_length = c->next_length;
+        return;
+    }
+    c->tight = true;
+    c->next_length = c->best_length;
+    go_to(c, c->best);
+}
+
+void hp_chain_jump(struct chain *c, const struct hypar_plan *plan)
+{
     copy_plan(c->best, plan);
-    c->best_length = length;
-    c->status = renew_delta(c, &c->err);
+    go_to(c, plan);
+    c->best_length = c->next_length = c->length;
 }
 
 void hp_chain_scatter(struct chain *c)
@@ -136,10 +172,10 @@ void hp_chain_scatter(struct chain *c)
     }
     hp_proposal_save(c->plan, &c->now, &c->was);
     hp_proposal_apply(c->plan, &c->now);
-    if (!fits(c) || renew_delta(c, NULL) != HYPAR_OK) {
+    if (!fits(c, c->plan) || renew_delta(c, NULL) != HYPAR_OK) {
         hp_proposal_apply(c->plan, &c->was);
         c->status = renew_delta(c, &c->err);
     }
     copy_plan(c->best, c->plan);
-    c->best_length = c->length;
+    c->best_length = c->next_length = c->length;
 }

@@ -14,11 +14,12 @@
 struct chain {
     const struct problem *problem;
     struct hypar_plan *plan; /* where it is */
-    struct hypar_plan *best; /* the best that it has seen, and its step */
+    struct hypar_plan *best; /* the best that it has seen and that fits into memory */
+    struct hypar_plan *next; /* the best that it has seen since, not known to fit */
     struct delta *delta;
-    ticks length, best_length;
-    double temperature; /* ticks: the step over beta */
-    bool tight;         /* memory may run out: every accepted plan is checked */
+    ticks length, best_length, next_length; /* the same lengths: there is no next */
+    double temperature;                     /* ticks: the step over beta */
+    bool tight; /* memory may run out: every accepted plan is checked */
     struct random random;
     struct proposer proposer;
     struct proposal now, was;
@@ -36,8 +37,12 @@ void hp_chain_end(struct chain *chain);
 /* Make `n` proposals. */
 void hp_chain_run(struct chain *chain, int64_t n);
 
-/* Go on from another plan, which has `length`. */
-void hp_chain_jump(struct chain *chain, const struct hypar_plan *plan, ticks length);
+/* Look whether `next` fits into memory: it is the best then. Else the chain goes back to the
+ * best, and is tight from there on. (Memory takes longer to find than a step.) */
+void hp_chain_confirm(struct chain *chain);
+
+/* Go on from another plan, which fits. */
+void hp_chain_jump(struct chain *chain, const struct hypar_plan *plan);
 
 /* Every group anew, at random. */
 void hp_chain_scatter(struct chain *chain);

@@ -222,12 +222,27 @@ static void run_chain(void *arg, int i)
     hp_chain_run(&s->chain[i], s->run);
 }
 
+static void confirm_chain(void *arg, int i)
+{
+    struct search *s = arg;
+    hp_chain_confirm(&s->chain[i]);
+}
+
 static int best_chain(const struct search *s)
 {
     int best = 0;
     for (int i = 1; i < CHAINS; i++)
         if (s->chain[i].best_length < s->chain[best].best_length)
             best = i;
+    return best;
+}
+
+/* The shortest step so far, whether or not its plan is known to fit. */
+static ticks best_length(const struct search *s)
+{
+    ticks best = s->chain[0].next_length;
+    for (int i = 1; i < CHAINS; i++)
+        best = s->chain[i].next_length < best ? s->chain[i].next_length : best;
     return best;
 }
 
@@ -240,13 +255,13 @@ static void jump(struct search *s)
         if (s->chain[i].best_length > last->best_length)
             last = &s->chain[i];
     if (last->best_length > best->best_length + best->best_length / 200)
-        hp_chain_jump(last, best->best, best->best_length);
+        hp_chain_jump(last, best->best);
 }
 
 static struct hypar_search_progress progress_of(const struct search *s)
 {
     struct hypar_search_progress p = {
-        .best_s = hp_seconds(s->chain[best_chain(s)].best_length),
+        .best_s = hp_seconds(best_length(s)),
         .seconds = hp_now_s() - s->began_s,
     };
     for (int i = 0; i < CHAINS; i++) {
@@ -271,31 +286,40 @@ static bool goes_on(const struct search *s, int round, int improved)
            (o->budget_s > 0 && round < 2 * improved);
 }
 
+static enum hypar_status on_all_chains(struct search *s, void (*what)(void *, int),
+                                       struct hypar_error *err)
+{
+    hp_parallel(CHAINS, s->problem->options->threads, what, s);
+    for (int i = 0; i < CHAINS; i++)
+        if (s->chain[i].status != HYPAR_OK) {
+            *err = s->chain[i].err;
+            return s->chain[i].status;
+        }
+    return HYPAR_OK;
+}
+
 static enum hypar_status run_rounds(struct search *s, struct hypar_error *err)
 {
     const struct hypar_search_options *o = s->problem->options;
-    ticks best = s->chain[best_chain(s)].best_length;
+    ticks best = best_length(s);
     for (int round = 0, improved = 0; goes_on(s, round, improved); round++) {
         s->run = s->round_size;
         if (o->proposals) { /* the last round may be shorter */
             int64_t left = (o->proposals - progress_of(s).proposals + CHAINS - 1) / CHAINS;
             s->run = left < s->run ? left : s->run;
         }
-        hp_parallel(CHAINS, o->threads, run_chain, s);
-        for (int i = 0; i < CHAINS; i++)
-            if (s->chain[i].status != HYPAR_OK) {
-                *err = s->chain[i].err;
-                return s->chain[i].status;
-            }
-        ticks now = s->chain[best_chain(s)].best_length;
+        TRY(on_all_chains(s, run_chain, err));
+        ticks now = best_length(s);
         if (now < best - best / 2000) {
             best = now;
             improved = round + 1;
         }
-        if (round % JUMP_ROUNDS == JUMP_ROUNDS - 1)
-            jump(s);
+        if (round % JUMP_ROUNDS < JUMP_ROUNDS - 1)
+            continue;
+        TRY(on_all_chains(s, confirm_chain, err));
+        jump(s);
     }
-    return HYPAR_OK;
+    return on_all_chains(s, confirm_chain, err);
 }
 
 static enum hypar_status search(struct search *s, struct hypar_error *err)

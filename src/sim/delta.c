@@ -42,6 +42,8 @@ struct delta {
      * deals that it touches, by body, all ops' one after another */
     const struct part_layout ***layout;
     const struct pattern ***pattern;
+    double *computing;  /* by device: ticks of its parts' passes */
+    bool laid_out_only; /* the change was given up before its tasks were looked at */
     struct sim_task *task;
     int *after, task_capacity, after_capacity;
 };
@@ -311,10 +313,35 @@ static void remember(struct delta *d, const int *op, int n_ops)
         d->layout[s->n_bodies][i] = s->step_layout[op[i]];
 }
 
+static void count_computing(struct delta *d, int op, const struct part_layout *l, int sign)
+{
+    for (int pass = 0; pass < l->nest->n_passes; pass++) {
+        if (d->sketch->skeleton.step_of[op][pass] < 0)
+            continue;
+        const ticks *time = hp_pass_times(&d->scene->acts, op, pass, l);
+        for (int part = 0; part < l->n_parts; part++)
+            d->computing[l->device[part]] += sign * (double)time[part];
+    }
+}
+
+/* The ops' layouts come (+1) in the place of those that are remembered, or go again (-1). */
+static void recount_computing(struct delta *d, int sign)
+{
+    for (int i = 0; i < d->n_ops; i++) {
+        const struct part_layout *now = d->sketch->body[0].layout[d->op[i]];
+        if (now == d->layout[0][i])
+            continue;
+        count_computing(d, d->op[i], now, sign);
+        count_computing(d, d->op[i], d->layout[0][i], -sign);
+    }
+}
+
 static void forget(struct delta *d)
 {
     struct sketch *s = d->sketch;
     const struct skeleton *k = &s->skeleton;
+    if (!d->whole)
+        recount_computing(d, -1);
     for (int b = 0; b < s->n_bodies; b++) {
         const struct pattern *const *was = d->pattern[b];
         for (int i = 0; i < d->n_ops; i++) {
@@ -330,8 +357,20 @@ static void forget(struct delta *d)
         s->step_layout[d->op[i]] = d->layout[s->n_bodies][i];
 }
 
-/* What a queue is given to do takes at least as long as that: a step that cannot be within the
- * limit is known before it is played. */
+/* No step is shorter than what its busiest device computes, which layouts alone tell: a change
+ * that puts too much on one device is given up before anything is settled ... */
+static bool computes_too_long(struct delta *d, ticks limit)
+{
+    double most = 0;
+    for (int i = 0; i < d->scene->acts.n_devices; i++)
+        most = d->computing[i] > most ? d->computing[i] : most;
+    d->laid_out_only = most > (double)limit;
+    if (d->laid_out_only)
+        d->length = most < (double)HP_MAX_TICKS ? (ticks)most : HP_MAX_TICKS;
+    return d->laid_out_only;
+}
+
+/* ... and one that does so to any queue before it is played. */
 static bool is_hopeless(struct delta *d, ticks limit)
 {
     ticks busiest = hp_play_busiest(d->play);
@@ -341,13 +380,27 @@ static bool is_hopeless(struct delta *d, ticks limit)
     return true;
 }
 
+static enum hypar_status change_sketch(struct delta *d, ticks limit, struct hypar_error *err)
+{
+    TRY(hp_sketch_lay_out(d->sketch, d->op, d->n_ops, err));
+    if (!d->whole) {
+        recount_computing(d, 1);
+        if (computes_too_long(d, limit))
+            return HYPAR_OK;
+    }
+    return hp_sketch_settle(d->sketch, d->op, d->n_ops, err);
+}
+
 enum hypar_status hp_delta_change(struct delta *d, const int *op, int n, ticks limit,
                                   struct hypar_error *err)
 {
     remember(d, op, n);
     d->n_before = d->n_list = 0;
     d->old_length = d->length;
-    enum hypar_status status = hp_sketch_change(d->sketch, op, n, err);
+    d->laid_out_only = false;
+    enum hypar_status status = change_sketch(d, limit, err);
+    if (d->laid_out_only)
+        return HYPAR_OK;
     if (d->whole) {
         TRY(status);
         replay_whole(d);
@@ -387,8 +440,10 @@ void hp_delta_undo(struct delta *d)
 {
     struct scene *s = d->scene;
     forget(d);
+    d->length = d->old_length;
+    if (d->laid_out_only)
+        return;
     if (d->whole) {
-        d->length = d->old_length;
         hp_scene_update(s);
         return;
     }
@@ -404,7 +459,6 @@ void hp_delta_undo(struct delta *d)
     size_t bytes = (size_t)d->sketch->skeleton.n_steps * sizeof(int);
     memcpy(s->unit[0], d->unit, bytes);
     memcpy(s->next[0], d->next, bytes);
-    d->length = hp_play_length(d->play);
 }
 
 /* Beginning ---------------------------------------------------------------------------- */
@@ -417,6 +471,8 @@ static void play_all(struct delta *d)
         s->first[i] = -1;
         s->size[i] = 0;
     }
+    for (int op = 0; op < d->plan->graph->n_ops; op++)
+        count_computing(d, op, d->sketch->body[0].layout[op], 1);
     for (int i = 0; i < s->n_blocks; i++)
         retask(d, i);
     for (int i = 0; i < s->n_blocks; i++)
@@ -447,6 +503,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     d->unit = NEW(&d->arena, int, sketch->skeleton.n_steps);
     d->next = NEW(&d->arena, int, sketch->skeleton.n_steps);
     d->op = NEW(&d->arena, int, plan->graph->n_ops);
+    d->computing = NEW(&d->arena, double, d->scene->acts.n_devices);
     d->layout = NEW(&d->arena, const struct part_layout **, sketch->n_bodies + 1);
     d->pattern = NEW(&d->arena, const struct pattern **, sketch->n_bodies);
     for (int b = 0; b <= sketch->n_bodies; b++)
