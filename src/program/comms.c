@@ -102,7 +102,7 @@ static int place_in(const int *list, int n, int device)
 
 /* How often an element of a cell is sent: by contributors that do not own it, and to readers
  * likewise. Either all owners contribute or none does. */
-static double times_sent(const struct cell *cell, const struct movement *m)
+static int times_sent(const struct cell *cell, const struct movement *m)
 {
     if (!cell->n_owners)
         return m->n_to; /* one source has it all */
@@ -337,19 +337,18 @@ static void finish(struct namer *n)
 {
     struct pattern *p = n->pattern;
     const int *number = make_comms(n);
-    int *list = p->comm_feed + p->n_comms + 1, latest = -1;
-    double times = 0;
+    int *list = p->comm_feed + p->n_comms + 1, latest = -1, sent = 0;
     for (int c = 0; c < p->n_cells; c++) {
         if (n->movement_of[c] < 0)
             continue;
         const struct movement *m = &n->movement[n->movement_of[c]];
         if (n->movement_of[c] != latest)
-            times = times_sent(&p->cell[c], m);
+            sent = times_sent(&p->cell[c], m);
         latest = n->movement_of[c];
         int k = number[m->draft];
         struct comm *comm = &p->comm[k];
         p->cell[c].comm = k;
-        comm->sent_elements += (double)p->cell[c].elements * times;
+        p->cell[c].sent = sent;
         list[comm->cell - list + comm->n_cells] = c;
         comm->n_cells++;
     }

@@ -9,6 +9,7 @@ struct holder {
     const struct stakeholder *who;
     int number; /* among writers, or readers */
     int first, n_stakes;
+    int n_dims;
     unsigned varies; /* bit d: its parts differ along dimension d */
     struct range same[MAX_DIMS];
 };
@@ -70,60 +71,65 @@ static unsigned varying_dims(const struct part_layout *layout, int operand)
     return varies;
 }
 
-/* The dimensions among `dims` of one part's region. False: it is empty. */
-static bool find_region(const struct holder *h, int part, unsigned dims,
-                        struct range region[MAX_DIMS])
-{
-    const struct nest *nest = h->who->layout->nest;
-    const struct range *loops = h->who->layout->range + part * nest->n_axes;
-    for (int d = 0; dims >> d; d++) {
-        if (!(dims >> d & 1))
-            continue;
-        region[d] = hp_region_dim(nest, h->who->operand, d, loops);
-        if (hp_range_empty(region[d]))
-            return false; /* a part of a concat's input */
-    }
-    return true;
-}
-
-static void add_stake(struct cutter *k, const struct holder *h, int part, int class,
-                      const struct range region[MAX_DIMS])
+/* Leave out stakes whose region is empty: a part of a concat's input. */
+static void drop_empty(struct cutter *k, struct holder *h)
 {
     struct cut *cut = k->cut;
-    struct stake *s = &cut->stake[cut->n_stakes]; /* its cells are found later */
-    s->holder = h->number;
-    s->part = part;
-    s->device = h->who->layout->device[part];
-    s->class = class;
-    cut->last_device = s->device > cut->last_device ? s->device : cut->last_device;
-    for (int d = 0; h->varies >> d; d++)
-        if (h->varies >> d & 1)
-            k->range[d][cut->n_stakes] = region[d];
-    cut->n_stakes++;
+    int n = h->first;
+    for (int s = h->first; s < cut->n_stakes; s++) {
+        bool empty = false;
+        for (int d = 0; d < h->n_dims; d++)
+            empty |= hp_range_empty(h->varies >> d & 1 ? k->range[d][s] : h->same[d]);
+        if (empty)
+            continue;
+        cut->stake[n] = cut->stake[s];
+        for (int d = 0; h->varies >> d; d++)
+            if (h->varies >> d & 1)
+                k->range[d][n] = k->range[d][s];
+        n++;
+    }
+    cut->n_stakes = n;
+}
+
+/* The regions of a holder's stakes; is one of them empty? */
+static bool find_regions(struct cutter *k, struct holder *h)
+{
+    const struct part_layout *l = h->who->layout;
+    const struct stake *stake = k->cut->stake;
+    int n_axes = l->nest->n_axes, o = h->who->operand;
+    bool empty = false;
+    for (int d = 0; d < h->n_dims; d++) {
+        bool varies = h->varies >> d & 1;
+        struct range *range = varies ? k->range[d] + h->first : &h->same[d];
+        int last = varies ? k->cut->n_stakes : h->first + 1;
+        for (int s = h->first; s < last; s++, range++) {
+            *range = hp_region_dim(l->nest, o, d, l->range + stake[s].part * n_axes);
+            empty |= hp_range_empty(*range);
+        }
+    }
+    return empty;
 }
 
 static void add_stakes(struct cutter *k, struct holder *h, bool writes)
 {
     const struct part_layout *l = h->who->layout;
     struct cut *cut = k->cut;
-    struct range region[MAX_DIMS];
-    unsigned all = (1U << l->nest->operand[h->who->operand].n_dims) - 1;
-    bool known = false; /* the dimensions that do not vary */
+    struct stake *s = cut->stake + cut->n_stakes; /* its cells are found later */
     h->first = cut->n_stakes;
     for (int part = 0; part < l->n_parts; part++) {
         if (l->empty[part] || (h->who->partial && !hp_first_along(l, part, h->who->partial)))
             continue;
-        if (!known && !find_region(h, part, all & ~h->varies, h->same))
-            break;
-        known = true;
-        if (!find_region(h, part, h->varies, region))
-            continue;
-        int class = writes ? cut->n_classes + class_of(l, part, h->who->copies) : 0;
-        add_stake(k, h, part, class, region);
+        s->holder = h->number;
+        s->part = part;
+        s->device = l->device[part];
+        s->class = writes ? cut->n_classes + class_of(l, part, h->who->copies) : 0;
+        cut->last_device = s->device > cut->last_device ? s->device : cut->last_device;
+        s++;
     }
+    cut->n_stakes = (int)(s - cut->stake);
+    if (cut->n_stakes > h->first && find_regions(k, h))
+        drop_empty(k, h);
     h->n_stakes = cut->n_stakes - h->first;
-    if (h->n_stakes)
-        cut->n_dims = l->nest->operand[h->who->operand].n_dims;
     if (writes) {
         cut->n_classes += l->n_parts;
         cut->copied |= h->who->copies != 0;
@@ -165,8 +171,10 @@ static bool same_range(struct range a, struct range b)
  * another, in every holder and for every part of an outer axis. */
 static int add_range(int64_t *border, int n, struct range r, int *next)
 {
+    if (!n)
+        border[n++] = r.lo;
     int at = *next < n && border[*next] == r.lo ? *next : 0;
-    if (n && border[at] == r.lo) {
+    if (border[at] == r.lo) {
         if (at + 1 == n)
             border[n++] = r.hi;
         if (border[at + 1] == r.hi) {
@@ -272,9 +280,9 @@ static int64_t count_covered(const struct cut *cut, int lo, int hi)
 }
 
 /* Stakes of each cell; they were added writers first, and stay so. */
-static void distribute(struct cut *cut, int covered, struct arena *scratch)
+void hp_distribute(struct cut *cut, struct arena *scratch)
 {
-    int *start = NEW(scratch, int, cut->n_cells + 2 + covered);
+    int *start = NEW(scratch, int, cut->n_cells + 2 + cut->covered_cells);
     int *of_cell = start + cut->n_cells + 2;
     for (int i = 0; i < cut->n_stakes; i++) {
         struct run run = hp_first_run(cut, &cut->stake[i]);
@@ -318,7 +326,7 @@ static enum hypar_status find_cells(struct cutter *k, struct hypar_error *err)
                        "a tensor's parts in %g pieces, expected at most %d", (double)covered,
                        MAX_COVERED);
     cut->writing_cells = (int)writing;
-    distribute(cut, (int)covered, k->scratch);
+    cut->covered_cells = (int)covered;
     return HYPAR_OK;
 }
 
@@ -328,6 +336,7 @@ static void make_room(struct cutter *k)
     int most = 0, n_varying = 0;
     for (int i = 0; i < k->n_holders; i++) {
         struct holder *h = &k->holder[i];
+        h->n_dims = h->who->layout->nest->operand[h->who->operand].n_dims;
         h->varies = varying_dims(h->who->layout, h->who->operand);
         k->varies |= h->varies;
         most += h->who->layout->n_parts;
@@ -368,6 +377,7 @@ enum hypar_status hp_cut(struct cut *cut, struct arena *scratch,
     k.n_holders = n;
     if (!n)
         return HYPAR_OK;
+    cut->n_dims = k.holder[0].n_dims;
     find_all_borders(&k);
     return find_cells(&k, err);
 }

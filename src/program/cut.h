@@ -28,20 +28,23 @@ struct cut {
     int n[MAX_DIMS];
     int64_t *border[MAX_DIMS]; /* n + 1 each, ascending; one dimension's after the other's */
     int n_cells;
-    int n_walked;              /* dimensions of more than one interval ... */
-    int walked[MAX_DIMS];      /* ... which they are ... */
-    int stride[MAX_DIMS];      /* ... and how far apart their intervals' cells are */
-    int64_t unwalked_elements; /* of the other dimensions together */
-    int *start, *of_cell;      /* stakes of each cell, ascending: CSR */
-    int writing_cells;         /* how many of them write */
+    int n_walked;                     /* dimensions of more than one interval ... */
+    int walked[MAX_DIMS];             /* ... which they are ... */
+    int stride[MAX_DIMS];             /* ... and how far apart their intervals' cells are */
+    int64_t unwalked_elements;        /* of the other dimensions together */
+    int writing_cells, covered_cells; /* by those that write, and by all, all added up */
+    int *start, *of_cell;             /* stakes of each cell, ascending: CSR */
 };
 
-/* Find all stakes and cells; all of it is scratch. No stakes: no cells. HYPAR_UNSUPPORTED if
- * there are absurdly many cells. */
+/* Find all stakes and cells, but not yet who has a stake in each; all of it is scratch. No
+ * stakes: no cells. HYPAR_UNSUPPORTED if there are absurdly many cells. */
 enum hypar_status hp_cut(struct cut *cut, struct arena *scratch,
                          const struct stakeholder *writers, int n_writers,
                          const struct stakeholder *readers, int n_readers,
                          struct hypar_error *err);
+
+/* Find the stakes of each cell: start, of_cell. */
+void hp_distribute(struct cut *cut, struct arena *scratch);
 
 /* The cells of a stake: runs [lo, hi) of consecutive ones. */
 struct run {
@@ -70,5 +73,21 @@ static inline bool hp_next_run(const struct cut *cut, const struct stake *stake,
     }
     return false;
 }
+
+/* Who waits (waits.c) ------------------------------------------------------------------ */
+
+/* What each reading stake waits for: fills the pattern's waits; it has its cells and comms.
+ * HYPAR_UNSUPPORTED if a part waits for absurdly many. */
+enum hypar_status hp_find_waits(struct arena *arena, struct arena *scratch,
+                                const struct cut *cut, struct pattern *pattern,
+                                struct hypar_error *err);
+
+/* What each comm waits for: every contribution to its cells, once. Fills the feeds. */
+void hp_find_feeds(struct arena *arena, struct arena *scratch,
+                   const struct stakeholder *writers, struct pattern *pattern);
+
+/* Does each reading part wait for its like, and for nothing else? */
+bool hp_is_aligned(const struct pattern *pattern, const struct stakeholder *writers,
+                   const struct stakeholder *readers);
 
 #endif /* PROGRAM_CUT_H */

@@ -5,8 +5,6 @@
 
 #include "program/cut.h"
 
-enum { MAX_WAITS = 1 << 14 };
-
 /* What is known of a device while a cell is settled. */
 struct mark {
     unsigned flag;
@@ -279,24 +277,6 @@ static void settle(struct finder *f, struct cell *cell)
         f->mark[v->device[i]] = (struct mark){ 0 };
 }
 
-/* Places on the walked dimensions, from cell to cell. */
-static int64_t elements_at(const struct cut *cut, const int at[MAX_DIMS])
-{
-    int64_t elements = cut->unwalked_elements;
-    for (int w = 0; w < cut->n_walked; w++) {
-        const int64_t *border = cut->border[cut->walked[w]] + at[w];
-        elements *= border[1] - border[0];
-    }
-    return elements;
-}
-
-static void move_on(const struct cut *cut, int at[MAX_DIMS])
-{
-    int w = cut->n_walked - 1;
-    while (w >= 0 && ++at[w] == cut->n[cut->walked[w]])
-        at[w--] = 0;
-}
-
 static void prepare(struct finder *f)
 {
     const struct cut *cut = &f->cut;
@@ -325,16 +305,14 @@ static void settle_all(struct finder *f)
 {
     const struct cut *cut = &f->cut;
     struct stakes_view *v = &f->view;
-    int at[MAX_DIMS] = { 0 };
     prepare(f);
     struct cell *cell = NEW(f->arena, struct cell, cut->n_cells);
-    for (int c = 0; c < cut->n_cells; c++, move_on(cut, at)) {
+    for (int c = 0; c < cut->n_cells; c++) {
         v->of = cut->of_cell + cut->start[c];
         v->n = cut->start[c + 1] - cut->start[c];
         for (v->n_writers = 0; v->n_writers < v->n && v->of[v->n_writers] < cut->n_writing;)
             v->n_writers++;
         cell[c].comm = -1;
-        cell[c].elements = elements_at(cut, at);
         if (v->n_writers)
             settle(f, &cell[c]);
         f->writing_left -= v->n_writers;
@@ -343,6 +321,8 @@ static void settle_all(struct finder *f)
     f->pattern->n_cells = cut->n_cells;
     f->pattern->cell = cell;
 }
+
+/* Sizes -------------------------------------------------------------------------------- */
 
 /* Keep the borders: cells have no boxes of their own, which would be most of a pattern. */
 static void keep_borders(struct finder *f)
@@ -376,157 +356,58 @@ struct box hp_cell_box(const struct pattern *p, int cell)
     return box;
 }
 
-/* Who waits --------------------------------------------------------------------------- */
-
-static bool contains(const int *list, int n, int value)
+/* at[]: a cell's place on each walked dimension. */
+static int64_t elements_at(const struct cut *cut, const int at[MAX_DIMS])
 {
-    int lo = 0, hi = n;
-    while (lo < hi) {
-        int mid = (lo + hi) / 2;
-        if (list[mid] < value)
-            lo = mid + 1;
-        else
-            hi = mid;
+    int64_t elements = cut->unwalked_elements;
+    for (int w = 0; w < cut->n_walked; w++) {
+        const int64_t *border = cut->border[cut->walked[w]] + at[w];
+        elements *= border[1] - border[0];
     }
-    return lo < n && list[lo] == value;
+    return elements;
 }
 
-/* Each reading stake waits for something once: who asked for it last is remembered. */
-struct waits {
-    struct wait *list;
-    int n, capacity;
-    int *by_comm, *by_stake; /* the latest reading stake that waits for it */
-};
-
-static void add_wait(struct finder *f, struct waits *w, int *latest, int who, struct wait wait)
+static void move_on(const struct cut *cut, int at[MAX_DIMS])
 {
-    if (*latest == who)
-        return;
-    *latest = who;
-    w->list = GROW(f->scratch, struct wait, w->list, w->n, &w->capacity);
-    w->list[w->n++] = wait;
+    int w = cut->n_walked - 1;
+    while (w >= 0 && ++at[w] == cut->n[cut->walked[w]])
+        at[w--] = 0;
 }
 
-static void add_waits_of_cell(struct finder *f, struct waits *w, int who, int cell)
-{
-    const struct cut *cut = &f->cut;
-    const struct stake *s = &cut->stake[who];
-    const struct cell *c = &f->pattern->cell[cell];
-    if (c->comm >= 0 && contains(c->receiver, c->n_receivers, s->device)) {
-        add_wait(f, w, &w->by_comm[c->comm], who,
-                 (struct wait){ s->holder, s->part, c->comm, -1, -1 });
-        return;
-    }
-    for (int i = cut->start[cell]; i < cut->start[cell + 1]; i++) {
-        int writer = cut->of_cell[i];
-        const struct stake *from = &cut->stake[writer];
-        if (writer >= cut->n_writing)
-            break; /* writers come first */
-        if (from->device == s->device)
-            add_wait(f, w, &w->by_stake[writer], who,
-                     (struct wait){ s->holder, s->part, -1, from->holder, from->part });
-    }
-}
-
-static enum hypar_status add_waits(struct finder *f, struct waits *w, int who,
-                                   struct hypar_error *err)
-{
-    const struct stake *s = &f->cut.stake[who];
-    struct run run = hp_first_run(&f->cut, s);
-    int own = w->n;
-    do
-        for (int c = run.lo; c < run.hi; c++) {
-            add_waits_of_cell(f, w, who, c);
-            if (w->n - own > MAX_WAITS)
-                return hp_fail(
-                    err, HYPAR_UNSUPPORTED,
-                    "a part that waits for more than %d others, expected fewer parts",
-                    MAX_WAITS);
-        }
-    while (hp_next_run(&f->cut, s, &run));
-    return HYPAR_OK;
-}
-
-static enum hypar_status find_waits(struct finder *f, struct hypar_error *err)
+static void count_elements(struct finder *f)
 {
     struct pattern *p = f->pattern;
-    struct waits w = { .by_comm = NEW(f->scratch, int, p->n_comms + f->cut.n_writing) };
-    w.by_stake = w.by_comm + p->n_comms;
-    memset(w.by_comm, -1, (size_t)(p->n_comms + f->cut.n_writing) * sizeof *w.by_comm);
-    for (int who = f->cut.n_writing; who < f->cut.n_stakes; who++)
-        TRY(add_waits(f, &w, who, err));
-    p->n_waits = w.n;
-    p->wait = NEW(f->arena, struct wait, w.n);
-    if (w.n)
-        memcpy(p->wait, w.list, (size_t)w.n * sizeof *w.list);
-    for (int i = 0; i < w.n; i++)
-        p->reader_wait[w.list[i].reader + 1] = i + 1;
-    for (int r = 0; r < p->n_readers; r++) /* a reader without any */
-        if (p->reader_wait[r + 1] < p->reader_wait[r])
-            p->reader_wait[r + 1] = p->reader_wait[r];
-    return HYPAR_OK;
-}
-
-/* What each comm waits for: every contribution to its cells, once. */
-static void find_feeds(struct finder *f, const struct stakeholder *writers)
-{
-    struct pattern *p = f->pattern;
-    int *base = NEW(f->scratch, int, p->n_writers + 1), n = 0, capacity = 0;
-    int *latest = f->by_class; /* by part of a writer, as many as classes: its latest comm */
-    for (int w = 0; w < p->n_writers; w++)
-        base[w + 1] = base[w] + writers[w].layout->n_parts;
-    struct feed *feed = NULL;
-    for (int c = 0; c < p->n_comms; p->comm_feed[++c] = n)
+    int at[MAX_DIMS] = { 0 };
+    for (int c = 0; c < p->n_cells; c++, move_on(&f->cut, at))
+        p->cell[c].elements = elements_at(&f->cut, at);
+    for (int c = 0; c < p->n_comms; c++) {
+        p->comm[c].sent_elements = 0;
         for (int i = 0; i < p->comm[c].n_cells; i++) {
             const struct cell *cell = &p->cell[p->comm[c].cell[i]];
-            for (int k = 0; k < cell->n_contributions; k++) {
-                const struct contribution *from = &cell->contribution[k];
-                int *last = &latest[base[from->writer] + from->part];
-                if (*last == c)
-                    continue;
-                *last = c;
-                feed = GROW(f->scratch, struct feed, feed, n, &capacity);
-                feed[n++] = (struct feed){ c, from->writer, from->part };
-            }
+            p->comm[c].sent_elements += (double)cell->elements * cell->sent;
         }
-    p->n_feeds = n;
-    p->feed = NEW(f->arena, struct feed, n);
-    if (n)
-        memcpy(p->feed, feed, (size_t)n * sizeof *feed);
-}
-
-/* Does each reading part wait for its like, and for nothing else? */
-static bool is_aligned(const struct pattern *p, const struct stakeholder *writers,
-                       const struct stakeholder *readers)
-{
-    if (p->n_comms || p->n_writers != 1)
-        return false;
-    for (int r = 0; r < p->n_readers; r++)
-        if (readers[r].layout->n_parts != writers[0].layout->n_parts ||
-            readers[r].layout->n_live != writers[0].layout->n_live ||
-            p->reader_wait[r + 1] - p->reader_wait[r] != readers[r].layout->n_live)
-            return false;
-    for (int i = 0; i < p->n_waits; i++)
-        if (p->wait[i].writer_part != p->wait[i].part)
-            return false;
-    return true;
+    }
 }
 
 static enum hypar_status find(struct finder *f, const struct stakeholder *writers,
                               const struct stakeholder *readers, struct hypar_error *err)
 {
     struct pattern *p = f->pattern;
+    p->reader_wait = NEW(f->arena, int, p->n_readers + 2);
+    p->comm_feed = p->reader_wait + p->n_readers + 1; /* of no comms */
     TRY(hp_cut(&f->cut, f->scratch, writers, p->n_writers, readers, p->n_readers, err));
     if (f->cut.n_stakes) {
+        hp_distribute(&f->cut, f->scratch);
         settle_all(f);
-        keep_borders(f);
         if (f->moves)
             hp_name_comms(f->arena, f->scratch, p, f->keeps);
-        TRY(find_waits(f, err));
+        TRY(hp_find_waits(f->arena, f->scratch, &f->cut, p, err));
+        keep_borders(f);
+        count_elements(f);
     }
     if (p->n_comms)
-        find_feeds(f, writers);
-    p->aligned = is_aligned(p, writers, readers);
+        hp_find_feeds(f->arena, f->scratch, writers, p);
+    p->aligned = hp_is_aligned(p, writers, readers);
     return HYPAR_OK;
 }
 
@@ -540,8 +421,6 @@ enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
     f.pattern = NEW(arena, struct pattern, 1);
     f.pattern->n_writers = n_writers;
     f.pattern->n_readers = n_readers;
-    f.pattern->reader_wait = NEW(arena, int, n_readers + 2);
-    f.pattern->comm_feed = f.pattern->reader_wait + n_readers + 1; /* of no comms */
     *out = f.pattern;
     enum hypar_status status = find(&f, writers, readers, err);
     hp_arena_release(scratch, mark);

@@ -41,7 +41,7 @@ enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
 bool hp_first_along(const struct part_layout *layout, int part, axis_set axes);
 
 /* Naming: put the cells that move into comms (comms.c); there are some. Fills pattern->comm and
- * cell->comm. `keeps`, by device: it reads some of the tensor that does not move. */
+ * cell->comm and sent. `keeps`, by device: it reads some of the tensor that does not move. */
 void hp_name_comms(struct arena *arena, struct arena *scratch, struct pattern *pattern,
                    const bool *keeps);
 

@@ -67,6 +67,7 @@ struct cell {
                  */
     const int *kept;
     int comm; /* the comm that moves it, -1: nothing moves */
+    int sent; /* how often each of its elements is sent */
 };
 
 struct comm {
