@@ -67,7 +67,8 @@ static unsigned varying_dims(const struct part_layout *layout, int operand)
     unsigned varies = 0;
     for (int d = 0; d < o->n_dims; d++)
         for (int f = 0; f < o->dim[d].n_axes; f++)
-            varies |= (unsigned)(degree[o->dim[d].axis[f]] > 1) << d;
+            if (degree[o->dim[d].axis[f]] > 1)
+                varies |= 1U << d;
     return varies;
 }
 
