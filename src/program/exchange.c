@@ -269,7 +269,8 @@ static void settle(struct finder *f, struct cell *cell)
     make_room(f, sufficient);
     cell->n_contributions = v->n_classes;
     cell->contribution = collect_contributions(f);
-    collect(f, cell, sufficient ? HAS_ALL : CHOSEN); /* who keeps it, or else who sums it */
+    if (v->n > v->n_writers) /* who keeps it, or else who sums it */
+        collect(f, cell, sufficient ? HAS_ALL : CHOSEN);
     f->moves |= cell->n_receivers > 0;
     for (int i = 0; !cell->n_receivers && i < cell->n_kept; i++)
         f->keeps[cell->kept[i]] = true;
