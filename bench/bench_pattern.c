@@ -1,5 +1,6 @@
 /* How many patterns of an exchange are found in a second, and the memory that each takes: an
- * activation of 256 x 64 x 28 x 28 whose writer and reader are divided in typical ways. */
+ * activation of 256 x 64 x 28 x 28 whose writer and reader are divided in typical ways; new, or
+ * of a shape that is known. */
 #include "bench/bench.h"
 
 #include <string.h>
@@ -61,11 +62,12 @@ static const struct {
     { "random", -1, -1, true },
 };
 
-static void bench_pair(int i, int devices, int times)
+static void bench_pair(int i, int devices, int times, bool known_shapes)
 {
     struct arena arena = { 0 }, kept = { 0 }, scratch = { 0 };
     struct random random = { 1 };
     struct hypar_error err;
+    struct shapes shapes = { 0 }, *known = known_shapes ? &shapes : NULL;
     struct stakeholder writer[KINDS], reader[KINDS];
     for (int k = 0; k < KINDS; k++) {
         writer[k] = hold(&arena, devices, pairs[i].writer, false, &random);
@@ -75,14 +77,14 @@ static void bench_pair(int i, int devices, int times)
     double start_s = now_s();
     for (int t = 0; t < times; t++) {
         struct pattern *pattern;
-        must(hp_find_pattern(&kept, &scratch, &writer[t % KINDS], 1, &reader[t % KINDS], 1,
-                             &pattern, &err),
+        must(hp_find_pattern(&kept, &scratch, known, &writer[t % KINDS], 1, &reader[t % KINDS],
+                             1, &pattern, &err),
              &err);
     }
     double took_s = now_s() - start_s;
-    printf("%-8s %3d devices %12.0f patterns/s %10.2f us %10.0f bytes each\n", pairs[i].name,
-           devices, times / took_s, 1e6 * took_s / times,
-           (double)hp_arena_bytes(&kept) / times);
+    printf("%-8s %3d devices %6s %12.0f patterns/s %10.2f us %10.0f bytes each\n",
+           pairs[i].name, devices, known ? "known" : "new", times / took_s,
+           1e6 * took_s / times, (double)hp_arena_bytes(&kept) / times);
     hp_arena_free(&arena);
     hp_arena_free(&kept);
     hp_arena_free(&scratch);
@@ -92,6 +94,7 @@ int main(void)
 {
     for (int devices = 4; devices <= 64; devices *= 4)
         for (int i = 0; i < (int)(sizeof pairs / sizeof *pairs); i++)
-            bench_pair(i, devices, 80000 / devices);
+            for (int known = 0; known < 2; known++)
+                bench_pair(i, devices, 80000 / devices, known);
     return 0;
 }

@@ -390,32 +390,113 @@ static void count_elements(struct finder *f)
     }
 }
 
-static enum hypar_status find(struct finder *f, const struct stakeholder *writers,
-                              const struct stakeholder *readers, struct hypar_error *err)
+/* Shapes ------------------------------------------------------------------------------- */
+
+/* Who has a stake in which cells: all that matters, sizes left out. */
+static const int *key_of(const struct finder *f, size_t *bytes)
+{
+    const struct cut *cut = &f->cut;
+    int n_walked = cut->n_walked, n = 4 + n_walked + cut->n_stakes * (5 + n_walked);
+    int *key = NEW(f->scratch, int, n), *at = key;
+    *at++ = f->pattern->n_writers;
+    *at++ = f->pattern->n_readers;
+    *at++ = cut->n_writing;
+    *at++ = n_walked;
+    for (int w = 0; w < n_walked; w++)
+        *at++ = cut->n[cut->walked[w]];
+    for (const struct stake *s = cut->stake; s < cut->stake + cut->n_stakes; s++) {
+        *at++ = s->holder;
+        *at++ = s->part;
+        *at++ = s->device;
+        *at++ = s->class;
+        *at++ = s->cell;
+        for (int w = 0; w < n_walked; w++)
+            *at++ = s->count[w];
+    }
+    *bytes = (size_t)n * sizeof *key;
+    return key;
+}
+
+static void add_shape(struct finder *f, struct shapes *shapes, const int *key, size_t bytes)
+{
+    int *kept = NEW(f->arena, int, bytes / sizeof *kept);
+    memcpy(kept, key, bytes);
+    hp_table_put(&shapes->keys, f->arena, kept, bytes, shapes->n);
+    shapes->pattern =
+        GROW(f->arena, const struct pattern *, shapes->pattern, shapes->n, &shapes->capacity);
+    shapes->pattern[shapes->n++] = f->pattern;
+}
+
+/* All but its sizes: its cells and comms, which have some, are its own. */
+static void take_shape(struct finder *f, const struct pattern *from)
+{
+    struct pattern *p = f->pattern;
+    *p = *from;
+    p->id = 0; /* what others say of it */
+    p->copied = false;
+    p->cell = NEW(f->arena, struct cell, p->n_cells);
+    memcpy(p->cell, from->cell, (size_t)p->n_cells * sizeof *p->cell);
+    if (!p->n_comms)
+        return;
+    p->comm = NEW(f->arena, struct comm, p->n_comms);
+    memcpy(p->comm, from->comm, (size_t)p->n_comms * sizeof *p->comm);
+}
+
+static enum hypar_status find_shape(struct finder *f, const struct stakeholder *writers,
+                                    struct hypar_error *err)
 {
     struct pattern *p = f->pattern;
     p->reader_wait = NEW(f->arena, int, p->n_readers + 2);
     p->comm_feed = p->reader_wait + p->n_readers + 1; /* of no comms */
+    if (!f->cut.n_stakes)
+        return HYPAR_OK;
+    hp_distribute(&f->cut, f->scratch);
+    settle_all(f);
+    if (f->moves)
+        hp_name_comms(f->arena, f->scratch, p, f->keeps);
+    TRY(hp_find_waits(f->arena, f->scratch, &f->cut, p, err));
+    if (p->n_comms)
+        hp_find_feeds(f->arena, f->scratch, writers, p);
+    return HYPAR_OK;
+}
+
+static enum hypar_status find_or_take_shape(struct finder *f, struct shapes *shapes,
+                                            const struct stakeholder *writers,
+                                            struct hypar_error *err)
+{
+    size_t bytes;
+    if (!shapes || !f->cut.n_stakes)
+        return find_shape(f, writers, err);
+    const int *key = key_of(f, &bytes);
+    int known = hp_table_get(&shapes->keys, key, bytes);
+    if (known >= 0) {
+        take_shape(f, shapes->pattern[known]);
+        return HYPAR_OK;
+    }
+    TRY(find_shape(f, writers, err));
+    add_shape(f, shapes, key, bytes);
+    return HYPAR_OK;
+}
+
+static enum hypar_status find(struct finder *f, struct shapes *shapes,
+                              const struct stakeholder *writers,
+                              const struct stakeholder *readers, struct hypar_error *err)
+{
+    struct pattern *p = f->pattern;
     TRY(hp_cut(&f->cut, f->scratch, writers, p->n_writers, readers, p->n_readers, err));
+    TRY(find_or_take_shape(f, shapes, writers, err));
     if (f->cut.n_stakes) {
-        hp_distribute(&f->cut, f->scratch);
-        settle_all(f);
-        if (f->moves)
-            hp_name_comms(f->arena, f->scratch, p, f->keeps);
-        TRY(hp_find_waits(f->arena, f->scratch, &f->cut, p, err));
         keep_borders(f);
         count_elements(f);
     }
-    if (p->n_comms)
-        hp_find_feeds(f->arena, f->scratch, writers, p);
     p->aligned = hp_is_aligned(p, writers, readers);
     return HYPAR_OK;
 }
 
 enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
-                                  const struct stakeholder *writers, int n_writers,
-                                  const struct stakeholder *readers, int n_readers,
-                                  struct pattern **out, struct hypar_error *err)
+                                  struct shapes *shapes, const struct stakeholder *writers,
+                                  int n_writers, const struct stakeholder *readers,
+                                  int n_readers, struct pattern **out, struct hypar_error *err)
 {
     struct arena_mark mark = hp_arena_mark(scratch);
     struct finder f = { .arena = arena, .scratch = scratch };
@@ -423,7 +504,7 @@ enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
     f.pattern->n_writers = n_writers;
     f.pattern->n_readers = n_readers;
     *out = f.pattern;
-    enum hypar_status status = find(&f, writers, readers, err);
+    enum hypar_status status = find(&f, shapes, writers, readers, err);
     hp_arena_release(scratch, mark);
     return status;
 }

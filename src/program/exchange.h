@@ -6,6 +6,7 @@
 #ifndef PROGRAM_EXCHANGE_H
 #define PROGRAM_EXCHANGE_H
 
+#include "base/table.h"
 #include "program/program.h"
 
 /* The parts of one operator in one micro-batch; operators that are divided alike share one. */
@@ -30,12 +31,21 @@ struct stakeholder {
     axis_set partial; /* readers: only parts that are first along these axes (0: all parts) */
 };
 
+/* Patterns that were found, by who has a stake in which of their cells: those that have the
+ * same differ in sizes alone. Zero-initialised is none. */
+struct shapes {
+    struct table keys;
+    const struct pattern **pattern;
+    int n, capacity;
+};
+
 /* Work out the pattern; what stays is taken from `arena`, what does not from `scratch` and
- * given back. HYPAR_UNSUPPORTED if there are absurdly many cells. */
+ * given back. It may share lists with those in `shapes`, all of the same arena; NULL: it shares
+ * nothing. HYPAR_UNSUPPORTED if there are absurdly many cells. */
 enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
-                                  const struct stakeholder *writers, int n_writers,
-                                  const struct stakeholder *readers, int n_readers,
-                                  struct pattern **out, struct hypar_error *err);
+                                  struct shapes *shapes, const struct stakeholder *writers,
+                                  int n_writers, const struct stakeholder *readers,
+                                  int n_readers, struct pattern **out, struct hypar_error *err);
 
 /* Is `part` the first non-empty one along `axes`, its other coordinates being what they are? */
 bool hp_first_along(const struct part_layout *layout, int part, axis_set axes);

@@ -94,6 +94,7 @@ struct sketch {
     struct table lists, layout_keys, pattern_keys;
     struct part_layout **layouts;
     struct pattern **patterns;
+    struct shapes shapes;
     int n_lists, n_layouts, layout_capacity, n_patterns, pattern_capacity;
     struct stakeholder *stakeholder; /* room for most_stakes, twice */
     int *settled, round;             /* by deal: the change in which it was last settled */

@@ -224,7 +224,7 @@ enum hypar_status hp_pattern_of(struct sketch *s, const struct deal *deal,
         if (deal->private)
             found = private_pattern(s, who, deal->n_readers);
         else
-            TRY(hp_find_pattern(&s->arena, &s->scratch, who, deal->n_writers,
+            TRY(hp_find_pattern(&s->arena, &s->scratch, &s->shapes, who, deal->n_writers,
                                 who + deal->n_writers, deal->n_readers, &found, s->err));
         int64_t *kept = NEW(&s->arena, int64_t, 2 + 3 * n);
         memcpy(kept, key, bytes);

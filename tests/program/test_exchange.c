@@ -89,13 +89,13 @@ static void make_scene(struct scene *s, uint64_t seed)
         s->writer[i].copies = hp_random_below(&random, 3) ? 0 : 1U << COPY;
 }
 
-static struct pattern *find(struct scene *s)
+static struct pattern *find(struct scene *s, struct arena *arena, struct shapes *shapes)
 {
     struct arena scratch = { 0 };
     struct pattern *p;
     struct hypar_error err;
-    if (hp_find_pattern(&s->arena, &scratch, s->writer, s->n_writers, s->reader, s->n_readers,
-                        &p, &err))
+    if (hp_find_pattern(arena, &scratch, shapes, s->writer, s->n_writers, s->reader,
+                        s->n_readers, &p, &err))
         fail_msg("%s", err.text);
     hp_arena_free(&scratch);
     return p;
@@ -149,13 +149,30 @@ static void test_without_copies(void **state)
         make_scene(&s, seed);
         for (int i = 0; i < s.n_writers; i++)
             s.writer[i].copies = 0;
-        const struct pattern *quick = find(&s);
+        const struct pattern *quick = find(&s, &s.arena, NULL);
         for (int i = 0; i < s.n_writers; i++)
             s.writer[i].copies = 1U << (MAX_AXES + 1);
-        if (!same_pattern(quick, find(&s)))
+        if (!same_pattern(quick, find(&s, &s.arena, NULL)))
             fail_msg("seed %llu: differs from the general way", (unsigned long long)seed);
         hp_arena_free(&s.arena);
     }
+}
+
+/* A shape that was seen before gives the same as finding it anew. */
+static void test_shapes(void **state)
+{
+    (void)state;
+    struct arena arena = { 0 };
+    struct shapes shapes = { 0 };
+    for (uint64_t seed = 1; seed <= 3 * CASES; seed++) {
+        struct scene s;
+        make_scene(&s, seed % (2 * CASES));
+        if (!same_pattern(find(&s, &s.arena, NULL), find(&s, &arena, &shapes)))
+            fail_msg("seed %llu: differs with shapes", (unsigned long long)seed);
+        hp_arena_free(&s.arena);
+    }
+    assert_true(shapes.n <= 2 * CASES); /* the last third were all known */
+    hp_arena_free(&arena);
 }
 
 static bool has(const struct stakeholder *who, int part, const int64_t at[N_DIMS])
@@ -203,7 +220,7 @@ static void test_elements(void **state)
     for (uint64_t seed = 1; seed <= CASES / 10; seed++) {
         struct scene s;
         make_scene(&s, seed);
-        const struct pattern *p = find(&s);
+        const struct pattern *p = find(&s, &s.arena, NULL);
         int64_t elements = 0, at[N_DIMS];
         for (int c = 0; c < p->n_cells; c++) {
             struct box box = hp_cell_box(p, c);
@@ -224,6 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_copies),
+        cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
