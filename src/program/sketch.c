@@ -53,9 +53,9 @@ static enum hypar_status make(struct sketch *s)
     divide_batch(s);
     TRY(hp_find_flow(s));
     hp_make_skeleton(s);
-    s->stakeholder = (struct stakeholder *)NEW(
-        &s->arena, int64_t,
-        (sizeof(struct stakeholder) / sizeof(int64_t) + 3) * (size_t)k->most_stakes + 2);
+    s->pattern_key = NEW(&s->arena, int32_t, k->most_stakes + 1);
+    for (int d = 0; d < k->n_deals + k->n_tail; d++)
+        s->skeleton.deal[d].likeness = hp_deal_likeness(s, &k->deal[d]);
     for (int b = 0; b < s->n_bodies; b++) {
         s->body[b].layout = NEW(&s->arena, const struct part_layout *, n_ops);
         s->body[b].pattern = NEW(&s->arena, const struct pattern *, k->n_deals);

@@ -40,7 +40,8 @@ struct deal {
     int n_writers, n_readers;
     const struct source *writer;
     const struct reader *reader;
-    int item; /* its place in the order of items; of a tail's deal: its number */
+    int item;     /* its place in the order of items; of a tail's deal: its number */
+    int likeness; /* deals with the same have the same pattern if they have the same layouts */
 };
 
 /* A body's steps and deals in the order of task numbers. */
@@ -91,14 +92,14 @@ struct sketch {
     const struct part_layout **step_layout;
     const struct pattern **tail;
     /* layouts and patterns by what decides them */
-    struct table lists, layout_keys, pattern_keys;
+    struct table layout_keys, likenesses, pattern_keys;
     struct part_layout **layouts;
     struct pattern **patterns;
     struct shapes shapes;
-    int n_lists, n_layouts, layout_capacity, n_patterns, pattern_capacity;
-    struct stakeholder *stakeholder; /* room for most_stakes, twice */
-    int *settled, round;             /* by deal: the change in which it was last settled */
-    struct hypar_error *err;         /* of the call at hand */
+    int n_layouts, layout_capacity, n_patterns, pattern_capacity;
+    int32_t *pattern_key;    /* room for most_stakes, and one more */
+    int *settled, round;     /* by deal: the change in which it was last settled */
+    struct hypar_error *err; /* of the call at hand */
 };
 
 /* HYPAR_UNSUPPORTED for what a plan may say and cannot be lowered yet. */
@@ -155,6 +156,8 @@ const struct part_layout *hp_layout_of(struct sketch *s, int op, struct range sa
 /* A layout that nobody else has: parts that one of two layouts has. */
 const struct part_layout *hp_either_layout(struct sketch *s, const struct part_layout *a,
                                            const struct part_layout *b);
+
+int hp_deal_likeness(struct sketch *s, const struct deal *deal);
 
 /* The pattern of a deal, its operators' parts lying as `layout` says; shared. */
 enum hypar_status hp_pattern_of(struct sketch *s, const struct deal *deal,

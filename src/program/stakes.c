@@ -18,15 +18,9 @@ axis_set hp_partial_axes(const struct nest *nest, const struct split *split, int
     return written_axes(nest, split, pass, o, WRITE_PARTIAL);
 }
 
-/* A number for a list of bytes: the same for the same list. */
-static int64_t intern(struct sketch *s, const void *bytes, size_t length)
+static void *keep(struct sketch *s, const void *key, size_t bytes)
 {
-    int known = hp_table_get(&s->lists, bytes, length);
-    if (known >= 0)
-        return known;
-    char *copy = NEW(&s->arena, char, length + 1);
-    memcpy(copy, bytes, length);
-    return hp_table_put(&s->lists, &s->arena, copy, length, s->n_lists++);
+    return memcpy(NEW(&s->arena, int32_t, bytes / sizeof(int32_t)), key, bytes);
 }
 
 /* Layouts ----------------------------------------------------------------------------- */
@@ -75,8 +69,8 @@ static struct split *copy_split(struct sketch *s, const struct nest *nest,
     return split;
 }
 
-static struct part_layout *fill_layout(struct sketch *s, int op, struct range samples,
-                                       const int *placed, int n_parts)
+static void fill_layout(struct sketch *s, int op, struct range samples, const int *placed,
+                        int n_parts)
 {
     const struct op_plan *plan = &s->plan->ops[op];
     const struct nest *nest = s->graph->ops[op].nest;
@@ -91,41 +85,61 @@ static struct part_layout *fill_layout(struct sketch *s, int op, struct range sa
         memcpy(range + part * nest->n_axes, loops, (size_t)nest->n_axes * sizeof *range);
         device[part] = placed[part];
     }
-    return add_layout(s, &(struct part_layout){ .nest = nest,
-                                                .split = split,
-                                                .n_parts = n_parts,
-                                                .n_each = plan->n_parts,
-                                                .device = device,
-                                                .range = range,
-                                                .empty = empty });
+    add_layout(s, &(struct part_layout){ .nest = nest,
+                                         .split = split,
+                                         .n_parts = n_parts,
+                                         .n_each = plan->n_parts,
+                                         .device = device,
+                                         .range = range,
+                                         .empty = empty });
 }
 
-enum { LAYOUT_KEY = 4 + 2 * MAX_AXES };
+/* What decides a layout, as numbers: nest, samples, devices, degrees, and the sizes that are
+ * given. Taken from `scratch`; returns how many. */
+static int layout_key(struct sketch *s, int op, struct range samples, const int *placed,
+                      int n_parts, int32_t **out)
+{
+    const struct nest *nest = s->graph->ops[op].nest;
+    const struct split *split = &s->plan->ops[op].split;
+    int n = 5 + nest->n_axes + n_parts;
+    for (int a = 0; a < nest->n_axes; a++)
+        n += split->sizes[a] ? 1 + 2 * split->degree[a] : 0;
+    int32_t *key = *out = NEW(&s->scratch, int32_t, n), *at = key;
+    *at++ = nest->id;
+    memcpy(at, &samples.lo, sizeof samples.lo);
+    memcpy(at + 2, &samples.hi, sizeof samples.hi);
+    at += 4;
+    for (int a = 0; a < nest->n_axes; a++)
+        *at++ = split->degree[a] > 1 ? split->degree[a] : 1;
+    memcpy(at, placed, (size_t)n_parts * sizeof *placed);
+    at += n_parts;
+    for (int a = 0; a < nest->n_axes; a++) {
+        if (!split->sizes[a])
+            continue;
+        *at++ = a;
+        memcpy(at, split->sizes[a], (size_t)split->degree[a] * sizeof(int64_t));
+        at += 2 * split->degree[a];
+    }
+    return n;
+}
 
 const struct part_layout *hp_layout_of(struct sketch *s, int op, struct range samples,
                                        int replica, int n_replicas)
 {
     const struct op_plan *plan = &s->plan->ops[op];
-    const struct nest *nest = s->graph->ops[op].nest;
     const int *placed = plan->device + replica * plan->n_parts;
     int n_parts = n_replicas * plan->n_parts;
-    int64_t key[LAYOUT_KEY] = { nest->id, samples.lo, samples.hi,
-                                intern(s, placed, (size_t)n_parts * sizeof(int)) };
-    for (int a = 0; a < nest->n_axes; a++) {
-        int degree = plan->split.degree[a];
-        key[4 + 2 * a] = degree > 1 ? degree : 1;
-        key[5 + 2 * a] = plan->split.sizes[a]
-                             ? intern(s, plan->split.sizes[a], (size_t)degree * sizeof(int64_t))
-                             : -1;
-    }
-    size_t bytes = (size_t)(4 + 2 * nest->n_axes) * sizeof *key;
+    struct arena_mark mark = hp_arena_mark(&s->scratch);
+    int32_t *key;
+    size_t bytes = (size_t)layout_key(s, op, samples, placed, n_parts, &key) * sizeof *key;
     int known = hp_table_get(&s->layout_keys, key, bytes);
-    if (known >= 0)
-        return s->layouts[known];
-    int64_t *kept = NEW(&s->arena, int64_t, 4 + 2 * nest->n_axes);
-    memcpy(kept, key, bytes);
-    hp_table_put(&s->layout_keys, &s->arena, kept, bytes, s->n_layouts);
-    return fill_layout(s, op, samples, placed, n_parts);
+    if (known < 0) {
+        known = s->n_layouts;
+        hp_table_put(&s->layout_keys, &s->arena, keep(s, key, bytes), bytes, known);
+        fill_layout(s, op, samples, placed, n_parts);
+    }
+    hp_arena_release(&s->scratch, mark);
+    return s->layouts[known];
 }
 
 /* A part counts if one of the bodies has it. Which samples it had does not matter any more. */
@@ -200,38 +214,75 @@ static struct pattern *private_pattern(struct sketch *s, const struct stakeholde
     return p;
 }
 
+/* What decides a deal's pattern apart from the layouts: deals with the same number are alike.
+ */
+int hp_deal_likeness(struct sketch *s, const struct deal *deal)
+{
+    struct arena_mark mark = hp_arena_mark(&s->scratch);
+    int n = 3 + 2 * deal->n_writers + 2 * deal->n_readers, *key = NEW(&s->scratch, int, n);
+    int *at = key;
+    *at++ = deal->n_writers;
+    *at++ = deal->n_readers;
+    *at++ = deal->private;
+    for (int i = 0; i < deal->n_writers; i++) {
+        *at++ = deal->writer[i].operand;
+        *at++ = deal->writer[i].pass;
+    }
+    for (int i = 0; i < deal->n_readers; i++) {
+        *at++ = deal->reader[i].operand;
+        *at++ = deal->reader[i].only_adds ? (int)deal->reader[i].passes : 0;
+    }
+    size_t bytes = (size_t)n * sizeof *key;
+    int known = hp_table_get(&s->likenesses, key, bytes);
+    if (known < 0)
+        known = hp_table_put(&s->likenesses, &s->arena, keep(s, key, bytes), bytes,
+                             s->likenesses.used);
+    hp_arena_release(&s->scratch, mark);
+    return known;
+}
+
+static enum hypar_status find_pattern(struct sketch *s, const struct deal *deal,
+                                      const struct part_layout *const *layout,
+                                      struct pattern **out)
+{
+    struct arena_mark mark = hp_arena_mark(&s->scratch);
+    struct stakeholder *who =
+        NEW(&s->scratch, struct stakeholder, deal->n_writers + deal->n_readers);
+    bool copied = false;
+    for (int i = 0; i < deal->n_writers; i++) {
+        who[i] = as_writer(&deal->writer[i], layout);
+        copied |= who[i].copies != 0;
+    }
+    for (int i = 0; i < deal->n_readers; i++)
+        who[deal->n_writers + i] = as_reader(&deal->reader[i], layout);
+    enum hypar_status status = HYPAR_OK;
+    if (deal->private)
+        *out = private_pattern(s, who, deal->n_readers);
+    else
+        status = hp_find_pattern(&s->arena, &s->scratch, &s->shapes, who, deal->n_writers,
+                                 who + deal->n_writers, deal->n_readers, out, s->err);
+    (*out)->copied = copied;
+    hp_arena_release(&s->scratch, mark);
+    return status;
+}
+
 enum hypar_status hp_pattern_of(struct sketch *s, const struct deal *deal,
                                 const struct part_layout *const *layout,
                                 const struct pattern **out)
 {
-    int n = deal->n_writers + deal->n_readers;
-    struct stakeholder *who = s->stakeholder;
-    int64_t *key = (int64_t *)(who + s->skeleton.most_stakes);
-    key[0] = deal->n_writers;
-    key[1] = deal->private;
-    for (int i = 0; i < n; i++) {
-        int r = i - deal->n_writers;
-        who[i] =
-            r < 0 ? as_writer(&deal->writer[i], layout) : as_reader(&deal->reader[r], layout);
-        key[2 + 3 * i] = who[i].layout->id;
-        key[3 + 3 * i] = who[i].operand;
-        key[4 + 3 * i] = (int64_t)who[i].copies << 32 | who[i].partial;
-    }
-    size_t bytes = (size_t)(2 + 3 * n) * sizeof *key;
+    int32_t *key = s->pattern_key, n = 0;
+    key[n++] = deal->likeness;
+    for (int i = 0; i < deal->n_writers; i++)
+        key[n++] = layout[deal->writer[i].op]->id;
+    for (int i = 0; i < deal->n_readers; i++)
+        key[n++] = layout[deal->reader[i].op]->id;
+    size_t bytes = (size_t)n * sizeof *key;
     int known = hp_table_get(&s->pattern_keys, key, bytes);
     if (known < 0) {
         struct pattern *found;
-        if (deal->private)
-            found = private_pattern(s, who, deal->n_readers);
-        else
-            TRY(hp_find_pattern(&s->arena, &s->scratch, &s->shapes, who, deal->n_writers,
-                                who + deal->n_writers, deal->n_readers, &found, s->err));
-        int64_t *kept = NEW(&s->arena, int64_t, 2 + 3 * n);
-        memcpy(kept, key, bytes);
-        known = hp_table_put(&s->pattern_keys, &s->arena, kept, bytes, s->n_patterns);
-        found->id = known;
-        for (int i = 0; i < deal->n_writers; i++)
-            found->copied |= who[i].copies != 0;
+        TRY(find_pattern(s, deal, layout, &found));
+        known = found->id = s->n_patterns;
+        hp_table_put(&s->pattern_keys, &s->arena, keep(s, key, bytes), bytes, known);
         s->patterns =
             GROW(&s->arena, struct pattern *, s->patterns, s->n_patterns, &s->pattern_capacity);
         s->patterns[s->n_patterns++] = found;

@@ -89,11 +89,18 @@ static void count_elements(const struct pattern *p, double *elements)
     }
 }
 
+ticks hp_update_time(const struct acts *a, int device, double elements)
+{
+    const struct hypar_plan *plan = a->sketch->plan;
+    struct work work = hp_update_work(elements, plan->precision, plan->optimizer);
+    return hp_ticks(hp_work_seconds(&work, hypar_machine_device(a->machine, device),
+                                    hp_master_precision(plan->precision)));
+}
+
 static struct update_act *make_update(struct acts *a, const struct deal *deal,
                                       const struct pattern *p,
                                       const struct part_layout *const *layout)
 {
-    const struct hypar_plan *plan = a->sketch->plan;
     struct update_act *u = NEW(&a->arena, struct update_act, 1);
     int *device = NEW(&a->arena, int, p->n_waits);
     u->of_device = NEW(&a->arena, int, a->n_devices);
@@ -112,11 +119,9 @@ static struct update_act *make_update(struct acts *a, const struct deal *deal,
     struct sim_task *task = NEW(&a->arena, struct sim_task, u->n_devices);
     for (int i = 0; i < u->n_devices; i++) {
         elements[i] = held[device[i]];
-        struct work work = hp_update_work(elements[i], plan->precision, plan->optimizer);
-        ticks time =
-            hp_ticks(hp_work_seconds(&work, hypar_machine_device(a->machine, device[i]),
-                                     hp_master_precision(plan->precision)));
-        task[i] = (struct sim_task){ .duration = time, .n_holds = 1, .queue = device[i] };
+        task[i] = (struct sim_task){ .duration = hp_update_time(a, device[i], elements[i]),
+                                     .n_holds = 1,
+                                     .queue = device[i] };
     }
     hp_arena_release(&a->scratch, mark);
     u->device = device;

@@ -86,6 +86,9 @@ const struct update_act *hp_update_act(struct acts *acts, const struct deal *dea
                                        const struct pattern *pattern,
                                        const struct part_layout *const *layout);
 
+/* How long a device takes to update so many elements. */
+ticks hp_update_time(const struct acts *acts, int device, double elements);
+
 /* How long each part of a pass takes. */
 const ticks *hp_pass_times(struct acts *acts, int op, int pass,
                            const struct part_layout *layout);

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "sim/load.h"
 #include "sim/schedule.h"
+#include "sim/targets.h"
 
 /* Ids of a block follow each other; ranges are 1, 2, 4, ... long. */
 enum { N_CLASSES = 31 };
@@ -27,9 +29,7 @@ struct delta {
     struct play *play;
     int next_id;
     struct spare spare[N_CLASSES];
-    /* blocks that may have to wait for something else when a step's or a deal's tasks change:
-     * steps, then deals (body and tail), then updates, as targets: CSR */
-    int *target_start, *target;
+    struct targets targets;
     /* the change at hand */
     int *op, n_ops, round;
     int *marked; /* by block: the round in which it was listed */
@@ -42,7 +42,7 @@ struct delta {
      * deals that it touches, by body, all ops' one after another */
     const struct part_layout ***layout;
     const struct pattern ***pattern;
-    double *computing;  /* by device: ticks of its parts' passes */
+    struct loads loads;
     bool laid_out_only; /* the change was given up before its tasks were looked at */
     struct sim_task *task;
     int *after, task_capacity, after_capacity;
@@ -77,75 +77,7 @@ static void give_ids(struct delta *d, int first, int n)
     s->first[s->n++] = first;
 }
 
-/* Who may wait for whom ------------------------------------------------------------------ */
-
-struct target_list {
-    struct delta *d;
-    int *count; /* filling: where the next goes */
-    bool fill;
-};
-
-static void add_target(struct target_list *t, int from, int to)
-{
-    if (t->fill)
-        t->d->target[t->count[from]++] = to;
-    else
-        t->count[from]++;
-}
-
-static void list_deal(struct target_list *t, int i)
-{
-    const struct skeleton *k = &t->d->sketch->skeleton;
-    const struct deal *deal = &k->deal[i];
-    int me = k->n_steps + i, update = me + k->n_tail; /* of a tail's deal */
-    bool tail = i >= k->n_deals;
-    if (tail)
-        add_target(t, me, update);
-    for (int w = 0; w < deal->n_writers; w++) {
-        int step = k->step_of[deal->writer[w].op][deal->writer[w].pass];
-        add_target(t, step, me);
-        if (tail)
-            add_target(t, step, update);
-    }
-    for (int r = 0; r < deal->n_readers; r++) {
-        const struct reader *reader = &deal->reader[r];
-        uint32_t passes = tail ? reader->passes : hp_first_passes(t->d->sketch->graph, reader);
-        for (int p = 0; passes >> p; p++) {
-            int step = passes >> p & 1 ? k->step_of[reader->op][p] : -1;
-            if (step < 0)
-                continue;
-            if (tail)
-                add_target(t, step, update);
-            else
-                add_target(t, me, step);
-            for (int w = 0; !tail && w < deal->n_writers; w++)
-                add_target(t, k->step_of[deal->writer[w].op][deal->writer[w].pass], step);
-        }
-    }
-}
-
-static void find_targets(struct delta *d)
-{
-    const struct skeleton *k = &d->sketch->skeleton;
-    int n = k->n_steps + k->n_deals + 2 * k->n_tail;
-    int *count = NEW(&d->arena, int, n + 1);
-    struct target_list t = { .d = d, .count = count };
-    d->target_start = NEW(&d->arena, int, n + 1);
-    for (int fill = 0; fill < 2; fill++) {
-        t.fill = fill;
-        for (int i = 0; i < k->n_deals + k->n_tail; i++)
-            list_deal(&t, i);
-        for (int i = 0; i < k->n_steps; i++)
-            if (k->step[i].backward)
-                add_target(&t, hp_last_forward_step(d->sketch, k->step[i].op), i);
-        for (int i = 0; !fill && i < n; i++) {
-            d->target_start[i + 1] = d->target_start[i] + count[i];
-            count[i] = d->target_start[i];
-        }
-        if (!fill)
-            d->target = NEW(&d->arena, int, d->target_start[n]);
-    }
-}
+/* Listing what a change touches ----------------------------------------------------------- */
 
 static int block_of_target(const struct delta *d, int target)
 {
@@ -156,8 +88,6 @@ static int block_of_target(const struct delta *d, int target)
         return hp_deal_block(d->scene, 0, target - k->n_steps);
     return hp_update_block(d->scene, target - k->n_steps - k->n_tail);
 }
-
-/* Listing what a change touches ----------------------------------------------------------- */
 
 static void mark(struct delta *d, int block)
 {
@@ -204,8 +134,8 @@ static void mark_deals(struct delta *d)
 
 static void mark_target(struct delta *d, int from)
 {
-    for (int i = d->target_start[from]; i < d->target_start[from + 1]; i++)
-        mark(d, block_of_target(d, d->target[i]));
+    for (int i = d->targets.start[from]; i < d->targets.start[from + 1]; i++)
+        mark(d, block_of_target(d, d->targets.target[i]));
 }
 
 /* Applying it ------------------------------------------------------------------------------ */
@@ -313,26 +243,15 @@ static void remember(struct delta *d, const int *op, int n_ops)
         d->layout[s->n_bodies][i] = s->step_layout[op[i]];
 }
 
-static void count_computing(struct delta *d, int op, const struct part_layout *l, int sign)
-{
-    for (int pass = 0; pass < l->nest->n_passes; pass++) {
-        if (d->sketch->skeleton.step_of[op][pass] < 0)
-            continue;
-        const ticks *time = hp_pass_times(&d->scene->acts, op, pass, l);
-        for (int part = 0; part < l->n_parts; part++)
-            d->computing[l->device[part]] += sign * (double)time[part];
-    }
-}
-
 /* The ops' layouts come (+1) in the place of those that are remembered, or go again (-1). */
-static void recount_computing(struct delta *d, int sign)
+static void recount(struct delta *d, int sign)
 {
     for (int i = 0; i < d->n_ops; i++) {
         const struct part_layout *now = d->sketch->body[0].layout[d->op[i]];
         if (now == d->layout[0][i])
             continue;
-        count_computing(d, d->op[i], now, sign);
-        count_computing(d, d->op[i], d->layout[0][i], -sign);
+        hp_loads_count(&d->loads, d->op[i], now, sign);
+        hp_loads_count(&d->loads, d->op[i], d->layout[0][i], -sign);
     }
 }
 
@@ -341,7 +260,7 @@ static void forget(struct delta *d)
     struct sketch *s = d->sketch;
     const struct skeleton *k = &s->skeleton;
     if (!d->whole)
-        recount_computing(d, -1);
+        recount(d, -1);
     for (int b = 0; b < s->n_bodies; b++) {
         const struct pattern *const *was = d->pattern[b];
         for (int i = 0; i < d->n_ops; i++) {
@@ -357,16 +276,13 @@ static void forget(struct delta *d)
         s->step_layout[d->op[i]] = d->layout[s->n_bodies][i];
 }
 
-/* No step is shorter than what its busiest device computes, which layouts alone tell: a change
- * that puts too much on one device is given up before anything is settled ... */
+/* A change that puts too much on one device is given up before anything is settled ... */
 static bool computes_too_long(struct delta *d, ticks limit)
 {
-    double most = 0;
-    for (int i = 0; i < d->scene->acts.n_devices; i++)
-        most = d->computing[i] > most ? d->computing[i] : most;
-    d->laid_out_only = most > (double)limit;
+    ticks busiest = hp_loads_busiest(&d->loads);
+    d->laid_out_only = busiest > limit;
     if (d->laid_out_only)
-        d->length = most < (double)HP_MAX_TICKS ? (ticks)most : HP_MAX_TICKS;
+        d->length = busiest;
     return d->laid_out_only;
 }
 
@@ -384,7 +300,7 @@ static enum hypar_status change_sketch(struct delta *d, ticks limit, struct hypa
 {
     TRY(hp_sketch_lay_out(d->sketch, d->op, d->n_ops, err));
     if (!d->whole) {
-        recount_computing(d, 1);
+        recount(d, 1);
         if (computes_too_long(d, limit))
             return HYPAR_OK;
     }
@@ -419,7 +335,7 @@ enum hypar_status hp_delta_change(struct delta *d, const int *op, int n, ticks l
     mark_waiting(d);
     for (int i = 0; i < d->n_list; i++)
         rewait(d, d->list[i]);
-    d->length = hp_play_replay(d->play);
+    d->length = hp_play_replay(d->play, limit);
     return status == HYPAR_OK ? hp_check_length(d->length, err) : status;
 }
 
@@ -472,13 +388,13 @@ static void play_all(struct delta *d)
         s->size[i] = 0;
     }
     for (int op = 0; op < d->plan->graph->n_ops; op++)
-        count_computing(d, op, d->sketch->body[0].layout[op], 1);
+        hp_loads_count(&d->loads, op, d->sketch->body[0].layout[op], 1);
     for (int i = 0; i < s->n_blocks; i++)
         retask(d, i);
     for (int i = 0; i < s->n_blocks; i++)
         if (s->size[i])
             rewait(d, i);
-    d->length = hp_play_replay(d->play);
+    d->length = hp_play_replay(d->play, HP_MAX_TICKS);
     hp_delta_keep(d);
 }
 
@@ -503,7 +419,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     d->unit = NEW(&d->arena, int, sketch->skeleton.n_steps);
     d->next = NEW(&d->arena, int, sketch->skeleton.n_steps);
     d->op = NEW(&d->arena, int, plan->graph->n_ops);
-    d->computing = NEW(&d->arena, double, d->scene->acts.n_devices);
+    hp_loads_begin(&d->loads, &d->scene->acts);
     d->layout = NEW(&d->arena, const struct part_layout **, sketch->n_bodies + 1);
     d->pattern = NEW(&d->arena, const struct pattern **, sketch->n_bodies);
     for (int b = 0; b <= sketch->n_bodies; b++)
@@ -514,7 +430,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     if (d->whole) {
         replay_whole(d);
     } else {
-        find_targets(d);
+        d->targets = hp_find_targets(&d->arena, sketch);
         play_all(d);
     }
     enum hypar_status status = hp_check_length(d->length, err);
@@ -530,6 +446,7 @@ void hp_delta_free(struct delta *d)
     if (!d)
         return;
     hp_play_free(d->play);
+    hp_loads_end(&d->loads);
     hp_scene_free(d->scene);
     hp_sketch_free(d->sketch);
     struct arena arena = d->arena; /* it lives in it */
@@ -568,7 +485,8 @@ const struct play *hp_delta_play(const struct delta *d)
 
 size_t hp_delta_bytes(const struct delta *d)
 {
-    size_t bytes = hp_arena_bytes(&d->arena) + hp_sketch_bytes(d->sketch) +
-                   hp_arena_bytes(&d->scene->arena) + hp_arena_bytes(&d->scene->acts.arena);
+    size_t bytes = hp_arena_bytes(&d->arena) + hp_arena_bytes(&d->loads.arena) +
+                   hp_sketch_bytes(d->sketch) + hp_arena_bytes(&d->scene->arena) +
+                   hp_arena_bytes(&d->scene->acts.arena);
     return bytes + (d->play ? hp_arena_bytes(&d->play->arena) : 0);
 }

@@ -86,4 +86,9 @@ static inline struct ready_task hp_line_pop(struct ready_line *l)
     return l->task[l->first++];
 }
 
+static inline void hp_line_clear(struct ready_line *l)
+{
+    l->first = l->end = l->heap.n = 0;
+}
+
 #endif /* SIM_HEAP_H */

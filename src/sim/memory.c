@@ -274,6 +274,7 @@ struct memory_model *hp_memory(const struct hypar_program *program,
     }
     walk_tail(&m);
     finish_stages(&m);
+    hp_arena_free(&m.stores);
     hp_arena_free(&m.scratch);
     return model;
 }

@@ -51,6 +51,7 @@ struct memory_maker {
     int *seen_as, *next_name;
     /* of the tensor at hand */
     int *store_of; /* by device, -1 */
+    struct arena stores;
     struct store *store;
     int n_stores, store_capacity;
     /* what comms take, by pattern */

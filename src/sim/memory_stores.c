@@ -6,7 +6,7 @@ enum { FORWARD, BACKWARD };
 static struct store *store_on(struct memory_maker *m, int device)
 {
     if (m->store_of[device] < 0) {
-        m->store = GROW(&m->scratch, struct store, m->store, m->n_stores, &m->store_capacity);
+        m->store = GROW(&m->stores, struct store, m->store, m->n_stores, &m->store_capacity);
         m->store[m->n_stores] =
             (struct store){ .device = device, .first = { -1, -1 }, .last = { -1, -1 } };
         m->store_of[device] = m->n_stores++;
@@ -235,22 +235,17 @@ static void put_param(struct memory_maker *m, const struct store *s, bool read)
 
 /* Tensor by tensor ------------------------------------------------------------------- */
 
-static void begin_tensor(struct memory_maker *m)
-{
-    m->n_stores = m->store_capacity = 0;
-}
-
 static void end_tensor(struct memory_maker *m, struct arena_mark mark)
 {
     for (int i = 0; i < m->n_stores; i++)
         m->store_of[m->store[i].device] = -1;
+    m->n_stores = 0;
     hp_arena_release(&m->scratch, mark);
 }
 
 static void add_param(struct memory_maker *m, int tensor, bool trained)
 {
     struct arena_mark mark = hp_arena_mark(&m->scratch);
-    begin_tensor(m);
     for (int b = 0; b < m->program->n_bodies; b++)
         touch_tensor(m, &m->body[b], tensor, false);
     for (int i = 0; i < m->n_stores; i++)
@@ -265,7 +260,6 @@ static void add_param(struct memory_maker *m, int tensor, bool trained)
 static void add_shared(struct memory_maker *m, int tensor)
 {
     struct arena_mark mark = hp_arena_mark(&m->scratch);
-    begin_tensor(m);
     for (int b = 0; b < m->program->n_bodies; b++)
         touch_tensor(m, &m->body[b], tensor, false);
     for (int i = 0; i < m->n_stores; i++)
@@ -276,7 +270,6 @@ static void add_shared(struct memory_maker *m, int tensor)
 static void add_place(struct memory_maker *m, struct body_memory *body, int tensor, bool grad)
 {
     struct arena_mark mark = hp_arena_mark(&m->scratch);
-    begin_tensor(m);
     touch_tensor(m, body, tensor, grad);
     for (int i = 0; i < m->n_stores; i++)
         if (grad)

@@ -274,6 +274,7 @@ struct play *hp_play_new(int n_queues)
     p->n_queues = n_queues;
     p->free = NEW(&p->arena, ticks, n_queues);
     p->busy = NEW(&p->arena, double, n_queues);
+    p->left = NEW(&p->arena, ticks, n_queues);
     p->order = NEW(&p->arena, int, 1);
     p->old_order = NEW(&p->arena, int, 1);
     p->reach = NEW(&p->arena, ticks, 2);

@@ -8,7 +8,7 @@
  *     hp_play_put(play, a, &task);                   ids are small numbers, the caller's
  *     hp_play_set_after(play, a, after, n);
  *     hp_play_remove(play, b);                       then nothing may wait for b any more
- *     ticks end = hp_play_replay(play);
+ *     ticks end = hp_play_replay(play, HP_MAX_TICKS);
  *     hp_play_keep(play);   or   hp_play_undo(play);
  *
  * The timeline is always the one that hp_play_graph() gives for the same tasks: the key (ready
@@ -56,6 +56,7 @@ struct play {
     int n_queues;
     ticks *free;  /* of each queue: when it has done all that it was given so far */
     double *busy; /* of each queue: how many ticks all its tasks hold it */
+    ticks *left;  /* of each queue: what it is yet to be given in a replay */
     int n_ids, id_capacity, times_capacity, place_capacity, flags_capacity;
     struct node *node;
     struct times *times;
@@ -98,8 +99,10 @@ void hp_play_remove(struct play *play, int id);
 /* What `id` waits for: ids, repeats are left out; the list may be reordered. */
 void hp_play_set_after(struct play *play, int id, int *after, int n);
 
-/* The new timeline; returns its length. */
-ticks hp_play_replay(struct play *play);
+/* The new timeline; returns its length. One that is sure to be longer than `limit` is not
+ * played to its end: something more than the limit is returned, and the change must be undone.
+ */
+ticks hp_play_replay(struct play *play, ticks limit);
 void hp_play_keep(struct play *play);
 void hp_play_undo(struct play *play);
 

@@ -37,6 +37,8 @@ struct replay {
      * that run and of all that was served before it. */
     ticks run, run_old, run_new, before_old, before_new;
     int away; /* tasks whose turn has passed and that have not been served */
+    ticks limit;
+    ticks beyond; /* the step is sure to be as long as this, which is more than the limit; 0 */
 };
 
 static bool is_done(const struct replay *r, int id)
@@ -139,6 +141,24 @@ static void note_end(struct replay *r, ticks old_end, ticks end)
     }
 }
 
+/* The queue that a task holds from its start to its end, and nothing else; -1. */
+static int own_queue(const struct sim_task *task)
+{
+    return task->hold || !task->n_holds ? -1 : task->queue;
+}
+
+/* A queue that has served a task has all that is left to do after it. */
+static void look_ahead(struct replay *r, const struct sim_task *task, ticks end)
+{
+    int queue = own_queue(task);
+    if (queue < 0 || r->limit >= HP_MAX_TICKS)
+        return;
+    ticks *left = &r->p->left[queue];
+    *left -= task->duration;
+    if (end + *left > r->limit)
+        r->beyond = end + *left;
+}
+
 static void emit(struct replay *r, int id, ticks end)
 {
     struct play *p = r->p;
@@ -167,6 +187,7 @@ static void serve(struct replay *r, int id, ticks ready)
     bool is_new = p->place[id] == INT_MAX;
     set_times(p, id, (struct times){ ready, start, end });
     emit(r, id, end);
+    look_ahead(r, task, end);
     unsigned flags = p->flags[id];
     p->flags[id] |= DONE;
     r->away -= p->place[id] < r->at && flags & OUT;
@@ -205,6 +226,15 @@ static void restore_queues(struct play *p, const int *order, const ticks *reach,
     }
 }
 
+/* What each queue is left to do: all that it is given, less what it can have done by now. */
+static void find_left(struct replay *r)
+{
+    struct play *p = r->p;
+    ticks now = r->emitted ? p->times[p->order[r->emitted - 1]].ready : 0;
+    for (int q = 0; q < p->n_queues && r->limit < HP_MAX_TICKS; q++)
+        p->left[q] = (ticks)p->busy[q] - (p->free[q] > now ? p->free[q] : now);
+}
+
 /* Tasks that nobody has anything to say of, while all that was served lately is `shift` later
  * than before and nothing else goes on: they are too, and so are their queues. */
 static bool move_on(struct replay *r)
@@ -234,6 +264,7 @@ static bool move_on(struct replay *r)
     r->run_old = p->old_reach[to] > r->run_old ? p->old_reach[to] : r->run_old;
     r->run_new = p->reach[r->emitted] > r->run_new ? p->reach[r->emitted] : r->run_new;
     restore_queues(p, p->order, p->reach, r->emitted - (to - from), r->emitted);
+    find_left(r);
     r->at = to - 1;
     return true;
 }
@@ -375,16 +406,21 @@ static void enter_fresh(struct replay *r)
     }
 }
 
-ticks hp_play_replay(struct play *p)
+ticks hp_play_replay(struct play *p, ticks limit)
 {
-    struct replay r = { .p = p };
+    struct replay r = { .p = p, .limit = limit };
     begin(&r);
     enter_fresh(&r);
-    for (; r.at < p->n_old_order; r.at++)
+    find_left(&r);
+    for (; r.at < p->n_old_order && !r.beyond; r.at++)
         take_turn(&r, p->old_order[r.at]);
-    while (hp_line_first(&p->out_of_turn)) {
+    while (hp_line_first(&p->out_of_turn) && !r.beyond) {
         struct ready_task first = hp_line_pop(&p->out_of_turn);
         serve(&r, first.id, first.ready);
+    }
+    if (r.beyond) {
+        hp_line_clear(&p->out_of_turn);
+        return r.beyond;
     }
     p->n_order = r.emitted;
     for (int i = p->first_replayed; i < p->n_order; i++)

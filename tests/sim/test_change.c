@@ -76,7 +76,7 @@ static void step(struct walk *w, enum move move)
     if (hypar_plan_check(w->plan, &err) != HYPAR_OK)
         fail_msg("move %d: %s", (int)move, err.text);
     if (hp_random_below(&w->random, 2))
-        limit = before + before / 10;
+        limit = before / 2 + hp_random_below(&w->random, before + 1);
     enum hypar_status status = hp_delta_change(w->delta, w->now.op, w->now.n, limit, &err);
     if (status != HYPAR_OK) {
         take_back(w, before);
@@ -152,6 +152,7 @@ static void every_move(void **state)
     assert_true(several > 100);
     print_message("%lld changes of several operators, %lld known to be hopeless\n",
                   (long long)several, (long long)hopeless);
+    assert_true(hopeless > 40);
 }
 
 /* Stages and micro-batches, copies, empty parts, several parts on one device. */

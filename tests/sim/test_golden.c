@@ -186,12 +186,12 @@ static void delta(void **state)
     list_entries(file[1], entry[1]);
     assert_int_equal(file[0]->graph.n_queues, file[1]->graph.n_queues);
     assert_int_equal(change(play, none, entry[0]), before.n_rows);
-    assert_int_equal(hp_play_replay(play), 14 * SECOND);
+    assert_int_equal(hp_play_replay(play, HP_MAX_TICKS), 14 * SECOND);
     hp_play_keep(play);
     check_play(play, &before);
     for (int round = 0; round < 2; round++) { /* undone, then kept */
         assert_int_equal(change(play, entry[0], entry[1]), 6);
-        assert_int_equal(hp_play_replay(play), 15 * SECOND);
+        assert_int_equal(hp_play_replay(play, HP_MAX_TICKS), 15 * SECOND);
         check_play(play, &after);
         if (round == 0) {
             hp_play_undo(play);
@@ -201,7 +201,7 @@ static void delta(void **state)
     hp_play_keep(play);
     check_play(play, &after);
     assert_int_equal(change(play, entry[1], entry[0]), 6); /* and back by delta */
-    assert_int_equal(hp_play_replay(play), 14 * SECOND);
+    assert_int_equal(hp_play_replay(play, HP_MAX_TICKS), 14 * SECOND);
     check_play(play, &before);
     hp_play_undo(play);
     check_play(play, &after);

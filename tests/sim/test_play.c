@@ -122,13 +122,12 @@ static void change_one(struct world *w)
                 tell_after(w, i);
 }
 
-/* The full simulation of the table must be what the play says. */
-static void compare(const struct world *w, uint64_t seed)
+/* The full simulation of the table: times by place there, and each thing's place. */
+static ticks play_in_full(const struct world *w, struct times *times, int *place)
 {
     struct sim_task task[MAX_TASKS];
-    struct times times[MAX_TASKS];
     int64_t start[MAX_TASKS + 1] = { 0 };
-    int after[MAX_TASKS * MAX_AFTER], place[MAX_TASKS], n = 0, n_after = 0;
+    int after[MAX_TASKS * MAX_AFTER], n = 0, n_after = 0;
     for (int i = 0; i < MAX_TASKS; i++) {
         if (!w->thing[i].there)
             continue;
@@ -139,7 +138,15 @@ static void compare(const struct world *w, uint64_t seed)
         start[n] = n_after;
     }
     struct task_graph graph = { n, QUEUES, task, start, after };
-    ticks length = hp_play_graph(&graph, times);
+    return hp_play_graph(&graph, times);
+}
+
+/* It must be what the play says. */
+static void compare(const struct world *w, uint64_t seed)
+{
+    struct times times[MAX_TASKS];
+    int place[MAX_TASKS];
+    ticks length = play_in_full(w, times, place);
     bool same = length == hp_play_length(w->play);
     for (int i = 0; i < MAX_TASKS; i++)
         if (w->thing[i].there)
@@ -147,6 +154,23 @@ static void compare(const struct world *w, uint64_t seed)
                 memcmp(&times[place[i]], &w->play->times[w->thing[i].id], sizeof *times) == 0;
     if (!same)
         fail_msg("seed %llu: delta differs from full", (unsigned long long)seed);
+}
+
+/* Replay with a limit, or without; whether the change shall be kept. Half of those that stay
+ * within the limit are. */
+static bool replay(struct world *w, uint64_t seed)
+{
+    struct times times[MAX_TASKS];
+    int place[MAX_TASKS];
+    ticks before = hp_play_length(w->play), limit = HP_MAX_TICKS;
+    if (hp_random_below(&w->random, 2))
+        limit = before / 2 + hp_random_below(&w->random, before + 1);
+    ticks length = hp_play_replay(w->play, limit);
+    if (length <= limit)
+        return hp_random_below(&w->random, 2);
+    if (length > play_in_full(w, times, place))
+        fail_msg("seed %llu: said to be longer than it is", (unsigned long long)seed);
+    return false;
 }
 
 static void delta_is_full(void **state)
@@ -166,7 +190,7 @@ static void delta_is_full(void **state)
                 make_after(&w, n);
                 tell_after(&w, n);
             }
-        hp_play_replay(w.play);
+        hp_play_replay(w.play, HP_MAX_TICKS);
         hp_play_keep(w.play);
         compare(&w, seed);
         for (int c = 0; c < CHANGES; c++) {
@@ -175,8 +199,7 @@ static void delta_is_full(void **state)
             int ones = 1 + (int)hp_random_below(&w.random, 3);
             for (int i = 0; i < ones; i++)
                 change_one(&w);
-            hp_play_replay(w.play);
-            if (hp_random_below(&w.random, 2)) {
+            if (replay(&w, seed)) {
                 compare(&w, seed);
                 hp_play_keep(w.play);
             } else {
