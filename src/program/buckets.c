@@ -40,7 +40,7 @@ struct buckets hp_find_buckets(const struct sketch *s, struct arena *arena)
                 b.next[open[g].last] = me;
             open[g].last = me;
             for (int i = 0; i < comm->n_cells; i++)
-                open[g].bytes += (double)hp_box_elements(&s->tail[x]->cell[comm->cell[i]].box) *
+                open[g].bytes += (double)s->tail[x]->cell[comm->cell[i]].elements *
                                  hp_message_bytes(s->plan, place->tensor);
             b.lead[me] = open[g].first;
             b.bytes[open[g].first] = open[g].bytes;

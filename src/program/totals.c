@@ -108,7 +108,7 @@ void hypar_program_pair_bytes(const struct hypar_program *p, double *bytes)
             for (int c = 0; c < comm->n_cells; c++) {
                 const struct cell *cell = &pattern->cell[comm->cell[c]];
                 add_cell(cell,
-                         hp_task_times(p, l, i) * (double)hp_box_elements(&cell->box) *
+                         hp_task_times(p, l, i) * (double)cell->elements *
                              hp_message_bytes(p->plan, t->tensor),
                          n, bytes, sent);
             }

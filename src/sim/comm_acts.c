@@ -19,7 +19,7 @@ static double comm_elements(const struct pattern *p, const struct comm *comm)
 {
     double elements = 0;
     for (int i = 0; i < comm->n_cells; i++)
-        elements += (double)hp_box_elements(&p->cell[comm->cell[i]].box);
+        elements += (double)p->cell[comm->cell[i]].elements;
     return elements;
 }
 
@@ -28,9 +28,9 @@ static bool is_even(const struct request *r)
 {
     const struct comm *comm = r->comm;
     const struct cell *cell = r->pattern->cell;
-    int64_t size = hp_box_elements(&cell[comm->cell[0]].box);
+    int64_t size = cell[comm->cell[0]].elements;
     for (int i = 1; i < comm->n_cells; i++)
-        if (hp_box_elements(&cell[comm->cell[i]].box) != size)
+        if (cell[comm->cell[i]].elements != size)
             return false;
     return comm->n_cells == comm->n_devices * (comm->n_devices - 1);
 }
@@ -46,7 +46,7 @@ static struct request request_of(const struct pattern *p, const struct comm *com
     if (comm->kind == COMM_REDUCE)
         r.group.root = hp_comm_index(comm, first->receiver[0]);
     if (comm->kind == COMM_ALL_TO_ALL && comm->n_devices > SMALL_GROUP && is_even(&r))
-        r.bytes = (double)hp_box_elements(&first->box) * bytes;
+        r.bytes = (double)first->elements * bytes;
     else if (comm->kind == COMM_ALL_TO_ALL)
         r.group.kind = COMM_EXCHANGE; /* message by message */
     return r;
@@ -101,7 +101,7 @@ static void add_message(struct rounds *r, int round, int from, int to, double by
 static void add_cell(struct rounds *r, const struct cell *cell, double element_bytes, int *from,
                      bool *seen)
 {
-    double bytes = (double)hp_box_elements(&cell->box) * element_bytes;
+    double bytes = (double)cell->elements * element_bytes;
     int n_owners = cell->n_owners ? cell->n_owners : 1, n_from = 0;
     for (int i = 0; cell->n_owners && i < cell->n_contributions; i++) {
         int device = cell->contribution[i].device;
