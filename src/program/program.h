@@ -110,6 +110,15 @@ struct pattern {
                    */
 };
 
+/* Of all cells that a comm moves. */
+static inline double hp_comm_elements(const struct pattern *pattern, const struct comm *comm)
+{
+    double elements = 0;
+    for (int i = 0; i < comm->n_cells; i++)
+        elements += (double)pattern->cell[comm->cell[i]].elements;
+    return elements;
+}
+
 /* The part of the tensor that cell number `cell` is. */
 struct box hp_cell_box(const struct pattern *pattern, int cell);
 

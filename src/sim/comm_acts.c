@@ -15,14 +15,6 @@ struct request {
     struct comm_group group;
 };
 
-static double comm_elements(const struct pattern *p, const struct comm *comm)
-{
-    double elements = 0;
-    for (int i = 0; i < comm->n_cells; i++)
-        elements += (double)p->cell[comm->cell[i]].elements;
-    return elements;
-}
-
 /* Every pair has one message, all of a size. */
 static bool is_even(const struct request *r)
 {
@@ -39,7 +31,7 @@ static struct request request_of(const struct pattern *p, const struct comm *com
 {
     const struct cell *first = &p->cell[comm->cell[0]];
     struct request r = { .pattern = p, .comm = comm, .element_bytes = bytes };
-    r.bytes = comm_elements(p, comm) * bytes;
+    r.bytes = hp_comm_elements(p, comm) * bytes;
     r.group = (struct comm_group){ comm->kind, comm->n_devices, comm->device, 0 };
     if (comm->kind == COMM_SEND || comm->kind == COMM_BROADCAST)
         r.group.root = hp_comm_index(comm, first->contribution[0].device);
