@@ -508,3 +508,32 @@ enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
     hp_arena_release(scratch, mark);
     return status;
 }
+
+/* Sends --------------------------------------------------------------------------------- */
+
+/* Contributions of one device are added there first. */
+static void send_to_owner(const struct cell *cell, int owner, bool *seen, hp_send_visit *visit,
+                          void *who)
+{
+    for (int i = 0; i < cell->n_contributions; i++) {
+        int from = cell->contribution[i].device;
+        if (!seen[from] && from != owner)
+            visit(who, 0, from, owner, cell->n_owners);
+        seen[from] = true;
+    }
+    for (int i = 0; i < cell->n_contributions; i++)
+        seen[cell->contribution[i].device] = false;
+}
+
+void hp_cell_sends(const struct cell *cell, bool *seen, hp_send_visit *visit, void *who)
+{
+    int pieces = cell->n_owners ? cell->n_owners : 1;
+    for (int o = 0; o < pieces; o++) {
+        int owner = cell->n_owners ? cell->owner[o] : cell->contribution[0].device;
+        if (cell->n_owners)
+            send_to_owner(cell, owner, seen, visit, who);
+        for (int i = 0; i < cell->n_receivers; i++)
+            if (cell->receiver[i] != owner)
+                visit(who, 1, owner, cell->receiver[i], pieces);
+    }
+}

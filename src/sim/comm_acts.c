@@ -73,12 +73,13 @@ struct rounds {
     struct arena *arena;
     struct message *message[2];
     int n[2], capacity[2];
+    double cell_bytes; /* of the cell at hand */
 };
 
-static void add_message(struct rounds *r, int round, int from, int to, double bytes)
+static void add_message(void *who, int round, int from, int to, int pieces)
 {
-    if (from == to)
-        return;
+    struct rounds *r = who;
+    double bytes = r->cell_bytes / pieces;
     for (int i = r->n[round] - 1; i >= 0 && i >= r->n[round] - 64; i--)
         if (r->message[round][i].from == from && r->message[round][i].to == to) {
             r->message[round][i].bytes += bytes;
@@ -89,37 +90,16 @@ static void add_message(struct rounds *r, int round, int from, int to, double by
     r->message[round][r->n[round]++] = (struct message){ from, to, bytes };
 }
 
-/* `from`: room for the cell's contributors; parts on one device are added there first. */
-static void add_cell(struct rounds *r, const struct cell *cell, double element_bytes, int *from,
-                     bool *seen)
-{
-    double bytes = (double)cell->elements * element_bytes;
-    int n_owners = cell->n_owners ? cell->n_owners : 1, n_from = 0;
-    for (int i = 0; cell->n_owners && i < cell->n_contributions; i++) {
-        int device = cell->contribution[i].device;
-        if (!seen[device])
-            from[n_from++] = device;
-        seen[device] = true;
-    }
-    for (int i = 0; i < n_from; i++)
-        seen[from[i]] = false;
-    for (int o = 0; o < n_owners; o++) {
-        int owner = cell->n_owners ? cell->owner[o] : cell->contribution[0].device;
-        for (int i = 0; i < n_from; i++)
-            add_message(r, 0, from[i], owner, bytes / n_owners);
-        for (int i = 0; i < cell->n_receivers; i++)
-            add_message(r, 1, owner, cell->receiver[i], bytes / n_owners);
-    }
-}
-
 static struct rounds rounds_of(struct acts *a, const struct request *r)
 {
     struct rounds rounds = { .arena = &a->arena };
     struct arena_mark mark = hp_arena_mark(&a->scratch);
-    int *from = NEW(&a->scratch, int, a->n_devices);
     bool *seen = NEW(&a->scratch, bool, a->n_devices);
-    for (int i = 0; i < r->comm->n_cells; i++)
-        add_cell(&rounds, &r->pattern->cell[r->comm->cell[i]], r->element_bytes, from, seen);
+    for (int i = 0; i < r->comm->n_cells; i++) {
+        const struct cell *cell = &r->pattern->cell[r->comm->cell[i]];
+        rounds.cell_bytes = (double)cell->elements * r->element_bytes;
+        hp_cell_sends(cell, seen, add_message, &rounds);
+    }
     hp_arena_release(&a->scratch, mark);
     return rounds;
 }
