@@ -34,27 +34,45 @@ static void *room_for(struct acts *a, void *table, size_t size, int *capacity, i
     return copy;
 }
 
-static bool same_ranges(const struct range *a, const struct range *b, int n)
+/* Axes that windows slide along, or whose operand is shorter (one of a concat's): what a part
+ * reads depends on where it is. */
+static axis_set windowed_axes(const struct nest *nest)
+{
+    axis_set axes = 0;
+    for (int o = 0; o < nest->n_operands; o++)
+        for (int d = 0; d < nest->operand[o].n_dims; d++) {
+            const struct dim_map *map = &nest->operand[o].dim[d];
+            if (map->kind == DIM_AXIS &&
+                (map->stride != 1 || map->span != 1 || map->pad != 0 ||
+                 nest->operand[o].size[d] != nest->axis[map->axis[0]].extent))
+                axes |= (axis_set)1 << map->axis[0];
+        }
+    return axes;
+}
+
+/* Is the work of two parts the same? They are as long, and along a window in the same place. */
+static bool same_work(const struct range *a, const struct range *b, int n, axis_set windowed)
 {
     for (int i = 0; i < n; i++)
-        if (a[i].lo != b[i].lo || a[i].hi != b[i].hi)
+        if (a[i].hi - a[i].lo != b[i].hi - b[i].lo || (windowed >> i & 1 && a[i].lo != b[i].lo))
             return false;
     return true;
 }
 
-/* Copies along r do the same: the part before is often the same, on the same kind of device. */
+/* Most parts do the same as the one before, on the same kind of device. */
 static const ticks *time_parts(struct acts *a, int op, int pass, const struct part_layout *l)
 {
     ticks *time = NEW(&a->arena, ticks, l->n_parts);
     operand_set present = hp_present(&a->sketch->graph->ops[op]);
+    axis_set windowed = windowed_axes(l->nest);
     const struct hypar_device *before = NULL;
     for (int part = 0; part < l->n_parts; part++) {
         if (l->empty[part])
             continue;
         const struct range *range = l->range + part * l->nest->n_axes;
         const struct hypar_device *device = hypar_machine_device(a->machine, l->device[part]);
-        if (before == device && part > 0 && !l->empty[part - 1] &&
-            same_ranges(range, range - l->nest->n_axes, l->nest->n_axes))
+        if (before == device && !l->empty[part - 1] &&
+            same_work(range, range - l->nest->n_axes, l->nest->n_axes, windowed))
             time[part] = time[part - 1];
         else
             time[part] =

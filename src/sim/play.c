@@ -82,7 +82,7 @@ static void take_out(struct id_list *list, int id)
 
 /* Changes ----------------------------------------------------------------------------- */
 
-/* Before a node's lists change for the first time in a change: remember how it was. */
+/* Before a node is changed for the first time in a change: remember how it was. */
 static struct node *touch(struct play *p, int id)
 {
     struct node *node = &p->node[id];
@@ -92,9 +92,31 @@ static struct node *touch(struct play *p, int id)
         GROW(&p->arena, struct node_before, p->touched, p->n_touched, &p->touched_capacity);
     p->touched[p->n_touched++] = (struct node_before){ id, *node };
     node->changed = p->change;
-    node->after = copy_list(p, &node->after);
-    node->before = copy_list(p, &node->before);
     return node;
+}
+
+/* The node's own list, which may be changed: the old one stays as it was. */
+static struct id_list *before_of(struct play *p, int id)
+{
+    struct node *node = touch(p, id);
+    if (node->new_before != p->change)
+        node->before = copy_list(p, &node->before);
+    node->new_before = p->change;
+    return &node->before;
+}
+
+static void set_list(struct play *p, struct node *node, const int *after, int n)
+{
+    struct id_list list = { 0 };
+    if (node->new_after == p->change)
+        give_back(p, node->after);
+    if (n) {
+        list = list_of(p, n);
+        memcpy(list.id, after, (size_t)n * sizeof *after);
+        list.n = n;
+    }
+    node->after = list;
+    node->new_after = p->change;
 }
 
 static void note_fresh(struct play *p, int id)
@@ -136,15 +158,20 @@ void hp_play_put(struct play *p, int id, const struct sim_task *task)
     note_fresh(p, id);
 }
 
+static void leave_predecessors(struct play *p, int id)
+{
+    const struct id_list *after = &p->node[id].after;
+    for (int i = 0; i < after->n; i++)
+        if (p->node[after->id[i]].alive)
+            take_out(before_of(p, after->id[i]), id);
+}
+
 void hp_play_remove(struct play *p, int id)
 {
     struct node *node = touch(p, id);
-    for (int i = 0; i < node->after.n; i++)
-        if (p->node[node->after.id[i]].alive)
-            take_out(&touch(p, node->after.id[i])->before, id);
-    node = &p->node[id];
+    leave_predecessors(p, id);
     count_busy(p, &node->task, -1);
-    node->after.n = 0;
+    set_list(p, node, NULL, 0);
     node->alive = false;
 }
 
@@ -180,15 +207,11 @@ void hp_play_set_after(struct play *p, int id, int *after, int n)
     n = drop_repeats(after, n);
     if (same_list(&p->node[id].after, after, n))
         return;
-    struct node *node = touch(p, id);
-    for (int i = 0; i < node->after.n; i++)
-        if (p->node[node->after.id[i]].alive)
-            take_out(&touch(p, node->after.id[i])->before, id);
-    node->after.n = 0;
-    for (int i = 0; i < n; i++) {
-        append(p, &node->after, after[i]);
-        append(p, &touch(p, after[i])->before, id);
-    }
+    touch(p, id);
+    leave_predecessors(p, id);
+    set_list(p, &p->node[id], after, n);
+    for (int i = 0; i < n; i++)
+        append(p, before_of(p, after[i]), id);
     note_fresh(p, id);
 }
 
@@ -205,9 +228,11 @@ void hp_play_keep(struct play *p)
 {
     for (int i = 0; i < p->n_touched; i++) {
         struct node_before *was = &p->touched[i];
-        give_back(p, was->node.after);
-        give_back(p, was->node.before);
         struct node *node = &p->node[was->id];
+        if (node->new_after == p->change)
+            give_back(p, was->node.after);
+        if (node->new_before == p->change)
+            give_back(p, was->node.before);
         if (!node->alive) {
             give_back(p, node->after);
             give_back(p, node->before);
@@ -251,8 +276,10 @@ void hp_play_undo(struct play *p)
     for (int i = p->n_touched - 1; i >= 0; i--) {
         struct node_before *was = &p->touched[i];
         struct node *node = &p->node[was->id];
-        give_back(p, node->after);
-        give_back(p, node->before);
+        if (node->new_after == p->change)
+            give_back(p, node->after);
+        if (node->new_before == p->change)
+            give_back(p, node->before);
         if (node->alive)
             count_busy(p, &node->task, -1);
         *node = was->node;

@@ -30,7 +30,8 @@ struct node {
     struct id_list after, before; /* tasks that it waits for; tasks that wait for it */
     int missing;                  /* of one that is looked at: predecessors to be served ... */
     ticks ready;                  /* ... and the latest end of the others */
-    int changed;                  /* the change in which it was last touched */
+    int changed;                  /* the change in which it was last touched ... */
+    int new_after, new_before;    /* ... and in which it last got another list of them */
     bool alive;
 };
 

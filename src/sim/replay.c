@@ -312,33 +312,31 @@ static void take_turn(struct replay *r, int id)
  * or where a new one can be ready at the earliest. */
 static int first_touched(const struct play *p)
 {
-    int first = p->n_order;
+    int first = p->n_order, lo = 0;
+    ticks earliest = HP_MAX_TICKS;
     for (int i = 0; i < p->n_touched; i++)
         if (p->touched[i].node.alive && !p->node[p->touched[i].id].alive &&
             p->place[p->touched[i].id] < first)
             first = p->place[p->touched[i].id];
     for (int i = 0; i < p->n_fresh; i++) {
         const struct node *node = &p->node[p->fresh[i]];
-        int place = p->place[p->fresh[i]];
-        if (!node->alive)
-            continue;
         ticks ready = 0;
-        bool known = true;
-        for (int k = 0; k < node->after.n; k++) {
-            known &= p->place[node->after.id[k]] != INT_MAX;
-            ready = known && p->times[node->after.id[k]].end > ready
-                        ? p->times[node->after.id[k]].end
-                        : ready;
+        bool known = node->alive;
+        if (node->alive && p->place[p->fresh[i]] < first)
+            first = p->place[p->fresh[i]];
+        for (int k = 0; known && k < node->after.n; k++) {
+            int from = node->after.id[k];
+            known = p->place[from] != INT_MAX;
+            ready = known && p->times[from].end > ready ? p->times[from].end : ready;
         }
-        int lo = 0, hi = place < first ? place : first;
-        while (known && lo < hi) { /* the first place that is ready no earlier */
-            int mid = (lo + hi) / 2;
-            if (p->times[p->order[mid]].ready < ready)
-                lo = mid + 1;
-            else
-                hi = mid;
-        }
-        first = known && lo < first ? lo : place < first ? place : first;
+        earliest = known && ready < earliest ? ready : earliest;
+    }
+    while (lo < first) { /* the first place that is ready no earlier */
+        int mid = (lo + first) / 2;
+        if (p->times[p->order[mid]].ready < earliest)
+            lo = mid + 1;
+        else
+            first = mid;
     }
     return first;
 }
