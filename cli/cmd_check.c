@@ -26,11 +26,12 @@ static enum hypar_status check_memory(const struct args *args, const struct hypa
                                       struct hypar_memory *fullest, bool *known,
                                       struct hypar_error *err)
 {
+    const char *path = args->operand[0];
     enum hypar_status status = hypar_plan_check_memory(plan, args->memory_bytes, err);
     *known = false;
     if (status != HYPAR_OK)
-        return status;
-    status = hypar_plan_fits(plan, args->memory_bytes, fullest, err);
+        return opt_in_file(path, status, err);
+    status = opt_in_file(path, hypar_plan_fits(plan, args->memory_bytes, fullest, err), err);
     *known = status == HYPAR_OK;
     if (status == HYPAR_OK || status == HYPAR_INFEASIBLE)
         return status;

@@ -141,6 +141,22 @@ static double dp_step_s(const struct table *table, const struct hypar_graph *gra
     return evaluate(&dp, &why, graph, machine, &plain) == HYPAR_OK ? dp.step.step_s : 0;
 }
 
+/* A profile that tells nothing about any plan. */
+static void note_profile(const struct args *args, const struct table *table)
+{
+    const struct hypar_sim_measured *none = NULL;
+    for (int i = 0; i < table->n; i++) {
+        const struct hypar_sim_measured *m = &table->row[i].step.measured;
+        if (table->row[i].why)
+            continue;
+        if (m->measured || m->calibrated)
+            return;
+        none = m;
+    }
+    if (none)
+        opt_note_profile(args, none);
+}
+
 static enum hypar_status write_csv(const struct hypar_comparison *comparison, const char *path,
                                    struct hypar_error *err)
 {
@@ -204,6 +220,7 @@ static enum hypar_status compare(const struct args *args, const struct hypar_gra
     struct hypar_comparison comparison = { graph, machine,
                                            dp_step_s(&table, graph, machine, how), table.n,
                                            table.row };
+    note_profile(args, &table);
     status = report(args, &comparison, err);
     if (status == HYPAR_OK && !n_fit && failed != HYPAR_OK)
         return failed;

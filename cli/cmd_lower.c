@@ -32,7 +32,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     struct hypar_program *program = NULL;
     enum hypar_status status = hypar_plan_read(&plan, args->operand[0], &read, err);
     if (status == HYPAR_OK)
-        status = hypar_lower(&program, plan, &how, err);
+        status = opt_in_file(args->operand[0], hypar_lower(&program, plan, &how, err), err);
     if (status == HYPAR_OK && args->output)
         status = write_program(program, args->output, err);
     if (status == HYPAR_OK && opt_wants_summary(args))

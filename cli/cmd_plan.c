@@ -190,6 +190,17 @@ static enum hypar_status judge(const struct args *args, const struct hypar_found
     return HYPAR_INFEASIBLE;
 }
 
+/* Was --profile of any use? Of the closed forms only optcnn's has measured times. */
+static void note_profile(const struct args *args, const struct hypar_found *found)
+{
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    if (s)
+        opt_note_profile(args, &s->step.measured);
+    else if (args->profile && !args->quiet && !hypar_found_layerwise(found))
+        fprintf(stderr, "hypar: note: %s: not used, as the plan was not simulated\n",
+                args->profile);
+}
+
 /* One line on a terminal, written over and over. */
 static void show_progress(void *who, const struct hypar_search_progress *p)
 {
@@ -220,6 +231,7 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
         status = write_plan(hypar_found_plan(found), args->output, err);
     if (status == HYPAR_OK && opt_wants_summary(args))
         report(args, graph, machine, how, found);
+    note_profile(args, found);
     if (status == HYPAR_OK)
         status = judge(args, found, err);
     hypar_found_free(found);
@@ -279,7 +291,7 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
         how->optimizer = hypar_plan_optimizer(plan);
     status = search(args, hypar_plan_graph(plan), hypar_plan_machine(plan), how, err);
     hypar_plan_free(plan);
-    return status;
+    return opt_in_file(args->start, status, err);
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)

@@ -139,12 +139,15 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
     } else {
         how->timeline = args->trace != NULL;
         status = hypar_simulate(&sim, plan, how, err);
-        if (status == HYPAR_OK)
+        if (status == HYPAR_OK) {
+            struct hypar_sim_summary summary = hypar_sim_summary(sim);
+            opt_note_profile(args, &summary.measured);
             status = tell(args, sim, plan, err);
+        }
     }
     hypar_sim_free(sim);
     hypar_plan_free(plan);
-    return status;
+    return opt_in_file(args->operand[0], status, err);
 }
 
 static enum hypar_status simulate_program(const struct args *args,

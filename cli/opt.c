@@ -12,7 +12,16 @@
 
 enum { MAX_OPTIONS = 64 };
 
-enum value_kind { FLAG, TEXT, TEXTS, COUNT, BYTES, SECONDS };
+enum value_kind {
+    FLAG,
+    TEXT,
+    TEXTS,
+    READ,  /* TEXT: a file, or a word in its place */
+    WRITE, /* TEXT: a file */
+    COUNT,
+    BYTES,
+    SECONDS
+};
 
 /* Every option of every command: what kind of value it takes and where that is kept. */
 static const struct value {
@@ -28,7 +37,7 @@ static const struct value {
     { OPT_BATCH, "--batch", COUNT, offsetof(struct args, batch), 1, 1e9 },
     { OPT_BATCH_DIM, "--batch-dim", TEXT, offsetof(struct args, batch_dims), 0, 0 },
     { OPT_COST, "--cost", TEXT, offsetof(struct args, cost), 0, 0 },
-    { OPT_CSV, "--csv", TEXT, offsetof(struct args, csv), 0, 0 },
+    { OPT_CSV, "--csv", WRITE, offsetof(struct args, csv), 0, 0 },
     { OPT_DEVICES, "--devices", TEXT, offsetof(struct args, devices), 0, 0 },
     { OPT_BUDGET, "--budget", SECONDS, offsetof(struct args, budget_s), 0, 0 },
     { OPT_FIX, "--fix", TEXTS, offsetof(struct args, fix), 0, 0 },
@@ -52,28 +61,28 @@ static const struct value {
       1 << 20 },
     { OPT_MINIBATCHES, "--minibatches", COUNT, offsetof(struct args, minibatches), 1, 1 << 20 },
     { OPT_HALF_DUPLEX, "--half-duplex", FLAG, offsetof(struct args, half_duplex), 0, 0 },
-    { OPT_MODEL, "--model", TEXT, offsetof(struct args, model), 0, 0 },
+    { OPT_MODEL, "--model", READ, offsetof(struct args, model), 0, 0 },
     { OPT_NO_OVERLAP, "--no-overlap", FLAG, offsetof(struct args, no_overlap), 0, 0 },
     { OPT_OBJECTIVE, "--objective", TEXT, offsetof(struct args, objective), 0, 0 },
-    { OPT_ON, "--on", TEXT, offsetof(struct args, machine), 0, 0 },
+    { OPT_ON, "--on", READ, offsetof(struct args, machine), 0, 0 },
     { OPT_OPTIMIZER, "--optimizer", TEXT, offsetof(struct args, optimizer), 0, 0 },
-    { OPT_OUTPUT, "--output", TEXT, offsetof(struct args, output), 0, 0 },
+    { OPT_OUTPUT, "--output", WRITE, offsetof(struct args, output), 0, 0 },
     { OPT_PLANNER, "--planner", TEXT, offsetof(struct args, planner), 0, 0 },
     { OPT_PRECISION, "--precision", TEXT, offsetof(struct args, precision), 0, 0 },
-    { OPT_PROFILE, "--profile", TEXT, offsetof(struct args, profile), 0, 0 },
+    { OPT_PROFILE, "--profile", READ, offsetof(struct args, profile), 0, 0 },
     { OPT_PROPOSALS, "--proposals", COUNT, offsetof(struct args, proposals), 1, 1e12 },
     { OPT_QUIET, "--quiet", FLAG, offsetof(struct args, quiet), 0, 0 },
     { OPT_RECURRENCE, "--recurrence", TEXT, offsetof(struct args, recurrence), 0, 0 },
     { OPT_SEED, "--seed", COUNT, offsetof(struct args, seed), 0, (double)HYPAR_MAX_SEED },
     { OPT_STAGES, "--stages", COUNT, offsetof(struct args, stages), 1, 1 << 16 },
     { OPT_STRAIGHT, "--straight", FLAG, offsetof(struct args, straight), 0, 0 },
-    { OPT_START, "--start", TEXT, offsetof(struct args, start), 0, 0 },
-    { OPT_SVG, "--svg", TEXT, offsetof(struct args, svg), 0, 0 },
+    { OPT_START, "--start", READ, offsetof(struct args, start), 0, 0 },
+    { OPT_SVG, "--svg", WRITE, offsetof(struct args, svg), 0, 0 },
     { OPT_SYNC, "--sync", TEXT, offsetof(struct args, sync), 0, 0 },
     { OPT_TOPOLOGY, "--topology", TEXT, offsetof(struct args, topology), 0, 0 },
     { OPT_USE_FEWER, "--use-fewer", FLAG, offsetof(struct args, use_fewer), 0, 0 },
     { OPT_VERTICAL_SYNC, "--vertical-sync", FLAG, offsetof(struct args, vertical_sync), 0, 0 },
-    { OPT_TRACE, "--trace", TEXT, offsetof(struct args, trace), 0, 0 },
+    { OPT_TRACE, "--trace", WRITE, offsetof(struct args, trace), 0, 0 },
 };
 
 static const struct argp_option common_options[] = {
@@ -101,6 +110,28 @@ enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...)
     return HYPAR_USAGE;
 }
 
+/* Where room is short the front of the path is cut. */
+enum hypar_status opt_in_file(const char *path, enum hypar_status status,
+                              struct hypar_error *err)
+{
+    if (status == HYPAR_OK || status == HYPAR_USAGE || status == HYPAR_RUNTIME)
+        return status;
+    if (strcmp(path, "-") == 0)
+        path = "standard input";
+    size_t n = strlen(path), length = strlen(err->text), most = sizeof err->text - sizeof ": ";
+    size_t room = most > length ? most - length : 0;
+    if (n > room) {
+        path += n - room;
+        n = room;
+    }
+    if (n > 0) {
+        memmove(err->text + n + 2, err->text, length + 1);
+        memcpy(err->text, path, n);
+        memcpy(err->text + n, ": ", 2);
+    }
+    return status;
+}
+
 /* An option that may be given several times. */
 static error_t add_text(const struct value *value, struct text_list *list, const char *text,
                         struct parse *parse)
@@ -124,6 +155,8 @@ static error_t set_value(const struct value *value, char *text, struct parse *pa
         *(bool *)at = true;
         return 0;
     case TEXT:
+    case READ:
+    case WRITE:
         *(const char **)at = text;
         return 0;
     case TEXTS:
@@ -226,6 +259,25 @@ static void keep_one_line(char *word)
                 *word = '?';
 }
 
+/* The files that were named, operands first. */
+static enum hypar_status check_files(const struct args *args, struct hypar_error *err)
+{
+    struct named_file file[MAX_OPERANDS + sizeof values / sizeof values[0]];
+    int n = 0;
+    for (int i = 0; i < args->n_operands; i++)
+        file[n++] = (struct named_file){ NULL, args->operand[i], 0, false };
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        const struct value *v = &values[i];
+        bool write = v->kind == WRITE;
+        if (!write && v->kind != READ)
+            continue;
+        const char *path = *(const char *const *)((const char *)args + v->offset);
+        if (path)
+            file[n++] = (struct named_file){ v->name, path, v->key, write };
+    }
+    return opt_check_files(file, n, err);
+}
+
 enum hypar_status opt_parse(const struct command *command, int argc, char **argv,
                             struct args *out, struct hypar_error *err)
 {
@@ -248,7 +300,7 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
     if (out->n_operands < command->min_operands)
         return opt_usage(err, "%s: missing operand %s; see 'hypar %s --help'", command->name,
                          command->operands, command->name);
-    return HYPAR_OK;
+    return check_files(out, err);
 }
 
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
@@ -300,6 +352,15 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
     enum hypar_status status = hypar_profile_read(profile, args->profile, err);
     how->profile = *profile;
     return status;
+}
+
+void opt_note_profile(const struct args *args, const struct hypar_sim_measured *m)
+{
+    if (m->asked && !m->measured && !m->calibrated && !args->quiet)
+        fprintf(stderr,
+                "hypar: note: %s: knows none of the %d passes of this step, nor its devices' "
+                "efficiency; no measured time was used\n",
+                args->profile, m->passes);
 }
 
 enum hypar_format opt_format(const struct args *args)

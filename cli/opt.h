@@ -126,6 +126,26 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
 /* Write a reason into *err and return HYPAR_USAGE. */
 enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
+/* What is wrong with the file at `path`, or with what was made from it: puts its name in front
+ * of the reason, but not of how the command was used or what could not be written. Returns
+ * `status`. */
+enum hypar_status opt_in_file(const char *path, enum hypar_status status,
+                              struct hypar_error *err);
+
+/* A file of the command line. */
+struct named_file {
+    const char *option; /* "--trace"; NULL: an operand */
+    const char *path;   /* may be a word in the place of a file, if it is read */
+    enum opt_key key;   /* of the option */
+    bool write;
+};
+
+/* No file is to be written twice, nor one that is read, however it is spelt: HYPAR_USAGE. A
+ * pipe, a device or standard output takes one thing after the other, and nothing is lost; and a
+ * plan may take the place of the one that --start improves. */
+enum hypar_status opt_check_files(const struct named_file *file, int n,
+                                  struct hypar_error *err);
+
 /* Objective, precision, optimizer, recurrence and sync, which are words; HYPAR_USAGE if one is
  * unknown. */
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
@@ -135,6 +155,10 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
  * to be released after use. */
 enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_options *how,
                                  struct hypar_profile **profile, struct hypar_error *err);
+
+/* A note on standard error, unless -q, if the profile that --profile names told nothing about
+ * this step. */
+void opt_note_profile(const struct args *args, const struct hypar_sim_measured *measured);
 
 /* The model that the first operand names, with the options that are for reading it. Notes about
  * it go to standard error, unless -q. */

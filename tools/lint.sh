@@ -14,7 +14,7 @@ awk '
         }
         start = 0
     }
-    END { exit bad }' $sources || fail=1
+    END { exit bad }' $sources $(find tests -name '*.c' | sort) || fail=1
 
 # Left out: matters of taste, and what clang 14 finds wrongly (va_list, X-macros).
 checks=-*,clang-analyzer-*,bugprone-*,misc-redundant-expression

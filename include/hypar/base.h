@@ -59,7 +59,7 @@ struct hypar_error {
 };
 
 /* A file that appears whole or not at all: written beside its place, then renamed.
- * "-" is standard output. */
+ * "-" is standard output, and so is a file that it goes to already. */
 struct hypar_output {
     FILE *file; /* write here */
     char path[4096], temporary[4096 + 32];

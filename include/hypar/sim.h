@@ -58,6 +58,14 @@ struct hypar_energy {
 };
 HYPAR_API double hypar_energy_total_j(const struct hypar_energy *energy);
 
+/* What a profile told of the times. A pass counts as measured if it is with the extents and on
+ * the devices of all its parts. */
+struct hypar_sim_measured {
+    bool asked;           /* there was one */
+    int passes, measured; /* of all operators: those that take time; those measured */
+    bool calibrated;      /* it has the efficiency of some device of the machine */
+};
+
 struct hypar_sim_summary {
     double step_s; /* schedule pipedream: see hypar_sim_pipeline() */
     double samples_per_s;
@@ -70,6 +78,7 @@ struct hypar_sim_summary {
     double peak_memory_bytes;   /* of the fullest device, by share of its memory */
     int fullest_device;         /* -1 without a plan */
     bool fits;
+    struct hypar_sim_measured measured;
     int n_devices, n_links; /* links: directed, 2 * link + direction */
     double took_s;          /* simulating, without lowering */
 };
@@ -172,11 +181,13 @@ struct hypar_sim_event {
 HYPAR_API bool hypar_sim_event(const struct hypar_sim *sim, int64_t i,
                                struct hypar_sim_event *event);
 
-/* Bytes of activations on a device over time, for the trace's counters: the i-th change,
- * false past the last. Only with options.timeline. */
+/* What lies on a device over time, for the trace's counters: point i, false past the last; by
+ * device, then in order. It begins and ends with what lasts from step to step, and its maximum
+ * is memory.peak of the device. Only with options.timeline. */
 struct hypar_sim_memory_point {
     int device;
-    double time_s, bytes; /* all that lies there from then on */
+    double time_s, bytes; /* all that lies there from then on; of several points at one time the
+                             last */
 };
 HYPAR_API bool hypar_sim_memory_point(const struct hypar_sim *sim, int64_t i,
                                       struct hypar_sim_memory_point *point);

@@ -34,7 +34,8 @@ static struct arena_block *push_block(struct arena *arena, size_t need)
     return block;
 }
 
-void *hp_arena_alloc(struct arena *arena, size_t count, size_t size, size_t align)
+/* Room that is not zeroed. */
+static void *take(struct arena *arena, size_t count, size_t size, size_t align)
 {
     if (count > SIZE_MAX / 2 / size)
         out_of_memory(SIZE_MAX);
@@ -47,16 +48,22 @@ void *hp_arena_alloc(struct arena *arena, size_t count, size_t size, size_t alig
         start = 0;
     }
     block->used = start + bytes;
-    return memset(block->bytes + start, 0, bytes);
+    return block->bytes + start;
+}
+
+void *hp_arena_alloc(struct arena *arena, size_t count, size_t size, size_t align)
+{
+    return memset(take(arena, count, size, align), 0, count * size);
 }
 
 void *hp_arena_grow(struct arena *arena, const void *array, size_t used, int *capacity,
                     size_t size, size_t align)
 {
     int larger = *capacity ? *capacity * 2 : 16;
-    void *copy = hp_arena_alloc(arena, (size_t)larger, size, align);
+    char *copy = take(arena, (size_t)larger, size, align);
     if (used)
         memcpy(copy, array, used * size);
+    memset(copy + used * size, 0, ((size_t)larger - used) * size);
     *capacity = larger;
     return copy;
 }

@@ -51,6 +51,15 @@ static enum hypar_status open_beside(struct hypar_output *out, struct hypar_erro
     return cannot_write(out->path, errno, err);
 }
 
+/* A file that standard output goes to already must not be replaced: what else is printed would
+ * be lost with it. */
+static bool is_standard_output(const struct stat *there)
+{
+    struct stat out;
+    return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == there->st_dev &&
+           out.st_ino == there->st_ino;
+}
+
 enum hypar_status hypar_output_open(struct hypar_output *out, const char *path,
                                     struct hypar_error *err)
 {
@@ -71,6 +80,10 @@ enum hypar_status hypar_output_open(struct hypar_output *out, const char *path,
         return cannot_write(path, EISDIR, err);
     if (!exists)
         return open_beside(out, err);
+    if (is_standard_output(&there)) { /* /dev/stdout, or a file that it leads to */
+        out->file = stdout;
+        return HYPAR_OK;
+    }
     if (S_ISREG(there.st_mode)) { /* what replaces it is as private as it is */
         TRY(open_beside(out, err));
         (void)!fchmod(fileno(out->file), there.st_mode & 0777);

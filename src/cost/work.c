@@ -132,6 +132,13 @@ static double measured_seconds(const struct nest *nest, int pass,
                                                              .extent = extent });
 }
 
+bool hp_pass_is_measured(const struct nest *nest, int pass, const struct range range[MAX_AXES],
+                         const struct hypar_device *device, enum hypar_precision precision,
+                         const struct hypar_profile *profile)
+{
+    return measured_seconds(nest, pass, range, device, precision, profile) > 0;
+}
+
 double hp_pass_seconds(const struct nest *nest, int pass, const struct range range[MAX_AXES],
                        operand_set present, const struct hypar_device *device,
                        enum hypar_precision precision, const struct hypar_profile *profile)

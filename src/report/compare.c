@@ -101,7 +101,7 @@ static int fastest(const struct hypar_comparison *c)
     return best;
 }
 
-static void verdict(FILE *to, const struct hypar_comparison *c)
+static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison *c)
 {
     int best = fastest(c);
     char step[32], rate[32];
@@ -116,6 +116,8 @@ static void verdict(FILE *to, const struct hypar_comparison *c)
     fprintf(to, "\nThe fastest is %s: %s a step, %s samples/s, %.1f %% of peak.\n",
             c->row[best].planner, hypar_format_quantity(step, s->step_s, HYPAR_UNIT_SECONDS),
             hp_metric(rate, s->samples_per_s), 100 * s->mfu);
+    if (s->measured.asked)
+        fprintf(to, "Profile: of its plan %s.\n", hp_measured_text(arena, &s->measured));
 }
 
 static void comparison_text(FILE *to, const struct hypar_comparison *c)
@@ -145,7 +147,7 @@ static void comparison_text(FILE *to, const struct hypar_comparison *c)
                                    : "");
     }
     hp_columns_print(&table, to);
-    verdict(to, c);
+    verdict(to, &arena, c);
     hp_arena_free(&arena);
 }
 
@@ -171,6 +173,7 @@ static void put_predicted(struct json_writer *w, const struct hypar_comparison *
     hp_json_put_bool(w, "fits", row->fits);
     if (row->delayed)
         hp_json_put_bool(w, "delayed_updates", true);
+    hp_put_measured(w, &s->measured);
     hp_json_end_object(w);
 }
 

@@ -63,6 +63,7 @@ static void put_simulated(struct json_writer *w, const struct hypar_found *found
     hp_json_put_int(w, "fullest_device", s->step.fullest_device);
     hp_put_memory(w, &s->fullest);
     hp_json_put_bool(w, "fits", s->step.fits);
+    hp_put_measured(w, &s->step.measured);
 }
 
 static void put_unsimulated(struct json_writer *w, const struct hypar_found *found)
@@ -181,6 +182,8 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
     const char *why = hypar_found_info(found).not_simulated;
     if (s)
         hp_wrap(to, simulated_text(arena, found, s), 0);
+    if (s && s->step.measured.asked)
+        fprintf(to, "Profile: %s.\n", hp_measured_text(arena, &s->step.measured));
     if (!hypar_found_prediction(found).simulated)
         hp_wrap(to, closed_text(arena, found, s), 0);
     if (s && !s->step.fits)

@@ -23,6 +23,12 @@ void hp_put_memory(struct json_writer *w, const struct hypar_memory *memory);
 /* The same in words: "parameters 45 MB, gradients 45 MB, activations 1.2 GB". */
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory);
 
+/* What a profile told, as the object "profile"; nothing if there was none. */
+void hp_put_measured(struct json_writer *w, const struct hypar_sim_measured *measured);
+
+/* The same in words: "12 of 40 passes measured, the others by the roofline". */
+char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *measured);
+
 /* "0 -> 1", "3 -> switch 0", or the name that a program file gives the link. */
 char *hp_link_name(struct arena *arena, const struct hypar_sim_link *link, int n_devices);
 

@@ -37,19 +37,20 @@ static enum hypar_status renew_delta(struct chain *c, struct hypar_error *err)
 }
 
 enum hypar_status hp_chain_begin(struct chain *c, const struct problem *problem,
-                                 const struct hypar_plan *plan, const struct fullness *full,
-                                 const bool *fixed, double beta, uint64_t seed,
-                                 struct hypar_error *err)
+                                 struct hypar_plan *plan, struct delta *delta,
+                                 const struct fullness *full, const bool *fixed, double beta,
+                                 uint64_t seed, struct hypar_error *err)
 {
-    *c = (struct chain){ .problem = problem, .random = { seed } };
+    *c = (struct chain){ .problem = problem, .plan = plan, .delta = delta, .random = { seed } };
     c->tight = full->part > 0.75;
-    c->plan = hp_plan_copy(plan);
     c->best = hp_plan_copy(plan);
     c->next = hp_plan_copy(plan);
     hp_proposer_begin(&c->proposer, c->plan, fixed);
     hp_proposal_begin(&c->now, plan->graph);
     hp_proposal_begin(&c->was, plan->graph);
-    TRY(renew_delta(c, err));
+    if (!delta)
+        TRY(renew_delta(c, err));
+    c->length = hp_delta_length(c->delta);
     c->best_length = c->next_length = c->length;
     c->temperature = (double)c->length / beta;
     return HYPAR_OK;

@@ -28,12 +28,12 @@ struct chain {
     struct hypar_error err;
 };
 
-/* Begin where `plan` is, which is so full; it is copied. `fixed`: operators that stay, NULL:
- * none. */
+/* Begin where `plan` is, which is so full; it is taken over, and so is its timeline (NULL: it
+ * is made). `fixed`: operators that stay, NULL: none. */
 enum hypar_status hp_chain_begin(struct chain *chain, const struct problem *problem,
-                                 const struct hypar_plan *plan, const struct fullness *full,
-                                 const bool *fixed, double beta, uint64_t seed,
-                                 struct hypar_error *err);
+                                 struct hypar_plan *plan, struct delta *delta,
+                                 const struct fullness *full, const bool *fixed, double beta,
+                                 uint64_t seed, struct hypar_error *err);
 void hp_chain_end(struct chain *chain);
 
 /* Make `n` proposals. */

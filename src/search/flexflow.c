@@ -28,7 +28,8 @@ static const char *const start_names[] = { "dp", "owt", "hypar", "optcnn" };
 
 struct start {
     const char *name;
-    struct hypar_plan *plan;
+    struct hypar_plan *plan; /* until a chain takes it over, and its timeline */
+    struct delta *delta;
     ticks length;
     struct fullness full;
 };
@@ -54,11 +55,10 @@ static enum hypar_status measure(const struct search *s, struct hypar_plan *plan
 {
     struct hypar_lower_options lower = hp_lowering(s->problem);
     struct sim_settings settings = hp_simulation(s->problem);
-    struct delta *delta;
-    TRY(hp_delta_new(&delta, plan, &lower, &settings, err));
+    hp_delta_free(out->delta);
+    TRY(hp_delta_new(&out->delta, plan, &lower, &settings, err));
     out->plan = plan;
-    out->length = hp_delta_length(delta);
-    hp_delta_free(delta);
+    out->length = hp_delta_length(out->delta);
     return hp_fullness(s->problem, plan, &out->full, err);
 }
 
@@ -89,10 +89,12 @@ static enum hypar_status start_from(struct search *s, const char *name,
     enum hypar_status status = hypar_plan_check(copy, err);
     if (status == HYPAR_OK)
         status = measure(s, copy, &start, err);
-    if (status == HYPAR_OK)
+    if (status == HYPAR_OK) {
         add_start(s, &start);
-    else
-        hypar_plan_free(copy);
+        return HYPAR_OK;
+    }
+    hp_delta_free(start.delta);
+    hypar_plan_free(copy);
     return status;
 }
 
@@ -205,10 +207,19 @@ static enum hypar_status begin_chains(struct search *s, struct hypar_error *err)
     s->beta = BETA_PER_GROUP * count_choices(g);
     hp_arena_free(&scratch);
     for (int i = 0; i < CHAINS; i++) {
-        const struct start *start = &s->start[i % n_fit];
+        struct start *start = &s->start[i % n_fit];
+        struct hypar_plan *plan =
+            i < n_fit ? start->plan : hp_plan_copy(s->chain[i % n_fit].best);
+        struct delta *delta = i < n_fit ? start->delta : NULL;
+        start->plan = NULL;
+        start->delta = NULL;
         s->n_chains++;
-        TRY(hp_chain_begin(&s->chain[i], s->problem, start->plan, &start->full, s->fixes.fixed,
+        TRY(hp_chain_begin(&s->chain[i], s->problem, plan, delta, &start->full, s->fixes.fixed,
                            s->beta, hp_random_u64(&seeds), err));
+    }
+    for (int i = 0; i < s->n_starts; i++) { /* which no chain has taken over */
+        hp_delta_free(s->start[i].delta);
+        s->start[i].delta = NULL;
     }
     if (!s->problem->options->start)
         hp_chain_scatter(&s->chain[CHAINS - 1]);
@@ -281,7 +292,7 @@ static bool goes_on(const struct search *s, int round, int improved)
     if (o->proposals)
         return p.proposals < o->proposals;
     if (o->budget_s > 0 && p.seconds >= o->budget_s)
-        return false;
+        return round == 0; /* a count of none would repeat another search */
     return round < LEAST_ROUNDS || (round < 2 * improved && round < MOST_ROUNDS) ||
            (o->budget_s > 0 && round < 2 * improved);
 }
@@ -356,8 +367,10 @@ static enum hypar_status plan_flexflow(const struct planner *self,
     }
     for (int i = 0; i < s.n_chains; i++)
         hp_chain_end(&s.chain[i]);
-    for (int i = 0; i < s.n_starts; i++)
+    for (int i = 0; i < s.n_starts; i++) {
+        hp_delta_free(s.start[i].delta);
         hypar_plan_free(s.start[i].plan);
+    }
     return status;
 }
 

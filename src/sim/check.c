@@ -124,6 +124,19 @@ static enum hypar_status check_changes(struct checking *c, int64_t changes,
     return HYPAR_OK;
 }
 
+/* Can the plan be played at all, message by message? */
+static enum hypar_status check_size(const struct checking *c, const struct hypar_plan *plan,
+                                    struct hypar_error *err)
+{
+    struct sketch *sketch;
+    if (!c->settings.expand_collectives)
+        return HYPAR_OK;
+    TRY(hp_sketch_make(&sketch, plan, &c->lower, err));
+    enum hypar_status status = hp_check_messages(sketch, &c->settings, err);
+    hp_sketch_free(sketch);
+    return status;
+}
+
 enum hypar_status hypar_check_delta(struct hypar_delta_check *out,
                                     const struct hypar_plan *plan,
                                     const struct hypar_sim_options *options, int64_t changes,
@@ -135,6 +148,7 @@ enum hypar_status hypar_check_delta(struct hypar_delta_check *out,
         c.lower = options->lower;
     TRY(hp_sim_settings(&c.settings, options, err));
     TRY(hp_check_lowerable(plan, err));
+    TRY(check_size(&c, plan, err));
     c.plan = hp_plan_copy(plan);
     hp_proposer_begin(&c.proposer, c.plan, NULL);
     hp_proposal_begin(&c.now, c.plan->graph);

@@ -4,6 +4,7 @@
 
 #include "sim/load.h"
 #include "sim/schedule.h"
+#include "sim/targets.h"
 
 /* Ids of a block follow each other; ranges are 1, 2, 4, ... long. */
 enum { N_CLASSES = 31 };
@@ -28,9 +29,7 @@ struct delta {
     struct play *play;
     int next_id;
     struct spare spare[N_CLASSES];
-    /* blocks that may have to wait for something else when a step's or a deal's tasks change:
-     * steps, then deals (body and tail), then updates, as targets: CSR */
-    int *target_start, *target;
+    struct targets targets;
     /* the change at hand */
     int *op, n_ops, round;
     int *marked; /* by block: the round in which it was listed */
@@ -78,75 +77,7 @@ static void give_ids(struct delta *d, int first, int n)
     s->first[s->n++] = first;
 }
 
-/* Who may wait for whom ------------------------------------------------------------------ */
-
-struct target_list {
-    struct delta *d;
-    int *count; /* filling: where the next goes */
-    bool fill;
-};
-
-static void add_target(struct target_list *t, int from, int to)
-{
-    if (t->fill)
-        t->d->target[t->count[from]++] = to;
-    else
-        t->count[from]++;
-}
-
-static void list_deal(struct target_list *t, int i)
-{
-    const struct skeleton *k = &t->d->sketch->skeleton;
-    const struct deal *deal = &k->deal[i];
-    int me = k->n_steps + i, update = me + k->n_tail; /* of a tail's deal */
-    bool tail = i >= k->n_deals;
-    if (tail)
-        add_target(t, me, update);
-    for (int w = 0; w < deal->n_writers; w++) {
-        int step = k->step_of[deal->writer[w].op][deal->writer[w].pass];
-        add_target(t, step, me);
-        if (tail)
-            add_target(t, step, update);
-    }
-    for (int r = 0; r < deal->n_readers; r++) {
-        const struct reader *reader = &deal->reader[r];
-        uint32_t passes = tail ? reader->passes : hp_first_passes(t->d->sketch->graph, reader);
-        for (int p = 0; passes >> p; p++) {
-            int step = passes >> p & 1 ? k->step_of[reader->op][p] : -1;
-            if (step < 0)
-                continue;
-            if (tail)
-                add_target(t, step, update);
-            else
-                add_target(t, me, step);
-            for (int w = 0; !tail && w < deal->n_writers; w++)
-                add_target(t, k->step_of[deal->writer[w].op][deal->writer[w].pass], step);
-        }
-    }
-}
-
-static void find_targets(struct delta *d)
-{
-    const struct skeleton *k = &d->sketch->skeleton;
-    int n = k->n_steps + k->n_deals + 2 * k->n_tail;
-    int *count = NEW(&d->arena, int, n + 1);
-    struct target_list t = { .d = d, .count = count };
-    d->target_start = NEW(&d->arena, int, n + 1);
-    for (int fill = 0; fill < 2; fill++) {
-        t.fill = fill;
-        for (int i = 0; i < k->n_deals + k->n_tail; i++)
-            list_deal(&t, i);
-        for (int i = 0; i < k->n_steps; i++)
-            if (k->step[i].backward)
-                add_target(&t, hp_last_forward_step(d->sketch, k->step[i].op), i);
-        for (int i = 0; !fill && i < n; i++) {
-            d->target_start[i + 1] = d->target_start[i] + count[i];
-            count[i] = d->target_start[i];
-        }
-        if (!fill)
-            d->target = NEW(&d->arena, int, d->target_start[n]);
-    }
-}
+/* Listing what a change touches ----------------------------------------------------------- */
 
 static int block_of_target(const struct delta *d, int target)
 {
@@ -157,8 +88,6 @@ static int block_of_target(const struct delta *d, int target)
         return hp_deal_block(d->scene, 0, target - k->n_steps);
     return hp_update_block(d->scene, target - k->n_steps - k->n_tail);
 }
-
-/* Listing what a change touches ----------------------------------------------------------- */
 
 static void mark(struct delta *d, int block)
 {
@@ -205,8 +134,8 @@ static void mark_deals(struct delta *d)
 
 static void mark_target(struct delta *d, int from)
 {
-    for (int i = d->target_start[from]; i < d->target_start[from + 1]; i++)
-        mark(d, block_of_target(d, d->target[i]));
+    for (int i = d->targets.start[from]; i < d->targets.start[from + 1]; i++)
+        mark(d, block_of_target(d, d->targets.target[i]));
 }
 
 /* Applying it ------------------------------------------------------------------------------ */
@@ -501,7 +430,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     if (d->whole) {
         replay_whole(d);
     } else {
-        find_targets(d);
+        d->targets = hp_find_targets(&d->arena, sketch);
         play_all(d);
     }
     enum hypar_status status = hp_check_length(d->length, err);

@@ -1,5 +1,4 @@
 /* The timeline as events, for people and traces. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/sim.h"
@@ -158,104 +157,14 @@ bool hypar_sim_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_ev
     return true;
 }
 
-/* Memory over time ---------------------------------------------------------------------- */
-
-struct point_list {
-    struct hypar_sim *sim;
-    struct hypar_sim_memory_point *point;
-    int n, capacity;
-};
-
-static void add_point(struct point_list *l, int device, ticks time, double bytes)
+void hp_make_events(struct hypar_sim *sim)
 {
-    if (bytes == 0)
-        return;
-    l->point =
-        GROW(&l->sim->arena, struct hypar_sim_memory_point, l->point, l->n, &l->capacity);
-    l->point[l->n++] = (struct hypar_sim_memory_point){ device, hp_seconds(time), bytes };
-}
-
-/* The steps of a unit one after another: what comes to life, what ends. */
-static void add_unit(struct point_list *l, int b, int unit, const struct times *times)
-{
-    struct scene *s = l->sim->scene;
-    const struct skeleton *k = &s->sketch->skeleton;
-    const struct part_layout *layout = s->sketch->body[b].layout[k->step[unit].op];
-    for (int part = 0; part < layout->n_parts; part++) {
-        if (layout->empty[part])
-            continue;
-        ticks at = times[layout->rank[part]].start;
-        for (int i = unit; i >= 0; i = s->next[b][i]) {
-            const struct step *step = &k->step[i];
-            ticks took = hp_pass_times(&s->acts, step->op, step->pass,
-                                       s->sketch->body[b].layout[step->op])[part];
-            const struct memory_delta *d =
-                &l->sim->memory->delta[b][l->sim->program->body[b].step_task[i] + part];
-            add_point(l, layout->device[part], at, d->alloc);
-            add_point(l, layout->device[part], at + took, -d->free);
-            at += took;
-        }
-    }
-}
-
-static int by_device_and_time(const void *a, const void *b)
-{
-    const struct hypar_sim_memory_point *x = a, *y = b;
-    if (x->device != y->device)
-        return x->device < y->device ? -1 : 1;
-    if (x->time_s != y->time_s)
-        return x->time_s < y->time_s ? -1 : 1;
-    return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* what ends goes first */
-}
-
-/* Changes into levels; one point for each time. */
-static void accumulate(struct point_list *l)
-{
-    int kept = 0;
-    qsort(l->point, (size_t)l->n, sizeof *l->point, by_device_and_time);
-    for (int i = 0; i < l->n; i++) {
-        struct hypar_sim_memory_point p = l->point[i];
-        bool same = kept && l->point[kept - 1].device == p.device;
-        double level = same ? l->point[kept - 1].bytes : l->sim->memory->fixed[p.device];
-        bool again = same && l->point[kept - 1].time_s == p.time_s;
-        p.bytes += level;
-        l->point[again ? kept - 1 : kept] = p;
-        kept += !again;
-    }
-    l->sim->point = l->point;
-    l->sim->n_points = kept;
-}
-
-void hp_make_memory_points(struct hypar_sim *sim)
-{
-    struct point_list l = { .sim = sim };
-    const struct scene *s = sim->scene;
-    const struct sketch *sketch = s->sketch;
     int most = 1;
     number_rows(sim);
-    for (int m = 0; m < sketch->rhythm.n_micro; m++) {
-        int b = hp_body_number(&sketch->rhythm, m);
-        for (int i = 0; i < sketch->skeleton.n_steps; i++)
-            if (s->unit[b][i] == i)
-                add_unit(&l, b, i,
-                         sim->timeline.times[m] + s->first[hp_step_block(s, b, i)] -
-                             sim->timeline.rows.first[b]);
-    }
     for (int t = 0; t < sim->timeline.graph.n_tasks; t++)
         most = sim->timeline.graph.task[t].n_holds > most ? sim->timeline.graph.task[t].n_holds
                                                           : most;
     sim->event_link = NEW(&sim->arena, int, most);
     sim->event_busy_s = NEW(&sim->arena, double, most);
     sim->event_offset_s = NEW(&sim->arena, double, most);
-    if (l.n)
-        accumulate(&l);
-}
-
-bool hypar_sim_memory_point(const struct hypar_sim *sim, int64_t i,
-                            struct hypar_sim_memory_point *point)
-{
-    if (i < 0 || i >= sim->n_points)
-        return false;
-    *point = sim->point[i];
-    return true;
 }

@@ -59,27 +59,41 @@ static void walk(struct memory_maker *m, struct body_memory *body)
     }
 }
 
-/* After the last backward half gradients and the loss are summed; the members of a bucket are
- * one message, all over the same devices. */
+double *hp_memory_buckets(struct memory_maker *m)
+{
+    const struct task_list *tail = &m->program->tail;
+    double *others = NEW(&m->scratch, double, tail->n_tasks);
+    for (int i = 0; i < tail->n_tasks; i++) {
+        const struct task *task = &tail->task[i];
+        if (task->kind != TASK_COMM || task->bucket < 0 || task->bucket == i)
+            continue;
+        const struct exchange *e = &tail->exchange[task->exchange];
+        const struct comm_room *room = hp_memory_room(m, &e->pattern);
+        int64_t largest = 0;
+        for (int r = room->start[task->comm]; r < room->start[task->comm + 1]; r++)
+            largest = room->room[r].elements > largest ? room->room[r].elements : largest;
+        others[task->bucket] +=
+            hp_message_bytes(m->program->plan, e->place.tensor) * (double)largest;
+    }
+    return others;
+}
+
+/* When a round ends gradients and the loss are summed. */
 static void walk_tail(struct memory_maker *m)
 {
     const struct task_list *tail = &m->program->tail;
-    double *bucket = NEW(&m->scratch, double, tail->n_tasks);
+    const double *bucket = hp_memory_buckets(m);
     m->tail = NEW(&m->scratch, struct instant, m->model->n_devices);
-    for (int i = tail->n_tasks - 1; i >= 0; i--) { /* the first of a bucket comes last */
+    for (int i = 0; i < tail->n_tasks; i++) {
         const struct task *task = &tail->task[i];
         if (task->kind != TASK_COMM)
             continue;
         const struct exchange *e = &tail->exchange[task->exchange];
         const struct comm_room *room = hp_memory_room(m, &e->pattern);
-        double size = hp_message_bytes(m->program->plan, e->place.tensor), largest = 0;
-        for (int r = room->start[task->comm]; r < room->start[task->comm + 1]; r++) {
-            double bytes = size * (double)room->room[r].elements;
-            largest = bytes > largest ? bytes : largest;
-            note(&m->tail[room->room[r].device], (struct instant){ 0 }, bytes + bucket[i]);
-        }
-        if (task->bucket >= 0 && task->bucket != i)
-            bucket[task->bucket] += largest;
+        double size = hp_message_bytes(m->program->plan, e->place.tensor);
+        for (int r = room->start[task->comm]; r < room->start[task->comm + 1]; r++)
+            note(&m->tail[room->room[r].device], (struct instant){ 0 },
+                 size * (double)room->room[r].elements + bucket[i]);
     }
 }
 
@@ -88,8 +102,8 @@ static void walk_tail(struct memory_maker *m)
 /* A slot of a replica of a stage, and how many other micro-batches are in flight. */
 struct flight {
     int body;
-    bool backward;
-    int *others; /* by body */
+    bool backward, update; /* update: of no body, after a round */
+    int *others;           /* by body */
 };
 
 struct flights {
@@ -101,7 +115,7 @@ struct flights {
 static bool no_less(const struct memory_maker *m, const struct flight *a,
                     const struct flight *b)
 {
-    if (a->body != b->body || a->backward != b->backward)
+    if (a->body != b->body || a->backward != b->backward || a->update != b->update)
         return false;
     for (int i = 0; i < m->program->n_bodies; i++)
         if (a->others[i] < b->others[i])
@@ -135,14 +149,18 @@ static struct flights find_flights(struct memory_maker *m, int stage, int replic
     int *flying = NEW(&m->scratch, int, p->n_bodies), n = 0;
     for (int i = 0; i < hp_slot_count(p, stage); i++) {
         const struct slot *slot = &hp_slots_of(p, stage)[i];
+        if (slot->update) {
+            add_flight(m, &f, (struct flight){ .update = true, .others = flying });
+            continue;
+        }
         int b = hp_body_number(p->rhythm, slot->micro);
-        if (slot->update || hp_replica_of(p->rhythm, stage, b) != replica)
+        if (hp_replica_of(p->rhythm, stage, b) != replica)
             continue;
         if (slot->backward) {
             flying[b]--;
             n--;
         }
-        add_flight(m, &f, (struct flight){ b, slot->backward, flying });
+        add_flight(m, &f, (struct flight){ b, slot->backward, false, flying });
         if (!slot->backward) {
             flying[b]++;
             n++;
@@ -155,7 +173,8 @@ static struct flights find_flights(struct memory_maker *m, int stage, int replic
 static struct instant in_flight(const struct memory_maker *m, const struct flight *f,
                                 int device)
 {
-    struct instant at = m->body[f->body].most[f->backward][device];
+    struct instant at =
+        f->update ? m->tail[device] : m->body[f->body].most[f->backward][device];
     for (int b = 0; b < m->program->n_bodies; b++) {
         at.kept += f->others[b] * m->body[b].between[device].kept;
         at.rebuilt += f->others[b] * m->body[b].between[device].rebuilt;
@@ -167,7 +186,7 @@ static void finish_device(struct memory_maker *m, int device, int stage,
                           const struct flights *f)
 {
     struct hypar_memory *out = &m->model->device[device];
-    struct instant most = m->tail[device];
+    struct instant most = { 0 };
     for (int i = 0; i < f->n; i++)
         note(&most, in_flight(m, &f->flight[i], device), 0);
     out->weight_versions = (m->model->versions[stage] - 1) * out->parameters;

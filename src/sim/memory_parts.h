@@ -79,4 +79,8 @@ struct comm_room {
 const struct comm_room *hp_memory_room(struct memory_maker *m,
                                        const struct pattern *const *pattern);
 
+/* memory.c: by task of the tail, what the other members of its bucket take besides: they are
+ * one message, all over the same devices. Taken from the scratch arena. */
+double *hp_memory_buckets(struct memory_maker *m);
+
 #endif /* SIM_MEMORY_PARTS_H */

@@ -8,6 +8,8 @@
 #ifndef SIM_SCENE_H
 #define SIM_SCENE_H
 
+#include <hypar/sim.h>
+
 #include "sim/acts.h"
 
 enum block_kind { BLOCK_UNIT, BLOCK_COMM, BLOCK_TAIL_COMM, BLOCK_UPDATE };
@@ -34,6 +36,19 @@ struct scene {
 /* What cannot be asked for together: HYPAR_USAGE. */
 enum hypar_status hp_check_settings(const struct sim_settings *settings,
                                     struct hypar_error *err);
+
+/* More messages than could be kept, each by itself (some 300 bytes each; micro-batches share
+ * them): HYPAR_UNSUPPORTED. To be asked before the scene is made, which has them. The estimate
+ * is exact but for exchanges without a pattern, of which it counts the pieces. */
+enum { HP_MAX_MESSAGES = 1 << 24 };
+double hp_estimate_messages(const struct sketch *sketch); /* messages.c */
+enum hypar_status hp_check_messages(const struct sketch *sketch,
+                                    const struct sim_settings *settings,
+                                    struct hypar_error *err);
+
+/* measured.c; `profile` may be NULL. */
+struct hypar_sim_measured hp_count_measured(const struct sketch *sketch,
+                                            const struct hypar_profile *profile);
 
 /* What is longer than time can be counted: HYPAR_UNSUPPORTED. */
 enum hypar_status hp_check_length(ticks length, struct hypar_error *err);

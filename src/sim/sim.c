@@ -334,19 +334,27 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     struct sim_settings settings;
     TRY(hp_sim_settings(&settings, options, err));
     TRY(hypar_lower(&program, plan, &options->lower, err));
+    enum hypar_status status = hp_check_messages(program->sketch, &settings, err);
+    if (status != HYPAR_OK) {
+        hypar_program_free(program);
+        return status;
+    }
     struct hypar_sim *sim = NEW(&arena, struct hypar_sim, 1);
     sim->arena = arena;
     sim->program = program;
     sim->memory = hp_memory(program, NULL);
     begin_links(sim);
     sim->scene = hp_scene_new(program->sketch, &settings);
-    enum hypar_status status = play(sim, options->timeline, err);
+    sim->summary.measured = hp_count_measured(program->sketch, options->profile);
+    status = play(sim, options->timeline, err);
     if (status != HYPAR_OK) {
         hypar_sim_free(sim);
         return status;
     }
-    if (options->timeline)
+    if (options->timeline) {
+        hp_make_events(sim);
         hp_make_memory_points(sim);
+    }
     *out = sim;
     return HYPAR_OK;
 }

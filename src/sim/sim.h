@@ -37,7 +37,10 @@ struct hypar_sim {
 void hp_put_event_links(const struct hypar_sim *sim, const struct sim_task *task,
                         struct hypar_sim_event *event);
 
-/* Memory over time, for hypar_sim_memory_point(); and room for what events point at. */
+/* Where the events of each row begin, and room for what events point at. */
+void hp_make_events(struct hypar_sim *sim);
+
+/* Memory over time, for hypar_sim_memory_point(). */
 void hp_make_memory_points(struct hypar_sim *sim);
 
 bool hp_file_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event *event);

@@ -43,13 +43,13 @@ $ hypar check examples/plans/data-parallel.json
 $ hypar check examples/plans/data-parallel.json --json
 > {"ok": true, "batch": 64, "ops": 69, "parts": 552, "devices": 8, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 92887120, "memory": {"parameters_bytes": 44726568, "gradients_bytes": 44726568, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 3380736, "buffers_bytes": 53248, "recompute_saves_bytes": 3282432, "limit_bytes": 16000000000}}
 $ hypar check examples/plans/data-parallel.json --memory 90MB
-> hypar: device 0 needs 92.9 MB of memory, has 90 MB
+> hypar: examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 90 MB
 ? 1
 $ hypar check examples/plans/data-parallel.json --memory 90MB --json 2>/dev/null
-> {"ok": false, "error": "device 0 needs 92.9 MB of memory, has 90 MB"}
+> {"ok": false, "error": "examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 90 MB"}
 ? 1
 $ hypar check examples/plans/data-parallel.json --memory 10MB
-> hypar: weights, gradients and sgd state need 89.5 MB on device 0, which has 10 MB
+> hypar: examples/plans/data-parallel.json: weights, gradients and sgd state need 89.5 MB on device 0, which has 10 MB
 ? 1
 $ hypar check examples/plans/pipedream.json
 > ok: mlp:784-1024-1024-10, batch 128: 6 operators in 14 parts on a machine of 4 devices; 2 stages, schedule pipedream, micro-batches 1

@@ -201,17 +201,17 @@ $ hypar lower examples/plans/pipedream.json --minibatches 4 -qo $TMP/p.json && s
 
 What cannot be lowered.
 $ sed 's/"stash"/"micro_batches": 2, &/' examples/plans/pipedream.json | hypar lower -
-> hypar: schedule pipedream with 2 micro-batches cannot be lowered, expected 1: a minibatch is a whole batch
+> hypar: standard input: schedule pipedream with 2 micro-batches cannot be lowered, expected 1: a minibatch is a whole batch
 ? 3
 $ sed 's/"n": 2}/&, "recompute": true/' examples/plans/pipeline.json | hypar lower -
-> hypar: 'fc1': recompute cannot be lowered yet
+> hypar: standard input: 'fc1': recompute cannot be lowered yet
 ? 3
 $ sed 's/"n": 2}/&, "shard_state": true/' examples/plans/pipeline.json | hypar lower -
-> hypar: 'fc1': shard_state cannot be lowered yet
+> hypar: standard input: 'fc1': shard_state cannot be lowered yet
 ? 3
 $ hypar import mlp:4-4 -q -o - | sed '/"loss"/d; s/\(.*"fc1", "kind".*\),$/\1/' >$TMP/no-loss.json
 $ printf '{"format": "hypar-plan/1", "model": "%s", "batch": 8, "machine": "full:2", "ops": [{"name": "*"}]}' $TMP/no-loss.json | hypar lower -
-> hypar: mlp:4-4 has no loss, expected a cross_entropy or mse_loss at its end
+> hypar: standard input: mlp:4-4 has no loss, expected a cross_entropy or mse_loss at its end
 ? 3
 
 Bad requests.

@@ -49,3 +49,64 @@ $ ulimit -f 1; hypar models -o $TMP/b
 ? 4
 $ for s in INT TERM HUP; do for t in 0.1 0.4; do timeout -s $s $t hypar import gpt3-175b:layers=4096 -q -o $TMP/big; done; done; ls $TMP | grep part
 ? 1
+
+No file is written twice, nor one that is read, however it is spelt; it is said before any work.
+$ rm -rf $TMP/* && hypar plan lenet5 --on full:2 --planner dp -q -o $TMP/p.json
+$ hypar simulate $TMP/p.json -o $TMP/x --trace $TMP/x
+> hypar: --output: '$TMP/x' is what --trace writes, expected another file
+? 2
+$ hypar simulate $TMP/p.json -o $TMP/x --trace $TMP/./x
+> hypar: --output: '$TMP/x' is what --trace writes, expected another file
+? 2
+$ cd $TMP && hypar simulate p.json -o x --trace ../tmp/x
+> hypar: --output: 'x' is what --trace writes, expected another file
+? 2
+$ touch $TMP/a && ln $TMP/a $TMP/b && ln -s a $TMP/c
+$ hypar simulate $TMP/p.json -o $TMP/a --trace $TMP/b
+> hypar: --output: '$TMP/a' is what --trace writes, expected another file
+? 2
+$ hypar simulate $TMP/p.json -o $TMP/a --trace $TMP/c
+> hypar: --output: '$TMP/a' is what --trace writes, expected another file
+? 2
+$ hypar explore lenet5 --on htree:4 --levels H1 --csv $TMP/x --svg $TMP/x
+> hypar: --csv: '$TMP/x' is what --svg writes, expected another file
+? 2
+$ hypar compare lenet5 --on full:2 --csv $TMP/x -o $TMP/x
+> hypar: --csv: '$TMP/x' is what --output writes, expected another file
+? 2
+$ cp $TMP/p.json $TMP/was; hypar simulate $TMP/p.json -o $TMP/p.json
+> hypar: --output: '$TMP/p.json' is what this command reads, expected another file
+? 2
+$ hypar lower $TMP/p.json -q -o $TMP/p.json
+> hypar: --output: '$TMP/p.json' is what this command reads, expected another file
+? 2
+$ hypar simulate - -o $TMP/p.json < $TMP/p.json
+> hypar: --output: '$TMP/p.json' is what this command reads, expected another file
+? 2
+$ hypar simulate $TMP/p.json --profile $TMP/a --trace $TMP/c
+> hypar: --trace: '$TMP/c' is what --profile reads, expected another file
+? 2
+$ hypar import lenet5 -q -o $TMP/g.json; hypar lower $TMP/p.json --model $TMP/g.json -o $TMP/g.json
+> hypar: --output: '$TMP/g.json' is what --model reads, expected another file
+? 2
+$ cp $TMP/g.json $TMP/net.onnx; hypar import $TMP/net.onnx:dim=n=1 -o $TMP/net.onnx
+> hypar: --output: '$TMP/net.onnx' is what this command reads, expected another file
+? 2
+$ cmp $TMP/p.json $TMP/was && cmp $TMP/g.json $TMP/net.onnx && ls $TMP
+> a
+> b
+> c
+> g.json
+> net.onnx
+> p.json
+> was
+
+What takes one thing after the other may be given twice; a file that standard output goes to is not replaced.
+$ hypar simulate $TMP/p.json -o /dev/null --trace /dev/null
+$ hypar simulate $TMP/p.json -o - --trace - > $TMP/x; hypar simulate $TMP/p.json -o /dev/stdout --trace - > $TMP/y; cmp $TMP/x $TMP/y
+$ hypar simulate $TMP/p.json --trace $TMP/y > $TMP/y; cmp $TMP/x $TMP/y
+$ { echo first; hypar models -o /dev/stdout; } > $TMP/x; head -n 1 $TMP/x
+> first
+
+A plan may be improved in its place.
+$ hypar plan --start $TMP/p.json --proposals 3 -q -o $TMP/p.json && hypar check -q $TMP/p.json -o /dev/null

@@ -117,7 +117,7 @@ $ hypar plan tests/data/pipedream/branches.txt --on cluster:2x2,intra=10GB/s,int
 The plan is a plan like others: it names its profile relative to itself.
 $ cp tests/data/pipedream/chain.txt $TMP; hypar plan $TMP/chain.txt --on full:4,bandwidth=1GB/s --planner pipedream -q -o $TMP/plan.json
 $ hypar check $TMP/plan.json
-> hypar: note: memory for activations is not known: chain has no loss, expected a cross_entropy or mse_loss at its end
+> hypar: note: memory for activations is not known: $TMP/plan.json: chain has no loss, expected a cross_entropy or mse_loss at its end
 > ok: chain, batch 1: 5 operators in 11 parts on a machine of 4 devices; 2 stages, schedule pipedream, micro-batches 1
 
 Pipelines of a model in the zoo: what is shared stays together under pipedream.

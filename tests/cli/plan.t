@@ -145,14 +145,14 @@ $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 300MB -q -o $TMP/plan.js
 > hypar: no plan fits; in the one that needs least: device 0 needs 485 MB of memory, has 300 MB
 ? 1
 $ hypar check $TMP/plan.json --memory 300MB
-> hypar: device 0 needs 485 MB of memory, has 300 MB
+> hypar: $TMP/plan.json: device 0 needs 485 MB of memory, has 300 MB
 ? 1
 $ hypar plan vgg-a --on htree:16 --planner mp | grep -A 1 'FIT'
 > IT DOES NOT FIT: device 0 would hold parameters 33.2 MB, gradients 33.2 MB, activations 7.54 GB,
 > buffers 514 MB.
 $ hypar plan vgg-a --on htree:16 --planner mp --memory 9GB -q -o $TMP/plan.json
 $ hypar check $TMP/plan.json
-> hypar: device 0 needs 8.12 GB of memory, has 8 GB
+> hypar: $TMP/plan.json: device 0 needs 8.12 GB of memory, has 8 GB
 ? 1
 
 What takes long to simulate, or cannot be, is predicted in closed form.

@@ -141,7 +141,7 @@ $ hypar simulate tests/cli/plan.json --fits --on full:2,memory=100B
 >
 > It does not fit: device 0, the fullest, needs 400 B of 100 B (400.0 %).
 > Recomputing activations would save up to 96 B there.
-> hypar: device 0 needs 400 B of memory, has 100 B
+> hypar: tests/cli/plan.json: device 0 needs 400 B of memory, has 100 B
 ? 1
 
 The timeline, for Perfetto.
@@ -180,14 +180,16 @@ $ hypar simulate tests/cli/plan.json --trace -
 >     {"name": "device 0", "ph": "C", "ts": 0.000467, "pid": 3, "tid": 0, "args": {"bytes": 400}},
 >     {"name": "device 0", "ph": "C", "ts": 0.000667, "pid": 3, "tid": 0, "args": {"bytes": 288}},
 >     {"name": "device 0", "ph": "C", "ts": 0.00088, "pid": 3, "tid": 0, "args": {"bytes": 224}},
->     {"name": "device 0", "ph": "C", "ts": 0.000969, "pid": 3, "tid": 0, "args": {"bytes": 160}},
+>     {"name": "device 0", "ph": "C", "ts": 0.000969, "pid": 3, "tid": 0, "args": {"bytes": 192}},
+>     {"name": "device 0", "ph": "C", "ts": 1.00344, "pid": 3, "tid": 0, "args": {"bytes": 160}},
 >     {"name": "device 1", "ph": "C", "ts": 0, "pid": 3, "tid": 1, "args": {"bytes": 288}},
 >     {"name": "device 1", "ph": "C", "ts": 0.000231, "pid": 3, "tid": 1, "args": {"bytes": 320}},
 >     {"name": "device 1", "ph": "C", "ts": 0.000338, "pid": 3, "tid": 1, "args": {"bytes": 340}},
 >     {"name": "device 1", "ph": "C", "ts": 0.000467, "pid": 3, "tid": 1, "args": {"bytes": 400}},
 >     {"name": "device 1", "ph": "C", "ts": 0.000667, "pid": 3, "tid": 1, "args": {"bytes": 288}},
 >     {"name": "device 1", "ph": "C", "ts": 0.00088, "pid": 3, "tid": 1, "args": {"bytes": 224}},
->     {"name": "device 1", "ph": "C", "ts": 0.000969, "pid": 3, "tid": 1, "args": {"bytes": 160}},
+>     {"name": "device 1", "ph": "C", "ts": 0.000969, "pid": 3, "tid": 1, "args": {"bytes": 192}},
+>     {"name": "device 1", "ph": "C", "ts": 1.00344, "pid": 3, "tid": 1, "args": {"bytes": 160}},
 >     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 2, "tid": 0, "args": {"name": "0 -> 1"}},
 >     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 2, "tid": 0, "args": {"sort_index": 0}},
 >     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 2, "tid": 1, "args": {"name": "1 -> 0"}},
@@ -211,8 +213,35 @@ $ hypar simulate examples/plans/data-parallel.json --measured 100ms --json
 >   "devices": ["v100"]
 > }
 $ hypar simulate examples/plans/data-parallel.json --measured 1ns
-> hypar: no efficiency makes a step of 1 ns: it takes 1.88 ms at 100 %, 1.12 s at 0.01 %
+> hypar: examples/plans/data-parallel.json: no efficiency makes a step of 1 ns: it takes 1.88 ms at 100 %, 1.12 s at 0.01 %
 ? 1
+
+A profile says how much of the step it tells; one that tells nothing does not go unnoticed.
+$ hypar plan lenet5 --on full:2 --planner dp -q -o $TMP/lenet5.json
+$ printf '{"format": "hypar-profile/1", "passes": [{"device": "v100", "precision": "fp32", "kind": "linear", "pass": 0, "extents": {"n": 16, "k": 120, "c": 400}, "seconds": 1e-4}]}' > $TMP/one.json
+$ sed s/v100/k80/ $TMP/one.json > $TMP/other.json
+$ hypar simulate $TMP/lenet5.json --profile $TMP/one.json | grep Profile
+> Profile   1 of 34 passes measured, the others by the roofline
+$ hypar simulate $TMP/lenet5.json --profile $TMP/other.json | grep Profile
+> hypar: note: $TMP/other.json: knows none of the 34 passes of this step, nor its devices' efficiency; no measured time was used
+> Profile   0 of 34 passes measured, all by the roofline
+$ hypar simulate $TMP/lenet5.json --profile $TMP/other.json --json -q | grep profile
+>   "profile": {"passes": 34, "measured_passes": 0, "calibrated": false},
+$ hypar simulate examples/plans/data-parallel.json --profile $TMP/profile.json | grep Profile
+> Profile   0 of 248 passes measured, all at the calibrated efficiency
+$ hypar plan lenet5 --on full:2 --planner dp --profile $TMP/one.json | grep Profile
+> Profile: 1 of 34 passes measured, the others by the roofline.
+$ hypar plan lenet5 --on full:2 --planner dp --profile $TMP/other.json -q -o /dev/null
+$ hypar plan lenet5 --on full:2 --planner dp --profile $TMP/other.json -o /dev/null | grep Profile
+> hypar: note: $TMP/other.json: knows none of the 34 passes of this step, nor its devices' efficiency; no measured time was used
+> Profile: 0 of 34 passes measured, all by the roofline.
+$ hypar plan $PWD/tests/data/pipedream/chain.txt --on full:4,bandwidth=1GB/s --planner pipedream --profile $TMP/one.json 2>&1 >/dev/null
+> hypar: note: $TMP/one.json: not used, as the plan was not simulated
+$ hypar compare lenet5 --on full:2 --planner dp,mp --profile $TMP/one.json | grep Profile
+> Profile: of its plan 0 of 34 passes measured, all by the roofline.
+$ hypar compare lenet5 --on full:2 --planner dp,mp --profile $TMP/other.json | grep Profile
+> hypar: note: $TMP/other.json: knows none of the 34 passes of this step, nor its devices' efficiency; no measured time was used
+> Profile: of its plan 0 of 34 passes measured, all by the roofline.
 
 Delta simulation is full simulation.
 $ hypar simulate examples/plans/one-weird-trick.json --check-delta 100 | head -n 1

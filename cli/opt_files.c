@@ -1,0 +1,96 @@
+/* Which files of a command line are the same one. */
+#define _XOPEN_SOURCE 700 /* realpath */
+
+#include "cli/opt.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What a path leads to: a file that is there, or the place of a new one. */
+struct place {
+    bool exists, replaced; /* replaced: a regular file, which another is put in the place of */
+    struct stat about;
+    char path[PATH_MAX]; /* without links, of a place to write to */
+};
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The folder without links, and the name in it. A folder that is not there stays as it is:
+ * nothing can be written there. */
+static void find_new(const char *given, char path[PATH_MAX])
+{
+    char folder[PATH_MAX], whole[PATH_MAX];
+    const char *slash = strrchr(given, '/');
+    const char *name = slash ? slash + 1 : given;
+    snprintf(path, PATH_MAX, "%s", given);
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(name - given) : 1,
+             slash ? given : ".");
+    size_t n = realpath(folder, whole) ? strlen(whole) : PATH_MAX, length = strlen(name);
+    if (n + 1 + length >= PATH_MAX)
+        return;
+    strcpy(path, whole);
+    path[n] = '/';
+    memcpy(path + n + 1, name, length + 1);
+}
+
+/* A model's path may have options behind it: net.onnx:dim=seq=128. */
+static struct place find(const struct named_file *file)
+{
+    struct place place = { 0 };
+    struct stat out;
+    char path[PATH_MAX];
+    const char *with = file->write ? NULL : strstr(file->path, ".onnx:");
+    snprintf(path, sizeof path, "%.*s", with ? (int)(with - file->path + 5) : PATH_MAX - 1,
+             file->path);
+    if (strcmp(path, "-") == 0)
+        place.exists = fstat(file->write ? STDOUT_FILENO : STDIN_FILENO, &place.about) == 0;
+    else
+        place.exists = stat(path, &place.about) == 0;
+    if (place.exists) {
+        bool standard = fstat(STDOUT_FILENO, &out) == 0 && same_file(&place.about, &out);
+        place.replaced = S_ISREG(place.about.st_mode) && !standard;
+    } else if (file->write) {
+        find_new(path, place.path);
+        place.replaced = true;
+    }
+    return place;
+}
+
+/* Would writing to `a` be lost, or what is read there? */
+static bool clash(const struct place *a, const struct place *b)
+{
+    if (!a->replaced || a->exists != b->exists)
+        return false;
+    return a->exists ? same_file(&a->about, &b->about) : strcmp(a->path, b->path) == 0;
+}
+
+/* A plan that --start names may be improved in its place. */
+static bool may_meet(const struct named_file *written, const struct named_file *other)
+{
+    return written == other || (written->key == OPT_OUTPUT && other->key == OPT_START);
+}
+
+enum hypar_status opt_check_files(const struct named_file *file, int n, struct hypar_error *err)
+{
+    for (int i = 0; i < n; i++) {
+        if (!file[i].write)
+            continue;
+        struct place mine = find(&file[i]);
+        for (int k = 0; k < n; k++) {
+            struct place other = find(&file[k]);
+            if (may_meet(&file[i], &file[k]) || !clash(&mine, &other))
+                continue;
+            return opt_usage(err, "%s: '%s' is what %s %s, expected another file",
+                             file[i].option, file[i].path,
+                             file[k].option ? file[k].option : "this command",
+                             file[k].write ? "writes" : "reads");
+        }
+    }
+    return HYPAR_OK;
+}

@@ -1,0 +1,22 @@
+/* What a profile told of a step's times. */
+#include "report/put.h"
+
+void hp_put_measured(struct json_writer *w, const struct hypar_sim_measured *m)
+{
+    if (!m->asked)
+        return;
+    hp_json_begin_object(w, "profile", true);
+    hp_json_put_int(w, "passes", m->passes);
+    hp_json_put_int(w, "measured_passes", m->measured);
+    hp_json_put_bool(w, "calibrated", m->calibrated);
+    hp_json_end_object(w);
+}
+
+char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *m)
+{
+    if (m->measured == m->passes)
+        return hp_arena_printf(arena, "all %d passes measured", m->passes);
+    return hp_arena_printf(arena, "%d of %d passes measured, %s %s", m->measured, m->passes,
+                           m->measured ? "the others" : "all",
+                           m->calibrated ? "at the calibrated efficiency" : "by the roofline");
+}

@@ -1,0 +1,62 @@
+/* What a profile told of a step's times. */
+#include "profile/profile.h"
+#include "sim/scene.h"
+
+/* Are all parts of a pass measured, as they lie? */
+static bool parts_measured(const struct sketch *s, const struct part_layout *l, int pass,
+                           const struct hypar_profile *profile)
+{
+    for (int part = 0; part < l->n_parts; part++)
+        if (!l->empty[part] &&
+            !hp_pass_is_measured(l->nest, pass, l->range + (ptrdiff_t)part * l->nest->n_axes,
+                                 hypar_machine_device(s->plan->machine, l->device[part]),
+                                 s->plan->precision, profile))
+            return false;
+    return true;
+}
+
+/* Layouts are shared by many operators: [layout * MAX_PASSES + pass] 0: not known yet, 1: no,
+ * 2: yes. */
+static bool is_measured(const struct sketch *s, const struct step *step,
+                        const struct hypar_profile *profile, char *known)
+{
+    bool all = true;
+    for (int b = 0; b < s->n_bodies && all; b++) {
+        const struct part_layout *l = s->body[b].layout[step->op];
+        char *at = &known[(size_t)l->id * MAX_PASSES + (size_t)step->pass];
+        if (!*at)
+            *at = parts_measured(s, l, step->pass, profile) ? 2 : 1;
+        all = *at == 2;
+    }
+    return all;
+}
+
+static bool is_calibrated(const struct hypar_machine *machine,
+                          const struct hypar_profile *profile)
+{
+    int n = hypar_machine_is_uniform(machine) ? 1 : hypar_machine_device_count(machine);
+    for (int d = 0; d < n; d++)
+        if (hypar_profile_efficiency(profile, hypar_machine_device(machine, d)->name) > 0)
+            return true;
+    return false;
+}
+
+struct hypar_sim_measured hp_count_measured(const struct sketch *s,
+                                            const struct hypar_profile *profile)
+{
+    const struct skeleton *k = &s->skeleton;
+    struct hypar_sim_measured out = { .asked = profile != NULL };
+    struct arena scratch = { 0 };
+    if (!profile)
+        return out;
+    char *known = NEW(&scratch, char, (size_t)s->n_layouts *MAX_PASSES);
+    for (int i = 0; i < k->n_steps; i++) {
+        if (hp_is_view(s->graph->ops[k->step[i].op].nest))
+            continue; /* takes no time */
+        out.passes++;
+        out.measured += is_measured(s, &k->step[i], profile, known);
+    }
+    out.calibrated = is_calibrated(s->plan->machine, profile);
+    hp_arena_free(&scratch);
+    return out;
+}

@@ -1,0 +1,312 @@
+/* Memory over time: what the memory model says of each device, laid on the timeline.
+ *
+ * The model goes through a device's tasks by slot and number; the simulator serves them by
+ * ready time, which now and then is another order. A change is drawn when its task starts or
+ * ends, but never before the changes that the model has before it. So the counter takes on the
+ * levels of the model, each of them, in their order: its maximum is the peak that is reported.
+ * Messages take room for themselves, one at a time; the largest between two changes is drawn.
+ */
+#include "sim/memory_parts.h"
+#include "sim/sim.h"
+
+/* A device, as far as it is drawn. */
+struct counter {
+    ticks now;
+    double level;
+    int last;                   /* its last point, -1 */
+    double room;                /* of a message since the last change; 0: none ... */
+    ticks room_start, room_end; /* ... and when that is under way */
+};
+
+struct drawn {
+    int device;
+    ticks time;
+    double bytes;
+};
+
+struct points {
+    struct hypar_sim *sim;
+    struct memory_maker maker; /* for the room that messages take */
+    struct arena arena;
+    struct counter *counter; /* by device */
+    int *stage_of;           /* by device, -1 */
+    int *start, *task;       /* [(body * n_stages + stage) * 2 + half]: its tasks, CSR */
+    struct drawn *point;
+    int n, capacity;
+};
+
+/* Drawing ------------------------------------------------------------------------------ */
+
+/* Of several points at one time those remain at which it turns down, and the last. */
+static void put(struct points *p, int device, ticks time, double bytes)
+{
+    struct counter *c = &p->counter[device];
+    struct drawn *last = c->last >= 0 ? &p->point[c->last] : NULL;
+    if (last && last->bytes == bytes)
+        return;
+    if (last && last->time == time && last->bytes < bytes) {
+        last->bytes = bytes;
+        return;
+    }
+    p->point = GROW(&p->arena, struct drawn, p->point, p->n, &p->capacity);
+    c->last = p->n;
+    p->point[p->n++] = (struct drawn){ device, time, bytes };
+}
+
+static ticks later(ticks a, ticks b)
+{
+    return a > b ? a : b;
+}
+
+static ticks earlier(ticks a, ticks b)
+{
+    return a < b ? a : b;
+}
+
+/* Draw the message since the last change; it is over when the next one comes. */
+static void put_room(struct points *p, int device, ticks next)
+{
+    struct counter *c = &p->counter[device];
+    if (!(c->room > 0))
+        return;
+    ticks start = earlier(later(c->now, c->room_start), next);
+    c->now = earlier(later(start, c->room_end), next);
+    put(p, device, start, c->level + c->room);
+    put(p, device, c->now, c->level);
+    c->room = 0;
+}
+
+static void change(struct points *p, int device, ticks time, double bytes)
+{
+    struct counter *c = &p->counter[device];
+    if (bytes == 0)
+        return;
+    time = later(time, c->now);
+    put_room(p, device, time);
+    c->now = time;
+    c->level += bytes;
+    put(p, device, time, c->level);
+}
+
+static void note_room(struct points *p, int device, const struct times *span, double bytes)
+{
+    struct counter *c = &p->counter[device];
+    if (bytes <= c->room)
+        return;
+    c->room = bytes;
+    c->room_start = span->start;
+    c->room_end = span->end;
+}
+
+/* Tasks -------------------------------------------------------------------------------- */
+
+static const struct times *times_of(const struct points *p, int row, int task)
+{
+    const struct timeline *t = &p->sim->timeline;
+    return &t->times[row][hp_row_place(&t->rows, row, task)];
+}
+
+/* A pass is a part of its unit's task: the passes before it come first. */
+static void put_pass(struct points *p, int micro, int b, int number)
+{
+    struct scene *s = p->sim->scene;
+    const struct skeleton *k = &s->sketch->skeleton;
+    const struct part_layout *const *layout = s->sketch->body[b].layout;
+    const struct task *task = &p->sim->program->body[b].list.task[number];
+    const struct memory_delta *delta = &p->sim->memory->delta[b][number];
+    int mine = k->step_of[task->op][task->pass], unit = s->unit[b][mine];
+    int place = layout[k->step[unit].op]->rank[task->part];
+    ticks at = times_of(p, micro, s->first[hp_step_block(s, b, mine)] + place)->start;
+    for (int i = unit;; i = s->next[b][i]) {
+        const struct step *step = &k->step[i];
+        ticks took =
+            hp_pass_times(&s->acts, step->op, step->pass, layout[step->op])[task->part];
+        if (i == mine) {
+            change(p, task->device, at, delta->alloc);
+            change(p, task->device, at + took, -delta->free);
+            return;
+        }
+        at += took;
+    }
+}
+
+/* From when to when a comm's tasks, its messages if it is expanded, are under way. */
+static struct times comm_span(const struct points *p, int row, int b, int deal, int comm)
+{
+    struct scene *s = p->sim->scene;
+    const struct comm_act *act = &hp_deal_act(s, b, deal)->comm[comm];
+    int first = s->first[hp_deal_block(s, b, deal)] + act->first;
+    struct times span = { 0 };
+    for (int i = 0; i < act->n_tasks; i++) {
+        const struct times *t = times_of(p, row, first + i);
+        span.start = i ? earlier(span.start, t->start) : t->start;
+        span.end = later(span.end, t->end);
+    }
+    return span;
+}
+
+/* Devices of one stage. `more`: what else the message takes on each. */
+static void put_comm(struct points *p, const struct exchange *e, int comm, int stage,
+                     const struct times *span, double more)
+{
+    const struct comm_room *room = hp_memory_room(&p->maker, &e->pattern);
+    double size = hp_message_bytes(p->sim->program->plan, e->place.tensor);
+    for (int r = room->start[comm]; r < room->start[comm + 1]; r++)
+        if (p->stage_of[room->room[r].device] == stage)
+            note_room(p, room->room[r].device, span,
+                      size * (double)room->room[r].elements + more);
+}
+
+/* Slots -------------------------------------------------------------------------------- */
+
+/* The stages on whose devices a task changes something: fills stage[], returns how many. */
+static int stages_of(struct points *p, const struct task_list *list, int number, int *stage)
+{
+    const struct task *task = &list->task[number];
+    int n = 0;
+    if (task->kind == TASK_COMPUTE)
+        stage[n++] = p->stage_of[task->device];
+    if (task->kind != TASK_COMM)
+        return n;
+    const struct comm_room *room =
+        hp_memory_room(&p->maker, &list->exchange[task->exchange].pattern);
+    for (int r = room->start[task->comm]; r < room->start[task->comm + 1]; r++) {
+        int mine = p->stage_of[room->room[r].device], i = 0;
+        while (i < n && stage[i] != mine)
+            i++;
+        if (i == n)
+            stage[n++] = mine;
+    }
+    return n;
+}
+
+/* The tasks of each half of a body on each stage, in the order of their numbers. */
+static void list_tasks(struct points *p)
+{
+    const struct hypar_program *program = p->sim->program;
+    int *stage = NEW(&p->arena, int, program->n_stages);
+    int n_keys = program->n_bodies * program->n_stages * 2;
+    p->start = NEW(&p->arena, int, n_keys + 2);
+    for (int fill = 0; fill < 2; fill++) {
+        for (int b = 0; b < program->n_bodies; b++)
+            for (int i = 0; i < program->body[b].list.n_tasks; i++) {
+                int n = stages_of(p, &program->body[b].list, i, stage);
+                bool backward = program->body[b].list.task[i].backward;
+                for (int k = 0; k < n; k++) {
+                    int key = (b * program->n_stages + stage[k]) * 2 + backward;
+                    if (fill)
+                        p->task[p->start[key + 1]++] = i;
+                    else
+                        p->start[key + 2]++;
+                }
+            }
+        for (int key = 0; !fill && key < n_keys; key++)
+            p->start[key + 2] += p->start[key + 1];
+        if (!fill)
+            p->task = NEW(&p->arena, int, p->start[n_keys + 1]);
+    }
+}
+
+static void put_half(struct points *p, int stage, const struct slot *slot)
+{
+    const struct hypar_program *program = p->sim->program;
+    int b = hp_body_number(program->rhythm, slot->micro);
+    int key = (b * program->n_stages + stage) * 2 + slot->backward;
+    const struct task_list *list = &program->body[b].list;
+    for (int i = p->start[key]; i < p->start[key + 1]; i++) {
+        const struct task *task = &list->task[p->task[i]];
+        if (task->kind == TASK_COMPUTE) {
+            put_pass(p, slot->micro, b, p->task[i]);
+            continue;
+        }
+        struct times span = comm_span(p, slot->micro, b, task->exchange, task->comm);
+        put_comm(p, &list->exchange[task->exchange], task->comm, stage, &span, 0);
+    }
+}
+
+static void put_update(struct points *p, int stage, const struct slot *slot,
+                       const double *bucket)
+{
+    const struct hypar_program *program = p->sim->program;
+    int group = hp_slot_group(program, stage);
+    int row = p->sim->timeline.rows.round[group] + slot->micro;
+    for (int i = 0; i < program->tail.n_tasks; i++) {
+        const struct task *task = &program->tail.task[i];
+        if (task->kind != TASK_COMM || program->tail_group[i] != group)
+            continue;
+        int deal = program->sketch->skeleton.n_deals + task->exchange;
+        struct times span = comm_span(p, row, 0, deal, task->comm);
+        put_comm(p, &program->tail.exchange[task->exchange], task->comm, stage, &span,
+                 bucket[i]);
+    }
+}
+
+/* The whole ---------------------------------------------------------------------------- */
+
+static void begin_counters(struct points *p)
+{
+    const struct hypar_plan *plan = p->sim->program->plan;
+    int n = p->sim->summary.n_devices;
+    p->counter = NEW(&p->arena, struct counter, n);
+    p->stage_of = NEW(&p->arena, int, n);
+    for (int d = 0; d < n; d++)
+        p->stage_of[d] = plan->n_stages ? -1 : 0;
+    for (int s = 0; s < plan->n_stages; s++)
+        for (int i = 0; i < plan->stages[s].n_devices; i++)
+            p->stage_of[plan->stages[s].device[i]] = s;
+    for (int d = 0; d < n; d++) {
+        p->counter[d] = (struct counter){ .level = p->sim->memory->fixed[d], .last = -1 };
+        if (p->sim->memory->device[d].peak > 0)
+            put(p, d, 0, p->counter[d].level);
+    }
+}
+
+/* By device; those of one are in order. */
+static void hand_over(struct points *p)
+{
+    int n = p->sim->summary.n_devices, *at = NEW(&p->arena, int, n + 1);
+    p->sim->n_points = p->n;
+    p->sim->point = NEW(&p->sim->arena, struct hypar_sim_memory_point, p->n);
+    for (int i = 0; i < p->n; i++)
+        at[p->point[i].device + 1]++;
+    for (int d = 0; d < n; d++)
+        at[d + 1] += at[d];
+    for (int i = 0; i < p->n; i++)
+        p->sim->point[at[p->point[i].device]++] =
+            (struct hypar_sim_memory_point){ p->point[i].device, hp_seconds(p->point[i].time),
+                                             p->point[i].bytes };
+}
+
+void hp_make_memory_points(struct hypar_sim *sim)
+{
+    const struct hypar_program *program = sim->program;
+    struct points p = {
+        .sim = sim,
+        .maker = { .program = program, .graph = program->plan->graph, .model = sim->memory }
+    };
+    begin_counters(&p);
+    list_tasks(&p);
+    const double *bucket = hp_memory_buckets(&p.maker);
+    for (int s = 0; s < program->n_stages; s++)
+        for (int i = 0; i < hp_slot_count(program, s); i++) {
+            const struct slot *slot = &hp_slots_of(program, s)[i];
+            if (slot->update)
+                put_update(&p, s, slot, bucket);
+            else
+                put_half(&p, s, slot);
+        }
+    for (int d = 0; d < sim->summary.n_devices; d++)
+        put_room(&p, d, HP_MAX_TICKS);
+    hand_over(&p);
+    hp_arena_free(&p.maker.scratch);
+    hp_arena_free(&p.arena);
+}
+
+bool hypar_sim_memory_point(const struct hypar_sim *sim, int64_t i,
+                            struct hypar_sim_memory_point *point)
+{
+    if (i < 0 || i >= sim->n_points)
+        return false;
+    *point = sim->point[i];
+    return true;
+}

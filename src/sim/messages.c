@@ -1,0 +1,104 @@
+/* How many messages would be played, each by itself. */
+#include <string.h>
+
+#include "sim/scene.h"
+
+struct estimate {
+    const struct sketch *sketch;
+    struct arena arena;
+    double messages;
+    /* By kind: the last group of devices, whose ways are worked out. */
+    const struct comm *last[COMM_KIND_COUNT];
+    const struct comm_model *model[COMM_KIND_COUNT];
+};
+
+static bool same_devices(const struct comm *a, const struct comm *b)
+{
+    return a && a->n_devices == b->n_devices &&
+           memcmp(a->device, b->device, (size_t)a->n_devices * sizeof *a->device) == 0;
+}
+
+/* Pieces to whoever sums them, sums to whoever reads them; those of several cells may be one
+ * message, but each of them has to be looked at. */
+static double exchanged(const struct pattern *p, const struct comm *comm)
+{
+    double n = 0;
+    for (int i = 0; i < comm->n_cells; i++) {
+        const struct cell *cell = &p->cell[comm->cell[i]];
+        n += cell->n_owners
+                 ? (double)cell->n_owners * ((double)cell->n_contributions + cell->n_receivers)
+                 : cell->n_receivers;
+    }
+    return n;
+}
+
+/* Messages of a comm that collects `bytes`; who is the root does not matter. */
+static double collected(struct estimate *e, const struct comm *comm, double bytes)
+{
+    struct comm_group group = { comm->kind, comm->n_devices, comm->device, 0 };
+    if (!same_devices(e->last[comm->kind], comm)) {
+        e->last[comm->kind] = comm;
+        e->model[comm->kind] = hp_comm_model(&e->arena, e->sketch->plan->machine, &group);
+    }
+    return (double)hp_comm_best_way(e->model[comm->kind], bytes)->n_messages;
+}
+
+static double comm_bytes(const struct sketch *s, const struct deal *deal,
+                         const struct pattern *p, const struct comm *comm)
+{
+    double elements = 0;
+    for (int i = 0; i < comm->n_cells; i++)
+        elements += (double)hp_box_elements(&p->cell[comm->cell[i]].box);
+    return elements * hp_message_bytes(s->plan, deal->place.tensor);
+}
+
+static void add_comms(struct estimate *e, int b, int d, const struct buckets *buckets)
+{
+    const struct deal *deal = &e->sketch->skeleton.deal[d];
+    const struct pattern *p = hp_deal_pattern(e->sketch, b, d);
+    int tail = d - e->sketch->skeleton.n_deals;
+    for (int c = 0; c < p->n_comms; c++) {
+        const struct comm *comm = &p->comm[c];
+        int me = buckets && tail >= 0 ? buckets->base[tail] + c : -1;
+        int lead = me >= 0 ? buckets->lead[me] : -1;
+        if (comm->kind == COMM_EXCHANGE || comm->kind == COMM_ALL_TO_ALL)
+            e->messages += exchanged(p, comm);
+        else if (comm->kind == COMM_SEND || (lead >= 0 && lead != me))
+            e->messages++;
+        else
+            e->messages += collected(
+                e, comm, lead >= 0 ? buckets->bytes[me] : comm_bytes(e->sketch, deal, p, comm));
+    }
+}
+
+double hp_estimate_messages(const struct sketch *s)
+{
+    struct estimate e = { .sketch = s };
+    const struct skeleton *k = &s->skeleton;
+    struct buckets buckets;
+    bool bucketed = s->options.bucket_bytes > 0;
+    if (bucketed)
+        buckets = hp_find_buckets(s, &e.arena);
+    for (int b = 0; b < s->n_bodies; b++)
+        for (int d = 0; d < k->n_deals; d++)
+            add_comms(&e, b, d, NULL);
+    for (int d = k->n_deals; d < k->n_deals + k->n_tail; d++)
+        add_comms(&e, 0, d, bucketed ? &buckets : NULL);
+    hp_arena_free(&e.arena);
+    return e.messages;
+}
+
+enum hypar_status hp_check_messages(const struct sketch *sketch,
+                                    const struct sim_settings *settings,
+                                    struct hypar_error *err)
+{
+    if (!settings->expand_collectives)
+        return HYPAR_OK;
+    double n = hp_estimate_messages(sketch);
+    if (n > HP_MAX_MESSAGES)
+        return hp_fail(err, HYPAR_UNSUPPORTED,
+                       "collectives would be about %.3g messages, expected at most %d to "
+                       "expand them",
+                       n, HP_MAX_MESSAGES);
+    return HYPAR_OK;
+}

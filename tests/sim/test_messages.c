@@ -1,0 +1,80 @@
+/* How many messages expanded collectives have is known before they are expanded. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/scene.h"
+#include "tests/random_plan.h"
+
+enum { PLANS = 300 };
+
+/* Has it communications whose messages are only bounded by the estimate? */
+static bool has_exchanges(const struct pattern *p)
+{
+    for (int c = 0; c < p->n_comms; c++)
+        if (p->comm[c].kind == COMM_EXCHANGE || p->comm[c].kind == COMM_ALL_TO_ALL)
+            return true;
+    return false;
+}
+
+static double count_messages(struct sketch *sketch, bool *exact)
+{
+    struct sim_settings settings = { .expand_collectives = true };
+    struct scene *scene = hp_scene_new(sketch, &settings);
+    double sum = 0;
+    *exact = true;
+    for (int i = 0; i < scene->n_blocks; i++) {
+        struct block block = hp_block_at(scene, i);
+        if (block.kind != BLOCK_COMM && block.kind != BLOCK_TAIL_COMM)
+            continue;
+        sum += hp_block_size(scene, i);
+        *exact &= !has_exchanges(hp_deal_pattern(sketch, block.body, block.index));
+    }
+    hp_scene_free(scene);
+    return sum;
+}
+
+/* One plan in three with its gradients in buckets. */
+static void the_estimate_is_right(void **state)
+{
+    static const char *const words[] = { "full:6", "cluster:2x4", "ring:5", "htree:8" };
+    (void)state;
+    int n_exact = 0, n_made = 0;
+    for (uint64_t seed = 1; seed <= PLANS; seed++) {
+        struct random random = { seed * 0x9e3779b97f4a7c15 };
+        struct plan_focus none = { -1, -1, -1, false };
+        struct hypar_lower_options lower = { .bucket_bytes = seed % 3 ? 0 : 200 };
+        struct hypar_machine *machine;
+        struct sketch *sketch;
+        bool exact;
+        assert_int_equal(hypar_machine_read(&machine, words[seed % 4], NULL), HYPAR_OK);
+        struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
+        struct hypar_plan *plan = random_plan(&random, graph, machine, &none);
+        if (hp_sketch_make(&sketch, plan, &lower, NULL) == HYPAR_OK) {
+            double is = count_messages(sketch, &exact);
+            double expected = hp_estimate_messages(sketch);
+            if (exact ? is != expected : is > expected)
+                fail_msg("seed %llu: %.0f messages, expected %.0f", (unsigned long long)seed,
+                         is, expected);
+            n_exact += exact;
+            n_made++;
+            hp_sketch_free(sketch);
+        }
+        hypar_plan_free(plan);
+        hypar_graph_free(graph);
+        hypar_machine_free(machine);
+    }
+    print_message("  %d plans, %d of them without exchanges of no pattern\n", n_made, n_exact);
+    assert_true(n_made > PLANS / 2 && n_exact > PLANS / 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(the_estimate_is_right) };
+    return cmocka_run_group_tests_name("sim: messages", tests, NULL, NULL);
+}
