@@ -203,7 +203,8 @@ static enum hypar_status check_sends(struct expected *x, struct hypar_error *err
     double must = 0, does = 0;
     for (int c = 0; c < pattern->n_cells; c++) {
         struct cell_mark mark = { c, false };
-        each_element(x, &pattern->cell[c].box, mark_cell, &mark);
+        struct box box = hp_cell_box(pattern, c);
+        each_element(x, &box, mark_cell, &mark);
         if (mark.twice)
             return hp_fail(err, HYPAR_RUNTIME, "%s'%s': cells overlap", what, name);
     }

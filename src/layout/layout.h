@@ -73,6 +73,10 @@ void hp_whole_ranges(const struct nest *nest, struct range range[MAX_AXES]);
 /* The region of operand `o` (and of its gradient) that the loops `range` touch. */
 struct box hp_region(const struct nest *nest, int o, const struct range range[MAX_AXES]);
 
+/* Dimension d of it. */
+struct range hp_region_dim(const struct nest *nest, int o, int d,
+                           const struct range range[MAX_AXES]);
+
 /* All of operand `o`. */
 struct box hp_operand_box(const struct nest *nest, int o);
 

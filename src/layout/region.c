@@ -29,9 +29,10 @@ static struct range product(const struct nest *nest, const struct dim_map *map,
     return (struct range){ first, last + 1 };
 }
 
-static struct range dim_region(const struct nest *nest, const struct operand *operand, int d,
-                               const struct range range[MAX_AXES])
+struct range hp_region_dim(const struct nest *nest, int o, int d,
+                           const struct range range[MAX_AXES])
 {
+    const struct operand *operand = &nest->operand[o];
     const struct dim_map *map = &operand->dim[d];
     for (int f = 0; f < map->n_axes; f++)
         if (hp_range_empty(range[map->axis[f]]))
@@ -53,7 +54,7 @@ struct box hp_region(const struct nest *nest, int o, const struct range range[MA
     const struct operand *operand = &nest->operand[o];
     struct box box = { .n_dims = operand->n_dims };
     for (int d = 0; d < operand->n_dims; d++)
-        box.dim[d] = dim_region(nest, operand, d, range);
+        box.dim[d] = hp_region_dim(nest, o, d, range);
     return box;
 }
 

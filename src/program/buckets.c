@@ -39,9 +39,8 @@ struct buckets hp_find_buckets(const struct sketch *s, struct arena *arena)
             else
                 b.next[open[g].last] = me;
             open[g].last = me;
-            for (int i = 0; i < comm->n_cells; i++)
-                open[g].bytes += (double)hp_box_elements(&s->tail[x]->cell[comm->cell[i]].box) *
-                                 hp_message_bytes(s->plan, place->tensor);
+            open[g].bytes +=
+                hp_comm_elements(s->tail[x], comm) * hp_message_bytes(s->plan, place->tensor);
             b.lead[me] = open[g].first;
             b.bytes[open[g].first] = open[g].bytes;
             if (open[g].bytes >= s->options.bucket_bytes)

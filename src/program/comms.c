@@ -4,155 +4,240 @@
 #include "base/table.h"
 #include "program/exchange.h"
 
-/* How a cell moves: from whom, to whom; both sets ascending. */
+/* How neighbouring cells move: from whom, to whom; both sets ascending. */
 struct movement {
     const int *from, *to;
     int n_from, n_to;
-};
-
-struct namer {
-    struct arena *arena;
-    struct arena *scratch;
-    struct pattern *pattern;
-    const bool *keeps;         /* by device: it reads some of the tensor that does not move */
-    struct movement *movement; /* of each cell */
-    int *class_of;             /* comm under construction for each cell, -1 */
-    struct table keys;
-    struct draft *draft;
-    int n_drafts, capacity;
-    int last; /* the cell before that moves, -1 */
+    int n_cells;
+    int draft;
 };
 
 /* A comm being put together: the cells that share a key. */
 struct draft {
     enum comm_kind kind;
+    const int *key; /* kind, devices, and who sends or receives where that matters */
+    int length;
     const int *device;
     int n_devices, n_cells;
     int sources;     /* how many different devices are a cell's only source (or only reader) */
     bool *is_source; /* by place in device[] */
 };
 
-/* Devices that contribute to a cell, ascending, each once. */
+struct namer {
+    struct arena *arena;
+    struct arena *scratch;
+    struct pattern *pattern;
+    const bool *keeps; /* by device: it reads some of the tensor that does not move */
+    int *movement_of;  /* of each cell, -1 */
+    struct movement *movement;
+    int n_movements, movement_capacity;
+    struct table keys; /* once there are many */
+    struct draft *draft;
+    int n_drafts, draft_capacity;
+    int *ints, n_ints; /* room for lists */
+};
+
+/* Room for n numbers; what is not kept is there for the next. */
+static int *room_for(struct namer *n, int count)
+{
+    enum { PIECE = 128 };
+    if (n->n_ints < count) {
+        n->n_ints = count > PIECE ? count : PIECE;
+        n->ints = NEW(n->scratch, int, n->n_ints);
+    }
+    return n->ints;
+}
+
+static void keep(struct namer *n, int count)
+{
+    n->ints += count;
+    n->n_ints -= count;
+}
+
+/* Devices that contribute to a cell, ascending, each once; not kept yet. */
 static const int *sources_of(struct namer *n, const struct cell *cell, int *count)
 {
-    int *list = NEW(n->scratch, int, cell->n_contributions);
-    *count = 0;
+    int *list = room_for(n, cell->n_contributions), k = 0;
     for (int i = 0; i < cell->n_contributions; i++) {
-        int device = cell->contribution[i].device, at = *count;
+        int device = cell->contribution[i].device, at = k;
         while (at > 0 && list[at - 1] > device)
             at--;
         if (at > 0 && list[at - 1] == device)
             continue;
-        memmove(list + at + 1, list + at, (size_t)(*count - at) * sizeof *list);
+        if (at < k)
+            memmove(list + at + 1, list + at, (size_t)(k - at) * sizeof *list);
         list[at] = device;
-        ++*count;
+        k++;
     }
+    *count = k;
     return list;
 }
 
-/* The union of two ascending lists. */
-static const int *merge(struct namer *n, const struct movement *m, int *count)
+/* The union of two ascending lists; how many there are. */
+static int merge(const struct movement *m, int *all)
 {
-    int *all = NEW(n->scratch, int, m->n_from + m->n_to), i = 0, k = 0;
-    *count = 0;
+    int i = 0, k = 0, n = 0;
     while (i < m->n_from || k < m->n_to) {
         int a = i < m->n_from ? m->from[i] : INT32_MAX, b = k < m->n_to ? m->to[k] : INT32_MAX;
-        all[(*count)++] = a < b ? a : b;
+        all[n++] = a < b ? a : b;
         i += a <= b;
         k += b <= a;
     }
-    return all;
+    return n;
 }
 
-static bool is_member(int device, const int *list, int n)
+/* Where `device` is in an ascending list, or would be. */
+static int place_in(const int *list, int n, int device)
 {
-    for (int i = 0; i < n; i++)
-        if (list[i] == device)
-            return true;
-    return false;
+    int lo = 0, hi = n;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (list[mid] < device)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
 }
 
-/* Every element of a cell is sent by contributors that do not own it, and to readers likewise.
- */
-static double sent_elements(const struct cell *cell, const struct movement *m)
+/* How often an element of a cell is sent: by contributors that do not own it, and to readers
+ * likewise. Either all owners contribute or none does. */
+static int times_sent(const struct cell *cell, const struct movement *m)
 {
-    double elements = (double)hp_box_elements(&cell->box);
     if (!cell->n_owners)
-        return elements * m->n_to; /* one source has it all */
-    double owners_that_contribute = 0;
-    for (int i = 0; i < cell->n_owners; i++)
-        owners_that_contribute += is_member(cell->owner[i], m->from, m->n_from);
-    return elements * (m->n_from - owners_that_contribute / cell->n_owners + m->n_to - 1);
+        return m->n_to; /* one source has it all */
+    int at = place_in(m->from, m->n_from, cell->owner[0]);
+    bool contribute = at < m->n_from && m->from[at] == cell->owner[0];
+    return m->n_from - contribute + m->n_to - 1;
 }
 
-/* The draft of this kind over `device`; where more decides (who sends, who receives), that is
+/* Drafts ------------------------------------------------------------------------------ */
+
+/* Devices, ascending, in a key that is not kept yet: behind its kind, before what else there is
+ * to it. */
+struct group {
+    int *key, n_devices;
+};
+
+static struct group group_of(struct namer *n, const struct movement *m)
+{
+    struct group group = { .key = room_for(n, 1 + 2 * (m->n_from + m->n_to)) };
+    group.n_devices = merge(m, group.key + 1);
+    return group;
+}
+
+/* The draft that has this key; the next one if there is none. */
+static int find_key(struct namer *n, const int *key, int length)
+{
+    enum { FEW = 8 };
+    size_t bytes = (size_t)length * sizeof *key;
+    if (n->n_drafts > FEW) {
+        for (int i = n->keys.used; i < n->n_drafts; i++)
+            hp_table_put(&n->keys, n->scratch, n->draft[i].key,
+                         (size_t)n->draft[i].length * sizeof *key, i);
+        int known = hp_table_get(&n->keys, key, bytes);
+        return known < 0 ? n->n_drafts : known;
+    }
+    int i = 0;
+    while (i < n->n_drafts && (n->draft[i].length != length || n->draft[i].key[0] != key[0] ||
+                               memcmp(n->draft[i].key, key, bytes) != 0))
+        i++;
+    return i;
+}
+
+/* The draft of this kind over the group; where more decides (who sends, who receives), that is
  * in `further`. */
-static int find_draft(struct namer *n, enum comm_kind kind, const int *device, int n_devices,
+static int find_draft(struct namer *n, enum comm_kind kind, struct group group,
                       const int *further, int n_further)
 {
-    int *key = NEW(n->scratch, int, n_devices + n_further + 1);
-    key[0] = (int)kind;
-    memcpy(key + 1, device, (size_t)n_devices * sizeof *key);
-    if (n_further)
-        memcpy(key + 1 + n_devices, further, (size_t)n_further * sizeof *key);
-    size_t bytes = (size_t)(n_devices + n_further + 1) * sizeof *key;
-    int found = hp_table_put(&n->keys, n->scratch, key, bytes, n->n_drafts);
+    int length = 1 + group.n_devices + n_further;
+    group.key[0] = (int)kind;
+    for (int i = 0; i < n_further; i++)
+        group.key[1 + group.n_devices + i] = further[i];
+    int found = find_key(n, group.key, length);
     if (found == n->n_drafts) {
-        n->draft = GROW(n->scratch, struct draft, n->draft, n->n_drafts, &n->capacity);
+        keep(n, length);
+        n->draft = GROW(n->scratch, struct draft, n->draft, n->n_drafts, &n->draft_capacity);
         n->draft[n->n_drafts++] = (struct draft){
             .kind = kind,
-            .device = device,
-            .n_devices = n_devices,
-            .is_source = NEW(n->scratch, bool, n_devices),
+            .key = group.key,
+            .length = length,
+            .device = group.key + 1,
+            .n_devices = group.n_devices,
         };
     }
     return found;
 }
 
-static void put_cell(struct namer *n, int c, int draft, int one)
+static void put(struct namer *n, struct movement *m, int draft)
 {
-    struct draft *d = &n->draft[draft];
-    d->n_cells++;
-    for (int i = 0; one >= 0 && i < d->n_devices; i++)
-        if (d->device[i] == one && !d->is_source[i]) {
-            d->is_source[i] = true;
-            d->sources++;
-        }
-    n->class_of[c] = draft;
+    n->draft[draft].n_cells += m->n_cells;
+    m->draft = draft;
 }
 
-static bool same_movement(const struct movement *a, const struct movement *b)
+static void put_elsewhere(struct namer *n, struct movement *m, int draft)
 {
-    return a->n_from == b->n_from && a->n_to == b->n_to &&
-           memcmp(a->from, b->from, (size_t)a->n_from * sizeof *a->from) == 0 &&
-           memcmp(a->to, b->to, (size_t)a->n_to * sizeof *a->to) == 0;
+    n->draft[m->draft].n_cells -= m->n_cells;
+    put(n, m, draft);
+}
+
+/* Put it where each cell has one source, or one reader: `one`. */
+static void put_with_source(struct namer *n, struct movement *m, int draft, int one)
+{
+    struct draft *d = &n->draft[draft];
+    int at = place_in(d->device, d->n_devices, one);
+    if (!d->is_source)
+        d->is_source = NEW(n->scratch, bool, d->n_devices);
+    d->sources += !d->is_source[at];
+    d->is_source[at] = true;
+    put(n, m, draft);
 }
 
 /* First guess: cells with the same group of devices together, if each of them would be a piece
  * of a gather, a scatter or a reduction over that group. */
-static void sort_cell(struct namer *n, int c)
+static void name(struct namer *n, struct movement *m)
 {
-    const struct movement *m = &n->movement[c];
-    int n_all;
-    if (n->last >= 0 && same_movement(m, &n->movement[n->last])) { /* as its neighbour */
-        n->draft[n->class_of[n->last]].n_cells++;
-        n->class_of[c] = n->class_of[n->last];
+    struct group all = group_of(n, m);
+    bool among_sources = all.n_devices == m->n_from;
+    if (m->n_from == 1)
+        put_with_source(n, m, find_draft(n, COMM_ALL_GATHER, all, NULL, 0), m->from[0]);
+    else if (among_sources && m->n_to == m->n_from)
+        put(n, m, find_draft(n, COMM_ALL_REDUCE, all, NULL, 0));
+    else if (among_sources && m->n_to == 1)
+        put_with_source(n, m, find_draft(n, COMM_REDUCE_SCATTER, all, NULL, 0), m->to[0]);
+    else
+        put(n, m,
+            find_draft(n, m->n_to == 1 ? COMM_REDUCE : COMM_EXCHANGE, all, m->to, m->n_to));
+}
+
+static bool is_movement(const struct movement *m, const int *from, int n_from,
+                        const struct cell *cell)
+{
+    return m->n_from == n_from && m->n_to == cell->n_receivers &&
+           memcmp(m->from, from, (size_t)n_from * sizeof *from) == 0 &&
+           memcmp(m->to, cell->receiver, (size_t)m->n_to * sizeof *m->to) == 0;
+}
+
+/* Add a cell that moves: as its neighbour does, or in its own way. */
+static void add_cell(struct namer *n, int c)
+{
+    const struct cell *cell = &n->pattern->cell[c];
+    int n_from;
+    const int *from = sources_of(n, cell, &n_from);
+    struct movement *last = n->n_movements ? &n->movement[n->n_movements - 1] : NULL;
+    n->movement_of[c] = n->n_movements - 1;
+    if (last && is_movement(last, from, n_from, cell)) {
+        last->n_cells++;
+        n->draft[last->draft].n_cells++;
         return;
     }
-    n->last = c;
-    const int *all = merge(n, m, &n_all);
-    bool same = m->n_from == m->n_to && n_all == m->n_from;
-    if (m->n_from > 1 && same)
-        put_cell(n, c, find_draft(n, COMM_ALL_REDUCE, all, n_all, NULL, 0), -1);
-    else if (m->n_from > 1 && m->n_to == 1 && n_all == m->n_from)
-        put_cell(n, c, find_draft(n, COMM_REDUCE_SCATTER, all, n_all, NULL, 0), m->to[0]);
-    else if (m->n_from > 1)
-        put_cell(n, c,
-                 find_draft(n, m->n_to == 1 ? COMM_REDUCE : COMM_EXCHANGE, all, n_all, m->to,
-                            m->n_to),
-                 -1);
-    else
-        put_cell(n, c, find_draft(n, COMM_ALL_GATHER, all, n_all, NULL, 0), m->from[0]);
+    keep(n, n_from);
+    n->movement =
+        GROW(n->scratch, struct movement, n->movement, n->n_movements, &n->movement_capacity);
+    struct movement *m = &n->movement[n->n_movements];
+    n->movement_of[c] = n->n_movements++;
+    *m = (struct movement){ from, cell->receiver, n_from, cell->n_receivers, 1, -1 };
+    name(n, m);
 }
 
 /* Was every member of the group a source (a reader) of some cell? */
@@ -163,141 +248,125 @@ static bool complete(const struct draft *d)
 
 /* Second look: a gather that not all take part in is broadcasts or sends; a scatter to some is
  * reductions. Two devices that only swap borders are two sends, not a gather. */
-static void settle_name(struct namer *n, int c)
+static void settle_name(struct namer *n, struct movement *m)
 {
-    const struct movement *m = &n->movement[c];
-    struct draft *d = &n->draft[n->class_of[c]];
+    const struct draft *d = &n->draft[m->draft];
     bool gather = d->kind == COMM_ALL_GATHER && !complete(d);
     bool borders = d->kind == COMM_ALL_GATHER && d->n_devices == 2 &&
                    (n->keeps[d->device[0]] || n->keeps[d->device[1]]);
     bool scatter = d->kind == COMM_REDUCE_SCATTER && !complete(d);
     if (!gather && !borders && !scatter)
         return;
-    int n_all;
-    const int *all = merge(n, m, &n_all);
     enum comm_kind kind = scatter ? COMM_REDUCE : m->n_to == 1 ? COMM_SEND : COMM_BROADCAST;
-    n->draft[n->class_of[c]].n_cells--;
-    put_cell(n, c, find_draft(n, kind, all, n_all, scatter ? m->to : m->from, 1), -1);
+    put_elsewhere(n, m, find_draft(n, kind, group_of(n, m), scatter ? m->to : m->from, 1));
 }
 
-/* Every device that takes part in a send, ascending; NULL if there is anything but sends. */
-static int *senders(struct namer *n, int *n_devices, int *n_sends)
+/* Is there nothing but sends? How many. */
+static bool only_sends(const struct namer *n, int *n_sends)
+{
+    *n_sends = 0;
+    for (int i = 0; i < n->n_drafts; i++) {
+        if (n->draft[i].n_cells && n->draft[i].kind != COMM_SEND)
+            return false;
+        *n_sends += n->draft[i].n_cells > 0;
+    }
+    return true;
+}
+
+/* Every device that takes part in a send, ascending. */
+static struct group senders(struct namer *n)
 {
     int last = 0;
-    for (int i = 0; i < n->n_drafts; i++) {
-        const struct draft *d = &n->draft[i];
-        if (d->n_cells && d->kind != COMM_SEND)
-            return NULL;
-        last = d->device[d->n_devices - 1] > last ? d->device[d->n_devices - 1] : last;
-    }
+    for (int i = 0; i < n->n_drafts; i++)
+        if (n->draft[i].n_cells && n->draft[i].device[1] > last)
+            last = n->draft[i].device[1];
     bool *seen = NEW(n->scratch, bool, last + 1);
-    int *list = NEW(n->scratch, int, last + 1);
     for (int i = 0; i < n->n_drafts; i++)
         for (int k = 0; n->draft[i].n_cells && k < 2; k++)
             seen[n->draft[i].device[k]] = true;
-    *n_devices = *n_sends = 0;
-    for (int i = 0; i < n->n_drafts; i++)
-        *n_sends += n->draft[i].n_cells > 0;
+    struct group all = { .key = room_for(n, last + 2) };
     for (int d = 0; d <= last; d++)
         if (seen[d])
-            list[(*n_devices)++] = d;
-    return list;
+            all.key[1 + all.n_devices++] = d;
+    return all;
 }
 
 /* Sends between every two of a group, both ways, are an all-to-all. */
 static void find_all_to_all(struct namer *n)
 {
-    int n_devices, n_sends, *all = senders(n, &n_devices, &n_sends);
-    if (!all || n_devices < 3 || n_sends != n_devices * (n_devices - 1))
+    enum { FEWEST = 6 }; /* of three devices */
+    int n_sends;
+    if (!only_sends(n, &n_sends) || n_sends < FEWEST)
         return;
-    int draft = find_draft(n, COMM_ALL_TO_ALL, all, n_devices, NULL, 0);
-    for (int c = 0; c < n->pattern->n_cells; c++)
-        if (n->class_of[c] >= 0) {
-            n->draft[n->class_of[c]].n_cells--;
-            put_cell(n, c, draft, -1);
-        }
+    struct group all = senders(n);
+    if (n_sends != all.n_devices * (all.n_devices - 1))
+        return;
+    int draft = find_draft(n, COMM_ALL_TO_ALL, all, NULL, 0);
+    for (int i = 0; i < n->n_movements; i++)
+        put_elsewhere(n, &n->movement[i], draft);
 }
 
-/* Number the drafts that have cells, in order, and hand them over. */
-static void finish(struct namer *n)
+/* Handing over ------------------------------------------------------------------------ */
+
+/* Number the drafts that have cells, in order, and make room for what they list. */
+static int *make_comms(struct namer *n)
 {
     struct pattern *p = n->pattern;
-    int *number = NEW(n->scratch, int, n->n_drafts);
-    for (int i = 0; i < n->n_drafts; i++)
-        number[i] = n->draft[i].n_cells ? p->n_comms++ : -1;
+    int *number = room_for(n, n->n_drafts), total = 0;
+    for (int i = 0; i < n->n_drafts; i++) {
+        const struct draft *d = &n->draft[i];
+        number[i] = d->n_cells ? p->n_comms++ : -1;
+        total += d->n_cells ? d->n_devices + d->n_cells : 0;
+    }
     p->comm = NEW(n->arena, struct comm, p->n_comms);
-    int **list = NEW(n->scratch, int *, p->n_comms);
+    p->comm_feed = NEW(n->arena, int, p->n_comms + 1 + total);
+    int *list = p->comm_feed + p->n_comms + 1;
     for (int i = 0; i < n->n_drafts; i++) {
         const struct draft *d = &n->draft[i];
         if (number[i] < 0)
             continue;
-        int *device = NEW(n->arena, int, d->n_devices);
-        memcpy(device, d->device, (size_t)d->n_devices * sizeof *device);
-        list[number[i]] = NEW(n->arena, int, d->n_cells);
+        memcpy(list, d->device, (size_t)d->n_devices * sizeof *list);
         p->comm[number[i]] =
-            (struct comm){ d->kind, d->n_devices, device, 0, list[number[i]], 0 };
+            (struct comm){ d->kind, d->n_devices, list, 0, list + d->n_devices, 0 };
+        list += d->n_devices + d->n_cells;
     }
+    return number;
+}
+
+static void finish(struct namer *n)
+{
+    struct pattern *p = n->pattern;
+    const int *number = make_comms(n);
+    int *list = p->comm_feed + p->n_comms + 1, latest = -1, sent = 0;
     for (int c = 0; c < p->n_cells; c++) {
-        if (n->class_of[c] < 0)
+        if (n->movement_of[c] < 0)
             continue;
-        int k = number[n->class_of[c]];
+        const struct movement *m = &n->movement[n->movement_of[c]];
+        if (n->movement_of[c] != latest)
+            sent = times_sent(&p->cell[c], m);
+        latest = n->movement_of[c];
+        int k = number[m->draft];
+        struct comm *comm = &p->comm[k];
         p->cell[c].comm = k;
-        p->comm[k].sent_elements += sent_elements(&p->cell[c], &n->movement[c]);
-        list[k][p->comm[k].n_cells++] = c;
+        p->cell[c].sent = sent;
+        list[comm->cell - list + comm->n_cells] = c;
+        comm->n_cells++;
     }
 }
 
-/* Devices that read a cell which stays where it is. */
-static const bool *keepers(struct namer *n)
+void hp_name_comms(struct arena *arena, struct arena *scratch, struct pattern *pattern,
+                   const bool *keeps)
 {
-    int last = 0;
-    for (int c = 0; c < n->pattern->n_cells; c++) {
-        const struct cell *cell = &n->pattern->cell[c];
-        for (int i = 0; i < cell->n_kept + cell->n_receivers + cell->n_contributions; i++) {
-            int k = i - cell->n_kept, j = k - cell->n_receivers;
-            int device = k < 0   ? cell->kept[i]
-                         : j < 0 ? cell->receiver[k]
-                                 : cell->contribution[j].device;
-            last = device > last ? device : last;
-        }
-    }
-    bool *keeps = NEW(n->scratch, bool, last + 1);
-    for (int c = 0; c < n->pattern->n_cells; c++)
-        for (int i = 0; !n->pattern->cell[c].n_receivers && i < n->pattern->cell[c].n_kept; i++)
-            keeps[n->pattern->cell[c].kept[i]] = true;
-    return keeps;
-}
-
-static bool anything_moves(const struct pattern *p)
-{
-    for (int c = 0; c < p->n_cells; c++)
-        if (p->cell[c].n_receivers && p->cell[c].n_contributions)
-            return true;
-    return false;
-}
-
-void hp_name_comms(struct arena *arena, struct arena *scratch, struct pattern *pattern)
-{
-    struct namer n = { .arena = arena, .scratch = scratch, .pattern = pattern, .last = -1 };
-    if (!anything_moves(pattern))
-        return;
-    n.keeps = keepers(&n);
-    n.movement = NEW(n.scratch, struct movement, pattern->n_cells);
-    n.class_of = NEW(n.scratch, int, pattern->n_cells);
+    struct namer n = { .arena = arena, .scratch = scratch, .pattern = pattern, .keeps = keeps };
+    n.movement_of = NEW(scratch, int, pattern->n_cells);
     for (int c = 0; c < pattern->n_cells; c++) {
         const struct cell *cell = &pattern->cell[c];
-        n.class_of[c] = -1;
-        if (!cell->n_receivers || !cell->n_contributions)
-            continue;
-        struct movement *m = &n.movement[c];
-        m->from = sources_of(&n, cell, &m->n_from);
-        m->to = cell->receiver;
-        m->n_to = cell->n_receivers;
-        sort_cell(&n, c);
+        n.movement_of[c] = -1;
+        if (cell->n_receivers && cell->n_contributions)
+            add_cell(&n, c);
     }
-    for (int c = 0; c < pattern->n_cells; c++)
-        if (n.class_of[c] >= 0)
-            settle_name(&n, c);
+    for (int i = 0; i < n.n_movements; i++)
+        settle_name(&n, &n.movement[i]);
     find_all_to_all(&n);
     finish(&n);
 }

@@ -6,6 +6,7 @@
 #ifndef PROGRAM_EXCHANGE_H
 #define PROGRAM_EXCHANGE_H
 
+#include "base/table.h"
 #include "program/program.h"
 
 /* The parts of one operator in one micro-batch; operators that are divided alike share one. */
@@ -15,7 +16,7 @@ struct part_layout {
     const struct split *split;
     int n_parts, n_each; /* of all replicas that it is of, and of one */
     const int *device;
-    const struct range *range; /* [part * n_axes + axis] */
+    const struct range *range; /* [part * n_axes + axis]; one for all along undivided axes */
     const bool *empty;         /* of each part */
     int n_live;                /* parts that are not empty ... */
     const int *rank;           /* ... and of each part, its number among them */
@@ -30,17 +31,35 @@ struct stakeholder {
     axis_set partial; /* readers: only parts that are first along these axes (0: all parts) */
 };
 
+/* Patterns that were found, by who has a stake in which of their cells: those that have the
+ * same differ in sizes alone. Zero-initialised is none. */
+struct shapes {
+    struct table keys;
+    const struct pattern **pattern;
+    int n, capacity;
+};
+
 /* Work out the pattern; what stays is taken from `arena`, what does not from `scratch` and
- * given back. HYPAR_UNSUPPORTED if there are absurdly many cells. */
+ * given back. It may share lists with those in `shapes`, all of the same arena; NULL: it shares
+ * nothing. HYPAR_UNSUPPORTED if there are absurdly many cells. */
 enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
-                                  const struct stakeholder *writers, int n_writers,
-                                  const struct stakeholder *readers, int n_readers,
-                                  struct pattern **out, struct hypar_error *err);
+                                  struct shapes *shapes, const struct stakeholder *writers,
+                                  int n_writers, const struct stakeholder *readers,
+                                  int n_readers, struct pattern **out, struct hypar_error *err);
+
+/* What is sent of one cell, message by message: contributors send to the owners (round 0), each
+ * of whom sums one of `pieces` even pieces; owners send to the other readers (round 1). */
+typedef void hp_send_visit(void *who, int round, int from, int to, int pieces);
+
+/* `seen`: by device, false before and after. */
+void hp_cell_sends(const struct cell *cell, bool *seen, hp_send_visit *visit, void *who);
 
 /* Is `part` the first non-empty one along `axes`, its other coordinates being what they are? */
 bool hp_first_along(const struct part_layout *layout, int part, axis_set axes);
 
-/* Naming: put the cells that move into comms (comms.c). Fills pattern->comm and cell->comm. */
-void hp_name_comms(struct arena *arena, struct arena *scratch, struct pattern *pattern);
+/* Naming: put the cells that move into comms (comms.c); there are some. Fills pattern->comm and
+ * cell->comm and sent. `keeps`, by device: it reads some of the tensor that does not move. */
+void hp_name_comms(struct arena *arena, struct arena *scratch, struct pattern *pattern,
+                   const bool *keeps);
 
 #endif /* PROGRAM_EXCHANGE_H */

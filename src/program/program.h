@@ -56,7 +56,7 @@ struct contribution {
 
 /* A box of the tensor in which everybody's stake is the same. */
 struct cell {
-    struct box box;
+    int64_t elements;                        /* hp_cell_box() says which they are */
     int n_contributions;                     /* to be summed; 0: nobody writes it, it is zero */
     const struct contribution *contribution; /* one for each partial result; copies left out */
     int n_receivers;     /* devices that read it and do not have the sum already */
@@ -67,6 +67,7 @@ struct cell {
                  */
     const int *kept;
     int comm; /* the comm that moves it, -1: nothing moves */
+    int sent; /* how often each of its elements is sent */
 };
 
 struct comm {
@@ -95,6 +96,9 @@ struct pattern {
     int id; /* 0, 1, ... in its sketch */
     int n_writers, n_readers;
     int n_cells, n_comms, n_waits, n_feeds;
+    int n_dims;
+    int n_intervals[MAX_DIMS]; /* of each dimension; cells are numbered row-major */
+    const int64_t *border;     /* one more than intervals for each dimension, ascending */
     struct cell *cell;
     struct comm *comm;
     struct wait *wait; /* by reader, then by part */
@@ -105,6 +109,18 @@ struct pattern {
     bool aligned; /* nothing moves: each part reads what its like among the only writer's wrote
                    */
 };
+
+/* Of all cells that a comm moves. */
+static inline double hp_comm_elements(const struct pattern *pattern, const struct comm *comm)
+{
+    double elements = 0;
+    for (int i = 0; i < comm->n_cells; i++)
+        elements += (double)pattern->cell[comm->cell[i]].elements;
+    return elements;
+}
+
+/* The part of the tensor that cell number `cell` is. */
+struct box hp_cell_box(const struct pattern *pattern, int cell);
 
 /* A tensor's value or gradient being settled: what its writers computed reaches its readers. */
 struct exchange {

@@ -95,6 +95,7 @@ struct sketch {
     struct table layout_keys, likenesses, pattern_keys;
     struct part_layout **layouts;
     struct pattern **patterns;
+    struct shapes shapes;
     int n_layouts, layout_capacity, n_patterns, pattern_capacity;
     int32_t *pattern_key;    /* room for most_stakes, and one more */
     int *settled, round;     /* by deal: the change in which it was last settled */

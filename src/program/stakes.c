@@ -259,7 +259,7 @@ static enum hypar_status find_pattern(struct sketch *s, const struct deal *deal,
     if (deal->private)
         *out = private_pattern(s, who, deal->n_readers);
     else
-        status = hp_find_pattern(&s->arena, &s->scratch, who, deal->n_writers,
+        status = hp_find_pattern(&s->arena, &s->scratch, &s->shapes, who, deal->n_writers,
                                  who + deal->n_writers, deal->n_readers, out, s->err);
     (*out)->copied = copied;
     hp_arena_release(&s->scratch, mark);

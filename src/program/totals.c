@@ -1,5 +1,5 @@
 /* What a program amounts to: tasks and bytes. */
-#include "program/program.h"
+#include "program/exchange.h"
 
 static double comm_bytes(const struct hypar_program *p, const struct task_list *list,
                          const struct task *t)
@@ -64,37 +64,25 @@ void hypar_program_op_bytes(const struct hypar_program *p, double *bytes)
                     hp_task_times(p, l, i) * comm_bytes(p, list, &list->task[i]);
 }
 
-/* Contributors send to the owners, each of whom sums an even piece; owners send to the rest.
- * `sent` is scratch by device, false before and after. */
-static void add_cell(const struct cell *cell, double bytes, int n, double *pair, bool *sent)
+/* Bytes of the cell at hand, added to those of each pair of devices. */
+struct pairs {
+    double *pair, bytes;
+    size_t n_devices;
+};
+
+static void add_send(void *who, int round, int from, int to, int pieces)
 {
-    if (!cell->n_owners) {
-        for (int r = 0; r < cell->n_receivers; r++)
-            pair[(size_t)cell->contribution[0].device * (size_t)n +
-                 (size_t)cell->receiver[r]] += bytes;
-        return;
-    }
-    double piece = bytes / cell->n_owners;
-    for (int c = 0; c < cell->n_contributions; c++) {
-        int from = cell->contribution[c].device;
-        for (int o = 0; !sent[from] && o < cell->n_owners; o++)
-            if (cell->owner[o] != from)
-                pair[(size_t)from * (size_t)n + (size_t)cell->owner[o]] += piece;
-        sent[from] = true; /* contributions of one device are added locally first */
-    }
-    for (int c = 0; c < cell->n_contributions; c++)
-        sent[cell->contribution[c].device] = false;
-    for (int o = 0; o < cell->n_owners; o++)
-        for (int r = 0; r < cell->n_receivers; r++)
-            if (cell->receiver[r] != cell->owner[o])
-                pair[(size_t)cell->owner[o] * (size_t)n + (size_t)cell->receiver[r]] += piece;
+    struct pairs *p = who;
+    (void)round;
+    p->pair[(size_t)from * p->n_devices + (size_t)to] += p->bytes / pieces;
 }
 
 void hypar_program_pair_bytes(const struct hypar_program *p, double *bytes)
 {
     struct arena scratch = { 0 };
     int n = hypar_machine_device_count(p->plan->machine);
-    bool *sent = NEW(&scratch, bool, n);
+    bool *seen = NEW(&scratch, bool, n);
+    struct pairs pairs = { .pair = bytes, .n_devices = (size_t)n };
     for (size_t i = 0; i < (size_t)n * (size_t)n; i++)
         bytes[i] = 0;
     const struct task_list *list;
@@ -107,10 +95,9 @@ void hypar_program_pair_bytes(const struct hypar_program *p, double *bytes)
             const struct comm *comm = &pattern->comm[t->comm];
             for (int c = 0; c < comm->n_cells; c++) {
                 const struct cell *cell = &pattern->cell[comm->cell[c]];
-                add_cell(cell,
-                         hp_task_times(p, l, i) * (double)hp_box_elements(&cell->box) *
-                             hp_message_bytes(p->plan, t->tensor),
-                         n, bytes, sent);
+                pairs.bytes = hp_task_times(p, l, i) * (double)cell->elements *
+                              hp_message_bytes(p->plan, t->tensor);
+                hp_cell_sends(cell, seen, add_send, &pairs);
             }
         }
     }

@@ -157,7 +157,9 @@ static bool listed(int device, const int *list, int n)
 
 static struct box box_of(const struct settling *s, const struct cell *cell)
 {
-    return s->micro < 0 ? cell->box : hp_micro_box(s->it->program, s->e, &cell->box, s->micro);
+    const struct pattern *pattern = s->e->pattern;
+    struct box box = hp_cell_box(pattern, (int)(cell - pattern->cell));
+    return s->micro < 0 ? box : hp_micro_box(s->it->program, s->e, &box, s->micro);
 }
 
 static struct view new_sum(struct interpreter *it, struct box box)

@@ -81,7 +81,7 @@ static void count_elements(const struct pattern *p, double *elements)
 {
     for (int c = 0; c < p->n_cells; c++) {
         const struct cell *cell = &p->cell[c];
-        double n = (double)hp_box_elements(&cell->box);
+        double n = (double)cell->elements;
         for (int i = 0; i < cell->n_kept; i++)
             elements[cell->kept[i]] += n;
         for (int i = 0; i < cell->n_receivers; i++)

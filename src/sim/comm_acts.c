@@ -15,22 +15,14 @@ struct request {
     struct comm_group group;
 };
 
-static double comm_elements(const struct pattern *p, const struct comm *comm)
-{
-    double elements = 0;
-    for (int i = 0; i < comm->n_cells; i++)
-        elements += (double)hp_box_elements(&p->cell[comm->cell[i]].box);
-    return elements;
-}
-
 /* Every pair has one message, all of a size. */
 static bool is_even(const struct request *r)
 {
     const struct comm *comm = r->comm;
     const struct cell *cell = r->pattern->cell;
-    int64_t size = hp_box_elements(&cell[comm->cell[0]].box);
+    int64_t size = cell[comm->cell[0]].elements;
     for (int i = 1; i < comm->n_cells; i++)
-        if (hp_box_elements(&cell[comm->cell[i]].box) != size)
+        if (cell[comm->cell[i]].elements != size)
             return false;
     return comm->n_cells == comm->n_devices * (comm->n_devices - 1);
 }
@@ -39,14 +31,14 @@ static struct request request_of(const struct pattern *p, const struct comm *com
 {
     const struct cell *first = &p->cell[comm->cell[0]];
     struct request r = { .pattern = p, .comm = comm, .element_bytes = bytes };
-    r.bytes = comm_elements(p, comm) * bytes;
+    r.bytes = hp_comm_elements(p, comm) * bytes;
     r.group = (struct comm_group){ comm->kind, comm->n_devices, comm->device, 0 };
     if (comm->kind == COMM_SEND || comm->kind == COMM_BROADCAST)
         r.group.root = hp_comm_index(comm, first->contribution[0].device);
     if (comm->kind == COMM_REDUCE)
         r.group.root = hp_comm_index(comm, first->receiver[0]);
     if (comm->kind == COMM_ALL_TO_ALL && comm->n_devices > SMALL_GROUP && is_even(&r))
-        r.bytes = (double)hp_box_elements(&first->box) * bytes;
+        r.bytes = (double)first->elements * bytes;
     else if (comm->kind == COMM_ALL_TO_ALL)
         r.group.kind = COMM_EXCHANGE; /* message by message */
     return r;
@@ -83,12 +75,13 @@ struct rounds {
     struct arena *arena;
     struct message *message[2];
     int n[2], capacity[2];
+    double cell_bytes; /* of the cell at hand */
 };
 
-static void add_message(struct rounds *r, int round, int from, int to, double bytes)
+static void add_message(void *who, int round, int from, int to, int pieces)
 {
-    if (from == to)
-        return;
+    struct rounds *r = who;
+    double bytes = r->cell_bytes / pieces;
     for (int i = r->n[round] - 1; i >= 0 && i >= r->n[round] - 64; i--)
         if (r->message[round][i].from == from && r->message[round][i].to == to) {
             r->message[round][i].bytes += bytes;
@@ -99,37 +92,16 @@ static void add_message(struct rounds *r, int round, int from, int to, double by
     r->message[round][r->n[round]++] = (struct message){ from, to, bytes };
 }
 
-/* `from`: room for the cell's contributors; parts on one device are added there first. */
-static void add_cell(struct rounds *r, const struct cell *cell, double element_bytes, int *from,
-                     bool *seen)
-{
-    double bytes = (double)hp_box_elements(&cell->box) * element_bytes;
-    int n_owners = cell->n_owners ? cell->n_owners : 1, n_from = 0;
-    for (int i = 0; cell->n_owners && i < cell->n_contributions; i++) {
-        int device = cell->contribution[i].device;
-        if (!seen[device])
-            from[n_from++] = device;
-        seen[device] = true;
-    }
-    for (int i = 0; i < n_from; i++)
-        seen[from[i]] = false;
-    for (int o = 0; o < n_owners; o++) {
-        int owner = cell->n_owners ? cell->owner[o] : cell->contribution[0].device;
-        for (int i = 0; i < n_from; i++)
-            add_message(r, 0, from[i], owner, bytes / n_owners);
-        for (int i = 0; i < cell->n_receivers; i++)
-            add_message(r, 1, owner, cell->receiver[i], bytes / n_owners);
-    }
-}
-
 static struct rounds rounds_of(struct acts *a, const struct request *r)
 {
     struct rounds rounds = { .arena = &a->arena };
     struct arena_mark mark = hp_arena_mark(&a->scratch);
-    int *from = NEW(&a->scratch, int, a->n_devices);
     bool *seen = NEW(&a->scratch, bool, a->n_devices);
-    for (int i = 0; i < r->comm->n_cells; i++)
-        add_cell(&rounds, &r->pattern->cell[r->comm->cell[i]], r->element_bytes, from, seen);
+    for (int i = 0; i < r->comm->n_cells; i++) {
+        const struct cell *cell = &r->pattern->cell[r->comm->cell[i]];
+        rounds.cell_bytes = (double)cell->elements * r->element_bytes;
+        hp_cell_sends(cell, seen, add_message, &rounds);
+    }
     hp_arena_release(&a->scratch, mark);
     return rounds;
 }

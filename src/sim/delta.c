@@ -407,6 +407,11 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     *out = NULL;
     TRY(hp_check_lowerable(plan, err));
     TRY(hp_sketch_make(&sketch, plan, options, err));
+    enum hypar_status status = hp_check_messages(sketch, settings, err);
+    if (status != HYPAR_OK) {
+        hp_sketch_free(sketch);
+        return status;
+    }
     struct delta *d = NEW(&arena, struct delta, 1);
     d->arena = arena;
     d->plan = plan;
@@ -433,7 +438,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
         d->targets = hp_find_targets(&d->arena, sketch);
         play_all(d);
     }
-    enum hypar_status status = hp_check_length(d->length, err);
+    status = hp_check_length(d->length, err);
     if (status == HYPAR_OK)
         *out = d;
     else

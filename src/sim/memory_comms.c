@@ -22,7 +22,7 @@ static void mark_readers(const struct pattern *p, bool *reads, bool value)
  * parts; who adds up has room for one other's part of its share. */
 static void add_cell(const struct cell *cell, struct comm_scratch *s)
 {
-    int64_t elements = hp_box_elements(&cell->box);
+    int64_t elements = cell->elements;
     for (int i = 0; i < cell->n_contributions; i++) {
         int device = cell->contribution[i].device;
         if (!s->reads[device] && !s->sends[device])

@@ -43,20 +43,12 @@ static double collected(struct estimate *e, const struct comm *comm, double byte
     return (double)hp_comm_best_way(e->model[comm->kind], bytes)->n_messages;
 }
 
-static double comm_bytes(const struct sketch *s, const struct deal *deal,
-                         const struct pattern *p, const struct comm *comm)
-{
-    double elements = 0;
-    for (int i = 0; i < comm->n_cells; i++)
-        elements += (double)hp_box_elements(&p->cell[comm->cell[i]].box);
-    return elements * hp_message_bytes(s->plan, deal->place.tensor);
-}
-
 static void add_comms(struct estimate *e, int b, int d, const struct buckets *buckets)
 {
     const struct deal *deal = &e->sketch->skeleton.deal[d];
     const struct pattern *p = hp_deal_pattern(e->sketch, b, d);
     int tail = d - e->sketch->skeleton.n_deals;
+    double size = hp_message_bytes(e->sketch->plan, deal->place.tensor);
     for (int c = 0; c < p->n_comms; c++) {
         const struct comm *comm = &p->comm[c];
         int me = buckets && tail >= 0 ? buckets->base[tail] + c : -1;
@@ -67,7 +59,7 @@ static void add_comms(struct estimate *e, int b, int d, const struct buckets *bu
             e->messages++;
         else
             e->messages += collected(
-                e, comm, lead >= 0 ? buckets->bytes[me] : comm_bytes(e->sketch, deal, p, comm));
+                e, comm, lead >= 0 ? buckets->bytes[me] : size * hp_comm_elements(p, comm));
     }
 }
 

@@ -1,0 +1,384 @@
+#include "program/cut.h"
+
+#include <string.h>
+
+enum { MAX_CELLS = 1 << 24, MAX_COVERED = 1 << 28 };
+
+/* The stakes of one stakeholder, and its region where that is the same for all of them. */
+struct holder {
+    const struct stakeholder *who;
+    int number; /* among writers, or readers */
+    int first, n_stakes;
+    int n_dims;
+    unsigned varies; /* bit d: its parts differ along dimension d */
+    struct range same[MAX_DIMS];
+};
+
+struct cutter {
+    struct cut *cut;
+    struct arena *scratch;
+    int n_holders;
+    struct holder *holder;
+    unsigned varies;               /* along which dimensions some holder does */
+    struct range *range[MAX_DIMS]; /* by stake, where its holder varies */
+};
+
+bool hp_first_along(const struct part_layout *layout, int part, axis_set axes)
+{
+    int coordinate[MAX_AXES];
+    hp_part_coordinates(layout->nest, layout->split, part % layout->n_each, coordinate);
+    for (int a = 0; a < layout->nest->n_axes; a++) {
+        if (!(axes >> a & 1))
+            continue;
+        for (int i = 0; i < coordinate[a]; i++) {
+            /* an earlier part along this axis that is not empty comes first */
+            int degree = layout->split->degree[a] ? layout->split->degree[a] : 1, stride = 1;
+            for (int b = a + 1; b < layout->nest->n_axes; b++)
+                stride *= layout->split->degree[b] ? layout->split->degree[b] : 1;
+            int other = part - (coordinate[a] - i) * stride;
+            if (degree > 1 && !layout->empty[other])
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The part with its coordinates along `copies` left out: copies have the same. */
+static int class_of(const struct part_layout *layout, int part, axis_set copies)
+{
+    int coordinate[MAX_AXES], class = part / layout->n_each; /* replicas are no copies */
+    if (!copies)
+        return part;
+    hp_part_coordinates(layout->nest, layout->split, part % layout->n_each, coordinate);
+    for (int a = 0; a < layout->nest->n_axes; a++) {
+        int degree = layout->split->degree[a] ? layout->split->degree[a] : 1;
+        class = class * degree + (copies >> a & 1 ? 0 : coordinate[a]);
+    }
+    return class;
+}
+
+/* Stakes ------------------------------------------------------------------------------ */
+
+/* Parts have the same range of an axis that is not divided. */
+static unsigned varying_dims(const struct part_layout *layout, int operand)
+{
+    const struct operand *o = &layout->nest->operand[operand];
+    const int *degree = layout->split->degree;
+    unsigned varies = 0;
+    for (int d = 0; d < o->n_dims; d++)
+        for (int f = 0; f < o->dim[d].n_axes; f++)
+            if (degree[o->dim[d].axis[f]] > 1)
+                varies |= 1U << d;
+    return varies;
+}
+
+/* Leave out stakes whose region is empty: a part of a concat's input. */
+static void drop_empty(struct cutter *k, struct holder *h)
+{
+    struct cut *cut = k->cut;
+    int n = h->first;
+    for (int s = h->first; s < cut->n_stakes; s++) {
+        bool empty = false;
+        for (int d = 0; d < h->n_dims; d++)
+            empty |= hp_range_empty(h->varies >> d & 1 ? k->range[d][s] : h->same[d]);
+        if (empty)
+            continue;
+        cut->stake[n] = cut->stake[s];
+        for (int d = 0; h->varies >> d; d++)
+            if (h->varies >> d & 1)
+                k->range[d][n] = k->range[d][s];
+        n++;
+    }
+    cut->n_stakes = n;
+}
+
+/* The regions of a holder's stakes; is one of them empty? */
+static bool find_regions(struct cutter *k, struct holder *h)
+{
+    const struct part_layout *l = h->who->layout;
+    const struct stake *stake = k->cut->stake;
+    int n_axes = l->nest->n_axes, o = h->who->operand;
+    bool empty = false;
+    for (int d = 0; d < h->n_dims; d++) {
+        bool varies = h->varies >> d & 1;
+        struct range *range = varies ? k->range[d] + h->first : &h->same[d];
+        int last = varies ? k->cut->n_stakes : h->first + 1;
+        for (int s = h->first; s < last; s++, range++) {
+            *range = hp_region_dim(l->nest, o, d, l->range + stake[s].part * n_axes);
+            empty |= hp_range_empty(*range);
+        }
+    }
+    return empty;
+}
+
+static void add_stakes(struct cutter *k, struct holder *h, bool writes)
+{
+    const struct part_layout *l = h->who->layout;
+    struct cut *cut = k->cut;
+    struct stake *s = cut->stake + cut->n_stakes; /* its cells are found later */
+    h->first = cut->n_stakes;
+    for (int part = 0; part < l->n_parts; part++) {
+        if (l->empty[part] || (h->who->partial && !hp_first_along(l, part, h->who->partial)))
+            continue;
+        s->holder = h->number;
+        s->part = part;
+        s->device = l->device[part];
+        s->class = writes ? cut->n_classes + class_of(l, part, h->who->copies) : 0;
+        cut->last_device = s->device > cut->last_device ? s->device : cut->last_device;
+        s++;
+    }
+    cut->n_stakes = (int)(s - cut->stake);
+    if (cut->n_stakes > h->first && find_regions(k, h))
+        drop_empty(k, h);
+    h->n_stakes = cut->n_stakes - h->first;
+    if (writes) {
+        cut->n_classes += l->n_parts;
+        cut->copied |= h->who->copies != 0;
+    }
+}
+
+/* Borders ----------------------------------------------------------------------------- */
+
+static int find_border(const int64_t *border, int n, int64_t value)
+{
+    int lo = 0, hi = n;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (border[mid] < value)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Put a border among those there, ascending, unless it is one of them. */
+static int add_border(int64_t *border, int n, int64_t value)
+{
+    int at = n && border[n - 1] < value ? n : find_border(border, n, value);
+    if (at < n && border[at] == value)
+        return n;
+    memmove(border + at + 1, border + at, (size_t)(n - at) * sizeof *border);
+    border[at] = value;
+    return n + 1;
+}
+
+static bool same_range(struct range a, struct range b)
+{
+    return a.lo == b.lo && a.hi == b.hi;
+}
+
+/* Put both ends of a range among the borders; *next is where it is likely: parts follow one
+ * another, in every holder and for every part of an outer axis. */
+static int add_range(int64_t *border, int n, struct range r, int *next)
+{
+    if (!n)
+        border[n++] = r.lo;
+    int at = *next < n && border[*next] == r.lo ? *next : 0;
+    if (border[at] == r.lo) {
+        if (at + 1 == n)
+            border[n++] = r.hi;
+        if (border[at + 1] == r.hi) {
+            *next = at + 1;
+            return n;
+        }
+    }
+    *next = 0;
+    return add_border(border, add_border(border, n, r.lo), r.hi);
+}
+
+/* Ends of ranges along dimension d, at most; 0: it is the same range for all. */
+static int count_ends(const struct cutter *k, int d)
+{
+    int n = 0;
+    bool divided = k->varies >> d & 1;
+    for (int i = 0; i < k->n_holders; i++) {
+        const struct holder *h = &k->holder[i];
+        n += h->varies >> d & 1 ? 2 * h->n_stakes : 2;
+        divided = divided || !same_range(h->same[d], k->holder[0].same[d]);
+    }
+    return divided ? n : 0;
+}
+
+static int find_borders(const struct cutter *k, int d, int64_t *border)
+{
+    int n = 0, next = 0;
+    for (int i = 0; i < k->n_holders; i++) {
+        const struct holder *h = &k->holder[i];
+        if (!(h->varies >> d & 1)) {
+            n = add_range(border, n, h->same[d], &next);
+            continue;
+        }
+        const struct range *range = k->range[d] + h->first;
+        for (int s = 0; s < h->n_stakes; s++)
+            if (!s || !same_range(range[s], range[s - 1])) /* most share most borders */
+                n = add_range(border, n, range[s], &next);
+    }
+    return n;
+}
+
+static void find_all_borders(struct cutter *k)
+{
+    struct cut *cut = k->cut;
+    int ends[MAX_DIMS], total = 0;
+    for (int d = 0; d < cut->n_dims; d++)
+        total += (ends[d] = count_ends(k, d)) ? ends[d] : 2;
+    int64_t *border = NEW(k->scratch, int64_t, total);
+    cut->unwalked_elements = 1;
+    for (int d = 0; d < cut->n_dims; d++) {
+        int n = 2;
+        if (!ends[d]) {
+            border[0] = k->holder[0].same[d].lo;
+            border[1] = k->holder[0].same[d].hi;
+        } else {
+            n = find_borders(k, d, border);
+        }
+        if (n > 2)
+            cut->walked[cut->n_walked++] = d;
+        else
+            cut->unwalked_elements *= border[1] - border[0];
+        cut->border[d] = border;
+        cut->n[d] = n - 1;
+        border += n;
+    }
+}
+
+/* Cells ------------------------------------------------------------------------------- */
+
+/* The intervals of each stake along walked dimension w. */
+static void find_intervals(struct cutter *k, int w)
+{
+    struct cut *cut = k->cut;
+    int d = cut->walked[w], n = cut->n[d], lo = 0, hi = 0;
+    const int64_t *border = cut->border[d];
+    for (int i = 0; i < k->n_holders; i++) {
+        const struct holder *h = &k->holder[i];
+        bool varies = h->varies >> d & 1;
+        struct stake *s = cut->stake + h->first;
+        for (int j = 0; j < h->n_stakes; j++, s++) {
+            struct range r = varies ? k->range[d][h->first + j] : h->same[d];
+            if (border[lo] != r.lo) /* often as the one before, or next to it */
+                lo = border[hi] == r.lo ? hi : find_border(border, n, r.lo);
+            if (border[hi] != r.hi)
+                hi = border[lo + 1] == r.hi ? lo + 1 : find_border(border, n, r.hi);
+            s->cell += lo * cut->stride[w];
+            s->count[w] = hi - lo;
+        }
+    }
+}
+
+/* How many cells stakes [lo, hi) cover, each of them counted. */
+static int64_t count_covered(const struct cut *cut, int lo, int hi)
+{
+    int64_t covered = 0;
+    for (int i = lo; i < hi; i++) {
+        int64_t mine = 1;
+        for (int w = 0; w < cut->n_walked; w++)
+            mine *= cut->stake[i].count[w];
+        covered += mine;
+    }
+    return covered;
+}
+
+/* Stakes of each cell; they were added writers first, and stay so. */
+void hp_distribute(struct cut *cut, struct arena *scratch)
+{
+    int *start = NEW(scratch, int, cut->n_cells + 2 + cut->covered_cells);
+    int *of_cell = start + cut->n_cells + 2;
+    for (int i = 0; i < cut->n_stakes; i++) {
+        struct run run = hp_first_run(cut, &cut->stake[i]);
+        do
+            for (int c = run.lo; c < run.hi; c++)
+                start[c + 2]++;
+        while (hp_next_run(cut, &cut->stake[i], &run));
+    }
+    for (int c = 0; c < cut->n_cells; c++)
+        start[c + 2] += start[c + 1];
+    for (int i = 0; i < cut->n_stakes; i++) {
+        struct run run = hp_first_run(cut, &cut->stake[i]);
+        do
+            for (int c = run.lo; c < run.hi; c++)
+                of_cell[start[c + 1]++] = i;
+        while (hp_next_run(cut, &cut->stake[i], &run));
+    }
+    cut->start = start;
+    cut->of_cell = of_cell;
+}
+
+static enum hypar_status find_cells(struct cutter *k, struct hypar_error *err)
+{
+    struct cut *cut = k->cut;
+    double cells = 1;
+    for (int w = 0; w < cut->n_walked; w++)
+        cells *= cut->n[cut->walked[w]];
+    if (cells > MAX_CELLS)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "a tensor in %g pieces, expected at most %d",
+                       cells, MAX_CELLS);
+    cut->n_cells = 1;
+    for (int w = cut->n_walked - 1; w >= 0; w--) {
+        cut->stride[w] = cut->n_cells;
+        cut->n_cells *= cut->n[cut->walked[w]];
+        find_intervals(k, w);
+    }
+    int64_t writing = count_covered(cut, 0, cut->n_writing);
+    int64_t covered = writing + count_covered(cut, cut->n_writing, cut->n_stakes);
+    if (covered > MAX_COVERED)
+        return hp_fail(err, HYPAR_UNSUPPORTED,
+                       "a tensor's parts in %g pieces, expected at most %d", (double)covered,
+                       MAX_COVERED);
+    cut->writing_cells = (int)writing;
+    cut->covered_cells = (int)covered;
+    return HYPAR_OK;
+}
+
+/* Room for the stakes of all holders, and for their ranges where they vary. */
+static void make_room(struct cutter *k)
+{
+    int most = 0, n_varying = 0;
+    for (int i = 0; i < k->n_holders; i++) {
+        struct holder *h = &k->holder[i];
+        h->n_dims = h->who->layout->nest->operand[h->who->operand].n_dims;
+        h->varies = varying_dims(h->who->layout, h->who->operand);
+        k->varies |= h->varies;
+        most += h->who->layout->n_parts;
+    }
+    for (int d = 0; k->varies >> d; d++)
+        n_varying += k->varies >> d & 1 ? 1 : 0;
+    k->cut->stake = NEW(k->scratch, struct stake, most);
+    struct range *range = NEW(k->scratch, struct range, n_varying * most);
+    for (int d = 0; k->varies >> d; d++)
+        if (k->varies >> d & 1) {
+            k->range[d] = range;
+            range += most;
+        }
+}
+
+enum hypar_status hp_cut(struct cut *cut, struct arena *scratch,
+                         const struct stakeholder *writers, int n_writers,
+                         const struct stakeholder *readers, int n_readers,
+                         struct hypar_error *err)
+{
+    *cut = (struct cut){ 0 };
+    struct cutter k = { .cut = cut, .scratch = scratch, .n_holders = n_writers + n_readers };
+    k.holder = NEW(scratch, struct holder, k.n_holders);
+    for (int i = 0; i < k.n_holders; i++) {
+        bool writes = i < n_writers;
+        k.holder[i].number = writes ? i : i - n_writers;
+        k.holder[i].who = writes ? &writers[i] : &readers[i - n_writers];
+    }
+    make_room(&k);
+    int n = 0; /* holders that have a stake */
+    for (int i = 0; i < k.n_holders; i++) {
+        add_stakes(&k, &k.holder[i], i < n_writers);
+        if (i < n_writers)
+            cut->n_writing = cut->n_stakes;
+        if (k.holder[i].n_stakes && n++ != i)
+            k.holder[n - 1] = k.holder[i];
+    }
+    k.n_holders = n;
+    if (!n)
+        return HYPAR_OK;
+    cut->n_dims = k.holder[0].n_dims;
+    find_all_borders(&k);
+    return find_cells(&k, err);
+}

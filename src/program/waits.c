@@ -1,0 +1,143 @@
+/* Who waits for whom in a pattern: readers for comms and writers, comms for writers. */
+#include <string.h>
+
+#include "program/cut.h"
+
+enum { MAX_WAITS = 1 << 14 };
+
+static bool contains(const int *list, int n, int value)
+{
+    int lo = 0, hi = n;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (list[mid] < value)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < n && list[lo] == value;
+}
+
+/* Each reading stake waits for something once: who asked for it last is remembered. */
+struct waits {
+    const struct cut *cut;
+    const struct pattern *pattern;
+    struct arena *scratch;
+    struct wait *list;
+    int n, capacity;
+    int *by_comm, *by_stake; /* the latest reading stake that waits for it */
+};
+
+static void add_wait(struct waits *w, int *latest, int who, struct wait wait)
+{
+    if (*latest == who)
+        return;
+    *latest = who;
+    w->list = GROW(w->scratch, struct wait, w->list, w->n, &w->capacity);
+    w->list[w->n++] = wait;
+}
+
+static void add_waits_of_cell(struct waits *w, int who, int cell)
+{
+    const struct cut *cut = w->cut;
+    const struct stake *s = &cut->stake[who];
+    const struct cell *c = &w->pattern->cell[cell];
+    if (c->comm >= 0 && contains(c->receiver, c->n_receivers, s->device)) {
+        add_wait(w, &w->by_comm[c->comm], who,
+                 (struct wait){ s->holder, s->part, c->comm, -1, -1 });
+        return;
+    }
+    for (int i = cut->start[cell]; i < cut->start[cell + 1]; i++) {
+        int writer = cut->of_cell[i];
+        const struct stake *from = &cut->stake[writer];
+        if (writer >= cut->n_writing)
+            break; /* writers come first */
+        if (from->device == s->device)
+            add_wait(w, &w->by_stake[writer], who,
+                     (struct wait){ s->holder, s->part, -1, from->holder, from->part });
+    }
+}
+
+static enum hypar_status add_waits(struct waits *w, int who, struct hypar_error *err)
+{
+    const struct stake *s = &w->cut->stake[who];
+    struct run run = hp_first_run(w->cut, s);
+    int own = w->n;
+    do
+        for (int c = run.lo; c < run.hi; c++) {
+            add_waits_of_cell(w, who, c);
+            if (w->n - own > MAX_WAITS)
+                return hp_fail(
+                    err, HYPAR_UNSUPPORTED,
+                    "a part that waits for more than %d others, expected fewer parts",
+                    MAX_WAITS);
+        }
+    while (hp_next_run(w->cut, s, &run));
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_find_waits(struct arena *arena, struct arena *scratch,
+                                const struct cut *cut, struct pattern *p,
+                                struct hypar_error *err)
+{
+    int n_others = p->n_comms + cut->n_writing;
+    struct waits w = { .cut = cut, .pattern = p, .scratch = scratch };
+    w.by_comm = NEW(scratch, int, n_others);
+    w.by_stake = w.by_comm + p->n_comms;
+    memset(w.by_comm, -1, (size_t)n_others * sizeof *w.by_comm);
+    for (int who = cut->n_writing; who < cut->n_stakes; who++)
+        TRY(add_waits(&w, who, err));
+    p->n_waits = w.n;
+    p->wait = NEW(arena, struct wait, w.n);
+    if (w.n)
+        memcpy(p->wait, w.list, (size_t)w.n * sizeof *w.list);
+    for (int i = 0; i < w.n; i++)
+        p->reader_wait[w.list[i].reader + 1] = i + 1;
+    for (int r = 0; r < p->n_readers; r++) /* a reader without any */
+        if (p->reader_wait[r + 1] < p->reader_wait[r])
+            p->reader_wait[r + 1] = p->reader_wait[r];
+    return HYPAR_OK;
+}
+
+void hp_find_feeds(struct arena *arena, struct arena *scratch,
+                   const struct stakeholder *writers, struct pattern *p)
+{
+    int *base = NEW(scratch, int, p->n_writers + 1), n = 0, capacity = 0;
+    struct feed *feed = NULL;
+    for (int w = 0; w < p->n_writers; w++)
+        base[w + 1] = base[w] + writers[w].layout->n_parts;
+    int *latest = NEW(scratch, int, base[p->n_writers]); /* by part: its latest comm, plus 1 */
+    for (int c = 0; c < p->n_comms; p->comm_feed[++c] = n)
+        for (int i = 0; i < p->comm[c].n_cells; i++) {
+            const struct cell *cell = &p->cell[p->comm[c].cell[i]];
+            for (int k = 0; k < cell->n_contributions; k++) {
+                const struct contribution *from = &cell->contribution[k];
+                int *last = &latest[base[from->writer] + from->part];
+                if (*last == c + 1)
+                    continue;
+                *last = c + 1;
+                feed = GROW(scratch, struct feed, feed, n, &capacity);
+                feed[n++] = (struct feed){ c, from->writer, from->part };
+            }
+        }
+    p->n_feeds = n;
+    p->feed = NEW(arena, struct feed, n);
+    if (n)
+        memcpy(p->feed, feed, (size_t)n * sizeof *feed);
+}
+
+bool hp_is_aligned(const struct pattern *p, const struct stakeholder *writers,
+                   const struct stakeholder *readers)
+{
+    if (p->n_comms || p->n_writers != 1)
+        return false;
+    for (int r = 0; r < p->n_readers; r++)
+        if (readers[r].layout->n_parts != writers[0].layout->n_parts ||
+            readers[r].layout->n_live != writers[0].layout->n_live ||
+            p->reader_wait[r + 1] - p->reader_wait[r] != readers[r].layout->n_live)
+            return false;
+    for (int i = 0; i < p->n_waits; i++)
+        if (p->wait[i].writer_part != p->wait[i].part)
+            return false;
+    return true;
+}
