@@ -164,6 +164,7 @@ static enum hypar_status simulate_program(const struct args *args,
                             : args->half_duplex        ? "half-duplex"
                             : args->minibatches        ? "minibatches"
                             : args->expand_collectives ? "expand-collectives"
+                            : args->all_reduce         ? "all-reduce"
                             : args->no_overlap         ? "no-overlap"
                             : args->bucket_bytes > 0   ? "bucket"
                             : args->local_bn           ? "local-bn"

@@ -31,6 +31,7 @@ static const struct value {
     size_t offset;
     double least, most; /* of a COUNT */
 } values[] = {
+    { OPT_ALL_REDUCE, "--all-reduce", TEXT, offsetof(struct args, all_reduce), 0, 0 },
     { OPT_AXES, "--axes", TEXT, offsetof(struct args, axes), 0, 0 },
     { OPT_BANDWIDTH, "--bandwidth", TEXT, offsetof(struct args, bandwidth), 0, 0 },
     { OPT_BATCH, "--batch", COUNT, offsetof(struct args, batch), 1, 1e9 },
@@ -341,7 +342,11 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
         .expand_collectives = args->expand_collectives,
         .no_overlap = args->no_overlap,
         .half_duplex = args->half_duplex,
+        .all_reduce = args->all_reduce,
     };
+    struct hypar_error why;
+    if (hypar_check_all_reduce(args->all_reduce, &why) != HYPAR_OK)
+        return opt_usage(err, "--all-reduce: %s", why.text);
     if (!args->profile)
         return HYPAR_OK;
     enum hypar_status status = hypar_profile_read(profile, args->profile, err);

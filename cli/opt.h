@@ -48,6 +48,7 @@ enum opt_key {
     OPT_STRAIGHT,
     OPT_USE_FEWER,
     OPT_VERTICAL_SYNC,
+    OPT_ALL_REDUCE,
     OPT_CHECK_DELTA,
     OPT_EXPAND,
     OPT_FITS,
@@ -73,7 +74,7 @@ struct args {
     const char *objective, *optimizer, *precision, *recurrence;
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *start;
-    const char *axes, *sync;
+    const char *axes, *sync, *all_reduce;
     struct text_list {
         int n;
         const char *text[MAX_FIXES];
@@ -102,6 +103,8 @@ extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cm
 #define OPT_SIMULATION_ROWS                                                                     \
     { "expand-collectives", OPT_EXPAND, NULL, 0,                                                \
       "play every message of a collective, not the collective as one", 0 },                     \
+    { "all-reduce", OPT_ALL_REDUCE, "HOW", 0,                                                   \
+      "sum by ring, tree, hierarchical, server, ... (auto, the fastest)", 0 },                  \
     { "no-overlap", OPT_NO_OVERLAP, NULL, 0,                                                    \
       "a device that sends or receives does not compute", 0 },                                  \
     { "half-duplex", OPT_HALF_DUPLEX, NULL, 0,                                                  \

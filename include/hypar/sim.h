@@ -22,10 +22,19 @@ struct hypar_sim_options {
     bool expand_collectives; /* play every message of a collective, not the collective as one */
     bool no_overlap;  /* what a device sends or receives keeps it from computing (HyPar) */
     bool half_duplex; /* the two directions of a link take turns (PipeDream's recurrence) */
-    bool timeline;    /* keep every task's times, for hypar_sim_event() */
+    /* How all-reduces are done: "ring", "two-way-ring", "recursive-doubling",
+     * "halving-and-doubling", "tree", "hierarchical", "server", "hierarchical-server". A group
+     * that cannot do it so (two devices make no tree) does as for NULL or "auto": whatever is
+     * fastest, servers apart. */
+    const char *all_reduce;
+    bool timeline; /* keep every task's times, for hypar_sim_event() */
     const struct hypar_profile
         *profile; /* measured times; may be NULL; must outlive the call */
 };
+
+/* Is there a way to do all-reduces of this name? HYPAR_USAGE, with the nearest names, if not.
+ */
+HYPAR_API enum hypar_status hypar_check_all_reduce(const char *word, struct hypar_error *err);
 
 struct hypar_sim; /* opaque; a simulated step */
 

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Pairs of so small a group are looked up again and again: their routes are kept. */
 enum { MAX_KEPT_GROUP = 64 };
@@ -264,23 +265,36 @@ static int weigh_blocks(struct traffic *t, const struct comm_algorithm *algorith
     return n;
 }
 
-const struct comm_model *hp_comm_model(struct arena *arena, const struct hypar_machine *machine,
-                                       const struct comm_group *group)
+/* The rows of the group's kind: the one of this name, or all that need not be asked for. */
+static int weigh_rows(struct traffic *t, const struct comm_group *group, const char *name,
+                      struct candidate *out)
+{
+    const struct comm_algorithm *row;
+    int n = 0;
+    for (int i = 0; (row = hp_comm_algorithm(i)); i++) {
+        bool wanted = name ? strcmp(row->name, name) == 0
+                           : row->needs != ASKED_FOR && row->needs != ASKED_FOR_IN_BLOCKS;
+        if (row->kind != group->kind || group->n_devices < row->min_devices || !wanted)
+            continue;
+        if (row->needs == IN_BLOCKS || row->needs == ASKED_FOR_IN_BLOCKS)
+            n += weigh_blocks(t, row, group, out + n);
+        else if (hp_comm_algorithm_fits(row, group, 0))
+            out[n++] = weigh(t, row, group, 0);
+    }
+    return n;
+}
+
+const struct comm_model *hp_comm_model_named(struct arena *arena,
+                                             const struct hypar_machine *machine,
+                                             const struct comm_group *group, const char *name)
 {
     assert(group->kind != COMM_EXCHANGE && group->n_devices > 0);
     struct candidate candidate[MAX_WAYS];
     struct traffic traffic;
-    const struct comm_algorithm *algorithm;
-    int n = 0;
     begin_traffic(&traffic, machine, group->device, group->n_devices);
-    for (int i = 0; (algorithm = hp_comm_algorithm(i)); i++) {
-        if (algorithm->kind != group->kind || group->n_devices < algorithm->min_devices)
-            continue;
-        if (algorithm->needs == IN_BLOCKS)
-            n += weigh_blocks(&traffic, algorithm, group, candidate + n);
-        else if (hp_comm_algorithm_fits(algorithm, group, 0))
-            candidate[n++] = weigh(&traffic, algorithm, group, 0);
-    }
+    int n = weigh_rows(&traffic, group, name, candidate);
+    if (n == 0)
+        n = weigh_rows(&traffic, group, NULL, candidate);
     struct comm_model *model = NEW(arena, struct comm_model, 1);
     struct comm_way *way = NEW(arena, struct comm_way, n);
     const int *order = sort_links(&traffic);
@@ -292,6 +306,12 @@ const struct comm_model *hp_comm_model(struct arena *arena, const struct hypar_m
     hp_arena_free(&traffic.scratch);
     *model = (struct comm_model){ n, way };
     return model;
+}
+
+const struct comm_model *hp_comm_model(struct arena *arena, const struct hypar_machine *machine,
+                                       const struct comm_group *group)
+{
+    return hp_comm_model_named(arena, machine, group, NULL);
 }
 
 const struct comm_way *hp_comm_best_way(const struct comm_model *model, double bytes)

@@ -56,6 +56,12 @@ struct comm_group {
 const struct comm_model *hp_comm_model(struct arena *arena, const struct hypar_machine *machine,
                                        const struct comm_group *group);
 
+/* The same by the algorithm of this name alone (a row's), if the group can use it; else, and if
+ * the name is NULL, as hp_comm_model(). */
+const struct comm_model *hp_comm_model_named(struct arena *arena,
+                                             const struct hypar_machine *machine,
+                                             const struct comm_group *group, const char *name);
+
 /* The way that is fastest for `bytes`; the first among equals. */
 const struct comm_way *hp_comm_best_way(const struct comm_model *model, double bytes);
 

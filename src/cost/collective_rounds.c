@@ -422,6 +422,45 @@ static void all_reduce_halving(struct comm_rounds *r, const struct comm_group *g
     r->own = NULL;
 }
 
+/* --- all-reduce by a server --- */
+
+/* For each device the one that collects for it: the first of its block, itself without blocks.
+ */
+static const int *collectors(struct arena *arena, const struct comm_group *group, int block)
+{
+    int n = group->n_devices, n_blocks = 0, largest = -1;
+    int *key = NEW(arena, int, n), *first = NEW(arena, int, n), *of = NEW(arena, int, n);
+    for (int i = 0; i < n; i++) {
+        int before = n_blocks;
+        int b = block > 0 ? find_block(key, &n_blocks, &largest, group->device[i] / block) : i;
+        if (n_blocks > before || block <= 0)
+            first[b] = i;
+        of[i] = first[b];
+    }
+    return of;
+}
+
+/* The server is device[0]; others pass on what it sends to the rest of their block. */
+static void spread_server(struct comm_rounds *r, const struct comm_group *group, int block)
+{
+    const int *collector = collectors(r->arena, group, block);
+    r->pieces_per_whole = 1;
+    begin_round(r, 1);
+    for (int i = 1; i < group->n_devices; i++)
+        if (collector[i] == i)
+            add_whole(r, 0, i);
+    begin_round(r, 1);
+    for (int i = 1; i < group->n_devices; i++)
+        if (collector[i] != i)
+            add_whole(r, collector[i], i);
+}
+
+/* All contributions go to one device, which adds them up and sends the sum to everybody, as
+ * frameworks with parameter servers do. In blocks, the devices of a node are added up before.
+ */
+BACKWARDS(collect_server, spread_server)
+BOTH(all_reduce_server, collect_server, spread_server)
+
 /* --- all-to-all --- */
 
 /* Everyone sends to the one `apart` places further on. */
@@ -478,6 +517,8 @@ static const struct comm_algorithm algorithms[] = {
     { COMM_ALL_REDUCE,     "halving and doubling",     4, ANY_SIZE,        all_reduce_halving },
     { COMM_ALL_REDUCE,     "tree",                     3, ANY_SIZE,        all_reduce_tree },
     { COMM_ALL_REDUCE,     "hierarchical",             4, IN_BLOCKS,       all_reduce_hierarchical },
+    { COMM_ALL_REDUCE,     "server",                   2, ASKED_FOR,       all_reduce_server },
+    { COMM_ALL_REDUCE,     "hierarchical server",      2, ASKED_FOR_IN_BLOCKS, all_reduce_server },
     { COMM_ALL_TO_ALL,     "all at once",              1, ANY_SIZE,        exchange_at_once },
     { COMM_ALL_TO_ALL,     "pairwise",                 3, ANY_SIZE,        exchange_pairwise },
 };
@@ -487,6 +528,24 @@ const struct comm_algorithm *hp_comm_algorithm(int i)
 {
     int n = (int)(sizeof algorithms / sizeof *algorithms);
     return i >= 0 && i < n ? &algorithms[i] : NULL;
+}
+
+static bool is_called(const char *name, const char *word)
+{
+    while (*name && (*name == *word || (*name == ' ' && *word == '-'))) {
+        name++;
+        word++;
+    }
+    return *name == *word;
+}
+
+const char *hp_comm_algorithm_name(enum comm_kind kind, const char *word)
+{
+    const struct comm_algorithm *row;
+    for (int i = 0; (row = hp_comm_algorithm(i)); i++)
+        if (row->kind == kind && is_called(row->name, word))
+            return row->name;
+    return NULL;
 }
 
 static bool divides(const struct comm_group *group, int block)
@@ -518,6 +577,9 @@ bool hp_comm_algorithm_fits(const struct comm_algorithm *algorithm,
         return !power;
     case IN_BLOCKS:
         return divides(group, block);
+    case ASKED_FOR:
+    case ASKED_FOR_IN_BLOCKS:
+        return true;
     }
     return false;
 }

@@ -42,12 +42,24 @@ struct comm_algorithm {
     enum comm_kind kind;
     const char *name;
     int min_devices;
-    enum { ANY_SIZE, POWER_OF_TWO, NO_POWER_OF_TWO, IN_BLOCKS } needs;
+    enum {
+        ANY_SIZE,
+        POWER_OF_TWO,
+        NO_POWER_OF_TWO,
+        IN_BLOCKS,
+        /* Any size, but used only when it is asked for by name: */
+        ASKED_FOR,
+        ASKED_FOR_IN_BLOCKS, /* which need not be even */
+    } needs;
     void (*write)(struct comm_rounds *rounds, const struct comm_group *group, int block);
 };
 
 /* Row `i`, or NULL past the last. */
 const struct comm_algorithm *hp_comm_algorithm(int i);
+
+/* The rows of a kind as words, with dashes where their names have blanks: the name of the row
+ * that is called `word`, or NULL. */
+const char *hp_comm_algorithm_name(enum comm_kind kind, const char *word);
 
 /* May `group` use this row? For IN_BLOCKS: is it divided evenly by blocks of `block` devices?
  */

@@ -10,10 +10,9 @@ struct hypar_lower_options hp_lowering(const struct problem *problem)
 
 struct sim_settings hp_simulation(const struct problem *problem)
 {
-    const struct hypar_sim_options *how = problem->options->simulation;
-    return how ? (struct sim_settings){ how->expand_collectives, how->no_overlap,
-                                        how->half_duplex, how->profile }
-               : (struct sim_settings){ 0 };
+    struct sim_settings settings; /* if wrong, hp_check_simulable() has said so */
+    hp_sim_settings(&settings, problem->options->simulation, NULL);
+    return settings;
 }
 
 enum hypar_status hp_fullness(const struct problem *problem, const struct hypar_plan *plan,
@@ -48,9 +47,9 @@ enum hypar_status hp_fail_memory(const struct fullness *f, struct hypar_error *e
 enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar_error *err)
 {
     enum { MAX_TASKS = 1 << 20 };
-    struct sim_settings settings = hp_simulation(problem);
+    struct sim_settings settings;
     double passes = 0;
-    TRY(hp_check_settings(&settings, err));
+    TRY(hp_sim_settings(&settings, problem->options->simulation, err));
     for (int op = 0; op < problem->graph->n_ops; op++)
         passes += problem->graph->ops[op].nest->n_passes;
     double tasks = passes * hypar_machine_device_count(problem->machine);

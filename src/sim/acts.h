@@ -5,6 +5,8 @@
 #ifndef SIM_ACTS_H
 #define SIM_ACTS_H
 
+#include <hypar/sim.h>
+
 #include "base/table.h"
 #include "cost/collective.h"
 #include "cost/work.h"
@@ -14,7 +16,14 @@
 struct sim_settings {
     bool expand_collectives, no_overlap, half_duplex;
     const struct hypar_profile *profile;
+    const char *all_reduce; /* name of the algorithm; NULL: whichever is fastest */
 };
+
+/* What the options (may be NULL) say; HYPAR_USAGE, with the defaults in *out, if they
+ * contradict each other or name what is not there. */
+enum hypar_status hp_sim_settings(struct sim_settings *out,
+                                  const struct hypar_sim_options *options,
+                                  struct hypar_error *err);
 
 /* One comm of a pattern: one task, or one for each message. */
 struct comm_act {

@@ -144,12 +144,9 @@ enum hypar_status hypar_check_delta(struct hypar_delta_check *out,
 {
     struct checking c = { .out = out, .random = { (uint64_t)seed } };
     *out = (struct hypar_delta_check){ 0 };
-    if (options) {
+    if (options)
         c.lower = options->lower;
-        c.settings = (struct sim_settings){ options->expand_collectives, options->no_overlap,
-                                            options->half_duplex, options->profile };
-    }
-    TRY(hp_check_settings(&c.settings, err));
+    TRY(hp_sim_settings(&c.settings, options, err));
     TRY(hp_check_lowerable(plan, err));
     TRY(check_size(&c, plan, err));
     c.plan = hp_plan_copy(plan);

@@ -60,7 +60,9 @@ static const struct comm_model *model_of(struct acts *a, const struct comm_group
         known = hp_table_put(&a->model_keys, &a->arena, kept, n * sizeof *key, a->n_models);
         a->models = GROW(&a->arena, const struct comm_model *, a->models, a->n_models,
                          &a->model_capacity);
-        a->models[a->n_models++] = hp_comm_model(&a->arena, a->machine, group);
+        a->models[a->n_models++] =
+            hp_comm_model_named(&a->arena, a->machine, group,
+                                group->kind == COMM_ALL_REDUCE ? a->settings.all_reduce : NULL);
     }
     hp_arena_release(&a->scratch, mark);
     return a->models[known];

@@ -331,9 +331,8 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     struct arena arena = { 0 };
     *out = NULL;
     options = options ? options : &defaults;
-    struct sim_settings settings = { options->expand_collectives, options->no_overlap,
-                                     options->half_duplex, options->profile };
-    TRY(hp_check_settings(&settings, err));
+    struct sim_settings settings;
+    TRY(hp_sim_settings(&settings, options, err));
     TRY(hypar_lower(&program, plan, &options->lower, err));
     enum hypar_status status = hp_check_messages(program->sketch, &settings, err);
     if (status != HYPAR_OK) {

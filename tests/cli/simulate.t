@@ -64,6 +64,18 @@ $ hypar simulate examples/plans/one-weird-trick.json --no-overlap | head -n 2
 $ hypar simulate examples/plans/one-weird-trick.json --expand-collectives | head -n 2
 > lenet5, batch 64, fp32, on 4 devices: a step takes 41.9 us
 > 1.53 M samples/s, 6.1 % of peak (model FLOPs), 260 tasks
+$ hypar simulate examples/plans/data-parallel.json --all-reduce server | head -n 2
+> resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a step takes 2.16 ms
+> 29.6 k samples/s, 5.2 % of peak (model FLOPs), 1,639 tasks
+$ hypar simulate examples/plans/data-parallel.json --all-reduce two-way-ring --expand-collectives | head -n 2
+> resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a step takes 2.48 ms
+> 25.8 k samples/s, 4.6 % of peak (model FLOPs), 24,608 tasks
+$ hypar simulate examples/plans/data-parallel.json --all-reduce hierarchical-server --check-delta 20 --json | grep -e changes -e mismatches
+>   "changes": 20,
+>   "mismatches": 0,
+$ hypar simulate examples/plans/data-parallel.json --all-reduce rnig
+> hypar: --all-reduce: unknown all-reduce 'rnig'; did you mean ring?
+? 2
 $ hypar simulate examples/plans/data-parallel.json --bucket 25MB | head -n 2
 > resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a step takes 2.15 ms
 > 29.8 k samples/s, 5.3 % of peak (model FLOPs), 1,639 tasks

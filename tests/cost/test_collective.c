@@ -284,6 +284,8 @@ static double closed_form(const struct comm_group *group, const struct comm_way 
         return times * log * (a + b);
     if (strcmp(name, "hierarchical") == 0)
         return times * (spread * a + most * b);
+    if (strstr(name, "server"))
+        return times * (way->block > 1 && way->block < n ? 2 : 1) * (a + b);
     if (strchr(name, ','))
         return (log + n - 1) * a + 2 * most * b;
     if (strcmp(name, "halving and doubling") == 0)
@@ -350,7 +352,8 @@ static void check_one(const struct hypar_machine *machine, const struct comm_gro
             assert_near(one_s, closed_s);
         assert_true(played_s <= one_s * (1 + 1e-12));
         bool even = (group->n_devices & (group->n_devices - 1)) == 0;
-        if (!strchr(way->algorithm, ',') && (even || !strstr(way->algorithm, "tree")))
+        bool lone = strstr(way->algorithm, "hierarchical server"); /* blocks may be small */
+        if (!strchr(way->algorithm, ',') && !lone && (even || !strstr(way->algorithm, "tree")))
             assert_near(played_s, one_s);
     }
     hp_arena_free(&arena);
@@ -358,11 +361,9 @@ static void check_one(const struct hypar_machine *machine, const struct comm_gro
 
 static const double sizes[] = { 8, 65536, 1e9 };
 
-static void check_group(const struct hypar_machine *machine, const struct comm_group *group,
-                        int *used)
+static void check_model(const struct hypar_machine *machine, const struct comm_group *group,
+                        const struct comm_model *model, int *used)
 {
-    struct arena arena = { 0 };
-    const struct comm_model *model = hp_comm_model(&arena, machine, group);
     assert_true(model->n_ways > 0);
     for (int w = 0; w < model->n_ways; w++) {
         int number;
@@ -376,6 +377,50 @@ static void check_group(const struct hypar_machine *machine, const struct comm_g
             assert_true(best->fixed_s + sizes[i] * best->s_per_byte <=
                         model->way[w].fixed_s + sizes[i] * model->way[w].s_per_byte);
     }
+}
+
+static bool only_asked_for(const struct comm_algorithm *row)
+{
+    return row->needs == ASKED_FOR || row->needs == ASKED_FOR_IN_BLOCKS;
+}
+
+/* Ways of the group by this algorithm that a model has. */
+static int count_ways(const struct comm_model *model, const char *name)
+{
+    int n = 0;
+    for (int w = 0; w < model->n_ways; w++)
+        n += strcmp(model->way[w].algorithm, name) == 0;
+    return n;
+}
+
+/* Asked for by name: all ways of that name and no other; without one, all that there are. */
+static void check_named(struct arena *arena, const struct hypar_machine *machine,
+                        const struct comm_group *group, const struct comm_model *all, int *used)
+{
+    const struct comm_algorithm *row;
+    for (int i = 0; (row = hp_comm_algorithm(i)); i++) {
+        if (row->kind != group->kind)
+            continue;
+        const struct comm_model *model = hp_comm_model_named(arena, machine, group, row->name);
+        int named = count_ways(model, row->name), offered = count_ways(all, row->name);
+        if (only_asked_for(row)) {
+            assert_int_equal(offered, 0);
+            assert_true(named > 0 && named == model->n_ways);
+            check_model(machine, group, model, used);
+        } else {
+            assert_int_equal(named, offered);
+            assert_int_equal(model->n_ways, offered ? offered : all->n_ways);
+        }
+    }
+}
+
+static void check_group(const struct hypar_machine *machine, const struct comm_group *group,
+                        int *used)
+{
+    struct arena arena = { 0 };
+    const struct comm_model *model = hp_comm_model(&arena, machine, group);
+    check_model(machine, group, model, used);
+    check_named(&arena, machine, group, model, used);
     hp_arena_free(&arena);
 }
 
@@ -512,6 +557,47 @@ static void cards_are_shared(void **state)
     hypar_machine_free(machine);
 }
 
+/* The same machine: what a server takes, and one for which each node adds up before. */
+static void servers_are_asked_for(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine =
+        machine_of("cluster:2x2,intra=10GB/s,inter=1GB/s,latency=1us,inter-latency=3us");
+    struct arena arena = { 0 };
+    const int device[] = { 3, 0, 2, 1 }; /* the server is device 3 */
+    struct comm_group group = { COMM_ALL_REDUCE, 4, device, 0 };
+    const struct comm_model *server = hp_comm_model_named(&arena, machine, &group, "server");
+    assert_int_equal(server->n_ways, 1);
+    assert_near(server->way->fixed_s, 2 * 8e-6);
+    assert_near(server->way->s_per_byte, 2 * 2e-9); /* two over the card */
+    const struct comm_way *way = hp_comm_best_way(
+        hp_comm_model_named(&arena, machine, &group, "hierarchical server"), 1e6);
+    assert_int_equal(way->block, 2);
+    assert_near(way->fixed_s, 2 * (2e-6 + 8e-6));
+    assert_near(way->s_per_byte, 2 * (.1e-9 + 1e-9));
+    group.n_devices = 1;
+    assert_string_equal(hp_comm_model_named(&arena, machine, &group, "server")->way->algorithm,
+                        "ring");
+    hp_arena_free(&arena);
+    hypar_machine_free(machine);
+}
+
+/* Dashes stand for blanks. */
+static void rows_have_words(void **state)
+{
+    (void)state;
+    const struct comm_algorithm *row;
+    for (int i = 0; (row = hp_comm_algorithm(i)); i++)
+        assert_string_equal(hp_comm_algorithm_name(row->kind, row->name), row->name);
+    assert_string_equal(hp_comm_algorithm_name(COMM_ALL_REDUCE, "two-way-ring"),
+                        "two-way ring");
+    assert_null(hp_comm_algorithm_name(COMM_ALL_REDUCE, "two way ring"));
+    assert_null(hp_comm_algorithm_name(COMM_ALL_REDUCE, "rin"));
+    assert_null(hp_comm_algorithm_name(COMM_ALL_REDUCE, "rings"));
+    assert_null(hp_comm_algorithm_name(COMM_ALL_REDUCE, ""));
+    assert_null(hp_comm_algorithm_name(COMM_ALL_GATHER, "tree"));
+}
+
 static void messages_at_once(void **state)
 {
     (void)state;
@@ -591,7 +677,8 @@ int main(void)
         cmocka_unit_test(a_row_for_every_kind), cmocka_unit_test(alone_there_is_nothing_to_do),
         cmocka_unit_test(cards_are_shared),     cmocka_unit_test(messages_at_once),
         cmocka_unit_test(large_groups),         cmocka_unit_test(spread_messages),
-        cmocka_unit_test(every_algorithm),
+        cmocka_unit_test(every_algorithm),      cmocka_unit_test(servers_are_asked_for),
+        cmocka_unit_test(rows_have_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,80 @@
+/* From the options of a simulation, which are words and flags, to its settings. */
+#include "base/error.h"
+#include "base/word.h"
+#include "cost/collective_rounds.h"
+#include "sim/scene.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char fastest[] = "auto";
+
+enum { MAX_WORDS = 16, WORD_BYTES = 32 };
+
+/* What an all-reduce may be asked to be done by. */
+struct words {
+    int n;
+    const char *word[MAX_WORDS];
+    char text[MAX_WORDS][WORD_BYTES];
+};
+
+static void list_words(struct words *w)
+{
+    const struct comm_algorithm *row;
+    w->n = 0;
+    w->word[w->n++] = fastest;
+    for (int i = 0; (row = hp_comm_algorithm(i)); i++) {
+        if (row->kind != COMM_ALL_REDUCE)
+            continue;
+        assert(w->n < MAX_WORDS && strlen(row->name) < WORD_BYTES);
+        char *text = w->text[w->n];
+        strcpy(text, row->name);
+        for (char *blank = text; (blank = strchr(blank, ' '));)
+            *blank = '-';
+        w->word[w->n++] = text;
+    }
+}
+
+/* The name of the row in *out; NULL for the fastest. */
+static enum hypar_status find_all_reduce(const char *word, const char **out,
+                                         struct hypar_error *err)
+{
+    struct words words;
+    char text[160];
+    *out = NULL;
+    if (!word || strcmp(word, fastest) == 0)
+        return HYPAR_OK;
+    *out = hp_comm_algorithm_name(COMM_ALL_REDUCE, word);
+    if (*out)
+        return HYPAR_OK;
+    list_words(&words);
+    if (hp_nearest_text(word, words.word, words.n, text, sizeof text))
+        return hp_fail(err, HYPAR_USAGE, "unknown all-reduce '%.64s'; did you mean %s?", word,
+                       text);
+    return hp_fail(err, HYPAR_USAGE, "unknown all-reduce '%.64s', expected %s", word,
+                   hp_word_list(text, sizeof text, words.word, words.n));
+}
+
+enum hypar_status hypar_check_all_reduce(const char *word, struct hypar_error *err)
+{
+    const char *name;
+    return find_all_reduce(word, &name, err);
+}
+
+enum hypar_status hp_sim_settings(struct sim_settings *out,
+                                  const struct hypar_sim_options *options,
+                                  struct hypar_error *err)
+{
+    struct sim_settings settings = { 0 };
+    *out = settings;
+    if (!options)
+        return HYPAR_OK;
+    settings = (struct sim_settings){ .expand_collectives = options->expand_collectives,
+                                      .no_overlap = options->no_overlap,
+                                      .half_duplex = options->half_duplex,
+                                      .profile = options->profile };
+    TRY(find_all_reduce(options->all_reduce, &settings.all_reduce, err));
+    TRY(hp_check_settings(&settings, err));
+    *out = settings;
+    return HYPAR_OK;
+}
