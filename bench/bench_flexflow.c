@@ -303,7 +303,8 @@ static void table_5(const char *only)
                 continue;
             struct study s = study(w, machines[m], devices);
             struct hypar_found *dp = search(&s, &options);
-            must(hypar_check_delta(&check, hypar_found_plan(dp), NULL, 60 / (m + 1), 1, &err), &err);
+            must(hypar_check_delta(&check, hypar_found_plan(dp), NULL, 60 / (m + 1), 1, &err),
+                 &err);
             hypar_found_free(dp);
             printf("%-13s %7d %10.0f %10.0f %7.1f  %7.1f", w->model, devices, check.full_us,
                    check.delta_us, check.full_us / check.delta_us,

@@ -41,7 +41,6 @@ struct search {
     struct start start[MAX_STARTS];
     double beta;
     int64_t round_size; /* proposals of a chain */
-    int64_t least;      /* proposals of a search that ends by itself */
     struct chain chain[CHAINS];
     int n_chains; /* begun */
     int64_t run;  /* proposals of each chain in the round at hand */
@@ -184,16 +183,12 @@ static int count_choices(const struct groups *g)
     return n;
 }
 
-/* Small problems are cheap, and are searched until there is hardly anything left to find. */
+/* A search that ends by itself tries at least so many changes, more where there is more to
+ * choose. */
 static void set_lengths(struct search *s)
 {
-    const struct chain *c = &s->chain[0];
-    int choices = count_choices(c->proposer.groups);
-    int64_t tasks = hp_delta_tasks(c->delta) + 1;
-    int64_t least = 600 + 40 * (int64_t)choices, many = 1000000 / tasks;
-    many = many > 2400 ? 2400 : many;
-    s->least = least > many ? least : many;
-    s->round_size = s->least / (CHAINS * LEAST_ROUNDS);
+    int choices = count_choices(s->chain[0].proposer.groups);
+    s->round_size = (2400 + 40 * (int64_t)choices) / (CHAINS * LEAST_ROUNDS);
 }
 
 static enum hypar_status begin_chains(struct search *s, struct hypar_error *err)
@@ -282,8 +277,15 @@ static struct hypar_search_progress progress_of(const struct search *s)
     return p;
 }
 
-/* Whether there shall be another round; `improved` is the last one that found something. */
-static bool goes_on(const struct search *s, int round, int improved)
+/* The last time that something was found. */
+struct improvement {
+    int round;
+    double seconds;
+};
+
+/* Whether there shall be another round. With a budget, as in the paper: until it is gone, or
+ * half of it without finding anything. */
+static bool goes_on(const struct search *s, int round, struct improvement last)
 {
     const struct hypar_search_options *o = s->problem->options;
     struct hypar_search_progress p = progress_of(s);
@@ -291,10 +293,10 @@ static bool goes_on(const struct search *s, int round, int improved)
         o->progress(o->who, &p);
     if (o->proposals)
         return p.proposals < o->proposals;
-    if (o->budget_s > 0 && p.seconds >= o->budget_s)
-        return round == 0; /* a count of none would repeat another search */
-    return round < LEAST_ROUNDS || (round < 2 * improved && round < MOST_ROUNDS) ||
-           (o->budget_s > 0 && round < 2 * improved);
+    if (o->budget_s > 0) /* a count of none would repeat another search */
+        return round == 0 ||
+               (p.seconds < o->budget_s && p.seconds - last.seconds < o->budget_s / 2);
+    return round < LEAST_ROUNDS || (round < 2 * last.round && round < MOST_ROUNDS);
 }
 
 static enum hypar_status on_all_chains(struct search *s, void (*what)(void *, int),
@@ -313,7 +315,8 @@ static enum hypar_status run_rounds(struct search *s, struct hypar_error *err)
 {
     const struct hypar_search_options *o = s->problem->options;
     ticks best = best_length(s);
-    for (int round = 0, improved = 0; goes_on(s, round, improved); round++) {
+    struct improvement last = { 0 };
+    for (int round = 0; goes_on(s, round, last); round++) {
         s->run = s->round_size;
         if (o->proposals) { /* the last round may be shorter */
             int64_t left = (o->proposals - progress_of(s).proposals + CHAINS - 1) / CHAINS;
@@ -323,7 +326,7 @@ static enum hypar_status run_rounds(struct search *s, struct hypar_error *err)
         ticks now = best_length(s);
         if (now < best - best / 2000) {
             best = now;
-            improved = round + 1;
+            last = (struct improvement){ round + 1, hp_now_s() - s->began_s };
         }
         if (round % JUMP_ROUNDS < JUMP_ROUNDS - 1)
             continue;
