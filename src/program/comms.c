@@ -299,7 +299,7 @@ static void find_all_to_all(struct namer *n)
     if (!only_sends(n, &n_sends) || n_sends < FEWEST)
         return;
     struct group all = senders(n);
-    if (n_sends != all.n_devices * (all.n_devices - 1))
+    if (n_sends != (int64_t)all.n_devices * (all.n_devices - 1))
         return;
     int draft = find_draft(n, COMM_ALL_TO_ALL, all, NULL, 0);
     for (int i = 0; i < n->n_movements; i++)
