@@ -110,6 +110,26 @@ struct pattern {
                    */
 };
 
+/* Where `device` is in an ascending list, or would be. */
+static inline int hp_place_in(const int *list, int n, int device)
+{
+    int lo = 0, hi = n;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (list[mid] < device)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static inline bool hp_is_in(const int *list, int n, int device)
+{
+    int at = hp_place_in(list, n, device);
+    return at < n && list[at] == device;
+}
+
 /* Of all cells that a comm moves. */
 static inline double hp_comm_elements(const struct pattern *pattern, const struct comm *comm)
 {
