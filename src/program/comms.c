@@ -86,29 +86,13 @@ static int merge(const struct movement *m, int *all)
     return n;
 }
 
-/* Where `device` is in an ascending list, or would be. */
-static int place_in(const int *list, int n, int device)
-{
-    int lo = 0, hi = n;
-    while (lo < hi) {
-        int mid = (lo + hi) / 2;
-        if (list[mid] < device)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 /* How often an element of a cell is sent: by contributors that do not own it, and to readers
  * likewise. Either all owners contribute or none does. */
 static int times_sent(const struct cell *cell, const struct movement *m)
 {
     if (!cell->n_owners)
         return m->n_to; /* one source has it all */
-    int at = place_in(m->from, m->n_from, cell->owner[0]);
-    bool contribute = at < m->n_from && m->from[at] == cell->owner[0];
-    return m->n_from - contribute + m->n_to - 1;
+    return m->n_from - hp_is_in(m->from, m->n_from, cell->owner[0]) + m->n_to - 1;
 }
 
 /* Drafts ------------------------------------------------------------------------------ */
@@ -185,7 +169,7 @@ static void put_elsewhere(struct namer *n, struct movement *m, int draft)
 static void put_with_source(struct namer *n, struct movement *m, int draft, int one)
 {
     struct draft *d = &n->draft[draft];
-    int at = place_in(d->device, d->n_devices, one);
+    int at = hp_place_in(d->device, d->n_devices, one);
     if (!d->is_source)
         d->is_source = NEW(n->scratch, bool, d->n_devices);
     d->sources += !d->is_source[at];
@@ -299,7 +283,7 @@ static void find_all_to_all(struct namer *n)
     if (!only_sends(n, &n_sends) || n_sends < FEWEST)
         return;
     struct group all = senders(n);
-    if (n_sends != all.n_devices * (all.n_devices - 1))
+    if (n_sends != (int64_t)all.n_devices * (all.n_devices - 1))
         return;
     int draft = find_draft(n, COMM_ALL_TO_ALL, all, NULL, 0);
     for (int i = 0; i < n->n_movements; i++)

@@ -25,20 +25,14 @@ struct cutter {
 
 bool hp_first_along(const struct part_layout *layout, int part, axis_set axes)
 {
-    int coordinate[MAX_AXES];
+    int coordinate[MAX_AXES], stride = 1;
     hp_part_coordinates(layout->nest, layout->split, part % layout->n_each, coordinate);
-    for (int a = 0; a < layout->nest->n_axes; a++) {
-        if (!(axes >> a & 1))
-            continue;
-        for (int i = 0; i < coordinate[a]; i++) {
-            /* an earlier part along this axis that is not empty comes first */
-            int degree = layout->split->degree[a] ? layout->split->degree[a] : 1, stride = 1;
-            for (int b = a + 1; b < layout->nest->n_axes; b++)
-                stride *= layout->split->degree[b] ? layout->split->degree[b] : 1;
-            int other = part - (coordinate[a] - i) * stride;
-            if (degree > 1 && !layout->empty[other])
+    for (int a = layout->nest->n_axes - 1; a >= 0; a--) {
+        /* an earlier part along this axis that is not empty comes first */
+        for (int i = 1; axes >> a & 1 && i <= coordinate[a]; i++)
+            if (!layout->empty[part - i * stride])
                 return false;
-        }
+        stride *= layout->split->degree[a] ? layout->split->degree[a] : 1;
     }
     return true;
 }

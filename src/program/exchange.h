@@ -47,13 +47,6 @@ enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
                                   int n_writers, const struct stakeholder *readers,
                                   int n_readers, struct pattern **out, struct hypar_error *err);
 
-/* What is sent of one cell, message by message: contributors send to the owners (round 0), each
- * of whom sums one of `pieces` even pieces; owners send to the other readers (round 1). */
-typedef void hp_send_visit(void *who, int round, int from, int to, int pieces);
-
-/* `seen`: by device, false before and after. */
-void hp_cell_sends(const struct cell *cell, bool *seen, hp_send_visit *visit, void *who);
-
 /* Is `part` the first non-empty one along `axes`, its other coordinates being what they are? */
 bool hp_first_along(const struct part_layout *layout, int part, axis_set axes);
 

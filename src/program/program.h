@@ -110,6 +110,26 @@ struct pattern {
                    */
 };
 
+/* Where `device` is in an ascending list, or would be. */
+static inline int hp_place_in(const int *list, int n, int device)
+{
+    int lo = 0, hi = n;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (list[mid] < device)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static inline bool hp_is_in(const int *list, int n, int device)
+{
+    int at = hp_place_in(list, n, device);
+    return at < n && list[at] == device;
+}
+
 /* Of all cells that a comm moves. */
 static inline double hp_comm_elements(const struct pattern *pattern, const struct comm *comm)
 {
@@ -121,6 +141,13 @@ static inline double hp_comm_elements(const struct pattern *pattern, const struc
 
 /* The part of the tensor that cell number `cell` is. */
 struct box hp_cell_box(const struct pattern *pattern, int cell);
+
+/* What is sent of one cell, message by message: contributors send to the owners (round 0), each
+ * of whom sums one of `pieces` even pieces; owners send to the other readers (round 1). */
+typedef void hp_send_visit(void *who, int round, int from, int to, int pieces);
+
+/* `seen`: by device, false before and after. */
+void hp_cell_sends(const struct cell *cell, bool *seen, hp_send_visit *visit, void *who);
 
 /* A tensor's value or gradient being settled: what its writers computed reaches its readers. */
 struct exchange {

@@ -101,11 +101,12 @@ static int layout_key(struct sketch *s, int op, struct range samples, const int 
 {
     const struct nest *nest = s->graph->ops[op].nest;
     const struct split *split = &s->plan->ops[op].split;
-    int n = 5 + nest->n_axes + n_parts;
+    int n = 6 + nest->n_axes + n_parts;
     for (int a = 0; a < nest->n_axes; a++)
         n += split->sizes[a] ? 1 + 2 * split->degree[a] : 0;
     int32_t *key = *out = NEW(&s->scratch, int32_t, n), *at = key;
     *at++ = nest->id;
+    *at++ = n_parts; /* so that it is known where devices end and sizes begin */
     memcpy(at, &samples.lo, sizeof samples.lo);
     memcpy(at + 2, &samples.hi, sizeof samples.hi);
     at += 4;

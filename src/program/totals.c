@@ -1,5 +1,5 @@
 /* What a program amounts to: tasks and bytes. */
-#include "program/exchange.h"
+#include "program/program.h"
 
 static double comm_bytes(const struct hypar_program *p, const struct task_list *list,
                          const struct task *t)

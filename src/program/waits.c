@@ -5,19 +5,6 @@
 
 enum { MAX_WAITS = 1 << 14 };
 
-static bool contains(const int *list, int n, int value)
-{
-    int lo = 0, hi = n;
-    while (lo < hi) {
-        int mid = (lo + hi) / 2;
-        if (list[mid] < value)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < n && list[lo] == value;
-}
-
 /* Each reading stake waits for something once: who asked for it last is remembered. */
 struct waits {
     const struct cut *cut;
@@ -42,7 +29,7 @@ static void add_waits_of_cell(struct waits *w, int who, int cell)
     const struct cut *cut = w->cut;
     const struct stake *s = &cut->stake[who];
     const struct cell *c = &w->pattern->cell[cell];
-    if (c->comm >= 0 && contains(c->receiver, c->n_receivers, s->device)) {
+    if (c->comm >= 0 && hp_is_in(c->receiver, c->n_receivers, s->device)) {
         add_wait(w, &w->by_comm[c->comm], who,
                  (struct wait){ s->holder, s->part, c->comm, -1, -1 });
         return;

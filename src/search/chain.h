@@ -17,9 +17,10 @@ struct chain {
     struct hypar_plan *best; /* the best that it has seen and that fits into memory */
     struct hypar_plan *next; /* the best that it has seen since, not known to fit */
     struct delta *delta;
-    ticks length, best_length, next_length; /* the same lengths: there is no next */
-    double temperature;                     /* ticks: the step over beta */
-    bool tight; /* memory may run out: every accepted plan is checked */
+    ticks length, best_length;
+    ticks next_length;  /* as long as the best: there is no next */
+    double temperature; /* ticks: the step over beta */
+    bool tight;         /* memory may run out: every accepted plan is checked */
     struct random random;
     struct proposer proposer;
     struct proposal now, was;

@@ -331,6 +331,8 @@ static enum hypar_status run_rounds(struct search *s, struct hypar_error *err)
         if (round % JUMP_ROUNDS < JUMP_ROUNDS - 1)
             continue;
         TRY(on_all_chains(s, confirm_chain, err));
+        now = best_length(s);
+        best = now > best ? now : best; /* what does not fit is not the best any more */
         jump(s);
     }
     return on_all_chains(s, confirm_chain, err);

@@ -105,15 +105,7 @@ const ticks *hp_pass_times(struct acts *acts, int op, int pass,
 /* The place of a device in a comm's list. */
 static inline int hp_comm_index(const struct comm *comm, int device)
 {
-    int lo = 0, hi = comm->n_devices - 1;
-    while (lo < hi) {
-        int mid = (lo + hi) / 2;
-        if (comm->device[mid] < device)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return hp_place_in(comm->device, comm->n_devices, device);
 }
 
 #endif /* SIM_ACTS_H */

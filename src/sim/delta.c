@@ -298,12 +298,12 @@ static bool is_hopeless(struct delta *d, ticks limit)
 
 static enum hypar_status change_sketch(struct delta *d, ticks limit, struct hypar_error *err)
 {
-    TRY(hp_sketch_lay_out(d->sketch, d->op, d->n_ops, err));
-    if (!d->whole) {
-        recount(d, 1);
-        if (computes_too_long(d, limit))
-            return HYPAR_OK;
-    }
+    enum hypar_status status = hp_sketch_lay_out(d->sketch, d->op, d->n_ops, err);
+    if (!d->whole)
+        recount(d, 1); /* if it failed, those that were laid out: forget() takes them back */
+    TRY(status);
+    if (!d->whole && computes_too_long(d, limit))
+        return HYPAR_OK;
     return hp_sketch_settle(d->sketch, d->op, d->n_ops, err);
 }
 

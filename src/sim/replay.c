@@ -141,22 +141,25 @@ static void note_end(struct replay *r, ticks old_end, ticks end)
     }
 }
 
-/* The queue that a task holds from its start to its end, and nothing else; -1. */
-static int own_queue(const struct sim_task *task)
+/* The queues that a task holds; `whole` is room for one that it holds all the time. */
+static const struct hold *holds_of(const struct sim_task *task, struct hold *whole)
 {
-    return task->hold || !task->n_holds ? -1 : task->queue;
+    *whole = (struct hold){ task->queue, 0, task->duration };
+    return task->hold ? task->hold : whole;
 }
 
-/* A queue that has served a task has all that is left to do after it. */
-static void look_ahead(struct replay *r, const struct sim_task *task, ticks end)
+/* A queue that has been given a task does all that is left to it after that. */
+static void look_ahead(struct replay *r, const struct sim_task *task)
 {
-    int queue = own_queue(task);
-    if (queue < 0 || r->limit >= HP_MAX_TICKS)
-        return;
-    ticks *left = &r->p->left[queue];
-    *left -= task->duration;
-    if (end + *left > r->limit)
-        r->beyond = end + *left;
+    struct play *p = r->p;
+    struct hold whole;
+    const struct hold *hold = holds_of(task, &whole);
+    for (int i = 0; i < task->n_holds && r->limit < HP_MAX_TICKS; i++) {
+        int queue = hold[i].queue;
+        p->left[queue] -= hold[i].busy;
+        if (p->free[queue] + p->left[queue] > r->limit)
+            r->beyond = p->free[queue] + p->left[queue];
+    }
 }
 
 static void emit(struct replay *r, int id, ticks end)
@@ -187,7 +190,7 @@ static void serve(struct replay *r, int id, ticks ready)
     bool is_new = p->place[id] == INT_MAX;
     set_times(p, id, (struct times){ ready, start, end });
     emit(r, id, end);
-    look_ahead(r, task, end);
+    look_ahead(r, task);
     unsigned flags = p->flags[id];
     p->flags[id] |= DONE;
     r->away -= p->place[id] < r->at && flags & OUT;
@@ -216,8 +219,8 @@ static void restore_queues(struct play *p, const int *order, const ticks *reach,
     ticks now = n > 0 ? p->times[order[n - 1]].ready : 0;
     for (int i = n - 1; i >= first && reach[i + 1] > now; i--) {
         const struct sim_task *task = &p->node[order[i]].task;
-        struct hold whole = { task->queue, 0, task->duration };
-        const struct hold *hold = task->hold ? task->hold : &whole;
+        struct hold whole;
+        const struct hold *hold = holds_of(task, &whole);
         for (int k = 0; k < task->n_holds; k++) {
             ticks *until = &p->free[hold[k].queue];
             ticks held = p->times[order[i]].start + hold[k].offset + hold[k].busy;

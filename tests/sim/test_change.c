@@ -14,12 +14,22 @@
 #include "sim/schedule.h"
 #include "tests/random_plan.h"
 
-static ticks play_in_full(const struct hypar_plan *plan)
+/* How plans are lowered and played. */
+struct way {
+    struct hypar_lower_options lower;
+    struct sim_settings settings;
+};
+
+static const struct way plain = { 0 };
+static const struct way no_overlap = { .settings = { .no_overlap = true } };
+static const struct way expanded = { .settings = { .expand_collectives = true } };
+static const struct way local = { .lower = { .local_bn = true } };
+
+static ticks play_in_full(const struct hypar_plan *plan, const struct way *way)
 {
     struct sketch *sketch;
-    struct sim_settings settings = { 0 };
-    assert_int_equal(hp_sketch_make(&sketch, plan, NULL, NULL), HYPAR_OK);
-    struct scene *scene = hp_scene_new(sketch, &settings);
+    assert_int_equal(hp_sketch_make(&sketch, plan, &way->lower, NULL), HYPAR_OK);
+    struct scene *scene = hp_scene_new(sketch, &way->settings);
     ticks length = hp_play_scene(scene, NULL);
     hp_scene_free(scene);
     hp_sketch_free(sketch);
@@ -28,18 +38,19 @@ static ticks play_in_full(const struct hypar_plan *plan)
 
 struct walk {
     struct hypar_plan *plan;
+    const struct way *way;
     struct delta *delta;
     struct proposer proposer;
     struct proposal now, was;
     struct random random;
-    int64_t made[MOVE_COUNT], several, hopeless, kept;
+    int64_t made[MOVE_COUNT], several, hopeless, failed, kept;
 };
 
-static bool begin(struct walk *w, struct hypar_plan *plan, const bool *fixed, uint64_t seed)
+static bool begin(struct walk *w, struct hypar_plan *plan, const struct way *way,
+                  const bool *fixed, uint64_t seed)
 {
-    struct sim_settings settings = { 0 };
-    *w = (struct walk){ .plan = plan, .random = { seed } };
-    if (hp_delta_new(&w->delta, plan, NULL, &settings, NULL) != HYPAR_OK)
+    *w = (struct walk){ .plan = plan, .way = way, .random = { seed } };
+    if (hp_delta_new(&w->delta, plan, &way->lower, &way->settings, NULL) != HYPAR_OK)
         return false;
     hp_proposer_begin(&w->proposer, plan, fixed);
     hp_proposal_begin(&w->now, plan->graph);
@@ -60,6 +71,10 @@ static void take_back(struct walk *w, ticks was)
     hp_proposal_apply(w->plan, &w->was);
     hp_delta_undo(w->delta);
     assert_true(hp_delta_length(w->delta) == was);
+    /* no change at all stays within what there is */
+    assert_int_equal(hp_delta_change(w->delta, w->now.op, 0, was, NULL), HYPAR_OK);
+    assert_true(hp_delta_length(w->delta) == was);
+    hp_delta_undo(w->delta);
 }
 
 /* One proposal, held against the full simulation; kept one time in three. */
@@ -79,10 +94,11 @@ static void step(struct walk *w, enum move move)
         limit = before / 2 + hp_random_below(&w->random, before + 1);
     enum hypar_status status = hp_delta_change(w->delta, w->now.op, w->now.n, limit, &err);
     if (status != HYPAR_OK) {
+        w->failed++;
         take_back(w, before);
         return;
     }
-    ticks length = hp_delta_length(w->delta), full = play_in_full(w->plan);
+    ticks length = hp_delta_length(w->delta), full = play_in_full(w->plan, w->way);
     if (length > limit) {
         w->hopeless += length != full;
         assert_true(full >= length);
@@ -102,13 +118,18 @@ static void step(struct walk *w, enum move move)
 
 static const struct {
     const char *model, *machine;
+    const struct way *way;
 } places[] = {
-    { "lenet5", "full:4,device=p100" },
-    { "rnnlm:steps=3,hidden=32,vocab=100", "full:3" },
-    { "nmt:steps=2,hidden=32,vocab=64", "cluster:2x2" },
-    { "resnet18:image=32,classes=10", "cluster:1x2,device=h100+cluster:1x3,device=a100" },
-    { "googlenet:image=64", "full:5" },
-    { "gpt:layers=2,hidden=32,heads=2,seq=16,vocab=64", "torus:2x4" },
+    { "lenet5", "full:4,device=p100", &plain },
+    { "rnnlm:steps=3,hidden=32,vocab=100", "full:3", &plain },
+    { "nmt:steps=2,hidden=32,vocab=64", "cluster:2x2", &plain },
+    { "resnet18:image=32,classes=10", "cluster:1x2,device=h100+cluster:1x3,device=a100",
+      &plain },
+    { "googlenet:image=64", "full:5", &plain },
+    { "gpt:layers=2,hidden=32,heads=2,seq=16,vocab=64", "torus:2x4", &plain },
+    { "lenet5", "full:4", &no_overlap },
+    { "lenet5", "torus:2x2", &expanded },
+    { "resnet18:image=32,classes=10", "cluster:2x2", &local },
 };
 
 static struct hypar_plan *whole_plan(const struct hypar_graph *graph,
@@ -132,12 +153,13 @@ static void every_move(void **state)
             hypar_machine_read(&machine, places[i].machine, &err) != HYPAR_OK)
             fail_msg("%s", err.text);
         struct hypar_plan *plan = whole_plan(graph, machine);
-        assert_true(begin(&w, plan, NULL, 17 + i));
+        assert_true(begin(&w, plan, places[i].way, NULL, 17 + i));
         for (int s = 0; s < STEPS; s++)
             step(&w, (enum move)(s % MOVE_COUNT));
-        print_message("%s on %s: %lld kept\n", places[i].model, places[i].machine,
-                      (long long)w.kept);
+        print_message("%s on %s: %lld kept, %lld failed\n", places[i].model, places[i].machine,
+                      (long long)w.kept, (long long)w.failed);
         assert_true(w.kept > 0);
+        assert_true(w.failed > 0 || places[i].way != &local);
         for (int m = 0; m < MOVE_COUNT; m++)
             made[m] += w.made[m];
         several += w.several;
@@ -169,7 +191,7 @@ static void random_pairs(void **state)
         assert_int_equal(hypar_machine_read(&machine, machines[seed % 4], NULL), HYPAR_OK);
         struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
         struct hypar_plan *plan = random_plan(&random, graph, machine, &none);
-        if (begin(&w, plan, NULL, seed)) {
+        if (begin(&w, plan, &plain, NULL, seed)) {
             for (int s = 0; s < STEPS; s++)
                 step(&w, (enum move)(s % MOVE_COUNT));
             end(&w);
@@ -192,7 +214,7 @@ static void fixed_ones_stay(void **state)
     for (int op = 0; op < graph->n_ops; op += 3)
         fixed[op] = true;
     struct hypar_plan *plan = whole_plan(graph, machine);
-    assert_true(begin(&w, plan, fixed, 3));
+    assert_true(begin(&w, plan, &plain, fixed, 3));
     for (int s = 0; s < 2000; s++)
         if (hp_propose(&w.proposer, &w.random, (enum move)(s % MOVE_COUNT), &w.now))
             for (int i = 0; i < w.now.n; i++)

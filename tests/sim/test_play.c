@@ -60,6 +60,10 @@ static void make_task(struct world *w, int n)
             t->task.n_holds == 1 ? 0 : (ticks)hp_random_below(&w->random, most + 1);
         hold[i].busy = most - hold[i].offset;
     }
+    if (t->task.n_holds == 1 && hp_random_below(&w->random, 2)) { /* told the short way */
+        t->task.queue = hold[0].queue;
+        t->task.hold = NULL;
+    }
 }
 
 static void make_after(struct world *w, int n)
