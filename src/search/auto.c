@@ -1,4 +1,5 @@
-/* auto: every planner's plan simulated, and the best of those that fit.
+/* auto: every planner's plan simulated, and the best of those that fit; where that takes a
+ * moment only, or a budget is given, a random search (flexflow) has a try too.
  *
  * Figures are compared with figures of the same kind: where one plan cannot be simulated, or
  * simulating would take long, all are judged by their closed forms. */
@@ -7,11 +8,17 @@
 #include "search/planner.h"
 #include "sim/memory.h"
 
-enum { MAX_TRIED = 32 };
+enum {
+    MAX_TRIED = 32,
+    MOST_WORK = 1 << 15, /* tasks times devices, to be searched at random unasked: seconds */
+};
+
+/* What a random search finds has less order than the others' plans: it has to be worth it. */
+static const double WORTH = 0.98;
 
 struct tried {
     const struct problem *problem;
-    struct hypar_found *found[MAX_TRIED];
+    struct hypar_found *found[MAX_TRIED + 1];
     int n;
     bool simulated; /* all of them */
     char refused[2048];
@@ -92,6 +99,36 @@ static int choose(const struct tried *t)
     return best;
 }
 
+/* Is it a moment's work to simulate many plans like this one? What a changed operator
+ * exchanges grows with the devices, as the tasks do. */
+static bool is_small(const struct hypar_plan *plan)
+{
+    int64_t tasks = 0, micro = plan->schedule.micro_batches;
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        tasks += (int64_t)plan->graph->ops[op].nest->n_passes * plan->ops[op].n_parts;
+    return tasks * (micro > 1 ? micro : 1) * plan->n_all_devices <= MOST_WORK;
+}
+
+/* What flexflow finds, if that is much better than the best of the others; NULL. */
+static struct hypar_found *search_at_random(const struct tried *t,
+                                            const struct hypar_found *best)
+{
+    const struct hypar_search_options *options = t->problem->options;
+    const struct planner *flexflow = hp_find_planner("flexflow");
+    bool asked = options->budget_s > 0 || options->proposals > 0;
+    struct hypar_found *found;
+    struct hypar_error why;
+    if (!flexflow || !t->simulated || !fits(best) || options->objective != HYPAR_TIME ||
+        !(asked || is_small(best->plan)))
+        return NULL;
+    if (hp_run_planner(flexflow, t->problem, &found, &why) != HYPAR_OK)
+        return NULL;
+    if (fits(found) && merit(t, found) < WORTH * merit(t, best))
+        return found;
+    hypar_found_free(found);
+    return NULL;
+}
+
 enum hypar_status hp_run_auto(const struct problem *problem, struct hypar_found **out,
                               struct hypar_error *err)
 {
@@ -106,6 +143,12 @@ enum hypar_status hp_run_auto(const struct problem *problem, struct hypar_found 
         return hp_fail(err, HYPAR_INFEASIBLE, "no planner has a plan: %s", t.refused);
     simulate(&t);
     int best = choose(&t);
+    struct hypar_found *random = search_at_random(&t, t.found[best]);
+    if (random) {
+        t.evaluated += random->info.evaluated;
+        best = t.n;
+        t.found[t.n++] = random;
+    }
     for (int i = 0; i < t.n; i++) {
         const struct hypar_simulated *s = &t.found[i]->simulated;
         if (i == best)

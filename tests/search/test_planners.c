@@ -298,6 +298,38 @@ static void auto_is_the_best(void **state)
             }
 }
 
+/* Where steps are small a random search has a try, for time alone, and has to gain something.
+ */
+static void auto_searches_at_random(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *machine;
+        enum hypar_objective objective;
+        int64_t proposals;
+        bool found;
+    } rows[] = {
+        { "mlp:784-1024-1024-10", "full:16", HYPAR_TIME, 0, true },
+        { "mlp:784-1024-1024-10", "full:16", HYPAR_COMM, 0, false },
+        { "resnet18", "full:1", HYPAR_TIME, 0, false },              /* nothing to gain */
+        { "mlp:784-1024-1024-10", "full:64", HYPAR_TIME, 0, false }, /* takes long ... */
+        { "mlp:784-1024-1024-10", "full:64", HYPAR_TIME, 100,
+          true }, /* ... and was asked for */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct task t = task(rows[i].model, rows[i].machine, 64);
+        struct hypar_search_options options = { .objective = rows[i].objective,
+                                                .proposals = rows[i].proposals };
+        struct hypar_found *found = search(&t, &options);
+        print_message("%s on %s: %s\n", rows[i].model, rows[i].machine,
+                      hypar_found_info(found).planner);
+        assert_int_equal(strcmp(hypar_found_info(found).planner, "flexflow") == 0,
+                         rows[i].found);
+        hypar_found_free(found);
+        release(&t);
+    }
+}
+
 /* Weights fit into that, activations in no plan: the plan that needs least, and it says so. */
 static void auto_needs_least(void **state)
 {
@@ -508,6 +540,7 @@ int main(void)
         cmocka_unit_test(joint_is_never_above),
         cmocka_unit_test(three_types_are_exact_up_to_64),
         cmocka_unit_test(auto_is_the_best),
+        cmocka_unit_test(auto_searches_at_random),
         cmocka_unit_test(auto_needs_least),
         cmocka_unit_test(auto_in_closed_form),
         cmocka_unit_test(deterministic),
