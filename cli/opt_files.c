@@ -21,11 +21,13 @@ static bool same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* The folder without links, and the name in it. A folder that is not there stays as it is:
- * nothing can be written there. */
-static void find_new(const char *given, char path[PATH_MAX])
+/* The folder without links, and the name in it, behind links. A folder that is not there stays
+ * as it is: nothing can be written there. */
+static void find_new(const char *path_given, char path[PATH_MAX])
 {
-    char folder[PATH_MAX], whole[PATH_MAX];
+    char folder[PATH_MAX], whole[PATH_MAX], given[HYPAR_PLACE_BYTES];
+    if (hypar_output_place(path_given, given, NULL) != HYPAR_OK)
+        snprintf(given, sizeof given, "%s", path_given);
     const char *slash = strrchr(given, '/');
     const char *name = slash ? slash + 1 : given;
     snprintf(path, PATH_MAX, "%s", given);

@@ -58,11 +58,18 @@ struct hypar_error {
     char text[512];
 };
 
+enum { HYPAR_PLACE_BYTES = 4096 };
+
+/* Where what is written to `path` ends up: behind links, also of a file that is not there yet.
+ * HYPAR_RUNTIME if they have no end, or the path is too long. */
+HYPAR_API enum hypar_status hypar_output_place(const char *path, char place[HYPAR_PLACE_BYTES],
+                                               struct hypar_error *err);
+
 /* A file that appears whole or not at all: written beside its place, then renamed.
  * "-" is standard output, and so is a file that it goes to already. */
 struct hypar_output {
     FILE *file; /* write here */
-    char path[4096], temporary[4096 + 32];
+    char path[HYPAR_PLACE_BYTES], temporary[HYPAR_PLACE_BYTES + 32];
 };
 
 HYPAR_API enum hypar_status hypar_output_open(struct hypar_output *out, const char *path,

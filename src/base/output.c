@@ -19,16 +19,39 @@ static enum hypar_status cannot_write(const char *path, int why, struct hypar_er
     return hp_in(err, status, "%s", path);
 }
 
-/* Where the bytes shall end up: behind links, so that a link is kept and its target replaced.
- */
-static enum hypar_status resolve(struct hypar_output *out, const char *path,
-                                 struct hypar_error *err)
+/* Put what the link at `place` says in its stead; false if it is none. */
+static bool follow_link(char place[HYPAR_PLACE_BYTES], int *why)
 {
-    if (strlen(path) >= sizeof out->path)
+    char link[HYPAR_PLACE_BYTES], *slash = strrchr(place, '/');
+    ssize_t length = readlink(place, link, sizeof link);
+    if (length < 0)
+        return false;
+    size_t folder = link[0] != '/' && slash ? (size_t)(slash + 1 - place) : 0;
+    if (folder + (size_t)length >= HYPAR_PLACE_BYTES) {
+        *why = ENAMETOOLONG;
+        return false;
+    }
+    memcpy(place + folder, link, (size_t)length);
+    place[folder + (size_t)length] = '\0';
+    return true;
+}
+
+/* Links are kept and what they lead to is replaced, or made where it is not there. */
+enum hypar_status hypar_output_place(const char *path, char place[HYPAR_PLACE_BYTES],
+                                     struct hypar_error *err)
+{
+    enum { MAX_LINKS = 40 };
+    int why = 0, n = 0;
+    if (strlen(path) >= HYPAR_PLACE_BYTES)
         return cannot_write(path, ENAMETOOLONG, err);
-    if (!realpath(path, out->path)) /* new, or in a folder that is not there */
-        strcpy(out->path, path);
-    return HYPAR_OK;
+    if (realpath(path, place))
+        return HYPAR_OK;
+    strcpy(place, path); /* new, or in a folder that is not there */
+    while (n < MAX_LINKS && follow_link(place, &why))
+        n++;
+    if (n == MAX_LINKS)
+        why = ELOOP;
+    return why ? cannot_write(path, why, err) : HYPAR_OK;
 }
 
 /* Open a file of a new name beside the place. The name is short, however long that of the place
@@ -72,7 +95,7 @@ enum hypar_status hypar_output_open(struct hypar_output *out, const char *path,
     }
     if (!*path)
         return hp_fail(err, HYPAR_RUNTIME, "cannot write: the file has an empty name");
-    TRY(resolve(out, path, err));
+    TRY(hypar_output_place(path, out->path, err));
 
     struct stat there;
     bool exists = stat(out->path, &there) == 0;

@@ -3,7 +3,8 @@
 
 #include "program/cut.h"
 
-enum { MAX_WAITS = 1 << 14 };
+/* Of one part; of all parts that read a tensor, as many as 4,096 copies on one device have. */
+enum { MAX_WAITS = 1 << 14, MAX_ALL_WAITS = 1 << 24 };
 
 /* Each reading stake waits for something once: who asked for it last is remembered. */
 struct waits {
@@ -60,6 +61,11 @@ static enum hypar_status add_waits(struct waits *w, int who, struct hypar_error 
                     MAX_WAITS);
         }
     while (hp_next_run(w->cut, s, &run));
+    if (w->n > MAX_ALL_WAITS)
+        return hp_fail(err, HYPAR_UNSUPPORTED,
+                       "parts on the same devices that wait for one another more than %d "
+                       "times, expected fewer parts",
+                       MAX_ALL_WAITS);
     return HYPAR_OK;
 }
 

@@ -202,7 +202,7 @@ static enum hypar_status walk(struct yard *y, struct hypar_error *err)
 {
     struct hypar_lower_options lower = hp_lowering(y->problem);
     struct sim_settings settings = hp_simulation(y->problem);
-    hp_apply_fixes(y->plan, &y->fixes);
+    TRY(hp_apply_fixes(y->plan, &y->fixes, err));
     hp_proposer_begin(&y->proposer, y->plan, y->fixes.fixed);
     hp_proposal_begin(&y->now, y->problem->graph);
     list_choices(y);

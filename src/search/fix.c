@@ -46,39 +46,28 @@ static enum hypar_status read_split(const struct nest *nest, const char *text,
     return hp_check_split(nest, split, err);
 }
 
-/* Over the first devices, part by part. */
-static enum hypar_status place(struct op_config *c, const struct nest *nest, int n_devices,
-                               struct arena *arena, struct hypar_error *err)
-{
-    c->replicas = 1;
-    c->n_parts = hp_part_count(nest, &c->split);
-    if (c->n_parts > n_devices)
-        return hp_fail(err, HYPAR_INFEASIBLE, "%d parts on a machine of %d devices", c->n_parts,
-                       n_devices);
-    int *device = NEW(arena, int, c->n_parts);
-    for (int i = 0; i < c->n_parts; i++)
-        device[i] = i;
-    c->device = device;
-    return HYPAR_OK;
-}
-
 static enum hypar_status read_fix(struct fixes *out, const struct hypar_graph *graph,
                                   int n_devices, const char *word, struct arena *arena,
                                   struct hypar_error *err)
 {
     const char *colon = strrchr(word, ':');
-    struct op_config *c = &out->config[out->n];
+    struct fix *fix = &out->fix[out->n];
     if (!colon || colon == word)
         return hp_fail(err, HYPAR_USAGE, "expected an operator and its degrees, as conv1:n=2");
     const char *name = hp_arena_strndup(arena, word, (size_t)(colon - word));
-    TRY(hp_read_op_name(graph, name, &c->op, err));
-    if (out->fixed[c->op])
+    TRY(hp_read_op_name(graph, name, &fix->op, err));
+    if (out->fixed[fix->op])
         return hp_fail(err, HYPAR_USAGE, "operator '%.80s' is named twice", name);
-    out->fixed[c->op] = true;
+    out->fixed[fix->op] = true;
     out->n++;
-    const struct nest *nest = graph->ops[c->op].nest;
-    TRY(read_split(nest, colon + 1, &c->split, err));
-    return place(c, nest, n_devices, arena, err);
+    const struct nest *nest = graph->ops[fix->op].nest;
+    TRY(read_split(nest, colon + 1, &fix->split, err));
+    fix->word = word;
+    fix->n_parts = hp_part_count(nest, &fix->split);
+    if (fix->n_parts > n_devices)
+        return hp_fail(err, HYPAR_INFEASIBLE, "%d parts on a machine of %d devices",
+                       fix->n_parts, n_devices);
+    return HYPAR_OK;
 }
 
 enum hypar_status hp_read_fixes(struct fixes *out, const struct hypar_graph *graph,
@@ -88,7 +77,7 @@ enum hypar_status hp_read_fixes(struct fixes *out, const struct hypar_graph *gra
     *out = (struct fixes){ 0 };
     if (n == 0)
         return HYPAR_OK;
-    out->config = NEW(arena, struct op_config, n);
+    out->fix = NEW(arena, struct fix, n);
     out->fixed = NEW(arena, bool, graph->n_ops);
     for (int i = 0; i < n; i++)
         TRY(hp_in(err, read_fix(out, graph, n_devices, words[i], arena, err), "fix '%.80s'",
@@ -96,8 +85,20 @@ enum hypar_status hp_read_fixes(struct fixes *out, const struct hypar_graph *gra
     return HYPAR_OK;
 }
 
-void hp_apply_fixes(struct hypar_plan *plan, const struct fixes *fixes)
+enum hypar_status hp_apply_fixes(struct hypar_plan *plan, const struct fixes *fixes,
+                                 struct hypar_error *err)
 {
-    for (int i = 0; i < fixes->n; i++)
-        hp_config_apply(plan, &fixes->config[i]);
+    for (int i = 0; i < fixes->n; i++) {
+        const struct fix *fix = &fixes->fix[i];
+        int available;
+        if (!hp_plan_has_default(plan, fix->op, fix->n_parts, &available))
+            return hp_fail(
+                err, HYPAR_INFEASIBLE, "fix '%.80s': %d parts, but %s has %d device%s",
+                fix->word, fix->n_parts,
+                hp_plan_devices_needed(plan, fix->op, 1) > 1 ? "a replica of its stage"
+                                                             : "its stage",
+                available, available == 1 ? "" : "s");
+        hp_plan_set(plan, fix->op, &fix->split, NULL);
+    }
+    return HYPAR_OK;
 }

@@ -84,8 +84,9 @@ static enum hypar_status start_from(struct search *s, const char *name,
 {
     struct start start = { .name = name };
     struct hypar_plan *copy = hp_plan_copy(plan);
-    hp_apply_fixes(copy, &s->fixes);
-    enum hypar_status status = hypar_plan_check(copy, err);
+    enum hypar_status status = hp_apply_fixes(copy, &s->fixes, err);
+    if (status == HYPAR_OK)
+        status = hypar_plan_check(copy, err);
     if (status == HYPAR_OK)
         status = measure(s, copy, &start, err);
     if (status == HYPAR_OK) {

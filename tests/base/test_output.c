@@ -106,6 +106,31 @@ static void a_link_stays_a_link(void **state)
     remove(target);
 }
 
+/* Also one that leads, over another, to a file that is yet to be made; a circle is refused. */
+static void a_link_to_nothing_stays_a_link(void **state)
+{
+    (void)state;
+    char path[128], other[128], target[128], text[128];
+    struct hypar_output out;
+    struct hypar_error err;
+    in_folder(target, "target");
+    assert_int_equal(symlink(target, in_folder(other, "other")), 0);
+    assert_int_equal(symlink("./other", in_folder(path, "link")), 0);
+    assert_int_equal(hypar_output_open(&out, path, NULL), HYPAR_OK);
+    fputs("new", out.file);
+    assert_int_equal(hypar_output_close(&out, true, NULL), HYPAR_OK);
+    assert_content(target, "new");
+    assert_int_equal(readlink(path, text, sizeof text), 7);
+    remove(target);
+    remove(other);
+    assert_int_equal(symlink("link", other), 0);
+    assert_int_equal(hypar_output_open(&out, path, &err), HYPAR_RUNTIME);
+    assert_non_null(strstr(err.text, "link: cannot write: "));
+    remove(other);
+    remove(path);
+    assert_int_equal(count_files(), 0);
+}
+
 static void the_mode_of_a_file_is_kept(void **state)
 {
     (void)state;
@@ -220,6 +245,7 @@ int main(void)
         cmocka_unit_test(a_file_appears_whole_or_not_at_all),
         cmocka_unit_test(two_writers_do_not_meet),
         cmocka_unit_test(a_link_stays_a_link),
+        cmocka_unit_test(a_link_to_nothing_stays_a_link),
         cmocka_unit_test(the_mode_of_a_file_is_kept),
         cmocka_unit_test(a_name_may_be_as_long_as_the_system_takes),
         cmocka_unit_test(failures_say_why),

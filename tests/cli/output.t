@@ -68,6 +68,8 @@ $ hypar simulate $TMP/p.json -o $TMP/a --trace $TMP/b
 $ hypar simulate $TMP/p.json -o $TMP/a --trace $TMP/c
 > hypar: --output: '$TMP/a' is what --trace writes, expected another file
 ? 2
+$ ln -s new $TMP/d && hypar simulate $TMP/p.json -o $TMP/d --trace $TMP/new; rm $TMP/d
+> hypar: --output: '$TMP/d' is what --trace writes, expected another file
 $ hypar explore lenet5 --on htree:4 --levels H1 --csv $TMP/x --svg $TMP/x
 > hypar: --csv: '$TMP/x' is what --svg writes, expected another file
 ? 2

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (hp_read_fixes(&fixes, graph, 8, word, n, &arena, &err) == HYPAR_OK) {
         struct hypar_plan *plan = hp_plan_new(graph, machine, &settings);
         require(fixes.n == n);
-        hp_apply_fixes(plan, &fixes);
+        require(hp_apply_fixes(plan, &fixes, NULL) == HYPAR_OK);
         require(hypar_plan_check(plan, NULL) == HYPAR_OK);
         hypar_plan_free(plan);
     } else {

@@ -330,6 +330,46 @@ static void keeps_what_is_fixed(void **state)
     release(&t);
 }
 
+/* Under stages, on the first devices of its own; under pipedream, of every replica's. */
+static void keeps_what_is_fixed_in_stages(void **state)
+{
+    (void)state;
+    static const char *const planners[] = { "1f1b", "gpipe", "pipedream" };
+    struct study t = study("lenet5", "full:4", 12);
+    int fc = hypar_graph_find_op(t.graph, "fc3"), conv = hypar_graph_find_op(t.graph, "conv1");
+    for (size_t p = 0; p < sizeof planners / sizeof planners[0]; p++) {
+        bool pipedream = strcmp(planners[p], "pipedream") == 0;
+        const char *fix[] = { pipedream ? "conv1:" : "conv1:n=2", "fc3:n=2" };
+        struct hypar_search_options first = { .planner = planners[p] };
+        struct hypar_found *start = search(&t, &first);
+        struct hypar_search_options then = { .planner = "flexflow",
+                                             .start = hypar_found_plan(start),
+                                             .fix = fix,
+                                             .n_fix = pipedream ? 1 : 2,
+                                             .proposals = 100 };
+        struct hypar_found *found = search(&t, &then);
+        const struct hypar_plan *plan = hypar_found_plan(found);
+        assert_int_equal(hypar_plan_check(plan, NULL), HYPAR_OK);
+        assert_int_equal(hypar_plan_part_count(plan, conv), pipedream ? 1 : 2);
+        const struct hypar_stage *last = &plan->stages[plan->n_stages - 1];
+        for (int i = 0; i < 2 && !pipedream; i++)
+            assert_int_equal(hypar_plan_device(plan, fc, i), last->device[i]);
+        for (int i = 0; i < plan->ops[conv].n_devices && pipedream; i++)
+            assert_int_equal(plan->ops[conv].device[i], plan->stages[0].device[i]);
+        hypar_found_free(found);
+        if (pipedream) { /* a replica is one device here */
+            struct hypar_error err = { "" };
+            fix[0] = "conv1:k=2";
+            assert_int_equal(hypar_search(&found, t.graph, t.machine, &then, &err),
+                             HYPAR_INFEASIBLE);
+            assert_non_null(strstr(err.text, "fix 'conv1:k=2': 2 parts, but a replica of its "
+                                             "stage has 1 device"));
+        }
+        hypar_found_free(start);
+    }
+    release(&t);
+}
+
 /* Memory ------------------------------------------------------------------------------- */
 
 static double peak_of(const struct hypar_plan *plan)
@@ -475,10 +515,15 @@ static void bad_requests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(yardstick_is_exact),  cmocka_unit_test(reaches_the_yardstick),
-        cmocka_unit_test(never_slower),        cmocka_unit_test(repeats),
-        cmocka_unit_test(improves_a_plan),     cmocka_unit_test(keeps_what_is_fixed),
-        cmocka_unit_test(stays_within_memory), cmocka_unit_test(bad_requests),
+        cmocka_unit_test(yardstick_is_exact),
+        cmocka_unit_test(reaches_the_yardstick),
+        cmocka_unit_test(never_slower),
+        cmocka_unit_test(repeats),
+        cmocka_unit_test(improves_a_plan),
+        cmocka_unit_test(keeps_what_is_fixed),
+        cmocka_unit_test(stays_within_memory),
+        cmocka_unit_test(bad_requests),
+        cmocka_unit_test(keeps_what_is_fixed_in_stages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
