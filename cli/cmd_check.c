@@ -42,11 +42,10 @@ static enum hypar_status check_memory(const struct args *args, const struct hypa
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    struct hypar_plan_read_options how = { .model = args->model, .machine = args->machine };
     struct hypar_memory fullest;
     struct hypar_plan *plan;
     bool known;
-    enum hypar_status status = hypar_plan_read(&plan, args->operand[0], &how, err);
+    enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
     if (status == HYPAR_OK)
         status = check_memory(args, plan, &fullest, &known, err);
     if (status == HYPAR_OK) {

@@ -24,13 +24,12 @@ static enum hypar_status write_program(const struct hypar_program *program, cons
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    struct hypar_plan_read_options read = { .model = args->model, .machine = args->machine };
     struct hypar_lower_options how = { .bucket_bytes = args->bucket_bytes,
                                        .local_bn = args->local_bn,
                                        .minibatches = args->minibatches };
     struct hypar_plan *plan;
     struct hypar_program *program = NULL;
-    enum hypar_status status = hypar_plan_read(&plan, args->operand[0], &read, err);
+    enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
     if (status == HYPAR_OK)
         status = opt_in_file(args->operand[0], hypar_lower(&program, plan, &how, err), err);
     if (status == HYPAR_OK && args->output)

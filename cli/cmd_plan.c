@@ -272,12 +272,10 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
                                    struct hypar_error *err)
 {
     char seen[2 * PATH_MAX], text[2 * PATH_MAX];
-    struct hypar_plan_read_options read = { .model = args->operand[0],
-                                            .machine = args->machine };
     struct hypar_plan *plan;
     if (args->batch)
         return opt_usage(err, "plan: --batch beside --start, whose plan says how large it is");
-    enum hypar_status status = hypar_plan_read(&plan, args->start, &read, err);
+    enum hypar_status status = opt_read_plan(args, args->start, args->operand[0], &plan, err);
     if (status != HYPAR_OK)
         return status;
     const char *model =

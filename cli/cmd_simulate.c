@@ -124,10 +124,9 @@ static enum hypar_status tell(const struct args *args, const struct hypar_sim *s
 static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim_options *how,
                                        struct hypar_error *err)
 {
-    struct hypar_plan_read_options read = { .model = args->model, .machine = args->machine };
     struct hypar_plan *plan;
     struct hypar_sim *sim = NULL;
-    enum hypar_status status = hypar_plan_read(&plan, args->operand[0], &read, err);
+    enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
     if (status != HYPAR_OK)
         return status;
     if (args->fits) {

@@ -259,10 +259,11 @@ static void keep_one_line(char *word)
                 *word = '?';
 }
 
-/* The files that were named, operands first. */
-static enum hypar_status check_files(const struct args *args, struct hypar_error *err)
+/* The files that were named, operands first; and `read`, unless NULL. */
+static enum hypar_status check_files(const struct args *args, const char *read,
+                                     struct hypar_error *err)
 {
-    struct named_file file[MAX_OPERANDS + sizeof values / sizeof values[0]];
+    struct named_file file[MAX_OPERANDS + sizeof values / sizeof values[0] + 1];
     int n = 0;
     for (int i = 0; i < args->n_operands; i++)
         file[n++] = (struct named_file){ NULL, args->operand[i], 0, false };
@@ -275,7 +276,14 @@ static enum hypar_status check_files(const struct args *args, struct hypar_error
         if (path)
             file[n++] = (struct named_file){ v->name, path, v->key, write };
     }
+    if (read)
+        file[n++] = (struct named_file){ NULL, read, 0, false };
     return opt_check_files(file, n, err);
+}
+
+enum hypar_status opt_reads(void *args, const char *path, struct hypar_error *err)
+{
+    return check_files(args, path, err);
 }
 
 enum hypar_status opt_parse(const struct command *command, int argc, char **argv,
@@ -300,7 +308,7 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
     if (out->n_operands < command->min_operands)
         return opt_usage(err, "%s: missing operand %s; see 'hypar %s --help'", command->name,
                          command->operands, command->name);
-    return check_files(out, err);
+    return check_files(out, NULL, err);
 }
 
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
@@ -436,11 +444,22 @@ enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
 {
     struct hypar_import_options how = { .batch = args->batch,
                                         .batch_dims = args->batch_dims,
-                                        .dims = args->dims };
+                                        .dims = args->dims,
+                                        .reads = opt_reads,
+                                        .who = (void *)args };
     enum hypar_status status = hypar_import(out, args->operand[0], &how, err);
     for (int i = 0; status == HYPAR_OK && !args->quiet && i < hypar_graph_note_count(*out); i++)
         fprintf(stderr, "hypar: note: %s: %s\n", args->operand[0], hypar_graph_note(*out, i));
     return status;
+}
+
+enum hypar_status opt_read_plan(const struct args *args, const char *path, const char *model,
+                                struct hypar_plan **out, struct hypar_error *err)
+{
+    struct hypar_plan_read_options how = {
+        .model = model, .machine = args->machine, .reads = opt_reads, .who = (void *)args
+    };
+    return hypar_plan_read(out, path, &how, err);
 }
 
 bool opt_wants_summary(const struct args *args)

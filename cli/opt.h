@@ -146,6 +146,16 @@ struct named_file {
 enum hypar_status opt_check_files(const struct named_file *file, int n,
                                   struct hypar_error *err);
 
+/* Before `path` is read, which a file of the command line names: a plan its model and its
+ * machine, an ONNX file its weights. HYPAR_USAGE if it is to be written; `args` are a
+ * const struct args. To be given to what reads as `reads` and `who`. */
+enum hypar_status opt_reads(void *args, const char *path, struct hypar_error *err);
+
+/* Read the plan at `path`, with what --on says and with `model` instead of its own unless NULL.
+ * HYPAR_USAGE if a file that it names is to be written. */
+enum hypar_status opt_read_plan(const struct args *args, const char *path, const char *model,
+                                struct hypar_plan **out, struct hypar_error *err);
+
 /* Objective, precision, optimizer, recurrence and sync, which are words; HYPAR_USAGE if one is
  * unknown. */
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,

@@ -80,6 +80,8 @@ static enum hypar_status import_file(struct hypar_graph **out, const char *path,
 {
     const struct model_reader *reader =
         reads_once(path) ? readers[0] : reader_by_extension(path);
+    if (options->reads && strcmp(path, "-") != 0)
+        TRY(options->reads(options->who, path, err));
     if (!reader)
         TRY(reader_by_content(&reader, path, err));
     return reader->read(out, path, options, err);

@@ -91,6 +91,8 @@ static enum hypar_status check_external(const struct onnx_file *file,
     char path[4096];
     struct stat about;
     external_path(file, t, path, sizeof path);
+    if (file->options && file->options->reads)
+        TRY(file->options->reads(file->options->who, path, err));
     if (stat(path, &about) != 0)
         return hp_fail(err, HYPAR_UNREADABLE, "external data '%.200s': %s", path,
                        strerror(errno));

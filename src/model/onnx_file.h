@@ -90,6 +90,7 @@ struct onnx_info {
 struct onnx_file {
     struct arena arena;
     const char *path;
+    const struct hypar_import_options *options; /* while it is imported; else NULL */
     FILE *stream;
     int64_t bytes;
     int opset;

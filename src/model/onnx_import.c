@@ -422,6 +422,7 @@ static enum hypar_status read_open(struct hypar_graph **out, struct onnx_file *f
                                    const struct hypar_import_options *options,
                                    struct hypar_error *err)
 {
+    file->options = options;
     enum hypar_status status = read_file(out, file, options, err);
     hp_onnx_close(file);
     return status;

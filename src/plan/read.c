@@ -75,7 +75,8 @@ static enum hypar_status read_graph(struct hypar_graph **out, const struct json 
                                     const struct source *source, struct arena *scratch,
                                     const char **model, struct hypar_error *err)
 {
-    struct hypar_import_options options = { 0 };
+    struct hypar_import_options options = { .reads = source->options->reads,
+                                            .who = source->options->who };
     const char *from = source->options->model;
     struct json batch = hp_json_member(root, "batch");
     if (batch.value)
@@ -103,11 +104,17 @@ static enum hypar_status read_machine(struct hypar_machine **out, const struct j
     *word = from;
     if (!from && hp_json_is_object(&at))
         return hp_machine_read_json(out, &at, err);
+    enum hypar_status status = HYPAR_OK;
     if (!from) {
         TRY(read_text(root, "machine", word, err));
-        from = hp_machine_may_be_path(*word) ? resolve(scratch, source->folder, *word) : *word;
+        bool path = hp_machine_may_be_path(*word);
+        from = path ? resolve(scratch, source->folder, *word) : *word;
+        if (path && source->options->reads)
+            status = source->options->reads(source->options->who, from, err);
     }
-    return hp_in(err, hypar_machine_read(out, from, err), "%s: machine", root->key);
+    if (status == HYPAR_OK)
+        status = hypar_machine_read(out, from, err);
+    return hp_in(err, status, "%s: machine", root->key);
 }
 
 static enum hypar_status read_settings(struct plan_settings *settings, const struct json *root,
@@ -160,10 +167,10 @@ static enum hypar_status read_plan(struct hypar_plan **out, const struct json *r
     enum hypar_status status = check_format(root, err);
     if (status == HYPAR_OK)
         status = read_settings(&settings, root, err);
+    if (status == HYPAR_OK) /* first: "no", of the graph, is an answer and may be written */
+        status = read_machine(&machine, root, source, scratch, &settings.machine_word, err);
     if (status == HYPAR_OK)
         status = read_graph(&graph, root, source, scratch, &settings.model, err);
-    if (status == HYPAR_OK)
-        status = read_machine(&machine, root, source, scratch, &settings.machine_word, err);
     if (status != HYPAR_OK) {
         hypar_graph_free(graph);
         hypar_machine_free(machine);
@@ -187,7 +194,7 @@ static enum hypar_status read_document(struct hypar_plan **out,
                                        const struct hypar_plan_read_options *options,
                                        struct hypar_error *err)
 {
-    static const struct hypar_plan_read_options defaults = { NULL, NULL };
+    static const struct hypar_plan_read_options defaults = { 0 };
     struct source source = { folder, options ? options : &defaults };
     struct json root = hp_json_root(document);
     struct arena scratch = { 0 };

@@ -103,6 +103,46 @@ $ cmp $TMP/p.json $TMP/was && cmp $TMP/g.json $TMP/net.onnx && ls $TMP
 > p.json
 > was
 
+The same holds for the files that a plan names, which may not even fit; seen before any is written.
+$ cd $TMP && rm * && mkdir d && hypar import lenet5 -q -o g.json && hypar machines full:2 -q -o m.json
+$ cd $TMP && hypar plan g.json --on full:2 --planner dp -q -o d/p.json && sed -i 's|"full:2"|"../m.json"|' d/p.json
+$ cd $TMP && ln -s g.json link && cp -r . ../was
+$ cd $TMP && hypar lower d/p.json -o g.json
+> hypar: d/p.json: model: --output: 'g.json' is what this command reads, expected another file
+? 2
+$ cd $TMP && hypar lower d/p.json -o d/../m.json
+> hypar: d/p.json: machine: --output: 'd/../m.json' is what this command reads, expected another file
+? 2
+$ cd $TMP && hypar simulate d/p.json --trace g.json
+> hypar: d/p.json: model: --trace: 'g.json' is what this command reads, expected another file
+? 2
+$ cd $TMP && hypar simulate d/p.json -o link --trace new
+> hypar: d/p.json: model: --output: 'link' is what this command reads, expected another file
+? 2
+$ cd $TMP && hypar simulate d/p.json --fits -o m.json
+> hypar: d/p.json: machine: --output: 'm.json' is what this command reads, expected another file
+? 2
+$ cd $TMP && hypar plan --start d/p.json --proposals 4 -o g.json
+> hypar: d/p.json: model: --output: 'g.json' is what this command reads, expected another file
+? 2
+$ cd $TMP/d && hypar plan --start - ../g.json -o ../m.json < p.json
+> hypar: standard input: machine: --output: '../m.json' is what this command reads, expected another file
+? 2
+$ cd $TMP && hypar check d/p.json -o g.json
+> hypar: d/p.json: model: --output: 'g.json' is what this command reads, expected another file
+? 2
+$ cd $TMP && sed 's/"graph_hash": "./&0/; s/\("graph_hash": ".*\).",/\1",/' d/p.json > d/q.json; hypar check d/q.json --json -o g.json
+> hypar: d/q.json: model: --output: 'g.json' is what this command reads, expected another file
+? 2
+$ cd $TMP && hypar check d/q.json --json -o m.json
+> hypar: d/q.json: machine: --output: 'm.json' is what this command reads, expected another file
+? 2
+$ cd $TMP && rm d/q.json && diff -r . ../was && rm -r ../was
+
+Where another model or machine is told, that of the plan is free.
+$ cd $TMP && hypar lower d/p.json --model lenet5 -q -o g.json && hypar simulate d/p.json --model lenet5 --on full:2 -o m.json && rm -r *
+$ hypar plan lenet5 --on full:2 --planner dp -q -o $TMP/p.json
+
 What takes one thing after the other may be given twice; a file that standard output goes to is not replaced.
 $ hypar simulate $TMP/p.json -o /dev/null --trace /dev/null
 $ hypar simulate $TMP/p.json -o - --trace - > $TMP/x; hypar simulate $TMP/p.json -o /dev/stdout --trace - > $TMP/y; cmp $TMP/x $TMP/y

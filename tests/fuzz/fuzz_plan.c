@@ -10,9 +10,9 @@
 enum { MAX_PARTS = 4096, MAX_MICRO_BATCHES = 64 }; /* to be lowered in little time */
 
 static const struct hypar_plan_read_options targets[] = {
-    { "mlp:8-6-4", "full:4" },
-    { "lenet5", "cluster:2x2" },
-    { "gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16", "torus:2x2" },
+    { .model = "mlp:8-6-4", .machine = "full:4" },
+    { .model = "lenet5", .machine = "cluster:2x2" },
+    { .model = "gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16", .machine = "torus:2x2" },
 };
 
 /* With the same model and machine, as the text itself may name none that exists. */

@@ -218,6 +218,43 @@ static void write_file(const char *path, const void *bytes, size_t n)
     fclose(file);
 }
 
+/* Takes note of the last file, and refuses it if it is `no`. */
+struct reading {
+    const char *no;
+    char last[64];
+};
+
+static enum hypar_status note_reading(void *who, const char *path, struct hypar_error *err)
+{
+    struct reading *reading = who;
+    snprintf(reading->last, sizeof reading->last, "%s", path);
+    if (!reading->no || strcmp(path, reading->no) != 0)
+        return HYPAR_OK;
+    snprintf(err->text, sizeof err->text, "not this one");
+    return HYPAR_USAGE;
+}
+
+/* Both files are told before they are read. */
+static void check_reads(const char *path, const char *data)
+{
+    struct reading reading = { .no = path };
+    struct hypar_import_options options = { .reads = note_reading, .who = &reading };
+    struct hypar_graph *graph;
+    struct hypar_error err = { "" };
+    assert_int_equal(hypar_import(&graph, path, &options, &err), HYPAR_USAGE);
+    assert_null(graph);
+    assert_string_equal(err.text, "not this one");
+    reading.no = data;
+    assert_int_equal(hypar_import(&graph, path, &options, &err), HYPAR_USAGE);
+    assert_null(graph);
+    assert_non_null(strstr(err.text, "initializer 'a': not this one"));
+    reading.no = NULL;
+    if (hypar_import(&graph, path, &options, &err))
+        fail_msg("%s", err.text);
+    assert_string_equal(reading.last, data);
+    hypar_graph_free(graph);
+}
+
 /* Weights beside the model, in three precisions, and from fp16 in a list of integers. */
 static void test_external(void **state)
 {
@@ -251,6 +288,7 @@ static void test_external(void **state)
             fail_msg("%s", err.text);
         assert_true(values[0] == 1 && values[1] == -2);
     }
+    check_reads(path, data);
     double two[2];
     assert_int_equal(hp_weights_read(weights, "a", 3, two, &err), HYPAR_INVALID);
     assert_int_equal(hp_weights_read(weights, "d", 2, two, &err), HYPAR_INVALID);

@@ -187,7 +187,7 @@ static void test_overrides(void **state)
         "\"ops\":[{\"name\":\"*\",\"split\":{\"n\":3}}]}";
     struct hypar_plan *plan;
     struct hypar_error err;
-    struct hypar_plan_read_options options = { "mlp:8-6-4", "full:3" };
+    struct hypar_plan_read_options options = { .model = "mlp:8-6-4", .machine = "full:3" };
     assert_int_equal(hp_plan_read_text(&plan, text, sizeof text - 1, "plan", &options, &err),
                      HYPAR_OK);
     assert_string_equal(hypar_plan_model(plan), "mlp:8-6-4");
@@ -308,7 +308,7 @@ static void test_damaged_plans(void **state)
              "'devices':[2,3]}]}");
     char *text = plan_text(plan), *copy = strdup(text);
     size_t n = strlen(text);
-    struct hypar_plan_read_options options = { "mlp:8-6-4", "full:4" };
+    struct hypar_plan_read_options options = { .model = "mlp:8-6-4", .machine = "full:4" };
     for (int round = 0; round < 3000; round++) {
         static const char bytes[] = "0123456789-{}[],:\"nkxrq \\";
         struct hypar_plan *read;
