@@ -219,6 +219,12 @@ $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 -
 >     "start": "dp",
 >     "start_s": 1.8561123e-05
 
+Proposals are rounded up, as each of the four chains makes as many; a budget makes at least one round.
+$ hypar plan lenet5 --on full:2 --planner flexflow --proposals 5 --json | grep '"proposals"'
+>     "proposals": 8,
+$ hypar plan lenet5 --on full:2 --planner flexflow --budget 1ns --json | grep -c '"proposals": [1-9]'
+> 1
+
 A plan is improved; operators stay as told.
 $ hypar plan alexnet --batch 64 --on full:3,bandwidth=2GB/s --planner dp -q -o $TMP/dp.json
 $ hypar plan --start $TMP/dp.json --proposals 400 --fix conv1:h=3 --fix fc3: -q -o $TMP/better.json
