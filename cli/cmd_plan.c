@@ -50,11 +50,12 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-/* Whole path of the folder that `path` lies in. */
+/* Whole path of the folder that the file at `path` lies in, behind links. */
 static bool folder_of(const char *path, char folder[PATH_MAX])
 {
-    char copy[PATH_MAX];
-    snprintf(copy, sizeof copy, "%s", path);
+    char copy[HYPAR_PLACE_BYTES];
+    if (hypar_output_place(path, copy, NULL) != HYPAR_OK)
+        return false;
     char *slash = strrchr(copy, '/');
     if (slash)
         slash[slash == copy] = '\0';
@@ -125,10 +126,12 @@ static const char *model_text(const struct args *args, const char *given, char *
 static const char *model_of(const struct hypar_plan *plan, const char *path, char *text,
                             size_t size)
 {
-    const char *model = hypar_plan_model(plan), *slash = strrchr(path, '/');
-    if (!is_path(model) || model[0] == '/' || !slash)
+    const char *model = hypar_plan_model(plan);
+    char folder[PATH_MAX];
+    if (!is_path(model) || model[0] == '/' || strcmp(path, "-") == 0 ||
+        !folder_of(path, folder))
         return model;
-    snprintf(text, size, "%.*s/%s", (int)(slash - path), path, model);
+    snprintf(text, size, "%s/%s", folder, model);
     return text;
 }
 

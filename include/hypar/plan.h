@@ -89,10 +89,11 @@ struct hypar_plan_read_options {
 };
 
 /* Read the plan at `path` ("-": standard input) with its model and its machine, and check it;
- * the plan owns both. `options` may be NULL. On success *out is to be released with
- * hypar_plan_free(). On failure *out is NULL: HYPAR_UNREADABLE, HYPAR_SYNTAX or HYPAR_INVALID
- * if it is not a plan (or its model or machine cannot be made), HYPAR_INFEASIBLE if it does not
- * fit the model or the machine. */
+ * the plan owns both. Paths in it start from the folder that the file lies in, behind links.
+ * `options` may be NULL. On success *out is to be released with hypar_plan_free(). On failure
+ * *out is NULL: HYPAR_UNREADABLE, HYPAR_SYNTAX or HYPAR_INVALID if it is not a plan (or its
+ * model or machine cannot be made), HYPAR_INFEASIBLE if it does not fit the model or the
+ * machine. */
 HYPAR_API enum hypar_status hypar_plan_read(struct hypar_plan **out, const char *path,
                                             const struct hypar_plan_read_options *options,
                                             struct hypar_error *err);

@@ -82,3 +82,31 @@ $ hypar check tests/cli/plan.json --on full:1 --json -q -o $TMP/answer.json; cat
 $ sed 's/"n": 2/"n": "two"/' tests/cli/plan.json | hypar check - --json
 > hypar: standard input: ops[0].split.n: expected an integer in 1..1048576, not "two"
 ? 3
+
+A plan behind a link is the same plan: paths start from the folder that the file lies in, also of one that is yet to be made.
+$ cd $TMP && rm -rf * && mkdir -p a d/e && hypar import lenet5 -q -o a/g.json && hypar machines full:2 -q -o d/e/m.json
+$ cd $TMP && ln -s d/e/q.json q.json && ln -s ../q.json a/link.json && ln -s d/e folder
+$ cd $TMP && hypar plan a/g.json --on full:2 --planner dp -q -o a/link.json && sed -i 's|"full:2"|"m.json"|' d/e/q.json && grep '"model"' d/e/q.json
+>   "model": "../../a/g.json",
+$ cd $TMP && for p in q.json a/link.json d/e/q.json folder/q.json ./q.json $TMP/q.json; do hypar check $p | head -n 1; done
+> ok: lenet5, batch 32: 13 operators in 26 parts on a machine of 2 devices
+> ok: lenet5, batch 32: 13 operators in 26 parts on a machine of 2 devices
+> ok: lenet5, batch 32: 13 operators in 26 parts on a machine of 2 devices
+> ok: lenet5, batch 32: 13 operators in 26 parts on a machine of 2 devices
+> ok: lenet5, batch 32: 13 operators in 26 parts on a machine of 2 devices
+> ok: lenet5, batch 32: 13 operators in 26 parts on a machine of 2 devices
+$ cd $TMP/a && hypar check link.json | head -n 1; hypar check /dev/stdin < link.json | head -n 1
+> ok: lenet5, batch 32: 13 operators in 26 parts on a machine of 2 devices
+> ok: lenet5, batch 32: 13 operators in 26 parts on a machine of 2 devices
+$ cd $TMP && hypar plan --start q.json --proposals 4 -q -o q.json && ls -F && hypar check d/e/q.json | head -n 1
+> a/
+> d/
+> folder@
+> q.json@
+> ok: lenet5, batch 32: 13 operators in 26 parts on a machine of 2 devices
+$ cd $TMP && hypar lower a/link.json -o a/g.json
+> hypar: a/link.json: model: --output: 'a/g.json' is what this command reads, expected another file
+? 2
+$ cd $TMP && mv a/g.json a/h.json; hypar check a/link.json
+> hypar: a/link.json: model: $TMP/d/e/../../a/g.json: cannot open: No such file or directory
+? 3
