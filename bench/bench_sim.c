@@ -64,10 +64,10 @@ static struct full_run run_in_full(const struct hypar_plan *plan,
     struct sketch *sketch;
     struct hypar_error err;
     double start_s = now_s();
-    must(hp_sketch_make(&sketch, plan, lower, &err), &err);
+    must(hp_sketch_make(&sketch, plan, lower, NULL, &err), &err);
     r.lower_s = now_s() - start_s;
     start_s = now_s();
-    struct scene *scene = hp_scene_new(sketch, settings);
+    struct scene *scene = hp_scene_new(sketch, settings, NULL);
     r.length = hp_play_scene_for(scene, NULL, NULL, &r.tasks);
     r.first_s = now_s() - start_s;
     for (int i = 0; i < runs; i++) {
@@ -161,9 +161,9 @@ static double in_full(struct proposing *p)
     struct hypar_error err;
     propose(p);
     double start_s = now_s();
-    bool fine = hp_sketch_make(&sketch, p->plan, &p->lower, &err) == HYPAR_OK;
+    bool fine = hp_sketch_make(&sketch, p->plan, &p->lower, NULL, &err) == HYPAR_OK;
     if (fine) {
-        struct scene *scene = hp_scene_new(sketch, &(struct sim_settings){ 0 });
+        struct scene *scene = hp_scene_new(sketch, &(struct sim_settings){ 0 }, NULL);
         hp_play_scene(scene, NULL);
         hp_scene_free(scene);
         hp_sketch_free(sketch);
@@ -205,7 +205,8 @@ static void bench_proposals(const struct network *n, int m)
     hp_proposer_begin(&p.proposer, p.plan, NULL);
     hp_proposal_begin(&p.was, p.plan->graph);
     hp_proposal_begin(&p.now, p.plan->graph);
-    must(hp_delta_new(&p.delta, p.plan, &p.lower, &(struct sim_settings){ 0 }, &err), &err);
+    must(hp_delta_new(&p.delta, p.plan, &p.lower, &(struct sim_settings){ 0 }, NULL, &err),
+         &err);
     double early_us = mean_us(&p, by_delta, EARLY), later_us = mean_us(&p, by_delta, LATER);
     double full_us = mean_us(&p, in_full, MAX_FULL);
     printf("%-13s %5d  %-9s %9.1f %9.1f %10.1f %7.1f x", n->model, machines[m].devices,

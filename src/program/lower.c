@@ -130,7 +130,7 @@ enum hypar_status hypar_lower(struct hypar_program **out, const struct hypar_pla
     struct sketch *sketch;
     *out = NULL;
     TRY(hp_check_lowerable(plan, err));
-    TRY(hp_sketch_make(&sketch, plan, options, err));
+    TRY(hp_sketch_make(&sketch, plan, options, NULL, err));
     *out = write_out(sketch);
     return HYPAR_OK;
 }

@@ -71,12 +71,13 @@ static enum hypar_status make(struct sketch *s)
 }
 
 enum hypar_status hp_sketch_make(struct sketch **out, const struct hypar_plan *plan,
-                                 const struct hypar_lower_options *options,
+                                 const struct hypar_lower_options *options, struct stock *stock,
                                  struct hypar_error *err)
 {
     struct arena arena = { 0 };
     struct sketch *s = NEW(&arena, struct sketch, 1);
     s->arena = arena;
+    s->stock = stock ? stock : &s->own;
     s->plan = plan;
     s->graph = plan->graph;
     s->err = err;
@@ -94,7 +95,7 @@ enum hypar_status hp_sketch_make(struct sketch **out, const struct hypar_plan *p
 
 size_t hp_sketch_bytes(const struct sketch *s)
 {
-    return hp_arena_bytes(&s->arena);
+    return hp_arena_bytes(&s->arena) + hp_arena_bytes(&s->own.arena);
 }
 
 void hp_sketch_free(struct sketch *s)
@@ -102,6 +103,7 @@ void hp_sketch_free(struct sketch *s)
     if (!s)
         return;
     hp_arena_free(&s->scratch);
+    hp_arena_free(&s->own.arena);
     struct arena arena = s->arena; /* the sketch lives in it */
     hp_arena_free(&arena);
 }

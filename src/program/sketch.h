@@ -77,8 +77,20 @@ struct sketch_body {
     const struct pattern **pattern;    /* by deal of the body */
 };
 
+/* What has been worked out of a graph, whatever the plan: layouts and patterns by what decides
+ * them. Sketches of one graph may share a stock, though not at the same time. Zero-initialised
+ * is empty. */
+struct stock {
+    struct arena arena;
+    struct table layout_keys, likenesses, pattern_keys;
+    struct part_layout **layouts;
+    struct pattern **patterns;
+    struct shapes shapes;
+    int n_layouts, layout_capacity, n_patterns, pattern_capacity;
+};
+
 struct sketch {
-    struct arena arena;   /* skeleton, layouts, patterns */
+    struct arena arena;   /* skeleton, lists */
     struct arena scratch; /* of one call */
     const struct hypar_plan *plan;
     const struct hypar_graph *graph;
@@ -91,23 +103,19 @@ struct sketch {
      * of 1, ...; patterns by deal - n_deals. */
     const struct part_layout **step_layout;
     const struct pattern **tail;
-    /* layouts and patterns by what decides them */
-    struct table layout_keys, likenesses, pattern_keys;
-    struct part_layout **layouts;
-    struct pattern **patterns;
-    struct shapes shapes;
-    int n_layouts, layout_capacity, n_patterns, pattern_capacity;
-    int32_t *pattern_key;    /* room for most_stakes, and one more */
-    int *settled, round;     /* by deal: the change in which it was last settled */
-    struct hypar_error *err; /* of the call at hand */
+    struct stock own, *stock; /* its own, or one that it shares */
+    int32_t *pattern_key;     /* room for most_stakes, and one more */
+    int *settled, round;      /* by deal: the change in which it was last settled */
+    struct hypar_error *err;  /* of the call at hand */
 };
 
 /* HYPAR_UNSUPPORTED for what a plan may say and cannot be lowered yet. */
 enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err);
 
-/* Sketch a plan; it must have been checked, and outlive the sketch. On failure *out is NULL. */
+/* Sketch a plan; it must have been checked, and outlive the sketch, as must a `stock` that it
+ * shares (NULL: it has its own). On failure *out is NULL. */
 enum hypar_status hp_sketch_make(struct sketch **out, const struct hypar_plan *plan,
-                                 const struct hypar_lower_options *options,
+                                 const struct hypar_lower_options *options, struct stock *stock,
                                  struct hypar_error *err);
 void hp_sketch_free(struct sketch *sketch); /* NULL is allowed */
 

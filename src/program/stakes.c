@@ -20,14 +20,14 @@ axis_set hp_partial_axes(const struct nest *nest, const struct split *split, int
 
 static void *keep(struct sketch *s, const void *key, size_t bytes)
 {
-    return memcpy(NEW(&s->arena, int32_t, bytes / sizeof(int32_t)), key, bytes);
+    return memcpy(NEW(&s->stock->arena, int32_t, bytes / sizeof(int32_t)), key, bytes);
 }
 
 /* Layouts ----------------------------------------------------------------------------- */
 
 static void rank_parts(struct sketch *s, struct part_layout *layout)
 {
-    int *rank = NEW(&s->arena, int, layout->n_parts);
+    int *rank = NEW(&s->stock->arena, int, layout->n_parts);
     for (int part = 0; part < layout->n_parts; part++)
         rank[part] = layout->empty[part] ? -1 : layout->n_live++;
     layout->rank = rank;
@@ -36,14 +36,14 @@ static void rank_parts(struct sketch *s, struct part_layout *layout)
 static struct part_layout *add_layout(struct sketch *s, const struct part_layout *given)
 {
     /* a new block each time: others point at the layouts already there */
-    struct part_layout *layout = NEW(&s->arena, struct part_layout, 1);
+    struct part_layout *layout = NEW(&s->stock->arena, struct part_layout, 1);
     *layout = *given;
-    layout->id = s->n_layouts;
+    layout->id = s->stock->n_layouts;
     layout->n_live = 0;
     rank_parts(s, layout);
-    s->layouts =
-        GROW(&s->arena, struct part_layout *, s->layouts, s->n_layouts, &s->layout_capacity);
-    s->layouts[s->n_layouts++] = layout;
+    s->stock->layouts = GROW(&s->stock->arena, struct part_layout *, s->stock->layouts,
+                             s->stock->n_layouts, &s->stock->layout_capacity);
+    s->stock->layouts[s->stock->n_layouts++] = layout;
     return layout;
 }
 
@@ -51,13 +51,13 @@ static struct part_layout *add_layout(struct sketch *s, const struct part_layout
 static struct split *copy_split(struct sketch *s, const struct nest *nest,
                                 const struct split *from)
 {
-    struct split *split = NEW(&s->arena, struct split, 1);
+    struct split *split = NEW(&s->stock->arena, struct split, 1);
     *split = *from;
     for (int a = 0; a < nest->n_axes; a++) {
         if (!from->sizes[a])
             continue;
         size_t n = (size_t)from->degree[a];
-        int64_t *sizes = NEW(&s->arena, int64_t, 2 * n), at = 0;
+        int64_t *sizes = NEW(&s->stock->arena, int64_t, 2 * n), at = 0;
         for (size_t i = 0; i < n; i++) {
             sizes[i] = from->sizes[a][i];
             sizes[n + i] = at;
@@ -75,9 +75,9 @@ static void fill_layout(struct sketch *s, int op, struct range samples, const in
     const struct op_plan *plan = &s->plan->ops[op];
     const struct nest *nest = s->graph->ops[op].nest;
     const struct split *split = copy_split(s, nest, &plan->split);
-    struct range *range = NEW(&s->arena, struct range, n_parts * nest->n_axes);
-    bool *empty = NEW(&s->arena, bool, n_parts);
-    int *device = NEW(&s->arena, int, n_parts);
+    struct range *range = NEW(&s->stock->arena, struct range, n_parts * nest->n_axes);
+    bool *empty = NEW(&s->stock->arena, bool, n_parts);
+    int *device = NEW(&s->stock->arena, int, n_parts);
     for (int part = 0; part < n_parts; part++) {
         struct range loops[MAX_AXES];
         empty[part] =
@@ -133,14 +133,15 @@ const struct part_layout *hp_layout_of(struct sketch *s, int op, struct range sa
     struct arena_mark mark = hp_arena_mark(&s->scratch);
     int32_t *key;
     size_t bytes = (size_t)layout_key(s, op, samples, placed, n_parts, &key) * sizeof *key;
-    int known = hp_table_get(&s->layout_keys, key, bytes);
+    int known = hp_table_get(&s->stock->layout_keys, key, bytes);
     if (known < 0) {
-        known = s->n_layouts;
-        hp_table_put(&s->layout_keys, &s->arena, keep(s, key, bytes), bytes, known);
+        known = s->stock->n_layouts;
+        hp_table_put(&s->stock->layout_keys, &s->stock->arena, keep(s, key, bytes), bytes,
+                     known);
         fill_layout(s, op, samples, placed, n_parts);
     }
     hp_arena_release(&s->scratch, mark);
-    return s->layouts[known];
+    return s->stock->layouts[known];
 }
 
 /* A part counts if one of the bodies has it. Which samples it had does not matter any more. */
@@ -154,8 +155,8 @@ const struct part_layout *hp_either_layout(struct sketch *s, const struct part_l
         return a;
     struct part_layout both = *a;
     size_t n_axes = (size_t)a->nest->n_axes;
-    struct range *range = NEW(&s->arena, struct range, (size_t)a->n_parts * n_axes);
-    bool *empty = NEW(&s->arena, bool, a->n_parts);
+    struct range *range = NEW(&s->stock->arena, struct range, (size_t)a->n_parts * n_axes);
+    bool *empty = NEW(&s->stock->arena, bool, a->n_parts);
     for (int part = 0; part < a->n_parts; part++) {
         const struct part_layout *from = a->empty[part] ? b : a;
         empty[part] = from->empty[part];
@@ -199,13 +200,13 @@ static struct pattern *private_pattern(struct sketch *s, const struct stakeholde
                                        int n_readers)
 {
     const struct part_layout *layout = who[0].layout;
-    struct pattern *p = NEW(&s->arena, struct pattern, 1);
+    struct pattern *p = NEW(&s->stock->arena, struct pattern, 1);
     p->n_writers = 1;
     p->n_readers = n_readers;
     p->aligned = true;
-    p->wait = NEW(&s->arena, struct wait, n_readers * layout->n_parts);
-    p->reader_wait = NEW(&s->arena, int, n_readers + 1);
-    p->comm_feed = NEW(&s->arena, int, 1);
+    p->wait = NEW(&s->stock->arena, struct wait, n_readers * layout->n_parts);
+    p->reader_wait = NEW(&s->stock->arena, int, n_readers + 1);
+    p->comm_feed = NEW(&s->stock->arena, int, 1);
     for (int r = 0; r < n_readers; r++) {
         for (int part = 0; part < layout->n_parts; part++)
             if (!layout->empty[part])
@@ -234,10 +235,10 @@ int hp_deal_likeness(struct sketch *s, const struct deal *deal)
         *at++ = deal->reader[i].only_adds ? (int)deal->reader[i].passes : 0;
     }
     size_t bytes = (size_t)n * sizeof *key;
-    int known = hp_table_get(&s->likenesses, key, bytes);
+    int known = hp_table_get(&s->stock->likenesses, key, bytes);
     if (known < 0)
-        known = hp_table_put(&s->likenesses, &s->arena, keep(s, key, bytes), bytes,
-                             s->likenesses.used);
+        known = hp_table_put(&s->stock->likenesses, &s->stock->arena, keep(s, key, bytes),
+                             bytes, s->stock->likenesses.used);
     hp_arena_release(&s->scratch, mark);
     return known;
 }
@@ -260,8 +261,9 @@ static enum hypar_status find_pattern(struct sketch *s, const struct deal *deal,
     if (deal->private)
         *out = private_pattern(s, who, deal->n_readers);
     else
-        status = hp_find_pattern(&s->arena, &s->scratch, &s->shapes, who, deal->n_writers,
-                                 who + deal->n_writers, deal->n_readers, out, s->err);
+        status = hp_find_pattern(&s->stock->arena, &s->scratch, &s->stock->shapes, who,
+                                 deal->n_writers, who + deal->n_writers, deal->n_readers, out,
+                                 s->err);
     (*out)->copied = copied;
     hp_arena_release(&s->scratch, mark);
     return status;
@@ -278,16 +280,17 @@ enum hypar_status hp_pattern_of(struct sketch *s, const struct deal *deal,
     for (int i = 0; i < deal->n_readers; i++)
         key[n++] = layout[deal->reader[i].op]->id;
     size_t bytes = (size_t)n * sizeof *key;
-    int known = hp_table_get(&s->pattern_keys, key, bytes);
+    int known = hp_table_get(&s->stock->pattern_keys, key, bytes);
     if (known < 0) {
         struct pattern *found;
         TRY(find_pattern(s, deal, layout, &found));
-        known = found->id = s->n_patterns;
-        hp_table_put(&s->pattern_keys, &s->arena, keep(s, key, bytes), bytes, known);
-        s->patterns =
-            GROW(&s->arena, struct pattern *, s->patterns, s->n_patterns, &s->pattern_capacity);
-        s->patterns[s->n_patterns++] = found;
+        known = found->id = s->stock->n_patterns;
+        hp_table_put(&s->stock->pattern_keys, &s->stock->arena, keep(s, key, bytes), bytes,
+                     known);
+        s->stock->patterns = GROW(&s->stock->arena, struct pattern *, s->stock->patterns,
+                                  s->stock->n_patterns, &s->stock->pattern_capacity);
+        s->stock->patterns[s->stock->n_patterns++] = found;
     }
-    *out = s->patterns[known];
+    *out = s->stock->patterns[known];
     return HYPAR_OK;
 }

@@ -1,8 +1,5 @@
 #include "search/chain.h"
 
-/* A delta remembers every layout that it has seen; beyond this it is made anew. */
-static const size_t MOST_DELTA_BYTES = (size_t)256 << 20;
-
 /* How often each kind of change is proposed. */
 static const int weights[MOVE_COUNT] = {
     [MOVE_ONE] = 2, [MOVE_GROUP] = 7, [MOVE_DEVICES] = 2, [MOVE_BRANCH] = 3,
@@ -31,24 +28,27 @@ static enum hypar_status renew_delta(struct chain *c, struct hypar_error *err)
     struct hypar_lower_options lower = hp_lowering(c->problem);
     struct sim_settings settings = hp_simulation(c->problem);
     hp_delta_free(c->delta);
-    TRY(hp_delta_new(&c->delta, c->plan, &lower, &settings, err));
+    TRY(hp_delta_new(&c->delta, c->plan, &lower, &settings, c->repertoire, err));
     c->length = hp_delta_length(c->delta);
     return HYPAR_OK;
 }
 
 enum hypar_status hp_chain_begin(struct chain *c, const struct problem *problem,
-                                 struct hypar_plan *plan, struct delta *delta,
-                                 const struct fullness *full, const bool *fixed, double beta,
-                                 uint64_t seed, struct hypar_error *err)
+                                 const struct chain_start *start, const bool *fixed,
+                                 double beta, uint64_t seed, struct hypar_error *err)
 {
-    *c = (struct chain){ .problem = problem, .plan = plan, .delta = delta, .random = { seed } };
-    c->tight = full->part > 0.75;
-    c->best = hp_plan_copy(plan);
-    c->next = hp_plan_copy(plan);
+    *c = (struct chain){ .problem = problem,
+                         .plan = start->plan,
+                         .delta = start->delta,
+                         .repertoire = start->repertoire,
+                         .random = { seed } };
+    c->tight = start->full->part > 0.75;
+    c->best = hp_plan_copy(c->plan);
+    c->next = hp_plan_copy(c->plan);
     hp_proposer_begin(&c->proposer, c->plan, fixed);
-    hp_proposal_begin(&c->now, plan->graph);
-    hp_proposal_begin(&c->was, plan->graph);
-    if (!delta)
+    hp_proposal_begin(&c->now, c->plan->graph);
+    hp_proposal_begin(&c->was, c->plan->graph);
+    if (!c->delta)
         TRY(renew_delta(c, err));
     c->length = hp_delta_length(c->delta);
     c->best_length = c->next_length = c->length;
@@ -114,7 +114,12 @@ void hp_chain_run(struct chain *c, int64_t n)
 {
     for (int64_t i = 0; i < n && c->status == HYPAR_OK; i++)
         propose(c);
-    if (c->status == HYPAR_OK && hp_delta_bytes(c->delta) > MOST_DELTA_BYTES)
+}
+
+void hp_chain_move(struct chain *c, struct repertoire *repertoire)
+{
+    c->repertoire = repertoire;
+    if (c->status == HYPAR_OK)
         c->status = renew_delta(c, &c->err);
 }
 

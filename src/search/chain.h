@@ -17,6 +17,7 @@ struct chain {
     struct hypar_plan *best; /* the best that it has seen and that fits into memory */
     struct hypar_plan *next; /* the best that it has seen since, not known to fit */
     struct delta *delta;
+    struct repertoire *repertoire; /* which it shares with chains that run after it */
     ticks length, best_length;
     ticks next_length;  /* as long as the best: there is no next */
     double temperature; /* ticks: the step over beta */
@@ -29,16 +30,26 @@ struct chain {
     struct hypar_error err;
 };
 
-/* Begin where `plan` is, which is so full; it is taken over, and so is its timeline (NULL: it
- * is made). `fixed`: operators that stay, NULL: none. */
+/* Where to begin: a plan, which is so full, and its timeline, of that repertoire (NULL: it is
+ * made). Plan and timeline are taken over. */
+struct chain_start {
+    struct hypar_plan *plan;
+    struct delta *delta;
+    struct repertoire *repertoire;
+    const struct fullness *full;
+};
+
+/* `fixed`: operators that stay, NULL: none. */
 enum hypar_status hp_chain_begin(struct chain *chain, const struct problem *problem,
-                                 struct hypar_plan *plan, struct delta *delta,
-                                 const struct fullness *full, const bool *fixed, double beta,
-                                 uint64_t seed, struct hypar_error *err);
+                                 const struct chain_start *start, const bool *fixed,
+                                 double beta, uint64_t seed, struct hypar_error *err);
 void hp_chain_end(struct chain *chain);
 
 /* Make `n` proposals. */
 void hp_chain_run(struct chain *chain, int64_t n);
+
+/* Go on with another repertoire: the old one is no more used. */
+void hp_chain_move(struct chain *chain, struct repertoire *repertoire);
 
 /* Look whether `next` fits into memory: it is the best then. Else the chain goes back to the
  * best, and is tight from there on. (Memory takes longer to find than a step.) */

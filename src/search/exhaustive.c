@@ -207,7 +207,7 @@ static enum hypar_status walk(struct yard *y, struct hypar_error *err)
     hp_proposal_begin(&y->now, y->problem->graph);
     list_choices(y);
     TRY(check_size(y, err));
-    TRY(hp_delta_new(&y->delta, y->plan, &lower, &settings, err));
+    TRY(hp_delta_new(&y->delta, y->plan, &lower, &settings, NULL, err));
     TRY(find_least(y, err));
     TRY(descend(y, 0, err));
     if (y->best_length == HP_MAX_TICKS)

@@ -34,6 +34,9 @@ struct start {
     struct fullness full;
 };
 
+/* A repertoire remembers all layouts that were tried; beyond this it is made anew. */
+static const size_t MOST_BYTES = (size_t)512 << 20;
+
 struct search {
     const struct problem *problem;
     struct fixes fixes;
@@ -42,8 +45,13 @@ struct search {
     double beta;
     int64_t round_size; /* proposals of a chain */
     struct chain chain[CHAINS];
-    int n_chains; /* begun */
-    int64_t run;  /* proposals of each chain in the round at hand */
+    /* Chains of one lane run one after the other and share a repertoire; lanes run beside each
+     * other. What is found does not depend on how many there are. */
+    int n_lanes;
+    struct repertoire *repertoire[CHAINS];
+    void (*job)(struct search *s, struct chain *chain); /* at hand */
+    int n_chains;                                       /* begun */
+    int64_t run; /* proposals of each chain in the round at hand */
     double began_s;
 };
 
@@ -55,7 +63,7 @@ static enum hypar_status measure(const struct search *s, struct hypar_plan *plan
     struct hypar_lower_options lower = hp_lowering(s->problem);
     struct sim_settings settings = hp_simulation(s->problem);
     hp_delta_free(out->delta);
-    TRY(hp_delta_new(&out->delta, plan, &lower, &settings, err));
+    TRY(hp_delta_new(&out->delta, plan, &lower, &settings, s->repertoire[0], err));
     out->plan = plan;
     out->length = hp_delta_length(out->delta);
     return hp_fullness(s->problem, plan, &out->full, err);
@@ -203,15 +211,18 @@ static enum hypar_status begin_chains(struct search *s, struct hypar_error *err)
     s->beta = BETA_PER_GROUP * count_choices(g);
     hp_arena_free(&scratch);
     for (int i = 0; i < CHAINS; i++) {
+        int lane = i % s->n_lanes;
         struct start *start = &s->start[i % n_fit];
-        struct hypar_plan *plan =
-            i < n_fit ? start->plan : hp_plan_copy(s->chain[i % n_fit].best);
-        struct delta *delta = i < n_fit ? start->delta : NULL;
+        struct chain_start from = { .repertoire = s->repertoire[lane], .full = &start->full };
+        from.plan = i < n_fit ? start->plan : hp_plan_copy(s->chain[i % n_fit].best);
+        if (i < n_fit && lane == 0) { /* starts are of that lane's repertoire */
+            from.delta = start->delta;
+            start->delta = NULL;
+        }
         start->plan = NULL;
-        start->delta = NULL;
         s->n_chains++;
-        TRY(hp_chain_begin(&s->chain[i], s->problem, plan, delta, &start->full, s->fixes.fixed,
-                           s->beta, hp_random_u64(&seeds), err));
+        TRY(hp_chain_begin(&s->chain[i], s->problem, &from, s->fixes.fixed, s->beta,
+                           hp_random_u64(&seeds), err));
     }
     for (int i = 0; i < s->n_starts; i++) { /* which no chain has taken over */
         hp_delta_free(s->start[i].delta);
@@ -223,16 +234,15 @@ static enum hypar_status begin_chains(struct search *s, struct hypar_error *err)
     return HYPAR_OK;
 }
 
-static void run_chain(void *arg, int i)
+static void run_chain(struct search *s, struct chain *chain)
 {
-    struct search *s = arg;
-    hp_chain_run(&s->chain[i], s->run);
+    hp_chain_run(chain, s->run);
 }
 
-static void confirm_chain(void *arg, int i)
+static void confirm_chain(struct search *s, struct chain *chain)
 {
-    struct search *s = arg;
-    hp_chain_confirm(&s->chain[i]);
+    (void)s;
+    hp_chain_confirm(chain);
 }
 
 static int best_chain(const struct search *s)
@@ -300,10 +310,32 @@ static bool goes_on(const struct search *s, int round, struct improvement last)
     return round < LEAST_ROUNDS || (round < 2 * last.round && round < MOST_ROUNDS);
 }
 
-static enum hypar_status on_all_chains(struct search *s, void (*what)(void *, int),
+/* A repertoire that has become too large makes room for a new one. */
+static void renew_lane(struct search *s, int lane)
+{
+    struct repertoire *old = s->repertoire[lane];
+    struct sim_settings settings = hp_simulation(s->problem);
+    s->repertoire[lane] = hp_repertoire_new(s->chain[lane].plan, &settings);
+    for (int i = lane; i < CHAINS; i += s->n_lanes)
+        hp_chain_move(&s->chain[i], s->repertoire[lane]);
+    hp_repertoire_free(old);
+}
+
+static void run_lane(void *arg, int lane)
+{
+    struct search *s = arg;
+    for (int i = lane; i < CHAINS; i += s->n_lanes)
+        s->job(s, &s->chain[i]);
+    if (hp_repertoire_bytes(s->repertoire[lane]) > MOST_BYTES)
+        renew_lane(s, lane);
+}
+
+static enum hypar_status on_all_chains(struct search *s,
+                                       void (*job)(struct search *, struct chain *),
                                        struct hypar_error *err)
 {
-    hp_parallel(CHAINS, s->problem->options->threads, what, s);
+    s->job = job;
+    hp_parallel(s->n_lanes, s->n_lanes, run_lane, s);
     for (int i = 0; i < CHAINS; i++)
         if (s->chain[i].status != HYPAR_OK) {
             *err = s->chain[i].err;
@@ -339,9 +371,24 @@ static enum hypar_status run_rounds(struct search *s, struct hypar_error *err)
     return on_all_chains(s, confirm_chain, err);
 }
 
+static void make_lanes(struct search *s)
+{
+    const struct hypar_search_options *o = s->problem->options;
+    struct sim_settings settings = hp_simulation(s->problem);
+    struct hypar_plan *like =
+        o->start ? hp_plan_copy(o->start)
+                 : hp_plan_new(s->problem->graph, s->problem->machine, &s->problem->settings);
+    int threads = o->threads > 0 ? o->threads : hp_core_count();
+    s->n_lanes = threads < CHAINS ? threads : CHAINS;
+    for (int i = 0; i < s->n_lanes; i++)
+        s->repertoire[i] = hp_repertoire_new(like, &settings);
+    hypar_plan_free(like);
+}
+
 static enum hypar_status search(struct search *s, struct hypar_error *err)
 {
     TRY(hp_check_simulable(s->problem, err));
+    make_lanes(s);
     TRY(find_starts(s, err));
     if (s->start[0].full.part > 1)
         TRY(repair(s, err));
@@ -377,6 +424,8 @@ static enum hypar_status plan_flexflow(const struct planner *self,
         hp_delta_free(s.start[i].delta);
         hypar_plan_free(s.start[i].plan);
     }
+    for (int i = 0; i < s.n_lanes; i++)
+        hp_repertoire_free(s.repertoire[i]);
     return status;
 }
 

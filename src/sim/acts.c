@@ -3,11 +3,13 @@
 
 #include <string.h>
 
-void hp_acts_begin(struct acts *a, const struct sketch *sketch,
+void hp_acts_begin(struct acts *a, const struct hypar_plan *plan,
                    const struct sim_settings *settings)
 {
-    *a = (struct acts){ .sketch = sketch,
-                        .machine = sketch->plan->machine,
+    *a = (struct acts){ .graph = plan->graph,
+                        .machine = plan->machine,
+                        .precision = plan->precision,
+                        .optimizer = plan->optimizer,
                         .settings = *settings };
     a->n_devices = hypar_machine_device_count(a->machine);
     a->n_queues = a->n_devices + 2 * hypar_machine_link_count(a->machine);
@@ -63,7 +65,7 @@ static bool same_work(const struct range *a, const struct range *b, int n, axis_
 static const ticks *time_parts(struct acts *a, int op, int pass, const struct part_layout *l)
 {
     ticks *time = NEW(&a->arena, ticks, l->n_parts);
-    operand_set present = hp_present(&a->sketch->graph->ops[op]);
+    operand_set present = hp_present(&a->graph->ops[op]);
     axis_set windowed = windowed_axes(l->nest);
     const struct hypar_device *before = NULL;
     for (int part = 0; part < l->n_parts; part++) {
@@ -75,9 +77,8 @@ static const ticks *time_parts(struct acts *a, int op, int pass, const struct pa
             same_work(range, range - l->nest->n_axes, l->nest->n_axes, windowed))
             time[part] = time[part - 1];
         else
-            time[part] =
-                hp_ticks(hp_pass_seconds(l->nest, pass, range, present, device,
-                                         a->sketch->plan->precision, a->settings.profile));
+            time[part] = hp_ticks(hp_pass_seconds(l->nest, pass, range, present, device,
+                                                  a->precision, a->settings.profile));
         before = device;
     }
     return time;
@@ -109,10 +110,9 @@ static void count_elements(const struct pattern *p, double *elements)
 
 ticks hp_update_time(const struct acts *a, int device, double elements)
 {
-    const struct hypar_plan *plan = a->sketch->plan;
-    struct work work = hp_update_work(elements, plan->precision, plan->optimizer);
+    struct work work = hp_update_work(elements, a->precision, a->optimizer);
     return hp_ticks(hp_work_seconds(&work, hypar_machine_device(a->machine, device),
-                                    hp_master_precision(plan->precision)));
+                                    hp_master_precision(a->precision)));
 }
 
 static struct update_act *make_update(struct acts *a, const struct deal *deal,
@@ -158,10 +158,9 @@ const struct update_act *hp_update_act(struct acts *a, const struct deal *deal,
     return a->updates[pattern->id];
 }
 
-const struct pattern_act *hp_pattern_act(struct acts *a, const struct deal *deal,
-                                         const struct pattern *pattern)
+const struct pattern_act *hp_pattern_act(struct acts *a, const struct pattern *pattern,
+                                         int bytes)
 {
-    int bytes = hp_message_bytes(a->sketch->plan, deal->place.tensor);
     int size = bytes == 2 ? 0 : bytes == 4 ? 1 : 2;
     a->by_pattern[size] = room_for(a, a->by_pattern[size], sizeof **a->by_pattern,
                                    &a->pattern_capacity[size], pattern->id);

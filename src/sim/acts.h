@@ -56,10 +56,13 @@ struct update_act {
     int *of_device; /* index by device, -1 */
 };
 
+/* Layouts and patterns are those of one stock (sketch.h), which plans may share. */
 struct acts {
     struct arena arena, scratch;
-    const struct sketch *sketch;
+    const struct hypar_graph *graph;
     const struct hypar_machine *machine;
+    enum hypar_precision precision;
+    enum hypar_optimizer optimizer;
     struct sim_settings settings;
     int n_devices, n_queues;
     struct table model_keys;
@@ -73,13 +76,14 @@ struct acts {
     int layout_capacity;
 };
 
-void hp_acts_begin(struct acts *acts, const struct sketch *sketch,
+/* For plans of the same graph and machine, with the same precision and optimizer. */
+void hp_acts_begin(struct acts *acts, const struct hypar_plan *plan,
                    const struct sim_settings *settings);
 void hp_acts_end(struct acts *acts);
 
-/* How the comms of a deal's pattern are played. */
-const struct pattern_act *hp_pattern_act(struct acts *acts, const struct deal *deal,
-                                         const struct pattern *pattern);
+/* How the comms of a pattern are played, its elements being of so many bytes. */
+const struct pattern_act *hp_pattern_act(struct acts *acts, const struct pattern *pattern,
+                                         int element_bytes);
 
 /* The comms of a deal of the tail with its gradients in buckets: the first of a bucket is all
  * of it, the others are a moment after it. */

@@ -32,7 +32,7 @@ void hp_bound_least(struct delta *delta, int op, struct bound_input *in)
         if (s->sketch->skeleton.step_of[op][p] < 0 ||
             (nest->pass[p].backward && !sends_error(g, op, &nest->pass[p])))
             continue;
-        const ticks *time = hp_pass_times(&s->acts, op, p, l);
+        const ticks *time = hp_pass_times(s->acts, op, p, l);
         ticks *least = nest->pass[p].backward ? &in->backward[op] : &in->forward[op];
         for (int part = 0; part < l->n_parts; part++)
             if (!l->empty[part])

@@ -72,8 +72,8 @@ static enum hypar_status do_in_full(struct checking *c, int64_t change, struct h
     struct sketch *sketch;
     struct timeline timeline;
     double began_us = now_us();
-    TRY(hp_sketch_make(&sketch, c->plan, &c->lower, err));
-    struct scene *scene = hp_scene_new(sketch, &c->settings);
+    TRY(hp_sketch_make(&sketch, c->plan, &c->lower, NULL, err));
+    struct scene *scene = hp_scene_new(sketch, &c->settings, NULL);
     hp_play_scene(scene, &timeline);
     c->out->full_us += now_us() - began_us;
     c->out->tasks = timeline.n_instances;
@@ -131,7 +131,7 @@ static enum hypar_status check_size(const struct checking *c, const struct hypar
     struct sketch *sketch;
     if (!c->settings.expand_collectives)
         return HYPAR_OK;
-    TRY(hp_sketch_make(&sketch, plan, &c->lower, err));
+    TRY(hp_sketch_make(&sketch, plan, &c->lower, NULL, err));
     enum hypar_status status = hp_check_messages(sketch, &c->settings, err);
     hp_sketch_free(sketch);
     return status;
@@ -153,7 +153,7 @@ enum hypar_status hypar_check_delta(struct hypar_delta_check *out,
     hp_proposer_begin(&c.proposer, c.plan, NULL);
     hp_proposal_begin(&c.now, c.plan->graph);
     hp_proposal_begin(&c.was, c.plan->graph);
-    enum hypar_status status = hp_delta_new(&c.delta, c.plan, &c.lower, &c.settings, err);
+    enum hypar_status status = hp_delta_new(&c.delta, c.plan, &c.lower, &c.settings, NULL, err);
     if (status == HYPAR_OK)
         status = check_changes(&c, changes, err);
     if (out->changes) {

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "sim/load.h"
 #include "sim/schedule.h"
 #include "sim/targets.h"
 
@@ -42,7 +41,8 @@ struct delta {
      * deals that it touches, by body, all ops' one after another */
     const struct part_layout ***layout;
     const struct pattern ***pattern;
-    struct loads loads;
+    double *busy;                        /* by device: what operators surely compute there */
+    struct repertoire *own, *repertoire; /* its own, or one that it shares */
     bool laid_out_only; /* the change was given up before its tasks were looked at */
     struct sim_task *task;
     int *after, task_capacity, after_capacity;
@@ -250,8 +250,8 @@ static void recount(struct delta *d, int sign)
         const struct part_layout *now = d->sketch->body[0].layout[d->op[i]];
         if (now == d->layout[0][i])
             continue;
-        hp_loads_count(&d->loads, d->op[i], now, sign);
-        hp_loads_count(&d->loads, d->op[i], d->layout[0][i], -sign);
+        hp_loads_count(&d->repertoire->loads, d->busy, d->op[i], now, sign);
+        hp_loads_count(&d->repertoire->loads, d->busy, d->op[i], d->layout[0][i], -sign);
     }
 }
 
@@ -279,7 +279,7 @@ static void forget(struct delta *d)
 /* A change that puts too much on one device is given up before anything is settled ... */
 static bool computes_too_long(struct delta *d, ticks limit)
 {
-    ticks busiest = hp_loads_busiest(&d->loads);
+    ticks busiest = hp_busiest(d->busy, d->repertoire->acts.n_devices);
     d->laid_out_only = busiest > limit;
     if (d->laid_out_only)
         d->length = busiest;
@@ -382,13 +382,13 @@ void hp_delta_undo(struct delta *d)
 static void play_all(struct delta *d)
 {
     struct scene *s = d->scene;
-    d->play = hp_play_new(s->acts.n_queues);
+    d->play = hp_play_new(s->acts->n_queues);
     for (int i = 0; i < s->n_blocks; i++) {
         s->first[i] = -1;
         s->size[i] = 0;
     }
     for (int op = 0; op < d->plan->graph->n_ops; op++)
-        hp_loads_count(&d->loads, op, d->sketch->body[0].layout[op], 1);
+        hp_loads_count(&d->repertoire->loads, d->busy, op, d->sketch->body[0].layout[op], 1);
     for (int i = 0; i < s->n_blocks; i++)
         retask(d, i);
     for (int i = 0; i < s->n_blocks; i++)
@@ -398,25 +398,42 @@ static void play_all(struct delta *d)
     hp_delta_keep(d);
 }
 
+static enum hypar_status sketch_plan(struct sketch **out, const struct hypar_plan *plan,
+                                     const struct hypar_lower_options *options,
+                                     const struct sim_settings *settings, struct stock *stock,
+                                     struct hypar_error *err)
+{
+    TRY(hp_sketch_make(out, plan, options, stock, err));
+    enum hypar_status status = hp_check_messages(*out, settings, err);
+    if (status != HYPAR_OK)
+        hp_sketch_free(*out);
+    return status;
+}
+
 enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
                                const struct hypar_lower_options *options,
-                               const struct sim_settings *settings, struct hypar_error *err)
+                               const struct sim_settings *settings,
+                               struct repertoire *repertoire, struct hypar_error *err)
 {
     struct sketch *sketch;
     struct arena arena = { 0 };
     *out = NULL;
     TRY(hp_check_lowerable(plan, err));
-    TRY(hp_sketch_make(&sketch, plan, options, err));
-    enum hypar_status status = hp_check_messages(sketch, settings, err);
+    struct repertoire *own = repertoire ? NULL : hp_repertoire_new(plan, settings);
+    repertoire = repertoire ? repertoire : own;
+    enum hypar_status status =
+        sketch_plan(&sketch, plan, options, settings, &repertoire->stock, err);
     if (status != HYPAR_OK) {
-        hp_sketch_free(sketch);
+        hp_repertoire_free(own);
         return status;
     }
     struct delta *d = NEW(&arena, struct delta, 1);
     d->arena = arena;
     d->plan = plan;
+    d->own = own;
+    d->repertoire = repertoire;
     d->sketch = sketch;
-    d->scene = hp_scene_new(sketch, settings);
+    d->scene = hp_scene_new(sketch, settings, &repertoire->acts);
     d->whole = sketch->rhythm.n_micro > 1 || sketch->options.bucket_bytes > 0;
     d->marked = NEW(&d->arena, int, d->scene->n_blocks);
     d->list = NEW(&d->arena, int, d->scene->n_blocks);
@@ -424,7 +441,9 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     d->unit = NEW(&d->arena, int, sketch->skeleton.n_steps);
     d->next = NEW(&d->arena, int, sketch->skeleton.n_steps);
     d->op = NEW(&d->arena, int, plan->graph->n_ops);
-    hp_loads_begin(&d->loads, &d->scene->acts);
+    d->busy = NEW(&d->arena, double, repertoire->acts.n_devices);
+    if (!repertoire->loads.acts)
+        hp_loads_begin(&repertoire->loads, &repertoire->acts, &sketch->skeleton);
     d->layout = NEW(&d->arena, const struct part_layout **, sketch->n_bodies + 1);
     d->pattern = NEW(&d->arena, const struct pattern **, sketch->n_bodies);
     for (int b = 0; b <= sketch->n_bodies; b++)
@@ -451,9 +470,9 @@ void hp_delta_free(struct delta *d)
     if (!d)
         return;
     hp_play_free(d->play);
-    hp_loads_end(&d->loads);
     hp_scene_free(d->scene);
     hp_sketch_free(d->sketch);
+    hp_repertoire_free(d->own);
     struct arena arena = d->arena; /* it lives in it */
     hp_arena_free(&arena);
 }
@@ -486,12 +505,4 @@ struct scene *hp_delta_scene_now(struct delta *d)
 const struct play *hp_delta_play(const struct delta *d)
 {
     return d->play;
-}
-
-size_t hp_delta_bytes(const struct delta *d)
-{
-    size_t bytes = hp_arena_bytes(&d->arena) + hp_arena_bytes(&d->loads.arena) +
-                   hp_sketch_bytes(d->sketch) + hp_arena_bytes(&d->scene->arena) +
-                   hp_arena_bytes(&d->scene->acts.arena);
-    return bytes + (d->play ? hp_arena_bytes(&d->play->arena) : 0);
 }

@@ -1,6 +1,6 @@
 /* sim/delta.h - a plan's timeline, kept up to date while the plan changes. Internal.
  *
- *     TRY(hp_delta_new(&delta, plan, &options, &settings, err));
+ *     TRY(hp_delta_new(&delta, plan, &options, &settings, NULL, err));
  *     hp_plan_set(plan, op, &split, devices);
  *     TRY(hp_delta_change(delta, &op, 1, HP_MAX_TICKS, err));   hp_delta_length(): the new step
  *     hp_delta_keep(delta);  or  change the plan back and  hp_delta_undo(delta);
@@ -13,13 +13,16 @@
 
 #include "base/error.h"
 #include "sim/play.h"
+#include "sim/repertoire.h"
 #include "sim/scene.h"
 
 struct delta;
 
+/* `repertoire` was made with the same settings and must outlive it; NULL: it has its own. */
 enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
                                const struct hypar_lower_options *options,
-                               const struct sim_settings *settings, struct hypar_error *err);
+                               const struct sim_settings *settings,
+                               struct repertoire *repertoire, struct hypar_error *err);
 void hp_delta_free(struct delta *delta); /* NULL is allowed */
 
 /* The plan's operators op[], each named once, have been changed. A step that is sure to be
@@ -42,8 +45,5 @@ int64_t hp_delta_tasks(const struct delta *delta); /* 0: they are played as a wh
 /* What it is made of, for those who look at single tasks (bound.c). */
 struct scene *hp_delta_scene_now(struct delta *delta);
 const struct play *hp_delta_play(const struct delta *delta);
-
-/* Bytes that it holds; layouts and patterns are remembered, so it grows with the changes. */
-size_t hp_delta_bytes(const struct delta *delta);
 
 #endif /* SIM_DELTA_H */

@@ -1,5 +1,7 @@
 #include "sim/load.h"
 
+#include <string.h>
+
 /* What one operator with a layout has to do on each device that has parts of it. Operators that
  * share a layout may differ in what they compute (the first one of a network has no error to
  * pass on) and in what they share. */
@@ -14,10 +16,9 @@ struct op_load {
 
 /* Parameters whose gradients have one reader, and all of it: one that is only added to partial
  * sums is read by some parts. */
-static void find_own(struct loads *l)
+static void find_own(struct loads *l, const struct skeleton *k)
 {
-    const struct skeleton *k = &l->acts->sketch->skeleton;
-    l->own = NEW(&l->arena, operand_set, l->acts->sketch->graph->n_ops);
+    l->own = NEW(&l->arena, operand_set, l->acts->graph->n_ops);
     for (int d = k->n_deals; d < k->n_deals + k->n_tail; d++) {
         const struct reader *reader = k->deal[d].reader;
         if (k->deal[d].place.grad && k->deal[d].n_readers == 1 && !reader->only_adds)
@@ -25,14 +26,16 @@ static void find_own(struct loads *l)
     }
 }
 
-void hp_loads_begin(struct loads *l, struct acts *acts)
+void hp_loads_begin(struct loads *l, struct acts *acts, const struct skeleton *skeleton)
 {
+    size_t n_ops = (size_t)acts->graph->n_ops;
     *l = (struct loads){ .acts = acts };
-    l->busy = NEW(&l->arena, double, acts->n_devices);
+    l->passes = memcpy(NEW(&l->arena, uint32_t, n_ops), skeleton->flow.passes,
+                       n_ops * sizeof *l->passes);
     l->place = NEW(&l->arena, int, acts->n_devices);
     for (int i = 0; i < acts->n_devices; i++)
         l->place[i] = -1;
-    find_own(l);
+    find_own(l, skeleton);
 }
 
 void hp_loads_end(struct loads *l)
@@ -75,7 +78,7 @@ static void add_updates(struct loads *l, const struct part_layout *layout, int o
 static struct op_load *make_load(struct loads *l, int op, const struct part_layout *layout)
 {
     struct op_load *load = NEW(&l->arena, struct op_load, 1);
-    load->passes = l->acts->sketch->skeleton.flow.passes[op];
+    load->passes = l->passes[op];
     load->own = l->own[op];
     load->device = NEW(&l->arena, int, layout->n_live);
     load->busy = NEW(&l->arena, double, layout->n_live);
@@ -96,14 +99,14 @@ static struct op_load *make_load(struct loads *l, int op, const struct part_layo
     return load;
 }
 
-void hp_loads_count(struct loads *l, int op, const struct part_layout *layout, int sign)
+void hp_loads_count(struct loads *l, double *busy, int op, const struct part_layout *layout,
+                    int sign)
 {
     while (l->layout_capacity <= layout->id)
         l->of_layout = GROW(&l->arena, struct op_load *, l->of_layout, l->layout_capacity,
                             &l->layout_capacity);
     struct op_load *load = l->of_layout[layout->id];
-    while (load && (load->passes != l->acts->sketch->skeleton.flow.passes[op] ||
-                    load->own != l->own[op]))
+    while (load && (load->passes != l->passes[op] || load->own != l->own[op]))
         load = load->next;
     if (!load) {
         load = make_load(l, op, layout);
@@ -111,13 +114,5 @@ void hp_loads_count(struct loads *l, int op, const struct part_layout *layout, i
         l->of_layout[layout->id] = load;
     }
     for (int i = 0; i < load->n; i++)
-        l->busy[load->device[i]] += sign * load->busy[i];
-}
-
-ticks hp_loads_busiest(const struct loads *l)
-{
-    double most = 0;
-    for (int i = 0; i < l->acts->n_devices; i++)
-        most = l->busy[i] > most ? l->busy[i] : most;
-    return most < (double)HP_MAX_TICKS ? (ticks)most : HP_MAX_TICKS;
+        busy[load->device[i]] += sign * load->busy[i];
 }

@@ -9,23 +9,22 @@
 
 #include "sim/acts.h"
 
+/* What operators have to do, by layout: it serves every plan (see repertoire.h). */
 struct loads {
     struct arena arena;
     struct acts *acts;
-    double *busy;               /* by device: ticks */
+    uint32_t *passes;           /* by op: those that are done */
     operand_set *own;           /* by op: parameters that it alone reads and updates */
     struct op_load **of_layout; /* by layout id */
     int layout_capacity;
     int *place; /* by device: while one is listed */
 };
 
-void hp_loads_begin(struct loads *loads, struct acts *acts);
+void hp_loads_begin(struct loads *loads, struct acts *acts, const struct skeleton *skeleton);
 void hp_loads_end(struct loads *loads);
 
-/* An operator that is laid out so comes (sign 1) or goes (-1). */
-void hp_loads_count(struct loads *loads, int op, const struct part_layout *layout, int sign);
-
-/* Of the busiest device; at most HP_MAX_TICKS. */
-ticks hp_loads_busiest(const struct loads *loads);
+/* An operator that is laid out so comes (sign 1) or goes (-1): busy[], by device, in ticks. */
+void hp_loads_count(struct loads *loads, double *busy, int op, const struct part_layout *layout,
+                    int sign);
 
 #endif /* SIM_LOAD_H */

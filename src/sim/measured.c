@@ -49,7 +49,7 @@ struct hypar_sim_measured hp_count_measured(const struct sketch *s,
     struct arena scratch = { 0 };
     if (!profile)
         return out;
-    char *known = NEW(&scratch, char, (size_t)s->n_layouts *MAX_PASSES);
+    char *known = NEW(&scratch, char, (size_t)s->stock->n_layouts *MAX_PASSES);
     for (int i = 0; i < k->n_steps; i++) {
         if (hp_is_view(s->graph->ops[k->step[i].op].nest))
             continue; /* takes no time */

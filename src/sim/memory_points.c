@@ -119,8 +119,7 @@ static void put_pass(struct points *p, int micro, int b, int number)
     ticks at = times_of(p, micro, s->first[hp_step_block(s, b, mine)] + place)->start;
     for (int i = unit;; i = s->next[b][i]) {
         const struct step *step = &k->step[i];
-        ticks took =
-            hp_pass_times(&s->acts, step->op, step->pass, layout[step->op])[task->part];
+        ticks took = hp_pass_times(s->acts, step->op, step->pass, layout[step->op])[task->part];
         if (i == mine) {
             change(p, task->device, at, delta->alloc);
             change(p, task->device, at + took, -delta->free);

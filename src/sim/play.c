@@ -324,10 +324,15 @@ ticks hp_play_length(const struct play *p)
     return p->reach[p->n_order];
 }
 
-ticks hp_play_busiest(const struct play *p)
+ticks hp_busiest(const double *busy, int n)
 {
     double most = 0;
-    for (int i = 0; i < p->n_queues; i++)
-        most = p->busy[i] > most ? p->busy[i] : most;
+    for (int i = 0; i < n; i++)
+        most = busy[i] > most ? busy[i] : most;
     return most < (double)HP_MAX_TICKS ? (ticks)most : HP_MAX_TICKS;
+}
+
+ticks hp_play_busiest(const struct play *p)
+{
+    return hp_busiest(p->busy, p->n_queues);
 }

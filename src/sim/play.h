@@ -114,6 +114,9 @@ void hp_shift(struct play *play, const int *id, int n, ticks shift);
  * shorter. */
 ticks hp_play_busiest(const struct play *play);
 
+/* The largest of `busy`, at most HP_MAX_TICKS. */
+ticks hp_busiest(const double *busy, int n);
+
 /* The length of the timeline. */
 ticks hp_play_length(const struct play *play);
 

@@ -51,8 +51,8 @@ static int unit_of(const struct scene *s, int b, int step)
 void hp_find_units(struct scene *s, int b)
 {
     const struct skeleton *k = &s->sketch->skeleton;
-    struct arena_mark mark = hp_arena_mark(&s->acts.scratch);
-    int *last = NEW(&s->acts.scratch, int, k->n_steps);
+    struct arena_mark mark = hp_arena_mark(&s->acts->scratch);
+    int *last = NEW(&s->acts->scratch, int, k->n_steps);
     for (int i = 0; i < k->n_steps; i++) {
         int unit = unit_of(s, b, i);
         s->unit[b][i] = unit;
@@ -61,7 +61,7 @@ void hp_find_units(struct scene *s, int b)
             s->next[b][last[unit]] = i;
         last[unit] = i;
     }
-    hp_arena_release(&s->acts.scratch, mark);
+    hp_arena_release(&s->acts->scratch, mark);
 }
 
 const struct pattern_act *hp_deal_act(struct scene *s, int b, int deal)
@@ -69,8 +69,9 @@ const struct pattern_act *hp_deal_act(struct scene *s, int b, int deal)
     int tail = deal - s->sketch->skeleton.n_deals;
     if (tail >= 0 && s->tail_act)
         return s->tail_act[tail];
-    return hp_pattern_act(&s->acts, &s->sketch->skeleton.deal[deal],
-                          hp_deal_pattern(s->sketch, b, deal));
+    const struct place *place = &s->sketch->skeleton.deal[deal].place;
+    return hp_pattern_act(s->acts, hp_deal_pattern(s->sketch, b, deal),
+                          hp_message_bytes(s->sketch->plan, place->tensor));
 }
 
 int hp_comm_at(const struct pattern_act *act, int n_comms, int local)
@@ -94,7 +95,7 @@ static void fill_buckets(struct scene *s)
     s->tail_act = NEW(&s->arena, struct pattern_act *, k->n_tail);
     for (int x = 0; x < k->n_tail; x++)
         s->tail_act[x] = hp_make_bucket_act(
-            &s->acts, &s->buckets, x, s->sketch->tail[x],
+            s->acts, &s->buckets, x, s->sketch->tail[x],
             hp_message_bytes(s->sketch->plan, k->deal[k->n_deals + x].place.tensor));
 }
 
@@ -126,14 +127,17 @@ enum hypar_status hp_check_length(ticks length, struct hypar_error *err)
     return HYPAR_OK;
 }
 
-struct scene *hp_scene_new(struct sketch *sketch, const struct sim_settings *settings)
+struct scene *hp_scene_new(struct sketch *sketch, const struct sim_settings *settings,
+                           struct acts *acts)
 {
     const struct skeleton *k = &sketch->skeleton;
     struct arena arena = { 0 };
     struct scene *s = NEW(&arena, struct scene, 1);
     s->arena = arena;
     s->sketch = sketch;
-    hp_acts_begin(&s->acts, sketch, settings);
+    s->acts = acts ? acts : &s->own;
+    if (!acts)
+        hp_acts_begin(&s->own, sketch->plan, settings);
     s->n_blocks = sketch->n_bodies * k->n_items + 2 * k->n_tail;
     s->may_follow = NEW(&s->arena, bool, k->n_steps);
     s->first = NEW(&s->arena, int, s->n_blocks);
@@ -153,7 +157,7 @@ void hp_scene_free(struct scene *s)
 {
     if (!s)
         return;
-    hp_acts_end(&s->acts);
+    hp_acts_end(&s->own);
     struct arena arena = s->arena; /* it lives in it */
     hp_arena_free(&arena);
 }
@@ -174,7 +178,7 @@ struct block hp_block_at(const struct scene *s, int number)
 
 static const struct update_act *updates_of(struct scene *s, int deal)
 {
-    return hp_update_act(&s->acts, &s->sketch->skeleton.deal[deal],
+    return hp_update_act(s->acts, &s->sketch->skeleton.deal[deal],
                          hp_deal_pattern(s->sketch, 0, deal), s->sketch->step_layout);
 }
 
@@ -213,7 +217,7 @@ static void unit_tasks(struct scene *s, int b, int unit, struct sim_task *task)
     for (int step = unit; step >= 0; step = s->next[b][step]) {
         const struct step *what = &s->sketch->skeleton.step[step];
         const struct part_layout *l = layout_of(s, b, step);
-        const ticks *time = hp_pass_times(&s->acts, what->op, what->pass, l);
+        const ticks *time = hp_pass_times(s->acts, what->op, what->pass, l);
         for (int part = 0; part < l->n_parts; part++)
             if (!l->empty[part])
                 task[l->rank[part]].duration =
@@ -327,8 +331,8 @@ static void forward_waits(struct scene *s, int b, int unit)
 {
     const struct skeleton *k = &s->sketch->skeleton;
     const struct part_layout *layout = layout_of(s, b, unit);
-    struct arena_mark mark = hp_arena_mark(&s->acts.scratch);
-    bool *waits = NEW(&s->acts.scratch, bool, layout->n_live); /* for an error */
+    struct arena_mark mark = hp_arena_mark(&s->acts->scratch);
+    bool *waits = NEW(&s->acts->scratch, bool, layout->n_live); /* for an error */
     for (int i = k->port_start[unit]; i < k->port_start[unit + 1]; i++) {
         int d = k->port[i].deal, r = k->port[i].reader;
         const struct pattern *p = s->sketch->body[b].pattern[d];
@@ -342,7 +346,7 @@ static void forward_waits(struct scene *s, int b, int unit)
             if (!layout->empty[part] && !(implied && waits[layout->rank[part]]))
                 wait_for_part(s, layout->rank[part], b, forward, part);
     }
-    hp_arena_release(&s->acts.scratch, mark);
+    hp_arena_release(&s->acts->scratch, mark);
 }
 
 static void unit_waits(struct scene *s, int b, int unit)

@@ -17,7 +17,7 @@ enum block_kind { BLOCK_UNIT, BLOCK_COMM, BLOCK_TAIL_COMM, BLOCK_UPDATE };
 struct scene {
     struct arena arena;
     struct sketch *sketch;
-    struct acts acts;
+    struct acts own, *acts;        /* its own, or some that it shares */
     int n_blocks;                  /* each body's items; the tail's deals; their updates */
     int **unit;                    /* by body, by step: the first step of its unit */
     int **next;                    /* by body, by step: the next one of its unit, -1 */
@@ -53,7 +53,9 @@ struct hypar_sim_measured hp_count_measured(const struct sketch *sketch,
 /* What is longer than time can be counted: HYPAR_UNSUPPORTED. */
 enum hypar_status hp_check_length(ticks length, struct hypar_error *err);
 
-struct scene *hp_scene_new(struct sketch *sketch, const struct sim_settings *settings);
+/* `acts` are shared with others whose sketches share its stock; NULL: it has its own. */
+struct scene *hp_scene_new(struct sketch *sketch, const struct sim_settings *settings,
+                           struct acts *acts);
 void hp_scene_free(struct scene *scene); /* not the sketch; NULL is allowed */
 
 /* Which steps make a unit in body b: fills unit[b], next[b]. */

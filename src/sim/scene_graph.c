@@ -41,7 +41,7 @@ static int number_blocks(struct scene *s)
 struct task_graph hp_scene_graph(struct scene *s, struct arena *arena)
 {
     struct arena scratch = { 0 };
-    struct task_graph g = { .n_tasks = number_blocks(s), .n_queues = s->acts.n_queues };
+    struct task_graph g = { .n_tasks = number_blocks(s), .n_queues = s->acts->n_queues };
     struct sim_task *task = NEW(arena, struct sim_task, g.n_tasks);
     int64_t *after_start = NEW(arena, int64_t, g.n_tasks + 1), at = 0, capacity = 0;
     int *after = NULL;

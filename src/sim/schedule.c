@@ -370,7 +370,7 @@ static void set_up(struct staging *s, struct timeline *keep)
     s->rhythm = &scene->sketch->rhythm;
     s->graph = hp_scene_graph(scene, arena);
     s->rows = hp_rows_of(scene, s->graph.n_tasks, arena);
-    s->n_devices = scene->acts.n_devices;
+    s->n_devices = scene->acts->n_devices;
     s->before = hp_turn_round(&s->arena, &s->graph);
     s->missing = NEW(&s->arena, int, s->graph.n_tasks);
     for (int t = 0; t < s->graph.n_tasks; t++)

@@ -88,7 +88,7 @@ static void count_task(void *who, int task, int micro, const struct times *times
     }
     c->comms++;
     for (int i = 0; i < what->n_holds; i++)
-        if (what->hold[i].queue >= scene->acts.n_devices) {
+        if (what->hold[i].queue >= scene->acts->n_devices) {
             ticks *busy = &c->busy[what->hold[i].queue];
             *busy = hp_later(*busy, what->hold[i].busy);
         }
@@ -135,7 +135,7 @@ static double rounds_per_step(const struct sketch *s, int deal)
 static void add_updates(struct hypar_sim *sim, int deal, struct hypar_energy *sum)
 {
     const struct sketch *s = sim->scene->sketch;
-    const struct update_act *u = hp_update_act(&sim->scene->acts, &s->skeleton.deal[deal],
+    const struct update_act *u = hp_update_act(sim->scene->acts, &s->skeleton.deal[deal],
                                                hp_deal_pattern(s, 0, deal), s->step_layout);
     for (int i = 0; i < u->n_devices; i++) {
         struct work work =
@@ -152,7 +152,7 @@ static void add_comms(struct hypar_sim *sim, int b, int deal, double times)
 {
     const struct sketch *s = sim->scene->sketch;
     const struct pattern *p = hp_deal_pattern(s, b, deal);
-    struct acts *acts = &sim->scene->acts;
+    struct acts *acts = sim->scene->acts;
     const struct pattern_act *act = hp_deal_act(sim->scene, b, deal);
     for (int c = 0; c < p->n_comms; c++) {
         const struct comm_act *a = &act->comm[c];
@@ -344,7 +344,7 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     sim->program = program;
     sim->memory = hp_memory(program, NULL);
     begin_links(sim);
-    sim->scene = hp_scene_new(program->sketch, &settings);
+    sim->scene = hp_scene_new(program->sketch, &settings, NULL);
     sim->summary.measured = hp_count_measured(program->sketch, options->profile);
     status = play(sim, options->timeline, err);
     if (status != HYPAR_OK) {

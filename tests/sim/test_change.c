@@ -28,8 +28,8 @@ static const struct way local = { .lower = { .local_bn = true } };
 static ticks play_in_full(const struct hypar_plan *plan, const struct way *way)
 {
     struct sketch *sketch;
-    assert_int_equal(hp_sketch_make(&sketch, plan, &way->lower, NULL), HYPAR_OK);
-    struct scene *scene = hp_scene_new(sketch, &way->settings);
+    assert_int_equal(hp_sketch_make(&sketch, plan, &way->lower, NULL, NULL), HYPAR_OK);
+    struct scene *scene = hp_scene_new(sketch, &way->settings, NULL);
     ticks length = hp_play_scene(scene, NULL);
     hp_scene_free(scene);
     hp_sketch_free(sketch);
@@ -50,7 +50,7 @@ static bool begin(struct walk *w, struct hypar_plan *plan, const struct way *way
                   const bool *fixed, uint64_t seed)
 {
     *w = (struct walk){ .plan = plan, .way = way, .random = { seed } };
-    if (hp_delta_new(&w->delta, plan, &way->lower, &way->settings, NULL) != HYPAR_OK)
+    if (hp_delta_new(&w->delta, plan, &way->lower, &way->settings, NULL, NULL) != HYPAR_OK)
         return false;
     hp_proposer_begin(&w->proposer, plan, fixed);
     hp_proposal_begin(&w->now, plan->graph);

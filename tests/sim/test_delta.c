@@ -238,8 +238,8 @@ static void undone_changes_leave_no_trace(void **state)
     struct delta *delta;
     struct hypar_error err;
     struct hypar_lower_options lower = { 0 };
-    assert_int_equal(hp_delta_new(&delta, plan, &lower, &(struct sim_settings){ 0 }, &err),
-                     HYPAR_OK);
+    assert_int_equal(
+        hp_delta_new(&delta, plan, &lower, &(struct sim_settings){ 0 }, NULL, &err), HYPAR_OK);
     uint64_t start = fingerprint(delta);
     int other = 0;
     hp_proposer_begin(&proposer, plan, NULL);
@@ -285,8 +285,8 @@ static void refused_changes_leave_the_length(void **state)
         norm++;
     while (graph->ops[norm].nest->axis[h].role != HYPAR_ATTRIBUTE)
         h++;
-    assert_int_equal(hp_delta_new(&delta, plan, &lower, &(struct sim_settings){ 0 }, &err),
-                     HYPAR_OK);
+    assert_int_equal(
+        hp_delta_new(&delta, plan, &lower, &(struct sim_settings){ 0 }, NULL, &err), HYPAR_OK);
     struct op_config now = hp_config_of(plan, conv, &arena); /* on one device: kept */
     for (int a = 0; a < graph->ops[conv].nest->n_axes; a++)
         now.split.degree[a] = 1;
@@ -323,8 +323,9 @@ static void too_long_is_refused(void **state)
     struct delta *delta;
     assert_int_equal(hypar_simulate(&sim, plan, NULL, NULL), HYPAR_UNSUPPORTED);
     assert_null(sim);
-    assert_int_equal(hp_delta_new(&delta, plan, &lower, &(struct sim_settings){ 0 }, NULL),
-                     HYPAR_UNSUPPORTED);
+    assert_int_equal(
+        hp_delta_new(&delta, plan, &lower, &(struct sim_settings){ 0 }, NULL, NULL),
+        HYPAR_UNSUPPORTED);
     assert_null(delta);
     hypar_plan_free(plan);
     hypar_machine_free(machine);

@@ -84,7 +84,7 @@ static void every_measured_pass_counts(void **state)
         struct sketch *sketch;
         struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
         struct hypar_plan *plan = random_plan(&random, graph, machine, &none);
-        if (hp_sketch_make(&sketch, plan, NULL, NULL) == HYPAR_OK) {
+        if (hp_sketch_make(&sketch, plan, NULL, NULL, NULL) == HYPAR_OK) {
             check_plan(sketch, seed);
             made++;
             hp_sketch_free(sketch);

@@ -25,7 +25,7 @@ static bool has_exchanges(const struct pattern *p)
 static double count_messages(struct sketch *sketch, bool *exact)
 {
     struct sim_settings settings = { .expand_collectives = true };
-    struct scene *scene = hp_scene_new(sketch, &settings);
+    struct scene *scene = hp_scene_new(sketch, &settings, NULL);
     double sum = 0;
     *exact = true;
     for (int i = 0; i < scene->n_blocks; i++) {
@@ -55,7 +55,7 @@ static void the_estimate_is_right(void **state)
         assert_int_equal(hypar_machine_read(&machine, words[seed % 4], NULL), HYPAR_OK);
         struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
         struct hypar_plan *plan = random_plan(&random, graph, machine, &none);
-        if (hp_sketch_make(&sketch, plan, &lower, NULL) == HYPAR_OK) {
+        if (hp_sketch_make(&sketch, plan, &lower, NULL, NULL) == HYPAR_OK) {
             double is = count_messages(sketch, &exact);
             double expected = hp_estimate_messages(sketch);
             if (exact ? is != expected : is > expected)

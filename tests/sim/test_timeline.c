@@ -100,7 +100,8 @@ static int find_comm(struct oracle *o, int list, int t)
     int deal = task->exchange + (list == o->tail ? k->n_deals : 0),
         b = list == o->tail ? 0 : list;
     const struct pattern_act *acts =
-        hp_pattern_act(&scene->acts, &k->deal[deal], hp_deal_pattern(scene->sketch, b, deal));
+        hp_pattern_act(scene->acts, hp_deal_pattern(scene->sketch, b, deal),
+                       hp_message_bytes(scene->sketch->plan, k->deal[deal].place.tensor));
     o->act[list][t] = &acts->comm[task->comm];
     return scene->first[hp_deal_block(scene, b, deal)] + acts->comm[task->comm].first;
 }
@@ -112,7 +113,7 @@ static int find_update(const struct oracle *o, const struct task *task)
     int deal = s->skeleton.n_deals;
     while (s->skeleton.deal[deal].place.tensor != task->tensor)
         deal++;
-    const struct update_act *u = hp_update_act(&scene->acts, &s->skeleton.deal[deal],
+    const struct update_act *u = hp_update_act(scene->acts, &s->skeleton.deal[deal],
                                                hp_deal_pattern(s, 0, deal), s->step_layout);
     return scene->first[hp_update_block(scene, deal)] + u->of_device[task->device];
 }
