@@ -64,7 +64,8 @@ struct hypar_search_options {
     const char *const *fix;
     int n_fix;
     /* flexflow: */
-    const struct hypar_plan *start; /* to be improved, of this graph and machine; may be NULL */
+    const struct hypar_plan *start; /* to be improved, of this graph and machine; may be NULL.
+                                     * What is found has the settings above, not its own */
     int64_t proposals;              /* so many; 0: until it finds no more */
     double budget_s; /* no more proposals after that; 0: never. The number made repeats it */
     int threads;     /* at most; 0: as there are cores. The plan does not depend on it */

@@ -189,7 +189,13 @@ struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan)
 {
     struct plan_settings settings = { plan->model, plan->machine_word, plan->precision,
                                       plan->optimizer, plan->seed };
-    struct hypar_plan *copy = hp_plan_new(plan->graph, plan->machine, &settings);
+    return hp_plan_copy_with(plan, &settings);
+}
+
+struct hypar_plan *hp_plan_copy_with(const struct hypar_plan *plan,
+                                     const struct plan_settings *settings)
+{
+    struct hypar_plan *copy = hp_plan_new(plan->graph, plan->machine, settings);
     for (int s = 0; s < plan->n_stages; s++)
         hp_plan_add_stage(copy, &plan->stages[s]);
     hp_plan_set_schedule(copy, &plan->schedule);

@@ -71,6 +71,10 @@ struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
 /* The same plan once more, for the same graph and machine, which it does not own. */
 struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan);
 
+/* ... with other settings. */
+struct hypar_plan *hp_plan_copy_with(const struct hypar_plan *plan,
+                                     const struct plan_settings *settings);
+
 /* Append a stage; its lists are copied, its ops sorted and moved to its first devices. */
 void hp_plan_add_stage(struct hypar_plan *plan, const struct hypar_stage *stage);
 

@@ -136,10 +136,14 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
                        HP_MAX_PLACEMENTS);
 
     struct arena arena = { 0 };
-    struct problem problem = { .graph = graph, .machine = machine, .options = options };
+    struct hypar_search_options with = *options;
+    struct problem problem = { .graph = graph, .machine = machine, .options = &with };
     problem.settings =
         (struct plan_settings){ options->model, options->machine, options->precision,
                                 options->optimizer, options->seed };
+    struct hypar_plan *start =
+        options->start ? hp_plan_copy_with(options->start, &problem.settings) : NULL;
+    with.start = start; /* what is found has the settings that were asked for */
     problem.layered = hp_layered(&arena, graph);
     problem.n_levels = hypar_machine_levels(machine, problem.level);
     enum hypar_status status = planner == &hp_planner_auto
@@ -148,6 +152,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     if (status == HYPAR_OK && options->simulation && planner != &hp_planner_auto &&
         !(*out)->has_simulated)
         hp_simulate_found(&problem, options->simulation, hp_plan_parts((*out)->plan), *out);
+    hypar_plan_free(start);
     hp_arena_free(&arena);
     return status;
 }

@@ -104,6 +104,9 @@ $ cd $TMP && hypar plan --start q.json --proposals 4 -q -o q.json && ls -F && hy
 > folder@
 > q.json@
 > ok: lenet5, batch 32: 13 operators in 26 parts on a machine of 2 devices
+$ cd $TMP && hypar plan --start a/link.json --proposals 4 -q -o d/new.json && grep '"model"' d/new.json && hypar check d/new.json | head -n 1
+>   "model": "../a/g.json",
+> ok: lenet5, batch 32: 13 operators in 26 parts on a machine of 2 devices
 $ cd $TMP && hypar lower a/link.json -o a/g.json
 > hypar: a/link.json: model: --output: 'a/g.json' is what this command reads, expected another file
 ? 2

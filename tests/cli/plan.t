@@ -239,6 +239,10 @@ $ hypar compare alexnet --batch 64 --on full:3,bandwidth=2GB/s --planner dp --cs
 > dp,0.085666072237
 $ hypar simulate $TMP/better.json --json | grep '^ *"step_s"'
 >   "step_s": 0.019333439358,
+$ hypar plan --start $TMP/dp.json --proposals 4 --precision bf16 --seed 7 -q -o $TMP/bf16.json; grep -e '"precision"' -e '"optimizer"' -e '"seed"' $TMP/bf16.json
+>   "precision": "bf16",
+>   "optimizer": "sgd",
+>   "seed": 7,
 $ hypar plan lenet5 --on full:4 --planner dp --fix conv1:n=2
 > hypar: planner dp cannot keep an operator as told, expected flexflow or exhaustive
 ? 2
