@@ -32,8 +32,9 @@ enum hypar_status hp_read_choice(const struct json *at, const char *const *names
 static bool is_model_path(const char *text)
 {
     const char *dot = strrchr(text, '.');
-    return strchr(text, '/') ||
-           (dot && (strcmp(dot, ".json") == 0 || strcmp(dot, ".onnx") == 0));
+    return strchr(text, '/') || strstr(text, ".onnx:") ||
+           (dot && (strcmp(dot, ".json") == 0 || strcmp(dot, ".onnx") == 0 ||
+                    strcmp(dot, ".txt") == 0));
 }
 
 /* What a file says of a path is meant from where the file lies. */

@@ -113,3 +113,9 @@ $ cd $TMP && hypar lower a/link.json -o a/g.json
 $ cd $TMP && mv a/g.json a/h.json; hypar check a/link.json
 > hypar: a/link.json: model: $TMP/d/e/../../a/g.json: cannot open: No such file or directory
 ? 3
+
+Every kind of model file is found beside the plan, with options or without.
+$ cp tests/data/pipedream/chain.txt examples/models/encoder.onnx $TMP && cd $TMP && for m in chain.txt encoder.onnx encoder.onnx:batch-dim=x=0; do echo '{"format": "hypar-plan/1", "model": "'$m'", "machine": "full:2", "ops": [{"name": "*"}]}' > d/p.json; mv *.txt *.onnx d 2>/dev/null; hypar check d/p.json -q | head -n 1; done
+> ok: chain, batch 1: 5 operators in 5 parts on a machine of 2 devices
+> ok: encoder, batch 32: 34 operators in 34 parts on a machine of 2 devices
+> ok: encoder, batch 32: 34 operators in 34 parts on a machine of 2 devices
