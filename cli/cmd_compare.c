@@ -18,6 +18,8 @@ static const struct argp_option options[] = {
     { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum or adam (sgd)", 0 },
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
+    { "budget", OPT_BUDGET, "SECONDS", 0, "flexflow: search no longer than that", 0 },
+    { "proposals", OPT_PROPOSALS, "N", 0, "flexflow: so many (until it finds no more)", 0 },
     OPT_SIMULATION_ROWS,
     { "csv", OPT_CSV, "FILE", 0, "write the table to FILE", 0 },
     { 0 },
@@ -192,15 +194,18 @@ static enum hypar_status compare(const struct args *args, const struct hypar_gra
 {
     struct table table = { 0 };
     bool progress = !args->quiet && isatty(STDERR_FILENO);
+    char where[NAME_BYTES + 64];
     int n_fit = 0;
     enum hypar_status failed =
         HYPAR_OK; /* of the first that failed for another reason than fit */
     enum hypar_status status = list_planners(&table, args->planner, err);
     for (int i = 0; i < table.n && status == HYPAR_OK; i++) {
         how->planner = table.name[i];
+        snprintf(where, sizeof where, "planner %d of %d: %s: ", i + 1, table.n, how->planner);
+        how->progress = progress ? opt_show_progress : NULL;
+        how->who = where;
         if (progress)
-            fprintf(stderr, "\rhypar: planner %d of %d: %s ...\033[K", i + 1, table.n,
-                    how->planner);
+            fprintf(stderr, "\rhypar: %s...\033[K", where);
         status = evaluate(&table.row[i], &table.why[i], graph, machine, how);
         if (status == HYPAR_USAGE || status == HYPAR_RUNTIME) {
             *err = table.why[i];
@@ -237,7 +242,9 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct hypar_search_options how = { .joint = args->joint,
                                         .memory_bytes = args->memory_bytes,
-                                        .seed = args->seed };
+                                        .seed = args->seed,
+                                        .proposals = args->proposals,
+                                        .budget_s = args->budget_s };
     struct hypar_sim_options simulation;
     struct hypar_profile *profile = NULL;
     struct hypar_graph *graph = NULL;

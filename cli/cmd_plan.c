@@ -204,18 +204,6 @@ static void note_profile(const struct args *args, const struct hypar_found *foun
                 args->profile);
 }
 
-/* One line on a terminal, written over and over. */
-static void show_progress(void *who, const struct hypar_search_progress *p)
-{
-    char best[32];
-    (void)who;
-    fprintf(stderr,
-            "\rhypar: best step %s; %lld proposals, %.0f a second, %.0f %% accepted\033[K",
-            hypar_format_quantity(best, p->best_s, HYPAR_UNIT_SECONDS), (long long)p->proposals,
-            p->seconds > 0 ? (double)p->proposals / p->seconds : 0,
-            p->proposals ? 100 * (double)p->accepted / (double)p->proposals : 0);
-}
-
 static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,
                                 const struct hypar_machine *machine,
                                 struct hypar_search_options *how, struct hypar_error *err)
@@ -224,7 +212,8 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     bool patience = !args->quiet && isatty(STDERR_FILENO);
     if (patience) /* seconds for large networks on many devices */
         fputs("hypar: searching and simulating ...\r", stderr);
-    how->progress = patience ? show_progress : NULL;
+    how->progress = patience ? opt_show_progress : NULL;
+    how->who = (char[]){ "" };
     enum hypar_status status = hypar_search(&found, graph, machine, how, err);
     if (patience)
         fputs("\r\033[K", stderr);

@@ -483,3 +483,13 @@ opt_catalogue(const struct args *args, void (*all)(FILE *to, enum hypar_format f
         all(out.file, opt_format(args));
     return opt_close(&out, status, err);
 }
+
+void opt_show_progress(void *who, const struct hypar_search_progress *p)
+{
+    char best[32];
+    fprintf(stderr,
+            "\rhypar: %sbest step %s; %lld proposals, %.0f a second, %.0f %% accepted\033[K",
+            (const char *)who, hypar_format_quantity(best, p->best_s, HYPAR_UNIT_SECONDS),
+            (long long)p->proposals, p->seconds > 0 ? (double)p->proposals / p->seconds : 0,
+            p->proposals ? 100 * (double)p->accepted / (double)p->proposals : 0);
+}

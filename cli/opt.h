@@ -166,6 +166,9 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
 enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_options *how,
                                  struct hypar_profile **profile, struct hypar_error *err);
 
+/* One line on a terminal, written over and over; `who` is the text that it begins with. */
+void opt_show_progress(void *who, const struct hypar_search_progress *progress);
+
 /* A note on standard error, unless -q, if the profile that --profile names told nothing about
  * this step. */
 void opt_note_profile(const struct args *args, const struct hypar_sim_measured *measured);

@@ -176,12 +176,30 @@ static char *closed_text(struct arena *arena, const struct hypar_found *found,
         hypar_format_quantity(state, p.state_bytes, HYPAR_UNIT_BYTES));
 }
 
+/* More devices are not always faster. */
+static void idle_text(FILE *to, const struct hypar_plan *plan)
+{
+    struct arena scratch = { 0 };
+    int n = plan->n_all_devices, idle = n;
+    bool *used = NEW(&scratch, bool, hypar_machine_device_count(plan->machine));
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        for (int i = 0; i < plan->ops[op].n_devices; i++) {
+            idle -= !used[plan->ops[op].device[i]];
+            used[plan->ops[op].device[i]] = true;
+        }
+    if (idle > 0)
+        fprintf(to, "%d of %d devices have nothing to do.\n", idle, n);
+    hp_arena_free(&scratch);
+}
+
 void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *found)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
     const char *why = hypar_found_info(found).not_simulated;
     if (s)
         hp_wrap(to, simulated_text(arena, found, s), 0);
+    if (s)
+        idle_text(to, hypar_found_plan(found));
     if (s && s->step.measured.asked)
         fprintf(to, "Profile: %s.\n", hp_measured_text(arena, &s->step.measured));
     if (!hypar_found_prediction(found).simulated)

@@ -110,17 +110,19 @@ static bool is_small(const struct hypar_plan *plan)
 }
 
 /* What flexflow finds, if that is much better than the best of the others; NULL. */
-static struct hypar_found *search_at_random(const struct tried *t,
-                                            const struct hypar_found *best)
+static struct hypar_found *search_at_random(struct tried *t, const struct hypar_found *best)
 {
     const struct hypar_search_options *options = t->problem->options;
     const struct planner *flexflow = hp_find_planner("flexflow");
     bool asked = options->budget_s > 0 || options->proposals > 0;
     struct hypar_found *found;
     struct hypar_error why;
-    if (!flexflow || !t->simulated || !fits(best) || options->objective != HYPAR_TIME ||
-        !(asked || is_small(best->plan)))
+    if (!flexflow || !t->simulated || !fits(best) || options->objective != HYPAR_TIME)
         return NULL;
+    if (!asked && !is_small(best->plan)) {
+        refuse(t, "flexflow", "not tried, it takes long here; --budget 60s lets it");
+        return NULL;
+    }
     if (hp_run_planner(flexflow, t->problem, &found, &why) != HYPAR_OK)
         return NULL;
     if (fits(found) && merit(t, found) < WORTH * merit(t, best))

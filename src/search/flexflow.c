@@ -295,7 +295,7 @@ struct improvement {
 };
 
 /* Whether there shall be another round. With a budget, as in the paper: until it is gone, or
- * half of it without finding anything. */
+ * half of it without finding anything, if as much was tried as without one. */
 static bool goes_on(const struct search *s, int round, struct improvement last)
 {
     const struct hypar_search_options *o = s->problem->options;
@@ -306,7 +306,8 @@ static bool goes_on(const struct search *s, int round, struct improvement last)
         return p.proposals < o->proposals;
     if (o->budget_s > 0) /* a count of none would repeat another search */
         return round == 0 ||
-               (p.seconds < o->budget_s && p.seconds - last.seconds < o->budget_s / 2);
+               (p.seconds < o->budget_s &&
+                (round < LEAST_ROUNDS || p.seconds - last.seconds < o->budget_s / 2));
     return round < LEAST_ROUNDS || (round < 2 * last.round && round < MOST_ROUNDS);
 }
 

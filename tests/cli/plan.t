@@ -134,6 +134,11 @@ $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '
 >     "fits": true
 >     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no pipeline with a batch of 64 fits into the memory of 8 devices; gpipe: no pipeline with a batch of 64 fits into the memory of 8 devices; mp: device 0 needs 2.17 GB of memory, has 600 MB"
 
+Where a random search takes long it has to be asked for; devices that are left idle are counted.
+$ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s | grep -e nothing -e ^Refused
+> 12 of 16 devices have nothing to do.
+> Refused: flexflow: not tried, it takes long here; --budget 60s lets it
+
 If none fits it is the one that needs least, and the answer is no; a planner asked for by name has its say,
 but a limit that was asked for is kept.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 300MB -o $TMP/plan.json | sed -n '1p;/^IT/,/^buffers/p'
