@@ -392,8 +392,7 @@ static void make_lanes(struct search *s)
     const struct hypar_search_options *o = s->problem->options;
     struct sim_settings settings = hp_simulation(s->problem);
     struct hypar_plan *like =
-        o->start ? hp_plan_copy(o->start)
-                 : hp_plan_new(s->problem->graph, s->problem->machine, &s->problem->settings);
+        hp_plan_new(s->problem->graph, s->problem->machine, &s->problem->settings);
     int threads = o->threads > 0 ? o->threads : hp_core_count();
     s->n_lanes = threads < CHAINS ? threads : CHAINS;
     for (int i = 0; i < s->n_lanes; i++)
