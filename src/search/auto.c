@@ -110,8 +110,7 @@ static bool is_small(const struct hypar_plan *plan)
 }
 
 /* What flexflow finds, if that is much better than the best of the others; NULL. */
-static struct hypar_found *search_at_random(const struct tried *t,
-                                            const struct hypar_found *best)
+static struct hypar_found *search_at_random(struct tried *t, const struct hypar_found *best)
 {
     const struct hypar_search_options *options = t->problem->options;
     const struct planner *flexflow = hp_find_planner("flexflow");
@@ -123,6 +122,7 @@ static struct hypar_found *search_at_random(const struct tried *t,
         return NULL;
     if (hp_run_planner(flexflow, t->problem, &found, &why) != HYPAR_OK)
         return NULL;
+    t->evaluated += found->info.evaluated;
     if (fits(found) && merit(t, found) < WORTH * merit(t, best))
         return found;
     hypar_found_free(found);
@@ -145,7 +145,6 @@ enum hypar_status hp_run_auto(const struct problem *problem, struct hypar_found 
     int best = choose(&t);
     struct hypar_found *random = search_at_random(&t, t.found[best]);
     if (random) {
-        t.evaluated += random->info.evaluated;
         best = t.n;
         t.found[t.n++] = random;
     }
