@@ -93,11 +93,6 @@ enum hypar_status hp_sketch_make(struct sketch **out, const struct hypar_plan *p
     return status;
 }
 
-size_t hp_sketch_bytes(const struct sketch *s)
-{
-    return hp_arena_bytes(&s->arena) + hp_arena_bytes(&s->own.arena);
-}
-
 void hp_sketch_free(struct sketch *s)
 {
     if (!s)

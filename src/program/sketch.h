@@ -127,10 +127,6 @@ enum hypar_status hp_sketch_lay_out(struct sketch *sketch, const int *op, int n,
 enum hypar_status hp_sketch_settle(struct sketch *sketch, const int *op, int n,
                                    struct hypar_error *err);
 
-/* Bytes that the sketch holds, for those who make many changes: start afresh when it is much.
- */
-size_t hp_sketch_bytes(const struct sketch *sketch);
-
 /* The parameters that a deal of the tail is updated with (rhythm.h). */
 int hp_deal_group(const struct sketch *s, int d);
 

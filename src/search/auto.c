@@ -125,6 +125,7 @@ static struct hypar_found *search_at_random(struct tried *t, const struct hypar_
     }
     if (hp_run_planner(flexflow, t->problem, &found, &why) != HYPAR_OK)
         return NULL;
+    t->evaluated += found->info.evaluated;
     if (fits(found) && merit(t, found) < WORTH * merit(t, best))
         return found;
     hypar_found_free(found);
@@ -147,7 +148,6 @@ enum hypar_status hp_run_auto(const struct problem *problem, struct hypar_found 
     int best = choose(&t);
     struct hypar_found *random = search_at_random(&t, t.found[best]);
     if (random) {
-        t.evaluated += random->info.evaluated;
         best = t.n;
         t.found[t.n++] = random;
     }

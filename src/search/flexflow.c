@@ -31,6 +31,7 @@ struct start {
     struct hypar_plan *plan; /* until a chain takes it over, and its timeline */
     struct delta *delta;
     ticks length;
+    double step_s; /* of pipedream: in the long run, while chains compare whole stretches */
     struct fullness full;
 };
 
@@ -57,6 +58,19 @@ struct search {
 
 /* Where to begin -------------------------------------------------------------------------- */
 
+static enum hypar_status find_step(const struct search *s, struct start *start,
+                                   struct hypar_error *err)
+{
+    struct hypar_sim *sim;
+    start->step_s = hp_seconds(start->length);
+    if (start->plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM)
+        return HYPAR_OK;
+    TRY(hypar_simulate(&sim, start->plan, s->problem->options->simulation, err));
+    start->step_s = hypar_sim_summary(sim).step_s;
+    hypar_sim_free(sim);
+    return HYPAR_OK;
+}
+
 static enum hypar_status measure(const struct search *s, struct hypar_plan *plan,
                                  struct start *out, struct hypar_error *err)
 {
@@ -66,6 +80,7 @@ static enum hypar_status measure(const struct search *s, struct hypar_plan *plan
     TRY(hp_delta_new(&out->delta, plan, &lower, &settings, s->repertoire[0], err));
     out->plan = plan;
     out->length = hp_delta_length(out->delta);
+    TRY(find_step(s, out, err));
     return hp_fullness(s->problem, plan, &out->full, err);
 }
 
@@ -277,8 +292,9 @@ static void jump(struct search *s)
 
 static struct hypar_search_progress progress_of(const struct search *s)
 {
+    int steps = hp_delta_scene(s->chain[0].delta)->sketch->rhythm.n_steps;
     struct hypar_search_progress p = {
-        .best_s = hp_seconds(best_length(s)),
+        .best_s = hp_seconds(best_length(s)) / steps,
         .seconds = hp_now_s() - s->began_s,
     };
     for (int i = 0; i < CHAINS; i++) {
@@ -377,8 +393,7 @@ static void make_lanes(struct search *s)
     const struct hypar_search_options *o = s->problem->options;
     struct sim_settings settings = hp_simulation(s->problem);
     struct hypar_plan *like =
-        o->start ? hp_plan_copy(o->start)
-                 : hp_plan_new(s->problem->graph, s->problem->machine, &s->problem->settings);
+        hp_plan_new(s->problem->graph, s->problem->machine, &s->problem->settings);
     int threads = o->threads > 0 ? o->threads : hp_core_count();
     s->n_lanes = threads < CHAINS ? threads : CHAINS;
     for (int i = 0; i < s->n_lanes; i++)
@@ -416,7 +431,7 @@ static enum hypar_status plan_flexflow(const struct planner *self,
         found->info.chains = CHAINS;
         found->info.beta = s.beta;
         found->info.start = s.start[0].name;
-        found->info.start_s = hp_seconds(s.start[0].length);
+        found->info.start_s = s.start[0].step_s;
         status = hp_judge(problem, found, err);
     }
     for (int i = 0; i < s.n_chains; i++)

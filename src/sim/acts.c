@@ -1,4 +1,4 @@
-/* Times of passes and updates; tables that grow with the sketch. */
+/* Times of passes and updates; tables that grow with the stock. */
 #include "sim/acts.h"
 
 #include <string.h>
