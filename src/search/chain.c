@@ -116,7 +116,13 @@ void hp_chain_run(struct chain *c, int64_t n)
         propose(c);
 }
 
-void hp_chain_move(struct chain *c, struct repertoire *repertoire)
+void hp_chain_leave(struct chain *c)
+{
+    hp_delta_free(c->delta);
+    c->delta = NULL;
+}
+
+void hp_chain_enter(struct chain *c, struct repertoire *repertoire)
 {
     c->repertoire = repertoire;
     if (c->status == HYPAR_OK)

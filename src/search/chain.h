@@ -48,8 +48,9 @@ void hp_chain_end(struct chain *chain);
 /* Make `n` proposals. */
 void hp_chain_run(struct chain *chain, int64_t n);
 
-/* Go on with another repertoire: the old one is no more used. */
-void hp_chain_move(struct chain *chain, struct repertoire *repertoire);
+/* Let go of the repertoire, and go on with another one. */
+void hp_chain_leave(struct chain *chain);
+void hp_chain_enter(struct chain *chain, struct repertoire *repertoire);
 
 /* Look whether `next` fits into memory: it is the best then. Else the chain goes back to the
  * best, and is tight from there on. (Memory takes longer to find than a step.) */

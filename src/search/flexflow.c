@@ -50,6 +50,7 @@ struct search {
      * other. What is found does not depend on how many there are. */
     int n_lanes;
     struct repertoire *repertoire[CHAINS];
+    size_t most_bytes[CHAINS]; /* by lane: so large may it be, if that is above MOST_BYTES */
     void (*job)(struct search *s, struct chain *chain); /* at hand */
     int n_chains;                                       /* begun */
     int64_t run; /* proposals of each chain in the round at hand */
@@ -327,15 +328,18 @@ static bool goes_on(const struct search *s, int round, struct improvement last)
     return round < LEAST_ROUNDS || (round < 2 * last.round && round < MOST_ROUNDS);
 }
 
-/* A repertoire that has become too large makes room for a new one. */
+/* A repertoire that has become too large makes room for a new one, which may grow to twice what
+ * the plans at hand need. */
 static void renew_lane(struct search *s, int lane)
 {
-    struct repertoire *old = s->repertoire[lane];
     struct sim_settings settings = hp_simulation(s->problem);
+    for (int i = lane; i < CHAINS; i += s->n_lanes)
+        hp_chain_leave(&s->chain[i]);
+    hp_repertoire_free(s->repertoire[lane]);
     s->repertoire[lane] = hp_repertoire_new(s->chain[lane].plan, &settings);
     for (int i = lane; i < CHAINS; i += s->n_lanes)
-        hp_chain_move(&s->chain[i], s->repertoire[lane]);
-    hp_repertoire_free(old);
+        hp_chain_enter(&s->chain[i], s->repertoire[lane]);
+    s->most_bytes[lane] = 2 * hp_repertoire_bytes(s->repertoire[lane]);
 }
 
 static void run_lane(void *arg, int lane)
@@ -343,7 +347,8 @@ static void run_lane(void *arg, int lane)
     struct search *s = arg;
     for (int i = lane; i < CHAINS; i += s->n_lanes)
         s->job(s, &s->chain[i]);
-    if (hp_repertoire_bytes(s->repertoire[lane]) > MOST_BYTES)
+    size_t bytes = hp_repertoire_bytes(s->repertoire[lane]);
+    if (bytes > MOST_BYTES && bytes > s->most_bytes[lane])
         renew_lane(s, lane);
 }
 
