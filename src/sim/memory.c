@@ -323,7 +323,7 @@ int hypar_fullest_memory(const struct hypar_memory *memory, int n_devices, doubl
     int most = -1;
     for (int d = 0; d < n_devices; d++) {
         double limit = limit_bytes > 0 ? limit_bytes : memory[d].limit;
-        if (most >= 0 && memory[d].peak * fullest->limit <= fullest->peak * limit)
+        if (most >= 0 && memory[d].peak / limit <= fullest->peak / fullest->limit)
             continue;
         most = d;
         *fullest = memory[d];
