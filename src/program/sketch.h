@@ -157,7 +157,7 @@ int hp_operand_of(const struct op *op, int t);
 const struct part_layout *hp_layout_of(struct sketch *s, int op, struct range samples,
                                        int replica, int n_replicas);
 
-/* A layout that nobody else has: parts that one of two layouts has. */
+/* Parts that one of two layouts has; shared too. */
 const struct part_layout *hp_either_layout(struct sketch *s, const struct part_layout *a,
                                            const struct part_layout *b);
 

@@ -153,6 +153,12 @@ const struct part_layout *hp_either_layout(struct sketch *s, const struct part_l
         differ += a->empty[part] && !b->empty[part];
     if (!differ)
         return a;
+    int32_t key[] = { -1, a->id, b->id }; /* others begin with a nest's number */
+    int known = hp_table_get(&s->stock->layout_keys, key, sizeof key);
+    if (known >= 0)
+        return s->stock->layouts[known];
+    hp_table_put(&s->stock->layout_keys, &s->stock->arena, keep(s, key, sizeof key), sizeof key,
+                 s->stock->n_layouts);
     struct part_layout both = *a;
     size_t n_axes = (size_t)a->nest->n_axes;
     struct range *range = NEW(&s->stock->arena, struct range, (size_t)a->n_parts * n_axes);
