@@ -16,6 +16,14 @@ static inline double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* For what runs on several cores. */
+static inline double wall_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* Of the process so far. */
 static inline double peak_memory_mb(void)
 {

@@ -15,16 +15,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/bench.h"
 #include "search/planner.h"
 #include "sim/propose.h"
-
-static void must(enum hypar_status status, const struct hypar_error *err)
-{
-    if (status == HYPAR_OK)
-        return;
-    fprintf(stderr, "bench_flexflow: %s\n", err->text);
-    exit(hypar_status_exit_code(status));
-}
 
 /* What the paper prints: speed-ups over dp and expert on 16 P100 and 64 K80 (Figure 6), seconds
  * of whole searches in full and by delta on 4, 16 and 64 devices (Table 5); and microseconds of
@@ -259,13 +252,6 @@ static void figure_6(double budget_s, const char *only)
 
 /* Table 5 ---------------------------------------------------------------------------------- */
 
-static double processor_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Processor time of a proposal, averaged over real chains: of a search, less one of a single
  * round, so that beginning does not count. */
 static double chain_us(const struct study *s, int64_t proposals)
@@ -274,12 +260,12 @@ static double chain_us(const struct study *s, int64_t proposals)
     struct hypar_search_options options = { .planner = "flexflow",
                                             .proposals = FEW,
                                             .threads = 1 };
-    double began_s = processor_s();
+    double began_s = now_s();
     hypar_found_free(search(s, &options));
-    double few_s = processor_s() - began_s;
+    double few_s = now_s() - began_s;
     options.proposals = proposals;
     hypar_found_free(search(s, &options));
-    return 1e6 * (processor_s() - began_s - 2 * few_s) / (double)(proposals - FEW);
+    return 1e6 * (now_s() - began_s - 2 * few_s) / (double)(proposals - FEW);
 }
 
 static void table_5(const char *only)

@@ -12,17 +12,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/bench.h"
 #include "cost/array.h"
 #include "search/explore.h"
 #include "tests/papers/hypar_printed.h"
-
-static void must(enum hypar_status status, const struct hypar_error *err)
-{
-    if (status == HYPAR_OK)
-        return;
-    fprintf(stderr, "bench_hypar: %s\n", err->text);
-    exit(hypar_status_exit_code(status));
-}
 
 /* One model on one machine or several. */
 struct study {
@@ -341,13 +334,6 @@ static void one_weird_trick(void)
 
 /* All levels at once ------------------------------------------------------------------ */
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Words that only stand for a family build what another row builds. */
 static bool is_family(const char *name)
 {
@@ -388,7 +374,7 @@ static void joint_row(const char *model, int most_levels)
     struct hypar_graph *graph;
     struct hypar_error err;
     struct arena arena = { 0 };
-    double start = now_s();
+    double start = wall_s();
     bool exact = true, above = false;
     must(hypar_import(&graph, model, NULL, &err), &err);
     struct layered *l = hp_layered(&arena, graph);
@@ -402,7 +388,7 @@ static void joint_row(const char *model, int most_levels)
         printf(" %6.3f", 100 * (1 - joint / greedy));
         fflush(stdout);
     }
-    printf("  %6.1f s%s%s\n", now_s() - start, exact ? "" : "  not all proven",
+    printf("  %6.1f s%s%s\n", wall_s() - start, exact ? "" : "  not all proven",
            above ? "  ABOVE GREEDY" : "");
     hp_arena_free(&arena);
     hypar_graph_free(graph);

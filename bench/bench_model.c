@@ -4,6 +4,7 @@
  *     chain       a JSON graph of 10,000 operators, read from a text: under 0.2 s
  *
  * Each figure is the fastest of RUNS. */
+#include "bench/bench.h"
 #include "graph/graph.h"
 #include "model/model.h"
 
@@ -12,21 +13,6 @@
 #include <time.h>
 
 enum { RUNS = 20, CHAIN_OPS = 10000 };
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void must(enum hypar_status status, const struct hypar_error *err)
-{
-    if (status == HYPAR_OK)
-        return;
-    fprintf(stderr, "bench_model: %s\n", err->text);
-    exit(hypar_status_exit_code(status));
-}
 
 static double build_s(const char *word)
 {

@@ -12,23 +12,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/bench.h"
 #include "search/optcnn.h"
 #include "tests/papers/optcnn_printed.h"
-
-static void must(enum hypar_status status, const struct hypar_error *err)
-{
-    if (status == HYPAR_OK)
-        return;
-    fprintf(stderr, "bench_optcnn: %s\n", err->text);
-    exit(hypar_status_exit_code(status));
-}
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void heading(const char *text)
 {
@@ -117,7 +103,7 @@ static double baseline(const struct study *s, double *least_s, double *choices)
     struct fabric fabric;
     struct optcnn_space space;
     struct optcnn_tables tables;
-    double start = now_s();
+    double start = wall_s();
     must(hp_fabric(&fabric, &arena, s->machine, &err), &err);
     fabric.once = true; /* as the planner has it by default */
     struct optcnn_model model = { .arena = &arena, .graph = s->graph, .fabric = &fabric };
@@ -135,7 +121,7 @@ static double baseline(const struct study *s, double *least_s, double *choices)
     if (feasible)
         *least_s = depth_first(&tables, space.n_vars, 0, state, 0);
     hp_arena_free(&arena);
-    return feasible ? now_s() - start : -1;
+    return feasible ? wall_s() - start : -1;
 }
 
 static double fastest_search_s(const struct study *s, struct hypar_layerwise_view *view,

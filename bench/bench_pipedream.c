@@ -20,23 +20,9 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "bench/bench.h"
 #include "model/pipedream.h"
 #include "tests/papers/pipedream_printed.h"
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* one thread: what an idle core needs */
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void must(enum hypar_status status, const struct hypar_error *err)
-{
-    if (status == HYPAR_OK)
-        return;
-    fprintf(stderr, "bench_pipedream: %s\n", err->text);
-    exit(hypar_status_exit_code(status));
-}
 
 static struct hypar_graph *profile_graph(const char *name)
 {

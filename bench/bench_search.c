@@ -10,22 +10,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "bench/bench.h"
 #include "search/partition.h"
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* one thread: what an idle core needs */
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void must(enum hypar_status status, const struct hypar_error *err)
-{
-    if (status == HYPAR_OK)
-        return;
-    fprintf(stderr, "bench_search: %s\n", err->text);
-    exit(hypar_status_exit_code(status));
-}
 
 /* The layered view of a graph and its greedy partition over n_levels of two sides. */
 static double partition_s(const struct hypar_graph *graph, int n_levels, bool joint)

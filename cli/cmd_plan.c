@@ -95,21 +95,13 @@ static void add_list(char *text, size_t size, const char *what, const char *list
     }
 }
 
-static bool is_path(const char *model)
-{
-    const char *end = strrchr(model, '.');
-    return strchr(model, '/') || strstr(model, ".onnx:") ||
-           (end && (strcmp(end, ".json") == 0 || strcmp(end, ".txt") == 0 ||
-                    strcmp(end, ".onnx") == 0));
-}
-
 /* A plan names its model file relative to itself. */
 static const char *model_text(const struct args *args, const char *given, char *text,
                               size_t size)
 {
     char path[PATH_MAX];
     const char *with = strstr(given, ".onnx:");
-    if (!is_path(given) || !args->output || strcmp(args->output, "-") == 0)
+    if (!hypar_model_is_path(given) || !args->output || strcmp(args->output, "-") == 0)
         return given;
     snprintf(path, sizeof path, "%.*s", with ? (int)(with - given + 5) : PATH_MAX - 1, given);
     if (!from_folder(path, args->output, text, size))
@@ -128,7 +120,7 @@ static const char *model_of(const struct hypar_plan *plan, const char *path, cha
 {
     const char *model = hypar_plan_model(plan);
     char folder[PATH_MAX];
-    if (!is_path(model) || model[0] == '/' || strcmp(path, "-") == 0 ||
+    if (!hypar_model_is_path(model) || model[0] == '/' || strcmp(path, "-") == 0 ||
         !folder_of(path, folder))
         return model;
     snprintf(text, size, "%s/%s", folder, model);

@@ -138,6 +138,11 @@ static enum hypar_status import_word(struct hypar_graph **out, const char *model
     return import_file(out, word.path, &all, err);
 }
 
+bool hypar_model_is_path(const char *model)
+{
+    return strchr(model, '/') || strstr(model, ".onnx:") || reader_by_extension(model);
+}
+
 enum hypar_status hypar_import(struct hypar_graph **out, const char *model,
                                const struct hypar_import_options *options,
                                struct hypar_error *err)
@@ -152,6 +157,7 @@ enum hypar_status hypar_import(struct hypar_graph **out, const char *model,
     const char *colon = strstr(model, ".onnx:");
     if (colon)
         return import_word(out, model, colon + 5, options, err);
-    bool path = strcmp(model, "-") == 0 || strchr(model, '/') || reader_by_extension(model);
-    return path ? import_file(out, model, options, err) : hp_zoo_build(out, model, batch, err);
+    return strcmp(model, "-") == 0 || hypar_model_is_path(model)
+               ? import_file(out, model, options, err)
+               : hp_zoo_build(out, model, batch, err);
 }

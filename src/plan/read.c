@@ -29,14 +29,6 @@ enum hypar_status hp_read_choice(const struct json *at, const char *const *names
     return hp_json_fail(at, err, "expected one of %s, not \"%.40s\"", known, word);
 }
 
-static bool is_model_path(const char *text)
-{
-    const char *dot = strrchr(text, '.');
-    return strchr(text, '/') || strstr(text, ".onnx:") ||
-           (dot && (strcmp(dot, ".json") == 0 || strcmp(dot, ".onnx") == 0 ||
-                    strcmp(dot, ".txt") == 0));
-}
-
 /* What a file says of a path is meant from where the file lies. */
 static const char *resolve(struct arena *scratch, const char *folder, const char *path)
 {
@@ -86,7 +78,7 @@ static enum hypar_status read_graph(struct hypar_graph **out, const struct json 
     *model = from;
     if (!from) {
         TRY(read_text(root, "model", model, err));
-        from = is_model_path(*model) ? resolve(scratch, source->folder, *model) : *model;
+        from = hypar_model_is_path(*model) ? resolve(scratch, source->folder, *model) : *model;
     }
     TRY(hp_in(err, hypar_import(out, from, &options, err), "%s: model", root->key));
     if (batch.value && hypar_graph_batch(*out) != options.batch) {

@@ -123,8 +123,10 @@ static struct hypar_found *search_at_random(struct tried *t, const struct hypar_
         refuse(t, "flexflow", "not tried, it takes long here; --budget 60s lets it");
         return NULL;
     }
-    if (hp_run_planner(flexflow, t->problem, &found, &why) != HYPAR_OK)
+    if (hp_run_planner(flexflow, t->problem, &found, &why) != HYPAR_OK) {
+        refuse(t, "flexflow", why.text);
         return NULL;
+    }
     t->evaluated += found->info.evaluated;
     if (fits(found) && merit(t, found) < WORTH * merit(t, best))
         return found;

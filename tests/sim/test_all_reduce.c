@@ -13,6 +13,7 @@
 
 #include "cost/collective_rounds.h"
 #include "plan/plan.h"
+#include "tests/all_reduces.h"
 
 enum { MAX_WORDS = 16, WORD_BYTES = 32 };
 
@@ -90,26 +91,6 @@ static void expect_near(const char *what, double value, double expected, double 
         fail_msg("%s: %.17g, expected %.17g", what, value, expected);
 }
 
-/* One for each parameter and the loss, over all devices. */
-static double all_reduces_s(const struct setting *s, const char *name)
-{
-    struct arena arena = { 0 };
-    int n = hypar_machine_device_count(s->machine);
-    struct comm_group group = { COMM_ALL_REDUCE, n, s->plan->all_devices, 0 };
-    const struct comm_model *model = hp_comm_model_named(&arena, s->machine, &group, name);
-    double sum_s = 0;
-    for (int t = 0; t < s->graph->n_tensors; t++) {
-        const struct tensor *tensor = &s->graph->tensors[t];
-        if (tensor->kind != TENSOR_PARAM && t != s->graph->loss)
-            continue;
-        double bytes = 4 * (double)hp_shape_elements(&tensor->shape);
-        const struct comm_way *way = hp_comm_best_way(model, bytes);
-        sum_s += way->fixed_s + bytes * way->s_per_byte;
-    }
-    hp_arena_free(&arena);
-    return sum_s;
-}
-
 static const char *const machines[] = { "full:2", "full:4", "cluster:2x3", "ring:5",
                                         "htree:8" };
 enum { MACHINES = sizeof machines / sizeof machines[0] };
@@ -123,14 +104,15 @@ static void a_step_is_computing_and_sums(void **state)
     for (int m = 0; m < MACHINES; m++) {
         struct setting s = data_parallel("lenet5", 40, machines[m]);
         struct hypar_sim_options how = { .no_overlap = true };
-        double rest_s = summary_of(s.plan, how).step_s - all_reduces_s(&s, NULL);
+        double rest_s = summary_of(s.plan, how).step_s - all_reduces_s(s.plan, NULL);
         how.all_reduce = "auto";
         double auto_s = summary_of(s.plan, how).step_s;
-        expect_near("auto", auto_s, rest_s + all_reduces_s(&s, NULL), 1e-12);
+        expect_near("auto", auto_s, rest_s + all_reduces_s(s.plan, NULL), 1e-12);
         for (int w = 0; w < words.n; w++) {
             how.all_reduce = words.word[w];
             double step_s = summary_of(s.plan, how).step_s;
-            expect_near(words.word[w], step_s, rest_s + all_reduces_s(&s, words.name[w]), 1e-6);
+            expect_near(words.word[w], step_s, rest_s + all_reduces_s(s.plan, words.name[w]),
+                        1e-6);
             assert_true(step_s >= auto_s * (1 - 1e-9) || strstr(words.word[w], "server"));
         }
         release(&s);

@@ -17,6 +17,7 @@
 
 #include "profile/profile.h"
 #include "sim/sim.h"
+#include "tests/all_reduces.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -145,27 +146,6 @@ static void one_device(void **state)
     }
 }
 
-/* All devices do the same, so without overlap: computing, and one all-reduce for each parameter
- * and the loss, one after the other. */
-static double all_reduces(const struct setting *s)
-{
-    struct arena arena = { 0 };
-    int n = hypar_machine_device_count(s->machine);
-    struct comm_group group = { COMM_ALL_REDUCE, n, s->plan->all_devices, 0 };
-    const struct comm_model *model = hp_comm_model(&arena, s->machine, &group);
-    double sum = 0;
-    for (int t = 0; t < s->graph->n_tensors; t++) {
-        const struct tensor *tensor = &s->graph->tensors[t];
-        if (tensor->kind != TENSOR_PARAM && t != s->graph->loss)
-            continue;
-        double bytes = 4 * (double)hp_shape_elements(&tensor->shape);
-        const struct comm_way *way = hp_comm_best_way(model, bytes);
-        sum += way->fixed_s + bytes * way->s_per_byte;
-    }
-    hp_arena_free(&arena);
-    return sum;
-}
-
 static void data_parallel_without_overlap(void **state)
 {
     static const struct {
@@ -183,7 +163,8 @@ static void data_parallel_without_overlap(void **state)
         struct setting s = data_parallel(cases[i].model, cases[i].batch, cases[i].machine);
         struct hypar_sim_options apart = { .no_overlap = true };
         double step_s = summary_of(s.plan, &apart).step_s;
-        double computing_s = hp_seconds(computing_on(s.plan, 0)), all_s = all_reduces(&s);
+        double computing_s = hp_seconds(computing_on(s.plan, 0)),
+               all_s = all_reduces_s(s.plan, NULL);
         expect_near(cases[i].model, step_s, computing_s + all_s, 1e-6);
         double overlapped_s = summary_of(s.plan, NULL).step_s;
         assert_true(overlapped_s <= step_s * (1 + 1e-9));
