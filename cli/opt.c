@@ -384,24 +384,36 @@ const char *opt_output(const struct args *args)
 /* The file being written, for the signal handler. */
 static const struct hypar_output *volatile unfinished;
 
-/* The handler is gone by now: once it returns, the signal does what it does by default. */
+static const int ending[] = { SIGHUP, SIGINT, SIGTERM };
+enum { N_ENDING = sizeof ending / sizeof ending[0] };
+
+static sigset_t ending_set(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < N_ENDING; i++)
+        sigaddset(&set, ending[i]);
+    return set;
+}
+
+/* The signal does what it does by default once this returns: until then it waits, as do others
+ * of the set. */
 static void remove_unfinished(int number)
 {
     const struct hypar_output *out = unfinished;
     if (out && out->temporary[0])
         unlink(out->temporary);
+    signal(number, SIG_DFL);
     raise(number);
 }
 
-static const int ending[] = { SIGHUP, SIGINT, SIGTERM };
-enum { N_ENDING = sizeof ending / sizeof ending[0] };
-
+/* Not SA_RESETHAND: the system takes the handler away before it makes a second signal wait, and
+ * one that comes between the two, as `timeout` sends it, would end the process at once. */
 void opt_catch_signals(void)
 {
     for (size_t i = 0; i < N_ENDING; i++) {
-        struct sigaction was, now = { .sa_flags = (int)SA_RESETHAND };
+        struct sigaction was, now = { .sa_mask = ending_set() };
         now.sa_handler = remove_unfinished;
-        sigemptyset(&now.sa_mask);
         if (sigaction(ending[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN) /* nohup */
             sigaction(ending[i], &now, NULL);
     }
@@ -418,11 +430,8 @@ static bool opens_at_once(const char *path)
 /* A signal between the making of a file and the note of it would leave it behind: it waits. */
 enum hypar_status opt_open(struct hypar_output *out, const char *path, struct hypar_error *err)
 {
-    sigset_t wait, before;
-    sigemptyset(&wait);
-    for (size_t i = 0; i < N_ENDING && opens_at_once(path); i++)
-        sigaddset(&wait, ending[i]);
-    sigprocmask(SIG_BLOCK, &wait, &before);
+    sigset_t wait = ending_set(), before;
+    sigprocmask(SIG_BLOCK, opens_at_once(path) ? &wait : NULL, &before);
     enum hypar_status status = hypar_output_open(out, path, err);
     if (status == HYPAR_OK)
         unfinished = out;
