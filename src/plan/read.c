@@ -2,7 +2,6 @@
 #include "plan/read.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "machine/machine.h"
 
@@ -197,29 +196,16 @@ static enum hypar_status read_document(struct hypar_plan **out,
     return status;
 }
 
-/* The folder that the file itself lies in, behind links: under any name it is one plan. */
-static const char *folder_of(struct arena *scratch, const char *path)
-{
-    char place[HYPAR_PLACE_BYTES];
-    struct stat about;
-    if (lstat(path, &about) == 0 && S_ISLNK(about.st_mode) &&
-        hypar_output_place(path, place, NULL) == HYPAR_OK)
-        path = place;
-    const char *slash = strrchr(path, '/');
-    return hp_arena_strndup(scratch, path, slash ? (size_t)(slash + 1 - path) : 0);
-}
-
 enum hypar_status hypar_plan_read(struct hypar_plan **out, const char *path,
                                   const struct hypar_plan_read_options *options,
                                   struct hypar_error *err)
 {
     struct json_document *document;
-    struct arena scratch = { 0 };
+    char folder[HYPAR_PLACE_BYTES];
     *out = NULL;
     TRY(hp_json_read_file(&document, path, err));
-    enum hypar_status status =
-        read_document(out, document, folder_of(&scratch, path), options, err);
-    hp_arena_free(&scratch);
+    hypar_file_folder(path, folder);
+    enum hypar_status status = read_document(out, document, folder, options, err);
     hp_json_free(document);
     return status;
 }
