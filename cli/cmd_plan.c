@@ -146,7 +146,7 @@ static void report(const struct args *args, const struct hypar_graph *graph,
     int n_others = 0;
     plain.start = NULL;
     plain.n_fix = 0;
-    plain.memory_bytes = 1e300; /* to be looked at, whether it fits or not */
+    plain.unlimited = true; /* to be looked at, whether it fits or not */
     for (int i = 0; i < 3 && beside; i++) {
         plain.planner = simple[i];
         if (strcmp(simple[i], hypar_found_info(found).planner) == 0)

@@ -41,6 +41,8 @@ struct hypar_search_options {
     const char *machine; /* what hypar_machine_read() took; NULL: written out as an object */
     bool joint;          /* hypar, accpar: all levels at once instead of from the top */
     double memory_bytes; /* limit per device; 0: the device's own */
+    bool unlimited;      /* plans may need more than that; how full devices would be is told by
+                            it all the same */
     enum hypar_objective objective; /* auto: what the best is best at */
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
@@ -111,6 +113,10 @@ struct hypar_simulated {
     double compute_s, comm_s;      /* of the device that computes (communicates) longest */
     struct hypar_memory fullest;   /* of step.fullest_device */
 };
+
+/* ... of any step; `limit_bytes` as hypar_fullest_memory() has it. */
+HYPAR_API void hypar_sum_up(const struct hypar_sim *sim, double limit_bytes,
+                            struct hypar_simulated *out);
 
 /* NULL if it was not: hypar_search_info.not_simulated says why. Owned by `found`. */
 HYPAR_API const struct hypar_simulated *hypar_found_simulated(const struct hypar_found *found);

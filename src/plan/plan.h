@@ -97,6 +97,18 @@ struct param_bytes hp_param_bytes(enum hypar_precision precision,
 /* All of them together. */
 double hp_bytes_per_param(enum hypar_precision precision, enum hypar_optimizer optimizer);
 
+/* The fullest of the devices that were looked at so far: the one whose need is the largest
+ * share of what it has, the first among equals. */
+struct fullest {
+    bool any;
+    int device;
+    double need, has; /* bytes; it fits, and then all do, if need <= has */
+};
+
+/* Look at one more, which has `limit_bytes`, or `own` if that is 0. */
+void hp_look_at_memory(struct fullest *f, int device, double need, double limit_bytes,
+                       double own);
+
 /* Parts of all operators, those of every replica counted. */
 int64_t hp_plan_parts(const struct hypar_plan *plan);
 

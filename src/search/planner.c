@@ -137,7 +137,12 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
 
     struct arena arena = { 0 };
     struct hypar_search_options with = *options;
-    struct problem problem = { .graph = graph, .machine = machine, .options = &with };
+    struct problem problem = { .graph = graph,
+                               .machine = machine,
+                               .options = &with,
+                               .limit_bytes = options->memory_bytes };
+    if (options->unlimited)
+        with.memory_bytes = HP_UNLIMITED_BYTES;
     problem.settings =
         (struct plan_settings){ options->model, options->machine, options->precision,
                                 options->optimizer, options->seed };

@@ -12,10 +12,13 @@
 #include "plan/plan.h"
 #include "search/partition.h"
 
+static const double HP_UNLIMITED_BYTES = 1e300;
+
 struct problem {
     const struct hypar_graph *graph;
     const struct hypar_machine *machine;
-    const struct hypar_search_options *options;
+    const struct hypar_search_options *options; /* its memory_bytes: what planners keep to */
+    double limit_bytes; /* by which devices are told to be full; 0: their own memory */
     struct plan_settings settings;
     struct layered *layered; /* the papers' view of the graph */
     int n_levels;

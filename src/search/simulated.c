@@ -4,8 +4,7 @@
 /* Beyond that the step of a plan takes seconds to simulate, of some plans a minute. */
 enum { MAX_PARTS = 1 << 18 };
 
-/* The figures of a step that a plan is judged by; the limit on memory is the one asked for. */
-static void sum_up(const struct hypar_sim *sim, double limit_bytes, struct hypar_simulated *out)
+void hypar_sum_up(const struct hypar_sim *sim, double limit_bytes, struct hypar_simulated *out)
 {
     struct arena scratch = { 0 };
     out->step = hypar_sim_summary(sim);
@@ -39,7 +38,7 @@ void hp_simulate_found(const struct problem *problem, const struct hypar_sim_opt
         found->info.not_simulated = hp_arena_strdup(&found->arena, why.text);
         return;
     }
-    sum_up(sim, problem->options->memory_bytes, &found->simulated);
+    hypar_sum_up(sim, problem->limit_bytes, &found->simulated);
     found->has_simulated = true;
     hypar_sim_free(sim);
 }

@@ -61,7 +61,7 @@ $ hypar check $TMP/plan.json | head -n 1
 
 So does one on standard output, in a pipe or behind a link, also of a file of another name.
 $ cd $TMP && mkdir d && ln -s d/q.json link && mkfifo pipe && cp lm.onnx lm.net
-$ cd $TMP && plan='hypar plan lm.onnx --batch-dim x=0 --dim batch=5 --on full:4 --planner dp -q' && { $plan -o -; $plan -o /dev/stdout; $plan -o /dev/stdout | cat; $plan -o link && cat d/q.json; $plan -o pipe & cat pipe; } | grep '"model"'
+$ cd $TMP && plan='hypar plan lm.onnx --batch-dim x=0 --dim batch=5 --on full:4 --planner dp -q' && { $plan -o -; $plan -o /dev/stdout; $plan -o /dev/stdout | cat; $plan -o link && cat d/q.json; $plan -o pipe & timeout 60 cat pipe; } | grep '"model"'
 >   "model": "lm.onnx:batch-dim=x=0,dim=batch=5",
 >   "model": "lm.onnx:batch-dim=x=0,dim=batch=5",
 >   "model": "lm.onnx:batch-dim=x=0,dim=batch=5",
