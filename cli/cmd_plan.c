@@ -191,21 +191,33 @@ static void note_profile(const struct args *args, const struct hypar_found *foun
                 args->profile);
 }
 
+/* Where auto has nothing to show, what each planner lacks is what there is to tell. */
+static void note_refusals(const struct args *args, const struct hypar_refusals *refusals)
+{
+    for (int i = 0; i < refusals->n && !args->quiet; i++)
+        fprintf(stderr, "hypar: note: %s: %s\n", refusals->by[i].planner,
+                refusals->by[i].why.text);
+}
+
 static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,
                                 const struct hypar_machine *machine,
                                 struct hypar_search_options *how, struct hypar_error *err)
 {
     struct hypar_found *found;
+    struct hypar_refusals refusals = { 0 };
     bool patience = !args->quiet && isatty(STDERR_FILENO);
     if (patience) /* seconds for large networks on many devices */
         fputs("hypar: searching and simulating ...\r", stderr);
     how->progress = patience ? opt_show_progress : NULL;
     how->who = (char[]){ "" };
+    how->refusals = &refusals;
     enum hypar_status status = hypar_search(&found, graph, machine, how, err);
     if (patience)
         fputs("\r\033[K", stderr);
-    if (status != HYPAR_OK)
+    if (status != HYPAR_OK) {
+        note_refusals(args, &refusals);
         return status;
+    }
     if (args->output)
         status = write_plan(hypar_found_plan(found), args->output, err);
     if (status == HYPAR_OK && opt_wants_summary(args))

@@ -34,6 +34,16 @@ struct hypar_search_progress {
     double seconds;
 };
 
+/* Planners that auto tried and that have no plan that fits, and why. */
+enum { HYPAR_MAX_REFUSALS = 32 };
+struct hypar_refusals {
+    int n;
+    struct {
+        const char *planner; /* static */
+        struct hypar_error why;
+    } by[HYPAR_MAX_REFUSALS];
+};
+
 struct hypar_search_options {
     const char *planner; /* NULL: "auto" */
     const char
@@ -74,6 +84,7 @@ struct hypar_search_options {
     int threads;     /* at most; 0: as there are cores. The plan does not depend on it */
     void (*progress)(void *who, const struct hypar_search_progress *progress); /* or NULL */
     void *who;
+    struct hypar_refusals *refusals; /* auto: filled, also where the search fails; or NULL */
 };
 
 struct hypar_found; /* opaque; a plan, and what is known about it */

@@ -43,7 +43,7 @@ void hypar_found_free(struct hypar_found *found)
     hp_arena_free(&arena);
 }
 
-enum hypar_status hp_run_planner(const struct planner *planner, const struct problem *problem,
+enum hypar_status hp_try_planner(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err)
 {
     struct arena arena = { 0 };
@@ -54,10 +54,6 @@ enum hypar_status hp_run_planner(const struct planner *planner, const struct pro
     enum hypar_status status = planner->plan(planner, problem, found, err);
     found->info.seconds = hp_now_s() - start;
     if (status == HYPAR_OK)
-        status = hp_in(
-            err, hypar_plan_check_memory(found->plan, problem->options->memory_bytes, err),
-            "%s", planner->info.name);
-    if (status == HYPAR_OK)
         status = hypar_plan_check(found->plan, err);
     if (status != HYPAR_OK) {
         hypar_found_free(found);
@@ -65,6 +61,19 @@ enum hypar_status hp_run_planner(const struct planner *planner, const struct pro
     }
     *out = found;
     return status;
+}
+
+enum hypar_status hp_run_planner(const struct planner *planner, const struct problem *problem,
+                                 struct hypar_found **out, struct hypar_error *err)
+{
+    TRY(hp_try_planner(planner, problem, out, err));
+    enum hypar_status status =
+        hypar_plan_check_memory((*out)->plan, problem->options->memory_bytes, err);
+    if (status != HYPAR_OK) {
+        hypar_found_free(*out);
+        *out = NULL;
+    }
+    return hp_in(err, status, "%s", planner->info.name);
 }
 
 const struct planner *hp_find_planner(const char *name)

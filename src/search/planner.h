@@ -58,7 +58,11 @@ extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_pl
 
 extern const struct planner *const hp_planners[]; /* NULL-terminated */
 
-/* Run one planner: a new plan, predicted and within memory. */
+/* Run one planner: a new plan, predicted; it may need more memory than there is. */
+enum hypar_status hp_try_planner(const struct planner *planner, const struct problem *problem,
+                                 struct hypar_found **out, struct hypar_error *err);
+
+/* ... a plan whose weights, gradients and optimizer state are within memory. */
 enum hypar_status hp_run_planner(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err);
 
