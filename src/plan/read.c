@@ -123,6 +123,7 @@ static enum hypar_status read_settings(struct plan_settings *settings, const str
     at = hp_json_member(root, "seed");
     if (at.value)
         TRY(hp_json_int(&at, 0, HYPAR_MAX_SEED, &settings->seed, err));
+    TRY(hp_read_simulation(root, &settings->simulation, err));
     settings->precision = (enum hypar_precision)precision;
     settings->optimizer = (enum hypar_optimizer)optimizer;
     return HYPAR_OK;
@@ -132,7 +133,8 @@ static enum hypar_status check_format(const struct json *root, struct hypar_erro
 {
     static const char *const members[] = { "format",  "model",     "graph_hash", "batch",
                                            "machine", "precision", "optimizer",  "seed",
-                                           "ops",     "stages",    "schedule",   NULL };
+                                           "ops",     "stages",    "schedule",   "simulation",
+                                           NULL };
     static const char *const formats[] = { "hypar-plan/1" };
     int format;
     TRY(hp_json_object(root, err));

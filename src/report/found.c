@@ -109,6 +109,7 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_plan_put_ops(&w, plan);
     hp_plan_put_stages(&w, plan);
     hp_plan_put_schedule(&w, plan);
+    hp_put_simulation(&w, &plan->simulation);
     hp_json_end_object(&w);
 }
 
@@ -207,9 +208,8 @@ static double figure(const struct hypar_found *found, enum figure which, bool si
     case EXACT:
         return hp_exact_bytes(found);
     case STATE:
-        return simulated
-                   ? s->fullest.parameters + s->fullest.gradients + s->fullest.optimizer
-                   : hypar_found_prediction(found).state_bytes;
+        return simulated ? s->fullest.parameters + s->fullest.gradients + s->fullest.optimizer
+                         : hypar_found_prediction(found).state_bytes;
     case MEMORY:
         return simulated ? s->fullest.peak : -1;
     default:

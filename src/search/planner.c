@@ -153,8 +153,9 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     if (options->unlimited)
         with.memory_bytes = HP_UNLIMITED_BYTES;
     problem.settings =
-        (struct plan_settings){ options->model, options->machine, options->precision,
-                                options->optimizer, options->seed };
+        (struct plan_settings){ options->model,     options->machine,
+                                options->precision, options->optimizer,
+                                options->seed,      hypar_simulation_of(options->simulation) };
     struct hypar_plan *start =
         options->start ? hp_plan_copy_with(options->start, &problem.settings) : NULL;
     with.start = start; /* what is found has the settings that were asked for */
