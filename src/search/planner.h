@@ -44,6 +44,7 @@ struct planner {
     enum hypar_status (*plan)(const struct planner *self, const struct problem *problem,
                               struct hypar_found *found, struct hypar_error *err);
     const struct level_rules *rules; /* NULL: it does not divide level by level */
+    bool judges; /* its plan fits by the simulator's model of memory, which counts exactly */
     bool apart;  /* not for auto: another training than the others', or a long search */
     bool fixes;  /* it can keep operators as they are told */
     bool starts; /* it can begin with a plan */

@@ -132,7 +132,7 @@ $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Ref
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
 >   "planner": "owt",
 >     "fits": true
->     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no pipeline with a batch of 64 fits into the memory of 8 devices; gpipe: no pipeline with a batch of 64 fits into the memory of 8 devices; mp: device 0 needs 2.17 GB of memory, has 600 MB"
+>     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no plan found that fits; the nearest needs 1.03 GB on device 7, which has 600 MB; gpipe: no plan found that fits; the nearest needs 1.23 GB on device 6, which has 600 MB; mp: device 0 needs 2.17 GB of memory, has 600 MB"
 
 Where a random search takes long it has to be asked for; devices that are left idle are counted.
 $ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s | grep -e nothing -e ^Refused
