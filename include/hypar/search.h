@@ -123,9 +123,10 @@ struct hypar_simulated {
     struct hypar_sim_summary step; /* `fits` is by the limit that was asked for */
     double compute_s, comm_s;      /* of the device that computes (communicates) longest */
     struct hypar_memory fullest;   /* of step.fullest_device */
+    const struct hypar_sim_stage *stage; /* of a pipeline, each of its stages; else NULL */
 };
 
-/* ... of any step; `limit_bytes` as hypar_fullest_memory() has it. */
+/* ... of any step, but for its stages; `limit_bytes` as hypar_fullest_memory() has it. */
 HYPAR_API void hypar_sum_up(const struct hypar_sim *sim, double limit_bytes,
                             struct hypar_simulated *out);
 
@@ -168,7 +169,8 @@ struct hypar_partition_view {
 HYPAR_API const struct hypar_partition_view *
 hypar_found_partition(const struct hypar_found *found);
 
-/* One stage of a pipeline, whose operators and devices are in the plan. */
+/* One stage of a pipeline, whose operators and devices are in the plan. Time and memory are in
+ * closed form; hypar_simulated has those that are simulated. */
 struct hypar_pipeline_stage {
     int replicas;
     double time_s; /* its share of a minibatch (gpipe, 1f1b: of the batch) */

@@ -203,7 +203,7 @@ HYPAR_API bool hypar_sim_memory_point(const struct hypar_sim *sim, int64_t i,
  * full and by delta, and compared task by task. */
 struct hypar_delta_check {
     int64_t changes, mismatches;
-    double full_us, delta_us; /* mean of one change: lower and simulate */
+    double full_us, delta_us; /* processor time of one change, mean: lower and simulate */
     int64_t tasks;            /* of the last program */
     char first_mismatch[200]; /* "" if there is none */
 };

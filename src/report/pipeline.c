@@ -14,7 +14,8 @@ static const char *name(const struct hypar_plan *plan, int op)
 }
 
 static void put_stage(struct json_writer *w, const struct hypar_plan *plan,
-                      const struct hypar_pipeline_stage *about, int s)
+                      const struct hypar_pipeline_stage *about,
+                      const struct hypar_simulated *simulated, int s)
 {
     struct hypar_stage stage = hypar_plan_stage(plan, s);
     hp_json_begin_object(w, NULL, true);
@@ -30,6 +31,10 @@ static void put_stage(struct json_writer *w, const struct hypar_plan *plan,
     hp_json_put_number(w, "weight_bytes", about->weight_bytes);
     hp_json_put_number(w, "activation_bytes", about->activation_bytes);
     hp_json_put_number(w, "memory_bytes", about->memory_bytes);
+    if (simulated) {
+        hp_json_put_number(w, "simulated_busy_s", simulated->stage[s].busy_s);
+        hp_json_put_number(w, "simulated_memory_bytes", simulated->stage[s].peak_memory_bytes);
+    }
     hp_json_end_object(w);
 }
 
@@ -50,7 +55,7 @@ void hp_put_pipeline(struct json_writer *w, const struct hypar_found *found)
     hp_json_put_int(w, "states_parted", view->states_parted);
     hp_json_begin_array(w, "stages", false);
     for (int s = 0; s < view->n_stages; s++)
-        put_stage(w, plan, &view->stage[s], s);
+        put_stage(w, plan, &view->stage[s], hypar_found_simulated(found), s);
     hp_json_end_array(w);
     hp_json_end_object(w);
 }
@@ -67,16 +72,27 @@ static char *ops_text(struct arena *arena, const struct hypar_plan *plan,
     return hp_arena_printf(arena, "%s .. %s", first, name(plan, stage->op[stage->n_ops - 1]));
 }
 
-static void stage_table(FILE *to, struct arena *arena, const struct hypar_pipeline_view *view,
-                        const struct hypar_plan *plan)
+static void put_quantity(struct columns *table, struct arena *arena, double value,
+                         enum hypar_unit unit)
 {
-    static const char *const heading[] = { "stage",    "operators",   "",
-                                           "replicas", "time",        "in flight",
-                                           "weights",  "activations", "memory" };
-    struct columns table = { .align = "rlrrrrrrr" };
     char b[32];
-    for (int i = 0; i < 9; i++)
-        hp_cell(&table, arena, "%s", heading[i]);
+    hp_cell(table, arena, "%s", hypar_format_quantity(b, value, unit));
+}
+
+/* Activations are a figure of the closed form alone. */
+static void stage_table(FILE *to, struct arena *arena, const struct hypar_found *found)
+{
+    static const char *const simulated[] = { "stage", "operators", "",        "replicas",
+                                             "busy",  "in flight", "weights", "memory" },
+                             *const closed[] = { "stage",    "operators",   "",
+                                                 "replicas", "time",        "in flight",
+                                                 "weights",  "activations", "memory" };
+    const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    const struct hypar_simulated *sim = hypar_found_simulated(found);
+    struct columns table = { .align = sim ? "rwrrrrrr" : "rwrrrrrrr" };
+    for (int i = 0; i < (sim ? 8 : 9); i++)
+        hp_cell(&table, arena, "%s", sim ? simulated[i] : closed[i]);
     for (int s = 0; s < view->n_stages; s++) {
         const struct hypar_pipeline_stage *about = &view->stage[s];
         struct hypar_stage stage = hypar_plan_stage(plan, s);
@@ -84,17 +100,22 @@ static void stage_table(FILE *to, struct arena *arena, const struct hypar_pipeli
         hp_cell(&table, arena, "%s", ops_text(arena, plan, &stage));
         hp_cell(&table, arena, "%d", stage.n_ops);
         hp_cell(&table, arena, "%d", about->replicas);
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(b, about->time_s, HYPAR_UNIT_SECONDS));
-        hp_cell(&table, arena, "%d", about->in_flight);
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(b, about->weight_bytes, HYPAR_UNIT_BYTES));
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(b, about->activation_bytes, HYPAR_UNIT_BYTES));
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(b, about->memory_bytes, HYPAR_UNIT_BYTES));
+        put_quantity(&table, arena, sim ? sim->stage[s].busy_s : about->time_s,
+                     HYPAR_UNIT_SECONDS);
+        hp_cell(&table, arena, "%d", sim ? sim->stage[s].in_flight : about->in_flight);
+        put_quantity(&table, arena, about->weight_bytes, HYPAR_UNIT_BYTES);
+        if (!sim)
+            put_quantity(&table, arena, about->activation_bytes, HYPAR_UNIT_BYTES);
+        put_quantity(&table, arena, sim ? sim->stage[s].peak_memory_bytes : about->memory_bytes,
+                     HYPAR_UNIT_BYTES);
     }
     hp_columns_print(&table, to);
+    fputc('\n', to);
+    hp_wrap(to,
+            sim ? "Busy computing in a step, and memory: simulated, of the busiest and of the "
+                  "fullest device of a stage."
+                : "Time and memory of a stage: in closed form.",
+            0);
 }
 
 /* "stage 0 by 3, stage 1 by 1", those that lag; or "none". */
@@ -119,17 +140,19 @@ static void pipedream_text(FILE *to, struct arena *arena,
                            const struct hypar_plan *plan)
 {
     char pace[32], one[32], dp[32];
-    hp_wrap(to,
-            hp_arena_printf(
-                arena,
-                "One minibatch every %s in steady state; %s on one device, %s data parallel: "
-                "%.2f and %.2f times as long. %d in flight on each replica of the first stage.",
-                hypar_format_quantity(pace, view->bottleneck_s, HYPAR_UNIT_SECONDS),
-                hypar_format_quantity(one, view->one_worker_s, HYPAR_UNIT_SECONDS),
-                hypar_format_quantity(dp, view->dp_bottleneck_s, HYPAR_UNIT_SECONDS),
-                view->one_worker_s / view->bottleneck_s,
-                view->dp_bottleneck_s / view->bottleneck_s, view->noam),
-            0);
+    hp_wrap(
+        to,
+        hp_arena_printf(
+            arena,
+            "In closed form one minibatch every %s in steady state; %s on one device, %s data "
+            "parallel: %.2f and %.2f times as long. %d in flight on each replica of the "
+            "first stage.",
+            hypar_format_quantity(pace, view->bottleneck_s, HYPAR_UNIT_SECONDS),
+            hypar_format_quantity(one, view->one_worker_s, HYPAR_UNIT_SECONDS),
+            hypar_format_quantity(dp, view->dp_bottleneck_s, HYPAR_UNIT_SECONDS),
+            view->one_worker_s / view->bottleneck_s, view->dp_bottleneck_s / view->bottleneck_s,
+            view->noam),
+        0);
     const char *sync =
         plan->schedule.vertical_sync
             ? "all stages use the version that the first had when the minibatch entered"
@@ -146,16 +169,18 @@ static void flush_text(FILE *to, struct arena *arena, const struct hypar_found *
 {
     const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
     const struct hypar_plan *plan = hypar_found_plan(found);
-    struct hypar_prediction p = hypar_found_prediction(found);
-    char slowest[32], dp[32], count[64];
+    const struct hypar_simulated *sim = hypar_found_simulated(found);
+    double busy_s = sim ? sim->compute_s : view->bottleneck_s;
+    double step_s = sim ? sim->step.step_s : hypar_found_prediction(found).step_s;
+    char busiest[32], dp[32], count[64];
     hp_wrap(to,
             hp_arena_printf(
                 arena,
-                "%s; the slowest stage computes %s of a step, %.0f %% of it. "
-                "Data parallel, by the same formulas: %s.",
+                "%s; the busiest stage computes %s of a step, %.0f %% of it. "
+                "Data parallel, in closed form: %s.",
                 hp_count(count, plan->schedule.micro_batches, "micro-batch", "micro-batches"),
-                hypar_format_quantity(slowest, view->bottleneck_s, HYPAR_UNIT_SECONDS),
-                p.step_s > 0 ? 100 * view->bottleneck_s / p.step_s : 0,
+                hypar_format_quantity(busiest, busy_s, HYPAR_UNIT_SECONDS),
+                step_s > 0 ? 100 * busy_s / step_s : 0,
                 hypar_format_quantity(dp, view->dp_bottleneck_s, HYPAR_UNIT_SECONDS)),
             0);
 }
@@ -165,8 +190,7 @@ void hp_pipeline_text(FILE *to, struct arena *arena, const struct hypar_found *f
     const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
     const struct hypar_plan *plan = hypar_found_plan(found);
     char count[64];
-    stage_table(to, arena, view, plan);
-    fputc('\n', to);
+    stage_table(to, arena, found);
     if (is_pipedream(plan))
         pipedream_text(to, arena, view, plan);
     else

@@ -65,14 +65,13 @@ static void look_nearer(struct tried *t, const struct hypar_found *found)
 
 static void try_planner(struct tried *t, const struct planner *planner)
 {
-    double limit = t->problem->options->memory_bytes;
     struct hypar_error why;
     struct hypar_found *found;
     if (hp_try_planner(planner, t->problem, &found, &why) != HYPAR_OK) {
         refuse(t, planner->info.name, why.text);
         return;
     }
-    if (hypar_plan_check_memory(found->plan, limit, &why) != HYPAR_OK) {
+    if (hp_check_state(planner, t->problem, found, &why) != HYPAR_OK) {
         refuse(t, planner->info.name, why.text);
         look_nearer(t, found);
         hypar_found_free(found);

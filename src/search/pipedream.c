@@ -161,12 +161,13 @@ static enum hypar_status plan_pipedream(const struct planner *self,
         found->prediction.compute_s =
             fmax(found->prediction.compute_s, work / f.stage[s].about.replicas);
     }
-    hp_pipeline_keep(problem, found, p.states, f.stage, f.n, HYPAR_SHARE_MINIBATCH);
+    found->plan = hp_pipeline_plan(problem, p.states, f.stage, f.n, HYPAR_SHARE_MINIBATCH);
     hp_plan_set_schedule(found->plan, &(struct hypar_schedule){
                                           .kind = HYPAR_SCHEDULE_PIPEDREAM,
                                           .micro_batches = 1,
                                           .stash = true,
                                           .vertical_sync = problem->options->vertical_sync });
+    hp_pipeline_keep(problem, found, p.states, f.stage, f.n);
     return HYPAR_OK;
 }
 

@@ -243,26 +243,30 @@ void hp_pipeline_sizes(const struct cut_states *states, struct planned_stage *st
     stage->about.activation_bytes = range(c->activation_bytes, stage->after, stage->last);
 }
 
-static void add_stages(const struct problem *problem, struct hypar_found *found,
-                       const struct cut_states *states, const struct planned_stage *stage,
-                       int n_stages, enum hypar_share share)
+struct hypar_plan *hp_pipeline_plan(const struct problem *problem,
+                                    const struct cut_states *states,
+                                    const struct planned_stage *stage, int n_stages,
+                                    enum hypar_share share)
 {
+    struct arena scratch = { 0 };
     int n_ops = problem->graph->n_ops;
-    int *ops = NEW(&found->arena, int, n_ops);
+    int *ops = NEW(&scratch, int, n_ops);
+    struct hypar_plan *plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
     for (int s = 0; s < n_stages; s++) {
         int n = 0;
         for (int op = 0; op < n_ops; op++)
             if (hp_state_has(states, stage[s].last, op) &&
                 !hp_state_has(states, stage[s].after, op))
                 ops[n++] = op;
-        hp_plan_add_stage(found->plan,
-                          &(struct hypar_stage){ .n_ops = n,
-                                                 .op = ops,
-                                                 .n_devices = stage[s].n_devices,
-                                                 .device = stage[s].device,
-                                                 .replicas = stage[s].about.replicas,
-                                                 .share = share });
+        hp_plan_add_stage(plan, &(struct hypar_stage){ .n_ops = n,
+                                                       .op = ops,
+                                                       .n_devices = stage[s].n_devices,
+                                                       .device = stage[s].device,
+                                                       .replicas = stage[s].about.replicas,
+                                                       .share = share });
     }
+    hp_arena_free(&scratch);
+    return plan;
 }
 
 /* Each tensor of each phase is read or written once, as in the energy of the other planners. */
@@ -296,13 +300,11 @@ static void predict(const struct problem *problem, struct hypar_found *found,
 
 void hp_pipeline_keep(const struct problem *problem, struct hypar_found *found,
                       const struct cut_states *states, const struct planned_stage *stage,
-                      int n_stages, enum hypar_share share)
+                      int n_stages)
 {
     struct hypar_pipeline_view *view = &found->pipeline;
     struct hypar_pipeline_stage *about =
         NEW(&found->arena, struct hypar_pipeline_stage, n_stages);
-    found->plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
-    add_stages(problem, found, states, stage, n_stages, share);
     found->has_pipeline = true;
     view->transfer_bytes = view->sync_bytes = 0;
     for (int s = 0; s < n_stages; s++) {
@@ -310,8 +312,9 @@ void hp_pipeline_keep(const struct problem *problem, struct hypar_found *found,
         if (s < n_stages - 1)
             view->transfer_bytes += 2 * states->cost.cut_bytes[stage[s].last];
         double per_update = 2.0 * (about[s].replicas - 1) * about[s].weight_bytes;
-        view->sync_bytes +=
-            share == HYPAR_SHARE_MINIBATCH ? per_update / about[s].replicas : per_update;
+        view->sync_bytes += hypar_plan_stage(found->plan, s).share == HYPAR_SHARE_MINIBATCH
+                                ? per_update / about[s].replicas
+                                : per_update;
     }
     view->n_stages = n_stages;
     view->stage = about;

@@ -29,10 +29,16 @@ struct planned_stage {
 /* Everything of `about` that follows from the states: sizes. */
 void hp_pipeline_sizes(const struct cut_states *states, struct planned_stage *stage);
 
-/* Add the stages to found->plan and keep found->pipeline, whose times are set, for the report.
- * Fills in the prediction, but for step_s and compute_s, which are given. */
+/* A new plan of these stages, whose operators are not split. */
+struct hypar_plan *hp_pipeline_plan(const struct problem *problem,
+                                    const struct cut_states *states,
+                                    const struct planned_stage *stage, int n_stages,
+                                    enum hypar_share share);
+
+/* Keep found->pipeline, whose times are set, for the report on found->plan, which has these
+ * stages. Fills in the prediction, but for step_s and compute_s, which are given. */
 void hp_pipeline_keep(const struct problem *problem, struct hypar_found *found,
                       const struct cut_states *states, const struct planned_stage *stage,
-                      int n_stages, enum hypar_share share);
+                      int n_stages);
 
 #endif /* SEARCH_PIPELINE_WORK_H */

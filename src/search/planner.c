@@ -63,12 +63,19 @@ enum hypar_status hp_try_planner(const struct planner *planner, const struct pro
     return status;
 }
 
+enum hypar_status hp_check_state(const struct planner *planner, const struct problem *problem,
+                                 const struct hypar_found *found, struct hypar_error *err)
+{
+    if (planner->judges)
+        return HYPAR_OK;
+    return hypar_plan_check_memory(found->plan, problem->options->memory_bytes, err);
+}
+
 enum hypar_status hp_run_planner(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err)
 {
     TRY(hp_try_planner(planner, problem, out, err));
-    enum hypar_status status =
-        hypar_plan_check_memory((*out)->plan, problem->options->memory_bytes, err);
+    enum hypar_status status = hp_check_state(planner, problem, *out, err);
     if (status != HYPAR_OK) {
         hypar_found_free(*out);
         *out = NULL;

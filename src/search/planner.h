@@ -47,6 +47,7 @@ struct planner {
     enum hypar_status (*plan)(const struct planner *self, const struct problem *problem,
                               struct hypar_found *found, struct hypar_error *err);
     const struct level_rules *rules; /* NULL: it does not divide level by level */
+    bool judges; /* its plan fits by the simulator's model of memory, which counts exactly */
     bool apart;  /* not for auto: another training than the others', or a long search */
     bool fixes;  /* it can keep operators as they are told */
     bool starts; /* it can begin with a plan */
@@ -62,7 +63,12 @@ extern const struct planner *const hp_planners[]; /* NULL-terminated */
 enum hypar_status hp_try_planner(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err);
 
-/* ... a plan whose weights, gradients and optimizer state are within memory. */
+/* Are the weights, gradients and optimizer state of its plan within memory? HYPAR_INFEASIBLE.
+ */
+enum hypar_status hp_check_state(const struct planner *planner, const struct problem *problem,
+                                 const struct hypar_found *found, struct hypar_error *err);
+
+/* Both: a new plan, predicted, whose state is within memory. */
 enum hypar_status hp_run_planner(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err);
 

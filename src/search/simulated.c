@@ -20,7 +20,17 @@ void hypar_sum_up(const struct hypar_sim *sim, double limit_bytes, struct hypar_
     out->step.fullest_device = hypar_fullest_memory(memory, n, limit_bytes, &out->fullest);
     out->step.peak_memory_bytes = out->fullest.peak;
     out->step.fits = out->fullest.peak <= out->fullest.limit;
+    out->stage = NULL;
     hp_arena_free(&scratch);
+}
+
+static void keep_stages(const struct hypar_sim *sim, struct hypar_found *found)
+{
+    int n = hypar_plan_stage_count(found->plan);
+    struct hypar_sim_stage *stage = NEW(&found->arena, struct hypar_sim_stage, n);
+    for (int s = 0; s < n; s++)
+        stage[s] = hypar_sim_stage(sim, s);
+    found->simulated.stage = n ? stage : NULL;
 }
 
 void hp_simulate_found(const struct problem *problem, const struct hypar_sim_options *options,
@@ -39,6 +49,7 @@ void hp_simulate_found(const struct problem *problem, const struct hypar_sim_opt
         return;
     }
     hypar_sum_up(sim, problem->limit_bytes, &found->simulated);
+    keep_stages(sim, found);
     found->has_simulated = true;
     hypar_sim_free(sim);
 }

@@ -9,10 +9,11 @@
 #include "sim/propose.h"
 #include "sim/schedule.h"
 
+/* Of this thread, which does all of it: what else the machine does makes it no slower. */
 static double now_us(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 

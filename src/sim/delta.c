@@ -410,6 +410,28 @@ static enum hypar_status sketch_plan(struct sketch **out, const struct hypar_pla
     return status;
 }
 
+/* For what a change lists and remembers. */
+static void make_room(struct delta *d)
+{
+    struct arena *arena = &d->arena;
+    const struct skeleton *k = &d->sketch->skeleton;
+    int n_blocks = d->scene->n_blocks, n_ops = d->plan->graph->n_ops;
+    int n_bodies = d->sketch->n_bodies;
+    d->marked = NEW(arena, int, n_blocks);
+    d->list = NEW(arena, int, n_blocks);
+    d->before = NEW(arena, struct block_before, n_blocks);
+    d->unit = NEW(arena, int, k->n_steps);
+    d->next = NEW(arena, int, k->n_steps);
+    d->op = NEW(arena, int, n_ops);
+    d->busy = NEW(arena, double, d->repertoire->acts.n_devices);
+    d->layout = NEW(arena, const struct part_layout **, n_bodies + 1);
+    d->pattern = NEW(arena, const struct pattern **, n_bodies);
+    for (int b = 0; b <= n_bodies; b++)
+        d->layout[b] = NEW(arena, const struct part_layout *, n_ops);
+    for (int b = 0; b < n_bodies; b++)
+        d->pattern[b] = NEW(arena, const struct pattern *, k->touch_start[n_ops]);
+}
+
 enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
                                const struct hypar_lower_options *options,
                                const struct sim_settings *settings,
@@ -435,22 +457,9 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     d->sketch = sketch;
     d->scene = hp_scene_new(sketch, settings, &repertoire->acts);
     d->whole = sketch->rhythm.n_micro > 1 || sketch->options.bucket_bytes > 0;
-    d->marked = NEW(&d->arena, int, d->scene->n_blocks);
-    d->list = NEW(&d->arena, int, d->scene->n_blocks);
-    d->before = NEW(&d->arena, struct block_before, d->scene->n_blocks);
-    d->unit = NEW(&d->arena, int, sketch->skeleton.n_steps);
-    d->next = NEW(&d->arena, int, sketch->skeleton.n_steps);
-    d->op = NEW(&d->arena, int, plan->graph->n_ops);
-    d->busy = NEW(&d->arena, double, repertoire->acts.n_devices);
+    make_room(d);
     if (!repertoire->loads.acts)
         hp_loads_begin(&repertoire->loads, &repertoire->acts, &sketch->skeleton);
-    d->layout = NEW(&d->arena, const struct part_layout **, sketch->n_bodies + 1);
-    d->pattern = NEW(&d->arena, const struct pattern **, sketch->n_bodies);
-    for (int b = 0; b <= sketch->n_bodies; b++)
-        d->layout[b] = NEW(&d->arena, const struct part_layout *, plan->graph->n_ops);
-    for (int b = 0; b < sketch->n_bodies; b++)
-        d->pattern[b] = NEW(&d->arena, const struct pattern *,
-                            sketch->skeleton.touch_start[plan->graph->n_ops]);
     if (d->whole) {
         replay_whole(d);
     } else {

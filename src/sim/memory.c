@@ -260,7 +260,7 @@ static void hand_over(struct memory_maker *m, int b)
         const struct task_memory *t = &body->task[i];
         model->delta[b][i] =
             (struct memory_delta){ t->kept + t->temporary - t->replaced,
-                                   t->end_kept + t->end_temporary - t->replaced };
+                                   t->end_kept + t->end_temporary - t->replaced, t->end_kept };
     }
 }
 

@@ -33,6 +33,7 @@ struct memory_options {
 /* A task's part in it: bytes that come to life when it starts, and that end when it ends. */
 struct memory_delta {
     double alloc, free;
+    double end_kept; /* of `free`: what was kept from the forward half on */
 };
 
 struct memory_model {

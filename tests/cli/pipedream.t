@@ -35,8 +35,9 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 >     0  node2 .. node4  3         3  21.1 ms          2   1.2 MB       180 MB  364 MB
 >     1  node5 .. node6  2         1    12 ms          1    76 MB       2.5 MB  154 MB
 >
-> One minibatch every 40 ms in steady state; 72 ms on one device, 75.9 ms data parallel: 1.80 and
-> 1.90 times as long. 2 in flight on each replica of the first stage.
+> Time and memory of a stage: in closed form.
+> In closed form one minibatch every 40 ms in steady state; 72 ms on one device, 75.9 ms data
+> parallel: 1.80 and 1.90 times as long. 2 in flight on each replica of the first stage.
 > A stage of r replicas updates its weights once for r minibatches; a forward pass sees them so
 > many updates late: stage 0 by 1; the backward pass uses the same version, which is kept.
 > Predicted step 40 ms (compute 20 ms, exchange 20 ms; no overlap), 25 samples/s, weights,
@@ -52,8 +53,9 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 >     2  node4           1         1  24 ms          2   800 kB        20 MB  42.4 MB
 >     3  node5 .. node6  2         1  12 ms          1    76 MB       2.5 MB   154 MB
 >
-> One minibatch every 160 ms in steady state; 72 ms on one device, 75.9 ms data parallel: 0.45 and
-> 0.47 times as long. 4 in flight on each replica of the first stage.
+> Time and memory of a stage: in closed form.
+> In closed form one minibatch every 160 ms in steady state; 72 ms on one device, 75.9 ms data
+> parallel: 0.45 and 0.47 times as long. 4 in flight on each replica of the first stage.
 > A stage of r replicas updates its weights once for r minibatches; a forward pass sees them so
 > many updates late: stage 0 by 3, stage 1 by 2, stage 2 by 1; all stages use the version that the
 > first had when the minibatch entered.
@@ -104,8 +106,9 @@ $ hypar plan tests/data/pipedream/branches.txt --on cluster:2x2,intra=10GB/s,int
 >     1  node5 .. node6  2         1  8 ms          2     4 MB        12 MB   36 MB
 >     2  node7 .. node8  2         1  8 ms          1   132 MB       196 MB  460 MB
 >
-> One minibatch every 12 ms in steady state; 26 ms on one device, 169 ms data parallel: 2.17 and
-> 14.08 times as long. 2 in flight on each replica of the first stage.
+> Time and memory of a stage: in closed form.
+> In closed form one minibatch every 12 ms in steady state; 26 ms on one device, 169 ms data
+> parallel: 2.17 and 14.08 times as long. 2 in flight on each replica of the first stage.
 > A stage of r replicas updates its weights once for r minibatches; a forward pass sees them so
 > many updates late: stage 0 by 1, stage 1 by 1; the backward pass uses the same version, which is
 > kept.
@@ -124,11 +127,13 @@ Pipelines of a model in the zoo: what is shared stays together under pipedream.
 $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 > gpt2, batch 32, on 8 devices: planner pipedream
 >
-> stage  operators         replicas    time  in flight  weights  activations   memory
->     0  wte .. loss  162         8  476 ms          1   498 MB      34.8 GB  35.8 GB
+> stage  operators         replicas    busy  in flight  weights   memory
+>     0  wte .. loss  162         8  465 ms          1   498 MB  33.7 GB
 >
-> One minibatch every 476 ms in steady state; 3.72 s on one device, 476 ms data parallel: 7.81 and
-> 1.00 times as long. 1 in flight on each replica of the first stage.
+> Busy computing in a step, and memory: simulated, of the busiest and of the fullest device of a
+> stage.
+> In closed form one minibatch every 476 ms in steady state; 3.72 s on one device, 476 ms data
+> parallel: 7.81 and 1.00 times as long. 1 in flight on each replica of the first stage.
 > A stage of r replicas updates its weights once for r minibatches; a forward pass sees them so
 > many updates late: no stage; the backward pass uses the same version, which is kept.
 > 160 places to cut would part operators that share a parameter, which this schedule does not
@@ -142,12 +147,14 @@ $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b | sed '$d'
 > vgg-a, batch 256, on 8 devices: planner 1f1b
 >
-> stage  operators               replicas    time  in flight  weights  activations   memory
->     0  conv1_1 .. conv3_2   9         4  197 ms          2  3.84 MB      13.6 GB   432 MB
->     1  relu3_2 .. loss     19         4  191 ms          1   528 MB      3.25 GB  1.11 GB
+> stage  operators               replicas    busy  in flight  weights   memory
+>     0  conv1_1 .. conv3_2   9         4  197 ms          2  3.84 MB   257 MB
+>     1  relu3_2 .. loss     19         4  213 ms          1   528 MB  1.16 GB
 >
-> 16 micro-batches; the slowest stage computes 197 ms of a step, 57 % of it. Data parallel, by the
-> same formulas: 242 ms.
+> Busy computing in a step, and memory: simulated, of the busiest and of the fullest device of a
+> stage.
+> 16 micro-batches; the busiest stage computes 213 ms of a step, 89 % of it. Data parallel, in
+> closed form: 242 ms.
 > Predicted step 239 ms, simulated (the busiest device computes 213 ms of it), 1.07 k samples/s,
 > 39.0 % of peak, 121 J; 4.83 GB sent, 13 GB on links; 1.16 GB of 16 GB of memory on the fullest
 > device.
@@ -158,6 +165,28 @@ $ hypar lower $TMP/gpipe.json | head -3
 > vgg-a, batch 256, on 8 devices, 4 micro-batches: 618 tasks
 >
 > tasks         number  bytes sent
+
+Pipelines fit or do not by what is simulated; pipedream's recurrence has a closed form of it.
+$ hypar plan bert-base --on cluster:4x4,device=a100,inter=1.25GB/s --planner gpipe --memory 1GB | sed -n '3,12p'
+> stage  operators                                   replicas     busy  in flight  weights  memory
+>     0  embeddings.word ..                      27         4  28.8 ms          8   133 MB  549 MB
+>        layer.1.attention.add
+>     1  layer.1.attention.norm ..               48         4  73.3 ms          8   104 MB  949 MB
+>        layer.4.ffn.add
+>     2  layer.4.ffn.norm ..                     50         4  69.2 ms          8  94.5 MB  875 MB
+>        layer.8.attention.add
+>     3  layer.8.attention.norm .. loss          54         4  73.4 ms          8   106 MB  964 MB
+>
+> Busy computing in a step, and memory: simulated, of the busiest and of the fullest device of a
+$ hypar plan bert-base --on cluster:4x4,device=a100,inter=1.25GB/s --planner gpipe --memory 800MB
+> hypar: gpipe: no plan found that fits; the nearest needs 827 MB on device 0, which has 800 MB
+? 1
+$ hypar plan alexnet --on cluster:2x4 --planner pipedream --memory 481MB -q -o $TMP/plan.json
+> hypar: the plan does not fit: device 7 needs 481 MB of memory, has 481 MB
+? 1
+$ hypar plan vgg-a --on cluster:2x4 --planner 1f1b --json | grep -o '"memory_bytes".*"simulated.*}'
+> "memory_bytes": 431568384, "simulated_busy_s": 0.196591430576, "simulated_memory_bytes": 256554496}
+> "memory_bytes": 1105985152.0625, "simulated_busy_s": 0.213013666357, "simulated_memory_bytes": 1157890048}
 
 Bad requests.
 $ hypar plan tests/data/pipedream/chain.txt --on full:8 --planner pipedream --straight

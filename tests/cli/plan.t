@@ -132,7 +132,7 @@ $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Ref
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
 >   "planner": "owt",
 >     "fits": true
->     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no pipeline with a batch of 64 fits into the memory of 8 devices; gpipe: no pipeline with a batch of 64 fits into the memory of 8 devices; mp: device 0 needs 2.17 GB of memory, has 600 MB"
+>     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no plan found that fits; the nearest needs 1.03 GB on device 7, which has 600 MB; gpipe: no plan found that fits; the nearest needs 1.23 GB on device 6, which has 600 MB; mp: device 0 needs 2.17 GB of memory, has 600 MB"
 
 Where a random search takes long it has to be asked for; devices that are left idle are counted.
 $ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s | grep -e nothing -e ^Refused
@@ -331,8 +331,8 @@ $ hypar plan gpt3-175b --on full:4
 > hypar: note: hypar: weights, gradients and sgd state need 353 GB on device 0, which has 16 GB
 > hypar: note: accpar: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
 > hypar: note: optcnn: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
-> hypar: note: 1f1b: no pipeline with a batch of 32 fits into the memory of 4 devices
-> hypar: note: gpipe: no pipeline with a batch of 32 fits into the memory of 4 devices
+> hypar: note: 1f1b: no plan found that fits; the nearest needs 509 GB on device 0, which has 16 GB
+> hypar: note: gpipe: no plan found that fits; the nearest needs 1.6 TB on device 3, which has 16 GB
 > hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
 ? 1
 $ hypar plan gpt3-175b --on full:4 -q

@@ -1,4 +1,4 @@
-/* Planners gpipe and 1f1b: their plans lower, and 1f1b keeps less. */
+/* Planners gpipe and 1f1b: their plans lower, 1f1b keeps less, and whatever they offer fits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 
 #include <hypar/program.h>
 
+#include "tests/random_graph.h"
 #include "tests/search/pipelines.h"
 
 static void flushing_pipelines_lower(void **state)
@@ -73,11 +74,158 @@ static void one_by_one_needs_less_memory(void **state)
     hypar_graph_free(graph);
 }
 
+/* Memory ------------------------------------------------------------------------------- */
+
+/* One of the pipelines that a planner may choose, planned without a limit. */
+struct option {
+    double step_s;
+    double peak; /* of the fullest device, by simulation */
+    bool fits;   /* what the devices have */
+};
+
+/* False: an operator mixes samples, so micro-batches cannot be lowered. */
+static bool look(const struct hypar_found *found, struct option *out)
+{
+    struct hypar_memory fullest = { 0 };
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    bool lowers = hypar_plan_fits(plan, 1e300, &fullest, NULL) == HYPAR_OK;
+    *out = (struct option){ hypar_found_prediction(found).step_s, fullest.peak,
+                            hypar_plan_fits(plan, 0, NULL, NULL) == HYPAR_OK };
+    return lowers;
+}
+
+enum { MAX_OPTIONS = 64 };
+
+/* All of a planner's space: stages that divide the devices, micro-batches that divide what a
+ * replica has of the batch. 0: not all of them can be lowered. */
+static int all_options(const struct hypar_graph *graph, const struct hypar_machine *machine,
+                       struct hypar_search_options how, struct option *option)
+{
+    int n_devices = hypar_machine_device_count(machine), n = 0;
+    how.memory_bytes = 1e300;
+    for (how.stages = 2; how.stages <= n_devices; how.stages++) {
+        int64_t each = graph->batch / (n_devices / how.stages);
+        for (how.micro_batches = 1; how.micro_batches <= each; how.micro_batches++) {
+            struct hypar_found *found;
+            if (n_devices % how.stages != 0 || each % how.micro_batches != 0 ||
+                hypar_search(&found, graph, machine, &how, NULL) != HYPAR_OK)
+                continue;
+            assert_true(n < MAX_OPTIONS);
+            bool lowers = look(found, &option[n++]);
+            hypar_found_free(found);
+            if (!lowers)
+                return 0;
+        }
+    }
+    return n;
+}
+
+/* Does what is found fit, and is it among the fastest that do? If it is refused, does none fit,
+ * and is it told what the nearest needs? */
+static bool check_limit(const struct hypar_graph *graph, const struct hypar_machine *machine,
+                        const struct hypar_search_options *how, const struct option *option,
+                        int n)
+{
+    struct hypar_found *found;
+    struct hypar_error err;
+    double best_s = INFINITY, limit = how->memory_bytes;
+    for (int i = 0; i < n; i++)
+        if (limit > 0 ? option[i].peak <= limit : option[i].fits)
+            best_s = fmin(best_s, option[i].step_s);
+    if (hypar_search(&found, graph, machine, how, &err) != HYPAR_OK) {
+        if (best_s < INFINITY)
+            fail_msg("one of %g s fits, but: %s", best_s, err.text);
+        if (!strstr(err.text, "no plan found that fits; the nearest needs"))
+            fail_msg("refused without what is needed: %s", err.text);
+        return false;
+    }
+    struct option got;
+    assert_true(look(found, &got));
+    if (limit > 0 ? got.peak > limit : !got.fits)
+        fail_msg("it needs %g bytes, limit %g", got.peak, limit);
+    if (!(got.step_s <= 1.05 * best_s * (1 + 1e-9)))
+        fail_msg("%g s, expected at most %g", got.step_s, 1.05 * best_s);
+    hypar_found_free(found);
+    return true;
+}
+
+static struct hypar_search_options random_options(struct random *random)
+{
+    static const char *const planners[] = { "gpipe", "1f1b" };
+    return (struct hypar_search_options){
+        .planner = planners[draw(random, 0, 1)],
+        .precision = (enum hypar_precision)draw(random, 0, HYPAR_PRECISION_COUNT - 1),
+        .optimizer = (enum hypar_optimizer)draw(random, 0, HYPAR_OPTIMIZER_COUNT - 1)
+    };
+}
+
+static void what_is_offered_fits_and_what_fits_is_offered(void **state)
+{
+    int n_found = 0, n_refused = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        struct random random = { seed };
+        struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
+        struct option option[MAX_OPTIONS];
+        char word[64];
+        snprintf(word, sizeof word, "full:%d", (int)draw(&random, 2, 6));
+        struct hypar_machine *machine = machine_of(word);
+        struct hypar_search_options how = random_options(&random);
+        print_message("seed %d: %s on %s\n", (int)seed, how.planner, word);
+        int n = all_options(graph, machine, how, option);
+        for (int i = 0; i < n; i++) {
+            how.memory_bytes = option[i].peak * (double)draw(&random, 80, 101) / 100;
+            bool found = check_limit(graph, machine, &how, option, n);
+            n_found += found;
+            n_refused += !found;
+        }
+        hypar_machine_free(machine);
+        hypar_graph_free(graph);
+    }
+    print_message("%d found, %d refused\n", n_found, n_refused);
+    assert_true(n_found > 100 && n_refused > 100);
+}
+
+/* No limit is asked for, and devices have different memories. */
+static void every_device_counts(void **state)
+{
+    int n_found = 0, n_refused = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct random random = { seed };
+        struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
+        struct hypar_search_options how = random_options(&random);
+        struct option option[MAX_OPTIONS];
+        int n_each = (int)draw(&random, 1, 3);
+        char word[96];
+        snprintf(word, sizeof word, "cluster:2x%d", n_each);
+        struct hypar_machine *machine = machine_of(word);
+        int n = all_options(graph, machine, how, option);
+        int64_t peak = n ? (int64_t)option[draw(&random, 0, n - 1)].peak : 1000;
+        hypar_machine_free(machine);
+        snprintf(word, sizeof word, "cluster:1x%d,memory=%dB+cluster:1x%d,memory=%dB", n_each,
+                 (int)(peak * draw(&random, 50, 120) / 100), n_each,
+                 (int)(peak * draw(&random, 50, 120) / 100));
+        print_message("seed %d: %s on %s\n", (int)seed, how.planner, word);
+        machine = machine_of(word);
+        n = all_options(graph, machine, how, option);
+        bool found = n && check_limit(graph, machine, &how, option, n);
+        n_found += found;
+        n_refused += n && !found;
+        hypar_machine_free(machine);
+        hypar_graph_free(graph);
+    }
+    print_message("%d found, %d refused\n", n_found, n_refused);
+    assert_true(n_found > 20 && n_refused > 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flushing_pipelines_lower),
         cmocka_unit_test(one_by_one_needs_less_memory),
+        cmocka_unit_test(what_is_offered_fits_and_what_fits_is_offered),
+        cmocka_unit_test(every_device_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
