@@ -81,9 +81,40 @@ static uint64_t hash_graph(const struct hypar_graph *g)
     return hash;
 }
 
+bool hp_op_trained(const struct hypar_graph *graph, const struct op *op)
+{
+    for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++)
+        if (op->nest->operand[o].role == OPERAND_OUTPUT &&
+            graph->tensors[op->tensor[o]].needs_grad)
+            return true;
+    return false;
+}
+
+/* Backwards from the loss: what it does not depend on is not trained. */
+static void derive_trained(struct hypar_graph *g)
+{
+    struct arena scratch = { 0 };
+    bool *reached = NEW(&scratch, bool, g->n_tensors);
+    reached[g->loss] = true;
+    for (int i = g->n_ops - 1; i >= 0; i--) {
+        const struct op *op = &g->ops[i];
+        bool used = false;
+        for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++)
+            used |= reached[op->tensor[o]];
+        for (int o = 0; used && o < op->nest->n_inputs; o++)
+            if (op->tensor[o] >= 0)
+                reached[op->tensor[o]] = true;
+    }
+    for (int t = 0; t < g->n_tensors; t++)
+        g->tensors[t].needs_grad &= reached[t];
+    hp_arena_free(&scratch);
+}
+
 void hp_graph_seal(struct hypar_graph *g)
 {
     derive_uses(g);
+    if (g->loss >= 0)
+        derive_trained(g);
     for (int t = 0; t < g->n_tensors; t++)
         if (g->tensors[t].kind == TENSOR_ACTIVATION && t != g->loss &&
             g->use_start[t] == g->use_start[t + 1] && g->loss < 0)
@@ -151,13 +182,21 @@ uint32_t hp_backward_passes(const struct hypar_graph *graph, const struct op *op
 {
     uint32_t passes = 0;
     operand_set wanted = 0; /* statistics read by passes already found */
-    for (int p = op->nest->n_passes - 1; p >= 0; p--) {
+    for (int p = op->nest->n_passes - 1; p >= 0 && hp_op_trained(graph, op); p--) {
         const struct pass *pass = &op->nest->pass[p];
         if (pass->backward && (writes_needed(graph, op, pass) || pass->writes & wanted)) {
             passes |= 1u << p;
             wanted |= pass->reads;
         }
     }
+    return passes;
+}
+
+uint32_t hp_done_passes(const struct hypar_graph *graph, const struct op *op)
+{
+    uint32_t passes = hp_backward_passes(graph, op);
+    for (int p = 0; p < op->nest->n_passes; p++)
+        passes |= (uint32_t)!op->nest->pass[p].backward << p;
     return passes;
 }
 

@@ -57,15 +57,11 @@ enum hypar_status hp_check_local_bn(const struct sketch *s, int op)
 enum hypar_status hp_find_flow(struct sketch *s)
 {
     const struct hypar_graph *g = s->graph;
-    struct flow *f = &s->skeleton.flow;
-    f->grad = NEW(&s->arena, bool, g->n_tensors);
-    f->active = NEW(&s->arena, bool, g->n_ops);
-    f->passes = NEW(&s->arena, uint32_t, g->n_ops);
+    s->skeleton.passes = NEW(&s->arena, uint32_t, g->n_ops);
     if (g->loss < 0)
         return hp_fail(s->err, HYPAR_UNSUPPORTED,
                        "%s has no loss, expected a cross_entropy or mse_loss at its end",
                        g->name);
-    f->grad[g->loss] = g->tensors[g->loss].needs_grad;
     for (int i = g->n_ops - 1; i >= 0; i--) {
         const struct op *op = &g->ops[i];
         if (hp_op[op->kind].flags & ROW_OPAQUE)
@@ -73,16 +69,7 @@ enum hypar_status hp_find_flow(struct sketch *s)
                            op->name);
         TRY(hp_check_local_bn(s, i));
         TRY(refuse_mixing(s, op));
-        for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++)
-            f->active[i] |=
-                op->nest->operand[o].role == OPERAND_OUTPUT && f->grad[op->tensor[o]];
-        for (int p = 0; p < op->nest->n_passes; p++)
-            f->passes[i] |= (uint32_t)!op->nest->pass[p].backward << p;
-        if (f->active[i])
-            f->passes[i] |= hp_backward_passes(g, op);
-        for (int o = 0; f->active[i] && o < op->nest->n_inputs; o++)
-            if (op->tensor[o] >= 0 && g->tensors[op->tensor[o]].needs_grad)
-                f->grad[op->tensor[o]] = true;
+        s->skeleton.passes[i] = hp_done_passes(g, op);
     }
     return HYPAR_OK;
 }
