@@ -168,6 +168,31 @@ operand_set hp_present(const struct op *op)
     return present;
 }
 
+/* Does the operator take the samples of a tensor for something else, or the other way round?
+ * A model input without samples may be read by them: it is there as a whole. */
+static bool mistakes_samples(const struct hypar_graph *g, const struct op *op, int o)
+{
+    const struct tensor *t = &g->tensors[op->tensor[o]];
+    return hp_sample_dim(op->nest, o) != t->sample_dim &&
+           !(t->kind == TENSOR_INPUT && t->sample_dim < 0);
+}
+
+bool hp_op_mixes_samples(const struct hypar_graph *graph, const struct op *op)
+{
+    bool samples = false, loss = hp_op[op->kind].flags & ROW_LOSS;
+    for (int a = 0; a < op->nest->n_axes; a++)
+        samples |= op->nest->axis[a].role == HYPAR_SAMPLE;
+    for (int o = 0; o < op->nest->n_operands; o++) {
+        bool in =
+            o < op->nest->n_inputs && op->tensor[o] >= 0 && mistakes_samples(graph, op, o);
+        bool out = op->nest->operand[o].role == OPERAND_OUTPUT && samples && !loss &&
+                   hp_sample_dim(op->nest, o) < 0;
+        if (in || out)
+            return true;
+    }
+    return false;
+}
+
 static bool writes_needed(const struct hypar_graph *g, const struct op *op,
                           const struct pass *pass)
 {

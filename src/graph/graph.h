@@ -123,6 +123,10 @@ void hp_graph_seal(struct hypar_graph *graph);
 /* The operands that are there; optional ones may be absent. */
 operand_set hp_present(const struct op *op);
 
+/* Does a sample's result depend on others, so that a batch cannot be cut there? Statistics
+ * (batch norm's) are those of what is at hand, and a loss is summed. */
+bool hp_op_mixes_samples(const struct hypar_graph *graph, const struct op *op);
+
 /* Backward passes (bit p: pass p) that write a needed gradient, or a statistic for one that
  * does. */
 uint32_t hp_backward_passes(const struct hypar_graph *graph, const struct op *op);
