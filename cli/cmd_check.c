@@ -20,24 +20,21 @@ static enum hypar_status answer(const struct args *args, const struct hypar_plan
     return opt_close(&out, HYPAR_OK, err);
 }
 
-/* What lives from step to step, which every plan has; then all of a step, where it can be made
- * explicit: *known tells. */
+/* All of a step, where it can be made explicit (*known tells); else what lives from step to
+ * step, which every plan has. */
 static enum hypar_status check_memory(const struct args *args, const struct hypar_plan *plan,
                                       struct hypar_memory *fullest, bool *known,
                                       struct hypar_error *err)
 {
     const char *path = args->operand[0];
-    enum hypar_status status = hypar_plan_check_memory(plan, args->memory_bytes, err);
-    *known = false;
-    if (status != HYPAR_OK)
+    enum hypar_status status = hypar_plan_fits(plan, args->memory_bytes, fullest, err);
+    *known = status == HYPAR_OK || status == HYPAR_INFEASIBLE;
+    if (*known)
         return opt_in_file(path, status, err);
-    status = opt_in_file(path, hypar_plan_fits(plan, args->memory_bytes, fullest, err), err);
-    *known = status == HYPAR_OK;
-    if (status == HYPAR_OK || status == HYPAR_INFEASIBLE)
-        return status;
+    opt_in_file(path, status, err);
     if (!args->quiet)
         fprintf(stderr, "hypar: note: memory for activations is not known: %s\n", err->text);
-    return HYPAR_OK;
+    return opt_in_file(path, hypar_plan_check_memory(plan, args->memory_bytes, err), err);
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)

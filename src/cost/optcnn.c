@@ -82,11 +82,9 @@ double hp_optcnn_compute_s(const struct optcnn_model *m, int op,
 {
     const struct nest *nest = m->graph->ops[op].nest;
     axis_set windowed = windowed_axes(nest), divided = 0;
-    uint32_t passes = hp_backward_passes(m->graph, &m->graph->ops[op]);
+    uint32_t passes = hp_done_passes(m->graph, &m->graph->ops[op]);
     struct range range[MAX_AXES];
     double most = 0;
-    for (int p = 0; p < nest->n_passes; p++)
-        passes |= (uint32_t)!nest->pass[p].backward << p;
     for (int a = 0; a < nest->n_axes; a++)
         if (placement->axis[a].degree > 1 && windowed >> a & 1)
             divided |= (axis_set)1 << a;
@@ -117,9 +115,11 @@ static axis_set partial_axes(const struct nest *nest, int p, int o,
 }
 
 /* The pass that writes the gradient of operand `o`, -1: none. */
-static int gradient_pass(const struct nest *nest, int o)
+static int gradient_pass(const struct hypar_graph *graph, const struct op *op, int o)
 {
-    for (int p = 0; p < nest->n_passes; p++)
+    const struct nest *nest = op->nest;
+    bool trained = graph->tensors[op->tensor[o]].needs_grad;
+    for (int p = 0; p < nest->n_passes && trained; p++)
         if (nest->pass[p].writes_grad >> o & 1)
             return p;
     return -1;
@@ -145,7 +145,7 @@ double hp_optcnn_sync_s(struct optcnn_model *m, int op, int o,
                         const struct placement *placement)
 {
     const struct nest *nest = m->graph->ops[op].nest;
-    int pass = gradient_pass(nest, o);
+    int pass = gradient_pass(m->graph, &m->graph->ops[op], o);
     axis_set replicas = pass < 0 ? 0 : partial_axes(nest, pass, o, placement);
     if (!replicas)
         return 0;
@@ -158,7 +158,7 @@ double hp_optcnn_sync_bytes(const struct optcnn_model *m, int op, int o,
                             const struct placement *placement)
 {
     const struct nest *nest = m->graph->ops[op].nest;
-    int pass = gradient_pass(nest, o), r = 1, shards = 1;
+    int pass = gradient_pass(m->graph, &m->graph->ops[op], o), r = 1, shards = 1;
     axis_set replicas = pass < 0 ? 0 : partial_axes(nest, pass, o, placement);
     for (int a = 0; a < nest->n_axes; a++)
         *(replicas >> a & 1 ? &r : &shards) *= placement->axis[a].degree;

@@ -292,22 +292,12 @@ static enum hypar_status find_nest(struct graph_builder *b, const struct op_requ
     return HYPAR_OK;
 }
 
-/* Where the samples are in operand `o`: the dimension that the sample axis leads. */
-static int sample_dim_of(const struct nest *nest, int o)
-{
-    const struct operand *operand = &nest->operand[o];
-    for (int d = 0; d < operand->n_dims; d++)
-        if (operand->dim[d].n_axes && nest->axis[operand->dim[d].axis[0]].role == HYPAR_SAMPLE)
-            return d;
-    return -1;
-}
-
 static enum hypar_status add_operand_tensor(struct graph_builder *b, const char *op_name,
                                             const struct nest *nest, int o, bool needs_grad,
                                             int *out, struct hypar_error *err)
 {
     const struct operand *operand = &nest->operand[o];
-    struct tensor t = { .sample_dim = sample_dim_of(nest, o), .producer = -1 };
+    struct tensor t = { .sample_dim = hp_sample_dim(nest, o), .producer = -1 };
     bool first = operand->role == OPERAND_OUTPUT &&
                  (o == 0 || nest->operand[o - 1].role != OPERAND_OUTPUT);
     switch (operand->role) {

@@ -81,9 +81,40 @@ static uint64_t hash_graph(const struct hypar_graph *g)
     return hash;
 }
 
+bool hp_op_trained(const struct hypar_graph *graph, const struct op *op)
+{
+    for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++)
+        if (op->nest->operand[o].role == OPERAND_OUTPUT &&
+            graph->tensors[op->tensor[o]].needs_grad)
+            return true;
+    return false;
+}
+
+/* Backwards from the loss: what it does not depend on is not trained. */
+static void derive_trained(struct hypar_graph *g)
+{
+    struct arena scratch = { 0 };
+    bool *reached = NEW(&scratch, bool, g->n_tensors);
+    reached[g->loss] = true;
+    for (int i = g->n_ops - 1; i >= 0; i--) {
+        const struct op *op = &g->ops[i];
+        bool used = false;
+        for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++)
+            used |= reached[op->tensor[o]];
+        for (int o = 0; used && o < op->nest->n_inputs; o++)
+            if (op->tensor[o] >= 0)
+                reached[op->tensor[o]] = true;
+    }
+    for (int t = 0; t < g->n_tensors; t++)
+        g->tensors[t].needs_grad &= reached[t];
+    hp_arena_free(&scratch);
+}
+
 void hp_graph_seal(struct hypar_graph *g)
 {
     derive_uses(g);
+    if (g->loss >= 0)
+        derive_trained(g);
     for (int t = 0; t < g->n_tensors; t++)
         if (g->tensors[t].kind == TENSOR_ACTIVATION && t != g->loss &&
             g->use_start[t] == g->use_start[t + 1] && g->loss < 0)
@@ -137,6 +168,31 @@ operand_set hp_present(const struct op *op)
     return present;
 }
 
+/* Does the operator take the samples of a tensor for something else, or the other way round?
+ * A model input without samples may be read by them: it is there as a whole. */
+static bool mistakes_samples(const struct hypar_graph *g, const struct op *op, int o)
+{
+    const struct tensor *t = &g->tensors[op->tensor[o]];
+    return hp_sample_dim(op->nest, o) != t->sample_dim &&
+           !(t->kind == TENSOR_INPUT && t->sample_dim < 0);
+}
+
+bool hp_op_mixes_samples(const struct hypar_graph *graph, const struct op *op)
+{
+    bool samples = false, loss = hp_op[op->kind].flags & ROW_LOSS;
+    for (int a = 0; a < op->nest->n_axes; a++)
+        samples |= op->nest->axis[a].role == HYPAR_SAMPLE;
+    for (int o = 0; o < op->nest->n_operands; o++) {
+        bool in =
+            o < op->nest->n_inputs && op->tensor[o] >= 0 && mistakes_samples(graph, op, o);
+        bool out = op->nest->operand[o].role == OPERAND_OUTPUT && samples && !loss &&
+                   hp_sample_dim(op->nest, o) < 0;
+        if (in || out)
+            return true;
+    }
+    return false;
+}
+
 static bool writes_needed(const struct hypar_graph *g, const struct op *op,
                           const struct pass *pass)
 {
@@ -151,13 +207,21 @@ uint32_t hp_backward_passes(const struct hypar_graph *graph, const struct op *op
 {
     uint32_t passes = 0;
     operand_set wanted = 0; /* statistics read by passes already found */
-    for (int p = op->nest->n_passes - 1; p >= 0; p--) {
+    for (int p = op->nest->n_passes - 1; p >= 0 && hp_op_trained(graph, op); p--) {
         const struct pass *pass = &op->nest->pass[p];
         if (pass->backward && (writes_needed(graph, op, pass) || pass->writes & wanted)) {
             passes |= 1u << p;
             wanted |= pass->reads;
         }
     }
+    return passes;
+}
+
+uint32_t hp_done_passes(const struct hypar_graph *graph, const struct op *op)
+{
+    uint32_t passes = hp_backward_passes(graph, op);
+    for (int p = 0; p < op->nest->n_passes; p++)
+        passes |= (uint32_t)!op->nest->pass[p].backward << p;
     return passes;
 }
 

@@ -18,11 +18,12 @@ struct tensor {
     const char *name;
     struct hypar_shape shape;
     enum tensor_kind kind;
-    bool index;      /* integers: ids, labels */
-    bool needs_grad; /* a parameter, or computed from one */
-    bool is_output;  /* of the model, for people; the loss is not one */
-    int sample_dim;  /* the dimension that holds the samples, -1: none */
-    int producer;    /* the op that writes it, -1: an input or a parameter */
+    bool index; /* integers: ids, labels */
+    bool
+        needs_grad; /* a parameter, or computed from one; and the loss, if any, depends on it */
+    bool is_output; /* of the model, for people; the loss is not one */
+    int sample_dim; /* the dimension that holds the samples, -1: none */
+    int producer;   /* the op that writes it, -1: an input or a parameter */
 };
 
 struct op {
@@ -122,9 +123,19 @@ void hp_graph_seal(struct hypar_graph *graph);
 /* The operands that are there; optional ones may be absent. */
 operand_set hp_present(const struct op *op);
 
+/* Does a sample's result depend on others, so that a batch cannot be cut there? Statistics
+ * (batch norm's) are those of what is at hand, and a loss is summed. */
+bool hp_op_mixes_samples(const struct hypar_graph *graph, const struct op *op);
+
 /* Backward passes (bit p: pass p) that write a needed gradient, or a statistic for one that
  * does. */
 uint32_t hp_backward_passes(const struct hypar_graph *graph, const struct op *op);
+
+/* These and all forward passes: what a step does. */
+uint32_t hp_done_passes(const struct hypar_graph *graph, const struct op *op);
+
+/* Does it have a backward half? */
+bool hp_op_trained(const struct hypar_graph *graph, const struct op *op);
 
 /* Is it a weighted layer in the papers' sense? */
 bool hp_op_weighted(const struct hypar_graph *graph, int op);

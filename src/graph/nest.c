@@ -8,6 +8,15 @@ int hp_nest_axis(const struct nest *nest, char name)
     return -1;
 }
 
+int hp_sample_dim(const struct nest *nest, int o)
+{
+    const struct operand *operand = &nest->operand[o];
+    for (int d = 0; d < operand->n_dims; d++)
+        if (operand->dim[d].n_axes && nest->axis[operand->dim[d].axis[0]].role == HYPAR_SAMPLE)
+            return d;
+    return -1;
+}
+
 double hp_nest_macs(const struct nest *nest, bool backward)
 {
     double macs = 0;

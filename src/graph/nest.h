@@ -94,6 +94,10 @@ struct nest {
 /* The axis called `name`, or -1. */
 int hp_nest_axis(const struct nest *nest, char name);
 
+/* Where the samples are in operand `o`: the dimension that the sample axis leads; -1: nowhere.
+ */
+int hp_sample_dim(const struct nest *nest, int o);
+
 /* Multiply-adds of all forward (backward) passes. */
 double hp_nest_macs(const struct nest *nest, bool backward);
 

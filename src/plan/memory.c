@@ -70,16 +70,19 @@ static void hold_operand(const struct hypar_plan *plan, int op, int o, struct ho
 
 /* A parameter that several parts or operators on one device read is held there once. */
 static void count_param(const struct hypar_plan *plan, int tensor, struct holdings *h,
-                        double *elements)
+                        double *bytes)
 {
     const struct hypar_graph *g = plan->graph;
+    struct param_bytes each = hp_param_bytes(plan->precision, plan->optimizer);
+    bool trained = g->tensors[tensor].needs_grad;
+    double size = each.weight + (trained ? each.gradient + each.state : 0);
     struct arena_mark mark = hp_arena_mark(h->scratch);
     h->n = h->capacity = 0;
     for (int u = g->use_start[tensor]; u < g->use_start[tensor + 1]; u++)
         hold_operand(plan, g->use[u].op, g->use[u].operand, h);
     for (int i = 0; i < h->n; i++) {
-        elements[h->holding[i].device] +=
-            (double)hp_cover_elements(&h->holding[i].cover, h->scratch);
+        bytes[h->holding[i].device] +=
+            size * (double)hp_cover_elements(&h->holding[i].cover, h->scratch);
         h->of_device[h->holding[i].device] = -1;
     }
     hp_arena_release(h->scratch, mark);
@@ -92,7 +95,6 @@ void hypar_plan_state_bytes(const struct hypar_plan *plan, double *bytes)
     const struct hypar_graph *g = plan->graph;
     struct arena scratch = { 0 };
     int n = hypar_machine_device_count(plan->machine);
-    double per_param = hp_bytes_per_param(plan->precision, plan->optimizer);
     struct holdings h = { .scratch = &scratch, .of_device = NEW(&scratch, int, n) };
     for (int d = 0; d < n; d++) {
         bytes[d] = 0;
@@ -101,8 +103,6 @@ void hypar_plan_state_bytes(const struct hypar_plan *plan, double *bytes)
     for (int t = 0; t < g->n_tensors; t++)
         if (g->tensors[t].kind == TENSOR_PARAM)
             count_param(plan, t, &h, bytes);
-    for (int d = 0; d < n; d++)
-        bytes[d] *= per_param;
     hp_arena_free(&scratch);
 }
 

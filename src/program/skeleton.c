@@ -22,7 +22,7 @@ static int add_sources(const struct sketch *s, int op, int o, bool grad, struct 
     const struct nest *nest = s->graph->ops[op].nest;
     for (int p = 0; p < nest->n_passes; p++) {
         operand_set written = grad ? nest->pass[p].writes_grad : nest->pass[p].writes;
-        if (s->skeleton.flow.passes[op] >> p & 1 && written >> o & 1)
+        if (s->skeleton.passes[op] >> p & 1 && written >> o & 1)
             who[n++] = (struct source){ op, o, p };
     }
     return n;
@@ -38,7 +38,7 @@ static int sources_of(const struct sketch *s, struct place place, struct source 
         return add_sources(s, op, hp_operand_of(&g->ops[op], place.tensor), false, who, 0);
     }
     for (int u = g->use_start[place.tensor]; u < g->use_start[place.tensor + 1]; u++)
-        if (s->skeleton.flow.active[g->use[u].op])
+        if (hp_op_trained(g, &g->ops[g->use[u].op]))
             n = add_sources(s, g->use[u].op, g->use[u].operand, true, who, n);
     return n;
 }
@@ -50,7 +50,7 @@ static int add_reader(const struct sketch *s, int op, int o, bool grad, struct r
     struct reader r = { .op = op, .operand = o, .only_adds = true };
     for (int p = 0; p < nest->n_passes; p++) {
         operand_set read = grad ? nest->pass[p].reads_grad : nest->pass[p].reads;
-        if (!(s->skeleton.flow.passes[op] >> p & 1) || !(read >> o & 1))
+        if (!(s->skeleton.passes[op] >> p & 1) || !(read >> o & 1))
             continue;
         r.passes |= 1u << p;
         r.only_adds &= (nest->pass[p].adds >> o & 1) != 0;
@@ -181,13 +181,14 @@ static void add_op(struct builder *b, int op, bool backward)
     const struct op *o = &s->graph->ops[op];
     for (int i = o->nest->n_inputs; backward && i < o->nest->n_operands; i++) {
         int t = o->tensor[i];
-        bool settles = o->nest->operand[i].role == OPERAND_OUTPUT && s->skeleton.flow.grad[t];
+        bool settles =
+            o->nest->operand[i].role == OPERAND_OUTPUT && s->graph->tensors[t].needs_grad;
         if (settles && t != s->graph->loss) /* the loss's own gradient is 1 everywhere */
             add_deal(b, (struct place){ t, true }, true);
     }
     for (int p = 0; p < o->nest->n_passes; p++) {
         const struct pass *pass = &o->nest->pass[p];
-        if (pass->backward != backward || !(s->skeleton.flow.passes[op] >> p & 1))
+        if (pass->backward != backward || !(s->skeleton.passes[op] >> p & 1))
             continue;
         add_step(b, op, p);
         for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++)
@@ -204,7 +205,7 @@ static int order_params(const struct sketch *s, int *param)
     for (int op = g->n_ops - 1; op >= 0; op--)
         for (int o = 0; o < g->ops[op].nest->n_inputs; o++) {
             int t = g->ops[op].tensor[o];
-            if (t >= 0 && g->tensors[t].kind == TENSOR_PARAM && s->skeleton.flow.grad[t] &&
+            if (t >= 0 && g->tensors[t].kind == TENSOR_PARAM && g->tensors[t].needs_grad &&
                 g->use[g->use_start[t]].op == op && g->use[g->use_start[t]].operand == o)
                 param[n++] = t;
         }
@@ -304,7 +305,7 @@ void hp_make_skeleton(struct sketch *s)
     for (int op = 0; op < g->n_ops; op++)
         add_op(&b, op, false);
     for (int op = g->n_ops - 1; op >= 0; op--)
-        if (k->flow.active[op])
+        if (hp_op_trained(g, &g->ops[op]))
             add_op(&b, op, true);
     add_tail(&b);
     find_ports(s);

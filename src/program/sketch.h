@@ -13,13 +13,6 @@
 #include "base/table.h"
 #include "program/exchange.h"
 
-/* What of the graph takes part in training; the same for every micro-batch. */
-struct flow {
-    bool *grad;       /* by tensor: its gradient is computed */
-    bool *active;     /* by op: it has a backward half */
-    uint32_t *passes; /* by op: bit p, pass p is done */
-};
-
 /* One pass of one operator. */
 struct step {
     int op, pass;
@@ -56,7 +49,7 @@ struct port {
 };
 
 struct skeleton {
-    struct flow flow;
+    uint32_t *passes; /* by op: bit p, pass p is done */
     int n_items, n_steps, n_deals, n_tail;
     struct item *item;
     struct step *step;

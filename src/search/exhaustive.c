@@ -245,5 +245,6 @@ const struct planner hp_planner_exhaustive = {
     .info = { "exhaustive", "every aligned plan of a small problem: the yardstick", "" },
     .plan = plan_exhaustive,
     .apart = true,
+    .judges = true,
     .fixes = true,
 };

@@ -455,6 +455,7 @@ const struct planner hp_planner_flexflow = {
               "Jia et al., MLSys 2019" },
     .plan = plan_flexflow,
     .apart = true,
+    .judges = true,
     .fixes = true,
     .starts = true,
 };

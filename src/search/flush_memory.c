@@ -31,12 +31,12 @@ double hp_flush_closed_bytes(const struct choosing *c, const struct candidate *k
 
 /* A parameter lasts: at least at its first reader; at most at each of them, with room for a
  * message as large as its gradient. */
-static void add_param(struct op_needs *n, const struct hypar_plan *plan, int tensor,
-                      bool trained)
+static void add_param(struct op_needs *n, const struct hypar_plan *plan, int tensor)
 {
     const struct hypar_graph *g = plan->graph;
     struct param_bytes bytes = hp_param_bytes(plan->precision, plan->optimizer);
     double elements = (double)hp_shape_elements(&g->tensors[tensor].shape);
+    bool trained = g->tensors[tensor].needs_grad;
     double each = bytes.weight + (trained ? bytes.gradient + bytes.state : 0);
     for (int u = g->use_start[tensor]; u < g->use_start[tensor + 1]; u++)
         n->most_state[g->use[u].op] += (each + hp_message_bytes(plan, tensor)) * elements;
@@ -63,21 +63,16 @@ static void add_touched(struct op_needs *n, const struct hypar_plan *plan, int o
  * it; wherever its operator is, the tensor is kept. */
 static void add_program(struct op_needs *n, const struct hypar_program *program)
 {
-    struct arena scratch = { 0 };
     const struct hypar_graph *g = program->plan->graph;
-    const struct task_list *body = &program->body[0].list, *tail = &program->tail;
+    const struct task_list *body = &program->body[0].list;
     struct memory_model *model = hp_memory(program, NULL);
-    bool *trained = NEW(&scratch, bool, g->n_tensors);
     for (int i = 0; i < body->n_tasks; i++)
         if (body->task[i].kind == TASK_COMPUTE)
             n->kept[body->task[i].op] += model->delta[0][i].end_kept;
-    for (int e = 0; e < tail->n_exchanges; e++)
-        trained[tail->exchange[e].place.tensor] |= tail->exchange[e].place.grad;
     for (int t = 0; t < g->n_tensors; t++)
         if (g->tensors[t].kind == TENSOR_PARAM)
-            add_param(n, program->plan, t, trained[t]);
+            add_param(n, program->plan, t);
     hp_memory_free(model);
-    hp_arena_free(&scratch);
 }
 
 const struct op_needs *hp_flush_op_needs(const struct problem *problem, struct arena *arena)

@@ -103,7 +103,7 @@ static void add_micro_batches(struct choosing *c, struct group *g)
 {
     enum { MOST = 1024 };
     int64_t asked = c->problem->options->micro_batches;
-    int64_t each = c->problem->graph->batch / g->cut.replicas;
+    int64_t each = c->mixing < 0 ? c->problem->graph->batch / g->cut.replicas : 1;
     int capacity = 0;
     g->least_s = INFINITY;
     for (int64_t m = asked ? asked : 1; m <= each && g->n < MOST; m++) {
@@ -307,9 +307,20 @@ static void keep(struct choosing *c, const struct candidate *k, struct hypar_fou
     hp_pipeline_keep(c->problem, found, c->states, stage, k->cut->n_stages);
 }
 
-static enum hypar_status check_wishes(const struct planner *self, const struct problem *problem,
-                                      int n_states, struct hypar_error *err)
+/* An operator whose samples depend on each other, which allows one micro-batch; -1. */
+static int find_mixing(const struct hypar_graph *graph)
 {
+    for (int op = 0; op < graph->n_ops; op++)
+        if (hp_op_mixes_samples(graph, &graph->ops[op]))
+            return op;
+    return -1;
+}
+
+static enum hypar_status check_wishes(const struct planner *self, const struct choosing *c,
+                                      struct hypar_error *err)
+{
+    const struct problem *problem = c->problem;
+    int n_states = c->states->n;
     int64_t stages = problem->options->stages, most = problem->options->micro_batches;
     int n_devices = hypar_machine_device_count(problem->machine);
     int64_t limit = n_states < n_devices ? n_states : n_devices;
@@ -326,6 +337,10 @@ static enum hypar_status check_wishes(const struct planner *self, const struct p
                        "at most %lld",
                        self->info.name, (long long)most, (long long)problem->graph->batch,
                        (long long)replicas, (long long)(problem->graph->batch / replicas));
+    if (most > 1 && c->mixing >= 0)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s: '%s' mixes the samples of a batch, expected one micro-batch",
+                       self->info.name, problem->graph->ops[c->mixing].name);
     return HYPAR_OK;
 }
 
@@ -335,12 +350,13 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
     struct choosing c = { .problem = problem,
                           .arena = &found->arena,
                           .machine = hp_pipeline_machine(problem),
+                          .mixing = find_mixing(problem->graph),
                           .one_by_one = self == &hp_planner_1f1b };
     struct group *group;
     struct pipeline_layers *layers = hp_pipeline_layers(c.arena, problem, false);
     c.latency_s = problem->n_levels ? problem->level[0].latency_s : 0;
     c.states = hp_pipeline_states(c.arena, layers, &c.machine);
-    TRY(check_wishes(self, problem, c.states->n, err));
+    TRY(check_wishes(self, &c, err));
     c.needs = hp_flush_op_needs(problem, c.arena);
     int n_groups = add_groups(&c, &group);
     struct candidate *best = choose(&c, group, n_groups);

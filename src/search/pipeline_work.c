@@ -23,33 +23,18 @@ static const struct hypar_device *slowest(const struct problem *problem)
     return slow;
 }
 
-/* Does anyone need what this pass computes? */
-static bool needed(const struct hypar_graph *g, const struct op *op, const struct pass *pass)
-{
-    if (!pass->backward || pass->writes)
-        return true;
-    for (int o = 0; o < op->nest->n_operands; o++)
-        if (pass->writes_grad >> o & 1 && op->tensor[o] >= 0 &&
-            g->tensors[op->tensor[o]].needs_grad)
-            return true;
-    return false;
-}
-
 static void time_layer(struct pipeline_layers *l, const struct problem *problem, int i,
                        const struct hypar_device *device)
 {
     const struct op *op = &problem->graph->ops[i];
     struct range range[MAX_AXES];
-    operand_set present = 0;
-    for (int o = 0; o < op->nest->n_operands; o++)
-        present |= (operand_set)(op->tensor[o] >= 0) << o;
+    uint32_t done = hp_done_passes(problem->graph, op);
     hp_whole_ranges(op->nest, range);
-    for (int p = 0; p < op->nest->n_passes; p++) {
-        const struct pass *pass = &op->nest->pass[p];
-        if (needed(problem->graph, op, pass))
-            *(pass->backward ? &l->backward_s[i] : &l->forward_s[i]) += hp_pass_seconds(
-                op->nest, p, range, present, device, problem->options->precision, NULL);
-    }
+    for (int p = 0; p < op->nest->n_passes; p++)
+        if (done >> p & 1)
+            *(op->nest->pass[p].backward ? &l->backward_s[i] : &l->forward_s[i]) +=
+                hp_pass_seconds(op->nest, p, range, hp_present(op), device,
+                                problem->options->precision, NULL);
 }
 
 /* Parameters count where they are first used. */
@@ -71,7 +56,7 @@ static void size_layer(struct pipeline_layers *l, const struct problem *problem,
             first = g->use[g->use_start[t]];
         if (first.op == i && first.operand == o) {
             l->weight_bytes[i] += bytes * elements;
-            l->fixed_bytes[i] += (kept - bytes) * elements;
+            l->fixed_bytes[i] += g->tensors[t].needs_grad ? (kept - bytes) * elements : 0;
         }
     }
 }

@@ -30,8 +30,8 @@ void hp_loads_begin(struct loads *l, struct acts *acts, const struct skeleton *s
 {
     size_t n_ops = (size_t)acts->graph->n_ops;
     *l = (struct loads){ .acts = acts };
-    l->passes = memcpy(NEW(&l->arena, uint32_t, n_ops), skeleton->flow.passes,
-                       n_ops * sizeof *l->passes);
+    l->passes =
+        memcpy(NEW(&l->arena, uint32_t, n_ops), skeleton->passes, n_ops * sizeof *l->passes);
     l->place = NEW(&l->arena, int, acts->n_devices);
     for (int i = 0; i < acts->n_devices; i++)
         l->place[i] = -1;

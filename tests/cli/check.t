@@ -49,7 +49,7 @@ $ hypar check examples/plans/data-parallel.json --memory 90MB --json 2>/dev/null
 > {"ok": false, "error": "examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 90 MB"}
 ? 1
 $ hypar check examples/plans/data-parallel.json --memory 10MB
-> hypar: examples/plans/data-parallel.json: weights, gradients and sgd state need 89.5 MB on device 0, which has 10 MB
+> hypar: examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 10 MB
 ? 1
 $ hypar check examples/plans/pipedream.json
 > ok: mlp:784-1024-1024-10, batch 128: 6 operators in 14 parts on a machine of 4 devices; 2 stages, schedule pipedream, micro-batches 1
@@ -119,3 +119,12 @@ $ cp tests/data/pipedream/chain.txt examples/models/encoder.onnx $TMP && cd $TMP
 > ok: chain, batch 1: 5 operators in 5 parts on a machine of 2 devices
 > ok: encoder, batch 32: 34 operators in 34 parts on a machine of 2 devices
 > ok: encoder, batch 32: 34 operators in 34 parts on a machine of 2 devices
+
+What the loss does not depend on is not trained: weights, without gradients or state.
+$ for p in dp hypar optcnn flexflow exhaustive 1f1b; do hypar plan tests/data/untrained-head.json --on full:2 --planner $p --optimizer adam --memory 1100kB -q -o $TMP/p.json && hypar check $TMP/p.json --memory 1100kB | tail -n 1; done
+> memory: 1.09 MB of 1.1 MB on the fullest device
+> memory: 595 kB of 1.1 MB on the fullest device
+> memory: 562 kB of 1.1 MB on the fullest device
+> memory: 566 kB of 1.1 MB on the fullest device
+> memory: 566 kB of 1.1 MB on the fullest device
+> memory: 1.08 MB of 1.1 MB on the fullest device
