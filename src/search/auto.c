@@ -146,14 +146,20 @@ static bool is_small(const struct problem *problem, const struct hypar_plan *pla
     return tasks * (micro > 1 ? micro : 1) * devices <= MOST_WORK;
 }
 
-/* What all plans hold, and what there is to hold it: each parameter is somewhere. */
+/* What every plan holds, as each parameter is somewhere: the state of all on one device; and
+ * what there is to hold it. */
 static void sum_memory(const struct problem *p, double *need, double *has)
 {
-    double limit = p->options->memory_bytes;
-    *need = (double)hypar_graph_params(p->graph) *
-            hp_bytes_per_param(p->options->precision, p->options->optimizer);
+    struct arena scratch = { 0 };
+    int n = hypar_machine_device_count(p->machine);
+    double limit = p->options->memory_bytes, *bytes = NEW(&scratch, double, n);
+    struct hypar_plan *whole = hp_plan_new(p->graph, p->machine, &p->settings);
+    hypar_plan_state_bytes(whole, bytes);
+    *need = bytes[0];
+    hypar_plan_free(whole);
+    hp_arena_free(&scratch);
     *has = 0;
-    for (int d = 0; d < hypar_machine_device_count(p->machine); d++)
+    for (int d = 0; d < n; d++)
         *has += limit > 0 ? limit : (double)hypar_machine_device(p->machine, d)->memory_bytes;
 }
 
@@ -162,10 +168,10 @@ static void sum_memory(const struct problem *p, double *need, double *has)
 static bool may_search(const struct tried *t, const struct hypar_found *best)
 {
     double need, has;
+    if (best && fits(best))
+        return t->simulated && t->problem->options->objective == HYPAR_TIME;
     sum_memory(t->problem, &need, &has);
-    if (!best || !fits(best))
-        return need <= has;
-    return t->simulated && t->problem->options->objective == HYPAR_TIME;
+    return need <= has;
 }
 
 /* What flexflow finds, if that is much better than the best of the others; NULL. */
