@@ -73,15 +73,6 @@ static const char *reason(const char *text, const char *planner)
                                                                              : text;
 }
 
-/* Is no device above the limit? The fullest by share need not be the one that needs most. */
-static bool fits_in(const struct hypar_sim *sim, double memory_bytes)
-{
-    int n = hypar_sim_summary(sim).n_devices, d = 0;
-    while (d < n && hypar_sim_device(sim, d).memory.peak <= memory_bytes)
-        d++;
-    return d == n;
-}
-
 /* The step of what was found. A plan so large that the search left it alone is simulated here:
  * to compare is what was asked for. */
 static enum hypar_status simulate(struct hypar_compared *row, const struct hypar_found *found,
@@ -89,17 +80,18 @@ static enum hypar_status simulate(struct hypar_compared *row, const struct hypar
                                   struct hypar_error *why)
 {
     const struct hypar_simulated *simulated = hypar_found_simulated(found);
-    if (simulated) {
+    struct hypar_simulated here;
+    struct hypar_sim *sim = NULL;
+    enum hypar_status status = HYPAR_OK;
+    if (!simulated) {
+        status = hypar_simulate(&sim, hypar_found_plan(found), how->simulation, why);
+        simulated = &here;
+    }
+    if (sim)
+        hypar_sum_up(sim, how->memory_bytes, &here);
+    if (status == HYPAR_OK) {
         row->step = simulated->step;
         row->fits = row->step.fits;
-        return HYPAR_OK;
-    }
-    struct hypar_sim *sim;
-    enum hypar_status status =
-        hypar_simulate(&sim, hypar_found_plan(found), how->simulation, why);
-    if (status == HYPAR_OK) {
-        row->step = hypar_sim_summary(sim);
-        row->fits = how->memory_bytes > 0 ? fits_in(sim, how->memory_bytes) : row->step.fits;
     }
     hypar_sim_free(sim);
     return status;
@@ -139,7 +131,7 @@ static double dp_step_s(const struct table *table, const struct hypar_graph *gra
     struct hypar_compared dp = { .planner = "dp" };
     struct hypar_error why;
     plain.planner = "dp";
-    plain.memory_bytes = 1e300;
+    plain.unlimited = true;
     return evaluate(&dp, &why, graph, machine, &plain) == HYPAR_OK ? dp.step.step_s : 0;
 }
 

@@ -24,14 +24,17 @@ static enum hypar_status write_program(const struct hypar_program *program, cons
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    struct hypar_lower_options how = { .bucket_bytes = args->bucket_bytes,
-                                       .local_bn = args->local_bn,
-                                       .minibatches = args->minibatches };
+    struct hypar_sim_options how = { .lower = { .bucket_bytes = args->bucket_bytes,
+                                                .local_bn = args->local_bn,
+                                                .minibatches = args->minibatches } };
     struct hypar_plan *plan;
     struct hypar_program *program = NULL;
     enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
-    if (status == HYPAR_OK)
-        status = opt_in_file(args->operand[0], hypar_lower(&program, plan, &how, err), err);
+    if (status == HYPAR_OK) {
+        opt_as_planned(plan, &how);
+        status = hypar_lower(&program, plan, &how.lower, err);
+        status = opt_in_file(args->operand[0], status, err);
+    }
     if (status == HYPAR_OK && args->output)
         status = write_program(program, args->output, err);
     if (status == HYPAR_OK && opt_wants_summary(args))

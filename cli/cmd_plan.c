@@ -50,23 +50,19 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-/* Whole path of the folder that the file at `path` lies in, behind links. */
-static bool folder_of(const char *path, char folder[PATH_MAX])
+/* Whole path of the folder that a plan at `path` names its model from; false: it lies in none.
+ */
+static bool whole_folder(const char *path, char whole[PATH_MAX])
 {
-    char copy[HYPAR_PLACE_BYTES];
-    if (hypar_output_place(path, copy, NULL) != HYPAR_OK)
-        return false;
-    char *slash = strrchr(copy, '/');
-    if (slash)
-        slash[slash == copy] = '\0';
-    return realpath(slash ? copy : ".", folder) != NULL;
+    char folder[HYPAR_PLACE_BYTES];
+    return hypar_file_folder(path, folder) && realpath(*folder ? folder : ".", whole);
 }
 
-/* `model` as seen from the folder of the plan; false: it is no file. */
+/* The file at `given` as seen from the folder of the plan; false: it cannot be. */
 static bool from_folder(const char *given, const char *plan, char *text, size_t size)
 {
     char model[PATH_MAX], folder[PATH_MAX];
-    if (access(given, R_OK) != 0 || !realpath(given, model) || !folder_of(plan, folder))
+    if (access(given, R_OK) != 0 || !realpath(given, model) || !whole_folder(plan, folder))
         return false;
     size_t same = 0; /* what both begin with, up to a slash */
     for (size_t i = 0; model[i] && (model[i] == folder[i] || (!folder[i] && model[i] == '/'));
@@ -89,26 +85,26 @@ static void add_list(char *text, size_t size, const char *what, const char *list
 {
     while (list && *list) {
         size_t n = strlen(text), length = strcspn(list, ",");
-        snprintf(text + n, size - n, "%c%s=%.*s", strstr(text, ".onnx:") ? ',' : ':', what,
-                 (int)length, list);
+        bool first = hypar_model_path_length(text) == n;
+        snprintf(text + n, size - n, "%c%s=%.*s", first ? ':' : ',', what, (int)length, list);
         list += length + (list[length] == ',');
     }
 }
 
-/* A plan names its model file relative to itself. */
+/* A plan names its model file relative to itself, with how it was read; one on standard output
+ * as the command line does. */
 static const char *model_text(const struct args *args, const char *given, char *text,
                               size_t size)
 {
     char path[PATH_MAX];
-    const char *with = strstr(given, ".onnx:");
-    if (!hypar_model_is_path(given) || !args->output || strcmp(args->output, "-") == 0)
+    size_t length = hypar_model_path_length(given);
+    if (!hypar_model_is_path(given))
         return given;
-    snprintf(path, sizeof path, "%.*s", with ? (int)(with - given + 5) : PATH_MAX - 1, given);
-    if (!from_folder(path, args->output, text, size))
-        return given;
+    snprintf(path, sizeof path, "%.*s", length < PATH_MAX ? (int)length : PATH_MAX - 1, given);
+    if (!from_folder(path, opt_output(args), text, size))
+        snprintf(text, size, "%s", path);
     size_t n = strlen(text);
-    if (with)
-        snprintf(text + n, size - n, "%s", with + 5);
+    snprintf(text + n, size - n, "%s", given + length);
     add_list(text, size, "batch-dim", args->batch_dims);
     add_list(text, size, "dim", args->dims);
     return text;
@@ -120,8 +116,7 @@ static const char *model_of(const struct hypar_plan *plan, const char *path, cha
 {
     const char *model = hypar_plan_model(plan);
     char folder[PATH_MAX];
-    if (!hypar_model_is_path(model) || model[0] == '/' || strcmp(path, "-") == 0 ||
-        !folder_of(path, folder))
+    if (!hypar_model_is_path(model) || model[0] == '/' || !whole_folder(path, folder))
         return model;
     snprintf(text, size, "%s/%s", folder, model);
     return text;
@@ -151,7 +146,7 @@ static void report(const struct args *args, const struct hypar_graph *graph,
     int n_others = 0;
     plain.start = NULL;
     plain.n_fix = 0;
-    plain.memory_bytes = 1e300; /* to be looked at, whether it fits or not */
+    plain.unlimited = true; /* to be looked at, whether it fits or not */
     for (int i = 0; i < 3 && beside; i++) {
         plain.planner = simple[i];
         if (strcmp(simple[i], hypar_found_info(found).planner) == 0)
@@ -196,21 +191,33 @@ static void note_profile(const struct args *args, const struct hypar_found *foun
                 args->profile);
 }
 
+/* Where auto has nothing to show, what each planner lacks is what there is to tell. */
+static void note_refusals(const struct args *args, const struct hypar_refusals *refusals)
+{
+    for (int i = 0; i < refusals->n && !args->quiet; i++)
+        fprintf(stderr, "hypar: note: %s: %s\n", refusals->by[i].planner,
+                refusals->by[i].why.text);
+}
+
 static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,
                                 const struct hypar_machine *machine,
                                 struct hypar_search_options *how, struct hypar_error *err)
 {
     struct hypar_found *found;
+    struct hypar_refusals refusals = { 0 };
     bool patience = !args->quiet && isatty(STDERR_FILENO);
     if (patience) /* seconds for large networks on many devices */
         fputs("hypar: searching and simulating ...\r", stderr);
     how->progress = patience ? opt_show_progress : NULL;
     how->who = (char[]){ "" };
+    how->refusals = &refusals;
     enum hypar_status status = hypar_search(&found, graph, machine, how, err);
     if (patience)
         fputs("\r\033[K", stderr);
-    if (status != HYPAR_OK)
+    if (status != HYPAR_OK) {
+        note_refusals(args, &refusals);
         return status;
+    }
     if (args->output)
         status = write_plan(hypar_found_plan(found), args->output, err);
     if (status == HYPAR_OK && opt_wants_summary(args))
@@ -267,6 +274,9 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
     how->model = model_text(args, model, text, sizeof text);
     how->machine = hypar_machine_word(hypar_plan_machine(plan));
     how->start = plan;
+    struct hypar_sim_options simulation = *how->simulation;
+    opt_as_planned(plan, &simulation);
+    how->simulation = &simulation;
     if (!args->precision)
         how->precision = hypar_plan_precision(plan);
     if (!args->optimizer)

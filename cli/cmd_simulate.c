@@ -129,6 +129,7 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
     enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
     if (status != HYPAR_OK)
         return status;
+    opt_as_planned(plan, how);
     if (args->fits) {
         status = check_fits(args, plan, err);
     } else if (args->check_delta) {

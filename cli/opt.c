@@ -468,7 +468,30 @@ enum hypar_status opt_read_plan(const struct args *args, const char *path, const
     struct hypar_plan_read_options how = {
         .model = model, .machine = args->machine, .reads = opt_reads, .who = (void *)args
     };
-    return hypar_plan_read(out, path, &how, err);
+    enum hypar_status status = hypar_plan_read(out, path, &how, err);
+    struct hypar_error why;
+    if (status != HYPAR_OK)
+        return status;
+    const char *word = hypar_plan_simulation(*out)->all_reduce;
+    if (!*word || hypar_check_all_reduce(word, &why) == HYPAR_OK)
+        return HYPAR_OK;
+    hypar_plan_free(*out);
+    *out = NULL;
+    snprintf(err->text, sizeof err->text, "simulation.all_reduce: %.400s", why.text);
+    return opt_in_file(path, HYPAR_INVALID, err);
+}
+
+void opt_as_planned(const struct hypar_plan *plan, struct hypar_sim_options *how)
+{
+    struct hypar_sim_options planned = hypar_simulation_options(hypar_plan_simulation(plan));
+    if (!(how->lower.bucket_bytes > 0))
+        how->lower.bucket_bytes = planned.lower.bucket_bytes;
+    if (!how->all_reduce)
+        how->all_reduce = planned.all_reduce;
+    how->lower.local_bn |= planned.lower.local_bn;
+    how->expand_collectives |= planned.expand_collectives;
+    how->no_overlap |= planned.no_overlap;
+    how->half_duplex |= planned.half_duplex;
 }
 
 bool opt_wants_summary(const struct args *args)

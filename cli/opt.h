@@ -156,6 +156,10 @@ enum hypar_status opt_reads(void *args, const char *path, struct hypar_error *er
 enum hypar_status opt_read_plan(const struct args *args, const char *path, const char *model,
                                 struct hypar_plan **out, struct hypar_error *err);
 
+/* What the command line did not say of how a step is simulated is as the plan says, which is to
+ * outlive *how. */
+void opt_as_planned(const struct hypar_plan *plan, struct hypar_sim_options *how);
+
 /* Objective, precision, optimizer, recurrence and sync, which are words; HYPAR_USAGE if one is
  * unknown. */
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,

@@ -47,9 +47,8 @@ static struct place find(const struct named_file *file)
     struct place place = { 0 };
     struct stat out;
     char path[PATH_MAX];
-    const char *with = file->write ? NULL : strstr(file->path, ".onnx:");
-    snprintf(path, sizeof path, "%.*s", with ? (int)(with - file->path + 5) : PATH_MAX - 1,
-             file->path);
+    size_t n = file->write ? strlen(file->path) : hypar_model_path_length(file->path);
+    snprintf(path, sizeof path, "%.*s", n < PATH_MAX ? (int)n : PATH_MAX - 1, file->path);
     if (strcmp(path, "-") == 0)
         place.exists = fstat(file->write ? STDOUT_FILENO : STDIN_FILENO, &place.about) == 0;
     else

@@ -61,9 +61,15 @@ struct hypar_error {
 enum { HYPAR_PLACE_BYTES = 4096 };
 
 /* Where what is written to `path` ends up: behind links, also of a file that is not there yet.
+ * What has no name of its own, as the pipe behind /dev/stdout, stays `path`.
  * HYPAR_RUNTIME if they have no end, or the path is too long. */
 HYPAR_API enum hypar_status hypar_output_place(const char *path, char place[HYPAR_PLACE_BYTES],
                                                struct hypar_error *err);
+
+/* The folder that the file at `path` names others from: its own, behind links, with the last
+ * '/'; "" is the current one. False, and "", if it lies in none: "-", the pipe behind
+ * /dev/stdin. */
+HYPAR_API bool hypar_file_folder(const char *path, char folder[HYPAR_PLACE_BYTES]);
 
 /* A file that appears whole or not at all: written beside its place, then renamed.
  * "-" is standard output, and so is a file that it goes to already. */

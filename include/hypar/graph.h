@@ -67,6 +67,9 @@ HYPAR_API enum hypar_status hypar_import(struct hypar_graph **out, const char *m
 /* Is `model` a path, with or without options behind it ("net.onnx:dim=..."), and no word? */
 HYPAR_API bool hypar_model_is_path(const char *model);
 
+/* How long the path in `model` is, without these; a word has none. */
+HYPAR_API size_t hypar_model_path_length(const char *model);
+
 /* A built-in model. What may stand after its name and a colon is in `options`, with the
  * defaults: "image=224,classes=1000"; empty where it has none. */
 struct hypar_model_info {

@@ -69,6 +69,14 @@ struct hypar_schedule {
     bool vertical_sync;    /* pipedream: ... and the same version in every stage */
 };
 
+/* How the step of a plan is simulated (hypar/sim.h); zero: by default. */
+struct hypar_simulation {
+    char all_reduce[32]; /* how all-reduces are done; "": whatever is fastest */
+    double bucket_bytes; /* gradients are summed in buckets of about this size; 0: one by one */
+    bool local_bn;       /* batch norm over each part's own samples */
+    bool no_overlap, half_duplex, expand_collectives;
+};
+
 /* One pipeline stage; the lists are owned by the plan. */
 struct hypar_stage {
     int n_ops;
@@ -113,8 +121,8 @@ HYPAR_API enum hypar_status hypar_plan_check(const struct hypar_plan *plan,
 /* Bytes of parameters, gradients and optimizer state on each device: fills bytes[device]. */
 HYPAR_API void hypar_plan_state_bytes(const struct hypar_plan *plan, double *bytes);
 
-/* The device with the least room left for these, what it needs and what it has: `limit_bytes`,
- * or its own memory if that is 0. */
+/* The device that these fill most, by share of what it has, what it needs and what it has:
+ * `limit_bytes`, or its own memory if that is 0. */
 HYPAR_API int hypar_plan_fullest_device(const struct hypar_plan *plan, double limit_bytes,
                                         double *need, double *has);
 
@@ -130,6 +138,9 @@ HYPAR_API const char *hypar_plan_model(const struct hypar_plan *plan); /* as in 
 HYPAR_API enum hypar_precision hypar_plan_precision(const struct hypar_plan *plan);
 HYPAR_API enum hypar_optimizer hypar_plan_optimizer(const struct hypar_plan *plan);
 HYPAR_API int64_t hypar_plan_seed(const struct hypar_plan *plan);
+
+/* As it was simulated when it was searched for, or as its file says; owned by the plan. */
+HYPAR_API const struct hypar_simulation *hypar_plan_simulation(const struct hypar_plan *plan);
 
 /* Operator `op`: the degree of one of its axes, the extent of part i of that axis, ... */
 HYPAR_API int hypar_plan_degree(const struct hypar_plan *plan, int op, int axis);

@@ -23,7 +23,8 @@ struct hypar_lower_options {
                             of every stage; 0: enough to fill the pipeline and go on a while */
 };
 
-/* Write out `plan` as tasks; the plan must outlive the program. `options` may be NULL.
+/* Write out `plan` as tasks; the plan must outlive the program. `options` may be NULL:
+ * as the plan says.
  * HYPAR_UNSUPPORTED for what cannot be lowered (no loss, an opaque operator, ...). */
 HYPAR_API enum hypar_status hypar_lower(struct hypar_program **out,
                                         const struct hypar_plan *plan,

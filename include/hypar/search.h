@@ -34,6 +34,16 @@ struct hypar_search_progress {
     double seconds;
 };
 
+/* Planners that auto tried and that have no plan that fits, and why. */
+enum { HYPAR_MAX_REFUSALS = 32 };
+struct hypar_refusals {
+    int n;
+    struct {
+        const char *planner; /* static */
+        struct hypar_error why;
+    } by[HYPAR_MAX_REFUSALS];
+};
+
 struct hypar_search_options {
     const char *planner; /* NULL: "auto" */
     const char
@@ -41,6 +51,8 @@ struct hypar_search_options {
     const char *machine; /* what hypar_machine_read() took; NULL: written out as an object */
     bool joint;          /* hypar, accpar: all levels at once instead of from the top */
     double memory_bytes; /* limit per device; 0: the device's own */
+    bool unlimited;      /* plans may need more than that; how full devices would be is told by
+                            it all the same */
     enum hypar_objective objective; /* auto: what the best is best at */
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
@@ -72,6 +84,7 @@ struct hypar_search_options {
     int threads;     /* at most; 0: as there are cores. The plan does not depend on it */
     void (*progress)(void *who, const struct hypar_search_progress *progress); /* or NULL */
     void *who;
+    struct hypar_refusals *refusals; /* auto: filled, also where the search fails; or NULL */
 };
 
 struct hypar_found; /* opaque; a plan, and what is known about it */
@@ -112,6 +125,10 @@ struct hypar_simulated {
     struct hypar_memory fullest;   /* of step.fullest_device */
     const struct hypar_sim_stage *stage; /* of a pipeline, each of its stages; else NULL */
 };
+
+/* ... of any step, but for its stages; `limit_bytes` as hypar_fullest_memory() has it. */
+HYPAR_API void hypar_sum_up(const struct hypar_sim *sim, double limit_bytes,
+                            struct hypar_simulated *out);
 
 /* NULL if it was not: hypar_search_info.not_simulated says why. Owned by `found`. */
 HYPAR_API const struct hypar_simulated *hypar_found_simulated(const struct hypar_found *found);

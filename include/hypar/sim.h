@@ -32,13 +32,19 @@ struct hypar_sim_options {
         *profile; /* measured times; may be NULL; must outlive the call */
 };
 
+/* The same as a plan keeps it, without minibatches, timeline and profile; and back, pointing
+ * into *how. */
+HYPAR_API struct hypar_simulation hypar_simulation_of(const struct hypar_sim_options *options);
+HYPAR_API struct hypar_sim_options hypar_simulation_options(const struct hypar_simulation *how);
+
 /* Is there a way to do all-reduces of this name? HYPAR_USAGE, with the nearest names, if not.
  */
 HYPAR_API enum hypar_status hypar_check_all_reduce(const char *word, struct hypar_error *err);
 
 struct hypar_sim; /* opaque; a simulated step */
 
-/* Lower `plan` and simulate it; the plan must outlive the result. `options` may be NULL. */
+/* Lower `plan` and simulate it; the plan must outlive the result. `options` may be NULL: as the
+ * plan says. */
 HYPAR_API enum hypar_status hypar_simulate(struct hypar_sim **out,
                                            const struct hypar_plan *plan,
                                            const struct hypar_sim_options *options,
@@ -79,8 +85,9 @@ struct hypar_sim_summary {
     int fullest_device;         /* -1 without a plan */
     bool fits;
     struct hypar_sim_measured measured;
-    int n_devices, n_links; /* links: directed, 2 * link + direction */
-    double took_s;          /* simulating, without lowering */
+    struct hypar_simulation how; /* it was simulated; zero without a plan */
+    int n_devices, n_links;      /* links: directed, 2 * link + direction */
+    double took_s;               /* simulating, without lowering */
 };
 HYPAR_API struct hypar_sim_summary hypar_sim_summary(const struct hypar_sim *sim);
 

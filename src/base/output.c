@@ -36,6 +36,14 @@ static bool follow_link(char place[HYPAR_PLACE_BYTES], int *why)
     return true;
 }
 
+/* Is something there that has no name, as the pipe behind /dev/stdin? */
+static bool is_nameless(const char *path)
+{
+    char place[HYPAR_PLACE_BYTES];
+    struct stat there;
+    return stat(path, &there) == 0 && !realpath(path, place);
+}
+
 /* Links are kept and what they lead to is replaced, or made where it is not there. */
 enum hypar_status hypar_output_place(const char *path, char place[HYPAR_PLACE_BYTES],
                                      struct hypar_error *err)
@@ -46,12 +54,29 @@ enum hypar_status hypar_output_place(const char *path, char place[HYPAR_PLACE_BY
         return cannot_write(path, ENAMETOOLONG, err);
     if (realpath(path, place))
         return HYPAR_OK;
-    strcpy(place, path); /* new, or in a folder that is not there */
+    strcpy(place, path); /* new, in a folder that is not there, or without a name */
+    if (is_nameless(path))
+        return HYPAR_OK;
     while (n < MAX_LINKS && follow_link(place, &why))
         n++;
     if (n == MAX_LINKS)
         why = ELOOP;
     return why ? cannot_write(path, why, err) : HYPAR_OK;
+}
+
+/* Without links the path stays as it was given: people recognise it in messages. */
+bool hypar_file_folder(const char *path, char folder[HYPAR_PLACE_BYTES])
+{
+    struct stat about;
+    folder[0] = '\0';
+    if (strcmp(path, "-") == 0 || is_nameless(path))
+        return false;
+    bool link = lstat(path, &about) == 0 && S_ISLNK(about.st_mode);
+    if (!link || hypar_output_place(path, folder, NULL) != HYPAR_OK)
+        snprintf(folder, HYPAR_PLACE_BYTES, "%s", path);
+    char *slash = strrchr(folder, '/');
+    *(slash ? slash + 1 : folder) = '\0';
+    return true;
 }
 
 /* Open a file of a new name beside the place. The name is short, however long that of the place

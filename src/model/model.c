@@ -11,17 +11,14 @@ static const struct model_reader *const readers[] = { &hp_reader_json, &hp_reade
 
 enum { READER_COUNT = sizeof readers / sizeof readers[0], HEAD_BYTES = 512 };
 
-static bool ends_in(const char *path, const char *end)
+/* By the end of path[0..n). */
+static const struct model_reader *reader_by_extension(const char *path, size_t n)
 {
-    size_t n = strlen(path), m = strlen(end);
-    return n >= m && strcmp(path + n - m, end) == 0;
-}
-
-static const struct model_reader *reader_by_extension(const char *path)
-{
-    for (int i = 0; i < READER_COUNT; i++)
-        if (ends_in(path, readers[i]->extension))
+    for (int i = 0; i < READER_COUNT; i++) {
+        size_t m = strlen(readers[i]->extension);
+        if (n >= m && memcmp(path + n - m, readers[i]->extension, m) == 0)
             return readers[i];
+    }
     return NULL;
 }
 
@@ -79,7 +76,7 @@ static enum hypar_status import_file(struct hypar_graph **out, const char *path,
                                      struct hypar_error *err)
 {
     const struct model_reader *reader =
-        reads_once(path) ? readers[0] : reader_by_extension(path);
+        reads_once(path) ? readers[0] : reader_by_extension(path, strlen(path));
     if (options->reads && strcmp(path, "-") != 0)
         TRY(options->reads(options->who, path, err));
     if (!reader)
@@ -87,7 +84,7 @@ static enum hypar_status import_file(struct hypar_graph **out, const char *path,
     return reader->read(out, path, options, err);
 }
 
-/* The options behind "net.onnx:": lists as in struct hypar_import_options. */
+/* The options behind a path: lists as in struct hypar_import_options. */
 struct word_options {
     char path[4096], batch_dims[1024], dims[1024];
 };
@@ -119,7 +116,7 @@ static enum hypar_status split_word(const char *model, const char *colon,
     return HYPAR_OK;
 }
 
-/* A path of an ONNX file with options in the word itself. */
+/* A path with options in the word itself. */
 static enum hypar_status import_word(struct hypar_graph **out, const char *model,
                                      const char *colon,
                                      const struct hypar_import_options *options,
@@ -127,6 +124,13 @@ static enum hypar_status import_word(struct hypar_graph **out, const char *model
 {
     struct word_options word;
     struct hypar_import_options all = *options;
+    size_t length = strlen(colon) + (options->batch_dims ? strlen(options->batch_dims) : 0) +
+                    (options->dims ? strlen(options->dims) : 0);
+    if (length >= sizeof word.dims || (size_t)(colon - model) >= sizeof word.path)
+        return hp_fail(err, HYPAR_INVALID,
+                       "model '%.40s...': too long, expected options of less than %zu "
+                       "characters",
+                       model, sizeof word.dims);
     TRY(split_word(model, colon, &word, err));
     if (options->batch_dims)
         add_item(word.batch_dims, sizeof word.batch_dims, options->batch_dims,
@@ -138,9 +142,26 @@ static enum hypar_status import_word(struct hypar_graph **out, const char *model
     return import_file(out, word.path, &all, err);
 }
 
+static const char *nearer(const char *a, const char *b)
+{
+    return !a || (b && b < a) ? b : a;
+}
+
+/* ".onnx:" begins options, right or wrong ones; behind another name only those that there are:
+ * a path may have a colon in it. */
+size_t hypar_model_path_length(const char *model)
+{
+    const char *colon = strstr(model, ".onnx:");
+    if (colon)
+        return (size_t)(colon + 5 - model);
+    colon = nearer(strstr(model, ":dim="), strstr(model, ":batch-dim="));
+    size_t n = colon ? (size_t)(colon - model) : 0;
+    return memchr(model, '/', n) || reader_by_extension(model, n) ? n : strlen(model);
+}
+
 bool hypar_model_is_path(const char *model)
 {
-    return strchr(model, '/') || strstr(model, ".onnx:") || reader_by_extension(model);
+    return strchr(model, '/') || reader_by_extension(model, hypar_model_path_length(model));
 }
 
 enum hypar_status hypar_import(struct hypar_graph **out, const char *model,
@@ -154,9 +175,9 @@ enum hypar_status hypar_import(struct hypar_graph **out, const char *model,
     if (batch < 0 || batch > HP_MAX_BATCH)
         return hp_fail(err, HYPAR_INVALID, "batch is %lld, expected 1 to %lld",
                        (long long)batch, (long long)HP_MAX_BATCH);
-    const char *colon = strstr(model, ".onnx:");
-    if (colon)
-        return import_word(out, model, colon + 5, options, err);
+    size_t n = hypar_model_path_length(model);
+    if (model[n])
+        return import_word(out, model, model + n, options, err);
     return strcmp(model, "-") == 0 || hypar_model_is_path(model)
                ? import_file(out, model, options, err)
                : hp_zoo_build(out, model, batch, err);

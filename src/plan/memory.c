@@ -106,27 +106,29 @@ void hypar_plan_state_bytes(const struct hypar_plan *plan, double *bytes)
     hp_arena_free(&scratch);
 }
 
-/* The device with the least room left, and what it needs and has. */
+void hp_look_at_memory(struct fullest *f, int device, double need, double limit_bytes,
+                       double own)
+{
+    double has = limit_bytes > 0 ? limit_bytes : own;
+    if (!f->any || need / has > f->need / f->has)
+        *f = (struct fullest){ true, device, need, has };
+}
+
 int hypar_plan_fullest_device(const struct hypar_plan *plan, double limit_bytes, double *need,
                               double *has)
 {
     struct arena scratch = { 0 };
-    int n = hypar_machine_device_count(plan->machine), fullest = 0;
-    double *bytes = NEW(&scratch, double, n), most = -1;
+    int n = hypar_machine_device_count(plan->machine);
+    double *bytes = NEW(&scratch, double, n);
+    struct fullest fullest = { 0 };
     hypar_plan_state_bytes(plan, bytes);
-    for (int d = 0; d < n; d++) {
-        double limit = limit_bytes > 0
-                           ? limit_bytes
-                           : (double)hypar_machine_device(plan->machine, d)->memory_bytes;
-        if (bytes[d] / limit > most) {
-            most = bytes[d] / limit;
-            fullest = d;
-            *need = bytes[d];
-            *has = limit;
-        }
-    }
+    for (int d = 0; d < n; d++)
+        hp_look_at_memory(&fullest, d, bytes[d], limit_bytes,
+                          (double)hypar_machine_device(plan->machine, d)->memory_bytes);
+    *need = fullest.need;
+    *has = fullest.has;
     hp_arena_free(&scratch);
-    return fullest;
+    return fullest.device;
 }
 
 enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan, double limit_bytes,

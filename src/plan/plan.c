@@ -23,6 +23,7 @@ struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
     plan->precision = settings->precision;
     plan->optimizer = settings->optimizer;
     plan->seed = settings->seed;
+    plan->simulation = settings->simulation;
     plan->schedule.micro_batches = 1;
     plan->all_devices = devices;
     plan->n_all_devices = n_devices;
@@ -187,8 +188,8 @@ void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, con
 
 struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan)
 {
-    struct plan_settings settings = { plan->model, plan->machine_word, plan->precision,
-                                      plan->optimizer, plan->seed };
+    struct plan_settings settings = { plan->model,     plan->machine_word, plan->precision,
+                                      plan->optimizer, plan->seed,         plan->simulation };
     return hp_plan_copy_with(plan, &settings);
 }
 

@@ -46,6 +46,7 @@ struct hypar_plan {
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
     int64_t seed; /* >= 0 */
+    struct hypar_simulation simulation;
     struct op_plan *ops;
     int n_stages, stage_capacity;
     struct hypar_stage *stages;
@@ -60,6 +61,7 @@ struct plan_settings {
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
     int64_t seed;
+    struct hypar_simulation simulation;
 };
 
 /* A plan with every operator unsplit on device 0, without stages. Graph and machine must
@@ -97,6 +99,18 @@ struct param_bytes hp_param_bytes(enum hypar_precision precision,
 /* All of them together. */
 double hp_bytes_per_param(enum hypar_precision precision, enum hypar_optimizer optimizer);
 
+/* The fullest of the devices that were looked at so far: the one whose need is the largest
+ * share of what it has, the first among equals. */
+struct fullest {
+    bool any;
+    int device;
+    double need, has; /* bytes; it fits, and then all do, if need <= has */
+};
+
+/* Look at one more, which has `limit_bytes`, or `own` if that is 0. */
+void hp_look_at_memory(struct fullest *f, int device, double need, double limit_bytes,
+                       double own);
+
 /* Parts of all operators, those of every replica counted. */
 int64_t hp_plan_parts(const struct hypar_plan *plan);
 
@@ -127,5 +141,12 @@ void hp_plan_put_machine(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_ops(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_stages(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan);
+
+/* How a step is simulated (simulation.c): the member "simulation" of the file form, nothing if
+ * that is by default; and the options that ask for it: "--all-reduce ring --no-overlap". */
+void hp_put_simulation(struct json_writer *w, const struct hypar_simulation *simulation);
+char *hp_simulation_text(struct arena *arena, const struct hypar_simulation *simulation);
+bool hp_simulation_is_default(const struct hypar_simulation *simulation);
+bool hp_simulation_same(const struct hypar_simulation *a, const struct hypar_simulation *b);
 
 #endif /* PLAN_PLAN_H */

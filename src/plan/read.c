@@ -2,7 +2,6 @@
 #include "plan/read.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "machine/machine.h"
 
@@ -124,6 +123,7 @@ static enum hypar_status read_settings(struct plan_settings *settings, const str
     at = hp_json_member(root, "seed");
     if (at.value)
         TRY(hp_json_int(&at, 0, HYPAR_MAX_SEED, &settings->seed, err));
+    TRY(hp_read_simulation(root, &settings->simulation, err));
     settings->precision = (enum hypar_precision)precision;
     settings->optimizer = (enum hypar_optimizer)optimizer;
     return HYPAR_OK;
@@ -133,7 +133,8 @@ static enum hypar_status check_format(const struct json *root, struct hypar_erro
 {
     static const char *const members[] = { "format",  "model",     "graph_hash", "batch",
                                            "machine", "precision", "optimizer",  "seed",
-                                           "ops",     "stages",    "schedule",   NULL };
+                                           "ops",     "stages",    "schedule",   "simulation",
+                                           NULL };
     static const char *const formats[] = { "hypar-plan/1" };
     int format;
     TRY(hp_json_object(root, err));
@@ -197,29 +198,16 @@ static enum hypar_status read_document(struct hypar_plan **out,
     return status;
 }
 
-/* The folder that the file itself lies in, behind links: under any name it is one plan. */
-static const char *folder_of(struct arena *scratch, const char *path)
-{
-    char place[HYPAR_PLACE_BYTES];
-    struct stat about;
-    if (lstat(path, &about) == 0 && S_ISLNK(about.st_mode) &&
-        hypar_output_place(path, place, NULL) == HYPAR_OK)
-        path = place;
-    const char *slash = strrchr(path, '/');
-    return hp_arena_strndup(scratch, path, slash ? (size_t)(slash + 1 - path) : 0);
-}
-
 enum hypar_status hypar_plan_read(struct hypar_plan **out, const char *path,
                                   const struct hypar_plan_read_options *options,
                                   struct hypar_error *err)
 {
     struct json_document *document;
-    struct arena scratch = { 0 };
+    char folder[HYPAR_PLACE_BYTES];
     *out = NULL;
     TRY(hp_json_read_file(&document, path, err));
-    enum hypar_status status =
-        read_document(out, document, folder_of(&scratch, path), options, err);
-    hp_arena_free(&scratch);
+    hypar_file_folder(path, folder);
+    enum hypar_status status = read_document(out, document, folder, options, err);
     hp_json_free(document);
     return status;
 }

@@ -114,5 +114,6 @@ void hypar_plan_write(const struct hypar_plan *plan, FILE *to)
     hp_plan_put_ops(w, plan);
     hp_plan_put_stages(w, plan);
     hp_plan_put_schedule(w, plan);
+    hp_put_simulation(w, &plan->simulation);
     hp_json_end_object(w);
 }

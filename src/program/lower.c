@@ -127,10 +127,12 @@ enum hypar_status hypar_lower(struct hypar_program **out, const struct hypar_pla
                               const struct hypar_lower_options *options,
                               struct hypar_error *err)
 {
+    struct hypar_lower_options planned = { .bucket_bytes = plan->simulation.bucket_bytes,
+                                           .local_bn = plan->simulation.local_bn };
     struct sketch *sketch;
     *out = NULL;
     TRY(hp_check_lowerable(plan, err));
-    TRY(hp_sketch_make(&sketch, plan, options, NULL, err));
+    TRY(hp_sketch_make(&sketch, plan, options ? options : &planned, NULL, err));
     *out = write_out(sketch);
     return HYPAR_OK;
 }

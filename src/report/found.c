@@ -109,6 +109,7 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_plan_put_ops(&w, plan);
     hp_plan_put_stages(&w, plan);
     hp_plan_put_schedule(&w, plan);
+    hp_put_simulation(&w, &plan->simulation);
     hp_json_end_object(&w);
 }
 
@@ -196,21 +197,23 @@ static const struct {
     [STEP] = { "step", HYPAR_UNIT_SECONDS },
 };
 
-/* -1: not known. Steps are simulated, or all in closed form. */
+/* -1: not known. Steps are simulated, or all in closed form; state and memory are then of one
+ * device, the fullest. */
 static double figure(const struct hypar_found *found, enum figure which, bool simulated)
 {
+    const struct hypar_simulated *s = hypar_found_simulated(found);
     switch (which) {
     case ALL:
         return hypar_found_partition(found)->total_bytes;
     case EXACT:
         return hp_exact_bytes(found);
     case STATE:
-        return hypar_found_prediction(found).state_bytes;
+        return simulated ? s->fullest.parameters + s->fullest.gradients + s->fullest.optimizer
+                         : hypar_found_prediction(found).state_bytes;
     case MEMORY:
-        return simulated ? hypar_found_simulated(found)->fullest.peak : -1;
+        return simulated ? s->fullest.peak : -1;
     default:
-        return simulated ? hypar_found_simulated(found)->step.step_s
-                         : hypar_found_prediction(found).step_s;
+        return simulated ? s->step.step_s : hypar_found_prediction(found).step_s;
     }
 }
 

@@ -2,6 +2,7 @@
 #include <hypar/report.h>
 
 #include "base/json.h"
+#include "plan/plan.h"
 #include "report/devices.h"
 #include "report/put.h"
 
@@ -101,6 +102,7 @@ static void put_plan(struct json_writer *w, const struct hypar_plan *plan,
     hp_json_put_int(w, "batch", hypar_graph_batch(hypar_plan_graph(plan)));
     hp_json_put_string(w, "precision", hypar_precision_text(hypar_plan_precision(plan)));
     hp_json_put_string(w, "optimizer", hypar_optimizer_text(hypar_plan_optimizer(plan)));
+    hp_put_simulation(w, &s->how);
     hp_json_put_number(w, "samples_per_s", s->samples_per_s);
     if (s->tokens_per_s > 0)
         hp_json_put_number(w, "tokens_per_s", s->tokens_per_s);
@@ -170,6 +172,24 @@ static void simulation_json(FILE *to, const struct hypar_sim *sim,
 
 /* Text -------------------------------------------------------------------------------- */
 
+/* What the plan says of how it is simulated, and whether it was done so. */
+static void planned(FILE *to, struct arena *arena, const struct hypar_simulation *how,
+                    const struct hypar_simulation *plan)
+{
+    if (hp_simulation_is_default(plan))
+        return;
+    if (hp_simulation_same(how, plan)) {
+        hp_wrap(to, hp_arena_printf(arena, "as planned: %s", hp_simulation_text(arena, how)),
+                0);
+        return;
+    }
+    const char *now = hp_simulation_text(arena, how);
+    hp_wrap(to,
+            hp_arena_printf(arena, "planned: %s; simulated: %s",
+                            hp_simulation_text(arena, plan), *now ? now : "by default"),
+            0);
+}
+
 static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summary *s,
                      const struct hypar_plan *plan)
 {
@@ -187,8 +207,10 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
     const char *tokens = "";
     if (s->tokens_per_s > 0)
         tokens = hp_arena_printf(arena, ", %s tokens/s", hp_metric(b, s->tokens_per_s));
-    fprintf(to, "%s samples/s%s, %.1f %% of peak (model FLOPs), %s\n\n",
+    fprintf(to, "%s samples/s%s, %.1f %% of peak (model FLOPs), %s\n",
             hp_metric(b, s->samples_per_s), tokens, 100 * s->mfu, tasks);
+    planned(to, arena, &s->how, hypar_plan_simulation(plan));
+    fputc('\n', to);
 }
 
 /* Schedule pipedream: how it starts and goes on, and what each stage keeps meanwhile. */

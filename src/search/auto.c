@@ -21,25 +21,60 @@ struct tried {
     struct hypar_found *found[MAX_TRIED + 1];
     int n;
     bool simulated; /* all of them */
-    char refused[2048];
+    struct hypar_refusals refusals;
     int64_t evaluated;
+    /* Of those whose weights, gradients and optimizer state alone do not fit: */
+    const char *nearest; /* NULL: none */
+    struct fullest lacks;
 };
 
-/* "dp: weights, gradients and sgd state need ...; owt: ..." */
 static void refuse(struct tried *t, const char *planner, const char *why)
 {
-    size_t n = strlen(t->refused), skip = strlen(planner);
+    size_t skip = strlen(planner);
+    if (t->refusals.n == HYPAR_MAX_REFUSALS)
+        return;
     if (strncmp(why, planner, skip) == 0 && why[skip] == ':')
         why += skip + 2; /* the reason names the planner already */
-    snprintf(t->refused + n, sizeof t->refused - n, "%s%s: %s", n ? "; " : "", planner, why);
+    t->refusals.by[t->refusals.n].planner = planner;
+    snprintf(t->refusals.by[t->refusals.n].why.text, sizeof t->refusals.by[0].why.text, "%s",
+             why);
+    t->refusals.n++;
+}
+
+/* "dp: weights, gradients and sgd state need ...; owt: ..." */
+static const char *refused_text(struct arena *arena, const struct hypar_refusals *r)
+{
+    const char *text = "";
+    for (int i = 0; i < r->n; i++)
+        text = hp_arena_printf(arena, "%s%s%s: %s", text, i ? "; " : "", r->by[i].planner,
+                               r->by[i].why.text);
+    return text;
+}
+
+/* Is this the nearest to fitting so far? */
+static void look_nearer(struct tried *t, const struct hypar_found *found)
+{
+    struct fullest full;
+    full.device = hypar_plan_fullest_device(found->plan, t->problem->options->memory_bytes,
+                                            &full.need, &full.has);
+    if (t->nearest && full.need / full.has >= t->lacks.need / t->lacks.has)
+        return;
+    t->nearest = found->info.planner;
+    t->lacks = full;
 }
 
 static void try_planner(struct tried *t, const struct planner *planner)
 {
     struct hypar_error why;
     struct hypar_found *found;
-    if (hp_run_planner(planner, t->problem, &found, &why) != HYPAR_OK) {
+    if (hp_try_planner(planner, t->problem, &found, &why) != HYPAR_OK) {
         refuse(t, planner->info.name, why.text);
+        return;
+    }
+    if (hp_check_state(planner, t->problem, found, &why) != HYPAR_OK) {
+        refuse(t, planner->info.name, why.text);
+        look_nearer(t, found);
+        hypar_found_free(found);
         return;
     }
     t->evaluated += found->info.evaluated;
@@ -99,14 +134,44 @@ static int choose(const struct tried *t)
     return best;
 }
 
-/* Is it a moment's work to simulate many plans like this one? What a changed operator
- * exchanges grows with the devices, as the tasks do. */
-static bool is_small(const struct hypar_plan *plan)
+/* Is it a moment's work to simulate many plans like this one (NULL: like one that divides
+ * everything)? What a changed operator exchanges grows with the devices, as the tasks do. */
+static bool is_small(const struct problem *problem, const struct hypar_plan *plan)
 {
-    int64_t tasks = 0, micro = plan->schedule.micro_batches;
-    for (int op = 0; op < plan->graph->n_ops; op++)
-        tasks += (int64_t)plan->graph->ops[op].nest->n_passes * plan->ops[op].n_parts;
-    return tasks * (micro > 1 ? micro : 1) * plan->n_all_devices <= MOST_WORK;
+    const struct hypar_graph *g = problem->graph;
+    int64_t tasks = 0, devices = hypar_machine_device_count(problem->machine);
+    int64_t micro = plan ? plan->schedule.micro_batches : 1;
+    for (int op = 0; op < g->n_ops; op++)
+        tasks += (int64_t)g->ops[op].nest->n_passes * (plan ? plan->ops[op].n_parts : devices);
+    return tasks * (micro > 1 ? micro : 1) * devices <= MOST_WORK;
+}
+
+/* What every plan holds, as each parameter is somewhere: the state of all on one device; and
+ * what there is to hold it. */
+static void sum_memory(const struct problem *p, double *need, double *has)
+{
+    struct arena scratch = { 0 };
+    int n = hypar_machine_device_count(p->machine);
+    double limit = p->options->memory_bytes, *bytes = NEW(&scratch, double, n);
+    struct hypar_plan *whole = hp_plan_new(p->graph, p->machine, &p->settings);
+    hypar_plan_state_bytes(whole, bytes);
+    *need = bytes[0];
+    hypar_plan_free(whole);
+    hp_arena_free(&scratch);
+    *has = 0;
+    for (int d = 0; d < n; d++)
+        *has += limit > 0 ? limit : (double)hypar_machine_device(p->machine, d)->memory_bytes;
+}
+
+/* Let flexflow have a try, beside the best of the others (NULL: there is none). Among plans
+ * that fit it looks for a fast one; where none does, any that fits will do. */
+static bool may_search(const struct tried *t, const struct hypar_found *best)
+{
+    double need, has;
+    if (best && fits(best))
+        return t->simulated && t->problem->options->objective == HYPAR_TIME;
+    sum_memory(t->problem, &need, &has);
+    return need <= has;
 }
 
 /* What flexflow finds, if that is much better than the best of the others; NULL. */
@@ -117,9 +182,9 @@ static struct hypar_found *search_at_random(struct tried *t, const struct hypar_
     bool asked = options->budget_s > 0 || options->proposals > 0;
     struct hypar_found *found;
     struct hypar_error why;
-    if (!flexflow || !t->simulated || !fits(best) || options->objective != HYPAR_TIME)
+    if (!flexflow || !may_search(t, best))
         return NULL;
-    if (!asked && !is_small(best->plan)) {
+    if (!asked && !is_small(t->problem, best ? best->plan : NULL)) {
         refuse(t, "flexflow", "not tried, it takes long here; --budget 60s lets it");
         return NULL;
     }
@@ -128,44 +193,74 @@ static struct hypar_found *search_at_random(struct tried *t, const struct hypar_
         return NULL;
     }
     t->evaluated += found->info.evaluated;
-    if (fits(found) && merit(t, found) < WORTH * merit(t, best))
+    if (fits(found) && (!best || !fits(best) || merit(t, found) < WORTH * merit(t, best)))
         return found;
     hypar_found_free(found);
     return NULL;
+}
+
+/* Nothing to choose from: what is needed, and what there is. */
+static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
+{
+    char state[32], have[32], near[32], one[32], sum[128] = "";
+    double all, has;
+    sum_memory(t->problem, &all, &has);
+    if (!t->nearest)
+        return hp_fail(err, HYPAR_INFEASIBLE, "no planner has a plan: %s: %s",
+                       t->refusals.by[0].planner, t->refusals.by[0].why.text);
+    if (all > has)
+        snprintf(sum, sizeof sum, "are %s, all devices together have %s; they ",
+                 hypar_format_quantity(state, all, HYPAR_UNIT_BYTES),
+                 hypar_format_quantity(have, has, HYPAR_UNIT_BYTES));
+    return hp_fail(
+        err, HYPAR_INFEASIBLE,
+        "no plan fits: weights, gradients and %s state %sneed %s on device %d, which "
+        "has %s, in the nearest plan (%s)",
+        hypar_optimizer_text(t->problem->options->optimizer), sum,
+        hypar_format_quantity(near, t->lacks.need, HYPAR_UNIT_BYTES), t->lacks.device,
+        hypar_format_quantity(one, t->lacks.has, HYPAR_UNIT_BYTES), t->nearest);
+}
+
+/* Release all but the best, and say of those that do not fit why. */
+static void drop_others(struct tried *t, int best)
+{
+    struct hypar_error why;
+    for (int i = 0; i < t->n; i++) {
+        const struct hypar_simulated *s = &t->found[i]->simulated;
+        if (i == best)
+            continue;
+        if (!fits(t->found[i]) &&
+            hp_check_fullest(&s->fullest, s->step.fullest_device, &why) != HYPAR_OK)
+            refuse(t, t->found[i]->info.planner, why.text);
+        hypar_found_free(t->found[i]);
+    }
 }
 
 enum hypar_status hp_run_auto(const struct problem *problem, struct hypar_found **out,
                               struct hypar_error *err)
 {
     struct tried t = { .problem = problem };
-    struct hypar_error why;
+    struct hypar_refusals *told = problem->options->refusals;
     double began_s = hp_now_s();
     for (int i = 0; hp_planners[i] && t.n < MAX_TRIED; i++)
         if (hp_planners[i]->plan && !hp_planners[i]->apart) /* not auto itself */
             try_planner(&t, hp_planners[i]);
-    *out = NULL;
-    if (!t.n)
-        return hp_fail(err, HYPAR_INFEASIBLE, "no planner has a plan: %s", t.refused);
     simulate(&t);
     int best = choose(&t);
-    struct hypar_found *random = search_at_random(&t, t.found[best]);
+    struct hypar_found *random = search_at_random(&t, best < 0 ? NULL : t.found[best]);
     if (random) {
         best = t.n;
         t.found[t.n++] = random;
     }
-    for (int i = 0; i < t.n; i++) {
-        const struct hypar_simulated *s = &t.found[i]->simulated;
-        if (i == best)
-            continue;
-        if (!fits(t.found[i]) &&
-            hp_check_fullest(&s->fullest, s->step.fullest_device, &why) != HYPAR_OK)
-            refuse(&t, t.found[i]->info.planner, why.text);
-        hypar_found_free(t.found[i]);
-    }
-    *out = t.found[best];
+    drop_others(&t, best);
+    if (told)
+        *told = t.refusals;
+    *out = best < 0 ? NULL : t.found[best];
+    if (!*out)
+        return fail(&t, err);
     (*out)->info.seconds = hp_now_s() - began_s;
     (*out)->info.evaluated = t.evaluated;
-    (*out)->info.refused = hp_arena_strdup(&(*out)->arena, t.refused);
+    (*out)->info.refused = refused_text(&(*out)->arena, &t.refusals);
     return HYPAR_OK;
 }
 

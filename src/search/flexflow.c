@@ -135,7 +135,7 @@ static void start_from_planners(struct search *s, struct hypar_error *err)
         struct hypar_found *found;
         plain.memory_bytes = s->problem->options->memory_bytes;
         bool has = planner && hp_run_planner(planner, &problem, &found, err) == HYPAR_OK;
-        plain.memory_bytes = 1e300;
+        plain.memory_bytes = HP_UNLIMITED_BYTES;
         if (planner && !has)
             has = hp_run_planner(planner, &problem, &found, err) == HYPAR_OK;
         if (!has)

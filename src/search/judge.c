@@ -20,16 +20,20 @@ enum hypar_status hp_fullness(const struct problem *problem, const struct hypar_
 {
     struct arena scratch = { 0 };
     int n = hypar_machine_device_count(plan->machine);
-    struct hypar_memory *memory = NEW(&scratch, struct hypar_memory, n);
+    struct hypar_memory *memory = NEW(&scratch, struct hypar_memory, n), fullest;
     double limit = problem->options->memory_bytes;
     enum hypar_status status = hypar_plan_memory(plan, memory, err);
     *out = (struct fullness){ .part = -1 };
-    for (int d = 0; d < n && status == HYPAR_OK; d++) {
-        double has = limit > 0 ? limit : memory[d].limit, part = memory[d].peak / has;
-        double excess = out->excess + fmax(0, part - 1) * fmax(0, part - 1);
-        if (part > out->part)
-            *out = (struct fullness){ part, memory[d].peak, has, 0, d };
-        out->excess = excess;
+    if (status == HYPAR_OK) {
+        int most = hypar_fullest_memory(memory, n, limit, &fullest);
+        *out = (struct fullness){ .part = fullest.peak / fullest.limit,
+                                  .need = fullest.peak,
+                                  .has = fullest.limit,
+                                  .device = most };
+        for (int d = 0; d < n; d++) {
+            double part = memory[d].peak / (limit > 0 ? limit : memory[d].limit);
+            out->excess += fmax(0, part - 1) * fmax(0, part - 1);
+        }
     }
     hp_arena_free(&scratch);
     return status;
@@ -78,7 +82,6 @@ enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *fo
                                     .mfu = s->step.mfu,
                                     .comm_bytes = s->step.comm_bytes,
                                     .energy_j = hypar_energy_total_j(&s->step.energy) };
-    hypar_plan_fullest_device(found->plan, problem->options->memory_bytes, &p->state_bytes,
-                              &has);
+    hypar_plan_fullest_device(found->plan, problem->limit_bytes, &p->state_bytes, &has);
     return HYPAR_OK;
 }

@@ -178,7 +178,7 @@ static void predict(const struct search *s, const struct optcnn_cost *cost,
         done.dram_words += dram_words(s, op);
     done.sent_words = out->comm_bytes / HP_WORD_BYTES;
     out->energy_j = hp_array_energy_j(&done, &work.device, work.link_j_per_bit);
-    hypar_plan_fullest_device(found->plan, p->options->memory_bytes, &out->state_bytes, &has);
+    hypar_plan_fullest_device(found->plan, p->limit_bytes, &out->state_bytes, &has);
 }
 
 static const char *method_text(enum elimination_method method)

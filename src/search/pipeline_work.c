@@ -280,8 +280,7 @@ static void predict(const struct problem *problem, struct hypar_found *found,
                            : 0;
     p->comm_bytes = found->pipeline.transfer_bytes + found->pipeline.sync_bytes;
     p->energy_j = energy_j(problem, states, p->comm_bytes);
-    hypar_plan_fullest_device(found->plan, problem->options->memory_bytes, &p->state_bytes,
-                              &has);
+    hypar_plan_fullest_device(found->plan, problem->limit_bytes, &p->state_bytes, &has);
 }
 
 void hp_pipeline_keep(const struct problem *problem, struct hypar_found *found,

@@ -43,7 +43,7 @@ void hypar_found_free(struct hypar_found *found)
     hp_arena_free(&arena);
 }
 
-enum hypar_status hp_run_planner(const struct planner *planner, const struct problem *problem,
+enum hypar_status hp_try_planner(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err)
 {
     struct arena arena = { 0 };
@@ -53,10 +53,6 @@ enum hypar_status hp_run_planner(const struct planner *planner, const struct pro
     double start = hp_now_s();
     enum hypar_status status = planner->plan(planner, problem, found, err);
     found->info.seconds = hp_now_s() - start;
-    if (status == HYPAR_OK && !planner->judges)
-        status = hp_in(
-            err, hypar_plan_check_memory(found->plan, problem->options->memory_bytes, err),
-            "%s", planner->info.name);
     if (status == HYPAR_OK)
         status = hypar_plan_check(found->plan, err);
     if (status != HYPAR_OK) {
@@ -65,6 +61,26 @@ enum hypar_status hp_run_planner(const struct planner *planner, const struct pro
     }
     *out = found;
     return status;
+}
+
+enum hypar_status hp_check_state(const struct planner *planner, const struct problem *problem,
+                                 const struct hypar_found *found, struct hypar_error *err)
+{
+    if (planner->judges)
+        return HYPAR_OK;
+    return hypar_plan_check_memory(found->plan, problem->options->memory_bytes, err);
+}
+
+enum hypar_status hp_run_planner(const struct planner *planner, const struct problem *problem,
+                                 struct hypar_found **out, struct hypar_error *err)
+{
+    TRY(hp_try_planner(planner, problem, out, err));
+    enum hypar_status status = hp_check_state(planner, problem, *out, err);
+    if (status != HYPAR_OK) {
+        hypar_found_free(*out);
+        *out = NULL;
+    }
+    return hp_in(err, status, "%s", planner->info.name);
 }
 
 const struct planner *hp_find_planner(const char *name)
@@ -137,10 +153,16 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
 
     struct arena arena = { 0 };
     struct hypar_search_options with = *options;
-    struct problem problem = { .graph = graph, .machine = machine, .options = &with };
+    struct problem problem = { .graph = graph,
+                               .machine = machine,
+                               .options = &with,
+                               .limit_bytes = options->memory_bytes };
+    if (options->unlimited)
+        with.memory_bytes = HP_UNLIMITED_BYTES;
     problem.settings =
-        (struct plan_settings){ options->model, options->machine, options->precision,
-                                options->optimizer, options->seed };
+        (struct plan_settings){ options->model,     options->machine,
+                                options->precision, options->optimizer,
+                                options->seed,      hypar_simulation_of(options->simulation) };
     struct hypar_plan *start =
         options->start ? hp_plan_copy_with(options->start, &problem.settings) : NULL;
     with.start = start; /* what is found has the settings that were asked for */

@@ -12,10 +12,13 @@
 #include "plan/plan.h"
 #include "search/partition.h"
 
+static const double HP_UNLIMITED_BYTES = 1e300;
+
 struct problem {
     const struct hypar_graph *graph;
     const struct hypar_machine *machine;
-    const struct hypar_search_options *options;
+    const struct hypar_search_options *options; /* its memory_bytes: what planners keep to */
+    double limit_bytes; /* by which devices are told to be full; 0: their own memory */
     struct plan_settings settings;
     struct layered *layered; /* the papers' view of the graph */
     int n_levels;
@@ -56,7 +59,16 @@ extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_pl
 
 extern const struct planner *const hp_planners[]; /* NULL-terminated */
 
-/* Run one planner: a new plan, predicted and within memory. */
+/* Run one planner: a new plan, predicted; it may need more memory than there is. */
+enum hypar_status hp_try_planner(const struct planner *planner, const struct problem *problem,
+                                 struct hypar_found **out, struct hypar_error *err);
+
+/* Are the weights, gradients and optimizer state of its plan within memory? HYPAR_INFEASIBLE.
+ */
+enum hypar_status hp_check_state(const struct planner *planner, const struct problem *problem,
+                                 const struct hypar_found *found, struct hypar_error *err);
+
+/* Both: a new plan, predicted, whose state is within memory. */
 enum hypar_status hp_run_planner(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err);
 

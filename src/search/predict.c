@@ -193,6 +193,5 @@ void hp_predict(const struct problem *problem, const struct partition_problem *p
         out->mfu *= out->step_s / (out->compute_s + out->comm_s);
     out->step_s = out->compute_s + out->comm_s;
     out->samples_per_s = out->step_s > 0 ? (double)problem->graph->batch / out->step_s : 0;
-    hypar_plan_fullest_device(found->plan, problem->options->memory_bytes, &out->state_bytes,
-                              &has);
+    hypar_plan_fullest_device(found->plan, problem->limit_bytes, &out->state_bytes, &has);
 }

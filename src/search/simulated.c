@@ -4,12 +4,8 @@
 /* Beyond that the step of a plan takes seconds to simulate, of some plans a minute. */
 enum { MAX_PARTS = 1 << 18 };
 
-/* The figures of a step that a plan is judged by; the limit on memory is the one asked for. */
-static void sum_up(const struct hypar_sim *sim, double limit_bytes, struct hypar_found *found)
+void hypar_sum_up(const struct hypar_sim *sim, double limit_bytes, struct hypar_simulated *out)
 {
-    struct hypar_simulated *out = &found->simulated;
-    int n_stages = hypar_plan_stage_count(found->plan);
-    struct hypar_sim_stage *stage = NEW(&found->arena, struct hypar_sim_stage, n_stages);
     struct arena scratch = { 0 };
     out->step = hypar_sim_summary(sim);
     out->compute_s = out->comm_s = 0;
@@ -24,10 +20,17 @@ static void sum_up(const struct hypar_sim *sim, double limit_bytes, struct hypar
     out->step.fullest_device = hypar_fullest_memory(memory, n, limit_bytes, &out->fullest);
     out->step.peak_memory_bytes = out->fullest.peak;
     out->step.fits = out->fullest.peak <= out->fullest.limit;
-    for (int s = 0; s < n_stages; s++)
-        stage[s] = hypar_sim_stage(sim, s);
-    out->stage = n_stages ? stage : NULL;
+    out->stage = NULL;
     hp_arena_free(&scratch);
+}
+
+static void keep_stages(const struct hypar_sim *sim, struct hypar_found *found)
+{
+    int n = hypar_plan_stage_count(found->plan);
+    struct hypar_sim_stage *stage = NEW(&found->arena, struct hypar_sim_stage, n);
+    for (int s = 0; s < n; s++)
+        stage[s] = hypar_sim_stage(sim, s);
+    found->simulated.stage = n ? stage : NULL;
 }
 
 void hp_simulate_found(const struct problem *problem, const struct hypar_sim_options *options,
@@ -45,7 +48,8 @@ void hp_simulate_found(const struct problem *problem, const struct hypar_sim_opt
         found->info.not_simulated = hp_arena_strdup(&found->arena, why.text);
         return;
     }
-    sum_up(sim, problem->options->memory_bytes, found);
+    hypar_sum_up(sim, problem->limit_bytes, &found->simulated);
+    keep_stages(sim, found);
     found->has_simulated = true;
     hypar_sim_free(sim);
 }

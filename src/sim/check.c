@@ -145,8 +145,9 @@ enum hypar_status hypar_check_delta(struct hypar_delta_check *out,
 {
     struct checking c = { .out = out, .random = { (uint64_t)seed } };
     *out = (struct hypar_delta_check){ 0 };
-    if (options)
-        c.lower = options->lower;
+    struct hypar_sim_options planned = hypar_simulation_options(&plan->simulation);
+    options = options ? options : &planned;
+    c.lower = options->lower;
     TRY(hp_sim_settings(&c.settings, options, err));
     TRY(hp_check_lowerable(plan, err));
     TRY(check_size(&c, plan, err));
@@ -201,7 +202,7 @@ enum hypar_status hypar_calibrate(double *efficiency, const struct hypar_plan *p
                                   struct hypar_error *err)
 {
     enum { HALVINGS = 50 };
-    struct hypar_sim_options how = { 0 };
+    struct hypar_sim_options how = hypar_simulation_options(&plan->simulation);
     double low = 1e-4, high = 1, fastest, slowest, step_s;
     if (options)
         how = *options;

@@ -320,16 +320,14 @@ enum hypar_status hp_check_fullest(const struct hypar_memory *m, int device,
 int hypar_fullest_memory(const struct hypar_memory *memory, int n_devices, double limit_bytes,
                          struct hypar_memory *fullest)
 {
-    int most = -1;
-    for (int d = 0; d < n_devices; d++) {
-        double limit = limit_bytes > 0 ? limit_bytes : memory[d].limit;
-        if (most >= 0 && memory[d].peak / limit <= fullest->peak / fullest->limit)
-            continue;
-        most = d;
-        *fullest = memory[d];
-        fullest->limit = limit;
+    struct fullest most = { .device = -1 };
+    for (int d = 0; d < n_devices; d++)
+        hp_look_at_memory(&most, d, memory[d].peak, limit_bytes, memory[d].limit);
+    if (most.any) {
+        *fullest = memory[most.device];
+        fullest->limit = most.has;
     }
-    return most;
+    return most.device;
 }
 
 enum hypar_status hypar_plan_fits(const struct hypar_plan *plan, double limit_bytes,

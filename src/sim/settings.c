@@ -61,6 +61,32 @@ enum hypar_status hypar_check_all_reduce(const char *word, struct hypar_error *e
     return find_all_reduce(word, &name, err);
 }
 
+struct hypar_simulation hypar_simulation_of(const struct hypar_sim_options *options)
+{
+    struct hypar_simulation how = { .bucket_bytes = 0 };
+    if (!options)
+        return how;
+    how = (struct hypar_simulation){ .bucket_bytes = options->lower.bucket_bytes,
+                                     .local_bn = options->lower.local_bn,
+                                     .no_overlap = options->no_overlap,
+                                     .half_duplex = options->half_duplex,
+                                     .expand_collectives = options->expand_collectives };
+    if (options->all_reduce && strcmp(options->all_reduce, fastest) != 0)
+        snprintf(how.all_reduce, sizeof how.all_reduce, "%s", options->all_reduce);
+    return how;
+}
+
+struct hypar_sim_options hypar_simulation_options(const struct hypar_simulation *how)
+{
+    return (struct hypar_sim_options){
+        .lower = { .bucket_bytes = how->bucket_bytes, .local_bn = how->local_bn },
+        .no_overlap = how->no_overlap,
+        .half_duplex = how->half_duplex,
+        .expand_collectives = how->expand_collectives,
+        .all_reduce = *how->all_reduce ? how->all_reduce : NULL,
+    };
+}
+
 enum hypar_status hp_sim_settings(struct sim_settings *out,
                                   const struct hypar_sim_options *options,
                                   struct hypar_error *err)

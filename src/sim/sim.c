@@ -326,11 +326,11 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
                                  const struct hypar_sim_options *options,
                                  struct hypar_error *err)
 {
-    static const struct hypar_sim_options defaults;
+    struct hypar_sim_options planned = hypar_simulation_options(&plan->simulation);
     struct hypar_program *program;
     struct arena arena = { 0 };
     *out = NULL;
-    options = options ? options : &defaults;
+    options = options ? options : &planned;
     struct sim_settings settings;
     TRY(hp_sim_settings(&settings, options, err));
     TRY(hypar_lower(&program, plan, &options->lower, err));
@@ -345,6 +345,7 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     sim->memory = hp_memory(program, NULL);
     begin_links(sim);
     sim->scene = hp_scene_new(program->sketch, &settings, NULL);
+    sim->summary.how = hypar_simulation_of(options);
     sim->summary.measured = hp_count_measured(program->sketch, options->profile);
     status = play(sim, options->timeline, err);
     if (status != HYPAR_OK) {

@@ -47,6 +47,37 @@ static int count_files(void)
     return n;
 }
 
+/* A file names others from where it lies itself; a pipe without a name lies nowhere. */
+static void folders(void **state)
+{
+    (void)state;
+    char link[128], path[128], expected[160], found[HYPAR_PLACE_BYTES], fd[64];
+    int ends[2];
+    assert_true(hypar_file_folder("plan.json", found));
+    assert_string_equal(found, "");
+    assert_true(hypar_file_folder("not/there/plan.json", found));
+    assert_string_equal(found, "not/there/");
+    assert_false(hypar_file_folder("-", found));
+    assert_string_equal(found, "");
+
+    write_file(in_folder(path, "named"), "");
+    assert_int_equal(symlink(path, in_folder(link, "link")), 0);
+    assert_true(hypar_file_folder(link, found));
+    snprintf(expected, sizeof expected, "%s/", folder);
+    assert_string_equal(found, expected);
+    unlink(link);
+    unlink(path);
+
+    assert_int_equal(pipe(ends), 0);
+    snprintf(fd, sizeof fd, "/dev/fd/%d", ends[1]);
+    assert_false(hypar_file_folder(fd, found));
+    struct hypar_error err;
+    assert_int_equal(hypar_output_place(fd, found, &err), HYPAR_OK);
+    assert_string_equal(found, fd);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void a_file_appears_whole_or_not_at_all(void **state)
 {
     (void)state;
@@ -242,6 +273,7 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folders),
         cmocka_unit_test(a_file_appears_whole_or_not_at_all),
         cmocka_unit_test(two_writers_do_not_meet),
         cmocka_unit_test(a_link_stays_a_link),

@@ -52,3 +52,21 @@ $ hypar compare sfc --on full:4 --planner dp,flexflow --proposals 8 --json | gre
 All that there are, but auto, which is one of them, and the yardstick.
 $ hypar compare sfc --on full:2 --csv - | sed 1d | cut -d , -f 1 | sort > $TMP/compared
 $ hypar planners --json | sed -n 's/.*"name": "\([a-z0-9]*\)".*/\1/p' | grep -v -e auto -e exhaustive | sort | diff - $TMP/compared
+
+Where devices differ the fullest is the one that needs the largest share of what it has, in the columns of plan as here.
+$ hypar plan alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar | grep -E '^(level|state|memory)'
+> level   ways    hypar       dp       mp      owt
+> state          238 MB   489 MB    15 MB   240 MB
+> memory         291 MB   527 MB  84.1 MB   286 MB
+$ hypar compare alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar,dp,mp,owt --csv - | cut -d, -f1,5
+> planner,peak_memory_bytes
+> hypar,290691840
+> dp,526555456
+> mp,84124192
+> owt,286074328
+$ hypar compare alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar,dp,mp,owt --memory 500MB --csv - | cut -d, -f1,5,8
+> planner,peak_memory_bytes,fits
+> hypar,290691840,1
+> dp,534832960,0
+> mp,315851808,1
+> owt,286074328,1

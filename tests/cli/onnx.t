@@ -58,6 +58,26 @@ $ hypar plan $TMP/lm.onnx --batch 32 --batch-dim x=1 --on full:4 -q -o $TMP/plan
 >   "model": "./lm.onnx:batch-dim=x=1",
 $ hypar check $TMP/plan.json | head -n 1
 > ok: lm, batch 32: 9 operators in 36 parts on a machine of 4 devices
+
+So does one on standard output, in a pipe or behind a link, also of a file of another name.
+$ cd $TMP && mkdir d && ln -s d/q.json link && mkfifo pipe && cp lm.onnx lm.net
+$ cd $TMP && plan='hypar plan lm.onnx --batch-dim x=0 --dim batch=5 --on full:4 --planner dp -q' && { $plan -o -; $plan -o /dev/stdout; $plan -o /dev/stdout | cat; $plan -o link && cat d/q.json; $plan -o pipe & timeout 60 cat pipe; } | grep '"model"'
+>   "model": "lm.onnx:batch-dim=x=0,dim=batch=5",
+>   "model": "lm.onnx:batch-dim=x=0,dim=batch=5",
+>   "model": "lm.onnx:batch-dim=x=0,dim=batch=5",
+>   "model": "../lm.onnx:batch-dim=x=0,dim=batch=5",
+>   "model": "./lm.onnx:batch-dim=x=0,dim=batch=5",
+$ cd $TMP && hypar check link | head -n 1 && hypar plan ./lm.net --batch-dim x=0 --dim batch=5 --on full:4 --planner dp -o - | hypar check /dev/stdin | head -n 1
+> ok: lm, batch 20: 9 operators in 36 parts on a machine of 4 devices
+> ok: lm.net, batch 20: 9 operators in 36 parts on a machine of 4 devices
+$ cd $TMP && hypar plan ./lm.net --batch-dim x=0 --dim batch=5 --on full:4 --planner dp -q -o d/q.json && grep '"model"' d/q.json && hypar check d/q.json | head -n 1
+>   "model": "../lm.net:batch-dim=x=0,dim=batch=5",
+> ok: lm.net, batch 20: 9 operators in 36 parts on a machine of 4 devices
+$ cd $TMP && hypar plan --start d/q.json --proposals 4 -o - | hypar check - | head -n 1
+> ok: lm.net, batch 20: 9 operators in 36 parts on a machine of 4 devices
+$ cd $TMP && hypar import lm.onnx:$(printf 'dim=seq=128,%.0s' $(seq 100))
+> hypar: model 'lm.onnx:dim=seq=128,dim=seq=128,dim=seq=...': too long, expected options of less than 1024 characters
+? 3
 $ hypar import $TMP/lm.onnx --batch 8 -q -o $TMP/lm.json && hypar import $TMP/lm.json | tail -n 2
 >
 > lm: 521,192 parameters, 15.6 MFLOP per sample forward, 9 operators, 4 weighted layers, batch 8

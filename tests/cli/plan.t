@@ -322,3 +322,23 @@ $ hypar planners
 >             judged by simulated steps
 > exhaustive  every aligned plan of a small problem:
 >             the yardstick
+
+Where no planner has a plan: what is needed at least, and what each of them lacks. Nothing is cut.
+$ hypar plan gpt3-175b --on full:4
+> hypar: note: dp: weights, gradients and sgd state need 1.4 TB on device 0, which has 16 GB
+> hypar: note: mp: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
+> hypar: note: owt: weights, gradients and sgd state need 350 GB on device 0, which has 16 GB
+> hypar: note: hypar: weights, gradients and sgd state need 353 GB on device 0, which has 16 GB
+> hypar: note: accpar: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
+> hypar: note: optcnn: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
+> hypar: note: 1f1b: no plan found that fits; the nearest needs 509 GB on device 0, which has 16 GB
+> hypar: note: gpipe: no plan found that fits; the nearest needs 1.6 TB on device 3, which has 16 GB
+> hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
+? 1
+$ hypar plan gpt3-175b --on full:4 -q
+> hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
+? 1
+Where devices have different memories flexflow, which moves what is too much, may have one that fits.
+$ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -oE 'planner .*|Refused: .*'
+> planner flexflow
+> Refused: dp: weights, gradients and sgd state need 494 kB on device 2, which has 50 kB; mp:

@@ -325,3 +325,36 @@ $ hypar simulate examples/plans/pipedream.json --minibatches 3 | sed -n 4,5p
 $ hypar simulate tests/data/flexflow-fig4.json --half-duplex
 > hypar: simulate: --half-duplex needs a plan; 'tests/data/flexflow-fig4.json' is a program
 ? 2
+
+A plan keeps how its step was simulated, and is simulated so: the same step as when it was found.
+$ hypar plan resnet18 --on cluster:2x2 --planner optcnn --all-reduce hierarchical-server --no-overlap --bucket 25MB -o $TMP/p.json --json | grep -m 1 step_s && hypar simulate $TMP/p.json --json | grep -E 'step_s|simulation'
+>     "step_s": 0.016758480803,
+>   "step_s": 0.016758480803,
+>   "simulation": {"all_reduce": "hierarchical-server", "bucket_bytes": 25000000, "no_overlap": true},
+$ hypar simulate $TMP/p.json | head -n 4; tail -n 2 $TMP/p.json
+> resnet18, batch 32, fp32, on 4 devices: a step takes 16.8 ms
+> 1.91 k samples/s, 33.1 % of peak (model FLOPs), 858 tasks
+> as planned: --all-reduce hierarchical-server --bucket 25000000 --no-overlap
+>
+>   "simulation": {"all_reduce": "hierarchical-server", "bucket_bytes": 25000000, "no_overlap": true}
+> }
+$ hypar lower $TMP/p.json -q -o - | grep -c bucket
+> 54
+Options are added to it, or stand in its place; a plan that is improved keeps it.
+$ hypar simulate $TMP/p.json --all-reduce auto --half-duplex | head -n 3
+> resnet18, batch 32, fp32, on 4 devices: a step takes 17.4 ms
+> 1.84 k samples/s, 31.9 % of peak (model FLOPs), 858 tasks
+> planned: --all-reduce hierarchical-server --bucket 25000000 --no-overlap; simulated: --bucket
+$ hypar plan --start $TMP/p.json --proposals 4 --local-bn -q -o - | grep simulation
+>   "simulation": {"all_reduce": "hierarchical-server", "bucket_bytes": 25000000, "local_bn": true, "no_overlap": true}
+Without it, as by default; and one that asks for what there is not.
+$ sed -i '/"simulation"/d; s/\("schedule".*\),$/\1/' $TMP/p.json && hypar simulate $TMP/p.json | head -n 3
+> resnet18, batch 32, fp32, on 4 devices: a step takes 14.3 ms
+> 2.25 k samples/s, 38.9 % of peak (model FLOPs), 858 tasks
+>
+$ sed 's/\("schedule".*\)$/\1, "simulation": {"all_reduce": "rign"}/' $TMP/p.json | hypar check -
+> hypar: standard input: simulation.all_reduce: unknown all-reduce 'rign'; did you mean ring?
+? 3
+$ hypar plan lenet5 --on full:4 --planner dp --all-reduce auto -q -o - | grep -c simulation
+> 0
+? 1

@@ -39,7 +39,7 @@ static const struct {
       "plan: format: expected one of hypar-plan/1, not \"hypar-plan/2\"" },
     { HEAD OPS ",'stage':[]}", HYPAR_INVALID,
       "plan: unknown member 'stage', expected one of format, model, graph_hash, batch, machine, "
-      "precision, optimizer, seed, ops, stages, schedule" },
+      "precision, optimizer, seed, ops, stages, schedule, simulation" },
     { "{'format':'hypar-plan/1','machine':'full:4'," OPS "}", HYPAR_INVALID,
       "plan: model: missing, expected a string" },
     { "{'format':'hypar-plan/1','model':'-','machine':'full:4'," OPS "}", HYPAR_INVALID,
@@ -55,6 +55,17 @@ static const struct {
       "plan: precision: expected one of fp32, bf16, fp64, not \"fp16\"" },
     { HEAD OPS ",'optimizer':'lamb'}", HYPAR_INVALID,
       "plan: optimizer: expected one of sgd, momentum, adam, not \"lamb\"" },
+    { HEAD OPS ",'simulation':true}", HYPAR_INVALID, "plan: simulation: expected an object, not true" },
+    { HEAD OPS ",'simulation':{'overlap':true}}", HYPAR_INVALID,
+      "plan: simulation: unknown member 'overlap', expected one of all_reduce, bucket_bytes, local_bn, "
+      "no_overlap, half_duplex, expand_collectives" },
+    { HEAD OPS ",'simulation':{'no_overlap':1}}", HYPAR_INVALID,
+      "plan: simulation.no_overlap: expected true or false, not 1" },
+    { HEAD OPS ",'simulation':{'bucket_bytes':-1}}", HYPAR_INVALID, "?" },
+    { HEAD OPS ",'simulation':{'all_reduce':''}}", HYPAR_INVALID, "?" },
+    { HEAD OPS ",'simulation':{'all_reduce':'a-ring-of-more-than-thirty-one-letters'}}", HYPAR_INVALID,
+      "plan: simulation.all_reduce: expected the name of an all-reduce, not "
+      "\"a-ring-of-more-than-thirty-one-letters\"" },
     { HEAD OPS ",'seed':-1}", HYPAR_INVALID, "plan: seed: expected an integer in 0..9007199254740992, not -1" },
     { HEAD OPS ",'seed':1.5}", HYPAR_INVALID, "plan: seed: expected an integer in 0..9007199254740992, not 1.5" },
     { "{'format':'hypar-plan/1','model':'mlp:8-6-4','batch':0,'machine':'full:4'," OPS "}", HYPAR_INVALID,

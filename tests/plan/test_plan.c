@@ -102,6 +102,43 @@ static void test_written_form(void **state)
     hypar_plan_free(plan);
 }
 
+/* Written where something differs from the default, kept by copies, and gone by when nothing
+ * else is said. */
+static void test_simulation(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *given, *written;
+    } rows[] = {
+        { "", NULL },
+        { ",'simulation':null", NULL },
+        { ",'simulation':{}", NULL },
+        { ",'simulation':{'all_reduce':'auto','bucket_bytes':0,'no_overlap':false}", NULL },
+        { ",'simulation':{'no_overlap':true,'all_reduce':'ring'}",
+          "\"simulation\": {\"all_reduce\": \"ring\", \"no_overlap\": true}\n" },
+        { ",'simulation':{'expand_collectives':true,'half_duplex':true,'local_bn':true,"
+          "'bucket_bytes':2.5e7}",
+          "\"simulation\": {\"bucket_bytes\": 25000000, \"local_bn\": true, \"half_duplex\": "
+          "true, \"expand_collectives\": true}\n" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char given[512];
+        snprintf(given, sizeof given, HEAD "'ops':[{'name':'*'}]%s}", rows[i].given);
+        struct hypar_plan *plan = must_read(given), *copy = hp_plan_copy(plan);
+        char *text = plan_text(plan), *again = plan_text(copy);
+        if (rows[i].written)
+            assert_non_null(strstr(text, rows[i].written));
+        else
+            assert_null(strstr(text, "simulation"));
+        assert_string_equal(text, again);
+        check_round_trip(plan);
+        free(text);
+        free(again);
+        hypar_plan_free(copy);
+        hypar_plan_free(plan);
+    }
+}
+
 static void test_getters(void **state)
 {
     (void)state;
@@ -407,11 +444,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),          cmocka_unit_test(test_written_form),
-        cmocka_unit_test(test_getters),        cmocka_unit_test(test_replicas),
-        cmocka_unit_test(test_machine_object), cmocka_unit_test(test_overrides),
-        cmocka_unit_test(test_building),       cmocka_unit_test(test_random_plans),
-        cmocka_unit_test(test_damaged_plans),  cmocka_unit_test(test_relative_model),
-        cmocka_unit_test(test_examples),       cmocka_unit_test(test_documentation),
+        cmocka_unit_test(test_simulation),     cmocka_unit_test(test_getters),
+        cmocka_unit_test(test_replicas),       cmocka_unit_test(test_machine_object),
+        cmocka_unit_test(test_overrides),      cmocka_unit_test(test_building),
+        cmocka_unit_test(test_random_plans),   cmocka_unit_test(test_damaged_plans),
+        cmocka_unit_test(test_relative_model), cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_documentation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -358,6 +358,86 @@ static void auto_needs_least(void **state)
     release(&t);
 }
 
+/* Where devices have different memories the others, who divide alike, have nothing that fits,
+ * or no plan at all; flexflow moves what is too much, and whatever fits is taken. */
+static void auto_repairs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *machine;
+        enum hypar_objective objective;
+        int64_t proposals;
+        int refused; /* planners without a plan or with one that does not fit, at least */
+    } rows[] = {
+        { "lenet5", "cluster:1x2,memory=2MB+cluster:1x2,memory=50kB", HYPAR_TIME, 0, 8 },
+        { "lenet5", "cluster:1x2,memory=2MB+cluster:1x2,memory=50kB", HYPAR_COMM, 0, 8 },
+        { "lenet5", "cluster:1x2,memory=2MB+cluster:1x2,memory=200kB", HYPAR_TIME, 0, 8 },
+        { "alexnet", "cluster:1x1,memory=2GB+cluster:1x3,memory=50kB", HYPAR_ENERGY, 0, 8 },
+        { "lenet5", "cluster:1x1+cluster:1x31,memory=50kB", HYPAR_TIME, 20, 8 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct task t = task(rows[i].model, rows[i].machine, 0);
+        struct hypar_refusals refusals;
+        struct hypar_search_options options = { .objective = rows[i].objective,
+                                                .proposals = rows[i].proposals,
+                                                .refusals = &refusals };
+        struct hypar_found *found = search(&t, &options);
+        assert_string_equal(hypar_found_info(found).planner, "flexflow");
+        assert_true(hypar_found_simulated(found)->step.fits);
+        assert_true(refusals.n >= rows[i].refused);
+        hypar_found_free(found);
+        release(&t);
+    }
+}
+
+/* Whatever there is to say is said whole: what is needed at least and what there is in one
+ * line, and the reason of every planner beside it. */
+static void auto_says_why(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *machine, *line;
+        const char *flexflow; /* what it says; NULL: it was not asked, as nothing can fit */
+    } rows[] = {
+        { "gpt3-175b", "full:4",
+          "no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together "
+          "have "
+          "64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)",
+          NULL },
+        { "lenet5", "cluster:1x2,memory=300kB+cluster:1x2,memory=50kB",
+          "no plan fits: weights, gradients and sgd state need 123 kB on device 2, which has "
+          "50 kB, in the nearest plan (optcnn)",
+          "no plan found that fits" },
+        { "gpt2-xl", "cluster:1x1,memory=13GB+cluster:1x15,memory=100MB", NULL,
+          "not tried, it takes long here" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct task t = task(rows[i].model, rows[i].machine, 0);
+        struct hypar_refusals refusals;
+        struct hypar_search_options options = { .refusals = &refusals };
+        struct hypar_found *found;
+        struct hypar_error err;
+        int n = 0;
+        assert_int_equal(hypar_search(&found, t.graph, t.machine, &options, &err),
+                         HYPAR_INFEASIBLE);
+        print_message("%s\n", err.text);
+        if (rows[i].line)
+            assert_string_equal(err.text, rows[i].line);
+        for (int p = 0; hypar_planner(p); p++) {
+            bool flexflow = strcmp(hypar_planner(p)->name, "flexflow") == 0;
+            if (flexflow ? !rows[i].flexflow : !hp_planners[p]->plan || hp_planners[p]->apart)
+                continue;
+            assert_string_equal(refusals.by[n].planner, hypar_planner(p)->name);
+            assert_true(strlen(refusals.by[n].why.text) + 1 < sizeof refusals.by[n].why.text);
+            if (flexflow)
+                assert_non_null(strstr(refusals.by[n].why.text, rows[i].flexflow));
+            n++;
+        }
+        assert_int_equal(refusals.n, n);
+        release(&t);
+    }
+}
+
 /* What cannot be simulated, or would take long, is judged in closed form, and says why. */
 static void auto_in_closed_form(void **state)
 {
@@ -506,7 +586,7 @@ static const struct {
       0,
       { .planner = "auto" },
       HYPAR_INFEASIBLE,
-      "weights, gradients and sgd state need" },
+      "weights, gradients and sgd state are 1.4 TB" },
 };
 
 static void bad_requests(void **state)
@@ -542,6 +622,8 @@ int main(void)
         cmocka_unit_test(auto_is_the_best),
         cmocka_unit_test(auto_searches_at_random),
         cmocka_unit_test(auto_needs_least),
+        cmocka_unit_test(auto_repairs),
+        cmocka_unit_test(auto_says_why),
         cmocka_unit_test(auto_in_closed_form),
         cmocka_unit_test(deterministic),
         cmocka_unit_test(shares_follow_speed),

@@ -483,6 +483,43 @@ static void expanded_or_not(void **state)
     }
 }
 
+/* Whatever a plan was searched with it is simulated with where nothing else is said; each of
+ * these settings is kept, and makes a difference to time, tasks or bytes. */
+static void as_planned(void **state)
+{
+    (void)state;
+    static const struct hypar_sim_options cases[] = {
+        { .lower = { .bucket_bytes = 1e6 } },
+        { .lower = { .local_bn = true } },
+        { .no_overlap = true },
+        { .half_duplex = true },
+        { .expand_collectives = true },
+        { .all_reduce = "hierarchical-server" },
+        { .all_reduce = "auto" }, /* the default */
+    };
+    struct hypar_graph *graph = graph_of("resnet18", 16);
+    struct hypar_machine *machine = machine_of("cluster:2x2");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct hypar_search_options options = { .planner = "dp", .simulation = &cases[i] };
+        struct hypar_found *found;
+        assert_int_equal(hypar_search(&found, graph, machine, &options, NULL), HYPAR_OK);
+        const struct hypar_plan *plan = hypar_found_plan(found);
+        struct hypar_sim_summary planned = summary_of(plan, NULL);
+        struct hypar_sim_summary asked = summary_of(plan, &cases[i]);
+        struct hypar_sim_summary plain = summary_of(plan, &(struct hypar_sim_options){ 0 });
+        bool differs = i + 1 < COUNT(cases);
+        assert_true(planned.step_s == asked.step_s && planned.tasks == asked.tasks);
+        assert_true(planned.step_s == hypar_found_simulated(found)->step.step_s);
+        assert_true(hp_simulation_same(&planned.how, hypar_plan_simulation(plan)));
+        assert_true(hp_simulation_is_default(&planned.how) == !differs);
+        assert_true((planned.step_s != plain.step_s || planned.tasks != plain.tasks) ==
+                    differs);
+        hypar_found_free(found);
+    }
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+}
+
 static bool same_events(const struct hypar_sim *a, const struct hypar_sim *b, int64_t *n)
 {
     struct hypar_sim_event x, y;
@@ -525,7 +562,8 @@ int main(void)
         cmocka_unit_test(equal_stages),    cmocka_unit_test(errors_go_first),
         cmocka_unit_test(twice_as_fast),   cmocka_unit_test(bytes_are_the_programs),
         cmocka_unit_test(energy),          cmocka_unit_test(energy_of_dram),
-        cmocka_unit_test(expanded_or_not), cmocka_unit_test(deterministic),
+        cmocka_unit_test(expanded_or_not), cmocka_unit_test(as_planned),
+        cmocka_unit_test(deterministic),
     };
     return cmocka_run_group_tests_name("sim/sim", tests, NULL, NULL);
 }
