@@ -83,7 +83,7 @@ static bool from_folder(const char *given, const char *plan, char *text, size_t 
 /* ":batch-dim=x=1,dim=seq=128": what a plan must know to read an ONNX file again. */
 static void add_list(char *text, size_t size, const char *what, const char *list)
 {
-    while (list && *list) {
+    while (*list) {
         size_t n = strlen(text), length = strcspn(list, ",");
         bool first = hypar_model_path_length(text) == n;
         snprintf(text + n, size - n, "%c%s=%.*s", first ? ':' : ',', what, (int)length, list);

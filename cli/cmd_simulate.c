@@ -32,13 +32,14 @@ static enum hypar_status close_answer(struct hypar_output *out, enum hypar_statu
 }
 
 static enum hypar_status check_fits(const struct args *args, const struct hypar_plan *plan,
+                                    const struct hypar_sim_options *how,
                                     struct hypar_error *err)
 {
     struct hypar_output out;
     enum hypar_status status = opt_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
-    status = hypar_report_memory(out.file, plan, opt_format(args), err);
+    status = hypar_report_memory(out.file, plan, &how->lower, opt_format(args), err);
     return close_answer(&out, status, err);
 }
 
@@ -131,7 +132,7 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
         return status;
     opt_as_planned(plan, how);
     if (args->fits) {
-        status = check_fits(args, plan, err);
+        status = check_fits(args, plan, how, err);
     } else if (args->check_delta) {
         status = check_delta(args, plan, how, err);
     } else if (args->measured_s > 0) {

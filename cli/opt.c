@@ -16,6 +16,7 @@ enum value_kind {
     FLAG,
     TEXT,
     TEXTS,
+    LIST,  /* parts with commas between them; given again, more of them */
     READ,  /* TEXT: a file, or a word in its place */
     WRITE, /* TEXT: a file */
     COUNT,
@@ -35,7 +36,7 @@ static const struct value {
     { OPT_AXES, "--axes", TEXT, offsetof(struct args, axes), 0, 0 },
     { OPT_BANDWIDTH, "--bandwidth", TEXT, offsetof(struct args, bandwidth), 0, 0 },
     { OPT_BATCH, "--batch", COUNT, offsetof(struct args, batch), 1, 1e9 },
-    { OPT_BATCH_DIM, "--batch-dim", TEXT, offsetof(struct args, batch_dims), 0, 0 },
+    { OPT_BATCH_DIM, "--batch-dim", LIST, offsetof(struct args, batch_dims), 0, 0 },
     { OPT_COST, "--cost", TEXT, offsetof(struct args, cost), 0, 0 },
     { OPT_CSV, "--csv", WRITE, offsetof(struct args, csv), 0, 0 },
     { OPT_DEVICES, "--devices", TEXT, offsetof(struct args, devices), 0, 0 },
@@ -43,7 +44,7 @@ static const struct value {
     { OPT_FIX, "--fix", TEXTS, offsetof(struct args, fix), 0, 0 },
     { OPT_FREE_TRANSFERS, "--free-transfers", FLAG, offsetof(struct args, free_transfers), 0,
       0 },
-    { OPT_DIM, "--dim", TEXT, offsetof(struct args, dims), 0, 0 },
+    { OPT_DIM, "--dim", LIST, offsetof(struct args, dims), 0, 0 },
     { OPT_BUCKET, "--bucket", BYTES, offsetof(struct args, bucket_bytes), 0, 0 },
     { OPT_CHECK_DELTA, "--check-delta", COUNT, offsetof(struct args, check_delta), 1, 1e9 },
     { OPT_EXPAND, "--expand-collectives", FLAG, offsetof(struct args, expand_collectives), 0,
@@ -144,6 +145,17 @@ static error_t add_text(const struct value *value, struct text_list *list, const
     return 0;
 }
 
+static error_t add_to_list(const struct value *value, char list[LIST_BYTES], const char *text,
+                           struct parse *parse)
+{
+    size_t n = strlen(list), room = LIST_BYTES - n;
+    if ((size_t)snprintf(list + n, room, "%s%s", n ? "," : "", text) >= room) {
+        opt_usage(parse->err, "%s: more than %d characters", value->name, LIST_BYTES - 1);
+        return EINVAL;
+    }
+    return 0;
+}
+
 static error_t set_value(const struct value *value, char *text, struct parse *parse)
 {
     void *at = (char *)parse->args + value->offset;
@@ -161,6 +173,8 @@ static error_t set_value(const struct value *value, char *text, struct parse *pa
         return 0;
     case TEXTS:
         return add_text(value, at, text, parse);
+    case LIST:
+        return add_to_list(value, at, text, parse);
     case COUNT:
         if (!hypar_parse_quantity(text, HYPAR_UNIT_COUNT, &number) || number != floor(number) ||
             number < value->least || number > value->most) {
@@ -452,8 +466,9 @@ enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
                              struct hypar_error *err)
 {
     struct hypar_import_options how = { .batch = args->batch,
-                                        .batch_dims = args->batch_dims,
-                                        .dims = args->dims,
+                                        .batch_dims =
+                                            *args->batch_dims ? args->batch_dims : NULL,
+                                        .dims = *args->dims ? args->dims : NULL,
                                         .reads = opt_reads,
                                         .who = (void *)args };
     enum hypar_status status = hypar_import(out, args->operand[0], &how, err);

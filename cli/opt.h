@@ -63,14 +63,14 @@ enum opt_key {
     OPT_START,
 };
 
-enum { MAX_OPERANDS = 1, MAX_FIXES = 64 };
+enum { MAX_OPERANDS = 1, MAX_FIXES = 64, LIST_BYTES = 1024 };
 
 /* What a command line said; what it did not say is 0 or NULL. The strings are main's argv. */
 struct args {
     const char *operand[MAX_OPERANDS];
     int n_operands;
     const char *model, *machine, *output, *planner;
-    const char *batch_dims, *dims;
+    char batch_dims[LIST_BYTES], dims[LIST_BYTES];
     const char *objective, *optimizer, *precision, *recurrence;
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *start;

@@ -130,8 +130,9 @@ struct hypar_memory {
 };
 
 /* The memory of each device of the plan's machine, from the program and its schedule alone, in
- * no time: fills memory[device]. */
+ * no time: fills memory[device]. `options` may be NULL: as the plan says. */
 HYPAR_API enum hypar_status hypar_plan_memory(const struct hypar_plan *plan,
+                                              const struct hypar_lower_options *options,
                                               struct hypar_memory *memory,
                                               struct hypar_error *err);
 

@@ -153,12 +153,13 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
 }
 
 enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
+                                      const struct hypar_lower_options *options,
                                       enum hypar_format format, struct hypar_error *err)
 {
     struct arena arena = { 0 };
     int n = hypar_machine_device_count(hypar_plan_machine(plan));
     struct hypar_memory *memory = NEW(&arena, struct hypar_memory, n);
-    enum hypar_status status = hypar_plan_memory(plan, memory, err);
+    enum hypar_status status = hypar_plan_memory(plan, options, memory, err);
     if (status == HYPAR_OK) {
         struct hypar_memory fullest;
         int most = hypar_fullest_memory(memory, n, 0, &fullest);

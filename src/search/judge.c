@@ -22,7 +22,7 @@ enum hypar_status hp_fullness(const struct problem *problem, const struct hypar_
     int n = hypar_machine_device_count(plan->machine);
     struct hypar_memory *memory = NEW(&scratch, struct hypar_memory, n), fullest;
     double limit = problem->options->memory_bytes;
-    enum hypar_status status = hypar_plan_memory(plan, memory, err);
+    enum hypar_status status = hypar_plan_memory(plan, NULL, memory, err);
     *out = (struct fullness){ .part = -1 };
     if (status == HYPAR_OK) {
         int most = hypar_fullest_memory(memory, n, limit, &fullest);

@@ -336,7 +336,7 @@ enum hypar_status hypar_plan_fits(const struct hypar_plan *plan, double limit_by
     struct arena scratch = { 0 };
     int n = hypar_machine_device_count(plan->machine);
     struct hypar_memory *memory = NEW(&scratch, struct hypar_memory, n), most;
-    enum hypar_status status = hypar_plan_memory(plan, memory, err);
+    enum hypar_status status = hypar_plan_memory(plan, NULL, memory, err);
     if (status == HYPAR_OK) {
         int device = hypar_fullest_memory(memory, n, limit_bytes, &most);
         status = hp_check_fullest(&most, device, err);
@@ -347,11 +347,12 @@ enum hypar_status hypar_plan_fits(const struct hypar_plan *plan, double limit_by
     return status;
 }
 
-enum hypar_status hypar_plan_memory(const struct hypar_plan *plan, struct hypar_memory *memory,
-                                    struct hypar_error *err)
+enum hypar_status hypar_plan_memory(const struct hypar_plan *plan,
+                                    const struct hypar_lower_options *options,
+                                    struct hypar_memory *memory, struct hypar_error *err)
 {
     struct hypar_program *program;
-    TRY(hypar_lower(&program, plan, NULL, err));
+    TRY(hypar_lower(&program, plan, options, err));
     struct memory_model *model = hp_memory(program, NULL);
     memcpy(memory, model->device, (size_t)model->n_devices * sizeof *memory);
     hp_memory_free(model);

@@ -81,3 +81,10 @@ $ cd $TMP && hypar import lm.onnx:$(printf 'dim=seq=128,%.0s' $(seq 100))
 $ hypar import $TMP/lm.onnx --batch 8 -q -o $TMP/lm.json && hypar import $TMP/lm.json | tail -n 2
 >
 > lm: 521,192 parameters, 15.6 MFLOP per sample forward, 9 operators, 4 weighted layers, batch 8
+
+Options of which there may be several add up, with commas or one by one.
+$ for d in nope=3,batch=5 'nope=3 --dim batch=5' 'batch=5 --dim nope=3'; do hypar import tests/data/onnx/train/lstm_lm.onnx --dim $d; done
+> hypar: tests/data/onnx/train/lstm_lm.onnx: the model has no symbolic dimension 'nope'
+> hypar: tests/data/onnx/train/lstm_lm.onnx: the model has no symbolic dimension 'nope'
+> hypar: tests/data/onnx/train/lstm_lm.onnx: the model has no symbolic dimension 'nope'
+? 3

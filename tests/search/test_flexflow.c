@@ -378,7 +378,7 @@ static double peak_of(const struct hypar_plan *plan)
 {
     struct hypar_memory memory[8];
     double most = 0;
-    assert_int_equal(hypar_plan_memory(plan, memory, NULL), HYPAR_OK);
+    assert_int_equal(hypar_plan_memory(plan, NULL, memory, NULL), HYPAR_OK);
     for (int d = 0; d < hypar_machine_device_count(plan->machine); d++)
         most = memory[d].peak > most ? memory[d].peak : most;
     return most;

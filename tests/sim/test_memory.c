@@ -85,7 +85,7 @@ static void check_state(const struct hypar_graph *graph, struct hypar_machine *m
     double params = (double)hypar_graph_params(graph), state[4];
     struct hypar_memory memory[4];
     split_samples(plan, 4);
-    assert_int_equal(hypar_plan_memory(plan, memory, NULL), HYPAR_OK);
+    assert_int_equal(hypar_plan_memory(plan, NULL, memory, NULL), HYPAR_OK);
     hypar_plan_state_bytes(plan, state);
     for (int d = 0; d < 4; d++) {
         assert_true(memory[d].parameters == bytes[0] * params);
@@ -479,7 +479,7 @@ static void refused(void **state)
     add_op(b, OP_RELU, "relu", x, HP_ABSENT, NULL);
     graph = finish(b);
     struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
-    assert_int_equal(hypar_plan_memory(plan, &memory, &err), HYPAR_UNSUPPORTED);
+    assert_int_equal(hypar_plan_memory(plan, NULL, &memory, &err), HYPAR_UNSUPPORTED);
     assert_non_null(strstr(err.text, "no loss"));
     hypar_plan_free(plan);
     hypar_machine_free(machine);
