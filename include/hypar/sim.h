@@ -93,7 +93,7 @@ struct hypar_sim_pipeline {
     int noam;         /* admitted by each replica of the input stage before it goes backward */
     double startup_s; /* until the input stage goes on to the minibatch after these */
     double stretch_s; /* all minibatches */
-    bool steady; /* the input stage repeats itself; false: too few minibatches for that, and
+    bool steady; /* the slowest stage repeats itself; false: too few minibatches for that, and
                     step_s is the mean of the later ones, of all if there are so few */
     int n_stages;
 };
