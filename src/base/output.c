@@ -46,7 +46,11 @@ enum hypar_status hypar_output_place(const char *path, char place[HYPAR_PLACE_BY
         return cannot_write(path, ENAMETOOLONG, err);
     if (realpath(path, place))
         return HYPAR_OK;
-    strcpy(place, path); /* new, or in a folder that is not there */
+    strcpy(place, path);
+    struct stat there;
+    if (stat(path, &there) == 0) /* a pipe: what /dev/stdout leads to then has no path */
+        return HYPAR_OK;
+    /* new, or in a folder that is not there */
     while (n < MAX_LINKS && follow_link(place, &why))
         n++;
     if (n == MAX_LINKS)
