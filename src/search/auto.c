@@ -109,7 +109,8 @@ static bool is_small(const struct hypar_plan *plan)
     return tasks * (micro > 1 ? micro : 1) * plan->n_all_devices <= MOST_WORK;
 }
 
-/* What flexflow finds, if that is much better than the best of the others; NULL. */
+/* What flexflow finds, if that is much better than the best of the others, or the only plan
+ * that fits; NULL. */
 static struct hypar_found *search_at_random(struct tried *t, const struct hypar_found *best)
 {
     const struct hypar_search_options *options = t->problem->options;
@@ -117,7 +118,7 @@ static struct hypar_found *search_at_random(struct tried *t, const struct hypar_
     bool asked = options->budget_s > 0 || options->proposals > 0;
     struct hypar_found *found;
     struct hypar_error why;
-    if (!flexflow || !t->simulated || !fits(best) || options->objective != HYPAR_TIME)
+    if (!flexflow || !t->simulated || options->objective != HYPAR_TIME)
         return NULL;
     if (!asked && !is_small(best->plan)) {
         refuse(t, "flexflow", "not tried, it takes long here; --budget 60s lets it");
@@ -128,7 +129,7 @@ static struct hypar_found *search_at_random(struct tried *t, const struct hypar_
         return NULL;
     }
     t->evaluated += found->info.evaluated;
-    if (fits(found) && merit(t, found) < WORTH * merit(t, best))
+    if (fits(found) && (!fits(best) || merit(t, found) < WORTH * merit(t, best)))
         return found;
     hypar_found_free(found);
     return NULL;
