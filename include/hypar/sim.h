@@ -70,7 +70,8 @@ struct hypar_sim_summary {
     double step_s; /* schedule pipedream: see hypar_sim_pipeline() */
     double samples_per_s;
     double tokens_per_s; /* samples times positions, for models of sequences; else 0 */
-    double mfu;          /* model-FLOP utilisation: three forward passes over the peak */
+    double mfu;          /* model-FLOP utilisation: three forward passes (of what is not
+                            trained, one) over the peak */
     int64_t tasks, compute, comm, update; /* simulated: followers are one with their producer */
     double comm_bytes;                    /* each byte sent once */
     double link_bytes;          /* on every link it crosses, by the algorithms chosen */

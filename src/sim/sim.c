@@ -292,7 +292,7 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
     if (s->step_s > 0) {
         s->samples_per_s = (double)g->batch / s->step_s;
         s->tokens_per_s = positions(g) * s->samples_per_s;
-        s->mfu = 3 * hypar_graph_flops_per_sample(g) * s->samples_per_s / peak;
+        s->mfu = hp_step_flops_per_sample(g) * s->samples_per_s / peak;
     }
 }
 

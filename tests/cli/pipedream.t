@@ -207,6 +207,11 @@ $ hypar plan tests/data/bounds/sampled-weight.json --on full:64 --planner gpipe 
 > hypar: gpipe: no plan found that fits; the nearest needs 265 kB on device 32, which has 250 kB
 ? 1
 
+What is not trained has no backward half, in closed form and for utilisation either.
+$ hypar plan tests/data/untrained-head.json --on full:2 --planner dp | grep -o 'compute [0-9.]* [a-z]*\|[0-9.]* %'
+> 2.9 %
+> compute 134 ns
+
 A stage whose errors nobody waits for takes its time all the same.
 $ hypar plan tests/data/untrained-head.json --on full:2 --planner pipedream | grep 'Predicted step'
 > Predicted step 1.24 us, simulated (the busiest device computes 1.24 us of it), 3.23 M samples/s,
