@@ -111,7 +111,8 @@ struct hypar_prediction {
     bool simulated;
     double step_s, compute_s, comm_s;
     double samples_per_s;
-    double mfu; /* model-FLOP utilisation: 3 forward passes of multiply-adds over the peak */
+    double mfu; /* model-FLOP utilisation: 3 forward passes of multiply-adds over the peak (of
+                   what is not trained, one) */
     double comm_bytes; /* the paper's count: both directions, every group of every level */
     double energy_j;
     double state_bytes; /* parameters, gradients and optimizer state of the fullest device */

@@ -76,7 +76,8 @@ struct hypar_sim_summary {
     double step_s; /* schedule pipedream: see hypar_sim_pipeline() */
     double samples_per_s;
     double tokens_per_s; /* samples times positions, for models of sequences; else 0 */
-    double mfu;          /* model-FLOP utilisation: three forward passes over the peak */
+    double mfu;          /* model-FLOP utilisation: three forward passes (of what is not
+                            trained, one) over the peak */
     int64_t tasks, compute, comm, update; /* simulated: followers are one with their producer */
     double comm_bytes;                    /* each byte sent once */
     double link_bytes;          /* on every link it crosses, by the algorithms chosen */
@@ -100,7 +101,7 @@ struct hypar_sim_pipeline {
     int noam;         /* admitted by each replica of the input stage before it goes backward */
     double startup_s; /* until the input stage goes on to the minibatch after these */
     double stretch_s; /* all minibatches */
-    bool steady; /* the input stage repeats itself; false: too few minibatches for that, and
+    bool steady; /* the slowest stage repeats itself; false: too few minibatches for that, and
                     step_s is the mean of the later ones, of all if there are so few */
     int n_stages;
 };

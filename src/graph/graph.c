@@ -250,6 +250,15 @@ double hypar_graph_flops_per_sample(const struct hypar_graph *graph)
     return flops / (double)graph->batch;
 }
 
+double hp_step_flops_per_sample(const struct hypar_graph *graph)
+{
+    double untrained = 0;
+    for (int op = 0; op < graph->n_ops; op++)
+        if (!hp_op_trained(graph, &graph->ops[op]))
+            untrained += 2 * hp_nest_macs(graph->ops[op].nest, false);
+    return 3 * hypar_graph_flops_per_sample(graph) - 2 * untrained / (double)graph->batch;
+}
+
 uint64_t hypar_graph_hash(const struct hypar_graph *graph)
 {
     return graph->hash;

@@ -137,6 +137,9 @@ uint32_t hp_done_passes(const struct hypar_graph *graph, const struct op *op);
 /* Does it have a backward half? */
 bool hp_op_trained(const struct hypar_graph *graph, const struct op *op);
 
+/* What utilisation is counted by: three forward passes of what is trained, one of the rest. */
+double hp_step_flops_per_sample(const struct hypar_graph *graph);
+
 /* Is it a weighted layer in the papers' sense? */
 bool hp_op_weighted(const struct hypar_graph *graph, int op);
 

@@ -174,7 +174,8 @@ static bool may_search(const struct tried *t, const struct hypar_found *best)
     return need <= has;
 }
 
-/* What flexflow finds, if that is much better than the best of the others; NULL. */
+/* What flexflow finds, if that is much better than the best of the others, or the only plan
+ * that fits; NULL. */
 static struct hypar_found *search_at_random(struct tried *t, const struct hypar_found *best)
 {
     const struct hypar_search_options *options = t->problem->options;

@@ -29,8 +29,17 @@ double hp_flush_closed_bytes(const struct choosing *c, const struct candidate *k
 
 /* Operators ---------------------------------------------------------------------------- */
 
-/* A parameter lasts: at least at its first reader; at most at each of them, with room for a
- * message as large as its gradient. */
+/* Elements that an operator reads or writes of an operand. */
+static double reached(const struct op *op, int o)
+{
+    struct range range[MAX_AXES];
+    hp_whole_ranges(op->nest, range);
+    struct box box = hp_region(op->nest, o, range);
+    return (double)hp_box_elements(&box);
+}
+
+/* A parameter lasts: at least what its first reader reads, if replicas do not divide that; at
+ * most at each of them, with room for a message as large as its gradient. */
 static void add_param(struct op_needs *n, const struct hypar_plan *plan, int tensor)
 {
     const struct hypar_graph *g = plan->graph;
@@ -40,11 +49,15 @@ static void add_param(struct op_needs *n, const struct hypar_plan *plan, int ten
     double each = bytes.weight + (trained ? bytes.gradient + bytes.state : 0);
     for (int u = g->use_start[tensor]; u < g->use_start[tensor + 1]; u++)
         n->most_state[g->use[u].op] += (each + hp_message_bytes(plan, tensor)) * elements;
-    if (g->use_start[tensor] < g->use_start[tensor + 1])
-        n->least_state[g->use[g->use_start[tensor]].op] += each * elements;
+    if (g->use_start[tensor] == g->use_start[tensor + 1])
+        return;
+    struct use first = g->use[g->use_start[tensor]];
+    if (hp_sample_dim(g->ops[first.op].nest, first.operand) < 0)
+        n->least_state[first.op] += each * reached(&g->ops[first.op], first.operand);
 }
 
-/* All that an operator touches, if it were there at once. */
+/* All that an operator touches, if it were there at once. What it does not read by samples is
+ * there as a whole. */
 static void add_touched(struct op_needs *n, const struct hypar_plan *plan, int op, bool sampled)
 {
     const struct op *at = &plan->graph->ops[op];
@@ -53,21 +66,43 @@ static void add_touched(struct op_needs *n, const struct hypar_plan *plan, int o
             at->tensor[o] < 0 ? NULL : &plan->graph->tensors[at->tensor[o]];
         if (!tensor || tensor->kind == TENSOR_PARAM)
             continue;
-        double *sum = sampled && tensor->sample_dim >= 0 ? &n->sampled[op] : &n->whole[op];
+        bool shared_out = sampled && tensor->sample_dim >= 0 &&
+                          hp_sample_dim(at->nest, o) == tensor->sample_dim;
+        double *sum = shared_out ? &n->sampled[op] : &n->whole[op];
         *sum +=
             hp_message_bytes(plan, at->tensor[o]) * (double)hp_shape_elements(&tensor->shape);
     }
 }
 
+/* Do the backward passes of an operator read all of what they read, and does each replica have
+ * its share of that? (A stride may step over the end of a tensor; who takes other things than
+ * the batch's samples for samples may have fewer of them than there are replicas.) */
+static bool reads_all(const struct hypar_graph *g, int i)
+{
+    const struct op *op = &g->ops[i];
+    uint32_t passes = hp_backward_passes(g, op);
+    operand_set reads = 0;
+    for (int a = 0; a < op->nest->n_axes; a++)
+        if (op->nest->axis[a].role == HYPAR_SAMPLE && op->nest->axis[a].extent != g->batch)
+            return false;
+    for (int p = 0; p < op->nest->n_passes; p++)
+        reads |= passes >> p & 1 ? op->nest->pass[p].reads : 0;
+    for (int o = 0; o < op->nest->n_operands; o++)
+        if (reads >> o & 1 && op->tensor[o] >= 0 &&
+            reached(op, o) < (double)hp_shape_elements(&g->tensors[op->tensor[o]].shape))
+            return false;
+    return true;
+}
+
 /* What a device keeps of a tensor from the forward half on ends with the last task that reads
- * it; wherever its operator is, the tensor is kept. */
+ * it; wherever its operator is, what that one reads is kept. */
 static void add_program(struct op_needs *n, const struct hypar_program *program)
 {
     const struct hypar_graph *g = program->plan->graph;
     const struct task_list *body = &program->body[0].list;
     struct memory_model *model = hp_memory(program, NULL);
     for (int i = 0; i < body->n_tasks; i++)
-        if (body->task[i].kind == TASK_COMPUTE)
+        if (body->task[i].kind == TASK_COMPUTE && reads_all(g, body->task[i].op))
             n->kept[body->task[i].op] += model->delta[0][i].end_kept;
     for (int t = 0; t < g->n_tensors; t++)
         if (g->tensors[t].kind == TENSOR_PARAM)

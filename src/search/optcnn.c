@@ -170,7 +170,7 @@ static void predict(const struct search *s, const struct optcnn_cost *cost,
     out->comm_s = cost->transfer_s + cost->sync_s;
     out->step_s = out->compute_s + out->comm_s;
     out->samples_per_s = out->step_s > 0 ? samples / out->step_s : 0;
-    out->mfu = out->step_s > 0 ? 3 * hypar_graph_flops_per_sample(p->graph) * samples /
+    out->mfu = out->step_s > 0 ? hp_step_flops_per_sample(p->graph) * samples /
                                      (work.peak_op_per_s * out->step_s)
                                : 0;
     out->comm_bytes = cost->transfer_bytes + cost->sync_bytes;

@@ -275,7 +275,7 @@ static void predict(const struct problem *problem, struct hypar_found *found,
     double samples = (double)problem->graph->batch, has;
     p->comm_s = p->step_s - p->compute_s;
     p->samples_per_s = p->step_s > 0 ? samples / p->step_s : 0;
-    p->mfu = p->step_s > 0 ? 3 * hypar_graph_flops_per_sample(problem->graph) * samples /
+    p->mfu = p->step_s > 0 ? hp_step_flops_per_sample(problem->graph) * samples /
                                  (work.peak_op_per_s * p->step_s)
                            : 0;
     p->comm_bytes = found->pipeline.transfer_bytes + found->pipeline.sync_bytes;

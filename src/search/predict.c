@@ -2,6 +2,12 @@
 #include "search/predict.h"
 #include "cost/array.h"
 
+/* Is a pass counted? As in the papers every backward pass is, of what is trained. */
+static bool counted(const struct hypar_graph *g, const struct op *op, const struct pass *pass)
+{
+    return !pass->backward || hp_op_trained(g, op);
+}
+
 /* All arithmetic of a step, and its multiply-adds. */
 static double step_operations(const struct hypar_graph *g, double *macs)
 {
@@ -10,6 +16,8 @@ static double step_operations(const struct hypar_graph *g, double *macs)
     for (int op = 0; op < g->n_ops; op++)
         for (int p = 0; p < g->ops[op].nest->n_passes; p++) {
             const struct pass *pass = &g->ops[op].nest->pass[p];
+            if (!counted(g, &g->ops[op], pass))
+                continue;
             *macs += pass->macs;
             operations += 2 * pass->macs + pass->other;
         }
@@ -96,7 +104,7 @@ void hp_predict_partition(const struct problem *problem, const struct step_work 
     out->comm_s = comm_seconds(problem, partition, bytes);
     out->step_s = out->compute_s + out->comm_s;
     out->samples_per_s = out->step_s > 0 ? samples / out->step_s : 0;
-    out->mfu = out->step_s > 0 ? 3 * hypar_graph_flops_per_sample(problem->graph) * samples /
+    out->mfu = out->step_s > 0 ? hp_step_flops_per_sample(problem->graph) * samples /
                                      (work->peak_op_per_s * out->step_s)
                                : 0;
     out->comm_bytes = 2 * bytes * partition->total_elements;
@@ -129,8 +137,10 @@ static struct divided divided_axes(struct arena *arena, const struct nest *nest,
 }
 
 /* Operations of part `i`; one that is empty has none. */
-static double part_operations(const struct nest *nest, const struct divided *d, int i)
+static double part_operations(const struct hypar_graph *g, const struct op *op,
+                              const struct divided *d, int i)
 {
+    const struct nest *nest = op->nest;
     double part[MAX_AXES], work = 0;
     for (int k = d->n - 1; k >= 0; k--) {
         part[k] = d->part[k][i % d->degree[k]];
@@ -143,7 +153,7 @@ static double part_operations(const struct nest *nest, const struct divided *d, 
         for (int k = 0; k < d->n; k++)
             if (nest->pass[p].axes >> d->axis[k] & 1)
                 share *= part[k];
-        work += share;
+        work += counted(g, op, &nest->pass[p]) ? share : 0;
     }
     return work;
 }
@@ -152,13 +162,14 @@ static double part_operations(const struct nest *nest, const struct divided *d, 
 static void add_op_seconds(struct arena *arena, const struct hypar_plan *plan, int op,
                            const double *op_per_s, double *seconds)
 {
-    const struct nest *nest = plan->graph->ops[op].nest;
+    const struct op *what = &plan->graph->ops[op];
     const struct op_plan *placed = &plan->ops[op];
     struct arena_mark mark = hp_arena_mark(arena);
-    struct divided d = divided_axes(arena, nest, &placed->split);
+    struct divided d = divided_axes(arena, what->nest, &placed->split);
     for (int i = 0; i < placed->n_devices; i++)
         seconds[placed->device[i]] +=
-            part_operations(nest, &d, i % placed->n_parts) / op_per_s[placed->device[i]];
+            part_operations(plan->graph, what, &d, i % placed->n_parts) /
+            op_per_s[placed->device[i]];
     hp_arena_release(arena, mark);
 }
 

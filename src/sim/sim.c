@@ -23,7 +23,7 @@ struct counting {
     ticks *busy;                   /* by queue */
     struct covered *comm, *either; /* by device: communicating; that or computing */
     int64_t compute, comms, update;
-    ticks *begins; /* by minibatch: when the input stage begins with it */
+    ticks *begins; /* by stage, by minibatch: when it begins with it */
 };
 
 static const struct comm_act *comm_of(struct hypar_sim *sim, const struct block *block,
@@ -59,14 +59,19 @@ static void cover_devices(struct counting *c, const struct block *block, int loc
         cover(c, comm->device[i], times);
 }
 
-/* The input stage begins with a minibatch when the first of its tasks starts. */
+static ticks *begins_of(const struct counting *c, int stage)
+{
+    return c->begins + (size_t)stage * (size_t)c->sim->scene->sketch->rhythm.n_micro;
+}
+
+/* A stage begins with a minibatch when the first of its tasks starts. */
 static void note_begin(struct counting *c, int step, int micro, ticks start)
 {
     const struct sketch *s = c->sim->scene->sketch;
     const struct step *what = &s->skeleton.step[step];
-    if (!what->backward && s->plan->ops[what->op].stage == 0 &&
-        (c->begins[micro] < 0 || start < c->begins[micro]))
-        c->begins[micro] = start;
+    ticks *begin = &begins_of(c, c->sim->program->stage_of_op[what->op])[micro];
+    if (!what->backward && (*begin < 0 || start < *begin))
+        *begin = start;
 }
 
 static void count_task(void *who, int task, int micro, const struct times *times)
@@ -198,7 +203,7 @@ static double positions(const struct hypar_graph *g)
     return 0;
 }
 
-/* After how many minibatches, a multiple of `round`, the input stage does the same again to the
+/* After how many minibatches, a multiple of `round`, a stage does the same again to the
  * end of the stretch: the last ones of that many begin as much later than those before. What
  * happens before it begins with a minibatch does not know whether another one follows, so the
  * stretch's end does not show. 0: never, of `n` minibatches. */
@@ -217,7 +222,22 @@ static int period(const ticks *begins, int last, int n, int round)
     return 0;
 }
 
-/* Seconds for one minibatch between the same points of two rounds, the last ones. */
+/* Seconds for one minibatch between the same points of two rounds of a stage, the last ones; of
+ * the later half, if there is one, where it never repeats itself (*steady tells). */
+static double stage_s(const struct hypar_sim *sim, const ticks *begins, int full, bool *steady)
+{
+    const struct rhythm *r = sim->program->rhythm;
+    int last = r->n_micro - 1, window = period(begins, last, last - full, r->n_bodies);
+    *steady = window > 0;
+    if (!*steady)
+        window = (last - full) / (2 * r->n_bodies) * r->n_bodies;
+    return window > 0 ? hp_seconds(begins[last] - begins[last - window]) / window
+                      : sim->pipeline.stretch_s / r->n_micro;
+}
+
+/* The input stage goes as fast as the others let it: it waits for errors. Where none come back,
+ * since the loss does not depend on what it or a later one computes, a stage that is slower
+ * falls behind, and the step is its own. */
 static double steady_s(struct hypar_sim *sim, const struct counting *c, ticks length)
 {
     const struct rhythm *r = sim->program->rhythm;
@@ -228,12 +248,16 @@ static double steady_s(struct hypar_sim *sim, const struct counting *c, ticks le
     p->n_stages = sim->program->n_stages;
     int full = p->noam * r->pipe.replicas[0], last = r->n_micro - 1;
     p->startup_s = full <= last ? hp_seconds(c->begins[full]) : p->stretch_s;
-    int window = period(c->begins, last, last - full, r->n_bodies);
-    p->steady = window > 0;
-    if (!p->steady) /* the later half, if there is one */
-        window = (last - full) / (2 * r->n_bodies) * r->n_bodies;
-    return window > 0 ? hp_seconds(c->begins[last] - c->begins[last - window]) / window
-                      : p->stretch_s / r->n_micro;
+    double longest_s = stage_s(sim, c->begins, full, &p->steady);
+    for (int s = 1; s < p->n_stages; s++) {
+        bool steady;
+        double own_s = stage_s(sim, begins_of(c, s), full, &steady);
+        if (steady && own_s > longest_s * (1 + 2e-6)) {
+            longest_s = own_s;
+            p->steady = true;
+        }
+    }
+    return longest_s;
 }
 
 static void summarise(struct hypar_sim *sim, const struct counting *c, ticks length)
@@ -268,7 +292,7 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
     if (s->step_s > 0) {
         s->samples_per_s = (double)g->batch / s->step_s;
         s->tokens_per_s = positions(g) * s->samples_per_s;
-        s->mfu = 3 * hypar_graph_flops_per_sample(g) * s->samples_per_s / peak;
+        s->mfu = hp_step_flops_per_sample(g) * s->samples_per_s / peak;
     }
 }
 
@@ -299,8 +323,9 @@ static void begin_counting(void *who, const struct task_graph *graph)
     c->graph = graph;
     const struct rhythm *r = &scene->sketch->rhythm;
     if (r->delayed) {
-        c->begins = NEW(&c->arena, ticks, r->n_micro);
-        memset(c->begins, -1, (size_t)r->n_micro * sizeof *c->begins);
+        size_t n = (size_t)r->pipe.n_stages * (size_t)r->n_micro;
+        c->begins = NEW(&c->arena, ticks, n);
+        memset(c->begins, -1, n * sizeof *c->begins);
     }
     c->busy = NEW(&c->arena, ticks, graph->n_queues);
     c->comm = NEW(&c->arena, struct covered, sim->summary.n_devices);

@@ -149,6 +149,7 @@ $ hypar simulate $TMP/p.json -o - --trace - > $TMP/x; hypar simulate $TMP/p.json
 $ hypar simulate $TMP/p.json --trace $TMP/y > $TMP/y; cmp $TMP/x $TMP/y
 $ { echo first; hypar models -o /dev/stdout; } > $TMP/x; head -n 1 $TMP/x
 > first
+$ hypar models lenet5 -o /dev/stdout | cat > $TMP/x; hypar models lenet5 -o /dev/fd/3 3>&1 >/dev/null | cmp - $TMP/x; hypar models lenet5 | cmp - $TMP/x
 
 A plan may be improved in its place.
 $ hypar plan --start $TMP/p.json --proposals 3 -q -o $TMP/p.json && hypar check -q $TMP/p.json -o /dev/null

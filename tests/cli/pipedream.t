@@ -188,6 +188,34 @@ $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b --json | grep -o '"memory_byt
 > "memory_bytes": 431568384, "simulated_busy_s": 0.196591430576, "simulated_memory_bytes": 256554496}
 > "memory_bytes": 1105985152.0625, "simulated_busy_s": 0.213013666357, "simulated_memory_bytes": 1157890048}
 
+A stage that reads a part of a tensor or of a parameter, or divides a parameter, needs no more than that.
+$ hypar plan tests/data/bounds/strided.json --on cluster:1x1,memory=50kB+cluster:1x1,memory=400kB --planner gpipe | sed -n '3,5p'
+> stage  operators     replicas     busy  in flight  weights   memory
+>     0  a          1         1  10.5 ns          1  1.02 kB  4.22 kB
+>     1  b .. loss  5         1   591 ns          1    14 kB   225 kB
+$ hypar plan tests/data/bounds/slices.json --on cluster:1x1,memory=5kB+cluster:1x4,memory=1MB --planner gpipe | sed -n '3,5p'
+> stage  operators     replicas     busy  in flight  weights   memory
+>     0  a          1         1  1.99 ns          1   256 kB    768 B
+>     1  xa         1         1  9.67 ns          1      0 B  4.35 kB
+$ hypar plan tests/data/bounds/weight-by-sample.json --on full:16 --planner gpipe --stages 2 --memory 7kB | sed -n '3,5p'
+> stage  operators     replicas      busy  in flight  weights   memory
+>     0  xa .. fc   2         8   20.3 ns          1  4.61 kB  6.18 kB
+>     1  loss       1         8  0.222 ns          1      0 B     92 B
+
+What is read by something else than samples is read as a whole by every replica.
+$ hypar plan tests/data/bounds/sampled-weight.json --on full:64 --planner gpipe --memory 250kB
+> hypar: gpipe: no plan found that fits; the nearest needs 265 kB on device 32, which has 250 kB
+? 1
+
+What is not trained has no backward half, in closed form and for utilisation either.
+$ hypar plan tests/data/untrained-head.json --on full:2 --planner dp | grep -o 'compute [0-9.]* [a-z]*\|[0-9.]* %'
+> 2.9 %
+> compute 134 ns
+
+A stage whose errors nobody waits for takes its time all the same.
+$ hypar plan tests/data/untrained-head.json --on full:2 --planner pipedream | grep 'Predicted step'
+> Predicted step 1.24 us, simulated (the busiest device computes 1.24 us of it), 3.23 M samples/s,
+
 Bad requests.
 $ hypar plan tests/data/pipedream/chain.txt --on full:8 --planner pipedream --straight
 > hypar: pipedream: a straight pipeline of 8 stages, where the model can be cut into at most 5, expected use-fewer

@@ -125,6 +125,10 @@ $ hypar plan lenet-c --on htree:16 --planner hypar -q -o $TMP/plan.json; hypar s
 >   "comm_bytes": 18729512,
 >   "energy": {"arithmetic_j": 0.007782685907200011, "sram_j": 0.025327859999999997, "dram_j": 0.04415671551999958, "link_j": 0.00436476266111999, "total_j": 0.08163202408831957}
 
+Where no other plan fits, flexflow may find one that does.
+$ hypar plan mlp --on full:4 --optimizer momentum --precision bf16 --memory 1288440B | head -n 1
+> mlp, batch 32, on 4 devices: planner flexflow
+
 auto takes the fastest plan that fits, and says which do not, and why.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Refused/,$p'
 > vgg-a, batch 64, on 8 devices: planner owt
