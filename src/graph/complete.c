@@ -154,7 +154,9 @@ static void fill_default(double *v, int n, const struct op_attr *item,
         v[i] = value;
 }
 
-/* The values of one item: what is given, one number standing for all, or the default. */
+/* The values of one item: what is given, one number standing for all, or the default. A
+ * negative zero is written as 0, and is one from the start: graphs are the same by their bytes.
+ */
 static enum hypar_status complete_item(struct arena *arena, const struct op_traits *row,
                                        const struct op_attr *item, const struct attrs *given,
                                        int rank, struct attr *out, struct hypar_error *err)
@@ -164,7 +166,7 @@ static enum hypar_status complete_item(struct arena *arena, const struct op_trai
     int count = have && (have->n != 1 || wanted < 0) ? have->n : wanted;
     double *v = NEW(arena, double, count);
     for (int i = 0; have && i < count; i++)
-        v[i] = have->v[have->n == 1 ? 0 : i];
+        v[i] = have->v[have->n == 1 ? 0 : i] + 0.0;
     if (!have)
         fill_default(v, count, item, given);
     *out = (struct attr){ item->id, count, v };

@@ -114,7 +114,7 @@ static const double *fill_op(struct filler *f, int op, operand_set parameters)
 static const double *op_costs(struct filler *f, int op)
 {
     struct op_key {
-        operand_set parameters, present;
+        operand_set parameters, trained, present;
         uint32_t passes;
         int nest, list, unused;
     } *key = NEW(f->arena, struct op_key, 1);
@@ -124,6 +124,9 @@ static const double *op_costs(struct filler *f, int op)
                             .passes = hp_backward_passes(g, &g->ops[op]),
                             .nest = g->ops[op].nest->id,
                             .list = f->space->list[op] };
+    for (int o = 0; o < g->ops[op].nest->n_inputs; o++)
+        if (key->parameters >> o & 1 && g->tensors[g->ops[op].tensor[o]].needs_grad)
+            key->trained |= (operand_set)1 << o;
     int known = hp_table_put(&f->op_costs, f->arena, key, sizeof *key, f->n_costs);
     if (known < f->n_costs)
         return f->op_cost[known];

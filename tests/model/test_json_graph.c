@@ -257,6 +257,21 @@ static void check_stable(const struct hypar_graph *graph)
     hypar_graph_free(back);
 }
 
+/* jansson reads -0.0 as it is; it is written as 0. */
+static void test_negative_zero(void **state)
+{
+    struct hypar_graph *graph;
+    struct hypar_error err = { "" };
+    (void)state;
+    if (read_quoted(&graph,
+                    HEAD IN OPS("{'name':'a','kind':'clip','inputs':['x'],"
+                                "'attrs':{'min':-0.0,'max':6}}"),
+                    0, &err) != HYPAR_OK)
+        fail_msg("%s", err.text);
+    check_stable(graph);
+    hypar_graph_free(graph);
+}
+
 static void test_written_form(void **state)
 {
     (void)state;
@@ -416,7 +431,7 @@ int main(void)
         cmocka_unit_test(test_bad),           cmocka_unit_test(test_no_json),
         cmocka_unit_test(test_by_hand),       cmocka_unit_test(test_written_form),
         cmocka_unit_test(test_short_forms),   cmocka_unit_test(test_examples),
-        cmocka_unit_test(test_random_graphs),
+        cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_negative_zero),
     };
     return cmocka_run_group_tests_name("model/json_graph", tests, NULL, NULL);
 }
