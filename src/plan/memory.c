@@ -1,5 +1,7 @@
 /* Memory that a plan needs on each device for what lives from step to step: parameters, their
  * gradients and the optimizer's state. Activations are the simulator's. */
+#include <string.h>
+
 #include "layout/cover.h"
 #include "plan/plan.h"
 
@@ -106,6 +108,18 @@ void hypar_plan_state_bytes(const struct hypar_plan *plan, double *bytes)
     hp_arena_free(&scratch);
 }
 
+struct memory_text hp_memory_text(double need, double has)
+{
+    struct memory_text text;
+    hypar_format_quantity(text.need, need, HYPAR_UNIT_BYTES);
+    hypar_format_quantity(text.has, has, HYPAR_UNIT_BYTES);
+    if (strcmp(text.need, text.has) == 0) {
+        snprintf(text.need, sizeof text.need, "%.0f B", need);
+        snprintf(text.has, sizeof text.has, "%.0f B", has);
+    }
+    return text;
+}
+
 void hp_look_at_memory(struct fullest *f, int device, double need, double limit_bytes,
                        double own)
 {
@@ -135,13 +149,11 @@ enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan, double 
                                           struct hypar_error *err)
 {
     double need, has;
-    char needs[32], have[32];
     int d = hypar_plan_fullest_device(plan, limit_bytes, &need, &has);
     if (need <= has)
         return HYPAR_OK;
+    struct memory_text text = hp_memory_text(need, has);
     return hp_fail(err, HYPAR_INFEASIBLE,
                    "weights, gradients and %s state need %s on device %d, which has %s",
-                   hypar_optimizer_text(plan->optimizer),
-                   hypar_format_quantity(needs, need, HYPAR_UNIT_BYTES), d,
-                   hypar_format_quantity(have, has, HYPAR_UNIT_BYTES));
+                   hypar_optimizer_text(plan->optimizer), text.need, d, text.has);
 }

@@ -107,6 +107,12 @@ struct fullest {
     double need, has; /* bytes; it fits, and then all do, if need <= has */
 };
 
+/* What is needed beside what there is, for a message; by bytes if they look the same. */
+struct memory_text {
+    char need[32], has[32];
+};
+struct memory_text hp_memory_text(double need, double has);
+
 /* Look at one more, which has `limit_bytes`, or `own` if that is 0. */
 void hp_look_at_memory(struct fullest *f, int device, double need, double limit_bytes,
                        double own);

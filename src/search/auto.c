@@ -203,23 +203,23 @@ static struct hypar_found *search_at_random(struct tried *t, const struct hypar_
 /* Nothing to choose from: what is needed, and what there is. */
 static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
 {
-    char state[32], have[32], near[32], one[32], sum[128] = "";
+    char sum[128] = "";
     double all, has;
     sum_memory(t->problem, &all, &has);
+    struct memory_text together = hp_memory_text(all, has);
+    struct memory_text nearest = hp_memory_text(t->lacks.need, t->lacks.has);
     if (!t->nearest)
         return hp_fail(err, HYPAR_INFEASIBLE, "no planner has a plan: %s: %s",
                        t->refusals.by[0].planner, t->refusals.by[0].why.text);
     if (all > has)
-        snprintf(sum, sizeof sum, "are %s, all devices together have %s; they ",
-                 hypar_format_quantity(state, all, HYPAR_UNIT_BYTES),
-                 hypar_format_quantity(have, has, HYPAR_UNIT_BYTES));
+        snprintf(sum, sizeof sum, "are %s, all devices together have %s; they ", together.need,
+                 together.has);
     return hp_fail(
         err, HYPAR_INFEASIBLE,
         "no plan fits: weights, gradients and %s state %sneed %s on device %d, which "
         "has %s, in the nearest plan (%s)",
-        hypar_optimizer_text(t->problem->options->optimizer), sum,
-        hypar_format_quantity(near, t->lacks.need, HYPAR_UNIT_BYTES), t->lacks.device,
-        hypar_format_quantity(one, t->lacks.has, HYPAR_UNIT_BYTES), t->nearest);
+        hypar_optimizer_text(t->problem->options->optimizer), sum, nearest.need,
+        t->lacks.device, nearest.has, t->nearest);
 }
 
 /* Release all but the best, and say of those that do not fit why. */

@@ -41,11 +41,10 @@ enum hypar_status hp_fullness(const struct problem *problem, const struct hypar_
 
 enum hypar_status hp_fail_memory(const struct fullness *f, struct hypar_error *err)
 {
-    char need[32], has[32];
+    struct memory_text text = hp_memory_text(f->need, f->has);
     return hp_fail(err, HYPAR_INFEASIBLE,
                    "no plan found that fits; the nearest needs %s on device %d, which has %s",
-                   hypar_format_quantity(need, f->need, HYPAR_UNIT_BYTES), f->device,
-                   hypar_format_quantity(has, f->has, HYPAR_UNIT_BYTES));
+                   text.need, f->device, text.has);
 }
 
 enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar_error *err)

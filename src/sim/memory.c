@@ -309,12 +309,11 @@ void hp_memory_free(struct memory_model *model)
 enum hypar_status hp_check_fullest(const struct hypar_memory *m, int device,
                                    struct hypar_error *err)
 {
-    char peak[32], limit[32];
     if (m->peak <= m->limit)
         return HYPAR_OK;
+    struct memory_text text = hp_memory_text(m->peak, m->limit);
     return hp_fail(err, HYPAR_INFEASIBLE, "device %d needs %s of memory, has %s", device,
-                   hypar_format_quantity(peak, m->peak, HYPAR_UNIT_BYTES),
-                   hypar_format_quantity(limit, m->limit, HYPAR_UNIT_BYTES));
+                   text.need, text.has);
 }
 
 int hypar_fullest_memory(const struct hypar_memory *memory, int n_devices, double limit_bytes,

@@ -48,6 +48,9 @@ $ hypar check examples/plans/data-parallel.json --memory 90MB
 $ hypar check examples/plans/data-parallel.json --memory 90MB --json 2>/dev/null
 > {"ok": false, "error": "examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 90 MB"}
 ? 1
+$ hypar check examples/plans/data-parallel.json --memory 92887119B
+> hypar: examples/plans/data-parallel.json: device 0 needs 92887120 B of memory, has 92887119 B
+? 1
 $ hypar check examples/plans/data-parallel.json --memory 10MB
 > hypar: examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 10 MB
 ? 1
