@@ -1,12 +1,17 @@
 #include "cli/opt.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const struct argp_option options[] = {
-    { "on", OPT_ON, "MACHINE", 0, "machine to plan for: a word such as torus:4x4, or a file",
+    { "on", OPT_ON, "MACHINE", 0,
+      "machine to plan for: a word such as torus:4x4, or a file; of "
+      "plans, instead of their own",
       0 },
-    { "planner", OPT_PLANNER, "LIST", 0, "planners to compare: dp,hypar (all but auto)", 0 },
+    { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plans'", 0 },
+    { "planner", OPT_PLANNER, "LIST", 0,
+      "planners to compare: dp,hypar (all but auto; beside plans none)", 0 },
     { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
       "ONNX: the dimension of input NAME with the samples (0)", 0 },
@@ -25,41 +30,50 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-enum { MAX_PLANNERS = 32, NAME_BYTES = 64 };
+enum { MAX_ROWS = 64, NAME_BYTES = 64 };
 
-/* The rows, and what their texts are kept in. */
-struct table {
-    int n;
-    struct hypar_compared row[MAX_PLANNERS];
-    char name[MAX_PLANNERS][NAME_BYTES];
-    struct hypar_error why[MAX_PLANNERS];
+/* Planners for one model and machine, and plans for the same. */
+struct comparing {
+    const struct args *args;
+    const struct hypar_graph *graph;
+    const struct hypar_machine *machine;
+    struct hypar_search_options how;
+    const struct hypar_sim_options *given; /* what the command line says of simulating */
+    struct hypar_plan *plan[MAX_OPERANDS];
+    int n_plans;
+    int n; /* rows: those of the plans, then of the planners; and what their texts are kept in
+            */
+    struct hypar_compared row[MAX_ROWS];
+    char name[MAX_ROWS][NAME_BYTES];
+    struct hypar_error why[MAX_ROWS];
 };
 
-static enum hypar_status add_planner(struct table *table, const char *name, size_t length,
+static enum hypar_status add_planner(struct comparing *c, const char *name, size_t length,
                                      struct hypar_error *err)
 {
-    if (table->n == MAX_PLANNERS)
-        return opt_usage(err, "--planner: more than %d planners", MAX_PLANNERS);
+    if (c->n == MAX_ROWS)
+        return opt_usage(err, "--planner: more than %d planners and plans", MAX_ROWS);
     if (length >= NAME_BYTES)
         length = NAME_BYTES - 1; /* no planner has such a name */
-    memcpy(table->name[table->n], name, length);
-    table->row[table->n].planner = table->name[table->n];
-    table->n++;
+    memcpy(c->name[c->n], name, length);
+    c->row[c->n].planner = c->name[c->n];
+    c->n++;
     return HYPAR_OK;
 }
 
 /* Those of a list, or all that there are; not the yardstick, which only small problems have. */
-static enum hypar_status list_planners(struct table *table, const char *list,
+static enum hypar_status list_planners(struct comparing *c, const char *list,
                                        struct hypar_error *err)
 {
     const struct hypar_planner_info *info;
     enum hypar_status status = HYPAR_OK;
-    for (int i = 0; !list && status == HYPAR_OK && (info = hypar_planner(i)); i++)
+    bool all = !list && !c->n_plans;
+    for (int i = 0; all && status == HYPAR_OK && (info = hypar_planner(i)); i++)
         if (strcmp(info->name, "auto") != 0 && strcmp(info->name, "exhaustive") != 0)
-            status = add_planner(table, info->name, strlen(info->name), err);
+            status = add_planner(c, info->name, strlen(info->name), err);
     while (list && status == HYPAR_OK) {
         size_t n = strcspn(list, ",");
-        status = add_planner(table, list, n, err);
+        status = add_planner(c, list, n, err);
         list = list[n] ? list + n + 1 : NULL;
     }
     return status;
@@ -73,82 +87,97 @@ static const char *reason(const char *text, const char *planner)
                                                                              : text;
 }
 
-/* The step of what was found. A plan so large that the search left it alone is simulated here:
- * to compare is what was asked for. */
-static enum hypar_status simulate(struct hypar_compared *row, const struct hypar_found *found,
-                                  const struct hypar_search_options *how,
+static enum hypar_status simulate(struct hypar_compared *row, const struct hypar_plan *plan,
+                                  const struct hypar_sim_options *how, double limit_bytes,
                                   struct hypar_error *why)
 {
-    const struct hypar_simulated *simulated = hypar_found_simulated(found);
-    struct hypar_simulated here;
-    struct hypar_sim *sim = NULL;
-    enum hypar_status status = HYPAR_OK;
-    if (!simulated) {
-        status = hypar_simulate(&sim, hypar_found_plan(found), how->simulation, why);
-        simulated = &here;
-    }
-    if (sim)
-        hypar_sum_up(sim, how->memory_bytes, &here);
-    if (status == HYPAR_OK) {
-        row->step = simulated->step;
-        row->fits = row->step.fits;
-    }
+    struct hypar_simulated simulated;
+    struct hypar_sim *sim;
+    enum hypar_status status = hypar_simulate(&sim, plan, how, why);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_sum_up(sim, limit_bytes, &simulated);
+    row->step = simulated.step;
     hypar_sim_free(sim);
-    return status;
+    return HYPAR_OK;
 }
 
-/* Search and simulate. HYPAR_USAGE for an unknown planner; any other failure is told in the
- * row. */
-static enum hypar_status evaluate(struct hypar_compared *row, struct hypar_error *why,
-                                  const struct hypar_graph *graph,
-                                  const struct hypar_machine *machine,
-                                  const struct hypar_search_options *how)
+/* Search and simulate. A plan so large that the search left it alone is simulated here: to
+ * compare is what was asked for. */
+static enum hypar_status evaluate_planner(struct hypar_compared *row, const struct comparing *c,
+                                          const struct hypar_search_options *how,
+                                          struct hypar_error *why)
 {
     struct hypar_found *found;
-    enum hypar_status status = hypar_search(&found, graph, machine, how, why);
-    if (status == HYPAR_OK) {
-        struct hypar_search_info info = hypar_found_info(found);
-        row->search_s = info.seconds;
-        row->evaluated = info.evaluated;
-        row->delayed =
-            hypar_plan_schedule(hypar_found_plan(found)).kind == HYPAR_SCHEDULE_PIPEDREAM;
-        status = simulate(row, found, how, why);
-    }
-    row->why = status == HYPAR_OK ? NULL : reason(why->text, row->planner);
+    enum hypar_status status = hypar_search(&found, c->graph, c->machine, how, why);
+    if (status != HYPAR_OK)
+        return status;
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    const struct hypar_simulated *simulated = hypar_found_simulated(found);
+    struct hypar_search_info info = hypar_found_info(found);
+    row->search_s = info.seconds;
+    row->evaluated = info.evaluated;
+    row->delayed = hypar_plan_schedule(plan).kind == HYPAR_SCHEDULE_PIPEDREAM;
+    if (simulated)
+        row->step = simulated->step;
+    else
+        status = simulate(row, plan, how->simulation, how->memory_bytes, why);
     hypar_found_free(found);
     return status;
 }
 
-/* The step of data parallelism, which is looked at whether it fits or not. */
-static double dp_step_s(const struct table *table, const struct hypar_graph *graph,
-                        const struct hypar_machine *machine,
-                        const struct hypar_search_options *how)
+/* As planned, but for what the command line says. */
+static enum hypar_status evaluate_plan(struct hypar_compared *row, const struct comparing *c,
+                                       const struct hypar_plan *plan, struct hypar_error *why)
 {
-    for (int i = 0; i < table->n; i++)
-        if (strcmp(table->name[i], "dp") == 0 && !table->row[i].why)
-            return table->row[i].step.step_s;
-    struct hypar_search_options plain = *how;
+    struct hypar_sim_options how = *c->given;
+    opt_as_planned(plan, &how);
+    row->delayed = hypar_plan_schedule(plan).kind == HYPAR_SCHEDULE_PIPEDREAM;
+    return simulate(row, plan, &how, c->how.memory_bytes, why);
+}
+
+/* HYPAR_USAGE for an unknown planner; any other failure is told in the row. */
+static enum hypar_status evaluate(struct comparing *c, int i)
+{
+    struct hypar_compared *row = &c->row[i];
+    c->how.planner = row->planner;
+    enum hypar_status status = row->plan ? evaluate_plan(row, c, c->plan[i], &c->why[i])
+                                         : evaluate_planner(row, c, &c->how, &c->why[i]);
+    row->fits = status == HYPAR_OK && row->step.fits;
+    if (status != HYPAR_OK)
+        row->why = row->plan ? c->why[i].text : reason(c->why[i].text, row->planner);
+    return status;
+}
+
+/* The step of data parallelism, which is looked at whether it fits or not. */
+static double dp_step_s(const struct comparing *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (!c->row[i].plan && strcmp(c->row[i].planner, "dp") == 0 && !c->row[i].why)
+            return c->row[i].step.step_s;
+    struct hypar_search_options plain = c->how;
     struct hypar_compared dp = { .planner = "dp" };
     struct hypar_error why;
     plain.planner = "dp";
     plain.unlimited = true;
-    return evaluate(&dp, &why, graph, machine, &plain) == HYPAR_OK ? dp.step.step_s : 0;
+    plain.progress = NULL;
+    return evaluate_planner(&dp, c, &plain, &why) == HYPAR_OK ? dp.step.step_s : 0;
 }
 
 /* A profile that tells nothing about any plan. */
-static void note_profile(const struct args *args, const struct table *table)
+static void note_profile(const struct comparing *c)
 {
     const struct hypar_sim_measured *none = NULL;
-    for (int i = 0; i < table->n; i++) {
-        const struct hypar_sim_measured *m = &table->row[i].step.measured;
-        if (table->row[i].why)
+    for (int i = 0; i < c->n; i++) {
+        const struct hypar_sim_measured *m = &c->row[i].step.measured;
+        if (c->row[i].why)
             continue;
         if (m->measured || m->calibrated)
             return;
         none = m;
     }
     if (none)
-        opt_note_profile(args, none);
+        opt_note_profile(c->args, none);
 }
 
 static enum hypar_status write_csv(const struct hypar_comparison *comparison, const char *path,
@@ -179,98 +208,190 @@ static enum hypar_status report(const struct args *args,
     return opt_close(&out, HYPAR_OK, err);
 }
 
-/* Planner by planner; on a terminal one sees which. */
-static enum hypar_status compare(const struct args *args, const struct hypar_graph *graph,
-                                 const struct hypar_machine *machine,
-                                 struct hypar_search_options *how, struct hypar_error *err)
+/* Row by row; on a terminal one sees which. *failed: of the first that failed for another
+ * reason than that nothing fits, which *err then tells. */
+static enum hypar_status evaluate_all(struct comparing *c, enum hypar_status *failed,
+                                      struct hypar_error *err)
 {
-    struct table table = { 0 };
-    bool progress = !args->quiet && isatty(STDERR_FILENO);
+    bool progress = !c->args->quiet && isatty(STDERR_FILENO);
     char where[NAME_BYTES + 64];
-    int n_fit = 0;
-    enum hypar_status failed =
-        HYPAR_OK; /* of the first that failed for another reason than fit */
-    enum hypar_status status = list_planners(&table, args->planner, err);
-    for (int i = 0; i < table.n && status == HYPAR_OK; i++) {
-        how->planner = table.name[i];
-        snprintf(where, sizeof where, "planner %d of %d: %s: ", i + 1, table.n, how->planner);
-        how->progress = progress ? opt_show_progress : NULL;
-        how->who = where;
+    enum hypar_status status = HYPAR_OK;
+    *failed = HYPAR_OK;
+    for (int i = 0; i < c->n; i++) {
+        const char *name = c->row[i].plan ? c->row[i].plan : c->row[i].planner;
+        snprintf(where, sizeof where, "%d of %d: %.*s: ", i + 1, c->n, NAME_BYTES, name);
+        c->how.progress = progress ? opt_show_progress : NULL;
+        c->how.who = where;
         if (progress)
             fprintf(stderr, "\rhypar: %s...\033[K", where);
-        status = evaluate(&table.row[i], &table.why[i], graph, machine, how);
+        status = evaluate(c, i);
         if (status == HYPAR_USAGE || status == HYPAR_RUNTIME) {
-            *err = table.why[i];
+            *err = c->why[i];
             break;
         }
-        if (status != HYPAR_OK && status != HYPAR_INFEASIBLE && failed == HYPAR_OK) {
-            failed = status;
-            *err = table.why[i];
+        if (status != HYPAR_OK && status != HYPAR_INFEASIBLE && *failed == HYPAR_OK) {
+            *failed = status;
+            *err = c->why[i];
         }
         status = HYPAR_OK;
-        n_fit += table.row[i].fits;
     }
     if (progress)
         fputs("\r\033[K", stderr);
+    return status;
+}
+
+static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
+{
+    enum hypar_status failed;
+    enum hypar_status status = list_planners(c, c->args->planner, err);
+    if (status == HYPAR_OK)
+        status = evaluate_all(c, &failed, err);
     if (status != HYPAR_OK)
         return status;
-    struct hypar_comparison comparison = { graph, machine,
-                                           dp_step_s(&table, graph, machine, how), table.n,
-                                           table.row };
-    note_profile(args, &table);
-    status = report(args, &comparison, err);
-    if (status == HYPAR_OK && !n_fit && failed != HYPAR_OK)
-        return failed;
-    if (status == HYPAR_OK && !n_fit) {
-        snprintf(err->text, sizeof err->text,
-                 "no planner has a plan for %s that fits this machine",
-                 hypar_graph_name(graph));
-        status = HYPAR_INFEASIBLE;
+    struct hypar_comparison comparison = { c->graph, c->machine, dp_step_s(c), c->n, c->row };
+    note_profile(c);
+    struct hypar_error why;
+    status = report(c->args, &comparison, &why);
+    if (status != HYPAR_OK) {
+        *err = why;
+        return status;
     }
+    for (int i = 0; i < c->n; i++)
+        if (c->row[i].fits)
+            return HYPAR_OK;
+    if (failed == HYPAR_OK)
+        snprintf(err->text, sizeof err->text,
+                 c->n_plans == c->n ? "none of these plans for %s fits"
+                                    : "no planner has a plan for %s that fits this machine",
+                 hypar_graph_name(c->graph));
+    return failed == HYPAR_OK ? HYPAR_INFEASIBLE : failed;
+}
+
+static enum hypar_status compare_planners(struct comparing *c, struct hypar_error *err)
+{
+    const struct args *args = c->args;
+    struct hypar_graph *graph = NULL;
+    struct hypar_machine *machine = NULL;
+    if (args->n_operands > 1)
+        return opt_usage(err, "compare: '%s' is no plan, expected plans, or one model alone",
+                         args->operand[0]);
+    if (!args->machine)
+        return opt_usage(err, "compare: missing --on MACHINE; see 'hypar compare --help'");
+    enum hypar_status status = opt_import(args, &graph, err);
+    if (status == HYPAR_OK)
+        status = hypar_machine_read(&machine, args->machine, err);
+    c->graph = graph;
+    c->machine = machine;
+    if (status == HYPAR_OK)
+        status = compare(c, err);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+    return status;
+}
+
+static bool same_machine(const struct hypar_machine *a, const struct hypar_machine *b)
+{
+    const struct hypar_machine *machine[2] = { a, b };
+    char *text[2];
+    size_t n[2];
+    for (int i = 0; i < 2; i++) {
+        FILE *file = open_memstream(&text[i], &n[i]);
+        hypar_machine_write(machine[i], file);
+        fclose(file);
+    }
+    bool same = n[0] == n[1] && memcmp(text[0], text[1], n[0]) == 0;
+    free(text[0]);
+    free(text[1]);
+    return same;
+}
+
+/* Another row of the table, for the model and the machine of the first. */
+static enum hypar_status add_plan(struct comparing *c, const char *path,
+                                  struct hypar_error *err)
+{
+    struct hypar_plan **plan = &c->plan[c->n];
+    enum hypar_status status = opt_read_plan(c->args, path, c->args->model, plan, err);
+    if (status != HYPAR_OK)
+        return status;
+    c->n_plans++;
+    c->row[c->n++].plan = path;
+    const struct hypar_graph *graph = hypar_plan_graph(*plan);
+    if (c->n == 1) {
+        c->graph = graph;
+        c->machine = hypar_plan_machine(*plan);
+        return HYPAR_OK;
+    }
+    bool same_model = hypar_graph_hash(graph) == hypar_graph_hash(c->graph);
+    if (same_model && same_machine(hypar_plan_machine(*plan), c->machine))
+        return HYPAR_OK;
+    snprintf(err->text, sizeof err->text, "a plan for another %s than '%.200s'%s",
+             same_model ? "machine" : "model or batch", c->row[0].plan,
+             same_model ? "; --on MACHINE compares all on one" : "");
+    return opt_in_file(path, HYPAR_INVALID, err);
+}
+
+static enum hypar_status compare_plans(struct comparing *c, struct hypar_error *err)
+{
+    const struct args *args = c->args;
+    const char *for_models = args->batch         ? "batch"
+                             : *args->batch_dims ? "batch-dim"
+                             : *args->dims       ? "dim"
+                             : args->precision   ? "precision"
+                             : args->optimizer   ? "optimizer"
+                                                 : NULL;
+    if (for_models)
+        return opt_usage(err, "compare: --%s needs a model; '%s' is a plan, which says it",
+                         for_models, args->operand[0]);
+    enum hypar_status status = HYPAR_OK;
+    for (int i = 0; i < args->n_operands && status == HYPAR_OK; i++)
+        status = add_plan(c, args->operand[i], err);
+    if (status == HYPAR_OK) { /* what planners find is as the first plan is */
+        struct hypar_sim_options how = *c->given;
+        opt_as_planned(c->plan[0], &how);
+        c->how.simulation = &how;
+        c->how.precision = hypar_plan_precision(c->plan[0]);
+        c->how.optimizer = hypar_plan_optimizer(c->plan[0]);
+        status = compare(c, err);
+    }
+    for (int i = 0; i < c->n_plans; i++)
+        hypar_plan_free(c->plan[i]);
     return status;
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    struct hypar_search_options how = { .joint = args->joint,
-                                        .memory_bytes = args->memory_bytes,
-                                        .seed = args->seed,
-                                        .proposals = args->proposals,
-                                        .budget_s = args->budget_s };
+    struct comparing c = { .args = args,
+                           .how = { .joint = args->joint,
+                                    .memory_bytes = args->memory_bytes,
+                                    .seed = args->seed,
+                                    .proposals = args->proposals,
+                                    .budget_s = args->budget_s } };
     struct hypar_sim_options simulation;
     struct hypar_profile *profile = NULL;
-    struct hypar_graph *graph = NULL;
-    struct hypar_machine *machine = NULL;
-
-    if (!args->machine)
-        return opt_usage(err, "compare: missing --on MACHINE; see 'hypar compare --help'");
-    enum hypar_status status = opt_choices(args, &how, err);
+    enum hypar_status status = opt_choices(args, &c.how, err);
     if (status == HYPAR_OK)
         status = opt_simulation(args, &simulation, &profile, err);
-    how.simulation = &simulation;
+    c.given = c.how.simulation = &simulation;
+    c.how.profile = profile;
     if (status == HYPAR_OK)
-        status = opt_import(args, &graph, err);
-    if (status == HYPAR_OK)
-        status = hypar_machine_read(&machine, args->machine, err);
-    if (status == HYPAR_OK)
-        status = compare(args, graph, machine, &how, err);
-    hypar_machine_free(machine);
-    hypar_graph_free(graph);
+        status = opt_is_of_format(args->operand[0], "hypar-plan/") ? compare_plans(&c, err)
+                                                                   : compare_planners(&c, err);
     hypar_profile_free(profile);
     return status;
 }
 
 const struct command cmd_compare = {
     .name = "compare",
-    .operands = "MODEL --on MACHINE",
+    .operands = "MODEL --on MACHINE\nPLAN...",
     .min_operands = 1,
-    .max_operands = 1,
-    .summary = "every planner side by side, simulated",
+    .max_operands = MAX_OPERANDS,
+    .summary = "planners, or plans, side by side, simulated",
     .doc =
         "Let every planner split MODEL over MACHINE, simulate one training step of each plan, "
         "and show them in one table: time, speed-up over data parallel, bytes sent, memory "
         "of the fullest device, energy, and how long the search took. The best of each "
-        "column is marked.",
+        "column is marked. Given plans of one model and machine, simulate these, without any "
+        "search; with --planner beside what planners find for the same.",
     .options = options,
     .run = run,
 };

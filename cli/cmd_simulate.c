@@ -1,7 +1,6 @@
 #include "cli/opt.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "use MACHINE instead of the plan's", 0 },
@@ -186,29 +185,10 @@ static enum hypar_status simulate_program(const struct args *args,
     return status;
 }
 
-enum { PEEK_BYTES = 4096 }; /* of which the format should be among the first */
-
-/* Does the file say that it is a program? Standard input is put back; other streams cannot be
- * looked at twice, and are taken for plans. */
 static bool is_program(const char *path)
 {
-    char text[PEEK_BYTES + 1];
-    size_t n = 0;
-    struct stat about;
-    bool standard = strcmp(path, "-") == 0;
-    if (!standard && (stat(path, &about) != 0 || !S_ISREG(about.st_mode)))
-        return false;
-    FILE *file = standard ? stdin : fopen(path, "rb");
-    if (!file)
-        return false;
-    for (int c; n < PEEK_BYTES && (c = getc(file)) != EOF; n++)
-        text[n] = (char)c;
-    text[n] = '\0';
-    for (size_t i = n; standard && i > 0; i--)
-        ungetc((unsigned char)text[i - 1], file);
-    if (!standard)
-        fclose(file);
-    return strstr(text, "\"hypar-program/") || strstr(text, "\"hypar-timeline/");
+    return opt_is_of_format(path, "hypar-program/") ||
+           opt_is_of_format(path, "hypar-timeline/");
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)

@@ -320,8 +320,9 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
     if (error)
         return out->help ? HYPAR_OK : HYPAR_USAGE;
     if (out->n_operands < command->min_operands)
-        return opt_usage(err, "%s: missing operand %s; see 'hypar %s --help'", command->name,
-                         command->operands, command->name);
+        return opt_usage(err, "%s: missing operand %.*s; see 'hypar %s --help'", command->name,
+                         (int)strcspn(command->operands, "\n"), command->operands,
+                         command->name);
     return check_files(out, NULL, err);
 }
 
@@ -475,6 +476,30 @@ enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
     for (int i = 0; status == HYPAR_OK && !args->quiet && i < hypar_graph_note_count(*out); i++)
         fprintf(stderr, "hypar: note: %s: %s\n", args->operand[0], hypar_graph_note(*out, i));
     return status;
+}
+
+enum { PEEK_BYTES = 4096 }; /* of which the format should be among the first */
+
+bool opt_is_of_format(const char *path, const char *format)
+{
+    char text[PEEK_BYTES + 1];
+    size_t n = 0;
+    struct stat about;
+    bool standard = strcmp(path, "-") == 0;
+    if (!standard && (stat(path, &about) != 0 || !S_ISREG(about.st_mode)))
+        return false;
+    FILE *file = standard ? stdin : fopen(path, "rb");
+    if (!file)
+        return false;
+    for (int c; n < PEEK_BYTES && (c = getc(file)) != EOF; n++)
+        text[n] = (char)c;
+    text[n] = '\0';
+    for (size_t i = n; standard && i > 0; i--)
+        ungetc((unsigned char)text[i - 1], file);
+    if (!standard)
+        fclose(file);
+    const char *at = strstr(text, format);
+    return at && at > text && at[-1] == '"';
 }
 
 enum hypar_status opt_read_plan(const struct args *args, const char *path, const char *model,

@@ -63,7 +63,7 @@ enum opt_key {
     OPT_START,
 };
 
-enum { MAX_OPERANDS = 1, MAX_FIXES = 64, LIST_BYTES = 1024 };
+enum { MAX_OPERANDS = 32, MAX_FIXES = 64, LIST_BYTES = 1024 };
 
 /* What a command line said; what it did not say is 0 or NULL. The strings are main's argv. */
 struct args {
@@ -87,7 +87,8 @@ struct args {
 
 struct command {
     const char *name;
-    const char *operands; /* as the usage line shows them; NULL: none */
+    const char *operands; /* as the usage line shows them, other forms in lines of their own;
+                             NULL: none */
     int min_operands, max_operands;
     const char *summary;               /* one line, for hypar --help */
     const char *doc;                   /* for hypar COMMAND --help */
@@ -150,6 +151,10 @@ enum hypar_status opt_check_files(const struct named_file *file, int n,
  * machine, an ONNX file its weights. HYPAR_USAGE if it is to be written; `args` are a
  * const struct args. To be given to what reads as `reads` and `who`. */
 enum hypar_status opt_reads(void *args, const char *path, struct hypar_error *err);
+
+/* Does the file say that it is of this format, such as "hypar-plan/"? Standard input is put
+ * back; other streams cannot be looked at twice, and say nothing. */
+bool opt_is_of_format(const char *path, const char *format);
 
 /* Read the plan at `path`, with what --on says and with `model` instead of its own unless NULL.
  * HYPAR_USAGE if a file that it names is to be written. */

@@ -91,8 +91,9 @@ HYPAR_API void hypar_report_calibration(FILE *to, const struct hypar_plan *plan,
 
 /* One planner among others. */
 struct hypar_compared {
-    const char *planner;
-    const char *why; /* it has no plan that can be simulated; NULL: it has */
+    const char *planner; /* NULL: a plan that was there already ... */
+    const char *plan;    /* ... in this file */
+    const char *why;     /* it has no plan that can be simulated; NULL: it has */
     struct hypar_sim_summary step;
     bool fits;         /* ... and the limit on memory is kept */
     double search_s;   /* looking for the plan */
@@ -108,7 +109,8 @@ struct hypar_comparison {
     const struct hypar_compared *row;
 };
 
-/* Planners side by side, the best of each column marked; one per line with a heading. */
+/* Planners and plans side by side, the best of each column marked; one per line with a heading.
+ */
 HYPAR_API void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison,
                                        enum hypar_format format);
 HYPAR_API void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *comparison);

@@ -1,8 +1,9 @@
-/* Planners side by side. */
+/* Planners and plans side by side. */
 #include <hypar/report.h>
 
 #include "base/json.h"
 #include "base/number.h"
+#include "plan/plan.h"
 #include "report/columns.h"
 #include "report/put.h"
 
@@ -20,6 +21,28 @@ static const struct {
     [ENERGY] = { "energy", "energy_j", HYPAR_UNIT_JOULES },
     [SEARCH] = { "search", "search_s", HYPAR_UNIT_SECONDS },
 };
+
+/* What a row is called. */
+static const char *name(const struct hypar_compared *row)
+{
+    return row->plan ? row->plan : row->planner;
+}
+
+/* Of plans that were there already there is no search to tell of. */
+static int n_figures(const struct hypar_comparison *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (!c->row[i].plan)
+            return N_FIGURES;
+    return SEARCH;
+}
+
+static bool has_figure(const struct hypar_comparison *c, const struct hypar_compared *row,
+                       enum figure figure)
+{
+    return !row->why && (figure != SPEEDUP || c->dp_step_s > 0) &&
+           (figure != SEARCH || !row->plan);
+}
 
 static double value(const struct hypar_comparison *c, const struct hypar_compared *row,
                     enum figure figure)
@@ -56,10 +79,11 @@ static bool is_best(const struct hypar_comparison *c, const struct hypar_compare
                     enum figure figure)
 {
     double sign = figures[figure].unit < 0 ? -1 : 1, own = sign * value(c, row, figure);
-    if (!row->fits || row->delayed || (figure == SPEEDUP && !(c->dp_step_s > 0)))
+    if (!is_ranked(row) || !has_figure(c, row, figure))
         return false;
     for (int i = 0; i < c->n; i++)
-        if (is_ranked(&c->row[i]) && sign * value(c, &c->row[i], figure) < own)
+        if (is_ranked(&c->row[i]) && has_figure(c, &c->row[i], figure) &&
+            sign * value(c, &c->row[i], figure) < own)
             return false;
     return true;
 }
@@ -70,22 +94,34 @@ static void figure_cell(struct columns *table, struct arena *arena,
 {
     char b[32];
     double v = value(c, row, figure);
-    if (row->why || (figure == SPEEDUP && !(v > 0)))
+    if (!has_figure(c, row, figure))
         hp_cell(table, arena, "-");
     else if (figures[figure].unit < 0)
         hp_cell(table, arena, "%.2f x", v);
     else
         hp_cell(table, arena, "%s",
                 hypar_format_quantity(b, v, (enum hypar_unit)figures[figure].unit));
-    if (!row->why && is_best(c, row, figure))
+    if (is_best(c, row, figure))
         hp_cell_mark(table, arena);
 }
 
-/* Is there a plan that does not fit or is another training, or a planner without one? */
-static bool has_notes(const struct hypar_comparison *c)
+/* What keeps a row from being like the others: no plan, one that does not fit or is another
+ * training, or is simulated otherwise than the first row's; "". */
+static const char *note(const struct hypar_comparison *c, const struct hypar_compared *row,
+                        struct arena *arena)
+{
+    if (row->why || !row->fits || row->delayed)
+        return row->why ? row->why : row->fits ? "updates are delayed" : "does not fit";
+    if (c->row[0].why || hp_simulation_same(&row->step.how, &c->row[0].step.how))
+        return "";
+    return hp_simulation_is_default(&row->step.how) ? "simulated by default"
+                                                    : hp_simulation_text(arena, &row->step.how);
+}
+
+static bool has_notes(const struct hypar_comparison *c, struct arena *arena)
 {
     for (int i = 0; i < c->n; i++)
-        if (!is_ranked(&c->row[i]))
+        if (*note(c, &c->row[i], arena))
             return true;
     return false;
 }
@@ -114,7 +150,7 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison
     }
     const struct hypar_sim_summary *s = &c->row[best].step;
     fprintf(to, "\nThe fastest is %s: %s a step, %s samples/s, %.1f %% of peak.\n",
-            c->row[best].planner, hypar_format_quantity(step, s->step_s, HYPAR_UNIT_SECONDS),
+            name(&c->row[best]), hypar_format_quantity(step, s->step_s, HYPAR_UNIT_SECONDS),
             hp_metric(rate, s->samples_per_s), 100 * s->mfu);
     if (s->measured.asked)
         fprintf(to, "Profile: of its plan %s.\n", hp_measured_text(arena, &s->measured));
@@ -123,28 +159,27 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison
 static void comparison_text(FILE *to, const struct hypar_comparison *c)
 {
     struct arena arena = { 0 };
-    bool notes = has_notes(c);
-    struct columns table = { .align = notes ? "lrrrrrrw" : "lrrrrrr" };
+    bool notes = has_notes(c, &arena);
+    int figures_told = n_figures(c);
+    struct columns table = { .align = figures_told < N_FIGURES ? (notes ? "lrrrrrw" : "lrrrrr")
+                                      : notes                  ? "lrrrrrrw"
+                                                               : "lrrrrrr" };
     char devices[64];
     fprintf(to, "%s, batch %lld, on %s\n\n", hypar_graph_name(c->graph),
             (long long)hypar_graph_batch(c->graph),
             hp_count(devices, hypar_machine_device_count(c->machine), "device", "devices"));
-    hp_cell(&table, &arena, "planner");
-    for (int f = 0; f < N_FIGURES; f++)
+    hp_cell(&table, &arena, "%s", c->row[0].plan ? "plan" : "planner");
+    for (int f = 0; f < figures_told; f++)
         hp_cell(&table, &arena, "%s", figures[f].heading);
     if (notes)
         hp_cell(&table, &arena, "%s", "");
     for (int i = 0; i < c->n; i++) {
         const struct hypar_compared *row = &c->row[i];
-        hp_cell(&table, &arena, "%s", row->planner);
-        for (int f = 0; f < N_FIGURES; f++)
+        hp_cell(&table, &arena, "%s", name(row));
+        for (int f = 0; f < figures_told; f++)
             figure_cell(&table, &arena, c, row, (enum figure)f);
         if (notes)
-            hp_cell(&table, &arena, "%s",
-                    row->why       ? row->why
-                    : !row->fits   ? "does not fit"
-                    : row->delayed ? "updates are delayed"
-                                   : "");
+            hp_cell(&table, &arena, "%s", note(c, row, &arena));
     }
     hp_columns_print(&table, to);
     verdict(to, &arena, c);
@@ -177,6 +212,15 @@ static void put_predicted(struct json_writer *w, const struct hypar_comparison *
     hp_json_end_object(w);
 }
 
+static void put_search(struct json_writer *w, const struct hypar_compared *row)
+{
+    hp_json_begin_object(w, "search", true);
+    hp_json_put_number(w, "seconds", row->search_s);
+    hp_json_put_int(w, "evaluated", row->evaluated);
+    hp_json_put_null(w, "lower_bound_s");
+    hp_json_end_object(w);
+}
+
 static void comparison_json(FILE *to, const struct hypar_comparison *c)
 {
     struct json_writer w = { .file = to };
@@ -184,18 +228,15 @@ static void comparison_json(FILE *to, const struct hypar_comparison *c)
     for (int i = 0; i < c->n; i++) {
         const struct hypar_compared *row = &c->row[i];
         hp_json_begin_object(&w, NULL, false);
-        hp_json_put_string(&w, "planner", row->planner);
+        hp_json_put_string(&w, row->plan ? "plan" : "planner", name(row));
         if (row->why) {
             hp_json_put_null(&w, "predicted");
             hp_json_put_string(&w, "error", row->why);
         } else {
             put_predicted(&w, c, row);
         }
-        hp_json_begin_object(&w, "search", true);
-        hp_json_put_number(&w, "seconds", row->search_s);
-        hp_json_put_int(&w, "evaluated", row->evaluated);
-        hp_json_put_null(&w, "lower_bound_s");
-        hp_json_end_object(&w);
+        if (!row->plan)
+            put_search(&w, row);
         hp_json_end_object(&w);
     }
     hp_json_end_array(&w);
@@ -221,16 +262,19 @@ static void put_quoted(FILE *to, const char *text)
 
 void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *c)
 {
-    fputs("planner", to);
+    fputs(c->row[0].plan ? "plan" : "planner", to);
     for (int f = 0; f < N_FIGURES; f++)
         fprintf(to, ",%s", figures[f].key);
     fputs(",fits,why_not\n", to);
     for (int i = 0; i < c->n; i++) {
         const struct hypar_compared *row = &c->row[i];
-        fputs(row->planner, to);
+        if (row->plan)
+            put_quoted(to, row->plan);
+        else
+            fputs(row->planner, to);
         for (int f = 0; f < N_FIGURES; f++) {
             char text[NUMBER_TEXT_BYTES] = "";
-            bool known = !row->why && (f != SPEEDUP || c->dp_step_s > 0);
+            bool known = has_figure(c, row, (enum figure)f);
             fprintf(to, ",%s",
                     known ? hp_number_text(text, value(c, row, (enum figure)f)) : "");
         }

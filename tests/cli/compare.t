@@ -70,3 +70,50 @@ $ hypar compare alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --pl
 > dp,534832960,0
 > mp,315851808,1
 > owt,286074328,1
+
+Plans are compared without a search, and beside what planners find.
+$ cd $TMP && for p in dp owt pipedream; do hypar plan alexnet --on cluster:2x2,device=p100 --planner $p -q -o $p.json; done; hypar plan alexnet --on cluster:2x2,device=p100 --planner dp --no-overlap -q -o alone.json
+$ cd $TMP && hypar compare dp.json owt.json pipedream.json alone.json
+> alexnet, batch 32, on 4 devices
+>
+> plan               step   over dp      sent   memory   energy
+> dp.json         23.7 ms    1.00 x   1.47 GB   527 MB   1.86 J
+> owt.json        6.87 ms*   3.45 x*  72.6 MB*  163 MB*   1.4 J*
+> pipedream.json  10.7 ms    2.22 x   31.7 MB   492 MB   1.38 J   updates are delayed
+> alone.json      30.7 ms    0.77 x   1.47 GB   527 MB   1.86 J   --no-overlap
+>
+> The fastest is owt.json: 6.87 ms a step, 4.65 k samples/s, 47.0 % of peak.
+$ cd $TMP && hypar compare owt.json --planner dp,mp --csv - | cut -d, -f1,2,8
+> plan,step_s,fits
+> "owt.json",0.006874485584,1
+> dp,0.023695179107,1
+> mp,0.015054970034,1
+$ cd $TMP && hypar compare alone.json --planner dp --json | grep -o -e '"plan[^,]*' -e '"step_s[^,]*' -e '"search"'
+> "plan": "alone.json"
+> "step_s": 0.030690418738
+> "planner": "dp"
+> "step_s": 0.030690418738
+> "search"
+
+They are plans for the same.
+$ cd $TMP && hypar plan lenet5 --on full:4 --planner dp -q -o other.json; hypar plan alexnet --on full:4 --planner dp -q -o full.json
+$ cd $TMP && hypar compare dp.json other.json
+> hypar: other.json: a plan for another model or batch than 'dp.json'
+? 3
+$ cd $TMP && hypar compare dp.json full.json
+> hypar: full.json: a plan for another machine than 'dp.json'; --on MACHINE compares all on one
+? 3
+$ cd $TMP && hypar compare dp.json full.json --on full:4 --csv - | cut -d, -f1,2
+> plan,step_s
+> "dp.json",0.009264880574
+> "full.json",0.009264880574
+$ cd $TMP && hypar compare dp.json owt.json --memory 100MB
+> alexnet, batch 32, on 4 devices
+>
+> plan         step  over dp     sent  memory  energy
+> dp.json   23.7 ms   1.00 x  1.47 GB  527 MB  1.86 J  does not fit
+> owt.json  6.87 ms   3.45 x  72.6 MB  163 MB   1.4 J  does not fit
+>
+> No plan fits.
+> hypar: none of these plans for alexnet fits
+? 1

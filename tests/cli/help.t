@@ -5,7 +5,7 @@ $ hypar --help
 >
 > Commands:
 >   plan       find how to split a model over a machine
->   compare    every planner side by side, simulated
+>   compare    planners, or plans, side by side, simulated
 >   simulate   predict one training step: time, traffic, memory, energy
 >   explore    sweep parallelisms, array sizes, topologies, bandwidths
 >   lower      make a plan explicit: every task and every byte
