@@ -455,8 +455,8 @@ int main(int argc, char **argv)
          "- The plans found for AlexNet and ResNet-101 are the paper's: convolutions by\n"
          "  samples, linear layers by what divides their parameters (k, or c). So is\n"
          "  NMT's softmax; its embeddings are divided by columns here, on one device in\n"
-         "  the paper, which had to sum nothing either. Inception-v3's branches stay on\n"
-         "  all devices: a roofline gives nothing for having them apart.\n"
+         "  the paper: neither has gradients to sum. Inception-v3's branches stay on all\n"
+         "  devices: a roofline gives nothing for having them apart.\n"
          "- GB sent for NMT agree with the paper's for dp (within 3 %) and the expert's\n"
          "  plan (within 12 %). For flexflow ours are three times the paper's or more: the\n"
          "  search looks for time, not bytes.");
