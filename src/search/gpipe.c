@@ -98,13 +98,15 @@ static bool cut(struct choosing *c, struct flush_cut *k)
 }
 
 /* Numbers of micro-batches of even sizes, where the batch allows it, or the one that is asked
- * for. */
+ * for; none where a replica would have no sample. */
 static void add_micro_batches(struct choosing *c, struct group *g)
 {
     enum { MOST = 1024 };
     int64_t asked = c->problem->options->micro_batches;
-    int64_t each = c->mixing < 0 ? c->problem->graph->batch / g->cut.replicas : 1;
+    int64_t each = c->problem->graph->batch / g->cut.replicas;
     int capacity = 0;
+    if (c->mixing >= 0 && each > 1)
+        each = 1;
     g->least_s = INFINITY;
     for (int64_t m = asked ? asked : 1; m <= each && g->n < MOST; m++) {
         if (asked && m > asked)
@@ -200,8 +202,9 @@ static int by_least_part(const void *a, const void *b)
     const struct candidate *const *x = a, *const *y = b;
     if ((*x)->least_part != (*y)->least_part)
         return (*x)->least_part < (*y)->least_part ? -1 : 1;
-    return (*x)->micro_batches > (*y)->micro_batches ? -1
-                                                     : 1; /* smaller ones have less at once */
+    if ((*x)->micro_batches != (*y)->micro_batches) /* smaller ones have less at once */
+        return (*x)->micro_batches > (*y)->micro_batches ? -1 : 1;
+    return (*x)->cut->n_stages - (*y)->cut->n_stages;
 }
 
 /* None fits: what the one that lacks least would need, or one within a twentieth of that. */

@@ -206,6 +206,9 @@ What is read by something else than samples is read as a whole by every replica.
 $ hypar plan tests/data/bounds/sampled-weight.json --on full:64 --planner gpipe --memory 250kB
 > hypar: gpipe: no plan found that fits; the nearest needs 265 kB on device 32, which has 250 kB
 ? 1
+$ hypar plan tests/data/bounds/sampled-weight.json --on cluster:1x64+cluster:1x64,memory=100B --planner gpipe --stages 1
+> hypar: gpipe: a batch of 64 and a model that can be cut into 4 make no pipeline of equal stages on 128 devices
+? 1
 
 What is not trained has no backward half, in closed form and for utilisation either.
 $ hypar plan tests/data/untrained-head.json --on full:2 --planner dp | grep -o 'compute [0-9.]* [a-z]*\|[0-9.]* %'
