@@ -182,7 +182,7 @@ $ hypar plan bert-base --on cluster:4x4,device=a100,inter=1.25GB/s --planner gpi
 > hypar: gpipe: no plan found that fits; the nearest needs 827 MB on device 0, which has 800 MB
 ? 1
 $ hypar plan alexnet --on cluster:2x4 --planner pipedream --memory 481MB -q -o $TMP/plan.json
-> hypar: the plan does not fit: device 7 needs 481 MB of memory, has 481 MB
+> hypar: the plan does not fit: device 7 needs 481304384 B of memory, has 481000000 B
 ? 1
 $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b --json | grep -o '"memory_bytes".*"simulated.*}'
 > "memory_bytes": 431568384, "simulated_busy_s": 0.196591430576, "simulated_memory_bytes": 256554496}
