@@ -6,11 +6,6 @@
 
 #include "search/flush.h"
 
-static double range(const double *cumulated, const struct pipeline_piece *p)
-{
-    return cumulated[p->last] - (p->after < 0 ? 0 : cumulated[p->after]);
-}
-
 /* Devices of one component of the top level. */
 static int top_span(const struct pipeline_machine *m)
 {
@@ -53,7 +48,7 @@ static void weigh(struct choosing *c, struct candidate *k)
     double m = (double)k->micro_batches, pace_s = 0, first_s = 0, sum_s = 0, busy_s = 0;
     double bytes_per_s = stage_bytes_per_s(c, cut->replicas);
     for (int s = 0; s < cut->n_stages; s++) {
-        double stage_s = range(cost->time_s, &cut->piece[s]) / cut->replicas / m;
+        double stage_s = hp_piece_sum(cost->time_s, &cut->piece[s]) / cut->replicas / m;
         double hop_s =
             s == cut->n_stages - 1
                 ? 0
@@ -61,8 +56,8 @@ static void weigh(struct choosing *c, struct candidate *k)
         first_s += stage_s + hop_s;
         busy_s = fmax(busy_s, stage_s);
         pace_s = fmax(pace_s, stage_s + hop_s);
-        sum_s =
-            fmax(sum_s, sync_s(c, range(cost->weight_bytes, &cut->piece[s]), cut->replicas));
+        sum_s = fmax(
+            sum_s, sync_s(c, hp_piece_sum(cost->weight_bytes, &cut->piece[s]), cut->replicas));
     }
     k->step_s = first_s + (m - 1) * pace_s + sum_s;
     k->busiest_s = m * busy_s;
@@ -251,7 +246,7 @@ static struct planned_stage *write_stages(const struct choosing *c, const struct
         struct hypar_pipeline_stage *about = &stage[s].about;
         hp_pipeline_sizes(c->states, &stage[s]);
         about->replicas = cut->replicas;
-        about->time_s = range(c->states->cost.time_s, &cut->piece[s]) / cut->replicas;
+        about->time_s = hp_piece_sum(c->states->cost.time_s, &cut->piece[s]) / cut->replicas;
         about->in_flight = (int)hp_flush_in_flight(c, k, s);
         about->versions = 1;
         about->memory_bytes = hp_flush_closed_bytes(c, k, s);
