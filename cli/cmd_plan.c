@@ -169,15 +169,13 @@ static enum hypar_status judge(const struct args *args, const struct hypar_found
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
     bool named = args->planner && strcmp(args->planner, "auto") != 0;
-    char need[32], has[32];
+    struct hypar_error why;
     if (!s || s->step.fits || (named && !(args->memory_bytes > 0)))
         return HYPAR_OK;
-    snprintf(err->text, sizeof err->text, "%s: device %d needs %s of memory, has %s",
-             named ? "the plan does not fit" : "no plan fits; in the one that needs least",
-             s->step.fullest_device,
-             hypar_format_quantity(need, s->fullest.peak, HYPAR_UNIT_BYTES),
-             hypar_format_quantity(has, s->fullest.limit, HYPAR_UNIT_BYTES));
-    return HYPAR_INFEASIBLE;
+    enum hypar_status status = hypar_check_fullest(&s->fullest, s->step.fullest_device, &why);
+    snprintf(err->text, sizeof err->text, "%s: %.200s",
+             named ? "the plan does not fit" : "no plan fits; in the one given", why.text);
+    return status;
 }
 
 /* Was --profile of any use? Of the closed forms only optcnn's has measured times. */

@@ -65,7 +65,8 @@ enum opt_key {
 
 enum { MAX_OPERANDS = 32, MAX_FIXES = 64, LIST_BYTES = 1024 };
 
-/* What a command line said; what it did not say is 0 or NULL. The strings are main's argv. */
+/* What a command line said; what it did not say is 0, NULL or empty. Pointers lead into main's
+ * argv. */
 struct args {
     const char *operand[MAX_OPERANDS];
     int n_operands;

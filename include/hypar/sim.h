@@ -143,6 +143,10 @@ HYPAR_API enum hypar_status hypar_plan_memory(const struct hypar_plan *plan,
 HYPAR_API int hypar_fullest_memory(const struct hypar_memory *memory, int n_devices,
                                    double limit_bytes, struct hypar_memory *fullest);
 
+/* HYPAR_INFEASIBLE, naming it, if that device needs more than its limit. */
+HYPAR_API enum hypar_status hypar_check_fullest(const struct hypar_memory *fullest, int device,
+                                                struct hypar_error *err);
+
 /* Whether all of a step fits, the fullest device in *fullest, which may be NULL.
  * HYPAR_INFEASIBLE, naming it, if it does not. */
 HYPAR_API enum hypar_status hypar_plan_fits(const struct hypar_plan *plan, double limit_bytes,

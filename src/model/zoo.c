@@ -68,11 +68,6 @@ static const struct model models[] = {
 
 enum { MODEL_COUNT = sizeof models / sizeof models[0] };
 
-int hp_model_count(void)
-{
-    return MODEL_COUNT;
-}
-
 const struct model *hp_model(int i)
 {
     return &models[i];

@@ -57,7 +57,6 @@ extern const struct family hp_family_rnntc, hp_family_rnnlm, hp_family_nmt, hp_f
     }
 
 /* The rows. */
-int hp_model_count(void);
 const struct model *hp_model(int i);
 
 /* Build the model of a word such as "resnet18:image=32,classes=10"; `batch` 0: the row's own.

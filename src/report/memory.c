@@ -2,9 +2,9 @@
 #include <hypar/report.h>
 
 #include "base/json.h"
+#include "plan/plan.h"
 #include "report/devices.h"
 #include "report/put.h"
-#include "sim/memory.h"
 
 enum { MOST_ROWS = 16, N_ITEMS = 6 };
 
@@ -135,7 +135,8 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
 {
     struct arena arena = { 0 };
     const struct hypar_memory *m = &memory[most];
-    char devices[64], peak[32], limit[32], saves[32];
+    struct memory_text text = hp_memory_text(m->peak, m->limit);
+    char devices[64], saves[32];
     fprintf(to, "%s, batch %lld, %s, %s, on %s\n\n", hypar_plan_model(plan),
             (long long)hypar_graph_batch(hypar_plan_graph(plan)),
             hypar_precision_text(hypar_plan_precision(plan)),
@@ -143,9 +144,8 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
             hp_count(devices, n, "device", "devices"));
     memory_table(to, &arena, memory, n);
     fprintf(to, "\n%s: device %d, the fullest, needs %s of %s (%.1f %%).\n",
-            m->peak <= m->limit ? "It fits" : "It does not fit", most,
-            hypar_format_quantity(peak, m->peak, HYPAR_UNIT_BYTES),
-            hypar_format_quantity(limit, m->limit, HYPAR_UNIT_BYTES), 100 * m->peak / m->limit);
+            m->peak <= m->limit ? "It fits" : "It does not fit", most, text.need, text.has,
+            100 * m->peak / m->limit);
     if (m->recompute_saves > 0)
         fprintf(to, "Recomputing activations would save up to %s there.\n",
                 hypar_format_quantity(saves, m->recompute_saves, HYPAR_UNIT_BYTES));
@@ -167,7 +167,7 @@ enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
             memory_json(to, memory, n, most);
         else
             memory_text(to, plan, memory, n, most);
-        status = hp_check_fullest(&fullest, most, err);
+        status = hypar_check_fullest(&fullest, most, err);
     }
     hp_arena_free(&arena);
     return status;

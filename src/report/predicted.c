@@ -130,7 +130,8 @@ static char *work_text(struct arena *arena, const struct hypar_found *found, dou
 static char *simulated_text(struct arena *arena, const struct hypar_found *found,
                             const struct hypar_simulated *s)
 {
-    char step[32], compute[32], rate[32], sent[32], links[32], peak[32], limit[32];
+    char step[32], compute[32], rate[32], sent[32], links[32];
+    struct memory_text memory = hp_memory_text(s->fullest.peak, s->fullest.limit);
     return hp_arena_printf(
         arena,
         "Predicted step %s, simulated (the busiest device computes %s of it), %s samples/s, "
@@ -140,9 +141,8 @@ static char *simulated_text(struct arena *arena, const struct hypar_found *found
         hp_metric(rate, s->step.samples_per_s),
         work_text(arena, found, s->step.mfu, hypar_energy_total_j(&s->step.energy)),
         hypar_format_quantity(sent, s->step.comm_bytes, HYPAR_UNIT_BYTES),
-        hypar_format_quantity(links, s->step.link_bytes, HYPAR_UNIT_BYTES),
-        hypar_format_quantity(peak, s->fullest.peak, HYPAR_UNIT_BYTES),
-        hypar_format_quantity(limit, s->fullest.limit, HYPAR_UNIT_BYTES));
+        hypar_format_quantity(links, s->step.link_bytes, HYPAR_UNIT_BYTES), memory.need,
+        memory.has);
 }
 
 /* What the closed form leaves out, where that is much. */

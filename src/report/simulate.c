@@ -404,12 +404,11 @@ static void totals(FILE *to, struct arena *arena, const struct hypar_sim *sim,
     if (s->measured.asked)
         fprintf(to, "Profile   %s\n", hp_measured_text(arena, &s->measured));
     struct hypar_memory m = hypar_sim_device(sim, s->fullest_device).memory;
+    struct memory_text text = hp_memory_text(m.peak, m.limit);
     fprintf(to, "Memory    ");
     hp_wrap(to,
             hp_arena_printf(arena, "%s of %s (%.1f %%) on device %d, the fullest: %s; %s",
-                            hypar_format_quantity(a, m.peak, HYPAR_UNIT_BYTES),
-                            hypar_format_quantity(b, m.limit, HYPAR_UNIT_BYTES),
-                            100 * m.peak / m.limit, s->fullest_device,
+                            text.need, text.has, 100 * m.peak / m.limit, s->fullest_device,
                             hp_memory_items(arena, &m),
                             s->fits ? "it fits" : "IT DOES NOT FIT"),
             10);

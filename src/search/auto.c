@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "search/planner.h"
-#include "sim/memory.h"
 
 enum {
     MAX_TRIED = 32,
@@ -231,7 +230,7 @@ static void drop_others(struct tried *t, int best)
         if (i == best)
             continue;
         if (!fits(t->found[i]) &&
-            hp_check_fullest(&s->fullest, s->step.fullest_device, &why) != HYPAR_OK)
+            hypar_check_fullest(&s->fullest, s->step.fullest_device, &why) != HYPAR_OK)
             refuse(t, t->found[i]->info.planner, why.text);
         hypar_found_free(t->found[i]);
     }

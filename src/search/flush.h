@@ -47,6 +47,12 @@ struct choosing {
     int64_t evaluated;
 };
 
+/* What a piece has of what is summed up over the states. */
+static inline double hp_piece_sum(const double *cumulated, const struct pipeline_piece *p)
+{
+    return cumulated[p->last] - (p->after < 0 ? 0 : cumulated[p->after]);
+}
+
 /* The plan of a candidate, to be freed (gpipe.c). */
 struct hypar_plan *hp_flush_plan(const struct choosing *c, const struct candidate *k);
 
@@ -66,7 +72,7 @@ void hp_flush_sum_up(const struct choosing *c, struct flush_cut *cut);
 void hp_flush_bound(const struct choosing *c, struct candidate *k);
 
 /* The memory that is simulated; in closed form where there is no program. */
-struct fullness hp_flush_fullness(const struct choosing *c, struct candidate *k);
+struct fullness hp_flush_fullness(const struct choosing *c, const struct candidate *k);
 
 /* Does it fit? What takes a program is done once, and only where bounds do not tell. */
 bool hp_flush_fits(const struct choosing *c, struct candidate *k);

@@ -13,18 +13,13 @@ int64_t hp_flush_in_flight(const struct choosing *c, const struct candidate *k, 
     return c->one_by_one && from_here < k->micro_batches ? from_here : k->micro_batches;
 }
 
-static double range(const double *cumulated, const struct pipeline_piece *p)
-{
-    return cumulated[p->last] - (p->after < 0 ? 0 : cumulated[p->after]);
-}
-
 double hp_flush_closed_bytes(const struct choosing *c, const struct candidate *k, int s)
 {
     const struct pipeline_states *cost = &c->states->cost;
     const struct pipeline_piece *p = &k->cut->piece[s];
     double share = (double)hp_flush_in_flight(c, k, s) / (double)k->micro_batches;
-    return range(cost->weight_bytes, p) + range(cost->fixed_bytes, p) +
-           share / k->cut->replicas * range(cost->activation_bytes, p);
+    return hp_piece_sum(cost->weight_bytes, p) + hp_piece_sum(cost->fixed_bytes, p) +
+           share / k->cut->replicas * hp_piece_sum(cost->activation_bytes, p);
 }
 
 /* Operators ---------------------------------------------------------------------------- */
@@ -228,7 +223,7 @@ static struct fullness closed_fullness(const struct choosing *c, const struct ca
     return f;
 }
 
-struct fullness hp_flush_fullness(const struct choosing *c, struct candidate *k)
+struct fullness hp_flush_fullness(const struct choosing *c, const struct candidate *k)
 {
     struct fullness f;
     if (!k->cut->needs)

@@ -6,11 +6,6 @@
 
 #include "search/flush.h"
 
-static double range(const double *cumulated, const struct pipeline_piece *p)
-{
-    return cumulated[p->last] - (p->after < 0 ? 0 : cumulated[p->after]);
-}
-
 /* Devices of one component of the top level. */
 static int top_span(const struct pipeline_machine *m)
 {
@@ -53,7 +48,7 @@ static void weigh(struct choosing *c, struct candidate *k)
     double m = (double)k->micro_batches, pace_s = 0, first_s = 0, sum_s = 0, busy_s = 0;
     double bytes_per_s = stage_bytes_per_s(c, cut->replicas);
     for (int s = 0; s < cut->n_stages; s++) {
-        double stage_s = range(cost->time_s, &cut->piece[s]) / cut->replicas / m;
+        double stage_s = hp_piece_sum(cost->time_s, &cut->piece[s]) / cut->replicas / m;
         double hop_s =
             s == cut->n_stages - 1
                 ? 0
@@ -61,8 +56,8 @@ static void weigh(struct choosing *c, struct candidate *k)
         first_s += stage_s + hop_s;
         busy_s = fmax(busy_s, stage_s);
         pace_s = fmax(pace_s, stage_s + hop_s);
-        sum_s =
-            fmax(sum_s, sync_s(c, range(cost->weight_bytes, &cut->piece[s]), cut->replicas));
+        sum_s = fmax(
+            sum_s, sync_s(c, hp_piece_sum(cost->weight_bytes, &cut->piece[s]), cut->replicas));
     }
     k->step_s = first_s + (m - 1) * pace_s + sum_s;
     k->busiest_s = m * busy_s;
@@ -98,13 +93,15 @@ static bool cut(struct choosing *c, struct flush_cut *k)
 }
 
 /* Numbers of micro-batches of even sizes, where the batch allows it, or the one that is asked
- * for. */
+ * for; none where a replica would have no sample. */
 static void add_micro_batches(struct choosing *c, struct group *g)
 {
     enum { MOST = 1024 };
     int64_t asked = c->problem->options->micro_batches;
-    int64_t each = c->mixing < 0 ? c->problem->graph->batch / g->cut.replicas : 1;
+    int64_t each = c->problem->graph->batch / g->cut.replicas;
     int capacity = 0;
+    if (c->mixing >= 0 && each > 1)
+        each = 1;
     g->least_s = INFINITY;
     for (int64_t m = asked ? asked : 1; m <= each && g->n < MOST; m++) {
         if (asked && m > asked)
@@ -200,8 +197,9 @@ static int by_least_part(const void *a, const void *b)
     const struct candidate *const *x = a, *const *y = b;
     if ((*x)->least_part != (*y)->least_part)
         return (*x)->least_part < (*y)->least_part ? -1 : 1;
-    return (*x)->micro_batches > (*y)->micro_batches ? -1
-                                                     : 1; /* smaller ones have less at once */
+    if ((*x)->micro_batches != (*y)->micro_batches) /* smaller ones have less at once */
+        return (*x)->micro_batches > (*y)->micro_batches ? -1 : 1;
+    return (*x)->cut->n_stages - (*y)->cut->n_stages;
 }
 
 /* None fits: what the one that lacks least would need, or one within a twentieth of that. */
@@ -248,7 +246,7 @@ static struct planned_stage *write_stages(const struct choosing *c, const struct
         struct hypar_pipeline_stage *about = &stage[s].about;
         hp_pipeline_sizes(c->states, &stage[s]);
         about->replicas = cut->replicas;
-        about->time_s = range(c->states->cost.time_s, &cut->piece[s]) / cut->replicas;
+        about->time_s = hp_piece_sum(c->states->cost.time_s, &cut->piece[s]) / cut->replicas;
         about->in_flight = (int)hp_flush_in_flight(c, k, s);
         about->versions = 1;
         about->memory_bytes = hp_flush_closed_bytes(c, k, s);

@@ -10,7 +10,7 @@ struct hypar_lower_options hp_lowering(const struct problem *problem);
 struct sim_settings hp_simulation(const struct problem *problem);
 
 /* How full the fullest device is, as a part of what it has (or of the limit asked for): more
- * than 1 does not fit. It needs `*need` bytes and has `*has`. */
+ * than 1 does not fit. It needs `need` bytes and has `has`. */
 struct fullness {
     double part, need, has;
     double excess; /* what is missing on all devices, as parts of what each has: the sum of

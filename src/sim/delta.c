@@ -501,11 +501,6 @@ struct times hp_delta_times(const struct delta *d, int block, int local)
     return d->play->times[d->scene->first[block] + local];
 }
 
-int64_t hp_delta_tasks(const struct delta *d)
-{
-    return d->whole ? 0 : d->play->n_order;
-}
-
 struct scene *hp_delta_scene_now(struct delta *d)
 {
     return d->scene;

@@ -40,8 +40,6 @@ ticks hp_delta_length(const struct delta *delta);
 const struct scene *hp_delta_scene(const struct delta *delta);
 struct times hp_delta_times(const struct delta *delta, int block, int local);
 
-int64_t hp_delta_tasks(const struct delta *delta); /* 0: they are played as a whole */
-
 /* What it is made of, for those who look at single tasks (bound.c). */
 struct scene *hp_delta_scene_now(struct delta *delta);
 const struct play *hp_delta_play(const struct delta *delta);

@@ -306,8 +306,8 @@ void hp_memory_free(struct memory_model *model)
     hp_arena_free(&arena);
 }
 
-enum hypar_status hp_check_fullest(const struct hypar_memory *m, int device,
-                                   struct hypar_error *err)
+enum hypar_status hypar_check_fullest(const struct hypar_memory *m, int device,
+                                      struct hypar_error *err)
 {
     if (m->peak <= m->limit)
         return HYPAR_OK;
@@ -338,7 +338,7 @@ enum hypar_status hypar_plan_fits(const struct hypar_plan *plan, double limit_by
     enum hypar_status status = hypar_plan_memory(plan, NULL, memory, err);
     if (status == HYPAR_OK) {
         int device = hypar_fullest_memory(memory, n, limit_bytes, &most);
-        status = hp_check_fullest(&most, device, err);
+        status = hypar_check_fullest(&most, device, err);
         if (fullest)
             *fullest = most;
     }

@@ -55,8 +55,4 @@ struct memory_model *hp_memory(const struct hypar_program *program,
                                const struct memory_options *options);
 void hp_memory_free(struct memory_model *model); /* NULL is allowed */
 
-/* HYPAR_INFEASIBLE, naming the device, if it needs more than its limit. */
-enum hypar_status hp_check_fullest(const struct hypar_memory *fullest, int device,
-                                   struct hypar_error *err);
-
 #endif /* SIM_MEMORY_H */

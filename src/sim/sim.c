@@ -237,7 +237,7 @@ static double stage_s(const struct hypar_sim *sim, const ticks *begins, int full
 
 /* The input stage goes as fast as the others let it: it waits for errors. Where none come back,
  * since the loss does not depend on what it or a later one computes, a stage that is slower
- * falls behind, and the step is its own. */
+ * falls behind, and the step is its own; by more than what period() takes for the same. */
 static double steady_s(struct hypar_sim *sim, const struct counting *c, ticks length)
 {
     const struct rhythm *r = sim->program->rhythm;

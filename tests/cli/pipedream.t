@@ -182,7 +182,7 @@ $ hypar plan bert-base --on cluster:4x4,device=a100,inter=1.25GB/s --planner gpi
 > hypar: gpipe: no plan found that fits; the nearest needs 827 MB on device 0, which has 800 MB
 ? 1
 $ hypar plan alexnet --on cluster:2x4 --planner pipedream --memory 481MB -q -o $TMP/plan.json
-> hypar: the plan does not fit: device 7 needs 481 MB of memory, has 481 MB
+> hypar: the plan does not fit: device 7 needs 481304384 B of memory, has 481000000 B
 ? 1
 $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b --json | grep -o '"memory_bytes".*"simulated.*}'
 > "memory_bytes": 431568384, "simulated_busy_s": 0.196591430576, "simulated_memory_bytes": 256554496}
@@ -205,6 +205,9 @@ $ hypar plan tests/data/bounds/weight-by-sample.json --on full:16 --planner gpip
 What is read by something else than samples is read as a whole by every replica.
 $ hypar plan tests/data/bounds/sampled-weight.json --on full:64 --planner gpipe --memory 250kB
 > hypar: gpipe: no plan found that fits; the nearest needs 265 kB on device 32, which has 250 kB
+? 1
+$ hypar plan tests/data/bounds/sampled-weight.json --on cluster:1x64+cluster:1x64,memory=100B --planner gpipe --stages 1
+> hypar: gpipe: a batch of 64 and a model that can be cut into 4 make no pipeline of equal stages on 128 devices
 ? 1
 
 What is not trained has no backward half, in closed form and for utilisation either.

@@ -143,15 +143,15 @@ $ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s | grep -e noth
 > 12 of 16 devices have nothing to do.
 > Refused: flexflow: not tried, it takes long here; --budget 60s lets it
 
-If none fits it is the one that needs least, and the answer is no; a planner asked for by name has its say,
+If none fits it is the one on offer that needs least, and the answer is no; a planner asked for by name has its say,
 but a limit that was asked for is kept.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 300MB -o $TMP/plan.json | sed -n '1p;/^IT/,/^buffers/p'
-> hypar: no plan fits; in the one that needs least: device 0 needs 485 MB of memory, has 300 MB
+> hypar: no plan fits; in the one given: device 0 needs 485 MB of memory, has 300 MB
 > vgg-a, batch 64, on 8 devices: planner accpar
 > IT DOES NOT FIT: device 0 would hold parameters 89.3 MB, gradients 89.3 MB, activations 297 MB,
 > buffers 9.23 MB.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 300MB -q -o $TMP/plan.json
-> hypar: no plan fits; in the one that needs least: device 0 needs 485 MB of memory, has 300 MB
+> hypar: no plan fits; in the one given: device 0 needs 485 MB of memory, has 300 MB
 ? 1
 $ hypar check $TMP/plan.json --memory 300MB
 > hypar: $TMP/plan.json: device 0 needs 485 MB of memory, has 300 MB
