@@ -1,5 +1,6 @@
 #include "report/columns.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -46,13 +47,36 @@ int hp_has_colour(FILE *to)
     return isatty(fileno(to)) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
 }
 
+/* Is that word a unit, such as "GB,", "%" or "k"? It stays with the number before it. */
+static bool is_unit(const char *text)
+{
+    static const char *const unit[] = { "%", "B", "s", "J", "B/s" };
+    size_t n = strcspn(text, " "), prefix = n && strchr("kMGTPEmunp", text[0]) ? 1 : 0;
+    while (n && strchr(",;:.)", text[n - 1]))
+        n--;
+    for (size_t i = 0; i < sizeof unit / sizeof unit[0]; i++)
+        for (size_t skip = 0; skip <= prefix; skip++)
+            if (strlen(unit[i]) + skip == n && strncmp(text + skip, unit[i], n - skip) == 0)
+                return true;
+    return n == 1 && prefix;
+}
+
+/* Bytes of the first word of `text`, and of its unit if it ends in a digit. */
+static int word_bytes(const char *text)
+{
+    int n = (int)strcspn(text, " ");
+    if (n && isdigit((unsigned char)text[n - 1]) && text[n] && is_unit(text + n + 1))
+        n += 1 + (int)strcspn(text + n + 1, " ");
+    return n;
+}
+
 /* Bytes of the words at the start of `text` that fit into `width` characters: at least one. */
 static int line_bytes(const char *text, int width)
 {
     int bytes = 0, used = 0;
     while (text[bytes]) {
         int blanks = (int)strspn(text + bytes, " ");
-        int word = (int)strcspn(text + bytes + blanks, " ");
+        int word = word_bytes(text + bytes + blanks);
         int characters = hp_characters(text + bytes, blanks + word);
         if (used && used + characters > width)
             break;

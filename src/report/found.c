@@ -310,7 +310,8 @@ static void proposals_text(FILE *to, struct arena *arena, const struct hypar_sea
             arena,
             "Began with %s (%s): now %.2f times as fast. %s proposals in %d chains, %.0f %% "
             "accepted, beta %.0f; --proposals %lld repeats it.",
-            info->start, hypar_format_quantity(start, info->start_s, HYPAR_UNIT_SECONDS),
+            strcmp(info->start, "start") == 0 ? "the plan of --start" : info->start,
+            hypar_format_quantity(start, info->start_s, HYPAR_UNIT_SECONDS),
             info->start_s / step_s, hp_thousands(n, info->proposals), info->chains,
             info->proposals ? 100 * (double)info->accepted / (double)info->proposals : 0,
             info->beta, (long long)info->proposals),

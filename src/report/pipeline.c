@@ -98,7 +98,7 @@ static void stage_table(FILE *to, struct arena *arena, const struct hypar_found 
         struct hypar_stage stage = hypar_plan_stage(plan, s);
         hp_cell(&table, arena, "%d", s);
         hp_cell(&table, arena, "%s", ops_text(arena, plan, &stage));
-        hp_cell(&table, arena, "%d", stage.n_ops);
+        hp_cell(&table, arena, "(%d)", stage.n_ops);
         hp_cell(&table, arena, "%d", about->replicas);
         put_quantity(&table, arena, sim ? sim->stage[s].busy_s : about->time_s,
                      HYPAR_UNIT_SECONDS);

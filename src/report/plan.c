@@ -41,12 +41,13 @@ static char *devices_text(struct arena *arena, const struct hypar_plan *plan, in
 static void plan_text(FILE *to, const struct hypar_plan *plan)
 {
     struct arena arena = { 0 };
-    struct columns table = { .align = "rllllw" };
+    bool staged = hypar_plan_stage_count(plan) > 0;
+    struct columns table = { .align = staged ? "rllllw" : "llllw" };
     const struct hypar_graph *g = plan->graph;
     static const char *const heading[] = {
         "stage", "operators", "", "kind", "split", "devices"
     };
-    for (int i = 0; i < 6; i++)
+    for (int i = staged ? 0 : 1; i < 6; i++)
         hp_cell(&table, &arena, "%s", heading[i]);
     for (int op = 0; op < g->n_ops;) {
         char *split = split_text(&arena, plan, op), *devices = devices_text(&arena, plan, op);
@@ -56,7 +57,8 @@ static void plan_text(FILE *to, const struct hypar_plan *plan)
                strcmp(split_text(&arena, plan, last + 1), split) == 0 &&
                strcmp(devices_text(&arena, plan, last + 1), devices) == 0)
             same_kind &= g->ops[++last].kind == g->ops[op].kind;
-        hp_cell(&table, &arena, "%.*d", stage < 0 ? 0 : 1, stage < 0 ? 0 : stage);
+        if (staged)
+            hp_cell(&table, &arena, "%.*d", stage < 0 ? 0 : 1, stage < 0 ? 0 : stage);
         hp_cell(&table, &arena, "%s%s%s", g->ops[op].name, last > op ? " .. " : "",
                 last > op ? g->ops[last].name : "");
         hp_cell(&table, &arena, "%s",

@@ -3,40 +3,40 @@ tells how long the search took.)
 $ hypar plan vgg16 --on cluster:1x4,device=p100 --batch 128 --planner optcnn | sed '$s/in .*;/in a moment;/'
 > vgg16, batch 128, on 4 devices: planner optcnn
 >
-> stage  operators                      kind           split  devices
->        conv1_1 .. flatten       (32)                 n=4    0-3
->        fc1                            linear         k=4    0-3
->        fc1.relu .. fc1.dropout  (2)                  c=4    0-3
->        fc2                            linear         k=4    0-3
->        fc2.relu .. fc2.dropout  (2)                  c=4    0-3
->        fc3                            linear         k=4    0-3
->        loss                           cross_entropy  c=4    0-3
+> operators                      kind           split  devices
+> conv1_1 .. flatten       (32)                 n=4    0-3
+> fc1                            linear         k=4    0-3
+> fc1.relu .. fc1.dropout  (2)                  c=4    0-3
+> fc2                            linear         k=4    0-3
+> fc2.relu .. fc2.dropout  (2)                  c=4    0-3
+> fc3                            linear         k=4    0-3
+> loss                           cross_entropy  c=4    0-3
 >
 > t_C 577 ms + t_X 342 us + t_S 1.25 ms (all-reduce); 102 MB moved between layers, 353 MB for
 > parameters. 16 layers with 213 configurations by nkhw, 15 edges in 34 tables; 16 node, 0 edge
 > and 0 general eliminations.
-> Predicted step 578 ms, simulated (the busiest device computes 578 ms of it), 221 samples/s, 48.5
-> % of peak, 119 J; 455 MB sent, 915 MB on links; 2.34 GB of 16 GB of memory on the fullest
+> Predicted step 578 ms, simulated (the busiest device computes 578 ms of it), 221 samples/s,
+> 48.5 % of peak, 119 J; 455 MB sent, 915 MB on links; 2.34 GB of 16 GB of memory on the fullest
 > device.
 > In closed form 579 ms: compute 577 ms, exchange 1.59 ms, no overlap.
 > Searched in a moment; the optimum of its cost model.
 $ hypar plan alexnet --on cluster:2x2,device=p100 --batch 128 --planner optcnn --sync server | grep -v Searched
 > alexnet, batch 128, on 4 devices: planner optcnn
 >
-> stage  operators                     kind           split    devices
->        conv1 .. pool2           (6)                 n=4      0-3
->        conv3                         conv           n=2 k=2  0-3
->        relu3                         relu           n=2 c=2  0-3
->        conv4                         conv           n=2 k=2  0-3
->        relu4                         relu           n=2 c=2  0-3
->        conv5                         conv           n=2 k=2  0-3
->        relu5 .. fc1.dropout     (4)                 n=2 c=2  0-3
->        fc1                           linear         k=4      0-3
->        fc1.relu .. fc2.dropout  (2)                 c=4      0-3
->        fc2                           linear         k=4      0-3
->        fc2.relu                      relu           c=4      0-3
->        fc3                           linear         k=4      0-3
->        loss                          cross_entropy  c=4      0-3
+> operators                     kind           split    devices
+> conv1 .. pool2           (6)                 n=4      0-3
+> conv3                         conv           n=2 k=2  0-3
+> relu3                         relu           n=2 c=2  0-3
+> conv4                         conv           n=2 k=2  0-3
+> relu4                         relu           n=2 c=2  0-3
+> conv5                         conv           n=2 k=2  0-3
+> relu5 .. fc1.dropout     (4)                 n=2 c=2  0-3
+> fc1                           linear         k=4      0-3
+> fc1.relu .. fc2.dropout  (2)                 c=4      0-3
+> fc2                           linear         k=4      0-3
+> fc2.relu                      relu           c=4      0-3
+> fc3                           linear         k=4      0-3
+> loss                          cross_entropy  c=4      0-3
 >
 > t_C 25.8 ms + t_X 1.98 ms + t_S 1.02 ms (server); 197 MB moved between layers, 25 MB for
 > parameters. 8 layers with 93 configurations by nkhw, 7 edges in 21 tables; 8 node, 0 edge and 0

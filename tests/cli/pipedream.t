@@ -31,9 +31,9 @@ The fastest pipeline; replicas of a stage take minibatches in turn.
 $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream | sed '$d'
 > tests/data/pipedream/chain.txt, batch 1, on 4 devices: planner pipedream
 >
-> stage  operators          replicas     time  in flight  weights  activations  memory
->     0  node2 .. node4  3         3  21.1 ms          2   1.2 MB       180 MB  364 MB
->     1  node5 .. node6  2         1    12 ms          1    76 MB       2.5 MB  154 MB
+> stage  operators            replicas     time  in flight  weights  activations  memory
+>     0  node2 .. node4  (3)         3  21.1 ms          2   1.2 MB       180 MB  364 MB
+>     1  node5 .. node6  (2)         1    12 ms          1    76 MB       2.5 MB  154 MB
 >
 > Time and memory of a stage: in closed form.
 > In closed form one minibatch every 40 ms in steady state; 72 ms on one device, 75.9 ms data
@@ -47,11 +47,11 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --straight --vertical-sync | sed '$d'
 > tests/data/pipedream/chain.txt, batch 1, on 4 devices: planner pipedream
 >
-> stage  operators          replicas   time  in flight  weights  activations   memory
->     0  node2           1         1  30 ms          4   400 kB        80 MB   322 MB
->     1  node3           1         1   6 ms          3      0 B        80 MB   240 MB
->     2  node4           1         1  24 ms          2   800 kB        20 MB  42.4 MB
->     3  node5 .. node6  2         1  12 ms          1    76 MB       2.5 MB   154 MB
+> stage  operators            replicas   time  in flight  weights  activations   memory
+>     0  node2           (1)         1  30 ms          4   400 kB        80 MB   322 MB
+>     1  node3           (1)         1   6 ms          3      0 B        80 MB   240 MB
+>     2  node4           (1)         1  24 ms          2   800 kB        20 MB  42.4 MB
+>     3  node5 .. node6  (2)         1  12 ms          1    76 MB       2.5 MB   154 MB
 >
 > Time and memory of a stage: in closed form.
 > In closed form one minibatch every 160 ms in steady state; 72 ms on one device, 75.9 ms data
@@ -101,10 +101,10 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 $ hypar plan tests/data/pipedream/branches.txt --on cluster:2x2,intra=10GB/s,inter=1GB/s --planner pipedream --recurrence paper | sed '$d'
 > tests/data/pipedream/branches.txt, batch 1, on 4 devices: planner pipedream
 >
-> stage  operators          replicas  time  in flight  weights  activations  memory
->     0  node2 .. node3  2         2  5 ms          2    33 MB      12.3 MB  124 MB
->     1  node5 .. node6  2         1  8 ms          2     4 MB        12 MB   36 MB
->     2  node7 .. node8  2         1  8 ms          1   132 MB       196 MB  460 MB
+> stage  operators            replicas  time  in flight  weights  activations  memory
+>     0  node2 .. node3  (2)         2  5 ms          2    33 MB      12.3 MB  124 MB
+>     1  node5 .. node6  (2)         1  8 ms          2     4 MB        12 MB   36 MB
+>     2  node7 .. node8  (2)         1  8 ms          1   132 MB       196 MB  460 MB
 >
 > Time and memory of a stage: in closed form.
 > In closed form one minibatch every 12 ms in steady state; 26 ms on one device, 169 ms data
@@ -127,8 +127,8 @@ Pipelines of a model in the zoo: what is shared stays together under pipedream.
 $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 > gpt2, batch 32, on 8 devices: planner pipedream
 >
-> stage  operators         replicas    busy  in flight  weights   memory
->     0  wte .. loss  162         8  465 ms          1   498 MB  33.7 GB
+> stage  operators           replicas    busy  in flight  weights   memory
+>     0  wte .. loss  (162)         8  465 ms          1   498 MB  33.7 GB
 >
 > Busy computing in a step, and memory: simulated, of the busiest and of the fullest device of a
 > stage.
@@ -147,9 +147,9 @@ $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b | sed '$d'
 > vgg-a, batch 256, on 8 devices: planner 1f1b
 >
-> stage  operators               replicas    busy  in flight  weights   memory
->     0  conv1_1 .. conv3_2   9         4  197 ms          2  3.84 MB   257 MB
->     1  relu3_2 .. loss     19         4  213 ms          1   528 MB  1.16 GB
+> stage  operators                 replicas    busy  in flight  weights   memory
+>     0  conv1_1 .. conv3_2   (9)         4  197 ms          2  3.84 MB   257 MB
+>     1  relu3_2 .. loss     (19)         4  213 ms          1   528 MB  1.16 GB
 >
 > Busy computing in a step, and memory: simulated, of the busiest and of the fullest device of a
 > stage.
@@ -169,13 +169,13 @@ $ hypar lower $TMP/gpipe.json | head -3
 Pipelines fit or do not by what is simulated; pipedream's recurrence has a closed form of it.
 $ hypar plan bert-base --on cluster:4x4,device=a100,inter=1.25GB/s --planner gpipe --memory 1GB | sed -n '3,12p'
 > stage  operators                                   replicas     busy  in flight  weights  memory
->     0  embeddings.word ..                      27         4  28.8 ms          8   133 MB  549 MB
+>     0  embeddings.word ..                    (27)         4  28.8 ms          8   133 MB  549 MB
 >        layer.1.attention.add
->     1  layer.1.attention.norm ..               48         4  73.3 ms          8   104 MB  949 MB
+>     1  layer.1.attention.norm ..             (48)         4  73.3 ms          8   104 MB  949 MB
 >        layer.4.ffn.add
->     2  layer.4.ffn.norm ..                     50         4  69.2 ms          8  94.5 MB  875 MB
+>     2  layer.4.ffn.norm ..                   (50)         4  69.2 ms          8  94.5 MB  875 MB
 >        layer.8.attention.add
->     3  layer.8.attention.norm .. loss          54         4  73.4 ms          8   106 MB  964 MB
+>     3  layer.8.attention.norm .. loss        (54)         4  73.4 ms          8   106 MB  964 MB
 >
 > Busy computing in a step, and memory: simulated, of the busiest and of the fullest device of a
 $ hypar plan bert-base --on cluster:4x4,device=a100,inter=1.25GB/s --planner gpipe --memory 800MB
@@ -190,17 +190,17 @@ $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b --json | grep -o '"memory_byt
 
 A stage that reads a part of a tensor or of a parameter, or divides a parameter, needs no more than that.
 $ hypar plan tests/data/bounds/strided.json --on cluster:1x1,memory=50kB+cluster:1x1,memory=400kB --planner gpipe | sed -n '3,5p'
-> stage  operators     replicas     busy  in flight  weights   memory
->     0  a          1         1  10.5 ns          1  1.02 kB  4.22 kB
->     1  b .. loss  5         1   591 ns          1    14 kB   225 kB
+> stage  operators       replicas     busy  in flight  weights   memory
+>     0  a          (1)         1  10.5 ns          1  1.02 kB  4.22 kB
+>     1  b .. loss  (5)         1   591 ns          1    14 kB   225 kB
 $ hypar plan tests/data/bounds/slices.json --on cluster:1x1,memory=5kB+cluster:1x4,memory=1MB --planner gpipe | sed -n '3,5p'
-> stage  operators     replicas     busy  in flight  weights   memory
->     0  a          1         1  1.99 ns          1   256 kB    768 B
->     1  xa         1         1  9.67 ns          1      0 B  4.35 kB
+> stage  operators       replicas     busy  in flight  weights   memory
+>     0  a          (1)         1  1.99 ns          1   256 kB    768 B
+>     1  xa         (1)         1  9.67 ns          1      0 B  4.35 kB
 $ hypar plan tests/data/bounds/weight-by-sample.json --on full:16 --planner gpipe --stages 2 --memory 7kB | sed -n '3,5p'
-> stage  operators     replicas      busy  in flight  weights   memory
->     0  xa .. fc   2         8   20.3 ns          1  4.61 kB  6.18 kB
->     1  loss       1         8  0.222 ns          1      0 B     92 B
+> stage  operators       replicas      busy  in flight  weights   memory
+>     0  xa .. fc   (2)         8   20.3 ns          1  4.61 kB  6.18 kB
+>     1  loss       (1)         8  0.222 ns          1      0 B     92 B
 
 What is read by something else than samples is read as a whole by every replica.
 $ hypar plan tests/data/bounds/sampled-weight.json --on full:64 --planner gpipe --memory 250kB

@@ -203,9 +203,9 @@ FlexFlow's search, and the yardstick: one set of devices is as good as another.
 $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 | sed '$d'
 > lenet5, batch 32, on 4 devices: planner flexflow
 >
-> stage  operators              kind  split  devices
->        conv1 .. flatten  (7)        n=4    0-3
->        fc1 .. loss       (6)        whole  1
+> operators              kind  split  devices
+> conv1 .. flatten  (7)        n=4    0-3
+> fc1 .. loss       (6)        whole  1
 >
 > Predicted step 12.5 us, simulated (the busiest device computes 8.63 us of it), 2.56 M samples/s,
 > 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 876 kB of 16 GB of memory on the fullest
@@ -215,9 +215,9 @@ $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 |
 $ hypar plan lenet5 --on full:4,device=p100 --planner exhaustive | sed '$d'
 > lenet5, batch 32, on 4 devices: planner exhaustive
 >
-> stage  operators              kind  split  devices
->        conv1 .. flatten  (7)        n=4    0-3
->        fc1 .. loss       (6)        whole  0
+> operators              kind  split  devices
+> conv1 .. flatten  (7)        n=4    0-3
+> fc1 .. loss       (6)        whole  0
 >
 > Predicted step 12.5 us, simulated (the busiest device computes 8.63 us of it), 2.56 M samples/s,
 > 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 876 kB of 16 GB of memory on the fullest

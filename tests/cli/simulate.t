@@ -17,8 +17,8 @@ $ hypar simulate examples/plans/data-parallel.json
 >
 > Sent      627 MB, each byte once; 629 MB on links
 > Energy    295 mJ: arithmetic 32.5 mJ, SRAM 106 mJ, DRAM 117 mJ, links 40.3 mJ
-> Memory    92.9 MB of 16 GB (0.6 %) on device 0, the fullest: parameters 44.7 MB, gradients 44.7
->           MB, activations 3.38 MB, buffers 53.2 kB; it fits
+> Memory    92.9 MB of 16 GB (0.6 %) on device 0, the fullest: parameters 44.7 MB, gradients
+>           44.7 MB, activations 3.38 MB, buffers 53.2 kB; it fits
 >
 > Energy: a multiply-add is an add, a multiply and three words of SRAM; every tensor of a phase
 > moves once between DRAM and SRAM; a word sent is read from DRAM, crosses its links and is
@@ -44,8 +44,8 @@ $ hypar simulate examples/plans/pipeline.json
 >
 > Sent      7.98 MB, each byte once; 7.98 MB on links
 > Energy    15.5 mJ: arithmetic 1.49 mJ, SRAM 4.76 mJ, DRAM 8.78 mJ, links 511 uJ
-> Memory    18 MB of 16 GB (0.1 %) on device 2, the fullest: parameters 2.12 MB, gradients 2.12
->           MB, optimizer 12.7 MB, buffers 1.05 MB; it fits
+> Memory    18 MB of 16 GB (0.1 %) on device 2, the fullest: parameters 2.12 MB, gradients
+>           2.12 MB, optimizer 12.7 MB, buffers 1.05 MB; it fits
 >
 > Energy: a multiply-add is an add, a multiply and three words of SRAM; every tensor of a phase
 > moves once between DRAM and SRAM; a word sent is read from DRAM, crosses its links and is

@@ -165,12 +165,39 @@ static void test_file(void **state)
     fclose(to);
 }
 
+/* A number and its unit stay on one line; other words do not count as units. */
+static void test_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *end;
+        bool stays;
+    } cases[] = {
+        { "44.7 MB, more", true }, { "48.5 % of it", true }, { "7 s.", true },
+        { "12 us; more", true },   { "4.04 k more", true },  { "3 J)", true },
+        { "25 GB/s more", true },  { "8 devices", false },   { "9 more", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[200], got[200] = "";
+        size_t number = strcspn(cases[i].end, " ");
+        snprintf(text, sizeof text, "%0*d %s", 95 - (int)number, 0, cases[i].end);
+        FILE *to = tmpfile();
+        assert_non_null(to);
+        hp_wrap(to, text, 0);
+        rewind(to);
+        assert_non_null(fgets(got, sizeof got, to));
+        assert_int_equal(strlen(got), cases[i].stays ? 96 - number : 97);
+        fclose(to);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables),  cmocka_unit_test(test_marks),
         cmocka_unit_test(test_numbers), cmocka_unit_test(test_terminal),
         cmocka_unit_test(test_wrap),    cmocka_unit_test(test_file),
+        cmocka_unit_test(test_units),
     };
     return cmocka_run_group_tests_name("report/columns", tests, NULL, NULL);
 }
