@@ -123,18 +123,25 @@ static struct hypar_program *write_out(struct sketch *s)
     return p;
 }
 
-enum hypar_status hypar_lower(struct hypar_program **out, const struct hypar_plan *plan,
-                              const struct hypar_lower_options *options,
-                              struct hypar_error *err)
+enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *plan,
+                           const struct hypar_lower_options *options, struct stock *stock,
+                           struct hypar_error *err)
 {
     struct hypar_lower_options planned = { .bucket_bytes = plan->simulation.bucket_bytes,
                                            .local_bn = plan->simulation.local_bn };
     struct sketch *sketch;
     *out = NULL;
     TRY(hp_check_lowerable(plan, err));
-    TRY(hp_sketch_make(&sketch, plan, options ? options : &planned, NULL, err));
+    TRY(hp_sketch_make(&sketch, plan, options ? options : &planned, stock, err));
     *out = write_out(sketch);
     return HYPAR_OK;
+}
+
+enum hypar_status hypar_lower(struct hypar_program **out, const struct hypar_plan *plan,
+                              const struct hypar_lower_options *options,
+                              struct hypar_error *err)
+{
+    return hp_lower(out, plan, options, NULL, err);
 }
 
 void hypar_program_free(struct hypar_program *program)

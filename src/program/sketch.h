@@ -112,6 +112,11 @@ enum hypar_status hp_sketch_make(struct sketch **out, const struct hypar_plan *p
                                  struct hypar_error *err);
 void hp_sketch_free(struct sketch *sketch); /* NULL is allowed */
 
+/* hypar_lower() with a stock that is shared, or NULL. */
+enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *plan,
+                           const struct hypar_lower_options *options, struct stock *stock,
+                           struct hypar_error *err);
+
 /* The plan's operators op[] (each once) have been changed: bring the sketch up to date, first
  * their layouts, then the patterns of all that they have a stake in. On failure (a tensor in
  * absurdly many pieces) the caller takes the change back and calls again. */

@@ -70,7 +70,8 @@ void hp_chain_end(struct chain *c)
 static bool fits(const struct chain *c, const struct hypar_plan *plan)
 {
     struct fullness full;
-    return hp_fullness(c->problem, plan, &full, NULL) == HYPAR_OK && full.part <= 1;
+    return hp_fullness(c->problem, plan, &c->repertoire->stock, &full, NULL) == HYPAR_OK &&
+           full.part <= 1;
 }
 
 static void take_back(struct chain *c)

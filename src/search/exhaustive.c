@@ -167,7 +167,7 @@ static enum hypar_status weigh(struct yard *y, struct hypar_error *err)
     y->simulated++;
     if (length >= y->best_length)
         return HYPAR_OK;
-    TRY(hp_fullness(y->problem, y->plan, &full, err));
+    TRY(hp_fullness(y->problem, y->plan, NULL, &full, err));
     if (full.part > 1) {
         if (y->fullest.need == 0 || full.part < y->fullest.part)
             y->fullest = full;

@@ -17,6 +17,7 @@ enum {
     MOST_ROUNDS = 192,
     JUMP_ROUNDS = 8, /* a chain may jump every so many rounds */
     REPAIRS = 600,
+    PATIENCE = 200, /* ... of which so many in a row may be in vain */
 };
 
 /* A step longer by a part x of the first is accepted with probability exp(-BETA x). Published
@@ -82,7 +83,7 @@ static enum hypar_status measure(const struct search *s, struct hypar_plan *plan
     out->plan = plan;
     out->length = hp_delta_length(out->delta);
     TRY(find_step(s, out, err));
-    return hp_fullness(s->problem, plan, &out->full, err);
+    return hp_fullness(s->problem, plan, &s->repertoire[0]->stock, &out->full, err);
 }
 
 /* Keep the starts in order: those that fit by their step, then the others by what is missing.
@@ -166,6 +167,13 @@ static enum hypar_status find_starts(struct search *s, struct hypar_error *err)
     return status;
 }
 
+/* Is the budget gone, if there is one? */
+static bool is_over(const struct search *s)
+{
+    double budget_s = s->problem->options->budget_s;
+    return budget_s > 0 && hp_now_s() - s->began_s >= budget_s;
+}
+
 /* Where nothing fits: changes that leave less missing, until nothing is. */
 static enum hypar_status repair(struct search *s, struct hypar_error *err)
 {
@@ -173,21 +181,27 @@ static enum hypar_status repair(struct search *s, struct hypar_error *err)
     struct proposer proposer;
     struct proposal now, was;
     struct random random = { (uint64_t)s->problem->options->seed };
+    struct stock *stock = &s->repertoire[0]->stock;
     struct fullness full;
     hp_proposer_begin(&proposer, start->plan, s->fixes.fixed);
     hp_proposal_begin(&now, start->plan->graph);
     hp_proposal_begin(&was, start->plan->graph);
-    for (int i = 0; i < REPAIRS && start->full.part > 1; i++) {
+    int last = 0; /* that helped */
+    for (int i = 0; i < REPAIRS && i - last < PATIENCE && start->full.part > 1; i++) {
         enum move move = i % 3 == 0 ? MOVE_RUN : i % 3 == 1 ? MOVE_GROUP : MOVE_BRANCH;
+        if (is_over(s))
+            break;
         if (!hp_propose(&proposer, &random, move, &now))
             continue;
         hp_proposal_save(start->plan, &now, &was);
         hp_proposal_apply(start->plan, &now);
-        if (hp_fullness(s->problem, start->plan, &full, NULL) == HYPAR_OK &&
-            full.excess < start->full.excess)
+        if (hp_fullness(s->problem, start->plan, stock, &full, NULL) == HYPAR_OK &&
+            full.excess < start->full.excess) {
             start->full = full;
-        else
+            last = i;
+        } else {
             hp_proposal_apply(start->plan, &was);
+        }
     }
     hp_proposal_end(&now);
     hp_proposal_end(&was);

@@ -229,7 +229,7 @@ struct fullness hp_flush_fullness(const struct choosing *c, const struct candida
     if (!k->cut->needs)
         return closed_fullness(c, k);
     struct hypar_plan *plan = hp_flush_plan(c, k);
-    if (hp_fullness(c->problem, plan, &f, NULL) != HYPAR_OK)
+    if (hp_fullness(c->problem, plan, NULL, &f, NULL) != HYPAR_OK)
         f = closed_fullness(c, k);
     hypar_plan_free(plan);
     return f;

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "sim/memory.h"
+
 struct hypar_lower_options hp_lowering(const struct problem *problem)
 {
     const struct hypar_sim_options *how = problem->options->simulation;
@@ -16,13 +18,14 @@ struct sim_settings hp_simulation(const struct problem *problem)
 }
 
 enum hypar_status hp_fullness(const struct problem *problem, const struct hypar_plan *plan,
-                              struct fullness *out, struct hypar_error *err)
+                              struct stock *stock, struct fullness *out,
+                              struct hypar_error *err)
 {
     struct arena scratch = { 0 };
     int n = hypar_machine_device_count(plan->machine);
     struct hypar_memory *memory = NEW(&scratch, struct hypar_memory, n), fullest;
     double limit = problem->options->memory_bytes;
-    enum hypar_status status = hypar_plan_memory(plan, NULL, memory, err);
+    enum hypar_status status = hp_plan_memory(plan, NULL, stock, memory, err);
     *out = (struct fullness){ .part = -1 };
     if (status == HYPAR_OK) {
         int most = hypar_fullest_memory(memory, n, limit, &fullest);

@@ -17,8 +17,11 @@ struct fullness {
                       squares, so that it is least where all lack the same */
     int device;
 };
+
+/* By the memory that is simulated; `stock` as for hp_plan_memory(). */
 enum hypar_status hp_fullness(const struct problem *problem, const struct hypar_plan *plan,
-                              struct fullness *out, struct hypar_error *err);
+                              struct stock *stock, struct fullness *out,
+                              struct hypar_error *err);
 enum hypar_status hp_fail_memory(const struct fullness *f, struct hypar_error *err);
 
 /* Too large to be simulated many times: HYPAR_UNSUPPORTED with the number of tasks. Likewise

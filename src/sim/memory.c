@@ -1,4 +1,5 @@
 #include "sim/memory.h"
+#include "program/sketch.h"
 
 #include <string.h>
 
@@ -350,8 +351,15 @@ enum hypar_status hypar_plan_memory(const struct hypar_plan *plan,
                                     const struct hypar_lower_options *options,
                                     struct hypar_memory *memory, struct hypar_error *err)
 {
+    return hp_plan_memory(plan, options, NULL, memory, err);
+}
+
+enum hypar_status hp_plan_memory(const struct hypar_plan *plan,
+                                 const struct hypar_lower_options *options, struct stock *stock,
+                                 struct hypar_memory *memory, struct hypar_error *err)
+{
     struct hypar_program *program;
-    TRY(hypar_lower(&program, plan, options, err));
+    TRY(hp_lower(&program, plan, options, stock, err));
     struct memory_model *model = hp_memory(program, NULL);
     memcpy(memory, model->device, (size_t)model->n_devices * sizeof *memory);
     hp_memory_free(model);

@@ -24,6 +24,8 @@
 
 #include "program/program.h"
 
+struct stock; /* of a sketch (program/sketch.h) */
+
 struct memory_options {
     bool keep_masks;     /* a dropout keeps a byte for each element, as frameworks do; hypar's
                             kernels draw the mask again */
@@ -54,5 +56,10 @@ struct memory_model {
 struct memory_model *hp_memory(const struct hypar_program *program,
                                const struct memory_options *options);
 void hp_memory_free(struct memory_model *model); /* NULL is allowed */
+
+/* hypar_plan_memory() with a stock of layouts and patterns that is shared, or NULL. */
+enum hypar_status hp_plan_memory(const struct hypar_plan *plan,
+                                 const struct hypar_lower_options *options, struct stock *stock,
+                                 struct hypar_memory *memory, struct hypar_error *err);
 
 #endif /* SIM_MEMORY_H */
