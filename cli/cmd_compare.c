@@ -248,7 +248,13 @@ static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
         status = evaluate_all(c, &failed, err);
     if (status != HYPAR_OK)
         return status;
-    struct hypar_comparison comparison = { c->graph, c->machine, dp_step_s(c), c->n, c->row };
+    struct hypar_comparison comparison = { .graph = c->graph,
+                                           .machine = c->machine,
+                                           .precision = c->how.precision,
+                                           .optimizer = c->how.optimizer,
+                                           .dp_step_s = dp_step_s(c),
+                                           .n = c->n,
+                                           .row = c->row };
     note_profile(c);
     struct hypar_error why;
     status = report(c->args, &comparison, &why);

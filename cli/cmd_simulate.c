@@ -9,6 +9,7 @@ static const struct argp_option options[] = {
     { "trace", OPT_TRACE, "FILE", 0,
       "write the timeline to FILE, for Perfetto (-: standard output)", 0 },
     { "fits", OPT_FITS, NULL, 0, "memory alone: does it fit", 0 },
+    { "memory", OPT_MEMORY, "BYTES", 0, "with --fits: limit per device (the device's own)", 0 },
     { "measured", OPT_MEASURED, "SECONDS", 0,
       "the devices' efficiency at which a step takes so long; -o writes it as a profile", 0 },
     { "check-delta", OPT_CHECK_DELTA, "N", 0,
@@ -38,7 +39,8 @@ static enum hypar_status check_fits(const struct args *args, const struct hypar_
     enum hypar_status status = opt_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
-    status = hypar_report_memory(out.file, plan, &how->lower, opt_format(args), err);
+    status = hypar_report_memory(out.file, plan, &how->lower, args->memory_bytes,
+                                 opt_format(args), err);
     return close_answer(&out, status, err);
 }
 
@@ -199,6 +201,8 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         1)
         return opt_usage(err, "simulate: --fits, --check-delta, --measured and --trace exclude "
                               "each other");
+    if (args->memory_bytes > 0 && !args->fits)
+        return opt_usage(err, "simulate: --memory goes with --fits");
     enum hypar_status status = opt_simulation(args, &how, &profile, err);
     if (status == HYPAR_OK)
         status = is_program(args->operand[0]) ? simulate_program(args, &how, err)

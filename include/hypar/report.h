@@ -78,7 +78,7 @@ HYPAR_API void hypar_report_trace(FILE *to, const struct hypar_sim *sim);
  * Whatever else fails leaves the stream empty. */
 HYPAR_API enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
                                                 const struct hypar_lower_options *options,
-                                                enum hypar_format format,
+                                                double limit_bytes, enum hypar_format format,
                                                 struct hypar_error *err);
 
 /* How delta simulation did beside full simulation. */
@@ -105,6 +105,8 @@ struct hypar_compared {
 struct hypar_comparison {
     const struct hypar_graph *graph;
     const struct hypar_machine *machine;
+    enum hypar_precision precision; /* of the first row's plan */
+    enum hypar_optimizer optimizer;
     double dp_step_s; /* of data parallelism, whether it fits or not; 0: not known */
     int n;
     const struct hypar_compared *row;

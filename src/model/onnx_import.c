@@ -22,31 +22,69 @@ static bool listed(const char *list, const char *name, int64_t *out)
     return false;
 }
 
-/* Is it a list, and is each name in it that of an input (`inputs`) or of a symbol? */
+/* The names that a list may have: of inputs, or of the symbols among their dimensions; NULL
+ * where there are no more. The same symbol may come again. */
+struct names {
+    const struct onnx_file *file;
+    bool inputs;
+    int input, dim; /* the next */
+};
+
+static const char *next_name(struct names *n)
+{
+    while (n->input < n->file->n_inputs) {
+        const struct onnx_info *info = &n->file->input[n->input];
+        const char *name = n->inputs               ? info->name
+                           : n->dim < info->n_dims ? info->dim[n->dim].symbol
+                                                   : "";
+        if (n->inputs || ++n->dim >= info->n_dims) {
+            n->input++;
+            n->dim = 0;
+        }
+        if (*name)
+            return name;
+    }
+    return NULL;
+}
+
+static enum hypar_status refuse_name(struct names names, const char *name, int length,
+                                     struct hypar_error *err)
+{
+    enum { SHOWN = 8 };
+    char known[256] = "";
+    const char *other, *last = "";
+    for (int n = 0; n <= SHOWN && (other = next_name(&names));) {
+        size_t at = strlen(known);
+        if (strcmp(other, last) == 0)
+            continue;
+        snprintf(known + at, sizeof known - at, "%s%.40s", n ? ", " : "; it has ",
+                 n < SHOWN ? other : "...");
+        last = other;
+        n++;
+    }
+    return hp_fail(err, HYPAR_INVALID, "the model has no %s '%.*s'%s",
+                   names.inputs ? "input" : "symbolic dimension", length, name, known);
+}
+
+/* Is it a list, and is each name in it one of these? */
 static enum hypar_status check_list(const struct onnx_file *file, const char *list, bool inputs,
                                     struct hypar_error *err)
 {
     for (const char *p = list; p && *p;) {
         int length = (int)strcspn(p, ",");
-        const char *sign = memchr(p, '=', (size_t)length);
+        const char *sign = memchr(p, '=', (size_t)length), *known;
         char *end = NULL;
         if (sign)
             strtoll(sign + 1, &end, 10);
         if (!sign || end == sign + 1 || end != p + length)
             return hp_fail(err, HYPAR_INVALID, "'%.*s' is not NAME=NUMBER", length, p);
         int name = (int)(sign - p);
-        bool known = false;
-        for (int i = 0; i < file->n_inputs; i++) {
-            const struct onnx_info *info = &file->input[i];
-            if (inputs)
-                known |= strncmp(info->name, p, (size_t)name) == 0 && !info->name[name];
-            for (int d = 0; !inputs && d < info->n_dims; d++)
-                known |= strncmp(info->dim[d].symbol, p, (size_t)name) == 0 &&
-                         !info->dim[d].symbol[name];
-        }
+        struct names names = { .file = file, .inputs = inputs };
+        while ((known = next_name(&names)) &&
+               (strncmp(known, p, (size_t)name) != 0 || known[name]))
+            ;
         if (!known)
-            return hp_fail(err, HYPAR_INVALID, "the model has no %s '%.*s'",
-                           inputs ? "input" : "symbolic dimension", name, p);
+            return refuse_name((struct names){ .file = file, .inputs = inputs }, p, name, err);
         p += length + (p[length] == ',');
     }
     return HYPAR_OK;

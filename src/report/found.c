@@ -9,6 +9,7 @@
 #include "report/layerwise.h"
 #include "report/pipeline.h"
 #include "report/predicted.h"
+#include "report/put.h"
 
 void hypar_report_planners(FILE *to, enum hypar_format format)
 {
@@ -329,9 +330,10 @@ static void found_text(FILE *to, const struct hypar_found *found,
     struct arena arena = { 0 };
     char took[32];
 
-    fprintf(to, "%s, batch %lld, on %d devices: planner %s\n\n", hypar_plan_model(plan),
-            (long long)plan->graph->batch, hypar_machine_device_count(plan->machine),
-            info.planner);
+    fprintf(to, "%s, batch %lld%s, on %d devices: planner %s\n\n", hypar_plan_model(plan),
+            (long long)plan->graph->batch,
+            hp_settings_text(&arena, plan->precision, plan->optimizer),
+            hypar_machine_device_count(plan->machine), info.planner);
     if (view && view->n_levels)
         partition_text(to, &arena, found, others, n_others);
     if (hypar_found_pipeline(found))

@@ -40,6 +40,15 @@ void hp_put_memory(struct json_writer *w, const struct hypar_memory *memory)
     hp_json_end_object(w);
 }
 
+char *hp_settings_text(struct arena *arena, enum hypar_precision precision,
+                       enum hypar_optimizer optimizer)
+{
+    return hp_arena_printf(arena, "%s%s%s%s", precision == HYPAR_FP32 ? "" : ", ",
+                           precision == HYPAR_FP32 ? "" : hypar_precision_text(precision),
+                           optimizer == HYPAR_SGD ? "" : ", ",
+                           optimizer == HYPAR_SGD ? "" : hypar_optimizer_text(optimizer));
+}
+
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory)
 {
     struct item item[N_ITEMS];
@@ -154,12 +163,15 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
 
 enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
                                       const struct hypar_lower_options *options,
-                                      enum hypar_format format, struct hypar_error *err)
+                                      double limit_bytes, enum hypar_format format,
+                                      struct hypar_error *err)
 {
     struct arena arena = { 0 };
     int n = hypar_machine_device_count(hypar_plan_machine(plan));
     struct hypar_memory *memory = NEW(&arena, struct hypar_memory, n);
     enum hypar_status status = hypar_plan_memory(plan, options, memory, err);
+    for (int d = 0; d < n && limit_bytes > 0; d++)
+        memory[d].limit = limit_bytes;
     if (status == HYPAR_OK) {
         struct hypar_memory fullest;
         int most = hypar_fullest_memory(memory, n, 0, &fullest);

@@ -84,7 +84,7 @@ $ hypar import $TMP/lm.onnx --batch 8 -q -o $TMP/lm.json && hypar import $TMP/lm
 
 Options of which there may be several add up, with commas or one by one.
 $ for d in nope=3,batch=5 'nope=3 --dim batch=5' 'batch=5 --dim nope=3'; do hypar import tests/data/onnx/train/lstm_lm.onnx --dim $d; done
-> hypar: tests/data/onnx/train/lstm_lm.onnx: the model has no symbolic dimension 'nope'
-> hypar: tests/data/onnx/train/lstm_lm.onnx: the model has no symbolic dimension 'nope'
-> hypar: tests/data/onnx/train/lstm_lm.onnx: the model has no symbolic dimension 'nope'
+> hypar: tests/data/onnx/train/lstm_lm.onnx: the model has no symbolic dimension 'nope'; it has batch
+> hypar: tests/data/onnx/train/lstm_lm.onnx: the model has no symbolic dimension 'nope'; it has batch
+> hypar: tests/data/onnx/train/lstm_lm.onnx: the model has no symbolic dimension 'nope'; it has batch
 ? 3

@@ -127,7 +127,7 @@ $ hypar plan lenet-c --on htree:16 --planner hypar -q -o $TMP/plan.json; hypar s
 
 Where no other plan fits, flexflow may find one that does.
 $ hypar plan mlp --on full:4 --optimizer momentum --precision bf16 --memory 1288440B | head -n 1
-> mlp, batch 32, on 4 devices: planner flexflow
+> mlp, batch 32, bf16, momentum, on 4 devices: planner flexflow
 
 auto takes the fastest plan that fits, and says which do not, and why.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Refused/,$p'

@@ -133,6 +133,12 @@ $ hypar simulate tests/cli/plan.json --fits --json
 >     {"peak_memory_bytes": 400, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 176, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
 >   ]
 > }
+$ hypar simulate tests/cli/plan.json --fits --memory 399B | grep It
+> hypar: tests/cli/plan.json: device 0 needs 400 B of memory, has 399 B
+> It does not fit: device 0, the fullest, needs 400 B of 399 B (100.3 %).
+$ hypar simulate tests/cli/plan.json --memory 399B
+> hypar: simulate: --memory goes with --fits
+? 2
 $ hypar simulate tests/cli/plan.json --fits --on full:2,memory=100B
 > mlp:4-4, batch 8, fp32, sgd, on 2 devices
 >

@@ -35,7 +35,9 @@ static char *written(int n, double dp_step_s, int form)
     FILE *to = open_memstream(&text, &length);
     assert_int_equal(hypar_import(&graph, "mlp:4-4", NULL, NULL), HYPAR_OK);
     assert_int_equal(hypar_machine_read(&machine, "full:2", NULL), HYPAR_OK);
-    struct hypar_comparison comparison = { graph, machine, dp_step_s, n, rows };
+    struct hypar_comparison comparison = {
+        .graph = graph, .machine = machine, .dp_step_s = dp_step_s, .n = n, .row = rows
+    };
     if (form < 0)
         hypar_report_comparison_csv(to, &comparison);
     else
