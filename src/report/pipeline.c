@@ -172,16 +172,16 @@ static void flush_text(FILE *to, struct arena *arena, const struct hypar_found *
     const struct hypar_simulated *sim = hypar_found_simulated(found);
     double busy_s = sim ? sim->compute_s : view->bottleneck_s;
     double step_s = sim ? sim->step.step_s : hypar_found_prediction(found).step_s;
-    char busiest[32], dp[32], count[64];
+    char busiest[32], closed[32], count[64];
+    hypar_format_quantity(closed, view->dp_bottleneck_s, HYPAR_UNIT_SECONDS);
     hp_wrap(to,
             hp_arena_printf(
-                arena,
-                "%s; the busiest stage computes %s of a step, %.0f %% of it. "
-                "Data parallel, in closed form: %s.",
+                arena, "%s; the busiest stage computes %s of a step, %.0f %% of it.%s",
                 hp_count(count, plan->schedule.micro_batches, "micro-batch", "micro-batches"),
                 hypar_format_quantity(busiest, busy_s, HYPAR_UNIT_SECONDS),
                 step_s > 0 ? 100 * busy_s / step_s : 0,
-                hypar_format_quantity(dp, view->dp_bottleneck_s, HYPAR_UNIT_SECONDS)),
+                sim ? "" /* a closed form is not to be laid beside it */
+                    : hp_arena_printf(arena, " Data parallel: %s.", closed)),
             0);
 }
 

@@ -153,8 +153,7 @@ $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b | sed '$d'
 >
 > Busy computing in a step, and memory: simulated, of the busiest and of the fullest device of a
 > stage.
-> 16 micro-batches; the busiest stage computes 213 ms of a step, 89 % of it. Data parallel, in
-> closed form: 242 ms.
+> 16 micro-batches; the busiest stage computes 213 ms of a step, 89 % of it.
 > Predicted step 239 ms, simulated (the busiest device computes 213 ms of it), 1.07 k samples/s,
 > 39.0 % of peak, 121 J; 4.83 GB sent, 13 GB on links; 1.16 GB of 16 GB of memory on the fullest
 > device.
