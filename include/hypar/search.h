@@ -134,6 +134,12 @@ HYPAR_API void hypar_sum_up(const struct hypar_sim *sim, double limit_bytes,
 /* NULL if it was not: hypar_search_info.not_simulated says why. Owned by `found`. */
 HYPAR_API const struct hypar_simulated *hypar_found_simulated(const struct hypar_found *found);
 
+/* A plan that auto did not take, although it fits; simulated. */
+struct hypar_other {
+    const char *planner;
+    double step_s, comm_bytes, energy_j;
+};
+
 /* What was searched. */
 struct hypar_search_info {
     const char *planner; /* that made the plan: for auto, the one that won */
@@ -145,7 +151,10 @@ struct hypar_search_info {
     double lower_bound_s; /* of the planner's own cost over all it may choose; 0: not known */
     const char
         *refused; /* auto: planners without a plan that fits, and why; "" or NULL: none */
-    const char *not_simulated; /* why; NULL: it was, or nobody asked for it */
+    int n_others; /* auto: plans that fit, too, the best first; owned by what was found */
+    const struct hypar_other *other;
+    enum hypar_objective objective; /* ... at which they are less good */
+    const char *not_simulated;      /* why; NULL: it was, or nobody asked for it */
     /* flexflow: */
     int64_t proposals, accepted;
     int chains;

@@ -73,6 +73,20 @@ static void put_proposals(struct json_writer *w, const struct hypar_search_info 
     hp_json_put_number(w, "start_s", info->start_s);
 }
 
+static void put_others(struct json_writer *w, const struct hypar_search_info *info)
+{
+    hp_json_begin_array(w, "others", false);
+    for (int i = 0; i < info->n_others; i++) {
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_string(w, "planner", info->other[i].planner);
+        hp_json_put_number(w, "step_s", info->other[i].step_s);
+        hp_json_put_number(w, "comm_bytes", info->other[i].comm_bytes);
+        hp_json_put_number(w, "energy_j", info->other[i].energy_j);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
 static void found_json(FILE *to, const struct hypar_found *found)
 {
     struct json_writer w = { .file = to };
@@ -99,6 +113,8 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_json_put_bool(&w, "exact", info.exact);
     if (info.refused)
         hp_json_put_string(&w, "refused", info.refused);
+    if (info.n_others)
+        put_others(&w, &info);
     put_proposals(&w, &info);
     hp_json_end_object(&w);
     if (hypar_found_partition(found))
@@ -319,6 +335,25 @@ static void proposals_text(FILE *to, struct arena *arena, const struct hypar_sea
         0);
 }
 
+/* "The others: owt 119 ms, 1f1b 149 ms", in the unit of what was asked for. */
+static void others_text(FILE *to, struct arena *arena, const struct hypar_search_info *info)
+{
+    const char *text = "";
+    for (int i = 0; i < info->n_others; i++) {
+        const struct hypar_other *o = &info->other[i];
+        char figure[32];
+        if (info->objective == HYPAR_COMM)
+            hypar_format_quantity(figure, o->comm_bytes, HYPAR_UNIT_BYTES);
+        else if (info->objective == HYPAR_ENERGY)
+            hypar_format_quantity(figure, o->energy_j, HYPAR_UNIT_JOULES);
+        else
+            hypar_format_quantity(figure, o->step_s, HYPAR_UNIT_SECONDS);
+        text = hp_arena_printf(arena, "%s%s%s %s", text, i ? ", " : "", o->planner, figure);
+    }
+    fputs("The others: ", to);
+    hp_wrap(to, hp_arena_printf(arena, "%s.", text), 12);
+}
+
 static void found_text(FILE *to, const struct hypar_found *found,
                        const struct hypar_found *const *others, int n_others)
 {
@@ -350,9 +385,11 @@ static void found_text(FILE *to, const struct hypar_found *found,
             hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS),
             layerwise ? hp_layerwise_verdict(&arena, &info, p.step_s, layerwise)
                       : verdict(found));
+    if (info.n_others)
+        others_text(to, &arena, &info);
     if (info.refused && *info.refused) {
-        fputs("Refused: ", to);
-        hp_wrap(to, info.refused, 9);
+        fputs("Left out: ", to);
+        hp_wrap(to, info.refused, 10);
     }
     hp_arena_free(&arena);
 }

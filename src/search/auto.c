@@ -173,30 +173,30 @@ static bool may_search(const struct tried *t, const struct hypar_found *best)
     return need <= has;
 }
 
-/* What flexflow finds, if that is much better than the best of the others, or the only plan
- * that fits; NULL. */
-static struct hypar_found *search_at_random(struct tried *t, const struct hypar_found *best)
+/* What flexflow finds, which is the best if it is much better than the others, or the only plan
+ * that fits. */
+static void search_at_random(struct tried *t, int *best)
 {
     const struct hypar_search_options *options = t->problem->options;
     const struct planner *flexflow = hp_find_planner("flexflow");
+    const struct hypar_found *other = *best < 0 ? NULL : t->found[*best];
     bool asked = options->budget_s > 0 || options->proposals > 0;
     struct hypar_found *found;
     struct hypar_error why;
-    if (!flexflow || !may_search(t, best))
-        return NULL;
-    if (!asked && !is_small(t->problem, best ? best->plan : NULL)) {
+    if (!flexflow || !may_search(t, other))
+        return;
+    if (!asked && !is_small(t->problem, other ? other->plan : NULL)) {
         refuse(t, "flexflow", "not tried, it takes long here; --budget 60s lets it");
-        return NULL;
+        return;
     }
     if (hp_run_planner(flexflow, t->problem, &found, &why) != HYPAR_OK) {
         refuse(t, "flexflow", why.text);
-        return NULL;
+        return;
     }
     t->evaluated += found->info.evaluated;
-    if (fits(found) && (!best || !fits(best) || merit(t, found) < WORTH * merit(t, best)))
-        return found;
-    hypar_found_free(found);
-    return NULL;
+    if (fits(found) && (!other || !fits(other) || merit(t, found) < WORTH * merit(t, other)))
+        *best = t->n;
+    t->found[t->n++] = found;
 }
 
 /* Nothing to choose from: what is needed, and what there is. */
@@ -236,6 +236,31 @@ static void drop_others(struct tried *t, int best)
     }
 }
 
+/* Plans that fit too, by what they are judged by. */
+static void list_others(const struct tried *t, int best, struct hypar_found *out)
+{
+    struct hypar_other *other = NEW(&out->arena, struct hypar_other, t->n);
+    double *worth = NEW(&out->arena, double, t->n);
+    int n = 0;
+    for (int i = 0; i < t->n && t->simulated; i++) {
+        const struct hypar_sim_summary *s = &t->found[i]->simulated.step;
+        int at = n;
+        if (i == best || !fits(t->found[i]))
+            continue;
+        for (; at > 0 && merit(t, t->found[i]) < worth[at - 1]; at--) {
+            other[at] = other[at - 1];
+            worth[at] = worth[at - 1];
+        }
+        worth[at] = merit(t, t->found[i]);
+        other[at] = (struct hypar_other){ t->found[i]->info.planner, s->step_s, s->comm_bytes,
+                                          hypar_energy_total_j(&s->energy) };
+        n++;
+    }
+    out->info.other = other;
+    out->info.n_others = n;
+    out->info.objective = t->problem->options->objective;
+}
+
 enum hypar_status hp_run_auto(const struct problem *problem, struct hypar_found **out,
                               struct hypar_error *err)
 {
@@ -247,11 +272,9 @@ enum hypar_status hp_run_auto(const struct problem *problem, struct hypar_found 
             try_planner(&t, hp_planners[i]);
     simulate(&t);
     int best = choose(&t);
-    struct hypar_found *random = search_at_random(&t, best < 0 ? NULL : t.found[best]);
-    if (random) {
-        best = t.n;
-        t.found[t.n++] = random;
-    }
+    search_at_random(&t, &best);
+    if (best >= 0)
+        list_others(&t, best, t.found[best]);
     drop_others(&t, best);
     if (told)
         *told = t.refusals;

@@ -130,18 +130,22 @@ $ hypar plan mlp --on full:4 --optimizer momentum --precision bf16 --memory 1288
 > mlp, batch 32, bf16, momentum, on 4 devices: planner flexflow
 
 auto takes the fastest plan that fits, and says which do not, and why.
-$ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Refused/,$p'
+$ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Left out/,$p'
 > vgg-a, batch 64, on 8 devices: planner owt
-> Refused: mp: device 0 needs 2.17 GB of memory, has 2.1 GB
+> Left out: mp: device 0 needs 2.17 GB of memory, has 2.1 GB
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
 >   "planner": "owt",
 >     "fits": true
->     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no plan found that fits; the nearest needs 1.03 GB on device 7, which has 600 MB; gpipe: no plan found that fits; the nearest needs 1.23 GB on device 6, which has 600 MB; mp: device 0 needs 2.17 GB of memory, has 600 MB"
+>     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no plan found that fits; the nearest needs 1.03 GB on device 7, which has 600 MB; gpipe: no plan found that fits; the nearest needs 1.23 GB on device 6, which has 600 MB; mp: device 0 needs 2.17 GB of memory, has 600 MB",
+>       {"planner": "flexflow", "step_s": 0.049124078083, "comm_bytes": 560376376, "energy_j": 29.4936886216422},
+>       {"planner": "optcnn", "step_s": 0.049255958312, "comm_bytes": 587241016, "energy_j": 29.493889760801235},
+>       {"planner": "hypar", "step_s": 0.04930926384, "comm_bytes": 581446144, "energy_j": 29.50292324927484},
+>       {"planner": "accpar", "step_s": 0.049434546646, "comm_bytes": 513571360, "energy_j": 29.483661267377457}
 
 Where a random search takes long it has to be asked for; devices that are left idle are counted.
-$ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s | grep -e nothing -e ^Refused
+$ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s | grep -e nothing -e '^Left out'
 > 12 of 16 devices have nothing to do.
-> Refused: flexflow: not tried, it takes long here; --budget 60s lets it
+> Left out: flexflow: not tried, it takes long here; --budget 60s lets it
 
 If none fits it is the one on offer that needs least, and the answer is no; a planner asked for by name has its say,
 but a limit that was asked for is kept.
@@ -343,6 +347,14 @@ $ hypar plan gpt3-175b --on full:4 -q
 > hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
 ? 1
 Where devices have different memories flexflow, which moves what is too much, may have one that fits.
-$ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -oE 'planner .*|Refused: .*'
+$ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -oE 'planner .*|Left out: .*'
 > planner flexflow
-> Refused: dp: weights, gradients and sgd state need 494 kB on device 2, which has 50 kB; mp:
+> Left out: dp: weights, gradients and sgd state need 494 kB on device 2, which has 50 kB; mp:
+
+What auto did not take is told, by what was asked for.
+$ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
+> The others: hypar 58.6 ms, optcnn 60.2 ms, owt 63.4 ms, 1f1b 65.5 ms, gpipe 67.3 ms, accpar
+>             77.6 ms, dp 299 ms, mp 2.5 s.
+$ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 --objective comm | grep -A 1 '^The others'
+> The others: accpar 664 MB, hypar 1.08 GB, owt 1.37 GB, 1f1b 1.58 GB, gpipe 1.58 GB, dp 7.33 GB,
+>             mp 31.5 GB.
