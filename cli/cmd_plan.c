@@ -302,6 +302,11 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
                                         .seed = args->seed };
     struct hypar_sim_options simulation;
     struct hypar_profile *profile;
+    const char *planner = args->planner ? args->planner : "auto";
+    bool searches = strcmp(planner, "auto") == 0 || strcmp(planner, "flexflow") == 0;
+    if (!searches && (args->budget_s > 0 || args->proposals))
+        return opt_usage(err, "plan: --%s is for planners flexflow and auto, not %.40s",
+                         args->proposals ? "proposals" : "budget", planner);
     enum hypar_status status = opt_choices(args, &how, err);
     if (status != HYPAR_OK)
         return status;
