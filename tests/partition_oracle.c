@@ -33,11 +33,12 @@ static double level_cost(const struct partition_problem *p, int level, const str
     for (int n = 0; n < l->n_nodes; n++) {
         if (!l->node[n].weighted)
             continue;
-        if (type[n] == TYPE_I) /* dW is a partial sum */
-            sum += others * s->layer[n].weight;
+        bool frozen = s->layer[n].frozen > 0 && s->layer[n].frozen == s->layer[n].weight;
+        if (type[n] == TYPE_I) /* dW is a partial sum, of what is trained */
+            sum += others * (s->layer[n].weight - s->layer[n].frozen);
         if (type[n] == TYPE_II) /* F' is */
             sum += others * s->layer[n].out;
-        if (type[n] == TYPE_III) /* E is */
+        if (type[n] == TYPE_III && !frozen) /* E is */
             sum += others * s->layer[n].in;
     }
     for (int e = 0; e < l->n_edges; e++) {
@@ -57,8 +58,10 @@ static void divide(const struct partition_problem *p, int level, struct state *s
             s->layer[n].in /= ways;
         if (out_layout[type[n]] != 'W')
             s->layer[n].out /= ways;
-        if (type[n] != TYPE_I)
+        if (type[n] != TYPE_I) {
             s->layer[n].weight /= ways;
+            s->layer[n].frozen /= ways;
+        }
     }
     for (int e = 0; e < l->n_edges; e++)
         if (in_layout[type[l->edge[e].to]] != 'W')

@@ -1,5 +1,7 @@
 #include "cost/partition.h"
 
+#include <stdbool.h>
+
 enum side_layout hp_layout_in(enum layer_type type)
 {
     static const enum side_layout in[TYPE_COUNT] = { BY_BATCH, BY_CHANNEL, WHOLE, BY_CHANNEL };
@@ -12,16 +14,17 @@ enum side_layout hp_layout_out(enum layer_type type)
     return out[type];
 }
 
-/* HyPar Table 1; AccPar section 3 for type III. */
+/* HyPar Table 1; AccPar section 3 for type III. What is not trained has neither dW nor E. */
 double hp_intra_elements(enum layer_type type, const struct layer_sizes *sizes, int ways)
 {
+    bool trained = !(sizes->frozen > 0 && sizes->frozen == sizes->weight);
     switch (type) {
     case TYPE_I:
-        return (ways - 1) * sizes->weight;
+        return (ways - 1) * (sizes->weight - sizes->frozen);
     case TYPE_II:
         return (ways - 1) * sizes->out;
     case TYPE_III:
-        return (ways - 1) * sizes->in;
+        return trained ? (ways - 1) * sizes->in : 0;
     default:
         return 0;
     }
@@ -62,8 +65,10 @@ void hp_shrink(struct layer_sizes *sizes, enum layer_type type, double share)
 {
     if (type != TYPE_III)
         sizes->in *= share;
-    if (type != TYPE_I)
+    if (type != TYPE_I) {
         sizes->weight *= share;
+        sizes->frozen *= share;
+    }
     if (type != TYPE_II)
         sizes->out *= share;
 }

@@ -32,6 +32,7 @@ enum side_layout hp_layout_out(enum layer_type type);
 /* What one layer still has to divide: elements, as the levels above have left them. */
 struct layer_sizes {
     double in, weight, out;
+    double frozen; /* of `weight`: not trained, as the loss does not depend on it */
 };
 
 /* Intra-layer exchange of a p-way level. HyPar Table 1: dp A(dW), mp A(F'); AccPar: III A(E).

@@ -201,7 +201,9 @@ static void measure(struct builder *b)
             const struct tensor *t = input_tensor(g, &g->ops[op], o);
             if (t && t->kind == TENSOR_PARAM && !counted[g->ops[op].tensor[o]]) {
                 counted[g->ops[op].tensor[o]] = true;
-                l->node[n].sizes.weight += elements(g, g->ops[op].tensor[o]);
+                double weights = elements(g, g->ops[op].tensor[o]);
+                l->node[n].sizes.weight += weights;
+                l->node[n].sizes.frozen += t->needs_grad ? 0 : weights;
             } else if (t && t->kind != TENSOR_PARAM && !t->index && l->node[n].op == op) {
                 l->node[n].sizes.in += elements(g, g->ops[op].tensor[o]);
             }

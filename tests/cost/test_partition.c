@@ -12,14 +12,26 @@
 static void intra(void **state)
 {
     (void)state;
-    struct layer_sizes fc = { 32 * 70, 70 * 100, 32 * 100 };
-    struct layer_sizes conv = { 32 * 12 * 12 * 20, 5 * 5 * 20 * 50, 32 * 8 * 8 * 50 };
+    struct layer_sizes fc = { 32 * 70, 70 * 100, 32 * 100, 0 };
+    struct layer_sizes conv = { 32 * 12 * 12 * 20, 5 * 5 * 20 * 50, 32 * 8 * 8 * 50, 0 };
     assert_true(hp_intra_elements(TYPE_I, &fc, 2) == 7000);
     assert_true(hp_intra_elements(TYPE_II, &fc, 2) == 3200);
     assert_true(hp_intra_elements(TYPE_III, &fc, 2) == 2240);
     assert_true(hp_intra_elements(TYPE_I, &conv, 2) == 25000);
     assert_true(hp_intra_elements(TYPE_II, &conv, 2) == 102400);
     assert_true(hp_intra_elements(TYPE_I, &fc, 3) == 14000);
+}
+
+/* What is not trained has no gradient to sum, and hands no error back. */
+static void not_trained(void **state)
+{
+    (void)state;
+    struct layer_sizes some = { 10, 100, 20, 40 }, all = { 10, 100, 20, 100 };
+    assert_true(hp_intra_elements(TYPE_I, &some, 2) == 60);
+    assert_true(hp_intra_elements(TYPE_III, &some, 2) == 10);
+    assert_true(hp_intra_elements(TYPE_I, &all, 2) == 0);
+    assert_true(hp_intra_elements(TYPE_II, &all, 2) == 20);
+    assert_true(hp_intra_elements(TYPE_III, &all, 2) == 0);
 }
 
 /* AccPar's table for equal shares (HyPar's Table 2 is its upper left): parts of A(F) + A(E). */
@@ -53,10 +65,10 @@ static void shrink(void **state)
 {
     (void)state;
     const struct layer_sizes expected[TYPE_COUNT] = {
-        { 4, 8, 4 }, { 4, 4, 8 }, { 8, 4, 4 }, { 4, 4, 4 }
+        { 4, 8, 4, 2 }, { 4, 4, 8, 1 }, { 8, 4, 4, 1 }, { 4, 4, 4, 1 }
     };
     for (int t = 0; t < TYPE_COUNT; t++) {
-        struct layer_sizes sizes = { 8, 8, 8 };
+        struct layer_sizes sizes = { 8, 8, 8, 2 };
         hp_shrink(&sizes, (enum layer_type)t, .5);
         assert_memory_equal(&sizes, &expected[t], sizeof sizes);
     }
@@ -65,10 +77,8 @@ static void shrink(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intra),
-        cmocka_unit_test(inter),
-        cmocka_unit_test(unequal),
-        cmocka_unit_test(shrink),
+        cmocka_unit_test(intra),   cmocka_unit_test(not_trained), cmocka_unit_test(inter),
+        cmocka_unit_test(unequal), cmocka_unit_test(shrink),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -249,7 +249,8 @@ static struct two_bytes program_bytes(enum layer_type first, enum layer_type sec
 static struct two_bytes paper_bytes(enum layer_type first, enum layer_type second)
 {
     double between = N * C1;
-    struct layer_sizes one = { N * C0, C0 * C1, between }, two = { between, C1 * C2, N * C2 };
+    struct layer_sizes one = { N * C0, C0 * C1, between, 0 };
+    struct layer_sizes two = { between, C1 * C2, N * C2, 0 };
     double intra1 = 8 * hp_intra_elements(first, &one, 2);
     double intra2 = 8 * hp_intra_elements(second, &two, 2);
     enum side_layout out = hp_layout_out(first), in = hp_layout_in(second);

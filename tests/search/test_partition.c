@@ -235,7 +235,9 @@ static struct layered *random_layered(struct arena *arena, struct random *random
         node->var = shares ? l->node[other].var : l->n_vars++;
         node->swapped = shares && hp_random_below(random, 2);
         node->sizes = (struct layer_sizes){ random_size(random), random_size(random),
-                                            random_size(random) };
+                                            random_size(random), 0 };
+        if (hp_random_below(random, 8) == 0)
+            node->sizes.frozen = node->sizes.weight;
         int n_edges = n ? 1 + (int)hp_random_below(random, 2) : 0;
         for (int e = 0; e < n_edges; e++)
             l->edge[l->n_edges++] =
