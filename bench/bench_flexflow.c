@@ -131,7 +131,7 @@ static struct hypar_plan *layers_in_turn(const struct study *s, const struct clu
 static struct hypar_sim_summary planned(const struct study *s, const char *planner,
                                         const struct hypar_sim_options *how, double *busy_s)
 {
-    struct hypar_search_options options = { .planner = planner, .memory_bytes = 1e300 };
+    struct hypar_search_options options = { .planner = planner, .unlimited = true };
     struct hypar_found *found = search(s, &options);
     struct hypar_sim_summary step = simulated(hypar_found_plan(found), how, busy_s);
     hypar_found_free(found);
@@ -142,7 +142,7 @@ static struct hypar_plan *expert_plan(const struct study *s, const struct cluste
 {
     if (s->network->recurrent)
         return layers_in_turn(s, c);
-    struct hypar_search_options options = { .planner = "owt", .memory_bytes = 1e300 };
+    struct hypar_search_options options = { .planner = "owt", .unlimited = true };
     struct hypar_found *found = search(s, &options);
     struct hypar_plan *plan = hp_plan_copy(hypar_found_plan(found));
     hypar_found_free(found);
@@ -376,7 +376,7 @@ static double chain_us(const struct study *s, int64_t proposals)
 
 static void print_costs(const struct study *s, int devices, double paper_ratio)
 {
-    struct hypar_search_options options = { .planner = "dp", .memory_bytes = 1e300 };
+    struct hypar_search_options options = { .planner = "dp", .unlimited = true };
     struct hypar_delta_check check;
     struct hypar_error err;
     struct hypar_found *dp = search(s, &options);

@@ -65,7 +65,7 @@ static struct hypar_found *search(const struct study *s, const char *planner)
 {
     bool server = strcmp(planner, "server") == 0;
     struct hypar_search_options how = { .planner = server ? "optcnn" : planner,
-                                        .memory_bytes = 1e300,
+                                        .unlimited = true,
                                         .sync = server ? HYPAR_SYNC_SERVER
                                                        : HYPAR_SYNC_ALL_REDUCE };
     struct hypar_found *found;

@@ -26,6 +26,19 @@ double hp_bytes_per_param(enum hypar_precision precision, enum hypar_optimizer o
     return bytes.weight + bytes.gradient + bytes.state;
 }
 
+double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor)
+{
+    struct param_bytes each = hp_param_bytes(plan->precision, plan->optimizer);
+    bool trained = plan->graph->tensors[tensor].needs_grad;
+    return each.weight + (trained ? each.gradient + each.state : 0);
+}
+
+double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes)
+{
+    return limit_bytes > 0 ? limit_bytes
+                           : (double)hypar_machine_device(machine, device)->memory_bytes;
+}
+
 /* What devices hold of one parameter. */
 struct holdings {
     struct arena *scratch;
@@ -75,9 +88,7 @@ static void count_param(const struct hypar_plan *plan, int tensor, struct holdin
                         double *bytes)
 {
     const struct hypar_graph *g = plan->graph;
-    struct param_bytes each = hp_param_bytes(plan->precision, plan->optimizer);
-    bool trained = g->tensors[tensor].needs_grad;
-    double size = each.weight + (trained ? each.gradient + each.state : 0);
+    double size = hp_plan_param_bytes(plan, tensor);
     struct arena_mark mark = hp_arena_mark(h->scratch);
     h->n = h->capacity = 0;
     for (int u = g->use_start[tensor]; u < g->use_start[tensor + 1]; u++)

@@ -99,6 +99,13 @@ struct param_bytes hp_param_bytes(enum hypar_precision precision,
 /* All of them together. */
 double hp_bytes_per_param(enum hypar_precision precision, enum hypar_optimizer optimizer);
 
+/* The same of a parameter of the plan: one that is not trained has neither gradient nor state.
+ */
+double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor);
+
+/* What a device may use: `limit_bytes`, or its own memory if that is 0. */
+double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes);
+
 /* The fullest of the devices that were looked at so far: the one whose need is the largest
  * share of what it has, the first among equals. */
 struct fullest {

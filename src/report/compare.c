@@ -161,9 +161,8 @@ static void comparison_text(FILE *to, const struct hypar_comparison *c)
     struct arena arena = { 0 };
     bool notes = has_notes(c, &arena);
     int figures_told = n_figures(c);
-    struct columns table = { .align = figures_told < N_FIGURES ? (notes ? "lrrrrrw" : "lrrrrr")
-                                      : notes                  ? "lrrrrrrw"
-                                                               : "lrrrrrr" };
+    struct columns table = { .align = hp_arena_printf(&arena, "l%.*s%s", figures_told, "rrrrrr",
+                                                      notes ? "w" : "") };
     char devices[64];
     fprintf(to, "%s, batch %lld%s, on %s\n\n", hypar_graph_name(c->graph),
             (long long)hypar_graph_batch(c->graph),

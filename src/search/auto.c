@@ -151,7 +151,7 @@ static void sum_memory(const struct problem *p, double *need, double *has)
 {
     struct arena scratch = { 0 };
     int n = hypar_machine_device_count(p->machine);
-    double limit = p->options->memory_bytes, *bytes = NEW(&scratch, double, n);
+    double *bytes = NEW(&scratch, double, n);
     struct hypar_plan *whole = hp_plan_new(p->graph, p->machine, &p->settings);
     hypar_plan_state_bytes(whole, bytes);
     *need = bytes[0];
@@ -159,7 +159,7 @@ static void sum_memory(const struct problem *p, double *need, double *has)
     hp_arena_free(&scratch);
     *has = 0;
     for (int d = 0; d < n; d++)
-        *has += limit > 0 ? limit : (double)hypar_machine_device(p->machine, d)->memory_bytes;
+        *has += hp_device_room(p->machine, d, p->options->memory_bytes);
 }
 
 /* Let flexflow have a try, beside the best of the others (NULL: there is none). Among plans

@@ -58,6 +58,13 @@ struct search {
     double began_s;
 };
 
+/* Is the budget gone, if there is one? */
+static bool is_over(const struct search *s)
+{
+    double budget_s = s->problem->options->budget_s;
+    return budget_s > 0 && hp_now_s() - s->began_s >= budget_s;
+}
+
 /* Where to begin -------------------------------------------------------------------------- */
 
 static enum hypar_status find_step(const struct search *s, struct start *start,
@@ -165,13 +172,6 @@ static enum hypar_status find_starts(struct search *s, struct hypar_error *err)
     enum hypar_status status = start_from(s, "whole", plan, err);
     hypar_plan_free(plan);
     return status;
-}
-
-/* Is the budget gone, if there is one? */
-static bool is_over(const struct search *s)
-{
-    double budget_s = s->problem->options->budget_s;
-    return budget_s > 0 && hp_now_s() - s->began_s >= budget_s;
 }
 
 /* Where nothing fits: changes that leave less missing, until nothing is. */
@@ -336,9 +336,8 @@ static bool goes_on(const struct search *s, int round, struct improvement last)
     if (o->proposals)
         return p.proposals < o->proposals;
     if (o->budget_s > 0) /* a count of none would repeat another search */
-        return round == 0 ||
-               (p.seconds < o->budget_s &&
-                (round < LEAST_ROUNDS || p.seconds - last.seconds < o->budget_s / 2));
+        return round == 0 || (!is_over(s) && (round < LEAST_ROUNDS ||
+                                              p.seconds - last.seconds < o->budget_s / 2));
     return round < LEAST_ROUNDS || (round < 2 * last.round && round < MOST_ROUNDS);
 }
 

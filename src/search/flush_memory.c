@@ -38,10 +38,8 @@ static double reached(const struct op *op, int o)
 static void add_param(struct op_needs *n, const struct hypar_plan *plan, int tensor)
 {
     const struct hypar_graph *g = plan->graph;
-    struct param_bytes bytes = hp_param_bytes(plan->precision, plan->optimizer);
     double elements = (double)hp_shape_elements(&g->tensors[tensor].shape);
-    bool trained = g->tensors[tensor].needs_grad;
-    double each = bytes.weight + (trained ? bytes.gradient + bytes.state : 0);
+    double each = hp_plan_param_bytes(plan, tensor);
     for (int u = g->use_start[tensor]; u < g->use_start[tensor + 1]; u++)
         n->most_state[g->use[u].op] += (each + hp_message_bytes(plan, tensor)) * elements;
     if (g->use_start[tensor] == g->use_start[tensor + 1])
@@ -133,9 +131,7 @@ const struct op_needs *hp_flush_op_needs(const struct problem *problem, struct a
 
 static double device_has(const struct choosing *c, int device)
 {
-    double limit = c->problem->options->memory_bytes;
-    return limit > 0 ? limit
-                     : (double)hypar_machine_device(c->problem->machine, device)->memory_bytes;
+    return hp_device_room(c->problem->machine, device, c->problem->options->memory_bytes);
 }
 
 /* The device of a stage that has least. */

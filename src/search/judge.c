@@ -34,7 +34,7 @@ enum hypar_status hp_fullness(const struct problem *problem, const struct hypar_
                                   .has = fullest.limit,
                                   .device = most };
         for (int d = 0; d < n; d++) {
-            double part = memory[d].peak / (limit > 0 ? limit : memory[d].limit);
+            double part = memory[d].peak / hp_device_room(plan->machine, d, limit);
             out->excess += fmax(0, part - 1) * fmax(0, part - 1);
         }
     }

@@ -14,6 +14,7 @@
 #include "cost/collective_rounds.h"
 #include "plan/plan.h"
 #include "tests/all_reduces.h"
+#include "tests/simulated.h"
 
 enum { MAX_WORDS = 16, WORD_BYTES = 32 };
 
@@ -67,30 +68,6 @@ static void release(struct setting *s)
     hypar_graph_free(s->graph);
 }
 
-static struct hypar_sim *simulate(const struct hypar_plan *plan, struct hypar_sim_options how)
-{
-    struct hypar_sim *sim;
-    struct hypar_error err;
-    if (hypar_simulate(&sim, plan, &how, &err) != HYPAR_OK)
-        fail_msg("%s", err.text);
-    return sim;
-}
-
-static struct hypar_sim_summary summary_of(const struct hypar_plan *plan,
-                                           struct hypar_sim_options how)
-{
-    struct hypar_sim *sim = simulate(plan, how);
-    struct hypar_sim_summary summary = hypar_sim_summary(sim);
-    hypar_sim_free(sim);
-    return summary;
-}
-
-static void expect_near(const char *what, double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance * fabs(expected)))
-        fail_msg("%s: %.17g, expected %.17g", what, value, expected);
-}
-
 static const char *const machines[] = { "full:2", "full:4", "cluster:2x3", "ring:5",
                                         "htree:8" };
 enum { MACHINES = sizeof machines / sizeof machines[0] };
@@ -104,13 +81,13 @@ static void a_step_is_computing_and_sums(void **state)
     for (int m = 0; m < MACHINES; m++) {
         struct setting s = data_parallel("lenet5", 40, machines[m]);
         struct hypar_sim_options how = { .no_overlap = true };
-        double rest_s = summary_of(s.plan, how).step_s - all_reduces_s(s.plan, NULL);
+        double rest_s = summary_of(s.plan, &how).step_s - all_reduces_s(s.plan, NULL);
         how.all_reduce = "auto";
-        double auto_s = summary_of(s.plan, how).step_s;
+        double auto_s = summary_of(s.plan, &how).step_s;
         expect_near("auto", auto_s, rest_s + all_reduces_s(s.plan, NULL), 1e-12);
         for (int w = 0; w < words.n; w++) {
             how.all_reduce = words.word[w];
-            double step_s = summary_of(s.plan, how).step_s;
+            double step_s = summary_of(s.plan, &how).step_s;
             expect_near(words.word[w], step_s, rest_s + all_reduces_s(s.plan, words.name[w]),
                         1e-6);
             assert_true(step_s >= auto_s * (1 - 1e-9) || strstr(words.word[w], "server"));
@@ -126,7 +103,7 @@ static int count_events(const struct hypar_plan *plan, struct hypar_sim_options 
     char text[64];
     struct hypar_sim_event event;
     how.timeline = true;
-    struct hypar_sim *sim = simulate(plan, how);
+    struct hypar_sim *sim = simulate(plan, &how);
     int n = 0;
     snprintf(text, sizeof text, "(%s)", name);
     for (int64_t i = 0; hypar_sim_event(sim, i, &event); i++)
@@ -143,10 +120,10 @@ static void expanded_messages_are_its_own(void **state)
     struct setting s = data_parallel("lenet5", 32, "cluster:2x4");
     for (int w = 0; w < words.n; w++) {
         struct hypar_sim_options how = { .all_reduce = words.word[w] };
-        struct hypar_sim_summary one = summary_of(s.plan, how);
+        struct hypar_sim_summary one = summary_of(s.plan, &how);
         assert_true(count_events(s.plan, how, words.name[w]) > 0);
         how.expand_collectives = true;
-        struct hypar_sim_summary each = summary_of(s.plan, how);
+        struct hypar_sim_summary each = summary_of(s.plan, &how);
         assert_true(each.comm > one.comm && each.comm_bytes == one.comm_bytes);
         expect_near(words.word[w], each.link_bytes, one.link_bytes, 1e-9);
         if (strcmp(words.word[w], "server") == 0) /* everyone to it and back, nobody else */
@@ -192,7 +169,7 @@ static void searches_use_it(void **state)
         if (hypar_search(&found, s.graph, s.machine, &search, &err) != HYPAR_OK)
             fail_msg("%s", err.text);
         step_s[p] = hypar_found_simulated(found)->step.step_s;
-        assert_true(step_s[p] == summary_of(hypar_found_plan(found), how).step_s);
+        assert_true(step_s[p] == summary_of(hypar_found_plan(found), &how).step_s);
         hypar_found_free(found);
     }
     assert_true(step_s[0] < step_s[1] && step_s[2] <= step_s[1]);

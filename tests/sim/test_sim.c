@@ -18,6 +18,7 @@
 #include "profile/profile.h"
 #include "sim/sim.h"
 #include "tests/all_reduces.h"
+#include "tests/simulated.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -66,31 +67,6 @@ static void release(struct setting *s)
     hypar_plan_free(s->plan);
     hypar_machine_free(s->machine);
     hypar_graph_free(s->graph);
-}
-
-static struct hypar_sim *simulate(const struct hypar_plan *plan,
-                                  const struct hypar_sim_options *options)
-{
-    struct hypar_sim *sim;
-    struct hypar_error err;
-    if (hypar_simulate(&sim, plan, options, &err) != HYPAR_OK)
-        fail_msg("%s", err.text);
-    return sim;
-}
-
-static struct hypar_sim_summary summary_of(const struct hypar_plan *plan,
-                                           const struct hypar_sim_options *options)
-{
-    struct hypar_sim *sim = simulate(plan, options);
-    struct hypar_sim_summary summary = hypar_sim_summary(sim);
-    hypar_sim_free(sim);
-    return summary;
-}
-
-static void expect_near(const char *what, double found, double expected, double tolerance)
-{
-    if (!(fabs(found - expected) <= tolerance * fabs(expected)))
-        fail_msg("%s: %.12g, expected %.12g", what, found, expected);
 }
 
 /* All that device `d` computes: every pass of its parts, and the updates. */
