@@ -13,6 +13,13 @@ option(HYPAR_WITH_HWLOC "describe this machine with hwloc (the machine word loca
 
 option(HYPAR_WITH_PROTOBUF_C "read ONNX files with protobuf-c" ${protobuf_c_found})
 
+find_path(VALGRIND_HEADERS valgrind/memcheck.h)
+set(valgrind_found OFF)
+if(VALGRIND_HEADERS)
+  set(valgrind_found ON)
+endif()
+option(HYPAR_WITH_VALGRIND "let valgrind see the pieces of an arena" ${valgrind_found})
+
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
@@ -53,6 +60,9 @@ function(hypar_use_library_settings target)
   target_link_libraries(${target} PRIVATE ${HYPAR_PRIVATE_LIBRARIES})
   if(HYPAR_WITH_HWLOC)
     target_compile_definitions(${target} PRIVATE HYPAR_WITH_HWLOC)
+  endif()
+  if(HYPAR_WITH_VALGRIND)
+    target_compile_definitions(${target} PRIVATE HYPAR_WITH_VALGRIND)
   endif()
   if(HYPAR_WITH_PROTOBUF_C)
     target_compile_definitions(${target} PRIVATE HYPAR_WITH_PROTOBUF_C)

@@ -22,7 +22,7 @@ awk -v rules=tools/layers.txt '
     !(($1, $2) in ok) { print $3 ": " $1 " must not include " $2 "/"; bad = 1 }
     END { exit bad }' || fail=1
 
-for header in jansson.h hwloc.h mpi.h cblas.h onnx.pb-c.h argp.h; do
+for header in jansson.h valgrind/memcheck.h sanitizer/asan_interface.h hwloc.h mpi.h cblas.h onnx.pb-c.h argp.h; do
     users=$(grep -rlE "^#include <$header>" src cli include)
     if [ "$(echo "$users" | wc -l)" -gt 1 ] || echo "$users" | grep -q '^include/'; then
         echo "<$header> belongs in one source file, is in:" $users

@@ -1,5 +1,8 @@
 #include "base/arena.h"
 
+#include "base/watch.h"
+
+#include <limits.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,6 +15,7 @@ enum { FIRST_BLOCK_BYTES = 64 * 1024, LARGEST_BLOCK_BYTES = 4 * 1024 * 1024 };
 struct arena_block {
     struct arena_block *below;
     size_t used, size;
+    size_t gap; /* behind each piece; 0: nobody watches */
     alignas(max_align_t) unsigned char bytes[];
 };
 
@@ -25,16 +29,27 @@ static struct arena_block *push_block(struct arena *arena, size_t need)
 {
     size_t size = arena->top ? 2 * arena->top->size : FIRST_BLOCK_BYTES;
     size = size > LARGEST_BLOCK_BYTES ? LARGEST_BLOCK_BYTES : size;
-    size = size < need ? need : size;
+    size_t gap = hp_watch_gap();
+    size = size < need + gap ? need + gap : size;
     struct arena_block *block = malloc(sizeof *block + size);
     if (!block)
         out_of_memory(size);
-    *block = (struct arena_block){ .below = arena->top, .size = size };
+    *block = (struct arena_block){ .below = arena->top, .size = size, .gap = gap };
+    if (gap)
+        hp_watch_close(block->bytes, size);
     arena->top = block;
     return block;
 }
 
-/* Room that is not zeroed. */
+/* Where a piece would begin in the block. */
+static size_t place_in(const struct arena_block *block, size_t align)
+{
+    align = block->gap && align < WATCH_ALIGN ? WATCH_ALIGN : align;
+    return (block->used + align - 1) & ~(align - 1);
+}
+
+/* Room that is not zeroed. Where somebody watches, a gap behind it that nobody may touch: an
+ * overrun is then seen as one of malloc's blocks is. */
 static void *take(struct arena *arena, size_t count, size_t size, size_t align)
 {
     if (count > SIZE_MAX / 2 / size)
@@ -42,12 +57,14 @@ static void *take(struct arena *arena, size_t count, size_t size, size_t align)
     size_t bytes = count * size;
 
     struct arena_block *block = arena->top;
-    size_t start = block ? (block->used + align - 1) & ~(align - 1) : 0;
-    if (!block || start > block->size || bytes > block->size - start) {
+    size_t start = block ? place_in(block, align) : 0;
+    if (!block || start > block->size || bytes + block->gap > block->size - start) {
         block = push_block(arena, bytes);
         start = 0;
     }
-    block->used = start + bytes;
+    block->used = start + bytes + block->gap;
+    if (block->gap)
+        hp_watch_open(block->bytes + start, bytes);
     return block->bytes + start;
 }
 
@@ -59,10 +76,15 @@ void *hp_arena_alloc(struct arena *arena, size_t count, size_t size, size_t alig
 void *hp_arena_grow(struct arena *arena, const void *array, size_t used, int *capacity,
                     size_t size, size_t align)
 {
-    int larger = *capacity ? *capacity * 2 : 16;
+    if (*capacity == INT_MAX)
+        out_of_memory(SIZE_MAX);
+    int larger = *capacity > INT_MAX / 2 ? INT_MAX : *capacity ? *capacity * 2 : 16;
     char *copy = take(arena, (size_t)larger, size, align);
-    if (used)
+    if (used) {
         memcpy(copy, array, used * size);
+        if (arena->top->gap) /* whoever still looks there sees old values */
+            hp_watch_close(array, used * size);
+    }
     memset(copy + used * size, 0, ((size_t)larger - used) * size);
     *capacity = larger;
     return copy;
@@ -105,8 +127,12 @@ void hp_arena_release(struct arena *arena, struct arena_mark mark)
         free(arena->top);
         arena->top = below;
     }
-    if (arena->top)
-        arena->top->used = mark.used;
+    struct arena_block *top = arena->top;
+    if (!top)
+        return;
+    top->used = mark.used;
+    if (top->gap)
+        hp_watch_close(top->bytes + mark.used, top->size - mark.used);
 }
 
 void hp_arena_free(struct arena *arena)

@@ -118,9 +118,10 @@ static struct view *private_view(struct interpreter *it, const struct task *task
 {
     const struct body *body = hp_body_of(it->program, micro);
     const struct op *op = &it->graph->ops[task->op];
+    if (op->nest->operand[o].role != OPERAND_STAT)
+        return NULL;
     int e = it->body[body - it->program->body].exchange_of[2 * op->tensor[o]];
-    if (op->nest->operand[o].role != OPERAND_STAT || e < 0 ||
-        body->list.exchange[e].pattern->n_cells > 0)
+    if (e < 0 || body->list.exchange[e].pattern->n_cells > 0)
         return NULL;
     int writer = body->list.exchange[e].writer_task[0] + task->part;
     return hp_written(it, micro, writer, o, false);

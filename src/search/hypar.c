@@ -100,7 +100,7 @@ static struct partition_problem pose(const struct problem *problem, struct arena
     struct partition_problem p = { .layered = l,
                                    .n_levels = problem->n_levels,
                                    .joint = problem->options->joint };
-    unsigned *allowed = NEW(arena, unsigned, (size_t)problem->n_levels *(size_t)l->n_nodes + 1);
+    unsigned *allowed = NEW(arena, unsigned, (size_t)problem->n_levels *(size_t)l->n_nodes);
     for (int h = 0; h < problem->n_levels; h++) {
         p.ways[h] = problem->level[h].ways;
         p.least_share[h] = least_share(share, h, p.ways[h]);
@@ -108,7 +108,8 @@ static struct partition_problem pose(const struct problem *problem, struct arena
             allowed[(size_t)h * (size_t)l->n_nodes + (size_t)n] =
                 l->node[n].weighted ? allow(problem, &l->node[n]) : l->node[n].types;
     }
-    widen_shared(l, p.n_levels, allowed);
+    if (p.n_levels > 0) /* a machine of one device has none */
+        widen_shared(l, p.n_levels, allowed);
     p.allowed = allowed;
     return p;
 }
