@@ -40,7 +40,12 @@ struct traffic {
     int *path_link, n_path_links, path_capacity;
     int *route; /* of the longest route's length */
     int round;
+    int64_t crossed; /* links that were looked at so far */
 };
+
+/* Some seconds: of a group on a ring of 8,192 devices not all ways can be weighed. The first
+ * of them always is, and those that there is no time for are left out. */
+static const int64_t MAX_CROSSED = 1 << 28;
 
 /* Some `n_paths` paths will be asked for; between devices of a group unless that is NULL. */
 static void begin_traffic(struct traffic *t, const struct hypar_machine *machine,
@@ -214,6 +219,7 @@ static void weigh_round(struct traffic *t, const struct comm_rounds *rounds,
         const struct comm_hop *hop = &rounds->hop[h];
         struct passage path = path_between(t, hop->from, hop->to);
         double time = put_on(t, &path, hop->n_pieces, round->repeat);
+        t->crossed += path.n;
         held = time > held ? time : held;
         latency_s = path.latency_s > latency_s ? path.latency_s : latency_s;
     }
@@ -229,20 +235,22 @@ struct candidate {
     int pieces_per_whole;
 };
 
-static struct candidate weigh(struct traffic *t, const struct comm_algorithm *algorithm,
-                              const struct comm_group *group, int block)
+/* False: it was given up. */
+static bool weigh(struct traffic *t, const struct comm_algorithm *algorithm,
+                  const struct comm_group *group, int block, bool only, struct candidate *out)
 {
     struct candidate c = { .way = { .algorithm = algorithm->name, .block = block } };
     struct comm_rounds rounds;
     struct arena arena = { 0 };
     hp_comm_rounds(&arena, algorithm, group, block, &rounds);
-    for (int r = 0; r < rounds.n_rounds; r++)
+    for (int r = 0; r < rounds.n_rounds && (only || t->crossed <= MAX_CROSSED); r++)
         if (rounds.round[r].repeat > 0)
             weigh_round(t, &rounds, &rounds.round[r], &c.way);
     c.pieces_per_whole = rounds.pieces_per_whole;
     hp_arena_free(&arena);
     c.totals = take_totals(t);
-    return c;
+    *out = c;
+    return only || t->crossed <= MAX_CROSSED;
 }
 
 enum { MAX_WAYS = 8 + HYPAR_MAX_LEVELS };
@@ -263,14 +271,15 @@ static int block_sizes(const struct hypar_machine *machine, int *block)
 
 /* The row once for each way to divide the group; levels that divide it alike count once. */
 static int weigh_blocks(struct traffic *t, const struct comm_algorithm *algorithm,
-                        const struct comm_group *group, struct candidate *out)
+                        const struct comm_group *group, bool only, struct candidate *out)
 {
     int block[HYPAR_MAX_LEVELS], n = 0;
     int n_blocks = block_sizes(t->machine, block);
     for (int b = 0; b < n_blocks; b++) {
         if (!hp_comm_algorithm_fits(algorithm, group, block[b]))
             continue;
-        out[n] = weigh(t, algorithm, group, block[b]);
+        if (!weigh(t, algorithm, group, block[b], only && n == 0, &out[n]))
+            continue;
         bool again = n > 0 && out[n].way.fixed_s == out[n - 1].way.fixed_s &&
                      out[n].way.s_per_byte == out[n - 1].way.s_per_byte;
         n += !again;
@@ -290,9 +299,9 @@ static int weigh_rows(struct traffic *t, const struct comm_group *group, const c
         if (row->kind != group->kind || group->n_devices < row->min_devices || !wanted)
             continue;
         if (row->needs == IN_BLOCKS || row->needs == ASKED_FOR_IN_BLOCKS)
-            n += weigh_blocks(t, row, group, out + n);
+            n += weigh_blocks(t, row, group, n == 0, out + n);
         else if (hp_comm_algorithm_fits(row, group, 0))
-            out[n++] = weigh(t, row, group, 0);
+            n += weigh(t, row, group, 0, n == 0, &out[n]);
     }
     return n;
 }
