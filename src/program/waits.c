@@ -14,6 +14,8 @@ struct waits {
     struct wait *list;
     int n, capacity;
     int *by_comm, *by_stake; /* the latest reading stake that waits for it */
+    /* The writing stakes on each device, ascending: CSR. */
+    int *device_start, *on_device;
 };
 
 static void add_wait(struct waits *w, int *latest, int who, struct wait wait)
@@ -23,6 +25,39 @@ static void add_wait(struct waits *w, int *latest, int who, struct wait wait)
     *latest = who;
     w->list = GROW(w->scratch, struct wait, w->list, w->n, &w->capacity);
     w->list[w->n++] = wait;
+}
+
+/* Two counting passes put them there. */
+static void find_writers(struct waits *w)
+{
+    const struct cut *cut = w->cut;
+    int *start = NEW(w->scratch, int, cut->last_device + 3);
+    w->on_device = NEW(w->scratch, int, cut->n_writing);
+    for (int i = 0; i < cut->n_writing; i++)
+        start[cut->stake[i].device + 2]++;
+    for (int d = 0; d <= cut->last_device; d++)
+        start[d + 2] += start[d + 1];
+    for (int i = 0; i < cut->n_writing; i++)
+        w->on_device[start[cut->stake[i].device + 1]++] = i;
+    w->device_start = start;
+}
+
+static bool covers(const struct cut *cut, const struct stake *s, int cell)
+{
+    for (int w = 0; w < cut->n_walked; w++) {
+        int n = cut->n[cut->walked[w]], stride = cut->stride[w];
+        int first = s->cell / stride % n, at = cell / stride % n;
+        if (at < first || at >= first + s->count[w])
+            return false;
+    }
+    return true;
+}
+
+static void wait_for_writer(struct waits *w, int who, int writer)
+{
+    const struct stake *s = &w->cut->stake[who], *from = &w->cut->stake[writer];
+    add_wait(w, &w->by_stake[writer], who,
+             (struct wait){ s->holder, s->part, -1, from->holder, from->part });
 }
 
 static void add_waits_of_cell(struct waits *w, int who, int cell)
@@ -35,14 +70,20 @@ static void add_waits_of_cell(struct waits *w, int who, int cell)
                  (struct wait){ s->holder, s->part, c->comm, -1, -1 });
         return;
     }
+    /* Of the cell's writers those on its device: whichever list is shorter is gone through. */
+    const int *mine = w->device_start + s->device;
+    if (mine[1] - mine[0] <= cut->start[cell + 1] - cut->start[cell]) {
+        for (int i = mine[0]; i < mine[1]; i++)
+            if (covers(cut, &cut->stake[w->on_device[i]], cell))
+                wait_for_writer(w, who, w->on_device[i]);
+        return;
+    }
     for (int i = cut->start[cell]; i < cut->start[cell + 1]; i++) {
         int writer = cut->of_cell[i];
-        const struct stake *from = &cut->stake[writer];
         if (writer >= cut->n_writing)
             break; /* writers come first */
-        if (from->device == s->device)
-            add_wait(w, &w->by_stake[writer], who,
-                     (struct wait){ s->holder, s->part, -1, from->holder, from->part });
+        if (cut->stake[writer].device == s->device)
+            wait_for_writer(w, who, writer);
     }
 }
 
@@ -78,6 +119,7 @@ enum hypar_status hp_find_waits(struct arena *arena, struct arena *scratch,
     w.by_comm = NEW(scratch, int, n_others);
     w.by_stake = w.by_comm + p->n_comms;
     memset(w.by_comm, -1, (size_t)n_others * sizeof *w.by_comm);
+    find_writers(&w);
     for (int who = cut->n_writing; who < cut->n_stakes; who++)
         TRY(add_waits(&w, who, err));
     p->n_waits = w.n;
