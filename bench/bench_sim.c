@@ -67,8 +67,11 @@ static struct full_run run_in_full(const struct hypar_plan *plan,
     must(hp_sketch_make(&sketch, plan, lower, NULL, &err), &err);
     r.lower_s = now_s() - start_s;
     start_s = now_s();
-    struct scene *scene = hp_scene_new(sketch, settings, NULL);
-    r.length = hp_play_scene_for(scene, NULL, NULL, &r.tasks);
+    struct scene *scene = hp_scene_new(sketch, NULL, settings, NULL);
+    struct timeline timeline;
+    r.length = hp_play_scene(scene, &timeline);
+    r.tasks = timeline.n_instances;
+    hp_timeline_end(&timeline);
     r.first_s = now_s() - start_s;
     for (int i = 0; i < runs; i++) {
         start_s = now_s();
@@ -163,7 +166,7 @@ static double in_full(struct proposing *p)
     double start_s = now_s();
     bool fine = hp_sketch_make(&sketch, p->plan, &p->lower, NULL, &err) == HYPAR_OK;
     if (fine) {
-        struct scene *scene = hp_scene_new(sketch, &(struct sim_settings){ 0 }, NULL);
+        struct scene *scene = hp_scene_new(sketch, NULL, &(struct sim_settings){ 0 }, NULL);
         hp_play_scene(scene, NULL);
         hp_scene_free(scene);
         hp_sketch_free(sketch);

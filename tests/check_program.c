@@ -1,5 +1,7 @@
 #include "tests/check_program.h"
 
+#include "program/blocks.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,8 @@ struct result {
 struct expected {
     const struct hypar_program *program;
     const struct hypar_graph *graph;
-    const struct exchange *e;
+    const struct deal *deal;
+    const struct pattern *pattern;
     struct arena arena;
     int replica; /* that runs the body at hand */
     struct box whole;
@@ -61,23 +64,24 @@ static void add_reader(struct expected *x, int64_t element, void *with)
 /* Who writes and who reads --------------------------------------------------------- */
 
 /* The coordinates of a part without those along which it would write the same. */
-static int class_of(const struct expected *x, const struct task *task, int o)
+static int class_of(const struct expected *x, const struct step *step, int part, int o)
 {
-    const struct nest *nest = x->graph->ops[task->op].nest;
-    const struct split *split = &x->program->plan->ops[task->op].split;
+    const struct nest *nest = x->graph->ops[step->op].nest;
+    const struct split *split = &x->program->plan->ops[step->op].split;
     int coordinate[MAX_AXES], class = x->replica; /* replicas are no copies */
-    hp_part_coordinates(nest, split, task->part, coordinate);
+    hp_part_coordinates(nest, split, part, coordinate);
     for (int a = 0; a < nest->n_axes; a++) {
-        bool copy = hp_write_kind(nest, task->pass, o, a) == WRITE_COPY;
+        bool copy = hp_write_kind(nest, step->pass, o, a) == WRITE_COPY;
         class =
             class * (split->degree[a] > 1 ? split->degree[a] : 1) + (copy ? 0 : coordinate[a]);
     }
     return class;
 }
 
-static void add_result(struct expected *x, const struct task *task, int o, struct box box)
+static void add_result(struct expected *x, const struct step *step, int part, int device, int o,
+                       struct box box)
 {
-    struct result new = { task->op, task->pass, o, class_of(x, task, o), box, 0 };
+    struct result new = { step->op, step->pass, o, class_of(x, step, part, o), box, 0 };
     struct result *r = NULL;
     for (int i = 0; i < x->n_results && !r; i++)
         if (x->result[i].op == new.op && x->result[i].pass == new.pass &&
@@ -88,7 +92,7 @@ static void add_result(struct expected *x, const struct task *task, int o, struc
         r = &x->result[x->n_results++];
         *r = new;
     }
-    r->devices |= (device_set)1 << task->device;
+    r->devices |= (device_set)1 << device;
 }
 
 static bool has(operand_set set, int o)
@@ -96,31 +100,43 @@ static bool has(operand_set set, int o)
     return set >> o & 1;
 }
 
-/* What the task has to do with the place. In the tail who reads a parameter reads its gradient,
- * and who writes the loss reads it. */
-static void add_task(struct expected *x, const struct task *task, struct range samples,
-                     bool tail)
+/* What a pass of a task has to do with the place. In the tail who reads a parameter reads its
+ * gradient, and who writes the loss reads it. */
+static void add_pass(struct expected *x, const struct task *task, const struct step *step,
+                     int b, bool tail)
 {
-    const struct op *op = &x->graph->ops[task->op];
-    const struct pass *pass = &op->nest->pass[task->pass];
-    bool grad = x->e->place.grad;
+    const struct op *op = &x->graph->ops[step->op];
+    const struct pass *pass = &op->nest->pass[step->pass];
+    const struct part_layout *layout = x->program->sketch->body[b].layout[step->op];
+    struct range samples = hp_micro_samples(x->program, hp_first_micro(x->program->rhythm, b));
+    bool grad = x->deal->place.grad, adds = hp_adds_after(layout, step->pass, task->part);
     struct range range[MAX_AXES];
-    hp_micro_ranges(x->graph, task->op, &x->program->plan->ops[task->op].split, task->part,
+    hp_micro_ranges(x->graph, step->op, &x->program->plan->ops[step->op].split, task->part,
                     samples, range);
     for (int o = 0; o < op->nest->n_operands; o++) {
-        if (op->tensor[o] != x->e->place.tensor)
+        if (op->tensor[o] != x->deal->place.tensor)
             continue;
         bool writes = has(grad ? pass->writes_grad : pass->writes, o);
         bool reads = has(grad && !tail ? pass->reads_grad : pass->reads, o) &&
-                     (task->add_after || !has(pass->adds, o));
+                     (adds || !has(pass->adds, o));
         struct box box = hp_region(op->nest, o, range);
         if (hp_box_empty(&box))
             continue;
         if (writes)
-            add_result(x, task, o, box);
+            add_result(x, step, task->part, task->device, o, box);
         if (tail && !grad ? writes : reads)
             each_element(x, &box, add_reader, (void *)&task->device);
     }
+}
+
+/* All passes of a body's tasks. */
+static void add_body(struct expected *x, int b, bool tail)
+{
+    const struct hypar_program *p = x->program;
+    for (int t = p->first[b]; t < p->first[b + 1]; t++)
+        for (int i = p->task[t].kind == TASK_COMPUTE ? p->task[t].index : -1; i >= 0;
+             i = p->blocks->next[b][i])
+            add_pass(x, &p->task[t], &p->sketch->skeleton.step[i], b, tail);
 }
 
 /* Counting ------------------------------------------------------------------------- */
@@ -176,7 +192,7 @@ static double sends(const struct expected *x, int64_t element)
         }
     if (x->cell[element] < 0)
         return n && readers ? -1 : 0;
-    const struct cell *cell = &x->e->pattern->cell[x->cell[element]];
+    const struct cell *cell = &x->pattern->cell[x->cell[element]];
     if (cell->n_contributions != n)
         return -1;
     if (n == 0 || readers == 0)
@@ -197,9 +213,9 @@ static double sends(const struct expected *x, int64_t element)
 
 static enum hypar_status check_sends(struct expected *x, struct hypar_error *err)
 {
-    const struct pattern *pattern = x->e->pattern;
-    const char *name = x->graph->tensors[x->e->place.tensor].name;
-    const char *what = x->e->place.grad ? "gradient of " : "";
+    const struct pattern *pattern = x->pattern;
+    const char *name = x->graph->tensors[x->deal->place.tensor].name;
+    const char *what = x->deal->place.grad ? "gradient of " : "";
     double must = 0, does = 0;
     for (int c = 0; c < pattern->n_cells; c++) {
         struct cell_mark mark = { c, false };
@@ -225,18 +241,21 @@ static enum hypar_status check_sends(struct expected *x, struct hypar_error *err
 }
 
 /* Of the tail: where what is summed is computed. */
-static int stage_of_exchange(const struct hypar_program *p, const struct exchange *e)
+static int stage_of_deal(const struct hypar_program *p, int d)
 {
-    return p->stage_of_op[p->body[0].list.task[e->writer_task[0]].op];
+    return p->schedule->stage_of_op[p->sketch->skeleton.deal[d].writer[0].op];
 }
 
 /* The exchange of a body, or of the tail (b is n_bodies) in the rounds of one phase. */
-static enum hypar_status check_exchange(const struct hypar_program *p, const struct exchange *e,
-                                        int b, int phase, struct hypar_error *err)
+static enum hypar_status check_exchange(const struct hypar_program *p, int deal, int b,
+                                        int phase, struct hypar_error *err)
 {
-    struct expected x = { .program = p, .graph = p->plan->graph, .e = e };
-    const struct hypar_shape *shape = &x.graph->tensors[e->place.tensor].shape;
     bool tail = b == p->n_bodies;
+    struct expected x = { .program = p,
+                          .graph = p->plan->graph,
+                          .deal = &p->sketch->skeleton.deal[deal],
+                          .pattern = hp_deal_pattern(p->sketch, tail ? 0 : b, deal) };
+    const struct hypar_shape *shape = &x.graph->tensors[x.deal->place.tensor].shape;
     x.whole.n_dims = shape->n_dims;
     for (int d = 0; d < shape->n_dims; d++)
         x.whole.dim[d] = (struct range){ 0, shape->dim[d] };
@@ -245,15 +264,11 @@ static enum hypar_status check_exchange(const struct hypar_program *p, const str
     x.cell = NEW(&x.arena, int, n);
     memset(x.cell, -1, (size_t)n * sizeof *x.cell);
     for (int i = tail ? 0 : b; i < (tail ? p->n_bodies : b + 1); i++) {
-        const struct task_list *list = &p->body[i].list;
-        struct range samples = hp_micro_samples(p, hp_first_micro(p->rhythm, i));
-        int stage = tail ? stage_of_exchange(p, e) : 0;
-        if (tail && hp_phase_of(p->rhythm, hp_slot_group(p, stage), i) != phase)
+        int stage = tail ? stage_of_deal(p, deal) : 0;
+        if (tail && hp_phase_of(p->rhythm, hp_slot_group(p->rhythm, stage), i) != phase)
             continue;
         x.replica = tail ? hp_replica_of(p->rhythm, stage, i) : 0;
-        for (int t = 0; t < list->n_tasks; t++)
-            if (list->task[t].kind == TASK_COMPUTE)
-                add_task(&x, &list->task[t], samples, tail);
+        add_body(&x, i, tail);
     }
     enum hypar_status status = check_sends(&x, err);
     hp_arena_free(&x.arena);
@@ -262,15 +277,18 @@ static enum hypar_status check_exchange(const struct hypar_program *p, const str
 
 /* Edges and totals ----------------------------------------------------------------- */
 
-/* Tasks stand in an order in which they could run, so there is no cycle. */
-static enum hypar_status check_edges(const struct task_list *list, int base,
-                                     struct hypar_error *err)
+/* Tasks stand in an order in which they could run, so there is no cycle; a body's wait for its
+ * own. */
+static enum hypar_status check_edges(const struct hypar_program *p, struct hypar_error *err)
 {
-    for (int t = 0; t < list->n_tasks; t++)
-        for (int64_t i = list->after_start[t]; i < list->after_start[t + 1]; i++)
-            if (list->after[i] < 0 || list->after[i] >= base + t)
-                return hp_fail(err, HYPAR_RUNTIME, "task %d waits for %d, which comes later", t,
-                               list->after[i] - base);
+    for (int t = 0; t < p->n_tasks; t++) {
+        int b = hp_task_body(p, t), first = b == p->n_bodies ? 0 : p->first[b];
+        for (int64_t i = p->after_start[t]; i < p->after_start[t + 1]; i++)
+            if (p->after[i] < first || p->after[i] >= t)
+                return hp_fail(err, HYPAR_RUNTIME,
+                               "task %d waits for %d, which comes later or is of another body",
+                               t, p->after[i]);
+    }
     return HYPAR_OK;
 }
 
@@ -306,15 +324,16 @@ static enum hypar_status check_totals(const struct hypar_program *p, struct hypa
 
 enum hypar_status check_program(const struct hypar_program *p, struct hypar_error *err)
 {
-    for (int b = 0; b <= p->n_bodies; b++) {
-        const struct task_list *list = b < p->n_bodies ? &p->body[b].list : &p->tail;
-        bool tail = b == p->n_bodies;
-        TRY(check_edges(list, tail ? p->tail_base[p->n_bodies] : 0, err));
-        for (int e = 0; e < list->n_exchanges; e++) {
-            int group = tail ? hp_slot_group(p, stage_of_exchange(p, &list->exchange[e])) : 0;
-            for (int phase = 0; phase < (tail ? hp_phases(p->rhythm, group) : 1); phase++)
-                TRY(check_exchange(p, &list->exchange[e], b, phase, err));
-        }
+    const struct skeleton *k = &p->sketch->skeleton;
+    TRY(check_edges(p, err));
+    for (int b = 0; b < p->n_bodies; b++)
+        for (int d = 0; d < k->n_deals; d++)
+            if (!k->deal[d].private)
+                TRY(check_exchange(p, d, b, 0, err));
+    for (int d = k->n_deals; d < k->n_deals + k->n_tail; d++) {
+        int group = hp_slot_group(p->rhythm, stage_of_deal(p, d));
+        for (int phase = 0; phase < hp_phases(p->rhythm, group); phase++)
+            TRY(check_exchange(p, d, p->n_bodies, phase, err));
     }
     return check_totals(p, err);
 }

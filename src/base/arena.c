@@ -90,6 +90,17 @@ void *hp_arena_grow(struct arena *arena, const void *array, size_t used, int *ca
     return copy;
 }
 
+void *hp_arena_reach(struct arena *arena, const void *array, int i, int *capacity, size_t size,
+                     size_t align)
+{
+    int larger = i < INT_MAX / 2 - 32 ? 2 * i + 64 : INT_MAX;
+    char *copy = hp_arena_alloc(arena, (size_t)larger, size, align);
+    if (*capacity)
+        memcpy(copy, array, (size_t)*capacity * size);
+    *capacity = larger;
+    return copy;
+}
+
 char *hp_arena_strndup(struct arena *arena, const char *s, size_t n)
 {
     char *copy = NEW(arena, char, n + 1);

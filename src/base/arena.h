@@ -33,9 +33,17 @@ struct arena_mark {
                           : (T *)hp_arena_grow((arena), (array), (size_t)(used), (capacity), \
                                                sizeof(T), alignof(T)))
 
+/* Make `array` (a T *, `*capacity` elements) have an element `i`; new ones are zero. */
+#define REACH(arena, T, array, i, capacity) \
+    ((i) < *(capacity)                      \
+         ? (array)                          \
+         : (T *)hp_arena_reach((arena), (array), (i), (capacity), sizeof(T), alignof(T)))
+
 void *hp_arena_alloc(struct arena *arena, size_t count, size_t size, size_t align);
 void *hp_arena_grow(struct arena *arena, const void *array, size_t used, int *capacity,
                     size_t size, size_t align);
+void *hp_arena_reach(struct arena *arena, const void *array, int i, int *capacity, size_t size,
+                     size_t align);
 char *hp_arena_strdup(struct arena *arena, const char *s);
 char *hp_arena_strndup(struct arena *arena, const char *s, size_t n);
 char *hp_arena_printf(struct arena *arena, const char *fmt, ...)

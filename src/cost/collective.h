@@ -66,11 +66,6 @@ const struct comm_model *hp_comm_model_named(struct arena *arena,
 const struct comm_way *hp_comm_best_way(const struct comm_model *model, double bytes);
 
 /* One message. */
-struct message {
-    int from, to; /* devices */
-    double bytes;
-};
-
 /* Messages that all start at once, as one task: every link is held for what crosses it, and is
  * not idle while something for it has come. Fills *way for bytes = 1 (s_per_byte are then
  * seconds). */
@@ -82,13 +77,7 @@ void hp_messages_way(struct arena *arena, const struct hypar_machine *machine,
 void hp_spread_messages(const struct hypar_machine *machine, const struct message *message,
                         int n, int *order);
 
-/* The same collective step by step, for --expand-collectives: message i waits for the messages
- * after[] (all with smaller numbers), and for what its sender contributes itself. */
-struct comm_step {
-    struct message message;
-    int n_after;
-    const int *after;
-};
+/* The same collective message by message, for --expand-collectives. */
 struct comm_steps {
     int n_steps;
     struct comm_step *step;

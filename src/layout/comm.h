@@ -17,4 +17,17 @@ enum comm_kind {
 /* "all-reduce", "send", ... */
 const char *hp_comm_text(enum comm_kind kind);
 
+struct message {
+    int from, to; /* devices */
+    double bytes;
+};
+
+/* A collective message by message: message i waits for the messages after[] (all with smaller
+ * numbers), and for what its sender contributes itself. */
+struct comm_step {
+    struct message message;
+    int n_after;
+    const int *after;
+};
+
 #endif /* LAYOUT_COMM_H */

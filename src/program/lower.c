@@ -1,4 +1,5 @@
-#include "program/lower.h"
+/* A plan is made a program: all blocks are written. */
+#include "program/blocks.h"
 
 /* Micro-batches: contiguous, sizes differ by at most one, the larger ones first. */
 struct range hp_micro_samples(const struct hypar_program *p, int micro)
@@ -8,29 +9,40 @@ struct range hp_micro_samples(const struct hypar_program *p, int micro)
                               : hp_even_part(batch, p->rhythm->n_micro, micro);
 }
 
-const struct task_list *hp_program_list(const struct hypar_program *p, int i)
+int hp_task_body(const struct hypar_program *p, int task)
 {
-    return i < p->n_bodies ? &p->body[i].list : i == p->n_bodies ? &p->tail : NULL;
+    const struct sketch *s = p->sketch;
+    return hp_is_tail(p, task) ? p->n_bodies : p->task[task].block / s->skeleton.n_items;
 }
 
-double hp_task_times(const struct hypar_program *p, int i, int t)
+double hp_task_times(const struct hypar_program *p, int task)
 {
     const struct rhythm *r = p->rhythm;
-    int times = i < p->n_bodies ? hp_body_times(r, i) : hp_round_count(r, p->tail_group[t]);
+    int times = hp_is_tail(p, task) ? hp_round_count(r, hp_update_group(p, task))
+                                    : hp_body_times(r, hp_task_body(p, task));
     return (double)times / r->n_steps;
 }
 
-int hp_tail_body(const struct hypar_program *p, int after)
+struct place hp_task_place(const struct hypar_program *p, int task)
 {
-    int low = 0, high = p->n_bodies;
-    while (low < high) { /* the first whose end is beyond it */
-        int middle = (low + high) / 2;
-        if (after < p->tail_base[middle + 1])
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return p->sketch->skeleton.deal[p->task[task].index].place;
+}
+
+const struct pattern *hp_task_pattern(const struct hypar_program *p, int task)
+{
+    int b = hp_task_body(p, task);
+    return hp_deal_pattern(p->sketch, b == p->n_bodies ? 0 : b, p->task[task].index);
+}
+
+const struct comm *hp_task_comm(const struct hypar_program *p, int task)
+{
+    return &hp_task_pattern(p, task)->comm[p->task[task].comm];
+}
+
+double hp_task_bytes(const struct hypar_program *p, int task)
+{
+    return hp_task_comm(p, task)->sent_elements *
+           hp_message_bytes(p->plan, hp_task_place(p, task).tensor);
 }
 
 __extension__ typedef __int128 wide; /* a product of two extents */
@@ -72,10 +84,10 @@ bool hp_micro_ranges(const struct hypar_graph *g, int op, const struct split *sp
     return any;
 }
 
-struct box hp_micro_box(const struct hypar_program *p, const struct exchange *exchange,
-                        const struct box *box, int micro)
+struct box hp_micro_box(const struct hypar_program *p, int tensor, const struct box *box,
+                        int micro)
 {
-    const struct tensor *t = &p->plan->graph->tensors[exchange->place.tensor];
+    const struct tensor *t = &p->plan->graph->tensors[tensor];
     struct box out = *box;
     int first = hp_first_micro(p->rhythm, hp_body_number(p->rhythm, micro));
     if (t->sample_dim >= 0) {
@@ -105,6 +117,129 @@ enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar
     return HYPAR_OK;
 }
 
+/* Is this the part that adds what the pass adds after partial sums? */
+bool hp_adds_after(const struct part_layout *layout, int pass, int part)
+{
+    const struct pass *p = &layout->nest->pass[pass];
+    axis_set partial = 0;
+    if (!p->adds)
+        return false;
+    for (int o = 0; o < layout->nest->n_operands; o++)
+        if (p->writes >> o & 1)
+            partial |= hp_partial_axes(layout->nest, layout->split, pass, o);
+    return !partial || hp_first_along(layout, part, partial);
+}
+
+/* A pass that writes a parameter's gradient is of the gradient phase. */
+static enum phase phase_of(const struct hypar_program *p, const struct step *step)
+{
+    const struct hypar_graph *g = p->plan->graph;
+    const struct op *op = &g->ops[step->op];
+    operand_set written = op->nest->pass[step->pass].writes_grad;
+    for (int o = 0; o < op->nest->n_operands; o++)
+        if (written >> o & 1 && op->tensor[o] >= 0 &&
+            g->tensors[op->tensor[o]].kind == TENSOR_PARAM)
+            return PHASE_GRADIENT;
+    return step->backward ? PHASE_BACKWARD : PHASE_FORWARD;
+}
+
+enum phase hp_task_text(const struct hypar_program *p, int task, char *text, size_t size)
+{
+    static const char *const phases[] = { "forward", "backward", "gradient" };
+    enum { ROOM = 60 }; /* for what follows the names */
+    const struct step *step = p->sketch->skeleton.step;
+    const int *next = p->blocks->next[hp_task_body(p, task)];
+    enum phase phase = phase_of(p, &step[p->task[task].index]);
+    size_t n = 0;
+    for (int i = p->task[task].index, last = -1; i >= 0; i = next[i]) {
+        if (step[i].op != last && n < size)
+            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? "+" : "",
+                                  p->plan->graph->ops[step[i].op].name);
+        last = step[i].op;
+    }
+    n = n < size - ROOM ? n : size - ROOM;
+    snprintf(text + n, size - n, " %s part %d", phases[phase], p->task[task].part);
+    return phase;
+}
+
+/* Writing out -------------------------------------------------------------------------- */
+
+static void write_computes(struct hypar_program *p, int number, const struct block *block)
+{
+    const struct part_layout *l = hp_step_layout(p->blocks, block->body, block->index);
+    bool backward = p->sketch->skeleton.step[block->index].backward;
+    struct task *task = p->task + p->blocks->first[number];
+    for (int part = 0; part < l->n_parts; part++)
+        if (!l->empty[part])
+            task[l->rank[part]] = (struct task){ .kind = TASK_COMPUTE,
+                                                 .block = number,
+                                                 .index = block->index,
+                                                 .part = part,
+                                                 .comm = -1,
+                                                 .device = l->device[part],
+                                                 .bucket = -1,
+                                                 .backward = backward };
+}
+
+/* The first comm of a bucket gives it its number. */
+static int bucket_of(const struct hypar_program *p, const struct block *block, int comm)
+{
+    const struct buckets *b = &p->blocks->buckets;
+    int n_deals = p->sketch->skeleton.n_deals;
+    int lead = b->lead && block->kind == BLOCK_TAIL_EXCHANGE
+                   ? b->lead[b->base[block->index - n_deals] + comm]
+                   : -1;
+    if (lead < 0)
+        return -1;
+    int deal = b->deal[lead];
+    return p->blocks->first[hp_deal_block(p->blocks, 0, n_deals + deal)] + lead - b->base[deal];
+}
+
+static void write_comms(struct hypar_program *p, int number, const struct block *block)
+{
+    const struct deal *deal = &p->sketch->skeleton.deal[block->index];
+    struct task *task = p->task + p->blocks->first[number];
+    for (int c = 0; c < p->blocks->size[number]; c++)
+        task[c] = (struct task){ .kind = TASK_COMM,
+                                 .block = number,
+                                 .index = block->index,
+                                 .part = -1,
+                                 .comm = c,
+                                 .device = -1,
+                                 .bucket = bucket_of(p, block, c),
+                                 .backward = deal->backward };
+}
+
+static void write_updates(struct hypar_program *p, int number, const struct block *block)
+{
+    struct task *task = p->task + p->blocks->first[number];
+    for (int i = 0; i < p->blocks->size[number]; i++)
+        task[i] =
+            (struct task){ .kind = TASK_UPDATE,
+                           .block = number,
+                           .index = block->index,
+                           .part = -1,
+                           .comm = -1,
+                           .device = hp_update_devices(p->sketch, block->index)->device[i],
+                           .bucket = -1,
+                           .backward = true };
+}
+
+static void write_blocks(struct hypar_program *p)
+{
+    static void (*const write[])(struct hypar_program *, int, const struct block *) = {
+        [BLOCK_COMPUTE] = write_computes,
+        [BLOCK_EXCHANGE] = write_comms,
+        [BLOCK_TAIL_EXCHANGE] = write_comms,
+        [BLOCK_UPDATE] = write_updates,
+    };
+    for (int i = 0; i < p->blocks->n_blocks; i++) {
+        struct block block = hp_block_at(p->blocks, i);
+        if (p->blocks->size[i])
+            write[block.kind](p, i, &block);
+    }
+}
+
 static struct hypar_program *write_out(struct sketch *s)
 {
     struct arena arena = { 0 };
@@ -112,13 +247,23 @@ static struct hypar_program *write_out(struct sketch *s)
     p->arena = arena;
     p->plan = s->plan;
     p->sketch = s;
+    p->blocks = hp_blocks_new(s, NULL, NULL);
     p->rhythm = &s->rhythm;
+    p->schedule = &s->schedule;
     p->n_bodies = s->n_bodies;
-    p->body = NEW(&p->arena, struct body, p->n_bodies);
-    for (int b = 0; b < s->n_bodies; b++)
-        hp_write_body(p, b);
-    hp_write_tail(p);
-    hp_make_schedule(p);
+    p->n_tasks = hp_number_tasks(p->blocks);
+    p->task = NEW(&p->arena, struct task, p->n_tasks);
+    write_blocks(p);
+    struct task_edges edges = hp_all_edges(p->blocks, p->n_tasks, &p->arena);
+    p->after_start = edges.start;
+    p->after = edges.after;
+    p->first = NEW(&p->arena, int, p->n_bodies + 2);
+    for (int b = 0; b <= p->n_bodies; b++)
+        p->first[b] = p->blocks->first[b * s->skeleton.n_items];
+    p->first[p->n_bodies + 1] = p->n_tasks;
+    p->update_group = NEW(&p->arena, int, p->n_tasks - p->first[p->n_bodies]);
+    for (int t = p->first[p->n_bodies]; t < p->n_tasks; t++)
+        p->update_group[t - p->first[p->n_bodies]] = hp_deal_group(s, p->task[t].index);
     return p;
 }
 
@@ -147,6 +292,7 @@ void hypar_program_free(struct hypar_program *program)
 {
     if (!program)
         return;
+    hp_blocks_free(program->blocks);
     hp_sketch_free(program->sketch);
     struct arena arena = program->arena; /* the program lives in it */
     hp_arena_free(&arena);

@@ -1,11 +1,12 @@
 /* program/program.h - the inside of a program: a plan made explicit. Internal.
  *
- * One micro-batch is a BODY: compute tasks (one part of one pass of one operator) and
+ * One micro-batch is a BODY: compute tasks (one part of one operator, pass after pass) and
  * communication tasks between them. Micro-batches that do the same have the same body, which is
  * kept once (rhythm.h); a task instance is (micro-batch, body task). What ends a round of
  * micro-batches is the TAIL: gradients and the loss are summed over devices, parameters are
  * updated; an instance is (round, tail task). The SCHEDULE says in which order a stage's
- * devices run the forward and backward halves of the micro-batches, and the updates.
+ * devices run the forward and backward halves of the micro-batches, and the updates. Tasks and
+ * what they wait for are written block by block (blocks.h); every interpreter reads these.
  *
  * What has to move is derived by one rule from who writes and who reads each tensor
  * (exchange.c): the tensor is cut into cells by all their borders; a cell is summed once over
@@ -29,24 +30,20 @@ struct place {
 };
 
 enum task_kind {
-    TASK_NONE,    /* an empty part: keeps its number, does nothing */
-    TASK_COMPUTE, /* one part of a pass */
+    TASK_COMPUTE, /* one part of the passes of a fusion group */
     TASK_COMM,    /* a transfer or a collective */
     TASK_UPDATE,  /* of what one device holds of a parameter; tail only */
 };
 
 struct task {
     enum task_kind kind;
-    int op;        /* COMPUTE: the operator */
-    int pass;      /* COMPUTE */
+    int block;     /* that it is a task of (blocks.h) */
+    int index;     /* COMPUTE: its first step; else: the deal */
     int part;      /* COMPUTE */
+    int comm;      /* COMM: which of the deal's pattern */
     int device;    /* COMPUTE, UPDATE; of COMM -1 */
-    int exchange;  /* COMM: index into the exchanges of its body or tail */
-    int comm;      /* COMM: which comm of the exchange's pattern */
-    int tensor;    /* UPDATE: the parameter */
-    int bucket;    /* COMM of the tail: those with the same number are one message; -1: alone */
-    bool backward; /* belongs to the backward half of a micro-batch */
-    bool add_after; /* COMPUTE: this part adds what the pass adds after partial sums (a bias) */
+    int bucket;    /* COMM: those with the same number are one message; -1: alone */
+    bool backward; /* belongs to the backward half of a micro-batch, or to the tail */
 };
 
 /* One part of one writer: the writers of a pattern are numbered. */
@@ -130,6 +127,12 @@ static inline bool hp_is_in(const int *list, int n, int device)
     return at < n && list[at] == device;
 }
 
+/* The place of a device in a comm's list. */
+static inline int hp_comm_index(const struct comm *comm, int device)
+{
+    return hp_place_in(comm->device, comm->n_devices, device);
+}
+
 /* Of all cells that a comm moves. */
 static inline double hp_comm_elements(const struct pattern *pattern, const struct comm *comm)
 {
@@ -149,57 +152,38 @@ typedef void hp_send_visit(void *who, int round, int from, int to, int pieces);
 /* `seen`: by device, false before and after. */
 void hp_cell_sends(const struct cell *cell, bool *seen, hp_send_visit *visit, void *who);
 
-/* A tensor's value or gradient being settled: what its writers computed reaches its readers. */
-struct exchange {
-    struct place place;
-    enum combine combine;
-    const struct pattern *pattern;
-    const int *writer_task; /* for each writer: the task of its part 0; the others follow */
-    int first_comm;         /* task of comm 0; the others follow */
-    /* For each reader: its operator and operand, and the passes that read it. */
-    const struct reader *reader;
-};
-
 struct reader {
     int op, operand;
     uint32_t passes; /* bit p: pass p of the op reads it */
     bool only_adds;  /* ... and adds it after partial sums: a bias */
 };
 
-/* Tasks with the tasks each waits for (CSR). Tasks are in an order in which they could run. */
-struct task_list {
-    int n_tasks;
-    struct task *task;
-    int64_t *after_start; /* n_tasks + 1 */
-    int *after;
-    int n_exchanges;
-    struct exchange *exchange;
-};
-
-struct body {
-    struct task_list list;
-    const int *step_task; /* by step of the sketch: the task of part 0; the others follow */
-};
-
-struct hypar_program {
-    struct arena arena;
-    const struct hypar_plan *plan;
-    struct sketch *sketch; /* layouts and patterns; owned */
-    const struct rhythm *rhythm;
-    int n_bodies;
-    struct body *body;
-    struct task_list tail;
-    int *tail_group; /* by tail task: which updates it belongs to (rhythm.h) */
-    /* What a tail task waits for has one numbering: task t of body b is tail_base[b] + t; tail
-     * task t, in the same round, is tail_base[n_bodies] + t. A body's task is waited for in
-     * rounds in which a micro-batch has that body, in the last of these. A tail exchange's
-     * writer_task are tasks of body 0; what they wrote is summed over the micro-batches of the
-     * round. Where replicas take turns its parts are those of replica 0, then of 1, ... */
-    int *tail_base;
+/* In which order the devices of each stage run the halves of micro-batches and the updates. */
+struct schedule {
     int n_stages;    /* at least 1 */
     int *slot_start; /* where each stage's slots begin: n_stages + 1 */
     struct slot *slot;
     int *stage_of_op;
+};
+
+/* Task ids are dense: body 0's tasks, body 1's, ..., the tail's, each in an order in which they
+ * could run. */
+struct hypar_program {
+    struct arena arena;
+    const struct hypar_plan *plan;
+    struct sketch *sketch; /* layouts and patterns; owned */
+    struct blocks *blocks; /* owned */
+    const struct rhythm *rhythm;
+    const struct schedule *schedule;
+    int n_bodies, n_tasks;
+    int *first; /* by body: its first task; then the tail's, then past it: n_bodies + 2 */
+    struct task *task;
+    /* What each task waits for: CSR. A task of the tail waits for a body's task in rounds in
+     * which a micro-batch has that body, in the last of these; for another of the tail in the
+     * same round. */
+    const int64_t *after_start;
+    const int *after;
+    int *update_group; /* by task of the tail: which updates it belongs to (rhythm.h) */
 };
 
 /* The samples of micro-batch `micro`. */
@@ -210,47 +194,59 @@ struct range hp_micro_samples(const struct hypar_program *program, int micro);
 bool hp_micro_ranges(const struct hypar_graph *graph, int op, const struct split *split,
                      int part, struct range samples, struct range range[MAX_AXES]);
 
-/* A box of a body's pattern, which is that of the body's first micro-batch, in micro-batch
- * `micro`: shifted along the samples. */
-struct box hp_micro_box(const struct hypar_program *program, const struct exchange *exchange,
-                        const struct box *box, int micro);
+/* A box of `tensor` in the first micro-batch of a body, in micro-batch `micro`: shifted along
+ * the samples. */
+struct box hp_micro_box(const struct hypar_program *program, int tensor, const struct box *box,
+                        int micro);
 
 /* Bytes of one element of a tensor in messages. */
 int hp_message_bytes(const struct hypar_plan *plan, int tensor);
 
-/* The task lists of a program, i from 0 on: bodies, then the tail; NULL past the last. */
-const struct task_list *hp_program_list(const struct hypar_program *program, int i);
+/* The body that a task belongs to; n_bodies: the tail. */
+int hp_task_body(const struct hypar_program *program, int task);
 
-/* How many times task `t` of list `i` is done for one batch; of a stretch of minibatches on
- * average. */
-double hp_task_times(const struct hypar_program *program, int i, int t);
+/* How many times a task is done for one batch; of a stretch of minibatches on average. */
+double hp_task_times(const struct hypar_program *program, int task);
 
-/* The body of micro-batch `micro`. */
-static inline const struct body *hp_body_of(const struct hypar_program *program, int micro)
+static inline bool hp_is_tail(const struct hypar_program *program, int task)
 {
-    return &program->body[hp_body_number(program->rhythm, micro)];
+    return task >= program->first[program->n_bodies];
 }
 
-/* The body that number `after` of the tail's numbering belongs to; n_bodies: the tail. */
-int hp_tail_body(const struct hypar_program *program, int after);
-
-/* The order of slots of `program`, which has a plan, a rhythm and an arena, from these alone.
- */
-void hp_make_schedule(struct hypar_program *program);
-
-static inline int hp_slot_count(const struct hypar_program *program, int stage)
+/* Which updates a task of the tail belongs to. */
+static inline int hp_update_group(const struct hypar_program *program, int task)
 {
-    return program->slot_start[stage + 1] - program->slot_start[stage];
+    return program->update_group[task - program->first[program->n_bodies]];
 }
-static inline const struct slot *hp_slots_of(const struct hypar_program *program, int stage)
+
+/* The tensor that a COMM moves or an UPDATE updates; the pattern and the comm of a COMM, and
+ * what it sends. */
+struct place hp_task_place(const struct hypar_program *program, int task);
+const struct pattern *hp_task_pattern(const struct hypar_program *program, int task);
+const struct comm *hp_task_comm(const struct hypar_program *program, int task);
+double hp_task_bytes(const struct hypar_program *program, int task);
+
+/* "conv1+bn1+relu1 forward part 3" of a COMPUTE task; returns its phase. */
+enum phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_GRADIENT };
+enum phase hp_task_text(const struct hypar_program *program, int task, char *text, size_t n);
+
+/* The slots of all stages, in the order of a schedule; taken from `arena`. */
+struct schedule hp_make_schedule(const struct hypar_plan *plan, const struct rhythm *rhythm,
+                                 struct arena *arena);
+
+static inline int hp_slot_count(const struct schedule *schedule, int stage)
 {
-    return program->slot + program->slot_start[stage];
+    return schedule->slot_start[stage + 1] - schedule->slot_start[stage];
+}
+static inline const struct slot *hp_slots_of(const struct schedule *schedule, int stage)
+{
+    return schedule->slot + schedule->slot_start[stage];
 }
 
 /* The group of parameters that an update in the slots of `stage` is of. */
-static inline int hp_slot_group(const struct hypar_program *program, int stage)
+static inline int hp_slot_group(const struct rhythm *rhythm, int stage)
 {
-    return program->rhythm->delayed ? stage : 0;
+    return rhythm->delayed ? stage : 0;
 }
 
 #endif /* PROGRAM_PROGRAM_H */

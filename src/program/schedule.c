@@ -1,5 +1,5 @@
 /* In which order each stage runs the halves of the micro-batches. */
-#include "program/lower.h"
+#include "program/program.h"
 
 /* Forward and backward of each micro-batch in turn: no pipeline, gradients accumulate. */
 static void one_by_one(struct slot *slot, int n_micro)
@@ -33,9 +33,8 @@ void hp_alternate(struct slot *slot, int n_micro, int in_flight)
 
 /* PipeDream: what one replica does in turn all do, each with its own minibatch of the round;
  * with the last backward half of a round they update. */
-static void rounds_in_turn(struct hypar_program *p, int stage, struct slot *slot)
+static void rounds_in_turn(const struct rhythm *r, int stage, struct slot *slot)
 {
-    const struct rhythm *r = p->rhythm;
     int turns = r->pipe.replicas[stage], n = hp_round_count(r, stage);
     struct arena scratch = { 0 };
     struct slot *one = NEW(&scratch, struct slot, 2 * n);
@@ -50,37 +49,38 @@ static void rounds_in_turn(struct hypar_program *p, int stage, struct slot *slot
     hp_arena_free(&scratch);
 }
 
-static void fill_slots(struct hypar_program *p, int stage, struct slot *slot)
+static void fill_slots(enum hypar_schedule_kind kind, const struct rhythm *r, int stage,
+                       struct slot *slot)
 {
-    int n_micro = p->rhythm->n_micro;
-    switch (p->plan->schedule.kind) {
+    switch (kind) {
     case HYPAR_SCHEDULE_PIPEDREAM:
-        rounds_in_turn(p, stage, slot);
+        rounds_in_turn(r, stage, slot);
         return;
     case HYPAR_SCHEDULE_GPIPE:
-        all_then_all(slot, n_micro);
+        all_then_all(slot, r->n_micro);
         break;
     case HYPAR_SCHEDULE_1F1B:
-        hp_alternate(slot, n_micro, p->n_stages - stage); /* as many as stages from here */
+        hp_alternate(slot, r->n_micro, r->pipe.n_stages - stage); /* as many as from here on */
         break;
     default:
-        one_by_one(slot, n_micro);
+        one_by_one(slot, r->n_micro);
     }
-    slot[2 * n_micro] = (struct slot){ .update = true };
+    slot[2 * r->n_micro] = (struct slot){ .update = true };
 }
 
-void hp_make_schedule(struct hypar_program *p)
+struct schedule hp_make_schedule(const struct hypar_plan *plan, const struct rhythm *r,
+                                 struct arena *arena)
 {
-    const struct hypar_plan *plan = p->plan;
-    p->n_stages = p->rhythm->pipe.n_stages;
-    p->stage_of_op = NEW(&p->arena, int, plan->graph->n_ops);
+    struct schedule s = { .n_stages = r->pipe.n_stages };
+    s.stage_of_op = NEW(arena, int, plan->graph->n_ops);
     for (int op = 0; op < plan->graph->n_ops; op++)
-        p->stage_of_op[op] = plan->ops[op].stage < 0 ? 0 : plan->ops[op].stage;
-    p->slot_start = NEW(&p->arena, int, p->n_stages + 1);
-    for (int s = 0; s < p->n_stages; s++)
-        p->slot_start[s + 1] = p->slot_start[s] + 2 * p->rhythm->n_micro +
-                               hp_round_count(p->rhythm, hp_slot_group(p, s));
-    p->slot = NEW(&p->arena, struct slot, p->slot_start[p->n_stages]);
-    for (int s = 0; s < p->n_stages; s++)
-        fill_slots(p, s, p->slot + p->slot_start[s]);
+        s.stage_of_op[op] = plan->ops[op].stage < 0 ? 0 : plan->ops[op].stage;
+    s.slot_start = NEW(arena, int, s.n_stages + 1);
+    for (int i = 0; i < s.n_stages; i++)
+        s.slot_start[i + 1] =
+            s.slot_start[i] + 2 * r->n_micro + hp_round_count(r, hp_slot_group(r, i));
+    s.slot = NEW(arena, struct slot, s.slot_start[s.n_stages]);
+    for (int i = 0; i < s.n_stages; i++)
+        fill_slots(plan->schedule.kind, r, i, s.slot + s.slot_start[i]);
+    return s;
 }

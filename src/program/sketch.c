@@ -1,5 +1,7 @@
 #include "program/sketch.h"
 
+#include <string.h>
+
 /* Micro-batches: contiguous, sizes differ by at most one, the larger ones first; minibatches
  * are whole batches. */
 static void divide_batch(struct sketch *s)
@@ -63,6 +65,58 @@ int hp_deal_group(const struct sketch *s, int d)
     return s->rhythm.delayed ? s->plan->ops[s->skeleton.deal[d].writer[0].op].stage : 0;
 }
 
+/* Elements of the parameter that each device keeps: the cells that it reads. */
+static void count_elements(const struct pattern *p, double *elements)
+{
+    for (int c = 0; c < p->n_cells; c++) {
+        const struct cell *cell = &p->cell[c];
+        double n = (double)cell->elements;
+        for (int i = 0; i < cell->n_kept; i++)
+            elements[cell->kept[i]] += n;
+        for (int i = 0; i < cell->n_receivers; i++)
+            elements[cell->receiver[i]] += n;
+    }
+}
+
+static struct update_devices *find_devices(struct sketch *s, const struct deal *deal,
+                                           const struct pattern *p)
+{
+    struct arena *arena = &s->stock->arena;
+    int n_devices = hypar_machine_device_count(s->plan->machine);
+    struct update_devices *u = NEW(arena, struct update_devices, 1);
+    int *device = NEW(arena, int, p->n_waits);
+    u->of_device = NEW(arena, int, n_devices);
+    memset(u->of_device, -1, (size_t)n_devices * sizeof(int));
+    for (int i = 0; i < p->n_waits; i++) {
+        int d = s->step_layout[deal->reader[p->wait[i].reader].op]->device[p->wait[i].part];
+        if (u->of_device[d] < 0) {
+            u->of_device[d] = u->n;
+            device[u->n++] = d;
+        }
+    }
+    struct arena_mark mark = hp_arena_mark(&s->scratch);
+    double *held = NEW(&s->scratch, double, n_devices);
+    count_elements(p, held);
+    double *elements = NEW(arena, double, u->n);
+    for (int i = 0; i < u->n; i++)
+        elements[i] = held[device[i]];
+    hp_arena_release(&s->scratch, mark);
+    u->device = device;
+    u->elements = elements;
+    return u;
+}
+
+const struct update_devices *hp_update_devices(struct sketch *s, int deal)
+{
+    struct stock *stock = s->stock;
+    const struct pattern *p = s->tail[deal - s->skeleton.n_deals];
+    stock->updates = REACH(&stock->arena, struct update_devices *, stock->updates, p->id,
+                           &stock->update_capacity);
+    if (!stock->updates[p->id])
+        stock->updates[p->id] = find_devices(s, &s->skeleton.deal[deal], p);
+    return stock->updates[p->id];
+}
+
 static enum hypar_status settle(struct sketch *s, int d)
 {
     const struct skeleton *k = &s->skeleton;
@@ -78,6 +132,7 @@ static enum hypar_status make(struct sketch *s)
     const struct skeleton *k = &s->skeleton;
     int n_ops = s->graph->n_ops;
     TRY(hp_rhythm_make(&s->rhythm, &s->arena, s->plan, &s->options, s->err));
+    s->schedule = hp_make_schedule(s->plan, &s->rhythm, &s->arena);
     divide_batch(s);
     TRY(check_size(s));
     TRY(hp_find_flow(s));

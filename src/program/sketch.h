@@ -70,6 +70,14 @@ struct sketch_body {
     const struct pattern **pattern;    /* by deal of the body */
 };
 
+/* The devices that have some of a parameter, and so update it. */
+struct update_devices {
+    int n;
+    const int *device;
+    const double *elements; /* that each has */
+    int *of_device;         /* place in the list by device, -1 */
+};
+
 /* What has been worked out of a graph, whatever the plan: layouts and patterns by what decides
  * them. Sketches of one graph may share a stock, though not at the same time. Zero-initialised
  * is empty. */
@@ -80,6 +88,8 @@ struct stock {
     struct pattern **patterns;
     struct shapes shapes;
     int n_layouts, layout_capacity, n_patterns, pattern_capacity;
+    struct update_devices **updates; /* by pattern id, of those of parameters */
+    int update_capacity;
 };
 
 struct sketch {
@@ -90,6 +100,7 @@ struct sketch {
     struct hypar_lower_options options;
     struct skeleton skeleton;
     struct rhythm rhythm;
+    struct schedule schedule;
     int n_bodies;
     struct sketch_body *body;
     /* The tail: parts that take part in some micro-batch of a round, those of replica 0, then
@@ -124,6 +135,9 @@ enum hypar_status hp_sketch_lay_out(struct sketch *sketch, const int *op, int n,
                                     struct hypar_error *err);
 enum hypar_status hp_sketch_settle(struct sketch *sketch, const int *op, int n,
                                    struct hypar_error *err);
+
+/* Who updates the parameter whose gradient a deal of the tail sums up; shared, too. */
+const struct update_devices *hp_update_devices(struct sketch *sketch, int deal);
 
 /* The parameters that a deal of the tail is updated with (rhythm.h). */
 int hp_deal_group(const struct sketch *s, int d);
@@ -165,6 +179,9 @@ int hp_deal_likeness(struct sketch *s, const struct deal *deal);
 enum hypar_status hp_pattern_of(struct sketch *s, const struct deal *deal,
                                 const struct part_layout *const *layout,
                                 const struct pattern **out);
+
+/* Is `part` the one that adds what a pass adds after partial sums (a bias)? */
+bool hp_adds_after(const struct part_layout *layout, int pass, int part);
 
 /* Which parts of op write operand `o` in `pass` only add to it. */
 axis_set hp_partial_axes(const struct nest *nest, const struct split *split, int pass, int o);

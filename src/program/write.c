@@ -1,6 +1,8 @@
 /* hypar-program/1: every task instance with what it waits for. */
 #include "base/json.h"
-#include "program/program.h"
+#include "program/blocks.h"
+
+#include <string.h>
 
 /* A half of a micro-batch on one stage: the tasks that a slot of the schedule runs. */
 enum { FORWARD, BACKWARD, HALVES };
@@ -12,9 +14,9 @@ enum { FORWARD, BACKWARD, HALVES };
 struct numbering {
     const struct hypar_program *program;
     struct arena arena;
-    int **rank;     /* of each body's tasks among those of its stage and half */
+    int *rank;      /* of a body's task among those of its stage and half, of the tail's
+                       among those of its group */
     int **size;     /* of each body: tasks of [stage * HALVES + half] */
-    int *tail_rank; /* of the tail's tasks among those of their group */
     int *tail_size; /* by group */
     int *update;    /* by group: the entry of its round 0; the others follow */
     /* Entries: halves [(micro * n_stages + stage) * HALVES + half], then the groups' rounds. */
@@ -27,14 +29,17 @@ struct numbering {
 
 static int slot_index(const struct hypar_program *p, int micro, int stage, int half)
 {
-    return (micro * p->n_stages + stage) * HALVES + half;
+    return (micro * p->schedule->n_stages + stage) * HALVES + half;
 }
 
 /* The stage that runs a task: that of its operator; of a tensor that moves, its producer's. */
-static int stage_of(const struct hypar_program *p, const struct task *t)
+static int stage_of(const struct hypar_program *p, int t)
 {
-    int op = t->kind == TASK_COMPUTE ? t->op : p->plan->graph->tensors[t->tensor].producer;
-    return p->stage_of_op[op];
+    const struct task *task = &p->task[t];
+    int op = task->kind == TASK_COMPUTE
+                 ? p->sketch->skeleton.step[task->index].op
+                 : p->plan->graph->tensors[hp_task_place(p, t).tensor].producer;
+    return p->schedule->stage_of_op[op];
 }
 
 static int stage_devices(const struct hypar_program *p, int stage)
@@ -51,15 +56,10 @@ static int stage_device(const struct hypar_program *p, int stage, int i)
 static void rank_body(struct numbering *n, int b)
 {
     const struct hypar_program *p = n->program;
-    const struct task_list *list = &p->body[b].list;
-    n->rank[b] = NEW(&n->arena, int, list->n_tasks);
-    n->size[b] = NEW(&n->arena, int, p->n_stages *HALVES);
-    for (int t = 0; t < list->n_tasks; t++) {
-        const struct task *task = &list->task[t];
-        if (task->kind != TASK_NONE)
-            n->rank[b][t] = n->size[b][stage_of(p, task) * HALVES +
-                                       (task->backward ? BACKWARD : FORWARD)]++;
-    }
+    n->size[b] = NEW(&n->arena, int, p->schedule->n_stages *HALVES);
+    for (int t = p->first[b]; t < p->first[b + 1]; t++)
+        n->rank[t] =
+            n->size[b][stage_of(p, t) * HALVES + (p->task[t].backward ? BACKWARD : FORWARD)]++;
 }
 
 /* Can slot `i` of `stage` run once the slots numbered so far have? Forward needs the stages
@@ -67,7 +67,7 @@ static void rank_body(struct numbering *n, int b)
 static bool can_run(const struct numbering *n, const bool *done, int stage, struct slot slot)
 {
     const struct hypar_program *p = n->program;
-    for (int s = 0; s < p->n_stages; s++) {
+    for (int s = 0; s < p->schedule->n_stages; s++) {
         bool needed = slot.backward ? s > stage : s < stage;
         if (needed && !done[slot_index(p, slot.micro, s, slot.backward ? BACKWARD : FORWARD)])
             return false;
@@ -77,7 +77,7 @@ static bool can_run(const struct numbering *n, const bool *done, int stage, stru
 
 static int entry_of(const struct numbering *n, int stage, struct slot slot)
 {
-    return slot.update ? n->update[hp_slot_group(n->program, stage)] + slot.micro
+    return slot.update ? n->update[hp_slot_group(n->program->rhythm, stage)] + slot.micro
                        : slot_index(n->program, slot.micro, stage, slot.backward);
 }
 
@@ -86,8 +86,8 @@ static int entry_of(const struct numbering *n, int stage, struct slot slot)
 static int order_stage(struct numbering *n, int stage, int *next, bool *done, int ordered)
 {
     const struct hypar_program *p = n->program;
-    const struct slot *slot = hp_slots_of(p, stage);
-    for (; *next < hp_slot_count(p, stage); ++*next) {
+    const struct slot *slot = hp_slots_of(p->schedule, stage);
+    for (; *next < hp_slot_count(p->schedule, stage); ++*next) {
         if (slot[*next].update && !p->rhythm->delayed)
             continue;
         if (!slot[*next].update && !can_run(n, done, stage, slot[*next]))
@@ -104,12 +104,12 @@ static void order_slots(struct numbering *n)
 {
     const struct hypar_program *p = n->program;
     bool *done = NEW(&n->arena, bool, n->n_entries);
-    int *next = NEW(&n->arena, int, p->n_stages);
+    int *next = NEW(&n->arena, int, p->schedule->n_stages);
     n->order = NEW(&n->arena, int, n->n_entries);
     n->previous = NEW(&n->arena, int, n->n_entries);
     for (int ordered = 0, before = -1; before < ordered;) {
         before = ordered;
-        for (int s = 0; s < p->n_stages; s++)
+        for (int s = 0; s < p->schedule->n_stages; s++)
             ordered = order_stage(n, s, &next[s], done, ordered);
     }
     if (!p->rhythm->delayed)
@@ -119,13 +119,11 @@ static void order_slots(struct numbering *n)
 static void rank_tail(struct numbering *n)
 {
     const struct hypar_program *p = n->program;
-    n->tail_rank = NEW(&n->arena, int, p->tail.n_tasks);
     n->tail_size = NEW(&n->arena, int, p->rhythm->n_groups);
     n->update = NEW(&n->arena, int, p->rhythm->n_groups);
-    for (int t = 0; t < p->tail.n_tasks; t++)
-        n->tail_rank[t] =
-            p->tail.task[t].kind == TASK_NONE ? -1 : n->tail_size[p->tail_group[t]]++;
-    n->n_entries = p->rhythm->n_micro * p->n_stages * HALVES;
+    for (int t = p->first[p->n_bodies]; t < p->n_tasks; t++)
+        n->rank[t] = n->tail_size[hp_update_group(p, t)]++;
+    n->n_entries = p->rhythm->n_micro * p->schedule->n_stages * HALVES;
     for (int g = 0; g < p->rhythm->n_groups; g++) {
         n->update[g] = n->n_entries;
         n->n_entries += hp_round_count(p->rhythm, g);
@@ -148,8 +146,8 @@ static int entry_size(const struct numbering *n, int entry)
     int g = group_of(n, entry);
     if (g >= 0)
         return n->tail_size[g];
-    int b = hp_body_number(p->rhythm, entry / HALVES / p->n_stages);
-    return n->size[b][entry % (p->n_stages * HALVES)];
+    int b = hp_body_number(p->rhythm, entry / HALVES / p->schedule->n_stages);
+    return n->size[b][entry % (p->schedule->n_stages * HALVES)];
 }
 
 /* The stage whose devices have a gate at the end of an entry; -1: there is none. */
@@ -159,13 +157,13 @@ static int gated_stage(const struct numbering *n, int entry)
     int g = group_of(n, entry);
     if (!n->gates || (g >= 0 && !p->rhythm->delayed))
         return -1;
-    return g >= 0 ? g : entry / HALVES % p->n_stages;
+    return g >= 0 ? g : entry / HALVES % p->schedule->n_stages;
 }
 
 static void number(struct numbering *n)
 {
     const struct hypar_program *p = n->program;
-    n->rank = NEW(&n->arena, int *, p->n_bodies);
+    n->rank = NEW(&n->arena, int, p->n_tasks);
     n->size = NEW(&n->arena, int *, p->n_bodies);
     for (int b = 0; b < p->n_bodies; b++)
         rank_body(n, b);
@@ -181,24 +179,22 @@ static void number(struct numbering *n)
     }
 }
 
-/* The number of task `t` of the body of `micro`. */
+/* The number of a body's task in `micro`. */
 static int64_t body_number(const struct numbering *n, int micro, int t)
 {
     const struct hypar_program *p = n->program;
-    int b = hp_body_number(p->rhythm, micro);
-    const struct task *task = &p->body[b].list.task[t];
-    return n->base[slot_index(p, micro, stage_of(p, task), task->backward)] + n->rank[b][t];
+    return n->base[slot_index(p, micro, stage_of(p, t), p->task[t].backward)] + n->rank[t];
 }
 
 /* What task `t` of the tail waits for in a round, as an instance; -1: not in this round. */
 static int64_t tail_number(const struct numbering *n, int t, int round, int after)
 {
     const struct hypar_program *p = n->program;
-    int b = hp_tail_body(p, after), group = p->tail_group[t];
-    if (b == p->n_bodies)
-        return n->base[n->update[group] + round] + n->tail_rank[after - p->tail_base[b]];
-    int micro = hp_last_in_round(p->rhythm, group, round, b);
-    return micro < 0 ? -1 : body_number(n, micro, after - p->tail_base[b]);
+    int group = hp_update_group(p, t);
+    if (hp_is_tail(p, after))
+        return n->base[n->update[group] + round] + n->rank[after];
+    int micro = hp_last_in_round(p->rhythm, group, round, hp_task_body(p, after));
+    return micro < 0 ? -1 : body_number(n, micro, after);
 }
 
 /* The number of the gate at the end of an entry, for the i-th device of its stage. */
@@ -215,23 +211,26 @@ static int place_in_stage(const struct hypar_program *p, int stage, int device)
     return i;
 }
 
-static void put_name(struct json_writer *w, const struct hypar_program *p,
-                     const struct task_list *list, const struct task *t, int micro)
+/* "conv1+relu1 forward part 3 micro 0" */
+static void put_name(struct json_writer *w, const struct hypar_program *p, int t, int micro)
 {
     const struct hypar_graph *g = p->plan->graph;
+    const struct task *task = &p->task[t];
     char text[512], round[32] = "";
-    if (list == &p->tail && p->rhythm->delayed)
+    if (hp_is_tail(p, t) && p->rhythm->delayed)
         snprintf(round, sizeof round, " round %d", micro);
-    if (t->kind == TASK_COMPUTE)
-        snprintf(text, sizeof text, "%s %s pass %d part %d micro %d", g->ops[t->op].name,
-                 t->backward ? "backward" : "forward", t->pass, t->part, micro);
-    else if (t->kind == TASK_UPDATE)
-        snprintf(text, sizeof text, "update %s%s", g->tensors[t->tensor].name, round);
-    else
-        snprintf(text, sizeof text, "%s %s%s%s",
-                 hp_comm_text(list->exchange[t->exchange].pattern->comm[t->comm].kind),
-                 list->exchange[t->exchange].place.grad ? "gradient of " : "",
-                 g->tensors[t->tensor].name, round);
+    if (task->kind == TASK_COMPUTE) {
+        hp_task_text(p, t, text, sizeof text);
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof text - n, " micro %d", micro);
+    } else if (task->kind == TASK_UPDATE) {
+        snprintf(text, sizeof text, "update %s%s", g->tensors[hp_task_place(p, t).tensor].name,
+                 round);
+    } else {
+        snprintf(text, sizeof text, "%s %s%s%s", hp_comm_text(hp_task_comm(p, t)->kind),
+                 hp_task_place(p, t).grad ? "gradient of " : "",
+                 g->tensors[hp_task_place(p, t).tensor].name, round);
+    }
     hp_json_put_string(w, "name", text);
 }
 
@@ -244,16 +243,14 @@ static int root_of(const struct pattern *pattern, const struct comm *comm)
     return comm->kind == COMM_REDUCE ? cell->receiver[0] : -1;
 }
 
-static void put_where(struct json_writer *w, const struct hypar_program *p,
-                      const struct task_list *list, const struct task *t)
+static void put_where(struct json_writer *w, const struct hypar_program *p, int t)
 {
-    if (t->kind != TASK_COMM) {
-        hp_json_put_int(w, "on", t->device);
+    if (p->task[t].kind != TASK_COMM) {
+        hp_json_put_int(w, "on", p->task[t].device);
         return;
     }
-    const struct exchange *e = &list->exchange[t->exchange];
-    const struct comm *comm = &e->pattern->comm[t->comm];
-    int first = root_of(e->pattern, comm);
+    const struct comm *comm = hp_task_comm(p, t);
+    int first = root_of(hp_task_pattern(p, t), comm);
     hp_json_begin_array(w, "on", true);
     if (first >= 0)
         hp_json_put_int(w, NULL, first);
@@ -262,19 +259,36 @@ static void put_where(struct json_writer *w, const struct hypar_program *p,
             hp_json_put_int(w, NULL, comm->device[i]);
     hp_json_end_array(w);
     hp_json_put_string(w, "kind", hp_comm_text(comm->kind));
-    if (t->bucket >= 0)
-        hp_json_put_int(w, "bucket", t->bucket);
-    hp_json_put_number(w, "bytes",
-                       comm->sent_elements * hp_message_bytes(p->plan, e->place.tensor));
+    if (p->task[t].bucket >= 0)
+        hp_json_put_int(w, "bucket", p->task[t].bucket - p->first[p->n_bodies]);
+    hp_json_put_number(w, "bytes", hp_task_bytes(p, t));
 }
 
-static void put_task(struct json_writer *w, const struct hypar_program *p,
-                     const struct task_list *list, const struct task *t, int64_t id, int micro)
+/* Which passes of which operators a task does, in order. */
+static void put_passes(struct json_writer *w, const struct hypar_program *p, int t)
+{
+    if (p->task[t].kind != TASK_COMPUTE)
+        return;
+    const int *next = p->blocks->next[hp_task_body(p, t)];
+    hp_json_begin_array(w, "passes", true);
+    for (int i = p->task[t].index; i >= 0; i = next[i]) {
+        const struct step *step = &p->sketch->skeleton.step[i];
+        char text[512];
+        snprintf(text, sizeof text, "%.480s:%d", p->plan->graph->ops[step->op].name,
+                 step->pass);
+        hp_json_put_string(w, NULL, text);
+    }
+    hp_json_end_array(w);
+}
+
+static void put_task(struct json_writer *w, const struct hypar_program *p, int t, int64_t id,
+                     int micro)
 {
     hp_json_begin_object(w, NULL, true);
     hp_json_put_int(w, "id", id);
-    put_where(w, p, list, t);
-    put_name(w, p, list, t, micro);
+    put_where(w, p, t);
+    put_name(w, p, t, micro);
+    put_passes(w, p, t);
     hp_json_begin_array(w, "after", true);
 }
 
@@ -285,21 +299,23 @@ static void end_task(struct json_writer *w)
 }
 
 /* Is it one of the tasks that the gates at the end of an entry wait for? */
-static bool holds_gate(const struct numbering *n, const struct task *task, int t, int entry)
+static bool holds_gate(const struct numbering *n, int t, int entry)
 {
     const struct hypar_program *p = n->program;
+    const struct task *task = &p->task[t];
     int g = group_of(n, entry);
     if (g >= 0)
-        return task->kind == TASK_UPDATE && p->tail_group[t] == g;
-    return task->kind == TASK_COMPUTE && stage_of(p, task) == entry / HALVES % p->n_stages &&
+        return task->kind == TASK_UPDATE && hp_update_group(p, t) == g;
+    return task->kind == TASK_COMPUTE &&
+           stage_of(p, t) == entry / HALVES % p->schedule->n_stages &&
            task->backward == (entry % HALVES == BACKWARD);
 }
 
 static int64_t instance_number(const struct numbering *n, int entry, int t)
 {
     const struct hypar_program *p = n->program;
-    return group_of(n, entry) >= 0 ? n->base[entry] + n->tail_rank[t]
-                                   : body_number(n, entry / HALVES / p->n_stages, t);
+    return group_of(n, entry) >= 0 ? n->base[entry] + n->rank[t]
+                                   : body_number(n, entry / HALVES / p->schedule->n_stages, t);
 }
 
 /* One task of no time for each device of the stage: the end of the slot there. */
@@ -307,14 +323,14 @@ static void put_gates(struct json_writer *w, const struct numbering *n, int entr
 {
     const struct hypar_program *p = n->program;
     int g = group_of(n, entry), stage = gated_stage(n, entry);
-    const struct task_list *list =
-        g >= 0 ? &p->tail : &hp_body_of(p, entry / HALVES / p->n_stages)->list;
+    int micro = entry / HALVES / p->schedule->n_stages;
+    int b = g >= 0 ? p->n_bodies : hp_body_number(p->rhythm, micro);
     for (int i = 0; stage >= 0 && i < stage_devices(p, stage); i++) {
         int device = stage_device(p, stage, i);
         char name[64];
         snprintf(name, sizeof name, "end of %c%d on stage %d",
-                 g >= 0 ? 'U' : "FB"[entry % HALVES],
-                 g >= 0 ? entry - n->update[g] : entry / HALVES / p->n_stages, stage);
+                 g >= 0 ? 'U' : "FB"[entry % HALVES], g >= 0 ? entry - n->update[g] : micro,
+                 stage);
         hp_json_begin_object(w, NULL, true);
         hp_json_put_int(w, "id", gate_number(n, entry, i));
         hp_json_put_int(w, "on", device);
@@ -323,8 +339,8 @@ static void put_gates(struct json_writer *w, const struct numbering *n, int entr
         hp_json_begin_array(w, "after", true);
         if (n->previous[entry] >= 0)
             hp_json_put_int(w, NULL, gate_number(n, n->previous[entry], i));
-        for (int t = 0; t < list->n_tasks; t++)
-            if (list->task[t].device == device && holds_gate(n, &list->task[t], t, entry))
+        for (int t = p->first[b]; t < p->first[b + 1]; t++)
+            if (p->task[t].device == device && holds_gate(n, t, entry))
                 hp_json_put_int(w, NULL, instance_number(n, entry, t));
         end_task(w);
     }
@@ -335,16 +351,16 @@ static void put_gates(struct json_writer *w, const struct numbering *n, int entr
 static void put_half(struct json_writer *w, const struct numbering *n, int entry)
 {
     const struct hypar_program *p = n->program;
-    int micro = entry / HALVES / p->n_stages, stage = entry / HALVES % p->n_stages;
-    const struct task_list *list = &hp_body_of(p, micro)->list;
-    for (int t = 0; t < list->n_tasks; t++) {
-        const struct task *task = &list->task[t];
-        if (task->kind == TASK_NONE || stage_of(p, task) != stage ||
-            task->backward != (entry % HALVES == BACKWARD))
+    int micro = entry / HALVES / p->schedule->n_stages,
+        stage = entry / HALVES % p->schedule->n_stages;
+    int b = hp_body_number(p->rhythm, micro);
+    for (int t = p->first[b]; t < p->first[b + 1]; t++) {
+        const struct task *task = &p->task[t];
+        if (stage_of(p, t) != stage || task->backward != (entry % HALVES == BACKWARD))
             continue;
-        put_task(w, p, list, task, body_number(n, micro, t), micro);
-        for (int64_t a = list->after_start[t]; a < list->after_start[t + 1]; a++)
-            hp_json_put_int(w, NULL, body_number(n, micro, list->after[a]));
+        put_task(w, p, t, body_number(n, micro, t), micro);
+        for (int64_t a = p->after_start[t]; a < p->after_start[t + 1]; a++)
+            hp_json_put_int(w, NULL, body_number(n, micro, p->after[a]));
         if (n->gates && n->previous[entry] >= 0 && task->kind == TASK_COMPUTE)
             hp_json_put_int(
                 w, NULL,
@@ -356,14 +372,13 @@ static void put_half(struct json_writer *w, const struct numbering *n, int entry
 static void put_round(struct json_writer *w, const struct numbering *n, int entry)
 {
     const struct hypar_program *p = n->program;
-    const struct task_list *list = &p->tail;
     int group = group_of(n, entry), round = entry - n->update[group];
-    for (int t = 0; t < list->n_tasks; t++) {
-        if (list->task[t].kind == TASK_NONE || p->tail_group[t] != group)
+    for (int t = p->first[p->n_bodies]; t < p->n_tasks; t++) {
+        if (hp_update_group(p, t) != group)
             continue;
-        put_task(w, p, list, &list->task[t], instance_number(n, entry, t), round);
-        for (int64_t a = list->after_start[t]; a < list->after_start[t + 1]; a++) {
-            int64_t before = tail_number(n, t, round, list->after[a]);
+        put_task(w, p, t, instance_number(n, entry, t), round);
+        for (int64_t a = p->after_start[t]; a < p->after_start[t + 1]; a++) {
+            int64_t before = tail_number(n, t, round, p->after[a]);
             if (before >= 0)
                 hp_json_put_int(w, NULL, before);
         }
@@ -374,10 +389,10 @@ static void put_round(struct json_writer *w, const struct numbering *n, int entr
 static void put_schedule(struct json_writer *w, const struct hypar_program *p)
 {
     hp_json_begin_array(w, "schedule", false);
-    for (int s = 0; s < p->n_stages; s++) {
+    for (int s = 0; s < p->schedule->n_stages; s++) {
         hp_json_begin_array(w, NULL, true);
-        for (int i = 0; i < hp_slot_count(p, s); i++) {
-            struct slot slot = hp_slots_of(p, s)[i];
+        for (int i = 0; i < hp_slot_count(p->schedule, s); i++) {
+            struct slot slot = hp_slots_of(p->schedule, s)[i];
             char text[24];
             snprintf(text, sizeof text, "%c%d",
                      slot.update     ? 'U'

@@ -13,19 +13,14 @@ struct by_kind {
 
 static void count_kinds(const struct hypar_program *p, struct by_kind *out)
 {
-    const struct task_list *list;
-    for (int l = 0; (list = hp_program_list(p, l)); l++) {
-        for (int i = 0; i < list->n_tasks; i++) {
-            const struct task *t = &list->task[i];
-            if (t->kind != TASK_COMM)
-                continue;
-            double times = hp_task_times(p, l, i);
-            const struct comm *c = &list->exchange[t->exchange].pattern->comm[t->comm];
-            if (t->bucket < 0 || t->bucket == i) /* a bucket is one message */
-                out->count[c->kind] += (int64_t)(times * p->rhythm->n_steps + .5);
-            out->bytes[c->kind] +=
-                times * c->sent_elements * hp_message_bytes(p->plan, t->tensor);
-        }
+    for (int i = 0; i < p->n_tasks; i++) {
+        if (p->task[i].kind != TASK_COMM)
+            continue;
+        double times = hp_task_times(p, i);
+        enum comm_kind kind = hp_task_comm(p, i)->kind;
+        if (p->task[i].bucket < 0 || p->task[i].bucket == i) /* a bucket is one message */
+            out->count[kind] += (int64_t)(times * p->rhythm->n_steps + .5);
+        out->bytes[kind] += times * hp_task_bytes(p, i);
     }
 }
 

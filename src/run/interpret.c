@@ -8,55 +8,48 @@
 const char *hp_instance_text(const struct interpreter *it, struct instance at, char *text,
                              size_t n)
 {
-    const struct task_list *list = hp_list_of(it, at.micro);
-    const struct task *t = &list->task[at.task];
-    char where[48] = "at the end";
+    const struct hypar_program *p = it->program;
+    char where[48] = "at the end", what[80];
     if (at.micro >= 0)
         snprintf(where, sizeof where, "in micro-batch %d", at.micro);
-    else if (it->program->rhythm->delayed)
+    else if (p->rhythm->delayed)
         snprintf(where, sizeof where, "in round %d", hp_round_at(at.micro));
-    if (t->kind == TASK_COMPUTE)
-        snprintf(text, n, "task %d %s: '%s' pass %d part %d", at.task, where,
-                 it->graph->ops[t->op].name, t->pass, t->part);
+    if (p->task[at.task].kind == TASK_COMPUTE)
+        hp_task_text(p, at.task, what, sizeof what);
     else
-        snprintf(text, n, "task %d %s: %s of %s'%s'", at.task, where,
-                 t->kind == TASK_UPDATE ? "update" : "comm",
-                 t->kind == TASK_COMM && list->exchange[t->exchange].place.grad
+        snprintf(what, sizeof what, "%s of %s'%.40s'",
+                 p->task[at.task].kind == TASK_UPDATE ? "update" : "comm",
+                 p->task[at.task].kind == TASK_COMM && hp_task_place(p, at.task).grad
                      ? "the gradient of "
                      : "",
-                 it->graph->tensors[t->tensor].name);
+                 it->graph->tensors[hp_task_place(p, at.task).tensor].name);
+    snprintf(text, n, "task %d %s: %s", at.task, where, what);
     return text;
 }
 
 /* Making one ----------------------------------------------------------------------- */
 
-static int *index_exchanges(struct interpreter *it, const struct task_list *list)
+/* The deals first .. first + n - 1 by what they settle. */
+static int *index_deals(struct interpreter *it, int first, int n)
 {
-    int *exchange_of = NEW(&it->arena, int, 2 * it->graph->n_tensors);
+    const struct deal *deal = it->program->sketch->skeleton.deal;
+    int *deal_of = NEW(&it->arena, int, 2 * it->graph->n_tensors);
     for (int i = 0; i < 2 * it->graph->n_tensors; i++)
-        exchange_of[i] = -1;
-    for (int e = 0; e < list->n_exchanges; e++)
-        exchange_of[2 * list->exchange[e].place.tensor + list->exchange[e].place.grad] = e;
-    return exchange_of;
+        deal_of[i] = -1;
+    for (int d = first; d < first + n; d++)
+        deal_of[2 * deal[d].place.tensor + deal[d].place.grad] = d;
+    return deal_of;
 }
 
 static void index_body(struct interpreter *it, int b)
 {
-    const struct task_list *list = &it->program->body[b].list;
     struct body_index *index = &it->body[b];
-    index->exchange_of = index_exchanges(it, list);
-    index->pass_task = NEW(&it->arena, int, it->graph->n_ops *MAX_PASSES);
-    index->first_written = NEW(&it->arena, int, list->n_tasks + 1);
-    for (int i = 0; i < it->graph->n_ops * MAX_PASSES; i++)
-        index->pass_task[i] = -1;
-    for (int t = 0; t < list->n_tasks; t++) {
-        const struct task *task = &list->task[t];
-        index->first_written[t] = index->n_written;
-        if (task->kind != TASK_COMPUTE && task->kind != TASK_NONE)
-            continue;
-        const struct pass *pass = &it->graph->ops[task->op].nest->pass[task->pass];
-        if (task->part == 0)
-            index->pass_task[task->op * MAX_PASSES + task->pass] = t;
+    index->order = hp_pass_order(it->program->blocks, b, &it->arena);
+    index->first_written = NEW(&it->arena, int, index->order.n + 1);
+    for (int i = 0; i < index->order.n; i++) {
+        const struct step *step = &it->program->sketch->skeleton.step[index->order.at[i].step];
+        const struct pass *pass = &it->graph->ops[step->op].nest->pass[step->pass];
+        index->first_written[i] = index->n_written;
         index->n_written += hp_operand_count(pass->writes);
         index->n_written += hp_operand_count(pass->writes_grad);
     }
@@ -71,8 +64,8 @@ static void make_rows(struct interpreter *it)
         it->n_rounds =
             hp_round_count(r, g) > it->n_rounds ? hp_round_count(r, g) : it->n_rounds;
     it->n_rows = it->n_micro + 1; /* versions: one more than rounds */
-    it->kept = NEW(&it->arena, int, it->program->n_stages);
-    for (int s = 0; s < it->program->n_stages; s++)
+    it->kept = NEW(&it->arena, int, it->program->schedule->n_stages);
+    for (int s = 0; s < it->program->schedule->n_stages; s++)
         it->kept[s] = hp_versions_kept(r, s);
     size_t places = (size_t)it->n_devices * (size_t)it->n_rows * (size_t)it->graph->n_tensors;
     it->held = NEW(&it->arena, struct view, 2 * places);
@@ -97,7 +90,9 @@ struct interpreter *hp_interpreter_new(const struct hypar_program *program,
     it->state = NEW(&it->arena, struct optimizer_state, it->n_devices * it->graph->n_tensors);
     for (int b = 0; b < program->n_bodies; b++)
         index_body(it, b);
-    it->exchange_of_tail = index_exchanges(it, &program->tail);
+    const struct skeleton *k = &program->sketch->skeleton;
+    it->deal_of = index_deals(it, 0, k->n_deals);
+    it->deal_of_tail = index_deals(it, k->n_deals, k->n_tail);
     hp_place_data(it, data);
     return it;
 }
@@ -113,62 +108,62 @@ void hp_interpreter_free(struct interpreter *it)
 
 /* Statistics that each part keeps to itself (batch norm's, where the program was lowered so):
  * nothing is exchanged, the part reads what it wrote. NULL: they are exchanged. */
-static struct view *private_view(struct interpreter *it, const struct task *task, int micro,
-                                 int o)
+static struct view *private_view(struct interpreter *it, const struct pass_at *pass, int o)
 {
-    const struct body *body = hp_body_of(it->program, micro);
-    const struct op *op = &it->graph->ops[task->op];
+    const struct sketch *s = it->program->sketch;
+    const struct op *op = &it->graph->ops[pass->op];
     if (op->nest->operand[o].role != OPERAND_STAT)
         return NULL;
-    int e = it->body[body - it->program->body].exchange_of[2 * op->tensor[o]];
-    if (e < 0 || body->list.exchange[e].pattern->n_cells > 0)
+    int b = hp_body_number(it->program->rhythm, pass->at.micro);
+    int d = it->deal_of[2 * op->tensor[o]];
+    if (d < 0 || s->body[b].pattern[d]->n_cells > 0)
         return NULL;
-    int writer = body->list.exchange[e].writer_task[0] + task->part;
-    return hp_written(it, micro, writer, o, false);
+    const struct source *from = &s->skeleton.deal[d].writer[0];
+    int step = s->skeleton.step_of[from->op][from->pass];
+    return hp_written(it, pass->at.micro, step, pass->part, o, false);
 }
 
 /* Computing ------------------------------------------------------------------------ */
 
-/* The operand's array on the task's own device; all that the part reads of it must be known. */
-static enum hypar_status read_operand(struct interpreter *it, struct instance at, int o,
+/* The operand's array on the pass's own device; all that the part reads of it must be known. */
+static enum hypar_status read_operand(struct interpreter *it, const struct pass_at *pass, int o,
                                       bool grad, struct kernel_call *call)
 {
-    const struct task *task = &hp_list_of(it, at.micro)->task[at.task];
-    struct place place = { it->graph->ops[task->op].tensor[o], grad };
+    struct place place = { it->graph->ops[pass->op].tensor[o], grad };
     struct box box = hp_region(call->nest, o, call->range);
     char text[128];
     if (place.tensor < 0)
         return HYPAR_OK;
-    struct view *own = grad ? NULL : private_view(it, task, at.micro, o);
+    struct view *own = grad ? NULL : private_view(it, pass, o);
     if (own && own->data) {
         call->value[o] = *own;
         return HYPAR_OK;
     }
-    struct view *held = hp_held(it, task->device, place, hp_row(it, place, at));
+    struct view *held = hp_held(it, pass->device, place, hp_row(it, place, pass));
     if (!grad && it->graph->tensors[place.tensor].kind == TENSOR_PARAM)
-        TRY(hp_check_version(it, at, task->device, place.tensor));
+        TRY(hp_check_version(it, pass, place.tensor));
     if ((grad || !hp_is_given(it, place.tensor)) &&
-        !hp_settle_own(it, place, at.micro, task->device, &box))
+        !hp_settle_own(it, place, pass->at.micro, pass->device, &box))
         return hp_fail(it->err, HYPAR_RUNTIME, "%s runs before what it reads of '%s'",
-                       hp_instance_text(it, at, text, sizeof text),
+                       hp_instance_text(it, pass->at, text, sizeof text),
                        it->graph->tensors[place.tensor].name);
     if (!hp_all_known(it, held, place.tensor, &box))
         return hp_fail(it->err, HYPAR_RUNTIME, "%s: device %d lacks some of %s'%s'",
-                       hp_instance_text(it, at, text, sizeof text), task->device,
+                       hp_instance_text(it, pass->at, text, sizeof text), pass->device,
                        grad ? "the gradient of " : "", it->graph->tensors[place.tensor].name);
     *(grad ? &call->grad[o] : &call->value[o]) = *held;
     return HYPAR_OK;
 }
 
 /* Room for what the part contributes to the operand. */
-static void open_written(struct interpreter *it, struct instance at, int o, bool grad,
+static void open_written(struct interpreter *it, const struct pass_at *pass, int o, bool grad,
                          struct kernel_call *call)
 {
-    const struct task *task = &hp_list_of(it, at.micro)->task[at.task];
-    int t = it->graph->ops[task->op].tensor[o];
+    int t = it->graph->ops[pass->op].tensor[o];
+    int step = it->program->sketch->skeleton.step_of[pass->op][pass->pass];
     if (t < 0 || (grad && !it->graph->tensors[t].needs_grad))
         return;
-    struct view *view = hp_written(it, at.micro, at.task, o, grad);
+    struct view *view = hp_written(it, pass->at.micro, step, pass->part, o, grad);
     view->box = hp_region(call->nest, o, call->range);
     view->data = NEW(&it->scratch, double, hp_box_elements(&view->box) + 1);
     hp_view_clear(view, grad ? COMBINE_SUM : call->nest->operand[o].combine, it->real);
@@ -176,33 +171,43 @@ static void open_written(struct interpreter *it, struct instance at, int o, bool
 }
 
 /* The samples that a mean is over: the part's own if it keeps its statistics to itself. */
-static struct range samples_of(struct interpreter *it, const struct task *task, int micro,
+static struct range samples_of(struct interpreter *it, const struct pass_at *pass,
                                const struct kernel_call *call)
 {
     int n = hp_nest_axis(call->nest, 'n');
     for (int o = 0; o < call->nest->n_operands; o++)
-        if (private_view(it, task, micro, o))
+        if (private_view(it, pass, o))
             return call->range[n];
     return call->samples;
 }
 
-static enum hypar_status compute(struct interpreter *it, struct instance at)
+struct pass_at hp_pass_at(const struct interpreter *it, struct instance at, int step)
 {
-    const struct task *task = &hp_list_of(it, at.micro)->task[at.task];
+    const struct step *s = &it->program->sketch->skeleton.step[step];
+    const struct task *task = &it->program->task[at.task];
+    return (struct pass_at){ at, s->op, s->pass, task->part, task->device };
+}
+
+static enum hypar_status compute_pass(struct interpreter *it, const struct pass_at *at)
+{
     const struct rhythm *r = it->program->rhythm;
-    int batch = r->delayed ? (it->step - 1) * r->n_micro + at.micro + 1 : it->step;
+    int micro = at->at.micro;
+    int batch = r->delayed ? (it->step - 1) * r->n_micro + micro + 1 : it->step;
+    const struct part_layout *layout =
+        it->program->sketch->body[hp_body_number(r, micro)].layout[at->op];
     struct kernel_call call = {
-        .nest = it->graph->ops[task->op].nest,
-        .pass = task->pass,
+        .nest = it->graph->ops[at->op].nest,
+        .pass = at->pass,
         .real = it->real,
-        .samples = hp_micro_samples(it->program, at.micro),
-        .key = hp_draw_key(it->settings.seed, batch, task->op),
+        .samples = hp_micro_samples(it->program, micro),
+        .key = hp_draw_key(it->settings.seed, batch, at->op),
     };
-    const struct pass *pass = &call.nest->pass[task->pass];
-    operand_set reads = task->add_after ? pass->reads : pass->reads & ~pass->adds;
-    hp_micro_ranges(it->graph, task->op, &it->plan->ops[task->op].split, task->part,
-                    call.samples, call.range);
-    call.samples = samples_of(it, task, at.micro, &call);
+    const struct pass *pass = &call.nest->pass[at->pass];
+    bool adds_after = hp_adds_after(layout, at->pass, at->part);
+    operand_set reads = adds_after ? pass->reads : pass->reads & ~pass->adds;
+    hp_micro_ranges(it->graph, at->op, &it->plan->ops[at->op].split, at->part, call.samples,
+                    call.range);
+    call.samples = samples_of(it, at, &call);
     for (int o = 0; o < call.nest->n_operands; o++) {
         if (reads >> o & 1)
             TRY(read_operand(it, at, o, false, &call));
@@ -214,8 +219,19 @@ static enum hypar_status compute(struct interpreter *it, struct instance at)
             open_written(it, at, o, true, &call);
     }
     hp_kernel(&call);
-    if (task->add_after)
+    if (adds_after)
         hp_kernel_add_after(&call);
+    return HYPAR_OK;
+}
+
+static enum hypar_status compute(struct interpreter *it, struct instance at)
+{
+    int b = hp_body_number(it->program->rhythm, at.micro);
+    const int *next = it->program->blocks->next[b];
+    for (int step = it->program->task[at.task].index; step >= 0; step = next[step]) {
+        struct pass_at pass = hp_pass_at(it, at, step);
+        TRY(compute_pass(it, &pass));
+    }
     return HYPAR_OK;
 }
 
@@ -236,10 +252,10 @@ static enum hypar_status check_gradient(struct interpreter *it, struct instance 
 
 static enum hypar_status update(struct interpreter *it, struct instance at)
 {
-    const struct task *task = &it->program->tail.task[at.task];
+    const struct task *task = &it->program->task[at.task];
     int round = hp_round_at(at.micro);
-    struct view *w = hp_new_version(it, task->device, task->tensor, round + 1);
-    struct place place = { task->tensor, true };
+    struct place place = hp_task_place(it->program, at.task);
+    struct view *w = hp_new_version(it, task->device, place.tensor, round + 1);
     char text[128];
     if (!hp_settle_own(it, place, at.micro, task->device, &w->box))
         return hp_fail(it->err, HYPAR_RUNTIME, "%s runs before the gradient",
@@ -247,13 +263,13 @@ static enum hypar_status update(struct interpreter *it, struct instance at)
     const struct view *gradient = hp_held(it, task->device, place, round);
     TRY(check_gradient(it, at, w, gradient));
     struct optimizer_state *state =
-        &it->state[task->device * it->graph->n_tensors + task->tensor];
+        &it->state[task->device * it->graph->n_tensors + place.tensor];
     int64_t n = hp_box_elements(&w->box);
     for (int i = 0; i < HP_MAX_STATE; i++)
         if (!state->array[i])
             state->array[i] = NEW(&it->arena, double, n);
-    int before =
-        (it->step - 1) * hp_round_count(it->program->rhythm, it->program->tail_group[at.task]);
+    int group = hp_update_group(it->program, at.task);
+    int before = (it->step - 1) * hp_round_count(it->program->rhythm, group);
     hp_update(&it->settings.optimizer, before + round + 1, n, it->real, w->data, gradient->data,
               state);
     return HYPAR_OK;
@@ -261,15 +277,13 @@ static enum hypar_status update(struct interpreter *it, struct instance at)
 
 enum hypar_status hp_run_task(struct interpreter *it, struct instance at)
 {
-    switch (hp_list_of(it, at.micro)->task[at.task].kind) {
+    switch (it->program->task[at.task].kind) {
     case TASK_COMPUTE:
         return compute(it, at);
     case TASK_COMM:
         return hp_run_comm(it, at);
     case TASK_UPDATE:
         return update(it, at);
-    case TASK_NONE:
-        break;
     }
     return HYPAR_OK;
 }
@@ -279,8 +293,9 @@ static bool settle_loss(struct interpreter *it)
 {
     struct place loss = { it->graph->loss, false };
     struct box scalar = { .n_dims = 0 };
-    int group = hp_slot_group(
-        it->program, it->program->stage_of_op[it->graph->tensors[loss.tensor].producer]);
+    int producer = it->graph->tensors[loss.tensor].producer;
+    int group =
+        hp_slot_group(it->program->rhythm, it->program->schedule->stage_of_op[producer]);
     for (int u = 0; u < hp_round_count(it->program->rhythm, group); u++)
         for (int d = 0; d < it->n_devices; d++)
             if (!hp_settle_own(it, loss, hp_tail_micro(u), d, &scalar))
@@ -297,13 +312,12 @@ enum hypar_status hp_interpret_step(struct interpreter *it, struct hypar_error *
     it->done = NEW(&it->scratch, bool *, it->n_micro + it->n_rounds);
     it->posting = NEW(&it->scratch, struct posting *, it->n_micro + it->n_rounds);
     for (int m = 0; m < it->n_micro + it->n_rounds; m++) {
-        const struct task_list *list = hp_list_of(it, m < it->n_micro ? m : -1);
-        it->done[m] = NEW(&it->scratch, bool, list->n_tasks);
-        it->posting[m] = NEW(&it->scratch, struct posting, list->n_tasks);
+        struct range tasks = hp_tasks_of(it, m < it->n_micro ? m : -1);
+        it->done[m] = NEW(&it->scratch, bool, tasks.hi - tasks.lo);
+        it->posting[m] = NEW(&it->scratch, struct posting, tasks.hi - tasks.lo);
         if (m < it->n_micro)
-            it->written[m] =
-                NEW(&it->scratch, struct view,
-                    it->body[hp_body_of(it->program, m) - it->program->body].n_written);
+            it->written[m] = NEW(&it->scratch, struct view,
+                                 it->body[hp_body_number(it->program->rhythm, m)].n_written);
     }
     TRY(hp_run_in_order(it));
     hp_first_versions(it);

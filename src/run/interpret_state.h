@@ -4,12 +4,19 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "program/blocks.h"
 #include "run/interpret.h"
 
 /* A task of the program: of a micro-batch's body, or of the tail: micro is -1 in round 0, -2 in
  * round 1, ... */
 struct instance {
     int micro, task;
+};
+
+/* One pass of a compute task. */
+struct pass_at {
+    struct instance at;
+    int op, pass, part, device;
 };
 
 static inline int hp_tail_micro(int round)
@@ -29,9 +36,8 @@ struct posting {
 
 /* What one body looks like to the interpreter. */
 struct body_index {
-    int *exchange_of;   /* [2 * tensor + grad]: exchange, -1 */
-    int *pass_task;     /* [op * MAX_PASSES + pass]: task of part 0, -1 */
-    int *first_written; /* by task: its first view in `written` */
+    struct pass_order order;
+    int *first_written; /* in that order: its first view in `written` */
     int n_written;
 };
 
@@ -55,9 +61,9 @@ struct interpreter {
     struct optimizer_state *state; /* [device * n_tensors + tensor] */
 
     struct body_index *body;
-    int *exchange_of_tail;    /* as exchange_of */
-    struct view **written;    /* [micro][first_written[task] + k]: what each task contributes */
-    bool **done;              /* [micro][task]; [n_micro + round][tail task] */
+    int *deal_of, *deal_of_tail; /* [2 * tensor + grad]: deal of a body, of the tail; -1 */
+    struct view **written;       /* [micro][first_written[pass] + k]: what each contributes */
+    bool **done; /* [micro][task of the body]; [n_micro + round][task of the tail] */
     struct posting **posting; /* likewise, of comms */
     struct gate *gate;        /* by device: where it is in its slots (order.c) */
     struct hypar_error *err;
@@ -76,14 +82,14 @@ static inline int hp_operand_count(operand_set set)
 /* Does its value last from step to step: a parameter, a model input? */
 bool hp_is_given(const struct interpreter *it, int tensor);
 
-/* The row of a place for a task: of its micro-batch, or its round. */
-int hp_row(const struct interpreter *it, struct place place, struct instance at);
+/* The row of a place for a pass: of its micro-batch; of a parameter, of its version. */
+int hp_row(const struct interpreter *it, struct place place, const struct pass_at *pass);
 
 /* What `device` holds of a place; made unknown when first asked for. */
 struct view *hp_held(struct interpreter *it, int device, struct place place, int row);
 
-/* Does the device have the version of a parameter that the task uses? */
-enum hypar_status hp_check_version(const struct interpreter *it, struct instance at, int device,
+/* Does the device have the version of a parameter that the pass uses? */
+enum hypar_status hp_check_version(const struct interpreter *it, const struct pass_at *pass,
                                    int tensor);
 
 /* A new version of a parameter on a device, as yet the same as the one before. */
@@ -106,8 +112,10 @@ void hp_forget_step(struct interpreter *it);
 
 /* Exchanges (settle.c) ------------------------------------------------------------- */
 
-/* The view into which a task writes operand `o` (its gradient); NULL data: not yet done. */
-struct view *hp_written(struct interpreter *it, int micro, int task, int o, bool grad);
+/* The view into which a part of a pass writes operand `o` (its gradient); NULL data: not yet
+ * done. */
+struct view *hp_written(struct interpreter *it, int micro, int step, int part, int o,
+                        bool grad);
 
 /* Make `box` of a place known to `device` as far as that device can by itself: results of its
  * own parts are put together, what nobody contributes to is zero. False: something is not there
@@ -120,7 +128,8 @@ enum hypar_status hp_run_comm(struct interpreter *it, struct instance at);
 
 /* Order (order.c) ------------------------------------------------------------------ */
 
-const struct task_list *hp_list_of(const struct interpreter *it, int micro);
+/* The tasks of a micro-batch, or of the tail. */
+struct range hp_tasks_of(const struct interpreter *it, int micro);
 
 /* Is there such an instance: groups of parameters have different numbers of rounds. */
 bool hp_is_instance(const struct interpreter *it, struct instance at);
@@ -132,7 +141,10 @@ enum hypar_status hp_run_in_order(struct interpreter *it);
 
 enum hypar_status hp_run_task(struct interpreter *it, struct instance at);
 
-/* "linear 'fc1' pass 0 part 2 of micro-batch 1" */
+/* A step of a compute task, for one part. */
+struct pass_at hp_pass_at(const struct interpreter *it, struct instance at, int step);
+
+/* "task 7 in micro-batch 1: fc1 forward part 2" */
 const char *hp_instance_text(const struct interpreter *it, struct instance at, char *text,
                              size_t n);
 

@@ -22,29 +22,25 @@ static bool is_param(const struct interpreter *it, int tensor)
 
 static int stage_of(const struct interpreter *it, int op)
 {
-    return it->program->stage_of_op[op];
+    return it->program->schedule->stage_of_op[op];
 }
 
-/* The version of a parameter that a task uses; one that is not trained has no other. */
-static int version_used(const struct interpreter *it, int tensor, struct instance at)
+/* The version of a parameter that a pass uses; one that is not trained has no other. */
+static int version_used(const struct interpreter *it, int tensor, const struct pass_at *pass)
 {
-    const struct task *task = &hp_list_of(it, at.micro)->task[at.task];
-    return it->exchange_of_tail[2 * tensor + 1] < 0
+    return it->deal_of_tail[2 * tensor + 1] < 0
                ? 0
-               : hp_version_used(it->program->rhythm, stage_of(it, task->op), at.micro,
-                                 task->backward);
+               : hp_version_used(it->program->rhythm, stage_of(it, pass->op), pass->at.micro,
+                                 it->program->task[pass->at.task].backward);
 }
 
-int hp_row(const struct interpreter *it, struct place place, struct instance at)
+int hp_row(const struct interpreter *it, struct place place, const struct pass_at *pass)
 {
-    if (at.micro < 0)
-        return hp_round_at(at.micro);
     if (place.grad || !hp_is_given(it, place.tensor))
-        return at.micro;
+        return pass->at.micro;
     if (!is_param(it, place.tensor)) /* a synchronous batch is there as a whole */
-        return it->program->rhythm->delayed ? at.micro : 0;
-    int stage = stage_of(it, hp_list_of(it, at.micro)->task[at.task].op);
-    return version_used(it, place.tensor, at) % it->kept[stage];
+        return it->program->rhythm->delayed ? pass->at.micro : 0;
+    return version_used(it, place.tensor, pass) % it->kept[stage_of(it, pass->op)];
 }
 
 static int *version_at(const struct interpreter *it, int device, int tensor, int row)
@@ -52,17 +48,18 @@ static int *version_at(const struct interpreter *it, int device, int tensor, int
     return &it->version[(device * it->n_rows + row) * it->graph->n_tensors + tensor];
 }
 
-enum hypar_status hp_check_version(const struct interpreter *it, struct instance at, int device,
+enum hypar_status hp_check_version(const struct interpreter *it, const struct pass_at *pass,
                                    int tensor)
 {
-    int wanted = version_used(it, tensor, at);
-    int has = *version_at(it, device, tensor, hp_row(it, (struct place){ tensor, false }, at));
+    int wanted = version_used(it, tensor, pass);
+    int row = hp_row(it, (struct place){ tensor, false }, pass);
+    int has = *version_at(it, pass->device, tensor, row);
     char text[128];
     if (has == wanted)
         return HYPAR_OK;
     return hp_fail(it->err, HYPAR_RUNTIME, "%s wants version %d of '%s', device %d has %d",
-                   hp_instance_text(it, at, text, sizeof text), wanted,
-                   it->graph->tensors[tensor].name, device, has);
+                   hp_instance_text(it, pass->at, text, sizeof text), wanted,
+                   it->graph->tensors[tensor].name, pass->device, has);
 }
 
 struct view *hp_new_version(struct interpreter *it, int device, int tensor, int version)
@@ -178,22 +175,25 @@ static const struct view *origin(const struct interpreter *it, const struct run_
     return own ? &s->batch[micro % s->n_batches].tensor[tensor] : &data->tensor[tensor];
 }
 
-static void place_for_task(struct interpreter *it, const struct run_data *data, int micro,
-                           const struct task *task)
+static void place_for_pass(struct interpreter *it, const struct run_data *data, int micro,
+                           const struct step *step, int part)
 {
-    const struct op *op = &it->graph->ops[task->op];
-    const struct pass *pass = &op->nest->pass[task->pass];
+    const struct part_layout *layout =
+        it->program->sketch->body[hp_body_number(it->program->rhythm, micro)].layout[step->op];
+    const struct op *op = &it->graph->ops[step->op];
+    const struct pass *pass = &op->nest->pass[step->pass];
     struct range range[MAX_AXES];
-    hp_micro_ranges(it->graph, task->op, &it->plan->ops[task->op].split, task->part,
+    hp_micro_ranges(it->graph, step->op, &it->plan->ops[step->op].split, part,
                     hp_micro_samples(it->program, micro), range);
-    operand_set reads = task->add_after ? pass->reads : pass->reads & ~pass->adds;
+    operand_set reads =
+        hp_adds_after(layout, step->pass, part) ? pass->reads : pass->reads & ~pass->adds;
     for (int o = 0; o < op->nest->n_inputs; o++) {
         int t = op->tensor[o];
         if (!(reads >> o & 1) || t < 0 || !hp_is_given(it, t))
             continue;
         struct box box = hp_region(op->nest, o, range);
         int row = it->program->rhythm->delayed && !is_param(it, t) ? micro : 0;
-        hp_view_copy(hp_held(it, task->device, (struct place){ t, false }, row),
+        hp_view_copy(hp_held(it, layout->device[part], (struct place){ t, false }, row),
                      origin(it, data, t, micro), &box,
                      hp_tensor_element_bytes(it->graph, t, it->real));
     }
@@ -204,10 +204,11 @@ void hp_place_data(struct interpreter *it, const struct run_data *data)
     for (int i = 0; i < it->n_devices * it->n_rows * it->graph->n_tensors; i++)
         it->version[i] = i / it->graph->n_tensors % it->n_rows ? -1 : 0;
     for (int m = 0; m < it->n_micro; m++) {
-        const struct task_list *list = &hp_body_of(it->program, m)->list;
-        for (int t = 0; t < list->n_tasks; t++)
-            if (list->task[t].kind == TASK_COMPUTE)
-                place_for_task(it, data, m, &list->task[t]);
+        const struct pass_order *order =
+            &it->body[hp_body_number(it->program->rhythm, m)].order;
+        for (int i = 0; i < order->n; i++)
+            place_for_pass(it, data, m, &it->program->sketch->skeleton.step[order->at[i].step],
+                           order->at[i].part);
     }
 }
 

@@ -4,9 +4,11 @@
 #include "base/table.h"
 #include "run/interpret_state.h"
 
-const struct task_list *hp_list_of(const struct interpreter *it, int micro)
+struct range hp_tasks_of(const struct interpreter *it, int micro)
 {
-    return micro < 0 ? &it->program->tail : &hp_body_of(it->program, micro)->list;
+    const struct hypar_program *p = it->program;
+    int b = micro < 0 ? p->n_bodies : hp_body_number(p->rhythm, micro);
+    return (struct range){ p->first[b], p->first[b + 1] };
 }
 
 /* Rows of `done` and `posting`: micro-batches, then rounds. */
@@ -15,33 +17,39 @@ static int row_of(const struct interpreter *it, int micro)
     return micro < 0 ? it->n_micro + hp_round_at(micro) : micro;
 }
 
+/* Place of a task in its row. */
+static int place_of(const struct interpreter *it, struct instance at)
+{
+    return at.task - (int)hp_tasks_of(it, at.micro).lo;
+}
+
 static bool *done_of(const struct interpreter *it, struct instance at)
 {
-    return &it->done[row_of(it, at.micro)][at.task];
+    return &it->done[row_of(it, at.micro)][place_of(it, at)];
 }
 
 bool hp_is_instance(const struct interpreter *it, struct instance at)
 {
     const struct hypar_program *p = it->program;
     return at.micro >= 0 ||
-           hp_round_at(at.micro) < hp_round_count(p->rhythm, p->tail_group[at.task]);
+           hp_round_at(at.micro) < hp_round_count(p->rhythm, hp_update_group(p, at.task));
 }
 
-/* What number `after` of the tail's numbering stands for; task -1: nothing in this round. */
+/* What a task of the tail waits for as an instance; task -1: nothing in this round. */
 static struct instance tail_instance(const struct interpreter *it, struct instance at,
                                      int after)
 {
     const struct hypar_program *p = it->program;
-    int b = hp_tail_body(p, after);
-    if (b == p->n_bodies)
-        return (struct instance){ at.micro, after - p->tail_base[b] };
-    int micro = hp_last_in_round(p->rhythm, p->tail_group[at.task], hp_round_at(at.micro), b);
-    return (struct instance){ micro, micro < 0 ? -1 : after - p->tail_base[b] };
+    if (hp_is_tail(p, after))
+        return (struct instance){ at.micro, after };
+    int micro = hp_last_in_round(p->rhythm, hp_update_group(p, at.task), hp_round_at(at.micro),
+                                 hp_task_body(p, after));
+    return (struct instance){ micro, micro < 0 ? -1 : after };
 }
 
 static bool is_done(const struct interpreter *it, struct instance at)
 {
-    return *done_of(it, at) || hp_list_of(it, at.micro)->task[at.task].kind == TASK_NONE;
+    return *done_of(it, at);
 }
 
 /* Tail tasks wait for the last micro-batch of a body in their edges; that the others are done
@@ -59,11 +67,11 @@ static bool all_micros_done(const struct interpreter *it, struct instance last)
 
 static bool is_ready(const struct interpreter *it, struct instance at)
 {
-    const struct task_list *list = hp_list_of(it, at.micro);
-    for (int64_t i = list->after_start[at.task]; i < list->after_start[at.task + 1]; i++) {
-        struct instance before = { at.micro, list->after[i] };
+    const struct hypar_program *p = it->program;
+    for (int64_t i = p->after_start[at.task]; i < p->after_start[at.task + 1]; i++) {
+        struct instance before = { at.micro, p->after[i] };
         if (at.micro < 0)
-            before = tail_instance(it, at, list->after[i]);
+            before = tail_instance(it, at, p->after[i]);
         if (before.task < 0)
             continue;
         bool every = at.micro < 0 && before.micro >= 0 && it->settings.order == ORDER_LATEST;
@@ -94,18 +102,11 @@ struct groups {
     int n;
 };
 
-static const struct comm *comm_of(const struct interpreter *it, struct instance at)
-{
-    const struct task_list *list = hp_list_of(it, at.micro);
-    const struct task *task = &list->task[at.task];
-    return &list->exchange[task->exchange].pattern->comm[task->comm];
-}
-
 static int group_of(struct interpreter *it, struct groups *groups, struct instance at)
 {
-    const struct comm *comm = comm_of(it, at);
+    const struct comm *comm = hp_task_comm(it->program, at.task);
     int *key = NEW(&it->scratch, int, comm->n_devices + 1);
-    key[0] = at.micro < 0 ? 2 : hp_list_of(it, at.micro)->task[at.task].backward;
+    key[0] = at.micro < 0 ? 2 : it->program->task[at.task].backward;
     memcpy(key + 1, comm->device, (size_t)comm->n_devices * sizeof *key);
     int group = hp_table_put(&groups->table, &it->scratch, key,
                              (size_t)(comm->n_devices + 1) * sizeof *key, groups->n);
@@ -115,24 +116,19 @@ static int group_of(struct interpreter *it, struct groups *groups, struct instan
 
 static bool takes_part(const struct interpreter *it, struct instance at, int device)
 {
-    const struct task *task = &hp_list_of(it, at.micro)->task[at.task];
-    if (task->kind == TASK_COMPUTE || task->kind == TASK_UPDATE)
-        return task->device == device;
+    const struct task *task = &it->program->task[at.task];
     if (task->kind != TASK_COMM)
-        return false;
-    const struct comm *comm = comm_of(it, at);
-    for (int i = 0; i < comm->n_devices; i++)
-        if (comm->device[i] == device)
-            return true;
-    return false;
+        return task->device == device;
+    const struct comm *comm = hp_task_comm(it->program, at.task);
+    return hp_is_in(comm->device, comm->n_devices, device);
 }
 
 static void add_half(struct interpreter *it, struct rank *rank, int device, int micro,
                      bool backward)
 {
-    const struct task_list *list = hp_list_of(it, micro);
-    for (int t = 0; t < list->n_tasks; t++)
-        if ((micro < 0 || list->task[t].backward == backward) &&
+    struct range tasks = hp_tasks_of(it, micro);
+    for (int t = (int)tasks.lo; t < tasks.hi; t++)
+        if ((micro < 0 || it->program->task[t].backward == backward) &&
             hp_is_instance(it, (struct instance){ micro, t }) &&
             takes_part(it, (struct instance){ micro, t }, device)) {
             rank->todo =
@@ -155,8 +151,8 @@ static void plan_rank(struct interpreter *it, struct rank *rank, int device)
 {
     const struct hypar_program *p = it->program;
     int stage = stage_of(it, device);
-    const struct slot *slot = hp_slots_of(p, stage);
-    for (int i = 0; i < hp_slot_count(p, stage); i++)
+    const struct slot *slot = hp_slots_of(p->schedule, stage);
+    for (int i = 0; i < hp_slot_count(p->schedule, stage); i++)
         add_half(it, rank, device,
                  slot[i].update ? hp_tail_micro(slot[i].micro) : slot[i].micro,
                  slot[i].backward);
@@ -167,14 +163,14 @@ static void plan_rank(struct interpreter *it, struct rank *rank, int device)
 static enum hypar_status post(struct interpreter *it, struct rank *rank, struct groups *groups,
                               struct instance at)
 {
-    struct posting *posting = &it->posting[row_of(it, at.micro)][at.task];
+    struct posting *posting = &it->posting[row_of(it, at.micro)][place_of(it, at)];
     int turn = ++rank->turn[group_of(it, groups, at)];
     char text[128];
     if (posting->ranks > 0 && posting->turn != turn)
         return hp_fail(it->err, HYPAR_RUNTIME, "%s comes in turn %d for some and %d for others",
                        hp_instance_text(it, at, text, sizeof text), posting->turn, turn);
     posting->turn = turn;
-    if (++posting->ranks < comm_of(it, at)->n_devices)
+    if (++posting->ranks < hp_task_comm(it->program, at.task)->n_devices)
         return HYPAR_OK;
     if (!is_ready(it, at))
         return hp_fail(it->err, HYPAR_RUNTIME, "%s is posted before what it waits for",
@@ -189,7 +185,7 @@ static enum hypar_status advance(struct interpreter *it, struct rank *rank,
 {
     for (; rank->at < rank->n; rank->at++) {
         struct instance at = rank->todo[rank->at];
-        if (hp_list_of(it, at.micro)->task[at.task].kind == TASK_COMM) {
+        if (it->program->task[at.task].kind == TASK_COMM) {
             TRY(post(it, rank, groups, at));
         } else {
             if (!is_ready(it, at))
@@ -207,9 +203,7 @@ static enum hypar_status run_ranks(struct interpreter *it)
     struct groups groups = { 0 };
     bool moved = true;
     char text[128];
-    int n_comms = it->program->tail.n_tasks; /* and no more groups than comms */
-    for (int b = 0; b < it->program->n_bodies; b++)
-        n_comms += it->program->body[b].list.n_tasks;
+    int n_comms = it->program->n_tasks; /* and no more groups than comms */
     for (int d = 0; d < it->n_devices; d++) {
         rank[d].turn = NEW(&it->scratch, int, n_comms);
         plan_rank(it, &rank[d], d);
@@ -236,11 +230,11 @@ struct gate {
 static bool slot_done(const struct interpreter *it, int device, int stage, struct slot slot)
 {
     int micro = slot.update ? hp_tail_micro(slot.micro) : slot.micro;
-    const struct task_list *list = hp_list_of(it, micro);
-    for (int t = 0; t < list->n_tasks; t++) {
-        const struct task *task = &list->task[t];
+    struct range tasks = hp_tasks_of(it, micro);
+    for (int t = (int)tasks.lo; t < tasks.hi; t++) {
+        const struct task *task = &it->program->task[t];
         bool here = slot.update
-                        ? task->kind == TASK_UPDATE && it->program->tail_group[t] == stage
+                        ? task->kind == TASK_UPDATE && hp_update_group(it->program, t) == stage
                         : task->kind == TASK_COMPUTE && task->backward == slot.backward;
         if (here && task->device == device && !is_done(it, (struct instance){ micro, t }))
             return false;
@@ -252,12 +246,12 @@ static bool slot_done(const struct interpreter *it, int device, int stage, struc
 static bool in_turn(struct interpreter *it, struct instance at)
 {
     const struct hypar_program *p = it->program;
-    const struct task *task = &hp_list_of(it, at.micro)->task[at.task];
+    const struct task *task = &p->task[at.task];
     if (!p->rhythm->delayed || task->kind != TASK_COMPUTE)
         return true;
     struct gate *gate = &it->gate[task->device];
-    const struct slot *slot = hp_slots_of(p, gate->stage);
-    while (gate->slot < hp_slot_count(p, gate->stage) &&
+    const struct slot *slot = hp_slots_of(p->schedule, gate->stage);
+    while (gate->slot < hp_slot_count(p->schedule, gate->stage) &&
            slot_done(it, task->device, gate->stage, slot[gate->slot]))
         gate->slot++;
     struct slot now = slot[gate->slot];
@@ -275,7 +269,7 @@ static enum hypar_status run_latest(struct interpreter *it)
     while (moved && left) {
         moved = left = false;
         for (int m = it->n_micro - 1; m >= -it->n_rounds; m--)
-            for (int t = hp_list_of(it, m)->n_tasks - 1; t >= 0; t--) {
+            for (int t = (int)hp_tasks_of(it, m).hi - 1; t >= hp_tasks_of(it, m).lo; t--) {
                 struct instance at = { m, t };
                 if (!hp_is_instance(it, at) || is_done(it, at))
                     continue;
@@ -299,7 +293,7 @@ static enum hypar_status check_all_done(const struct interpreter *it)
 {
     char text[128];
     for (int m = -it->n_rounds; m < it->n_micro; m++)
-        for (int t = 0; t < hp_list_of(it, m)->n_tasks; t++)
+        for (int t = (int)hp_tasks_of(it, m).lo; t < hp_tasks_of(it, m).hi; t++)
             if (hp_is_instance(it, (struct instance){ m, t }) &&
                 !is_done(it, (struct instance){ m, t }))
                 return hp_fail(

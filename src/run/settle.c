@@ -1,60 +1,44 @@
 /* Exchanges: contributions are summed, the sum reaches who reads it. */
-#include "program/sketch.h"
 #include "run/interpret_state.h"
 
 /* One exchange as it stands in a micro-batch, or in a round of the tail (struct instance). */
 struct settling {
     struct interpreter *it;
-    const struct exchange *e;
+    const struct deal *deal;
+    const struct pattern *pattern;
     int micro;
 };
 
-struct view *hp_written(struct interpreter *it, int micro, int task, int o, bool grad)
+static struct settling settling_of(struct interpreter *it, int deal, int micro)
 {
-    const struct body *body = hp_body_of(it->program, micro);
-    const struct task *t = &body->list.task[task];
-    const struct pass *pass = &it->graph->ops[t->op].nest->pass[t->pass];
+    const struct sketch *s = it->program->sketch;
+    int b = micro < 0 ? 0 : hp_body_number(it->program->rhythm, micro);
+    return (struct settling){ it, &s->skeleton.deal[deal], hp_deal_pattern(s, b, deal), micro };
+}
+
+struct view *hp_written(struct interpreter *it, int micro, int step, int part, int o, bool grad)
+{
+    const struct hypar_program *p = it->program;
+    const struct step *s = &p->sketch->skeleton.step[step];
+    const struct pass *pass = &it->graph->ops[s->op].nest->pass[s->pass];
+    int b = hp_body_number(p->rhythm, micro);
     operand_set below = ((operand_set)1 << o) - 1;
     int k = hp_operand_count(grad ? pass->writes_grad & below : pass->writes & below);
     if (grad)
         k += hp_operand_count(pass->writes);
-    const struct body_index *index = &it->body[body - it->program->body];
-    return &it->written[micro][index->first_written[task] + k];
-}
-
-static const struct task *writer_task(const struct settling *s, int writer)
-{
-    int micro = s->micro < 0 ? 0 : s->micro; /* a tail's writers are tasks of body 0 */
-    return &hp_body_of(s->it->program, micro)->list.task[s->e->writer_task[writer]];
-}
-
-/* Which operand of its operator writer number `writer` writes: a pass that writes the tensor
- * twice (concat of x and x) is that many writers, in the order of operands. */
-static int operand_of_writer(const struct settling *s, int writer)
-{
-    const struct task *task = writer_task(s, writer);
-    const struct op *op = &s->it->graph->ops[task->op];
-    const struct pass *pass = &op->nest->pass[task->pass];
-    operand_set written = s->e->place.grad ? pass->writes_grad : pass->writes;
-    int skip = 0;
-    for (int w = 0; w < writer; w++)
-        skip += s->e->writer_task[w] == s->e->writer_task[writer];
-    for (int o = 0; o < op->nest->n_operands; o++)
-        if (written >> o & 1 && op->tensor[o] == s->e->place.tensor && skip-- == 0)
-            return o;
-    return -1;
+    int number =
+        hp_pass_number(&it->body[b].order, hp_step_layout(p->blocks, b, step), step, part);
+    return &it->written[micro][it->body[b].first_written[number] + k];
 }
 
 /* Has the writer's part something to do, in this micro-batch or, for the tail, in any? */
-static bool takes_part(const struct settling *s, int writer, int part)
+static bool takes_part(const struct settling *s, const struct source *from, int part)
 {
     const struct hypar_program *p = s->it->program;
-    const struct task *like = writer_task(s, writer);
     for (int b = 0; b < p->n_bodies; b++) {
-        int task = s->it->body[b].pass_task[like->op * MAX_PASSES + like->pass];
-        int live = s->micro < 0 ? hp_live_part(p->sketch, like->op, part, b) : part;
-        bool here = s->micro < 0 || hp_body_of(p, s->micro) == &p->body[b];
-        if (here && live >= 0 && p->body[b].list.task[task + live].kind == TASK_COMPUTE)
+        int live = s->micro < 0 ? hp_live_part(p->sketch, from->op, part, b) : part;
+        bool here = s->micro < 0 || hp_body_number(p->rhythm, s->micro) == b;
+        if (here && live >= 0 && !p->sketch->body[b].layout[from->op]->empty[live])
             return true;
     }
     return false;
@@ -62,51 +46,49 @@ static bool takes_part(const struct settling *s, int writer, int part)
 
 /* The part on `device` that computes the same as `part` of the writer; -1: none. The tail's
  * parts are those of all replicas, which compute different things. */
-static int copy_on(const struct settling *s, int writer, int part, int device)
+static int copy_on(const struct settling *s, const struct source *from, int part, int device)
 {
-    const struct task *task = writer_task(s, writer);
-    const struct nest *nest = s->it->graph->ops[task->op].nest;
-    const struct op_plan *plan = &s->it->plan->ops[task->op];
-    int o = operand_of_writer(s, writer), mine[MAX_AXES], other[MAX_AXES];
+    const struct hypar_program *p = s->it->program;
+    const struct nest *nest = s->it->graph->ops[from->op].nest;
+    const struct op_plan *plan = &s->it->plan->ops[from->op];
+    int mine[MAX_AXES], other[MAX_AXES];
     int replica = part / plan->n_parts; /* of the tail's; in a body there is one */
     if (s->micro >= 0)
-        replica = hp_replica_of(s->it->program->rhythm, s->it->program->stage_of_op[task->op],
-                                hp_body_number(s->it->program->rhythm, s->micro));
+        replica = hp_replica_of(p->rhythm, p->schedule->stage_of_op[from->op],
+                                hp_body_number(p->rhythm, s->micro));
     int first = s->micro < 0 ? replica * plan->n_parts : 0;
     hp_part_coordinates(nest, &plan->split, part % plan->n_parts, mine);
-    for (int p = first; p < first + plan->n_parts; p++) {
-        int at = replica * plan->n_parts + p % plan->n_parts;
-        if (plan->device[at] != device || !takes_part(s, writer, p))
+    for (int i = first; i < first + plan->n_parts; i++) {
+        int at = replica * plan->n_parts + i % plan->n_parts;
+        if (plan->device[at] != device || !takes_part(s, from, i))
             continue;
         bool same = true;
-        hp_part_coordinates(nest, &plan->split, p % plan->n_parts, other);
+        hp_part_coordinates(nest, &plan->split, i % plan->n_parts, other);
         for (int a = 0; a < nest->n_axes; a++)
-            same &= mine[a] == other[a] || hp_write_kind(nest, task->pass, o, a) == WRITE_COPY;
+            same &= mine[a] == other[a] ||
+                    hp_write_kind(nest, from->pass, from->operand, a) == WRITE_COPY;
         if (same)
-            return p;
+            return i;
     }
     return -1;
 }
 
 /* Add what one part wrote in micro-batch `micro`; false: it is not done. */
-static bool add_part(const struct settling *s, const struct task *like, int part, int o,
-                     int micro, const struct view *sum)
+static bool add_part(const struct settling *s, const struct source *from, int part, int micro,
+                     const struct view *sum)
 {
     struct interpreter *it = s->it;
-    const struct body *body = hp_body_of(it->program, micro);
-    const struct body_index *index = &it->body[body - it->program->body];
+    const struct sketch *sketch = it->program->sketch;
+    int b = hp_body_number(it->program->rhythm, micro);
     if (s->micro < 0)
-        part =
-            hp_live_part(it->program->sketch, like->op, part, (int)(body - it->program->body));
-    if (part < 0)
-        return true; /* another replica's micro-batch */
-    int task = index->pass_task[like->op * MAX_PASSES + like->pass] + part;
-    if (body->list.task[task].kind != TASK_COMPUTE)
-        return true; /* empty in this micro-batch */
-    struct view *view = hp_written(it, micro, task, o, s->e->place.grad);
+        part = hp_live_part(sketch, from->op, part, b);
+    if (part < 0 || sketch->body[b].layout[from->op]->empty[part])
+        return true; /* another replica's micro-batch, or empty in this one */
+    struct view *view = hp_written(it, micro, sketch->skeleton.step_of[from->op][from->pass],
+                                   part, from->operand, s->deal->place.grad);
     if (!view->data)
         return false;
-    hp_view_combine(sum, view, s->e->combine, it->real);
+    hp_view_combine(sum, view, s->deal->combine, it->real);
     return true;
 }
 
@@ -114,7 +96,7 @@ static bool add_part(const struct settling *s, const struct task *like, int part
 static struct range micros_of(const struct settling *s, int op)
 {
     const struct hypar_program *p = s->it->program;
-    int n = p->rhythm->round[hp_slot_group(p, p->stage_of_op[op])];
+    int n = p->rhythm->round[hp_slot_group(p->rhythm, p->schedule->stage_of_op[op])];
     if (s->micro >= 0)
         return (struct range){ s->micro, s->micro + 1 };
     return (struct range){ hp_round_at(s->micro) * n, (hp_round_at(s->micro) + 1) * n };
@@ -130,18 +112,17 @@ static int row_of(int micro)
 static bool sum_cell(const struct settling *s, const struct cell *cell, int device,
                      const struct view *sum)
 {
-    hp_view_clear(sum, s->e->combine, s->it->real);
+    hp_view_clear(sum, s->deal->combine, s->it->real);
     for (int c = 0; c < cell->n_contributions; c++) {
-        int writer = cell->contribution[c].writer, part = cell->contribution[c].part;
-        const struct task *like = writer_task(s, writer);
-        int o = operand_of_writer(s, writer);
+        const struct source *from = &s->deal->writer[cell->contribution[c].writer];
+        int part = cell->contribution[c].part;
         if (device >= 0)
-            part = copy_on(s, writer, part, device);
-        if (part < 0 || o < 0)
+            part = copy_on(s, from, part, device);
+        if (part < 0)
             return false;
-        struct range micros = micros_of(s, like->op);
+        struct range micros = micros_of(s, from->op);
         for (int m = (int)micros.lo; m < (int)micros.hi; m++)
-            if (!add_part(s, like, part, o, m, sum))
+            if (!add_part(s, from, part, m, sum))
                 return false;
     }
     return true;
@@ -157,9 +138,9 @@ static bool listed(int device, const int *list, int n)
 
 static struct box box_of(const struct settling *s, const struct cell *cell)
 {
-    const struct pattern *pattern = s->e->pattern;
-    struct box box = hp_cell_box(pattern, (int)(cell - pattern->cell));
-    return s->micro < 0 ? box : hp_micro_box(s->it->program, s->e, &box, s->micro);
+    struct box box = hp_cell_box(s->pattern, (int)(cell - s->pattern->cell));
+    return s->micro < 0 ? box
+                        : hp_micro_box(s->it->program, s->deal->place.tensor, &box, s->micro);
 }
 
 static struct view new_sum(struct interpreter *it, struct box box)
@@ -172,7 +153,7 @@ static bool settle_cell(const struct settling *s, const struct cell *cell, int d
                         const struct box *wanted)
 {
     struct interpreter *it = s->it;
-    struct place place = s->e->place;
+    struct place place = s->deal->place;
     struct box box = box_of(s, cell), both = hp_box_intersect(&box, wanted);
     if (hp_box_empty(&both))
         return true;
@@ -201,19 +182,15 @@ static void fill_constant(struct interpreter *it, struct place place, int row, i
 bool hp_settle_own(struct interpreter *it, struct place place, int micro, int device,
                    const struct box *box)
 {
-    const struct body *body = micro < 0 ? NULL : hp_body_of(it->program, micro);
-    const int *exchange_of =
-        body ? it->body[body - it->program->body].exchange_of : it->exchange_of_tail;
-    int e = exchange_of[2 * place.tensor + place.grad];
-    if (e < 0) {
+    int d = (micro < 0 ? it->deal_of_tail : it->deal_of)[2 * place.tensor + place.grad];
+    if (d < 0) {
         if (place.grad)
             fill_constant(it, place, row_of(micro), device);
         return true;
     }
-    const struct task_list *list = body ? &body->list : &it->program->tail;
-    struct settling s = { it, &list->exchange[e], micro };
-    for (int c = 0; c < s.e->pattern->n_cells; c++)
-        if (!settle_cell(&s, &s.e->pattern->cell[c], device, box))
+    struct settling s = settling_of(it, d, micro);
+    for (int c = 0; c < s.pattern->n_cells; c++)
+        if (!settle_cell(&s, &s.pattern->cell[c], device, box))
             return false;
     return true;
 }
@@ -228,8 +205,8 @@ static enum hypar_status deliver(struct interpreter *it, struct instance at,
         return hp_fail(it->err, HYPAR_RUNTIME, "%s runs before its contributions",
                        hp_instance_text(it, at, text, sizeof text));
     for (int i = 0; i < cell->n_receivers; i++) {
-        struct view *held = hp_held(it, cell->receiver[i], s->e->place, row_of(s->micro));
-        if (!hp_none_known(it, held, s->e->place.tensor, &box))
+        struct view *held = hp_held(it, cell->receiver[i], s->deal->place, row_of(s->micro));
+        if (!hp_none_known(it, held, s->deal->place.tensor, &box))
             return hp_fail(it->err, HYPAR_RUNTIME, "%s sends device %d what it has",
                            hp_instance_text(it, at, text, sizeof text), cell->receiver[i]);
         hp_view_copy(held, &sum, &box, hp_real_bytes(it->real));
@@ -239,11 +216,9 @@ static enum hypar_status deliver(struct interpreter *it, struct instance at,
 
 enum hypar_status hp_run_comm(struct interpreter *it, struct instance at)
 {
-    const struct task_list *list = hp_list_of(it, at.micro);
-    const struct task *task = &list->task[at.task];
-    struct settling s = { it, &list->exchange[task->exchange], at.micro };
-    const struct comm *comm = &s.e->pattern->comm[task->comm];
+    struct settling s = settling_of(it, it->program->task[at.task].index, at.micro);
+    const struct comm *comm = hp_task_comm(it->program, at.task);
     for (int i = 0; i < comm->n_cells; i++)
-        TRY(deliver(it, at, &s, &s.e->pattern->cell[comm->cell[i]]));
+        TRY(deliver(it, at, &s, &s.pattern->cell[comm->cell[i]]));
     return HYPAR_OK;
 }

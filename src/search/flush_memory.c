@@ -92,11 +92,12 @@ static bool reads_all(const struct hypar_graph *g, int i)
 static void add_program(struct op_needs *n, const struct hypar_program *program)
 {
     const struct hypar_graph *g = program->plan->graph;
-    const struct task_list *body = &program->body[0].list;
     struct memory_model *model = hp_memory(program, NULL);
-    for (int i = 0; i < body->n_tasks; i++)
-        if (body->task[i].kind == TASK_COMPUTE && reads_all(g, body->task[i].op))
-            n->kept[body->task[i].op] += model->delta[0][i].end_kept;
+    for (int i = 0; i < model->order[0].n; i++) {
+        int op = program->sketch->skeleton.step[model->order[0].at[i].step].op;
+        if (reads_all(g, op))
+            n->kept[op] += model->delta[0][i].end_kept;
+    }
     for (int t = 0; t < g->n_tensors; t++)
         if (g->tensors[t].kind == TENSOR_PARAM)
             add_param(n, program->plan, t);

@@ -22,20 +22,6 @@ void hp_acts_end(struct acts *a)
     hp_arena_free(&a->scratch);
 }
 
-/* Room for index `i` in a table of pointers that starts out zero. */
-static void *room_for(struct acts *a, void *table, size_t size, int *capacity, int i)
-{
-    if (i < *capacity)
-        return table;
-    int larger = 2 * i + 64;
-    char *copy = NEW(&a->arena, char, (size_t)larger *size + 15);
-    copy = (char *)(((uintptr_t)copy + 15) & ~(uintptr_t)15);
-    if (*capacity)
-        memcpy(copy, table, (size_t)*capacity * size);
-    *capacity = larger;
-    return copy;
-}
-
 /* Axes that windows slide along, or whose operand is shorter (one of a concat's): what a part
  * reads depends on where it is. */
 static axis_set windowed_axes(const struct nest *nest)
@@ -87,26 +73,14 @@ static const ticks *time_parts(struct acts *a, int op, int pass, const struct pa
 const ticks *hp_pass_times(struct acts *a, int op, int pass, const struct part_layout *layout)
 {
     a->pass_time =
-        room_for(a, a->pass_time, sizeof *a->pass_time, &a->layout_capacity, layout->id);
-    if (!a->pass_time[layout->id][pass])
-        a->pass_time[layout->id][pass] = time_parts(a, op, pass, layout);
-    return a->pass_time[layout->id][pass];
+        REACH(&a->arena, struct layout_times, a->pass_time, layout->id, &a->layout_capacity);
+    const ticks **time = &a->pass_time[layout->id].of[pass];
+    if (!*time)
+        *time = time_parts(a, op, pass, layout);
+    return *time;
 }
 
 /* Updates ----------------------------------------------------------------------------- */
-
-/* Elements of the parameter that each device keeps: the cells that it reads. */
-static void count_elements(const struct pattern *p, double *elements)
-{
-    for (int c = 0; c < p->n_cells; c++) {
-        const struct cell *cell = &p->cell[c];
-        double n = (double)cell->elements;
-        for (int i = 0; i < cell->n_kept; i++)
-            elements[cell->kept[i]] += n;
-        for (int i = 0; i < cell->n_receivers; i++)
-            elements[cell->receiver[i]] += n;
-    }
-}
 
 ticks hp_update_time(const struct acts *a, int device, double elements)
 {
@@ -115,46 +89,24 @@ ticks hp_update_time(const struct acts *a, int device, double elements)
                                     hp_master_precision(a->precision)));
 }
 
-static struct update_act *make_update(struct acts *a, const struct deal *deal,
-                                      const struct pattern *p,
-                                      const struct part_layout *const *layout)
+static struct sim_task *make_updates(struct acts *a, const struct update_devices *u)
 {
-    struct update_act *u = NEW(&a->arena, struct update_act, 1);
-    int *device = NEW(&a->arena, int, p->n_waits);
-    u->of_device = NEW(&a->arena, int, a->n_devices);
-    memset(u->of_device, -1, (size_t)a->n_devices * sizeof(int));
-    for (int i = 0; i < p->n_waits; i++) {
-        int d = layout[deal->reader[p->wait[i].reader].op]->device[p->wait[i].part];
-        if (u->of_device[d] < 0) {
-            u->of_device[d] = u->n_devices;
-            device[u->n_devices++] = d;
-        }
-    }
-    struct arena_mark mark = hp_arena_mark(&a->scratch);
-    double *held = NEW(&a->scratch, double, a->n_devices);
-    count_elements(p, held);
-    double *elements = NEW(&a->arena, double, u->n_devices);
-    struct sim_task *task = NEW(&a->arena, struct sim_task, u->n_devices);
-    for (int i = 0; i < u->n_devices; i++) {
-        elements[i] = held[device[i]];
-        task[i] = (struct sim_task){ .duration = hp_update_time(a, device[i], elements[i]),
-                                     .n_holds = 1,
-                                     .queue = device[i] };
-    }
-    hp_arena_release(&a->scratch, mark);
-    u->device = device;
-    u->elements = elements;
-    u->task = task;
-    return u;
+    struct sim_task *task = NEW(&a->arena, struct sim_task, u->n);
+    for (int i = 0; i < u->n; i++)
+        task[i] =
+            (struct sim_task){ .duration = hp_update_time(a, u->device[i], u->elements[i]),
+                               .n_holds = 1,
+                               .queue = u->device[i] };
+    return task;
 }
 
-const struct update_act *hp_update_act(struct acts *a, const struct deal *deal,
-                                       const struct pattern *pattern,
-                                       const struct part_layout *const *layout)
+const struct sim_task *hp_update_tasks(struct acts *a, const struct pattern *pattern,
+                                       const struct update_devices *devices)
 {
-    a->updates = room_for(a, a->updates, sizeof *a->updates, &a->update_capacity, pattern->id);
+    a->updates =
+        REACH(&a->arena, struct sim_task *, a->updates, pattern->id, &a->update_capacity);
     if (!a->updates[pattern->id])
-        a->updates[pattern->id] = make_update(a, deal, pattern, layout);
+        a->updates[pattern->id] = make_updates(a, devices);
     return a->updates[pattern->id];
 }
 
@@ -162,8 +114,8 @@ const struct pattern_act *hp_pattern_act(struct acts *a, const struct pattern *p
                                          int bytes)
 {
     int size = bytes == 2 ? 0 : bytes == 4 ? 1 : 2;
-    a->by_pattern[size] = room_for(a, a->by_pattern[size], sizeof **a->by_pattern,
-                                   &a->pattern_capacity[size], pattern->id);
+    a->by_pattern[size] = REACH(&a->arena, struct pattern_act *, a->by_pattern[size],
+                                pattern->id, &a->pattern_capacity[size]);
     if (!a->by_pattern[size][pattern->id])
         a->by_pattern[size][pattern->id] = hp_make_pattern_act(a, pattern, bytes);
     return a->by_pattern[size][pattern->id];

@@ -10,7 +10,7 @@
 #include "base/table.h"
 #include "cost/collective.h"
 #include "cost/work.h"
-#include "program/sketch.h"
+#include "program/blocks.h"
 #include "sim/tasks.h"
 
 struct sim_settings {
@@ -27,13 +27,8 @@ enum hypar_status hp_sim_settings(struct sim_settings *out,
 
 /* One comm of a pattern: one task, or one for each message. */
 struct comm_act {
-    int first; /* task among those of its pattern */
     int n_tasks;
-    const struct sim_task *task;  /* numbers are given later */
-    const struct comm_step *step; /* NULL: one task stands for all */
-    /* By device of the comm: messages to it, and its messages that come after none of its own
-     * and so wait for what it contributes: CSR. */
-    const int *arrive_start, *arrive, *depart_start, *depart;
+    const struct sim_task *task; /* numbers are given later */
     const char *algorithm;
     double sent_bytes, link_bytes; /* each byte once; on every link that it crosses */
     double link_j, dram_j;
@@ -43,17 +38,8 @@ struct comm_act {
 };
 
 struct pattern_act {
-    int n_tasks;
     struct comm_act *comm;
-};
-
-/* Updates of a parameter: one for each device that has some of it. */
-struct update_act {
-    int n_devices;
-    const int *device;
-    const double *elements;
-    const struct sim_task *task;
-    int *of_device; /* index by device, -1 */
+    struct comm_messages *messages; /* NULL: each comm is one task */
 };
 
 /* Layouts and patterns are those of one stock (sketch.h), which plans may share. */
@@ -70,9 +56,11 @@ struct acts {
     int n_models, model_capacity;
     struct pattern_act **by_pattern[3]; /* [log2(element bytes) - 1][pattern id] */
     int pattern_capacity[3];
-    struct update_act **updates; /* by pattern id */
+    struct sim_task **updates; /* by pattern id, of those of parameters */
     int update_capacity;
-    const ticks *(*pass_time)[MAX_PASSES]; /* by layout id: of each part */
+    struct layout_times {
+        const ticks *of[MAX_PASSES]; /* of each part */
+    } * pass_time;                   /* by layout id */
     int layout_capacity;
 };
 
@@ -94,10 +82,9 @@ struct pattern_act *hp_make_bucket_act(struct acts *acts, const struct buckets *
 struct pattern_act *hp_make_pattern_act(struct acts *acts, const struct pattern *pattern,
                                         int element_bytes); /* comm_acts.c */
 
-/* The updates that follow a parameter's deal; readers lie as `layout` says. */
-const struct update_act *hp_update_act(struct acts *acts, const struct deal *deal,
-                                       const struct pattern *pattern,
-                                       const struct part_layout *const *layout);
+/* The updates of the parameter that `pattern` sums the gradient of, a task for each device. */
+const struct sim_task *hp_update_tasks(struct acts *acts, const struct pattern *pattern,
+                                       const struct update_devices *devices);
 
 /* How long a device takes to update so many elements. */
 ticks hp_update_time(const struct acts *acts, int device, double elements);
@@ -105,11 +92,5 @@ ticks hp_update_time(const struct acts *acts, int device, double elements);
 /* How long each part of a pass takes. */
 const ticks *hp_pass_times(struct acts *acts, int op, int pass,
                            const struct part_layout *layout);
-
-/* The place of a device in a comm's list. */
-static inline int hp_comm_index(const struct comm *comm, int device)
-{
-    return hp_place_in(comm->device, comm->n_devices, device);
-}
 
 #endif /* SIM_ACTS_H */

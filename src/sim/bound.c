@@ -63,9 +63,9 @@ static bool all_known(const struct bounder *b, const struct deal *deal)
 static bool is_sure(const struct bounder *b, const struct block *block)
 {
     const struct skeleton *k = &b->s->sketch->skeleton;
-    if (block->kind != BLOCK_UNIT)
+    if (block->kind != BLOCK_COMPUTE)
         return all_known(b, &k->deal[block->index]);
-    for (int step = block->index; step >= 0; step = b->s->next[0][step])
+    for (int step = block->index; step >= 0; step = b->s->blocks->next[0][step])
         if (!b->in->known[k->step[step].op])
             return false;
     return true;
@@ -104,10 +104,10 @@ static ticks errors_sent(const struct bounder *b, int op)
  * which tasks do them. */
 static ticks parts_done(const struct bounder *b, int op)
 {
-    int block = hp_step_block(b->s, 0, hp_last_forward_step(b->s->sketch, op));
+    int block = hp_step_block(b->s->blocks, 0, hp_last_forward_step(b->s->sketch, op));
     ticks least = HP_MAX_TICKS;
-    for (int i = 0; i < b->s->size[block]; i++)
-        least = smaller(least, b->end[b->s->first[block] + i]);
+    for (int i = 0; i < b->s->blocks->size[block]; i++)
+        least = smaller(least, b->end[b->s->blocks->first[block] + i]);
     return least == HP_MAX_TICKS ? -1 : least;
 }
 
@@ -127,11 +127,12 @@ static void bound_ops(struct bounder *b, bool played)
     }
 }
 
-/* The tasks of a unit wait for whatever is not sure at least as long as operators take. */
+/* The tasks of a fusion group wait for whatever is not sure at least as long as operators take.
+ */
 static ticks outside(const struct bounder *b, const struct block *block)
 {
     const struct step *step = &b->s->sketch->skeleton.step[block->index];
-    if (block->kind != BLOCK_UNIT)
+    if (block->kind != BLOCK_COMPUTE)
         return 0;
     return step->backward ? errors_sent(b, step->op) : inputs_done(b, step->op);
 }
@@ -139,11 +140,11 @@ static ticks outside(const struct bounder *b, const struct block *block)
 static ticks bound_tasks(struct bounder *b)
 {
     ticks longest = 0;
-    for (int n = 0; n < b->s->n_blocks; n++) {
-        struct block block = hp_block_at(b->s, n);
-        bool sure = b->s->size[n] && is_sure(b, &block);
-        for (int i = 0; i < b->s->size[n]; i++) {
-            int id = b->s->first[n] + i;
+    for (int n = 0; n < b->s->blocks->n_blocks; n++) {
+        struct block block = hp_block_at(b->s->blocks, n);
+        bool sure = b->s->blocks->size[n] && is_sure(b, &block);
+        for (int i = 0; i < b->s->blocks->size[n]; i++) {
+            int id = b->s->blocks->first[n] + i;
             const struct node *node = &b->play->node[id];
             ticks start = 0;
             bool waits = false;

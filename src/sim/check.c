@@ -38,10 +38,10 @@ static void note_mismatch(struct checking *c, int64_t change, const char *what, 
 }
 
 /* Is the delta's timeline that of the scene, task by task? */
-static void compare(struct checking *c, int64_t change, struct scene *full,
+static void compare(struct checking *c, int64_t change, const struct blocks *full,
                     const struct timeline *timeline)
 {
-    const struct scene *mine = hp_delta_scene(c->delta);
+    const struct blocks *mine = hp_delta_scene(c->delta)->blocks;
     if (timeline->length != hp_delta_length(c->delta)) {
         note_mismatch(c, change, "another length", -1, -1);
         return;
@@ -74,11 +74,11 @@ static enum hypar_status do_in_full(struct checking *c, int64_t change, struct h
     struct timeline timeline;
     double began_us = now_us();
     TRY(hp_sketch_make(&sketch, c->plan, &c->lower, NULL, err));
-    struct scene *scene = hp_scene_new(sketch, &c->settings, NULL);
+    struct scene *scene = hp_scene_new(sketch, NULL, &c->settings, NULL);
     hp_play_scene(scene, &timeline);
     c->out->full_us += now_us() - began_us;
     c->out->tasks = timeline.n_instances;
-    compare(c, change, scene, &timeline);
+    compare(c, change, scene->blocks, &timeline);
     hp_timeline_end(&timeline);
     hp_scene_free(scene);
     hp_sketch_free(sketch);

@@ -286,30 +286,32 @@ static const int *index_messages(struct acts *a, const struct comm *comm,
 }
 
 static void play_steps(struct acts *a, const struct comm *comm, const struct comm_steps *steps,
-                       struct comm_act *act)
+                       struct comm_act *act, struct comm_messages *m)
 {
     struct sim_task *task = NEW(&a->arena, struct sim_task, steps->n_steps);
     int *start;
-    act->arrive = index_messages(a, comm, steps, true, &start);
-    act->arrive_start = start;
-    act->depart = index_messages(a, comm, steps, false, &start);
-    act->depart_start = start;
+    m->arrive = index_messages(a, comm, steps, true, &start);
+    m->arrive_start = start;
+    m->depart = index_messages(a, comm, steps, false, &start);
+    m->depart_start = start;
+    m->step = steps->step;
     for (int i = 0; i < steps->n_steps; i++)
         play_message(a, &steps->step[i].message, &task[i], act);
     act->task = task;
     act->n_tasks = steps->n_steps;
-    act->step = steps->step;
 }
 
-static void make_act(struct acts *a, const struct request *r, struct comm_act *act)
+/* `m`: the comm's messages, if they are played; NULL: they are not. */
+static void make_act(struct acts *a, const struct request *r, struct comm_act *act,
+                     struct comm_messages *m)
 {
     struct comm_steps steps = { 0 };
     if (r->group.kind == COMM_EXCHANGE) {
         struct rounds rounds = rounds_of(a, r);
         act->algorithm = "exchange";
-        if (a->settings.expand_collectives) {
+        if (m) {
             steps_of_rounds(a, &rounds, &steps);
-            play_steps(a, r->comm, &steps, act);
+            play_steps(a, r->comm, &steps, act, m);
         } else {
             struct comm_way way = way_of_rounds(a, &rounds);
             play_as_one(a, r, &way, 1, act);
@@ -321,9 +323,9 @@ static void make_act(struct acts *a, const struct request *r, struct comm_act *a
     if (r->group.kind == COMM_SEND) {
         int from = r->group.device[r->group.root], to = r->group.device[!r->group.root];
         play_send(a, &(struct message){ from, to, r->bytes }, act);
-    } else if (a->settings.expand_collectives) {
+    } else if (m) {
         hp_comm_steps(&a->arena, a->machine, &r->group, way, r->bytes, &steps);
-        play_steps(a, r->comm, &steps, act);
+        play_steps(a, r->comm, &steps, act, m);
     } else {
         play_as_one(a, r, way, r->bytes, act);
     }
@@ -342,23 +344,34 @@ static double dram_j(const struct acts *a, const struct comm *comm, double sent_
     return sum_j / n;
 }
 
+static struct pattern_act *new_act(struct acts *a, const struct pattern *p)
+{
+    struct pattern_act *out = NEW(&a->arena, struct pattern_act, 1);
+    out->comm = NEW(&a->arena, struct comm_act, p->n_comms);
+    if (a->settings.expand_collectives)
+        out->messages = NEW(&a->arena, struct comm_messages, p->n_comms);
+    return out;
+}
+
 static void finish_act(struct acts *a, const struct pattern *p, int c, int bytes,
                        struct pattern_act *out)
 {
     struct comm_act *act = &out->comm[c];
-    act->first = out->n_tasks;
+    struct comm_messages *m = out->messages;
     act->sent_bytes = p->comm[c].sent_elements * bytes;
     act->dram_j = dram_j(a, &p->comm[c], act->sent_bytes);
-    out->n_tasks += act->n_tasks;
+    if (!m)
+        return;
+    m[c].first = c ? m[c - 1].first + m[c - 1].n : 0;
+    m[c].n = act->n_tasks;
 }
 
 struct pattern_act *hp_make_pattern_act(struct acts *a, const struct pattern *p, int bytes)
 {
-    struct pattern_act *out = NEW(&a->arena, struct pattern_act, 1);
-    out->comm = NEW(&a->arena, struct comm_act, p->n_comms);
+    struct pattern_act *out = new_act(a, p);
     for (int c = 0; c < p->n_comms; c++) {
         struct request r = request_of(p, &p->comm[c], bytes);
-        make_act(a, &r, &out->comm[c]);
+        make_act(a, &r, &out->comm[c], out->messages ? &out->messages[c] : NULL);
         finish_act(a, p, c, bytes, out);
     }
     return out;
@@ -367,15 +380,14 @@ struct pattern_act *hp_make_pattern_act(struct acts *a, const struct pattern *p,
 struct pattern_act *hp_make_bucket_act(struct acts *a, const struct buckets *buckets, int tail,
                                        const struct pattern *p, int bytes)
 {
-    struct pattern_act *out = NEW(&a->arena, struct pattern_act, 1);
-    out->comm = NEW(&a->arena, struct comm_act, p->n_comms);
+    struct pattern_act *out = new_act(a, p);
     for (int c = 0; c < p->n_comms; c++) {
         int me = buckets->base[tail] + c;
         struct request r = request_of(p, &p->comm[c], bytes);
         if (buckets->lead[me] == me)
             r.bytes = buckets->bytes[me];
         if (buckets->lead[me] < 0 || buckets->lead[me] == me) {
-            make_act(a, &r, &out->comm[c]);
+            make_act(a, &r, &out->comm[c], out->messages ? &out->messages[c] : NULL);
         } else {
             out->comm[c].task = NEW(&a->arena, struct sim_task, 1);
             out->comm[c].n_tasks = 1;

@@ -35,8 +35,8 @@ struct delta {
     int *list, n_list;
     struct block_before *before;
     int n_before;
-    int *unit, *next; /* as they were */
-    bool units_changed;
+    int *group, *next; /* as they were */
+    bool groups_changed;
     /* as they were: each op's layouts, by body and then of the tail, and the patterns of the
      * deals that it touches, by body, all ops' one after another */
     const struct part_layout ***layout;
@@ -83,10 +83,10 @@ static int block_of_target(const struct delta *d, int target)
 {
     const struct skeleton *k = &d->sketch->skeleton;
     if (target < k->n_steps)
-        return hp_step_block(d->scene, 0, target);
+        return hp_step_block(d->scene->blocks, 0, target);
     if (target < k->n_steps + k->n_deals + k->n_tail)
-        return hp_deal_block(d->scene, 0, target - k->n_steps);
-    return hp_update_block(d->scene, target - k->n_steps - k->n_tail);
+        return hp_deal_block(d->scene->blocks, 0, target - k->n_steps);
+    return hp_update_block(d->scene->blocks, target - k->n_steps - k->n_tail);
 }
 
 static void mark(struct delta *d, int block)
@@ -97,22 +97,22 @@ static void mark(struct delta *d, int block)
     d->list[d->n_list++] = block;
 }
 
-/* The blocks of the ops' steps, and of steps that are in another unit than before. */
-static void mark_units(struct delta *d)
+/* The blocks of the ops' steps, and of steps that are in another fusion group than before. */
+static void mark_groups(struct delta *d)
 {
-    const struct scene *s = d->scene;
+    const struct blocks *s = d->scene->blocks;
     const struct skeleton *k = &d->sketch->skeleton;
     for (int i = 0; i < d->n_ops; i++)
         for (int p = 0; p < MAX_PASSES; p++) {
             int step = k->step_of[d->op[i]][p];
             if (step < 0)
                 continue;
-            mark(d, k->step[d->unit[step]].item);
+            mark(d, k->step[d->group[step]].item);
             mark(d, hp_step_block(s, 0, step));
         }
-    for (int i = 0; d->units_changed && i < k->n_steps; i++)
-        if (d->unit[i] != s->unit[0][i]) {
-            mark(d, k->step[d->unit[i]].item);
+    for (int i = 0; d->groups_changed && i < k->n_steps; i++)
+        if (d->group[i] != s->head[0][i]) {
+            mark(d, k->step[d->group[i]].item);
             mark(d, hp_step_block(s, 0, i));
         }
 }
@@ -126,9 +126,9 @@ static void mark_deals(struct delta *d)
             int deal = k->touch[t];
             if (*was == hp_deal_pattern(d->sketch, 0, deal))
                 continue;
-            mark(d, hp_deal_block(d->scene, 0, deal));
+            mark(d, hp_deal_block(d->scene->blocks, 0, deal));
             if (deal >= k->n_deals)
-                mark(d, hp_update_block(d->scene, deal));
+                mark(d, hp_update_block(d->scene->blocks, deal));
         }
 }
 
@@ -142,7 +142,7 @@ static void mark_target(struct delta *d, int from)
 
 static void retask(struct delta *d, int number)
 {
-    struct scene *s = d->scene;
+    struct blocks *s = d->scene->blocks;
     int size = hp_block_size(s, number), old = s->size[number];
     d->before[d->n_before++] = (struct block_before){ number, s->first[number], old };
     if (size != old) {
@@ -156,7 +156,7 @@ static void retask(struct delta *d, int number)
             GROW(&d->arena, struct sim_task, d->task, d->task_capacity, &d->task_capacity);
     if (!size)
         return;
-    hp_block_tasks(s, number, d->task);
+    hp_block_tasks(d->scene, number, d->task);
     for (int i = 0; i < size; i++)
         hp_play_put(d->play, s->first[number] + i, &d->task[i]);
 }
@@ -164,40 +164,40 @@ static void retask(struct delta *d, int number)
 /* Tell the play what the tasks of a block wait for. */
 static void rewait(struct delta *d, int number)
 {
-    struct scene *s = d->scene;
+    struct blocks *s = d->scene->blocks;
     int n = s->size[number];
-    hp_block_waits(s, number);
-    while (d->after_capacity < s->n_pairs + 2 * n + 2)
+    hp_block_edges(s, number);
+    while (d->after_capacity < s->n_edges + 2 * n + 2)
         d->after = GROW(&d->arena, int, d->after, d->after_capacity, &d->after_capacity);
     int *start = d->after, *id = d->after + n + 2;
     memset(start, 0, (size_t)(n + 2) * sizeof *start);
-    for (int i = 0; i < s->n_pairs; i++)
-        start[s->pair[i].local + 2]++;
+    for (int i = 0; i < s->n_edges; i++)
+        start[s->edge[i].local + 2]++;
     for (int i = 0; i < n; i++)
         start[i + 2] += start[i + 1];
-    for (int i = 0; i < s->n_pairs; i++)
-        id[start[s->pair[i].local + 1]++] = s->pair[i].id;
+    for (int i = 0; i < s->n_edges; i++)
+        id[start[s->edge[i].local + 1]++] = s->edge[i].after;
     for (int i = 0; i < n; i++)
         hp_play_set_after(d->play, s->first[number] + i, id + start[i],
                           start[i + 1] - start[i]);
 }
 
 /* Whoever may wait for a block that has other tasks now: of a deal that is settled otherwise
- * all its readers, of a unit those that know its tasks by ids which are no more. */
+ * all its readers, of a fusion group those that know its tasks by ids which are no more. */
 static void mark_waiting(struct delta *d)
 {
     const struct skeleton *k = &d->sketch->skeleton;
     for (int i = 0; i < d->n_before; i++) {
-        struct block block = hp_block_at(d->scene, d->list[i]);
+        struct block block = hp_block_at(d->scene->blocks, d->list[i]);
         const struct block_before *before = &d->before[i];
-        if (block.kind == BLOCK_COMM || block.kind == BLOCK_TAIL_COMM)
+        if (block.kind == BLOCK_EXCHANGE || block.kind == BLOCK_TAIL_EXCHANGE)
             mark_target(d, k->n_steps + block.index);
-        if (block.kind != BLOCK_UNIT ||
-            (!d->units_changed && before->first == d->scene->first[before->number]))
+        if (block.kind != BLOCK_COMPUTE ||
+            (!d->groups_changed && before->first == d->scene->blocks->first[before->number]))
             continue;
         for (int step = block.index; step >= 0; step = d->next[step])
             mark_target(d, step);
-        for (int step = block.index; step >= 0; step = d->scene->next[0][step])
+        for (int step = block.index; step >= 0; step = d->scene->blocks->next[0][step])
             mark_target(d, step);
     }
 }
@@ -208,21 +208,21 @@ static void replay_whole(struct delta *d)
     d->length = hp_play_scene(d->scene, NULL);
 }
 
-static void update_units(struct delta *d)
+static void update_groups(struct delta *d)
 {
     const struct skeleton *k = &d->sketch->skeleton;
     const struct pattern *const *was = d->pattern[0];
     size_t bytes = (size_t)k->n_steps * sizeof(int);
-    memcpy(d->unit, d->scene->unit[0], bytes);
-    memcpy(d->next, d->scene->next[0], bytes);
-    d->units_changed = false; /* they depend on which patterns are aligned, alone */
+    memcpy(d->group, d->scene->blocks->head[0], bytes);
+    memcpy(d->next, d->scene->blocks->next[0], bytes);
+    d->groups_changed = false; /* they depend on which patterns are aligned, alone */
     for (int i = 0; i < d->n_ops; i++)
         for (int t = k->touch_start[d->op[i]]; t < k->touch_start[d->op[i] + 1]; t++, was++)
             if (k->touch[t] < k->n_deals)
-                d->units_changed |=
+                d->groups_changed |=
                     (*was)->aligned != d->sketch->body[0].pattern[k->touch[t]]->aligned;
-    if (d->units_changed)
-        hp_find_units(d->scene, 0);
+    if (d->groups_changed)
+        hp_find_groups(d->scene->blocks, 0);
 }
 
 static void remember(struct delta *d, const int *op, int n_ops)
@@ -325,8 +325,8 @@ enum hypar_status hp_delta_change(struct delta *d, const int *op, int n, ticks l
     if (status != HYPAR_OK)
         forget(d); /* so that nothing has changed */
     d->round++;
-    update_units(d);
-    mark_units(d);
+    update_groups(d);
+    mark_groups(d);
     mark_deals(d);
     for (int i = 0; i < d->n_list; i++)
         retask(d, d->list[i]);
@@ -346,7 +346,7 @@ void hp_delta_keep(struct delta *d)
     hp_play_keep(d->play);
     for (int i = 0; i < d->n_before; i++) {
         const struct block_before *b = &d->before[i];
-        if (b->first != d->scene->first[b->number])
+        if (b->first != d->scene->blocks->first[b->number])
             give_ids(d, b->first, b->size);
     }
     d->n_before = 0;
@@ -354,13 +354,13 @@ void hp_delta_keep(struct delta *d)
 
 void hp_delta_undo(struct delta *d)
 {
-    struct scene *s = d->scene;
+    struct blocks *s = d->scene->blocks;
     forget(d);
     d->length = d->old_length;
     if (d->laid_out_only)
         return;
     if (d->whole) {
-        hp_scene_update(s);
+        hp_scene_update(d->scene);
         return;
     }
     hp_play_undo(d->play);
@@ -373,7 +373,7 @@ void hp_delta_undo(struct delta *d)
     }
     d->n_before = 0;
     size_t bytes = (size_t)d->sketch->skeleton.n_steps * sizeof(int);
-    memcpy(s->unit[0], d->unit, bytes);
+    memcpy(s->head[0], d->group, bytes);
     memcpy(s->next[0], d->next, bytes);
 }
 
@@ -381,8 +381,8 @@ void hp_delta_undo(struct delta *d)
 
 static void play_all(struct delta *d)
 {
-    struct scene *s = d->scene;
-    d->play = hp_play_new(s->acts->n_queues);
+    struct blocks *s = d->scene->blocks;
+    d->play = hp_play_new(d->scene->acts->n_queues);
     for (int i = 0; i < s->n_blocks; i++) {
         s->first[i] = -1;
         s->size[i] = 0;
@@ -415,12 +415,12 @@ static void make_room(struct delta *d)
 {
     struct arena *arena = &d->arena;
     const struct skeleton *k = &d->sketch->skeleton;
-    int n_blocks = d->scene->n_blocks, n_ops = d->plan->graph->n_ops;
+    int n_blocks = d->scene->blocks->n_blocks, n_ops = d->plan->graph->n_ops;
     int n_bodies = d->sketch->n_bodies;
     d->marked = NEW(arena, int, n_blocks);
     d->list = NEW(arena, int, n_blocks);
     d->before = NEW(arena, struct block_before, n_blocks);
-    d->unit = NEW(arena, int, k->n_steps);
+    d->group = NEW(arena, int, k->n_steps);
     d->next = NEW(arena, int, k->n_steps);
     d->op = NEW(arena, int, n_ops);
     d->busy = NEW(arena, double, d->repertoire->acts.n_devices);
@@ -455,7 +455,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     d->own = own;
     d->repertoire = repertoire;
     d->sketch = sketch;
-    d->scene = hp_scene_new(sketch, settings, &repertoire->acts);
+    d->scene = hp_scene_new(sketch, NULL, settings, &repertoire->acts);
     d->whole = sketch->rhythm.n_micro > 1 || sketch->options.bucket_bytes > 0;
     make_room(d);
     if (!repertoire->loads.acts)
@@ -498,7 +498,7 @@ const struct scene *hp_delta_scene(const struct delta *d)
 
 struct times hp_delta_times(const struct delta *d, int block, int local)
 {
-    return d->play->times[d->scene->first[block] + local];
+    return d->play->times[d->scene->blocks->first[block] + local];
 }
 
 struct scene *hp_delta_scene_now(struct delta *d)

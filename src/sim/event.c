@@ -23,40 +23,18 @@ void hp_put_event_links(const struct hypar_sim *sim, const struct sim_task *task
     }
 }
 
-/* "conv1+bn1+relu1 forward part 3 micro 0" */
-static void name_unit(const struct hypar_sim *sim, const struct block *block, int local,
-                      struct hypar_sim_event *e)
+static void name_compute(const struct hypar_sim *sim, const struct block *block, int local,
+                         struct hypar_sim_event *e)
 {
-    const struct scene *s = sim->scene;
-    const struct skeleton *k = &s->sketch->skeleton;
-    const struct step *head = &k->step[block->index];
-    const struct hypar_graph *g = s->sketch->graph;
-    const struct part_layout *layout = s->sketch->body[block->body].layout[head->op];
-    size_t n = 0, room = sizeof e->name;
-    bool gradient = false;
-    int part = 0, last = -1;
-    for (int i = block->index; i >= 0; i = s->next[block->body][i]) {
-        const struct pass *pass = &g->ops[k->step[i].op].nest->pass[k->step[i].pass];
-        for (int o = 0; i == block->index && o < g->ops[head->op].nest->n_operands; o++)
-            gradient |= pass->writes_grad >> o & 1 &&
-                        g->tensors[g->ops[head->op].tensor[o]].kind == TENSOR_PARAM;
-        if (k->step[i].op != last && n < room)
-            n += (size_t)snprintf(e->name + n, room - n, "%s%s", n ? "+" : "",
-                                  g->ops[k->step[i].op].name);
-        last = k->step[i].op;
-    }
-    while (layout->rank[part] != local)
-        part++;
-    e->kind = !head->backward ? HYPAR_EVENT_FORWARD
-              : gradient      ? HYPAR_EVENT_GRADIENT
-                              : HYPAR_EVENT_BACKWARD;
-    n = n < 100 ? n : 100; /* leave room for what follows */
-    snprintf(e->name + n, room - n, " %s part %d",
-             e->kind == HYPAR_EVENT_FORWARD    ? "forward"
-             : e->kind == HYPAR_EVENT_GRADIENT ? "gradient"
-                                               : "backward",
-             part);
-    e->stage = s->sketch->plan->ops[head->op].stage;
+    static const enum hypar_event_kind kinds[] = {
+        [PHASE_FORWARD] = HYPAR_EVENT_FORWARD,
+        [PHASE_BACKWARD] = HYPAR_EVENT_BACKWARD,
+        [PHASE_GRADIENT] = HYPAR_EVENT_GRADIENT,
+    };
+    const struct hypar_program *p = sim->program;
+    int task = p->blocks->first[hp_step_block(p->blocks, block->body, block->index)] + local;
+    e->kind = kinds[hp_task_text(p, task, e->name, sizeof e->name)];
+    e->stage = p->plan->ops[p->sketch->skeleton.step[block->index].op].stage;
 }
 
 static void name_comm(const struct hypar_sim *sim, const struct block *block, int local,
@@ -74,8 +52,8 @@ static void name_comm(const struct hypar_sim *sim, const struct block *block, in
                          s->sketch->graph->tensors[deal->place.tensor].name);
     e->kind = HYPAR_EVENT_COMM;
     e->bytes = act->sent_bytes;
-    if (act->step) {
-        const struct message *m = &act->step[local - act->first].message;
+    const struct message *m = hp_message_at(acts, c, local);
+    if (m) {
         e->bytes = m->bytes;
         snprintf(e->name + n, sizeof e->name - n, " %d -> %d", m->from, m->to);
     } else if (act->algorithm && p->comm[c].kind != COMM_SEND) {
@@ -130,14 +108,14 @@ bool hypar_sim_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_ev
         sim->has_timeline && i >= 0 ? find(sim, i, &task, &micro) : NULL;
     if (!times)
         return false;
-    int number = sim->block_of[task], local = task - sim->scene->first[number];
-    struct block block = hp_block_at(sim->scene, number);
+    int number = sim->block_of[task], local = task - sim->scene->blocks->first[number];
+    struct block block = hp_block_at(sim->scene->blocks, number);
     const struct sim_task *what = &sim->timeline.graph.task[task];
     *event = (struct hypar_sim_event){
         .id = i, .device = -1, .micro = micro < 0 ? -1 : micro, .stage = -1
     };
-    if (block.kind == BLOCK_UNIT)
-        name_unit(sim, &block, local, event);
+    if (block.kind == BLOCK_COMPUTE)
+        name_compute(sim, &block, local, event);
     else if (block.kind == BLOCK_UPDATE)
         name_update(sim, &block, event);
     else

@@ -1,5 +1,5 @@
+/* What lies on each device when it is fullest. */
 #include "sim/memory.h"
-#include "program/sketch.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void note(struct instant *most, struct instant at, double more)
         *most = at;
 }
 
-static void compute(const struct task_memory *t, struct instant *at, struct instant *most)
+static void compute(const struct pass_memory *t, struct instant *at, struct instant *most)
 {
     at->kept += t->kept;
     at->rebuilt += t->rebuilt;
@@ -31,50 +31,59 @@ static void compute(const struct task_memory *t, struct instant *at, struct inst
     at->temporary -= t->end_temporary - t->replaced;
 }
 
+/* What a comm takes on each device while it goes on, and `more`. */
+static void communicate(struct memory_maker *m, int task, double more,
+                        const struct instant *now, struct instant *most)
+{
+    const struct pattern *pattern = hp_task_pattern(m->program, task);
+    const struct comm_room *room = hp_memory_room(m, &pattern);
+    int comm = m->program->task[task].comm;
+    double size = hp_message_bytes(m->program->plan, hp_task_place(m->program, task).tensor);
+    for (int r = room->start[comm]; r < room->start[comm + 1]; r++) {
+        int device = room->room[r].device;
+        note(&most[device], now[device], size * (double)room->room[r].elements + more);
+    }
+}
+
 /* Go through a body in the order of its tasks, every device at once; the forward half of a
  * device comes first. Both halves are looked at where they begin, too: all that is kept is
  * there even if nothing is done. */
 static void walk(struct memory_maker *m, struct body_memory *body)
 {
-    const struct hypar_plan *plan = m->program->plan;
-    int n = m->model->n_devices;
+    const struct hypar_program *p = m->program;
+    int n = m->model->n_devices, number = 0;
     struct instant *now = NEW(&m->scratch, struct instant, n);
     for (int h = 0; h < 2; h++)
         body->most[h] = NEW(&m->scratch, struct instant, n);
     for (int d = 0; d < n; d++)
         body->most[1][d] = body->between[d];
-    for (int i = 0; i < body->list->n_tasks; i++) {
-        const struct task *task = &body->list->task[i];
+    for (int t = p->first[body->body]; t < p->first[body->body + 1]; t++) {
+        const struct task *task = &p->task[t];
         struct instant *most = body->most[task->backward];
-        if (task->kind == TASK_COMPUTE)
-            compute(&body->task[i], &now[task->device], &most[task->device]);
-        if (task->kind != TASK_COMM)
-            continue;
-        const struct exchange *e = &body->list->exchange[task->exchange];
-        const struct comm_room *room = hp_memory_room(m, &e->pattern);
-        double size = hp_message_bytes(plan, e->place.tensor);
-        for (int r = room->start[task->comm]; r < room->start[task->comm + 1]; r++) {
-            int device = room->room[r].device;
-            note(&most[device], now[device], size * (double)room->room[r].elements);
-        }
+        if (task->kind == TASK_COMM)
+            communicate(m, t, 0, now, most);
+        else
+            for (int i = body->order->stride[task->index]; i > 0; i--)
+                compute(&body->pass[number++], &now[task->device], &most[task->device]);
     }
 }
 
 double *hp_memory_buckets(struct memory_maker *m)
 {
-    const struct task_list *tail = &m->program->tail;
-    double *others = NEW(&m->scratch, double, tail->n_tasks);
-    for (int i = 0; i < tail->n_tasks; i++) {
-        const struct task *task = &tail->task[i];
-        if (task->kind != TASK_COMM || task->bucket < 0 || task->bucket == i)
+    const struct hypar_program *p = m->program;
+    int first = p->first[p->n_bodies];
+    double *others = NEW(&m->scratch, double, p->n_tasks - first);
+    for (int t = first; t < p->n_tasks; t++) {
+        const struct task *task = &p->task[t];
+        if (task->kind != TASK_COMM || task->bucket < 0 || task->bucket == t)
             continue;
-        const struct exchange *e = &tail->exchange[task->exchange];
-        const struct comm_room *room = hp_memory_room(m, &e->pattern);
+        const struct pattern *pattern = hp_task_pattern(p, t);
+        const struct comm_room *room = hp_memory_room(m, &pattern);
         int64_t largest = 0;
         for (int r = room->start[task->comm]; r < room->start[task->comm + 1]; r++)
             largest = room->room[r].elements > largest ? room->room[r].elements : largest;
-        others[task->bucket] +=
-            hp_message_bytes(m->program->plan, e->place.tensor) * (double)largest;
+        others[task->bucket - first] +=
+            hp_message_bytes(p->plan, hp_task_place(p, t).tensor) * (double)largest;
     }
     return others;
 }
@@ -82,20 +91,13 @@ double *hp_memory_buckets(struct memory_maker *m)
 /* When a round ends gradients and the loss are summed. */
 static void walk_tail(struct memory_maker *m)
 {
-    const struct task_list *tail = &m->program->tail;
+    const struct hypar_program *p = m->program;
     const double *bucket = hp_memory_buckets(m);
+    struct instant *none = NEW(&m->scratch, struct instant, m->model->n_devices);
     m->tail = NEW(&m->scratch, struct instant, m->model->n_devices);
-    for (int i = 0; i < tail->n_tasks; i++) {
-        const struct task *task = &tail->task[i];
-        if (task->kind != TASK_COMM)
-            continue;
-        const struct exchange *e = &tail->exchange[task->exchange];
-        const struct comm_room *room = hp_memory_room(m, &e->pattern);
-        double size = hp_message_bytes(m->program->plan, e->place.tensor);
-        for (int r = room->start[task->comm]; r < room->start[task->comm + 1]; r++)
-            note(&m->tail[room->room[r].device], (struct instant){ 0 },
-                 size * (double)room->room[r].elements + bucket[i]);
-    }
+    for (int t = p->first[p->n_bodies]; t < p->n_tasks; t++)
+        if (p->task[t].kind == TASK_COMM)
+            communicate(m, t, bucket[t - p->first[p->n_bodies]], none, m->tail);
 }
 
 /* Slots ------------------------------------------------------------------------------ */
@@ -148,8 +150,8 @@ static struct flights find_flights(struct memory_maker *m, int stage, int replic
     const struct hypar_program *p = m->program;
     struct flights f = { 0 };
     int *flying = NEW(&m->scratch, int, p->n_bodies), n = 0;
-    for (int i = 0; i < hp_slot_count(p, stage); i++) {
-        const struct slot *slot = &hp_slots_of(p, stage)[i];
+    for (int i = 0; i < hp_slot_count(p->schedule, stage); i++) {
+        const struct slot *slot = &hp_slots_of(p->schedule, stage)[i];
         if (slot->update) {
             add_flight(m, &f, (struct flight){ .update = true, .others = flying });
             continue;
@@ -202,9 +204,9 @@ static void finish_device(struct memory_maker *m, int device, int stage,
 static void finish_stages(struct memory_maker *m)
 {
     const struct hypar_plan *plan = m->program->plan;
-    m->model->in_flight = NEW(&m->model->arena, int, m->program->n_stages);
-    m->model->versions = NEW(&m->model->arena, int, m->program->n_stages);
-    for (int s = 0; s < m->program->n_stages; s++) {
+    m->model->in_flight = NEW(&m->model->arena, int, m->program->schedule->n_stages);
+    m->model->versions = NEW(&m->model->arena, int, m->program->schedule->n_stages);
+    for (int s = 0; s < m->program->schedule->n_stages; s++) {
         int n = plan->n_stages ? plan->stages[s].n_devices : m->model->n_devices;
         int replicas = m->program->rhythm->pipe.replicas[s];
         m->model->versions[s] = m->options.versions ? m->options.versions[s]
@@ -229,23 +231,17 @@ static void finish_stages(struct memory_maker *m)
 static void begin_body(struct memory_maker *m, int b)
 {
     const struct hypar_program *p = m->program;
+    const struct skeleton *k = &p->sketch->skeleton;
     struct body_memory *body = &m->body[b];
-    size_t n_passes = (size_t)m->graph->n_ops * MAX_PASSES;
-    body->list = &p->body[b].list;
-    body->samples = hp_micro_samples(p, hp_first_micro(p->rhythm, b));
-    body->pass_task = NEW(&m->scratch, int, n_passes);
+    m->model->order[b] = hp_pass_order(p->blocks, b, &m->model->arena);
+    body->body = b;
+    body->order = &m->model->order[b];
     body->has_grad = NEW(&m->scratch, bool, m->graph->n_tensors);
-    body->task = NEW(&m->scratch, struct task_memory, body->list->n_tasks);
+    body->pass = NEW(&m->scratch, struct pass_memory, body->order->n);
     body->between = NEW(&m->scratch, struct instant, m->model->n_devices);
-    memset(body->pass_task, -1, n_passes * sizeof *body->pass_task);
-    for (int i = 0; i < body->list->n_tasks; i++) {
-        const struct task *t = &body->list->task[i];
-        if (t->kind != TASK_COMM && t->part == 0)
-            body->pass_task[t->op * MAX_PASSES + t->pass] = i;
-    }
-    for (int e = 0; e < body->list->n_exchanges; e++)
-        if (body->list->exchange[e].place.grad)
-            body->has_grad[m->seen_as[body->list->exchange[e].place.tensor]] = true;
+    for (int d = 0; d < k->n_deals; d++)
+        if (k->deal[d].place.grad)
+            body->has_grad[m->seen_as[k->deal[d].place.tensor]] = true;
 }
 
 /* What users of the model want of a body. */
@@ -254,11 +250,11 @@ static void hand_over(struct memory_maker *m, int b)
     struct memory_model *model = m->model;
     const struct body_memory *body = &m->body[b];
     model->kept[b] = NEW(&model->arena, double, model->n_devices);
-    model->delta[b] = NEW(&model->arena, struct memory_delta, body->list->n_tasks);
+    model->delta[b] = NEW(&model->arena, struct memory_delta, body->order->n);
     for (int d = 0; d < model->n_devices; d++)
         model->kept[b][d] = body->between[d].kept;
-    for (int i = 0; i < body->list->n_tasks; i++) {
-        const struct task_memory *t = &body->task[i];
+    for (int i = 0; i < body->order->n; i++) {
+        const struct pass_memory *t = &body->pass[i];
         model->delta[b][i] =
             (struct memory_delta){ t->kept + t->temporary - t->replaced,
                                    t->end_kept + t->end_temporary - t->replaced, t->end_kept };
@@ -284,6 +280,7 @@ struct memory_model *hp_memory(const struct hypar_program *program,
     hp_memory_find_names(&m);
     m.body = NEW(&m.scratch, struct body_memory, program->n_bodies);
     model->kept = NEW(&model->arena, double *, program->n_bodies);
+    model->order = NEW(&model->arena, struct pass_order, program->n_bodies);
     model->delta = NEW(&model->arena, struct memory_delta *, program->n_bodies);
     for (int b = 0; b < program->n_bodies; b++)
         begin_body(&m, b);

@@ -22,7 +22,7 @@
 
 #include <hypar/sim.h>
 
-#include "program/program.h"
+#include "program/blocks.h"
 
 struct stock; /* of a sketch (program/sketch.h) */
 
@@ -32,7 +32,7 @@ struct memory_options {
     const int *versions; /* of the weights, by stage; NULL: as the schedule keeps them */
 };
 
-/* A task's part in it: bytes that come to life when it starts, and that end when it ends. */
+/* One pass of a part: bytes that come to life when it starts, and that end when it ends. */
 struct memory_delta {
     double alloc, free;
     double end_kept; /* of `free`: what was kept from the forward half on */
@@ -44,10 +44,11 @@ struct memory_model {
     struct hypar_memory *device; /* when it is fullest */
     double *fixed; /* by device: parameters, gradients, optimizer, versions, inputs that all
                       micro-batches share */
-    /* By body: by device, what one micro-batch keeps between its halves; and by task of the
-     * body's list, on the task's device (computing tasks only; others have zero). */
+    /* By body: by device, what one micro-batch keeps between its halves; and by pass of a part,
+     * on its device. */
     double **kept;
-    struct memory_delta **delta;
+    struct pass_order *order;
+    struct memory_delta **delta; /* in that order */
     int *in_flight; /* by stage: micro-batches of which a replica keeps something, at most */
     int *versions;  /* by stage: of the weights */
 };

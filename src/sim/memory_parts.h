@@ -6,8 +6,8 @@
 #include "layout/cover.h"
 #include "sim/memory.h"
 
-/* What begins and ends with one task on its device, in bytes. */
-struct task_memory {
+/* What begins and ends with one pass of a part on its device, in bytes. */
+struct pass_memory {
     double kept, temporary;            /* begin with it */
     double end_kept, end_temporary;    /* end with it */
     double rebuilt, end_rebuilt;       /* of kept: what recomputation would not keep */
@@ -19,22 +19,21 @@ struct instant {
     double kept, temporary, rebuilt;
 };
 
-/* The tasks of one body. */
+/* The passes of one body. */
 struct body_memory {
-    const struct task_list *list;
-    struct range samples; /* of its first micro-batch */
-    int *pass_task;       /* [op * MAX_PASSES + pass]: task of part 0, -1 */
-    bool *has_grad;       /* by tensor: its gradient is settled in the body */
-    struct task_memory *task;
-    struct instant *between; /* by device: from the forward half to the backward half */
-    struct instant *most[2]; /* by half, by device: when it is fullest */
+    int body;
+    const struct pass_order *order;
+    bool *has_grad;           /* by tensor: its gradient is settled in the body */
+    struct pass_memory *pass; /* in that order */
+    struct instant *between;  /* by device: from the forward half to the backward half */
+    struct instant *most[2];  /* by half, by device: when it is fullest */
 };
 
 /* A device's hold on the tensor at hand. */
 struct store {
     int device;
     struct cover all, kept;
-    int first[2], last[2]; /* tasks that touch it, by half; -1: none */
+    int first[2], last[2]; /* passes that touch it, by half; -1: none */
 };
 
 struct memory_maker {
@@ -65,7 +64,7 @@ struct memory_maker {
 void hp_memory_find_names(struct memory_maker *m);
 struct box hp_memory_named_box(const struct memory_maker *m, int tensor, struct box box);
 
-/* memory_stores.c: what each task begins and ends, of every tensor; parameters. */
+/* memory_stores.c: what each pass begins and ends, of every tensor; parameters. */
 void hp_memory_stores(struct memory_maker *m);
 
 /* memory_comms.c: elements that each device needs room for while a comm goes on. */
@@ -79,8 +78,8 @@ struct comm_room {
 const struct comm_room *hp_memory_room(struct memory_maker *m,
                                        const struct pattern *const *pattern);
 
-/* memory.c: by task of the tail, what the other members of its bucket take besides: they are
- * one message, all over the same devices. Taken from the scratch arena. */
+/* memory.c: by task of the tail (from its first on), what the other members of its bucket take
+ * besides: they are one message, all over the same devices. Taken from the scratch arena. */
 double *hp_memory_buckets(struct memory_maker *m);
 
 #endif /* SIM_MEMORY_PARTS_H */

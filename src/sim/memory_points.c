@@ -106,37 +106,41 @@ static const struct times *times_of(const struct points *p, int row, int task)
     return &t->times[row][hp_row_place(&t->rows, row, task)];
 }
 
-/* A pass is a part of its unit's task: the passes before it come first. */
-static void put_pass(struct points *p, int micro, int b, int number)
+/* The id that the simulator knows the first task of a task's block by. */
+static int first_of(const struct points *p, int task)
+{
+    return p->sim->scene->blocks->first[p->sim->program->task[task].block];
+}
+
+/* The passes of a task one after another. */
+static void put_compute(struct points *p, int micro, int b, int number)
 {
     struct scene *s = p->sim->scene;
-    const struct skeleton *k = &s->sketch->skeleton;
+    const struct step *step = s->sketch->skeleton.step;
     const struct part_layout *const *layout = s->sketch->body[b].layout;
-    const struct task *task = &p->sim->program->body[b].list.task[number];
-    const struct memory_delta *delta = &p->sim->memory->delta[b][number];
-    int mine = k->step_of[task->op][task->pass], unit = s->unit[b][mine];
-    int place = layout[k->step[unit].op]->rank[task->part];
-    ticks at = times_of(p, micro, s->first[hp_step_block(s, b, mine)] + place)->start;
-    for (int i = unit;; i = s->next[b][i]) {
-        const struct step *step = &k->step[i];
-        ticks took = hp_pass_times(s->acts, step->op, step->pass, layout[step->op])[task->part];
-        if (i == mine) {
-            change(p, task->device, at, delta->alloc);
-            change(p, task->device, at + took, -delta->free);
-            return;
-        }
+    const struct task *task = &p->sim->program->task[number];
+    const struct pass_order *order = &p->sim->memory->order[b];
+    int place = layout[step[task->index].op]->rank[task->part];
+    ticks at = times_of(p, micro, first_of(p, number) + place)->start;
+    for (int i = task->index; i >= 0; i = s->blocks->next[b][i]) {
+        const struct part_layout *l = layout[step[i].op];
+        ticks took = hp_pass_times(s->acts, step[i].op, step[i].pass, l)[task->part];
+        const struct memory_delta *delta =
+            &p->sim->memory->delta[b][hp_pass_number(order, l, i, task->part)];
+        change(p, task->device, at, delta->alloc);
+        change(p, task->device, at + took, -delta->free);
         at += took;
     }
 }
 
 /* From when to when a comm's tasks, its messages if it is expanded, are under way. */
-static struct times comm_span(const struct points *p, int row, int b, int deal, int comm)
+static struct times comm_span(const struct points *p, int row, int b, int task)
 {
-    struct scene *s = p->sim->scene;
-    const struct comm_act *act = &hp_deal_act(s, b, deal)->comm[comm];
-    int first = s->first[hp_deal_block(s, b, deal)] + act->first;
+    const struct task *what = &p->sim->program->task[task];
+    const struct pattern_act *act = hp_deal_act(p->sim->scene, b, what->index);
+    int first = first_of(p, task) + hp_first_of_comm(act, what->comm);
     struct times span = { 0 };
-    for (int i = 0; i < act->n_tasks; i++) {
+    for (int i = 0; i < act->comm[what->comm].n_tasks; i++) {
         const struct times *t = times_of(p, row, first + i);
         span.start = i ? earlier(span.start, t->start) : t->start;
         span.end = later(span.end, t->end);
@@ -144,12 +148,20 @@ static struct times comm_span(const struct points *p, int row, int b, int deal, 
     return span;
 }
 
-/* Devices of one stage. `more`: what else the message takes on each. */
-static void put_comm(struct points *p, const struct exchange *e, int comm, int stage,
-                     const struct times *span, double more)
+static const struct comm_room *room_of(struct points *p, int task)
 {
-    const struct comm_room *room = hp_memory_room(&p->maker, &e->pattern);
-    double size = hp_message_bytes(p->sim->program->plan, e->place.tensor);
+    const struct pattern *pattern = hp_task_pattern(p->sim->program, task);
+    return hp_memory_room(&p->maker, &pattern);
+}
+
+/* Devices of one stage. `more`: what else the message takes on each. */
+static void put_comm(struct points *p, int task, int stage, const struct times *span,
+                     double more)
+{
+    const struct hypar_program *program = p->sim->program;
+    const struct comm_room *room = room_of(p, task);
+    int comm = program->task[task].comm;
+    double size = hp_message_bytes(program->plan, hp_task_place(program, task).tensor);
     for (int r = room->start[comm]; r < room->start[comm + 1]; r++)
         if (p->stage_of[room->room[r].device] == stage)
             note_room(p, room->room[r].device, span,
@@ -159,16 +171,15 @@ static void put_comm(struct points *p, const struct exchange *e, int comm, int s
 /* Slots -------------------------------------------------------------------------------- */
 
 /* The stages on whose devices a task changes something: fills stage[], returns how many. */
-static int stages_of(struct points *p, const struct task_list *list, int number, int *stage)
+static int stages_of(struct points *p, int number, int *stage)
 {
-    const struct task *task = &list->task[number];
+    const struct task *task = &p->sim->program->task[number];
     int n = 0;
-    if (task->kind == TASK_COMPUTE)
+    if (task->kind == TASK_COMPUTE) {
         stage[n++] = p->stage_of[task->device];
-    if (task->kind != TASK_COMM)
         return n;
-    const struct comm_room *room =
-        hp_memory_room(&p->maker, &list->exchange[task->exchange].pattern);
+    }
+    const struct comm_room *room = room_of(p, number);
     for (int r = room->start[task->comm]; r < room->start[task->comm + 1]; r++) {
         int mine = p->stage_of[room->room[r].device], i = 0;
         while (i < n && stage[i] != mine)
@@ -183,16 +194,16 @@ static int stages_of(struct points *p, const struct task_list *list, int number,
 static void list_tasks(struct points *p)
 {
     const struct hypar_program *program = p->sim->program;
-    int *stage = NEW(&p->arena, int, program->n_stages);
-    int n_keys = program->n_bodies * program->n_stages * 2;
+    int *stage = NEW(&p->arena, int, program->schedule->n_stages);
+    int n_keys = program->n_bodies * program->schedule->n_stages * 2;
     p->start = NEW(&p->arena, int, n_keys + 2);
     for (int fill = 0; fill < 2; fill++) {
         for (int b = 0; b < program->n_bodies; b++)
-            for (int i = 0; i < program->body[b].list.n_tasks; i++) {
-                int n = stages_of(p, &program->body[b].list, i, stage);
-                bool backward = program->body[b].list.task[i].backward;
+            for (int i = program->first[b]; i < program->first[b + 1]; i++) {
+                int n = stages_of(p, i, stage);
+                bool backward = program->task[i].backward;
                 for (int k = 0; k < n; k++) {
-                    int key = (b * program->n_stages + stage[k]) * 2 + backward;
+                    int key = (b * program->schedule->n_stages + stage[k]) * 2 + backward;
                     if (fill)
                         p->task[p->start[key + 1]++] = i;
                     else
@@ -210,16 +221,15 @@ static void put_half(struct points *p, int stage, const struct slot *slot)
 {
     const struct hypar_program *program = p->sim->program;
     int b = hp_body_number(program->rhythm, slot->micro);
-    int key = (b * program->n_stages + stage) * 2 + slot->backward;
-    const struct task_list *list = &program->body[b].list;
+    int key = (b * program->schedule->n_stages + stage) * 2 + slot->backward;
     for (int i = p->start[key]; i < p->start[key + 1]; i++) {
-        const struct task *task = &list->task[p->task[i]];
-        if (task->kind == TASK_COMPUTE) {
-            put_pass(p, slot->micro, b, p->task[i]);
+        int task = p->task[i];
+        if (program->task[task].kind == TASK_COMPUTE) {
+            put_compute(p, slot->micro, b, task);
             continue;
         }
-        struct times span = comm_span(p, slot->micro, b, task->exchange, task->comm);
-        put_comm(p, &list->exchange[task->exchange], task->comm, stage, &span, 0);
+        struct times span = comm_span(p, slot->micro, b, task);
+        put_comm(p, task, stage, &span, 0);
     }
 }
 
@@ -227,16 +237,14 @@ static void put_update(struct points *p, int stage, const struct slot *slot,
                        const double *bucket)
 {
     const struct hypar_program *program = p->sim->program;
-    int group = hp_slot_group(program, stage);
+    int group = hp_slot_group(program->rhythm, stage),
+        first = program->first[program->n_bodies];
     int row = p->sim->timeline.rows.round[group] + slot->micro;
-    for (int i = 0; i < program->tail.n_tasks; i++) {
-        const struct task *task = &program->tail.task[i];
-        if (task->kind != TASK_COMM || program->tail_group[i] != group)
+    for (int t = first; t < program->n_tasks; t++) {
+        if (program->task[t].kind != TASK_COMM || hp_update_group(program, t) != group)
             continue;
-        int deal = program->sketch->skeleton.n_deals + task->exchange;
-        struct times span = comm_span(p, row, 0, deal, task->comm);
-        put_comm(p, &program->tail.exchange[task->exchange], task->comm, stage, &span,
-                 bucket[i]);
+        struct times span = comm_span(p, row, 0, t);
+        put_comm(p, t, stage, &span, bucket[t - first]);
     }
 }
 
@@ -286,9 +294,9 @@ void hp_make_memory_points(struct hypar_sim *sim)
     begin_counters(&p);
     list_tasks(&p);
     const double *bucket = hp_memory_buckets(&p.maker);
-    for (int s = 0; s < program->n_stages; s++)
-        for (int i = 0; i < hp_slot_count(program, s); i++) {
-            const struct slot *slot = &hp_slots_of(program, s)[i];
+    for (int s = 0; s < program->schedule->n_stages; s++)
+        for (int i = 0; i < hp_slot_count(program->schedule, s); i++) {
+            const struct slot *slot = &hp_slots_of(program->schedule, s)[i];
             if (slot->update)
                 put_update(&p, s, slot, bucket);
             else

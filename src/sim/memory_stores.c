@@ -28,21 +28,36 @@ static operand_set bit(int o)
     return (operand_set)1 << o;
 }
 
-/* Does this task of the pass touch the operand? A bias is read by those that add it. */
-static bool touches(const struct touch *t, const struct pass *pass, const struct task *task)
+static const struct step *step_at(const struct memory_maker *m, const struct body_memory *body,
+                                  int number)
 {
-    operand_set reads = task->add_after ? pass->reads : pass->reads & ~pass->adds;
-    operand_set set = t->grad ? pass->reads_grad | pass->writes_grad : reads | pass->writes;
-    return task->kind == TASK_COMPUTE && set & bit(t->operand);
+    return &m->program->sketch->skeleton.step[body->order->at[number].step];
 }
 
-static void touch_task(struct memory_maker *m, const struct touch *t, int number,
+static const struct part_layout *layout_of(const struct memory_maker *m,
+                                           const struct body_memory *body, int op)
+{
+    return m->program->sketch->body[body->body].layout[op];
+}
+
+/* Does this part of the pass touch the operand? A bias is read by those that add it. */
+static bool touches(const struct touch *t, const struct part_layout *l, int p, int part)
+{
+    const struct pass *pass = &l->nest->pass[p];
+    operand_set reads = pass->reads;
+    if (!t->grad && reads & pass->adds & bit(t->operand) && !hp_adds_after(l, p, part))
+        reads &= ~pass->adds;
+    operand_set set = t->grad ? pass->reads_grad | pass->writes_grad : reads | pass->writes;
+    return set & bit(t->operand);
+}
+
+static void touch_pass(struct memory_maker *m, const struct touch *t, int device, int number,
                        const struct box *box)
 {
-    const struct task *task = &t->body->list->task[number];
-    const struct pass *pass = &m->graph->ops[task->op].nest->pass[task->pass];
-    struct store *s = store_on(m, task->device);
-    int half = task->backward ? BACKWARD : FORWARD;
+    const struct step *step = step_at(m, t->body, number);
+    const struct pass *pass = &m->graph->ops[step->op].nest->pass[step->pass];
+    struct store *s = store_on(m, device);
+    int half = step->backward ? BACKWARD : FORWARD;
     bool param = m->graph->tensors[t->tensor].kind == TENSOR_PARAM;
     hp_cover_add(&s->all, &m->scratch, box);
     if (!t->grad && (param || (half == BACKWARD && pass->reads & bit(t->operand))))
@@ -53,34 +68,31 @@ static void touch_task(struct memory_maker *m, const struct touch *t, int number
         s->last[half] = number;
 }
 
-/* All tasks that touch one operand of one operator. */
+/* All passes that touch one operand of one operator. */
 static void touch_operand(struct memory_maker *m, const struct touch *t)
 {
-    const struct nest *nest = m->graph->ops[t->op].nest;
-    const struct op_plan *placed = &m->program->plan->ops[t->op];
-    const int *pass_task = t->body->pass_task + t->op * MAX_PASSES;
+    const struct part_layout *l = layout_of(m, t->body, t->op);
+    const int *step = m->program->sketch->skeleton.step_of[t->op];
     int pass[MAX_PASSES], n = 0;
-    for (int p = 0; p < nest->n_passes; p++) {
-        const struct pass *at = &nest->pass[p];
+    for (int p = 0; p < l->nest->n_passes; p++) {
+        const struct pass *at = &l->nest->pass[p];
         operand_set set = t->grad ? at->reads_grad | at->writes_grad : at->reads | at->writes;
-        if (pass_task[p] >= 0 && set & bit(t->operand))
+        if (step[p] >= 0 && set & bit(t->operand))
             pass[n++] = p;
     }
-    for (int part = 0; n && part < placed->n_parts; part++) {
-        struct range range[MAX_AXES];
-        if (!hp_micro_ranges(m->graph, t->op, &placed->split, part, t->body->samples, range))
+    for (int part = 0; n && part < l->n_parts; part++) {
+        if (l->empty[part])
             continue;
-        struct box box = hp_region(nest, t->operand, range);
+        struct box box = hp_region(l->nest, t->operand, l->range + part * l->nest->n_axes);
         box = hp_memory_named_box(m, t->tensor, box);
-        for (int i = 0; i < n && !hp_box_empty(&box); i++) {
-            int number = pass_task[pass[i]] + part;
-            if (touches(t, &nest->pass[pass[i]], &t->body->list->task[number]))
-                touch_task(m, t, number, &box);
-        }
+        for (int i = 0; i < n && !hp_box_empty(&box); i++)
+            if (touches(t, l, pass[i], part))
+                touch_pass(m, t, l->device[part],
+                           hp_pass_number(t->body->order, l, step[pass[i]], part), &box);
     }
 }
 
-/* All tasks of a body that touch `tensor`, under any of its names. */
+/* All passes of a body that touch `tensor`, under any of its names. */
 static void touch_tensor(struct memory_maker *m, const struct body_memory *body, int tensor,
                          bool grad)
 {
@@ -121,13 +133,13 @@ static bool same_map(const struct operand *a, const struct operand *b)
     return true;
 }
 
-/* Does the task read (`ends`) or else write this tensor as an operand like which it writes
+/* Does the pass read (`ends`) or else write this tensor as an operand like which it writes
  * (reads) another? Then what is written may lie where the other was. */
-static bool in_place(const struct memory_maker *m, const struct task *task, int tensor,
+static bool in_place(const struct memory_maker *m, const struct step *step, int tensor,
                      bool grad, bool ends)
 {
-    const struct op *op = &m->graph->ops[task->op];
-    const struct pass *pass = &op->nest->pass[task->pass];
+    const struct op *op = &m->graph->ops[step->op];
+    const struct pass *pass = &op->nest->pass[step->pass];
     operand_set read = grad ? pass->reads_grad : pass->reads;
     operand_set written = grad ? pass->writes_grad : pass->writes;
     operand_set mine = ends ? read : written;
@@ -150,28 +162,28 @@ static void most_of(double *most, double value)
     *most = value > *most ? value : *most;
 }
 
-/* `temporary` bytes from the start of one task to the end of another. */
+/* `temporary` bytes from the start of one pass to the end of another. */
 static void hold(struct body_memory *body, int first, int last, double temporary)
 {
-    body->task[first].temporary += temporary;
-    body->task[last].end_temporary += temporary;
+    body->pass[first].temporary += temporary;
+    body->pass[last].end_temporary += temporary;
 }
 
 static void allow_in_place(struct memory_maker *m, struct body_memory *body, int first,
                            int last, int tensor, bool grad, double comes, double goes)
 {
-    if (comes > 0 && in_place(m, &body->list->task[first], tensor, grad, false))
-        most_of(&body->task[first].may_come, comes);
-    if (goes > 0 && in_place(m, &body->list->task[last], tensor, grad, true))
-        most_of(&body->task[last].may_go, goes);
+    if (comes > 0 && in_place(m, step_at(m, body, first), tensor, grad, false))
+        most_of(&body->pass[first].may_come, comes);
+    if (goes > 0 && in_place(m, step_at(m, body, last), tensor, grad, true))
+        most_of(&body->pass[last].may_go, goes);
 }
 
 /* Would recomputation from the stage's inputs give it again on this device? */
-static bool rebuilds(const struct memory_maker *m, int tensor, const struct task *reader)
+static bool rebuilds(const struct memory_maker *m, int tensor, const struct step *reader)
 {
+    const int *stage = m->program->schedule->stage_of_op;
     int producer = m->graph->tensors[tensor].producer;
-    return producer >= 0 &&
-           m->program->stage_of_op[producer] == m->program->stage_of_op[reader->op];
+    return producer >= 0 && stage[producer] == stage[reader->op];
 }
 
 static void put_value(struct memory_maker *m, struct body_memory *body, const struct store *s,
@@ -191,8 +203,8 @@ static void put_value(struct memory_maker *m, struct body_memory *body, const st
                    kept > 0 ? 0 : all);
     if (kept <= 0)
         return;
-    struct task_memory *begin = &body->task[first[FORWARD]], *end = &body->task[last[BACKWARD]];
-    double rebuilt = rebuilds(m, tensor, &body->list->task[first[FORWARD]]) ? kept : 0;
+    struct pass_memory *begin = &body->pass[first[FORWARD]], *end = &body->pass[last[BACKWARD]];
+    double rebuilt = rebuilds(m, tensor, step_at(m, body, first[FORWARD])) ? kept : 0;
     begin->kept += kept;
     begin->rebuilt += rebuilt;
     end->end_kept += kept;
@@ -282,33 +294,30 @@ static void add_place(struct memory_maker *m, struct body_memory *body, int tens
 /* A byte for each element that a dropout lets through or not. */
 static void add_masks(struct memory_maker *m, struct body_memory *body)
 {
-    for (int i = 0; i < body->list->n_tasks; i++) {
-        const struct task *task = &body->list->task[i];
-        if (task->kind != TASK_COMPUTE || m->graph->ops[task->op].kind != OP_DROPOUT ||
-            !task->backward)
+    for (int i = 0; i < body->order->n; i++) {
+        const struct step *step = step_at(m, body, i);
+        if (m->graph->ops[step->op].kind != OP_DROPOUT || !step->backward)
             continue;
-        const struct nest *nest = m->graph->ops[task->op].nest;
-        struct range range[MAX_AXES];
-        hp_micro_ranges(m->graph, task->op, &m->program->plan->ops[task->op].split, task->part,
-                        body->samples, range);
-        struct box box = hp_region(nest, 0, range);
+        const struct part_layout *l = layout_of(m, body, step->op);
+        int part = body->order->at[i].part, device = l->device[part];
+        int forward = m->program->sketch->skeleton.step_of[step->op][0];
+        struct box box = hp_region(l->nest, 0, l->range + part * l->nest->n_axes);
         double bytes = (double)hp_box_elements(&box);
-        struct task_memory *begin =
-            &body->task[body->pass_task[task->op * MAX_PASSES] + task->part];
+        struct pass_memory *begin = &body->pass[hp_pass_number(body->order, l, forward, part)];
         begin->kept += bytes;
         begin->rebuilt += bytes;
-        body->task[i].end_kept += bytes;
-        body->task[i].end_rebuilt += bytes;
-        body->between[task->device].kept += bytes;
-        body->between[task->device].rebuilt += bytes;
+        body->pass[i].end_kept += bytes;
+        body->pass[i].end_rebuilt += bytes;
+        body->between[device].kept += bytes;
+        body->between[device].rebuilt += bytes;
     }
 }
 
 /* What ends where something like it begins is replaced by it. */
 static void replace(struct body_memory *body)
 {
-    for (int i = 0; i < body->list->n_tasks; i++) {
-        struct task_memory *t = &body->task[i];
+    for (int i = 0; i < body->order->n; i++) {
+        struct pass_memory *t = &body->pass[i];
         t->replaced = t->may_come < t->may_go ? t->may_come : t->may_go;
     }
 }
@@ -316,10 +325,10 @@ static void replace(struct body_memory *body)
 void hp_memory_stores(struct memory_maker *m)
 {
     const struct hypar_graph *g = m->graph;
-    const struct task_list *tail = &m->program->tail;
+    const struct skeleton *k = &m->program->sketch->skeleton;
     bool *trained = NEW(&m->scratch, bool, g->n_tensors);
-    for (int e = 0; e < tail->n_exchanges; e++)
-        trained[tail->exchange[e].place.tensor] |= tail->exchange[e].place.grad;
+    for (int d = k->n_deals; d < k->n_deals + k->n_tail; d++)
+        trained[k->deal[d].place.tensor] |= k->deal[d].place.grad;
     for (int t = 0; t < g->n_tensors; t++) {
         const struct tensor *tensor = &g->tensors[t];
         if (tensor->kind == TENSOR_PARAM)

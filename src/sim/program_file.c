@@ -213,11 +213,11 @@ static enum hypar_status read_amount(const struct program_reader *r, const struc
 static enum hypar_status read_task(struct program_reader *r, const struct json *at,
                                    struct file_task *task, struct hypar_error *err)
 {
-    static const char *const members[] = { "id",    "on",    "kind",   "name", "seconds",
-                                           "bytes", "after", "bucket", NULL };
-    static const char *const timed[] = { "id",      "on",    "kind",  "name",
-                                         "seconds", "bytes", "after", "bucket",
-                                         "ready",   "start", "end",   NULL };
+    static const char *const members[] = { "id",    "on",    "kind",   "name",   "seconds",
+                                           "bytes", "after", "bucket", "passes", NULL };
+    static const char *const timed[] = { "id",    "on",    "kind",   "name",   "seconds",
+                                         "bytes", "after", "bucket", "passes", "ready",
+                                         "start", "end",   NULL };
     const char *name;
     TRY(hp_json_object(at, err));
     TRY(hp_json_only(at, r->timeline ? timed : members, err));

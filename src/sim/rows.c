@@ -1,7 +1,7 @@
 #include "sim/rows.h"
 
 /* Tasks of the tail by the group that they are updated with. */
-static void group_tail(struct rows *r, const struct scene *s, int n_tasks, struct arena *arena)
+static void group_tail(struct rows *r, const struct blocks *s, int n_tasks, struct arena *arena)
 {
     const struct sketch *sketch = s->sketch;
     int first = r->first[r->rhythm->n_bodies], n_groups = r->rhythm->n_groups;
@@ -22,7 +22,7 @@ static void group_tail(struct rows *r, const struct scene *s, int n_tasks, struc
         r->task[r->start[r->group[t - first] + 1]++] = t;
 }
 
-struct rows hp_rows_of(const struct scene *s, int n_tasks, struct arena *arena)
+struct rows hp_rows_of(const struct blocks *s, int n_tasks, struct arena *arena)
 {
     const struct rhythm *rhythm = &s->sketch->rhythm;
     int n_items = s->sketch->skeleton.n_items;

@@ -1,4 +1,4 @@
-/* sim/rows.h - task instances of a scene: rows of tasks. Internal.
+/* sim/rows.h - task instances of a program: rows of tasks. Internal.
  *
  * A row is a micro-batch with the tasks of its body, or a round of a group of parameters with
  * its tasks of the tail: rows 0 .. n_micro - 1, then the rounds, group by group. */
@@ -18,8 +18,8 @@ struct rows {
     int *task;        /* ids */
 };
 
-/* Of a scene whose first[] and size[] are right; taken from `arena`. */
-struct rows hp_rows_of(const struct scene *scene, int n_tasks, struct arena *arena);
+/* Of blocks whose first[] and size[] are right; taken from `arena`. */
+struct rows hp_rows_of(const struct blocks *blocks, int n_tasks, struct arena *arena);
 
 static inline bool hp_in_tail(const struct rows *r, int task)
 {

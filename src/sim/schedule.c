@@ -43,7 +43,7 @@ struct staging {
     struct spare *spare;      /* by kind of row */
     /* Schedule: slots as the program has them; the unit tasks of each (stage, half, device). */
     bool gated;
-    struct hypar_program slots;
+    const struct schedule *slots;
     int **group_start, **group;
     int *group_of;             /* by task of a body; -1: not gated */
     struct progress *progress; /* [stage * n_devices + device] */
@@ -133,8 +133,8 @@ static int updates_left(const struct staging *s, const struct progress *p, int r
 static void next_slot(struct staging *s, int stage, int device)
 {
     struct progress *p = &s->progress[stage * s->n_devices + device];
-    const struct slot *slot = hp_slots_of(&s->slots, stage);
-    while (p->left == 0 && ++p->slot < hp_slot_count(&s->slots, stage)) {
+    const struct slot *slot = hp_slots_of(s->slots, stage);
+    while (p->left == 0 && ++p->slot < hp_slot_count(s->slots, stage)) {
         int micro = slot[p->slot].micro;
         if (slot[p->slot].update) {
             p->left = updates_left(s, p, micro);
@@ -157,8 +157,8 @@ static void note_update(struct staging *s, int task, ticks end)
     struct progress *p = &s->progress[stage * s->n_devices + device];
     p->updated++;
     p->last_updated = end > p->last_updated ? end : p->last_updated;
-    if (p->slot < 0 || p->slot >= hp_slot_count(&s->slots, stage) ||
-        !hp_slots_of(&s->slots, stage)[p->slot].update || p->left == 0)
+    if (p->slot < 0 || p->slot >= hp_slot_count(s->slots, stage) ||
+        !hp_slots_of(s->slots, stage)[p->slot].update || p->left == 0)
         return;
     p->time = p->last_updated > p->time ? p->last_updated : p->time;
     if (--p->left == 0)
@@ -183,18 +183,18 @@ static void leave_slot(struct staging *s, int task, ticks end)
 /* The unit tasks of a body by stage, half and device. */
 static void group_tasks(struct staging *s, int b)
 {
-    const struct scene *scene = s->scene;
-    const struct skeleton *k = &scene->sketch->skeleton;
-    int n_groups = s->slots.n_stages * 2 * s->n_devices;
+    const struct blocks *blocks = s->scene->blocks;
+    const struct skeleton *k = &blocks->sketch->skeleton;
+    int n_groups = s->slots->n_stages * 2 * s->n_devices;
     s->group_start[b] = NEW(&s->arena, int, n_groups + 2);
     s->group[b] = NEW(&s->arena, int, s->rows.first[b + 1] - s->rows.first[b]);
     for (int i = 0; i < k->n_items; i++) {
         int number = b * k->n_items + i;
-        struct block block = hp_block_at(scene, number);
-        for (int t = 0; block.kind == BLOCK_UNIT && t < scene->size[number]; t++) {
-            int id = scene->first[number] + t;
+        struct block block = hp_block_at(blocks, number);
+        for (int t = 0; block.kind == BLOCK_COMPUTE && t < blocks->size[number]; t++) {
+            int id = blocks->first[number] + t;
             const struct step *step = &k->step[block.index];
-            s->group_of[id] = group_index(s, s->slots.stage_of_op[step->op], step->backward,
+            s->group_of[id] = group_index(s, s->slots->stage_of_op[step->op], step->backward,
                                           s->graph.task[id].queue);
             s->group_start[b][s->group_of[id] + 2]++;
             s->missing[id]++;
@@ -210,26 +210,26 @@ static void group_tasks(struct staging *s, int b)
 /* Where stages update on their own: how many updates each device does in a round. */
 static void count_updates(struct staging *s)
 {
-    const struct scene *scene = s->scene;
-    const struct sketch *sketch = scene->sketch;
+    const struct blocks *blocks = s->scene->blocks;
+    const struct sketch *sketch = blocks->sketch;
     for (int i = sketch->n_bodies * sketch->skeleton.n_items;
-         s->rhythm->delayed && i < scene->n_blocks; i++) {
-        struct block block = hp_block_at(scene, i);
+         s->rhythm->delayed && i < blocks->n_blocks; i++) {
+        struct block block = hp_block_at(blocks, i);
         int stage = hp_deal_group(sketch, block.index);
-        for (int t = 0; block.kind == BLOCK_UPDATE && t < scene->size[i]; t++)
-            s->progress[stage * s->n_devices + s->graph.task[scene->first[i] + t].queue]
+        for (int t = 0; block.kind == BLOCK_UPDATE && t < blocks->size[i]; t++)
+            s->progress[stage * s->n_devices + s->graph.task[blocks->first[i] + t].queue]
                 .updates++;
     }
 }
 
 static void start_slots(struct staging *s)
 {
-    int n = s->slots.n_stages * s->n_devices;
+    int n = s->slots->n_stages * s->n_devices;
     s->progress = NEW(&s->arena, struct progress, n);
     for (int i = 0; i < n; i++)
         s->progress[i].slot = -1;
     count_updates(s);
-    for (int stage = 0; stage < s->slots.n_stages; stage++)
+    for (int stage = 0; stage < s->slots->n_stages; stage++)
         for (int device = 0; device < s->n_devices; device++)
             next_slot(s, stage, device);
 }
@@ -267,7 +267,8 @@ static void release_next(struct staging *s, int row, int task, ticks end)
 static bool is_update(const struct staging *s, int task)
 {
     const struct sketch *k = s->scene->sketch;
-    return task >= s->scene->first[k->n_bodies * k->skeleton.n_items + k->skeleton.n_tail];
+    return task >=
+           s->scene->blocks->first[k->n_bodies * k->skeleton.n_items + k->skeleton.n_tail];
 }
 
 static void serve(struct staging *s, const struct ready_task *what)
@@ -350,11 +351,7 @@ static void set_up_slots(struct staging *s)
 {
     const struct sketch *sketch = s->scene->sketch;
     int n = s->rows.first[s->rhythm->n_bodies];
-    s->slots.arena = s->arena;
-    s->slots.plan = sketch->plan;
-    s->slots.rhythm = s->rhythm;
-    hp_make_schedule(&s->slots);
-    s->arena = s->slots.arena;
+    s->slots = &sketch->schedule;
     s->group_of = NEW(&s->arena, int, n);
     memset(s->group_of, -1, (size_t)n * sizeof *s->group_of);
     s->group_start = NEW(&s->arena, int *, sketch->n_bodies);
@@ -363,13 +360,14 @@ static void set_up_slots(struct staging *s)
         group_tasks(s, b);
 }
 
-static void set_up(struct staging *s, struct timeline *keep)
+static void set_up(struct staging *s, const struct hypar_program *program,
+                   struct timeline *keep)
 {
     struct scene *scene = s->scene;
     struct arena *arena = keep ? &keep->arena : &s->arena;
     s->rhythm = &scene->sketch->rhythm;
-    s->graph = hp_scene_graph(scene, arena);
-    s->rows = hp_rows_of(scene, s->graph.n_tasks, arena);
+    s->graph = program ? hp_program_graph(scene, program, arena) : hp_scene_graph(scene, arena);
+    s->rows = hp_rows_of(scene->blocks, s->graph.n_tasks, arena);
     s->n_devices = scene->acts->n_devices;
     s->before = hp_turn_round(&s->arena, &s->graph);
     s->missing = NEW(&s->arena, int, s->graph.n_tasks);
@@ -386,13 +384,13 @@ static void set_up(struct staging *s, struct timeline *keep)
         begin_timeline(s, keep);
 }
 
-ticks hp_play_scene_for(struct scene *scene, struct timeline *keep,
-                        const struct audience *audience, int64_t *instances)
+ticks hp_play_scene_for(struct scene *scene, const struct hypar_program *program,
+                        struct timeline *keep, const struct audience *audience)
 {
     struct staging s = { .scene = scene, .audience = audience };
     if (keep)
         *keep = (struct timeline){ 0 };
-    set_up(&s, keep);
+    set_up(&s, program, keep);
     if (audience)
         audience->begin(audience->who, &s.graph);
     start_tasks(&s);
@@ -407,15 +405,13 @@ ticks hp_play_scene_for(struct scene *scene, struct timeline *keep,
         keep->n_instances = s.served;
         keep->length = s.length;
     }
-    if (instances)
-        *instances = s.served;
     hp_arena_free(&s.arena);
     return s.length;
 }
 
 ticks hp_play_scene(struct scene *scene, struct timeline *keep)
 {
-    return hp_play_scene_for(scene, keep, NULL, NULL);
+    return hp_play_scene_for(scene, NULL, keep, NULL);
 }
 
 void hp_timeline_end(struct timeline *timeline)

@@ -26,7 +26,8 @@ struct audience {
     void (*served)(void *who, int task, int micro, const struct times *times);
     void *who;
 };
-ticks hp_play_scene_for(struct scene *scene, struct timeline *keep,
-                        const struct audience *audience, int64_t *instances);
+/* `program`: whose blocks the scene plays; it must outlive `keep`. NULL: blocks are written. */
+ticks hp_play_scene_for(struct scene *scene, const struct hypar_program *program,
+                        struct timeline *keep, const struct audience *audience);
 
 #endif /* SIM_SCHEDULE_H */

@@ -26,17 +26,6 @@ struct counting {
     ticks *begins; /* by stage, by minibatch: when it begins with it */
 };
 
-static const struct comm_act *comm_of(struct hypar_sim *sim, const struct block *block,
-                                      int local, const struct comm **comm)
-{
-    const struct sketch *sketch = sim->scene->sketch;
-    const struct pattern *p = hp_deal_pattern(sketch, block->body, block->index);
-    const struct pattern_act *act = hp_deal_act(sim->scene, block->body, block->index);
-    int c = hp_comm_at(act, p->n_comms, local);
-    *comm = &p->comm[c];
-    return &act->comm[c];
-}
-
 static void cover(struct counting *c, int device, const struct times *times)
 {
     hp_cover(&c->comm[device], &c->arena, times->ready, times->start, times->end);
@@ -47,16 +36,18 @@ static void cover(struct counting *c, int device, const struct times *times)
 static void cover_devices(struct counting *c, const struct block *block, int local,
                           const struct times *times)
 {
-    const struct comm *comm;
-    const struct comm_act *act = comm_of(c->sim, block, local, &comm);
-    if (act->step) {
-        const struct message *m = &act->step[local - act->first].message;
+    struct scene *scene = c->sim->scene;
+    const struct pattern *p = hp_deal_pattern(scene->sketch, block->body, block->index);
+    const struct pattern_act *act = hp_deal_act(scene, block->body, block->index);
+    int k = hp_comm_at(act, p->n_comms, local);
+    const struct message *m = hp_message_at(act, k, local);
+    if (m) {
         cover(c, m->from, times);
         cover(c, m->to, times);
         return;
     }
-    for (int i = 0; i < comm->n_devices; i++)
-        cover(c, comm->device[i], times);
+    for (int i = 0; i < p->comm[k].n_devices; i++)
+        cover(c, p->comm[k].device[i], times);
 }
 
 static ticks *begins_of(const struct counting *c, int stage)
@@ -69,7 +60,7 @@ static void note_begin(struct counting *c, int step, int micro, ticks start)
 {
     const struct sketch *s = c->sim->scene->sketch;
     const struct step *what = &s->skeleton.step[step];
-    ticks *begin = &begins_of(c, c->sim->program->stage_of_op[what->op])[micro];
+    ticks *begin = &begins_of(c, c->sim->program->schedule->stage_of_op[what->op])[micro];
     if (!what->backward && (*begin < 0 || start < *begin))
         *begin = start;
 }
@@ -80,14 +71,14 @@ static void count_task(void *who, int task, int micro, const struct times *times
     struct hypar_sim *sim = c->sim;
     const struct scene *scene = sim->scene;
     int number = sim->block_of[task];
-    struct block block = hp_block_at(scene, number);
+    struct block block = hp_block_at(scene->blocks, number);
     const struct sim_task *what = &c->graph->task[task];
-    if (block.kind == BLOCK_UNIT || block.kind == BLOCK_UPDATE) {
+    if (block.kind == BLOCK_COMPUTE || block.kind == BLOCK_UPDATE) {
         c->busy[what->queue] = hp_later(c->busy[what->queue], what->duration);
         hp_cover(&c->either[what->queue], &c->arena, times->ready, times->start, times->end);
-        c->compute += block.kind == BLOCK_UNIT;
+        c->compute += block.kind == BLOCK_COMPUTE;
         c->update += block.kind == BLOCK_UPDATE;
-        if (block.kind == BLOCK_UNIT && c->begins)
+        if (block.kind == BLOCK_COMPUTE && c->begins)
             note_begin(c, block.index, micro, times->start);
         return;
     }
@@ -97,7 +88,7 @@ static void count_task(void *who, int task, int micro, const struct times *times
             ticks *busy = &c->busy[what->hold[i].queue];
             *busy = hp_later(*busy, what->hold[i].busy);
         }
-    cover_devices(c, &block, task - scene->first[number], times);
+    cover_devices(c, &block, task - scene->blocks->first[number], times);
 }
 
 /* Bytes and joules --------------------------------------------------------------------- */
@@ -140,9 +131,8 @@ static double rounds_per_step(const struct sketch *s, int deal)
 static void add_updates(struct hypar_sim *sim, int deal, struct hypar_energy *sum)
 {
     const struct sketch *s = sim->scene->sketch;
-    const struct update_act *u = hp_update_act(sim->scene->acts, &s->skeleton.deal[deal],
-                                               hp_deal_pattern(s, 0, deal), s->step_layout);
-    for (int i = 0; i < u->n_devices; i++) {
+    const struct update_devices *u = hp_update_devices(sim->scene->sketch, deal);
+    for (int i = 0; i < u->n; i++) {
         struct work work =
             hp_update_work(u->elements[i], s->plan->precision, s->plan->optimizer);
         struct work_energy e =
@@ -167,11 +157,12 @@ static void add_comms(struct hypar_sim *sim, int b, int deal, double times)
         sim->summary.energy.dram_j += times * a->dram_j;
         for (int i = 0; i < a->n_links; i++)
             sim->link[a->link[i].queue - acts->n_devices].bytes += times * a->bytes_on_link[i];
-        for (int i = 0; a->step && i < a->n_tasks; i++)
+        const struct comm_step *step = act->messages ? act->messages[c].step : NULL;
+        for (int i = 0; step && i < a->n_tasks; i++)
             for (int h = 0; h < a->task[i].n_holds; h++)
                 if (a->task[i].hold[h].queue >= acts->n_devices)
                     sim->link[a->task[i].hold[h].queue - acts->n_devices].bytes +=
-                        times * a->step[i].message.bytes;
+                        times * step[i].message.bytes;
     }
 }
 
@@ -245,7 +236,7 @@ static double steady_s(struct hypar_sim *sim, const struct counting *c, ticks le
     p->minibatches = r->n_micro;
     p->noam = hp_pipedream_stage_in_flight(&r->pipe, 0);
     p->stretch_s = hp_seconds(length);
-    p->n_stages = sim->program->n_stages;
+    p->n_stages = sim->program->schedule->n_stages;
     int full = p->noam * r->pipe.replicas[0], last = r->n_micro - 1;
     p->startup_s = full <= last ? hp_seconds(c->begins[full]) : p->stretch_s;
     double longest_s = stage_s(sim, c->begins, full, &p->steady);
@@ -315,13 +306,13 @@ static void begin_counting(void *who, const struct task_graph *graph)
 {
     struct counting *c = who;
     struct hypar_sim *sim = c->sim;
-    const struct scene *scene = sim->scene;
+    const struct blocks *blocks = sim->scene->blocks;
     sim->block_of = NEW(&sim->arena, int, graph->n_tasks + 1);
-    for (int i = 0; i < scene->n_blocks; i++)
-        for (int t = 0; t < scene->size[i]; t++)
-            sim->block_of[scene->first[i] + t] = i;
+    for (int i = 0; i < blocks->n_blocks; i++)
+        for (int t = 0; t < blocks->size[i]; t++)
+            sim->block_of[blocks->first[i] + t] = i;
     c->graph = graph;
-    const struct rhythm *r = &scene->sketch->rhythm;
+    const struct rhythm *r = &blocks->sketch->rhythm;
     if (r->delayed) {
         size_t n = (size_t)r->pipe.n_stages * (size_t)r->n_micro;
         c->begins = NEW(&c->arena, ticks, n);
@@ -337,8 +328,8 @@ static enum hypar_status play(struct hypar_sim *sim, bool timeline, struct hypar
     struct counting c = { .sim = sim };
     struct audience audience = { begin_counting, count_task, &c };
     double began_s = now_s();
-    ticks length =
-        hp_play_scene_for(sim->scene, timeline ? &sim->timeline : NULL, &audience, NULL);
+    ticks length = hp_play_scene_for(sim->scene, sim->program, timeline ? &sim->timeline : NULL,
+                                     &audience);
     sim->summary.took_s = now_s() - began_s;
     sim->has_timeline = timeline;
     summarise(sim, &c, length);
@@ -369,7 +360,7 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     sim->program = program;
     sim->memory = hp_memory(program, NULL);
     begin_links(sim);
-    sim->scene = hp_scene_new(program->sketch, &settings, NULL);
+    sim->scene = hp_scene_new(program->sketch, program->blocks, &settings, NULL);
     sim->summary.how = hypar_simulation_of(options);
     sim->summary.measured = hp_count_measured(program->sketch, options->profile);
     status = play(sim, options->timeline, err);

@@ -1,9 +1,9 @@
 The example plans.
 $ hypar lower examples/plans/data-parallel.json
-> resnet18:image=32,classes=10, batch 64, on 8 devices, 1 micro-batch: 2,583 tasks
+> resnet18:image=32,classes=10, batch 64, on 8 devices, 1 micro-batch: 1,639 tasks
 >
 > tasks         number  bytes sent
-> computations   1,984
+> computations   1,040
 > updates          496
 > all-reduce       103      627 MB
 >
@@ -21,10 +21,10 @@ $ hypar lower examples/plans/data-parallel.json
 >
 > 627 MB sent in all: forward 538 kB, backward 538 kB, gradients 626 MB, loss 56 B
 $ hypar lower examples/plans/one-weird-trick.json
-> lenet5, batch 64, on 4 devices, 1 micro-batch: 197 tasks
+> lenet5, batch 64, on 4 devices, 1 micro-batch: 161 tasks
 >
 > tasks           number  bytes sent
-> computations       144
+> computations       108
 > updates             40
 > all-gather           3      464 kB
 > reduce-scatter       3      464 kB
@@ -42,10 +42,10 @@ $ hypar lower examples/plans/one-weird-trick.json
 >
 > 993 kB sent in all: forward 466 kB, backward 466 kB, gradients 61.7 kB, loss 24 B
 $ hypar lower examples/plans/pipeline.json
-> mlp:784-1024-1024-10, batch 128, on 4 devices, 8 micro-batches: 339 tasks
+> mlp:784-1024-1024-10, batch 128, on 4 devices, 8 micro-batches: 275 tasks
 >
 > tasks         number  bytes sent
-> computations     288
+> computations     224
 > updates           12
 > send              32      524 kB
 > all-reduce         7     7.45 MB
@@ -63,8 +63,8 @@ For other programs.
 $ hypar lower examples/plans/one-weird-trick.json --json
 > {
 >   "model": "lenet5",
->   "tasks": 197,
->   "compute_tasks": 144,
+>   "tasks": 161,
+>   "compute_tasks": 108,
 >   "comm_tasks": 13,
 >   "update_tasks": 40,
 >   "micro_batches": 1,
@@ -101,50 +101,46 @@ $ hypar lower tests/cli/plan.json -q -o -
 >     ["F0", "B0"]
 >   ],
 >   "tasks": [
->     {"id": 0, "on": 0, "name": "fc1 forward pass 0 part 0 micro 0", "after": []},
->     {"id": 1, "on": 1, "name": "fc1 forward pass 0 part 1 micro 0", "after": []},
->     {"id": 2, "on": 0, "name": "loss forward pass 0 part 0 micro 0", "after": [0]},
->     {"id": 3, "on": 1, "name": "loss forward pass 0 part 1 micro 0", "after": [1]},
->     {"id": 4, "on": 0, "name": "loss forward pass 1 part 0 micro 0", "after": [0, 2]},
->     {"id": 5, "on": 1, "name": "loss forward pass 1 part 1 micro 0", "after": [1, 3]},
->     {"id": 6, "on": 0, "name": "loss backward pass 2 part 0 micro 0", "after": [4]},
->     {"id": 7, "on": 1, "name": "loss backward pass 2 part 1 micro 0", "after": [5]},
->     {"id": 8, "on": 0, "name": "fc1 backward pass 2 part 0 micro 0", "after": [0, 6]},
->     {"id": 9, "on": 1, "name": "fc1 backward pass 2 part 1 micro 0", "after": [1, 7]},
->     {"id": 10, "on": 0, "name": "fc1 backward pass 3 part 0 micro 0", "after": [0, 6]},
->     {"id": 11, "on": 1, "name": "fc1 backward pass 3 part 1 micro 0", "after": [1, 7]},
->     {"id": 12, "on": [0, 1], "kind": "all-reduce", "bytes": 8, "name": "all-reduce loss", "after": [4, 5]},
->     {"id": 13, "on": [0, 1], "kind": "all-reduce", "bytes": 128, "name": "all-reduce gradient of fc1.w", "after": [8, 9]},
->     {"id": 14, "on": [0, 1], "kind": "all-reduce", "bytes": 32, "name": "all-reduce gradient of fc1.b", "after": [10, 11]},
->     {"id": 15, "on": 0, "name": "update fc1.w", "after": [0, 13]},
->     {"id": 16, "on": 1, "name": "update fc1.w", "after": [1, 13]},
->     {"id": 17, "on": 0, "name": "update fc1.b", "after": [0, 14]},
->     {"id": 18, "on": 1, "name": "update fc1.b", "after": [1, 14]}
+>     {"id": 0, "on": 0, "name": "fc1+loss forward part 0 micro 0", "passes": ["fc1:0", "loss:0", "loss:1"], "after": []},
+>     {"id": 1, "on": 1, "name": "fc1+loss forward part 1 micro 0", "passes": ["fc1:0", "loss:0", "loss:1"], "after": []},
+>     {"id": 2, "on": 0, "name": "loss backward part 0 micro 0", "passes": ["loss:2"], "after": [0]},
+>     {"id": 3, "on": 1, "name": "loss backward part 1 micro 0", "passes": ["loss:2"], "after": [1]},
+>     {"id": 4, "on": 0, "name": "fc1 gradient part 0 micro 0", "passes": ["fc1:2"], "after": [2]},
+>     {"id": 5, "on": 1, "name": "fc1 gradient part 1 micro 0", "passes": ["fc1:2"], "after": [3]},
+>     {"id": 6, "on": 0, "name": "fc1 gradient part 0 micro 0", "passes": ["fc1:3"], "after": [2]},
+>     {"id": 7, "on": 1, "name": "fc1 gradient part 1 micro 0", "passes": ["fc1:3"], "after": [3]},
+>     {"id": 8, "on": [0, 1], "kind": "all-reduce", "bytes": 8, "name": "all-reduce loss", "after": [0, 1]},
+>     {"id": 9, "on": [0, 1], "kind": "all-reduce", "bytes": 128, "name": "all-reduce gradient of fc1.w", "after": [4, 5]},
+>     {"id": 10, "on": [0, 1], "kind": "all-reduce", "bytes": 32, "name": "all-reduce gradient of fc1.b", "after": [6, 7]},
+>     {"id": 11, "on": 0, "name": "update fc1.w", "after": [9, 0]},
+>     {"id": 12, "on": 1, "name": "update fc1.w", "after": [9, 1]},
+>     {"id": 13, "on": 0, "name": "update fc1.b", "after": [10, 0]},
+>     {"id": 14, "on": 1, "name": "update fc1.b", "after": [10, 1]}
 >   ]
 > }
 $ sed 's/"ops"/"schedule": {"name": "none", "micro_batches": 2}, "ops"/' tests/cli/plan.json | hypar lower - -q -o - | grep '"end of'
->     {"id": 6, "on": 0, "seconds": 0, "name": "end of F0 on stage 0", "after": [0, 2, 4]},
->     {"id": 7, "on": 1, "seconds": 0, "name": "end of F0 on stage 0", "after": [1, 3, 5]},
->     {"id": 14, "on": 0, "seconds": 0, "name": "end of B0 on stage 0", "after": [6, 8, 10, 12]},
->     {"id": 15, "on": 1, "seconds": 0, "name": "end of B0 on stage 0", "after": [7, 9, 11, 13]},
->     {"id": 22, "on": 0, "seconds": 0, "name": "end of F1 on stage 0", "after": [14, 16, 18, 20]},
->     {"id": 23, "on": 1, "seconds": 0, "name": "end of F1 on stage 0", "after": [15, 17, 19, 21]},
->     {"id": 30, "on": 0, "seconds": 0, "name": "end of B1 on stage 0", "after": [22, 24, 26, 28]},
->     {"id": 31, "on": 1, "seconds": 0, "name": "end of B1 on stage 0", "after": [23, 25, 27, 29]},
+>     {"id": 2, "on": 0, "seconds": 0, "name": "end of F0 on stage 0", "after": [0]},
+>     {"id": 3, "on": 1, "seconds": 0, "name": "end of F0 on stage 0", "after": [1]},
+>     {"id": 10, "on": 0, "seconds": 0, "name": "end of B0 on stage 0", "after": [2, 4, 6, 8]},
+>     {"id": 11, "on": 1, "seconds": 0, "name": "end of B0 on stage 0", "after": [3, 5, 7, 9]},
+>     {"id": 14, "on": 0, "seconds": 0, "name": "end of F1 on stage 0", "after": [10, 12]},
+>     {"id": 15, "on": 1, "seconds": 0, "name": "end of F1 on stage 0", "after": [11, 13]},
+>     {"id": 22, "on": 0, "seconds": 0, "name": "end of B1 on stage 0", "after": [14, 16, 18, 20]},
+>     {"id": 23, "on": 1, "seconds": 0, "name": "end of B1 on stage 0", "after": [15, 17, 19, 21]},
 
 Gradients in buckets: the same bytes, in one message where the bucket has the same number.
 $ hypar lower examples/plans/data-parallel.json --bucket 25MB | tail -n 1
 > 627 MB sent in all: forward 538 kB, backward 538 kB, gradients 626 MB, loss 56 B
 $ hypar lower tests/cli/plan.json --bucket 1MB -q -o - | grep bucket
->     {"id": 13, "on": [0, 1], "kind": "all-reduce", "bucket": 1, "bytes": 128, "name": "all-reduce gradient of fc1.w", "after": [8, 9, 10, 11]},
->     {"id": 14, "on": [0, 1], "kind": "all-reduce", "bucket": 1, "bytes": 32, "name": "all-reduce gradient of fc1.b", "after": [13]},
+>     {"id": 9, "on": [0, 1], "kind": "all-reduce", "bucket": 1, "bytes": 128, "name": "all-reduce gradient of fc1.w", "after": [4, 5, 6, 7]},
+>     {"id": 10, "on": [0, 1], "kind": "all-reduce", "bucket": 1, "bytes": 32, "name": "all-reduce gradient of fc1.b", "after": [9]},
 
 Batch norm over each part's own samples.
 $ hypar lower examples/plans/data-parallel.json --local-bn
-> resnet18:image=32,classes=10, batch 64, on 8 devices, 1 micro-batch: 2,543 tasks
+> resnet18:image=32,classes=10, batch 64, on 8 devices, 1 micro-batch: 1,279 tasks
 >
 > tasks         number  bytes sent
-> computations   1,984
+> computations     720
 > updates          496
 > all-reduce        63      626 MB
 >
@@ -164,10 +160,10 @@ $ hypar lower examples/plans/data-parallel.json --local-bn
 
 Another model, another machine.
 $ hypar lower tests/cli/plan.json --model mlp:6-3 --on torus:2x2
-> mlp:6-3, batch 8, on 4 devices, 1 micro-batch: 19 tasks
+> mlp:6-3, batch 8, on 4 devices, 1 micro-batch: 15 tasks
 >
 > tasks         number  bytes sent
-> computations      12
+> computations       8
 > updates            4
 > all-reduce         3       176 B
 >
@@ -179,10 +175,10 @@ $ hypar lower tests/cli/plan.json --model mlp:6-3 --on torus:2x2
 
 A stretch of minibatches.
 $ hypar lower examples/plans/pipedream.json --minibatches 6
-> mlp:784-1024-1024-10, batch 128, on 4 devices, 6 minibatches: 164 tasks
+> mlp:784-1024-1024-10, batch 128, on 4 devices, 6 minibatches: 140 tasks
 >
 > tasks         number  sent for each minibatch
-> computations     108
+> computations      84
 > updates           36
 > send              12                  1.05 MB
 > all-reduce         8                  9.89 MB

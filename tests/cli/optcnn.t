@@ -16,7 +16,7 @@ $ hypar plan vgg16 --on cluster:1x4,device=p100 --batch 128 --planner optcnn | s
 > parameters. 16 layers with 213 configurations by nkhw, 15 edges in 34 tables; 16 node, 0 edge
 > and 0 general eliminations.
 > Predicted step 578 ms, simulated (the busiest device computes 578 ms of it), 221 samples/s,
-> 48.5 % of peak, 119 J; 455 MB sent, 915 MB on links; 2.34 GB of 16 GB of memory on the fullest
+> 48.5 % of peak, 119 J; 455 MB sent, 915 MB on links; 2.35 GB of 16 GB of memory on the fullest
 > device.
 > In closed form 579 ms: compute 577 ms, exchange 1.59 ms, no overlap.
 > Searched in a moment; the optimum of its cost model.

@@ -17,13 +17,13 @@ $ hypar plan lenet-c --on htree:16 --planner hypar | sed '$d'
 > all           17.6 MB  51.7 MB   146 MB  24.1 MB
 > exact         18.7 MB  51.7 MB   355 MB  37.3 MB
 > state          614 kB  3.44 MB   227 kB   413 kB
-> memory        2.36 MB  5.15 MB  27.6 MB  3.47 MB
+> memory        2.71 MB  5.54 MB  27.6 MB  3.47 MB
 > step          12.3 ms  17.1 ms   172 ms  16.3 ms
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
 > program sends, each byte once (hypar lower). Memory and step: simulated.
 > Predicted step 12.3 ms, simulated (the busiest device computes 2.54 ms of it), 20.8 k samples/s,
-> 21.3 % of peak, 81.6 mJ; 18.7 MB sent, 80.5 MB on links; 2.36 MB of 8 GB of memory on the
+> 21.3 % of peak, 81.6 mJ; 18.7 MB sent, 80.5 MB on links; 2.71 MB of 8 GB of memory on the
 > fullest device.
 > In closed form 8.13 ms: compute 2.63 ms, exchange 5.5 ms, no overlap; it leaves out contention
 > on links, waiting, and operators that memory bounds.
@@ -45,13 +45,13 @@ $ hypar plan lenet-c --on htree:16 --planner accpar --joint | sed '$d'
 > all           14.6 MB  51.7 MB   146 MB  24.1 MB
 > exact         14.4 MB  51.7 MB   355 MB  37.3 MB
 > state          614 kB  3.44 MB   227 kB   413 kB
-> memory        2.32 MB  5.15 MB  27.6 MB  3.47 MB
+> memory        2.71 MB  5.54 MB  27.6 MB  3.47 MB
 > step          12.4 ms  17.1 ms   172 ms  16.3 ms
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
 > program sends, each byte once (hypar lower). Memory and step: simulated.
 > Predicted step 12.4 ms, simulated (the busiest device computes 2.54 ms of it), 20.7 k samples/s,
-> 21.2 % of peak, 78.1 mJ; 14.4 MB sent, 81.1 MB on links; 2.32 MB of 8 GB of memory on the
+> 21.2 % of peak, 78.1 mJ; 14.4 MB sent, 81.1 MB on links; 2.71 MB of 8 GB of memory on the
 > fullest device.
 > In closed form 7.21 ms: compute 2.63 ms, exchange 4.57 ms, no overlap; it leaves out contention
 > on links, waiting, and operators that memory bounds.
@@ -72,7 +72,7 @@ $ hypar plan resnet18 --on full:6 --planner hypar | sed '$d'
 > all            291 MB   468 MB  3.21 GB   448 MB
 > exact          309 MB   468 MB  4.08 GB   448 MB
 > state         36.7 MB  93.5 MB  15.8 MB  90.1 MB
-> memory         180 MB   218 MB   567 MB   215 MB
+> memory         180 MB   218 MB   567 MB   214 MB
 > step          10.3 ms  10.9 ms  25.5 ms  10.8 ms
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
@@ -101,10 +101,10 @@ $ hypar plan lenet-c --on htree:16 --planner hypar --json | sed -n '/"predicted"
 >     "comm_bytes_paper": 17603040,
 >     "link_bytes": 80471288,
 >     "energy_j": 0.08163202408831957,
->     "peak_memory_bytes": 2362480,
+>     "peak_memory_bytes": 2712176,
 >     "state_bytes": 614000,
 >     "fullest_device": 0,
->     "memory": {"parameters_bytes": 307000, "gradients_bytes": 307000, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 1489920, "buffers_bytes": 258560, "recompute_saves_bytes": 1439744, "limit_bytes": 8000000000},
+>     "memory": {"parameters_bytes": 307000, "gradients_bytes": 307000, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 971776, "buffers_bytes": 1126400, "recompute_saves_bytes": 921600, "limit_bytes": 8000000000},
 >     "fits": true
 >   },
 >   "closed_form": {
@@ -121,7 +121,7 @@ $ hypar plan lenet-c --on htree:16 --planner hypar --json | sed -n '/"predicted"
 >   "search": {
 $ hypar plan lenet-c --on htree:16 --planner hypar -q -o $TMP/plan.json; hypar simulate $TMP/plan.json --json | grep -e '"step_s"' -e '"comm_bytes"' -e '"peak_memory_bytes": [0-9]*,$' -e '"total_j"'
 >   "step_s": 0.012311319068,
->   "peak_memory_bytes": 2362480,
+>   "peak_memory_bytes": 2712176,
 >   "comm_bytes": 18729512,
 >   "energy": {"arithmetic_j": 0.007782685907200011, "sram_j": 0.025327859999999997, "dram_j": 0.04415671551999958, "link_j": 0.00436476266111999, "total_j": 0.08163202408831957}
 
@@ -150,15 +150,15 @@ $ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s | grep -e noth
 If none fits it is the one on offer that needs least, and the answer is no; a planner asked for by name has its say,
 but a limit that was asked for is kept.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 300MB -o $TMP/plan.json | sed -n '1p;/^IT/,/^buffers/p'
-> hypar: no plan fits; in the one given: device 0 needs 485 MB of memory, has 300 MB
+> hypar: no plan fits; in the one given: device 0 needs 492 MB of memory, has 300 MB
 > vgg-a, batch 64, on 8 devices: planner accpar
-> IT DOES NOT FIT: device 0 would hold parameters 89.3 MB, gradients 89.3 MB, activations 297 MB,
-> buffers 9.23 MB.
+> IT DOES NOT FIT: device 0 would hold parameters 89.3 MB, gradients 89.3 MB, activations 133 MB,
+> buffers 180 MB.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 300MB -q -o $TMP/plan.json
-> hypar: no plan fits; in the one given: device 0 needs 485 MB of memory, has 300 MB
+> hypar: no plan fits; in the one given: device 0 needs 492 MB of memory, has 300 MB
 ? 1
 $ hypar check $TMP/plan.json --memory 300MB
-> hypar: $TMP/plan.json: device 0 needs 485 MB of memory, has 300 MB
+> hypar: $TMP/plan.json: device 0 needs 492 MB of memory, has 300 MB
 ? 1
 $ hypar plan vgg-a --on htree:16 --planner mp | grep -A 1 'FIT'
 > IT DOES NOT FIT: device 0 would hold parameters 33.2 MB, gradients 33.2 MB, activations 7.54 GB,
@@ -212,7 +212,7 @@ $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 |
 > fc1 .. loss       (6)        whole  1
 >
 > Predicted step 12.5 us, simulated (the busiest device computes 8.63 us of it), 2.56 M samples/s,
-> 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 876 kB of 16 GB of memory on the fullest
+> 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 946 kB of 16 GB of memory on the fullest
 > device.
 > Began with dp (18.6 us): now 1.49 times as fast. 400 proposals in 4 chains, 8 % accepted, beta
 > 200; --proposals 400 repeats it.
@@ -224,7 +224,7 @@ $ hypar plan lenet5 --on full:4,device=p100 --planner exhaustive | sed '$d'
 > fc1 .. loss       (6)        whole  0
 >
 > Predicted step 12.5 us, simulated (the busiest device computes 8.63 us of it), 2.56 M samples/s,
-> 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 876 kB of 16 GB of memory on the fullest
+> 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 946 kB of 16 GB of memory on the fullest
 > device.
 $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 --json | grep -e '"proposals"' -e '"start' -e '"model": "sim'
 >     "model": "simulated",
@@ -243,7 +243,7 @@ $ hypar plan alexnet --batch 64 --on full:3,bandwidth=2GB/s --planner dp -q -o $
 $ hypar plan --start $TMP/dp.json --proposals 400 --fix conv1:h=3 --fix fc3: -q -o $TMP/better.json
 $ hypar check $TMP/better.json
 > ok: alexnet, batch 64: 22 operators in 63 parts on a machine of 3 devices
-> memory: 268 MB of 16 GB on the fullest device
+> memory: 269 MB of 16 GB on the fullest device
 $ grep -e '"conv1"' -e '"fc3"' $TMP/better.json
 >     {"name": "conv1", "kind": "conv", "split": {"h": 3}, "devices": [0, 1, 2]},
 >     {"name": "fc3", "kind": "linear", "split": {}, "devices": [0]},

@@ -18,7 +18,7 @@ $ hypar simulate examples/plans/data-parallel.json
 > Sent      627 MB, each byte once; 629 MB on links
 > Energy    295 mJ: arithmetic 32.5 mJ, SRAM 106 mJ, DRAM 117 mJ, links 40.3 mJ
 > Memory    92.9 MB of 16 GB (0.6 %) on device 0, the fullest: parameters 44.7 MB, gradients
->           44.7 MB, activations 3.38 MB, buffers 53.2 kB; it fits
+>           44.7 MB, activations 3.41 MB, buffers 33.1 kB; it fits
 >
 > Energy: a multiply-add is an add, a multiply and three words of SRAM; every tensor of a phase
 > moves once between DRAM and SRAM; a word sent is read from DRAM, crosses its links and is

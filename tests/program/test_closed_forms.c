@@ -201,14 +201,10 @@ static const char layout_axis[] = { [BY_BATCH] = 'n', [BY_CHANNEL] = 'c', [WHOLE
 static double place_bytes(const struct hypar_program *p, int tensor, bool grad)
 {
     double elements = 0;
-    for (int i = 0; i <= p->n_bodies; i++) {
-        const struct task_list *list = i < p->n_bodies ? &p->body[i].list : &p->tail;
-        for (int e = 0; e < list->n_exchanges; e++)
-            if (list->exchange[e].place.tensor == tensor &&
-                list->exchange[e].place.grad == grad)
-                for (int c = 0; c < list->exchange[e].pattern->n_comms; c++)
-                    elements += list->exchange[e].pattern->comm[c].sent_elements;
-    }
+    for (int t = 0; t < p->n_tasks; t++)
+        if (p->task[t].kind == TASK_COMM && hp_task_place(p, t).tensor == tensor &&
+            hp_task_place(p, t).grad == grad)
+            elements += hp_task_comm(p, t)->sent_elements;
     return 4 * elements;
 }
 

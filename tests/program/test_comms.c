@@ -107,25 +107,22 @@ static void describe(const struct hypar_program *p, const char *place, char *tex
     bool grad = strncmp(place, "d ", 2) == 0, found = false;
     size_t length = 0;
     text[0] = 0;
-    for (int i = 0; i < 2; i++) { /* of the first micro-batch, of the step */
-        const struct task_list *list = i ? &p->tail : &p->body[0].list;
-        for (int t = 0; t < list->n_tasks; t++) {
-            if (list->task[t].kind != TASK_COMM)
-                continue;
-            const struct exchange *e = &list->exchange[list->task[t].exchange];
-            const struct comm *comm = &e->pattern->comm[list->task[t].comm];
-            const char *name = p->plan->graph->tensors[e->place.tensor].name;
-            if (e->place.grad != grad || strcmp(name, place + 2 * grad) != 0)
-                continue;
-            char devices[16] = "";
-            for (int d = 0; d < comm->n_devices && d < 15; d++)
-                devices[d] = (char)('0' + comm->device[d]);
-            length += (size_t)snprintf(text + length, MAX_TEXT - length, "%s%s %s %g",
-                                       length ? ", " : "", hp_comm_text(comm->kind), devices,
-                                       comm->sent_elements *
-                                           hp_message_bytes(p->plan, e->place.tensor));
-            assert_true(length < MAX_TEXT);
-        }
+    for (int t = 0; t < p->n_tasks; t++) { /* of the first micro-batch, of the step */
+        int b = hp_task_body(p, t);
+        if (p->task[t].kind != TASK_COMM || (b != 0 && b != p->n_bodies))
+            continue;
+        const struct comm *comm = hp_task_comm(p, t);
+        struct place what = hp_task_place(p, t);
+        if (what.grad != grad ||
+            strcmp(p->plan->graph->tensors[what.tensor].name, place + 2 * grad) != 0)
+            continue;
+        char devices[16] = "";
+        for (int d = 0; d < comm->n_devices && d < 15; d++)
+            devices[d] = (char)('0' + comm->device[d]);
+        length +=
+            (size_t)snprintf(text + length, MAX_TEXT - length, "%s%s %s %g", length ? ", " : "",
+                             hp_comm_text(comm->kind), devices, hp_task_bytes(p, t));
+        assert_true(length < MAX_TEXT);
     }
     for (int t = 0; t < p->plan->graph->n_tensors; t++)
         found |= strcmp(p->plan->graph->tensors[t].name, place + 2 * grad) == 0;

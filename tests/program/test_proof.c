@@ -129,7 +129,7 @@ static struct reference_run *new_reference(struct pair *pair, double noise)
     const struct rhythm *r = pair->program->rhythm;
     pair->delayed =
         (struct delayed_updates){ .pipe = r->pipe,
-                                  .stage_of_op = pair->program->stage_of_op,
+                                  .stage_of_op = pair->program->schedule->stage_of_op,
                                   .stash = pair->plan->schedule.stash,
                                   .vertical_sync = pair->plan->schedule.vertical_sync,
                                   .batch = pair->batch,

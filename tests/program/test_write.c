@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "program/program.h"
 
-enum { MAX_IDS = 4096, MAX_DEVICES = 8, WORDS = MAX_IDS / 64 };
+enum { MAX_FUSED = 4, MAX_IDS = 4096, MAX_DEVICES = 8, WORDS = MAX_IDS / 64 };
 
 /* The network is mlp:12-12-12: fc1 and relu1, then fc2 and loss, which may be stages. */
 static const struct {
@@ -54,10 +54,12 @@ enum what { OTHER, COMPUTE, COMM, UPDATE };
 /* A task as the file says it is. */
 struct line {
     enum what what;
-    char subject[32]; /* operator or parameter */
+    char subject[64]; /* operators or parameter */
     bool backward;
-    int pass, micro; /* of an update: the round, 0 if there is only one */
-    int device;      /* -1: several */
+    int micro;                /* of an update: the round, 0 if there is only one */
+    char pass[MAX_FUSED][32]; /* "fc1:0" */
+    int n_passes;
+    int device; /* -1: several */
     double bytes;
     int64_t id;
     uint64_t before[WORDS]; /* bit i: line i must be done before, by whatever way */
@@ -132,12 +134,12 @@ static void write_and_parse(struct file *f)
 static void read_name(struct line *line, const char *name)
 {
     char half[16];
-    if (sscanf(name, "update %31s round %d", line->subject, &line->micro) >= 1)
+    if (sscanf(name, "update %63s round %d", line->subject, &line->micro) >= 1)
         line->what = UPDATE;
-    else if (sscanf(name, "%31s %15s pass %d part %*d micro %d", line->subject, half,
-                    &line->pass, &line->micro) == 4)
+    else if (sscanf(name, "%63s %15s part %*d micro %d", line->subject, half, &line->micro) ==
+             3)
         line->what = COMPUTE;
-    line->backward = line->what == COMPUTE && strcmp(half, "backward") == 0;
+    line->backward = line->what == COMPUTE && strcmp(half, "forward") != 0;
 }
 
 static void read_line(struct file *f, const struct json *task)
@@ -157,6 +159,14 @@ static void read_line(struct file *f, const struct json *task)
     } else {
         assert_int_equal(hp_json_int(&on, 0, MAX_DEVICES - 1, &device, &err), HYPAR_OK);
         read_name(line, text);
+        struct json passes = hp_json_member(task, "passes");
+        line->n_passes = line->what == COMPUTE ? hp_json_length(&passes) : 0;
+        assert_true(line->n_passes <= MAX_FUSED);
+        for (int i = 0; i < line->n_passes; i++) {
+            struct json pass = hp_json_element(&passes, i);
+            assert_int_equal(hp_json_string(&pass, &text, &err), HYPAR_OK);
+            snprintf(line->pass[i], sizeof line->pass[i], "%s", text);
+        }
     }
     line->device = (int)device;
     f->n_lines++;
@@ -270,16 +280,18 @@ static void bytes_and_counts(void **state)
     }
 }
 
-/* Has the update to wait for this task? If it reads the old values on the update's
+/* Has the update to wait for this pass? If it reads the old values on the update's
  * device or gives a part of the gradient, which all devices do where only samples are split. */
-static bool concerns(const struct file *f, const struct line *task, const struct line *update,
-                     bool only_samples)
+static bool pass_concerns(const struct file *f, const char *what, const struct line *update,
+                          bool here, bool only_samples)
 {
-    bool here = task->device == update->device;
-    for (int op = 0; task->what == COMPUTE && op < f->graph->n_ops; op++) {
+    const char *colon = strchr(what, ':');
+    for (int op = 0; op < f->graph->n_ops; op++) {
         const struct op *o = &f->graph->ops[op];
-        const struct pass *pass = &o->nest->pass[task->pass];
-        for (int k = 0; strcmp(o->name, task->subject) == 0 && k < o->nest->n_operands; k++)
+        const struct pass *pass = &o->nest->pass[atoi(colon + 1)];
+        bool mine =
+            strncmp(o->name, what, (size_t)(colon - what)) == 0 && !o->name[colon - what];
+        for (int k = 0; mine && k < o->nest->n_operands; k++)
             if (o->tensor[k] >= 0 &&
                 strcmp(f->graph->tensors[o->tensor[k]].name, update->subject) == 0)
                 return (here && pass->reads >> k & 1) ||
@@ -288,9 +300,19 @@ static bool concerns(const struct file *f, const struct line *task, const struct
     return false;
 }
 
+static bool concerns(const struct file *f, const struct line *task, const struct line *update,
+                     bool only_samples)
+{
+    for (int i = 0; i < task->n_passes; i++)
+        if (pass_concerns(f, task->pass[i], update, task->device == update->device,
+                          only_samples))
+            return true;
+    return false;
+}
+
 static int stage_of(const struct line *line)
 {
-    return strncmp(line->subject, "fc2", 3) == 0 || strcmp(line->subject, "loss") == 0;
+    return strncmp(line->subject, "fc2", 3) == 0 || strncmp(line->subject, "loss", 4) == 0;
 }
 
 /* Is the task of a micro-batch of the update's round? */
@@ -317,10 +339,9 @@ static void updates_wait_for_all(void **state)
                     continue;
                 seen[task->micro] |= task->backward;
                 if (!is_before(f, t, u))
-                    fail_msg("%s: update %s on %d does not wait for %s pass %d of micro-batch "
-                             "%d on %d",
+                    fail_msg("%s: update %s on %d does not wait for %s of micro-batch %d on %d",
                              f->title, update->subject, update->device, task->subject,
-                             task->pass, task->micro, task->device);
+                             task->micro, task->device);
             }
         for (int m = 0; m < cases[i].micro_batches; m++)
             assert_true(seen[m]);

@@ -108,20 +108,14 @@ static void a_right_program(void **state)
 
 /* Ways to go wrong ----------------------------------------------------------------- */
 
-/* The first exchange of the body that moves something. */
-static struct exchange *first_moving(struct hypar_program *p)
-{
-    for (int e = 0; e < p->body[0].list.n_exchanges; e++)
-        if (p->body[0].list.exchange[e].pattern->n_comms)
-            return &p->body[0].list.exchange[e];
-    fail_msg("nothing moves");
-    return NULL;
-}
-
+/* The first cell of the body that moves. */
 static struct cell *first_cell(struct hypar_program *p)
 {
-    const struct pattern *pattern = first_moving(p)->pattern;
-    return &pattern->cell[pattern->comm[0].cell[0]];
+    for (int t = 0; t < p->first[1]; t++)
+        if (p->task[t].kind == TASK_COMM)
+            return &hp_task_pattern(p, t)->cell[hp_task_comm(p, t)->cell[0]];
+    fail_msg("nothing moves");
+    return NULL;
 }
 
 static void forget_a_receiver(struct hypar_program *p)
@@ -136,34 +130,35 @@ static void send_twice(struct hypar_program *p)
     first_cell(p)->n_receivers = 2;
 }
 
+/* Tasks of a kind wait for task 0 only. */
+static void drop_edges(struct hypar_program *p, enum task_kind kind)
+{
+    for (int t = 0; t < p->n_tasks; t++)
+        for (int64_t i = p->after_start[t]; i < p->after_start[t + 1]; i++)
+            if (p->task[t].kind == kind)
+                ((int *)p->after)[i] = 0;
+}
+
 static void drop_edges_of_comms(struct hypar_program *p)
 {
-    struct task_list *list = &p->body[0].list;
-    for (int t = 0; t < list->n_tasks; t++)
-        for (int64_t i = list->after_start[t]; i < list->after_start[t + 1]; i++)
-            if (list->task[t].kind == TASK_COMM)
-                list->after[i] = 0;
+    drop_edges(p, TASK_COMM);
 }
 
 static void drop_edges_of_computations(struct hypar_program *p)
 {
-    struct task_list *list = &p->body[0].list;
-    for (int t = 0; t < list->n_tasks; t++)
-        for (int64_t i = list->after_start[t]; i < list->after_start[t + 1]; i++)
-            if (list->task[t].kind == TASK_COMPUTE)
-                list->after[i] = 0;
+    drop_edges(p, TASK_COMPUTE);
 }
 
 static void backward_before_forward(struct hypar_program *p)
 {
-    struct slot *slot = p->slot;                      /* of stage 0 */
-    for (int i = 0; i < hp_slot_count(p, 0) - 1; i++) /* all but the update */
+    struct slot *slot = p->schedule->slot;                      /* of stage 0 */
+    for (int i = 0; i < hp_slot_count(p->schedule, 0) - 1; i++) /* all but the update */
         slot[i].backward = !slot[i].backward;
 }
 
 static void other_order_of_micro_batches(struct hypar_program *p)
 {
-    struct slot *slot = p->slot; /* of stage 0: forward 0, 1 becomes forward 1, 0 */
+    struct slot *slot = p->schedule->slot; /* of stage 0: forward 0, 1 becomes forward 1, 0 */
     int first = slot[0].micro;
     slot[0].micro = slot[1].micro;
     slot[1].micro = first;
@@ -171,21 +166,16 @@ static void other_order_of_micro_batches(struct hypar_program *p)
 
 static void make_a_cycle(struct hypar_program *p)
 {
-    struct task_list *list = &p->body[0].list;
-    for (int t = 0; t < list->n_tasks; t++)
-        if (list->after_start[t] < list->after_start[t + 1]) {
-            list->after[list->after_start[t]] = t;
+    for (int t = 0; t < p->first[1]; t++)
+        if (p->task[t].kind == TASK_COMPUTE && p->after_start[t] < p->after_start[t + 1]) {
+            ((int *)p->after)[p->after_start[t]] = t;
             return;
         }
 }
 
 static void update_too_soon(struct hypar_program *p)
 {
-    struct task_list *list = &p->tail;
-    for (int t = 0; t < list->n_tasks; t++)
-        for (int64_t i = list->after_start[t]; i < list->after_start[t + 1]; i++)
-            if (list->task[t].kind == TASK_UPDATE)
-                list->after[i] = 0;
+    drop_edges(p, TASK_UPDATE);
 }
 
 static const struct {

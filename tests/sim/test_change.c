@@ -29,7 +29,7 @@ static ticks play_in_full(const struct hypar_plan *plan, const struct way *way)
 {
     struct sketch *sketch;
     assert_int_equal(hp_sketch_make(&sketch, plan, &way->lower, NULL, NULL), HYPAR_OK);
-    struct scene *scene = hp_scene_new(sketch, &way->settings, NULL);
+    struct scene *scene = hp_scene_new(sketch, NULL, &way->settings, NULL);
     ticks length = hp_play_scene(scene, NULL);
     hp_scene_free(scene);
     hp_sketch_free(sketch);

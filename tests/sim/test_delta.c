@@ -214,8 +214,8 @@ static uint64_t fingerprint(const struct delta *delta)
 {
     const struct scene *scene = hp_delta_scene(delta);
     uint64_t hash = HP_HASH_START;
-    for (int block = 0; block < scene->n_blocks; block++)
-        for (int t = 0; t < scene->size[block]; t++) {
+    for (int block = 0; block < scene->blocks->n_blocks; block++)
+        for (int t = 0; t < scene->blocks->size[block]; t++) {
             struct times times = hp_delta_times(delta, block, t);
             hash = hp_hash(hash, &block, sizeof block);
             hash = hp_hash(hash, &times, sizeof times);

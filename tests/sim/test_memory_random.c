@@ -77,7 +77,8 @@ struct held {
 
 struct oracle {
     struct pair *pair;
-    const struct body *body;
+    int body;
+    const struct pass_order *order;
     struct range samples;
     struct held *held; /* [(device * n_tensors + tensor) * 2 + grad] */
 };
@@ -103,19 +104,34 @@ static void mark(const struct hypar_shape *shape, const struct box *box, bool *s
     }
 }
 
+static const struct step *step_at(const struct oracle *o, int number)
+{
+    return &o->pair->program->sketch->skeleton.step[o->order->at[number].step];
+}
+
+static const struct part_layout *layout_at(const struct oracle *o, int number)
+{
+    return o->pair->program->sketch->body[o->body].layout[step_at(o, number)->op];
+}
+
+static int device_at(const struct oracle *o, int number)
+{
+    return layout_at(o, number)->device[o->order->at[number].part];
+}
+
 static void touch(struct oracle *o, int number, int operand, bool grad, bool reads)
 {
     const struct hypar_graph *g = o->pair->graph;
-    const struct task *task = &o->body->list.task[number];
-    int tensor = g->ops[task->op].tensor[operand];
+    const struct step *step = step_at(o, number);
+    int tensor = g->ops[step->op].tensor[operand];
     struct range range[MAX_AXES];
-    hp_micro_ranges(g, task->op, &o->pair->plan->ops[task->op].split, task->part, o->samples,
-                    range);
-    struct box box = hp_region(g->ops[task->op].nest, operand, range);
+    hp_micro_ranges(g, step->op, &o->pair->plan->ops[step->op].split, o->order->at[number].part,
+                    o->samples, range);
+    struct box box = hp_region(g->ops[step->op].nest, operand, range);
     if (tensor < 0 || hp_box_empty(&box))
         return;
     const struct hypar_shape *shape = &g->tensors[tensor].shape;
-    struct held *h = held_at(o, task->device, o->pair->seen_as[tensor], grad);
+    struct held *h = held_at(o, device_at(o, number), o->pair->seen_as[tensor], grad);
     if (!h->all) {
         h->all = NEW(&o->pair->arena, bool, hp_shape_elements(shape));
         h->kept = NEW(&o->pair->arena, bool, hp_shape_elements(shape));
@@ -123,9 +139,9 @@ static void touch(struct oracle *o, int number, int operand, bool grad, bool rea
         h->last[0] = h->last[1] = -1;
     }
     mark(shape, &box, h->all);
-    if (task->backward && reads && !grad)
+    if (step->backward && reads && !grad)
         mark(shape, &box, h->kept);
-    int half = task->backward;
+    int half = step->backward;
     h->first[half] = number < h->first[half] ? number : h->first[half];
     h->last[half] = number > h->last[half] ? number : h->last[half];
 }
@@ -133,13 +149,12 @@ static void touch(struct oracle *o, int number, int operand, bool grad, bool rea
 static void touch_all(struct oracle *o)
 {
     const struct hypar_graph *g = o->pair->graph;
-    for (int i = 0; i < o->body->list.n_tasks; i++) {
-        const struct task *task = &o->body->list.task[i];
-        if (task->kind != TASK_COMPUTE)
-            continue;
-        const struct pass *pass = &g->ops[task->op].nest->pass[task->pass];
-        operand_set reads = task->add_after ? pass->reads : pass->reads & ~pass->adds;
-        for (int q = 0; q < g->ops[task->op].nest->n_operands; q++) {
+    for (int i = 0; i < o->order->n; i++) {
+        const struct step *step = step_at(o, i);
+        const struct pass *pass = &g->ops[step->op].nest->pass[step->pass];
+        bool adds = hp_adds_after(layout_at(o, i), step->pass, o->order->at[i].part);
+        operand_set reads = adds ? pass->reads : pass->reads & ~pass->adds;
+        for (int q = 0; q < g->ops[step->op].nest->n_operands; q++) {
             if ((reads | pass->writes) >> q & 1)
                 touch(o, i, q, false, reads >> q & 1);
             if ((pass->reads_grad | pass->writes_grad) >> q & 1)
@@ -161,20 +176,21 @@ static bool counts(const struct oracle *o, int tensor, bool grad)
 {
     const struct tensor *t = &o->pair->graph->tensors[tensor];
     bool settled = !grad;
-    for (int e = 0; e < o->body->list.n_exchanges; e++) {
-        struct place place = o->body->list.exchange[e].place;
+    const struct skeleton *k = &o->pair->program->sketch->skeleton;
+    for (int d = 0; d < k->n_deals; d++) {
+        struct place place = k->deal[d].place;
         settled |= place.grad && o->pair->seen_as[place.tensor] == tensor;
     }
     return settled && t->kind != TENSOR_PARAM &&
            (t->kind != TENSOR_INPUT || t->sample_dim >= 0);
 }
 
-/* Bytes on the device after task `number` has ended (-1: between the halves). */
+/* Bytes on the device after pass `number` has ended (-1: between the halves). */
 static double bytes_after(const struct oracle *o, int device, int number)
 {
     const struct hypar_graph *g = o->pair->graph;
     double sum = 0;
-    int half = number >= 0 && o->body->list.task[number].backward;
+    int half = number >= 0 && step_at(o, number)->backward;
     for (int t = 0; t < g->n_tensors; t++)
         for (int grad = 0; grad < 2; grad++) {
             const struct held *h = held_at(o, device, t, grad);
@@ -217,22 +233,17 @@ static void check_bytes(struct pair *pair, const char *what, int device, double 
 static void check_body(struct pair *pair, int b)
 {
     int n_devices = pair->model->n_devices, n_tensors = pair->graph->n_tensors;
-    struct oracle o = { .pair = pair, .body = &pair->program->body[b] };
+    struct oracle o = { .pair = pair, .body = b, .order = &pair->model->order[b] };
     o.samples = hp_micro_samples(pair->program, hp_first_micro(pair->program->rhythm, b));
     o.held = NEW(&pair->arena, struct held, n_devices * n_tensors * 2);
     double *now = NEW(&pair->arena, double, n_devices);
     touch_all(&o);
-    for (int i = 0; i < o.body->list.n_tasks; i++) {
-        const struct task *task = &o.body->list.task[i];
+    for (int i = 0; i < o.order->n; i++) {
         struct memory_delta delta = pair->model->delta[b][i];
+        int device = device_at(&o, i);
         assert_true(delta.alloc >= 0 && delta.free >= 0);
-        if (task->kind != TASK_COMPUTE) {
-            assert_true(delta.alloc == 0 && delta.free == 0);
-            continue;
-        }
-        now[task->device] += delta.alloc - delta.free;
-        check_bytes(pair, "after a task", task->device, now[task->device],
-                    bytes_after(&o, task->device, i));
+        now[device] += delta.alloc - delta.free;
+        check_bytes(pair, "after a pass", device, now[device], bytes_after(&o, device, i));
     }
     for (int d = 0; d < n_devices; d++) {
         check_bytes(pair, "kept", d, pair->model->kept[b][d], bytes_after(&o, d, -1));
@@ -241,7 +252,7 @@ static void check_body(struct pair *pair, int b)
     }
 }
 
-/* Go through all slots, task by task: a device is never fuller than the model says; it is as
+/* Go through all slots, pass by pass: a device is never fuller than the model says; it is as
  * full where nothing is sent. */
 static void check_slots(struct pair *pair)
 {
@@ -249,20 +260,22 @@ static void check_slots(struct pair *pair)
     int n_devices = pair->model->n_devices;
     double *now = NEW(&pair->arena, double, n_devices);
     double *most = NEW(&pair->arena, double, n_devices);
-    for (int i = 0, stage = 0; i < p->slot_start[p->n_stages]; i++) {
-        const struct slot *slot = &p->slot[i];
-        const struct body *body = hp_body_of(p, slot->micro);
-        while (i >= p->slot_start[stage + 1])
+    const struct schedule *s = p->schedule;
+    for (int i = 0, stage = 0; i < s->slot_start[s->n_stages]; i++) {
+        const struct slot *slot = &s->slot[i];
+        int b = slot->update ? 0 : hp_body_number(p->rhythm, slot->micro);
+        struct oracle o = { .pair = pair, .body = b, .order = &pair->model->order[b] };
+        while (i >= s->slot_start[stage + 1])
             stage++;
-        for (int t = 0; !slot->update && t < body->list.n_tasks; t++) {
-            const struct task *task = &body->list.task[t];
-            if (task->kind != TASK_COMPUTE || task->backward != slot->backward ||
-                p->stage_of_op[task->op] != stage)
+        for (int t = 0; !slot->update && t < o.order->n; t++) {
+            if (step_at(&o, t)->backward != slot->backward ||
+                s->stage_of_op[step_at(&o, t)->op] != stage)
                 continue;
-            struct memory_delta delta = pair->model->delta[body - p->body][t];
-            double full = now[task->device] + delta.alloc;
-            most[task->device] = full > most[task->device] ? full : most[task->device];
-            now[task->device] = full - delta.free;
+            struct memory_delta delta = pair->model->delta[b][t];
+            int device = device_at(&o, t);
+            double full = now[device] + delta.alloc;
+            most[device] = full > most[device] ? full : most[device];
+            now[device] = full - delta.free;
         }
     }
     for (int d = 0; d < n_devices; d++) {

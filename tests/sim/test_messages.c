@@ -25,14 +25,14 @@ static bool has_exchanges(const struct pattern *p)
 static double count_messages(struct sketch *sketch, bool *exact)
 {
     struct sim_settings settings = { .expand_collectives = true };
-    struct scene *scene = hp_scene_new(sketch, &settings, NULL);
+    struct scene *scene = hp_scene_new(sketch, NULL, &settings, NULL);
     double sum = 0;
     *exact = true;
-    for (int i = 0; i < scene->n_blocks; i++) {
-        struct block block = hp_block_at(scene, i);
-        if (block.kind != BLOCK_COMM && block.kind != BLOCK_TAIL_COMM)
+    for (int i = 0; i < scene->blocks->n_blocks; i++) {
+        struct block block = hp_block_at(scene->blocks, i);
+        if (block.kind != BLOCK_EXCHANGE && block.kind != BLOCK_TAIL_EXCHANGE)
             continue;
-        sum += hp_block_size(scene, i);
+        sum += hp_block_size(scene->blocks, i);
         *exact &= !has_exchanges(hp_deal_pattern(sketch, block.body, block.index));
     }
     hp_scene_free(scene);

@@ -73,23 +73,23 @@ static void release(struct setting *s)
 static ticks computing_on(const struct hypar_plan *plan, int d)
 {
     struct hypar_program *program;
-    const struct task_list *list;
     double state = 0, *bytes = calloc((size_t)plan->n_all_devices, sizeof *bytes);
     ticks sum = 0;
     assert_non_null(bytes);
     assert_int_equal(hypar_lower(&program, plan, NULL, NULL), HYPAR_OK);
     const struct hypar_device *device = hypar_machine_device(plan->machine, d);
-    for (int l = 0; (list = hp_program_list(program, l)); l++)
-        for (int t = 0; t < list->n_tasks; t++) {
-            const struct task *task = &list->task[t];
+    for (int t = 0; t < program->first[program->n_bodies]; t++) {
+        const struct task *task = &program->task[t];
+        const int *next = program->blocks->next[hp_task_body(program, t)];
+        for (int i = task->device == d ? task->index : -1; i >= 0; i = next[i]) {
+            const struct step *step = &program->sketch->skeleton.step[i];
+            const struct op *op = &plan->graph->ops[step->op];
             struct range range[MAX_AXES];
-            if (task->kind != TASK_COMPUTE || task->device != d)
-                continue;
-            const struct op *op = &plan->graph->ops[task->op];
-            hp_part_ranges(op->nest, &plan->ops[task->op].split, task->part, range);
-            sum += hp_ticks(hp_pass_seconds(op->nest, task->pass, range, hp_present(op), device,
+            hp_part_ranges(op->nest, &plan->ops[step->op].split, task->part, range);
+            sum += hp_ticks(hp_pass_seconds(op->nest, step->pass, range, hp_present(op), device,
                                             plan->precision, NULL));
         }
+    }
     hypar_plan_state_bytes(plan, bytes);
     state = bytes[d] / hp_bytes_per_param(plan->precision, plan->optimizer);
     struct work work = hp_update_work(state, plan->precision, plan->optimizer);

@@ -29,8 +29,8 @@ static const char *const words[] = {
     "htree:8",     "full:1",
 };
 
-/* A task instance of the program: its list (bodies, then the tail), its place there, and its
- * micro-batch or, in the tail, its round. */
+/* A task instance of the program: its body (n_bodies: the tail), its id, and its micro-batch
+ * or, in the tail, its round. */
 struct instance {
     int list, task, row;
 };
@@ -41,16 +41,11 @@ struct oracle {
     const struct hypar_program *program;
     struct arena arena;
     const struct rows *rows;
-    int tail;                     /* its list */
-    const struct comm_act ***act; /* by list and task of it: of a comm */
-    int **id;                     /* by list and task of it: the simulator's (first) task, -1 */
-    ticks **ready;                /* what is expected, as the timeline's times */
+    int tail;                          /* its list */
+    const struct comm_messages **comm; /* by task: of one played message by message */
+    int *id;                           /* by task: the simulator's (first) task */
+    ticks **ready;                     /* what is expected, as the timeline's times */
 };
-
-static const struct task_list *list_of(const struct oracle *o, int list)
-{
-    return list == o->tail ? &o->program->tail : &o->program->body[list].list;
-}
 
 /* The row of the simulator's. */
 static int row_of(const struct oracle *o, int list, int row, int id)
@@ -92,67 +87,33 @@ static void fail_at(const struct oracle *o, const char *what, int list, int row,
 /* Which task of the simulator is it? --------------------------------------------------------
  */
 
-static int find_comm(struct oracle *o, int list, int t)
+static void find_task(struct oracle *o, int t)
 {
     struct scene *scene = o->sim->scene;
-    const struct skeleton *k = &scene->sketch->skeleton;
-    const struct task *task = &list_of(o, list)->task[t];
-    int deal = task->exchange + (list == o->tail ? k->n_deals : 0),
-        b = list == o->tail ? 0 : list;
-    const struct pattern_act *acts =
-        hp_pattern_act(scene->acts, hp_deal_pattern(scene->sketch, b, deal),
-                       hp_message_bytes(scene->sketch->plan, k->deal[deal].place.tensor));
-    o->act[list][t] = &acts->comm[task->comm];
-    return scene->first[hp_deal_block(scene, b, deal)] + acts->comm[task->comm].first;
-}
-
-static int find_update(const struct oracle *o, const struct task *task)
-{
-    struct scene *scene = o->sim->scene;
-    const struct sketch *s = scene->sketch;
-    int deal = s->skeleton.n_deals;
-    while (s->skeleton.deal[deal].place.tensor != task->tensor)
-        deal++;
-    const struct update_act *u = hp_update_act(scene->acts, &s->skeleton.deal[deal],
-                                               hp_deal_pattern(s, 0, deal), s->step_layout);
-    return scene->first[hp_update_block(scene, deal)] + u->of_device[task->device];
-}
-
-static int find_task(struct oracle *o, int list, int t)
-{
-    const struct scene *scene = o->sim->scene;
-    const struct sketch *s = scene->sketch;
-    const struct task *task = &list_of(o, list)->task[t];
-    switch (task->kind) {
-    case TASK_COMPUTE:
-        return scene->first[hp_step_block(scene, list,
-                                          s->skeleton.step_of[task->op][task->pass])] +
-               s->body[list].layout[task->op]->rank[task->part];
-    case TASK_COMM:
-        return find_comm(o, list, t);
-    case TASK_UPDATE:
-        return find_update(o, task);
-    default:
-        return -1;
+    const struct task *task = &o->program->task[t];
+    int place = t - o->program->blocks->first[task->block];
+    if (task->kind == TASK_COMM) {
+        const struct pattern_act *act = hp_pattern_act(
+            scene->acts, hp_task_pattern(o->program, t),
+            hp_message_bytes(scene->sketch->plan, hp_task_place(o->program, t).tensor));
+        place = hp_first_of_comm(act, task->comm);
+        if (act->messages && act->messages[task->comm].step)
+            o->comm[t] = &act->messages[task->comm];
     }
+    o->id[t] = scene->blocks->first[task->block] + place;
 }
 
 static void begin_oracle(struct oracle *o)
 {
     o->rows = &o->sim->timeline.rows;
     o->tail = o->program->n_bodies;
-    o->id = NEW(&o->arena, int *, o->tail + 1);
-    o->act = NEW(&o->arena, const struct comm_act **, o->tail + 1);
+    o->id = NEW(&o->arena, int, o->program->n_tasks);
+    o->comm = NEW(&o->arena, const struct comm_messages *, o->program->n_tasks);
     o->ready = NEW(&o->arena, ticks *, o->rows->n);
     for (int row = 0; row < o->rows->n; row++)
         o->ready[row] = NEW(&o->arena, ticks, hp_row_size(o->rows, row));
-    for (int l = 0; l <= o->tail; l++) {
-        int n = list_of(o, l)->n_tasks;
-        o->id[l] = NEW(&o->arena, int, n);
-        o->act[l] = NEW(&o->arena, const struct comm_act *, n);
-        for (int i = 0; i < n; i++)
-            o->id[l][i] = find_task(o, l, i);
-    }
+    for (int t = 0; t < o->program->n_tasks; t++)
+        find_task(o, t);
 }
 
 /* Ready ------------------------------------------------------------------------------------ */
@@ -160,20 +121,15 @@ static void begin_oracle(struct oracle *o)
 /* The instance that entry `a` of what a task waits for means; row -1: none in this round. */
 static struct instance before(const struct oracle *o, const struct instance *i, int64_t a)
 {
-    int number = list_of(o, i->list)->after[a];
-    if (i->list != o->tail)
-        return (struct instance){ i->list, number, i->row };
-    int list = o->tail, last = i->row;
-    while (number < o->program->tail_base[list])
-        list--;
-    if (list < o->tail) { /* the last micro-batch of the round with this body */
-        int n = o->rows->rhythm->round[o->program->tail_group[i->task]];
+    int task = o->program->after[a], list = hp_task_body(o->program, task), last = i->row;
+    if (i->list == o->tail && list < o->tail) { /* the last of the round with this body */
+        int n = o->rows->rhythm->round[hp_update_group(o->program, i->task)];
         for (last = (i->row + 1) * n - 1; last >= i->row * n; last--)
             if (hp_body_number(o->rows->rhythm, last) == list)
                 break;
         last = last < i->row * n ? -1 : last;
     }
-    return (struct instance){ list, number - o->program->tail_base[list], last };
+    return (struct instance){ list, task, last };
 }
 
 static void raise(ticks *to, ticks time)
@@ -185,20 +141,18 @@ static void raise(ticks *to, ticks time)
  * all messages to the device are there and what the device contributes itself. */
 static ticks end_of(const struct oracle *o, const struct instance *i, int device)
 {
-    const struct comm_act *act = o->act[i->list][i->task];
-    int id = o->id[i->list][i->task];
-    const struct task_list *list = list_of(o, i->list);
+    const struct hypar_program *p = o->program;
+    const struct comm_messages *comm = o->comm[i->task];
+    int id = o->id[i->task];
     ticks end = 0;
-    if (id < 0)
-        return 0;
-    if (!act || !act->step)
+    if (!comm)
         return times_of(o, i->list, i->row, id)->end;
-    for (int m = 0; m < act->n_tasks; m++)
-        if (act->step[m].message.to == device)
+    for (int m = 0; m < comm->n; m++)
+        if (comm->step[m].message.to == device)
             raise(&end, times_of(o, i->list, i->row, id + m)->end);
-    for (int64_t a = list->after_start[i->task]; a < list->after_start[i->task + 1]; a++) {
+    for (int64_t a = p->after_start[i->task]; a < p->after_start[i->task + 1]; a++) {
         struct instance from = before(o, i, a);
-        if (from.row >= 0 && list_of(o, from.list)->task[from.task].device == device)
+        if (from.row >= 0 && p->task[from.task].device == device)
             raise(&end, end_of(o, &from, device));
     }
     return end;
@@ -208,33 +162,28 @@ static ticks end_of(const struct oracle *o, const struct instance *i, int device
 static void check_messages(const struct oracle *o, const struct instance *i,
                            const struct instance *from)
 {
-    const struct comm_act *act = o->act[i->list][i->task];
-    int device = list_of(o, from->list)->task[from->task].device;
-    for (int m = 0; m < act->n_tasks; m++) {
-        int id = o->id[i->list][i->task] + m;
+    const struct comm_messages *comm = o->comm[i->task];
+    int device = o->program->task[from->task].device;
+    for (int m = 0; m < comm->n; m++) {
+        int id = o->id[i->task] + m;
         ticks start = times_of(o, i->list, i->row, id)->ready, end = end_of(o, from, device);
-        if (act->step[m].message.from == device && start < end)
+        if (comm->step[m].message.from == device && start < end)
             fail_at(o, "a message ready at", i->list, i->row, id, start, end);
     }
 }
 
 static void expect_ready(struct oracle *o, const struct instance *i)
 {
-    const struct task_list *list = list_of(o, i->list);
-    const struct task *task = &list->task[i->task];
-    const struct comm_act *act = o->act[i->list][i->task];
-    int id = o->id[i->list][i->task];
-    if (id < 0)
-        return;
-    for (int64_t a = list->after_start[i->task]; a < list->after_start[i->task + 1]; a++) {
+    const struct hypar_program *p = o->program;
+    for (int64_t a = p->after_start[i->task]; a < p->after_start[i->task + 1]; a++) {
         struct instance from = before(o, i, a);
-        bool inside = from.list == i->list && o->id[from.list][from.task] == id;
         if (from.row < 0)
             continue;
-        if (act && act->step)
+        if (o->comm[i->task])
             check_messages(o, i, &from);
-        else if (!inside) /* another pass of the same unit */
-            raise(ready_of(o, i->list, i->row, id), end_of(o, &from, task->device));
+        else
+            raise(ready_of(o, i->list, i->row, o->id[i->task]),
+                  end_of(o, &from, p->task[i->task].device));
     }
 }
 
@@ -243,11 +192,16 @@ static ticks updated(const struct oracle *o, int stage, int device, int round)
 {
     const struct hypar_program *p = o->program;
     ticks end = 0;
-    for (int t = 0; t < p->tail.n_tasks; t++)
-        if (p->tail.task[t].kind == TASK_UPDATE && p->tail.task[t].device == device &&
-            p->tail_group[t] == stage)
-            raise(&end, times_of(o, o->tail, round, o->id[o->tail][t])->end);
+    for (int t = p->first[o->tail]; t < p->n_tasks; t++)
+        if (p->task[t].kind == TASK_UPDATE && p->task[t].device == device &&
+            hp_update_group(p, t) == stage)
+            raise(&end, times_of(o, o->tail, round, o->id[t])->end);
     return end;
+}
+
+static int stage_of(const struct hypar_program *p, const struct task *task)
+{
+    return p->schedule->stage_of_op[p->sketch->skeleton.step[task->index].op];
 }
 
 /* A stage's devices go through its slots: none begins before the one before has ended there. */
@@ -255,8 +209,8 @@ static void expect_slots(struct oracle *o, int stage, int device)
 {
     const struct hypar_program *p = o->program;
     ticks time = 0;
-    for (int s = 0; s < hp_slot_count(p, stage); s++) {
-        const struct slot *slot = &hp_slots_of(p, stage)[s];
+    for (int s = 0; s < hp_slot_count(p->schedule, stage); s++) {
+        const struct slot *slot = &hp_slots_of(p->schedule, stage)[s];
         int row = slot->micro, b = hp_body_number(p->rhythm, row);
         ticks until = time;
         if (slot->update) {
@@ -264,13 +218,13 @@ static void expect_slots(struct oracle *o, int stage, int device)
                 raise(&time, updated(o, stage, device, row));
             continue;
         }
-        for (int t = 0; t < p->body[b].list.n_tasks; t++) {
-            const struct task *task = &p->body[b].list.task[t];
+        for (int t = p->first[b]; t < p->first[b + 1]; t++) {
+            const struct task *task = &p->task[t];
             if (task->kind != TASK_COMPUTE || task->device != device ||
-                task->backward != slot->backward || p->stage_of_op[task->op] != stage)
+                task->backward != slot->backward || stage_of(p, task) != stage)
                 continue;
-            raise(ready_of(o, b, row, o->id[b][t]), time);
-            raise(&until, times_of(o, b, row, o->id[b][t])->end);
+            raise(ready_of(o, b, row, o->id[t]), time);
+            raise(&until, times_of(o, b, row, o->id[t])->end);
         }
         time = until;
     }
@@ -279,11 +233,9 @@ static void expect_slots(struct oracle *o, int stage, int device)
 /* Messages are not written out in the program: theirs were looked at in check_messages(). */
 static bool is_message(const struct oracle *o, int list, int id)
 {
-    for (int t = 0; t < list_of(o, list)->n_tasks; t++) {
-        const struct comm_act *act = o->act[list][t];
-        if (act && act->step && id >= o->id[list][t] && id < o->id[list][t] + act->n_tasks)
+    for (int t = o->program->first[list]; t < o->program->first[list + 1]; t++)
+        if (o->comm[t] && id >= o->id[t] && id < o->id[t] + o->comm[t]->n)
             return true;
-    }
     return false;
 }
 
@@ -292,10 +244,10 @@ static void check_ready(struct oracle *o)
     const struct hypar_program *p = o->program;
     for (int l = 0; l <= o->tail; l++)
         for (int row = 0; row < p->rhythm->n_micro; row++)
-            for (int t = 0; t < list_of(o, l)->n_tasks; t++)
-                if (o->id[l][t] >= 0 && is_row(o, l, row, o->id[l][t]))
+            for (int t = p->first[l]; t < p->first[l + 1]; t++)
+                if (is_row(o, l, row, o->id[t]))
                     expect_ready(o, &(struct instance){ l, t, row });
-    for (int s = 0; p->rhythm->n_micro > 1 && s < p->n_stages; s++)
+    for (int s = 0; p->rhythm->n_micro > 1 && s < p->schedule->n_stages; s++)
         for (int d = 0; d < o->sim->summary.n_devices; d++)
             expect_slots(o, s, d);
     for (int l = 0; l <= o->tail; l++)
@@ -320,17 +272,19 @@ static void check_durations(struct oracle *o)
     ticks *sum = NEW(&o->arena, ticks, o->rows->first[o->tail]);
     for (int b = 0; b < p->n_bodies; b++) {
         struct range samples = hp_micro_samples(p, hp_first_micro(p->rhythm, b));
-        for (int t = 0; t < p->body[b].list.n_tasks; t++) {
-            const struct task *task = &p->body[b].list.task[t];
-            struct range range[MAX_AXES];
-            if (task->kind != TASK_COMPUTE)
-                continue;
-            const struct op *op = &plan->graph->ops[task->op];
-            hp_micro_ranges(plan->graph, task->op, &plan->ops[task->op].split, task->part,
-                            samples, range);
-            sum[o->id[b][t]] += hp_ticks(hp_pass_seconds(
-                op->nest, task->pass, range, hp_present(op),
-                hypar_machine_device(plan->machine, task->device), plan->precision, NULL));
+        for (int t = p->first[b]; t < p->first[b + 1]; t++) {
+            const struct task *task = &p->task[t];
+            for (int i = task->kind == TASK_COMPUTE ? task->index : -1; i >= 0;
+                 i = p->blocks->next[b][i]) {
+                const struct step *step = &p->sketch->skeleton.step[i];
+                const struct op *op = &plan->graph->ops[step->op];
+                struct range range[MAX_AXES];
+                hp_micro_ranges(plan->graph, step->op, &plan->ops[step->op].split, task->part,
+                                samples, range);
+                sum[o->id[t]] += hp_ticks(hp_pass_seconds(
+                    op->nest, step->pass, range, hp_present(op),
+                    hypar_machine_device(plan->machine, task->device), plan->precision, NULL));
+            }
         }
         for (int id = o->rows->first[b]; id < o->rows->first[b + 1]; id++)
             if (sum[id] && o->sim->timeline.graph.task[id].duration != sum[id])
