@@ -110,7 +110,8 @@ static enum hypar_status read_tensor(struct onnx_file *file, const Onnx__Tensor 
         t->field = (int)from->value_field;
         t->offset = (int64_t)from->value_offset;
         t->size = (int64_t)from->value_size;
-        t->copy = from->value_copy.len ? from->value_copy.data : NULL;
+        if (from->value_copy.len == from->value_size) /* all of them, or none */
+            t->copy = from->value_copy.data;
     }
     return from->data_location == 1 ? read_external(file, from, t, err) : HYPAR_OK;
 }

@@ -207,6 +207,92 @@ static void test_changed(void **state)
     }
 }
 
+/* Files that are all of one field: `count` times `unit` in the message at `path`
+ * ---------------
+ */
+
+static const struct crowd {
+    const char *path; /* fields from the model on, each a message */
+    const char *unit;
+    int unit_bytes, count;
+    const char *message;
+} crowds[] = {
+#define MANY   (1 << 21) + 1
+#define FIELDS "more than 2097152 fields"
+#define LISTS  "more than 16 MB in lists of numbers that are not values of tensors"
+#define SECOND "not an ONNX file: a second message where one is expected at byte"
+    { "", "\x42", 2, MANY, FIELDS },           /* sets of operators */
+    { "", "\x08\x07", 2, MANY, FIELDS },       /* versions */
+    { "\7", "\x0a", 2, MANY, FIELDS },         /* nodes */
+    { "\7", "\x2a", 2, MANY, FIELDS },         /* initializers */
+    { "\7", "\x5a", 2, MANY, FIELDS },         /* inputs */
+    { "\7\1", "\x0a", 2, MANY, FIELDS },       /* inputs of a node */
+    { "\7\1", "\x2a", 2, MANY, FIELDS },       /* its attributes */
+    { "\7\1\5", "\x40\x01", 2, MANY, FIELDS }, /* numbers one by one */
+    { "\7\1\5", "\x3d\0\0\0", 5, MANY, FIELDS },
+    { "\7\5", "\x08\x01", 2, MANY, FIELDS },          /* dimensions of a tensor */
+    { "\7\5", "\x38\x01", 2, MANY, FIELDS },          /* its values one by one */
+    { "\7", "\x92\x01", 3, MANY, FIELDS },            /* what is left out */
+    { "\7\5", "\x6a", 2, MANY, FIELDS },              /* where its values are */
+    { "\7\13\2\1\2", "\x0a", 2, MANY, FIELDS },       /* dimensions of a type */
+    { "\7\1\5\10", "\x01", 1, (1 << 24) + 1, LISTS }, /* numbers in one list */
+    { "\7\1\5\7", "\x01", 1, (1 << 24) + 1, LISTS },
+    { "\7\5\1", "\x01", 1, (1 << 24) + 1, LISTS },
+    { "\7\5\10", "", 1, 1 << 28, "more than 256 MB" }, /* a name */
+    { "", "\x3a", 2, 2, SECOND },                      /* graphs */
+    { "\7\1\5", "\x2a", 2, 2, SECOND },                /* an attribute's tensors */
+    { "\7\13", "\x12", 2, 2, SECOND },                 /* types of a tensor */
+    { "\7\13\2", "\x0a", 2, 2, SECOND },
+    { "\7\13\2\1", "\x12", 2, 2, SECOND }, /* its shapes */
+};
+
+static size_t put_length(unsigned char *to, size_t length)
+{
+    size_t n = 0;
+    for (; length >= 0x80; length >>= 7)
+        to[n++] = (unsigned char)(length | 0x80);
+    to[n++] = (unsigned char)length;
+    return n;
+}
+
+/* The heads of the messages around `size` bytes, from the inside out. */
+static FILE *crowd_stream(const struct crowd *c)
+{
+    unsigned char head[64];
+    size_t n = 0, unit = (size_t)c->unit_bytes, size = unit * (size_t)c->count;
+    for (size_t i = strlen(c->path); i > 0; i--) {
+        unsigned char one[16] = { (unsigned char)(c->path[i - 1] << 3 | 2) };
+        size_t m = 1 + put_length(one + 1, size + n);
+        memmove(head + m, head, n);
+        memcpy(head, one, m);
+        n += m;
+    }
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_int_equal(fwrite(head, 1, n, file), n);
+    for (size_t i = 0; i < size && *c->unit; i++)
+        putc(c->unit[i % unit], file);
+    assert_int_equal(fflush(file), 0);
+    assert_int_equal(ftruncate(fileno(file), (off_t)(n + size)), 0); /* zeros take no room */
+    rewind(file);
+    return file;
+}
+
+static void test_crowded(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof crowds / sizeof crowds[0]; i++) {
+        struct hypar_graph *graph;
+        struct hypar_error err = { "" };
+        struct hypar_import_options options = { 0 };
+        check_failed(
+            hp_onnx_read_stream(&graph, crowd_stream(&crowds[i]), "bad.onnx", &options, &err),
+            graph, &err, "bad.onnx");
+        if (!strstr(err.text, crowds[i].message))
+            fail_msg("crowd %zu: says '%s', expected '%s'", i, err.text, crowds[i].message);
+    }
+}
+
 /* External data ------------------------------------------------------------------------------
  */
 
@@ -309,9 +395,8 @@ static void test_external(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_bad),      cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_changed),  cmocka_unit_test(test_crowded),
         cmocka_unit_test(test_external),
     };
     if (strstr(hypar_features(), "protobuf-c: no"))
