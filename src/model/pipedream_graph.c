@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/word.h"
 #include "model/model.h"
 #include "model/pipedream.h"
 
@@ -178,8 +179,8 @@ static char *name_of(struct arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
     const char *dot = strrchr(from, '.');
-    return hp_arena_strndup(arena, from,
-                            dot && dot > from ? (size_t)(dot - from) : strlen(from));
+    return hp_make_plain(
+        hp_arena_strndup(arena, from, dot && dot > from ? (size_t)(dot - from) : strlen(from)));
 }
 
 static enum hypar_status read_path(struct hypar_graph **out, const char *path,

@@ -392,12 +392,81 @@ static void test_external(void **state)
     free(model);
 }
 
+/* Where external data may lie: whether a link leads out of the folder is looked at behind all
+ * links, those of the folder too; names are UTF-8. */
+static void test_places(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *location, *message; /* NULL: it is read */
+        const char *followed;           /* with follow_links; "": as without */
+    } cases[] = {
+        { "w.bin", NULL, "" },
+        { "gr\xc3\xb6\xc3\x9f"
+          "e.bin",
+          NULL, "" },
+        { "within", NULL, "" },
+        { "sub/w.bin", NULL, "" },
+        { "sub/up", NULL, "" },
+        { "out", "/out' is a link out of the model's folder", NULL },
+        { "twice", "/twice' is a link out of the model's folder, which --follow-links allows",
+          NULL },
+        { "folder/x.bin", "/folder/x.bin' is a link out of the model's folder", NULL },
+        { "sibling", "/sibling' is a link out of the model's folder", NULL },
+        { "dangling", "/dangling': No such file or directory", "" },
+        { "sub", "/sub': not a regular file", "" },
+        { "w\xff.bin", "external data is in 'w_.bin', expected a name in UTF-8", "" },
+        { "w\x1b[31m", "external data is in 'w_[31m', expected a name in UTF-8", "" },
+    };
+    char root[] = "/tmp/hypar-onnx-XXXXXX", command[1024];
+    assert_non_null(mkdtemp(root));
+    snprintf(
+        command, sizeof command,
+        "cd %s && mkdir -p m/sub else mm && printf 12345678 > m/w.bin && cp m/w.bin "
+        "m/gr\xc3\xb6\xc3\x9f"
+        "e.bin && cp m/w.bin m/sub && cp m/w.bin else/x.bin && cp m/w.bin "
+        "mm/w.bin && ln -s w.bin m/within && ln -s ../w.bin m/sub/up && ln -s ../else/x.bin "
+        "m/out && ln -s out m/twice && ln -s ../else m/folder && ln -s ../mm/w.bin "
+        "m/sibling && ln -s nothing m/dangling && ln -s m n",
+        root);
+    assert_int_equal(system(command), 0);
+    for (size_t i = 0; i < 2 * 2 * sizeof cases / sizeof cases[0]; i++) {
+        const char *location = cases[i / 4].location, *message = cases[i / 4].message;
+        struct hypar_import_options options = { .follow_links = i & 1 };
+        char text[256], path[64];
+        size_t n;
+        if (options.follow_links && (!cases[i / 4].followed || *cases[i / 4].followed))
+            message = cases[i / 4].followed;
+        snprintf(text, sizeof text,
+                 "in x float batch 2; init a float 2 at %s 0 8; node Add u x a -> y; out y "
+                 "float batch 2",
+                 location);
+        snprintf(path, sizeof path, "%s/%c/m.onnx", root, i & 2 ? 'n' : 'm');
+        unsigned char *model = onnx_text(text, &n);
+        write_file(path, model, n);
+        free(model);
+        struct hypar_graph *graph;
+        struct weights *weights;
+        struct hypar_error err = { "" }, again = { "" };
+        enum hypar_status status = hypar_import(&graph, path, &options, &err);
+        assert_int_equal(hp_weights_open(&weights, path, &options, &again), status);
+        if (message)
+            assert_string_equal(err.text, again.text);
+        if (message ? !strstr(err.text, message) : status != HYPAR_OK)
+            fail_msg("'%s': says '%s', expected '%s'", location, err.text, message);
+        hypar_graph_free(graph);
+        hp_weights_close(weights);
+    }
+    snprintf(command, sizeof command, "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad),      cmocka_unit_test(test_cut),
         cmocka_unit_test(test_changed),  cmocka_unit_test(test_crowded),
-        cmocka_unit_test(test_external),
+        cmocka_unit_test(test_external), cmocka_unit_test(test_places),
     };
     if (strstr(hypar_features(), "protobuf-c: no"))
         return 77; /* nothing to test */
