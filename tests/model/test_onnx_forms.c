@@ -1,16 +1,20 @@
 /* The forms that operators have in ONNX files: what becomes of each, one after another from
- * tests/data/onnx_forms.txt. */
+ * tests/model/onnx_forms.txt. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "model/onnx.h"
+#include "model/weights.h"
 #include "tests/onnx_text.h"
+#include "tests/written_graph.h"
 
 static void kinds_text(const struct hypar_graph *g, char *text, size_t size)
 {
@@ -42,7 +46,7 @@ static bool reads_as(const char *model, const char *expected)
 static void test_forms(void **state)
 {
     (void)state;
-    FILE *file = fopen("tests/data/onnx_forms.txt", "r");
+    FILE *file = fopen("tests/model/onnx_forms.txt", "r");
     char model[4096] = "", line[4096];
     int n = 0, wrong = 0;
     assert_non_null(file);
@@ -57,6 +61,54 @@ static void test_forms(void **state)
     printf("%d forms\n", n);
     assert_true(n > 150);
     assert_int_equal(wrong, 0);
+}
+
+/* Every operator with every kind of input in every place: a graph that can be written and read,
+ * or one line that names the node. */
+static void check_any(const char *op, const char *const *input, const char *attrs, int *n_read)
+{
+    char model[1024];
+    struct hypar_graph *g;
+    struct hypar_error err = { "" };
+    struct hypar_import_options options = { .batch = 3 };
+    snprintf(
+        model, sizeof model,
+        "in ids int64 batch 4; in x float batch 4; in x4 float batch 4 4 4; init w float 4 4; "
+        "init none float 0 4; node Gather g w ids -> e; node Transpose t ids -> turned; "
+        "node Constant a -> k value@float:4=1,2,3,4; node Constant b -> i value@int64:=1; "
+        "node %s node %s %s %s -> y %s; node Relu r x -> z; out z float batch 4; out e "
+        "float*; out y float*",
+        op, input[0], input[1], input[2], attrs);
+    enum hypar_status status =
+        hp_onnx_read_stream(&g, onnx_text_stream(model), "any", &options, &err);
+    if (status == HYPAR_OK ? !survives_writing(g, &err)
+                           : !strstr(err.text, "node 'node'") || strchr(err.text, '\n'))
+        fail_msg("%s\n    %s", model, err.text);
+    *n_read += status == HYPAR_OK;
+    hypar_graph_free(g);
+}
+
+static void test_any_input(void **state)
+{
+    (void)state;
+    static const char *const inputs[] = {
+        "x", "x4", "ids", "turned", "w", "none", "k", "i", "_"
+    };
+    static const char attrs[] =
+        "axis=1 kernel_shape=2,2 to=7 perm=0,1 hidden_size=4 pads=0,1,0,1 starts=0, ends=1, "
+        "axes=1, split=2,2 transA=1 transB=1 alpha:0.5 beta:0.5 keepdims=0";
+    enum { N = sizeof inputs / sizeof inputs[0] };
+    int n_read = 0, n = 0;
+    for (int r = 0; hp_onnx_row_at(r); r++)
+        for (int i = 0; i < N * N; i++) {
+            const char *two[3] = { inputs[i % N], inputs[i / N], "_" };
+            const char *three[3] = { inputs[i % N], inputs[i / N], inputs[(i + r) % N] };
+            check_any(hp_onnx_row_at(r)->op, two, "", &n_read);
+            check_any(hp_onnx_row_at(r)->op, three, attrs, &n_read);
+            n += 2;
+        }
+    printf("%d of %d are read\n", n_read, n);
+    assert_true(n_read > 1000);
 }
 
 /* Values -------------------------------------------------------------------------------- */
@@ -115,7 +167,7 @@ static void test_values(void **state)
         struct onnx_file file = { .path = "values", .stream = tmpfile() };
         struct hypar_error err = { "" };
         double values[8] = { 0 };
-        char text[128] = "";
+        char text[600] = "";
         if (i % 2 && t.size)
             t.copy = (const unsigned char *)cases[i / 2].bytes;
         assert_non_null(file.stream);
@@ -137,6 +189,53 @@ static void test_values(void **state)
     }
 }
 
+/* Values of constants that became inputs, and of a parameter in two parts. */
+static void test_weights(void **state)
+{
+    (void)state;
+    static const char model[] =
+        "in x float batch 2; node Constant c -> e value@float:2=3,4; node Mul m x e -> v; "
+        "init w float 2 4 = 1 2 3 4 5 6 7 8; node MatMul l v w -> u; node Split s u -> p q "
+        "axis=1 "
+        "split=1,3; node Exp k q -> r; node Concat j p r -> y axis=1; out y float batch 4; "
+        "opset 9";
+    static const struct {
+        const char *name;
+        int n;
+        double value[6];
+    } cases[] = {
+        { "m.constant", 2, { 3, 4 } },
+        { "w[0:1]", 2, { 1, 5 } },
+        { "w[1:4]", 6, { 2, 3, 4, 6, 7, 8 } },
+    };
+    char path[] = "/tmp/hypar-forms-XXXXXX";
+    size_t n;
+    unsigned char *bytes = onnx_text(model, &n);
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
+    close(fd);
+    free(bytes);
+    struct weights *weights;
+    struct hypar_error err = { "" };
+    if (hp_weights_open(&weights, path, NULL, &err) != HYPAR_OK)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double have[6];
+        if (hp_weights_read(weights, cases[i].name, cases[i].n, have, &err) != HYPAR_OK)
+            fail_msg("%s", err.text);
+        assert_memory_equal(have, cases[i].value, (size_t)cases[i].n * sizeof *have);
+        assert_int_equal(hp_weights_read(weights, cases[i].name, 1, have, &err), HYPAR_INVALID);
+    }
+    FILE *cut = fopen(path, "wb"); /* nothing is left of it */
+    fclose(cut);
+    double have[2];
+    assert_int_equal(hp_weights_read(weights, "w[0:1]", 2, have, &err), HYPAR_OK); /* copied */
+    hp_weights_close(weights);
+    assert_int_equal(hp_weights_open(&weights, path, NULL, &err), HYPAR_INVALID);
+    hp_weights_close(NULL);
+    unlink(path);
+}
+
 static void test_types(void **state)
 {
     (void)state;
@@ -153,8 +252,8 @@ static void test_types(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_forms),  cmocka_unit_test(test_any_input),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_weights),
         cmocka_unit_test(test_types),
     };
     if (strstr(hypar_features(), "protobuf-c: no"))
