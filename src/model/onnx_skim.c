@@ -11,6 +11,7 @@ enum {
     MAX_FIELDS = 1 << 21, /* each takes memory once it is unpacked, and a list is one */
     MAX_LISTED = 1 << 24, /* bytes in lists of numbers, which take eight times that */
     SMALL = 4096,         /* values of fewer bytes are copied */
+    FIELD_BYTES = 8 * 10, /* the numbers of a field, at most: a note of values has eight */
     LENGTH_BYTES = 5,     /* a length that is filled in later: a varint of fixed width */
 };
 
@@ -98,7 +99,7 @@ static enum hypar_status broken(const struct skimming *s, const char *what)
 
 static enum hypar_status reserve(struct skimming *s, size_t more)
 {
-    if (more > MAX_COPIED || s->size + more > MAX_COPIED)
+    if (s->size + more > MAX_COPIED)
         return hp_fail(s->err, HYPAR_UNSUPPORTED,
                        "more than %d MB that are not values of tensors", MAX_COPIED >> 20);
     if (s->size + more <= s->capacity)
@@ -113,18 +114,23 @@ static enum hypar_status reserve(struct skimming *s, size_t more)
     return HYPAR_OK;
 }
 
-static enum hypar_status put_varint(struct skimming *s, uint64_t value)
+/* Numbers: there is room for those of a field, which skim_message() makes. */
+static void put_varint(struct skimming *s, uint64_t value)
 {
-    TRY(reserve(s, 10));
     for (; value >= 0x80; value >>= 7)
         s->out[s->size++] = (unsigned char)(value | 0x80);
     s->out[s->size++] = (unsigned char)value;
-    return HYPAR_OK;
 }
 
-static enum hypar_status put_tag(struct skimming *s, uint64_t number, enum wire wire)
+static void put_tag(struct skimming *s, uint64_t number, enum wire wire)
 {
-    return put_varint(s, number << 3 | (uint64_t)wire);
+    put_varint(s, number << 3 | (uint64_t)wire);
+}
+
+static void put_number(struct skimming *s, uint64_t number, uint64_t value)
+{
+    put_tag(s, number, VARINT);
+    put_varint(s, value);
 }
 
 /* Reading ------------------------------------------------------------------------------ */
@@ -137,8 +143,7 @@ static enum hypar_status get_varint(struct skimming *s, int64_t limit, uint64_t 
         if (byte == EOF)
             return broken(s, "it is cut off");
         s->at++;
-        if (shift < 64)
-            *out |= (uint64_t)(byte & 0x7f) << shift;
+        *out |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80)
             return HYPAR_OK;
     }
@@ -172,14 +177,11 @@ static enum hypar_status skip_bytes(struct skimming *s, int64_t n)
 /* Values of `n` bytes: copied if they are few, else noted. */
 static enum hypar_status note_values(struct skimming *s, uint64_t number, int64_t n)
 {
-    TRY(put_tag(s, 1000, VARINT));
-    TRY(put_varint(s, number));
-    TRY(put_tag(s, 1001, VARINT));
-    TRY(put_varint(s, (uint64_t)s->at));
-    TRY(put_tag(s, 1002, VARINT));
-    TRY(put_varint(s, (uint64_t)n));
-    TRY(put_tag(s, 1003, DELIMITED));
-    TRY(put_varint(s, n <= SMALL ? (uint64_t)n : 0));
+    put_number(s, 1000, number);
+    put_number(s, 1001, (uint64_t)s->at);
+    put_number(s, 1002, (uint64_t)n);
+    put_tag(s, 1003, DELIMITED);
+    put_varint(s, n <= SMALL ? (uint64_t)n : 0);
     return n <= SMALL ? copy_bytes(s, n) : skip_bytes(s, n);
 }
 
@@ -187,8 +189,7 @@ static enum hypar_status skim_message(struct skimming *s, enum message of, int64
 
 static enum hypar_status nest(struct skimming *s, const struct field *field, int64_t n)
 {
-    TRY(put_tag(s, field->number, DELIMITED));
-    TRY(reserve(s, LENGTH_BYTES));
+    put_tag(s, field->number, DELIMITED);
     size_t length_at = s->size;
     s->size += LENGTH_BYTES;
     TRY(skim_message(s, field->as, s->at + n));
@@ -218,8 +219,8 @@ static enum hypar_status skim_delimited(struct skimming *s, const struct field *
             return hp_fail(s->err, HYPAR_UNSUPPORTED,
                            "more than %d MB in lists of numbers that are not values of tensors",
                            MAX_LISTED >> 20);
-        TRY(put_tag(s, field->number, DELIMITED));
-        TRY(put_varint(s, n));
+        put_tag(s, field->number, DELIMITED);
+        put_varint(s, n);
         return copy_bytes(s, (int64_t)n);
     default:
         return skip_bytes(s, (int64_t)n);
@@ -236,8 +237,9 @@ static enum hypar_status skim_number(struct skimming *s, uint64_t tag, bool keep
         TRY(get_varint(s, end, &value));
         if (!keep)
             return HYPAR_OK;
-        TRY(put_varint(s, tag));
-        return put_varint(s, value);
+        put_varint(s, tag);
+        put_varint(s, value);
+        return HYPAR_OK;
     }
     if (wire != FIXED32 && wire != FIXED64)
         return broken(s, "a field of an unknown kind");
@@ -245,7 +247,7 @@ static enum hypar_status skim_number(struct skimming *s, uint64_t tag, bool keep
         return broken(s, "it is cut off");
     if (!keep)
         return skip_bytes(s, width);
-    TRY(put_varint(s, tag));
+    put_varint(s, tag);
     return copy_bytes(s, width);
 }
 
@@ -254,6 +256,7 @@ static enum hypar_status skim_message(struct skimming *s, enum message of, int64
     bool had = false; /* no message has more than one ONLY */
     while (s->at < end) {
         uint64_t tag;
+        TRY(reserve(s, FIELD_BYTES));
         TRY(get_varint(s, end, &tag));
         const struct field *field = find_field(of, tag >> 3);
         bool message = (tag & 7) == DELIMITED;

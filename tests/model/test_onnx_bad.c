@@ -238,10 +238,11 @@ static const struct crowd {
     { "\7\1\5\10", "\x01", 1, (1 << 24) + 1, LISTS }, /* numbers in one list */
     { "\7\1\5\7", "\x01", 1, (1 << 24) + 1, LISTS },
     { "\7\5\1", "\x01", 1, (1 << 24) + 1, LISTS },
-    { "\7\5\10", "", 1, 1 << 28, "more than 256 MB" }, /* a name */
-    { "", "\x3a", 2, 2, SECOND },                      /* graphs */
-    { "\7\1\5", "\x2a", 2, 2, SECOND },                /* an attribute's tensors */
-    { "\7\13", "\x12", 2, 2, SECOND },                 /* types of a tensor */
+    { "\7\5\10", "", 1, 1 << 28, "more than 256 MB" },      /* a name */
+    { "\7\5\10", "", 1, 1 << 20, "a model without nodes" }, /* a long one will do */
+    { "", "\x3a", 2, 2, SECOND },                           /* graphs */
+    { "\7\1\5", "\x2a", 2, 2, SECOND },                     /* an attribute's tensors */
+    { "\7\13", "\x12", 2, 2, SECOND },                      /* types of a tensor */
     { "\7\13\2", "\x0a", 2, 2, SECOND },
     { "\7\13\2\1", "\x12", 2, 2, SECOND }, /* its shapes */
 };
