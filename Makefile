@@ -11,7 +11,7 @@ BUILD ?= build$(if $(SANITIZE),-sanitize)
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(if $(SANITIZE),ON,OFF)
 
-.PHONY: proof soak all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow fuzz format lint valgrind clean help
+.PHONY: proof soak all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow fuzz format lint valgrind coverage clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -66,11 +66,21 @@ format: ## lay out every C file as .clang-format says
 lint: tests ## clang-tidy, and functions that do not fit on a screen
 	@sh tools/lint.sh $(BUILD)
 
+coverage: ## what the tests run of src/, by folder and by file; needs gcovr
+	@sh tools/coverage.sh --check
+	@sh tools/setup.sh test
+	@cmake -B build-coverage -S . -DCMAKE_BUILD_TYPE=Debug -DHYPAR_TESTS=ON \
+		-DCMAKE_C_FLAGS="--coverage -O0" >/dev/null
+	@cmake --build build-coverage -j $(JOBS)
+	@find build-coverage -name '*.gcda' -delete
+	@ctest --test-dir build-coverage -j $(JOBS) || echo "coverage: some tests failed"
+	@sh tools/coverage.sh build-coverage
+
 valgrind: tests ## the unit tests under valgrind
 	@sh tools/valgrind.sh $(BUILD)
 
 clean: ## remove every build folder
-	rm -rf build build-sanitize build-fuzz
+	rm -rf build build-sanitize build-fuzz build-coverage
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12

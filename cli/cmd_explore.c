@@ -19,6 +19,7 @@ static const struct argp_option options[] = {
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
       "ONNX: the dimension of input NAME with the samples (0)", 0 },
     { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
+    OPT_FOLLOW_LINKS_ROW,
     { "cost", OPT_COST, "WHAT", 0,
       "array or levels: where time comes from (array for HyPar's accelerators)", 0 },
     { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what is best (time)", 0 },

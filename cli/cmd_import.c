@@ -7,6 +7,7 @@ static const struct argp_option options[] = {
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
       "ONNX: the dimension of input NAME with the samples (0)", 0 },
     { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
+    OPT_FOLLOW_LINKS_ROW,
     { 0 },
 };
 

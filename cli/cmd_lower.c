@@ -7,6 +7,7 @@ static const struct argp_option options[] = {
     { "minibatches", OPT_MINIBATCHES, "N", 0,
       "pipedream: write out N of them (enough to fill the pipeline and go on a while)", 0 },
     { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plan's", 0 },
+    OPT_FOLLOW_LINKS_ROW,
     { "on", OPT_ON, "MACHINE", 0, "use MACHINE instead of the plan's", 0 },
     { 0 },
 };

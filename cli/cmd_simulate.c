@@ -5,6 +5,7 @@
 static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "use MACHINE instead of the plan's", 0 },
     { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plan's", 0 },
+    OPT_FOLLOW_LINKS_ROW,
     OPT_SIMULATION_ROWS,
     { "trace", OPT_TRACE, "FILE", 0,
       "write the timeline to FILE, for Perfetto (-: standard output)", 0 },

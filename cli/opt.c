@@ -42,6 +42,7 @@ static const struct value {
     { OPT_DEVICES, "--devices", TEXT, offsetof(struct args, devices), 0, 0 },
     { OPT_BUDGET, "--budget", SECONDS, offsetof(struct args, budget_s), 0, 0 },
     { OPT_FIX, "--fix", TEXTS, offsetof(struct args, fix), 0, 0 },
+    { OPT_FOLLOW_LINKS, "--follow-links", FLAG, offsetof(struct args, follow_links), 0, 0 },
     { OPT_FREE_TRANSFERS, "--free-transfers", FLAG, offsetof(struct args, free_transfers), 0,
       0 },
     { OPT_DIM, "--dim", LIST, offsetof(struct args, dims), 0, 0 },
@@ -470,6 +471,7 @@ enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
                                         .batch_dims =
                                             *args->batch_dims ? args->batch_dims : NULL,
                                         .dims = *args->dims ? args->dims : NULL,
+                                        .follow_links = args->follow_links,
                                         .reads = opt_reads,
                                         .who = (void *)args };
     enum hypar_status status = hypar_import(out, args->operand[0], &how, err);
@@ -505,9 +507,11 @@ bool opt_is_of_format(const char *path, const char *format)
 enum hypar_status opt_read_plan(const struct args *args, const char *path, const char *model,
                                 struct hypar_plan **out, struct hypar_error *err)
 {
-    struct hypar_plan_read_options how = {
-        .model = model, .machine = args->machine, .reads = opt_reads, .who = (void *)args
-    };
+    struct hypar_plan_read_options how = { .model = model,
+                                           .machine = args->machine,
+                                           .follow_links = args->follow_links,
+                                           .reads = opt_reads,
+                                           .who = (void *)args };
     enum hypar_status status = hypar_plan_read(out, path, &how, err);
     struct hypar_error why;
     if (status != HYPAR_OK)

@@ -34,6 +34,7 @@ enum opt_key {
     OPT_DEVICES,
     OPT_DIM,
     OPT_FIX,
+    OPT_FOLLOW_LINKS,
     OPT_LAYERS,
     OPT_LEVELS,
     OPT_MARK,
@@ -83,7 +84,7 @@ struct args {
     int64_t batch, seed, check_delta, proposals, stages, micro_batches, minibatches;
     double memory_bytes, bucket_bytes, measured_s, budget_s;
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
-    bool straight, use_fewer, free_transfers, vertical_sync;
+    bool straight, use_fewer, free_transfers, vertical_sync, follow_links;
 };
 
 struct command {
@@ -99,6 +100,13 @@ struct command {
 
 extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cmd_lower,
     cmd_import, cmd_check, cmd_models, cmd_machines, cmd_planners, cmd_ops;
+
+/* Of every command that reads a model. */
+#define OPT_FOLLOW_LINKS_ROW                                                   \
+    {                                                                          \
+        "follow-links", OPT_FOLLOW_LINKS, NULL, 0,                             \
+            "ONNX: weights may lie behind a link out of the model's folder", 0 \
+    }
 
 /* How a step is simulated: rows that commands share, of an argp table. */
 /* clang-format off */

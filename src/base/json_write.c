@@ -1,34 +1,10 @@
 #include "base/json.h"
 #include "base/number.h"
+#include "base/word.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-
-/* The length of the UTF-8 sequence at `s` (RFC 3629), 0 where there is none. */
-static size_t utf8_length(const unsigned char *s)
-{
-    static const struct {
-        unsigned char first, last, low, high; /* of the first byte, of the second byte */
-        size_t length;
-    } forms[] = {
-        { 0x00, 0x7f, 0x00, 0xff, 1 }, { 0xc2, 0xdf, 0x80, 0xbf, 2 },
-        { 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
-        { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-        { 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
-        { 0xf4, 0xf4, 0x80, 0x8f, 4 },
-    };
-    for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
-        if (s[0] < forms[f].first || s[0] > forms[f].last)
-            continue;
-        size_t n = 1;
-        while (n < forms[f].length && s[n] >= (n == 1 ? forms[f].low : 0x80) &&
-               s[n] <= (n == 1 ? forms[f].high : 0xbf))
-            n++;
-        return n == forms[f].length ? n : 0;
-    }
-    return 0;
-}
 
 /* How many characters at `s` stand for themselves. */
 static size_t plain_length(const unsigned char *s)
@@ -51,7 +27,7 @@ static void write_string(FILE *file, const char *text)
         s += plain;
         if (!*s)
             break;
-        size_t n = utf8_length(s);
+        size_t n = hp_utf8_length((const char *)s);
         const char *escape = escapes;
         while (*escape && (unsigned char)*escape != *s)
             escape += 2;

@@ -75,12 +75,62 @@ const char *hp_word_list(char *text, size_t size, const char *const *names, int 
     return text;
 }
 
+size_t hp_utf8_length(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    static const struct {
+        unsigned char first, last, low, high; /* of the first byte, of the second byte */
+        size_t length;
+    } forms[] = {
+        { 0x00, 0x7f, 0x00, 0xff, 1 }, { 0xc2, 0xdf, 0x80, 0xbf, 2 },
+        { 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
+        { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
+        { 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
+        { 0xf4, 0xf4, 0x80, 0x8f, 4 },
+    };
+    for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
+        if (s[0] < forms[f].first || s[0] > forms[f].last)
+            continue;
+        size_t n = 1;
+        while (n < forms[f].length && s[n] >= (n == 1 ? forms[f].low : 0x80) &&
+               s[n] <= (n == 1 ? forms[f].high : 0xbf))
+            n++;
+        return n == forms[f].length ? n : 0;
+    }
+    return 0;
+}
+
+/* Of the character at `s`: below a space, DEL, or U+0080 to U+009F. */
+static bool is_control(const unsigned char *s)
+{
+    return *s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0);
+}
+
 bool hp_has_control(const char *text)
 {
     for (const unsigned char *p = (const unsigned char *)text; *p; p++)
-        if (*p < 0x20 || *p == 0x7f || (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0))
+        if (is_control(p))
             return true;
     return false;
+}
+
+bool hp_is_plain(const char *text)
+{
+    size_t n = 1;
+    for (; *text && n; text += n)
+        n = is_control((const unsigned char *)text) ? 0 : hp_utf8_length(text);
+    return n != 0;
+}
+
+char *hp_make_plain(char *text)
+{
+    for (char *p = text; *p;) {
+        size_t n = is_control((const unsigned char *)p) ? 0 : hp_utf8_length(p);
+        if (!n)
+            *p = '_';
+        p += n ? n : 1;
+    }
+    return text;
 }
 
 int hp_characters(const char *text, int bytes)

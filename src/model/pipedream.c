@@ -205,7 +205,12 @@ static enum hypar_status add_node(struct reading *r, struct span name, struct pr
         return FAIL(r, HYPAR_INVALID, "more than %d nodes", HP_MAX_OPS);
     if (!name.n || (name.n == 1 && *name.at == '*'))
         return FAIL(r, HYPAR_SYNTAX, "'%.*s' is no name of a node", SHOWN(name));
-    node.name = hp_arena_strndup(r->arena, name.at, name.n);
+    char *copy = hp_arena_strndup(r->arena, name.at, name.n);
+    if (!hp_is_plain(copy))
+        return FAIL(r, HYPAR_SYNTAX,
+                    "node '%.60s', expected a name in UTF-8 without control characters",
+                    hp_make_plain(copy));
+    node.name = copy;
     if (hp_table_put(&r->names, &r->scratch, node.name, name.n, p->n_nodes) != p->n_nodes)
         return FAIL(r, HYPAR_INVALID, "node '%.*s' is defined already", SHOWN(name));
     p->node = GROW(r->arena, struct profile_node, p->node, p->n_nodes, &r->node_capacity);
