@@ -1,5 +1,6 @@
 #include "base/arena.h"
 
+#include <hypar/base.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,12 +16,6 @@ struct arena_block {
     alignas(max_align_t) unsigned char bytes[];
 };
 
-static _Noreturn void out_of_memory(size_t bytes)
-{
-    fprintf(stderr, "hypar: out of memory (%zu bytes)\n", bytes);
-    exit(4);
-}
-
 static struct arena_block *push_block(struct arena *arena, size_t need)
 {
     size_t size = arena->top ? 2 * arena->top->size : FIRST_BLOCK_BYTES;
@@ -28,7 +23,7 @@ static struct arena_block *push_block(struct arena *arena, size_t need)
     size = size < need ? need : size;
     struct arena_block *block = malloc(sizeof *block + size);
     if (!block)
-        out_of_memory(size);
+        hypar_out_of_memory(size);
     *block = (struct arena_block){ .below = arena->top, .size = size };
     arena->top = block;
     return block;
@@ -38,7 +33,7 @@ static struct arena_block *push_block(struct arena *arena, size_t need)
 static void *take(struct arena *arena, size_t count, size_t size, size_t align)
 {
     if (count > SIZE_MAX / 2 / size)
-        out_of_memory(SIZE_MAX);
+        hypar_out_of_memory(SIZE_MAX);
     size_t bytes = count * size;
 
     struct arena_block *block = arena->top;
