@@ -8,6 +8,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -223,6 +224,7 @@ static error_t parse_key(int key, char *text, struct argp_state *state)
     if (key == OPT_HELP) {
         parse->args->help = true;
         state->name = parse->name;
+        free(hypar_or_out_of_memory(malloc(1 << 20))); /* without memory argp aborts */
         argp_state_help(state, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
         return ECANCELED; /* what follows does not matter */
     }

@@ -41,6 +41,10 @@ static const struct {
     { "lower plan.json -q -o out", NULL },
     { "compare net.json --on machine.json --planner hypar,dp --batch 8 -q", NULL },
     { "compare plan.json plan.json --json -o out", NULL },
+    { "check small-plan.json --json -o out", NULL },
+    { "explore lenet-c --on htree:16 --topology htree,torus --planner dp,owt --csv out", NULL },
+    { "machines machine.json -o out", NULL },
+    { "models --json -o out", NULL },
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0], N_INPUTS = 5 };
