@@ -5,13 +5,14 @@ BUILD_TYPE ?= Release
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 SOAK_CHANGES ?= 10000
+OOM_ALLOCATIONS ?= 2000
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 BUILD ?= build$(if $(SANITIZE),-sanitize)
 
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(if $(SANITIZE),ON,OFF)
 
-.PHONY: proof soak all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow fuzz format lint valgrind coverage clean help
+.PHONY: proof soak oom all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow fuzz format lint valgrind coverage clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -52,6 +53,9 @@ proof: tests ## run 10,000 random plans against the unsplit networks
 
 soak: all ## delta against full simulation, SOAK_CHANGES (10,000) changes of each network
 	@sh tools/soak.sh $(BUILD)/hypar $(SOAK_CHANGES)
+
+oom: tests ## each of the first OOM_ALLOCATIONS (2,000) allocations of each command fails
+	@$(BUILD)/tests/out_of_memory $(BUILD)/tests/libfailing.so $(BUILD)/hypar $(OOM_ALLOCATIONS)
 
 fuzz: ## fuzz every parser for FUZZ_SECONDS (600) each, with clang
 	@sh tools/setup.sh fuzz

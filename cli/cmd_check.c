@@ -14,7 +14,7 @@ static enum hypar_status answer(const struct args *args, const struct hypar_plan
                                 const struct hypar_error *why, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = opt_open(&out, opt_output(args), err);
+    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_check(out.file, plan, fullest, why, opt_format(args));

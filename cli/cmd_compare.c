@@ -185,7 +185,7 @@ static enum hypar_status write_csv(const struct hypar_comparison *comparison, co
                                    struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = opt_open(&out, path, err);
+    enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_comparison_csv(out.file, comparison);
@@ -202,7 +202,7 @@ static enum hypar_status report(const struct args *args,
         status = write_csv(comparison, args->csv, err);
     if (status != HYPAR_OK || (args->csv && strcmp(args->csv, "-") == 0 && !args->output))
         return status;
-    status = opt_open(&out, opt_output(args), err);
+    status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_comparison(out.file, comparison, opt_format(args));
@@ -302,9 +302,11 @@ static bool same_machine(const struct hypar_machine *a, const struct hypar_machi
     char *text[2];
     size_t n[2];
     for (int i = 0; i < 2; i++) {
-        FILE *file = open_memstream(&text[i], &n[i]);
+        FILE *file = hypar_or_out_of_memory(open_memstream(&text[i], &n[i]));
         hypar_machine_write(machine[i], file);
-        fclose(file);
+        bool lacking = ferror(file);
+        if (fclose(file) != 0 || lacking || !text[i])
+            hypar_out_of_memory(n[i]);
     }
     bool same = n[0] == n[1] && memcmp(text[0], text[1], n[0]) == 0;
     free(text[0]);

@@ -84,7 +84,7 @@ static enum hypar_status write_file(const struct hypar_exploration *found, const
     struct hypar_output out;
     if (!path)
         return HYPAR_OK;
-    enum hypar_status status = opt_open(&out, path, err);
+    enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
     write(out.file, found);
@@ -99,7 +99,7 @@ static enum hypar_status report(const struct hypar_exploration *found, const str
     if (status == HYPAR_OK)
         status = write_file(found, args->svg, hypar_report_explored_svg, err);
     if (status == HYPAR_OK)
-        status = opt_open(&out, opt_output(args), err);
+        status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_exploration(out.file, found, opt_format(args));

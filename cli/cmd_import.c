@@ -15,7 +15,7 @@ static enum hypar_status write_graph(const struct hypar_graph *graph, const char
                                      struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = opt_open(&out, path, err);
+    enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
     const char *end = strrchr(path, '.');

@@ -56,14 +56,16 @@ static const struct argp_option options[] = {
 static bool whole_folder(const char *path, char whole[PATH_MAX])
 {
     char folder[HYPAR_PLACE_BYTES];
-    return hypar_file_folder(path, folder) && realpath(*folder ? folder : ".", whole);
+    return hypar_file_folder(path, folder) &&
+           hypar_or_out_of_memory(realpath(*folder ? folder : ".", whole));
 }
 
 /* The file at `given` as seen from the folder of the plan; false: it cannot be. */
 static bool from_folder(const char *given, const char *plan, char *text, size_t size)
 {
     char model[PATH_MAX], folder[PATH_MAX];
-    if (access(given, R_OK) != 0 || !realpath(given, model) || !whole_folder(plan, folder))
+    if (access(given, R_OK) != 0 || !hypar_or_out_of_memory(realpath(given, model)) ||
+        !whole_folder(plan, folder))
         return false;
     size_t same = 0; /* what both begin with, up to a slash */
     for (size_t i = 0; model[i] && (model[i] == folder[i] || (!folder[i] && model[i] == '/'));
@@ -127,7 +129,7 @@ static enum hypar_status write_plan(const struct hypar_plan *plan, const char *p
                                     struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = opt_open(&out, path, err);
+    enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
     hypar_plan_write(plan, out.file);

@@ -103,6 +103,16 @@ static void occupy_standard_streams(void)
             (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
+/* A command that fails half way prints no half of a summary, and one whose reader goes away, as
+ * `head` does, has put its files in their places by then. A terminal shows lines as they come.
+ */
+static void hold_output(void)
+{
+    static char room[1 << 18];
+    if (!isatty(STDOUT_FILENO))
+        setvbuf(stdout, room, _IOFBF, sizeof room);
+}
+
 /* One line, whatever the words of the command line contain. */
 static void print_error(const char *text)
 {
@@ -118,9 +128,11 @@ int main(int argc, char **argv)
 
     occupy_standard_streams();
     opt_catch_signals();
-    enum hypar_status status = dispatch(argc, argv, &err);
+    hold_output();
+    enum hypar_status status = opt_place_files(dispatch(argc, argv, &err), &err);
     errno = 0;
-    if (status == HYPAR_OK && (fflush(stdout) != 0 || ferror(stdout))) {
+    bool unwritten = fflush(stdout) != 0 || ferror(stdout);
+    if (status == HYPAR_OK && unwritten) {
         status = HYPAR_RUNTIME;
         snprintf(err.text, sizeof err.text, "standard output: cannot write: %s",
                  strerror(errno ? errno : EIO));

@@ -1,3 +1,5 @@
+#define _XOPEN_SOURCE 700 /* sigaltstack */
+
 #include "cli/opt.h"
 
 #include <assert.h>
@@ -6,11 +8,12 @@
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_OPTIONS = 64 };
+enum { MAX_OPTIONS = 64, MAX_OUTPUTS = 8 };
 
 enum value_kind {
     FLAG,
@@ -222,6 +225,7 @@ static error_t parse_key(int key, char *text, struct argp_state *state)
     if (key == OPT_HELP) {
         parse->args->help = true;
         state->name = parse->name;
+        free(hypar_or_out_of_memory(malloc(1 << 20))); /* without memory argp aborts */
         argp_state_help(state, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
         return ECANCELED; /* what follows does not matter */
     }
@@ -318,6 +322,8 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
     error_t error =
         argp_parse(&table.argp, argc, argv, ARGP_NO_HELP | ARGP_NO_EXIT, NULL, &parse);
     argv[0] = NULL;
+    if (error == ENOMEM)
+        hypar_out_of_memory(0);
     if (error)
         return out->help ? HYPAR_OK : HYPAR_USAGE;
     if (out->n_operands < command->min_operands)
@@ -397,71 +403,71 @@ const char *opt_output(const struct args *args)
     return args->output ? args->output : "-";
 }
 
-/* The file being written, for the signal handler. */
-static const struct hypar_output *volatile unfinished;
-
-static const int ending[] = { SIGHUP, SIGINT, SIGTERM };
-enum { N_ENDING = sizeof ending / sizeof ending[0] };
-
-static sigset_t ending_set(void)
+/* The signals that do not end a process, or not for good; SIGXFSZ is an error of writing. */
+static bool is_harmless(int number)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    for (size_t i = 0; i < N_ENDING; i++)
-        sigaddset(&set, ending[i]);
-    return set;
+    static const int harmless[] = { SIGCHLD, SIGCONT, SIGSTOP,  SIGTSTP, SIGTTIN,
+                                    SIGTTOU, SIGURG,  SIGWINCH, SIGXFSZ };
+    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
+        if (harmless[i] == number)
+            return true;
+    return false;
 }
 
-/* The signal does what it does by default once this returns: until then it waits, as do others
- * of the set. */
+/* The signal does what it does by default once this returns: until then it waits, as do others.
+ */
 static void remove_unfinished(int number)
 {
-    const struct hypar_output *out = unfinished;
-    if (out && out->temporary[0])
-        unlink(out->temporary);
+    hypar_output_remove_unfinished();
     signal(number, SIG_DFL);
     raise(number);
 }
 
 /* Not SA_RESETHAND: the system takes the handler away before it makes a second signal wait, and
- * one that comes between the two, as `timeout` sends it, would end the process at once. */
+ * one that comes between the two, as `timeout` sends it, would end the process at once. What
+ * is not as by default stays: nohup ignores, a sanitizer reports. */
 void opt_catch_signals(void)
 {
-    for (size_t i = 0; i < N_ENDING; i++) {
-        struct sigaction was, now = { .sa_mask = ending_set() };
-        now.sa_handler = remove_unfinished;
-        if (sigaction(ending[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN) /* nohup */
-            sigaction(ending[i], &now, NULL);
-    }
+    static char stack[1 << 16]; /* for a stack that has overflowed */
+    struct sigaction was, now = { .sa_flags = SA_ONSTACK };
+    now.sa_handler = remove_unfinished;
+    sigfillset(&now.sa_mask);
+    sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof stack }, NULL);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (!is_harmless(number) && sigaction(number, NULL, &was) == 0 &&
+            was.sa_handler == SIG_DFL)
+            sigaction(number, &now, NULL);
     signal(SIGXFSZ, SIG_IGN);
 }
 
-/* A pipe is waited for until somebody reads it, which a signal must be able to end. */
-static bool opens_at_once(const char *path)
-{
-    struct stat there;
-    return stat(path, &there) != 0 || S_ISREG(there.st_mode);
-}
+/* Written, and waiting for the rest of the command. */
+static struct hypar_output finished[MAX_OUTPUTS];
+static int n_finished;
 
-/* A signal between the making of a file and the note of it would leave it behind: it waits. */
-enum hypar_status opt_open(struct hypar_output *out, const char *path, struct hypar_error *err)
-{
-    sigset_t wait = ending_set(), before;
-    sigprocmask(SIG_BLOCK, opens_at_once(path) ? &wait : NULL, &before);
-    enum hypar_status status = hypar_output_open(out, path, err);
-    if (status == HYPAR_OK)
-        unfinished = out;
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return status;
-}
-
+/* Standard output is flushed when all is done. */
 enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,
                             struct hypar_error *err)
 {
-    bool keep = status == HYPAR_OK;
-    enum hypar_status closed = hypar_output_close(out, keep, keep ? err : NULL);
-    unfinished = NULL;
-    return keep ? closed : status;
+    if (status == HYPAR_OK && out->file != stdout)
+        status = hypar_output_finish(out, err);
+    if (status == HYPAR_OK && out->temporary[0]) {
+        assert(n_finished < MAX_OUTPUTS);
+        finished[n_finished++] = *out;
+    } else {
+        hypar_output_close(out, false, NULL);
+    }
+    return status;
+}
+
+enum hypar_status opt_place_files(enum hypar_status status, struct hypar_error *err)
+{
+    for (int i = 0; i < n_finished; i++) {
+        bool keep = status == HYPAR_OK || status == HYPAR_INFEASIBLE;
+        enum hypar_status placed = hypar_output_close(&finished[i], keep, keep ? err : NULL);
+        if (placed != HYPAR_OK)
+            status = placed;
+    }
+    return status;
 }
 
 enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
@@ -490,14 +496,15 @@ bool opt_is_of_format(const char *path, const char *format)
     bool standard = strcmp(path, "-") == 0;
     if (!standard && (stat(path, &about) != 0 || !S_ISREG(about.st_mode)))
         return false;
-    FILE *file = standard ? stdin : fopen(path, "rb");
+    FILE *file = standard ? stdin : hypar_or_out_of_memory(fopen(path, "rb"));
     if (!file)
         return false;
     for (int c; n < PEEK_BYTES && (c = getc(file)) != EOF; n++)
         text[n] = (char)c;
     text[n] = '\0';
     for (size_t i = n; standard && i > 0; i--)
-        ungetc((unsigned char)text[i - 1], file);
+        if (ungetc((unsigned char)text[i - 1], file) == EOF)
+            hypar_out_of_memory(0);
     if (!standard)
         fclose(file);
     const char *at = strstr(text, format);
@@ -550,7 +557,7 @@ opt_catalogue(const struct args *args, void (*all)(FILE *to, enum hypar_format f
               struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = opt_open(&out, opt_output(args), err);
+    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     if (args->n_operands)

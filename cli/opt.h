@@ -210,17 +210,18 @@ enum hypar_format opt_format(const struct args *args);
 /* Where a report goes: what -o says, else standard output. */
 const char *opt_output(const struct args *args);
 
-/* From now on a signal that ends the command removes what opt_open() has not finished, and a
- * limit on the size of files is an error of writing. */
+/* From now on a signal that ends the command removes its unfinished files first, and a limit on
+ * the size of files is an error of writing. */
 void opt_catch_signals(void);
 
-/* hypar_output_open(), one at a time. */
-enum hypar_status opt_open(struct hypar_output *out, const char *path, struct hypar_error *err);
-
-/* Close what opt_open() opened: keep it if `status` is HYPAR_OK, else remove it and
- * return `status`. */
+/* Close what hypar_output_open() opened: keep it if `status` is HYPAR_OK, else remove it and
+ * return `status`. It gets its place when the command has done all its work. */
 enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,
                             struct hypar_error *err);
+
+/* Put what opt_close() kept in its place if `status`, that of the whole command, is HYPAR_OK or
+ * the answer HYPAR_INFEASIBLE; else remove it. Returns `status`, or what went wrong. */
+enum hypar_status opt_place_files(enum hypar_status status, struct hypar_error *err);
 
 /* Is a summary to be printed beside the file that -o names? */
 bool opt_wants_summary(const struct args *args);

@@ -85,6 +85,20 @@ endforeach()
 hypar_add_test(cli/bad_inputs sh tests/cli/bad_inputs.sh tests/cli/bad_inputs.tsv)
 hypar_add_test(cli/man sh tests/cli/man.sh)
 hypar_add_test(cli/readme sh tests/cli/readme.sh)
+
+# Allocations that fail. A sanitizer has its own allocation functions; `make oom` does them all.
+if(NOT HYPAR_SANITIZE AND NOT HYPAR_FUZZ)
+  add_library(failing MODULE tests/failing/preload.c)
+  set_target_properties(failing PROPERTIES C_VISIBILITY_PRESET default
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_executable(out_of_memory tests/failing/out_of_memory.c)
+  set_target_properties(out_of_memory PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  hypar_add_test(cli/out_of_memory out_of_memory $<TARGET_FILE:failing>
+    $<TARGET_FILE:hypar-cli> 2000 16)
+  hypar_add_test(cli/failing_writes sh tests/failing/writes.sh $<TARGET_FILE:failing>)
+endif()
+
 hypar_add_test(install sh tests/install/run.sh)
 set_property(TEST install APPEND PROPERTY ENVIRONMENT "CFLAGS=${sanitize_flags}")
 if(NOT BUILD_SHARED_LIBS AND NOT HYPAR_SANITIZE)

@@ -33,7 +33,7 @@ static enum hypar_status reader_by_content(const struct model_reader **out, cons
                                            struct hypar_error *err)
 {
     char head[HEAD_BYTES];
-    FILE *file = fopen(path, "rb");
+    FILE *file = hypar_or_out_of_memory(fopen(path, "rb"));
     if (!file)
         return hp_fail(err, HYPAR_UNREADABLE, "%s: cannot open: %s", path, strerror(errno));
     size_t n = fread(head, 1, sizeof head, file);

@@ -263,7 +263,7 @@ enum hypar_status hp_onnx_read_data(const struct onnx_file *file, const struct o
     FILE *other = NULL;
     if (t->external) {
         TRY(external_path(file, t, path, err));
-        other = fopen(path, "rb");
+        other = hypar_or_out_of_memory(fopen(path, "rb"));
         if (!other)
             return hp_fail(err, HYPAR_UNREADABLE, "external data '%.200s': %s", path,
                            strerror(errno));

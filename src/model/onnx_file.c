@@ -409,7 +409,7 @@ enum hypar_status hp_onnx_open(struct onnx_file **out, const char *path,
 {
     struct stat about;
     *out = NULL;
-    FILE *stream = fopen(path, "rb");
+    FILE *stream = hypar_or_out_of_memory(fopen(path, "rb"));
     if (!stream)
         return hp_fail(err, HYPAR_UNREADABLE, "%s: cannot open: %s", path, strerror(errno));
     if (fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode)) {

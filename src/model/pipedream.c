@@ -377,7 +377,7 @@ enum hypar_status hp_text_profile_read_file(struct text_profile **out, const cha
 {
     struct arena arena = { 0 };
     *out = NULL;
-    FILE *file = fopen(path, "rb");
+    FILE *file = hypar_or_out_of_memory(fopen(path, "rb"));
     if (!file)
         return hp_fail(err, HYPAR_UNREADABLE, "%s: cannot open: %s", path, strerror(errno));
     size_t length = 0, size = 1 << 16;
