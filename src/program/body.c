@@ -169,7 +169,8 @@ static int count_links(const struct sketch *s, const struct deal *deal, const st
 {
     int n = p->n_feeds;
     for (int r = 0; r < deal->n_readers; r++)
-        for (uint32_t passes = hp_first_passes(s->graph, &deal->reader[r]); passes; passes >>= 1)
+        for (uint32_t passes = hp_first_passes(s->graph, &deal->reader[r]); passes;
+             passes >>= 1)
             n += passes & 1 ? p->reader_wait[r + 1] - p->reader_wait[r] : 0;
     return n;
 }

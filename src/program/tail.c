@@ -53,13 +53,13 @@ static int update_on(struct tail *t, const struct exchange *e, int device)
 {
     if (t->update[device] < 0)
         t->update[device] = hp_add_task(&t->w, (struct task){ .kind = TASK_UPDATE,
-                                                           .op = -1,
-                                                           .device = device,
-                                                           .exchange = -1,
-                                                           .comm = -1,
-                                                           .tensor = e->place.tensor,
-                                                           .bucket = -1,
-                                                           .backward = true });
+                                                              .op = -1,
+                                                              .device = device,
+                                                              .exchange = -1,
+                                                              .comm = -1,
+                                                              .tensor = e->place.tensor,
+                                                              .bucket = -1,
+                                                              .backward = true });
     return t->update[device];
 }
 

@@ -330,8 +330,8 @@ static void fill_level(struct solver *s, struct arena *arena, int l)
     level->guess_cut = NEW(arena, int, guesses);
     level->guess_replicas = NEW(arena, int, guesses);
     if (level->n_leaves)
-        level->tree = NEW(arena, double, (size_t)level->n_rows *(size_t)s->n *
-                          (size_t)level->n_leaves);
+        level->tree =
+            NEW(arena, double, (size_t)level->n_rows *(size_t)s->n *(size_t)level->n_leaves);
     for (int j = 0; j < s->n; j++) {
         look_at(s, l, j);
         for (int i = 0; i < level->n_rows && i <= j; i++) {
