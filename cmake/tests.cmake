@@ -83,6 +83,7 @@ foreach(transcript ${transcripts})
   hypar_add_test(cli/${name} sh tests/cli/run.sh ${transcript})
 endforeach()
 hypar_add_test(cli/bad_inputs sh tests/cli/bad_inputs.sh tests/cli/bad_inputs.tsv)
+hypar_add_test(cli/sizes sh tests/cli/sizes.sh tests/cli/sizes.tsv)
 hypar_add_test(cli/man sh tests/cli/man.sh)
 hypar_add_test(cli/readme sh tests/cli/readme.sh)
 

@@ -7,7 +7,6 @@
 #include "machine/machine.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,20 +34,31 @@ struct traffic {
     struct arena scratch;
     int n_links, link_capacity;
     struct used_link *link;
-    int *slot, n_slots;   /* hash: directed link -> number + 1; a power of two */
+    int *number;          /* by directed link: number + 1; NULL: too many for so few paths */
+    int *slot, n_slots;   /* ... then a hash of the same; a power of two */
     struct passage *kept; /* [from * n_devices + to]; NULL for large groups */
     int *path_link, n_path_links, path_capacity;
     int *route; /* of the longest route's length */
     int round;
+    int64_t crossed; /* links that were looked at so far */
 };
 
+/* Some seconds: of a group on a ring of 8,192 devices not all ways can be weighed. The first
+ * of them always is, and those that there is no time for are left out. */
+static const int64_t MAX_CROSSED = 1 << 28;
+
+/* Some `n_paths` paths will be asked for; between devices of a group unless that is NULL. */
 static void begin_traffic(struct traffic *t, const struct hypar_machine *machine,
-                          const int *device, int n_devices)
+                          const int *group, int n_paths)
 {
-    *t = (struct traffic){ .machine = machine, .device = device, .n_devices = n_devices };
+    enum { FEW_LINKS = 256, LINKS_OF_A_PATH = 32 };
+    int n_links = 2 * hypar_machine_link_count(machine);
+    *t = (struct traffic){ .machine = machine, .device = group, .n_devices = n_paths };
     t->route = NEW(&t->scratch, int, hypar_machine_longest_route(machine) + 1);
-    if (n_devices <= MAX_KEPT_GROUP)
-        t->kept = NEW(&t->scratch, struct passage, n_devices * n_devices);
+    if (group && n_paths <= MAX_KEPT_GROUP)
+        t->kept = NEW(&t->scratch, struct passage, n_paths * n_paths);
+    if (n_links <= FEW_LINKS || n_links / LINKS_OF_A_PATH <= n_paths)
+        t->number = NEW(&t->scratch, int, n_links);
 }
 
 static int hash_slot(const struct traffic *t, int link)
@@ -69,21 +79,29 @@ static void rehash(struct traffic *t)
         t->slot[hash_slot(t, t->link[i].link)] = i + 1;
 }
 
+/* Where the number of a directed link is, or will be. */
+static int *place_of(struct traffic *t, int link)
+{
+    if (t->number)
+        return &t->number[link];
+    if (2 * t->n_links >= t->n_slots)
+        rehash(t);
+    return &t->slot[hash_slot(t, link)];
+}
+
 /* The number of a directed link. */
 static int link_number(struct traffic *t, int link)
 {
-    if (2 * t->n_links >= t->n_slots)
-        rehash(t);
-    int at = hash_slot(t, link);
-    if (t->slot[at])
-        return t->slot[at] - 1;
+    int *place = place_of(t, link);
+    if (*place)
+        return *place - 1;
     struct hypar_link figures = hypar_machine_link(t->machine, link / 2);
     t->link = GROW(&t->scratch, struct used_link, t->link, t->n_links, &t->link_capacity);
     t->link[t->n_links] = (struct used_link){ .link = link,
                                               .round = -1,
                                               .s_per_byte = 1 / figures.bytes_per_s,
                                               .latency_s = figures.latency_s };
-    t->slot[at] = ++t->n_links;
+    *place = ++t->n_links;
     return t->n_links - 1;
 }
 
@@ -201,6 +219,7 @@ static void weigh_round(struct traffic *t, const struct comm_rounds *rounds,
         const struct comm_hop *hop = &rounds->hop[h];
         struct passage path = path_between(t, hop->from, hop->to);
         double time = put_on(t, &path, hop->n_pieces, round->repeat);
+        t->crossed += path.n;
         held = time > held ? time : held;
         latency_s = path.latency_s > latency_s ? path.latency_s : latency_s;
     }
@@ -216,20 +235,22 @@ struct candidate {
     int pieces_per_whole;
 };
 
-static struct candidate weigh(struct traffic *t, const struct comm_algorithm *algorithm,
-                              const struct comm_group *group, int block)
+/* False: it was given up. */
+static bool weigh(struct traffic *t, const struct comm_algorithm *algorithm,
+                  const struct comm_group *group, int block, bool only, struct candidate *out)
 {
     struct candidate c = { .way = { .algorithm = algorithm->name, .block = block } };
     struct comm_rounds rounds;
     struct arena arena = { 0 };
     hp_comm_rounds(&arena, algorithm, group, block, &rounds);
-    for (int r = 0; r < rounds.n_rounds; r++)
+    for (int r = 0; r < rounds.n_rounds && (only || t->crossed <= MAX_CROSSED); r++)
         if (rounds.round[r].repeat > 0)
             weigh_round(t, &rounds, &rounds.round[r], &c.way);
     c.pieces_per_whole = rounds.pieces_per_whole;
     hp_arena_free(&arena);
     c.totals = take_totals(t);
-    return c;
+    *out = c;
+    return only || t->crossed <= MAX_CROSSED;
 }
 
 enum { MAX_WAYS = 8 + HYPAR_MAX_LEVELS };
@@ -250,14 +271,15 @@ static int block_sizes(const struct hypar_machine *machine, int *block)
 
 /* The row once for each way to divide the group; levels that divide it alike count once. */
 static int weigh_blocks(struct traffic *t, const struct comm_algorithm *algorithm,
-                        const struct comm_group *group, struct candidate *out)
+                        const struct comm_group *group, bool only, struct candidate *out)
 {
     int block[HYPAR_MAX_LEVELS], n = 0;
     int n_blocks = block_sizes(t->machine, block);
     for (int b = 0; b < n_blocks; b++) {
         if (!hp_comm_algorithm_fits(algorithm, group, block[b]))
             continue;
-        out[n] = weigh(t, algorithm, group, block[b]);
+        if (!weigh(t, algorithm, group, block[b], only && n == 0, &out[n]))
+            continue;
         bool again = n > 0 && out[n].way.fixed_s == out[n - 1].way.fixed_s &&
                      out[n].way.s_per_byte == out[n - 1].way.s_per_byte;
         n += !again;
@@ -277,9 +299,9 @@ static int weigh_rows(struct traffic *t, const struct comm_group *group, const c
         if (row->kind != group->kind || group->n_devices < row->min_devices || !wanted)
             continue;
         if (row->needs == IN_BLOCKS || row->needs == ASKED_FOR_IN_BLOCKS)
-            n += weigh_blocks(t, row, group, out + n);
+            n += weigh_blocks(t, row, group, n == 0, out + n);
         else if (hp_comm_algorithm_fits(row, group, 0))
-            out[n++] = weigh(t, row, group, 0);
+            n += weigh(t, row, group, 0, n == 0, &out[n]);
     }
     return n;
 }
@@ -325,35 +347,44 @@ const struct comm_way *hp_comm_best_way(const struct comm_model *model, double b
     return best;
 }
 
-/* A message on one of its links. */
-struct crossing {
-    int link;
+/* A message's place in line on the links of its route. */
+struct arrival {
+    int message;
     double latency_s; /* of its whole route */
-    double held_s;
+    double bytes;
 };
 
-static int by_link_then_latest(const void *a, const void *b)
+static int by_latest(const void *a, const void *b)
 {
-    const struct crossing *x = a, *y = b;
-    if (x->link != y->link)
-        return x->link < y->link ? -1 : 1;
+    const struct arrival *x = a, *y = b;
     if (x->latency_s != y->latency_s)
         return x->latency_s > y->latency_s ? -1 : 1;
-    return (x->held_s > y->held_s) - (x->held_s < y->held_s); /* sums do not depend on qsort */
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* sums do not depend on qsort */
 }
 
 /* A link that is never idle while something for it has come is done when the messages with at
- * least some latency have crossed it after that latency, whichever latency is worst. */
-static void find_longest(struct crossing *c, int n, struct comm_way *way)
+ * least some latency have crossed it after that latency, whichever latency is worst. All links
+ * are gone through at once, the latest messages first: what crosses them is never written down,
+ * since on a ring that is the square of its devices. */
+static void find_longest(struct traffic *t, const struct message *message,
+                         const struct arrival *latest, int n, struct comm_way *way)
 {
-    double held_s = 0;
-    if (n)
-        qsort(c, (size_t)n, sizeof *c, by_link_then_latest);
+    double *held_s = NEW(&t->scratch, double, t->n_links);
+    int slowest = -1; /* of equals the link met first */
     for (int i = 0; i < n; i++) {
-        held_s = i && c[i].link == c[i - 1].link ? held_s + c[i].held_s : c[i].held_s;
-        if (c[i].latency_s + held_s > way->fixed_s + way->s_per_byte) {
-            way->fixed_s = c[i].latency_s;
-            way->s_per_byte = held_s;
+        const struct message *m = &message[latest[i].message];
+        t->n_path_links = 0;
+        struct passage path = find_path(t, m->from, m->to);
+        for (int k = path.first; k < path.first + path.n; k++) {
+            int link = t->path_link[k];
+            held_s[link] += m->bytes * t->link[link].s_per_byte;
+            double done_s = latest[i].latency_s + held_s[link];
+            double most_s = way->fixed_s + way->s_per_byte;
+            if (done_s > most_s || (done_s == most_s && link < slowest)) {
+                slowest = link;
+                way->fixed_s = latest[i].latency_s;
+                way->s_per_byte = held_s[link];
+            }
         }
     }
 }
@@ -362,23 +393,18 @@ void hp_messages_way(struct arena *arena, const struct hypar_machine *machine,
                      const struct message *message, int n, struct comm_way *way)
 {
     struct traffic t;
-    struct crossing *crossing = NULL;
-    int n_crossings = 0, capacity = 0;
-    begin_traffic(&t, machine, NULL, INT_MAX);
+    begin_traffic(&t, machine, NULL, n);
+    struct arrival *latest = NEW(&t.scratch, struct arrival, n);
     *way = (struct comm_way){ .algorithm = "direct", .n_messages = n };
     for (int i = 0; i < n; i++) {
         t.n_path_links = 0;
         struct passage path = find_path(&t, message[i].from, message[i].to);
         put_on(&t, &path, message[i].bytes, 1);
-        for (int k = 0; k < path.n; k++) {
-            int link = t.path_link[path.first + k];
-            crossing = GROW(&t.scratch, struct crossing, crossing, n_crossings, &capacity);
-            crossing[n_crossings++] =
-                (struct crossing){ link, path.latency_s,
-                                   message[i].bytes * t.link[link].s_per_byte };
-        }
+        latest[i] = (struct arrival){ i, path.latency_s, message[i].bytes };
     }
-    find_longest(crossing, n_crossings, way);
+    if (n)
+        qsort(latest, (size_t)n, sizeof *latest, by_latest);
+    find_longest(&t, message, latest, n, way);
     struct totals totals = take_totals(&t);
     write_links(arena, &t, sort_links(&t), &totals, 1, way);
     hp_arena_free(&t.scratch);

@@ -97,7 +97,8 @@ static int route(const struct hypar_machine *machine, int from, int to, int *lin
         int left = steps(a, b, size, is_closed(part)), step = left < 0 ? -1 : 1;
         int base = dims[d].first_link + line * dims[d].links;
         for (int here = a; left != 0; left -= step) {
-            int next = (here + step + size) % size;
+            int next = here + step;
+            next = next < 0 ? size - 1 : next == size ? 0 : next;
             hp_path_add(&path, base + (step > 0 ? here : next), step < 0);
             here = next;
         }

@@ -4,6 +4,14 @@
 
 #include "program/lower.h"
 
+void hp_reserve(struct writer *w, int n_tasks, int n_links)
+{
+    w->task_capacity = n_tasks;
+    w->list->task = NEW(&w->program->arena, struct task, n_tasks);
+    w->link_capacity = n_links;
+    w->links = NEW(w->scratch, struct link, n_links);
+}
+
 int hp_add_task(struct writer *w, struct task task)
 {
     struct task_list *list = w->list;
@@ -156,15 +164,45 @@ static void link_exchange(struct writer *w, const struct exchange *e, const int 
     }
 }
 
-void hp_write_body(struct hypar_program *program, struct arena *scratch, int b)
+/* How many links link_exchange() will make, at most. */
+static int count_links(const struct sketch *s, const struct deal *deal, const struct pattern *p)
+{
+    int n = p->n_feeds;
+    for (int r = 0; r < deal->n_readers; r++)
+        for (uint32_t passes = hp_first_passes(s->graph, &deal->reader[r]); passes;
+             passes >>= 1)
+            n += passes & 1 ? p->reader_wait[r + 1] - p->reader_wait[r] : 0;
+    return n;
+}
+
+static void reserve(struct writer *w, int b)
+{
+    const struct sketch *s = w->sketch;
+    const struct skeleton *k = &s->skeleton;
+    int n_tasks = 0, n_links = 0;
+    for (int i = 0; i < k->n_steps; i++) {
+        int parts = s->body[b].layout[k->step[i].op]->n_parts;
+        n_tasks += parts;
+        n_links += k->step[i].backward ? parts : 0;
+    }
+    for (int d = 0; d < k->n_deals; d++) {
+        n_tasks += s->body[b].pattern[d]->n_comms;
+        n_links += count_links(s, &k->deal[d], s->body[b].pattern[d]);
+    }
+    hp_reserve(w, n_tasks, n_links);
+}
+
+void hp_write_body(struct hypar_program *program, int b)
 {
     struct sketch *s = program->sketch;
     const struct skeleton *k = &s->skeleton;
     struct body *body = &program->body[b];
+    struct arena scratch = { 0 };
     struct writer w = {
-        .program = program, .sketch = s, .scratch = scratch, .list = &body->list
+        .program = program, .sketch = s, .scratch = &scratch, .list = &body->list
     };
     int *first = NEW(&program->arena, int, k->n_steps);
+    reserve(&w, b);
     for (int i = 0; i < k->n_items; i++) {
         int index = k->item[i].index;
         if (k->item[i].is_step) {
@@ -184,5 +222,6 @@ void hp_write_body(struct hypar_program *program, struct arena *scratch, int b)
         link_exchange(&w, &body->list.exchange[d], first);
     }
     hp_finish_links(&w);
+    hp_arena_free(&scratch);
     body->step_task = first;
 }

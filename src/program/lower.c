@@ -107,7 +107,7 @@ enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar
 
 static struct hypar_program *write_out(struct sketch *s)
 {
-    struct arena arena = { 0 }, scratch = { 0 };
+    struct arena arena = { 0 };
     struct hypar_program *p = NEW(&arena, struct hypar_program, 1);
     p->arena = arena;
     p->plan = s->plan;
@@ -116,10 +116,9 @@ static struct hypar_program *write_out(struct sketch *s)
     p->n_bodies = s->n_bodies;
     p->body = NEW(&p->arena, struct body, p->n_bodies);
     for (int b = 0; b < s->n_bodies; b++)
-        hp_write_body(p, &scratch, b);
-    hp_write_tail(p, &scratch);
+        hp_write_body(p, b);
+    hp_write_tail(p);
     hp_make_schedule(p);
-    hp_arena_free(&scratch);
     return p;
 }
 

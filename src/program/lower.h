@@ -20,6 +20,9 @@ struct link {
     int task, after;
 };
 
+/* Room for so many tasks and links at once: lists that double leave twice their size behind. */
+void hp_reserve(struct writer *w, int n_tasks, int n_links);
+
 /* Append a task; returns its number. */
 int hp_add_task(struct writer *w, struct task task);
 
@@ -33,7 +36,7 @@ void hp_append_exchange(struct writer *w, const struct deal *deal,
 /* Put the links into the list's CSR arrays. */
 void hp_finish_links(struct writer *w);
 
-void hp_write_body(struct hypar_program *program, struct arena *scratch, int b);
-void hp_write_tail(struct hypar_program *program, struct arena *scratch);
+void hp_write_body(struct hypar_program *program, int b);
+void hp_write_tail(struct hypar_program *program);
 
 #endif /* PROGRAM_LOWER_H */

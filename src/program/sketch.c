@@ -13,6 +13,34 @@ static void divide_batch(struct sketch *s)
                                         : hp_even_part(batch, r->n_micro, hp_first_micro(r, b));
 }
 
+/* Some 1,000 bytes for a part, and as much again where nothing is shared: 2 GB. */
+enum { MAX_LOWERED = 1 << 21, MAX_UNLIKE = 1 << 20 };
+
+/* Asked before anything is laid out. Operators that are alike have most in common. */
+static enum hypar_status check_size(const struct sketch *s)
+{
+    struct arena scratch = { 0 };
+    int *most = NEW(&scratch, int, s->graph->n_nests);
+    double all = 0, unlike = 0;
+    for (int i = 0; i < s->graph->n_ops; i++) {
+        int *like = &most[s->graph->ops[i].nest->id], parts = s->plan->ops[i].n_parts;
+        all += (double)parts * s->n_bodies;
+        unlike += parts > *like ? (double)(parts - *like) * s->n_bodies : 0;
+        *like = parts > *like ? parts : *like;
+    }
+    hp_arena_free(&scratch);
+    if (all > MAX_LOWERED)
+        return hp_fail(s->err, HYPAR_UNSUPPORTED,
+                       "%d operators in %.9g parts, expected at most %d to write them out",
+                       s->graph->n_ops, all, MAX_LOWERED);
+    if (unlike > MAX_UNLIKE)
+        return hp_fail(s->err, HYPAR_UNSUPPORTED,
+                       "%d different operators in %.9g parts, expected at most %d to write "
+                       "them out",
+                       s->graph->n_nests, unlike, MAX_UNLIKE);
+    return HYPAR_OK;
+}
+
 static void lay_out(struct sketch *s, int op)
 {
     const struct rhythm *r = &s->rhythm;
@@ -51,6 +79,7 @@ static enum hypar_status make(struct sketch *s)
     int n_ops = s->graph->n_ops;
     TRY(hp_rhythm_make(&s->rhythm, &s->arena, s->plan, &s->options, s->err));
     divide_batch(s);
+    TRY(check_size(s));
     TRY(hp_find_flow(s));
     hp_make_skeleton(s);
     s->pattern_key = NEW(&s->arena, int32_t, k->most_stakes + 1);

@@ -6,6 +6,7 @@
 
 struct tail {
     struct writer w; /* of the tail's list */
+    int *update;     /* by device, of the parameter at hand: its task, -1 until there is one */
 };
 
 /* The task of part 0 of a writer in body `b`, in the tail's numbering. */
@@ -47,24 +48,25 @@ static void link_comms(struct tail *t, const struct deal *deal, const struct exc
     }
 }
 
-/* The update of what `device` holds of the parameter, -1 in update[] until there is one. */
-static int update_on(struct tail *t, const struct exchange *e, int device, int *update)
+/* The update of what `device` holds of the parameter. */
+static int update_on(struct tail *t, const struct exchange *e, int device)
 {
-    if (update[device] < 0)
-        update[device] = hp_add_task(&t->w, (struct task){ .kind = TASK_UPDATE,
-                                                           .op = -1,
-                                                           .device = device,
-                                                           .exchange = -1,
-                                                           .comm = -1,
-                                                           .tensor = e->place.tensor,
-                                                           .bucket = -1,
-                                                           .backward = true });
-    return update[device];
+    if (t->update[device] < 0)
+        t->update[device] = hp_add_task(&t->w, (struct task){ .kind = TASK_UPDATE,
+                                                              .op = -1,
+                                                              .device = device,
+                                                              .exchange = -1,
+                                                              .comm = -1,
+                                                              .tensor = e->place.tensor,
+                                                              .bucket = -1,
+                                                              .backward = true });
+    return t->update[device];
 }
 
 /* An update waits for its device's passes that read the parameter: they want the old one. */
-static void link_readers(struct tail *t, const struct deal *deal, const int *update)
+static void link_readers(struct tail *t, const struct deal *deal)
 {
+    const int *update = t->update;
     const struct sketch *s = t->w.sketch;
     for (int b = 0; b < s->n_bodies; b++)
         for (int r = 0; r < deal->n_readers; r++) {
@@ -84,19 +86,18 @@ static void add_updates(struct tail *t, const struct deal *deal, const struct ex
 {
     const struct sketch *s = t->w.sketch;
     const struct hypar_program *p = t->w.program;
-    int n_devices = hypar_machine_device_count(s->plan->machine);
-    int *update = NEW(t->w.scratch, int, n_devices);
-    memset(update, -1, (size_t)n_devices * sizeof *update);
+    size_t n_devices = (size_t)hypar_machine_device_count(s->plan->machine);
+    memset(t->update, -1, n_devices * sizeof *t->update);
     for (int i = 0; i < e->pattern->n_waits; i++) {
         const struct wait *wait = &e->pattern->wait[i];
         int device = s->step_layout[e->reader[wait->reader].op]->device[wait->part];
-        int mine = update_on(t, e, device, update);
+        int mine = update_on(t, e, device);
         if (wait->comm < 0)
             link_to_bodies(t, mine, &deal->writer[wait->writer], wait->writer_part);
         else
             hp_add_link(&t->w, mine, p->tail_base[p->n_bodies] + e->first_comm + wait->comm);
     }
-    link_readers(t, deal, update);
+    link_readers(t, deal);
 }
 
 /* Tell the members of each bucket which it is. */
@@ -159,11 +160,13 @@ static void group_tasks(struct hypar_program *p)
     hp_arena_free(&scratch);
 }
 
-void hp_write_tail(struct hypar_program *p, struct arena *scratch)
+void hp_write_tail(struct hypar_program *p)
 {
     struct sketch *s = p->sketch;
+    struct arena scratch = { 0 };
     struct tail t = { .w = {
-                          .program = p, .sketch = s, .scratch = scratch, .list = &p->tail } };
+                          .program = p, .sketch = s, .scratch = &scratch, .list = &p->tail } };
+    t.update = NEW(&scratch, int, hypar_machine_device_count(s->plan->machine));
     p->tail_base = NEW(&p->arena, int, p->n_bodies + 1);
     for (int b = 0; b < p->n_bodies; b++)
         p->tail_base[b + 1] = p->tail_base[b] + p->body[b].list.n_tasks;
@@ -181,5 +184,6 @@ void hp_write_tail(struct hypar_program *p, struct arena *scratch)
     }
     drop_empty(&t);
     hp_finish_links(&t.w);
+    hp_arena_free(&scratch);
     group_tasks(p);
 }

@@ -14,6 +14,8 @@ struct waits {
     struct wait *list;
     int n, capacity;
     int *by_comm, *by_stake; /* the latest reading stake that waits for it */
+    /* The writing stakes on each device, ascending: CSR. */
+    int *device_start, *on_device;
 };
 
 static void add_wait(struct waits *w, int *latest, int who, struct wait wait)
@@ -25,25 +27,77 @@ static void add_wait(struct waits *w, int *latest, int who, struct wait wait)
     w->list[w->n++] = wait;
 }
 
-static void add_waits_of_cell(struct waits *w, int who, int cell)
+/* Two counting passes put them there. */
+static void find_writers(struct waits *w)
 {
     const struct cut *cut = w->cut;
-    const struct stake *s = &cut->stake[who];
+    int *start = NEW(w->scratch, int, cut->last_device + 3);
+    w->on_device = NEW(w->scratch, int, cut->n_writing);
+    for (int i = 0; i < cut->n_writing; i++)
+        start[cut->stake[i].device + 2]++;
+    for (int d = 0; d <= cut->last_device; d++)
+        start[d + 2] += start[d + 1];
+    for (int i = 0; i < cut->n_writing; i++)
+        w->on_device[start[cut->stake[i].device + 1]++] = i;
+    w->device_start = start;
+}
+
+static bool covers(const struct cut *cut, const struct stake *s, int cell)
+{
+    for (int w = 0; w < cut->n_walked; w++) {
+        int n = cut->n[cut->walked[w]], stride = cut->stride[w];
+        int first = s->cell / stride % n, at = cell / stride % n;
+        if (at < first || at >= first + s->count[w])
+            return false;
+    }
+    return true;
+}
+
+static void wait_for_writer(struct waits *w, int who, int writer)
+{
+    const struct stake *s = &w->cut->stake[who], *from = &w->cut->stake[writer];
+    add_wait(w, &w->by_stake[writer], who,
+             (struct wait){ s->holder, s->part, -1, from->holder, from->part });
+}
+
+/* Of the cell's writers those on the reader's device: whichever list is shorter is gone
+ * through. `add`: it waits for them. Is there one? */
+static bool look_for_writers(struct waits *w, int who, int cell, bool add)
+{
+    const struct cut *cut = w->cut;
+    int device = cut->stake[who].device, lo = w->device_start[device];
+    int hi = w->device_start[device + 1];
+    const int *list = w->on_device;
+    bool own = hi - lo <= cut->start[cell + 1] - cut->start[cell], any = false;
+    if (!own) {
+        lo = cut->start[cell];
+        hi = cut->start[cell + 1];
+        list = cut->of_cell;
+    }
+    for (int i = lo; i < hi && (add || !any); i++) {
+        const struct stake *from = &cut->stake[list[i]];
+        if (list[i] >= cut->n_writing)
+            break; /* writers come first */
+        if (own ? !covers(cut, from, cell) : from->device != device)
+            continue;
+        any = true;
+        if (add)
+            wait_for_writer(w, who, list[i]);
+    }
+    return any;
+}
+
+/* Who reads what moves receives it, unless it is there already: it then has a part in it. */
+static void add_waits_of_cell(struct waits *w, int who, int cell)
+{
+    const struct stake *s = &w->cut->stake[who];
     const struct cell *c = &w->pattern->cell[cell];
-    if (c->comm >= 0 && hp_is_in(c->receiver, c->n_receivers, s->device)) {
+    if (c->comm >= 0 && (!look_for_writers(w, who, cell, false) ||
+                         hp_is_in(c->receiver, c->n_receivers, s->device)))
         add_wait(w, &w->by_comm[c->comm], who,
                  (struct wait){ s->holder, s->part, c->comm, -1, -1 });
-        return;
-    }
-    for (int i = cut->start[cell]; i < cut->start[cell + 1]; i++) {
-        int writer = cut->of_cell[i];
-        const struct stake *from = &cut->stake[writer];
-        if (writer >= cut->n_writing)
-            break; /* writers come first */
-        if (from->device == s->device)
-            add_wait(w, &w->by_stake[writer], who,
-                     (struct wait){ s->holder, s->part, -1, from->holder, from->part });
-    }
+    else
+        look_for_writers(w, who, cell, true);
 }
 
 static enum hypar_status add_waits(struct waits *w, int who, struct hypar_error *err)
@@ -78,6 +132,7 @@ enum hypar_status hp_find_waits(struct arena *arena, struct arena *scratch,
     w.by_comm = NEW(scratch, int, n_others);
     w.by_stake = w.by_comm + p->n_comms;
     memset(w.by_comm, -1, (size_t)n_others * sizeof *w.by_comm);
+    find_writers(&w);
     for (int who = cut->n_writing; who < cut->n_stakes; who++)
         TRY(add_waits(&w, who, err));
     p->n_waits = w.n;

@@ -6,7 +6,11 @@
  *
  * at each level of the machine, whose stage costs are the A of the level below. States are in
  * order of time, so of all cuts k only those need a look whose two sides' work, divided evenly,
- * takes less than the best found so far: a short window around the balanced cut. */
+ * takes less than the best found so far: a short window around the balanced cut.
+ *
+ * Where there are far more workers than states, each cut is looked at once, and of its m' those
+ * that bounds leave: the least A(i, k, .) over ranges of m - m' is kept in a tree, and what the
+ * last stage costs rises or falls with its replicas. */
 #include "search/pipeline_solve.h"
 
 #include <math.h>
@@ -32,6 +36,8 @@ struct level {
     struct factors *factors; /* by replicas */
     /* For each row and m, where the last state was cut best: a good guess for the next. */
     int *guess_cut, *guess_replicas;
+    int n_leaves; /* of a tree: a power of two, no less than workers; 0: no trees */
+    double *tree; /* of row i, state k: nodes from 1 on, at [(i * n + k) * n_leaves] */
 };
 
 struct solver {
@@ -182,6 +188,82 @@ static void try_cuts(struct solver *s, struct choice *c, int replicas)
     }
 }
 
+/* Many workers --------------------------------------------------------------------------- */
+
+static double *tree_of(const struct solver *s, const struct level *l, int i, int k)
+{
+    return l->tree + ((size_t)i * (size_t)s->n + (size_t)k) * (size_t)l->n_leaves;
+}
+
+/* A node of a tree: heads of lo .. hi - 1 components. */
+struct heads {
+    int node, lo, hi;
+};
+
+static double least_head_s(const struct solver *s, const struct choice *c, int k,
+                           struct heads h)
+{
+    if (h.node < c->level->n_leaves)
+        return tree_of(s, c->level, c->i, k)[h.node];
+    return h.lo <= c->level->workers ? at(s, c->level, c->i, h.lo)[k] : INFINITY;
+}
+
+/* The least over all A(i, k, m). */
+static void grow_tree(const struct solver *s, const struct level *l, int i, int k)
+{
+    double *tree = tree_of(s, l, i, k);
+    struct choice c = { .level = l, .i = i };
+    for (int node = l->n_leaves - 1; node > 0; node--) {
+        int below = 2 * node, first = below - l->n_leaves + 1; /* of the leaves, if they are */
+        tree[node] = fmin(least_head_s(s, &c, k, (struct heads){ below, first, 0 }),
+                          least_head_s(s, &c, k, (struct heads){ below + 1, first + 1, 0 }));
+    }
+}
+
+/* No cut at k with these heads takes less; the last piece has two replicas or more. Sharing a
+ * stage makes it shorter, and so does the code's rule for its synchronisation; the paper's has
+ * it grow. */
+static double bound_s(const struct solver *s, const struct choice *c, int k, struct heads h)
+{
+    const struct factors *most = &c->level->factors[c->m - h.lo];
+    const struct factors *least = &c->level->factors[c->m - h.hi >= 1 ? c->m - h.hi + 1 : 2];
+    double stage_s = (s->inner_s[k] + most->sync_s_per_byte * s->weight[k]) * most->share;
+    if (most->paper)
+        stage_s = larger(s->inner_s[k] * most->share,
+                         least->sync_s_per_byte * s->weight[k] * least->share);
+    double sent_s =
+        larger(most->transfer_s_per_byte * s->cost->cut_bytes[k], out_s(s, most, c->j));
+    return larger(larger(stage_s, sent_s), least_head_s(s, c, k, h));
+}
+
+static void try_heads(struct solver *s, struct choice *c, int k, struct heads h)
+{
+    int most = c->m - h.lo;
+    if (most < 2 || bound_s(s, c, k, h) >= c->best_s)
+        return;
+    if (c->level->limited && s->versions[k] < in_flight(c->level, c->m, most))
+        return; /* fewer replicas have more in flight */
+    s->evaluated++;
+    if (h.node >= c->level->n_leaves) {
+        try_cut(s, c, k, most);
+        return;
+    }
+    int middle = h.lo + (h.hi - h.lo) / 2;
+    struct heads few = { 2 * h.node, h.lo, middle }, many = { 2 * h.node + 1, middle, h.hi };
+    bool few_first = c->m - middle < 2 || bound_s(s, c, k, few) < bound_s(s, c, k, many);
+    try_heads(s, c, k, few_first ? few : many);
+    try_heads(s, c, k, few_first ? many : few);
+}
+
+/* All cuts, one by one. */
+static void try_all_heads(struct solver *s, struct choice *c)
+{
+    for (int k = c->i; k < c->j; k++)
+        try_cut(s, c, k, 1);
+    for (int k = c->i; k < c->j; k++)
+        try_heads(s, c, k, (struct heads){ 1, 1, 1 + c->level->n_leaves });
+}
+
 /* The whole range as one piece. */
 static double one_piece_s(const struct solver *s, int l, int i, int j, int m)
 {
@@ -214,8 +296,11 @@ static struct choice weigh(struct solver *s, int l, int i, int j, int m)
     int near = level->guess_cut[guess];
     if (level->guess_replicas[guess] && !s->tracing)
         try_cut(s, &c, near, level->guess_replicas[guess]);
-    for (int replicas = 1; replicas <= most; replicas++)
-        try_cuts(s, &c, replicas);
+    if (level->tree && !s->tracing && most > 1)
+        try_all_heads(s, &c);
+    else
+        for (int replicas = 1; replicas <= most; replicas++)
+            try_cuts(s, &c, replicas);
     if (c.cut >= 0 && !s->tracing) {
         level->guess_cut[guess] = c.cut;
         level->guess_replicas[guess] = c.replicas;
@@ -244,12 +329,17 @@ static void fill_level(struct solver *s, struct arena *arena, int l)
         level->factors[r] = factors_of(s, level, r);
     level->guess_cut = NEW(arena, int, guesses);
     level->guess_replicas = NEW(arena, int, guesses);
+    if (level->n_leaves)
+        level->tree =
+            NEW(arena, double, (size_t)level->n_rows *(size_t)s->n *(size_t)level->n_leaves);
     for (int j = 0; j < s->n; j++) {
         look_at(s, l, j);
         for (int i = 0; i < level->n_rows && i <= j; i++) {
             bool range_there = hp_state_within(s->states, i - 1, j);
             for (int m = 1; m <= level->workers; m++)
                 at(s, level, i, m)[j] = range_there ? weigh(s, l, i, j, m).best_s : INFINITY;
+            if (level->tree)
+                grow_tree(s, level, i, j);
         }
     }
 }
@@ -263,12 +353,14 @@ static struct pipeline_piece *trace(struct solver *s, struct arena *arena, int l
     struct pipeline_piece *piece = NEW(arena, struct pipeline_piece, m);
     int n = 0;
     while (j >= i && m > 0) {
-        look_at(s, l, j);
-        struct choice c = weigh(s, l, i, j, m);
-        if (c.replicas == 0) {
+        double best_s = at(s, &s->level[l], i, m)[j];
+        if (s->problem->use_fewer && m > 1 && at(s, &s->level[l], i, m - 1)[j] == best_s &&
+            one_piece_s(s, l, i, j, m) > best_s) {
             m--;
             continue;
         }
+        look_at(s, l, j);
+        struct choice c = weigh(s, l, i, j, m);
         piece[n++] = (struct pipeline_piece){ .after = c.cut < 0 ? i - 1 : c.cut,
                                               .last = j,
                                               .workers = c.replicas };
@@ -287,6 +379,17 @@ static struct pipeline_piece *trace(struct solver *s, struct arena *arena, int l
     return piece;
 }
 
+/* What a tree is worth: of one cut it looks at so many nodes, instead of at all workers. */
+enum { VISITS_OF_A_CUT = 32 };
+
+static int leaves(int workers, int n_states)
+{
+    int n = 1;
+    while (n < workers)
+        n *= 2;
+    return workers / VISITS_OF_A_CUT > n_states ? n : 0;
+}
+
 static void set_levels(struct solver *s)
 {
     const struct pipeline_machine *machine = &s->problem->machine;
@@ -298,7 +401,8 @@ static void set_levels(struct solver *s)
                                       .bytes_per_s = machine->bytes_per_s[l],
                                       .spread = spread,
                                       .below = first ? 1 : machine->workers[l - 1],
-                                      .limited = l == 0 && s->problem->memory_bytes > 0 };
+                                      .limited = l == 0 && s->problem->memory_bytes > 0,
+                                      .n_leaves = leaves(machine->workers[l], s->n) };
         spread *= machine->workers[l];
     }
 }
@@ -307,8 +411,21 @@ double hp_pipeline_room(const struct pipeline_machine *machine, int n_states)
 {
     double room = 0, n = n_states;
     for (int l = 0; l < machine->n_levels; l++)
-        room += machine->workers[l] * n * (l == machine->n_levels - 1 ? 1 : n);
+        room += ((double)machine->workers[l] + leaves(machine->workers[l], n_states)) * n *
+                (l == machine->n_levels - 1 ? 1 : n);
     return room;
+}
+
+double hp_pipeline_steps(const struct pipeline_machine *machine, int n_states)
+{
+    double steps = 0, n = n_states;
+    for (int l = 0; l < machine->n_levels; l++) {
+        double ranges = l == machine->n_levels - 1 ? n : n * n / 2;
+        double m = machine->workers[l];
+        steps += ranges * m *
+                 (leaves(machine->workers[l], n_states) ? VISITS_OF_A_CUT * n / 2 : m / 2);
+    }
+    return steps;
 }
 
 enum hypar_status hp_pipeline_solve(struct arena *arena, const struct pipeline_problem *problem,

@@ -199,18 +199,12 @@ struct pipeline_machine hp_pipeline_machine(const struct problem *problem)
 struct cut_states *hp_pipeline_states(struct arena *arena, const struct pipeline_layers *layers,
                                       const struct pipeline_machine *machine)
 {
-    enum { MAX_STATES = 4096, LEAST = 64 };
+    enum { MAX_STATES = 4096, LEAST = 8 };
     const double max_room = 0x1p25, max_work = 5e8; /* 256 MiB, some seconds */
     int n = MAX_STATES;
-    for (; n > LEAST; n = n * 15 / 16) {
-        double work = 0;
-        for (int l = 0; l < machine->n_levels; l++) {
-            double ranges = l == machine->n_levels - 1 ? n : (double)n * n / 2;
-            work += ranges * machine->workers[l] * machine->workers[l] / 2;
-        }
-        if (work <= max_work && hp_pipeline_room(machine, n) <= max_room)
-            break;
-    }
+    while (n > LEAST && (hp_pipeline_steps(machine, n) > max_work ||
+                         hp_pipeline_room(machine, n) > max_room))
+        n = n * 15 / 16;
     return hp_cut_states(arena, layers, n, n);
 }
 

@@ -92,17 +92,16 @@ static void add_message(void *who, int round, int from, int to, int pieces)
     r->message[round][r->n[round]++] = (struct message){ from, to, bytes };
 }
 
+/* In scratch. */
 static struct rounds rounds_of(struct acts *a, const struct request *r)
 {
-    struct rounds rounds = { .arena = &a->arena };
-    struct arena_mark mark = hp_arena_mark(&a->scratch);
+    struct rounds rounds = { .arena = &a->scratch };
     bool *seen = NEW(&a->scratch, bool, a->n_devices);
     for (int i = 0; i < r->comm->n_cells; i++) {
         const struct cell *cell = &r->pattern->cell[r->comm->cell[i]];
         rounds.cell_bytes = (double)cell->elements * r->element_bytes;
         hp_cell_sends(cell, seen, add_message, &rounds);
     }
-    hp_arena_release(&a->scratch, mark);
     return rounds;
 }
 
@@ -301,19 +300,27 @@ static void play_steps(struct acts *a, const struct comm *comm, const struct com
     act->step = steps->step;
 }
 
+static void make_exchange(struct acts *a, const struct request *r, struct comm_act *act)
+{
+    struct arena_mark mark = hp_arena_mark(&a->scratch);
+    struct comm_steps steps = { 0 };
+    struct rounds rounds = rounds_of(a, r);
+    act->algorithm = "exchange";
+    if (a->settings.expand_collectives) {
+        steps_of_rounds(a, &rounds, &steps);
+        play_steps(a, r->comm, &steps, act);
+    } else {
+        struct comm_way way = way_of_rounds(a, &rounds);
+        play_as_one(a, r, &way, 1, act);
+    }
+    hp_arena_release(&a->scratch, mark);
+}
+
 static void make_act(struct acts *a, const struct request *r, struct comm_act *act)
 {
     struct comm_steps steps = { 0 };
     if (r->group.kind == COMM_EXCHANGE) {
-        struct rounds rounds = rounds_of(a, r);
-        act->algorithm = "exchange";
-        if (a->settings.expand_collectives) {
-            steps_of_rounds(a, &rounds, &steps);
-            play_steps(a, r->comm, &steps, act);
-        } else {
-            struct comm_way way = way_of_rounds(a, &rounds);
-            play_as_one(a, r, &way, 1, act);
-        }
+        make_exchange(a, r, act);
         return;
     }
     const struct comm_way *way = hp_comm_best_way(model_of(a, &r->group), r->bytes);

@@ -80,10 +80,34 @@ double hp_estimate_messages(const struct sketch *s)
     return e.messages;
 }
 
+/* Links that the messages of exchanges cross, at most; each pattern once. */
+static double crossed(const struct sketch *s)
+{
+    const struct skeleton *k = &s->skeleton;
+    struct arena scratch = { 0 };
+    bool *seen = NEW(&scratch, bool, s->stock->n_patterns);
+    double messages = 0;
+    for (int b = 0; b < s->n_bodies; b++)
+        for (int d = 0; d < k->n_deals + k->n_tail; d++) {
+            const struct pattern *p = hp_deal_pattern(s, b, d);
+            for (int c = 0; c < p->n_comms && !seen[p->id]; c++)
+                if (p->comm[c].kind == COMM_EXCHANGE)
+                    messages += exchanged(p, &p->comm[c]);
+            seen[p->id] = true;
+        }
+    hp_arena_free(&scratch);
+    return messages * hypar_machine_longest_route(s->plan->machine);
+}
+
 enum hypar_status hp_check_messages(const struct sketch *sketch,
                                     const struct sim_settings *settings,
                                     struct hypar_error *err)
 {
+    double links = crossed(sketch);
+    if (links > HP_MAX_CROSSED)
+        return hp_fail(err, HYPAR_UNSUPPORTED,
+                       "exchanges whose messages cross up to %.3g links, expected at most %d",
+                       links, HP_MAX_CROSSED);
     if (!settings->expand_collectives)
         return HYPAR_OK;
     double n = hp_estimate_messages(sketch);

@@ -38,9 +38,10 @@ enum hypar_status hp_check_settings(const struct sim_settings *settings,
                                     struct hypar_error *err);
 
 /* More messages than could be kept, each by itself (some 300 bytes each; micro-batches share
- * them): HYPAR_UNSUPPORTED. To be asked before the scene is made, which has them. The estimate
+ * them), or more links on the way of those without a pattern than could be looked at (10 ns
+ * each): HYPAR_UNSUPPORTED. To be asked before the scene is made, which has them. The estimate
  * is exact but for exchanges without a pattern, of which it counts the pieces. */
-enum { HP_MAX_MESSAGES = 1 << 24 };
+enum { HP_MAX_MESSAGES = 1 << 24, HP_MAX_CROSSED = 1 << 30 };
 double hp_estimate_messages(const struct sketch *sketch); /* messages.c */
 enum hypar_status hp_check_messages(const struct sketch *sketch,
                                     const struct sim_settings *settings,
