@@ -142,10 +142,12 @@ static void report(const struct args *args, const struct hypar_graph *graph,
     struct hypar_found *others[3] = { NULL };
     struct hypar_search_options plain = *how;
     struct hypar_error why;
-    bool beside = !args->json && hypar_found_partition(found);
+    bool beside =
+        !args->json && hypar_found_partition(found) && !hypar_found_info(found).interrupted;
     int n_others = 0;
     plain.start = NULL;
     plain.n_fix = 0;
+    plain.stop = NULL;
     plain.unlimited = true; /* to be looked at, whether it fits or not */
     for (int i = 0; i < 3 && beside; i++) {
         plain.planner = simple[i];
@@ -209,13 +211,17 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     how->progress = patience ? opt_show_progress : NULL;
     how->who = (char[]){ "" };
     how->refusals = &refusals;
+    how->stop = opt_stop_on_signals();
     enum hypar_status status = hypar_search(&found, graph, machine, how, err);
+    opt_end_on_signals();
     if (patience)
         fputs("\r\033[K", stderr);
     if (status != HYPAR_OK) {
         note_refusals(args, &refusals);
         return status;
     }
+    if (hypar_found_info(found).interrupted)
+        opt_note_interrupted(args, "the plan is the best so far");
     if (args->output)
         status = write_plan(hypar_found_plan(found), args->output, err);
     if (status == HYPAR_OK && opt_wants_summary(args))

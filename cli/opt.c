@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MAX_OPTIONS = 64 };
@@ -433,6 +434,54 @@ void opt_catch_signals(void)
             sigaction(ending[i], &now, NULL);
     }
     signal(SIGXFSZ, SIG_IGN);
+}
+
+/* Has a search been told to stop? */
+static volatile sig_atomic_t stopped;
+
+/* Two at once are one: `timeout` sends its signal to the command, and to its group. */
+enum { AT_ONCE_MS = 50 };
+
+static void stop_search(int number)
+{
+    static volatile sig_atomic_t first_ms;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    int now_ms = (int)(t.tv_sec % 1000000 * 1000 + t.tv_nsec / 1000000);
+    if (stopped && (now_ms < first_ms || now_ms > first_ms + AT_ONCE_MS))
+        remove_unfinished(number);
+    if (!stopped)
+        first_ms = now_ms;
+    stopped = 1;
+}
+
+static const int stopping[] = { SIGINT, SIGTERM };
+
+static void handle_stopping(void (*handler)(int))
+{
+    for (size_t i = 0; i < sizeof stopping / sizeof stopping[0]; i++) {
+        struct sigaction was, now = { .sa_mask = ending_set(), .sa_flags = SA_RESTART };
+        now.sa_handler = handler;
+        if (sigaction(stopping[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+            sigaction(stopping[i], &now, NULL);
+    }
+}
+
+const volatile sig_atomic_t *opt_stop_on_signals(void)
+{
+    handle_stopping(stop_search);
+    return &stopped;
+}
+
+void opt_end_on_signals(void)
+{
+    handle_stopping(remove_unfinished);
+}
+
+void opt_note_interrupted(const struct args *args, const char *what)
+{
+    if (stopped && !args->quiet)
+        fprintf(stderr, "hypar: note: interrupted: %s\n", what);
 }
 
 /* A pipe is waited for until somebody reads it, which a signal must be able to end. */

@@ -206,6 +206,14 @@ const char *opt_output(const struct args *args);
  * limit on the size of files is an error of writing. */
 void opt_catch_signals(void);
 
+/* Between these two the first SIGINT or SIGTERM ends a search, which is told by the flag, and
+ * only a second one the command. */
+const volatile sig_atomic_t *opt_stop_on_signals(void);
+void opt_end_on_signals(void);
+
+/* The line that tells of a search that was ended so, unless -q; `what` there is to show. */
+void opt_note_interrupted(const struct args *args, const char *what);
+
 /* hypar_output_open(), one at a time. */
 enum hypar_status opt_open(struct hypar_output *out, const char *path, struct hypar_error *err);
 

@@ -218,6 +218,8 @@ static void put_search(struct json_writer *w, const struct hypar_compared *row)
     hp_json_put_number(w, "seconds", row->search_s);
     hp_json_put_int(w, "evaluated", row->evaluated);
     hp_json_put_null(w, "lower_bound_s");
+    if (row->interrupted)
+        hp_json_put_bool(w, "interrupted", true);
     hp_json_end_object(w);
 }
 

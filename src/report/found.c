@@ -111,6 +111,8 @@ static void found_json(FILE *to, const struct hypar_found *found)
     else
         hp_json_put_null(&w, "lower_bound_elements");
     hp_json_put_bool(&w, "exact", info.exact);
+    if (info.interrupted)
+        hp_json_put_bool(&w, "interrupted", true);
     if (info.refused)
         hp_json_put_string(&w, "refused", info.refused);
     if (info.n_others)
