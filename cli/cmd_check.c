@@ -33,8 +33,7 @@ static enum hypar_status check_memory(const struct args *args, const struct hypa
     if (*known || hypar_graph_lowerable(hypar_plan_graph(plan), NULL) == HYPAR_OK)
         return opt_in_file(path, status, err);
     opt_in_file(path, status, err);
-    if (!args->quiet)
-        fprintf(stderr, "hypar: note: memory for activations is not known: %s\n", err->text);
+    opt_note(args, "memory for activations is not known: %s", err->text);
     return opt_in_file(path, hypar_plan_check_memory(plan, args->memory_bytes, err), err);
 }
 

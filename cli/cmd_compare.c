@@ -227,6 +227,7 @@ static enum hypar_status evaluate_all(struct comparing *c, enum hypar_status *fa
     for (int i = 0; i < c->n; i++) {
         const char *name = c->row[i].plan ? c->row[i].plan : c->row[i].planner;
         snprintf(where, sizeof where, "%d of %d: %.*s: ", i + 1, c->n, NAME_BYTES, name);
+        hypar_clean_text(where);
         c->how.progress = progress ? opt_show_progress : NULL;
         c->how.who = where;
         if (progress)

@@ -155,8 +155,8 @@ static void report(const struct args *args, const struct hypar_graph *graph,
             continue;
         if (hypar_search(&others[n_others], graph, machine, &plain, &why) == HYPAR_OK)
             n_others++;
-        else if (!args->quiet)
-            fprintf(stderr, "hypar: note: nothing to compare with: %s\n", why.text);
+        else
+            opt_note(args, "nothing to compare with: %s", why.text);
     }
     hypar_report_found(stdout, found, (const struct hypar_found *const *)others, n_others,
                        opt_format(args));
@@ -186,17 +186,15 @@ static void note_profile(const struct args *args, const struct hypar_found *foun
     const struct hypar_simulated *s = hypar_found_simulated(found);
     if (s)
         opt_note_profile(args, &s->step.measured);
-    else if (args->profile && !args->quiet && !hypar_found_layerwise(found))
-        fprintf(stderr, "hypar: note: %s: not used, as the plan was not simulated\n",
-                args->profile);
+    else if (args->profile && !hypar_found_layerwise(found))
+        opt_note(args, "%s: not used, as the plan was not simulated", args->profile);
 }
 
 /* Where auto has nothing to show, what each planner lacks is what there is to tell. */
 static void note_refusals(const struct args *args, const struct hypar_refusals *refusals)
 {
-    for (int i = 0; i < refusals->n && !args->quiet; i++)
-        fprintf(stderr, "hypar: note: %s: %s\n", refusals->by[i].planner,
-                refusals->by[i].why.text);
+    for (int i = 0; i < refusals->n; i++)
+        opt_note(args, "%s: %s", refusals->by[i].planner, refusals->by[i].why.text);
 }
 
 static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,

@@ -1,6 +1,5 @@
 #include "cli/opt.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -103,15 +102,6 @@ static void occupy_standard_streams(void)
             (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
-/* One line, whatever the words of the command line contain. */
-static void print_error(const char *text)
-{
-    fputs("hypar: ", stderr);
-    for (; *text; text++)
-        fputc(iscntrl((unsigned char)*text) ? '?' : *text, stderr);
-    fputc('\n', stderr);
-}
-
 int main(int argc, char **argv)
 {
     struct hypar_error err = { "" };
@@ -126,6 +116,6 @@ int main(int argc, char **argv)
                  strerror(errno ? errno : EIO));
     }
     if (err.text[0] && status != HYPAR_OK)
-        print_error(err.text);
+        fprintf(stderr, "hypar: %s\n", hypar_clean_text(err.text));
     return hypar_status_exit_code(status);
 }

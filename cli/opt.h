@@ -179,7 +179,10 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
 /* One line on a terminal, written over and over; `who` is the text that it begins with. */
 void opt_show_progress(void *who, const struct hypar_search_progress *progress);
 
-/* A note on standard error, unless -q, if the profile that --profile names told nothing about
+/* A note on standard error in one line, unless -q. */
+void opt_note(const struct args *args, const char *fmt, ...) HYPAR_PRINTF(2, 3);
+
+/* ... if the profile that --profile names told nothing about
  * this step. */
 void opt_note_profile(const struct args *args, const struct hypar_sim_measured *measured);
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/number.h"
+#include "base/utf8.h"
 
 static enum hypar_status order_nodes(struct onnx_file *file, struct hypar_error *err);
 
@@ -29,11 +30,7 @@ static void leave(void *arena, void *bytes)
 /* A name that can be printed and written to JSON as it is. */
 static const char *text(struct onnx_file *file, const char *from)
 {
-    char *copy = hp_arena_strdup(&file->arena, from ? from : "");
-    for (char *p = copy; *p; p++)
-        if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
-            *p = '_';
-    return copy;
+    return hp_clean_text(hp_arena_strdup(&file->arena, from ? from : ""), '_');
 }
 
 static enum hypar_status read_shape(const int64_t *dims, size_t n, struct onnx_tensor *t,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/utf8.h"
 #include "base/word.h"
 
 static const size_t max_file_bytes = (size_t)1 << 26;
@@ -319,6 +320,20 @@ static enum hypar_status check_cycles(struct reading *r)
 
 /* The whole ---------------------------------------------------------------------------- */
 
+/* Names are shown, and written to files that must be UTF-8. */
+static enum hypar_status check_text(struct reading *r, struct span line)
+{
+    struct arena_mark mark = hp_arena_mark(&r->scratch);
+    char *text = hp_arena_strndup(&r->scratch, line.at, line.n);
+    for (char *p = text; *p; p++)
+        *p = *p == '\t' || *p == '\r' ? ' ' : *p;
+    bool bad = hp_has_control(text);
+    if (bad)
+        FAIL(r, HYPAR_SYNTAX, "'%.60s', expected text in UTF-8", text);
+    hp_arena_release(&r->scratch, mark);
+    return bad ? HYPAR_SYNTAX : HYPAR_OK;
+}
+
 static enum hypar_status read_line(struct reading *r, struct span line)
 {
     if (!trim(line).n)
@@ -328,6 +343,7 @@ static enum hypar_status read_line(struct reading *r, struct span line)
         if ((c < ' ' && c != '\t' && !(c == '\r' && i + 1 == line.n)) || c == 0x7f)
             return FAIL(r, HYPAR_SYNTAX, "control character %d, expected text", c);
     }
+    TRY(check_text(r, line));
     return *line.at == '\t' ? read_edge(r, line) : read_node(r, line);
 }
 

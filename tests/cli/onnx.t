@@ -88,3 +88,7 @@ $ for d in nope=3,batch=5 'nope=3 --dim batch=5' 'batch=5 --dim nope=3'; do hypa
 > hypar: tests/data/onnx/train/lstm_lm.onnx: the model has no symbolic dimension 'nope'; it has batch
 > hypar: tests/data/onnx/train/lstm_lm.onnx: the model has no symbolic dimension 'nope'; it has batch
 ? 3
+
+Names beyond ASCII stay.
+$ LC_ALL=C sed 's|/norm/|/n\xc3\xb6m/|g' tests/data/onnx/small/convolutions.onnx > $TMP/c.onnx; hypar import $TMP/c.onnx -q -o $TMP/c.json; grep -o '"/nöm/[^"]*"' $TMP/c.json | head -1
+> "/nöm/BatchNormalization"
