@@ -25,3 +25,45 @@ if(HYPAR_FUZZ)
   endif()
   add_compile_options("$<$<COMPILE_LANGUAGE:C>:-fsanitize=fuzzer-no-link>")
 endif()
+
+# What makes a fault harder to use: a stack that tells when it was overwritten and cannot be jumped
+# over, library calls that know the sizes of their buffers, and an executable at a random place
+# whose tables are read-only once it runs. Not beside sanitizers, which find the fault itself.
+include(CheckCCompilerFlag)
+include(CheckLinkerFlag)
+include(CheckCSourceCompiles)
+set(hardened OFF)
+if(NOT sanitize_flags AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(hardened ON)
+  include(CheckPIESupported)
+  check_pie_supported(LANGUAGES C) # with CMAKE_POSITION_INDEPENDENT_CODE: executables are
+  foreach(flag -fstack-protector-strong -fstack-clash-protection)
+    string(MAKE_C_IDENTIFIER "HAS${flag}" has)
+    check_c_compiler_flag(-Werror\;${flag} ${has}) # clang warns of what it does not use
+    if(${has})
+      add_compile_options("$<$<COMPILE_LANGUAGE:C>:${flag}>")
+    endif()
+  endforeach()
+  foreach(flag relro now noexecstack)
+    check_linker_flag(C "LINKER:-z,${flag}" HAS_Z_${flag})
+    if(HAS_Z_${flag})
+      add_link_options("LINKER:-z,${flag}")
+    endif()
+  endforeach()
+  # The highest level that compiler and C library have; it needs optimisation.
+  foreach(level 3 2)
+    set(CMAKE_REQUIRED_FLAGS "-O2 -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=${level}")
+    check_c_source_compiles("
+      #include <stdio.h>
+      #if !defined __USE_FORTIFY_LEVEL || __USE_FORTIFY_LEVEL < ${level}
+      #error
+      #endif
+      int main(void) { return 0; }" HAS_FORTIFY_${level})
+    unset(CMAKE_REQUIRED_FLAGS)
+    if(HAS_FORTIFY_${level})
+      add_compile_options(
+        "$<$<COMPILE_LANGUAGE:C>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=${level}>")
+      break()
+    endif()
+  endforeach()
+endif()
