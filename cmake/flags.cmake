@@ -12,10 +12,20 @@ endif()
 # The same numbers on every machine: no fused multiply-add that the source does not ask for.
 add_compile_options(-ffp-contract=off)
 
+# What HYPAR_SANITIZE may be; what finds uses of memory that was never written needs libraries that
+# were built with it too (tools/msan.sh).
+set(sanitize_ON -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+set(sanitize_thread -fsanitize=thread)
+set(sanitize_memory -fsanitize=memory -fsanitize-memory-track-origins)
 set(sanitize_flags)
-if(HYPAR_SANITIZE OR HYPAR_FUZZ)
-  set(sanitize_flags -fsanitize=address,undefined -fno-sanitize-recover=undefined
-                     -fno-omit-frame-pointer)
+if(HYPAR_FUZZ AND NOT HYPAR_SANITIZE)
+  set(HYPAR_SANITIZE ON)
+endif()
+if(HYPAR_SANITIZE)
+  if(NOT DEFINED sanitize_${HYPAR_SANITIZE})
+    message(FATAL_ERROR "HYPAR_SANITIZE is ${HYPAR_SANITIZE}, expected ON, OFF, thread or memory")
+  endif()
+  set(sanitize_flags ${sanitize_${HYPAR_SANITIZE}} -fno-omit-frame-pointer)
   add_compile_options("$<$<COMPILE_LANGUAGE:C>:${sanitize_flags}>")
   add_link_options(${sanitize_flags})
 endif()
