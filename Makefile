@@ -6,13 +6,14 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 SOAK_CHANGES ?= 10000
 OOM_ALLOCATIONS ?= 2000
+THREADED ?= 'search/(flexflow|planners|auto|exhaustive)|base/|cli/(compare|interrupt)'
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 BUILD ?= build$(if $(SANITIZE),-sanitize)
 
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
-	-DHYPAR_SANITIZE=$(if $(SANITIZE),ON,OFF)
+	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF)
 
-.PHONY: proof soak oom all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow fuzz format lint valgrind coverage clean help
+.PHONY: tsan msan proof soak oom all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow fuzz format lint valgrind coverage clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -47,6 +48,14 @@ bench-optcnn: all ## OptCNN's published results beside ours
 
 bench-flexflow: all ## FlexFlow's published results beside ours
 	@cmake --build $(BUILD) --target bench-flexflow
+
+tsan: ## the tests that use threads, under the thread sanitizer
+	@$(MAKE) tests SANITIZE=thread BUILD=build-tsan
+	@ctest --test-dir build-tsan -j $(JOBS) -R $(THREADED) --output-on-failure
+
+msan: ## the unit tests, under clang's memory sanitizer
+	@sh tools/setup.sh fuzz
+	@sh tools/msan.sh build-msan $(JOBS)
 
 proof: tests ## run 10,000 random plans against the unsplit networks
 	@HYPAR_PROOF_PAIRS=10000 ctest --test-dir $(BUILD) -R program/proof --output-on-failure --verbose
@@ -84,7 +93,7 @@ valgrind: tests ## the unit tests under valgrind
 	@sh tools/valgrind.sh $(BUILD)
 
 clean: ## remove every build folder
-	rm -rf build build-sanitize build-fuzz build-coverage
+	rm -rf build build-sanitize build-fuzz build-coverage build-tsan build-msan
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12

@@ -118,6 +118,7 @@ static enum hypar_status evaluate_planner(struct hypar_compared *row, const stru
     struct hypar_search_info info = hypar_found_info(found);
     row->search_s = info.seconds;
     row->evaluated = info.evaluated;
+    row->interrupted = info.interrupted;
     row->delayed = hypar_plan_schedule(plan).kind == HYPAR_SCHEDULE_PIPEDREAM;
     if (simulated)
         row->step = simulated->step;
@@ -142,6 +143,11 @@ static enum hypar_status evaluate(struct comparing *c, int i)
 {
     struct hypar_compared *row = &c->row[i];
     c->how.planner = row->planner;
+    if (*c->how.stop) {
+        row->why = "interrupted";
+        row->interrupted = true;
+        return HYPAR_INFEASIBLE;
+    }
     enum hypar_status status = row->plan ? evaluate_plan(row, c, c->plan[i], &c->why[i])
                                          : evaluate_planner(row, c, &c->how, &c->why[i]);
     row->fits = status == HYPAR_OK && row->step.fits;
@@ -218,9 +224,11 @@ static enum hypar_status evaluate_all(struct comparing *c, enum hypar_status *fa
     char where[NAME_BYTES + 64];
     enum hypar_status status = HYPAR_OK;
     *failed = HYPAR_OK;
+    c->how.stop = opt_stop_on_signals();
     for (int i = 0; i < c->n; i++) {
         const char *name = c->row[i].plan ? c->row[i].plan : c->row[i].planner;
         snprintf(where, sizeof where, "%d of %d: %.*s: ", i + 1, c->n, NAME_BYTES, name);
+        hypar_clean_text(where);
         c->how.progress = progress ? opt_show_progress : NULL;
         c->how.who = where;
         if (progress)
@@ -247,6 +255,7 @@ static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
     enum hypar_status status = list_planners(c, c->args->planner, err);
     if (status == HYPAR_OK)
         status = evaluate_all(c, &failed, err);
+    opt_end_on_signals();
     if (status != HYPAR_OK)
         return status;
     struct hypar_comparison comparison = { .graph = c->graph,
@@ -257,6 +266,7 @@ static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
                                            .n = c->n,
                                            .row = c->row };
     note_profile(c);
+    opt_note_interrupted(c->args, "rows without figures, and the best so far of the last");
     struct hypar_error why;
     status = report(c->args, &comparison, &why);
     if (status != HYPAR_OK) {

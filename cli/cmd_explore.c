@@ -118,7 +118,12 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     if (status == HYPAR_OK)
         status = hypar_machine_read(&machine, args->machine, err);
     if (status == HYPAR_OK)
+        how.stop = opt_stop_on_signals();
+    if (status == HYPAR_OK)
         status = hypar_explore(&found, graph, machine, &how, err);
+    opt_end_on_signals();
+    if (status == HYPAR_OK && hypar_exploration_interrupted(found))
+        opt_note_interrupted(args, "the machines that were done");
     if (status == HYPAR_OK)
         status = report(found, args, err);
     hypar_exploration_free(found);

@@ -1,6 +1,5 @@
 #include "cli/opt.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -113,15 +112,6 @@ static void hold_output(void)
         setvbuf(stdout, room, _IOFBF, sizeof room);
 }
 
-/* One line, whatever the words of the command line contain. */
-static void print_error(const char *text)
-{
-    fputs("hypar: ", stderr);
-    for (; *text; text++)
-        fputc(iscntrl((unsigned char)*text) ? '?' : *text, stderr);
-    fputc('\n', stderr);
-}
-
 int main(int argc, char **argv)
 {
     struct hypar_error err = { "" };
@@ -138,6 +128,6 @@ int main(int argc, char **argv)
                  strerror(errno ? errno : EIO));
     }
     if (err.text[0] && status != HYPAR_OK)
-        print_error(err.text);
+        fprintf(stderr, "hypar: %s\n", hypar_clean_text(err.text));
     return hypar_status_exit_code(status);
 }

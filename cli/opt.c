@@ -5,12 +5,14 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MAX_OPTIONS = 64, MAX_OUTPUTS = 8 };
@@ -127,7 +129,9 @@ enum hypar_status opt_in_file(const char *path, enum hypar_status status,
     size_t room = most > length ? most - length : 0;
     if (n > room) {
         path += n - room;
-        n = room;
+        while (((unsigned char)*path & 0xc0) == 0x80) /* not from the middle of a character */
+            path++;
+        n = strlen(path);
     }
     if (n > 0) {
         memmove(err->text + n + 2, err->text, length + 1);
@@ -269,13 +273,22 @@ static void make_table(struct option_table *table, const struct command *command
     };
 }
 
-/* getopt prints an unknown option as it is; one that would break the line is none of ours. */
-static void keep_one_line(char *word)
+/* Is it an option of the table, or may it be short for one? */
+static bool is_option(const struct option_table *table, const char *word)
 {
-    if (word[0] == '-')
-        for (; *word && *word != '='; word++)
-            if (iscntrl((unsigned char)*word))
-                *word = '?';
+    size_t n = strcspn(word, "=");
+    for (const struct argp_option *o = table->row; o->name && n > 2; o++)
+        if (strncmp(o->name, word + 2, n - 2) == 0)
+            return true;
+    return false;
+}
+
+/* getopt prints an unknown option as it is; one that cannot be shown is none of ours. */
+static void clean_options(const struct option_table *table, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (argv[i][0] == '-' && (argv[i][1] != '-' || !is_option(table, argv[i])))
+            hypar_clean_text(argv[i]);
 }
 
 /* The files that were named, operands first; and `read`, unless NULL. */
@@ -314,11 +327,10 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
 
     memset(out, 0, sizeof *out);
     err->text[0] = '\0';
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        keep_one_line(argv[i]);
     snprintf(parse.name, sizeof parse.name, "hypar %s", command->name);
     argv[0] = program;
     make_table(&table, command);
+    clean_options(&table, argc, argv);
     error_t error =
         argp_parse(&table.argp, argc, argv, ARGP_NO_HELP | ARGP_NO_EXIT, NULL, &parse);
     argv[0] = NULL;
@@ -384,13 +396,24 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
     return status;
 }
 
+void opt_note(const struct args *args, const char *fmt, ...)
+{
+    char text[2 * PATH_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (!args->quiet)
+        fprintf(stderr, "hypar: note: %s\n", hypar_clean_text(text));
+}
+
 void opt_note_profile(const struct args *args, const struct hypar_sim_measured *m)
 {
-    if (m->asked && !m->measured && !m->calibrated && !args->quiet)
-        fprintf(stderr,
-                "hypar: note: %s: knows none of the %d passes of this step, nor its devices' "
-                "efficiency; no measured time was used\n",
-                args->profile, m->passes);
+    if (m->asked && !m->measured && !m->calibrated)
+        opt_note(args,
+                 "%s: knows none of the %d passes of this step, nor its devices' "
+                 "efficiency; no measured time was used",
+                 args->profile, m->passes);
 }
 
 enum hypar_format opt_format(const struct args *args)
@@ -440,6 +463,55 @@ void opt_catch_signals(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
+/* Has a search been told to stop? */
+static volatile sig_atomic_t stopped;
+
+/* Two at once are one: `timeout` sends its signal to the command, and to its group. */
+enum { AT_ONCE_MS = 50 };
+
+static void stop_search(int number)
+{
+    static volatile sig_atomic_t first_ms;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    int now_ms = (int)(t.tv_sec % 1000000 * 1000 + t.tv_nsec / 1000000);
+    if (stopped && (now_ms < first_ms || now_ms > first_ms + AT_ONCE_MS))
+        remove_unfinished(number);
+    if (!stopped)
+        first_ms = now_ms;
+    stopped = 1;
+}
+
+static const int stopping[] = { SIGINT, SIGTERM };
+
+static void handle_stopping(void (*handler)(int))
+{
+    for (size_t i = 0; i < sizeof stopping / sizeof stopping[0]; i++) {
+        struct sigaction was, now = { .sa_flags = SA_RESTART };
+        now.sa_handler = handler;
+        sigfillset(&now.sa_mask);
+        if (sigaction(stopping[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+            sigaction(stopping[i], &now, NULL);
+    }
+}
+
+const volatile sig_atomic_t *opt_stop_on_signals(void)
+{
+    handle_stopping(stop_search);
+    return &stopped;
+}
+
+void opt_end_on_signals(void)
+{
+    handle_stopping(remove_unfinished);
+}
+
+void opt_note_interrupted(const struct args *args, const char *what)
+{
+    if (stopped)
+        opt_note(args, "interrupted: %s", what);
+}
+
 /* Written, and waiting for the rest of the command. */
 static struct hypar_output finished[MAX_OUTPUTS];
 static int n_finished;
@@ -481,8 +553,8 @@ enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
                                         .reads = opt_reads,
                                         .who = (void *)args };
     enum hypar_status status = hypar_import(out, args->operand[0], &how, err);
-    for (int i = 0; status == HYPAR_OK && !args->quiet && i < hypar_graph_note_count(*out); i++)
-        fprintf(stderr, "hypar: note: %s: %s\n", args->operand[0], hypar_graph_note(*out, i));
+    for (int i = 0; status == HYPAR_OK && i < hypar_graph_note_count(*out); i++)
+        opt_note(args, "%s: %s", args->operand[0], hypar_graph_note(*out, i));
     return status;
 }
 

@@ -187,7 +187,10 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
 /* One line on a terminal, written over and over; `who` is the text that it begins with. */
 void opt_show_progress(void *who, const struct hypar_search_progress *progress);
 
-/* A note on standard error, unless -q, if the profile that --profile names told nothing about
+/* A note on standard error in one line, unless -q. */
+void opt_note(const struct args *args, const char *fmt, ...) HYPAR_PRINTF(2, 3);
+
+/* ... if the profile that --profile names told nothing about
  * this step. */
 void opt_note_profile(const struct args *args, const struct hypar_sim_measured *measured);
 
@@ -213,6 +216,14 @@ const char *opt_output(const struct args *args);
 /* From now on a signal that ends the command removes its unfinished files first, and a limit on
  * the size of files is an error of writing. */
 void opt_catch_signals(void);
+
+/* Between these two the first SIGINT or SIGTERM ends a search, which is told by the flag, and
+ * only a second one the command. */
+const volatile sig_atomic_t *opt_stop_on_signals(void);
+void opt_end_on_signals(void);
+
+/* The line that tells of a search that was ended so, unless -q; `what` there is to show. */
+void opt_note_interrupted(const struct args *args, const char *what);
 
 /* Close what hypar_output_open() opened: keep it if `status` is HYPAR_OK, else remove it and
  * return `status`. It gets its place when the command has done all its work. */

@@ -138,6 +138,12 @@ HYPAR_API char *hypar_format_quantity(char *buffer, double value, enum hypar_uni
 /* What hypar_parse_quantity() takes, for messages: "a size such as 80GB or 80GiB". Static. */
 HYPAR_API const char *hypar_unit_text(enum hypar_unit unit);
 
+/* Put '?' for whatever of `text` would break a line or command a terminal, and for bytes that
+ * are no UTF-8 (at the end: nothing, as it was cut short): what is left can be shown. Changes
+ * `text` and returns it; errors' texts are so.
+ */
+HYPAR_API char *hypar_clean_text(char *text);
+
 /* Which of `names` may `word` be a slip of? Writes the indices of up to `max` of them (at most
  * 3), nearest first, into near[] and returns how many there are. */
 HYPAR_API int hypar_nearest(const char *word, const char *const *names, int n, int *near,

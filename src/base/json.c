@@ -1,7 +1,7 @@
 #include "base/json.h"
 
 #include "base/number.h"
-#include "base/word.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,6 +1,6 @@
 #include "base/json.h"
 #include "base/number.h"
-#include "base/word.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <math.h>
@@ -15,8 +15,16 @@ static size_t plain_length(const unsigned char *s)
     return n;
 }
 
-/* Names may come from binary files: what is not UTF-8 becomes U+FFFD, so the file stays JSON.
- */
+static void write_escaped(FILE *file, unsigned code)
+{
+    if (code > 0xffff) /* two, as JSON's characters have 16 bits */
+        fprintf(file, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+    else
+        fprintf(file, "\\u%04x", code);
+}
+
+/* Names may come from binary files: what is not UTF-8 becomes U+FFFD, so the file stays JSON;
+ * what cannot be shown is escaped, as the file may be a terminal. */
 static void write_string(FILE *file, const char *text)
 {
     static const char escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
@@ -35,8 +43,8 @@ static void write_string(FILE *file, const char *text)
             fputs("\\ufffd", file);
         else if (*escape)
             fprintf(file, "\\%c", escape[1]);
-        else if (*s < 0x20 || *s == 0x7f)
-            fprintf(file, "\\u%04x", (unsigned)*s);
+        else if (!hp_printable_length((const char *)s))
+            write_escaped(file, hp_utf8_code((const char *)s, n));
         else
             fwrite(s, 1, n, file);
         s += n ? n : 1;

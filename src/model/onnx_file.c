@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/number.h"
-#include "base/word.h"
+#include "base/utf8.h"
 
 static enum hypar_status order_nodes(struct onnx_file *file, struct hypar_error *err);
 
@@ -30,7 +30,7 @@ static void leave(void *arena, void *bytes)
 /* A name that can be printed and written to JSON as it is. */
 static const char *text(struct onnx_file *file, const char *from)
 {
-    return hp_make_plain(hp_arena_strdup(&file->arena, from ? from : ""));
+    return hp_clean_text(hp_arena_strdup(&file->arena, from ? from : ""), '_');
 }
 
 static enum hypar_status read_shape(const int64_t *dims, size_t n, struct onnx_tensor *t,
@@ -82,8 +82,8 @@ static enum hypar_status read_external(struct onnx_file *file, const Onnx__Tenso
         const char *value = text(file, from->external_data[i]->value);
         if (strcmp(key, "location") == 0) {
             t->location = value;
-            plain =
-                !from->external_data[i]->value || hp_is_plain(from->external_data[i]->value);
+            plain = !from->external_data[i]->value ||
+                    !hp_has_control(from->external_data[i]->value);
         } else if (strcmp(key, "offset") == 0) {
             TRY(read_place(key, value, &t->offset, err));
         } else if (strcmp(key, "length") == 0) {

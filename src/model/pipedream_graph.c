@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/word.h"
+#include "base/utf8.h"
 #include "model/model.h"
 #include "model/pipedream.h"
 
@@ -184,8 +184,8 @@ static char *name_of(struct arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
     const char *dot = strrchr(from, '.');
-    return hp_make_plain(
-        hp_arena_strndup(arena, from, dot && dot > from ? (size_t)(dot - from) : strlen(from)));
+    size_t n = dot && dot > from ? (size_t)(dot - from) : strlen(from);
+    return hp_clean_text(hp_arena_strndup(arena, from, n), '_');
 }
 
 static enum hypar_status read_path(struct hypar_graph **out, const char *path,

@@ -1,4 +1,4 @@
-/* Words: slips, lists, control characters, lengths. */
+/* Words: slips, lists. */
 #include "base/word.h"
 
 #include <setjmp.h>
@@ -63,74 +63,12 @@ static void test_list(void **state)
     assert_string_equal(hp_word_list(small, sizeof small, names, 3), "a, b");
 }
 
-static void test_characters(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        int characters;
-        bool control;
-    } cases[] = {
-        { "", 0, false },
-        { "conv1", 5, false },
-        { "größe", 5, false },
-        { "\xe5\xb1\x82", 1, false },
-        { "a\nb", 3, true },
-        { "\x1b[31m", 5, true },
-        { "\x7f", 1, true },
-        { "\xc2\x9b"
-          "31m",
-          4, true },
-        { "\xc2\xa0", 1, false },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *text = cases[i].text;
-        assert_int_equal(hp_characters(text, (int)strlen(text)), cases[i].characters);
-        assert_int_equal(hp_has_control(text), cases[i].control);
-    }
-}
-
-static void test_plain(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text, *plain;
-    } cases[] = {
-        { "", "" },
-        { "conv1", "conv1" },
-        { "gr\xc3\xb6\xc3\x9f"
-          "e",
-          "gr\xc3\xb6\xc3\x9f"
-          "e" },
-        { "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80" },
-        { "a\nb\x1b\x7f", "a_b__" },
-        { "\xc2\x9b"
-          "31m",
-          "__31m" },
-        { "a\xff", "a_" },             /* never a byte of UTF-8 */
-        { "\xc3", "_" },               /* cut off */
-        { "\xc3(", "_(" },             /* not followed by a continuation */
-        { "\xc0\xaf", "__" },          /* '/' in two bytes */
-        { "\xe0\x80\xaf", "___" },     /* in three */
-        { "\xed\xa0\x80", "___" },     /* a surrogate */
-        { "\xf4\x90\x80\x80", "____" } /* past U+10FFFF */
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char copy[16];
-        snprintf(copy, sizeof copy, "%s", cases[i].text);
-        assert_string_equal(hp_make_plain(copy), cases[i].plain);
-        assert_int_equal(hp_is_plain(cases[i].text),
-                         strcmp(cases[i].text, cases[i].plain) == 0);
-        assert_true(hp_is_plain(copy));
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nearest), cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_list),    cmocka_unit_test(test_characters),
-        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_list),
     };
     return cmocka_run_group_tests_name("base/word", tests, NULL, NULL);
 }

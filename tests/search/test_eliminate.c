@@ -82,7 +82,7 @@ static void draw_variables(struct draft *d, struct random *random, const struct 
                            int n_vars)
 {
     double settings = 1;
-    d->problem = (struct elimination_problem){ 0, d->n_states, d->cost, 0, d->edges };
+    d->problem = (struct elimination_problem){ 0, d->n_states, d->cost, 0, d->edges, NULL };
     for (int v = 0; v < n_vars; v++) {
         int n = 1 + (int)hp_random_below(random, how->most_states);
         if (settings * n > MOST_SETTINGS)
@@ -467,19 +467,19 @@ static void test_malformed(void **state)
         struct elimination_options options;
         const char *text;
     } cases[] = {
-        { { -1, two, cost, 0, NULL },
+        { { -1, two, cost, 0, NULL, NULL },
           { 0 },
           "elimination: -1 variables and 0 edges, expected none or more" },
-        { { 2, none, cost, 0, NULL },
+        { { 2, none, cost, 0, NULL, NULL },
           { 0 },
           "elimination: variable 1 has 0 states, expected 1 to 1048576" },
-        { { 2, two, cost, 1, &bad },
+        { { 2, two, cost, 1, &bad, NULL },
           { 0 },
           "elimination: edge 0 joins 1 and 2, expected variables 0 to 1" },
-        { { 2, two, cost, 1, &good },
+        { { 2, two, cost, 1, &good, NULL },
           { .initial = start },
           "elimination: variable 1 starts in state 2, expected 0 to 1" },
-        { { 2, two, cost, 1, &good },
+        { { 2, two, cost, 1, &good, NULL },
           { .max_work = -1 },
           "elimination: a limit is negative, expected 0 (the default) or more" },
     };
@@ -530,7 +530,7 @@ static void test_long_chain(void **state)
     double minimum = INFINITY;
     for (int x = 0; x < STATES; x++)
         minimum = fmin(minimum, best[x]);
-    struct elimination_problem problem = { N, n_states, cost, N, edges };
+    struct elimination_problem problem = { N, n_states, cost, N, edges, NULL };
     struct elimination_result result = { .assignment = assignment };
     assert_int_equal(hp_eliminate(&arena, &problem, NULL, &result, NULL), HYPAR_OK);
     assert_true(result.exact && result.cost == minimum);
@@ -547,7 +547,7 @@ static void test_wide_grid(void **state)
     int n_states[N], assignment[N];
     const double *cost[N];
     struct elimination_edge edges[2 * N];
-    struct elimination_problem problem = { N, n_states, cost, 0, edges };
+    struct elimination_problem problem = { N, n_states, cost, 0, edges, NULL };
     for (int v = 0; v < N; v++) {
         double *own = NEW(&arena, double, STATES);
         n_states[v] = STATES;
