@@ -373,7 +373,7 @@ static void test_infeasible(void **state)
     static const struct elimination_edge edges[] = { { 0, 1, never },
                                                      { 1, 2, never },
                                                      { 0, 2, never } };
-    struct draft d = { .problem = { 3, n_states, cost, 3, edges } };
+    struct draft d = { .problem = { 3, n_states, cost, 3, edges, NULL } };
     static const struct elimination_options limits[] = {
         { 0 }, { .max_table_entries = 1 }, { .max_table_entries = 1, .max_work = 1 }
     };
@@ -394,7 +394,7 @@ static void test_ties(void **state)
     static const double *const cost[] = { zero, zero, zero };
     static const int n_states[] = { 3, 3, 3 };
     static const struct elimination_edge edges[] = { { 0, 1, equal }, { 1, 2, equal } };
-    struct draft d = { .problem = { 3, n_states, cost, 2, edges } };
+    struct draft d = { .problem = { 3, n_states, cost, 2, edges, NULL } };
     int assignment[3], initial[] = { 2, 2, 2 };
     struct elimination_options options = { .initial = initial };
     struct elimination_result result = solve(&d, &options, assignment);
@@ -442,7 +442,8 @@ static void test_counts(void **state)
         { 1, { { 2, 2, zero } }, 4, 0, 0, 0, 1, 0 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct draft d = { .problem = { 4, n_states, cost, cases[i].n_edges, cases[i].edges } };
+        struct draft d = { .problem = { 4, n_states, cost, cases[i].n_edges, cases[i].edges,
+                                        NULL } };
         int assignment[4];
         struct elimination_result result = solve(&d, NULL, assignment);
         assert_int_equal(result.n_node_eliminations, cases[i].n_node);
