@@ -5,13 +5,15 @@ BUILD_TYPE ?= Release
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 SOAK_CHANGES ?= 10000
+OOM_ALLOCATIONS ?= 2000
+THREADED ?= 'search/(flexflow|planners|auto|exhaustive)|base/|cli/(compare|interrupt)'
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 BUILD ?= build$(if $(SANITIZE),-sanitize)
 
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
-	-DHYPAR_SANITIZE=$(if $(SANITIZE),ON,OFF)
+	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF)
 
-.PHONY: proof soak all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow fuzz format lint valgrind clean help
+.PHONY: tsan msan proof soak oom all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow fuzz format lint valgrind coverage clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -47,11 +49,22 @@ bench-optcnn: all ## OptCNN's published results beside ours
 bench-flexflow: all ## FlexFlow's published results beside ours
 	@cmake --build $(BUILD) --target bench-flexflow
 
+tsan: ## the tests that use threads, under the thread sanitizer
+	@$(MAKE) tests SANITIZE=thread BUILD=build-tsan
+	@ctest --test-dir build-tsan -j $(JOBS) -R $(THREADED) --output-on-failure
+
+msan: ## the unit tests, under clang's memory sanitizer
+	@sh tools/setup.sh fuzz
+	@sh tools/msan.sh build-msan $(JOBS)
+
 proof: tests ## run 10,000 random plans against the unsplit networks
 	@HYPAR_PROOF_PAIRS=10000 ctest --test-dir $(BUILD) -R program/proof --output-on-failure --verbose
 
 soak: all ## delta against full simulation, SOAK_CHANGES (10,000) changes of each network
 	@sh tools/soak.sh $(BUILD)/hypar $(SOAK_CHANGES)
+
+oom: tests ## each of the first OOM_ALLOCATIONS (2,000) allocations of each command fails
+	@$(BUILD)/tests/out_of_memory $(BUILD)/tests/libfailing.so $(BUILD)/hypar $(OOM_ALLOCATIONS)
 
 fuzz: ## fuzz every parser for FUZZ_SECONDS (600) each, with clang
 	@sh tools/setup.sh fuzz
@@ -66,11 +79,21 @@ format: ## lay out every C file as .clang-format says
 lint: tests ## clang-tidy, and functions that do not fit on a screen
 	@sh tools/lint.sh $(BUILD)
 
+coverage: ## what the tests run of src/, by folder and by file; needs gcovr
+	@sh tools/coverage.sh --check
+	@sh tools/setup.sh test
+	@cmake -B build-coverage -S . -DCMAKE_BUILD_TYPE=Debug -DHYPAR_TESTS=ON \
+		-DCMAKE_C_FLAGS="--coverage -O0" >/dev/null
+	@cmake --build build-coverage -j $(JOBS)
+	@find build-coverage -name '*.gcda' -delete
+	@ctest --test-dir build-coverage -j $(JOBS) || echo "coverage: some tests failed"
+	@sh tools/coverage.sh build-coverage
+
 valgrind: tests ## the unit tests under valgrind
 	@sh tools/valgrind.sh $(BUILD)
 
 clean: ## remove every build folder
-	rm -rf build build-sanitize build-fuzz
+	rm -rf build build-sanitize build-fuzz build-coverage build-tsan build-msan
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12

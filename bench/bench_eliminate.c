@@ -38,7 +38,7 @@ static struct bench make(int n_vars, int n_states, bool shared)
         states[v] = n_states;
         cost[v] = random_costs(&b, (size_t)n_states);
     }
-    b.problem = (struct elimination_problem){ n_vars, states, cost, 0, NULL };
+    b.problem = (struct elimination_problem){ n_vars, states, cost, 0, NULL, NULL };
     return b;
 }
 

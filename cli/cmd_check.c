@@ -4,6 +4,7 @@ static const struct argp_option options[] = {
     { "memory", OPT_MEMORY, "BYTES", 0, "limit per device, such as 16GB (the device's own)",
       0 },
     { "model", OPT_MODEL, "MODEL", 0, "check against MODEL instead of the plan's", 0 },
+    OPT_FOLLOW_LINKS_ROW,
     { "on", OPT_ON, "MACHINE", 0, "check against MACHINE instead of the plan's", 0 },
     { 0 },
 };
@@ -13,27 +14,27 @@ static enum hypar_status answer(const struct args *args, const struct hypar_plan
                                 const struct hypar_error *why, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = opt_open(&out, opt_output(args), err);
+    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_check(out.file, plan, fullest, why, opt_format(args));
     return opt_close(&out, HYPAR_OK, err);
 }
 
-/* All of a step, where it can be made explicit (*known tells); else what lives from step to
- * step, which every plan has. */
+/* All of a step, as it is lowered: a plan that cannot be is told as `hypar lower` tells it. Of
+ * a model that has no steps (*known tells) only what lives from step to step, which every plan
+ * has. */
 static enum hypar_status check_memory(const struct args *args, const struct hypar_plan *plan,
                                       struct hypar_memory *fullest, bool *known,
                                       struct hypar_error *err)
 {
     const char *path = args->operand[0];
     enum hypar_status status = hypar_plan_fits(plan, args->memory_bytes, fullest, err);
-    *known = status == HYPAR_OK || status == HYPAR_INFEASIBLE;
-    if (*known)
+    *known = status == HYPAR_OK;
+    if (*known || hypar_graph_lowerable(hypar_plan_graph(plan), NULL) == HYPAR_OK)
         return opt_in_file(path, status, err);
     opt_in_file(path, status, err);
-    if (!args->quiet)
-        fprintf(stderr, "hypar: note: memory for activations is not known: %s\n", err->text);
+    opt_note(args, "memory for activations is not known: %s", err->text);
     return opt_in_file(path, hypar_plan_check_memory(plan, args->memory_bytes, err), err);
 }
 

@@ -16,6 +16,7 @@ static const struct argp_option options[] = {
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
       "ONNX: the dimension of input NAME with the samples (0)", 0 },
     { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
+    OPT_FOLLOW_LINKS_ROW,
     { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: choose all levels at once, not from the top",
       0 },
     { "memory", OPT_MEMORY, "BYTES", 0, "limit per device, such as 16GB (the device's own)",
@@ -117,6 +118,7 @@ static enum hypar_status evaluate_planner(struct hypar_compared *row, const stru
     struct hypar_search_info info = hypar_found_info(found);
     row->search_s = info.seconds;
     row->evaluated = info.evaluated;
+    row->interrupted = info.interrupted;
     row->delayed = hypar_plan_schedule(plan).kind == HYPAR_SCHEDULE_PIPEDREAM;
     if (simulated)
         row->step = simulated->step;
@@ -141,6 +143,11 @@ static enum hypar_status evaluate(struct comparing *c, int i)
 {
     struct hypar_compared *row = &c->row[i];
     c->how.planner = row->planner;
+    if (*c->how.stop) {
+        row->why = "interrupted";
+        row->interrupted = true;
+        return HYPAR_INFEASIBLE;
+    }
     enum hypar_status status = row->plan ? evaluate_plan(row, c, c->plan[i], &c->why[i])
                                          : evaluate_planner(row, c, &c->how, &c->why[i]);
     row->fits = status == HYPAR_OK && row->step.fits;
@@ -184,7 +191,7 @@ static enum hypar_status write_csv(const struct hypar_comparison *comparison, co
                                    struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = opt_open(&out, path, err);
+    enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_comparison_csv(out.file, comparison);
@@ -201,7 +208,7 @@ static enum hypar_status report(const struct args *args,
         status = write_csv(comparison, args->csv, err);
     if (status != HYPAR_OK || (args->csv && strcmp(args->csv, "-") == 0 && !args->output))
         return status;
-    status = opt_open(&out, opt_output(args), err);
+    status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_comparison(out.file, comparison, opt_format(args));
@@ -217,9 +224,11 @@ static enum hypar_status evaluate_all(struct comparing *c, enum hypar_status *fa
     char where[NAME_BYTES + 64];
     enum hypar_status status = HYPAR_OK;
     *failed = HYPAR_OK;
+    c->how.stop = opt_stop_on_signals();
     for (int i = 0; i < c->n; i++) {
         const char *name = c->row[i].plan ? c->row[i].plan : c->row[i].planner;
         snprintf(where, sizeof where, "%d of %d: %.*s: ", i + 1, c->n, NAME_BYTES, name);
+        hypar_clean_text(where);
         c->how.progress = progress ? opt_show_progress : NULL;
         c->how.who = where;
         if (progress)
@@ -246,6 +255,7 @@ static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
     enum hypar_status status = list_planners(c, c->args->planner, err);
     if (status == HYPAR_OK)
         status = evaluate_all(c, &failed, err);
+    opt_end_on_signals();
     if (status != HYPAR_OK)
         return status;
     struct hypar_comparison comparison = { .graph = c->graph,
@@ -256,6 +266,7 @@ static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
                                            .n = c->n,
                                            .row = c->row };
     note_profile(c);
+    opt_note_interrupted(c->args, "rows without figures, and the best so far of the last");
     struct hypar_error why;
     status = report(c->args, &comparison, &why);
     if (status != HYPAR_OK) {
@@ -301,9 +312,11 @@ static bool same_machine(const struct hypar_machine *a, const struct hypar_machi
     char *text[2];
     size_t n[2];
     for (int i = 0; i < 2; i++) {
-        FILE *file = open_memstream(&text[i], &n[i]);
+        FILE *file = hypar_or_out_of_memory(open_memstream(&text[i], &n[i]));
         hypar_machine_write(machine[i], file);
-        fclose(file);
+        bool lacking = ferror(file);
+        if (fclose(file) != 0 || lacking || !text[i])
+            hypar_out_of_memory(n[i]);
     }
     bool same = n[0] == n[1] && memcmp(text[0], text[1], n[0]) == 0;
     free(text[0]);

@@ -19,6 +19,7 @@ static const struct argp_option options[] = {
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
       "ONNX: the dimension of input NAME with the samples (0)", 0 },
     { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
+    OPT_FOLLOW_LINKS_ROW,
     { "cost", OPT_COST, "WHAT", 0,
       "array or levels: where time comes from (array for HyPar's accelerators)", 0 },
     { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what is best (time)", 0 },
@@ -83,7 +84,7 @@ static enum hypar_status write_file(const struct hypar_exploration *found, const
     struct hypar_output out;
     if (!path)
         return HYPAR_OK;
-    enum hypar_status status = opt_open(&out, path, err);
+    enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
     write(out.file, found);
@@ -98,7 +99,7 @@ static enum hypar_status report(const struct hypar_exploration *found, const str
     if (status == HYPAR_OK)
         status = write_file(found, args->svg, hypar_report_explored_svg, err);
     if (status == HYPAR_OK)
-        status = opt_open(&out, opt_output(args), err);
+        status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_exploration(out.file, found, opt_format(args));
@@ -117,7 +118,12 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     if (status == HYPAR_OK)
         status = hypar_machine_read(&machine, args->machine, err);
     if (status == HYPAR_OK)
+        how.stop = opt_stop_on_signals();
+    if (status == HYPAR_OK)
         status = hypar_explore(&found, graph, machine, &how, err);
+    opt_end_on_signals();
+    if (status == HYPAR_OK && hypar_exploration_interrupted(found))
+        opt_note_interrupted(args, "the machines that were done");
     if (status == HYPAR_OK)
         status = report(found, args, err);
     hypar_exploration_free(found);

@@ -7,6 +7,7 @@ static const struct argp_option options[] = {
     { "minibatches", OPT_MINIBATCHES, "N", 0,
       "pipedream: write out N of them (enough to fill the pipeline and go on a while)", 0 },
     { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plan's", 0 },
+    OPT_FOLLOW_LINKS_ROW,
     { "on", OPT_ON, "MACHINE", 0, "use MACHINE instead of the plan's", 0 },
     { 0 },
 };
@@ -15,7 +16,7 @@ static enum hypar_status write_program(const struct hypar_program *program, cons
                                        struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = opt_open(&out, path, err);
+    enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
     hypar_program_write(program, out.file);

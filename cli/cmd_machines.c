@@ -4,7 +4,7 @@ static enum hypar_status write_machine(const struct hypar_machine *machine, cons
                                        struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = opt_open(&out, path, err);
+    enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
     hypar_machine_write(machine, out.file);
@@ -29,7 +29,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         return show_machine(args, err);
 
     struct hypar_output out;
-    enum hypar_status status = opt_open(&out, opt_output(args), err);
+    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_machines(out.file, opt_format(args));

@@ -16,6 +16,7 @@ static const struct argp_option options[] = {
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
       "ONNX: the dimension of input NAME with the samples (0)", 0 },
     { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
+    OPT_FOLLOW_LINKS_ROW,
     { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: choose all levels at once, not from the top",
       0 },
     { "memory", OPT_MEMORY, "BYTES", 0, "limit per device, such as 16GB (the device's own)",
@@ -55,14 +56,16 @@ static const struct argp_option options[] = {
 static bool whole_folder(const char *path, char whole[PATH_MAX])
 {
     char folder[HYPAR_PLACE_BYTES];
-    return hypar_file_folder(path, folder) && realpath(*folder ? folder : ".", whole);
+    return hypar_file_folder(path, folder) &&
+           hypar_or_out_of_memory(realpath(*folder ? folder : ".", whole));
 }
 
 /* The file at `given` as seen from the folder of the plan; false: it cannot be. */
 static bool from_folder(const char *given, const char *plan, char *text, size_t size)
 {
     char model[PATH_MAX], folder[PATH_MAX];
-    if (access(given, R_OK) != 0 || !realpath(given, model) || !whole_folder(plan, folder))
+    if (access(given, R_OK) != 0 || !hypar_or_out_of_memory(realpath(given, model)) ||
+        !whole_folder(plan, folder))
         return false;
     size_t same = 0; /* what both begin with, up to a slash */
     for (size_t i = 0; model[i] && (model[i] == folder[i] || (!folder[i] && model[i] == '/'));
@@ -126,7 +129,7 @@ static enum hypar_status write_plan(const struct hypar_plan *plan, const char *p
                                     struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = opt_open(&out, path, err);
+    enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
     hypar_plan_write(plan, out.file);
@@ -142,10 +145,12 @@ static void report(const struct args *args, const struct hypar_graph *graph,
     struct hypar_found *others[3] = { NULL };
     struct hypar_search_options plain = *how;
     struct hypar_error why;
-    bool beside = !args->json && hypar_found_partition(found);
+    bool beside =
+        !args->json && hypar_found_partition(found) && !hypar_found_info(found).interrupted;
     int n_others = 0;
     plain.start = NULL;
     plain.n_fix = 0;
+    plain.stop = NULL;
     plain.unlimited = true; /* to be looked at, whether it fits or not */
     for (int i = 0; i < 3 && beside; i++) {
         plain.planner = simple[i];
@@ -153,8 +158,8 @@ static void report(const struct args *args, const struct hypar_graph *graph,
             continue;
         if (hypar_search(&others[n_others], graph, machine, &plain, &why) == HYPAR_OK)
             n_others++;
-        else if (!args->quiet)
-            fprintf(stderr, "hypar: note: nothing to compare with: %s\n", why.text);
+        else
+            opt_note(args, "nothing to compare with: %s", why.text);
     }
     hypar_report_found(stdout, found, (const struct hypar_found *const *)others, n_others,
                        opt_format(args));
@@ -184,17 +189,15 @@ static void note_profile(const struct args *args, const struct hypar_found *foun
     const struct hypar_simulated *s = hypar_found_simulated(found);
     if (s)
         opt_note_profile(args, &s->step.measured);
-    else if (args->profile && !args->quiet && !hypar_found_layerwise(found))
-        fprintf(stderr, "hypar: note: %s: not used, as the plan was not simulated\n",
-                args->profile);
+    else if (args->profile && !hypar_found_layerwise(found))
+        opt_note(args, "%s: not used, as the plan was not simulated", args->profile);
 }
 
 /* Where auto has nothing to show, what each planner lacks is what there is to tell. */
 static void note_refusals(const struct args *args, const struct hypar_refusals *refusals)
 {
-    for (int i = 0; i < refusals->n && !args->quiet; i++)
-        fprintf(stderr, "hypar: note: %s: %s\n", refusals->by[i].planner,
-                refusals->by[i].why.text);
+    for (int i = 0; i < refusals->n; i++)
+        opt_note(args, "%s: %s", refusals->by[i].planner, refusals->by[i].why.text);
 }
 
 static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,
@@ -209,13 +212,17 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     how->progress = patience ? opt_show_progress : NULL;
     how->who = (char[]){ "" };
     how->refusals = &refusals;
+    how->stop = opt_stop_on_signals();
     enum hypar_status status = hypar_search(&found, graph, machine, how, err);
+    opt_end_on_signals();
     if (patience)
         fputs("\r\033[K", stderr);
     if (status != HYPAR_OK) {
         note_refusals(args, &refusals);
         return status;
     }
+    if (hypar_found_info(found).interrupted)
+        opt_note_interrupted(args, "the plan is the best so far");
     if (args->output)
         status = write_plan(hypar_found_plan(found), args->output, err);
     if (status == HYPAR_OK && opt_wants_summary(args))

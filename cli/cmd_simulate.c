@@ -5,6 +5,7 @@
 static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "use MACHINE instead of the plan's", 0 },
     { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plan's", 0 },
+    OPT_FOLLOW_LINKS_ROW,
     OPT_SIMULATION_ROWS,
     { "trace", OPT_TRACE, "FILE", 0,
       "write the timeline to FILE, for Perfetto (-: standard output)", 0 },
@@ -36,7 +37,7 @@ static enum hypar_status check_fits(const struct args *args, const struct hypar_
                                     struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = opt_open(&out, opt_output(args), err);
+    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     status = hypar_report_memory(out.file, plan, &how->lower, args->memory_bytes,
@@ -53,7 +54,7 @@ static enum hypar_status check_delta(const struct args *args, const struct hypar
     enum hypar_status status =
         hypar_check_delta(&check, plan, how, args->check_delta, args->seed, err);
     if (status == HYPAR_OK)
-        status = opt_open(&out, opt_output(args), err);
+        status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_delta_check(out.file, &check, opt_format(args));
@@ -70,7 +71,7 @@ static enum hypar_status write_profile(const char *path, const struct hypar_mach
                                        double efficiency, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = opt_open(&out, path, err);
+    enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
     struct hypar_profile *profile = hypar_profile_new();
@@ -99,7 +100,7 @@ static enum hypar_status write_trace(const struct hypar_sim *sim, const char *pa
                                      struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = opt_open(&out, path, err);
+    enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_trace(out.file, sim);
@@ -116,7 +117,7 @@ static enum hypar_status tell(const struct args *args, const struct hypar_sim *s
         status = write_trace(sim, args->trace, err);
     if (status != HYPAR_OK || (args->trace && strcmp(args->trace, "-") == 0 && !args->output))
         return status;
-    status = opt_open(&out, opt_output(args), err);
+    status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_simulation(out.file, sim, plan, opt_format(args));

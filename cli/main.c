@@ -1,6 +1,5 @@
 #include "cli/opt.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -103,13 +102,14 @@ static void occupy_standard_streams(void)
             (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
-/* One line, whatever the words of the command line contain. */
-static void print_error(const char *text)
+/* A command that fails half way prints no half of a summary, and one whose reader goes away, as
+ * `head` does, has put its files in their places by then. A terminal shows lines as they come.
+ */
+static void hold_output(void)
 {
-    fputs("hypar: ", stderr);
-    for (; *text; text++)
-        fputc(iscntrl((unsigned char)*text) ? '?' : *text, stderr);
-    fputc('\n', stderr);
+    static char room[1 << 18];
+    if (!isatty(STDOUT_FILENO))
+        setvbuf(stdout, room, _IOFBF, sizeof room);
 }
 
 int main(int argc, char **argv)
@@ -118,14 +118,16 @@ int main(int argc, char **argv)
 
     occupy_standard_streams();
     opt_catch_signals();
-    enum hypar_status status = dispatch(argc, argv, &err);
+    hold_output();
+    enum hypar_status status = opt_place_files(dispatch(argc, argv, &err), &err);
     errno = 0;
-    if (status == HYPAR_OK && (fflush(stdout) != 0 || ferror(stdout))) {
+    bool unwritten = fflush(stdout) != 0 || ferror(stdout);
+    if (status == HYPAR_OK && unwritten) {
         status = HYPAR_RUNTIME;
         snprintf(err.text, sizeof err.text, "standard output: cannot write: %s",
                  strerror(errno ? errno : EIO));
     }
     if (err.text[0] && status != HYPAR_OK)
-        print_error(err.text);
+        fprintf(stderr, "hypar: %s\n", hypar_clean_text(err.text));
     return hypar_status_exit_code(status);
 }

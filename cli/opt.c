@@ -1,16 +1,21 @@
+#define _XOPEN_SOURCE 700 /* sigaltstack */
+
 #include "cli/opt.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { MAX_OPTIONS = 64 };
+enum { MAX_OPTIONS = 64, MAX_OUTPUTS = 8 };
 
 enum value_kind {
     FLAG,
@@ -42,6 +47,7 @@ static const struct value {
     { OPT_DEVICES, "--devices", TEXT, offsetof(struct args, devices), 0, 0 },
     { OPT_BUDGET, "--budget", SECONDS, offsetof(struct args, budget_s), 0, 0 },
     { OPT_FIX, "--fix", TEXTS, offsetof(struct args, fix), 0, 0 },
+    { OPT_FOLLOW_LINKS, "--follow-links", FLAG, offsetof(struct args, follow_links), 0, 0 },
     { OPT_FREE_TRANSFERS, "--free-transfers", FLAG, offsetof(struct args, free_transfers), 0,
       0 },
     { OPT_DIM, "--dim", LIST, offsetof(struct args, dims), 0, 0 },
@@ -123,7 +129,9 @@ enum hypar_status opt_in_file(const char *path, enum hypar_status status,
     size_t room = most > length ? most - length : 0;
     if (n > room) {
         path += n - room;
-        n = room;
+        while (((unsigned char)*path & 0xc0) == 0x80) /* not from the middle of a character */
+            path++;
+        n = strlen(path);
     }
     if (n > 0) {
         memmove(err->text + n + 2, err->text, length + 1);
@@ -221,6 +229,7 @@ static error_t parse_key(int key, char *text, struct argp_state *state)
     if (key == OPT_HELP) {
         parse->args->help = true;
         state->name = parse->name;
+        free(hypar_or_out_of_memory(malloc(1 << 20))); /* without memory argp aborts */
         argp_state_help(state, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
         return ECANCELED; /* what follows does not matter */
     }
@@ -264,13 +273,22 @@ static void make_table(struct option_table *table, const struct command *command
     };
 }
 
-/* getopt prints an unknown option as it is; one that would break the line is none of ours. */
-static void keep_one_line(char *word)
+/* Is it an option of the table, or may it be short for one? */
+static bool is_option(const struct option_table *table, const char *word)
 {
-    if (word[0] == '-')
-        for (; *word && *word != '='; word++)
-            if (iscntrl((unsigned char)*word))
-                *word = '?';
+    size_t n = strcspn(word, "=");
+    for (const struct argp_option *o = table->row; o->name && n > 2; o++)
+        if (strncmp(o->name, word + 2, n - 2) == 0)
+            return true;
+    return false;
+}
+
+/* getopt prints an unknown option as it is; one that cannot be shown is none of ours. */
+static void clean_options(const struct option_table *table, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (argv[i][0] == '-' && (argv[i][1] != '-' || !is_option(table, argv[i])))
+            hypar_clean_text(argv[i]);
 }
 
 /* The files that were named, operands first; and `read`, unless NULL. */
@@ -309,14 +327,15 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
 
     memset(out, 0, sizeof *out);
     err->text[0] = '\0';
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        keep_one_line(argv[i]);
     snprintf(parse.name, sizeof parse.name, "hypar %s", command->name);
     argv[0] = program;
     make_table(&table, command);
+    clean_options(&table, argc, argv);
     error_t error =
         argp_parse(&table.argp, argc, argv, ARGP_NO_HELP | ARGP_NO_EXIT, NULL, &parse);
     argv[0] = NULL;
+    if (error == ENOMEM)
+        hypar_out_of_memory(0);
     if (error)
         return out->help ? HYPAR_OK : HYPAR_USAGE;
     if (out->n_operands < command->min_operands)
@@ -377,13 +396,24 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
     return status;
 }
 
+void opt_note(const struct args *args, const char *fmt, ...)
+{
+    char text[2 * PATH_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (!args->quiet)
+        fprintf(stderr, "hypar: note: %s\n", hypar_clean_text(text));
+}
+
 void opt_note_profile(const struct args *args, const struct hypar_sim_measured *m)
 {
-    if (m->asked && !m->measured && !m->calibrated && !args->quiet)
-        fprintf(stderr,
-                "hypar: note: %s: knows none of the %d passes of this step, nor its devices' "
-                "efficiency; no measured time was used\n",
-                args->profile, m->passes);
+    if (m->asked && !m->measured && !m->calibrated)
+        opt_note(args,
+                 "%s: knows none of the %d passes of this step, nor its devices' "
+                 "efficiency; no measured time was used",
+                 args->profile, m->passes);
 }
 
 enum hypar_format opt_format(const struct args *args)
@@ -396,71 +426,120 @@ const char *opt_output(const struct args *args)
     return args->output ? args->output : "-";
 }
 
-/* The file being written, for the signal handler. */
-static const struct hypar_output *volatile unfinished;
-
-static const int ending[] = { SIGHUP, SIGINT, SIGTERM };
-enum { N_ENDING = sizeof ending / sizeof ending[0] };
-
-static sigset_t ending_set(void)
+/* The signals that do not end a process, or not for good; SIGXFSZ is an error of writing. */
+static bool is_harmless(int number)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    for (size_t i = 0; i < N_ENDING; i++)
-        sigaddset(&set, ending[i]);
-    return set;
+    static const int harmless[] = { SIGCHLD, SIGCONT, SIGSTOP,  SIGTSTP, SIGTTIN,
+                                    SIGTTOU, SIGURG,  SIGWINCH, SIGXFSZ };
+    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
+        if (harmless[i] == number)
+            return true;
+    return false;
 }
 
-/* The signal does what it does by default once this returns: until then it waits, as do others
- * of the set. */
+/* The signal does what it does by default once this returns: until then it waits, as do others.
+ */
 static void remove_unfinished(int number)
 {
-    const struct hypar_output *out = unfinished;
-    if (out && out->temporary[0])
-        unlink(out->temporary);
+    hypar_output_remove_unfinished();
     signal(number, SIG_DFL);
     raise(number);
 }
 
 /* Not SA_RESETHAND: the system takes the handler away before it makes a second signal wait, and
- * one that comes between the two, as `timeout` sends it, would end the process at once. */
+ * one that comes between the two, as `timeout` sends it, would end the process at once. What
+ * is not as by default stays: nohup ignores, a sanitizer reports. */
 void opt_catch_signals(void)
 {
-    for (size_t i = 0; i < N_ENDING; i++) {
-        struct sigaction was, now = { .sa_mask = ending_set() };
-        now.sa_handler = remove_unfinished;
-        if (sigaction(ending[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN) /* nohup */
-            sigaction(ending[i], &now, NULL);
-    }
+    static char stack[1 << 16]; /* for a stack that has overflowed */
+    struct sigaction was, now = { .sa_flags = SA_ONSTACK };
+    now.sa_handler = remove_unfinished;
+    sigfillset(&now.sa_mask);
+    sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof stack }, NULL);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (!is_harmless(number) && sigaction(number, NULL, &was) == 0 &&
+            was.sa_handler == SIG_DFL)
+            sigaction(number, &now, NULL);
     signal(SIGXFSZ, SIG_IGN);
 }
 
-/* A pipe is waited for until somebody reads it, which a signal must be able to end. */
-static bool opens_at_once(const char *path)
+/* Has a search been told to stop? */
+static volatile sig_atomic_t stopped;
+
+/* Two at once are one: `timeout` sends its signal to the command, and to its group. */
+enum { AT_ONCE_MS = 50 };
+
+static void stop_search(int number)
 {
-    struct stat there;
-    return stat(path, &there) != 0 || S_ISREG(there.st_mode);
+    static volatile sig_atomic_t first_ms;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    int now_ms = (int)(t.tv_sec % 1000000 * 1000 + t.tv_nsec / 1000000);
+    if (stopped && (now_ms < first_ms || now_ms > first_ms + AT_ONCE_MS))
+        remove_unfinished(number);
+    if (!stopped)
+        first_ms = now_ms;
+    stopped = 1;
 }
 
-/* A signal between the making of a file and the note of it would leave it behind: it waits. */
-enum hypar_status opt_open(struct hypar_output *out, const char *path, struct hypar_error *err)
+static const int stopping[] = { SIGINT, SIGTERM };
+
+static void handle_stopping(void (*handler)(int))
 {
-    sigset_t wait = ending_set(), before;
-    sigprocmask(SIG_BLOCK, opens_at_once(path) ? &wait : NULL, &before);
-    enum hypar_status status = hypar_output_open(out, path, err);
-    if (status == HYPAR_OK)
-        unfinished = out;
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return status;
+    for (size_t i = 0; i < sizeof stopping / sizeof stopping[0]; i++) {
+        struct sigaction was, now = { .sa_flags = SA_RESTART };
+        now.sa_handler = handler;
+        sigfillset(&now.sa_mask);
+        if (sigaction(stopping[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+            sigaction(stopping[i], &now, NULL);
+    }
 }
 
+const volatile sig_atomic_t *opt_stop_on_signals(void)
+{
+    handle_stopping(stop_search);
+    return &stopped;
+}
+
+void opt_end_on_signals(void)
+{
+    handle_stopping(remove_unfinished);
+}
+
+void opt_note_interrupted(const struct args *args, const char *what)
+{
+    if (stopped)
+        opt_note(args, "interrupted: %s", what);
+}
+
+/* Written, and waiting for the rest of the command. */
+static struct hypar_output finished[MAX_OUTPUTS];
+static int n_finished;
+
+/* Standard output is flushed when all is done. */
 enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,
                             struct hypar_error *err)
 {
-    bool keep = status == HYPAR_OK;
-    enum hypar_status closed = hypar_output_close(out, keep, keep ? err : NULL);
-    unfinished = NULL;
-    return keep ? closed : status;
+    if (status == HYPAR_OK && out->file != stdout)
+        status = hypar_output_finish(out, err);
+    if (status == HYPAR_OK && out->temporary[0]) {
+        assert(n_finished < MAX_OUTPUTS);
+        finished[n_finished++] = *out;
+    } else {
+        hypar_output_close(out, false, NULL);
+    }
+    return status;
+}
+
+enum hypar_status opt_place_files(enum hypar_status status, struct hypar_error *err)
+{
+    for (int i = 0; i < n_finished; i++) {
+        bool keep = status == HYPAR_OK || status == HYPAR_INFEASIBLE;
+        enum hypar_status placed = hypar_output_close(&finished[i], keep, keep ? err : NULL);
+        if (placed != HYPAR_OK)
+            status = placed;
+    }
+    return status;
 }
 
 enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
@@ -470,11 +549,12 @@ enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
                                         .batch_dims =
                                             *args->batch_dims ? args->batch_dims : NULL,
                                         .dims = *args->dims ? args->dims : NULL,
+                                        .follow_links = args->follow_links,
                                         .reads = opt_reads,
                                         .who = (void *)args };
     enum hypar_status status = hypar_import(out, args->operand[0], &how, err);
-    for (int i = 0; status == HYPAR_OK && !args->quiet && i < hypar_graph_note_count(*out); i++)
-        fprintf(stderr, "hypar: note: %s: %s\n", args->operand[0], hypar_graph_note(*out, i));
+    for (int i = 0; status == HYPAR_OK && i < hypar_graph_note_count(*out); i++)
+        opt_note(args, "%s: %s", args->operand[0], hypar_graph_note(*out, i));
     return status;
 }
 
@@ -488,14 +568,15 @@ bool opt_is_of_format(const char *path, const char *format)
     bool standard = strcmp(path, "-") == 0;
     if (!standard && (stat(path, &about) != 0 || !S_ISREG(about.st_mode)))
         return false;
-    FILE *file = standard ? stdin : fopen(path, "rb");
+    FILE *file = standard ? stdin : hypar_or_out_of_memory(fopen(path, "rb"));
     if (!file)
         return false;
     for (int c; n < PEEK_BYTES && (c = getc(file)) != EOF; n++)
         text[n] = (char)c;
     text[n] = '\0';
     for (size_t i = n; standard && i > 0; i--)
-        ungetc((unsigned char)text[i - 1], file);
+        if (ungetc((unsigned char)text[i - 1], file) == EOF)
+            hypar_out_of_memory(0);
     if (!standard)
         fclose(file);
     const char *at = strstr(text, format);
@@ -505,9 +586,11 @@ bool opt_is_of_format(const char *path, const char *format)
 enum hypar_status opt_read_plan(const struct args *args, const char *path, const char *model,
                                 struct hypar_plan **out, struct hypar_error *err)
 {
-    struct hypar_plan_read_options how = {
-        .model = model, .machine = args->machine, .reads = opt_reads, .who = (void *)args
-    };
+    struct hypar_plan_read_options how = { .model = model,
+                                           .machine = args->machine,
+                                           .follow_links = args->follow_links,
+                                           .reads = opt_reads,
+                                           .who = (void *)args };
     enum hypar_status status = hypar_plan_read(out, path, &how, err);
     struct hypar_error why;
     if (status != HYPAR_OK)
@@ -546,7 +629,7 @@ opt_catalogue(const struct args *args, void (*all)(FILE *to, enum hypar_format f
               struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = opt_open(&out, opt_output(args), err);
+    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     if (args->n_operands)

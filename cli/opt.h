@@ -34,6 +34,7 @@ enum opt_key {
     OPT_DEVICES,
     OPT_DIM,
     OPT_FIX,
+    OPT_FOLLOW_LINKS,
     OPT_LAYERS,
     OPT_LEVELS,
     OPT_MARK,
@@ -83,7 +84,7 @@ struct args {
     int64_t batch, seed, check_delta, proposals, stages, micro_batches, minibatches;
     double memory_bytes, bucket_bytes, measured_s, budget_s;
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
-    bool straight, use_fewer, free_transfers, vertical_sync;
+    bool straight, use_fewer, free_transfers, vertical_sync, follow_links;
 };
 
 struct command {
@@ -99,6 +100,13 @@ struct command {
 
 extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cmd_lower,
     cmd_import, cmd_check, cmd_models, cmd_machines, cmd_planners, cmd_ops;
+
+/* Of every command that reads a model. */
+#define OPT_FOLLOW_LINKS_ROW                                                   \
+    {                                                                          \
+        "follow-links", OPT_FOLLOW_LINKS, NULL, 0,                             \
+            "ONNX: weights may lie behind a link out of the model's folder", 0 \
+    }
 
 /* How a step is simulated: rows that commands share, of an argp table. */
 /* clang-format off */
@@ -179,7 +187,10 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
 /* One line on a terminal, written over and over; `who` is the text that it begins with. */
 void opt_show_progress(void *who, const struct hypar_search_progress *progress);
 
-/* A note on standard error, unless -q, if the profile that --profile names told nothing about
+/* A note on standard error in one line, unless -q. */
+void opt_note(const struct args *args, const char *fmt, ...) HYPAR_PRINTF(2, 3);
+
+/* ... if the profile that --profile names told nothing about
  * this step. */
 void opt_note_profile(const struct args *args, const struct hypar_sim_measured *measured);
 
@@ -202,17 +213,26 @@ enum hypar_format opt_format(const struct args *args);
 /* Where a report goes: what -o says, else standard output. */
 const char *opt_output(const struct args *args);
 
-/* From now on a signal that ends the command removes what opt_open() has not finished, and a
- * limit on the size of files is an error of writing. */
+/* From now on a signal that ends the command removes its unfinished files first, and a limit on
+ * the size of files is an error of writing. */
 void opt_catch_signals(void);
 
-/* hypar_output_open(), one at a time. */
-enum hypar_status opt_open(struct hypar_output *out, const char *path, struct hypar_error *err);
+/* Between these two the first SIGINT or SIGTERM ends a search, which is told by the flag, and
+ * only a second one the command. */
+const volatile sig_atomic_t *opt_stop_on_signals(void);
+void opt_end_on_signals(void);
 
-/* Close what opt_open() opened: keep it if `status` is HYPAR_OK, else remove it and
- * return `status`. */
+/* The line that tells of a search that was ended so, unless -q; `what` there is to show. */
+void opt_note_interrupted(const struct args *args, const char *what);
+
+/* Close what hypar_output_open() opened: keep it if `status` is HYPAR_OK, else remove it and
+ * return `status`. It gets its place when the command has done all its work. */
 enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,
                             struct hypar_error *err);
+
+/* Put what opt_close() kept in its place if `status`, that of the whole command, is HYPAR_OK or
+ * the answer HYPAR_INFEASIBLE; else remove it. Returns `status`, or what went wrong. */
+enum hypar_status opt_place_files(enum hypar_status status, struct hypar_error *err);
 
 /* Is a summary to be printed beside the file that -o names? */
 bool opt_wants_summary(const struct args *args);

@@ -33,7 +33,8 @@ static void find_new(const char *path_given, char path[PATH_MAX])
     snprintf(path, PATH_MAX, "%s", given);
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(name - given) : 1,
              slash ? given : ".");
-    size_t n = realpath(folder, whole) ? strlen(whole) : PATH_MAX, length = strlen(name);
+    size_t n = hypar_or_out_of_memory(realpath(folder, whole)) ? strlen(whole) : PATH_MAX,
+           length = strlen(name);
     if (n + 1 + length >= PATH_MAX)
         return;
     strcpy(path, whole);

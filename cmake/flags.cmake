@@ -12,10 +12,20 @@ endif()
 # The same numbers on every machine: no fused multiply-add that the source does not ask for.
 add_compile_options(-ffp-contract=off)
 
+# What HYPAR_SANITIZE may be; what finds uses of memory that was never written needs libraries that
+# were built with it too (tools/msan.sh).
+set(sanitize_ON -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+set(sanitize_thread -fsanitize=thread)
+set(sanitize_memory -fsanitize=memory -fsanitize-memory-track-origins)
 set(sanitize_flags)
-if(HYPAR_SANITIZE OR HYPAR_FUZZ)
-  set(sanitize_flags -fsanitize=address,undefined -fno-sanitize-recover=undefined
-                     -fno-omit-frame-pointer)
+if(HYPAR_FUZZ AND NOT HYPAR_SANITIZE)
+  set(HYPAR_SANITIZE ON)
+endif()
+if(HYPAR_SANITIZE)
+  if(NOT DEFINED sanitize_${HYPAR_SANITIZE})
+    message(FATAL_ERROR "HYPAR_SANITIZE is ${HYPAR_SANITIZE}, expected ON, OFF, thread or memory")
+  endif()
+  set(sanitize_flags ${sanitize_${HYPAR_SANITIZE}} -fno-omit-frame-pointer)
   add_compile_options("$<$<COMPILE_LANGUAGE:C>:${sanitize_flags}>")
   add_link_options(${sanitize_flags})
 endif()
@@ -24,4 +34,46 @@ if(HYPAR_FUZZ)
     message(FATAL_ERROR "HYPAR_FUZZ needs clang: configure with -DCMAKE_C_COMPILER=clang")
   endif()
   add_compile_options("$<$<COMPILE_LANGUAGE:C>:-fsanitize=fuzzer-no-link>")
+endif()
+
+# What makes a fault harder to use: a stack that tells when it was overwritten and cannot be jumped
+# over, library calls that know the sizes of their buffers, and an executable at a random place
+# whose tables are read-only once it runs. Not beside sanitizers, which find the fault itself.
+include(CheckCCompilerFlag)
+include(CheckLinkerFlag)
+include(CheckCSourceCompiles)
+set(hardened OFF)
+if(NOT sanitize_flags AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(hardened ON)
+  include(CheckPIESupported)
+  check_pie_supported(LANGUAGES C) # with CMAKE_POSITION_INDEPENDENT_CODE: executables are
+  foreach(flag -fstack-protector-strong -fstack-clash-protection)
+    string(MAKE_C_IDENTIFIER "HAS${flag}" has)
+    check_c_compiler_flag(-Werror\;${flag} ${has}) # clang warns of what it does not use
+    if(${has})
+      add_compile_options("$<$<COMPILE_LANGUAGE:C>:${flag}>")
+    endif()
+  endforeach()
+  foreach(flag relro now noexecstack)
+    check_linker_flag(C "LINKER:-z,${flag}" HAS_Z_${flag})
+    if(HAS_Z_${flag})
+      add_link_options("LINKER:-z,${flag}")
+    endif()
+  endforeach()
+  # The highest level that compiler and C library have; it needs optimisation.
+  foreach(level 3 2)
+    set(CMAKE_REQUIRED_FLAGS "-O2 -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=${level}")
+    check_c_source_compiles("
+      #include <stdio.h>
+      #if !defined __USE_FORTIFY_LEVEL || __USE_FORTIFY_LEVEL < ${level}
+      #error
+      #endif
+      int main(void) { return 0; }" HAS_FORTIFY_${level})
+    unset(CMAKE_REQUIRED_FLAGS)
+    if(HAS_FORTIFY_${level})
+      add_compile_options(
+        "$<$<COMPILE_LANGUAGE:C>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=${level}>")
+      break()
+    endif()
+  endforeach()
 endif()

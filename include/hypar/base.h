@@ -17,6 +17,7 @@ extern "C" {
 
 #define HYPAR_API             __attribute__((visibility("default")))
 #define HYPAR_PRINTF(fmt, va) __attribute__((format(printf, fmt, va)))
+#define HYPAR_NORETURN        __attribute__((noreturn))
 
 #define HYPAR_VERSION_MAJOR 0
 #define HYPAR_VERSION_MINOR 1
@@ -58,6 +59,25 @@ struct hypar_error {
     char text[512];
 };
 
+/* What happens when memory runs out. By default one line goes to standard error, files not yet
+ * in their places are removed (hypar_output_remove_unfinished()), and the process ends with
+ * exit code 4, by _exit(): nothing is flushed, no atexit() function is called.
+ *
+ * A host may set a handler of its own; NULL is the default again. It is called on the thread
+ * that called the library, when no other thread works for that call any more, with the bytes
+ * that were asked for (0: unknown). It may exit, or longjmp() to a frame of that thread; then
+ * the call has failed, what it was making is lost and its memory is not given back, and all
+ * that was there before is as it was. If the handler returns, the default follows. It is to be
+ * set before other threads use the library. */
+HYPAR_API void hypar_set_out_of_memory(void (*handler)(size_t bytes, void *arg), void *arg);
+
+/* Memory ran out: do what was set. */
+HYPAR_API HYPAR_NORETURN void hypar_out_of_memory(size_t bytes);
+
+/* What a function of the C library returned, as fopen() or realpath(); if it is NULL for want
+ * of memory, as errno says, hypar_out_of_memory(). */
+HYPAR_API void *hypar_or_out_of_memory(void *made);
+
 enum { HYPAR_PLACE_BYTES = 4096 };
 
 /* Where what is written to `path` ends up: behind links, also of a file that is not there yet.
@@ -82,9 +102,19 @@ HYPAR_API enum hypar_status hypar_output_open(struct hypar_output *out, const ch
                                               struct hypar_error *err);
 
 /* Close and, if `keep` and every write succeeded, put the file in its place; else remove it.
- * HYPAR_RUNTIME if a write failed. */
+ * It is on the disk before it has its name. HYPAR_RUNTIME if a write failed. */
 HYPAR_API enum hypar_status hypar_output_close(struct hypar_output *out, bool keep,
                                                struct hypar_error *err);
+
+/* The first half of closing what is to be kept: everything written and on the disk, but not yet
+ * in its place, so that several files appear together, or none. HYPAR_RUNTIME if a write
+ * failed; the file is removed then. */
+HYPAR_API enum hypar_status hypar_output_finish(struct hypar_output *out,
+                                                struct hypar_error *err);
+
+/* Remove what hypar_output_open() opened beside its place and nobody has closed (of the first
+ * 32 at a time). For a process that is about to end: a signal handler may call it. */
+HYPAR_API void hypar_output_remove_unfinished(void);
 
 /* Reading numbers with units as people write them: "450GB/s", "2us", "80GB", "1.6Gb/s",
  * "64MiB". `unit` is what the number must measure. A bare number is SI (bytes, seconds,
@@ -107,6 +137,12 @@ HYPAR_API char *hypar_format_quantity(char *buffer, double value, enum hypar_uni
 
 /* What hypar_parse_quantity() takes, for messages: "a size such as 80GB or 80GiB". Static. */
 HYPAR_API const char *hypar_unit_text(enum hypar_unit unit);
+
+/* Put '?' for whatever of `text` would break a line or command a terminal, and for bytes that
+ * are no UTF-8 (at the end: nothing, as it was cut short): what is left can be shown. Changes
+ * `text` and returns it; errors' texts are so.
+ */
+HYPAR_API char *hypar_clean_text(char *text);
 
 /* Which of `names` may `word` be a slip of? Writes the indices of up to `max` of them (at most
  * 3), nearest first, into near[] and returns how many there are. */

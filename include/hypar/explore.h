@@ -36,6 +36,9 @@ struct hypar_explore_options {
     enum hypar_objective objective;
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
+    /* As for a search: machines that were done by then are what there is, HYPAR_INFEASIBLE if
+     * none was. */
+    const volatile sig_atomic_t *stop;
 };
 
 struct hypar_exploration; /* opaque; made by hypar_explore() */
@@ -77,6 +80,9 @@ struct hypar_explore_site {
 HYPAR_API int hypar_exploration_site_count(const struct hypar_exploration *exploration);
 HYPAR_API struct hypar_explore_site
 hypar_exploration_site(const struct hypar_exploration *exploration, int site);
+
+/* Was it stopped before all machines were done? */
+HYPAR_API bool hypar_exploration_interrupted(const struct hypar_exploration *exploration);
 
 /* A choice with a name; owned by the exploration. */
 struct hypar_explore_choice {

@@ -90,6 +90,7 @@ struct hypar_stage {
 struct hypar_plan_read_options {
     const char *model;   /* instead of what the file says; NULL: as it says */
     const char *machine; /* likewise */
+    bool follow_links;   /* of the model: as in struct hypar_import_options */
     /* As in struct hypar_import_options: called before a file of the model or the machine that
      * the plan names is read. */
     enum hypar_status (*reads)(void *who, const char *path, struct hypar_error *err);

@@ -32,6 +32,11 @@ HYPAR_API enum hypar_status hypar_lower(struct hypar_program **out,
                                         struct hypar_error *err);
 HYPAR_API void hypar_program_free(struct hypar_program *program); /* NULL is allowed */
 
+/* Can a plan of this model be lowered at all? HYPAR_UNSUPPORTED where there is no loss, or an
+ * opaque operator. */
+HYPAR_API enum hypar_status hypar_graph_lowerable(const struct hypar_graph *graph,
+                                                  struct hypar_error *err);
+
 /* Of one training step; bytes under schedule pipedream: of one minibatch of the stretch, on
  * average. */
 struct hypar_program_totals {

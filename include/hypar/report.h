@@ -99,6 +99,7 @@ struct hypar_compared {
     bool fits;         /* ... and the limit on memory is kept */
     double search_s;   /* looking for the plan */
     int64_t evaluated; /* states weighed */
+    bool interrupted;  /* the best so far when the search was stopped */
     bool delayed;      /* its updates are (schedule pipedream): another training, not ranked */
 };
 

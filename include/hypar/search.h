@@ -10,6 +10,7 @@
 #include <hypar/plan.h>
 #include <hypar/profile.h>
 #include <hypar/sim.h>
+#include <signal.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -85,6 +86,9 @@ struct hypar_search_options {
     void (*progress)(void *who, const struct hypar_search_progress *progress); /* or NULL */
     void *who;
     struct hypar_refusals *refusals; /* auto: filled, also where the search fails; or NULL */
+    /* Not NULL: where it becomes other than 0, as a signal handler may set it, the search ends
+     * soon with the best plan so far; HYPAR_INFEASIBLE if it has none yet. */
+    const volatile sig_atomic_t *stop;
 };
 
 struct hypar_found; /* opaque; a plan, and what is known about it */
@@ -146,6 +150,7 @@ struct hypar_search_info {
     double seconds;      /* auto: simulating included */
     int64_t evaluated;   /* states weighed */
     bool chooses;        /* it weighed choices; dp, mp and owt have none to speak of */
+    bool interrupted;    /* `stop` ended it, or was set when it ended */
     bool exact;          /* no other choice of types has less exchange; only --joint can know */
     double lower_bound_elements; /* of the exchange over all choices; 0: not known */
     double lower_bound_s; /* of the planner's own cost over all it may choose; 0: not known */

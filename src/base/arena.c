@@ -2,6 +2,8 @@
 
 #include "base/watch.h"
 
+#include <hypar/base.h>
+
 #include <limits.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -19,12 +21,6 @@ struct arena_block {
     alignas(max_align_t) unsigned char bytes[];
 };
 
-static _Noreturn void out_of_memory(size_t bytes)
-{
-    fprintf(stderr, "hypar: out of memory (%zu bytes)\n", bytes);
-    exit(4);
-}
-
 static struct arena_block *push_block(struct arena *arena, size_t need)
 {
     size_t size = arena->top ? 2 * arena->top->size : FIRST_BLOCK_BYTES;
@@ -33,7 +29,7 @@ static struct arena_block *push_block(struct arena *arena, size_t need)
     size = size < need + gap ? need + gap : size;
     struct arena_block *block = malloc(sizeof *block + size);
     if (!block)
-        out_of_memory(size);
+        hypar_out_of_memory(size);
     *block = (struct arena_block){ .below = arena->top, .size = size, .gap = gap };
     if (gap)
         hp_watch_close(block->bytes, size);
@@ -53,7 +49,7 @@ static size_t place_in(const struct arena_block *block, size_t align)
 static void *take(struct arena *arena, size_t count, size_t size, size_t align)
 {
     if (count > SIZE_MAX / 2 / size)
-        out_of_memory(SIZE_MAX);
+        hypar_out_of_memory(SIZE_MAX);
     size_t bytes = count * size;
 
     struct arena_block *block = arena->top;
@@ -77,7 +73,7 @@ void *hp_arena_grow(struct arena *arena, const void *array, size_t used, int *ca
                     size_t size, size_t align)
 {
     if (*capacity == INT_MAX)
-        out_of_memory(SIZE_MAX);
+        hypar_out_of_memory(SIZE_MAX);
     int larger = *capacity > INT_MAX / 2 ? INT_MAX : *capacity ? *capacity * 2 : 16;
     char *copy = take(arena, (size_t)larger, size, align);
     if (used) {

@@ -3,8 +3,8 @@
  * Each long-lived object (graph, machine, plan, program, timeline) owns one arena and lives in
  * it, so its free function is one call. An algorithm takes scratch from the arena it is handed,
  * between hp_arena_mark() and hp_arena_release(). Memory comes zeroed. Running out of memory
- * ends the process with one line and exit code 4, never in NULL: sizes that come from a file
- * are checked before they get here. */
+ * ends in hypar_out_of_memory(), never in NULL: sizes that come from a file are checked before
+ * they get here. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 

@@ -1,8 +1,9 @@
 #include "base/error.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <string.h>
+
+#include "base/utf8.h"
 
 const char *hypar_status_text(enum hypar_status status)
 {
@@ -28,12 +29,11 @@ int hypar_status_exit_code(enum hypar_status status)
     return 4;
 }
 
-/* Names come from files: whatever would break the line or the terminal is shown as '?'. */
+/* Names come from files, and may be cut short here: one line that can be shown. */
 static void keep_one_line(char *text)
 {
-    for (; *text; text++)
-        if (iscntrl((unsigned char)*text))
-            *text = '?';
+    hp_drop_cut(text);
+    hp_clean_text(text, '?');
 }
 
 enum hypar_status hp_fail(struct hypar_error *err, enum hypar_status status, const char *fmt,

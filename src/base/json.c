@@ -1,11 +1,12 @@
 #include "base/json.h"
 
 #include "base/number.h"
-#include "base/word.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,6 +22,44 @@ struct json_document {
     const char *name;
     json_t *root;
 };
+
+/* jansson does not tell of all memory that it could not have: a string may come out shorter, a
+ * value as malformed. Its allocation functions are the only way to know, and they belong to the
+ * process, which may have set its own: so those are called as before, and whether one of this
+ * thread failed is noted beside. A host that uses jansson too sees no difference. */
+static json_malloc_t host_malloc;
+static _Thread_local size_t lacked_bytes; /* 0: none */
+
+static void *noting_malloc(size_t bytes)
+{
+    void *made = host_malloc(bytes);
+    if (!made && bytes)
+        lacked_bytes = bytes;
+    return made;
+}
+
+static void note_failures(void)
+{
+    json_free_t host_free;
+    json_get_alloc_funcs(&host_malloc, &host_free);
+    json_set_alloc_funcs(noting_malloc, host_free);
+}
+
+static json_t *load(json_load_callback_t read, void *source, json_error_t *at)
+{
+    static pthread_once_t noting = PTHREAD_ONCE_INIT;
+    pthread_once(&noting, note_failures);
+    lacked_bytes = 0;
+    json_t *root =
+        json_load_callback(read, source, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, at);
+    bool lacking = /* as far as it tells, if the host set other functions since */
+        !root && (at->line < 0 || json_error_code(at) == json_error_out_of_memory);
+    if (lacked_bytes || lacking) {
+        json_decref(root);
+        hypar_out_of_memory(lacked_bytes);
+    }
+    return root;
+}
 
 /* What the parser reads from, and what it has seen of it: depth, size and number of values are
  * refused here, before anything is built. */
@@ -122,8 +161,7 @@ static enum hypar_status parse(struct json_document **out, struct source *source
     json_t *root = NULL;
     look_ahead(source);
     if (!source->refused && !source->failed)
-        root = json_load_callback(read_source, source, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
-                                  &at);
+        root = load(read_source, source, &at);
     if (source->failed) {
         json_decref(root);
         return fail_in(err, HYPAR_UNREADABLE, name, "cannot read: ", strerror(source->failed));
@@ -132,9 +170,6 @@ static enum hypar_status parse(struct json_document **out, struct source *source
         json_decref(root);
         return fail_in(err, HYPAR_UNSUPPORTED, name, "", source->refused);
     }
-    /* Most allocations that fail in jansson leave the error as it was before parsing. */
-    if (!root && (at.line < 0 || json_error_code(&at) == json_error_out_of_memory))
-        return fail_in(err, HYPAR_RUNTIME, name, "", "out of memory");
     if (!root) {
         hp_fail(err, HYPAR_SYNTAX, "%s", at.text);
         return hp_in(err, HYPAR_SYNTAX, "%s:%d:%d", name, at.line, at.column);
@@ -156,7 +191,7 @@ enum hypar_status hp_json_read_file(struct json_document **out, const char *path
     if (strcmp(path, "-") == 0)
         return parse(out, &(struct source){ .file = stdin }, "standard input", err);
 
-    FILE *file = fopen(path, "rb");
+    FILE *file = hypar_or_out_of_memory(fopen(path, "rb"));
     if (!file)
         return fail_in(err, HYPAR_UNREADABLE, path, "cannot open: ", strerror(errno));
     enum hypar_status status = parse(out, &(struct source){ .file = file }, path, err);

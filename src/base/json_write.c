@@ -1,34 +1,10 @@
 #include "base/json.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-
-/* The length of the UTF-8 sequence at `s` (RFC 3629), 0 where there is none. */
-static size_t utf8_length(const unsigned char *s)
-{
-    static const struct {
-        unsigned char first, last, low, high; /* of the first byte, of the second byte */
-        size_t length;
-    } forms[] = {
-        { 0x00, 0x7f, 0x00, 0xff, 1 }, { 0xc2, 0xdf, 0x80, 0xbf, 2 },
-        { 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
-        { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-        { 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
-        { 0xf4, 0xf4, 0x80, 0x8f, 4 },
-    };
-    for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
-        if (s[0] < forms[f].first || s[0] > forms[f].last)
-            continue;
-        size_t n = 1;
-        while (n < forms[f].length && s[n] >= (n == 1 ? forms[f].low : 0x80) &&
-               s[n] <= (n == 1 ? forms[f].high : 0xbf))
-            n++;
-        return n == forms[f].length ? n : 0;
-    }
-    return 0;
-}
 
 /* How many characters at `s` stand for themselves. */
 static size_t plain_length(const unsigned char *s)
@@ -39,8 +15,16 @@ static size_t plain_length(const unsigned char *s)
     return n;
 }
 
-/* Names may come from binary files: what is not UTF-8 becomes U+FFFD, so the file stays JSON.
- */
+static void write_escaped(FILE *file, unsigned code)
+{
+    if (code > 0xffff) /* two, as JSON's characters have 16 bits */
+        fprintf(file, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+    else
+        fprintf(file, "\\u%04x", code);
+}
+
+/* Names may come from binary files: what is not UTF-8 becomes U+FFFD, so the file stays JSON;
+ * what cannot be shown is escaped, as the file may be a terminal. */
 static void write_string(FILE *file, const char *text)
 {
     static const char escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
@@ -51,7 +35,7 @@ static void write_string(FILE *file, const char *text)
         s += plain;
         if (!*s)
             break;
-        size_t n = utf8_length(s);
+        size_t n = hp_utf8_length((const char *)s);
         const char *escape = escapes;
         while (*escape && (unsigned char)*escape != *s)
             escape += 2;
@@ -59,8 +43,8 @@ static void write_string(FILE *file, const char *text)
             fputs("\\ufffd", file);
         else if (*escape)
             fprintf(file, "\\%c", escape[1]);
-        else if (*s < 0x20 || *s == 0x7f)
-            fprintf(file, "\\u%04x", (unsigned)*s);
+        else if (!hp_printable_length((const char *)s))
+            write_escaped(file, hp_utf8_code((const char *)s, n));
         else
             fwrite(s, 1, n, file);
         s += n ? n : 1;

@@ -3,6 +3,10 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,7 +45,7 @@ static bool is_nameless(const char *path)
 {
     char place[HYPAR_PLACE_BYTES];
     struct stat there;
-    return stat(path, &there) == 0 && !realpath(path, place);
+    return stat(path, &there) == 0 && !hypar_or_out_of_memory(realpath(path, place));
 }
 
 /* Links are kept and what they lead to is replaced, or made where it is not there. */
@@ -52,7 +56,7 @@ enum hypar_status hypar_output_place(const char *path, char place[HYPAR_PLACE_BY
     int why = 0, n = 0;
     if (strlen(path) >= HYPAR_PLACE_BYTES)
         return cannot_write(path, ENAMETOOLONG, err);
-    if (realpath(path, place))
+    if (hypar_or_out_of_memory(realpath(path, place)))
         return HYPAR_OK;
     strcpy(place, path); /* new, in a folder that is not there, or without a name */
     if (is_nameless(path))
@@ -79,6 +83,63 @@ bool hypar_file_folder(const char *path, char folder[HYPAR_PLACE_BYTES])
     return true;
 }
 
+/* The files that are not in their places yet. A signal or a lack of memory may come at any time
+ * and on any thread: so a name is copied here, where it stays readable whatever becomes of its
+ * struct hypar_output, and nothing is locked. */
+static struct unfinished {
+    atomic_bool taken, there; /* there: `name` is written and its file made */
+    char name[sizeof((struct hypar_output *)0)->temporary];
+} unfinished[32];
+enum { N_UNFINISHED = sizeof unfinished / sizeof unfinished[0] };
+
+static void note_unfinished(const char *name)
+{
+    for (int i = 0; i < N_UNFINISHED; i++) {
+        struct unfinished *u = &unfinished[i];
+        if (atomic_exchange(&u->taken, true))
+            continue;
+        strcpy(u->name, name);
+        atomic_store(&u->there, true);
+        return;
+    }
+}
+
+static void forget_unfinished(const char *name)
+{
+    for (int i = 0; i < N_UNFINISHED; i++) {
+        struct unfinished *u = &unfinished[i];
+        if (!atomic_load(&u->there) || strcmp(u->name, name) != 0)
+            continue;
+        atomic_store(&u->there, false);
+        atomic_store(&u->taken, false);
+        return;
+    }
+}
+
+void hypar_output_remove_unfinished(void)
+{
+    int before = errno;
+    for (int i = 0; i < N_UNFINISHED; i++)
+        if (atomic_load(&unfinished[i].there))
+            unlink(unfinished[i].name);
+    errno = before;
+}
+
+/* A signal between the making of a file and the note of it would leave it behind: it waits. */
+static FILE *make_noted(const char *name)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    FILE *file = fopen(name, "wx");
+    int why = errno;
+    if (file)
+        note_unfinished(name);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = why;
+    return hypar_or_out_of_memory(file);
+}
+
 /* Open a file of a new name beside the place. The name is short, however long that of the place
  * is, and has the process in it, so that what a kill left behind is not in the way. */
 static enum hypar_status open_beside(struct hypar_output *out, struct hypar_error *err)
@@ -89,7 +150,7 @@ static enum hypar_status open_beside(struct hypar_output *out, struct hypar_erro
     for (int i = 0; i < MAX_TRIES; i++) {
         snprintf(out->temporary, sizeof out->temporary, "%.*shypar-%ld-%d.part", folder,
                  out->path, (long)getpid(), i);
-        out->file = fopen(out->temporary, "wx");
+        out->file = make_noted(out->temporary);
         if (out->file)
             return HYPAR_OK;
         if (errno != EEXIST)
@@ -139,30 +200,77 @@ enum hypar_status hypar_output_open(struct hypar_output *out, const char *path,
     }
 
     /* A device or a pipe (/dev/null, /dev/stdout) is written into, never replaced. */
-    out->file = fopen(out->path, "w");
+    out->file = hypar_or_out_of_memory(fopen(out->path, "w"));
     return out->file ? HYPAR_OK : cannot_write(path, errno, err);
+}
+
+/* Have what was written on the disk: 0, or errno. Not every file system can. */
+static int sync_file(int fd)
+{
+    int failed;
+    do
+        failed = fsync(fd);
+    while (failed && errno == EINTR);
+    return !failed || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
+}
+
+/* A name is on the disk when its folder is. What goes wrong here loses nothing that was there,
+ * and the file has its place already: it is no error. */
+static void sync_folder(const char *path)
+{
+    char folder[HYPAR_PLACE_BYTES] = ".";
+    const char *slash = strrchr(path, '/');
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash + 1 - path), path);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    sync_file(fd);
+    close(fd);
+}
+
+/* The file leaves its temporary name, for its place or for good: 0, or errno. */
+static int leave_beside(struct hypar_output *out, bool keep)
+{
+    int why = 0;
+    if (keep && rename(out->temporary, out->path) != 0)
+        why = errno;
+    if (keep && !why)
+        sync_folder(out->path);
+    else
+        unlink(out->temporary);
+    forget_unfinished(out->temporary);
+    out->temporary[0] = '\0';
+    return why;
+}
+
+enum hypar_status hypar_output_finish(struct hypar_output *out, struct hypar_error *err)
+{
+    FILE *file = out->file;
+    int why = 0;
+    if (!file)
+        return HYPAR_OK;
+    out->file = NULL;
+    errno = 0;
+    if (fflush(file) != 0 || ferror(file))
+        why = errno ? errno : EIO;
+    else if (out->temporary[0])
+        why = sync_file(fileno(file));
+    if (file != stdout && fclose(file) != 0 && !why)
+        why = errno;
+    if (why && out->temporary[0])
+        leave_beside(out, false);
+    return why ? cannot_write(out->path, why, err) : HYPAR_OK;
 }
 
 enum hypar_status hypar_output_close(struct hypar_output *out, bool keep,
                                      struct hypar_error *err)
 {
-    FILE *file = out->file;
-    if (!file)
-        return HYPAR_OK;
+    if (keep)
+        TRY(hypar_output_finish(out, err));
+    else if (out->file && out->file != stdout)
+        fclose(out->file);
     out->file = NULL;
-
-    errno = 0;
-    bool failed = fflush(file) != 0 || ferror(file);
-    int why = errno;
-    if (file != stdout && fclose(file) != 0 && !failed) {
-        failed = true;
-        why = errno;
-    }
-    if (keep && !failed && out->temporary[0] && rename(out->temporary, out->path) != 0) {
-        failed = true;
-        why = errno;
-    }
-    if (out->temporary[0] && (!keep || failed))
-        remove(out->temporary);
-    return keep && failed ? cannot_write(out->path, why ? why : EIO, err) : HYPAR_OK;
+    int why = out->temporary[0] ? leave_beside(out, keep) : 0;
+    return why ? cannot_write(out->path, why, err) : HYPAR_OK;
 }

@@ -1,5 +1,7 @@
 #include "base/parallel.h"
 
+#include "base/memory.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -12,6 +14,8 @@ struct crew {
     int n;
     void (*job)(void *arg, int i);
     void *arg;
+    atomic_bool lacks; /* a job ran out of memory, when it asked for `bytes` */
+    atomic_size_t bytes;
 };
 
 int hp_core_count(void)
@@ -23,8 +27,17 @@ int hp_core_count(void)
 static void *work(void *arg)
 {
     struct crew *crew = arg;
-    for (int i; (i = atomic_fetch_add(&crew->next, 1)) < crew->n;)
-        crew->job(crew->arg, i);
+    struct memory_guard guard;
+    hp_guard(&guard);
+    if (setjmp(guard.place) == 0) {
+        for (int i; (i = atomic_fetch_add(&crew->next, 1)) < crew->n;)
+            crew->job(crew->arg, i);
+    } else {
+        atomic_store(&crew->bytes, guard.bytes);
+        atomic_store(&crew->lacks, true);
+        atomic_store(&crew->next, crew->n); /* nobody begins another */
+    }
+    hp_unguard(&guard);
     return NULL;
 }
 
@@ -41,4 +54,6 @@ void hp_parallel(int n, int threads, void (*job)(void *arg, int i), void *arg)
     work(&crew);
     for (int i = 0; i < started; i++)
         pthread_join(thread[i], NULL);
+    if (atomic_load(&crew.lacks))
+        hypar_out_of_memory(atomic_load(&crew.bytes));
 }

@@ -74,19 +74,3 @@ const char *hp_word_list(char *text, size_t size, const char *const *names, int 
         used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", names[i]);
     return text;
 }
-
-bool hp_has_control(const char *text)
-{
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
-        if (*p < 0x20 || *p == 0x7f || (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0))
-            return true;
-    return false;
-}
-
-int hp_characters(const char *text, int bytes)
-{
-    int n = 0;
-    for (int i = 0; i < bytes; i++)
-        n += ((unsigned char)text[i] & 0xc0) != 0x80; /* not the middle of a character */
-    return n;
-}

@@ -11,10 +11,4 @@ bool hp_nearest_text(const char *word, const char *const *names, int n, char *te
 /* "a, b, c" into text; one too long for `size` is cut. Returns `text`. */
 const char *hp_word_list(char *text, size_t size, const char *const *names, int n);
 
-/* Does this UTF-8 text hold a control character, which would disturb a terminal or a line? */
-bool hp_has_control(const char *text);
-
-/* Characters of the first `bytes` of a UTF-8 text: its code points. */
-int hp_characters(const char *text, int bytes);
-
 #endif /* BASE_WORD_H */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "base/utf8.h"
 #include "graph/binding.h"
 
 static const double max_elements = 0x1p50;
@@ -21,7 +22,7 @@ struct graph_builder *hp_build(const char *name, int64_t batch)
     struct arena arena = { 0 };
     struct hypar_graph *graph = NEW(&arena, struct hypar_graph, 1);
     graph->arena = arena;
-    graph->name = hp_arena_strdup(&graph->arena, name);
+    graph->name = hp_clean_text(hp_arena_strdup(&graph->arena, name), '?'); /* of a file */
     graph->batch = batch;
     graph->loss = -1;
 

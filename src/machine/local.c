@@ -6,9 +6,19 @@
 #ifdef HYPAR_WITH_HWLOC
 #include <hwloc.h>
 
+/* hwloc crashes where memory is short: there must be more than it takes. */
+static void make_sure_of_memory(void)
+{
+    enum { ENOUGH_BYTES = 8 << 20 };
+    struct arena arena = { 0 };
+    NEW(&arena, char, ENOUGH_BYTES);
+    hp_arena_free(&arena);
+}
+
 static bool ask_hwloc(int *cores, double *memory_bytes)
 {
     hwloc_topology_t topology;
+    make_sure_of_memory();
     if (hwloc_topology_init(&topology) != 0)
         return false;
     bool ok = hwloc_topology_load(topology) == 0;

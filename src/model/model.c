@@ -33,7 +33,7 @@ static enum hypar_status reader_by_content(const struct model_reader **out, cons
                                            struct hypar_error *err)
 {
     char head[HEAD_BYTES];
-    FILE *file = fopen(path, "rb");
+    FILE *file = hypar_or_out_of_memory(fopen(path, "rb"));
     if (!file)
         return hp_fail(err, HYPAR_UNREADABLE, "%s: cannot open: %s", path, strerror(errno));
     size_t n = fread(head, 1, sizeof head, file);
@@ -60,13 +60,19 @@ enum hypar_status hp_check_follows(const struct hypar_graph *g, const struct hyp
             int64_t wanted = was->shape.dim[d];
             if (d == was->sample_dim)
                 wanted = wanted / g->batch * h->batch;
-            if (is->shape.dim[d] != wanted || is->sample_dim != was->sample_dim)
+            if (is->shape.dim[d] != wanted)
                 return hp_fail(err, HYPAR_INVALID,
                                "%s: cannot follow a batch of %lld: '%.60s' has %lld in "
                                "dimension %d, expected %lld",
                                file, (long long)h->batch, was->name,
                                (long long)is->shape.dim[d], d, (long long)wanted);
         }
+        if (is->sample_dim != was->sample_dim)
+            return hp_fail(err, HYPAR_INVALID,
+                           "%s: cannot follow a batch of %lld: '%.60s' has its samples in "
+                           "dimension %d, expected %d",
+                           file, (long long)h->batch, was->name, is->sample_dim,
+                           was->sample_dim);
     }
     return HYPAR_OK;
 }

@@ -13,12 +13,6 @@ struct headed {
     int64_t samples, positions, heads, width;
 };
 
-static bool is_view(enum op_kind kind)
-{
-    return kind == OP_TRANSPOSE || kind == OP_RESHAPE || kind == OP_FLATTEN ||
-           kind == OP_SQUEEZE || kind == OP_UNSQUEEZE;
-}
-
 /* Go back from `t` over reshapes, transposes and factors to the tensor that they began with;
  * what they do is *shuffle, the factors are multiplied to *scale. */
 static int trace(const struct rewriting *rw, int t, struct shuffle *shuffle, double *scale)
@@ -29,7 +23,7 @@ static int trace(const struct rewriting *rw, int t, struct shuffle *shuffle, dou
     for (; n < MAX_CHAIN; n++) {
         int op = g->tensors[t].producer;
         double alpha = (double)NAN, beta = 0;
-        if (op >= 0 && is_view(g->ops[op].kind)) {
+        if (op >= 0 && hp_moves_only(g->ops[op].kind)) {
             chain[n] = op;
         } else if (hp_affine_of(rw, t, &alpha, &beta) >= 0) {
             *scale *= alpha;

@@ -1,6 +1,9 @@
 /* Values of tensors, read from where they lie only when they are asked for. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -76,21 +79,39 @@ static int element_bytes(const struct onnx_tensor *t)
                                  : 0;
 }
 
-/* The file beside the model that holds the values. */
-static void external_path(const struct onnx_file *file, const struct onnx_tensor *t, char *path,
-                          size_t size)
+/* The file beside the model that holds the values. A model that somebody else made must not
+ * lead to what lies elsewhere: a link out of its folder is followed only if that is asked for.
+ */
+static enum hypar_status external_path(const struct onnx_file *file,
+                                       const struct onnx_tensor *t, char path[PATH_MAX],
+                                       struct hypar_error *err)
 {
+    char beside[PATH_MAX], folder[PATH_MAX], whole[PATH_MAX];
     const char *slash = strrchr(file->path, '/');
-    int folder = slash ? (int)(slash - file->path + 1) : 0;
-    snprintf(path, size, "%.*s%s", folder, file->path, t->location);
+    int n = slash ? (int)(slash - file->path + 1) : 0;
+    if (snprintf(path, PATH_MAX, "%.*s%s", n, file->path, t->location) >= PATH_MAX)
+        return hp_fail(err, HYPAR_UNREADABLE, "external data '%.80s...': %s", t->location,
+                       strerror(ENAMETOOLONG));
+    snprintf(beside, sizeof beside, "%.*s", n ? n : 1, n ? path : ".");
+    if (!realpath(path, whole) || !realpath(beside, folder))
+        return hp_fail(err, HYPAR_UNREADABLE, "external data '%.200s': %s", path,
+                       strerror(errno));
+    size_t length = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+    bool inside = strncmp(whole, folder, length) == 0 && whole[length] == '/';
+    if (!inside && !file->follow_links)
+        return hp_fail(err, HYPAR_INVALID,
+                       "external data '%.200s' is a link out of the model's folder, which "
+                       "--follow-links allows",
+                       path);
+    return HYPAR_OK;
 }
 
 static enum hypar_status check_external(const struct onnx_file *file,
                                         const struct onnx_tensor *t, struct hypar_error *err)
 {
-    char path[4096];
+    char path[PATH_MAX];
     struct stat about;
-    external_path(file, t, path, sizeof path);
+    TRY(external_path(file, t, path, err));
     if (file->options && file->options->reads)
         TRY(file->options->reads(file->options->who, path, err));
     if (stat(path, &about) != 0)
@@ -225,7 +246,7 @@ enum hypar_status hp_onnx_read_data(const struct onnx_file *file, const struct o
                                     int64_t start, int64_t count, double *out,
                                     struct hypar_error *err)
 {
-    char path[4096];
+    char path[PATH_MAX];
     int64_t skipped = start * element_bytes(t);
     struct source from = { .left = t->size - skipped };
     if (!count)
@@ -241,8 +262,8 @@ enum hypar_status hp_onnx_read_data(const struct onnx_file *file, const struct o
     }
     FILE *other = NULL;
     if (t->external) {
-        external_path(file, t, path, sizeof path);
-        other = fopen(path, "rb");
+        TRY(external_path(file, t, path, err));
+        other = hypar_or_out_of_memory(fopen(path, "rb"));
         if (!other)
             return hp_fail(err, HYPAR_UNREADABLE, "external data '%.200s': %s", path,
                            strerror(errno));

@@ -176,12 +176,6 @@ static enum hypar_status settle_inputs(struct emitting *e, const struct step *s,
 
 /* Kinds of steps --------------------------------------------------------------------------- */
 
-static bool is_view(enum op_kind kind)
-{
-    return kind == OP_TRANSPOSE || kind == OP_RESHAPE || kind == OP_FLATTEN ||
-           kind == OP_SQUEEZE || kind == OP_UNSQUEEZE;
-}
-
 /* Element-wise with one operand. */
 static bool is_unary(enum op_kind kind)
 {
@@ -448,12 +442,8 @@ static enum hypar_status emit_concat(struct emitting *e, const struct step *s)
 
 static enum hypar_status emit_step(struct emitting *e, const struct step *s)
 {
-    if (is_view(s->kind))
+    if (hp_moves_only(s->kind))
         return emit_view(e, s);
-    if (s->kind == OP_IDENTITY) {
-        e->lazy[s->output] = e->lazy[s->input[0]];
-        return HYPAR_OK;
-    }
     if (is_unary(s->kind))
         return emit_unary(e, s);
     if (is_binary(s->kind))

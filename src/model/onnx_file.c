@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/number.h"
+#include "base/utf8.h"
 
 static enum hypar_status order_nodes(struct onnx_file *file, struct hypar_error *err);
 
@@ -29,11 +30,7 @@ static void leave(void *arena, void *bytes)
 /* A name that can be printed and written to JSON as it is. */
 static const char *text(struct onnx_file *file, const char *from)
 {
-    char *copy = hp_arena_strdup(&file->arena, from ? from : "");
-    for (char *p = copy; *p; p++)
-        if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
-            *p = '_';
-    return copy;
+    return hp_clean_text(hp_arena_strdup(&file->arena, from ? from : ""), '_');
 }
 
 static enum hypar_status read_shape(const int64_t *dims, size_t n, struct onnx_tensor *t,
@@ -74,6 +71,7 @@ static enum hypar_status read_place(const char *key, const char *value, int64_t 
 static enum hypar_status read_external(struct onnx_file *file, const Onnx__Tensor *from,
                                        struct onnx_tensor *t, struct hypar_error *err)
 {
+    bool plain = true;
     t->external = true;
     t->field = 9;
     t->copy = NULL;
@@ -82,15 +80,23 @@ static enum hypar_status read_external(struct onnx_file *file, const Onnx__Tenso
     for (size_t i = 0; i < from->n_external_data; i++) {
         const char *key = text(file, from->external_data[i]->key);
         const char *value = text(file, from->external_data[i]->value);
-        if (strcmp(key, "location") == 0)
+        if (strcmp(key, "location") == 0) {
             t->location = value;
-        else if (strcmp(key, "offset") == 0)
+            plain = !from->external_data[i]->value ||
+                    !hp_has_control(from->external_data[i]->value);
+        } else if (strcmp(key, "offset") == 0) {
             TRY(read_place(key, value, &t->offset, err));
-        else if (strcmp(key, "length") == 0)
+        } else if (strcmp(key, "length") == 0) {
             TRY(read_place(key, value, &t->size, err));
+        }
     }
     if (!t->location || !*t->location)
         return hp_fail(err, HYPAR_INVALID, "external data without a location");
+    if (!plain)
+        return hp_fail(err, HYPAR_INVALID,
+                       "external data is in '%.80s', expected a name in UTF-8 without control "
+                       "characters",
+                       t->location);
     if (t->location[0] == '/' || strstr(t->location, ".."))
         return hp_fail(err, HYPAR_INVALID,
                        "external data is in '%.80s', expected a file beside the model",
@@ -110,7 +116,8 @@ static enum hypar_status read_tensor(struct onnx_file *file, const Onnx__Tensor 
         t->field = (int)from->value_field;
         t->offset = (int64_t)from->value_offset;
         t->size = (int64_t)from->value_size;
-        t->copy = from->value_copy.len ? from->value_copy.data : NULL;
+        if (from->value_copy.len == from->value_size) /* all of them, or none */
+            t->copy = from->value_copy.data;
     }
     return from->data_location == 1 ? read_external(file, from, t, err) : HYPAR_OK;
 }
@@ -402,7 +409,7 @@ enum hypar_status hp_onnx_open(struct onnx_file **out, const char *path,
 {
     struct stat about;
     *out = NULL;
-    FILE *stream = fopen(path, "rb");
+    FILE *stream = hypar_or_out_of_memory(fopen(path, "rb"));
     if (!stream)
         return hp_fail(err, HYPAR_UNREADABLE, "%s: cannot open: %s", path, strerror(errno));
     if (fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode)) {

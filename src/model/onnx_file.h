@@ -91,6 +91,7 @@ struct onnx_file {
     struct arena arena;
     const char *path;
     const struct hypar_import_options *options; /* while it is imported; else NULL */
+    bool follow_links;                          /* as in struct hypar_import_options */
     FILE *stream;
     int64_t bytes;
     int opset;

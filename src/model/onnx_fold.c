@@ -118,42 +118,62 @@ static bool integers(int type)
     return hp_onnx_family(type) == ONNX_INTEGERS;
 }
 
-static double unary(const char *op, double x)
+static double negative(double x)
+{
+    return -x;
+}
+
+static double not(double x)
+{
+    return x == 0;
+}
+
+static double reciprocal(double x)
+{
+    return 1 / x;
+}
+
+static double relu(double x)
+{
+    return x > 0 ? x : 0;
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+typedef double (*unary)(double);
+
+/* Of an operator whose row says that it is folded here. */
+static unary find_unary(const char *op)
 {
     static const struct {
         const char *op;
-        double (*function)(double);
+        unary function;
     } table[] = {
-        { "Sqrt", sqrt }, { "Exp", exp },   { "Log", log },    { "Floor", floor },
-        { "Ceil", ceil }, { "Abs", fabs },  { "Erf", erf },    { "Sin", sin },
-        { "Cos", cos },   { "Tanh", tanh }, { "Round", rint },
+        { "Sqrt", sqrt },       { "Exp", exp },    { "Log", log },
+        { "Floor", floor },     { "Ceil", ceil },  { "Abs", fabs },
+        { "Erf", erf },         { "Sin", sin },    { "Cos", cos },
+        { "Tanh", tanh },       { "Round", rint }, { "Neg", negative },
+        { "Not", not },         { "Relu", relu },  { "Reciprocal", reciprocal },
+        { "Sigmoid", sigmoid },
     };
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (strcmp(op, table[i].op) == 0)
-            return table[i].function(x);
-    if (strcmp(op, "Neg") == 0)
-        return -x;
-    if (strcmp(op, "Not") == 0)
-        return x == 0;
-    if (strcmp(op, "Reciprocal") == 0)
-        return 1 / x;
-    if (strcmp(op, "Relu") == 0)
-        return x > 0 ? x : 0;
-    if (strcmp(op, "Sigmoid") == 0)
-        return 1 / (1 + exp(-x));
-    return (double)NAN;
+    size_t i = 0;
+    while (strcmp(op, table[i].op) != 0)
+        i++;
+    return table[i].function;
 }
 
 enum hypar_status hp_fold_unary(struct importing *im, const struct onnx_row *row)
 {
     const struct value *x = hp_onnx_input(im, 0);
     int64_t n = x->uniform ? 1 : hp_onnx_elements(&x->shape);
+    unary function = find_unary(row->op);
     double *data;
-    if (!x->data)
-        n = 0;
     TRY(hp_onnx_fold_room(im, n, &data));
     for (int64_t i = 0; i < n; i++) {
-        data[i] = unary(row->op, hp_onnx_element(x, i));
+        data[i] = function(hp_onnx_element(x, i));
         if (isnan(data[i]) && !isnan(hp_onnx_element(x, i)))
             return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known of constants");
     }
@@ -168,6 +188,7 @@ enum arithmetic {
     DIV,
     POW,
     MOD,
+    FMOD,
     MIN,
     MAX,
     AND,
@@ -181,21 +202,9 @@ enum arithmetic {
 };
 
 static const char *const arithmetic_names[ARITHMETIC_COUNT] = {
-    "Add",
-    "Sub",
-    "Mul",
-    "Div",
-    "Pow",
-    "Mod",
-    "Min",
-    "Max",
-    "And",
-    "Or",
-    "Equal",
-    "Greater",
-    "GreaterOrEqual",
-    "Less",
-    "LessOrEqual",
+    "Add",  "Sub",         "Mul", "Div", "Pow",   "Mod",     "",
+    "Min",  "Max",         "And", "Or",  "Equal", "Greater", "GreaterOrEqual",
+    "Less", "LessOrEqual",
 };
 
 static double divided(double x, double y, bool whole)
@@ -220,6 +229,8 @@ static double binary(enum arithmetic op, double x, double y, bool whole)
         return pow(x, y);
     case MOD:
         return y == 0 ? (double)NAN : x - y * floor(x / y);
+    case FMOD:
+        return fmod(x, y);
     case MIN:
         return x < y ? x : y;
     case MAX:
@@ -285,8 +296,10 @@ enum hypar_status hp_fold_binary(struct importing *im, const struct onnx_row *ro
     double *data;
     if (im->node->n_inputs != 2 || !y)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "%d inputs", im->node->n_inputs);
-    while (op < ARITHMETIC_COUNT && strcmp(arithmetic_names[op], row->op) != 0)
+    while (strcmp(arithmetic_names[op], row->op) != 0)
         op++;
+    if (op == MOD && hp_onnx_int(im->node, "fmod", 0))
+        op = FMOD; /* with the sign of the first, not of the second */
     if (!hp_onnx_broadcast(&x->shape, &y->shape, &shape))
         return cannot_broadcast(im);
     bool uniform = x->uniform && y->uniform;

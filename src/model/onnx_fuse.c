@@ -360,7 +360,7 @@ static bool is_flattened(const struct rewriting *rw, int t)
         int op = g->use[g->use_start[t]].op;
         enum op_kind kind = g->ops[op].kind;
         t = output(rw, op);
-        if (kind == OP_RESHAPE || kind == OP_FLATTEN || kind == OP_SQUEEZE)
+        if (kind == OP_RESHAPE || kind == OP_SQUEEZE)
             return g->tensors[t].shape.n_dims == 2;
         if (kind != OP_DROPOUT && kind != OP_RELU)
             return false;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "model/onnx.h"
 
 enum { OPEN_BATCH = 32 }; /* samples where neither file nor user tells */
@@ -347,7 +348,7 @@ static const char *name_of(struct importing *im)
     size_t n = strlen(name);
     if (n > 5 && strcmp(name + n - 5, ".onnx") == 0)
         n -= 5;
-    return hp_arena_strndup(&im->arena, name, n);
+    return hp_clean_text(hp_arena_strndup(&im->arena, name, n), '_');
 }
 
 static enum hypar_status build(struct importing *im, struct hypar_graph **out,
@@ -461,6 +462,7 @@ static enum hypar_status read_open(struct hypar_graph **out, struct onnx_file *f
                                    struct hypar_error *err)
 {
     file->options = options;
+    file->follow_links = options->follow_links;
     enum hypar_status status = read_file(out, file, options, err);
     hp_onnx_close(file);
     return status;

@@ -3,6 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+/* A squeeze leaves no dimensions at all, which a reshape cannot. */
+bool hp_moves_only(enum op_kind kind)
+{
+    return kind == OP_TRANSPOSE || kind == OP_RESHAPE || kind == OP_SQUEEZE;
+}
+
 /* Steps ---------------------------------------------------------------------------------- */
 
 static int new_tensor(struct rewriting *rw, struct step_tensor tensor)

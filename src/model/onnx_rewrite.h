@@ -59,6 +59,9 @@ const struct attrs *hp_step_attr(struct rewriting *rw, const struct attrs *attrs
 /* The name of the module that a node belongs to: "/encoder/norm1" of "/encoder/norm1/Add_1". */
 const char *hp_scope(struct rewriting *rw, const char *name);
 
+/* Does it only move elements? */
+bool hp_moves_only(enum op_kind kind);
+
 /* The operator of the first graph that writes `t` if it has this kind, else -1. */
 int hp_made_by(const struct rewriting *rw, int t, enum op_kind kind);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/utf8.h"
 #include "base/word.h"
 
 static const size_t max_file_bytes = (size_t)1 << 26;
@@ -205,7 +206,12 @@ static enum hypar_status add_node(struct reading *r, struct span name, struct pr
         return FAIL(r, HYPAR_INVALID, "more than %d nodes", HP_MAX_OPS);
     if (!name.n || (name.n == 1 && *name.at == '*'))
         return FAIL(r, HYPAR_SYNTAX, "'%.*s' is no name of a node", SHOWN(name));
-    node.name = hp_arena_strndup(r->arena, name.at, name.n);
+    char *copy = hp_arena_strndup(r->arena, name.at, name.n);
+    if (hp_has_control(copy))
+        return FAIL(r, HYPAR_SYNTAX,
+                    "node '%.60s', expected a name in UTF-8 without control characters",
+                    hp_clean_text(copy, '_'));
+    node.name = copy;
     if (hp_table_put(&r->names, &r->scratch, node.name, name.n, p->n_nodes) != p->n_nodes)
         return FAIL(r, HYPAR_INVALID, "node '%.*s' is defined already", SHOWN(name));
     p->node = GROW(r->arena, struct profile_node, p->node, p->n_nodes, &r->node_capacity);
@@ -319,6 +325,20 @@ static enum hypar_status check_cycles(struct reading *r)
 
 /* The whole ---------------------------------------------------------------------------- */
 
+/* Names are shown, and written to files that must be UTF-8. */
+static enum hypar_status check_text(struct reading *r, struct span line)
+{
+    struct arena_mark mark = hp_arena_mark(&r->scratch);
+    char *text = hp_arena_strndup(&r->scratch, line.at, line.n);
+    for (char *p = text; *p; p++)
+        *p = *p == '\t' || *p == '\r' ? ' ' : *p;
+    bool bad = hp_has_control(text);
+    if (bad)
+        FAIL(r, HYPAR_SYNTAX, "'%.60s', expected text in UTF-8", text);
+    hp_arena_release(&r->scratch, mark);
+    return bad ? HYPAR_SYNTAX : HYPAR_OK;
+}
+
 static enum hypar_status read_line(struct reading *r, struct span line)
 {
     if (!trim(line).n)
@@ -328,6 +348,7 @@ static enum hypar_status read_line(struct reading *r, struct span line)
         if ((c < ' ' && c != '\t' && !(c == '\r' && i + 1 == line.n)) || c == 0x7f)
             return FAIL(r, HYPAR_SYNTAX, "control character %d, expected text", c);
     }
+    TRY(check_text(r, line));
     return *line.at == '\t' ? read_edge(r, line) : read_node(r, line);
 }
 
@@ -372,7 +393,7 @@ enum hypar_status hp_text_profile_read_file(struct text_profile **out, const cha
 {
     struct arena arena = { 0 };
     *out = NULL;
-    FILE *file = fopen(path, "rb");
+    FILE *file = hypar_or_out_of_memory(fopen(path, "rb"));
     if (!file)
         return hp_fail(err, HYPAR_UNREADABLE, "%s: cannot open: %s", path, strerror(errno));
     size_t length = 0, size = 1 << 16;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "model/model.h"
 #include "model/pipedream.h"
 
@@ -165,10 +166,15 @@ enum hypar_status hp_text_profile_graph(struct hypar_graph **out,
     m.tensor = NEW(&m.scratch, int, profile->n_nodes);
     find_fates(&m);
     enum hypar_status status = add_all(&m, err);
+    struct hypar_graph *built = NULL;
     if (status == HYPAR_OK)
-        status = hp_build_finish(m.builder, out, err);
+        status = hp_build_finish(m.builder, &built, err);
     else
         hp_build_abandon(m.builder);
+    if (status ==
+        HYPAR_OK) /* inputs have been made where they stand, not where they are read */
+        status = hp_graph_renumber(built, out, err);
+    hypar_graph_free(built);
     hp_arena_free(&m.scratch);
     return status;
 }
@@ -178,8 +184,8 @@ static char *name_of(struct arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
     const char *dot = strrchr(from, '.');
-    return hp_arena_strndup(arena, from,
-                            dot && dot > from ? (size_t)(dot - from) : strlen(from));
+    size_t n = dot && dot > from ? (size_t)(dot - from) : strlen(from);
+    return hp_clean_text(hp_arena_strndup(arena, from, n), '_');
 }
 
 static enum hypar_status read_path(struct hypar_graph **out, const char *path,

@@ -16,8 +16,8 @@ static enum hypar_status add_node(struct writing *w, struct profile_node node,
 {
     struct text_profile *p = w->profile;
     size_t n = strlen(node.name);
-    if (strstr(node.name, " -- ") || strchr(" \t", node.name[0]) ||
-        strchr(" \t", node.name[n - 1]))
+    const char *ended = hp_arena_printf(w->arena, "%s -- ", node.name);
+    if (strstr(ended, " -- ") != ended + n || *ended == ' ' || ended[n - 1] == ' ')
         return hp_fail(err, HYPAR_UNSUPPORTED, "'%s' is no name in a PipeDream profile",
                        node.name);
     node.name = hp_arena_strdup(w->arena, node.name);

@@ -17,15 +17,18 @@ enum hypar_status hp_weights_open(struct weights **out, const char *path,
                                   struct hypar_error *err)
 {
     static const struct hypar_import_options defaults = { 0 };
+    options = options ? options : &defaults;
     struct arena arena = { 0 };
     struct weights *w = NEW(&arena, struct weights, 1);
     struct hypar_graph *graph = NULL;
     w->arena = arena;
     *out = NULL;
     enum hypar_status status = hp_onnx_open(&w->file, path, err);
-    if (status == HYPAR_OK)
-        status = hp_onnx_network(&graph, w->file, options ? options : &defaults, &w->arena,
-                                 &w->source, &w->n_sources, err);
+    if (status == HYPAR_OK) {
+        w->file->follow_links = options->follow_links;
+        status = hp_onnx_network(&graph, w->file, options, &w->arena, &w->source, &w->n_sources,
+                                 err);
+    }
     hypar_graph_free(graph);
     if (status != HYPAR_OK) {
         hp_weights_close(w);

@@ -68,7 +68,8 @@ static enum hypar_status read_graph(struct hypar_graph **out, const struct json 
                                     const struct source *source, struct arena *scratch,
                                     const char **model, struct hypar_error *err)
 {
-    struct hypar_import_options options = { .reads = source->options->reads,
+    struct hypar_import_options options = { .follow_links = source->options->follow_links,
+                                            .reads = source->options->reads,
                                             .who = source->options->who };
     const char *from = source->options->model;
     struct json batch = hp_json_member(root, "batch");

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/word.h"
+#include "base/utf8.h"
 
 _Static_assert(ATTR_COUNT <= 64, "attributes are bits of a set");
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "base/word.h"
 #include "graph/binding.h"
 #include "graph/op_json.h"

@@ -58,17 +58,12 @@ static void keep(struct namer *n, int count)
 static const int *sources_of(struct namer *n, const struct cell *cell, int *count)
 {
     int *list = room_for(n, cell->n_contributions), k = 0;
-    for (int i = 0; i < cell->n_contributions; i++) {
-        int device = cell->contribution[i].device, at = k;
-        while (at > 0 && list[at - 1] > device)
-            at--;
-        if (at > 0 && list[at - 1] == device)
-            continue;
-        if (at < k)
-            memmove(list + at + 1, list + at, (size_t)(k - at) * sizeof *list);
-        list[at] = device;
-        k++;
-    }
+    for (int i = 0; i < cell->n_contributions; i++)
+        list[i] = cell->contribution[i].device;
+    hp_sort_devices(list, cell->n_contributions);
+    for (int i = 0; i < cell->n_contributions; i++)
+        if (!k || list[i] != list[k - 1])
+            list[k++] = list[i];
     *count = k;
     return list;
 }

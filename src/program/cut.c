@@ -1,8 +1,14 @@
 #include "program/cut.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CELLS = 1 << 24, MAX_COVERED = 1 << 28 };
+/* Covered cells are gone through, and kept, one by one: 4,096 parts may read what 4,096 wrote.
+ */
+enum { MAX_CELLS = 1 << 24, MAX_COVERED = 1 << 25 };
+
+/* Beyond these, borders that come in no order are sorted, not put in their places. */
+enum { FEW_BORDERS = 1 << 10 };
 
 /* The stakes of one stakeholder, and its region where that is the same for all of them. */
 struct holder {
@@ -163,7 +169,7 @@ static bool same_range(struct range a, struct range b)
 }
 
 /* Put both ends of a range among the borders; *next is where it is likely: parts follow one
- * another, in every holder and for every part of an outer axis. */
+ * another, in every holder and for every part of an outer axis. -1: better sort them all. */
 static int add_range(int64_t *border, int n, struct range r, int *next)
 {
     if (!n)
@@ -178,7 +184,35 @@ static int add_range(int64_t *border, int n, struct range r, int *next)
         }
     }
     *next = 0;
+    if (n > FEW_BORDERS)
+        return -1;
     return add_border(border, add_border(border, n, r.lo), r.hi);
+}
+
+static int by_border(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* All ends along dimension d, ascending, each once. */
+static int sort_borders(const struct cutter *k, int d, int64_t *border)
+{
+    int n = 0, kept = 1;
+    for (int i = 0; i < k->n_holders; i++) {
+        const struct holder *h = &k->holder[i];
+        bool varies = h->varies >> d & 1;
+        for (int s = 0; s < (varies ? h->n_stakes : 1); s++) {
+            struct range r = varies ? k->range[d][h->first + s] : h->same[d];
+            border[n++] = r.lo;
+            border[n++] = r.hi;
+        }
+    }
+    qsort(border, (size_t)n, sizeof *border, by_border);
+    for (int i = 1; i < n; i++)
+        if (border[i] != border[kept - 1])
+            border[kept++] = border[i];
+    return kept;
 }
 
 /* Ends of ranges along dimension d, at most; 0: it is the same range for all. */
@@ -197,18 +231,18 @@ static int count_ends(const struct cutter *k, int d)
 static int find_borders(const struct cutter *k, int d, int64_t *border)
 {
     int n = 0, next = 0;
-    for (int i = 0; i < k->n_holders; i++) {
+    for (int i = 0; i < k->n_holders && n >= 0; i++) {
         const struct holder *h = &k->holder[i];
         if (!(h->varies >> d & 1)) {
             n = add_range(border, n, h->same[d], &next);
             continue;
         }
         const struct range *range = k->range[d] + h->first;
-        for (int s = 0; s < h->n_stakes; s++)
+        for (int s = 0; s < h->n_stakes && n >= 0; s++)
             if (!s || !same_range(range[s], range[s - 1])) /* most share most borders */
                 n = add_range(border, n, range[s], &next);
     }
-    return n;
+    return n < 0 ? sort_borders(k, d, border) : n;
 }
 
 static void find_all_borders(struct cutter *k)

@@ -229,7 +229,7 @@ static int by_int(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-static void sort_devices(int *device, int n)
+void hp_sort_devices(int *device, int n)
 {
     enum { FEW = 16 };
     for (int i = 1; i < n; i++) {
@@ -258,7 +258,7 @@ static void list_devices(struct finder *f)
             v->device[v->n_devices++] = device;
         mark->flag |= i < v->n_writers ? SEEN : SEEN | READS;
     }
-    sort_devices(v->device, v->n_devices);
+    hp_sort_devices(v->device, v->n_devices);
 }
 
 static void settle(struct finder *f, struct cell *cell)

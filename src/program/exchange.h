@@ -50,6 +50,9 @@ enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
 /* Is `part` the first non-empty one along `axes`, its other coordinates being what they are? */
 bool hp_first_along(const struct part_layout *layout, int part, axis_set axes);
 
+/* Ascending; they often are, or are few. */
+void hp_sort_devices(int *device, int n);
+
 /* Naming: put the cells that move into comms (comms.c); there are some. Fills pattern->comm and
  * cell->comm and sent. `keeps`, by device: it reads some of the tensor that does not move. */
 void hp_name_comms(struct arena *arena, struct arena *scratch, struct pattern *pattern,

@@ -26,19 +26,26 @@ enum hypar_status hp_check_local_bn(const struct sketch *s, int op)
     return HYPAR_OK;
 }
 
+enum hypar_status hypar_graph_lowerable(const struct hypar_graph *g, struct hypar_error *err)
+{
+    if (g->loss < 0)
+        return hp_fail(err, HYPAR_UNSUPPORTED,
+                       "%s has no loss, expected a cross_entropy or mse_loss at its end",
+                       g->name);
+    for (int i = g->n_ops - 1; i >= 0; i--)
+        if (hp_op[g->ops[i].kind].flags & ROW_OPAQUE)
+            return hp_fail(err, HYPAR_UNSUPPORTED, "opaque '%s' cannot be lowered",
+                           g->ops[i].name);
+    return HYPAR_OK;
+}
+
 enum hypar_status hp_find_flow(struct sketch *s)
 {
     const struct hypar_graph *g = s->graph;
     s->skeleton.passes = NEW(&s->arena, uint32_t, g->n_ops);
-    if (g->loss < 0)
-        return hp_fail(s->err, HYPAR_UNSUPPORTED,
-                       "%s has no loss, expected a cross_entropy or mse_loss at its end",
-                       g->name);
+    TRY(hypar_graph_lowerable(g, s->err));
     for (int i = g->n_ops - 1; i >= 0; i--) {
         const struct op *op = &g->ops[i];
-        if (hp_op[op->kind].flags & ROW_OPAQUE)
-            return hp_fail(s->err, HYPAR_UNSUPPORTED, "opaque '%s' cannot be lowered",
-                           op->name);
         TRY(hp_check_local_bn(s, i));
         TRY(refuse_mixing(s, op));
         s->skeleton.passes[i] = hp_done_passes(g, op);

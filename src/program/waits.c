@@ -60,31 +60,44 @@ static void wait_for_writer(struct waits *w, int who, int writer)
              (struct wait){ s->holder, s->part, -1, from->holder, from->part });
 }
 
-static void add_waits_of_cell(struct waits *w, int who, int cell)
+/* Of the cell's writers those on the reader's device: whichever list is shorter is gone
+ * through. `add`: it waits for them. Is there one? */
+static bool look_for_writers(struct waits *w, int who, int cell, bool add)
 {
     const struct cut *cut = w->cut;
-    const struct stake *s = &cut->stake[who];
+    int device = cut->stake[who].device, lo = w->device_start[device];
+    int hi = w->device_start[device + 1];
+    const int *list = w->on_device;
+    bool own = hi - lo <= cut->start[cell + 1] - cut->start[cell], any = false;
+    if (!own) {
+        lo = cut->start[cell];
+        hi = cut->start[cell + 1];
+        list = cut->of_cell;
+    }
+    for (int i = lo; i < hi && (add || !any); i++) {
+        const struct stake *from = &cut->stake[list[i]];
+        if (list[i] >= cut->n_writing)
+            break; /* writers come first */
+        if (own ? !covers(cut, from, cell) : from->device != device)
+            continue;
+        any = true;
+        if (add)
+            wait_for_writer(w, who, list[i]);
+    }
+    return any;
+}
+
+/* Who reads what moves receives it, unless it is there already: it then has a part in it. */
+static void add_waits_of_cell(struct waits *w, int who, int cell)
+{
+    const struct stake *s = &w->cut->stake[who];
     const struct cell *c = &w->pattern->cell[cell];
-    if (c->comm >= 0 && hp_is_in(c->receiver, c->n_receivers, s->device)) {
+    if (c->comm >= 0 && (!look_for_writers(w, who, cell, false) ||
+                         hp_is_in(c->receiver, c->n_receivers, s->device)))
         add_wait(w, &w->by_comm[c->comm], who,
                  (struct wait){ s->holder, s->part, c->comm, -1, -1 });
-        return;
-    }
-    /* Of the cell's writers those on its device: whichever list is shorter is gone through. */
-    const int *mine = w->device_start + s->device;
-    if (mine[1] - mine[0] <= cut->start[cell + 1] - cut->start[cell]) {
-        for (int i = mine[0]; i < mine[1]; i++)
-            if (covers(cut, &cut->stake[w->on_device[i]], cell))
-                wait_for_writer(w, who, w->on_device[i]);
-        return;
-    }
-    for (int i = cut->start[cell]; i < cut->start[cell + 1]; i++) {
-        int writer = cut->of_cell[i];
-        if (writer >= cut->n_writing)
-            break; /* writers come first */
-        if (cut->stake[writer].device == s->device)
-            wait_for_writer(w, who, writer);
-    }
+    else
+        look_for_writers(w, who, cell, true);
 }
 
 static enum hypar_status add_waits(struct waits *w, int who, struct hypar_error *err)

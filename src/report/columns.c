@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/word.h"
+#include "base/utf8.h"
 
 void hp_cell(struct columns *columns, struct arena *arena, const char *fmt, ...)
 {
@@ -20,6 +20,7 @@ void hp_cell(struct columns *columns, struct arena *arena, const char *fmt, ...)
     char *text = NEW(arena, char, (size_t)n + 1);
     vsnprintf(text, (size_t)n + 1, fmt, again);
     va_end(again);
+    hp_clean_text(text, '?');
     columns->cell = GROW(arena, char *, columns->cell, columns->n_cells, &columns->capacity);
     columns->cell[columns->n_cells++] = text;
 }
@@ -77,7 +78,7 @@ static int line_bytes(const char *text, int width)
     while (text[bytes]) {
         int blanks = (int)strspn(text + bytes, " ");
         int word = word_bytes(text + bytes + blanks);
-        int characters = hp_characters(text + bytes, blanks + word);
+        int characters = hp_text_width(text + bytes, blanks + word);
         if (used && used + characters > width)
             break;
         bytes += blanks + word;
@@ -103,7 +104,7 @@ static void measure(const struct columns *columns, int line, struct grid *grid)
         grid->star[columns->marked[i] % grid->n] = 1;
     for (int i = 0; i < columns->n_cells; i++) {
         int c = i % grid->n;
-        int w = hp_characters(columns->cell[i], (int)strlen(columns->cell[i])) + grid->star[c];
+        int w = hp_text_width(columns->cell[i], (int)strlen(columns->cell[i])) + grid->star[c];
         if (w > grid->width[c])
             grid->width[c] = w;
     }
@@ -126,7 +127,7 @@ static int print_cell(const struct grid *grid, const char *text, int bytes, int 
             colour ? "\033[0m" : "");
     if (star)
         fputc('*', to);
-    return hp_characters(text, bytes) + star;
+    return hp_text_width(text, bytes) + star;
 }
 
 /* One line of a row; rest[] is what of each cell is still to be printed. False: all is. */
@@ -139,7 +140,7 @@ static bool print_line(const struct grid *grid, const char *align, const bool *m
         int width = grid->width[c];
         int bytes = align[c] == 'w' ? line_bytes(rest[c], width) : (int)strlen(rest[c]);
         int before =
-            align[c] == 'r' ? width - grid->star[c] - hp_characters(rest[c], bytes) : 0;
+            align[c] == 'r' ? width - grid->star[c] - hp_text_width(rest[c], bytes) : 0;
         int length = 0;
         if (bytes)
             length = print_cell(grid, rest[c], bytes, blanks + before, marked[c], to);
@@ -171,6 +172,17 @@ void hp_columns_print(const struct columns *columns, FILE *to)
             fputs(bold && row == 0 ? "\033[0m\n" : "\n", to);
         }
     }
+}
+
+void hp_put_padded(FILE *to, const char *text, int width)
+{
+    int blanks = width - hp_text_width(text, (int)strlen(text));
+    fprintf(to, "%s%*s", text, blanks > 0 ? blanks : 0, "");
+}
+
+const char *hp_shown(struct arena *arena, const char *text)
+{
+    return hp_clean_text(hp_arena_strdup(arena, text), '?');
 }
 
 void hp_wrap(FILE *to, const char *text, int indent)

@@ -37,6 +37,12 @@ int hp_line_width(FILE *to);
 /* Is colour wanted there: a terminal that is not dumb, and NO_COLOR not set? */
 int hp_has_colour(FILE *to);
 
+/* Print `text`, and blanks up to `width` columns. */
+void hp_put_padded(FILE *to, const char *text, int width);
+
+/* `text`, which may be a path as somebody gave it, as it can be shown. */
+const char *hp_shown(struct arena *arena, const char *text);
+
 /* Print `text` and a newline, broken between words at hp_line_width(); the first line has begun
  * at `indent`, further ones are indented so. */
 void hp_wrap(FILE *to, const char *text, int indent);

@@ -150,7 +150,8 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison
     }
     const struct hypar_sim_summary *s = &c->row[best].step;
     fprintf(to, "\nThe fastest is %s: %s a step, %s samples/s, %.1f %% of peak.\n",
-            name(&c->row[best]), hypar_format_quantity(step, s->step_s, HYPAR_UNIT_SECONDS),
+            hp_shown(arena, name(&c->row[best])),
+            hypar_format_quantity(step, s->step_s, HYPAR_UNIT_SECONDS),
             hp_metric(rate, s->samples_per_s), 100 * s->mfu);
     if (s->measured.asked)
         fprintf(to, "Profile: of its plan %s.\n", hp_measured_text(arena, &s->measured));
@@ -218,6 +219,8 @@ static void put_search(struct json_writer *w, const struct hypar_compared *row)
     hp_json_put_number(w, "seconds", row->search_s);
     hp_json_put_int(w, "evaluated", row->evaluated);
     hp_json_put_null(w, "lower_bound_s");
+    if (row->interrupted)
+        hp_json_put_bool(w, "interrupted", true);
     hp_json_end_object(w);
 }
 

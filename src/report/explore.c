@@ -218,6 +218,8 @@ static void exploration_json(FILE *to, const struct hypar_exploration *e)
     hp_json_put_int(&w, "batch", graph->batch);
     hp_json_put_string(&w, "cost", options.cost == HYPAR_COST_ARRAY ? "array" : "levels");
     hp_json_put_string(&w, "objective", objectives[options.objective]);
+    if (hypar_exploration_interrupted(e))
+        hp_json_put_bool(&w, "interrupted", true);
     hp_json_begin_array(&w, "machines", false);
     for (int s = 0; s < hypar_exploration_site_count(e); s++)
         put_site(&w, e, s);

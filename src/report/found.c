@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "plan/plan.h"
 #include "report/columns.h"
 #include "report/layerwise.h"
@@ -111,6 +112,8 @@ static void found_json(FILE *to, const struct hypar_found *found)
     else
         hp_json_put_null(&w, "lower_bound_elements");
     hp_json_put_bool(&w, "exact", info.exact);
+    if (info.interrupted)
+        hp_json_put_bool(&w, "interrupted", true);
     if (info.refused)
         hp_json_put_string(&w, "refused", info.refused);
     if (info.n_others)
@@ -161,8 +164,7 @@ static void map_part(FILE *to, const struct hypar_partition_view *view,
     if (width > 1) {
         fprintf(to, "     ");
         for (int i = first; i < last; i++)
-            fprintf(to, "%s%-*s", i > first ? " " : "", i < last - 1 ? width : 0,
-                    g->ops[view->layer_op[i]].name);
+            hp_put_padded(to, g->ops[view->layer_op[i]].name, i < last - 1 ? width + 1 : 0);
         fputc('\n', to);
     } else {
         fprintf(to, "     layers %d to %d: %s .. %s\n", first + 1, last,
@@ -188,7 +190,8 @@ static void draw_map(FILE *to, const struct hypar_partition_view *view,
     bool colour = hp_has_colour(to);
     int width = 3, line = hp_line_width(to) - 5; /* the level's name stands in front */
     for (int i = 0; i < view->n_layers; i++) {
-        int n = (int)strlen(g->ops[view->layer_op[i]].name);
+        const char *name = g->ops[view->layer_op[i]].name;
+        int n = hp_text_width(name, (int)strlen(name));
         width = n > width ? n : width;
     }
     if (width + 1 > line || (width + 1) * view->n_layers > NAMED_LINES * line)
@@ -365,8 +368,8 @@ static void found_text(FILE *to, const struct hypar_found *found,
     struct arena arena = { 0 };
     char took[32];
 
-    fprintf(to, "%s, batch %lld%s, on %d devices: planner %s\n\n", hypar_plan_model(plan),
-            (long long)plan->graph->batch,
+    fprintf(to, "%s, batch %lld%s, on %d devices: planner %s\n\n",
+            hp_shown(&arena, hypar_plan_model(plan)), (long long)plan->graph->batch,
             hp_settings_text(&arena, plan->precision, plan->optimizer),
             hypar_machine_device_count(plan->machine), info.planner);
     if (view && view->n_levels)

@@ -146,7 +146,7 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
     const struct hypar_memory *m = &memory[most];
     struct memory_text text = hp_memory_text(m->peak, m->limit);
     char devices[64], saves[32];
-    fprintf(to, "%s, batch %lld, %s, %s, on %s\n\n", hypar_plan_model(plan),
+    fprintf(to, "%s, batch %lld, %s, %s, on %s\n\n", hp_shown(&arena, hypar_plan_model(plan)),
             (long long)hypar_graph_batch(hypar_plan_graph(plan)),
             hypar_precision_text(hypar_plan_precision(plan)),
             hypar_optimizer_text(hypar_plan_optimizer(plan)),

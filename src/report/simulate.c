@@ -201,7 +201,8 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
         fprintf(to, "%s on %s: %s\n\n", tasks, devices, step);
         return;
     }
-    fprintf(to, "%s, batch %lld, %s, on %s: a step takes %s\n", hypar_plan_model(plan),
+    fprintf(to, "%s, batch %lld, %s, on %s: a step takes %s\n",
+            hp_shown(arena, hypar_plan_model(plan)),
             (long long)hypar_graph_batch(hypar_plan_graph(plan)),
             hypar_precision_text(hypar_plan_precision(plan)), devices, step);
     const char *tokens = "";

@@ -5,6 +5,7 @@
  * simulating would take long, all are judged by their closed forms. */
 #include <string.h>
 
+#include "base/stop.h"
 #include "search/planner.h"
 
 enum {
@@ -80,6 +81,22 @@ static void try_planner(struct tried *t, const struct planner *planner)
     t->found[t->n++] = found;
 }
 
+/* Somebody asked to stop, and there is something to give. */
+static bool is_enough(const struct tried *t)
+{
+    return t->n > 0 && hp_stopped(t->problem->options->stop);
+}
+
+/* When told to stop: those from `first` on were not looked at. */
+static void leave_out(struct tried *t, int first)
+{
+    for (int i = first; i < t->n; i++) {
+        refuse(t, t->found[i]->info.planner, "interrupted before its plan was simulated");
+        hypar_found_free(t->found[i]);
+    }
+    t->n = first;
+}
+
 /* All of them, or none if one has too many parts. */
 static void simulate(struct tried *t)
 {
@@ -90,6 +107,10 @@ static void simulate(struct tried *t)
     }
     t->simulated = true;
     for (int i = 0; i < t->n; i++) {
+        if (i > 0 && is_enough(t))
+            leave_out(t, i);
+        if (i == t->n)
+            break;
         hp_simulate_found(t->problem, t->problem->options->simulation, most, t->found[i]);
         t->simulated &= t->found[i]->has_simulated;
     }
@@ -183,7 +204,7 @@ static void search_at_random(struct tried *t, int *best)
     bool asked = options->budget_s > 0 || options->proposals > 0;
     struct hypar_found *found;
     struct hypar_error why;
-    if (!flexflow || !may_search(t, other))
+    if (!flexflow || is_enough(t) || !may_search(t, other))
         return;
     if (!asked && !is_small(t->problem, other ? other->plan : NULL)) {
         refuse(t, "flexflow", "not tried, it takes long here; --budget 60s lets it");
@@ -267,7 +288,7 @@ enum hypar_status hp_run_auto(const struct problem *problem, struct hypar_found 
     struct tried t = { .problem = problem };
     struct hypar_refusals *told = problem->options->refusals;
     double began_s = hp_now_s();
-    for (int i = 0; hp_planners[i] && t.n < MAX_TRIED; i++)
+    for (int i = 0; hp_planners[i] && t.n < MAX_TRIED && !is_enough(&t); i++)
         if (hp_planners[i]->plan && !hp_planners[i]->apart) /* not auto itself */
             try_planner(&t, hp_planners[i]);
     simulate(&t);

@@ -111,5 +111,5 @@ enum hypar_status hp_eliminate(struct arena *scratch, const struct elimination_p
     }
     settle(problem, chosen.initial, out);
     hp_arena_release(scratch, mark);
-    return HYPAR_OK;
+    return hp_check_stop(problem->stop, err);
 }

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/stop.h"
 
 /* One term of the sum: pair[state of u * n_states[v] + state of v]. Edges between the same
  * variables add up; u == v counts pair[s * n_states + s]. Edges may share a table. */
@@ -27,6 +28,7 @@ struct elimination_problem {
     const double *const *cost; /* cost[v][state] */
     int n_edges;
     const struct elimination_edge *edges;
+    const volatile sig_atomic_t *stop; /* NULL: nobody can */
 };
 
 /* All zero: the defaults. */
@@ -69,7 +71,7 @@ struct elimination_result {
 
 /* Solve `problem`; `options` may be NULL. Scratch memory is returned to the arena. Fails with
  * HYPAR_INVALID on a malformed problem (index or state out of range), never on an infeasible
- * one.
+ * one; and with hp_check_stop().
  *
  * Same input, same result. The order of elimination follows from the graph and the numbers of
  * states alone: ends of chains first, lowest index first, then by the least table, the index or

@@ -332,7 +332,7 @@ static void combine_many(const struct elimination_group *g, double *out)
         lower_by_states(g, &row, spread ? spread : to);
         for (size_t i = 0; spread && i < run.length; i++)
             to[i * spacing] = spread[i];
-    } while (advance(g, scope, n_outer, digits, terms, n_terms + 1));
+    } while (!hp_stopped(g->stop) && advance(g, scope, n_outer, digits, terms, n_terms + 1));
     hp_arena_release(g->arena, mark);
 }
 

@@ -4,6 +4,7 @@
 #define SEARCH_ELIMINATE_COMBINE_H
 
 #include "base/arena.h"
+#include "base/stop.h"
 #include <stdbool.h>
 
 /* A cost over several variables, the first of which is eliminated first. */
@@ -25,6 +26,7 @@ struct elimination_group {
     int n_members;
     const int *scope; /* ascending, without `var`; at least one */
     int n_scope;
+    const volatile sig_atomic_t *stop; /* then what is left of the table does not matter */
 };
 
 /* The strides of a table over `scope`, last variable contiguous, and its entries. */

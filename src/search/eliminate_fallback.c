@@ -55,7 +55,9 @@ static struct restriction restrict_to(struct arena *arena,
                                       const struct elimination_problem *whole,
                                       const struct elimination_order *cut)
 {
-    struct restriction r = { .problem.n_vars = cut->n, .var = cut->sequence };
+    struct restriction r = { .problem.n_vars = cut->n,
+                             .problem.stop = whole->stop,
+                             .var = cut->sequence };
     int *index = NEW(arena, int, whole->n_vars), *n_states = NEW(arena, int, cut->n);
     for (int v = 0; v < whole->n_vars; v++)
         index[v] = -1;
@@ -160,7 +162,7 @@ static bool condition(struct arena *arena, const struct elimination_problem *pro
             cost = trial_cost;
             memcpy(out->assignment, trial, (size_t)problem->n_vars * sizeof(int));
         }
-    } while (next_setting(problem, &r, trial));
+    } while (!hp_stopped(problem->stop) && next_setting(problem, &r, trial));
     out->method = ELIMINATION_CONDITIONED;
     out->n_conditioned = r.n_fixed;
     out->exact = true;
@@ -265,7 +267,7 @@ static void improve(struct search *s, struct elimination_result *out)
     memcpy(s->current, out->assignment, bytes);
     double best = s->cost = soft_cost(s, s->current, false);
     for (int stale = 0; out->n_rounds < MOST_ROUNDS && s->work_left > 0; out->n_rounds++) {
-        if (best <= out->lower_bound || s->infeasible)
+        if (best <= out->lower_bound || s->infeasible || hp_stopped(s->problem->stop))
             return;
         stale = improve_block(s) ? 0 : stale + 1;
         if (s->cost < best) {

@@ -190,8 +190,9 @@ static void reduce(const struct pruner *p)
             edges[n_edges++] =
                 (struct elimination_edge){ edge->u, edge->v, reduce_pair(p, edge) };
     }
-    out->problem = (struct elimination_problem){ n_vars, p->n_left, (const double *const *)cost,
-                                                 n_edges, edges };
+    out->problem =
+        (struct elimination_problem){ n_vars,  p->n_left, (const double *const *)cost,
+                                      n_edges, edges,     p->problem->stop };
 }
 
 /* Make the reduced problem, if there is anything to reduce and room for it. */

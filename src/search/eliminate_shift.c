@@ -40,8 +40,9 @@ static void copy_problem(struct arena *arena, const struct elimination_problem *
         edge.pair = s->pair[n_edges];
         edges[n_edges++] = edge;
     }
-    s->problem = (struct elimination_problem){ from->n_vars, from->n_states,
-                                               (const double *const *)s->cost, n_edges, edges };
+    s->problem = (struct elimination_problem){
+        from->n_vars, from->n_states, (const double *const *)s->cost, n_edges, edges, from->stop
+    };
 }
 
 static void list_edges(struct arena *arena, struct shifter *s)

@@ -27,6 +27,7 @@ struct tables {
     double constant;
     double max_entries;
     bool split;
+    const volatile sig_atomic_t *stop;
 };
 
 static void add_factor(struct tables *t, struct elimination_factor factor)
@@ -43,8 +44,8 @@ static void add_factor(struct tables *t, struct elimination_factor factor)
 static void eliminate_group(struct tables *t, int p, const int *members, int n_members,
                             int n_scope, const double *unary)
 {
-    struct elimination_group group = { t->arena, t->size,   p,        unary,  t->factors,
-                                       members,  n_members, t->scope, n_scope };
+    struct elimination_group group = { t->arena, t->size,   p,        unary,   t->factors,
+                                       members,  n_members, t->scope, n_scope, t->stop };
     if (n_scope == 1) {
         double *onto = t->unary[t->scope[0]];
         hp_elimination_combine(&group, t->row);
@@ -209,16 +210,18 @@ double hp_elimination_tables(struct arena *arena, const struct elimination_probl
                              bool *split)
 {
     struct arena_mark mark = hp_arena_mark(arena);
-    struct tables t = {
-        .arena = arena, .n = problem->n_vars, .sequence = sequence, .max_entries = max_entries
-    };
+    struct tables t = { .arena = arena,
+                        .n = problem->n_vars,
+                        .sequence = sequence,
+                        .max_entries = max_entries,
+                        .stop = problem->stop };
     t.bucket = NEW(arena, int, t.n);
     for (int p = 0; p < t.n; p++)
         t.bucket[p] = -1;
     read_costs(&t, problem);
     read_edges(&t, problem);
     t.scope = NEW(arena, int, t.n);
-    for (int p = 0; p < t.n; p++)
+    for (int p = 0; p < t.n && !hp_stopped(t.stop); p++)
         eliminate_bucket(&t, p);
 
     int *state = NEW(arena, int, t.n);

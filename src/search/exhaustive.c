@@ -7,6 +7,7 @@
  * (sim/bound.h). */
 #include <string.h>
 
+#include "base/stop.h"
 #include "search/fix.h"
 #include "search/judge.h"
 #include "sim/bound.h"
@@ -185,7 +186,7 @@ static enum hypar_status descend(struct yard *y, int depth, struct hypar_error *
     struct choice *c = &y->choice[depth];
     for (int k = 0; k < c->n_ops; k++)
         y->bound.known[c->op[k]] = true;
-    for (int s = 0; s < c->n_states; s++) {
+    for (int s = 0; s < c->n_states && !hp_stopped(y->problem->options->stop); s++) {
         y->at[depth] = s;
         TRY(move_to(y, depth + 1, err));
         if (depth < y->n_choices - 1 &&
@@ -211,6 +212,8 @@ static enum hypar_status walk(struct yard *y, struct hypar_error *err)
     TRY(find_least(y, err));
     TRY(descend(y, 0, err));
     if (y->best_length == HP_MAX_TICKS)
+        TRY(hp_check_stop(y->problem->options->stop, err));
+    if (y->best_length == HP_MAX_TICKS)
         return hp_fail_memory(&y->fullest, err);
     memcpy(y->at, y->best, (size_t)y->n_choices * sizeof *y->at);
     return move_to(y, y->n_choices, err);
@@ -230,7 +233,8 @@ static enum hypar_status plan_exhaustive(const struct planner *self,
         found->plan = y.plan;
         y.plan = NULL;
         found->info.evaluated = y.simulated;
-        found->info.chooses = found->info.exact = true;
+        found->info.chooses = true;
+        found->info.exact = !hp_stopped(problem->options->stop);
         status = hp_judge(problem, found, err);
     }
     hp_delta_free(y.delta);

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/stop.h"
+
 /* Planners ---------------------------------------------------------------------------- */
 
 static bool chooses(const char *planner)
@@ -203,7 +205,8 @@ static enum hypar_status prepare(struct hypar_exploration *e, struct site *site,
     const struct hypar_machine *machine = site->text.machine;
     struct partition dp;
     site->search = (struct hypar_search_options){ .precision = e->options.precision,
-                                                  .optimizer = e->options.optimizer };
+                                                  .optimizer = e->options.optimizer,
+                                                  .stop = e->options.stop };
     site->problem = (struct problem){
         .graph = e->graph, .machine = machine, .options = &site->search, .layered = e->layered
     };
@@ -229,6 +232,7 @@ static enum hypar_status explore_site(struct hypar_exploration *e, struct site *
         add_best(e, site, &capacity);
     }
     TRY(add_planners(e, site, &capacity, err));
+    TRY(hp_check_stop(e->options.stop, err));
     TRY(add_marks(e, site, &capacity, err));
     rank(e, site);
     return HYPAR_OK;
@@ -240,6 +244,15 @@ static void resolve_cost(struct hypar_exploration *e, const struct hypar_machine
     bool array = strcmp(hypar_machine_device(machine, 0)->name, "eyeriss-hmc") == 0;
     if (e->options.cost == HYPAR_COST_AUTO)
         e->options.cost = array ? HYPAR_COST_ARRAY : HYPAR_COST_LEVELS;
+}
+
+/* When told to stop: machines from `first` on are not told of. */
+static void leave_out(struct hypar_exploration *e, int first)
+{
+    for (int i = first; i < e->n_sites; i++)
+        hypar_machine_free(e->site[i].own);
+    e->n_sites = first;
+    e->interrupted = true;
 }
 
 static enum hypar_status explore(struct hypar_exploration *e,
@@ -263,8 +276,13 @@ static enum hypar_status explore(struct hypar_exploration *e,
         return hp_fail(err, HYPAR_UNSUPPORTED,
                        "%.0f choices on %d machines, expected at most %d", total, e->n_sites,
                        HYPAR_MAX_EXPLORED);
-    for (int i = 0; i < e->n_sites; i++)
-        TRY(explore_site(e, &e->site[i], err));
+    for (int i = 0; i < e->n_sites; i++) {
+        enum hypar_status status = explore_site(e, &e->site[i], err);
+        if (status != HYPAR_OK && (i == 0 || !hp_stopped(e->options.stop)))
+            return status;
+        if (status != HYPAR_OK)
+            leave_out(e, i);
+    }
     return HYPAR_OK;
 }
 

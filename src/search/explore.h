@@ -52,6 +52,7 @@ struct hypar_exploration {
     char **planner;
     int n_sites;
     struct site *site;
+    bool interrupted; /* there would have been more of them */
 };
 
 /* Words ------------------------------------------------------------------------------- */

@@ -6,6 +6,11 @@ int hypar_exploration_site_count(const struct hypar_exploration *e)
     return e->n_sites;
 }
 
+bool hypar_exploration_interrupted(const struct hypar_exploration *e)
+{
+    return e->interrupted;
+}
+
 struct hypar_explore_site hypar_exploration_site(const struct hypar_exploration *e, int site)
 {
     return e->site[site].text;

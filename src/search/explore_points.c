@@ -1,6 +1,7 @@
 /* Every choice of what is explored, and what each costs. */
 #include <string.h>
 
+#include "base/stop.h"
 #include "cost/array.h"
 #include "search/explore.h"
 
@@ -250,6 +251,7 @@ enum hypar_status hp_explore_points(struct hypar_exploration *e, struct site *si
     for (int64_t i = 0; i < site->text.n_points; i++) {
         hp_explore_types(e, site, i, types);
         TRY(hp_explore_evaluate(e, site, types, &site->point[i], err));
+        TRY(hp_check_stop(e->options.stop, err));
     }
     return HYPAR_OK;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "base/stop.h"
 #include "search/chain.h"
 #include "search/fix.h"
 
@@ -24,6 +25,9 @@ enum {
  * code uses exp(-5 x difference in ms), which is hot for steps of microseconds and cold for
  * seconds. Every operator can be a little out of place, so more of them need a larger beta. */
 static const double BETA_PER_GROUP = 40;
+
+/* Whether to go on is asked about so often. */
+static const double MOMENT_S = 0.1;
 
 static const char *const start_names[] = { "dp", "owt", "hypar", "optcnn" };
 
@@ -54,15 +58,17 @@ struct search {
     size_t most_bytes[CHAINS]; /* by lane: so large may it be, if that is above MOST_BYTES */
     void (*job)(struct search *s, struct chain *chain); /* at hand */
     int n_chains;                                       /* begun */
-    int64_t run; /* proposals of each chain in the round at hand */
+    int64_t run;    /* proposals of each chain that are being made ... */
+    int64_t moment; /* ... at most: about as many as take MOMENT_S */
     double began_s;
 };
 
-/* Is the budget gone, if there is one? */
+/* Is the budget gone, if there is one, or does somebody not want to wait any longer? */
 static bool is_over(const struct search *s)
 {
     double budget_s = s->problem->options->budget_s;
-    return budget_s > 0 && hp_now_s() - s->began_s >= budget_s;
+    return hp_stopped(s->problem->options->stop) ||
+           (budget_s > 0 && hp_now_s() - s->began_s >= budget_s);
 }
 
 /* Where to begin -------------------------------------------------------------------------- */
@@ -140,6 +146,8 @@ static void start_from_planners(struct search *s, struct hypar_error *err)
     problem.options = &plain;
     for (size_t i = 0; i < sizeof start_names / sizeof start_names[0]; i++) {
         const struct planner *planner = hp_find_planner(start_names[i]);
+        if (s->n_starts && hp_stopped(s->problem->options->stop))
+            break;
         struct hypar_found *found;
         plain.memory_bytes = s->problem->options->memory_bytes;
         bool has = planner && hp_run_planner(planner, &problem, &found, err) == HYPAR_OK;
@@ -325,19 +333,21 @@ struct improvement {
     double seconds;
 };
 
-/* Whether there shall be another round. With a budget, as in the paper: until it is gone, or
- * half of it without finding anything, if as much was tried as without one. */
+/* Whether there shall be another round: the first is at least begun, as a count of none would
+ * repeat another search. With a budget, as in the paper: until it is gone, or half of it
+ * without finding anything, if as much was tried as without one. */
 static bool goes_on(const struct search *s, int round, struct improvement last)
 {
     const struct hypar_search_options *o = s->problem->options;
     struct hypar_search_progress p = progress_of(s);
     if (o->progress)
         o->progress(o->who, &p);
+    if (round > 0 && is_over(s))
+        return false;
     if (o->proposals)
         return p.proposals < o->proposals;
-    if (o->budget_s > 0) /* a count of none would repeat another search */
-        return round == 0 || (!is_over(s) && (round < LEAST_ROUNDS ||
-                                              p.seconds - last.seconds < o->budget_s / 2));
+    if (o->budget_s > 0)
+        return round < LEAST_ROUNDS || p.seconds - last.seconds < o->budget_s / 2;
     return round < LEAST_ROUNDS || (round < 2 * last.round && round < MOST_ROUNDS);
 }
 
@@ -379,18 +389,36 @@ static enum hypar_status on_all_chains(struct search *s,
     return HYPAR_OK;
 }
 
+/* `n` proposals of each chain, or fewer where it is over, but of each as many: so many
+ * proposals, asked for, are the same ones. How they are cut into moments does not matter. */
+static enum hypar_status run_round(struct search *s, int64_t n, struct hypar_error *err)
+{
+    for (int64_t done = 0; done < n && (done == 0 || !is_over(s)); done += s->run) {
+        double began_s = hp_now_s();
+        s->run = s->moment < n - done ? s->moment : n - done;
+        TRY(on_all_chains(s, run_chain, err));
+        double took_s = hp_now_s() - began_s;
+        if (took_s < MOMENT_S / 2)
+            s->moment = 2 * s->run > s->moment ? 2 * s->run : s->moment;
+        else if (took_s > MOMENT_S && s->moment > 1)
+            s->moment = (s->run + 1) / 2;
+    }
+    return HYPAR_OK;
+}
+
 static enum hypar_status run_rounds(struct search *s, struct hypar_error *err)
 {
     const struct hypar_search_options *o = s->problem->options;
     ticks best = best_length(s);
     struct improvement last = { 0 };
+    s->moment = 1;
     for (int round = 0; goes_on(s, round, last); round++) {
-        s->run = s->round_size;
+        int64_t n = s->round_size;
         if (o->proposals) { /* the last round may be shorter */
             int64_t left = (o->proposals - progress_of(s).proposals + CHAINS - 1) / CHAINS;
-            s->run = left < s->run ? left : s->run;
+            n = left < n ? left : n;
         }
-        TRY(on_all_chains(s, run_chain, err));
+        TRY(run_round(s, n, err));
         ticks now = best_length(s);
         if (now < best - best / 2000) {
             best = now;
@@ -426,8 +454,23 @@ static enum hypar_status search(struct search *s, struct hypar_error *err)
     TRY(find_starts(s, err));
     if (s->start[0].full.part > 1)
         TRY(repair(s, err));
+    if (hp_stopped(s->problem->options->stop))
+        return HYPAR_OK; /* with the best of those to begin with */
     TRY(begin_chains(s, err));
     return run_rounds(s, err);
+}
+
+/* What the chains did. */
+static void tell(const struct search *s, struct hypar_search_info *info)
+{
+    struct hypar_search_progress p = progress_of(s);
+    info->evaluated = info->proposals = p.proposals;
+    info->accepted = p.accepted;
+    info->chooses = true;
+    info->chains = CHAINS;
+    info->beta = s->beta;
+    info->start = s->start[0].name;
+    info->start_s = s->start[0].step_s;
 }
 
 static enum hypar_status plan_flexflow(const struct planner *self,
@@ -439,17 +482,12 @@ static enum hypar_status plan_flexflow(const struct planner *self,
                       problem->options->fix, problem->options->n_fix, &found->arena, err));
     enum hypar_status status = hp_in(err, search(&s, err), "%s", self->info.name);
     if (status == HYPAR_OK) {
-        struct hypar_search_progress p = progress_of(&s);
-        struct chain *best = &s.chain[best_chain(&s)];
-        found->plan = best->best;
-        best->best = NULL;
-        found->info.evaluated = found->info.proposals = p.proposals;
-        found->info.accepted = p.accepted;
-        found->info.chooses = true;
-        found->info.chains = CHAINS;
-        found->info.beta = s.beta;
-        found->info.start = s.start[0].name;
-        found->info.start_s = s.start[0].step_s;
+        struct hypar_plan **best =
+            s.n_chains ? &s.chain[best_chain(&s)].best : &s.start[0].plan;
+        found->plan = *best;
+        *best = NULL;
+        if (s.n_chains)
+            tell(&s, &found->info);
         status = hp_judge(problem, found, err);
     }
     for (int i = 0; i < s.n_chains; i++)

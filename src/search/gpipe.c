@@ -81,7 +81,8 @@ static bool cut(struct choosing *c, struct flush_cut *k)
     struct pipeline pipeline;
     struct pipeline_problem p = { .states = c->states,
                                   .machine = { .n_levels = 1, .workers = { k->n_stages } },
-                                  .straight = true };
+                                  .straight = true,
+                                  .stop = c->problem->options->stop };
     p.machine.bytes_per_s[0] = stage_bytes_per_s(c, k->replicas) / k->replicas;
     if (k->n_stages > c->states->n ||
         hp_pipeline_solve(c->arena, &p, &pipeline, NULL) != HYPAR_OK)
@@ -149,6 +150,8 @@ static struct candidate *fastest(const struct choosing *c, const struct group *g
             if (g->candidate[i].verdict != TOO_LARGE &&
                 (!best || g->candidate[i].step_s < best->step_s))
                 best = &g->candidate[i];
+        if (hp_stopped(c->problem->options->stop))
+            return NULL;
         if (!best || hp_flush_fits(c, best))
             return best;
     }
@@ -358,6 +361,8 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
     c.needs = hp_flush_op_needs(problem, c.arena);
     int n_groups = add_groups(&c, &group);
     struct candidate *best = choose(&c, group, n_groups);
+    if (!best)
+        TRY(hp_in(err, hp_check_stop(problem->options->stop, err), "%s", self->info.name));
     if (!best)
         return hp_in(err, refuse(&c, group, n_groups, err), "%s", self->info.name);
     keep(&c, best, found);

@@ -99,7 +99,8 @@ static struct partition_problem pose(const struct problem *problem, struct arena
     const struct layered *l = problem->layered;
     struct partition_problem p = { .layered = l,
                                    .n_levels = problem->n_levels,
-                                   .joint = problem->options->joint };
+                                   .joint = problem->options->joint,
+                                   .stop = problem->options->stop };
     unsigned *allowed = NEW(arena, unsigned, (size_t)problem->n_levels *(size_t)l->n_nodes);
     for (int h = 0; h < problem->n_levels; h++) {
         p.ways[h] = problem->level[h].ways;

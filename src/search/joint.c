@@ -140,14 +140,15 @@ static enum hypar_status pose_and_solve(struct joint *j, struct posed *q,
     pose_variables(j, q);
     q->edges =
         NEW(j->arena, struct elimination_edge, (size_t)l->n_edges * (size_t)j->p->n_levels + 1);
-    for (int e = 0; e < l->n_edges; e++)
+    for (int e = 0; e < l->n_edges && !hp_stopped(j->p->stop); e++)
         if (l->node[l->edge[e].from].var != l->node[l->edge[e].to].var)
             pose_edge(j, &l->edge[e], q); /* within one variable: counted with its columns */
     for (int e = 0; e < q->n_edges; e++)
         *evaluated += (int64_t)q->n_states[q->edges[e].u] * q->n_states[q->edges[e].v];
-    q->problem =
-        (struct elimination_problem){ q->problem.n_vars, q->n_states,
-                                      (const double *const *)q->cost, q->n_edges, q->edges };
+    q->problem = (struct elimination_problem){
+        q->problem.n_vars, q->n_states, (const double *const *)q->cost,
+        q->n_edges,        q->edges,    j->p->stop
+    };
     result->assignment = NEW(j->arena, int, q->problem.n_vars);
     return hp_eliminate(j->arena, &q->problem, options, result, err);
 }
@@ -279,13 +280,17 @@ enum hypar_status hp_partition_joint(struct arena *arena, const struct partition
     for (int h = 0; h < p->n_levels; h++)
         TRY(hp_var_types(p, h, types + (size_t)h * (size_t)p->layered->n_vars, err));
     double before = INFINITY;
-    for (int round = 0; round < WINDOW_ROUNDS && priced(p, partition) < before; round++) {
+    for (int round = 0;
+         !hp_stopped(p->stop) && round < WINDOW_ROUNDS && priced(p, partition) < before;
+         round++) {
         before = priced(p, partition);
         for (int first = 0; first < p->n_levels;) {
             int count = window_from(p, types, first);
             struct arena_mark mark = hp_arena_mark(arena);
             enum hypar_status status = solve_window(arena, p, first, count, partition, err);
             hp_arena_release(arena, mark);
+            if (status != HYPAR_OK && hp_stopped(p->stop))
+                break;
             if (status != HYPAR_OK)
                 return status;
             if (count == p->n_levels)
@@ -293,5 +298,6 @@ enum hypar_status hp_partition_joint(struct arena *arena, const struct partition
             first += first + count >= p->n_levels ? count : (count + 1) / 2;
         }
     }
+    partition->exact &= !hp_stopped(p->stop);
     return HYPAR_OK;
 }

@@ -46,6 +46,7 @@ static enum hypar_status prepare(struct search *s, struct hypar_error *err)
                                       .profile = p->options->profile };
     hp_optcnn_space(&s->space, &s->arena, p, &s->fabric, axes, MOST_SECONDS);
     hp_optcnn_tables(&s->tables, &s->model, &s->space);
+    TRY(hp_check_stop(p->options->stop, err));
     s->state = NEW(&s->arena, int, s->space.n_vars + 1);
     return HYPAR_OK;
 }
@@ -77,7 +78,8 @@ static enum hypar_status solve(struct search *s, double price, int *state,
                                            .n_states = s->tables.n_states,
                                            .cost = (const double *const *)cost,
                                            .n_edges = s->tables.n_pairs,
-                                           .edges = s->tables.pairs };
+                                           .edges = s->tables.pairs,
+                                           .stop = s->problem->options->stop };
     *result = (struct elimination_result){ .assignment = state };
     enum hypar_status status = hp_eliminate(
         &s->arena, &problem,

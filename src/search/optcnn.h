@@ -35,7 +35,8 @@ struct optcnn_space {
     int *list;   /* [op]: its placements, one for each state of its variable */
     int n_lists, list_capacity;
     struct placement_list *lists;
-    struct table derived; /* how a list was made -> its number */
+    struct table derived;              /* how a list was made -> its number */
+    const volatile sig_atomic_t *stop; /* then tables are not filled to the end */
 };
 
 /* Configurations of `nest`: the degrees of the dimensions asked for, no more parts than an axis

@@ -320,7 +320,8 @@ void hp_optcnn_space(struct optcnn_space *out, struct arena *arena,
                                   .graph = problem->graph,
                                   .layered = problem->layered,
                                   .fabric = fabric,
-                                  .choice = { .dimensions = dimensions } };
+                                  .choice = { .dimensions = dimensions },
+                                  .stop = problem->options ? problem->options->stop : NULL };
     number_variables(out);
     while (out->choice.thinning + 1 < THIN_COUNT && estimate_s(out, &out->choice) > seconds)
         out->choice.thinning++;

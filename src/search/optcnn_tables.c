@@ -237,9 +237,9 @@ void hp_optcnn_tables(struct optcnn_tables *out, struct optcnn_model *model,
         out->weight[v] = NEW(arena, double, out->n_states[v]);
     }
     find_edges(&f);
-    for (int op = 0; op < space->graph->n_ops; op++)
+    for (int op = 0; op < space->graph->n_ops && !hp_stopped(space->stop); op++)
         add_op(&f, op);
-    for (int e = 0; e < out->n_edges; e++)
+    for (int e = 0; e < out->n_edges && !hp_stopped(space->stop); e++)
         add_transfer(&f, &out->edge[e]);
 }
 

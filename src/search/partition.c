@@ -95,8 +95,8 @@ static enum hypar_status solve_level(struct arena *arena, const struct partition
         out->evaluated += nu * nv;
     }
 
-    struct elimination_problem problem = { l->n_vars, n_states, (const double *const *)cost,
-                                           l->n_edges, edges };
+    struct elimination_problem problem = { l->n_vars,  n_states, (const double *const *)cost,
+                                           l->n_edges, edges,    NULL };
     struct elimination_result result = { .assignment = chosen };
     TRY(hp_eliminate(arena, &problem, NULL, &result, err));
     out->exact &= result.exact;

@@ -8,6 +8,7 @@
 #define SEARCH_PARTITION_H
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "search/layered.h"
 
 enum { MAX_LEVELS = 32 };
@@ -21,6 +22,7 @@ struct partition_problem {
         *allowed;        /* [level * n_nodes + node]: own types; NULL: all that a node has */
     double weight_price; /* added for each weight element a device is left with; usually 0 */
     bool joint;          /* all levels at once instead of one after the other */
+    const volatile sig_atomic_t *stop; /* joint: the best so far will do; NULL: nobody can */
 };
 
 struct partition {

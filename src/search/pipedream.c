@@ -122,7 +122,8 @@ static struct pipeline_problem pose(const struct problem *problem, struct arena 
                                              .free_transfers = o->free_transfers },
                                   .straight = o->straight,
                                   .use_fewer = o->use_fewer,
-                                  .memory_bytes = o->memory_bytes };
+                                  .memory_bytes = o->memory_bytes,
+                                  .stop = o->stop };
     p.states = hp_pipeline_states(arena, layers, &p.machine);
     return p;
 }
@@ -138,7 +139,8 @@ static enum hypar_status plan_pipedream(const struct planner *self,
     struct hypar_pipeline_view *view = &found->pipeline;
     struct pipeline pipeline;
     enum hypar_status status = solve(&f, &p, &pipeline, err);
-    if (status == HYPAR_INFEASIBLE && p.straight && !p.use_fewer && !(p.memory_bytes > 0))
+    if (status == HYPAR_INFEASIBLE && !hp_stopped(p.stop) && p.straight && !p.use_fewer &&
+        !(p.memory_bytes > 0))
         return hp_fail(err, status,
                        "%s: a straight pipeline of %d stages, where the model can be cut into "
                        "at most %d, expected use-fewer",

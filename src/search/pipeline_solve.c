@@ -332,7 +332,7 @@ static void fill_level(struct solver *s, struct arena *arena, int l)
     if (level->n_leaves)
         level->tree =
             NEW(arena, double, (size_t)level->n_rows *(size_t)s->n *(size_t)level->n_leaves);
-    for (int j = 0; j < s->n; j++) {
+    for (int j = 0; j < s->n && !hp_stopped(s->problem->stop); j++) {
         look_at(s, l, j);
         for (int i = 0; i < level->n_rows && i <= j; i++) {
             bool range_there = hp_state_within(s->states, i - 1, j);
@@ -443,6 +443,10 @@ enum hypar_status hp_pipeline_solve(struct arena *arena, const struct pipeline_p
     set_levels(&s);
     for (int l = 0; l < s.n_levels; l++)
         fill_level(&s, &scratch, l);
+    if (hp_stopped(problem->stop)) {
+        hp_arena_free(&scratch);
+        return hp_check_stop(problem->stop, err);
+    }
     const struct level *top = &s.level[s.n_levels - 1];
     *out = (struct pipeline){ .bottleneck_s = at(&s, top, 0, top->workers)[s.n - 1] };
     s.tracing = true;

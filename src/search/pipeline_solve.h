@@ -3,15 +3,17 @@
 #define SEARCH_PIPELINE_SOLVE_H
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "search/states.h"
 
 struct pipeline_problem {
     const struct cut_states *states;
     struct pipeline_machine machine;
     struct pipeline_rules rules;
-    bool straight;       /* every piece on one worker */
-    bool use_fewer;      /* workers may be left over */
-    double memory_bytes; /* of one worker; 0: no limit */
+    bool straight;                     /* every piece on one worker */
+    bool use_fewer;                    /* workers may be left over */
+    double memory_bytes;               /* of one worker; 0: no limit */
+    const volatile sig_atomic_t *stop; /* NULL: nobody can */
 };
 
 struct pipeline {
@@ -28,8 +30,8 @@ double hp_pipeline_room(const struct pipeline_machine *machine, int n_states);
 double hp_pipeline_steps(const struct pipeline_machine *machine, int n_states);
 
 /* PipeDream's dynamic programming over ranges of states and numbers of workers, level by level
- * from the lowest. HYPAR_INFEASIBLE if there is no such pipeline. What comes out lives in
- * `arena`. */
+ * from the lowest. HYPAR_INFEASIBLE if there is no such pipeline, or by hp_check_stop(). What
+ * comes out lives in `arena`. */
 enum hypar_status hp_pipeline_solve(struct arena *arena, const struct pipeline_problem *problem,
                                     struct pipeline *out, struct hypar_error *err);
 

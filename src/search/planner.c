@@ -3,6 +3,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/stop.h"
+
 const struct planner *const hp_planners[] = {
     &hp_planner_auto,
     &hp_planner_dp,
@@ -174,6 +176,8 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     if (status == HYPAR_OK && options->simulation && planner != &hp_planner_auto &&
         !(*out)->has_simulated)
         hp_simulate_found(&problem, options->simulation, hp_plan_parts((*out)->plan), *out);
+    if (status == HYPAR_OK)
+        (*out)->info.interrupted = hp_stopped(options->stop);
     hypar_plan_free(start);
     hp_arena_free(&arena);
     return status;

@@ -230,7 +230,7 @@ void hp_prune_columns(struct joint *j)
     bool changed = true;
     for (int round = 0; round < PRUNING_ROUNDS && changed; round++) {
         changed = false;
-        for (int v = 0; v < j->l->n_vars; v++)
+        for (int v = 0; v < j->l->n_vars && !hp_stopped(j->p->stop); v++)
             changed |= prune_variable(j, v);
     }
 }

@@ -92,17 +92,16 @@ static void add_message(void *who, int round, int from, int to, int pieces)
     r->message[round][r->n[round]++] = (struct message){ from, to, bytes };
 }
 
+/* In scratch. */
 static struct rounds rounds_of(struct acts *a, const struct request *r)
 {
-    struct rounds rounds = { .arena = &a->arena };
-    struct arena_mark mark = hp_arena_mark(&a->scratch);
+    struct rounds rounds = { .arena = &a->scratch };
     bool *seen = NEW(&a->scratch, bool, a->n_devices);
     for (int i = 0; i < r->comm->n_cells; i++) {
         const struct cell *cell = &r->pattern->cell[r->comm->cell[i]];
         rounds.cell_bytes = (double)cell->elements * r->element_bytes;
         hp_cell_sends(cell, seen, add_message, &rounds);
     }
-    hp_arena_release(&a->scratch, mark);
     return rounds;
 }
 
@@ -301,21 +300,30 @@ static void play_steps(struct acts *a, const struct comm *comm, const struct com
     act->n_tasks = steps->n_steps;
 }
 
+static void make_exchange(struct acts *a, const struct request *r, struct comm_act *act,
+                          struct comm_messages *m)
+{
+    struct arena_mark mark = hp_arena_mark(&a->scratch);
+    struct comm_steps steps = { 0 };
+    struct rounds rounds = rounds_of(a, r);
+    act->algorithm = "exchange";
+    if (m) {
+        steps_of_rounds(a, &rounds, &steps);
+        play_steps(a, r->comm, &steps, act, m);
+    } else {
+        struct comm_way way = way_of_rounds(a, &rounds);
+        play_as_one(a, r, &way, 1, act);
+    }
+    hp_arena_release(&a->scratch, mark);
+}
+
 /* `m`: the comm's messages, if they are played; NULL: they are not. */
 static void make_act(struct acts *a, const struct request *r, struct comm_act *act,
                      struct comm_messages *m)
 {
     struct comm_steps steps = { 0 };
     if (r->group.kind == COMM_EXCHANGE) {
-        struct rounds rounds = rounds_of(a, r);
-        act->algorithm = "exchange";
-        if (m) {
-            steps_of_rounds(a, &rounds, &steps);
-            play_steps(a, r->comm, &steps, act, m);
-        } else {
-            struct comm_way way = way_of_rounds(a, &rounds);
-            play_as_one(a, r, &way, 1, act);
-        }
+        make_exchange(a, r, act, m);
         return;
     }
     const struct comm_way *way = hp_comm_best_way(model_of(a, &r->group), r->bytes);

@@ -121,6 +121,52 @@ static void two_writers_do_not_meet(void **state)
     assert_int_equal(count_files(), 0);
 }
 
+static void finished_files_wait_for_each_other(void **state)
+{
+    (void)state;
+    char path[128];
+    struct hypar_output out;
+    write_file(in_folder(path, "w"), "old");
+    for (int keep = 0; keep < 2; keep++) {
+        assert_int_equal(hypar_output_open(&out, path, NULL), HYPAR_OK);
+        fputs("new", out.file);
+        assert_int_equal(hypar_output_finish(&out, NULL), HYPAR_OK);
+        assert_null(out.file);
+        assert_content(path, "old");
+        assert_content(out.temporary, "new");
+        assert_int_equal(hypar_output_close(&out, keep, NULL), HYPAR_OK);
+        assert_content(path, keep ? "new" : "old");
+        assert_int_equal(count_files(), 1);
+    }
+    remove(path);
+}
+
+/* Those that are kept or given up already are nobody's any more. */
+static void the_unfinished_can_be_removed(void **state)
+{
+    (void)state;
+    enum { N = 32 };
+    static struct hypar_output out[N];
+    char path[128], name[8];
+    for (int turn = 0; turn < 2; turn++) { /* places in the list are used again */
+        for (int i = 0; i < N; i++) {
+            snprintf(name, sizeof name, "u%d", i);
+            assert_int_equal(hypar_output_open(&out[i], in_folder(path, name), NULL), HYPAR_OK);
+        }
+        assert_int_equal(hypar_output_close(&out[3], true, NULL), HYPAR_OK);
+        assert_int_equal(hypar_output_close(&out[4], false, NULL), HYPAR_OK);
+        assert_int_equal(hypar_output_finish(&out[5], NULL), HYPAR_OK);
+        assert_int_equal(count_files(), N - 1);
+        hypar_output_remove_unfinished();
+        assert_int_equal(count_files(), 1);
+        assert_content(in_folder(path, "u3"), "");
+        for (int i = 0; i < N; i++)
+            hypar_output_close(&out[i], false, NULL);
+        remove(path);
+        assert_int_equal(count_files(), 0);
+    }
+}
+
 static void a_link_stays_a_link(void **state)
 {
     (void)state;
@@ -276,6 +322,8 @@ int main(void)
         cmocka_unit_test(folders),
         cmocka_unit_test(a_file_appears_whole_or_not_at_all),
         cmocka_unit_test(two_writers_do_not_meet),
+        cmocka_unit_test(finished_files_wait_for_each_other),
+        cmocka_unit_test(the_unfinished_can_be_removed),
         cmocka_unit_test(a_link_stays_a_link),
         cmocka_unit_test(a_link_to_nothing_stays_a_link),
         cmocka_unit_test(the_mode_of_a_file_is_kept),

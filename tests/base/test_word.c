@@ -1,4 +1,4 @@
-/* Words: slips, lists, control characters, lengths. */
+/* Words: slips, lists. */
 #include "base/word.h"
 
 #include <setjmp.h>
@@ -63,40 +63,12 @@ static void test_list(void **state)
     assert_string_equal(hp_word_list(small, sizeof small, names, 3), "a, b");
 }
 
-static void test_characters(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        int characters;
-        bool control;
-    } cases[] = {
-        { "", 0, false },
-        { "conv1", 5, false },
-        { "größe", 5, false },
-        { "\xe5\xb1\x82", 1, false },
-        { "a\nb", 3, true },
-        { "\x1b[31m", 5, true },
-        { "\x7f", 1, true },
-        { "\xc2\x9b"
-          "31m",
-          4, true },
-        { "\xc2\xa0", 1, false },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *text = cases[i].text;
-        assert_int_equal(hp_characters(text, (int)strlen(text)), cases[i].characters);
-        assert_int_equal(hp_has_control(text), cases[i].control);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_list),
-        cmocka_unit_test(test_characters),
     };
     return cmocka_run_group_tests_name("base/word", tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ $ sed 's/"fc1"/"fc2"/' tests/cli/plan.json | hypar check -
 > hypar: standard input: op 'fc2' is not in the model; perhaps 'fc1'
 ? 1
 
-Activations count too; where a plan cannot be made explicit, only what lives from step to step does.
+Activations count too; where a model cannot be lowered, only what lives from step to step does.
 $ hypar check examples/plans/data-parallel.json
 > ok: resnet18:image=32,classes=10, batch 64: 69 operators in 552 parts on a machine of 8 devices
 > memory: 92.9 MB of 16 GB on the fullest device

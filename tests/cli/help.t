@@ -28,6 +28,8 @@ $ hypar help import
 >                              (0)
 >   -b, --batch=N              samples in one training step (as the model says)
 >       --dim=NAME=N           ONNX: size of the symbolic dimension NAME
+>       --follow-links         ONNX: weights may lie behind a link out of the
+>                              model's folder
 >       --json                 report as JSON, in SI units
 >   -o, --output=FILE          write the result to FILE (-: standard output)
 >   -q, --quiet                no progress, no notes; beside -o no summary
@@ -40,6 +42,8 @@ $ hypar check --help --frob
 > together, and that all of a training step fits into memory. If not, the message
 > names the operator or the device, and the reason.
 >
+>       --follow-links         ONNX: weights may lie behind a link out of the
+>                              model's folder
 >       --json                 report as JSON, in SI units
 >       --memory=BYTES         limit per device, such as 16GB (the device's own)
 >       --model=MODEL          check against MODEL instead of the plan's

@@ -88,3 +88,27 @@ $ for d in nope=3,batch=5 'nope=3 --dim batch=5' 'batch=5 --dim nope=3'; do hypa
 > hypar: tests/data/onnx/train/lstm_lm.onnx: the model has no symbolic dimension 'nope'; it has batch
 > hypar: tests/data/onnx/train/lstm_lm.onnx: the model has no symbolic dimension 'nope'; it has batch
 ? 3
+
+Weights in a file beside the model; a link out of its folder is followed only if that is asked for.
+$ mkdir $TMP/x $TMP/elsewhere && cp tests/data/external.onnx $TMP/x && head -c 96 /dev/zero > $TMP/elsewhere/w.bin && ln -s ../elsewhere/w.bin $TMP/x && cd $TMP/x && hypar import external.onnx -q; hypar import external.onnx --follow-links | tail -n 1
+> hypar: external.onnx: initializer 'w': external data 'w.bin' is a link out of the model's folder, which --follow-links allows
+> hypar: note: external.onnx: the file leaves the batch open: 32 samples, --batch changes it
+> external: 24 parameters, 48 FLOP per sample forward, 2 operators, 1 weighted layer, batch 32
+$ cd $TMP/x && hypar plan external.onnx --on full:2 -q -o p.json; hypar plan external.onnx --follow-links --on full:2 -q -o p.json; hypar check p.json -q; hypar check p.json --follow-links | head -n 1
+> hypar: external.onnx: initializer 'w': external data 'w.bin' is a link out of the model's folder, which --follow-links allows
+> hypar: p.json: model: ./external.onnx: initializer 'w': external data './w.bin' is a link out of the model's folder, which --follow-links allows
+> ok: external, batch 32: 2 operators in 2 parts on a machine of 2 devices
+$ cd $TMP/x && for c in 'lower -o /dev/null' simulate compare; do hypar $c p.json; hypar $c p.json --follow-links > /dev/null && echo read; done
+> hypar: p.json: model: ./external.onnx: initializer 'w': external data './w.bin' is a link out of the model's folder, which --follow-links allows
+> read
+> hypar: p.json: model: ./external.onnx: initializer 'w': external data './w.bin' is a link out of the model's folder, which --follow-links allows
+> read
+> hypar: p.json: model: ./external.onnx: initializer 'w': external data './w.bin' is a link out of the model's folder, which --follow-links allows
+> read
+$ cd $TMP/x && for l in '' --follow-links; do hypar explore external.onnx $l -q --on htree:4 --devices 2,4 | head -n 1; done
+> hypar: external.onnx: initializer 'w': external data 'w.bin' is a link out of the model's folder, which --follow-links allows
+> external, batch 32: 2 machines
+
+Names beyond ASCII stay.
+$ LC_ALL=C sed 's|/norm/|/n\xc3\xb6m/|g' tests/data/onnx/small/convolutions.onnx > $TMP/c.onnx; hypar import $TMP/c.onnx -q -o $TMP/c.json; grep -o '"/nöm/[^"]*"' $TMP/c.json | head -1
+> "/nöm/BatchNormalization"

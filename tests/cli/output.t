@@ -50,6 +50,12 @@ $ ulimit -f 1; hypar models -o $TMP/b
 $ for s in INT TERM HUP; do for t in 0.1 0.4; do timeout -s $s $t hypar import gpt3-175b:layers=4096 -q -o $TMP/big; done; done; ls $TMP | grep part
 ? 1
 
+Files appear when all is done, or none; a reader that goes away is no reason to lose one.
+$ rm -rf $TMP/* && hypar simulate tests/cli/plan.json --trace $TMP/trace -o $TMP/none/report; ls $TMP
+> hypar: $TMP/none/report: cannot write: No such file or directory
+$ hypar import lenet5 -o $TMP/graph | true; ls $TMP
+> graph
+
 No file is written twice, nor one that is read, however it is spelt; it is said before any work.
 $ rm -rf $TMP/* && hypar plan lenet5 --on full:2 --planner dp -q -o $TMP/p.json
 $ hypar simulate $TMP/p.json -o $TMP/x --trace $TMP/x

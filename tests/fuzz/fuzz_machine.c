@@ -1,5 +1,5 @@
 /* Feeds a machine word or JSON text to the reader; whatever is accepted must print back, and be
- * read back as the same machine. */
+ * read back as the same machine, as a word and as a file of the same bytes. */
 #include "base/json.h"
 #include "machine/machine.h"
 
@@ -51,6 +51,44 @@ static void check_word(const struct hypar_machine *machine)
     hypar_machine_free(again);
 }
 
+static char *text_of(const struct hypar_machine *machine, size_t *length)
+{
+    char *text = NULL;
+    FILE *file = open_memstream(&text, length);
+    require(file);
+    hypar_machine_write(machine, file);
+    require(fclose(file) == 0);
+    return text;
+}
+
+static struct hypar_machine *read_file(const char *text, size_t length)
+{
+    struct json_document *document;
+    struct hypar_machine *machine;
+    require(hp_json_read_text(&document, text, length, "written", NULL) == HYPAR_OK);
+    struct json root = hp_json_root(document);
+    require(hp_machine_read_json(&machine, &root, NULL) == HYPAR_OK);
+    hp_json_free(document);
+    return machine;
+}
+
+/* machine -> file -> machine -> file stays the same. */
+static void check_file(const struct hypar_machine *machine)
+{
+    enum { MAX_WRITTEN = 4096 }; /* devices and links, to be written in little time */
+    size_t length, same_length;
+    if (hypar_machine_device_count(machine) > MAX_WRITTEN ||
+        hypar_machine_link_count(machine) > MAX_WRITTEN)
+        return;
+    char *text = text_of(machine, &length);
+    struct hypar_machine *again = read_file(text, length);
+    char *same = text_of(again, &same_length);
+    require(same_length == length && memcmp(same, text, length) == 0);
+    hypar_machine_free(again);
+    free(same);
+    free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct hypar_machine *machine = NULL;
@@ -71,6 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (machine) {
         use(machine);
         check_word(machine);
+        check_file(machine);
     }
     hypar_machine_free(machine);
     hp_arena_free(&arena);

@@ -1,9 +1,11 @@
-/* Any text: a profile that is written and read back the same and whose graph, if it has one, is
- * a graph; or one line. */
+/* Any text: a profile that is written and read back the same, and so is its graph, if it has
+ * one; or one line. */
 #include "model/pipedream.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "tests/written_graph.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,13 +40,24 @@ static void check(enum hypar_status status, const void *made, const struct hypar
         abort();
 }
 
+/* As a graph, for one sample and for several; and that graph as a profile again. */
 static void check_graph(const struct text_profile *profile)
 {
-    struct hypar_graph *graph;
-    struct hypar_error err = { "" };
-    enum hypar_status status = hp_text_profile_graph(&graph, profile, "profile", 6, &err);
-    check(status, graph, &err);
-    hypar_graph_free(graph);
+    for (int64_t batch = 1; batch <= 6; batch += 5) {
+        struct hypar_graph *graph;
+        struct text_profile *back = NULL;
+        struct hypar_error err = { "" };
+        check(hp_text_profile_graph(&graph, profile, "profile", batch, &err), graph, &err);
+        if (!graph)
+            continue;
+        if (!survives_writing(graph, &err))
+            abort();
+        check(hp_text_profile_of_graph(&back, graph, NULL, &err), back, &err);
+        if (back)
+            check_written(back);
+        hp_text_profile_free(back);
+        hypar_graph_free(graph);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

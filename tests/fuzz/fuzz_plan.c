@@ -1,13 +1,16 @@
-/* A plan text against fixed small models and machines; what is read is written and read again,
- * and lowered. */
+/* A plan text against fixed small models and machines; what is read is written, read again and
+ * written the same, and lowered to a program whose text is JSON. */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <hypar/program.h>
 
+#include "base/json.h"
 #include "plan/plan.h"
 
-enum { MAX_PARTS = 4096, MAX_MICRO_BATCHES = 64 }; /* to be lowered in little time */
+/* To be lowered, and written out, in little time. */
+enum { MAX_PARTS = 4096, MAX_MICRO_BATCHES = 64, MAX_WRITTEN = 256 };
 
 static const struct hypar_plan_read_options targets[] = {
     { .model = "mlp:8-6-4", .machine = "full:4" },
@@ -15,21 +18,48 @@ static const struct hypar_plan_read_options targets[] = {
     { .model = "gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16", .machine = "torus:2x2" },
 };
 
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static char *text_of(const struct hypar_plan *plan, size_t *length)
+{
+    char *text = NULL;
+    FILE *file = open_memstream(&text, length);
+    require(file);
+    hypar_plan_write(plan, file);
+    require(fclose(file) == 0);
+    return text;
+}
+
 /* With the same model and machine, as the text itself may name none that exists. */
 static void write_and_read(const struct hypar_plan *plan,
                            const struct hypar_plan_read_options *options)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *file = open_memstream(&text, &length);
-    if (!file)
-        abort();
-    hypar_plan_write(plan, file);
-    fclose(file);
+    size_t length, same_length;
     struct hypar_plan *again;
-    if (hp_plan_read_text(&again, text, length, "again", options, NULL) != HYPAR_OK)
-        abort();
+    char *text = text_of(plan, &length);
+    require(hp_plan_read_text(&again, text, length, "again", options, NULL) == HYPAR_OK);
+    char *same = text_of(again, &same_length);
+    require(same_length == length && memcmp(same, text, length) == 0);
     hypar_plan_free(again);
+    free(same);
+    free(text);
+}
+
+static void read_program(const struct hypar_program *program)
+{
+    char *text = NULL;
+    size_t length;
+    struct json_document *document;
+    FILE *file = open_memstream(&text, &length);
+    require(file);
+    hypar_program_write(program, file);
+    require(fclose(file) == 0);
+    require(hp_json_read_text(&document, text, length, "program", NULL) == HYPAR_OK);
+    hp_json_free(document);
     free(text);
 }
 
@@ -44,6 +74,8 @@ static void lower(const struct hypar_plan *plan)
         return;
     if (hypar_lower(&program, plan, NULL, &err) != HYPAR_OK && (program || !err.text[0]))
         abort();
+    if (program && parts <= MAX_WRITTEN)
+        read_program(program);
     hypar_program_free(program);
 }
 

@@ -2,6 +2,7 @@
 #include "base/random.h"
 #include "graph/graph.h"
 #include "model/model.h"
+#include "tests/written_graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,7 +97,7 @@ static const struct {
     { HEAD "'inputs':[{'name':'a\\nb','shape':[4]}],'ops':[]}", 0, HYPAR_INVALID,
       "f: inputs[0].name: 'a?b' has a control character, expected a name" },
     { "{'format':'hypar-graph/1','name':'g\\u009b','batch':4}", 0, HYPAR_INVALID,
-      "f: name: 'g\xc2\x9b' has a control character, expected a name" },
+      "f: name: 'g?' has a control character, expected a name" },
     { HEAD IN OPS("{'name':'a','kind':'relu','inputs':[true]}"), 0, HYPAR_INVALID,
       "f: ops[0]: relu 'a': input 0 is no parameter that could be made" },
     { HEAD IN OPS("{'name':'a','kind':'linear','inputs':['x'],'attrs':{'sharp':1}}"), 0,
@@ -230,31 +231,12 @@ static void test_by_hand(void **state)
     }
 }
 
-static char *written(const struct hypar_graph *graph, size_t *length)
-{
-    char *text;
-    FILE *file = open_memstream(&text, length);
-    hypar_graph_write(graph, file);
-    assert_int_equal(fclose(file), 0);
-    return text;
-}
-
 /* What is read is what is written again. */
 static void check_stable(const struct hypar_graph *graph)
 {
-    struct hypar_graph *back;
     struct hypar_error err = { "" };
-    size_t n, m;
-    char *text = written(graph, &n);
-    if (hp_graph_read_text(&back, text, n, "text", 0, &err) != HYPAR_OK)
-        fail_msg("%s\n%s", err.text, text);
-    char *again = written(back, &m);
-    assert_int_equal(n, m);
-    assert_memory_equal(text, again, n);
-    assert_true(hypar_graph_hash(graph) == hypar_graph_hash(back));
-    free(text);
-    free(again);
-    hypar_graph_free(back);
+    if (!survives_writing(graph, &err))
+        fail_msg("%s", err.text);
 }
 
 /* jansson reads -0.0 as it is; it is written as 0. */
@@ -299,7 +281,7 @@ static void test_written_form(void **state)
     size_t n;
     if (hp_graph_read_text(&graph, text, strlen(text), "f", 0, &err) != HYPAR_OK)
         fail_msg("%s", err.text);
-    char *again = written(graph, &n);
+    char *again = written_graph(graph, &n);
     assert_string_equal(again, text);
     free(again);
     hypar_graph_free(graph);
@@ -335,7 +317,7 @@ static void test_short_forms(void **state)
                  cases[i].op);
         if (read_quoted(&graph, text, 0, &err) != HYPAR_OK)
             fail_msg("%s: %s", cases[i].op, err.text);
-        char *again = written(graph, &n);
+        char *again = written_graph(graph, &n);
         snprintf(expected, sizeof expected, "\"attrs\": %s}", cases[i].attrs);
         if (!strstr(again, expected))
             fail_msg("%s: expected %s in\n%s", cases[i].op, expected, again);

@@ -43,6 +43,8 @@ static const struct {
       "resnet:depth=20: depth is 20, expected 18, 34, 50, 101 or 152" },
     { "vgg:depth=12", 0, HYPAR_INVALID,
       "vgg:depth=12: depth is 12, expected 11, 13, 16 or 19" },
+    { "densenet121:depth=122", 0, HYPAR_INVALID,
+      "densenet121:depth=122: depth is 122, expected 121, 169 or 201" },
     { "gpt2:seq=2048", 0, HYPAR_INVALID,
       "gpt2:seq=2048: seq is 2048, expected at most 1024, the learned positions" },
     { "gpt:hidden=100", 0, HYPAR_INVALID,
@@ -66,6 +68,11 @@ static const struct {
       "net.onnx: cannot open: No such file or directory" },
     { "net.onnx:seq=4", 0, HYPAR_INVALID,
       "net.onnx: unknown option 'seq=4', expected batch-dim=NAME=DIM or dim=NAME=N" },
+    { "./net:dim=seq=4,batch-dim=x=1", 0, HYPAR_UNREADABLE,
+      "./net: cannot open: No such file or directory" },
+    { "net:batch-dim=x=1,dim=seq=4", 0, HYPAR_INVALID,
+      "unknown model 'net', did you mean nmt, bert or gpt?" },
+    { "sfc", (int64_t)1 << 33, HYPAR_INVALID, "batch is 8589934592, expected 1 to 4294967296" },
     { "sfc", -1, HYPAR_INVALID, "batch is -1, expected 1 to 4294967296" },
     { "no/such.json", 0, HYPAR_UNREADABLE,
       "no/such.json: cannot open: No such file or directory" },
@@ -132,12 +139,49 @@ static void test_by_content(void **state)
     hypar_graph_free(graph);
 }
 
+/* Options of the word and of the call add up, as lists do. */
+static void test_options_add_up(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word, *batch_dims, *dims, *message; /* NULL: it is read */
+    } cases[] = {
+        { "lstm_lm.onnx:batch-dim=x=1", NULL, NULL, NULL },
+        { "lstm_lm.onnx", "x=1", NULL, NULL },
+        { "lstm_lm.onnx:dim=nope=1", "x=1", NULL,
+          "no symbolic dimension 'nope'; it has batch" },
+        { "lstm_lm.onnx:dim=batch=4", NULL, "nope=1", "no symbolic dimension 'nope'" },
+        { "lstm_lm.onnx:batch-dim=x=1", "nope=1", NULL, "no input 'nope'; it has x" },
+        { "lstm_lm.onnx:batch-dim=x=1,batch-dim=x=0", NULL, "batch=4", NULL },
+        { "lstm_lm.onnx", "x=-2", NULL, "the samples cannot be in -2" },
+        { "lstm_lm.onnx", "x", NULL, "'x' is not NAME=NUMBER" },
+        { "lstm_lm.onnx", "x=", NULL, "'x=' is not NAME=NUMBER" },
+        { "lstm_lm.onnx", "x=1y", NULL, "'x=1y' is not NAME=NUMBER" },
+    };
+    if (strstr(hypar_features(), "protobuf-c: no"))
+        skip();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char path[256];
+        struct hypar_graph *graph;
+        struct hypar_error err = { "" };
+        struct hypar_import_options options = { .batch = 4,
+                                                .batch_dims = cases[i].batch_dims,
+                                                .dims = cases[i].dims };
+        snprintf(path, sizeof path, "tests/data/onnx/train/%s", cases[i].word);
+        enum hypar_status status = hypar_import(&graph, path, &options, &err);
+        if (cases[i].message ? !strstr(err.text, cases[i].message) : status != HYPAR_OK)
+            fail_msg("%s: says '%s', expected '%s'", path, err.text, cases[i].message);
+        hypar_graph_free(graph);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_by_content),
+        cmocka_unit_test(test_options_add_up),
     };
     return cmocka_run_group_tests_name("model/model", tests, NULL, NULL);
 }

@@ -191,30 +191,6 @@ static void test_plans_as_the_zoo(void **state)
     assert_true(compared > 20);
 }
 
-/* A written graph is the same graph. */
-static void test_written(void **state)
-{
-    (void)state;
-    for (int i = 0; i < N_EXPORTS; i++) {
-        char path[128], *text;
-        size_t n;
-        snprintf(path, sizeof path, "tests/data/onnx/train/%s.onnx", exports[i].name);
-        struct hypar_graph *g = import(path, (struct hypar_import_options){ .batch = 4 }),
-                           *back;
-        FILE *file = open_memstream(&text, &n);
-        hypar_graph_write(g, file);
-        fclose(file);
-        struct hypar_error err = { "" };
-        if (hp_graph_read_text(&back, text, n, "written", 0, &err))
-            fail_msg("%s", err.text);
-        if (hypar_graph_hash(back) != hypar_graph_hash(g))
-            fail_msg("%s: written and read it is another graph", exports[i].name);
-        free(text);
-        hypar_graph_free(back);
-        hypar_graph_free(g);
-    }
-}
-
 /* Operators -------------------------------------------------------------------------------- */
 
 /* A model and the kinds of its operators; the loss is left out. */
@@ -415,7 +391,6 @@ int main(void)
         cmocka_unit_test(test_exports),
         cmocka_unit_test(test_opsets),
         cmocka_unit_test(test_plans_as_the_zoo),
-        cmocka_unit_test(test_written),
         cmocka_unit_test(test_operators),
         cmocka_unit_test(test_every_operator_is_tested),
         cmocka_unit_test(test_batch),

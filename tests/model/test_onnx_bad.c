@@ -207,6 +207,93 @@ static void test_changed(void **state)
     }
 }
 
+/* Files that are all of one field: `count` times `unit` in the message at `path`
+ * ---------------
+ */
+
+static const struct crowd {
+    const char *path; /* fields from the model on, each a message */
+    const char *unit;
+    int unit_bytes, count;
+    const char *message;
+} crowds[] = {
+#define MANY   (1 << 21) + 1
+#define FIELDS "more than 2097152 fields"
+#define LISTS  "more than 16 MB in lists of numbers that are not values of tensors"
+#define SECOND "not an ONNX file: a second message where one is expected at byte"
+    { "", "\x42", 2, MANY, FIELDS },           /* sets of operators */
+    { "", "\x08\x07", 2, MANY, FIELDS },       /* versions */
+    { "\7", "\x0a", 2, MANY, FIELDS },         /* nodes */
+    { "\7", "\x2a", 2, MANY, FIELDS },         /* initializers */
+    { "\7", "\x5a", 2, MANY, FIELDS },         /* inputs */
+    { "\7\1", "\x0a", 2, MANY, FIELDS },       /* inputs of a node */
+    { "\7\1", "\x2a", 2, MANY, FIELDS },       /* its attributes */
+    { "\7\1\5", "\x40\x01", 2, MANY, FIELDS }, /* numbers one by one */
+    { "\7\1\5", "\x3d\0\0\0", 5, MANY, FIELDS },
+    { "\7\5", "\x08\x01", 2, MANY, FIELDS },          /* dimensions of a tensor */
+    { "\7\5", "\x38\x01", 2, MANY, FIELDS },          /* its values one by one */
+    { "\7", "\x92\x01", 3, MANY, FIELDS },            /* what is left out */
+    { "\7\5", "\x6a", 2, MANY, FIELDS },              /* where its values are */
+    { "\7\13\2\1\2", "\x0a", 2, MANY, FIELDS },       /* dimensions of a type */
+    { "\7\1\5\10", "\x01", 1, (1 << 24) + 1, LISTS }, /* numbers in one list */
+    { "\7\1\5\7", "\x01", 1, (1 << 24) + 1, LISTS },
+    { "\7\5\1", "\x01", 1, (1 << 24) + 1, LISTS },
+    { "\7\5\10", "", 1, 1 << 28, "more than 256 MB" },      /* a name */
+    { "\7\5\10", "", 1, 1 << 20, "a model without nodes" }, /* a long one will do */
+    { "", "\x3a", 2, 2, SECOND },                           /* graphs */
+    { "\7\1\5", "\x2a", 2, 2, SECOND },                     /* an attribute's tensors */
+    { "\7\13", "\x12", 2, 2, SECOND },                      /* types of a tensor */
+    { "\7\13\2", "\x0a", 2, 2, SECOND },
+    { "\7\13\2\1", "\x12", 2, 2, SECOND }, /* its shapes */
+};
+
+static size_t put_length(unsigned char *to, size_t length)
+{
+    size_t n = 0;
+    for (; length >= 0x80; length >>= 7)
+        to[n++] = (unsigned char)(length | 0x80);
+    to[n++] = (unsigned char)length;
+    return n;
+}
+
+/* The heads of the messages around `size` bytes, from the inside out. */
+static FILE *crowd_stream(const struct crowd *c)
+{
+    unsigned char head[64];
+    size_t n = 0, unit = (size_t)c->unit_bytes, size = unit * (size_t)c->count;
+    for (size_t i = strlen(c->path); i > 0; i--) {
+        unsigned char one[16] = { (unsigned char)(c->path[i - 1] << 3 | 2) };
+        size_t m = 1 + put_length(one + 1, size + n);
+        memmove(head + m, head, n);
+        memcpy(head, one, m);
+        n += m;
+    }
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_int_equal(fwrite(head, 1, n, file), n);
+    for (size_t i = 0; i < size && *c->unit; i++)
+        putc(c->unit[i % unit], file);
+    assert_int_equal(fflush(file), 0);
+    assert_int_equal(ftruncate(fileno(file), (off_t)(n + size)), 0); /* zeros take no room */
+    rewind(file);
+    return file;
+}
+
+static void test_crowded(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof crowds / sizeof crowds[0]; i++) {
+        struct hypar_graph *graph;
+        struct hypar_error err = { "" };
+        struct hypar_import_options options = { 0 };
+        check_failed(
+            hp_onnx_read_stream(&graph, crowd_stream(&crowds[i]), "bad.onnx", &options, &err),
+            graph, &err, "bad.onnx");
+        if (!strstr(err.text, crowds[i].message))
+            fail_msg("crowd %zu: says '%s', expected '%s'", i, err.text, crowds[i].message);
+    }
+}
+
 /* External data ------------------------------------------------------------------------------
  */
 
@@ -306,13 +393,81 @@ static void test_external(void **state)
     free(model);
 }
 
+/* Where external data may lie: whether a link leads out of the folder is looked at behind all
+ * links, those of the folder too; names are UTF-8. */
+static void test_places(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *location, *message; /* NULL: it is read */
+        const char *followed;           /* with follow_links; "": as without */
+    } cases[] = {
+        { "w.bin", NULL, "" },
+        { "gr\xc3\xb6\xc3\x9f"
+          "e.bin",
+          NULL, "" },
+        { "within", NULL, "" },
+        { "sub/w.bin", NULL, "" },
+        { "sub/up", NULL, "" },
+        { "out", "/out' is a link out of the model's folder", NULL },
+        { "twice", "/twice' is a link out of the model's folder, which --follow-links allows",
+          NULL },
+        { "folder/x.bin", "/folder/x.bin' is a link out of the model's folder", NULL },
+        { "sibling", "/sibling' is a link out of the model's folder", NULL },
+        { "dangling", "/dangling': No such file or directory", "" },
+        { "sub", "/sub': not a regular file", "" },
+        { "w\xff.bin", "external data is in 'w_.bin', expected a name in UTF-8", "" },
+        { "w\x1b[31m", "external data is in 'w_[31m', expected a name in UTF-8", "" },
+    };
+    char root[] = "/tmp/hypar-onnx-XXXXXX", command[1024];
+    assert_non_null(mkdtemp(root));
+    snprintf(
+        command, sizeof command,
+        "cd %s && mkdir -p m/sub else mm && printf 12345678 > m/w.bin && cp m/w.bin "
+        "m/gr\xc3\xb6\xc3\x9f"
+        "e.bin && cp m/w.bin m/sub && cp m/w.bin else/x.bin && cp m/w.bin "
+        "mm/w.bin && ln -s w.bin m/within && ln -s ../w.bin m/sub/up && ln -s ../else/x.bin "
+        "m/out && ln -s out m/twice && ln -s ../else m/folder && ln -s ../mm/w.bin "
+        "m/sibling && ln -s nothing m/dangling && ln -s m n",
+        root);
+    assert_int_equal(system(command), 0);
+    for (size_t i = 0; i < 2 * 2 * sizeof cases / sizeof cases[0]; i++) {
+        const char *location = cases[i / 4].location, *message = cases[i / 4].message;
+        struct hypar_import_options options = { .follow_links = i & 1 };
+        char text[256], path[64];
+        size_t n;
+        if (options.follow_links && (!cases[i / 4].followed || *cases[i / 4].followed))
+            message = cases[i / 4].followed;
+        snprintf(text, sizeof text,
+                 "in x float batch 2; init a float 2 at %s 0 8; node Add u x a -> y; out y "
+                 "float batch 2",
+                 location);
+        snprintf(path, sizeof path, "%s/%c/m.onnx", root, i & 2 ? 'n' : 'm');
+        unsigned char *model = onnx_text(text, &n);
+        write_file(path, model, n);
+        free(model);
+        struct hypar_graph *graph;
+        struct weights *weights;
+        struct hypar_error err = { "" }, again = { "" };
+        enum hypar_status status = hypar_import(&graph, path, &options, &err);
+        assert_int_equal(hp_weights_open(&weights, path, &options, &again), status);
+        if (message)
+            assert_string_equal(err.text, again.text);
+        if (message ? !strstr(err.text, message) : status != HYPAR_OK)
+            fail_msg("'%s': says '%s', expected '%s'", location, err.text, message);
+        hypar_graph_free(graph);
+        hp_weights_close(weights);
+    }
+    snprintf(command, sizeof command, "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_changed),
-        cmocka_unit_test(test_external),
+        cmocka_unit_test(test_bad),      cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_changed),  cmocka_unit_test(test_crowded),
+        cmocka_unit_test(test_external), cmocka_unit_test(test_places),
     };
     if (strstr(hypar_features(), "protobuf-c: no"))
         return 77; /* nothing to test */

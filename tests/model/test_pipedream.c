@@ -298,6 +298,58 @@ static void only_what_is_measured_is_a_profile(void **state)
     hypar_graph_free(g);
 }
 
+/* An operator that is called `name` and reads its input twice. */
+static struct hypar_graph *called(const char *name)
+{
+    char text[512];
+    struct hypar_graph *g;
+    struct hypar_error err = { "" };
+    int n = snprintf(text, sizeof text,
+                     "{\"format\":\"hypar-graph/1\",\"name\":\"g\",\"batch\":2,\"inputs\":"
+                     "[{\"name\":\"x\",\"shape\":[2,3]}],\"ops\":[{\"name\":\"%s\",\"kind\":"
+                     "\"opaque\",\"inputs\":[\"x\",\"x\"],\"attrs\":{\"shape\":[0,4],"
+                     "\"forward_s\":0.25,\"backward_s\":0.5,\"output_bytes\":32,"
+                     "\"parameter_bytes\":0}}]}",
+                     name);
+    if (hp_graph_read_text(&g, text, (size_t)n, "g", 0, &err) != HYPAR_OK)
+        fail_msg("%s", err.text);
+    return g;
+}
+
+static void names_that_fit_into_the_form(void **state)
+{
+    static const struct {
+        const char *name;
+        bool fits;
+    } cases[] = { { "a", true },    { "a b", true },        { "a--b", true },
+                  { "-- a", true }, { "gr\xc3\xb6", true }, { "a -- b", false },
+                  { " a", false },  { "a ", false },        { "a --", false } };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct hypar_graph *g = called(cases[i].name);
+        struct text_profile *back;
+        struct hypar_error err = { "" };
+        char *text;
+        size_t n;
+        FILE *file = open_memstream(&text, &n);
+        enum hypar_status status = hypar_graph_write_profile(g, file, &err);
+        fclose(file);
+        assert_int_equal(status, cases[i].fits ? HYPAR_OK : HYPAR_UNSUPPORTED);
+        if (cases[i].fits) {
+            assert_int_equal(hp_text_profile_read_text(&back, text, n, "p", &err), HYPAR_OK);
+            assert_int_equal(back->n_nodes, 2);
+            assert_int_equal(back->n_edges, 1);
+            assert_string_equal(back->node[1].name, cases[i].name);
+            assert_true(back->node[1].forward_ms == 250 && back->node[1].backward_ms == 500);
+            hp_text_profile_free(back);
+        } else {
+            assert_non_null(strstr(err.text, "is no name in a PipeDream profile"));
+        }
+        free(text);
+        hypar_graph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +363,7 @@ int main(void)
         cmocka_unit_test(measured_times_travel_through_json),
         cmocka_unit_test(a_graph_becomes_a_profile),
         cmocka_unit_test(only_what_is_measured_is_a_profile),
+        cmocka_unit_test(names_that_fit_into_the_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

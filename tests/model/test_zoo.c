@@ -4,6 +4,7 @@
 #include "model/model.h"
 #include "model/word.h"
 #include "model/zoo.h"
+#include "tests/written_graph.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -90,15 +91,6 @@ static struct hypar_graph *import(const char *word, int64_t batch)
     if (hypar_import(&graph, word, &options, &err) != HYPAR_OK)
         fail_msg("%s: %s", word, err.text);
     return graph;
-}
-
-static char *written(const struct hypar_graph *graph, size_t *length)
-{
-    char *text;
-    FILE *file = open_memstream(&text, length);
-    hypar_graph_write(graph, file);
-    assert_int_equal(fclose(file), 0);
-    return text;
 }
 
 static struct hypar_graph *read_back(const char *text, size_t length, int64_t batch)
@@ -215,9 +207,9 @@ static void check_round_trip(const char *word, int64_t batch, int64_t other)
 {
     size_t n, again_n;
     struct hypar_graph *graph = import(word, batch), *target = import(word, other);
-    char *text = written(graph, &n);
+    char *text = written_graph(graph, &n);
     struct hypar_graph *same = read_back(text, n, 0);
-    char *again = written(same, &again_n);
+    char *again = written_graph(same, &again_n);
     struct hypar_graph *moved = read_back(text, n, other);
 
     assert_int_equal(n, again_n);

@@ -82,7 +82,7 @@ static void draw_variables(struct draft *d, struct random *random, const struct 
                            int n_vars)
 {
     double settings = 1;
-    d->problem = (struct elimination_problem){ 0, d->n_states, d->cost, 0, d->edges };
+    d->problem = (struct elimination_problem){ 0, d->n_states, d->cost, 0, d->edges, NULL };
     for (int v = 0; v < n_vars; v++) {
         int n = 1 + (int)hp_random_below(random, how->most_states);
         if (settings * n > MOST_SETTINGS)
@@ -373,7 +373,7 @@ static void test_infeasible(void **state)
     static const struct elimination_edge edges[] = { { 0, 1, never },
                                                      { 1, 2, never },
                                                      { 0, 2, never } };
-    struct draft d = { .problem = { 3, n_states, cost, 3, edges } };
+    struct draft d = { .problem = { 3, n_states, cost, 3, edges, NULL } };
     static const struct elimination_options limits[] = {
         { 0 }, { .max_table_entries = 1 }, { .max_table_entries = 1, .max_work = 1 }
     };
@@ -394,7 +394,7 @@ static void test_ties(void **state)
     static const double *const cost[] = { zero, zero, zero };
     static const int n_states[] = { 3, 3, 3 };
     static const struct elimination_edge edges[] = { { 0, 1, equal }, { 1, 2, equal } };
-    struct draft d = { .problem = { 3, n_states, cost, 2, edges } };
+    struct draft d = { .problem = { 3, n_states, cost, 2, edges, NULL } };
     int assignment[3], initial[] = { 2, 2, 2 };
     struct elimination_options options = { .initial = initial };
     struct elimination_result result = solve(&d, &options, assignment);
@@ -442,7 +442,8 @@ static void test_counts(void **state)
         { 1, { { 2, 2, zero } }, 4, 0, 0, 0, 1, 0 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct draft d = { .problem = { 4, n_states, cost, cases[i].n_edges, cases[i].edges } };
+        struct draft d = { .problem = { 4, n_states, cost, cases[i].n_edges, cases[i].edges,
+                                        NULL } };
         int assignment[4];
         struct elimination_result result = solve(&d, NULL, assignment);
         assert_int_equal(result.n_node_eliminations, cases[i].n_node);
@@ -467,19 +468,19 @@ static void test_malformed(void **state)
         struct elimination_options options;
         const char *text;
     } cases[] = {
-        { { -1, two, cost, 0, NULL },
+        { { -1, two, cost, 0, NULL, NULL },
           { 0 },
           "elimination: -1 variables and 0 edges, expected none or more" },
-        { { 2, none, cost, 0, NULL },
+        { { 2, none, cost, 0, NULL, NULL },
           { 0 },
           "elimination: variable 1 has 0 states, expected 1 to 1048576" },
-        { { 2, two, cost, 1, &bad },
+        { { 2, two, cost, 1, &bad, NULL },
           { 0 },
           "elimination: edge 0 joins 1 and 2, expected variables 0 to 1" },
-        { { 2, two, cost, 1, &good },
+        { { 2, two, cost, 1, &good, NULL },
           { .initial = start },
           "elimination: variable 1 starts in state 2, expected 0 to 1" },
-        { { 2, two, cost, 1, &good },
+        { { 2, two, cost, 1, &good, NULL },
           { .max_work = -1 },
           "elimination: a limit is negative, expected 0 (the default) or more" },
     };
@@ -530,7 +531,7 @@ static void test_long_chain(void **state)
     double minimum = INFINITY;
     for (int x = 0; x < STATES; x++)
         minimum = fmin(minimum, best[x]);
-    struct elimination_problem problem = { N, n_states, cost, N, edges };
+    struct elimination_problem problem = { N, n_states, cost, N, edges, NULL };
     struct elimination_result result = { .assignment = assignment };
     assert_int_equal(hp_eliminate(&arena, &problem, NULL, &result, NULL), HYPAR_OK);
     assert_true(result.exact && result.cost == minimum);
@@ -547,7 +548,7 @@ static void test_wide_grid(void **state)
     int n_states[N], assignment[N];
     const double *cost[N];
     struct elimination_edge edges[2 * N];
-    struct elimination_problem problem = { N, n_states, cost, 0, edges };
+    struct elimination_problem problem = { N, n_states, cost, 0, edges, NULL };
     for (int v = 0; v < N; v++) {
         double *own = NEW(&arena, double, STATES);
         n_states[v] = STATES;

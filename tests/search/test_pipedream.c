@@ -265,6 +265,116 @@ static void costs_recomputed_from_the_pieces_agree(void **state)
     hp_arena_free(&arena);
 }
 
+/* The recurrence as it is written, with nothing left out. */
+struct plain {
+    const struct pipeline_problem *p;
+    double *table[2]; /* by level: [(m * n + i) * n + j], i one more than the state before */
+};
+
+static double *plain_at(const struct plain *x, int l, int i, int j, int m)
+{
+    int n = x->p->states->n;
+    return &x->table[l][(m * n + i) * n + j];
+}
+
+static double plain_piece(const struct plain *x, int l, int i, int j, int m, int r, bool first)
+{
+    const struct pipeline_problem *p = x->p;
+    const struct pipeline_states *c = &p->states->cost;
+    int below = l ? p->machine.workers[l - 1] : 0, before = i - 1;
+    double rate = p->machine.bytes_per_s[l], range[4];
+    const double *sum[] = { c->time_s, c->weight_bytes, c->activation_bytes, c->fixed_bytes };
+    for (int k = 0; k < 4; k++)
+        range[k] = sum[k][j] - (before < 0 ? 0 : sum[k][before]);
+    int in_flight = (p->machine.workers[l] - m + r + r - 1) / r;
+    if ((p->straight && r > 1) ||
+        (l == 0 && p->memory_bytes > 0 &&
+         hp_pipeline_memory(range[1], range[2], range[3], in_flight) > p->memory_bytes))
+        return INFINITY;
+    double sync_s = hp_pipeline_sync_s(&p->rules, range[1], r, rate);
+    sync_s /= first ? hp_pipeline_below(&p->rules, &p->machine, l) : 1;
+    double s = hp_pipeline_stage_s(&p->rules, l ? *plain_at(x, l - 1, i, j, below) : range[0],
+                                   sync_s, r);
+    if (first)
+        return s;
+    s = fmax(s, hp_pipeline_transfer_s(&p->rules, c->cut_bytes[before], r, rate));
+    if (p->rules.paper || j == c->n - 1)
+        return s;
+    return fmax(s, hp_pipeline_transfer_s(&p->rules, c->cut_bytes[j], r, rate));
+}
+
+static double plain_best_s(struct plain *x, struct arena *arena)
+{
+    const struct pipeline_problem *p = x->p;
+    int n = p->states->n, top = p->machine.n_levels - 1;
+    for (int l = 0; l <= top; l++) {
+        int workers = p->machine.workers[l];
+        x->table[l] = NEW(arena, double, (workers + 1) * n * n);
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i <= j; i++)
+                for (int m = 1; m <= workers; m++) {
+                    double best = plain_piece(x, l, i, j, m, m, true);
+                    if (p->use_fewer && m > 1)
+                        best = fmin(best, *plain_at(x, l, i, j, m - 1));
+                    for (int k = i; k < j; k++)
+                        for (int r = 1; r < m; r++)
+                            best = fmin(best, fmax(*plain_at(x, l, i, k, m - r),
+                                                   plain_piece(x, l, k + 1, j, m, r, false)));
+                    *plain_at(x, l, i, j, m) = best;
+                }
+    }
+    return *plain_at(x, top, 0, n - 1, p->machine.workers[top]);
+}
+
+/* Few states, so many workers that they are not looked at one by one. */
+static void many_workers_are_all_thought_of(void **state)
+{
+    enum { CASES = 150, SEED = 13, MOST = 5 };
+    struct random random = { SEED };
+    int infeasible = 0;
+    (void)state;
+    printf("seed %d\n", SEED);
+    for (int i = 0; i < CASES; i++) {
+        struct arena arena = { 0 };
+        int n = 1 + (int)hp_random_below(&random, MOST);
+        double array[5][MOST];
+        int after_start[MOST + 1] = { 0 }, after[MOST];
+        struct pipeline_layers l = { n,        array[0],    array[1], array[2], array[3],
+                                     array[4], after_start, after,    NULL };
+        for (int k = 0; k < n; k++) {
+            array[0][k] = hp_random_below(&random, 5) ? pick(&random, 1, 100) : 0;
+            array[1][k] = array[4][k] = 0;
+            array[2][k] = pick(&random, 1, 1e6);
+            array[3][k] = pick(&random, 1, 1e6);
+            after[k] = k + 1;
+            after_start[k + 1] = k + (k < n - 1);
+        }
+        struct pipeline_problem p = { .states = hp_cut_states(&arena, &l, 100, 100),
+                                      .machine = { 1 + i % 2, { 0, 2 }, { 0, 1e4 } },
+                                      .rules = { i / 2 % 2, hp_random_below(&random, 3) == 0 },
+                                      .straight = hp_random_below(&random, 6) == 0,
+                                      .use_fewer = hp_random_below(&random, 3) == 0 };
+        p.machine.workers[0] = 192 + (int)hp_random_below(&random, 80);
+        p.machine.bytes_per_s[0] = pick(&random, 1e4, 1e7);
+        if (hp_random_below(&random, 3) == 0)
+            p.memory_bytes = pick(&random, 1e6, 1e8);
+        struct plain plain = { &p, { NULL, NULL } };
+        struct pipeline out;
+        double best = plain_best_s(&plain, &arena);
+        enum hypar_status status = hp_pipeline_solve(&arena, &p, &out, NULL);
+        assert_int_equal(status, isfinite(best) ? HYPAR_OK : HYPAR_INFEASIBLE);
+        if (isfinite(best)) {
+            assert_near(out.bottleneck_s, best);
+            assert_near(
+                hp_pipeline_s(&p.rules, &p.machine, &p.states->cost, out.piece, out.n_pieces),
+                best);
+        }
+        infeasible += !isfinite(best);
+        hp_arena_free(&arena);
+    }
+    assert_true(infeasible > 0 && infeasible < CASES / 2);
+}
+
 /* By hand ------------------------------------------------------------------------------ */
 
 /* 66 ms in all: conv 30, relu 6, conv 24 | linear 8 + 4; nothing but the linear layers has
@@ -522,6 +632,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_plan_is_better_than_the_chosen_one),
         cmocka_unit_test(costs_recomputed_from_the_pieces_agree),
+        cmocka_unit_test(many_workers_are_all_thought_of),
         cmocka_unit_test(a_chain_by_hand),
         cmocka_unit_test(memory_bounds_the_stages),
         cmocka_unit_test(plans_read_back),

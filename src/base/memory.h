@@ -1,0 +1,26 @@
+/* base/memory.h - running out of memory on a thread that the library started. Internal.
+ *
+ * The host's handler may leave by longjmp, which leads nowhere from another thread, and must
+ * not leave threads behind that still work for the call it gives up. So whoever starts threads
+ * guards their work, waits for all, and then runs out of memory on the thread it was called on.
+ */
+#ifndef BASE_MEMORY_H
+#define BASE_MEMORY_H
+
+#include <hypar/base.h>
+#include <setjmp.h>
+
+/* Between hp_guard() and hp_unguard(), on the same thread, hypar_out_of_memory() goes to
+ * `place` and leaves `bytes`: hp_guard(&guard); if (setjmp(guard.place) == 0) work(); else
+ *         ...
+ *     hp_unguard(&guard); */
+struct memory_guard {
+    jmp_buf place;
+    size_t bytes;
+    struct memory_guard *outer;
+};
+
+void hp_guard(struct memory_guard *guard);
+void hp_unguard(const struct memory_guard *guard);
+
+#endif /* BASE_MEMORY_H */

@@ -1,0 +1,64 @@
+#!/bin/sh
+# interrupt.sh - one SIGINT or SIGTERM ends a search soon, with the best plan so far if it has
+# one; a second one ends the command.
+command -v timeout >/dev/null || exit 77
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+fail=0
+wrong() {
+    echo "wrong: $*"
+    sed 's/^/    /' "$dir/err"
+    fail=1
+}
+
+# A command that would run for long gets a signal after a second. If it does not end within 5 s
+# (much, for machines that do other things too) it is killed: 137.
+stop() { # EXIT-CODE SIGNAL COMMAND...
+    want=$1 signal=$2
+    shift 2
+    timeout --preserve-status -s "$signal" -k 5 1 "$@" >"$dir/out" 2>"$dir/err"
+    rc=$?
+    [ $rc = "$want" ] || wrong "exit code $rc, expected $want: $*"
+    [ "$(grep -c interrupted "$dir/err")" = 1 ] || wrong "expected one line about it: $*"
+}
+stop_plan() { # SIGNAL OPTIONS...: there is a plan, whole, and nothing beside it
+    rm -f "$dir/plan"
+    stop 0 "$@" -o "$dir/plan"
+    hypar check "$dir/plan" >/dev/null 2>"$dir/err" || wrong "no good plan: $*"
+    [ -z "$(find "$dir" -name '*.part*')" ] || wrong "a file was left behind: $*"
+}
+
+many=1000000000000
+stop_plan INT hypar plan alexnet --on cluster:1x4 -p flexflow --proposals $many --json
+grep -q '"interrupted": true' "$dir/out" || wrong "JSON does not say so"
+stop_plan TERM hypar plan alexnet --on cluster:1x4 -p flexflow --seed 3 --proposals $many
+n=$(sed -n 's/.*--proposals \([0-9]*\).*/\1/p' "$dir/out" | head -1)
+hypar plan alexnet --on cluster:1x4 -p flexflow --seed 3 --proposals "$n" -o "$dir/again" -q
+cmp -s "$dir/plan" "$dir/again" || wrong "--proposals $n does not repeat it"
+stop_plan TERM hypar plan resnet50 --on cluster:4x4 --proposals $many
+stop_plan TERM hypar plan alexnet --on full:2 -p exhaustive
+grep -q 'no aligned plan has a shorter step' "$dir/out" && wrong "a part of it proves nothing"
+stop_plan TERM hypar plan resnet152 --on htree:1024 -p accpar --joint
+
+# Nothing to give yet.
+stop 1 INT hypar plan resnet152 --on cluster:128x8 -p pipedream -o "$dir/none"
+[ ! -e "$dir/none" ] || wrong "a plan of a search that has none"
+
+# What was done by then.
+stop 0 INT hypar compare alexnet --on cluster:1x4 -p dp,flexflow,owt --proposals $many --json
+grep -q '"error": "interrupted"' "$dir/out" || wrong "compare: the rest has no figures"
+stop 0 INT hypar explore resnet152 --on htree:1024 -p accpar --joint --devices 4,1024 --json
+grep -q '"machine": "htree:4' "$dir/out" || wrong "explore: the first machine was done"
+grep -q '"interrupted": true' "$dir/out" || wrong "explore: JSON does not say so"
+
+# The first ends the search, and the plan waits for somebody to read the pipe; the second ends it.
+mkfifo "$dir/pipe"
+hypar plan alexnet --on cluster:1x4 -p flexflow --proposals $many -o "$dir/pipe" 2>"$dir/err" &
+pid=$!
+sleep 1
+kill -TERM $pid
+sleep 2
+kill -TERM $pid || wrong "one signal was enough"
+wait $pid
+rc=$?
+[ $rc = 143 ] || wrong "exit code $rc after two signals, expected 143"
+exit $fail

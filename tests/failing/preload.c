@@ -1,0 +1,131 @@
+/* preload.c - to be preloaded (LD_PRELOAD): makes chosen calls of a program fail.
+ *
+ *     FAIL_ALLOCATION=N       the Nth allocation after the program was loaded
+ *     FAIL_ON=1               and all after it
+ *     FAIL_FSYNC=ERRNO        every fsync(), with that error; -1: it never ends
+ *     COUNT_ALLOCATIONS=FILE  none, but write how many there were to FILE
+ *
+ * glibc has its allocation functions under a second name each, so that nothing is to be looked
+ * up, which would itself allocate. */
+#define _GNU_SOURCE /* RTLD_NEXT */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t count, size_t bytes);
+extern void *__libc_realloc(void *old, size_t bytes);
+extern void *__libc_memalign(size_t align, size_t bytes);
+
+static atomic_long count;
+static long first; /* 0: none fails */
+static bool on;
+static int fsync_error;
+static _Thread_local bool spared;
+
+static long number(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? strtol(text, NULL, 10) : 0;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    on = number("FAIL_ON") != 0;
+    fsync_error = (int)number("FAIL_FSYNC");
+    count = 0;
+    first = number("FAIL_ALLOCATION");
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    const char *path = getenv("COUNT_ALLOCATIONS");
+    long n = count;
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file)
+        return;
+    fprintf(file, "%ld\n", n);
+    fclose(file);
+}
+
+static bool fails(void)
+{
+    if (spared)
+        return false;
+    long n = atomic_fetch_add(&count, 1) + 1;
+    if (!first || n < first || (n > first && !on))
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+void *malloc(size_t bytes)
+{
+    return fails() ? NULL : __libc_malloc(bytes);
+}
+
+void *calloc(size_t n, size_t bytes)
+{
+    return fails() ? NULL : __libc_calloc(n, bytes);
+}
+
+void *realloc(void *old, size_t bytes)
+{
+    return fails() ? NULL : __libc_realloc(old, bytes);
+}
+
+void *aligned_alloc(size_t align, size_t bytes)
+{
+    return fails() ? NULL : __libc_memalign(align, bytes);
+}
+
+int posix_memalign(void **out, size_t align, size_t bytes)
+{
+    void *made = fails() ? NULL : __libc_memalign(align, bytes);
+    if (!made)
+        return ENOMEM;
+    *out = made;
+    return 0;
+}
+
+/* hwloc does not survive a failed allocation: it asserts that there is none, or crashes. hypar
+ * makes sure of memory before, so none fails inside. */
+static int call_spared(const char *name, void *arg)
+{
+    int (*real)(void *);
+    spared = true;
+    *(void **)&real = dlsym(RTLD_NEXT, name);
+    int status = real(arg);
+    spared = false;
+    return status;
+}
+
+int hwloc_topology_init(void **topology);
+int hwloc_topology_load(void *topology);
+
+int hwloc_topology_init(void **topology)
+{
+    return call_spared("hwloc_topology_init", topology);
+}
+
+int hwloc_topology_load(void *topology)
+{
+    return call_spared("hwloc_topology_load", topology);
+}
+
+/* The real one is not to be had by this name; what it does beyond this one does not matter. */
+int fsync(int fd)
+{
+    while (fsync_error < 0)
+        pause();
+    if (fsync_error) {
+        errno = fsync_error;
+        return -1;
+    }
+    return fdatasync(fd);
+}
