@@ -54,6 +54,23 @@ foreach(source ${fuzz_sources})
   endif()
 endforeach()
 
+# An arena under those who watch memory: the same overruns, seen by the address sanitizer and, as
+# the library is built otherwise, by valgrind.
+include(CheckCSourceCompiles)
+set(CMAKE_REQUIRED_FLAGS -fsanitize=address)
+check_c_source_compiles("int main(void) { return 0; }" HYPAR_HAS_ASAN)
+unset(CMAKE_REQUIRED_FLAGS)
+if(HYPAR_HAS_ASAN AND NOT HYPAR_SANITIZE AND NOT HYPAR_FUZZ)
+  hypar_add_program(overrun tests/watched/overrun.c)
+  file(GLOB base_sources CONFIGURE_DEPENDS src/base/*.c)
+  hypar_add_program(overrun_asan tests/watched/overrun.c ${base_sources})
+  target_compile_options(overrun_asan PRIVATE -fsanitize=address -U_FORTIFY_SOURCE)
+  target_link_options(overrun_asan PRIVATE -fsanitize=address)
+  target_link_libraries(overrun_asan PRIVATE ${HYPAR_PRIVATE_LIBRARIES})
+  hypar_add_test(base/watched sh tests/watched/run.sh $<TARGET_FILE:overrun_asan>
+    $<$<BOOL:${HYPAR_WITH_VALGRIND}>:$<TARGET_FILE:overrun>>)
+endif()
+
 # Each public header stands on its own, in C and in C++; that it compiles is the test.
 include(CheckLanguage)
 check_language(CXX)

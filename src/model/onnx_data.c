@@ -93,7 +93,8 @@ static enum hypar_status external_path(const struct onnx_file *file,
         return hp_fail(err, HYPAR_UNREADABLE, "external data '%.80s...': %s", t->location,
                        strerror(ENAMETOOLONG));
     snprintf(beside, sizeof beside, "%.*s", n ? n : 1, n ? path : ".");
-    if (!realpath(path, whole) || !realpath(beside, folder))
+    if (!hypar_or_out_of_memory(realpath(path, whole)) ||
+        !hypar_or_out_of_memory(realpath(beside, folder)))
         return hp_fail(err, HYPAR_UNREADABLE, "external data '%.200s': %s", path,
                        strerror(errno));
     size_t length = strcmp(folder, "/") == 0 ? 0 : strlen(folder);

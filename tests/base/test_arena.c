@@ -2,6 +2,8 @@
 
 #include "base/random.h"
 
+#include <hypar/base.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -78,6 +80,29 @@ static void grow_keeps_what_was_there(void **state)
     hp_arena_free(&arena);
 }
 
+static jmp_buf refused;
+
+static void go_back(size_t bytes, void *arg)
+{
+    (void)bytes, (void)arg;
+    longjmp(refused, 1);
+}
+
+/* A list as long as int can count is full, not begun again. */
+static void lists_end_with_int(void **state)
+{
+    (void)state;
+    struct arena arena = { 0 };
+    int full = INT_MAX;
+    hypar_set_out_of_memory(go_back, NULL);
+    if (setjmp(refused) == 0) {
+        hp_arena_grow(&arena, NULL, 0, &full, 1, 1);
+        fail_msg("it grew to %d", full);
+    }
+    hypar_set_out_of_memory(NULL, NULL);
+    hp_arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -85,6 +110,7 @@ int main(void)
         cmocka_unit_test(large_arrays_get_their_own_block),
         cmocka_unit_test(release_returns_to_the_mark),
         cmocka_unit_test(grow_keeps_what_was_there),
+        cmocka_unit_test(lists_end_with_int),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
