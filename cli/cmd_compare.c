@@ -132,8 +132,7 @@ static enum hypar_status evaluate_planner(struct hypar_compared *row, const stru
 static enum hypar_status evaluate_plan(struct hypar_compared *row, const struct comparing *c,
                                        const struct hypar_plan *plan, struct hypar_error *why)
 {
-    struct hypar_sim_options how = *c->given;
-    opt_as_planned(plan, &how);
+    struct hypar_sim_options how = hypar_as_planned(plan, c->given);
     row->delayed = hypar_plan_schedule(plan).kind == HYPAR_SCHEDULE_PIPEDREAM;
     return simulate(row, plan, &how, c->how.memory_bytes, why);
 }
@@ -365,8 +364,7 @@ static enum hypar_status compare_plans(struct comparing *c, struct hypar_error *
     for (int i = 0; i < args->n_operands && status == HYPAR_OK; i++)
         status = add_plan(c, args->operand[i], err);
     if (status == HYPAR_OK) { /* what planners find is as the first plan is */
-        struct hypar_sim_options how = *c->given;
-        opt_as_planned(c->plan[0], &how);
+        struct hypar_sim_options how = hypar_as_planned(c->plan[0], c->given);
         c->how.simulation = &how;
         c->how.precision = hypar_plan_precision(c->plan[0]);
         c->how.optimizer = hypar_plan_optimizer(c->plan[0]);

@@ -19,8 +19,8 @@ static enum hypar_status write_program(const struct hypar_program *program, cons
     enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
-    hypar_program_write(program, out.file);
-    return opt_close(&out, HYPAR_OK, err);
+    status = hypar_program_write(program, out.file, err);
+    return opt_close(&out, status, err);
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
@@ -32,7 +32,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     struct hypar_program *program = NULL;
     enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
     if (status == HYPAR_OK) {
-        opt_as_planned(plan, &how);
+        how = hypar_as_planned(plan, &how);
         status = hypar_lower(&program, plan, &how.lower, err);
         status = opt_in_file(args->operand[0], status, err);
     }

@@ -279,8 +279,7 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
     how->model = model_text(args, model, text, sizeof text);
     how->machine = hypar_machine_word(hypar_plan_machine(plan));
     how->start = plan;
-    struct hypar_sim_options simulation = *how->simulation;
-    opt_as_planned(plan, &simulation);
+    struct hypar_sim_options simulation = hypar_as_planned(plan, how->simulation);
     how->simulation = &simulation;
     if (!args->precision)
         how->precision = hypar_plan_precision(plan);

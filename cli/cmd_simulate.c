@@ -9,6 +9,8 @@ static const struct argp_option options[] = {
     OPT_SIMULATION_ROWS,
     { "trace", OPT_TRACE, "FILE", 0,
       "write the timeline to FILE, for Perfetto (-: standard output)", 0 },
+    { "timeline", OPT_TIMELINE, "FILE", 0,
+      "write every task's times to FILE, as hypar-timeline/1", 0 },
     { "fits", OPT_FITS, NULL, 0, "memory alone: does it fit", 0 },
     { "memory", OPT_MEMORY, "BYTES", 0, "with --fits: limit per device (the device's own)", 0 },
     { "measured", OPT_MEASURED, "SECONDS", 0,
@@ -96,26 +98,37 @@ static enum hypar_status calibrate(const struct args *args, const struct hypar_p
     return status;
 }
 
-static enum hypar_status write_trace(const struct hypar_sim *sim, const char *path,
+/* What `report` writes of the timeline. */
+static enum hypar_status write_times(const struct hypar_sim *sim, const char *path,
+                                     void (*report)(FILE *to, const struct hypar_sim *sim),
                                      struct hypar_error *err)
 {
     struct hypar_output out;
     enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
-    hypar_report_trace(out.file, sim);
+    report(out.file, sim);
     return opt_close(&out, HYPAR_OK, err);
 }
 
-/* Trace and report; a trace on standard output stands there alone. */
+static bool is_standard(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+/* Trace, timeline and report; what of the first two goes to standard output stands there alone.
+ */
 static enum hypar_status tell(const struct args *args, const struct hypar_sim *sim,
                               const struct hypar_plan *plan, struct hypar_error *err)
 {
     struct hypar_output out;
     enum hypar_status status = HYPAR_OK;
     if (args->trace)
-        status = write_trace(sim, args->trace, err);
-    if (status != HYPAR_OK || (args->trace && strcmp(args->trace, "-") == 0 && !args->output))
+        status = write_times(sim, args->trace, hypar_report_trace, err);
+    if (status == HYPAR_OK && args->timeline)
+        status = write_times(sim, args->timeline, hypar_report_timeline, err);
+    if (status != HYPAR_OK ||
+        ((is_standard(args->trace) || is_standard(args->timeline)) && !args->output))
         return status;
     status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
@@ -132,7 +145,7 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
     enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
     if (status != HYPAR_OK)
         return status;
-    opt_as_planned(plan, how);
+    *how = hypar_as_planned(plan, how);
     if (args->fits) {
         status = check_fits(args, plan, how, err);
     } else if (args->check_delta) {
@@ -140,7 +153,7 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
     } else if (args->measured_s > 0) {
         status = calibrate(args, plan, how, err);
     } else {
-        how->timeline = args->trace != NULL;
+        how->timeline = args->trace || args->timeline;
         status = hypar_simulate(&sim, plan, how, err);
         if (status == HYPAR_OK) {
             struct hypar_sim_summary summary = hypar_sim_summary(sim);
@@ -153,36 +166,50 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
     return opt_in_file(args->operand[0], status, err);
 }
 
-static enum hypar_status simulate_program(const struct args *args,
+/* What cannot be asked of a program: it has been lowered, or says itself how long tasks take.
+ */
+static const char *needs_plan(const struct args *args, bool lowered)
+{
+    const char *lowering = args->fits               ? "fits"
+                           : args->check_delta      ? "check-delta"
+                           : args->measured_s > 0   ? "measured"
+                           : args->model            ? "model"
+                           : args->minibatches      ? "minibatches"
+                           : args->bucket_bytes > 0 ? "bucket"
+                           : args->local_bn         ? "local-bn"
+                                                    : NULL;
+    if (lowering || lowered)
+        return lowering ? lowering : args->machine ? "on" : NULL;
+    return args->half_duplex          ? "half-duplex"
+           : args->expand_collectives ? "expand-collectives"
+           : args->all_reduce         ? "all-reduce"
+           : args->no_overlap         ? "no-overlap"
+           : args->profile            ? "profile"
+                                      : NULL;
+}
+
+static enum hypar_status simulate_program(const struct args *args, bool lowered,
                                           struct hypar_sim_options *how,
                                           struct hypar_error *err)
 {
     struct hypar_machine *machine = NULL;
     struct hypar_sim *sim = NULL;
     enum hypar_status status = HYPAR_OK;
-    const char *for_plans = args->fits                 ? "fits"
-                            : args->check_delta        ? "check-delta"
-                            : args->measured_s > 0     ? "measured"
-                            : args->model              ? "model"
-                            : args->half_duplex        ? "half-duplex"
-                            : args->minibatches        ? "minibatches"
-                            : args->expand_collectives ? "expand-collectives"
-                            : args->all_reduce         ? "all-reduce"
-                            : args->no_overlap         ? "no-overlap"
-                            : args->bucket_bytes > 0   ? "bucket"
-                            : args->local_bn           ? "local-bn"
-                            : args->profile            ? "profile"
-                                                       : NULL;
+    const char *for_plans = needs_plan(args, lowered);
     if (for_plans)
         return opt_usage(err, "simulate: --%s needs a plan; '%s' is a program", for_plans,
                          args->operand[0]);
     if (args->machine)
         status = hypar_machine_read(&machine, args->machine, err);
-    how->timeline = true; /* the times of the tasks are the report */
+    how->timeline = !lowered || args->trace ||
+                    args->timeline; /* by hand: the times of the tasks are the report */
     if (status == HYPAR_OK)
         status = hypar_simulate_file(&sim, args->operand[0], machine, how, err);
-    if (status == HYPAR_OK)
-        status = tell(args, sim, NULL, err);
+    if (status == HYPAR_OK) {
+        struct hypar_sim_summary summary = hypar_sim_summary(sim);
+        opt_note_profile(args, &summary.measured);
+        status = tell(args, sim, hypar_sim_plan(sim), err);
+    }
     hypar_sim_free(sim);
     hypar_machine_free(machine);
     return status;
@@ -190,24 +217,25 @@ static enum hypar_status simulate_program(const struct args *args,
 
 static bool is_program(const char *path)
 {
-    return opt_is_of_format(path, "hypar-program/") ||
-           opt_is_of_format(path, "hypar-timeline/");
+    return opt_is_of_format(path, "hypar-program/");
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct hypar_sim_options how;
     struct hypar_profile *profile;
-    if (args->fits + (args->check_delta > 0) + (args->measured_s > 0) + (args->trace != NULL) >
-        1)
-        return opt_usage(err, "simulate: --fits, --check-delta, --measured and --trace exclude "
-                              "each other");
+    bool times = args->trace || args->timeline;
+    if (args->fits + (args->check_delta > 0) + (args->measured_s > 0) + times > 1)
+        return opt_usage(err, "simulate: --fits, --check-delta, --measured and --trace or "
+                              "--timeline exclude each other");
     if (args->memory_bytes > 0 && !args->fits)
         return opt_usage(err, "simulate: --memory goes with --fits");
     enum hypar_status status = opt_simulation(args, &how, &profile, err);
     if (status == HYPAR_OK)
-        status = is_program(args->operand[0]) ? simulate_program(args, &how, err)
-                                              : simulate_plan(args, &how, err);
+        status = is_program(args->operand[0])
+                     ? simulate_program(args, opt_is_of_format(args->operand[0], "lowered\""),
+                                        &how, err)
+                     : simulate_plan(args, &how, err);
     hypar_profile_free(profile);
     return status;
 }
@@ -221,7 +249,7 @@ const struct command cmd_simulate = {
     .doc =
         "Play one training step of PLAN on its machine, and tell how long it takes and where "
         "the time goes: devices, links, bytes, energy, memory. PLAN may also be a program "
-        "(hypar-program/1) written by hand.",
+        "(hypar-program/1), written by 'hypar lower' or by hand.",
     .options = options,
     .run = run,
 };

@@ -90,6 +90,7 @@ static const struct value {
     { OPT_USE_FEWER, "--use-fewer", FLAG, offsetof(struct args, use_fewer), 0, 0 },
     { OPT_VERTICAL_SYNC, "--vertical-sync", FLAG, offsetof(struct args, vertical_sync), 0, 0 },
     { OPT_TRACE, "--trace", WRITE, offsetof(struct args, trace), 0, 0 },
+    { OPT_TIMELINE, "--timeline", WRITE, offsetof(struct args, timeline), 0, 0 },
 };
 
 static const struct argp_option common_options[] = {
@@ -602,19 +603,6 @@ enum hypar_status opt_read_plan(const struct args *args, const char *path, const
     *out = NULL;
     snprintf(err->text, sizeof err->text, "simulation.all_reduce: %.400s", why.text);
     return opt_in_file(path, HYPAR_INVALID, err);
-}
-
-void opt_as_planned(const struct hypar_plan *plan, struct hypar_sim_options *how)
-{
-    struct hypar_sim_options planned = hypar_simulation_options(hypar_plan_simulation(plan));
-    if (!(how->lower.bucket_bytes > 0))
-        how->lower.bucket_bytes = planned.lower.bucket_bytes;
-    if (!how->all_reduce)
-        how->all_reduce = planned.all_reduce;
-    how->lower.local_bn |= planned.lower.local_bn;
-    how->expand_collectives |= planned.expand_collectives;
-    how->no_overlap |= planned.no_overlap;
-    how->half_duplex |= planned.half_duplex;
 }
 
 bool opt_wants_summary(const struct args *args)

@@ -57,6 +57,7 @@ enum opt_key {
     OPT_NO_OVERLAP,
     OPT_PROFILE,
     OPT_TRACE,
+    OPT_TIMELINE,
     OPT_AXES,
     OPT_SYNC,
     OPT_BUDGET,
@@ -75,7 +76,7 @@ struct args {
     char batch_dims[LIST_BYTES], dims[LIST_BYTES];
     const char *objective, *optimizer, *precision, *recurrence;
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
-    const char *profile, *trace, *start;
+    const char *profile, *trace, *timeline, *start;
     const char *axes, *sync, *all_reduce;
     struct text_list {
         int n;
@@ -169,10 +170,6 @@ bool opt_is_of_format(const char *path, const char *format);
  * HYPAR_USAGE if a file that it names is to be written. */
 enum hypar_status opt_read_plan(const struct args *args, const char *path, const char *model,
                                 struct hypar_plan **out, struct hypar_error *err);
-
-/* What the command line did not say of how a step is simulated is as the plan says, which is to
- * outlive *how. */
-void opt_as_planned(const struct hypar_plan *plan, struct hypar_sim_options *how);
 
 /* Objective, precision, optimizer, recurrence and sync, which are words; HYPAR_USAGE if one is
  * unknown. */

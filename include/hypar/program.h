@@ -56,8 +56,11 @@ HYPAR_API void hypar_program_op_bytes(const struct hypar_program *program, doubl
 /* Bytes from device to device: fills bytes[from * n + to] for the n devices of the machine. */
 HYPAR_API void hypar_program_pair_bytes(const struct hypar_program *program, double *bytes);
 
-/* Write the program in the form hypar-program/1: every task with what it waits for. */
-HYPAR_API void hypar_program_write(const struct hypar_program *program, FILE *to);
+/* Write the program in the form hypar-program/1, lowered: its plan, graph and machine, each
+ * body's tasks once with what they wait for and what moves where, the tail's, and the schedule.
+ * HYPAR_UNSUPPORTED if there are more than a million tasks; then nothing is written. */
+HYPAR_API enum hypar_status hypar_program_write(const struct hypar_program *program, FILE *to,
+                                                struct hypar_error *err);
 
 #ifdef __cplusplus
 }

@@ -73,6 +73,9 @@ HYPAR_API void hypar_report_simulation(FILE *to, const struct hypar_sim *sim,
  * and each directed link, memory as counters. The simulation must have kept its timeline. */
 HYPAR_API void hypar_report_trace(FILE *to, const struct hypar_sim *sim);
 
+/* The same as hypar-timeline/1: every task instance with its times. */
+HYPAR_API void hypar_report_timeline(FILE *to, const struct hypar_sim *sim);
+
 /* The memory of every device, itemised; `options` may be NULL: as the plan says.
  * HYPAR_INFEASIBLE, naming the fullest device, if it does not fit: that is reported too.
  * Whatever else fails leaves the stream empty. */

@@ -37,6 +37,10 @@ struct hypar_sim_options {
 HYPAR_API struct hypar_simulation hypar_simulation_of(const struct hypar_sim_options *options);
 HYPAR_API struct hypar_sim_options hypar_simulation_options(const struct hypar_simulation *how);
 
+/* What the options say, and where they say nothing the plan; points into the plan. */
+HYPAR_API struct hypar_sim_options hypar_as_planned(const struct hypar_plan *plan,
+                                                    const struct hypar_sim_options *options);
+
 /* Is there a way to do all-reduces of this name? HYPAR_USAGE, with the nearest names, if not.
  */
 HYPAR_API enum hypar_status hypar_check_all_reduce(const char *word, struct hypar_error *err);
@@ -50,12 +54,17 @@ HYPAR_API enum hypar_status hypar_simulate(struct hypar_sim **out,
                                            const struct hypar_sim_options *options,
                                            struct hypar_error *err);
 
-/* Simulate a program file (hypar-program/1), hand-written or not. Tasks with "bytes" need a
- * machine, which may be NULL otherwise. There is no plan then: no energy, no memory. */
+/* Simulate a program file (hypar-program/1). A lowered one (hypar_program_write()) gives what
+ * hypar_simulate() gives for its plan; `options` may be NULL: as the plan says, and what they
+ * say of lowering is passed over. Of one written by hand tasks with "bytes" need a machine,
+ * which may be NULL otherwise; there is no plan then: no energy, no memory. */
 HYPAR_API enum hypar_status hypar_simulate_file(struct hypar_sim **out, const char *path,
                                                 const struct hypar_machine *machine,
                                                 const struct hypar_sim_options *options,
                                                 struct hypar_error *err);
+
+/* The plan of what was simulated; NULL: a program written by hand. */
+HYPAR_API const struct hypar_plan *hypar_sim_plan(const struct hypar_sim *sim);
 HYPAR_API void hypar_sim_free(struct hypar_sim *sim); /* NULL is allowed */
 
 /* Joules of a step, by what spends them. */

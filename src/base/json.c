@@ -206,6 +206,26 @@ enum hypar_status hp_json_read_text(struct json_document **out, const char *text
     return parse(out, &(struct source){ .text = text, .left = length }, name, err);
 }
 
+enum hypar_status hp_json_read_written(struct json_document **out,
+                                       void (*write)(struct json_writer *w, const void *what),
+                                       const void *what, struct hypar_error *err)
+{
+    static const char name[] = "a temporary file";
+    FILE *file = hypar_or_out_of_memory(tmpfile());
+    *out = NULL;
+    if (!file)
+        return fail_in(err, HYPAR_RUNTIME, name, "cannot open: ", strerror(errno));
+    write(&(struct json_writer){ .file = file }, what);
+    enum hypar_status status = HYPAR_OK;
+    if (fflush(file) != 0 || ferror(file))
+        status = fail_in(err, HYPAR_RUNTIME, name, "cannot write: ", strerror(errno));
+    rewind(file);
+    if (status == HYPAR_OK)
+        status = parse(out, &(struct source){ .file = file }, name, err);
+    fclose(file);
+    return status;
+}
+
 void hp_json_free(struct json_document *document)
 {
     if (!document)
@@ -458,5 +478,62 @@ enum hypar_status hp_json_array(const struct json *at, int64_t max_length,
     if (length > max_length)
         return hp_json_fail(at, err, "has %d elements, expected at most %lld", length,
                             (long long)max_length);
+    return HYPAR_OK;
+}
+
+/* A value in a message: what it is if it is long. */
+static void show(const struct json *at, char text[FOUND_BYTES])
+{
+    const json_t *value = at->value;
+    if (json_is_string(value))
+        snprintf(text, FOUND_BYTES, "\"%.40s\"", json_string_value(value));
+    else if (json_is_integer(value))
+        snprintf(text, FOUND_BYTES, "%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        snprintf(text, FOUND_BYTES, "%.17g", json_real_value(value));
+    else if (json_is_array(value))
+        snprintf(text, FOUND_BYTES, "an array of %d", hp_json_length(at));
+    else
+        snprintf(text, FOUND_BYTES, "%s",
+                 !value                 ? "missing"
+                 : json_is_true(value)  ? "true"
+                 : json_is_false(value) ? "false"
+                                        : "an object");
+}
+
+static enum hypar_status same_members(const struct json *at, const struct json *expected,
+                                      const char *why, struct hypar_error *err)
+{
+    void *iter = NULL;
+    struct json member;
+    while (hp_json_next(at, &iter, &member)) {
+        struct json other = hp_json_member(expected, member.key);
+        TRY(hp_json_same(&member, &other, why, err));
+    }
+    for (iter = NULL; hp_json_next(expected, &iter, &member);) {
+        struct json mine = hp_json_member(at, member.key);
+        if (!mine.value)
+            return hp_json_fail(&mine, err, "missing%s", why);
+    }
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_json_same(const struct json *at, const struct json *expected,
+                               const char *why, struct hypar_error *err)
+{
+    bool arrays = hp_json_is_array(at) && hp_json_is_array(expected);
+    char found[FOUND_BYTES], other[FOUND_BYTES];
+    if (hp_json_is_object(at) && hp_json_is_object(expected))
+        return same_members(at, expected, why, err);
+    if (arrays ? hp_json_length(at) != hp_json_length(expected)
+               : !json_equal(at->value, expected->value)) {
+        show(at, found);
+        show(expected, other);
+        return hp_json_fail(at, err, "%s, expected %s%s", found, other, why);
+    }
+    for (int i = 0; arrays && i < hp_json_length(at); i++) {
+        struct json mine = hp_json_element(at, i), theirs = hp_json_element(expected, i);
+        TRY(hp_json_same(&mine, &theirs, why, err));
+    }
     return HYPAR_OK;
 }

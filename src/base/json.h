@@ -27,6 +27,11 @@ enum hypar_status hp_json_read_file(struct json_document **out, const char *path
                                     struct hypar_error *err);
 enum hypar_status hp_json_read_text(struct json_document **out, const char *text, size_t length,
                                     const char *name, struct hypar_error *err);
+/* What a function writes, read again. */
+struct json_writer;
+enum hypar_status hp_json_read_written(struct json_document **out,
+                                       void (*write)(struct json_writer *w, const void *what),
+                                       const void *what, struct hypar_error *err);
 void hp_json_free(struct json_document *document);
 struct json hp_json_root(const struct json_document *document);
 
@@ -68,6 +73,11 @@ enum hypar_status hp_json_bool(const struct json *at, bool *out, struct hypar_er
 enum hypar_status hp_json_object(const struct json *at, struct hypar_error *err);
 enum hypar_status hp_json_array(const struct json *at, int64_t max_length,
                                 struct hypar_error *err);
+
+/* Does the value at `at` say what `expected` says? HYPAR_INVALID at the first place where it
+ * does not; `why` stands behind it. The order of members counts for nothing. */
+enum hypar_status hp_json_same(const struct json *at, const struct json *expected,
+                               const char *why, struct hypar_error *err);
 
 /* Writing: nested begin/end calls; commas, indentation and escapes are done here. A container
  * begun with `flat` is written on one line. Numbers are the shortest text that reads back the

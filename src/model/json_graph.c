@@ -336,6 +336,13 @@ static enum hypar_status read_graph(struct hypar_graph **out, const struct json 
     return status;
 }
 
+enum hypar_status hp_graph_read_json(struct hypar_graph **out, const struct json *at,
+                                     struct hypar_error *err)
+{
+    *out = NULL;
+    return read_graph(out, at, 0, err);
+}
+
 static enum hypar_status read_document(struct hypar_graph **out, struct json_document *document,
                                        int64_t batch, struct hypar_error *err)
 {

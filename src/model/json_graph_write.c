@@ -1,6 +1,6 @@
 /* Writing hypar-graph/1 (docs/formats-graph.md): one input, parameter or operator per line. */
-#include "graph/graph.h"
 #include "graph/op_json.h"
+#include "model/model.h"
 
 static void write_shape(struct json_writer *w, const struct hypar_shape *shape)
 {
@@ -65,23 +65,29 @@ static void write_op(struct json_writer *w, const struct hypar_graph *graph, int
     hp_json_end_object(w);
 }
 
+void hp_graph_write_json(struct json_writer *w, const char *key,
+                         const struct hypar_graph *graph)
+{
+    hp_json_begin_object(w, key, false);
+    hp_json_put_string(w, "format", "hypar-graph/1");
+    hp_json_put_string(w, "name", graph->name);
+    hp_json_put_int(w, "batch", graph->batch);
+    write_inputs(w, graph);
+    write_params(w, graph);
+    hp_json_begin_array(w, "ops", false);
+    for (int op = 0; op < graph->n_ops; op++)
+        write_op(w, graph, op);
+    hp_json_end_array(w);
+    hp_json_begin_array(w, "outputs", true);
+    for (int t = 0; t < graph->n_tensors; t++)
+        if (graph->tensors[t].is_output)
+            hp_json_put_string(w, NULL, graph->tensors[t].name);
+    hp_json_end_array(w);
+    hp_json_end_object(w);
+}
+
 void hypar_graph_write(const struct hypar_graph *graph, FILE *to)
 {
     struct json_writer w = { .file = to };
-    hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "format", "hypar-graph/1");
-    hp_json_put_string(&w, "name", graph->name);
-    hp_json_put_int(&w, "batch", graph->batch);
-    write_inputs(&w, graph);
-    write_params(&w, graph);
-    hp_json_begin_array(&w, "ops", false);
-    for (int op = 0; op < graph->n_ops; op++)
-        write_op(&w, graph, op);
-    hp_json_end_array(&w);
-    hp_json_begin_array(&w, "outputs", true);
-    for (int t = 0; t < graph->n_tensors; t++)
-        if (graph->tensors[t].is_output)
-            hp_json_put_string(&w, NULL, graph->tensors[t].name);
-    hp_json_end_array(&w);
-    hp_json_end_object(&w);
+    hp_graph_write_json(&w, NULL, graph);
 }

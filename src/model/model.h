@@ -30,6 +30,14 @@ enum hypar_status hp_check_follows(const struct hypar_graph *g, const struct hyp
 enum hypar_status hp_graph_read_text(struct hypar_graph **out, const char *text, size_t length,
                                      const char *name, int64_t batch, struct hypar_error *err);
 
+/* A graph as a part of another file: "graph": {...}. */
+struct json;
+struct json_writer;
+enum hypar_status hp_graph_read_json(struct hypar_graph **out, const struct json *at,
+                                     struct hypar_error *err);
+void hp_graph_write_json(struct json_writer *w, const char *key,
+                         const struct hypar_graph *graph);
+
 /* The most samples of a step that are taken. */
 #define HP_MAX_BATCH ((int64_t)1 << 32)
 

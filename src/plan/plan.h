@@ -148,8 +148,16 @@ enum hypar_status hp_plan_read_text(struct hypar_plan **out, const char *text, s
                                     const struct hypar_plan_read_options *options,
                                     struct hypar_error *err);
 
-/* The members "ops", "stages" and "schedule" of the file form, for other reports too. */
+/* A plan as a part of another file that has its graph and machine, too, which become the plan's
+ * own, also on failure. */
+struct json;
 struct json_writer;
+enum hypar_status hp_plan_read_json(struct hypar_plan **out, const struct json *at,
+                                    struct hypar_graph *graph, struct hypar_machine *machine,
+                                    struct hypar_error *err);
+void hp_plan_write_json(struct json_writer *w, const char *key, const struct hypar_plan *plan);
+
+/* The members "ops", "stages" and "schedule" of the file form, for other reports too. */
 void hp_plan_put_machine(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_ops(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_stages(struct json_writer *w, const struct hypar_plan *plan);

@@ -9,6 +9,8 @@
 struct source {
     const char *folder; /* that relative paths start from, with its last '/'; "": here */
     const struct hypar_plan_read_options *options;
+    struct hypar_graph *graph; /* its own, if they are known already; else NULL */
+    struct hypar_machine *machine;
 };
 
 enum hypar_status hp_read_choice(const struct json *at, const char *const *names, int count,
@@ -72,6 +74,11 @@ static enum hypar_status read_graph(struct hypar_graph **out, const struct json 
                                             .reads = source->options->reads,
                                             .who = source->options->who };
     const char *from = source->options->model;
+    if (source->graph) {
+        *out = source->graph;
+        TRY(read_text(root, "model", model, err));
+        return check_hash(*out, *model, root, err);
+    }
     struct json batch = hp_json_member(root, "batch");
     if (batch.value)
         TRY(hp_json_int(&batch, 1, INT64_MAX, &options.batch, err));
@@ -96,6 +103,10 @@ static enum hypar_status read_machine(struct hypar_machine **out, const struct j
     struct json at = hp_json_member(root, "machine");
     const char *from = source->options->machine;
     *word = from;
+    if (source->machine) {
+        *out = source->machine;
+        return at.value ? read_text(root, "machine", word, err) : HYPAR_OK;
+    }
     if (!from && hp_json_is_object(&at))
         return hp_machine_read_json(out, &at, err);
     enum hypar_status status = HYPAR_OK;
@@ -158,8 +169,8 @@ static enum hypar_status read_plan(struct hypar_plan **out, const struct json *r
                                    struct hypar_error *err)
 {
     struct plan_settings settings = { 0 };
-    struct hypar_graph *graph = NULL;
-    struct hypar_machine *machine = NULL;
+    struct hypar_graph *graph = source->graph;
+    struct hypar_machine *machine = source->machine;
     enum hypar_status status = check_format(root, err);
     if (status == HYPAR_OK)
         status = read_settings(&settings, root, err);
@@ -185,13 +196,26 @@ static enum hypar_status read_plan(struct hypar_plan **out, const struct json *r
     return status;
 }
 
+enum hypar_status hp_plan_read_json(struct hypar_plan **out, const struct json *at,
+                                    struct hypar_graph *graph, struct hypar_machine *machine,
+                                    struct hypar_error *err)
+{
+    static const struct hypar_plan_read_options defaults = { 0 };
+    struct source source = { "", &defaults, graph, machine };
+    struct arena scratch = { 0 };
+    *out = NULL;
+    enum hypar_status status = read_plan(out, at, &source, &scratch, err);
+    hp_arena_free(&scratch);
+    return status;
+}
+
 static enum hypar_status read_document(struct hypar_plan **out,
                                        const struct json_document *document, const char *folder,
                                        const struct hypar_plan_read_options *options,
                                        struct hypar_error *err)
 {
     static const struct hypar_plan_read_options defaults = { 0 };
-    struct source source = { folder, options ? options : &defaults };
+    struct source source = { folder, options ? options : &defaults, NULL, NULL };
     struct json root = hp_json_root(document);
     struct arena scratch = { 0 };
     enum hypar_status status = read_plan(out, &root, &source, &scratch, err);

@@ -97,17 +97,17 @@ void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan)
     hp_json_end_object(w);
 }
 
-void hypar_plan_write(const struct hypar_plan *plan, FILE *to)
+void hp_plan_write_json(struct json_writer *w, const char *key, const struct hypar_plan *plan)
 {
-    struct json_writer writer = { .file = to }, *w = &writer;
     char hash[17];
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hypar_graph_hash(plan->graph));
-    hp_json_begin_object(w, NULL, false);
+    hp_json_begin_object(w, key, false);
     hp_json_put_string(w, "format", "hypar-plan/1");
     hp_json_put_string(w, "model", plan->model);
     hp_json_put_string(w, "graph_hash", hash);
     hp_json_put_int(w, "batch", hypar_graph_batch(plan->graph));
-    hp_plan_put_machine(w, plan);
+    if (!key || plan->machine_word) /* as a part of a file that has the machine: its word */
+        hp_plan_put_machine(w, plan);
     hp_json_put_string(w, "precision", hypar_precision_text(plan->precision));
     hp_json_put_string(w, "optimizer", hypar_optimizer_text(plan->optimizer));
     hp_json_put_int(w, "seed", plan->seed);
@@ -116,4 +116,10 @@ void hypar_plan_write(const struct hypar_plan *plan, FILE *to)
     hp_plan_put_schedule(w, plan);
     hp_put_simulation(w, &plan->simulation);
     hp_json_end_object(w);
+}
+
+void hypar_plan_write(const struct hypar_plan *plan, FILE *to)
+{
+    struct json_writer w = { .file = to };
+    hp_plan_write_json(&w, NULL, plan);
 }

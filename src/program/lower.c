@@ -294,6 +294,7 @@ void hypar_program_free(struct hypar_program *program)
         return;
     hp_blocks_free(program->blocks);
     hp_sketch_free(program->sketch);
+    hypar_plan_free(program->own_plan);
     struct arena arena = program->arena; /* the program lives in it */
     hp_arena_free(&arena);
 }

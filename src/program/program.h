@@ -171,8 +171,9 @@ struct schedule {
 struct hypar_program {
     struct arena arena;
     const struct hypar_plan *plan;
-    struct sketch *sketch; /* layouts and patterns; owned */
-    struct blocks *blocks; /* owned */
+    struct hypar_plan *own_plan; /* the same, of a program that was read from a file */
+    struct sketch *sketch;       /* layouts and patterns; owned */
+    struct blocks *blocks;       /* owned */
     const struct rhythm *rhythm;
     const struct schedule *schedule;
     int n_bodies, n_tasks;
@@ -185,6 +186,14 @@ struct hypar_program {
     const int *after;
     int *update_group; /* by task of the tail: which updates it belongs to (rhythm.h) */
 };
+
+/* The file form, without what it is made from (write.c), and back (read.c): what is no lowered
+ * program, or not the one that its plan comes to, is HYPAR_INVALID at its place. */
+struct json;
+struct json_writer;
+void hp_program_write_lowered(struct json_writer *w, const struct hypar_program *program);
+enum hypar_status hp_program_read_json(struct hypar_program **out, const struct json *root,
+                                       struct hypar_error *err);
 
 /* The samples of micro-batch `micro`. */
 struct range hp_micro_samples(const struct hypar_program *program, int micro);

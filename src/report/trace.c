@@ -1,4 +1,5 @@
-/* A timeline in the Chrome trace event format, written event by event: programs have millions.
+/* A timeline in the Chrome trace event format, and as hypar-timeline/1, written event by event:
+ * programs have millions.
  * Times are microseconds; the simulator's picoseconds are six digits behind the point, and a
  * double tells them apart over more than an hour. */
 #include <hypar/report.h>
@@ -146,4 +147,42 @@ void hypar_report_trace(FILE *to, const struct hypar_sim *sim)
     hp_json_end_array(&w);
     hp_json_end_object(&w);
     hp_arena_free(&arena);
+}
+
+/* On a device, or on directed links (2 * link + direction). */
+static void put_on(struct json_writer *w, const struct hypar_sim_event *e)
+{
+    if (e->device >= 0) {
+        hp_json_put_int(w, "on", e->device);
+        return;
+    }
+    hp_json_begin_array(w, "links", true);
+    for (int i = 0; i < e->n_links; i++)
+        hp_json_put_int(w, NULL, e->link[i]);
+    hp_json_end_array(w);
+}
+
+void hypar_report_timeline(FILE *to, const struct hypar_sim *sim)
+{
+    struct json_writer w = { .file = to };
+    struct hypar_sim_event e;
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(&w, "format", "hypar-timeline/1");
+    hp_json_put_int(&w, "devices", hypar_sim_summary(sim).n_devices);
+    hp_json_begin_array(&w, "tasks", false);
+    for (int64_t i = 0; hypar_sim_event(sim, i, &e); i++) {
+        hp_json_begin_object(&w, NULL, true);
+        hp_json_put_int(&w, "id", e.id);
+        put_on(&w, &e);
+        hp_json_put_string(&w, "name", e.name);
+        hp_json_put_string(&w, "kind", kind_name[e.kind]);
+        if (e.bytes > 0)
+            hp_json_put_number(&w, "bytes", e.bytes);
+        hp_json_put_number(&w, "ready", e.ready_s);
+        hp_json_put_number(&w, "start", e.start_s);
+        hp_json_put_number(&w, "end", e.end_s);
+        hp_json_end_object(&w);
+    }
+    hp_json_end_array(&w);
+    hp_json_end_object(&w);
 }

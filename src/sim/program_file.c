@@ -193,9 +193,7 @@ static enum hypar_status read_amount(const struct program_reader *r, const struc
     if (seconds.value)
         return HYPAR_OK;
     if (task->device >= 0)
-        return hp_json_fail(&seconds, err,
-                            "missing, expected the time of the computation; a program that "
-                            "'hypar lower' wrote has none: simulate its plan instead");
+        return hp_json_fail(&seconds, err, "missing, expected the time of the computation");
     if (!bytes.value)
         return hp_json_fail(&seconds, err, "missing, expected \"seconds\" or \"bytes\"");
     if (task->link >= 0)
@@ -213,14 +211,11 @@ static enum hypar_status read_amount(const struct program_reader *r, const struc
 static enum hypar_status read_task(struct program_reader *r, const struct json *at,
                                    struct file_task *task, struct hypar_error *err)
 {
-    static const char *const members[] = { "id",    "on",    "kind",   "name",   "seconds",
-                                           "bytes", "after", "bucket", "passes", NULL };
-    static const char *const timed[] = { "id",    "on",    "kind",   "name",   "seconds",
-                                         "bytes", "after", "bucket", "passes", "ready",
-                                         "start", "end",   NULL };
+    static const char *const members[] = { "id",      "on",    "kind",  "name",
+                                           "seconds", "bytes", "after", NULL };
     const char *name;
     TRY(hp_json_object(at, err));
-    TRY(hp_json_only(at, r->timeline ? timed : members, err));
+    TRY(hp_json_only(at, members, err));
     struct json member = hp_json_member(at, "id");
     TRY(hp_json_int(&member, 0, MAX_ID, &task->id, err));
     member = hp_json_member(at, "name");
@@ -249,17 +244,14 @@ static enum hypar_status read_tasks(struct program_reader *r, struct hypar_error
 static enum hypar_status read_head(struct program_reader *r, const struct json *root,
                                    struct hypar_error *err)
 {
-    static const char *const members[] = { "format",   "model", "devices", "micro_batches",
-                                           "schedule", "tasks", NULL };
+    static const char *const members[] = { "format", "model", "devices", "tasks", NULL };
     const char *format;
     int64_t devices;
     TRY(hp_json_object(root, err));
     struct json at = hp_json_member(root, "format");
     TRY(hp_json_string(&at, &format, err));
-    r->timeline = strcmp(format, "hypar-timeline/1") == 0;
-    if (!r->timeline && strcmp(format, "hypar-program/1") != 0)
-        return hp_json_fail(
-            &at, err, "expected hypar-program/1 or hypar-timeline/1, not \"%.40s\"", format);
+    if (strcmp(format, "hypar-program/1") != 0)
+        return hp_json_fail(&at, err, "expected hypar-program/1, not \"%.40s\"", format);
     TRY(hp_json_only(root, members, err));
     r->max_devices = r->machine ? hypar_machine_device_count(r->machine) : MAX_DEVICES;
     at = hp_json_member(root, "devices");
@@ -290,12 +282,13 @@ static enum hypar_status read_program(struct program_reader *r, const struct jso
     return HYPAR_OK;
 }
 
-static enum hypar_status read_document(struct program_file **out,
+enum hypar_status hp_program_file_read(struct program_file **out,
                                        const struct json_document *document,
                                        const struct hypar_machine *machine,
                                        struct hypar_error *err)
 {
     struct arena arena = { 0 };
+    *out = NULL;
     struct program_file *file = NEW(&arena, struct program_file, 1);
     file->arena = arena;
     struct program_reader r = { .file = file, .machine = machine };
@@ -309,18 +302,6 @@ static enum hypar_status read_document(struct program_file **out,
     return status;
 }
 
-enum hypar_status hp_program_file_read(struct program_file **out, const char *path,
-                                       const struct hypar_machine *machine,
-                                       struct hypar_error *err)
-{
-    struct json_document *document;
-    *out = NULL;
-    TRY(hp_json_read_file(&document, path, err));
-    enum hypar_status status = read_document(out, document, machine, err);
-    hp_json_free(document);
-    return status;
-}
-
 enum hypar_status hp_program_file_read_text(struct program_file **out, const char *text,
                                             size_t length, const char *name,
                                             const struct hypar_machine *machine,
@@ -329,7 +310,7 @@ enum hypar_status hp_program_file_read_text(struct program_file **out, const cha
     struct json_document *document;
     *out = NULL;
     TRY(hp_json_read_text(&document, text, length, name, err));
-    enum hypar_status status = read_document(out, document, machine, err);
+    enum hypar_status status = hp_program_file_read(out, document, machine, err);
     hp_json_free(document);
     return status;
 }

@@ -41,11 +41,13 @@ struct program_file {
     const char *const *name; /* of those */
 };
 
-/* Read a program (or a timeline, whose times are passed over) from a file ("-": standard input)
- * or a text; `name` stands in front of messages. `machine` may be NULL: then every task needs
- * "seconds". What is wrong is HYPAR_INVALID with its place, "tasks[3].after[0]: ...". *out is
- * NULL on failure, else to be released with hp_program_file_free(). */
-enum hypar_status hp_program_file_read(struct program_file **out, const char *path,
+/* Read a program from a document or a text; `name` stands in front of messages. `machine` may
+ * be NULL: then every task needs "seconds". What is wrong is HYPAR_INVALID with its place,
+ * "tasks[3].after[0]: ...". *out is NULL on failure, else to be released with
+ * hp_program_file_free(). */
+struct json_document;
+enum hypar_status hp_program_file_read(struct program_file **out,
+                                       const struct json_document *document,
                                        const struct hypar_machine *machine,
                                        struct hypar_error *err);
 enum hypar_status hp_program_file_read_text(struct program_file **out, const char *text,
@@ -58,8 +60,5 @@ void hp_program_file_free(struct program_file *file); /* NULL is allowed */
  * collective is a function of what is collected (`bytes` of struct comm_group). From the one to
  * the other, for a group of n devices. An exchange counts as an all-to-all. */
 double hp_collected_bytes(enum comm_kind kind, int n_devices, double sent_bytes);
-
-/* Write a hypar-timeline/1: the tasks with times[place in the file], in seconds. */
-void hp_timeline_write(const struct program_file *file, const struct times *times, FILE *to);
 
 #endif /* SIM_PROGRAM_FILE_H */

@@ -14,7 +14,6 @@ struct program_reader {
     int n_tasks;
     int max_devices;  /* numbers of devices are below */
     int used_devices; /* so many, by the largest number */
-    bool timeline;
     struct file_task *task;
     struct sim_task *play;
     struct table names; /* of links: text to index */

@@ -87,6 +87,22 @@ struct hypar_sim_options hypar_simulation_options(const struct hypar_simulation 
     };
 }
 
+struct hypar_sim_options hypar_as_planned(const struct hypar_plan *plan,
+                                          const struct hypar_sim_options *options)
+{
+    struct hypar_sim_options planned = hypar_simulation_options(hypar_plan_simulation(plan));
+    struct hypar_sim_options how = *options;
+    if (!(how.lower.bucket_bytes > 0))
+        how.lower.bucket_bytes = planned.lower.bucket_bytes;
+    if (!how.all_reduce)
+        how.all_reduce = planned.all_reduce;
+    how.lower.local_bn |= planned.lower.local_bn;
+    how.expand_collectives |= planned.expand_collectives;
+    how.no_overlap |= planned.no_overlap;
+    how.half_duplex |= planned.half_duplex;
+    return how;
+}
+
 enum hypar_status hp_sim_settings(struct sim_settings *out,
                                   const struct hypar_sim_options *options,
                                   struct hypar_error *err)

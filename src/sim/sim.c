@@ -338,19 +338,14 @@ static enum hypar_status play(struct hypar_sim *sim, bool timeline, struct hypar
     return hp_check_length(length, err);
 }
 
-enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan *plan,
-                                 const struct hypar_sim_options *options,
-                                 struct hypar_error *err)
+/* Takes the program, also on failure. */
+enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_program *program,
+                                      const struct hypar_sim_options *options,
+                                      const struct sim_settings *settings,
+                                      struct hypar_error *err)
 {
-    struct hypar_sim_options planned = hypar_simulation_options(&plan->simulation);
-    struct hypar_program *program;
     struct arena arena = { 0 };
-    *out = NULL;
-    options = options ? options : &planned;
-    struct sim_settings settings;
-    TRY(hp_sim_settings(&settings, options, err));
-    TRY(hypar_lower(&program, plan, &options->lower, err));
-    enum hypar_status status = hp_check_messages(program->sketch, &settings, err);
+    enum hypar_status status = hp_check_messages(program->sketch, settings, err);
     if (status != HYPAR_OK) {
         hypar_program_free(program);
         return status;
@@ -360,7 +355,7 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     sim->program = program;
     sim->memory = hp_memory(program, NULL);
     begin_links(sim);
-    sim->scene = hp_scene_new(program->sketch, program->blocks, &settings, NULL);
+    sim->scene = hp_scene_new(program->sketch, program->blocks, settings, NULL);
     sim->summary.how = hypar_simulation_of(options);
     sim->summary.measured = hp_count_measured(program->sketch, options->profile);
     status = play(sim, options->timeline, err);
@@ -374,6 +369,25 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     }
     *out = sim;
     return HYPAR_OK;
+}
+
+enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan *plan,
+                                 const struct hypar_sim_options *options,
+                                 struct hypar_error *err)
+{
+    struct hypar_sim_options planned = hypar_simulation_options(&plan->simulation);
+    struct hypar_program *program;
+    struct sim_settings settings;
+    *out = NULL;
+    options = options ? options : &planned;
+    TRY(hp_sim_settings(&settings, options, err));
+    TRY(hypar_lower(&program, plan, &options->lower, err));
+    return hp_simulate_program(out, program, options, &settings, err);
+}
+
+const struct hypar_plan *hypar_sim_plan(const struct hypar_sim *sim)
+{
+    return sim->program ? sim->program->plan : NULL;
 }
 
 void hypar_sim_free(struct hypar_sim *sim)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "sim/heap.h"
 #include "sim/sim.h"
 #include "sim/tally.h"
@@ -104,16 +105,14 @@ static void count(struct hypar_sim *sim)
     }
 }
 
-enum hypar_status hypar_simulate_file(struct hypar_sim **out, const char *path,
-                                      const struct hypar_machine *machine,
-                                      const struct hypar_sim_options *options,
-                                      struct hypar_error *err)
+static enum hypar_status simulate_flat(struct hypar_sim **out,
+                                       const struct json_document *document,
+                                       const struct hypar_machine *machine,
+                                       struct hypar_error *err)
 {
     struct program_file *file;
     struct arena arena = { 0 };
-    (void)options; /* tasks are what the file says they are */
-    *out = NULL;
-    TRY(hp_program_file_read(&file, path, machine, err));
+    TRY(hp_program_file_read(&file, document, machine, err));
     struct hypar_sim *sim = NEW(&arena, struct hypar_sim, 1);
     sim->arena = arena;
     sim->file = file;
@@ -124,6 +123,38 @@ enum hypar_status hypar_simulate_file(struct hypar_sim **out, const char *path,
     count(sim);
     *out = sim;
     return HYPAR_OK;
+}
+
+static enum hypar_status simulate_lowered(struct hypar_sim **out, const struct json *root,
+                                          const struct hypar_sim_options *options,
+                                          struct hypar_error *err)
+{
+    struct hypar_program *program;
+    struct sim_settings settings;
+    TRY(hp_program_read_json(&program, root, err));
+    static const struct hypar_sim_options none = { 0 };
+    struct hypar_sim_options how = hypar_as_planned(program->plan, options ? options : &none);
+    how.lower = program->sketch->options; /* for the report */
+    enum hypar_status status = hp_sim_settings(&settings, &how, err);
+    if (status == HYPAR_OK)
+        return hp_simulate_program(out, program, &how, &settings, err);
+    hypar_program_free(program);
+    return status;
+}
+
+enum hypar_status hypar_simulate_file(struct hypar_sim **out, const char *path,
+                                      const struct hypar_machine *machine,
+                                      const struct hypar_sim_options *options,
+                                      struct hypar_error *err)
+{
+    struct json_document *document;
+    *out = NULL;
+    TRY(hp_json_read_file(&document, path, err));
+    struct json root = hp_json_root(document), form = hp_json_member(&root, "form");
+    enum hypar_status status = form.value ? simulate_lowered(out, &root, options, err)
+                                          : simulate_flat(out, document, machine, err);
+    hp_json_free(document);
+    return status;
 }
 
 bool hp_file_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event *event)

@@ -94,46 +94,120 @@ The program itself.
 $ hypar lower tests/cli/plan.json -q -o -
 > {
 >   "format": "hypar-program/1",
->   "model": "mlp:4-4",
->   "devices": 2,
->   "micro_batches": 1,
+>   "form": "lowered",
+>   "plan": {
+>     "format": "hypar-plan/1",
+>     "model": "mlp:4-4",
+>     "graph_hash": "98b28b9f0d0800df",
+>     "batch": 8,
+>     "machine": "full:2",
+>     "precision": "fp32",
+>     "optimizer": "sgd",
+>     "seed": 0,
+>     "ops": [
+>       {"name": "fc1", "kind": "linear", "split": {"n": 2}, "devices": [0, 1]},
+>       {"name": "loss", "kind": "cross_entropy", "split": {"n": 2}, "devices": [0, 1]}
+>     ],
+>     "stages": [],
+>     "schedule": {"name": "none", "micro_batches": 1, "stash": false, "vertical_sync": false}
+>   },
+>   "graph": {
+>     "format": "hypar-graph/1",
+>     "name": "mlp:4-4",
+>     "batch": 8,
+>     "inputs": [
+>       {"name": "x", "shape": [8, 4]},
+>       {"name": "labels", "shape": [8], "index": true}
+>     ],
+>     "params": [
+>       {"name": "fc1.w", "shape": [4, 4]},
+>       {"name": "fc1.b", "shape": [4]}
+>     ],
+>     "ops": [
+>       {"name": "fc1", "kind": "linear", "inputs": ["x", "fc1.w", "fc1.b"], "attrs": {"out": 4, "transposed": 0}},
+>       {"name": "loss", "kind": "cross_entropy", "inputs": ["fc1", "labels"]}
+>     ],
+>     "outputs": ["fc1"]
+>   },
+>   "machine": {
+>     "format": "hypar-machine/1",
+>     "topology": "full",
+>     "shape": [2],
+>     "device": {
+>       "name": "v100",
+>       "fp32_op_per_s": 15700000000000,
+>       "fp64_op_per_s": 7800000000000,
+>       "bf16_op_per_s": 125000000000000,
+>       "efficiency": 0.5,
+>       "memory_bytes": 16000000000,
+>       "memory_bytes_per_s": 900000000000,
+>       "add_j": 9e-13,
+>       "multiply_j": 3.7e-12,
+>       "sram_access_j": 5e-12,
+>       "dram_access_j": 1.2544e-10
+>     },
+>     "bytes_per_s": 25000000000,
+>     "latency_s": 1e-06,
+>     "energy_j_per_bit": 8e-12
+>   },
+>   "lower": {"bucket_bytes": 0, "local_bn": false, "minibatches": 0},
 >   "schedule": [
->     ["F0", "B0"]
+>     ["F0", "B0", "U0"]
 >   ],
->   "tasks": [
->     {"id": 0, "on": 0, "name": "fc1+loss forward part 0 micro 0", "passes": ["fc1:0", "loss:0", "loss:1"], "after": []},
->     {"id": 1, "on": 1, "name": "fc1+loss forward part 1 micro 0", "passes": ["fc1:0", "loss:0", "loss:1"], "after": []},
->     {"id": 2, "on": 0, "name": "loss backward part 0 micro 0", "passes": ["loss:2"], "after": [0]},
->     {"id": 3, "on": 1, "name": "loss backward part 1 micro 0", "passes": ["loss:2"], "after": [1]},
->     {"id": 4, "on": 0, "name": "fc1 gradient part 0 micro 0", "passes": ["fc1:2"], "after": [2]},
->     {"id": 5, "on": 1, "name": "fc1 gradient part 1 micro 0", "passes": ["fc1:2"], "after": [3]},
->     {"id": 6, "on": 0, "name": "fc1 gradient part 0 micro 0", "passes": ["fc1:3"], "after": [2]},
->     {"id": 7, "on": 1, "name": "fc1 gradient part 1 micro 0", "passes": ["fc1:3"], "after": [3]},
->     {"id": 8, "on": [0, 1], "kind": "all-reduce", "bytes": 8, "name": "all-reduce loss", "after": [0, 1]},
->     {"id": 9, "on": [0, 1], "kind": "all-reduce", "bytes": 128, "name": "all-reduce gradient of fc1.w", "after": [4, 5]},
->     {"id": 10, "on": [0, 1], "kind": "all-reduce", "bytes": 32, "name": "all-reduce gradient of fc1.b", "after": [6, 7]},
->     {"id": 11, "on": 0, "name": "update fc1.w", "after": [9, 0]},
->     {"id": 12, "on": 1, "name": "update fc1.w", "after": [9, 1]},
->     {"id": 13, "on": 0, "name": "update fc1.b", "after": [10, 0]},
->     {"id": 14, "on": 1, "name": "update fc1.b", "after": [10, 1]}
+>   "bodies": [
+>     {
+>       "micro_batches": 1,
+>       "samples_of_first": [0, 8],
+>       "blocks": [
+>         {"first": 0, "passes": ["fc1:0", "loss:0", "loss:1"], "half": "forward", "parts": [0, 1], "devices": [0, 1], "ranges": {"n": [[0, 4], [4, 8]]}, "after": [[], []]},
+>         {"first": 2, "passes": ["loss:2"], "half": "backward", "parts": [0, 1], "devices": [0, 1], "ranges": {"n": [[0, 4], [4, 8]]}, "after": [[0], [1]]},
+>         {"first": 4, "passes": ["fc1:2"], "half": "backward", "parts": [0, 1], "devices": [0, 1], "ranges": {"n": [[0, 4], [4, 8]]}, "after": [[2], [3]]},
+>         {"first": 6, "passes": ["fc1:3"], "half": "backward", "parts": [0, 1], "devices": [0, 1], "ranges": {"n": [[0, 4], [4, 8]]}, "after": [[2], [3]]}
+>       ]
+>     }
+>   ],
+>   "tail": [
+>     {
+>       "first": 8,
+>       "tensor": "loss",
+>       "half": "backward",
+>       "comms": [
+>         {"kind": "all-reduce", "devices": [0, 1], "bytes": 8, "regions": [{"box": [], "from": [0, 1], "sum_on": [0, 1], "to": [0, 1]}]}
+>       ],
+>       "after": [[0, 1]]
+>     },
+>     {
+>       "first": 9,
+>       "gradient": "fc1.w",
+>       "half": "backward",
+>       "comms": [
+>         {"kind": "all-reduce", "devices": [0, 1], "bytes": 128, "regions": [{"box": [[0, 4], [0, 4]], "from": [0, 1], "sum_on": [0, 1], "to": [0, 1]}]}
+>       ],
+>       "after": [[4, 5]]
+>     },
+>     {
+>       "first": 10,
+>       "gradient": "fc1.b",
+>       "half": "backward",
+>       "comms": [
+>         {"kind": "all-reduce", "devices": [0, 1], "bytes": 32, "regions": [{"box": [[0, 4]], "from": [0, 1], "sum_on": [0, 1], "to": [0, 1]}]}
+>       ],
+>       "after": [[6, 7]]
+>     },
+>     {"first": 11, "update": "fc1.w", "devices": [0, 1], "group": 0, "after": [[9, 0], [9, 1]]},
+>     {"first": 13, "update": "fc1.b", "devices": [0, 1], "group": 0, "after": [[10, 0], [10, 1]]}
 >   ]
 > }
 $ sed 's/"ops"/"schedule": {"name": "none", "micro_batches": 2}, "ops"/' tests/cli/plan.json | hypar lower - -q -o - | grep '"end of'
->     {"id": 2, "on": 0, "seconds": 0, "name": "end of F0 on stage 0", "after": [0]},
->     {"id": 3, "on": 1, "seconds": 0, "name": "end of F0 on stage 0", "after": [1]},
->     {"id": 10, "on": 0, "seconds": 0, "name": "end of B0 on stage 0", "after": [2, 4, 6, 8]},
->     {"id": 11, "on": 1, "seconds": 0, "name": "end of B0 on stage 0", "after": [3, 5, 7, 9]},
->     {"id": 14, "on": 0, "seconds": 0, "name": "end of F1 on stage 0", "after": [10, 12]},
->     {"id": 15, "on": 1, "seconds": 0, "name": "end of F1 on stage 0", "after": [11, 13]},
->     {"id": 22, "on": 0, "seconds": 0, "name": "end of B1 on stage 0", "after": [14, 16, 18, 20]},
->     {"id": 23, "on": 1, "seconds": 0, "name": "end of B1 on stage 0", "after": [15, 17, 19, 21]},
+? 1
 
 Gradients in buckets: the same bytes, in one message where the bucket has the same number.
 $ hypar lower examples/plans/data-parallel.json --bucket 25MB | tail -n 1
 > 627 MB sent in all: forward 538 kB, backward 538 kB, gradients 626 MB, loss 56 B
 $ hypar lower tests/cli/plan.json --bucket 1MB -q -o - | grep bucket
->     {"id": 9, "on": [0, 1], "kind": "all-reduce", "bucket": 1, "bytes": 128, "name": "all-reduce gradient of fc1.w", "after": [4, 5, 6, 7]},
->     {"id": 10, "on": [0, 1], "kind": "all-reduce", "bucket": 1, "bytes": 32, "name": "all-reduce gradient of fc1.b", "after": [9]},
+>   "lower": {"bucket_bytes": 1000000, "local_bn": false, "minibatches": 0},
+>         {"kind": "all-reduce", "devices": [0, 1], "bytes": 128, "bucket": 9, "regions": [{"box": [[0, 4], [0, 4]], "from": [0, 1], "sum_on": [0, 1], "to": [0, 1]}]}
+>         {"kind": "all-reduce", "devices": [0, 1], "bytes": 32, "bucket": 9, "regions": [{"box": [[0, 4]], "from": [0, 1], "sum_on": [0, 1], "to": [0, 1]}]}
 
 Batch norm over each part's own samples.
 $ hypar lower examples/plans/data-parallel.json --local-bn
@@ -190,6 +264,56 @@ $ hypar lower examples/plans/pipedream.json --minibatches 6
 >
 > 10.9 MB sent for each minibatch: forward 524 kB, backward 524 kB, gradients 9.89 MB, loss 0 B
 $ hypar lower examples/plans/pipedream.json --minibatches 4 -qo $TMP/p.json && sed -n '/"schedule"/,/^  \]/p' $TMP/p.json
+>     "schedule": {"name": "pipedream", "micro_batches": 1, "stash": true, "vertical_sync": false}
+>   },
+>   "graph": {
+>     "format": "hypar-graph/1",
+>     "name": "mlp:784-1024-1024-10",
+>     "batch": 128,
+>     "inputs": [
+>       {"name": "x", "shape": [128, 784]},
+>       {"name": "labels", "shape": [128], "index": true}
+>     ],
+>     "params": [
+>       {"name": "fc1.w", "shape": [784, 1024]},
+>       {"name": "fc1.b", "shape": [1024]},
+>       {"name": "fc2.w", "shape": [1024, 1024]},
+>       {"name": "fc2.b", "shape": [1024]},
+>       {"name": "fc3.w", "shape": [1024, 10]},
+>       {"name": "fc3.b", "shape": [10]}
+>     ],
+>     "ops": [
+>       {"name": "fc1", "kind": "linear", "inputs": ["x", "fc1.w", "fc1.b"], "attrs": {"out": 1024, "transposed": 0}},
+>       {"name": "relu1", "kind": "relu", "inputs": ["fc1"]},
+>       {"name": "fc2", "kind": "linear", "inputs": ["relu1", "fc2.w", "fc2.b"], "attrs": {"out": 1024, "transposed": 0}},
+>       {"name": "relu2", "kind": "relu", "inputs": ["fc2"]},
+>       {"name": "fc3", "kind": "linear", "inputs": ["relu2", "fc3.w", "fc3.b"], "attrs": {"out": 10, "transposed": 0}},
+>       {"name": "loss", "kind": "cross_entropy", "inputs": ["fc3", "labels"]}
+>     ],
+>     "outputs": ["fc3"]
+>   },
+>   "machine": {
+>     "format": "hypar-machine/1",
+>     "topology": "full",
+>     "shape": [4],
+>     "device": {
+>       "name": "v100",
+>       "fp32_op_per_s": 15700000000000,
+>       "fp64_op_per_s": 7800000000000,
+>       "bf16_op_per_s": 125000000000000,
+>       "efficiency": 0.5,
+>       "memory_bytes": 16000000000,
+>       "memory_bytes_per_s": 900000000000,
+>       "add_j": 9e-13,
+>       "multiply_j": 3.7e-12,
+>       "sram_access_j": 5e-12,
+>       "dram_access_j": 1.2544e-10
+>     },
+>     "bytes_per_s": 25000000000,
+>     "latency_s": 1e-06,
+>     "energy_j_per_bit": 8e-12
+>   },
+>   "lower": {"bucket_bytes": 0, "local_bn": false, "minibatches": 4},
 >   "schedule": [
 >     ["F0", "F1", "F2", "F3", "F4", "F5", "B0", "B1", "B2", "U0", "B3", "B4", "B5", "U1"],
 >     ["F0", "B0", "U0", "F1", "B1", "U1", "F2", "B2", "U2", "F3", "B3", "U3", "F4", "B4", "U4", "F5", "B5", "U5"]
@@ -226,3 +350,18 @@ $ hypar lower $TMP/none.json
 $ hypar lower tests/cli/plan.json -o $TMP/none/program.json
 > hypar: $TMP/none/program.json: cannot write: No such file or directory
 ? 4
+
+What is written is simulated as its plan is.
+$ for p in data-parallel pipeline pipedream; do hypar simulate examples/plans/$p.json > $TMP/a; hypar lower examples/plans/$p.json -q -o $TMP/p.json; hypar simulate $TMP/p.json > $TMP/b; cmp $TMP/a $TMP/b && echo the same; done
+> the same
+> the same
+> the same
+$ hypar simulate $TMP/p.json --bucket 25MB
+> hypar: simulate: --bucket needs a plan; '$TMP/p.json' is a program
+? 2
+$ hypar simulate $TMP/p.json -q --timeline - | head -n 5
+> {
+>   "format": "hypar-timeline/1",
+>   "devices": 4,
+>   "tasks": [
+>     {"id": 0, "on": 0, "name": "fc1+relu1 forward part 0 micro 0", "kind": "forward", "ready": 0, "start": 0, "end": 2.734609e-05},

@@ -345,7 +345,7 @@ $ hypar simulate $TMP/p.json | head -n 4; tail -n 2 $TMP/p.json
 >   "simulation": {"all_reduce": "hierarchical-server", "bucket_bytes": 25000000, "no_overlap": true}
 > }
 $ hypar lower $TMP/p.json -q -o - | grep -c bucket
-> 54
+> 56
 Options are added to it, or stand in its place; a plan that is improved keeps it.
 $ hypar simulate $TMP/p.json --all-reduce auto --half-duplex | head -n 3
 > resnet18, batch 32, fp32, on 4 devices: a step takes 17.4 ms

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "plan/plan.h"
+#include "program/program.h"
 
 /* To be lowered, and written out, in little time. */
 enum { MAX_PARTS = 4096, MAX_MICRO_BATCHES = 64, MAX_WRITTEN = 256 };
@@ -49,18 +50,31 @@ static void write_and_read(const struct hypar_plan *plan,
     free(text);
 }
 
-static void read_program(const struct hypar_program *program)
+static char *program_text(const struct hypar_program *program, size_t *length)
 {
     char *text = NULL;
-    size_t length;
-    struct json_document *document;
-    FILE *file = open_memstream(&text, &length);
+    FILE *file = open_memstream(&text, length);
     require(file);
-    hypar_program_write(program, file);
+    require(hypar_program_write(program, file, NULL) == HYPAR_OK);
     require(fclose(file) == 0);
-    require(hp_json_read_text(&document, text, length, "program", NULL) == HYPAR_OK);
+    return text;
+}
+
+static void read_program(const struct hypar_program *program)
+{
+    struct hypar_program *again;
+    struct json_document *document;
+    size_t n, m;
+    char *text = program_text(program, &n);
+    require(hp_json_read_text(&document, text, n, "program", NULL) == HYPAR_OK);
+    struct json root = hp_json_root(document);
+    require(hp_program_read_json(&again, &root, NULL) == HYPAR_OK);
+    char *same = program_text(again, &m);
+    require(n == m && memcmp(text, same, n) == 0);
+    hypar_program_free(again);
     hp_json_free(document);
     free(text);
+    free(same);
 }
 
 static void lower(const struct hypar_plan *plan)

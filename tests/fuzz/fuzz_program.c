@@ -1,8 +1,10 @@
-/* A program text without and with a machine; what is read is played, written as a timeline and
- * read again, which must give the same timeline. */
+/* A program text without and with a machine: what is written by hand is played; what is lowered
+ * is written and read again, which must give the same text. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+#include "program/program.h"
 #include "sim/program_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -30,44 +32,75 @@ static void check_graph(const struct task_graph *graph)
     }
 }
 
-static char *play(const struct program_file *file, size_t *length)
+static void play(const struct program_file *file)
 {
-    char *text = NULL;
     struct times *times = calloc((size_t)file->graph.n_tasks, sizeof *times);
-    FILE *to = open_memstream(&text, length);
-    require(times && to);
+    require(times);
     check_graph(&file->graph);
     require(hp_play_graph(&file->graph, times) <= HP_MAX_TICKS);
-    hp_timeline_write(file, times, to);
-    require(fclose(to) == 0);
+    for (int i = 0; i < file->graph.n_tasks; i++)
+        require(times[i].ready <= times[i].start && times[i].start <= times[i].end);
     free(times);
-    return text;
 }
 
 static void try_on(const char *text, size_t size, const struct hypar_machine *machine)
 {
-    struct program_file *file, *again;
+    struct program_file *file;
     struct hypar_error err = { "" };
     if (hp_program_file_read_text(&file, text, size, "program", machine, &err) != HYPAR_OK) {
         require(!file && err.text[0] && !strchr(err.text, '\n'));
         return;
     }
-    size_t length, same_length;
-    char *timeline = play(file, &length);
-    require(hp_program_file_read_text(&again, timeline, length, "timeline", machine, NULL) ==
-            HYPAR_OK);
-    char *same = play(again, &same_length);
-    require(same_length == length && memcmp(same, timeline, length) == 0);
-    free(same);
-    free(timeline);
-    hp_program_file_free(again);
+    play(file);
     hp_program_file_free(file);
+}
+
+static char *text_of(const struct hypar_program *program, size_t *length)
+{
+    char *text = NULL;
+    FILE *to = open_memstream(&text, length);
+    require(to);
+    require(hypar_program_write(program, to, NULL) == HYPAR_OK);
+    require(fclose(to) == 0);
+    return text;
+}
+
+static void try_lowered(const char *text, size_t size, struct hypar_program **out)
+{
+    struct json_document *document;
+    struct hypar_error err = { "" };
+    *out = NULL;
+    if (hp_json_read_text(&document, text, size, "program", &err) != HYPAR_OK)
+        return;
+    struct json root = hp_json_root(document);
+    if (hp_json_is_object(&root) && hp_program_read_json(out, &root, &err) != HYPAR_OK)
+        require(!*out && err.text[0] && !strchr(err.text, '\n'));
+    hp_json_free(document);
+}
+
+static void check_lowered(const char *text, size_t size)
+{
+    struct hypar_program *program, *again;
+    size_t n, m;
+    try_lowered(text, size, &program);
+    if (!program)
+        return;
+    char *written = text_of(program, &n);
+    try_lowered(written, n, &again);
+    require(again);
+    char *same = text_of(again, &m);
+    require(n == m && memcmp(written, same, n) == 0);
+    free(written);
+    free(same);
+    hypar_program_free(program);
+    hypar_program_free(again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const words[] = { "full:4", "cluster:2x2", "torus:4x2" };
     try_on((const char *)data, size, NULL);
+    check_lowered((const char *)data, size);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         struct hypar_machine *machine;
         require(hypar_machine_read(&machine, words[i], NULL) == HYPAR_OK);

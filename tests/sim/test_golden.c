@@ -12,6 +12,7 @@
 
 #include <hypar/sim.h>
 
+#include "base/json.h"
 #include "sim/play.h"
 #include "sim/program_file.h"
 
@@ -49,9 +50,12 @@ static const struct figure {
 static struct program_file *read_file(const struct figure *figure)
 {
     struct program_file *file;
+    struct json_document *document;
     struct hypar_error err;
-    if (hp_program_file_read(&file, figure->path, NULL, &err) != HYPAR_OK)
+    if (hp_json_read_file(&document, figure->path, &err) != HYPAR_OK ||
+        hp_program_file_read(&file, document, NULL, &err) != HYPAR_OK)
         fail_msg("%s", err.text);
+    hp_json_free(document);
     assert_int_equal(file->graph.n_tasks, figure->n_rows); /* every task of the figure */
     assert_int_equal(file->n_devices, 3);
     assert_int_equal(file->n_names, 2);
