@@ -18,7 +18,7 @@
  *     bench_sim [MODEL...]      only these */
 #include "bench/gpt3.h"
 #include "sim/delta.h"
-#include "sim/propose.h"
+#include "search/mcmc/propose.h"
 #include "sim/schedule.h"
 
 enum { RUNS = 5, EARLY = 100, LATER = 2000, MAX_FULL = 40 };

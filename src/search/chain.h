@@ -9,7 +9,7 @@
 #define SEARCH_CHAIN_H
 
 #include "search/judge.h"
-#include "sim/propose.h"
+#include "search/mcmc/propose.h"
 
 struct chain {
     const struct problem *problem;

@@ -11,7 +11,7 @@
 #include "search/fix.h"
 #include "search/judge.h"
 #include "sim/bound.h"
-#include "sim/propose.h"
+#include "search/mcmc/propose.h"
 
 static const double MOST_PLANS = 1e7; /* a minute or so */
 

@@ -394,7 +394,7 @@ void hypar_sim_free(struct hypar_sim *sim)
 {
     if (!sim)
         return;
-    hp_program_file_free(sim->file);
+    hp_flat_file_free(sim->file);
     hp_scene_free(sim->scene);
     hp_memory_free(sim->memory);
     hypar_program_free(sim->program);

@@ -5,7 +5,7 @@
 #include <hypar/sim.h>
 
 #include "sim/memory.h"
-#include "sim/program_file.h"
+#include "sim/flat_file.h"
 #include "sim/schedule.h"
 
 struct hypar_sim {
@@ -25,7 +25,7 @@ struct hypar_sim {
     struct hypar_sim_memory_point *point;
     int64_t n_points;
     /* of a program file */
-    struct program_file *file;
+    struct flat_file *file;
     struct times *file_times;
     int *file_order; /* tasks by number */
     /* what an event points at */

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "program/program.h"
-#include "sim/program_file.h"
+#include "sim/flat_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,7 +32,7 @@ static void check_graph(const struct task_graph *graph)
     }
 }
 
-static void play(const struct program_file *file)
+static void play(const struct flat_file *file)
 {
     struct times *times = calloc((size_t)file->graph.n_tasks, sizeof *times);
     require(times);
@@ -45,14 +45,14 @@ static void play(const struct program_file *file)
 
 static void try_on(const char *text, size_t size, const struct hypar_machine *machine)
 {
-    struct program_file *file;
+    struct flat_file *file;
     struct hypar_error err = { "" };
-    if (hp_program_file_read_text(&file, text, size, "program", machine, &err) != HYPAR_OK) {
+    if (hp_flat_file_read_text(&file, text, size, "program", machine, &err) != HYPAR_OK) {
         require(!file && err.text[0] && !strchr(err.text, '\n'));
         return;
     }
     play(file);
-    hp_program_file_free(file);
+    hp_flat_file_free(file);
 }
 
 static char *text_of(const struct hypar_program *program, size_t *length)

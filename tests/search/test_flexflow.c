@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "search/judge.h"
-#include "sim/propose.h"
+#include "search/mcmc/propose.h"
 
 struct study {
     struct hypar_graph *graph;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "sim/delta.h"
-#include "sim/propose.h"
+#include "search/mcmc/propose.h"
 #include "sim/schedule.h"
 #include "tests/random_plan.h"
 

@@ -17,7 +17,7 @@
 #include <hypar/sim.h>
 
 #include "sim/delta.h"
-#include "sim/propose.h"
+#include "search/mcmc/propose.h"
 #include "sim/schedule.h"
 #include "tests/random_plan.h"
 

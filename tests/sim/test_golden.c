@@ -14,7 +14,7 @@
 
 #include "base/json.h"
 #include "sim/play.h"
-#include "sim/program_file.h"
+#include "sim/flat_file.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
@@ -47,13 +47,13 @@ static const struct figure {
 } before = { "tests/data/flexflow-fig4.json", 14, COUNT(before_rows), before_rows },
   after = { "tests/data/flexflow-fig4-after.json", 15, COUNT(after_rows), after_rows };
 
-static struct program_file *read_file(const struct figure *figure)
+static struct flat_file *read_file(const struct figure *figure)
 {
-    struct program_file *file;
+    struct flat_file *file;
     struct json_document *document;
     struct hypar_error err;
     if (hp_json_read_file(&document, figure->path, &err) != HYPAR_OK ||
-        hp_program_file_read(&file, document, NULL, &err) != HYPAR_OK)
+        hp_flat_file_read(&file, document, NULL, &err) != HYPAR_OK)
         fail_msg("%s", err.text);
     hp_json_free(document);
     assert_int_equal(file->graph.n_tasks, figure->n_rows); /* every task of the figure */
@@ -74,7 +74,7 @@ static void expect_times(const struct figure *figure, const struct row *row, dou
 
 static void check_graph(const struct figure *figure)
 {
-    struct program_file *file = read_file(figure);
+    struct flat_file *file = read_file(figure);
     struct times times[IDS];
     assert_int_equal(hp_play_graph(&file->graph, times), figure->makespan * SECOND);
     for (int i = 0; i < figure->n_rows; i++) {
@@ -82,7 +82,7 @@ static void check_graph(const struct figure *figure)
         expect_times(figure, &figure->row[i], hp_seconds(times[i].ready),
                      hp_seconds(times[i].start));
     }
-    hp_program_file_free(file);
+    hp_flat_file_free(file);
 }
 
 /* The same by the public call. */
@@ -123,7 +123,7 @@ struct entry {
     int after[MAX_AFTER], n_after;
 };
 
-static void list_entries(const struct program_file *file, struct entry entry[IDS])
+static void list_entries(const struct flat_file *file, struct entry entry[IDS])
 {
     memset(entry, 0, IDS * sizeof *entry);
     for (int i = 0; i < file->graph.n_tasks; i++) {
@@ -183,7 +183,7 @@ static void check_play(const struct play *play, const struct figure *figure)
 static void delta(void **state)
 {
     (void)state;
-    struct program_file *file[2] = { read_file(&before), read_file(&after) };
+    struct flat_file *file[2] = { read_file(&before), read_file(&after) };
     struct entry none[IDS] = { 0 }, entry[2][IDS];
     struct play *play = hp_play_new(file[0]->graph.n_queues);
     list_entries(file[0], entry[0]);
@@ -210,8 +210,8 @@ static void delta(void **state)
     hp_play_undo(play);
     check_play(play, &after);
     hp_play_free(play);
-    hp_program_file_free(file[0]);
-    hp_program_file_free(file[1]);
+    hp_flat_file_free(file[0]);
+    hp_flat_file_free(file[1]);
 }
 
 int main(void)

@@ -1,12 +1,12 @@
 /* Reading a program file: the file as a whole and what its tasks say. */
-#include "sim/program_file.h"
+#include "sim/flat_file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "base/word.h"
-#include "sim/program_read.h"
+#include "sim/flat_read.h"
 
 /* Edges need no limit of their own: each is a value of the text, of which base/json.c takes at
  * most 2^25. */
@@ -15,7 +15,7 @@ enum { MAX_TASKS = 10 * 1000 * 1000, MAX_DEVICES = 1 << 20 };
 static const int64_t MAX_ID = INT64_C(1) << 53; /* what every reader of JSON gets exactly */
 static const double MAX_BYTES = 1e18;
 
-int hp_program_link(struct program_reader *r, const char *text)
+int hp_flat_link(struct flat_reader *r, const char *text)
 {
     int found = hp_table_get(&r->names, text, strlen(text));
     if (found >= 0)
@@ -26,7 +26,7 @@ int hp_program_link(struct program_reader *r, const char *text)
     return hp_table_put(&r->names, &r->scratch, copy, strlen(copy), r->n_names++);
 }
 
-static void use_device(struct program_reader *r, int device)
+static void use_device(struct flat_reader *r, int device)
 {
     r->used_devices = device < r->used_devices ? r->used_devices : device + 1;
 }
@@ -53,14 +53,14 @@ static bool is_arrow(const char *text, int pair[2])
     return n > 0 && !text[n];
 }
 
-static enum hypar_status read_link(struct program_reader *r, const struct json *at,
+static enum hypar_status read_link(struct flat_reader *r, const struct json *at,
                                    struct file_task *task, struct hypar_error *err)
 {
     const char *text;
     int pair[2];
     TRY(hp_json_name(at, &text, err));
     if (!is_arrow(text, pair)) {
-        task->link = hp_program_link(r, text);
+        task->link = hp_flat_link(r, text);
         return HYPAR_OK;
     }
     char range[RANGE_TEXT_BYTES];
@@ -87,7 +87,7 @@ static int compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static enum hypar_status check_distinct(struct program_reader *r, const struct json *at,
+static enum hypar_status check_distinct(struct flat_reader *r, const struct json *at,
                                         const int *devices, int n, struct hypar_error *err)
 {
     struct arena_mark mark = hp_arena_mark(&r->scratch);
@@ -128,7 +128,7 @@ static enum hypar_status read_kind(const struct json *at, int n_devices, enum co
     return hp_json_fail(at, err, "expected one of %s, not \"%.40s\"", list, word);
 }
 
-static enum hypar_status read_list(struct program_reader *r, const struct json *at,
+static enum hypar_status read_list(struct flat_reader *r, const struct json *at,
                                    struct file_task *task, struct hypar_error *err)
 {
     TRY(hp_json_array(at, r->max_devices, err));
@@ -148,7 +148,7 @@ static enum hypar_status read_list(struct program_reader *r, const struct json *
     return check_distinct(r, at, devices, n, err);
 }
 
-static enum hypar_status read_on(struct program_reader *r, const struct json *at,
+static enum hypar_status read_on(struct flat_reader *r, const struct json *at,
                                  struct file_task *task, struct hypar_error *err)
 {
     struct json on = hp_json_member(at, "on"), kind = hp_json_member(at, "kind");
@@ -182,7 +182,7 @@ static enum hypar_status read_optional(const struct json *at, double most, doubl
 }
 
 /* How long the task takes: "seconds", or what the machine needs for "bytes". */
-static enum hypar_status read_amount(const struct program_reader *r, const struct json *at,
+static enum hypar_status read_amount(const struct flat_reader *r, const struct json *at,
                                      struct file_task *task, struct hypar_error *err)
 {
     struct json seconds = hp_json_member(at, "seconds"), bytes = hp_json_member(at, "bytes");
@@ -208,7 +208,7 @@ static enum hypar_status read_amount(const struct program_reader *r, const struc
     return HYPAR_OK;
 }
 
-static enum hypar_status read_task(struct program_reader *r, const struct json *at,
+static enum hypar_status read_task(struct flat_reader *r, const struct json *at,
                                    struct file_task *task, struct hypar_error *err)
 {
     static const char *const members[] = { "id",      "on",    "kind",  "name",
@@ -227,7 +227,7 @@ static enum hypar_status read_task(struct program_reader *r, const struct json *
     return read_amount(r, at, task, err);
 }
 
-static enum hypar_status read_tasks(struct program_reader *r, struct hypar_error *err)
+static enum hypar_status read_tasks(struct flat_reader *r, struct hypar_error *err)
 {
     r->n_tasks = hp_json_length(&r->tasks);
     if (r->n_tasks == 0)
@@ -241,7 +241,7 @@ static enum hypar_status read_tasks(struct program_reader *r, struct hypar_error
     return HYPAR_OK;
 }
 
-static enum hypar_status read_head(struct program_reader *r, const struct json *root,
+static enum hypar_status read_head(struct flat_reader *r, const struct json *root,
                                    struct hypar_error *err)
 {
     static const char *const members[] = { "format", "model", "devices", "tasks", NULL };
@@ -263,16 +263,16 @@ static enum hypar_status read_head(struct program_reader *r, const struct json *
     return hp_json_array(&r->tasks, MAX_TASKS, err);
 }
 
-static enum hypar_status read_program(struct program_reader *r, const struct json *root,
+static enum hypar_status read_program(struct flat_reader *r, const struct json *root,
                                       struct hypar_error *err)
 {
-    struct program_file *file = r->file;
+    struct flat_file *file = r->file;
     TRY(read_head(r, root, err));
     TRY(read_tasks(r, err));
     file->n_devices = r->machine ? hypar_machine_device_count(r->machine) : r->used_devices;
     file->n_machine_links = r->machine ? 2 * hypar_machine_link_count(r->machine) : 0;
-    TRY(hp_program_read_waits(r, err));
-    TRY(hp_program_place(r, err));
+    TRY(hp_flat_read_edges(r, err));
+    TRY(hp_flat_place(r, err));
     file->task = r->task;
     file->name = r->name;
     file->n_names = r->n_names;
@@ -282,27 +282,27 @@ static enum hypar_status read_program(struct program_reader *r, const struct jso
     return HYPAR_OK;
 }
 
-enum hypar_status hp_program_file_read(struct program_file **out,
+enum hypar_status hp_flat_file_read(struct flat_file **out,
                                        const struct json_document *document,
                                        const struct hypar_machine *machine,
                                        struct hypar_error *err)
 {
     struct arena arena = { 0 };
     *out = NULL;
-    struct program_file *file = NEW(&arena, struct program_file, 1);
+    struct flat_file *file = NEW(&arena, struct flat_file, 1);
     file->arena = arena;
-    struct program_reader r = { .file = file, .machine = machine };
+    struct flat_reader r = { .file = file, .machine = machine };
     struct json root = hp_json_root(document);
     enum hypar_status status = read_program(&r, &root, err);
     hp_arena_free(&r.scratch);
     if (status == HYPAR_OK)
         *out = file;
     else
-        hp_program_file_free(file);
+        hp_flat_file_free(file);
     return status;
 }
 
-enum hypar_status hp_program_file_read_text(struct program_file **out, const char *text,
+enum hypar_status hp_flat_file_read_text(struct flat_file **out, const char *text,
                                             size_t length, const char *name,
                                             const struct hypar_machine *machine,
                                             struct hypar_error *err)
@@ -310,12 +310,12 @@ enum hypar_status hp_program_file_read_text(struct program_file **out, const cha
     struct json_document *document;
     *out = NULL;
     TRY(hp_json_read_text(&document, text, length, name, err));
-    enum hypar_status status = hp_program_file_read(out, document, machine, err);
+    enum hypar_status status = hp_flat_file_read(out, document, machine, err);
     hp_json_free(document);
     return status;
 }
 
-void hp_program_file_free(struct program_file *file)
+void hp_flat_file_free(struct flat_file *file)
 {
     if (!file)
         return;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cost/collective.h"
-#include "sim/program_read.h"
+#include "sim/flat_read.h"
 
 /* What a small file may ask of a large machine: so many links looked at to find the ways of
  * collectives, so many queues held (tasks that are alike count once). */
@@ -24,7 +24,7 @@ struct held {
 };
 
 struct placer {
-    struct program_reader *reader;
+    struct flat_reader *reader;
     struct table groups,
         sizes; /* [kind, devices...] to group; (group, bytes, seconds) to held */
     struct group *group;
@@ -70,7 +70,7 @@ static enum hypar_status take_holds(struct placer *p, const struct json *at, int
 static enum hypar_status hold_one(struct placer *p, const struct json *at, int i, int queue,
                                   struct hypar_error *err)
 {
-    struct program_reader *r = p->reader;
+    struct flat_reader *r = p->reader;
     struct file_task *task = &r->task[i];
     struct sim_task *play = &r->play[i];
     TRY(take_holds(p, at, 1, err));
@@ -88,7 +88,7 @@ static enum hypar_status hold_one(struct placer *p, const struct json *at, int i
 }
 
 /* Without a machine a list of devices is a link of its own: "0->1", "0,1,2". */
-static int list_link(struct program_reader *r, const struct file_task *task)
+static int list_link(struct flat_reader *r, const struct file_task *task)
 {
     enum { NUMBER_BYTES = 12 };
     struct arena arena = { 0 }; /* the scratch holds the table of names, which may grow */
@@ -97,7 +97,7 @@ static int list_link(struct program_reader *r, const struct file_task *task)
     const char *between = task->kind == COMM_SEND ? "->" : ",";
     for (int i = 0; i < task->n_devices; i++)
         n += (size_t)snprintf(text + n, size - n, "%s%d", i ? between : "", task->devices[i]);
-    int link = hp_program_link(r, text);
+    int link = hp_flat_link(r, text);
     hp_arena_free(&arena);
     return link;
 }
@@ -122,7 +122,7 @@ static enum hypar_status find_group(struct placer *p, const struct json *at,
                                     const struct file_task *task, int *out,
                                     struct hypar_error *err)
 {
-    struct program_reader *r = p->reader;
+    struct flat_reader *r = p->reader;
     size_t n = (size_t)task->n_devices;
     int *key = NEW(&r->scratch, int, n + 1);
     struct comm_group what = { task->kind == COMM_EXCHANGE ? COMM_ALL_TO_ALL : task->kind,
@@ -206,7 +206,7 @@ static enum hypar_status span_of_way(struct placer *p, const struct json *at,
 /* Round to ticks. A task ends no earlier than what it holds. */
 static void keep_span(struct placer *p, const struct span *span, bool bytes, struct held *out)
 {
-    struct program_file *file = p->reader->file;
+    struct flat_file *file = p->reader->file;
     struct hold *hold = NEW(&file->arena, struct hold, span->n);
     *out = (struct held){ hp_ticks(span->total_s), span->n, hold, NULL };
     for (int i = 0; i < span->n; i++) {
@@ -253,7 +253,7 @@ static enum hypar_status make_held(struct placer *p, const struct json *at,
 static enum hypar_status hold_links(struct placer *p, const struct json *at, int i,
                                     struct hypar_error *err)
 {
-    struct program_reader *r = p->reader;
+    struct flat_reader *r = p->reader;
     struct file_task *task = &r->task[i];
     int group;
     TRY(find_group(p, at, task, &group, err));
@@ -277,7 +277,7 @@ static enum hypar_status hold_links(struct placer *p, const struct json *at, int
 
 static enum hypar_status place_task(struct placer *p, int i, struct hypar_error *err)
 {
-    struct program_reader *r = p->reader;
+    struct flat_reader *r = p->reader;
     const struct file_task *task = &r->task[i];
     struct json at = hp_json_element(&r->tasks, i);
     int first_name = r->file->n_devices + r->file->n_machine_links;
@@ -298,7 +298,7 @@ static enum hypar_status place_task(struct placer *p, int i, struct hypar_error 
     return HYPAR_OK;
 }
 
-enum hypar_status hp_program_place(struct program_reader *r, struct hypar_error *err)
+enum hypar_status hp_flat_place(struct flat_reader *r, struct hypar_error *err)
 {
     struct placer p = { .reader = r };
     for (int i = 0; i < r->n_tasks; i++)

@@ -1,7 +1,7 @@
 /* The kinds of changes that are proposed: of one operator, or of several that belong together.
  * With one operator at a time, every way from one good plan to another leads over bad ones:
  * what is between the operator and its neighbours has to be exchanged. */
-#include "sim/propose.h"
+#include "search/mcmc/propose.h"
 
 struct draw {
     const struct proposer *p;

@@ -1,6 +1,6 @@
-/* sim/config.h - how one operator is split and placed, apart from any plan. Internal. */
-#ifndef SIM_CONFIG_H
-#define SIM_CONFIG_H
+/* search/mcmc/config.h - how one operator is split and placed, apart from any plan. Internal. */
+#ifndef SEARCH_MCMC_CONFIG_H
+#define SEARCH_MCMC_CONFIG_H
 
 #include "plan/plan.h"
 
@@ -28,4 +28,4 @@ bool hp_config_is_so(const struct hypar_plan *plan, const struct op_config *conf
 struct op_config hp_config_follow(const struct hypar_graph *graph, int tensor,
                                   const struct op_config *from, int to, struct arena *arena);
 
-#endif /* SIM_CONFIG_H */
+#endif /* SEARCH_MCMC_CONFIG_H */

@@ -1,4 +1,4 @@
-#include "sim/groups.h"
+#include "search/mcmc/groups.h"
 
 /* Following --------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* Lists of changes, and drawing how one operator is split and placed. */
-#include "sim/propose.h"
+#include "search/mcmc/propose.h"
 
 #include <string.h>
 

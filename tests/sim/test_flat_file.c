@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "cost/collective.h"
-#include "sim/program_file.h"
+#include "sim/flat_file.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -28,7 +28,7 @@ static struct hypar_machine *machine_of(const char *word)
 }
 
 /* The tests write ' for ", so that programs can be read. */
-static enum hypar_status program_from(struct program_file **out, const char *text,
+static enum hypar_status program_from(struct flat_file **out, const char *text,
                                       const struct hypar_machine *machine,
                                       struct hypar_error *err)
 {
@@ -37,14 +37,14 @@ static enum hypar_status program_from(struct program_file **out, const char *tex
     assert_non_null(json);
     for (size_t i = 0; i <= n; i++)
         json[i] = text[i] == '\'' ? '"' : text[i];
-    enum hypar_status status = hp_program_file_read_text(out, json, n, "program", machine, err);
+    enum hypar_status status = hp_flat_file_read_text(out, json, n, "program", machine, err);
     free(json);
     return status;
 }
 
-static struct program_file *good(const char *text, const struct hypar_machine *machine)
+static struct flat_file *good(const char *text, const struct hypar_machine *machine)
 {
-    struct program_file *file;
+    struct flat_file *file;
     struct hypar_error err;
     if (program_from(&file, text, machine, &err) != HYPAR_OK)
         fail_msg("%s", err.text);
@@ -56,7 +56,7 @@ static struct program_file *good(const char *text, const struct hypar_machine *m
 static void queues_are_devices_then_names(void **state)
 {
     (void)state;
-    struct program_file *file =
+    struct flat_file *file =
         good(TASKS("{'id':7,'on':2,'seconds':1.5,'name':'a'},"
                    "{'id':3,'on':'0->1','seconds':2,'bytes':64,'after':[7,7]},"
                    "{'id':5,'on':'PCIe','seconds':0,'after':[7,3]},"
@@ -91,7 +91,7 @@ static void queues_are_devices_then_names(void **state)
     assert_int_equal(graph->after_start[2], 1); /* listed twice, waited for once */
     assert_true(file->task[1].hold_bytes[0] == 64);
     assert_null(file->task[2].hold_bytes);
-    hp_program_file_free(file);
+    hp_flat_file_free(file);
 }
 
 /* The numbers are the file's order where that can be; and whatever they are, each is larger
@@ -99,7 +99,7 @@ static void queues_are_devices_then_names(void **state)
 static void numbers_keep_the_order_of_the_file(void **state)
 {
     (void)state;
-    struct program_file *file = good(TASKS("{'id':0,'on':0,'seconds':1,'after':[5]},"
+    struct flat_file *file = good(TASKS("{'id':0,'on':0,'seconds':1,'after':[5]},"
                                            "{'id':1,'on':0,'seconds':1},"
                                            "{'id':5,'on':0,'seconds':1,'after':[6,1]},"
                                            "{'id':2,'on':0,'seconds':1},"
@@ -108,7 +108,7 @@ static void numbers_keep_the_order_of_the_file(void **state)
     static const int number[] = { 4, 0, 3, 1, 2 };
     for (size_t i = 0; i < COUNT(number); i++)
         assert_int_equal(file->graph.task[i].number, number[i]);
-    hp_program_file_free(file);
+    hp_flat_file_free(file);
 }
 
 enum { MAX_RANDOM = 24 };
@@ -173,10 +173,10 @@ static void random_programs_are_numbered(void **state)
         int64_t id[MAX_RANDOM];
         int n = 1 + (int)hp_random_below(&random, MAX_RANDOM);
         char *text = random_program(&random, n, id);
-        struct program_file *file = good(text, NULL);
+        struct flat_file *file = good(text, NULL);
         assert_int_equal(file->graph.n_tasks, n);
         check_numbers(&file->graph, seed);
-        hp_program_file_free(file);
+        hp_flat_file_free(file);
         free(text);
     }
 }
@@ -195,7 +195,7 @@ static void cycles_are_named(void **state)
         }
         size_t n = strlen(text);
         snprintf(text + n, sizeof text - n, "]}");
-        struct program_file *file;
+        struct flat_file *file;
         struct hypar_error err;
         assert_int_equal(program_from(&file, text, NULL, &err), HYPAR_INVALID);
         assert_string_equal(err.text, "program: tasks[1].after: a cycle: task 0 waits for task "
@@ -208,7 +208,7 @@ static void bytes_take_the_route(void **state)
 {
     (void)state;
     struct hypar_machine *machine = machine_of("mesh:4,bandwidth=1GB/s,latency=2us");
-    struct program_file *file = good(TASKS("{'id':0,'on':'0->3','bytes':1e6},"
+    struct flat_file *file = good(TASKS("{'id':0,'on':'0->3','bytes':1e6},"
                                            "{'id':1,'on':[3,0],'bytes':1000000},"
                                            "{'id':2,'on':'0->3','bytes':1e6},"
                                            "{'id':3,'on':'0->3','seconds':1},"
@@ -239,7 +239,7 @@ static void bytes_take_the_route(void **state)
     assert_int_equal(graph->task[4].hold[0].queue, file->n_devices + file->n_machine_links);
     assert_string_equal(file->name[0], "NVMe");
     assert_int_equal(graph->task[5].duration, 6 * (SECOND / 1000000));
-    hp_program_file_free(file);
+    hp_flat_file_free(file);
     hypar_machine_free(machine);
 }
 
@@ -280,7 +280,7 @@ static void collectives_take_the_best_way(void **state)
                 snprintf(text + strlen(text), sizeof text - strlen(text),
                          "],'kind':'%s','bytes':%.17g}]}", hp_comm_text((enum comm_kind)k),
                          sent);
-                struct program_file *file = good(text, machine);
+                struct flat_file *file = good(text, machine);
                 struct comm_group group = { k == COMM_EXCHANGE ? COMM_ALL_TO_ALL
                                                                : (enum comm_kind)k,
                                             n, device, 0 };
@@ -301,7 +301,7 @@ static void collectives_take_the_best_way(void **state)
                     crossed += file->task[0].hold_bytes[h];
                 }
                 assert_true(crossed > 0);
-                hp_program_file_free(file);
+                hp_flat_file_free(file);
                 hp_arena_free(&arena);
                 hypar_machine_free(machine);
             }
@@ -418,7 +418,7 @@ static void bad_programs_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct hypar_machine *machine = bad[i].machine ? machine_of(bad[i].machine) : NULL;
-        struct program_file *file = (struct program_file *)1;
+        struct flat_file *file = (struct flat_file *)1;
         struct hypar_error err = { "" };
         char expected[sizeof err.text];
         snprintf(expected, sizeof expected, "program: %s", bad[i].message);
@@ -435,7 +435,7 @@ static void absurd_collectives_are_refused(void **state)
     (void)state;
     enum { DEVICES = 20000 };
     struct hypar_machine *machine = machine_of("ring:20000");
-    struct program_file *file;
+    struct flat_file *file;
     struct hypar_error err;
     char *text = NULL;
     size_t length = 0;

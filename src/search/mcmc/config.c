@@ -1,4 +1,4 @@
-#include "sim/config.h"
+#include "search/mcmc/config.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "sim/heap.h"
-#include "sim/program_read.h"
+#include "sim/flat_read.h"
 
 struct id_place {
     int64_t id;
@@ -10,7 +10,7 @@ struct id_place {
 };
 
 struct waits {
-    struct program_reader *reader;
+    struct flat_reader *reader;
     struct id_place *sorted; /* by id */
     int64_t *start;          /* the task graph's */
     int *after;
@@ -26,7 +26,7 @@ static int compare_ids(const void *a, const void *b)
 
 static enum hypar_status sort_ids(struct waits *w, struct hypar_error *err)
 {
-    struct program_reader *r = w->reader;
+    struct flat_reader *r = w->reader;
     int twice = -1; /* in sorted[]: the second of two, first in the file */
     w->sorted = NEW(&r->scratch, struct id_place, r->n_tasks);
     for (int i = 0; i < r->n_tasks; i++)
@@ -65,7 +65,7 @@ static int find_id(const struct waits *w, int64_t id)
 /* Fills start[] and after[]; what a task lists twice it waits for once. */
 static enum hypar_status read_edges(struct waits *w, struct hypar_error *err)
 {
-    struct program_reader *r = w->reader;
+    struct flat_reader *r = w->reader;
     int64_t listed = 0, n = 0;
     int *seen = NEW(&r->scratch, int, r->n_tasks); /* 1 + the last task that waits for it */
     for (int i = 0; i < r->n_tasks; i++) {
@@ -106,7 +106,7 @@ static bool is_in_order(const struct waits *w)
 /* For each task, those that wait for it: fills first[n_tasks + 1], returns the list. */
 static const int *followers(const struct waits *w, int64_t *first)
 {
-    struct program_reader *r = w->reader;
+    struct flat_reader *r = w->reader;
     int n = r->n_tasks, *list = NEW(&r->scratch, int, w->start[n]);
     int64_t *next = NEW(&r->scratch, int64_t, n + 1);
     for (int64_t a = 0; a < w->start[n]; a++)
@@ -132,7 +132,7 @@ static int unnumbered(const struct waits *w, int i)
  * comes into a cycle. */
 static enum hypar_status fail_cycle(const struct waits *w, struct hypar_error *err)
 {
-    struct program_reader *r = w->reader;
+    struct flat_reader *r = w->reader;
     bool *seen = NEW(&r->scratch, bool, r->n_tasks);
     int i = 0;
     while (r->play[i].number >= 0)
@@ -152,7 +152,7 @@ static enum hypar_status fail_cycle(const struct waits *w, struct hypar_error *e
 /* The next number goes to the first task in the file of which all that it waits for has one. */
 static enum hypar_status number_tasks(const struct waits *w, struct hypar_error *err)
 {
-    struct program_reader *r = w->reader;
+    struct flat_reader *r = w->reader;
     int n = r->n_tasks, *missing = NEW(&r->scratch, int, n), numbered = 0;
     int64_t *first = NEW(&r->scratch, int64_t, n + 1);
     const int *follower = followers(w, first);
@@ -175,7 +175,7 @@ static enum hypar_status number_tasks(const struct waits *w, struct hypar_error 
     return numbered < n ? fail_cycle(w, err) : HYPAR_OK;
 }
 
-enum hypar_status hp_program_read_waits(struct program_reader *r, struct hypar_error *err)
+enum hypar_status hp_flat_read_edges(struct flat_reader *r, struct hypar_error *err)
 {
     struct waits w = { .reader = r };
     TRY(sort_ids(&w, err));

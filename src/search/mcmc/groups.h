@@ -1,11 +1,11 @@
-/* sim/groups.h - which operators of a graph are best changed together. Internal.
+/* search/mcmc/groups.h - which operators of a graph are best changed together. Internal.
  *
  * A follower has no multiply-adds of its own and takes what another operator writes: it is laid
  * out as that one (its producer) is. Operators that share a parameter are a family. A branch is
  * a run of operators that feed nobody but the next one, and are fed by nobody but the one
  * before. */
-#ifndef SIM_GROUPS_H
-#define SIM_GROUPS_H
+#ifndef SEARCH_MCMC_GROUPS_H
+#define SEARCH_MCMC_GROUPS_H
 
 #include "graph/graph.h"
 
@@ -29,4 +29,4 @@ struct groups {
 struct groups *hp_groups(struct arena *arena, const struct hypar_graph *graph,
                          const bool *fixed);
 
-#endif /* SIM_GROUPS_H */
+#endif /* SEARCH_MCMC_GROUPS_H */

@@ -1,4 +1,4 @@
-/* sim/propose.h - random changes of a plan: steps through the SOAP space. Internal.
+/* search/mcmc/propose.h - random changes of a plan: steps through the SOAP space. Internal.
  *
  *     hp_proposer_begin(&proposer, plan, NULL);
  *     hp_proposal_begin(&now, plan->graph);          and `was`
@@ -8,12 +8,12 @@
  *     }
  *
  * What is proposed fits the graph and the machine, if the plan did. */
-#ifndef SIM_PROPOSE_H
-#define SIM_PROPOSE_H
+#ifndef SEARCH_MCMC_PROPOSE_H
+#define SEARCH_MCMC_PROPOSE_H
 
 #include "base/random.h"
-#include "sim/config.h"
-#include "sim/groups.h"
+#include "search/mcmc/config.h"
+#include "search/mcmc/groups.h"
 
 enum move {
     MOVE_ONE,     /* one operator: any degrees, any axes, any devices */
@@ -100,4 +100,4 @@ struct drawn_set hp_draw_set(struct random *random, int n_devices, struct arena 
 struct op_config hp_config_on(const struct proposer *proposer, int op, int axis,
                               const struct drawn_set *set, struct arena *arena);
 
-#endif /* SIM_PROPOSE_H */
+#endif /* SEARCH_MCMC_PROPOSE_H */

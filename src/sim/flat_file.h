@@ -1,11 +1,11 @@
-/* sim/program_file.h - a program file (hypar-program/1), hand-written or not, as tasks to play.
+/* sim/flat_file.h - a program written by hand (hypar-program/1 without a plan) as tasks to play.
  * Internal.
  *
  * What a file may say is in docs/formats-program.md. Queues are numbered: the devices, then the
  * directed links of the machine (2*link + direction) if there is one, then the links that the
  * file names. */
-#ifndef SIM_PROGRAM_FILE_H
-#define SIM_PROGRAM_FILE_H
+#ifndef SIM_FLAT_FILE_H
+#define SIM_FLAT_FILE_H
 
 #include <hypar/machine.h>
 
@@ -20,7 +20,7 @@ struct file_task {
     int64_t id;
     const char *name;         /* NULL: none */
     int device;               /* -1: not on one */
-    int link;                 /* index of program_file.name[]; -1: not on one */
+    int link;                 /* index of flat_file.name[]; -1: not on one */
     int n_devices;            /* 0: not on a list */
     const int *devices;       /* as listed: the first is the source of a send or broadcast, the
                                  reader of a reduction */
@@ -31,7 +31,7 @@ struct file_task {
     const double *hold_bytes; /* that cross each queue it holds; NULL: none */
 };
 
-struct program_file {
+struct flat_file {
     struct arena arena;      /* holds everything, the struct itself included */
     struct task_graph graph; /* a task's index is its place in the file */
     const struct file_task *task;
@@ -44,21 +44,21 @@ struct program_file {
 /* Read a program from a document or a text; `name` stands in front of messages. `machine` may
  * be NULL: then every task needs "seconds". What is wrong is HYPAR_INVALID with its place,
  * "tasks[3].after[0]: ...". *out is NULL on failure, else to be released with
- * hp_program_file_free(). */
+ * hp_flat_file_free(). */
 struct json_document;
-enum hypar_status hp_program_file_read(struct program_file **out,
+enum hypar_status hp_flat_file_read(struct flat_file **out,
                                        const struct json_document *document,
                                        const struct hypar_machine *machine,
                                        struct hypar_error *err);
-enum hypar_status hp_program_file_read_text(struct program_file **out, const char *text,
+enum hypar_status hp_flat_file_read_text(struct flat_file **out, const char *text,
                                             size_t length, const char *name,
                                             const struct hypar_machine *machine,
                                             struct hypar_error *err);
-void hp_program_file_free(struct program_file *file); /* NULL is allowed */
+void hp_flat_file_free(struct flat_file *file); /* NULL is allowed */
 
 /* Programs say what is sent over all devices, each byte once (comm_bytes); the cost of a
  * collective is a function of what is collected (`bytes` of struct comm_group). From the one to
  * the other, for a group of n devices. An exchange counts as an all-to-all. */
 double hp_collected_bytes(enum comm_kind kind, int n_devices, double sent_bytes);
 
-#endif /* SIM_PROGRAM_FILE_H */
+#endif /* SIM_FLAT_FILE_H */

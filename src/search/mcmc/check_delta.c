@@ -1,4 +1,4 @@
-/* Delta simulation held against full simulation; a device's efficiency from a measured step. */
+/* Delta simulation held against full simulation, change by change. */
 #include <string.h>
 #include <time.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "sim/delta.h"
-#include "sim/propose.h"
+#include "search/mcmc/propose.h"
 #include "sim/schedule.h"
 
 /* Of this thread, which does all of it: what else the machine does makes it no slower. */
@@ -168,64 +168,4 @@ enum hypar_status hypar_check_delta(struct hypar_delta_check *out,
     hp_proposer_end(&c.proposer);
     hypar_plan_free(c.plan);
     return status;
-}
-
-/* Calibration --------------------------------------------------------------------------- */
-
-static enum hypar_status step_at(const struct hypar_plan *plan, struct hypar_sim_options how,
-                                 double efficiency, double *step_s, struct hypar_error *err)
-{
-    struct hypar_profile *profile = hypar_profile_new();
-    struct hypar_sim *sim;
-    int n = hypar_machine_device_count(plan->machine);
-    for (int d = 0; d < n; d++)
-        if (d == 0 || hypar_machine_device(plan->machine, d) !=
-                          hypar_machine_device(plan->machine, d - 1))
-            hypar_profile_set_efficiency(profile, hypar_machine_device(plan->machine, d)->name,
-                                         efficiency);
-    how.profile = profile;
-    how.timeline = false;
-    enum hypar_status status = hypar_simulate(&sim, plan, &how, err);
-    if (status == HYPAR_OK)
-        *step_s = hypar_sim_summary(sim).step_s;
-    hypar_sim_free(sim);
-    hypar_profile_free(profile);
-    if (status == HYPAR_UNSUPPORTED && efficiency < 1) { /* beyond the clock: slower than any */
-        *step_s = hp_seconds(HP_MAX_TICKS);
-        return HYPAR_OK;
-    }
-    return status;
-}
-
-enum hypar_status hypar_calibrate(double *efficiency, const struct hypar_plan *plan,
-                                  const struct hypar_sim_options *options, double measured_s,
-                                  struct hypar_error *err)
-{
-    enum { HALVINGS = 50 };
-    struct hypar_sim_options how = hypar_simulation_options(&plan->simulation);
-    double low = 1e-4, high = 1, fastest, slowest, step_s;
-    if (options)
-        how = *options;
-    if (how.profile)
-        return hp_fail(err, HYPAR_USAGE, "a measured step cannot calibrate beside a profile");
-    TRY(step_at(plan, how, high, &fastest, err));
-    TRY(step_at(plan, how, low, &slowest, err));
-    if (measured_s < fastest || measured_s > slowest) {
-        char text[3][32];
-        return hp_fail(err, HYPAR_INFEASIBLE,
-                       "no efficiency makes a step of %s: it takes %s at 100 %%, %s at 0.01 %%",
-                       hypar_format_quantity(text[0], measured_s, HYPAR_UNIT_SECONDS),
-                       hypar_format_quantity(text[1], fastest, HYPAR_UNIT_SECONDS),
-                       hypar_format_quantity(text[2], slowest, HYPAR_UNIT_SECONDS));
-    }
-    for (int i = 0; i < HALVINGS; i++) {
-        double middle = (low + high) / 2;
-        TRY(step_at(plan, how, middle, &step_s, err));
-        if (step_s > measured_s)
-            low = middle;
-        else
-            high = middle;
-    }
-    *efficiency = high;
-    return HYPAR_OK;
 }

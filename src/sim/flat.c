@@ -18,7 +18,7 @@ static void order_tasks(struct hypar_sim *sim)
 
 static void begin(struct hypar_sim *sim, const struct hypar_machine *machine)
 {
-    const struct program_file *f = sim->file;
+    const struct flat_file *f = sim->file;
     struct hypar_sim_summary *s = &sim->summary;
     int most = 1;
     s->n_devices = f->n_devices;
@@ -63,7 +63,7 @@ static const struct ready_task *served(struct hypar_sim *sim)
 
 static void count(struct hypar_sim *sim)
 {
-    const struct program_file *f = sim->file;
+    const struct flat_file *f = sim->file;
     struct hypar_sim_summary *s = &sim->summary;
     struct covered *comm = NEW(&sim->arena, struct covered, s->n_devices);
     struct covered *either = NEW(&sim->arena, struct covered, s->n_devices);
@@ -110,9 +110,9 @@ static enum hypar_status simulate_flat(struct hypar_sim **out,
                                        const struct hypar_machine *machine,
                                        struct hypar_error *err)
 {
-    struct program_file *file;
+    struct flat_file *file;
     struct arena arena = { 0 };
-    TRY(hp_program_file_read(&file, document, machine, err));
+    TRY(hp_flat_file_read(&file, document, machine, err));
     struct hypar_sim *sim = NEW(&arena, struct hypar_sim, 1);
     sim->arena = arena;
     sim->file = file;
