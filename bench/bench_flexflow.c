@@ -16,8 +16,8 @@
 #include <time.h>
 
 #include "bench/bench.h"
-#include "search/planner.h"
 #include "search/mcmc/propose.h"
+#include "search/planner.h"
 
 /* What the paper prints: speed-ups over dp and expert on 16 P100 and 64 K80 (Figure 6), seconds
  * of whole searches in full and by delta on 4, 16 and 64 devices (Table 5); and microseconds of

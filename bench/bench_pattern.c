@@ -14,8 +14,8 @@ static const int64_t extents[N_AXES] = { 256, 64, 28, 28, 64 };
 
 /* Divided `ways` ways along one axis, or, axis -1, by twos along random ones, randomly placed.
  */
-static struct stakeholder hold(struct arena *arena, int ways, int axis, bool halo,
-                               struct random *random)
+static struct exchange_side hold(struct arena *arena, int ways, int axis, bool halo,
+                                 struct random *random)
 {
     struct nest *nest = NEW(arena, struct nest, 1);
     struct split *split = NEW(arena, struct split, 1);
@@ -49,7 +49,7 @@ static struct stakeholder hold(struct arena *arena, int ways, int axis, bool hal
     }
     *layout = (struct part_layout){ 0,      nest,  split, ways,           ways,
                                     device, range, empty, layout->n_live, NULL };
-    return (struct stakeholder){ .layout = layout };
+    return (struct exchange_side){ .layout = layout };
 }
 
 static const struct {
@@ -68,7 +68,7 @@ static void bench_pair(int i, int devices, int times, bool known_shapes)
     struct random random = { 1 };
     struct hypar_error err;
     struct shapes shapes = { 0 }, *known = known_shapes ? &shapes : NULL;
-    struct stakeholder writer[KINDS], reader[KINDS];
+    struct exchange_side writer[KINDS], reader[KINDS];
     for (int k = 0; k < KINDS; k++) {
         writer[k] = hold(&arena, devices, pairs[i].writer, false, &random);
         reader[k] = hold(&arena, devices, pairs[i].reader, pairs[i].halo, &random);

@@ -1,8 +1,8 @@
 /* How fast a step is simulated: in full, and by delta when one operator changes.
  *
- * Full: a data-parallel step of several networks. "lower" is plan to sketch, "first" the
- * scene's first simulation, in which what each kind of pass and message takes is worked out,
- * "again" one more of the same scene: writing its task graph and playing it. Tasks per second
+ * Full: a data-parallel step of several networks. "lower" is plan to lowering, "first" the
+ * timing's first simulation, in which what each kind of pass and message takes is worked out,
+ * "again" one more of the same timing: writing its task graph and playing it. Tasks per second
  * are those of "again"; the aim is five million. gpt3-175b (gpt3.h) has micro-batches under
  * 1F1B; it is to take seconds.
  *
@@ -17,9 +17,9 @@
  *
  *     bench_sim [MODEL...]      only these */
 #include "bench/gpt3.h"
-#include "sim/delta.h"
 #include "search/mcmc/propose.h"
-#include "sim/schedule.h"
+#include "sim/delta/delta.h"
+#include "sim/timeline.h"
 
 enum { RUNS = 5, EARLY = 100, LATER = 2000, MAX_FULL = 40 };
 
@@ -61,26 +61,26 @@ static struct full_run run_in_full(const struct hypar_plan *plan,
                                    const struct sim_settings *settings, int runs)
 {
     struct full_run r = { .again_s = 1e9 };
-    struct sketch *sketch;
+    struct lowering *lowering;
     struct hypar_error err;
     double start_s = now_s();
-    must(hp_sketch_make(&sketch, plan, lower, NULL, &err), &err);
+    must(hp_lowering_make(&lowering, plan, lower, NULL, &err), &err);
     r.lower_s = now_s() - start_s;
     start_s = now_s();
-    struct scene *scene = hp_scene_new(sketch, NULL, settings, NULL);
+    struct timing *timing = hp_timing_new(lowering, NULL, settings, NULL);
     struct timeline timeline;
-    r.length = hp_play_scene(scene, &timeline);
+    r.length = hp_timeline_run(timing, &timeline);
     r.tasks = timeline.n_instances;
     hp_timeline_end(&timeline);
     r.first_s = now_s() - start_s;
     for (int i = 0; i < runs; i++) {
         start_s = now_s();
-        hp_play_scene(scene, NULL);
+        hp_timeline_run(timing, NULL);
         double took_s = now_s() - start_s;
         r.again_s = took_s < r.again_s ? took_s : r.again_s;
     }
-    hp_scene_free(scene);
-    hp_sketch_free(sketch);
+    hp_timing_free(timing);
+    hp_lowering_free(lowering);
     return r;
 }
 
@@ -160,16 +160,17 @@ static double by_delta(struct proposing *p)
 
 static double in_full(struct proposing *p)
 {
-    struct sketch *sketch;
+    struct lowering *lowering;
     struct hypar_error err;
     propose(p);
     double start_s = now_s();
-    bool fine = hp_sketch_make(&sketch, p->plan, &p->lower, NULL, &err) == HYPAR_OK;
+    bool fine = hp_lowering_make(&lowering, p->plan, &p->lower, NULL, &err) == HYPAR_OK;
     if (fine) {
-        struct scene *scene = hp_scene_new(sketch, NULL, &(struct sim_settings){ 0 }, NULL);
-        hp_play_scene(scene, NULL);
-        hp_scene_free(scene);
-        hp_sketch_free(sketch);
+        struct timing *timing =
+            hp_timing_new(lowering, NULL, &(struct sim_settings){ 0 }, NULL);
+        hp_timeline_run(timing, NULL);
+        hp_timing_free(timing);
+        hp_lowering_free(lowering);
     }
     double took_s = now_s() - start_s;
     hp_proposal_apply(p->plan, &p->was);

@@ -19,7 +19,7 @@ struct result {
 struct expected {
     const struct hypar_program *program;
     const struct hypar_graph *graph;
-    const struct deal *deal;
+    const struct exchange *exchange;
     const struct pattern *pattern;
     struct arena arena;
     int replica; /* that runs the body at hand */
@@ -64,24 +64,26 @@ static void add_reader(struct expected *x, int64_t element, void *with)
 /* Who writes and who reads --------------------------------------------------------- */
 
 /* The coordinates of a part without those along which it would write the same. */
-static int class_of(const struct expected *x, const struct step *step, int part, int o)
+static int class_of(const struct expected *x, const struct op_pass *op_pass, int part, int o)
 {
-    const struct nest *nest = x->graph->ops[step->op].nest;
-    const struct split *split = &x->program->plan->ops[step->op].split;
+    const struct nest *nest = x->graph->ops[op_pass->op].nest;
+    const struct split *split = &x->program->plan->ops[op_pass->op].split;
     int coordinate[MAX_AXES], class = x->replica; /* replicas are no copies */
     hp_part_coordinates(nest, split, part, coordinate);
     for (int a = 0; a < nest->n_axes; a++) {
-        bool copy = hp_write_kind(nest, step->pass, o, a) == WRITE_COPY;
+        bool copy = hp_write_kind(nest, op_pass->pass, o, a) == WRITE_COPY;
         class =
             class * (split->degree[a] > 1 ? split->degree[a] : 1) + (copy ? 0 : coordinate[a]);
     }
     return class;
 }
 
-static void add_result(struct expected *x, const struct step *step, int part, int device, int o,
-                       struct box box)
+static void add_result(struct expected *x, const struct op_pass *op_pass, int part, int device,
+                       int o, struct box box)
 {
-    struct result new = { step->op, step->pass, o, class_of(x, step, part, o), box, 0 };
+    struct result new = {
+        op_pass->op, op_pass->pass, o, class_of(x, op_pass, part, o), box, 0
+    };
     struct result *r = NULL;
     for (int i = 0; i < x->n_results && !r; i++)
         if (x->result[i].op == new.op && x->result[i].pass == new.pass &&
@@ -102,19 +104,21 @@ static bool has(operand_set set, int o)
 
 /* What a pass of a task has to do with the place. In the tail who reads a parameter reads its
  * gradient, and who writes the loss reads it. */
-static void add_pass(struct expected *x, const struct task *task, const struct step *step,
+static void add_pass(struct expected *x, const struct task *task, const struct op_pass *op_pass,
                      int b, bool tail)
 {
-    const struct op *op = &x->graph->ops[step->op];
-    const struct pass *pass = &op->nest->pass[step->pass];
-    const struct part_layout *layout = x->program->sketch->body[b].layout[step->op];
-    struct range samples = hp_micro_samples(x->program, hp_first_micro(x->program->rhythm, b));
-    bool grad = x->deal->place.grad, adds = hp_adds_after(layout, step->pass, task->part);
+    const struct op *op = &x->graph->ops[op_pass->op];
+    const struct pass *pass = &op->nest->pass[op_pass->pass];
+    const struct part_layout *layout = x->program->lowering->body[b].layout[op_pass->op];
+    struct range samples =
+        hp_micro_samples(x->program, hp_first_micro(x->program->iteration, b));
+    bool grad = x->exchange->place.grad,
+         adds = hp_adds_after(layout, op_pass->pass, task->part);
     struct range range[MAX_AXES];
-    hp_micro_ranges(x->graph, step->op, &x->program->plan->ops[step->op].split, task->part,
-                    samples, range);
+    hp_micro_ranges(x->graph, op_pass->op, &x->program->plan->ops[op_pass->op].split,
+                    task->part, samples, range);
     for (int o = 0; o < op->nest->n_operands; o++) {
-        if (op->tensor[o] != x->deal->place.tensor)
+        if (op->tensor[o] != x->exchange->place.tensor)
             continue;
         bool writes = has(grad ? pass->writes_grad : pass->writes, o);
         bool reads = has(grad && !tail ? pass->reads_grad : pass->reads, o) &&
@@ -123,7 +127,7 @@ static void add_pass(struct expected *x, const struct task *task, const struct s
         if (hp_box_empty(&box))
             continue;
         if (writes)
-            add_result(x, step, task->part, task->device, o, box);
+            add_result(x, op_pass, task->part, task->device, o, box);
         if (tail && !grad ? writes : reads)
             each_element(x, &box, add_reader, (void *)&task->device);
     }
@@ -136,7 +140,7 @@ static void add_body(struct expected *x, int b, bool tail)
     for (int t = p->first[b]; t < p->first[b + 1]; t++)
         for (int i = p->task[t].kind == TASK_COMPUTE ? p->task[t].index : -1; i >= 0;
              i = p->blocks->next[b][i])
-            add_pass(x, &p->task[t], &p->sketch->skeleton.step[i], b, tail);
+            add_pass(x, &p->task[t], &p->lowering->training.op_pass[i], b, tail);
 }
 
 /* Counting ------------------------------------------------------------------------- */
@@ -214,8 +218,8 @@ static double sends(const struct expected *x, int64_t element)
 static enum hypar_status check_sends(struct expected *x, struct hypar_error *err)
 {
     const struct pattern *pattern = x->pattern;
-    const char *name = x->graph->tensors[x->deal->place.tensor].name;
-    const char *what = x->deal->place.grad ? "gradient of " : "";
+    const char *name = x->graph->tensors[x->exchange->place.tensor].name;
+    const char *what = x->exchange->place.grad ? "gradient of " : "";
     double must = 0, does = 0;
     for (int c = 0; c < pattern->n_cells; c++) {
         struct cell_mark mark = { c, false };
@@ -241,21 +245,21 @@ static enum hypar_status check_sends(struct expected *x, struct hypar_error *err
 }
 
 /* Of the tail: where what is summed is computed. */
-static int stage_of_deal(const struct hypar_program *p, int d)
+static int stage_of_exchange(const struct hypar_program *p, int d)
 {
-    return p->schedule->stage_of_op[p->sketch->skeleton.deal[d].writer[0].op];
+    return p->schedule->stage_of_op[p->lowering->training.exchange[d].writer[0].op];
 }
 
-/* The exchange of a body, or of the tail (b is n_bodies) in the rounds of one phase. */
-static enum hypar_status check_exchange(const struct hypar_program *p, int deal, int b,
+/* The exchange of a body, or of the tail (b is n_bodies) in the periods of one phase. */
+static enum hypar_status check_exchange(const struct hypar_program *p, int exchange, int b,
                                         int phase, struct hypar_error *err)
 {
     bool tail = b == p->n_bodies;
     struct expected x = { .program = p,
                           .graph = p->plan->graph,
-                          .deal = &p->sketch->skeleton.deal[deal],
-                          .pattern = hp_deal_pattern(p->sketch, tail ? 0 : b, deal) };
-    const struct hypar_shape *shape = &x.graph->tensors[x.deal->place.tensor].shape;
+                          .exchange = &p->lowering->training.exchange[exchange],
+                          .pattern = hp_exchange_pattern(p->lowering, tail ? 0 : b, exchange) };
+    const struct hypar_shape *shape = &x.graph->tensors[x.exchange->place.tensor].shape;
     x.whole.n_dims = shape->n_dims;
     for (int d = 0; d < shape->n_dims; d++)
         x.whole.dim[d] = (struct range){ 0, shape->dim[d] };
@@ -264,10 +268,10 @@ static enum hypar_status check_exchange(const struct hypar_program *p, int deal,
     x.cell = NEW(&x.arena, int, n);
     memset(x.cell, -1, (size_t)n * sizeof *x.cell);
     for (int i = tail ? 0 : b; i < (tail ? p->n_bodies : b + 1); i++) {
-        int stage = tail ? stage_of_deal(p, deal) : 0;
-        if (tail && hp_phase_of(p->rhythm, hp_slot_group(p->rhythm, stage), i) != phase)
+        int stage = tail ? stage_of_exchange(p, exchange) : 0;
+        if (tail && hp_phase_of(p->iteration, hp_slot_group(p->iteration, stage), i) != phase)
             continue;
-        x.replica = tail ? hp_replica_of(p->rhythm, stage, i) : 0;
+        x.replica = tail ? hp_replica_of(p->iteration, stage, i) : 0;
         add_body(&x, i, tail);
     }
     enum hypar_status status = check_sends(&x, err);
@@ -324,15 +328,15 @@ static enum hypar_status check_totals(const struct hypar_program *p, struct hypa
 
 enum hypar_status check_program(const struct hypar_program *p, struct hypar_error *err)
 {
-    const struct skeleton *k = &p->sketch->skeleton;
+    const struct training_graph *k = &p->lowering->training;
     TRY(check_edges(p, err));
     for (int b = 0; b < p->n_bodies; b++)
-        for (int d = 0; d < k->n_deals; d++)
-            if (!k->deal[d].private)
+        for (int d = 0; d < k->n_exchanges; d++)
+            if (!k->exchange[d].private)
                 TRY(check_exchange(p, d, b, 0, err));
-    for (int d = k->n_deals; d < k->n_deals + k->n_tail; d++) {
-        int group = hp_slot_group(p->rhythm, stage_of_deal(p, d));
-        for (int phase = 0; phase < hp_phases(p->rhythm, group); phase++)
+    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
+        int group = hp_slot_group(p->iteration, stage_of_exchange(p, d));
+        for (int phase = 0; phase < hp_phases(p->iteration, group); phase++)
             TRY(check_exchange(p, d, p->n_bodies, phase, err));
     }
     return check_totals(p, err);

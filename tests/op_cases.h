@@ -196,11 +196,11 @@ static inline int64_t op_case_batch(const struct op_case *c)
 static inline int op_case_input(struct graph_builder *b, const struct case_input *input, int i)
 {
     static const char *const names[] = { "in0", "in1", "in2", "in3", "in4", "in5", "in6" };
-    static const char *const acts[] = {
+    static const char *const costs[] = {
         "act0", "act1", "act2", "act3", "act4", "act5", "act6"
     };
     struct hypar_error err = { "" };
-    int tensor, act[1];
+    int tensor, cost[1];
     switch (input->kind) {
     case CASE_DATA:
         return hp_build_input(b, names[i], &input->shape, false, 0);
@@ -212,10 +212,10 @@ static inline int op_case_input(struct graph_builder *b, const struct case_input
         return hp_build_param(b, names[i], &input->shape);
     case CASE_ACT:
         tensor = hp_build_input(b, names[i], &input->shape, false, 0);
-        struct op_request identity = { OP_IDENTITY, acts[i], 1, &tensor, NULL };
-        if (hp_build_op(b, &identity, act, &err) != HYPAR_OK)
+        struct op_request identity = { OP_IDENTITY, costs[i], 1, &tensor, NULL };
+        if (hp_build_op(b, &identity, cost, &err) != HYPAR_OK)
             fail_msg("identity: %s", err.text);
-        return act[0];
+        return cost[0];
     case CASE_MAKE:
         return HP_MAKE;
     case CASE_ABSENT:

@@ -77,7 +77,7 @@ static double play(const struct hypar_machine *machine, const struct comm_steps 
             after[start[i] + a] = step->after[a];
     }
     struct task_graph graph = { n, 2 * hypar_machine_link_count(machine), task, start, after };
-    double time_s = hp_seconds(hp_play_graph(&graph, NEW(&arena, struct times, n)));
+    double time_s = hp_seconds(hp_run_graph(&graph, NEW(&arena, struct times, n)));
     hp_arena_free(&arena);
     return time_s;
 }
@@ -148,7 +148,7 @@ static bool rounds_meet(struct arena *arena, const struct hypar_machine *machine
     for (int h = 0; h < rounds.n_hops; h++)
         message[h] = (struct message){ group->device[rounds.hop[h].from],
                                        group->device[rounds.hop[h].to], 0 };
-    for (int r = 0; r < rounds.n_rounds; r++)
+    for (int r = 0; r < rounds.n_periods; r++)
         result |= rounds.round[r].n &&
                   meet(machine, message + rounds.round[r].first, rounds.round[r].n);
     return result;

@@ -56,6 +56,41 @@ HYPAR_API void hypar_program_op_bytes(const struct hypar_program *program, doubl
 /* Bytes from device to device: fills bytes[from * n + to] for the n devices of the machine. */
 HYPAR_API void hypar_program_pair_bytes(const struct hypar_program *program, double *bytes);
 
+/* What lies in a device's memory when it is fullest. */
+struct hypar_memory {
+    double parameters, gradients; /* bytes */
+    double optimizer;             /* moments, and fp32 master weights beside short ones */
+    double weight_versions;       /* older weights that a pipeline keeps */
+    double activations;           /* kept for backward, of all micro-batches in flight */
+    double buffers;               /* transient: errors, sums in progress, messages */
+    double recompute_saves;       /* of the activations: what recomputation would not keep */
+    double peak;                  /* all but recompute_saves */
+    double limit;                 /* what the device has */
+};
+
+/* The memory of each device of the plan's machine, from the program and its schedule alone, in
+ * no time: fills memory[device]. `options` may be NULL: as the plan says. */
+HYPAR_API enum hypar_status hypar_plan_memory(const struct hypar_plan *plan,
+                                              const struct hypar_lower_options *options,
+                                              struct hypar_memory *memory,
+                                              struct hypar_error *err);
+
+/* The device whose memory is fullest, by share of what it has: `limit_bytes`, or its own limit
+ * if that is 0. What it needs and has goes to *fullest, whose limit is that one; it fits if
+ * peak <= limit, and then every other does. */
+HYPAR_API int hypar_fullest_memory(const struct hypar_memory *memory, int n_devices,
+                                   double limit_bytes, struct hypar_memory *fullest);
+
+/* HYPAR_INFEASIBLE, naming it, if that device needs more than its limit. */
+HYPAR_API enum hypar_status hypar_check_fullest(const struct hypar_memory *fullest, int device,
+                                                struct hypar_error *err);
+
+/* Whether all of a step fits, the fullest device in *fullest, which may be NULL.
+ * HYPAR_INFEASIBLE, naming it, if it does not. */
+HYPAR_API enum hypar_status hypar_plan_fits(const struct hypar_plan *plan, double limit_bytes,
+                                            struct hypar_memory *fullest,
+                                            struct hypar_error *err);
+
 /* Write the program in the form hypar-program/1, lowered: its plan, graph and machine, each
  * body's tasks once with what they wait for and what moves where, the tail's, and the schedule.
  * HYPAR_UNSUPPORTED if there are more than a million tasks; then nothing is written. */

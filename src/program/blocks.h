@@ -17,13 +17,13 @@
 #ifndef PROGRAM_BLOCKS_H
 #define PROGRAM_BLOCKS_H
 
-#include "program/sketch.h"
+#include "program/lowering.h"
 
 enum block_kind { BLOCK_COMPUTE, BLOCK_EXCHANGE, BLOCK_TAIL_EXCHANGE, BLOCK_UPDATE };
 
 struct block {
     enum block_kind kind;
-    int body, index; /* the fusion group's first step; the deal (of all deals) */
+    int body, index; /* the fusion group's first op_pass; the exchange (of all exchanges) */
 };
 
 /* How a comm is done where each of its messages is a task of its own. */
@@ -35,8 +35,8 @@ struct comm_messages {
     const int *arrive_start, *arrive, *depart_start, *depart;
 };
 
-/* The messages of each comm of a deal, as `who` does them. */
-typedef const struct comm_messages *hp_messages_of(void *who, int body, int deal);
+/* The messages of each comm of a exchange, as `who` does them. */
+typedef const struct comm_messages *hp_messages_of(void *who, int body, int exchange);
 
 struct edge {
     int local; /* task of the block ... */
@@ -45,11 +45,11 @@ struct edge {
 
 struct blocks {
     struct arena arena, scratch, bucket_arena;
-    struct sketch *sketch;
+    struct lowering *lowering;
     int n_blocks;
-    int **head;             /* by body, by step: the first step of its fusion group */
-    int **next;             /* by body, by step: the next one of its fusion group, -1 */
-    bool *may_follow;       /* by step */
+    int **head;             /* by body, by op_pass: the first op_pass of its fusion group */
+    int **next;             /* by body, by op_pass: the next one of its fusion group, -1 */
+    bool *may_follow;       /* by op_pass */
     struct buckets buckets; /* of gradients; no arrays: none */
     hp_messages_of *expand; /* NULL: comm c of an exchange is its task c */
     void *who;
@@ -59,60 +59,63 @@ struct blocks {
     int n_edges, edge_capacity;
 };
 
-struct blocks *hp_blocks_new(struct sketch *sketch, hp_messages_of *expand, void *who);
-void hp_blocks_free(struct blocks *blocks); /* not the sketch; NULL is allowed */
+struct blocks *hp_blocks_new(struct lowering *lowering, hp_messages_of *expand, void *who);
+void hp_blocks_free(struct blocks *blocks); /* not the lowering; NULL is allowed */
 
-/* The sketch has changed: fusion groups, of one body or of all, and buckets anew. */
+/* The lowering has changed: fusion groups, of one body or of all, and buckets anew. */
 void hp_find_groups(struct blocks *blocks, int body);
 void hp_blocks_update(struct blocks *blocks);
 
 /* Block numbers, and back. */
 struct block hp_block_at(const struct blocks *blocks, int number);
-static inline int hp_step_block(const struct blocks *s, int b, int step)
+static inline int hp_pass_block(const struct blocks *s, int b, int op_pass)
 {
-    const struct skeleton *k = &s->sketch->skeleton;
-    return b * k->n_items + k->step[s->head[b][step]].item;
+    const struct training_graph *k = &s->lowering->training;
+    return b * k->n_items + k->op_pass[s->head[b][op_pass]].item;
 }
-static inline int hp_deal_block(const struct blocks *s, int b, int deal)
+static inline int hp_exchange_block(const struct blocks *s, int b, int exchange)
 {
-    const struct skeleton *k = &s->sketch->skeleton;
-    return deal < k->n_deals ? b * k->n_items + k->deal[deal].item
-                             : s->sketch->n_bodies * k->n_items + deal - k->n_deals;
+    const struct training_graph *k = &s->lowering->training;
+    return exchange < k->n_exchanges
+               ? b * k->n_items + k->exchange[exchange].item
+               : s->lowering->n_bodies * k->n_items + exchange - k->n_exchanges;
 }
-static inline int hp_update_block(const struct blocks *s, int deal)
+static inline int hp_update_block(const struct blocks *s, int exchange)
 {
-    return hp_deal_block(s, 0, deal) + s->sketch->skeleton.n_tail;
+    return hp_exchange_block(s, 0, exchange) + s->lowering->training.n_tail;
 }
 
 /* The parts of a step in body `b`. */
-static inline const struct part_layout *hp_step_layout(const struct blocks *s, int b, int step)
+static inline const struct part_layout *hp_pass_layout(const struct blocks *s, int b,
+                                                       int op_pass)
 {
-    return s->sketch->body[b].layout[s->sketch->skeleton.step[step].op];
+    return s->lowering->body[b].layout[s->lowering->training.op_pass[op_pass].op];
 }
 
 /* The id of the task that does a part of a step; -1: the part is empty. */
-static inline int hp_part_task(const struct blocks *s, int b, int step, int part)
+static inline int hp_part_task(const struct blocks *s, int b, int op_pass, int part)
 {
-    const struct part_layout *layout = hp_step_layout(s, b, step);
-    return layout->empty[part] ? -1 : s->first[hp_step_block(s, b, step)] + layout->rank[part];
+    const struct part_layout *layout = hp_pass_layout(s, b, op_pass);
+    return layout->empty[part] ? -1
+                               : s->first[hp_pass_block(s, b, op_pass)] + layout->rank[part];
 }
 
 /* The passes of a body's parts, in the order in which tasks do them: a task goes through the
- * passes of its fusion group one after another. Pass `step` of a part is number base[step] +
- * rank of the part * stride[step]. */
+ * passes of its fusion group one after another. Pass `op_pass` of a part is number
+ * base[op_pass] + rank of the part * stride[op_pass]. */
 struct pass_order {
     int n;
     struct pass_part {
-        int step, part;
+        int op_pass, part;
     } * at;
-    int *base, *stride; /* by step */
+    int *base, *stride; /* by op_pass */
 };
 struct pass_order hp_pass_order(const struct blocks *blocks, int body, struct arena *arena);
 
 static inline int hp_pass_number(const struct pass_order *order, const struct part_layout *l,
-                                 int step, int part)
+                                 int op_pass, int part)
 {
-    return order->base[step] + l->rank[part] * order->stride[step];
+    return order->base[op_pass] + l->rank[part] * order->stride[op_pass];
 }
 
 /* How many tasks a block has now. */

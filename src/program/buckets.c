@@ -1,15 +1,15 @@
 /* Gradients in buckets: all-reduces over the same devices that follow each other are one
  * message until a bucket is full. */
-#include "program/sketch.h"
+#include "program/lowering.h"
 
 struct open_bucket {
     int first, last;
     double bytes;
 };
 
-struct buckets hp_find_buckets(const struct sketch *s, struct arena *arena)
+struct buckets hp_find_buckets(const struct lowering *s, struct arena *arena)
 {
-    const struct skeleton *k = &s->skeleton;
+    const struct training_graph *k = &s->training;
     struct buckets b = { .base = NEW(arena, int, k->n_tail + 1) };
     struct arena scratch = { 0 };
     struct table groups = { 0 };
@@ -18,16 +18,16 @@ struct buckets hp_find_buckets(const struct sketch *s, struct arena *arena)
         b.base[x + 1] = b.base[x] + s->tail[x]->n_comms;
     b.lead = NEW(arena, int, b.base[k->n_tail]);
     b.next = NEW(arena, int, b.base[k->n_tail]);
-    b.deal = NEW(arena, int, b.base[k->n_tail]);
+    b.exchange = NEW(arena, int, b.base[k->n_tail]);
     b.bytes = NEW(arena, double, b.base[k->n_tail]);
     struct open_bucket *open = NEW(&scratch, struct open_bucket, b.base[k->n_tail]);
     for (int x = 0; x < k->n_tail; x++)
         for (int c = 0; c < s->tail[x]->n_comms; c++) {
             const struct comm *comm = &s->tail[x]->comm[c];
-            const struct place *place = &k->deal[k->n_deals + x].place;
+            const struct place *place = &k->exchange[k->n_exchanges + x].place;
             int me = b.base[x] + c;
             b.lead[me] = b.next[me] = -1;
-            b.deal[me] = x;
+            b.exchange[me] = x;
             if (comm->kind != COMM_ALL_REDUCE || !place->grad || s->options.bucket_bytes <= 0)
                 continue;
             int g = hp_table_put(&groups, &scratch, comm->device,

@@ -10,11 +10,11 @@ enum { MAX_CELLS = 1 << 24, MAX_COVERED = 1 << 25 };
 /* Beyond these, borders that come in no order are sorted, not put in their places. */
 enum { FEW_BORDERS = 1 << 10 };
 
-/* The stakes of one stakeholder, and its region where that is the same for all of them. */
+/* The accesses of one exchange_side, and its region where that is the same for all of them. */
 struct holder {
-    const struct stakeholder *who;
+    const struct exchange_side *who;
     int number; /* among writers, or readers */
-    int first, n_stakes;
+    int first, n_accesses;
     int n_dims;
     unsigned varies; /* bit d: its parts differ along dimension d */
     struct range same[MAX_DIMS];
@@ -26,7 +26,7 @@ struct cutter {
     int n_holders;
     struct holder *holder;
     unsigned varies;               /* along which dimensions some holder does */
-    struct range *range[MAX_DIMS]; /* by stake, where its holder varies */
+    struct range *range[MAX_DIMS]; /* by access, where its holder varies */
 };
 
 bool hp_first_along(const struct part_layout *layout, int part, axis_set axes)
@@ -72,51 +72,51 @@ static unsigned varying_dims(const struct part_layout *layout, int operand)
     return varies;
 }
 
-/* Leave out stakes whose region is empty: a part of a concat's input. */
+/* Leave out accesses whose region is empty: a part of a concat's input. */
 static void drop_empty(struct cutter *k, struct holder *h)
 {
     struct cut *cut = k->cut;
     int n = h->first;
-    for (int s = h->first; s < cut->n_stakes; s++) {
+    for (int s = h->first; s < cut->n_accesses; s++) {
         bool empty = false;
         for (int d = 0; d < h->n_dims; d++)
             empty |= hp_range_empty(h->varies >> d & 1 ? k->range[d][s] : h->same[d]);
         if (empty)
             continue;
-        cut->stake[n] = cut->stake[s];
+        cut->access[n] = cut->access[s];
         for (int d = 0; h->varies >> d; d++)
             if (h->varies >> d & 1)
                 k->range[d][n] = k->range[d][s];
         n++;
     }
-    cut->n_stakes = n;
+    cut->n_accesses = n;
 }
 
-/* The regions of a holder's stakes; is one of them empty? */
+/* The regions of a holder's accesses; is one of them empty? */
 static bool find_regions(struct cutter *k, struct holder *h)
 {
     const struct part_layout *l = h->who->layout;
-    const struct stake *stake = k->cut->stake;
+    const struct access *access = k->cut->access;
     int n_axes = l->nest->n_axes, o = h->who->operand;
     bool empty = false;
     for (int d = 0; d < h->n_dims; d++) {
         bool varies = h->varies >> d & 1;
         struct range *range = varies ? k->range[d] + h->first : &h->same[d];
-        int last = varies ? k->cut->n_stakes : h->first + 1;
+        int last = varies ? k->cut->n_accesses : h->first + 1;
         for (int s = h->first; s < last; s++, range++) {
-            *range = hp_region_dim(l->nest, o, d, l->range + stake[s].part * n_axes);
+            *range = hp_region_dim(l->nest, o, d, l->range + access[s].part * n_axes);
             empty |= hp_range_empty(*range);
         }
     }
     return empty;
 }
 
-static void add_stakes(struct cutter *k, struct holder *h, bool writes)
+static void add_accesses(struct cutter *k, struct holder *h, bool writes)
 {
     const struct part_layout *l = h->who->layout;
     struct cut *cut = k->cut;
-    struct stake *s = cut->stake + cut->n_stakes; /* its cells are found later */
-    h->first = cut->n_stakes;
+    struct access *s = cut->access + cut->n_accesses; /* its cells are found later */
+    h->first = cut->n_accesses;
     for (int part = 0; part < l->n_parts; part++) {
         if (l->empty[part] || (h->who->partial && !hp_first_along(l, part, h->who->partial)))
             continue;
@@ -127,10 +127,10 @@ static void add_stakes(struct cutter *k, struct holder *h, bool writes)
         cut->last_device = s->device > cut->last_device ? s->device : cut->last_device;
         s++;
     }
-    cut->n_stakes = (int)(s - cut->stake);
-    if (cut->n_stakes > h->first && find_regions(k, h))
+    cut->n_accesses = (int)(s - cut->access);
+    if (cut->n_accesses > h->first && find_regions(k, h))
         drop_empty(k, h);
-    h->n_stakes = cut->n_stakes - h->first;
+    h->n_accesses = cut->n_accesses - h->first;
     if (writes) {
         cut->n_classes += l->n_parts;
         cut->copied |= h->who->copies != 0;
@@ -202,7 +202,7 @@ static int sort_borders(const struct cutter *k, int d, int64_t *border)
     for (int i = 0; i < k->n_holders; i++) {
         const struct holder *h = &k->holder[i];
         bool varies = h->varies >> d & 1;
-        for (int s = 0; s < (varies ? h->n_stakes : 1); s++) {
+        for (int s = 0; s < (varies ? h->n_accesses : 1); s++) {
             struct range r = varies ? k->range[d][h->first + s] : h->same[d];
             border[n++] = r.lo;
             border[n++] = r.hi;
@@ -222,7 +222,7 @@ static int count_ends(const struct cutter *k, int d)
     bool divided = k->varies >> d & 1;
     for (int i = 0; i < k->n_holders; i++) {
         const struct holder *h = &k->holder[i];
-        n += h->varies >> d & 1 ? 2 * h->n_stakes : 2;
+        n += h->varies >> d & 1 ? 2 * h->n_accesses : 2;
         divided = divided || !same_range(h->same[d], k->holder[0].same[d]);
     }
     return divided ? n : 0;
@@ -238,7 +238,7 @@ static int find_borders(const struct cutter *k, int d, int64_t *border)
             continue;
         }
         const struct range *range = k->range[d] + h->first;
-        for (int s = 0; s < h->n_stakes && n >= 0; s++)
+        for (int s = 0; s < h->n_accesses && n >= 0; s++)
             if (!s || !same_range(range[s], range[s - 1])) /* most share most borders */
                 n = add_range(border, n, range[s], &next);
     }
@@ -273,7 +273,7 @@ static void find_all_borders(struct cutter *k)
 
 /* Cells ------------------------------------------------------------------------------- */
 
-/* The intervals of each stake along walked dimension w. */
+/* The intervals of each access along walked dimension w. */
 static void find_intervals(struct cutter *k, int w)
 {
     struct cut *cut = k->cut;
@@ -282,8 +282,8 @@ static void find_intervals(struct cutter *k, int w)
     for (int i = 0; i < k->n_holders; i++) {
         const struct holder *h = &k->holder[i];
         bool varies = h->varies >> d & 1;
-        struct stake *s = cut->stake + h->first;
-        for (int j = 0; j < h->n_stakes; j++, s++) {
+        struct access *s = cut->access + h->first;
+        for (int j = 0; j < h->n_accesses; j++, s++) {
             struct range r = varies ? k->range[d][h->first + j] : h->same[d];
             if (border[lo] != r.lo) /* often as the one before, or next to it */
                 lo = border[hi] == r.lo ? hi : find_border(border, n, r.lo);
@@ -295,14 +295,14 @@ static void find_intervals(struct cutter *k, int w)
     }
 }
 
-/* How many cells stakes [lo, hi) cover, each of them counted. */
+/* How many cells accesses [lo, hi) cover, each of them counted. */
 static int64_t count_covered(const struct cut *cut, int lo, int hi)
 {
     int64_t covered = 0;
     for (int i = lo; i < hi; i++) {
         int64_t mine = 1;
         for (int w = 0; w < cut->n_walked; w++)
-            mine *= cut->stake[i].count[w];
+            mine *= cut->access[i].count[w];
         covered += mine;
     }
     return covered;
@@ -313,21 +313,21 @@ void hp_distribute(struct cut *cut, struct arena *scratch)
 {
     int *start = NEW(scratch, int, cut->n_cells + 2 + cut->covered_cells);
     int *of_cell = start + cut->n_cells + 2;
-    for (int i = 0; i < cut->n_stakes; i++) {
-        struct run run = hp_first_run(cut, &cut->stake[i]);
+    for (int i = 0; i < cut->n_accesses; i++) {
+        struct run run = hp_first_run(cut, &cut->access[i]);
         do
             for (int c = run.lo; c < run.hi; c++)
                 start[c + 2]++;
-        while (hp_next_run(cut, &cut->stake[i], &run));
+        while (hp_next_run(cut, &cut->access[i], &run));
     }
     for (int c = 0; c < cut->n_cells; c++)
         start[c + 2] += start[c + 1];
-    for (int i = 0; i < cut->n_stakes; i++) {
-        struct run run = hp_first_run(cut, &cut->stake[i]);
+    for (int i = 0; i < cut->n_accesses; i++) {
+        struct run run = hp_first_run(cut, &cut->access[i]);
         do
             for (int c = run.lo; c < run.hi; c++)
                 of_cell[start[c + 1]++] = i;
-        while (hp_next_run(cut, &cut->stake[i], &run));
+        while (hp_next_run(cut, &cut->access[i], &run));
     }
     cut->start = start;
     cut->of_cell = of_cell;
@@ -349,7 +349,7 @@ static enum hypar_status find_cells(struct cutter *k, struct hypar_error *err)
         find_intervals(k, w);
     }
     int64_t writing = count_covered(cut, 0, cut->n_writing);
-    int64_t covered = writing + count_covered(cut, cut->n_writing, cut->n_stakes);
+    int64_t covered = writing + count_covered(cut, cut->n_writing, cut->n_accesses);
     if (covered > MAX_COVERED)
         return hp_fail(err, HYPAR_UNSUPPORTED,
                        "a tensor's parts in %g pieces, expected at most %d", (double)covered,
@@ -359,7 +359,7 @@ static enum hypar_status find_cells(struct cutter *k, struct hypar_error *err)
     return HYPAR_OK;
 }
 
-/* Room for the stakes of all holders, and for their ranges where they vary. */
+/* Room for the accesses of all holders, and for their ranges where they vary. */
 static void make_room(struct cutter *k)
 {
     int most = 0, n_varying = 0;
@@ -372,7 +372,7 @@ static void make_room(struct cutter *k)
     }
     for (int d = 0; k->varies >> d; d++)
         n_varying += k->varies >> d & 1 ? 1 : 0;
-    k->cut->stake = NEW(k->scratch, struct stake, most);
+    k->cut->access = NEW(k->scratch, struct access, most);
     struct range *range = NEW(k->scratch, struct range, n_varying * most);
     for (int d = 0; k->varies >> d; d++)
         if (k->varies >> d & 1) {
@@ -382,8 +382,8 @@ static void make_room(struct cutter *k)
 }
 
 enum hypar_status hp_cut(struct cut *cut, struct arena *scratch,
-                         const struct stakeholder *writers, int n_writers,
-                         const struct stakeholder *readers, int n_readers,
+                         const struct exchange_side *writers, int n_writers,
+                         const struct exchange_side *readers, int n_readers,
                          struct hypar_error *err)
 {
     *cut = (struct cut){ 0 };
@@ -395,12 +395,12 @@ enum hypar_status hp_cut(struct cut *cut, struct arena *scratch,
         k.holder[i].who = writes ? &writers[i] : &readers[i - n_writers];
     }
     make_room(&k);
-    int n = 0; /* holders that have a stake */
+    int n = 0; /* holders that have a access */
     for (int i = 0; i < k.n_holders; i++) {
-        add_stakes(&k, &k.holder[i], i < n_writers);
+        add_accesses(&k, &k.holder[i], i < n_writers);
         if (i < n_writers)
-            cut->n_writing = cut->n_stakes;
-        if (k.holder[i].n_stakes && n++ != i)
+            cut->n_writing = cut->n_accesses;
+        if (k.holder[i].n_accesses && n++ != i)
             k.holder[n - 1] = k.holder[i];
     }
     k.n_holders = n;

@@ -1,6 +1,6 @@
-/* program/cut.h - a tensor cut into cells by the borders of all its stakes. Internal.
+/* program/cut.h - a tensor cut into cells by the borders of all its accesses. Internal.
  *
- * The region of a part is a product of ranges, so a stake covers an interval of the borders of
+ * The region of a part is a product of ranges, so a access covers an interval of the borders of
  * each dimension. Most dimensions are divided by nobody: they have one interval, and only those
  * that have more are walked. */
 #ifndef PROGRAM_CUT_H
@@ -9,7 +9,7 @@
 #include "program/exchange.h"
 
 /* One part's interest in the tensor. */
-struct stake {
+struct access {
     int holder; /* writer or reader number */
     int part, device;
     int class;           /* writers: parts that write the same have the same class */
@@ -18,8 +18,8 @@ struct stake {
 };
 
 struct cut {
-    int n_stakes, n_writing; /* those that write come first */
-    struct stake *stake;
+    int n_accesses, n_writing; /* those that write come first */
+    struct access *access;
     int n_classes; /* of all writers: each has as many as parts */
     bool copied;   /* some classes may have several members */
     int last_device;
@@ -33,42 +33,42 @@ struct cut {
     int stride[MAX_DIMS];             /* ... and how far apart their intervals' cells are */
     int64_t unwalked_elements;        /* of the other dimensions together */
     int writing_cells, covered_cells; /* by those that write, and by all, all added up */
-    int *start, *of_cell;             /* stakes of each cell, ascending: CSR */
+    int *start, *of_cell;             /* accesses of each cell, ascending: CSR */
 };
 
-/* Find all stakes and cells, but not yet who has a stake in each; all of it is scratch. No
- * stakes: no cells. HYPAR_UNSUPPORTED if there are absurdly many cells. */
+/* Find all accesses and cells, but not yet who has a access in each; all of it is scratch. No
+ * accesses: no cells. HYPAR_UNSUPPORTED if there are absurdly many cells. */
 enum hypar_status hp_cut(struct cut *cut, struct arena *scratch,
-                         const struct stakeholder *writers, int n_writers,
-                         const struct stakeholder *readers, int n_readers,
+                         const struct exchange_side *writers, int n_writers,
+                         const struct exchange_side *readers, int n_readers,
                          struct hypar_error *err);
 
-/* Find the stakes of each cell: start, of_cell. */
+/* Find the accesses of each cell: start, of_cell. */
 void hp_distribute(struct cut *cut, struct arena *scratch);
 
-/* The cells of a stake: runs [lo, hi) of consecutive ones. */
+/* The cells of a access: runs [lo, hi) of consecutive ones. */
 struct run {
     int lo, hi;
     int at[MAX_DIMS];
 };
 
-static inline struct run hp_first_run(const struct cut *cut, const struct stake *stake)
+static inline struct run hp_first_run(const struct cut *cut, const struct access *access)
 {
-    int length = cut->n_walked ? stake->count[cut->n_walked - 1] : 1;
-    return (struct run){ stake->cell, stake->cell + length, { 0 } };
+    int length = cut->n_walked ? access->count[cut->n_walked - 1] : 1;
+    return (struct run){ access->cell, access->cell + length, { 0 } };
 }
 
 /* On to the next one; false: there is none. */
-static inline bool hp_next_run(const struct cut *cut, const struct stake *stake,
+static inline bool hp_next_run(const struct cut *cut, const struct access *access,
                                struct run *run)
 {
     int length = run->hi - run->lo;
     for (int w = cut->n_walked - 2; w >= 0; w--) {
         run->lo += cut->stride[w];
         run->hi = run->lo + length;
-        if (++run->at[w] < stake->count[w])
+        if (++run->at[w] < access->count[w])
             return true;
-        run->lo -= cut->stride[w] * stake->count[w];
+        run->lo -= cut->stride[w] * access->count[w];
         run->at[w] = 0;
     }
     return false;
@@ -76,7 +76,7 @@ static inline bool hp_next_run(const struct cut *cut, const struct stake *stake,
 
 /* Who waits (waits.c) ------------------------------------------------------------------ */
 
-/* What each reading stake waits for: fills the pattern's waits; it has its cells and comms.
+/* What each reading access waits for: fills the pattern's waits; it has its cells and comms.
  * HYPAR_UNSUPPORTED if a part waits for absurdly many. */
 enum hypar_status hp_find_waits(struct arena *arena, struct arena *scratch,
                                 const struct cut *cut, struct pattern *pattern,
@@ -84,10 +84,10 @@ enum hypar_status hp_find_waits(struct arena *arena, struct arena *scratch,
 
 /* What each comm waits for: every contribution to its cells, once. Fills the feeds. */
 void hp_find_feeds(struct arena *arena, struct arena *scratch,
-                   const struct stakeholder *writers, struct pattern *pattern);
+                   const struct exchange_side *writers, struct pattern *pattern);
 
 /* Does each reading part wait for its like, and for nothing else? */
-bool hp_is_aligned(const struct pattern *pattern, const struct stakeholder *writers,
-                   const struct stakeholder *readers);
+bool hp_is_aligned(const struct pattern *pattern, const struct exchange_side *writers,
+                   const struct exchange_side *readers);
 
 #endif /* PROGRAM_CUT_H */

@@ -9,9 +9,9 @@ static void add_edge(struct blocks *s, int local, int after)
     s->edge[s->n_edges++] = (struct edge){ local, after };
 }
 
-static void wait_for_part(struct blocks *s, int local, int b, int step, int part)
+static void wait_for_part(struct blocks *s, int local, int b, int op_pass, int part)
 {
-    int id = hp_part_task(s, b, step, part);
+    int id = hp_part_task(s, b, op_pass, part);
     if (id >= 0)
         add_edge(s, local, id);
 }
@@ -19,54 +19,57 @@ static void wait_for_part(struct blocks *s, int local, int b, int step, int part
 /* The same of the tail's parts, in every body that has it. */
 static void wait_for_bodies(struct blocks *s, int local, const struct source *from, int part)
 {
-    int step = s->sketch->skeleton.step_of[from->op][from->pass];
-    for (int b = 0; b < s->sketch->n_bodies; b++) {
-        int live = hp_live_part(s->sketch, from->op, part, b);
+    int op_pass = s->lowering->training.op_pass_of[from->op][from->pass];
+    for (int b = 0; b < s->lowering->n_bodies; b++) {
+        int live = hp_live_part(s->lowering, from->op, part, b);
         if (live >= 0)
-            wait_for_part(s, local, b, step, live);
+            wait_for_part(s, local, b, op_pass, live);
     }
 }
 
 /* What the parts on `device` contribute to a comm. */
-static void wait_for_feeds(struct blocks *s, int local, int b, int deal, int comm, int device)
+static void wait_for_feeds(struct blocks *s, int local, int b, int exchange, int comm,
+                           int device)
 {
-    const struct skeleton *k = &s->sketch->skeleton;
-    const struct pattern *p = hp_deal_pattern(s->sketch, b, deal);
-    bool tail = deal >= k->n_deals;
+    const struct training_graph *k = &s->lowering->training;
+    const struct pattern *p = hp_exchange_pattern(s->lowering, b, exchange);
+    bool tail = exchange >= k->n_exchanges;
     for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
-        const struct source *from = &k->deal[deal].writer[p->feed[i].writer];
-        int step = k->step_of[from->op][from->pass], part = p->feed[i].part;
+        const struct source *from = &k->exchange[exchange].writer[p->feed[i].writer];
+        int op_pass = k->op_pass_of[from->op][from->pass], part = p->feed[i].part;
         const struct part_layout *layout =
-            tail ? s->sketch->step_layout[from->op] : hp_step_layout(s, b, step);
+            tail ? s->lowering->step_layout[from->op] : hp_pass_layout(s, b, op_pass);
         if (layout->device[part] != device)
             continue;
         if (tail)
             wait_for_bodies(s, local, from, part);
         else
-            wait_for_part(s, local, b, step, part);
+            wait_for_part(s, local, b, op_pass, part);
     }
 }
 
-static const struct comm_messages *messages_of(const struct blocks *s, int b, int deal)
+static const struct comm_messages *messages_of(const struct blocks *s, int b, int exchange)
 {
-    return s->expand ? s->expand(s->who, b, deal) : NULL;
+    return s->expand ? s->expand(s->who, b, exchange) : NULL;
 }
 
-/* `local` needs on `device` what a comm of a deal brings: its only task, or all messages to the
- * device and what lies there already. */
-static void wait_for_comm(struct blocks *s, int local, int b, int deal, int comm, int device)
+/* `local` needs on `device` what a comm of a exchange brings: its only task, or all messages to
+ * the device and what lies there already. */
+static void wait_for_comm(struct blocks *s, int local, int b, int exchange, int comm,
+                          int device)
 {
-    const struct comm_messages *all = messages_of(s, b, deal);
+    const struct comm_messages *all = messages_of(s, b, exchange);
     const struct comm_messages *m = all ? &all[comm] : NULL;
-    int first = s->first[hp_deal_block(s, b, deal)] + (m ? m->first : comm);
+    int first = s->first[hp_exchange_block(s, b, exchange)] + (m ? m->first : comm);
     if (!m || !m->step) {
         add_edge(s, local, first);
         return;
     }
-    int place = hp_comm_index(&hp_deal_pattern(s->sketch, b, deal)->comm[comm], device);
+    int place =
+        hp_comm_index(&hp_exchange_pattern(s->lowering, b, exchange)->comm[comm], device);
     for (int i = m->arrive_start[place]; i < m->arrive_start[place + 1]; i++)
         add_edge(s, local, first + m->arrive[i]);
-    wait_for_feeds(s, local, b, deal, comm, device);
+    wait_for_feeds(s, local, b, exchange, comm, device);
 }
 
 /* Computing ---------------------------------------------------------------------------- */
@@ -76,15 +79,15 @@ static void wait_for_comm(struct blocks *s, int local, int b, int deal, int comm
  */
 static bool comes_after_forward(const struct blocks *s, int b, int op)
 {
-    const struct skeleton *k = &s->sketch->skeleton;
-    const struct op *o = &s->sketch->graph->ops[op];
+    const struct training_graph *k = &s->lowering->training;
+    const struct op *o = &s->lowering->graph->ops[op];
     bool any = false;
     for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++) {
-        int t = o->tensor[i], d = t >= 0 ? k->value_deal[t] : -1;
+        int t = o->tensor[i], d = t >= 0 ? k->value_exchange[t] : -1;
         if (o->nest->operand[i].role != OPERAND_OUTPUT || d < 0)
             continue;
         any = true;
-        if (s->sketch->body[b].pattern[d]->copied)
+        if (s->lowering->body[b].pattern[d]->copied)
             return false;
     }
     return any;
@@ -93,19 +96,20 @@ static bool comes_after_forward(const struct blocks *s, int b, int op)
 /* Backward comes after forward of the same part; mostly it does so anyway. */
 static void forward_edges(struct blocks *s, int b, int group)
 {
-    const struct skeleton *k = &s->sketch->skeleton;
-    const struct part_layout *layout = hp_step_layout(s, b, group);
+    const struct training_graph *k = &s->lowering->training;
+    const struct part_layout *layout = hp_pass_layout(s, b, group);
     struct arena_mark mark = hp_arena_mark(&s->scratch);
     bool *waits = NEW(&s->scratch, bool, layout->n_live); /* for an error */
     for (int i = k->port_start[group]; i < k->port_start[group + 1]; i++) {
-        int d = k->port[i].deal, r = k->port[i].reader;
-        const struct pattern *p = s->sketch->body[b].pattern[d];
-        for (int w = p->reader_wait[r]; k->deal[d].place.grad && w < p->reader_wait[r + 1]; w++)
+        int d = k->port[i].exchange, r = k->port[i].reader;
+        const struct pattern *p = s->lowering->body[b].pattern[d];
+        for (int w = p->reader_wait[r]; k->exchange[d].place.grad && w < p->reader_wait[r + 1];
+             w++)
             waits[layout->rank[p->wait[w].part]] = true;
     }
-    for (int step = group; step >= 0; step = s->next[b][step]) {
-        int forward = hp_last_forward_step(s->sketch, k->step[step].op);
-        bool implied = comes_after_forward(s, b, k->step[step].op);
+    for (int op_pass = group; op_pass >= 0; op_pass = s->next[b][op_pass]) {
+        int forward = hp_last_forward_pass(s->lowering, k->op_pass[op_pass].op);
+        bool implied = comes_after_forward(s, b, k->op_pass[op_pass].op);
         for (int part = 0; part < layout->n_parts; part++)
             if (!layout->empty[part] && !(implied && waits[layout->rank[part]]))
                 wait_for_part(s, layout->rank[part], b, forward, part);
@@ -115,47 +119,48 @@ static void forward_edges(struct blocks *s, int b, int group)
 
 static void compute_edges(struct blocks *s, int b, int group)
 {
-    const struct skeleton *k = &s->sketch->skeleton;
-    const struct part_layout *layout = hp_step_layout(s, b, group);
+    const struct training_graph *k = &s->lowering->training;
+    const struct part_layout *layout = hp_pass_layout(s, b, group);
     for (int i = k->port_start[group]; i < k->port_start[group + 1]; i++) {
-        int d = k->port[i].deal, r = k->port[i].reader;
-        const struct pattern *p = s->sketch->body[b].pattern[d];
+        int d = k->port[i].exchange, r = k->port[i].reader;
+        const struct pattern *p = s->lowering->body[b].pattern[d];
         for (int w = p->reader_wait[r]; w < p->reader_wait[r + 1]; w++) {
             const struct wait *wait = &p->wait[w];
             int local = layout->rank[wait->part];
             if (wait->comm >= 0) {
                 wait_for_comm(s, local, b, d, wait->comm, layout->device[wait->part]);
             } else {
-                const struct source *from = &k->deal[d].writer[wait->writer];
-                wait_for_part(s, local, b, k->step_of[from->op][from->pass], wait->writer_part);
+                const struct source *from = &k->exchange[d].writer[wait->writer];
+                wait_for_part(s, local, b, k->op_pass_of[from->op][from->pass],
+                              wait->writer_part);
             }
         }
     }
-    if (k->step[group].backward)
+    if (k->op_pass[group].backward)
         forward_edges(s, b, group);
 }
 
 /* Exchanges ---------------------------------------------------------------------------- */
 
-/* What is fed to a comm of a deal, which is done by task `local` or by the messages `m`: its
- * own, or those of the first of its bucket, over the same devices. */
-static void feed_comm(struct blocks *s, int body, int deal, int comm, int local,
+/* What is fed to a comm of a exchange, which is done by task `local` or by the messages `m`:
+ * its own, or those of the first of its bucket, over the same devices. */
+static void feed_comm(struct blocks *s, int body, int exchange, int comm, int local,
                       const struct comm_messages *m)
 {
-    const struct skeleton *k = &s->sketch->skeleton;
-    const struct pattern *p = hp_deal_pattern(s->sketch, body, deal);
+    const struct training_graph *k = &s->lowering->training;
+    const struct pattern *p = hp_exchange_pattern(s->lowering, body, exchange);
     bool expanded = m && m->step;
     for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
-        const struct source *from = &k->deal[deal].writer[p->feed[i].writer];
-        int step = k->step_of[from->op][from->pass], part = p->feed[i].part;
-        if (deal >= k->n_deals)
-            part = hp_live_part(s->sketch, from->op, part, body);
-        int id = part < 0 ? -1 : hp_part_task(s, body, step, part);
+        const struct source *from = &k->exchange[exchange].writer[p->feed[i].writer];
+        int op_pass = k->op_pass_of[from->op][from->pass], part = p->feed[i].part;
+        if (exchange >= k->n_exchanges)
+            part = hp_live_part(s->lowering, from->op, part, body);
+        int id = part < 0 ? -1 : hp_part_task(s, body, op_pass, part);
         if (id >= 0 && !expanded)
             add_edge(s, local, id);
         if (id < 0 || !expanded)
             continue;
-        int device = hp_step_layout(s, body, step)->device[part];
+        int device = hp_pass_layout(s, body, op_pass)->device[part];
         int place = hp_comm_index(&p->comm[comm], device);
         for (int t = m->depart_start[place]; t < m->depart_start[place + 1]; t++)
             add_edge(s, local + m->depart[t], id);
@@ -163,24 +168,26 @@ static void feed_comm(struct blocks *s, int body, int deal, int comm, int local,
 }
 
 /* The first of a bucket waits for all of it; another one for the first. */
-static void bucket_edges(struct blocks *s, int body, int deal, int comm)
+static void bucket_edges(struct blocks *s, int body, int exchange, int comm)
 {
-    const struct skeleton *k = &s->sketch->skeleton;
+    const struct training_graph *k = &s->lowering->training;
     const struct buckets *b = &s->buckets;
-    const struct comm_messages *all = messages_of(s, 0, deal);
+    const struct comm_messages *all = messages_of(s, 0, exchange);
     const struct comm_messages *m = all ? &all[comm] : NULL;
-    int me = b->base[deal - k->n_deals] + comm, lead = b->lead[me];
+    int me = b->base[exchange - k->n_exchanges] + comm, lead = b->lead[me];
     int local = m ? m->first : comm;
     for (int i = me; lead == me && i >= 0; i = b->next[i])
-        feed_comm(s, body, k->n_deals + b->deal[i], i - b->base[b->deal[i]], local, m);
+        feed_comm(s, body, k->n_exchanges + b->exchange[i], i - b->base[b->exchange[i]], local,
+                  m);
     if (lead == me)
         return;
-    int theirs = k->n_deals + b->deal[lead], place = lead - b->base[b->deal[lead]];
+    int theirs = k->n_exchanges + b->exchange[lead], place = lead - b->base[b->exchange[lead]];
     const struct comm_messages *lead_all = messages_of(s, 0, theirs);
     const struct comm_messages *first = lead_all ? &lead_all[place] : NULL;
     for (int t = 0; t < (first ? first->n : 1); t++)
         add_edge(s, local,
-                 s->first[hp_deal_block(s, 0, theirs)] + (first ? first->first : place) + t);
+                 s->first[hp_exchange_block(s, 0, theirs)] + (first ? first->first : place) +
+                     t);
 }
 
 /* Messages of a comm wait for one another. */
@@ -191,27 +198,27 @@ static void message_edges(struct blocks *s, int number, const struct comm_messag
             add_edge(s, m->first + i, s->first[number] + m->first + m->step[i].after[a]);
 }
 
-static void exchange_edges(struct blocks *s, int b, int deal, int number)
+static void exchange_edges(struct blocks *s, int b, int exchange, int number)
 {
-    const struct skeleton *k = &s->sketch->skeleton;
-    const struct pattern *p = hp_deal_pattern(s->sketch, b, deal);
-    const struct comm_messages *m = messages_of(s, b, deal);
-    bool tail = deal >= k->n_deals;
+    const struct training_graph *k = &s->lowering->training;
+    const struct pattern *p = hp_exchange_pattern(s->lowering, b, exchange);
+    const struct comm_messages *m = messages_of(s, b, exchange);
+    bool tail = exchange >= k->n_exchanges;
     for (int c = 0; m && c < p->n_comms; c++)
         message_edges(s, number, &m[c]);
-    for (int body = tail ? 0 : b; body < (tail ? s->sketch->n_bodies : b + 1); body++)
+    for (int body = tail ? 0 : b; body < (tail ? s->lowering->n_bodies : b + 1); body++)
         for (int c = 0; c < p->n_comms; c++)
             if (tail && s->buckets.lead &&
-                s->buckets.lead[s->buckets.base[deal - k->n_deals] + c] >= 0)
-                bucket_edges(s, body, deal, c);
+                s->buckets.lead[s->buckets.base[exchange - k->n_exchanges] + c] >= 0)
+                bucket_edges(s, body, exchange, c);
             else
-                feed_comm(s, body, deal, c, m ? m[c].first : c, m ? &m[c] : NULL);
+                feed_comm(s, body, exchange, c, m ? m[c].first : c, m ? &m[c] : NULL);
 }
 
 /* Updates ------------------------------------------------------------------------------ */
 
 /* The passes that read a parameter last: a part's backward comes after its forward anyway. */
-static uint32_t last_reads(const struct sketch *s, const struct reader *r)
+static uint32_t last_reads(const struct lowering *s, const struct reader *r)
 {
     const struct nest *nest = s->graph->ops[r->op].nest;
     uint32_t backward = 0;
@@ -222,31 +229,31 @@ static uint32_t last_reads(const struct sketch *s, const struct reader *r)
 
 /* An update waits for the sum, and for its device's passes that read the parameter: they want
  * the old one. */
-static void update_edges(struct blocks *s, int deal)
+static void update_edges(struct blocks *s, int exchange)
 {
-    const struct sketch *sketch = s->sketch;
-    const struct skeleton *k = &sketch->skeleton;
-    const struct deal *what = &k->deal[deal];
-    const struct pattern *p = hp_deal_pattern(sketch, 0, deal);
-    const struct update_devices *updates = hp_update_devices(s->sketch, deal);
+    const struct lowering *lowering = s->lowering;
+    const struct training_graph *k = &lowering->training;
+    const struct exchange *what = &k->exchange[exchange];
+    const struct pattern *p = hp_exchange_pattern(lowering, 0, exchange);
+    const struct update_devices *updates = hp_update_devices(s->lowering, exchange);
     for (int i = 0; i < p->n_waits; i++) {
         const struct wait *wait = &p->wait[i];
-        int device = sketch->step_layout[what->reader[wait->reader].op]->device[wait->part];
+        int device = lowering->step_layout[what->reader[wait->reader].op]->device[wait->part];
         int local = updates->of_device[device];
         if (wait->comm >= 0)
-            wait_for_comm(s, local, 0, deal, wait->comm, device);
+            wait_for_comm(s, local, 0, exchange, wait->comm, device);
         else
             wait_for_bodies(s, local, &what->writer[wait->writer], wait->writer_part);
     }
-    for (int b = 0; b < sketch->n_bodies; b++)
+    for (int b = 0; b < lowering->n_bodies; b++)
         for (int r = 0; r < what->n_readers; r++) {
-            const struct part_layout *layout = sketch->body[b].layout[what->reader[r].op];
-            uint32_t passes = last_reads(sketch, &what->reader[r]);
+            const struct part_layout *layout = lowering->body[b].layout[what->reader[r].op];
+            uint32_t passes = last_reads(lowering, &what->reader[r]);
             for (int pass = 0; passes >> pass; pass++)
                 for (int part = 0; passes >> pass & 1 && part < layout->n_parts; part++)
                     if (updates->of_device[layout->device[part]] >= 0)
                         wait_for_part(s, updates->of_device[layout->device[part]], b,
-                                      k->step_of[what->reader[r].op][pass], part);
+                                      k->op_pass_of[what->reader[r].op][pass], part);
         }
 }
 

@@ -14,9 +14,10 @@ struct mark {
 
 enum { READS = 1, CHOSEN = 2, HAS_ALL = 4, SEEN = 8 };
 
-/* The stakes of one cell. A class and its members (copies of one partial result) are a list. */
-struct stakes_view {
-    const int *of; /* the cell's stakes, those that write first */
+/* The accesses of one cell. A class and its members (copies of one partial result) are a list.
+ */
+struct accesses_view {
+    const int *of; /* the cell's accesses, those that write first */
     int n, n_writers;
     int n_devices;
     int *device; /* that appear in it, ascending */
@@ -24,7 +25,7 @@ struct stakes_view {
     int *chosen; /* of each class: its member that counts, a place in of[] */
     int *first;  /* of each class: its first member */
     int *last;   /* ... and its last */
-    int *next;   /* of each writing stake: the next of its class, -1 */
+    int *next;   /* of each writing access: the next of its class, -1 */
 };
 
 struct finder {
@@ -32,36 +33,36 @@ struct finder {
     struct arena *scratch;
     struct cut cut;
     struct pattern *pattern;
-    struct mark *mark;       /* by device; clear between cells */
-    bool *keeps;             /* by device: it reads some of the tensor that does not move */
-    int *by_class;           /* -1 between cells */
-    struct stakes_view view; /* of the cell at hand */
-    bool moves;              /* some cell does */
+    struct mark *mark;         /* by device; clear between cells */
+    bool *keeps;               /* by device: it reads some of the tensor that does not move */
+    int *by_class;             /* -1 between cells */
+    struct accesses_view view; /* of the cell at hand */
+    bool moves;                /* some cell does */
     /* room for the lists of the cells to come, taken from the arena in pieces */
     int *ints, n_ints;
     struct contribution *contributions;
     int n_contributions;
-    int writing_left, reading_left; /* stakes of the cells to come, this one included */
+    int writing_left, reading_left; /* accesses of the cells to come, this one included */
 };
 
-static const struct stake *stake_at(const struct finder *f, int i)
+static const struct access *access_at(const struct finder *f, int i)
 {
-    return &f->cut.stake[f->view.of[i]];
+    return &f->cut.access[f->view.of[i]];
 }
 
 static struct mark *mark_at(const struct finder *f, int i)
 {
-    return &f->mark[stake_at(f, i)->device];
+    return &f->mark[access_at(f, i)->device];
 }
 
 /* Whose copy counts ------------------------------------------------------------------- */
 
 static void find_classes(struct finder *f)
 {
-    struct stakes_view *v = &f->view;
+    struct accesses_view *v = &f->view;
     v->n_classes = 0;
     for (int i = 0; i < v->n_writers; i++) {
-        int *number = &f->by_class[stake_at(f, i)->class];
+        int *number = &f->by_class[access_at(f, i)->class];
         v->next[i] = -1;
         if (*number < 0) {
             *number = v->n_classes;
@@ -73,13 +74,13 @@ static void find_classes(struct finder *f)
         }
     }
     for (int i = 0; i < v->n_writers; i++)
-        f->by_class[stake_at(f, i)->class] = -1; /* for the next cell */
+        f->by_class[access_at(f, i)->class] = -1; /* for the next cell */
 }
 
 /* Devices that have a copy of every class need nobody. */
 static bool find_self_sufficient(struct finder *f)
 {
-    const struct stakes_view *v = &f->view;
+    const struct accesses_view *v = &f->view;
     bool any = false;
     for (int c = 0; c < v->n_classes; c++)
         for (int i = v->first[c]; i >= 0; i = v->next[i]) {
@@ -98,10 +99,10 @@ static bool find_self_sufficient(struct finder *f)
 /* A device that alone has some class contributes in any case. */
 static void mark_forced(struct finder *f)
 {
-    const struct stakes_view *v = &f->view;
+    const struct accesses_view *v = &f->view;
     for (int c = 0; c < v->n_classes; c++) {
-        int device = stake_at(f, v->first[c])->device, i = v->next[v->first[c]];
-        while (i >= 0 && stake_at(f, i)->device == device)
+        int device = access_at(f, v->first[c])->device, i = v->next[v->first[c]];
+        while (i >= 0 && access_at(f, i)->device == device)
             i = v->next[i];
         if (i < 0)
             f->mark[device].flag |= CHOSEN;
@@ -112,7 +113,7 @@ static void mark_forced(struct finder *f)
  * first. */
 static void choose_copies(struct finder *f, bool any_sufficient)
 {
-    const struct stakes_view *v = &f->view;
+    const struct accesses_view *v = &f->view;
     mark_forced(f);
     for (int c = 0; c < v->n_classes; c++) {
         int best = -1, best_rank = -1;
@@ -134,14 +135,14 @@ static void choose_copies(struct finder *f, bool any_sufficient)
 /* The same where there are no copies: every class has one member. */
 static bool choose_all(struct finder *f)
 {
-    struct stakes_view *v = &f->view;
-    int device = stake_at(f, 0)->device;
+    struct accesses_view *v = &f->view;
+    int device = access_at(f, 0)->device;
     bool sufficient = true;
     v->n_classes = v->n_writers;
     for (int i = 0; i < v->n_writers; i++) {
         v->chosen[i] = i;
         mark_at(f, i)->flag |= CHOSEN;
-        sufficient &= stake_at(f, i)->device == device;
+        sufficient &= access_at(f, i)->device == device;
     }
     f->mark[device].flag |= sufficient ? HAS_ALL : 0;
     return sufficient;
@@ -165,7 +166,7 @@ static bool choose(struct finder *f)
 static void make_room(struct finder *f, bool sufficient)
 {
     enum { PIECE = 256 };
-    const struct stakes_view *v = &f->view;
+    const struct accesses_view *v = &f->view;
     int readers = v->n - v->n_writers < v->n_devices ? v->n - v->n_writers : v->n_devices;
     int need = sufficient ? readers : 2 * readers;
     if (f->n_ints < need) {
@@ -183,7 +184,7 @@ static void make_room(struct finder *f, bool sufficient)
 /* The readers, ascending: who has not got it all, and who of them is `second` besides. */
 static void collect(struct finder *f, struct cell *cell, unsigned second)
 {
-    const struct stakes_view *v = &f->view;
+    const struct accesses_view *v = &f->view;
     int *receiver = f->ints, n = 0, k = 0;
     for (int i = 0; i < v->n_devices; i++) {
         unsigned flag = f->mark[v->device[i]].flag;
@@ -213,10 +214,10 @@ static void collect(struct finder *f, struct cell *cell, unsigned second)
 
 static const struct contribution *collect_contributions(struct finder *f)
 {
-    const struct stakes_view *v = &f->view;
+    const struct accesses_view *v = &f->view;
     struct contribution *out = f->contributions;
     for (int i = 0; i < v->n_classes; i++) {
-        const struct stake *s = stake_at(f, v->chosen[i]);
+        const struct access *s = access_at(f, v->chosen[i]);
         out[i] = (struct contribution){ s->holder, s->part, s->device };
     }
     f->contributions += v->n_classes;
@@ -249,10 +250,10 @@ void hp_sort_devices(int *device, int n)
 /* The devices that appear in the cell, ascending. */
 static void list_devices(struct finder *f)
 {
-    struct stakes_view *v = &f->view;
+    struct accesses_view *v = &f->view;
     v->n_devices = 0;
     for (int i = 0; i < v->n; i++) {
-        int device = stake_at(f, i)->device;
+        int device = access_at(f, i)->device;
         struct mark *mark = &f->mark[device];
         if (!mark->flag)
             v->device[v->n_devices++] = device;
@@ -263,7 +264,7 @@ static void list_devices(struct finder *f)
 
 static void settle(struct finder *f, struct cell *cell)
 {
-    const struct stakes_view *v = &f->view;
+    const struct accesses_view *v = &f->view;
     list_devices(f);
     bool sufficient = choose(f);
     make_room(f, sufficient);
@@ -281,7 +282,7 @@ static void settle(struct finder *f, struct cell *cell)
 static void prepare(struct finder *f)
 {
     const struct cut *cut = &f->cut;
-    struct stakes_view *v = &f->view;
+    struct accesses_view *v = &f->view;
     int most = 0, total = cut->start[cut->n_cells], n_devices = cut->last_device + 1;
     for (int c = 0; c < cut->n_cells; c++) {
         int n = cut->start[c + 1] - cut->start[c];
@@ -305,7 +306,7 @@ static void prepare(struct finder *f)
 static void settle_all(struct finder *f)
 {
     const struct cut *cut = &f->cut;
-    struct stakes_view *v = &f->view;
+    struct accesses_view *v = &f->view;
     prepare(f);
     struct cell *cell = NEW(f->arena, struct cell, cut->n_cells);
     for (int c = 0; c < cut->n_cells; c++) {
@@ -377,11 +378,11 @@ static void count_elements(struct finder *f)
 
 /* Shapes ------------------------------------------------------------------------------- */
 
-/* Who has a stake in which cells: all that matters, sizes left out. */
+/* Who has a access in which cells: all that matters, sizes left out. */
 static const int *key_of(const struct finder *f, size_t *bytes)
 {
     const struct cut *cut = &f->cut;
-    int n_walked = cut->n_walked, n = 4 + n_walked + cut->n_stakes * (5 + n_walked);
+    int n_walked = cut->n_walked, n = 4 + n_walked + cut->n_accesses * (5 + n_walked);
     int *key = NEW(f->scratch, int, n), *at = key;
     *at++ = f->pattern->n_writers;
     *at++ = f->pattern->n_readers;
@@ -389,7 +390,7 @@ static const int *key_of(const struct finder *f, size_t *bytes)
     *at++ = n_walked;
     for (int w = 0; w < n_walked; w++)
         *at++ = cut->n[cut->walked[w]];
-    for (const struct stake *s = cut->stake; s < cut->stake + cut->n_stakes; s++) {
+    for (const struct access *s = cut->access; s < cut->access + cut->n_accesses; s++) {
         *at++ = s->holder;
         *at++ = s->part;
         *at++ = s->device;
@@ -427,13 +428,13 @@ static void take_shape(struct finder *f, const struct pattern *from)
     memcpy(p->comm, from->comm, (size_t)p->n_comms * sizeof *p->comm);
 }
 
-static enum hypar_status find_shape(struct finder *f, const struct stakeholder *writers,
+static enum hypar_status find_shape(struct finder *f, const struct exchange_side *writers,
                                     struct hypar_error *err)
 {
     struct pattern *p = f->pattern;
     p->reader_wait = NEW(f->arena, int, p->n_readers + 2);
     p->comm_feed = p->reader_wait + p->n_readers + 1; /* of no comms */
-    if (!f->cut.n_stakes)
+    if (!f->cut.n_accesses)
         return HYPAR_OK;
     hp_distribute(&f->cut, f->scratch);
     settle_all(f);
@@ -446,11 +447,11 @@ static enum hypar_status find_shape(struct finder *f, const struct stakeholder *
 }
 
 static enum hypar_status find_or_take_shape(struct finder *f, struct shapes *shapes,
-                                            const struct stakeholder *writers,
+                                            const struct exchange_side *writers,
                                             struct hypar_error *err)
 {
     size_t bytes;
-    if (!shapes || !f->cut.n_stakes)
+    if (!shapes || !f->cut.n_accesses)
         return find_shape(f, writers, err);
     const int *key = key_of(f, &bytes);
     int known = hp_table_get(&shapes->keys, key, bytes);
@@ -464,13 +465,13 @@ static enum hypar_status find_or_take_shape(struct finder *f, struct shapes *sha
 }
 
 static enum hypar_status find(struct finder *f, struct shapes *shapes,
-                              const struct stakeholder *writers,
-                              const struct stakeholder *readers, struct hypar_error *err)
+                              const struct exchange_side *writers,
+                              const struct exchange_side *readers, struct hypar_error *err)
 {
     struct pattern *p = f->pattern;
     TRY(hp_cut(&f->cut, f->scratch, writers, p->n_writers, readers, p->n_readers, err));
     TRY(find_or_take_shape(f, shapes, writers, err));
-    if (f->cut.n_stakes) {
+    if (f->cut.n_accesses) {
         keep_borders(f);
         count_elements(f);
     }
@@ -479,8 +480,8 @@ static enum hypar_status find(struct finder *f, struct shapes *shapes,
 }
 
 enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
-                                  struct shapes *shapes, const struct stakeholder *writers,
-                                  int n_writers, const struct stakeholder *readers,
+                                  struct shapes *shapes, const struct exchange_side *writers,
+                                  int n_writers, const struct exchange_side *readers,
                                   int n_readers, struct pattern **out, struct hypar_error *err)
 {
     struct arena_mark mark = hp_arena_mark(scratch);

@@ -24,14 +24,14 @@ struct part_layout {
 
 /* A side of an exchange: parts of one operator that write, or read, the tensor as an operand.
  */
-struct stakeholder {
+struct exchange_side {
     const struct part_layout *layout;
     int operand;
     axis_set copies;  /* writers: axes along which its parts write the same */
     axis_set partial; /* readers: only parts that are first along these axes (0: all parts) */
 };
 
-/* Patterns that were found, by who has a stake in which of their cells: those that have the
+/* Patterns that were found, by who has a access in which of their cells: those that have the
  * same differ in sizes alone. Zero-initialised is none. */
 struct shapes {
     struct table keys;
@@ -43,8 +43,8 @@ struct shapes {
  * given back. It may share lists with those in `shapes`, all of the same arena; NULL: it shares
  * nothing. HYPAR_UNSUPPORTED if there are absurdly many cells. */
 enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
-                                  struct shapes *shapes, const struct stakeholder *writers,
-                                  int n_writers, const struct stakeholder *readers,
+                                  struct shapes *shapes, const struct exchange_side *writers,
+                                  int n_writers, const struct exchange_side *readers,
                                   int n_readers, struct pattern **out, struct hypar_error *err);
 
 /* Is `part` the first non-empty one along `axes`, its other coordinates being what they are? */

@@ -1,10 +1,10 @@
 /* What of a graph has to be computed: gradients that reach from the loss to a parameter. */
-#include "program/sketch.h"
+#include "program/lowering.h"
 
 /* Micro-batches divide the samples: an operator that mixes them cannot be cut there. */
-static enum hypar_status refuse_mixing(const struct sketch *s, const struct op *op)
+static enum hypar_status refuse_mixing(const struct lowering *s, const struct op *op)
 {
-    if (s->rhythm.delayed || s->rhythm.n_micro <= 1 || !hp_op_mixes_samples(s->graph, op))
+    if (s->iteration.delayed || s->iteration.n_micro <= 1 || !hp_op_mixes_samples(s->graph, op))
         return HYPAR_OK;
     return hp_fail(s->err, HYPAR_UNSUPPORTED,
                    "%s '%s' mixes the samples of a batch, expected one micro-batch",
@@ -13,7 +13,7 @@ static enum hypar_status refuse_mixing(const struct sketch *s, const struct op *
 
 /* A part's own statistics are over whole positions: it may be a part of the samples (and of the
  * channels) only. */
-enum hypar_status hp_check_local_bn(const struct sketch *s, int op)
+enum hypar_status hp_check_local_bn(const struct lowering *s, int op)
 {
     const struct nest *nest = s->graph->ops[op].nest;
     for (int a = 0; s->options.local_bn && nest->kind == OP_BATCH_NORM && a < nest->n_axes; a++)
@@ -39,16 +39,16 @@ enum hypar_status hypar_graph_lowerable(const struct hypar_graph *g, struct hypa
     return HYPAR_OK;
 }
 
-enum hypar_status hp_find_flow(struct sketch *s)
+enum hypar_status hp_find_flow(struct lowering *s)
 {
     const struct hypar_graph *g = s->graph;
-    s->skeleton.passes = NEW(&s->arena, uint32_t, g->n_ops);
+    s->training.passes = NEW(&s->arena, uint32_t, g->n_ops);
     TRY(hypar_graph_lowerable(g, s->err));
     for (int i = g->n_ops - 1; i >= 0; i--) {
         const struct op *op = &g->ops[i];
         TRY(hp_check_local_bn(s, i));
         TRY(refuse_mixing(s, op));
-        s->skeleton.passes[i] = hp_done_passes(g, op);
+        s->training.passes[i] = hp_done_passes(g, op);
     }
     return HYPAR_OK;
 }

@@ -5,33 +5,33 @@
 struct range hp_micro_samples(const struct hypar_program *p, int micro)
 {
     int64_t batch = p->plan->graph->batch;
-    return p->rhythm->delayed ? (struct range){ 0, batch }
-                              : hp_even_part(batch, p->rhythm->n_micro, micro);
+    return p->iteration->delayed ? (struct range){ 0, batch }
+                                 : hp_even_part(batch, p->iteration->n_micro, micro);
 }
 
 int hp_task_body(const struct hypar_program *p, int task)
 {
-    const struct sketch *s = p->sketch;
-    return hp_is_tail(p, task) ? p->n_bodies : p->task[task].block / s->skeleton.n_items;
+    const struct lowering *s = p->lowering;
+    return hp_is_tail(p, task) ? p->n_bodies : p->task[task].block / s->training.n_items;
 }
 
 double hp_task_times(const struct hypar_program *p, int task)
 {
-    const struct rhythm *r = p->rhythm;
-    int times = hp_is_tail(p, task) ? hp_round_count(r, hp_update_group(p, task))
+    const struct iteration *r = p->iteration;
+    int times = hp_is_tail(p, task) ? hp_period_count(r, hp_update_group(p, task))
                                     : hp_body_times(r, hp_task_body(p, task));
     return (double)times / r->n_steps;
 }
 
 struct place hp_task_place(const struct hypar_program *p, int task)
 {
-    return p->sketch->skeleton.deal[p->task[task].index].place;
+    return p->lowering->training.exchange[p->task[task].index].place;
 }
 
 const struct pattern *hp_task_pattern(const struct hypar_program *p, int task)
 {
     int b = hp_task_body(p, task);
-    return hp_deal_pattern(p->sketch, b == p->n_bodies ? 0 : b, p->task[task].index);
+    return hp_exchange_pattern(p->lowering, b == p->n_bodies ? 0 : b, p->task[task].index);
 }
 
 const struct comm *hp_task_comm(const struct hypar_program *p, int task)
@@ -47,7 +47,7 @@ double hp_task_bytes(const struct hypar_program *p, int task)
 
 __extension__ typedef __int128 wide; /* a product of two extents */
 
-/* Part i of an axis of `extent` restricted to a stretch of `length` that begins at `begin`:
+/* Part i of an axis of `extent` restricted to a window of `length` that begins at `begin`:
  * even, or in proportion to the sizes given for the whole. */
 static struct range part_within(const struct split *split, int axis, int64_t extent, int i,
                                 int64_t begin, int64_t length)
@@ -89,7 +89,7 @@ struct box hp_micro_box(const struct hypar_program *p, int tensor, const struct 
 {
     const struct tensor *t = &p->plan->graph->tensors[tensor];
     struct box out = *box;
-    int first = hp_first_micro(p->rhythm, hp_body_number(p->rhythm, micro));
+    int first = hp_first_micro(p->iteration, hp_body_number(p->iteration, micro));
     if (t->sample_dim >= 0) {
         int64_t rows = t->shape.dim[t->sample_dim] / p->plan->graph->batch;
         int64_t shift = (hp_micro_samples(p, micro).lo - hp_micro_samples(p, first).lo) * rows;
@@ -131,31 +131,31 @@ bool hp_adds_after(const struct part_layout *layout, int pass, int part)
 }
 
 /* A pass that writes a parameter's gradient is of the gradient phase. */
-static enum phase phase_of(const struct hypar_program *p, const struct step *step)
+static enum phase phase_of(const struct hypar_program *p, const struct op_pass *op_pass)
 {
     const struct hypar_graph *g = p->plan->graph;
-    const struct op *op = &g->ops[step->op];
-    operand_set written = op->nest->pass[step->pass].writes_grad;
+    const struct op *op = &g->ops[op_pass->op];
+    operand_set written = op->nest->pass[op_pass->pass].writes_grad;
     for (int o = 0; o < op->nest->n_operands; o++)
         if (written >> o & 1 && op->tensor[o] >= 0 &&
             g->tensors[op->tensor[o]].kind == TENSOR_PARAM)
             return PHASE_GRADIENT;
-    return step->backward ? PHASE_BACKWARD : PHASE_FORWARD;
+    return op_pass->backward ? PHASE_BACKWARD : PHASE_FORWARD;
 }
 
 enum phase hp_task_text(const struct hypar_program *p, int task, char *text, size_t size)
 {
     static const char *const phases[] = { "forward", "backward", "gradient" };
     enum { ROOM = 60 }; /* for what follows the names */
-    const struct step *step = p->sketch->skeleton.step;
+    const struct op_pass *op_pass = p->lowering->training.op_pass;
     const int *next = p->blocks->next[hp_task_body(p, task)];
-    enum phase phase = phase_of(p, &step[p->task[task].index]);
+    enum phase phase = phase_of(p, &op_pass[p->task[task].index]);
     size_t n = 0;
     for (int i = p->task[task].index, last = -1; i >= 0; i = next[i]) {
-        if (step[i].op != last && n < size)
+        if (op_pass[i].op != last && n < size)
             n += (size_t)snprintf(text + n, size - n, "%s%s", n ? "+" : "",
-                                  p->plan->graph->ops[step[i].op].name);
-        last = step[i].op;
+                                  p->plan->graph->ops[op_pass[i].op].name);
+        last = op_pass[i].op;
     }
     n = n < size - ROOM ? n : size - ROOM;
     snprintf(text + n, size - n, " %s part %d", phases[phase], p->task[task].part);
@@ -166,8 +166,8 @@ enum phase hp_task_text(const struct hypar_program *p, int task, char *text, siz
 
 static void write_computes(struct hypar_program *p, int number, const struct block *block)
 {
-    const struct part_layout *l = hp_step_layout(p->blocks, block->body, block->index);
-    bool backward = p->sketch->skeleton.step[block->index].backward;
+    const struct part_layout *l = hp_pass_layout(p->blocks, block->body, block->index);
+    bool backward = p->lowering->training.op_pass[block->index].backward;
     struct task *task = p->task + p->blocks->first[number];
     for (int part = 0; part < l->n_parts; part++)
         if (!l->empty[part])
@@ -185,19 +185,20 @@ static void write_computes(struct hypar_program *p, int number, const struct blo
 static int bucket_of(const struct hypar_program *p, const struct block *block, int comm)
 {
     const struct buckets *b = &p->blocks->buckets;
-    int n_deals = p->sketch->skeleton.n_deals;
+    int n_exchanges = p->lowering->training.n_exchanges;
     int lead = b->lead && block->kind == BLOCK_TAIL_EXCHANGE
-                   ? b->lead[b->base[block->index - n_deals] + comm]
+                   ? b->lead[b->base[block->index - n_exchanges] + comm]
                    : -1;
     if (lead < 0)
         return -1;
-    int deal = b->deal[lead];
-    return p->blocks->first[hp_deal_block(p->blocks, 0, n_deals + deal)] + lead - b->base[deal];
+    int exchange = b->exchange[lead];
+    return p->blocks->first[hp_exchange_block(p->blocks, 0, n_exchanges + exchange)] + lead -
+           b->base[exchange];
 }
 
 static void write_comms(struct hypar_program *p, int number, const struct block *block)
 {
-    const struct deal *deal = &p->sketch->skeleton.deal[block->index];
+    const struct exchange *exchange = &p->lowering->training.exchange[block->index];
     struct task *task = p->task + p->blocks->first[number];
     for (int c = 0; c < p->blocks->size[number]; c++)
         task[c] = (struct task){ .kind = TASK_COMM,
@@ -207,7 +208,7 @@ static void write_comms(struct hypar_program *p, int number, const struct block 
                                  .comm = c,
                                  .device = -1,
                                  .bucket = bucket_of(p, block, c),
-                                 .backward = deal->backward };
+                                 .backward = exchange->backward };
 }
 
 static void write_updates(struct hypar_program *p, int number, const struct block *block)
@@ -220,7 +221,7 @@ static void write_updates(struct hypar_program *p, int number, const struct bloc
                            .index = block->index,
                            .part = -1,
                            .comm = -1,
-                           .device = hp_update_devices(p->sketch, block->index)->device[i],
+                           .device = hp_update_devices(p->lowering, block->index)->device[i],
                            .bucket = -1,
                            .backward = true };
 }
@@ -240,15 +241,15 @@ static void write_blocks(struct hypar_program *p)
     }
 }
 
-static struct hypar_program *write_out(struct sketch *s)
+static struct hypar_program *write_out(struct lowering *s)
 {
     struct arena arena = { 0 };
     struct hypar_program *p = NEW(&arena, struct hypar_program, 1);
     p->arena = arena;
     p->plan = s->plan;
-    p->sketch = s;
+    p->lowering = s;
     p->blocks = hp_blocks_new(s, NULL, NULL);
-    p->rhythm = &s->rhythm;
+    p->iteration = &s->iteration;
     p->schedule = &s->schedule;
     p->n_bodies = s->n_bodies;
     p->n_tasks = hp_number_tasks(p->blocks);
@@ -259,25 +260,25 @@ static struct hypar_program *write_out(struct sketch *s)
     p->after = edges.after;
     p->first = NEW(&p->arena, int, p->n_bodies + 2);
     for (int b = 0; b <= p->n_bodies; b++)
-        p->first[b] = p->blocks->first[b * s->skeleton.n_items];
+        p->first[b] = p->blocks->first[b * s->training.n_items];
     p->first[p->n_bodies + 1] = p->n_tasks;
     p->update_group = NEW(&p->arena, int, p->n_tasks - p->first[p->n_bodies]);
     for (int t = p->first[p->n_bodies]; t < p->n_tasks; t++)
-        p->update_group[t - p->first[p->n_bodies]] = hp_deal_group(s, p->task[t].index);
+        p->update_group[t - p->first[p->n_bodies]] = hp_exchange_group(s, p->task[t].index);
     return p;
 }
 
 enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *plan,
-                           const struct hypar_lower_options *options, struct stock *stock,
-                           struct hypar_error *err)
+                           const struct hypar_lower_options *options,
+                           struct layout_cache *cache, struct hypar_error *err)
 {
     struct hypar_lower_options planned = { .bucket_bytes = plan->simulation.bucket_bytes,
                                            .local_bn = plan->simulation.local_bn };
-    struct sketch *sketch;
+    struct lowering *lowering;
     *out = NULL;
     TRY(hp_check_lowerable(plan, err));
-    TRY(hp_sketch_make(&sketch, plan, options ? options : &planned, stock, err));
-    *out = write_out(sketch);
+    TRY(hp_lowering_make(&lowering, plan, options ? options : &planned, cache, err));
+    *out = write_out(lowering);
     return HYPAR_OK;
 }
 
@@ -293,7 +294,7 @@ void hypar_program_free(struct hypar_program *program)
     if (!program)
         return;
     hp_blocks_free(program->blocks);
-    hp_sketch_free(program->sketch);
+    hp_lowering_free(program->lowering);
     hypar_plan_free(program->own_plan);
     struct arena arena = program->arena; /* the program lives in it */
     hp_arena_free(&arena);

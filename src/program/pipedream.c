@@ -19,7 +19,7 @@ void hp_pipedream_order(const struct pipedream *p, int s, int n, struct slot *sl
 }
 
 /* Rounds are updated one after another, each before its replicas begin the next forward pass:
- * so round u sees what rounds before u - in flight + 1 have done. */
+ * so period u sees what periods before u - in flight + 1 have done. */
 static int64_t own_version(const struct pipedream *p, int s, int64_t b)
 {
     int64_t version = b / p->replicas[s] - hp_pipedream_stage_in_flight(p, s) + 1;

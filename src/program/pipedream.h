@@ -1,7 +1,7 @@
 /* program/pipedream.h - PipeDream's schedule: who does what when, with which weights. Internal.
  *
  * Minibatch b runs on replica b mod r of a stage with r replicas (1F1B-RR), forward and
- * backward. The r minibatches r u .. r u + r - 1 are round u of that stage: its replicas sum
+ * backward. The r minibatches r u .. r u + r - 1 are period u of that stage: its replicas sum
  * their gradients and update once, which makes version u + 1 of its weights; version 0 is the
  * first. With weight stashing a backward pass uses the version of its forward pass. */
 #ifndef PROGRAM_PIPEDREAM_H
@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a stage's devices do in turn: a half of a micro-batch, or the update that ends a round
+/* What a stage's devices do in turn: a half of a micro-batch, or the update that ends a period
  * of micro-batches. */
 struct slot {
-    int micro; /* of an update: the round */
+    int micro; /* of an update: the period */
     bool backward, update;
 };
 

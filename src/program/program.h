@@ -2,9 +2,9 @@
  *
  * One micro-batch is a BODY: compute tasks (one part of one operator, pass after pass) and
  * communication tasks between them. Micro-batches that do the same have the same body, which is
- * kept once (rhythm.h); a task instance is (micro-batch, body task). What ends a round of
+ * kept once (iteration.h); a task instance is (micro-batch, body task). What ends a period of
  * micro-batches is the TAIL: gradients and the loss are summed over devices, parameters are
- * updated; an instance is (round, tail task). The SCHEDULE says in which order a stage's
+ * updated; an instance is (period, tail task). The SCHEDULE says in which order a stage's
  * devices run the forward and backward halves of the micro-batches, and the updates. Tasks and
  * what they wait for are written block by block (blocks.h); every interpreter reads these.
  *
@@ -21,7 +21,7 @@
 #include "layout/comm.h"
 #include "layout/layout.h"
 #include "plan/plan.h"
-#include "program/rhythm.h"
+#include "program/iteration.h"
 
 /* The value of a tensor, or its gradient. */
 struct place {
@@ -38,9 +38,9 @@ enum task_kind {
 struct task {
     enum task_kind kind;
     int block;     /* that it is a task of (blocks.h) */
-    int index;     /* COMPUTE: its first step; else: the deal */
+    int index;     /* COMPUTE: its first op_pass; else: the exchange */
     int part;      /* COMPUTE */
-    int comm;      /* COMM: which of the deal's pattern */
+    int comm;      /* COMM: which of the exchange's pattern */
     int device;    /* COMPUTE, UPDATE; of COMM -1 */
     int bucket;    /* COMM: those with the same number are one message; -1: alone */
     bool backward; /* belongs to the backward half of a micro-batch, or to the tail */
@@ -51,7 +51,7 @@ struct contribution {
     int writer, part, device;
 };
 
-/* A box of the tensor in which everybody's stake is the same. */
+/* A box of the tensor in which everybody's access is the same. */
 struct cell {
     int64_t elements;                        /* hp_cell_box() says which they are */
     int n_contributions;                     /* to be summed; 0: nobody writes it, it is zero */
@@ -90,7 +90,7 @@ struct feed {
 };
 
 struct pattern {
-    int id; /* 0, 1, ... in its sketch */
+    int id; /* 0, 1, ... in its lowering */
     int n_writers, n_readers;
     int n_cells, n_comms, n_waits, n_feeds;
     int n_dims;
@@ -145,9 +145,10 @@ static inline double hp_comm_elements(const struct pattern *pattern, const struc
 /* The part of the tensor that cell number `cell` is. */
 struct box hp_cell_box(const struct pattern *pattern, int cell);
 
-/* What is sent of one cell, message by message: contributors send to the owners (round 0), each
- * of whom sums one of `pieces` even pieces; owners send to the other readers (round 1). */
-typedef void hp_send_visit(void *who, int round, int from, int to, int pieces);
+/* What is sent of one cell, message by message: contributors send to the owners (period 0),
+ * each of whom sums one of `pieces` even pieces; owners send to the other readers (period 1).
+ */
+typedef void hp_send_visit(void *who, int period, int from, int to, int pieces);
 
 /* `seen`: by device, false before and after. */
 void hp_cell_sends(const struct cell *cell, bool *seen, hp_send_visit *visit, void *who);
@@ -172,19 +173,19 @@ struct hypar_program {
     struct arena arena;
     const struct hypar_plan *plan;
     struct hypar_plan *own_plan; /* the same, of a program that was read from a file */
-    struct sketch *sketch;       /* layouts and patterns; owned */
+    struct lowering *lowering;   /* layouts and patterns; owned */
     struct blocks *blocks;       /* owned */
-    const struct rhythm *rhythm;
+    const struct iteration *iteration;
     const struct schedule *schedule;
     int n_bodies, n_tasks;
     int *first; /* by body: its first task; then the tail's, then past it: n_bodies + 2 */
     struct task *task;
-    /* What each task waits for: CSR. A task of the tail waits for a body's task in rounds in
+    /* What each task waits for: CSR. A task of the tail waits for a body's task in periods in
      * which a micro-batch has that body, in the last of these; for another of the tail in the
-     * same round. */
+     * same period. */
     const int64_t *after_start;
     const int *after;
-    int *update_group; /* by task of the tail: which updates it belongs to (rhythm.h) */
+    int *update_group; /* by task of the tail: which updates it belongs to (iteration.h) */
 };
 
 /* The file form, without what it is made from (write.c), and back (read.c): what is no lowered
@@ -214,7 +215,7 @@ int hp_message_bytes(const struct hypar_plan *plan, int tensor);
 /* The body that a task belongs to; n_bodies: the tail. */
 int hp_task_body(const struct hypar_program *program, int task);
 
-/* How many times a task is done for one batch; of a stretch of minibatches on average. */
+/* How many times a task is done for one batch; of a window of minibatches on average. */
 double hp_task_times(const struct hypar_program *program, int task);
 
 static inline bool hp_is_tail(const struct hypar_program *program, int task)
@@ -240,8 +241,8 @@ enum phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_GRADIENT };
 enum phase hp_task_text(const struct hypar_program *program, int task, char *text, size_t n);
 
 /* The slots of all stages, in the order of a schedule; taken from `arena`. */
-struct schedule hp_make_schedule(const struct hypar_plan *plan, const struct rhythm *rhythm,
-                                 struct arena *arena);
+struct schedule hp_make_schedule(const struct hypar_plan *plan,
+                                 const struct iteration *iteration, struct arena *arena);
 
 static inline int hp_slot_count(const struct schedule *schedule, int stage)
 {
@@ -253,9 +254,9 @@ static inline const struct slot *hp_slots_of(const struct schedule *schedule, in
 }
 
 /* The group of parameters that an update in the slots of `stage` is of. */
-static inline int hp_slot_group(const struct rhythm *rhythm, int stage)
+static inline int hp_slot_group(const struct iteration *iteration, int stage)
 {
-    return rhythm->delayed ? stage : 0;
+    return iteration->delayed ? stage : 0;
 }
 
 #endif /* PROGRAM_PROGRAM_H */

@@ -31,11 +31,11 @@ void hp_alternate(struct slot *slot, int n_micro, int in_flight)
     }
 }
 
-/* PipeDream: what one replica does in turn all do, each with its own minibatch of the round;
- * with the last backward half of a round they update. */
-static void rounds_in_turn(const struct rhythm *r, int stage, struct slot *slot)
+/* PipeDream: what one replica does in turn all do, each with its own minibatch of the period;
+ * with the last backward half of a period they update. */
+static void periods_in_turn(const struct iteration *r, int stage, struct slot *slot)
 {
-    int turns = r->pipe.replicas[stage], n = hp_round_count(r, stage);
+    int turns = r->pipe.replicas[stage], n = hp_period_count(r, stage);
     struct arena scratch = { 0 };
     struct slot *one = NEW(&scratch, struct slot, 2 * n);
     hp_pipedream_order(&r->pipe, stage, n, one);
@@ -49,12 +49,12 @@ static void rounds_in_turn(const struct rhythm *r, int stage, struct slot *slot)
     hp_arena_free(&scratch);
 }
 
-static void fill_slots(enum hypar_schedule_kind kind, const struct rhythm *r, int stage,
+static void fill_slots(enum hypar_schedule_kind kind, const struct iteration *r, int stage,
                        struct slot *slot)
 {
     switch (kind) {
     case HYPAR_SCHEDULE_PIPEDREAM:
-        rounds_in_turn(r, stage, slot);
+        periods_in_turn(r, stage, slot);
         return;
     case HYPAR_SCHEDULE_GPIPE:
         all_then_all(slot, r->n_micro);
@@ -68,7 +68,7 @@ static void fill_slots(enum hypar_schedule_kind kind, const struct rhythm *r, in
     slot[2 * r->n_micro] = (struct slot){ .update = true };
 }
 
-struct schedule hp_make_schedule(const struct hypar_plan *plan, const struct rhythm *r,
+struct schedule hp_make_schedule(const struct hypar_plan *plan, const struct iteration *r,
                                  struct arena *arena)
 {
     struct schedule s = { .n_stages = r->pipe.n_stages };
@@ -78,7 +78,7 @@ struct schedule hp_make_schedule(const struct hypar_plan *plan, const struct rhy
     s.slot_start = NEW(arena, int, s.n_stages + 1);
     for (int i = 0; i < s.n_stages; i++)
         s.slot_start[i + 1] =
-            s.slot_start[i] + 2 * r->n_micro + hp_round_count(r, hp_slot_group(r, i));
+            s.slot_start[i] + 2 * r->n_micro + hp_period_count(r, hp_slot_group(r, i));
     s.slot = NEW(arena, struct slot, s.slot_start[s.n_stages]);
     for (int i = 0; i < s.n_stages; i++)
         fill_slots(plan->schedule.kind, r, i, s.slot + s.slot_start[i]);

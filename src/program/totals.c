@@ -5,7 +5,7 @@ static void add_task(const struct hypar_program *p, int i, struct hypar_program_
 {
     const struct task *t = &p->task[i];
     bool tail = hp_is_tail(p, i);
-    int64_t times = (int64_t)(hp_task_times(p, i) * p->rhythm->n_steps + .5);
+    int64_t times = (int64_t)(hp_task_times(p, i) * p->iteration->n_steps + .5);
     out->tasks += times;
     out->compute += t->kind == TASK_COMPUTE ? times : 0;
     out->update += t->kind == TASK_UPDATE ? times : 0;
@@ -27,7 +27,7 @@ static void add_task(const struct hypar_program *p, int i, struct hypar_program_
 struct hypar_program_totals hypar_program_totals(const struct hypar_program *p)
 {
     struct hypar_program_totals out = { .micro_batches = 1 };
-    *(p->rhythm->delayed ? &out.minibatches : &out.micro_batches) = p->rhythm->n_micro;
+    *(p->iteration->delayed ? &out.minibatches : &out.micro_batches) = p->iteration->n_micro;
     for (int i = 0; i < p->n_tasks; i++)
         add_task(p, i, &out);
     return out;
@@ -57,10 +57,10 @@ struct pairs {
     size_t n_devices;
 };
 
-static void add_send(void *who, int round, int from, int to, int pieces)
+static void add_send(void *who, int period, int from, int to, int pieces)
 {
     struct pairs *p = who;
-    (void)round;
+    (void)period;
     p->pair[(size_t)from * p->n_devices + (size_t)to] += p->bytes / pieces;
 }
 

@@ -6,15 +6,15 @@
 /* Of one part; of all parts that read a tensor, as many as 4,096 copies on one device have. */
 enum { MAX_WAITS = 1 << 14, MAX_ALL_WAITS = 1 << 24 };
 
-/* Each reading stake waits for something once: who asked for it last is remembered. */
+/* Each reading access waits for something once: who asked for it last is remembered. */
 struct waits {
     const struct cut *cut;
     const struct pattern *pattern;
     struct arena *scratch;
     struct wait *list;
     int n, capacity;
-    int *by_comm, *by_stake; /* the latest reading stake that waits for it */
-    /* The writing stakes on each device, ascending: CSR. */
+    int *by_comm, *by_access; /* the latest reading access that waits for it */
+    /* The writing accesses on each device, ascending: CSR. */
     int *device_start, *on_device;
 };
 
@@ -34,15 +34,15 @@ static void find_writers(struct waits *w)
     int *start = NEW(w->scratch, int, cut->last_device + 3);
     w->on_device = NEW(w->scratch, int, cut->n_writing);
     for (int i = 0; i < cut->n_writing; i++)
-        start[cut->stake[i].device + 2]++;
+        start[cut->access[i].device + 2]++;
     for (int d = 0; d <= cut->last_device; d++)
         start[d + 2] += start[d + 1];
     for (int i = 0; i < cut->n_writing; i++)
-        w->on_device[start[cut->stake[i].device + 1]++] = i;
+        w->on_device[start[cut->access[i].device + 1]++] = i;
     w->device_start = start;
 }
 
-static bool covers(const struct cut *cut, const struct stake *s, int cell)
+static bool covers(const struct cut *cut, const struct access *s, int cell)
 {
     for (int w = 0; w < cut->n_walked; w++) {
         int n = cut->n[cut->walked[w]], stride = cut->stride[w];
@@ -55,8 +55,8 @@ static bool covers(const struct cut *cut, const struct stake *s, int cell)
 
 static void wait_for_writer(struct waits *w, int who, int writer)
 {
-    const struct stake *s = &w->cut->stake[who], *from = &w->cut->stake[writer];
-    add_wait(w, &w->by_stake[writer], who,
+    const struct access *s = &w->cut->access[who], *from = &w->cut->access[writer];
+    add_wait(w, &w->by_access[writer], who,
              (struct wait){ s->holder, s->part, -1, from->holder, from->part });
 }
 
@@ -65,7 +65,7 @@ static void wait_for_writer(struct waits *w, int who, int writer)
 static bool look_for_writers(struct waits *w, int who, int cell, bool add)
 {
     const struct cut *cut = w->cut;
-    int device = cut->stake[who].device, lo = w->device_start[device];
+    int device = cut->access[who].device, lo = w->device_start[device];
     int hi = w->device_start[device + 1];
     const int *list = w->on_device;
     bool own = hi - lo <= cut->start[cell + 1] - cut->start[cell], any = false;
@@ -75,7 +75,7 @@ static bool look_for_writers(struct waits *w, int who, int cell, bool add)
         list = cut->of_cell;
     }
     for (int i = lo; i < hi && (add || !any); i++) {
-        const struct stake *from = &cut->stake[list[i]];
+        const struct access *from = &cut->access[list[i]];
         if (list[i] >= cut->n_writing)
             break; /* writers come first */
         if (own ? !covers(cut, from, cell) : from->device != device)
@@ -90,7 +90,7 @@ static bool look_for_writers(struct waits *w, int who, int cell, bool add)
 /* Who reads what moves receives it, unless it is there already: it then has a part in it. */
 static void add_waits_of_cell(struct waits *w, int who, int cell)
 {
-    const struct stake *s = &w->cut->stake[who];
+    const struct access *s = &w->cut->access[who];
     const struct cell *c = &w->pattern->cell[cell];
     if (c->comm >= 0 && (!look_for_writers(w, who, cell, false) ||
                          hp_is_in(c->receiver, c->n_receivers, s->device)))
@@ -102,7 +102,7 @@ static void add_waits_of_cell(struct waits *w, int who, int cell)
 
 static enum hypar_status add_waits(struct waits *w, int who, struct hypar_error *err)
 {
-    const struct stake *s = &w->cut->stake[who];
+    const struct access *s = &w->cut->access[who];
     struct run run = hp_first_run(w->cut, s);
     int own = w->n;
     do
@@ -130,10 +130,10 @@ enum hypar_status hp_find_waits(struct arena *arena, struct arena *scratch,
     int n_others = p->n_comms + cut->n_writing;
     struct waits w = { .cut = cut, .pattern = p, .scratch = scratch };
     w.by_comm = NEW(scratch, int, n_others);
-    w.by_stake = w.by_comm + p->n_comms;
+    w.by_access = w.by_comm + p->n_comms;
     memset(w.by_comm, -1, (size_t)n_others * sizeof *w.by_comm);
     find_writers(&w);
-    for (int who = cut->n_writing; who < cut->n_stakes; who++)
+    for (int who = cut->n_writing; who < cut->n_accesses; who++)
         TRY(add_waits(&w, who, err));
     p->n_waits = w.n;
     p->wait = NEW(arena, struct wait, w.n);
@@ -148,7 +148,7 @@ enum hypar_status hp_find_waits(struct arena *arena, struct arena *scratch,
 }
 
 void hp_find_feeds(struct arena *arena, struct arena *scratch,
-                   const struct stakeholder *writers, struct pattern *p)
+                   const struct exchange_side *writers, struct pattern *p)
 {
     int *base = NEW(scratch, int, p->n_writers + 1), n = 0, capacity = 0;
     struct feed *feed = NULL;
@@ -174,8 +174,8 @@ void hp_find_feeds(struct arena *arena, struct arena *scratch,
         memcpy(p->feed, feed, (size_t)n * sizeof *feed);
 }
 
-bool hp_is_aligned(const struct pattern *p, const struct stakeholder *writers,
-                   const struct stakeholder *readers)
+bool hp_is_aligned(const struct pattern *p, const struct exchange_side *writers,
+                   const struct exchange_side *readers)
 {
     if (p->n_comms || p->n_writers != 1)
         return false;

@@ -38,10 +38,10 @@ static void put_passes(struct json_writer *w, const struct hypar_program *p,
 {
     hp_json_begin_array(w, "passes", true);
     for (int i = block->index; i >= 0; i = p->blocks->next[block->body][i]) {
-        const struct step *step = &p->sketch->skeleton.step[i];
-        const char *name = p->plan->graph->ops[step->op].name;
+        const struct op_pass *op_pass = &p->lowering->training.op_pass[i];
+        const char *name = p->plan->graph->ops[op_pass->op].name;
         struct arena scratch = { 0 };
-        hp_json_put_string(w, NULL, hp_arena_printf(&scratch, "%s:%d", name, step->pass));
+        hp_json_put_string(w, NULL, hp_arena_printf(&scratch, "%s:%d", name, op_pass->pass));
         hp_arena_free(&scratch);
     }
     hp_json_end_array(w);
@@ -66,7 +66,7 @@ static void put_ranges(struct json_writer *w, const struct part_layout *l)
 static void put_compute(struct json_writer *w, const struct hypar_program *p,
                         const struct block *block, int first, int n)
 {
-    const struct part_layout *l = hp_step_layout(p->blocks, block->body, block->index);
+    const struct part_layout *l = hp_pass_layout(p->blocks, block->body, block->index);
     put_passes(w, p, block);
     hp_json_put_string(w, "half", p->task[first].backward ? "backward" : "forward");
     hp_json_begin_array(w, "parts", true);
@@ -132,7 +132,7 @@ static void put_exchange(struct json_writer *w, const struct hypar_program *p, i
 static void put_update(struct json_writer *w, const struct hypar_program *p,
                        const struct block *block, int first)
 {
-    const struct update_devices *u = hp_update_devices(p->sketch, block->index);
+    const struct update_devices *u = hp_update_devices(p->lowering, block->index);
     hp_json_put_string(w, "update",
                        p->plan->graph->tensors[hp_task_place(p, first).tensor].name);
     put_ints(w, "devices", u->device, u->n);
@@ -168,14 +168,14 @@ static void put_blocks(struct json_writer *w, const struct hypar_program *p, con
 
 static void put_bodies(struct json_writer *w, const struct hypar_program *p)
 {
-    int n_items = p->sketch->skeleton.n_items;
+    int n_items = p->lowering->training.n_items;
     hp_json_begin_array(w, "bodies", false);
     for (int b = 0; b < p->n_bodies; b++) {
         hp_json_begin_object(w, NULL, false);
-        hp_json_put_int(w, "micro_batches", hp_body_times(p->rhythm, b));
+        hp_json_put_int(w, "micro_batches", hp_body_times(p->iteration, b));
         hp_json_begin_array(w, "samples_of_first", true);
-        hp_json_put_int(w, NULL, p->sketch->body[b].samples.lo);
-        hp_json_put_int(w, NULL, p->sketch->body[b].samples.hi);
+        hp_json_put_int(w, NULL, p->lowering->body[b].samples.lo);
+        hp_json_put_int(w, NULL, p->lowering->body[b].samples.hi);
         hp_json_end_array(w);
         put_blocks(w, p, "blocks", b * n_items, (b + 1) * n_items);
         hp_json_end_object(w);
@@ -217,7 +217,7 @@ void hp_program_write_lowered(struct json_writer *w, const struct hypar_program 
 {
     put_schedule(w, p->schedule);
     put_bodies(w, p);
-    put_blocks(w, p, "tail", p->n_bodies * p->sketch->skeleton.n_items, p->blocks->n_blocks);
+    put_blocks(w, p, "tail", p->n_bodies * p->lowering->training.n_items, p->blocks->n_blocks);
 }
 
 enum hypar_status hypar_program_write(const struct hypar_program *p, FILE *to,
@@ -234,7 +234,7 @@ enum hypar_status hypar_program_write(const struct hypar_program *p, FILE *to,
     hp_plan_write_json(&w, "plan", p->plan);
     hp_graph_write_json(&w, "graph", p->plan->graph);
     hp_machine_write_json(&w, "machine", p->plan->machine);
-    put_options(&w, &p->sketch->options);
+    put_options(&w, &p->lowering->options);
     hp_program_write_lowered(&w, p);
     hp_json_end_object(&w);
     return HYPAR_OK;

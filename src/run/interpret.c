@@ -12,8 +12,8 @@ const char *hp_instance_text(const struct interpreter *it, struct instance at, c
     char where[48] = "at the end", what[80];
     if (at.micro >= 0)
         snprintf(where, sizeof where, "in micro-batch %d", at.micro);
-    else if (p->rhythm->delayed)
-        snprintf(where, sizeof where, "in round %d", hp_round_at(at.micro));
+    else if (p->iteration->delayed)
+        snprintf(where, sizeof where, "in round %d", hp_period_at(at.micro));
     if (p->task[at.task].kind == TASK_COMPUTE)
         hp_task_text(p, at.task, what, sizeof what);
     else
@@ -29,16 +29,16 @@ const char *hp_instance_text(const struct interpreter *it, struct instance at, c
 
 /* Making one ----------------------------------------------------------------------- */
 
-/* The deals first .. first + n - 1 by what they settle. */
-static int *index_deals(struct interpreter *it, int first, int n)
+/* The exchanges first .. first + n - 1 by what they settle. */
+static int *index_exchanges(struct interpreter *it, int first, int n)
 {
-    const struct deal *deal = it->program->sketch->skeleton.deal;
-    int *deal_of = NEW(&it->arena, int, 2 * it->graph->n_tensors);
+    const struct exchange *exchange = it->program->lowering->training.exchange;
+    int *exchange_of = NEW(&it->arena, int, 2 * it->graph->n_tensors);
     for (int i = 0; i < 2 * it->graph->n_tensors; i++)
-        deal_of[i] = -1;
+        exchange_of[i] = -1;
     for (int d = first; d < first + n; d++)
-        deal_of[2 * deal[d].place.tensor + deal[d].place.grad] = d;
-    return deal_of;
+        exchange_of[2 * exchange[d].place.tensor + exchange[d].place.grad] = d;
+    return exchange_of;
 }
 
 static void index_body(struct interpreter *it, int b)
@@ -47,23 +47,24 @@ static void index_body(struct interpreter *it, int b)
     index->order = hp_pass_order(it->program->blocks, b, &it->arena);
     index->first_written = NEW(&it->arena, int, index->order.n + 1);
     for (int i = 0; i < index->order.n; i++) {
-        const struct step *step = &it->program->sketch->skeleton.step[index->order.at[i].step];
-        const struct pass *pass = &it->graph->ops[step->op].nest->pass[step->pass];
+        const struct op_pass *op_pass =
+            &it->program->lowering->training.op_pass[index->order.at[i].op_pass];
+        const struct pass *pass = &it->graph->ops[op_pass->op].nest->pass[op_pass->pass];
         index->first_written[i] = index->n_written;
         index->n_written += hp_operand_count(pass->writes);
         index->n_written += hp_operand_count(pass->writes_grad);
     }
 }
 
-/* Rows for what micro-batches, rounds and versions have of their own. */
+/* Rows for what micro-batches, periods and versions have of their own. */
 static void make_rows(struct interpreter *it)
 {
-    const struct rhythm *r = it->program->rhythm;
+    const struct iteration *r = it->program->iteration;
     it->n_micro = r->n_micro;
     for (int g = 0; g < r->n_groups; g++)
-        it->n_rounds =
-            hp_round_count(r, g) > it->n_rounds ? hp_round_count(r, g) : it->n_rounds;
-    it->n_rows = it->n_micro + 1; /* versions: one more than rounds */
+        it->n_periods =
+            hp_period_count(r, g) > it->n_periods ? hp_period_count(r, g) : it->n_periods;
+    it->n_rows = it->n_micro + 1; /* versions: one more than periods */
     it->kept = NEW(&it->arena, int, it->program->schedule->n_stages);
     for (int s = 0; s < it->program->schedule->n_stages; s++)
         it->kept[s] = hp_versions_kept(r, s);
@@ -90,9 +91,9 @@ struct interpreter *hp_interpreter_new(const struct hypar_program *program,
     it->state = NEW(&it->arena, struct optimizer_state, it->n_devices * it->graph->n_tensors);
     for (int b = 0; b < program->n_bodies; b++)
         index_body(it, b);
-    const struct skeleton *k = &program->sketch->skeleton;
-    it->deal_of = index_deals(it, 0, k->n_deals);
-    it->deal_of_tail = index_deals(it, k->n_deals, k->n_tail);
+    const struct training_graph *k = &program->lowering->training;
+    it->exchange_of = index_exchanges(it, 0, k->n_exchanges);
+    it->exchange_of_tail = index_exchanges(it, k->n_exchanges, k->n_tail);
     hp_place_data(it, data);
     return it;
 }
@@ -110,17 +111,17 @@ void hp_interpreter_free(struct interpreter *it)
  * nothing is exchanged, the part reads what it wrote. NULL: they are exchanged. */
 static struct view *private_view(struct interpreter *it, const struct pass_at *pass, int o)
 {
-    const struct sketch *s = it->program->sketch;
+    const struct lowering *s = it->program->lowering;
     const struct op *op = &it->graph->ops[pass->op];
     if (op->nest->operand[o].role != OPERAND_STAT)
         return NULL;
-    int b = hp_body_number(it->program->rhythm, pass->at.micro);
-    int d = it->deal_of[2 * op->tensor[o]];
+    int b = hp_body_number(it->program->iteration, pass->at.micro);
+    int d = it->exchange_of[2 * op->tensor[o]];
     if (d < 0 || s->body[b].pattern[d]->n_cells > 0)
         return NULL;
-    const struct source *from = &s->skeleton.deal[d].writer[0];
-    int step = s->skeleton.step_of[from->op][from->pass];
-    return hp_written(it, pass->at.micro, step, pass->part, o, false);
+    const struct source *from = &s->training.exchange[d].writer[0];
+    int op_pass = s->training.op_pass_of[from->op][from->pass];
+    return hp_written(it, pass->at.micro, op_pass, pass->part, o, false);
 }
 
 /* Computing ------------------------------------------------------------------------ */
@@ -160,10 +161,10 @@ static void open_written(struct interpreter *it, const struct pass_at *pass, int
                          struct kernel_call *call)
 {
     int t = it->graph->ops[pass->op].tensor[o];
-    int step = it->program->sketch->skeleton.step_of[pass->op][pass->pass];
+    int op_pass = it->program->lowering->training.op_pass_of[pass->op][pass->pass];
     if (t < 0 || (grad && !it->graph->tensors[t].needs_grad))
         return;
-    struct view *view = hp_written(it, pass->at.micro, step, pass->part, o, grad);
+    struct view *view = hp_written(it, pass->at.micro, op_pass, pass->part, o, grad);
     view->box = hp_region(call->nest, o, call->range);
     view->data = NEW(&it->scratch, double, hp_box_elements(&view->box) + 1);
     hp_view_clear(view, grad ? COMBINE_SUM : call->nest->operand[o].combine, it->real);
@@ -181,20 +182,20 @@ static struct range samples_of(struct interpreter *it, const struct pass_at *pas
     return call->samples;
 }
 
-struct pass_at hp_pass_at(const struct interpreter *it, struct instance at, int step)
+struct pass_at hp_pass_at(const struct interpreter *it, struct instance at, int op_pass)
 {
-    const struct step *s = &it->program->sketch->skeleton.step[step];
+    const struct op_pass *s = &it->program->lowering->training.op_pass[op_pass];
     const struct task *task = &it->program->task[at.task];
     return (struct pass_at){ at, s->op, s->pass, task->part, task->device };
 }
 
 static enum hypar_status compute_pass(struct interpreter *it, const struct pass_at *at)
 {
-    const struct rhythm *r = it->program->rhythm;
+    const struct iteration *r = it->program->iteration;
     int micro = at->at.micro;
     int batch = r->delayed ? (it->step - 1) * r->n_micro + micro + 1 : it->step;
     const struct part_layout *layout =
-        it->program->sketch->body[hp_body_number(r, micro)].layout[at->op];
+        it->program->lowering->body[hp_body_number(r, micro)].layout[at->op];
     struct kernel_call call = {
         .nest = it->graph->ops[at->op].nest,
         .pass = at->pass,
@@ -226,10 +227,11 @@ static enum hypar_status compute_pass(struct interpreter *it, const struct pass_
 
 static enum hypar_status compute(struct interpreter *it, struct instance at)
 {
-    int b = hp_body_number(it->program->rhythm, at.micro);
+    int b = hp_body_number(it->program->iteration, at.micro);
     const int *next = it->program->blocks->next[b];
-    for (int step = it->program->task[at.task].index; step >= 0; step = next[step]) {
-        struct pass_at pass = hp_pass_at(it, at, step);
+    for (int op_pass = it->program->task[at.task].index; op_pass >= 0;
+         op_pass = next[op_pass]) {
+        struct pass_at pass = hp_pass_at(it, at, op_pass);
         TRY(compute_pass(it, &pass));
     }
     return HYPAR_OK;
@@ -253,14 +255,14 @@ static enum hypar_status check_gradient(struct interpreter *it, struct instance 
 static enum hypar_status update(struct interpreter *it, struct instance at)
 {
     const struct task *task = &it->program->task[at.task];
-    int round = hp_round_at(at.micro);
+    int period = hp_period_at(at.micro);
     struct place place = hp_task_place(it->program, at.task);
-    struct view *w = hp_new_version(it, task->device, place.tensor, round + 1);
+    struct view *w = hp_new_version(it, task->device, place.tensor, period + 1);
     char text[128];
     if (!hp_settle_own(it, place, at.micro, task->device, &w->box))
         return hp_fail(it->err, HYPAR_RUNTIME, "%s runs before the gradient",
                        hp_instance_text(it, at, text, sizeof text));
-    const struct view *gradient = hp_held(it, task->device, place, round);
+    const struct view *gradient = hp_held(it, task->device, place, period);
     TRY(check_gradient(it, at, w, gradient));
     struct optimizer_state *state =
         &it->state[task->device * it->graph->n_tensors + place.tensor];
@@ -269,9 +271,9 @@ static enum hypar_status update(struct interpreter *it, struct instance at)
         if (!state->array[i])
             state->array[i] = NEW(&it->arena, double, n);
     int group = hp_update_group(it->program, at.task);
-    int before = (it->step - 1) * hp_round_count(it->program->rhythm, group);
-    hp_update(&it->settings.optimizer, before + round + 1, n, it->real, w->data, gradient->data,
-              state);
+    int before = (it->step - 1) * hp_period_count(it->program->iteration, group);
+    hp_update(&it->settings.optimizer, before + period + 1, n, it->real, w->data,
+              gradient->data, state);
     return HYPAR_OK;
 }
 
@@ -295,8 +297,8 @@ static bool settle_loss(struct interpreter *it)
     struct box scalar = { .n_dims = 0 };
     int producer = it->graph->tensors[loss.tensor].producer;
     int group =
-        hp_slot_group(it->program->rhythm, it->program->schedule->stage_of_op[producer]);
-    for (int u = 0; u < hp_round_count(it->program->rhythm, group); u++)
+        hp_slot_group(it->program->iteration, it->program->schedule->stage_of_op[producer]);
+    for (int u = 0; u < hp_period_count(it->program->iteration, group); u++)
         for (int d = 0; d < it->n_devices; d++)
             if (!hp_settle_own(it, loss, hp_tail_micro(u), d, &scalar))
                 return false;
@@ -309,15 +311,15 @@ enum hypar_status hp_interpret_step(struct interpreter *it, struct hypar_error *
     it->err = err;
     it->step++;
     it->written = NEW(&it->scratch, struct view *, it->n_micro);
-    it->done = NEW(&it->scratch, bool *, it->n_micro + it->n_rounds);
-    it->posting = NEW(&it->scratch, struct posting *, it->n_micro + it->n_rounds);
-    for (int m = 0; m < it->n_micro + it->n_rounds; m++) {
+    it->done = NEW(&it->scratch, bool *, it->n_micro + it->n_periods);
+    it->posting = NEW(&it->scratch, struct posting *, it->n_micro + it->n_periods);
+    for (int m = 0; m < it->n_micro + it->n_periods; m++) {
         struct range tasks = hp_tasks_of(it, m < it->n_micro ? m : -1);
         it->done[m] = NEW(&it->scratch, bool, tasks.hi - tasks.lo);
         it->posting[m] = NEW(&it->scratch, struct posting, tasks.hi - tasks.lo);
         if (m < it->n_micro)
             it->written[m] = NEW(&it->scratch, struct view,
-                                 it->body[hp_body_number(it->program->rhythm, m)].n_written);
+                                 it->body[hp_body_number(it->program->iteration, m)].n_written);
     }
     TRY(hp_run_in_order(it));
     hp_first_versions(it);

@@ -37,7 +37,7 @@ struct interpreter *hp_interpreter_new(const struct hypar_program *program,
                                        const struct interpret_settings *settings);
 void hp_interpreter_free(struct interpreter *it);
 
-/* One training step; under schedule pipedream one stretch of minibatches, to its end.
+/* One training step; under schedule pipedream one window of minibatches, to its end.
  * HYPAR_RUNTIME with the task and the reason where the program is wrong: also where a device
  * does not have, or does not keep any more, the version of a weight that a task uses. */
 enum hypar_status hp_interpret_step(struct interpreter *it, struct hypar_error *err);
@@ -45,7 +45,7 @@ enum hypar_status hp_interpret_step(struct interpreter *it, struct hypar_error *
 /* What `device` knows of a tensor after a step, NaN (integers: INT32_MIN) where it knows
  * nothing; NULL: nothing at all. Parameters belong to micro-batch 0 (pipedream: their newest
  * version), and so do synchronous inputs; gradients of parameters and the loss are those of
- * round `micro`. */
+ * period `micro`. */
 const struct view *hp_interpreter_view(const struct interpreter *it, int device,
                                        struct place place, int micro);
 

@@ -7,8 +7,8 @@
 #include "program/blocks.h"
 #include "run/interpret.h"
 
-/* A task of the program: of a micro-batch's body, or of the tail: micro is -1 in round 0, -2 in
- * round 1, ... */
+/* A task of the program: of a micro-batch's body, or of the tail: micro is -1 in period 0, -2
+ * in period 1, ... */
 struct instance {
     int micro, task;
 };
@@ -19,11 +19,11 @@ struct pass_at {
     int op, pass, part, device;
 };
 
-static inline int hp_tail_micro(int round)
+static inline int hp_tail_micro(int period)
 {
-    return -1 - round;
+    return -1 - period;
 }
-static inline int hp_round_at(int micro)
+static inline int hp_period_at(int micro)
 {
     return -1 - micro;
 }
@@ -49,11 +49,11 @@ struct interpreter {
     const struct hypar_graph *graph;
     struct interpret_settings settings;
     enum real real;
-    int n_devices, n_micro, n_rounds, step; /* n_rounds: the most of any group */
+    int n_devices, n_micro, n_periods, step; /* n_periods: the most of any group */
 
     /* [((device * n_rows + row) * n_tensors + tensor) * 2 + grad]; data NULL until needed. Rows
      * are micro-batches; of parameters versions (mod those that are kept), of their gradients
-     * and of the loss rounds. */
+     * and of the loss periods. */
     struct view *held;
     int n_rows;
     int *version; /* [(device * n_rows + row) * n_tensors + tensor]: which one it is, -1 */
@@ -61,9 +61,10 @@ struct interpreter {
     struct optimizer_state *state; /* [device * n_tensors + tensor] */
 
     struct body_index *body;
-    int *deal_of, *deal_of_tail; /* [2 * tensor + grad]: deal of a body, of the tail; -1 */
-    struct view **written;       /* [micro][first_written[pass] + k]: what each contributes */
-    bool **done; /* [micro][task of the body]; [n_micro + round][task of the tail] */
+    int *exchange_of,
+        *exchange_of_tail; /* [2 * tensor + grad]: exchange of a body, of the tail; -1 */
+    struct view **written; /* [micro][first_written[pass] + k]: what each contributes */
+    bool **done;           /* [micro][task of the body]; [n_micro + period][task of the tail] */
     struct posting **posting; /* likewise, of comms */
     struct gate *gate;        /* by device: where it is in its slots (order.c) */
     struct hypar_error *err;
@@ -95,7 +96,7 @@ enum hypar_status hp_check_version(const struct interpreter *it, const struct pa
 /* A new version of a parameter on a device, as yet the same as the one before. */
 struct view *hp_new_version(struct interpreter *it, int device, int tensor, int version);
 
-/* The stretch is over: the newest version is the first of the next. */
+/* The window is over: the newest version is the first of the next. */
 void hp_first_versions(struct interpreter *it);
 
 /* Whether all (none) of `box` is known. */
@@ -107,14 +108,14 @@ bool hp_none_known(const struct interpreter *it, const struct view *view, int te
 /* Give devices the parameters and inputs that their tasks read. */
 void hp_place_data(struct interpreter *it, const struct run_data *data);
 
-/* What was computed in the last step is unknown again. */
+/* What was computed in the last op_pass is unknown again. */
 void hp_forget_step(struct interpreter *it);
 
 /* Exchanges (settle.c) ------------------------------------------------------------- */
 
 /* The view into which a part of a pass writes operand `o` (its gradient); NULL data: not yet
  * done. */
-struct view *hp_written(struct interpreter *it, int micro, int step, int part, int o,
+struct view *hp_written(struct interpreter *it, int micro, int op_pass, int part, int o,
                         bool grad);
 
 /* Make `box` of a place known to `device` as far as that device can by itself: results of its
@@ -131,7 +132,7 @@ enum hypar_status hp_run_comm(struct interpreter *it, struct instance at);
 /* The tasks of a micro-batch, or of the tail. */
 struct range hp_tasks_of(const struct interpreter *it, int micro);
 
-/* Is there such an instance: groups of parameters have different numbers of rounds. */
+/* Is there such an instance: groups of parameters have different numbers of periods. */
 bool hp_is_instance(const struct interpreter *it, struct instance at);
 
 /* Run every task instance once in the order asked for; calls hp_run_task(). */
@@ -141,8 +142,8 @@ enum hypar_status hp_run_in_order(struct interpreter *it);
 
 enum hypar_status hp_run_task(struct interpreter *it, struct instance at);
 
-/* A step of a compute task, for one part. */
-struct pass_at hp_pass_at(const struct interpreter *it, struct instance at, int step);
+/* A op_pass of a compute task, for one part. */
+struct pass_at hp_pass_at(const struct interpreter *it, struct instance at, int op_pass);
 
 /* "task 7 in micro-batch 1: fc1 forward part 2" */
 const char *hp_instance_text(const struct interpreter *it, struct instance at, char *text,

@@ -28,9 +28,9 @@ static int stage_of(const struct interpreter *it, int op)
 /* The version of a parameter that a pass uses; one that is not trained has no other. */
 static int version_used(const struct interpreter *it, int tensor, const struct pass_at *pass)
 {
-    return it->deal_of_tail[2 * tensor + 1] < 0
+    return it->exchange_of_tail[2 * tensor + 1] < 0
                ? 0
-               : hp_version_used(it->program->rhythm, stage_of(it, pass->op), pass->at.micro,
+               : hp_version_used(it->program->iteration, stage_of(it, pass->op), pass->at.micro,
                                  it->program->task[pass->at.task].backward);
 }
 
@@ -39,7 +39,7 @@ int hp_row(const struct interpreter *it, struct place place, const struct pass_a
     if (place.grad || !hp_is_given(it, place.tensor))
         return pass->at.micro;
     if (!is_param(it, place.tensor)) /* a synchronous batch is there as a whole */
-        return it->program->rhythm->delayed ? pass->at.micro : 0;
+        return it->program->iteration->delayed ? pass->at.micro : 0;
     return version_used(it, place.tensor, pass) % it->kept[stage_of(it, pass->op)];
 }
 
@@ -124,7 +124,7 @@ const struct view *hp_interpreter_view(const struct interpreter *it, int device,
                                        struct place place, int micro)
 {
     bool once = hp_is_given(it, place.tensor) && !place.grad &&
-                (is_param(it, place.tensor) || !it->program->rhythm->delayed);
+                (is_param(it, place.tensor) || !it->program->iteration->delayed);
     const struct view *view = &it->held[place_index(it, device, place, once ? 0 : micro)];
     return view->data ? view : NULL;
 }
@@ -171,28 +171,29 @@ static const struct view *origin(const struct interpreter *it, const struct run_
                                  int tensor, int micro)
 {
     const struct interpret_settings *s = &it->settings;
-    bool own = s->batch && it->program->rhythm->delayed && !is_param(it, tensor);
+    bool own = s->batch && it->program->iteration->delayed && !is_param(it, tensor);
     return own ? &s->batch[micro % s->n_batches].tensor[tensor] : &data->tensor[tensor];
 }
 
 static void place_for_pass(struct interpreter *it, const struct run_data *data, int micro,
-                           const struct step *step, int part)
+                           const struct op_pass *op_pass, int part)
 {
     const struct part_layout *layout =
-        it->program->sketch->body[hp_body_number(it->program->rhythm, micro)].layout[step->op];
-    const struct op *op = &it->graph->ops[step->op];
-    const struct pass *pass = &op->nest->pass[step->pass];
+        it->program->lowering->body[hp_body_number(it->program->iteration, micro)]
+            .layout[op_pass->op];
+    const struct op *op = &it->graph->ops[op_pass->op];
+    const struct pass *pass = &op->nest->pass[op_pass->pass];
     struct range range[MAX_AXES];
-    hp_micro_ranges(it->graph, step->op, &it->plan->ops[step->op].split, part,
+    hp_micro_ranges(it->graph, op_pass->op, &it->plan->ops[op_pass->op].split, part,
                     hp_micro_samples(it->program, micro), range);
     operand_set reads =
-        hp_adds_after(layout, step->pass, part) ? pass->reads : pass->reads & ~pass->adds;
+        hp_adds_after(layout, op_pass->pass, part) ? pass->reads : pass->reads & ~pass->adds;
     for (int o = 0; o < op->nest->n_inputs; o++) {
         int t = op->tensor[o];
         if (!(reads >> o & 1) || t < 0 || !hp_is_given(it, t))
             continue;
         struct box box = hp_region(op->nest, o, range);
-        int row = it->program->rhythm->delayed && !is_param(it, t) ? micro : 0;
+        int row = it->program->iteration->delayed && !is_param(it, t) ? micro : 0;
         hp_view_copy(hp_held(it, layout->device[part], (struct place){ t, false }, row),
                      origin(it, data, t, micro), &box,
                      hp_tensor_element_bytes(it->graph, t, it->real));
@@ -205,9 +206,10 @@ void hp_place_data(struct interpreter *it, const struct run_data *data)
         it->version[i] = i / it->graph->n_tensors % it->n_rows ? -1 : 0;
     for (int m = 0; m < it->n_micro; m++) {
         const struct pass_order *order =
-            &it->body[hp_body_number(it->program->rhythm, m)].order;
+            &it->body[hp_body_number(it->program->iteration, m)].order;
         for (int i = 0; i < order->n; i++)
-            place_for_pass(it, data, m, &it->program->sketch->skeleton.step[order->at[i].step],
+            place_for_pass(it, data, m,
+                           &it->program->lowering->training.op_pass[order->at[i].op_pass],
                            order->at[i].part);
     }
 }

@@ -7,14 +7,14 @@
 struct range hp_tasks_of(const struct interpreter *it, int micro)
 {
     const struct hypar_program *p = it->program;
-    int b = micro < 0 ? p->n_bodies : hp_body_number(p->rhythm, micro);
+    int b = micro < 0 ? p->n_bodies : hp_body_number(p->iteration, micro);
     return (struct range){ p->first[b], p->first[b + 1] };
 }
 
-/* Rows of `done` and `posting`: micro-batches, then rounds. */
+/* Rows of `done` and `posting`: micro-batches, then periods. */
 static int row_of(const struct interpreter *it, int micro)
 {
-    return micro < 0 ? it->n_micro + hp_round_at(micro) : micro;
+    return micro < 0 ? it->n_micro + hp_period_at(micro) : micro;
 }
 
 /* Place of a task in its row. */
@@ -32,18 +32,18 @@ bool hp_is_instance(const struct interpreter *it, struct instance at)
 {
     const struct hypar_program *p = it->program;
     return at.micro >= 0 ||
-           hp_round_at(at.micro) < hp_round_count(p->rhythm, hp_update_group(p, at.task));
+           hp_period_at(at.micro) < hp_period_count(p->iteration, hp_update_group(p, at.task));
 }
 
-/* What a task of the tail waits for as an instance; task -1: nothing in this round. */
+/* What a task of the tail waits for as an instance; task -1: nothing in this period. */
 static struct instance tail_instance(const struct interpreter *it, struct instance at,
                                      int after)
 {
     const struct hypar_program *p = it->program;
     if (hp_is_tail(p, after))
         return (struct instance){ at.micro, after };
-    int micro = hp_last_in_round(p->rhythm, hp_update_group(p, at.task), hp_round_at(at.micro),
-                                 hp_task_body(p, after));
+    int micro = hp_last_in_period(p->iteration, hp_update_group(p, at.task),
+                                  hp_period_at(at.micro), hp_task_body(p, after));
     return (struct instance){ micro, micro < 0 ? -1 : after };
 }
 
@@ -56,9 +56,9 @@ static bool is_done(const struct interpreter *it, struct instance at)
  * by then is the schedule's promise, so they are waited for here too. */
 static bool all_micros_done(const struct interpreter *it, struct instance last)
 {
-    const struct rhythm *r = it->program->rhythm;
+    const struct iteration *r = it->program->iteration;
     int b = hp_body_number(r, last.micro);
-    int first = r->delayed ? last.micro : hp_first_micro(r, b); /* it is once in a round */
+    int first = r->delayed ? last.micro : hp_first_micro(r, b); /* it is once in a period */
     for (int m = first; m <= last.micro; m++)
         if (!is_done(it, (struct instance){ m, last.task }))
             return false;
@@ -247,7 +247,7 @@ static bool in_turn(struct interpreter *it, struct instance at)
 {
     const struct hypar_program *p = it->program;
     const struct task *task = &p->task[at.task];
-    if (!p->rhythm->delayed || task->kind != TASK_COMPUTE)
+    if (!p->iteration->delayed || task->kind != TASK_COMPUTE)
         return true;
     struct gate *gate = &it->gate[task->device];
     const struct slot *slot = hp_slots_of(p->schedule, gate->stage);
@@ -268,7 +268,7 @@ static enum hypar_status run_latest(struct interpreter *it)
     struct instance stuck = { 0, 0 };
     while (moved && left) {
         moved = left = false;
-        for (int m = it->n_micro - 1; m >= -it->n_rounds; m--)
+        for (int m = it->n_micro - 1; m >= -it->n_periods; m--)
             for (int t = (int)hp_tasks_of(it, m).hi - 1; t >= hp_tasks_of(it, m).lo; t--) {
                 struct instance at = { m, t };
                 if (!hp_is_instance(it, at) || is_done(it, at))
@@ -292,7 +292,7 @@ static enum hypar_status run_latest(struct interpreter *it)
 static enum hypar_status check_all_done(const struct interpreter *it)
 {
     char text[128];
-    for (int m = -it->n_rounds; m < it->n_micro; m++)
+    for (int m = -it->n_periods; m < it->n_micro; m++)
         for (int t = (int)hp_tasks_of(it, m).lo; t < hp_tasks_of(it, m).hi; t++)
             if (hp_is_instance(it, (struct instance){ m, t }) &&
                 !is_done(it, (struct instance){ m, t }))

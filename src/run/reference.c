@@ -12,7 +12,7 @@ struct reference_run {
     int step;
     /* [row * n_tensors + tensor]. Rows are micro-batches; parameters and inputs have row 0
      * only. Delayed: inputs are those of each minibatch, parameters have a row for each
-     * version, and their gradients for each round. */
+     * version, and their gradients for each period. */
     struct view *value, *grad;
     int n_rows;
     struct optimizer_state *state; /* by tensor */
@@ -78,14 +78,14 @@ const struct view *hp_reference_view(const struct reference_run *run, struct pla
     return &(place.grad ? run->grad : run->value)[slot(run, place.tensor, newest ? 0 : micro)];
 }
 
-double hp_reference_loss(const struct reference_run *run, int round)
+double hp_reference_loss(const struct reference_run *run, int period)
 {
     const struct delayed_updates *d = delayed(run);
     int n = run->settings.micro_batches;
     if (d)
         n = d->pipe.replicas[d->stage_of_op[run->graph->tensors[run->graph->loss].producer]];
     double loss = 0;
-    for (int m = round * n; m < (round + 1) * n; m++)
+    for (int m = period * n; m < (period + 1) * n; m++)
         loss += hp_get(run->value[slot(run, run->graph->loss, m)].data, 0, run->real);
     return loss;
 }
@@ -250,7 +250,7 @@ static void update(struct reference_run *run, int t, int number, const struct vi
               new->data, gradient->data, &run->state[t]);
 }
 
-/* Parameters of the stages of which minibatch `micro` is the last of a round. */
+/* Parameters of the stages of which minibatch `micro` is the last of a period. */
 static void end_rounds(struct reference_run *run, int micro)
 {
     const struct delayed_updates *d = delayed(run);
@@ -259,15 +259,16 @@ static void end_rounds(struct reference_run *run, int micro)
         if (g->tensors[t].kind != TENSOR_PARAM || g->use_start[t] == g->use_start[t + 1])
             continue;
         int turns = d->pipe.replicas[d->stage_of_op[g->use[g->use_start[t]].op]];
-        int round = micro / turns, rounds = run->settings.micro_batches / turns;
+        int period = micro / turns, periods = run->settings.micro_batches / turns;
         if ((micro + 1) % turns)
             continue;
-        update(run, t, (run->step - 1) * rounds + round + 1, &run->value[slot(run, t, round)],
-               &run->value[slot(run, t, round + 1)], &run->grad[slot(run, t, round)]);
-        if (round == rounds - 1) { /* the next stretch begins with it */
+        update(run, t, (run->step - 1) * periods + period + 1,
+               &run->value[slot(run, t, period)], &run->value[slot(run, t, period + 1)],
+               &run->grad[slot(run, t, period)]);
+        if (period == periods - 1) { /* the next window begins with it */
             struct view first = run->value[slot(run, t, 0)];
-            run->value[slot(run, t, 0)] = run->value[slot(run, t, rounds)];
-            run->value[slot(run, t, rounds)] = first;
+            run->value[slot(run, t, 0)] = run->value[slot(run, t, periods)];
+            run->value[slot(run, t, periods)] = first;
         }
     }
 }

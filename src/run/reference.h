@@ -6,7 +6,7 @@
  *
  * Under schedule pipedream what must be computed is the same with delayed updates (paper,
  * section 3.3): minibatches one after the other, each with the version of the parameters of
- * each stage that it is said to see; all versions are kept. A step is then a stretch. */
+ * each stage that it is said to see; all versions are kept. A step is then a window. */
 #ifndef RUN_REFERENCE_H
 #define RUN_REFERENCE_H
 
@@ -26,7 +26,7 @@ struct delayed_updates {
 };
 
 struct reference_settings {
-    int micro_batches; /* delayed: minibatches, whole rounds of every stage */
+    int micro_batches; /* delayed: minibatches, whole periods of every stage */
     const struct delayed_updates *delayed; /* NULL: synchronous */
     struct optimizer optimizer;
     uint64_t seed; /* of random numbers that operators draw */
@@ -43,13 +43,13 @@ void hp_reference_free(struct reference_run *run);
 void hp_reference_step(struct reference_run *run);
 
 /* After a step: all of a tensor's value or gradient. Of a parameter the updated value, and the
- * gradient summed over micro-batches (delayed: those of round `micro` of its stage); else what
+ * gradient summed over micro-batches (delayed: those of period `micro` of its stage); else what
  * micro-batch `micro` left. Outside its samples it means nothing. */
 const struct view *hp_reference_view(const struct reference_run *run, struct place place,
                                      int micro);
 
-/* The loss of the last step; delayed: of a round of the loss's stage. */
-double hp_reference_loss(const struct reference_run *run, int round);
+/* The loss of the last step; delayed: of a period of the loss's stage. */
+double hp_reference_loss(const struct reference_run *run, int period);
 
 /* The key of random numbers that `op` draws in a step (1 at first), the same in every plan. */
 uint64_t hp_draw_key(uint64_t seed, int step, int op);

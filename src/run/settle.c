@@ -1,33 +1,35 @@
 /* Exchanges: contributions are summed, the sum reaches who reads it. */
 #include "run/interpret_state.h"
 
-/* One exchange as it stands in a micro-batch, or in a round of the tail (struct instance). */
+/* One exchange as it stands in a micro-batch, or in a period of the tail (struct instance). */
 struct settling {
     struct interpreter *it;
-    const struct deal *deal;
+    const struct exchange *exchange;
     const struct pattern *pattern;
     int micro;
 };
 
-static struct settling settling_of(struct interpreter *it, int deal, int micro)
+static struct settling settling_of(struct interpreter *it, int exchange, int micro)
 {
-    const struct sketch *s = it->program->sketch;
-    int b = micro < 0 ? 0 : hp_body_number(it->program->rhythm, micro);
-    return (struct settling){ it, &s->skeleton.deal[deal], hp_deal_pattern(s, b, deal), micro };
+    const struct lowering *s = it->program->lowering;
+    int b = micro < 0 ? 0 : hp_body_number(it->program->iteration, micro);
+    return (struct settling){ it, &s->training.exchange[exchange],
+                              hp_exchange_pattern(s, b, exchange), micro };
 }
 
-struct view *hp_written(struct interpreter *it, int micro, int step, int part, int o, bool grad)
+struct view *hp_written(struct interpreter *it, int micro, int op_pass, int part, int o,
+                        bool grad)
 {
     const struct hypar_program *p = it->program;
-    const struct step *s = &p->sketch->skeleton.step[step];
+    const struct op_pass *s = &p->lowering->training.op_pass[op_pass];
     const struct pass *pass = &it->graph->ops[s->op].nest->pass[s->pass];
-    int b = hp_body_number(p->rhythm, micro);
+    int b = hp_body_number(p->iteration, micro);
     operand_set below = ((operand_set)1 << o) - 1;
     int k = hp_operand_count(grad ? pass->writes_grad & below : pass->writes & below);
     if (grad)
         k += hp_operand_count(pass->writes);
-    int number =
-        hp_pass_number(&it->body[b].order, hp_step_layout(p->blocks, b, step), step, part);
+    int number = hp_pass_number(&it->body[b].order, hp_pass_layout(p->blocks, b, op_pass),
+                                op_pass, part);
     return &it->written[micro][it->body[b].first_written[number] + k];
 }
 
@@ -36,9 +38,9 @@ static bool takes_part(const struct settling *s, const struct source *from, int 
 {
     const struct hypar_program *p = s->it->program;
     for (int b = 0; b < p->n_bodies; b++) {
-        int live = s->micro < 0 ? hp_live_part(p->sketch, from->op, part, b) : part;
-        bool here = s->micro < 0 || hp_body_number(p->rhythm, s->micro) == b;
-        if (here && live >= 0 && !p->sketch->body[b].layout[from->op]->empty[live])
+        int live = s->micro < 0 ? hp_live_part(p->lowering, from->op, part, b) : part;
+        bool here = s->micro < 0 || hp_body_number(p->iteration, s->micro) == b;
+        if (here && live >= 0 && !p->lowering->body[b].layout[from->op]->empty[live])
             return true;
     }
     return false;
@@ -54,8 +56,8 @@ static int copy_on(const struct settling *s, const struct source *from, int part
     int mine[MAX_AXES], other[MAX_AXES];
     int replica = part / plan->n_parts; /* of the tail's; in a body there is one */
     if (s->micro >= 0)
-        replica = hp_replica_of(p->rhythm, p->schedule->stage_of_op[from->op],
-                                hp_body_number(p->rhythm, s->micro));
+        replica = hp_replica_of(p->iteration, p->schedule->stage_of_op[from->op],
+                                hp_body_number(p->iteration, s->micro));
     int first = s->micro < 0 ? replica * plan->n_parts : 0;
     hp_part_coordinates(nest, &plan->split, part % plan->n_parts, mine);
     for (int i = first; i < first + plan->n_parts; i++) {
@@ -78,43 +80,44 @@ static bool add_part(const struct settling *s, const struct source *from, int pa
                      const struct view *sum)
 {
     struct interpreter *it = s->it;
-    const struct sketch *sketch = it->program->sketch;
-    int b = hp_body_number(it->program->rhythm, micro);
+    const struct lowering *lowering = it->program->lowering;
+    int b = hp_body_number(it->program->iteration, micro);
     if (s->micro < 0)
-        part = hp_live_part(sketch, from->op, part, b);
-    if (part < 0 || sketch->body[b].layout[from->op]->empty[part])
+        part = hp_live_part(lowering, from->op, part, b);
+    if (part < 0 || lowering->body[b].layout[from->op]->empty[part])
         return true; /* another replica's micro-batch, or empty in this one */
-    struct view *view = hp_written(it, micro, sketch->skeleton.step_of[from->op][from->pass],
-                                   part, from->operand, s->deal->place.grad);
+    struct view *view =
+        hp_written(it, micro, lowering->training.op_pass_of[from->op][from->pass], part,
+                   from->operand, s->exchange->place.grad);
     if (!view->data)
         return false;
-    hp_view_combine(sum, view, s->deal->combine, it->real);
+    hp_view_combine(sum, view, s->exchange->combine, it->real);
     return true;
 }
 
-/* The micro-batches that are summed over: of a round, or one alone. */
+/* The micro-batches that are summed over: of a period, or one alone. */
 static struct range micros_of(const struct settling *s, int op)
 {
     const struct hypar_program *p = s->it->program;
-    int n = p->rhythm->round[hp_slot_group(p->rhythm, p->schedule->stage_of_op[op])];
+    int n = p->iteration->period[hp_slot_group(p->iteration, p->schedule->stage_of_op[op])];
     if (s->micro >= 0)
         return (struct range){ s->micro, s->micro + 1 };
-    return (struct range){ hp_round_at(s->micro) * n, (hp_round_at(s->micro) + 1) * n };
+    return (struct range){ hp_period_at(s->micro) * n, (hp_period_at(s->micro) + 1) * n };
 }
 
 /* Where what is settled belongs in a device's memory. */
 static int row_of(int micro)
 {
-    return micro < 0 ? hp_round_at(micro) : micro;
+    return micro < 0 ? hp_period_at(micro) : micro;
 }
 
 /* Put a cell's contributions together: those listed, or `device`'s own copies of them. */
 static bool sum_cell(const struct settling *s, const struct cell *cell, int device,
                      const struct view *sum)
 {
-    hp_view_clear(sum, s->deal->combine, s->it->real);
+    hp_view_clear(sum, s->exchange->combine, s->it->real);
     for (int c = 0; c < cell->n_contributions; c++) {
-        const struct source *from = &s->deal->writer[cell->contribution[c].writer];
+        const struct source *from = &s->exchange->writer[cell->contribution[c].writer];
         int part = cell->contribution[c].part;
         if (device >= 0)
             part = copy_on(s, from, part, device);
@@ -139,8 +142,9 @@ static bool listed(int device, const int *list, int n)
 static struct box box_of(const struct settling *s, const struct cell *cell)
 {
     struct box box = hp_cell_box(s->pattern, (int)(cell - s->pattern->cell));
-    return s->micro < 0 ? box
-                        : hp_micro_box(s->it->program, s->deal->place.tensor, &box, s->micro);
+    return s->micro < 0
+               ? box
+               : hp_micro_box(s->it->program, s->exchange->place.tensor, &box, s->micro);
 }
 
 static struct view new_sum(struct interpreter *it, struct box box)
@@ -153,7 +157,7 @@ static bool settle_cell(const struct settling *s, const struct cell *cell, int d
                         const struct box *wanted)
 {
     struct interpreter *it = s->it;
-    struct place place = s->deal->place;
+    struct place place = s->exchange->place;
     struct box box = box_of(s, cell), both = hp_box_intersect(&box, wanted);
     if (hp_box_empty(&both))
         return true;
@@ -182,7 +186,7 @@ static void fill_constant(struct interpreter *it, struct place place, int row, i
 bool hp_settle_own(struct interpreter *it, struct place place, int micro, int device,
                    const struct box *box)
 {
-    int d = (micro < 0 ? it->deal_of_tail : it->deal_of)[2 * place.tensor + place.grad];
+    int d = (micro < 0 ? it->exchange_of_tail : it->exchange_of)[2 * place.tensor + place.grad];
     if (d < 0) {
         if (place.grad)
             fill_constant(it, place, row_of(micro), device);
@@ -205,8 +209,9 @@ static enum hypar_status deliver(struct interpreter *it, struct instance at,
         return hp_fail(it->err, HYPAR_RUNTIME, "%s runs before its contributions",
                        hp_instance_text(it, at, text, sizeof text));
     for (int i = 0; i < cell->n_receivers; i++) {
-        struct view *held = hp_held(it, cell->receiver[i], s->deal->place, row_of(s->micro));
-        if (!hp_none_known(it, held, s->deal->place.tensor, &box))
+        struct view *held =
+            hp_held(it, cell->receiver[i], s->exchange->place, row_of(s->micro));
+        if (!hp_none_known(it, held, s->exchange->place.tensor, &box))
             return hp_fail(it->err, HYPAR_RUNTIME, "%s sends device %d what it has",
                            hp_instance_text(it, at, text, sizeof text), cell->receiver[i]);
         hp_view_copy(held, &sum, &box, hp_real_bytes(it->real));

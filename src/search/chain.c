@@ -28,7 +28,7 @@ static enum hypar_status renew_delta(struct chain *c, struct hypar_error *err)
     struct hypar_lower_options lower = hp_lowering(c->problem);
     struct sim_settings settings = hp_simulation(c->problem);
     hp_delta_free(c->delta);
-    TRY(hp_delta_new(&c->delta, c->plan, &lower, &settings, c->repertoire, err));
+    TRY(hp_delta_new(&c->delta, c->plan, &lower, &settings, c->sim_cache, err));
     c->length = hp_delta_length(c->delta);
     return HYPAR_OK;
 }
@@ -40,7 +40,7 @@ enum hypar_status hp_chain_begin(struct chain *c, const struct problem *problem,
     *c = (struct chain){ .problem = problem,
                          .plan = start->plan,
                          .delta = start->delta,
-                         .repertoire = start->repertoire,
+                         .sim_cache = start->sim_cache,
                          .random = { seed } };
     c->tight = start->full->part > 0.75;
     c->best = hp_plan_copy(c->plan);
@@ -70,7 +70,7 @@ void hp_chain_end(struct chain *c)
 static bool fits(const struct chain *c, const struct hypar_plan *plan)
 {
     struct fullness full;
-    return hp_fullness(c->problem, plan, &c->repertoire->stock, &full, NULL) == HYPAR_OK &&
+    return hp_fullness(c->problem, plan, &c->sim_cache->cache, &full, NULL) == HYPAR_OK &&
            full.part <= 1;
 }
 
@@ -123,9 +123,9 @@ void hp_chain_leave(struct chain *c)
     c->delta = NULL;
 }
 
-void hp_chain_enter(struct chain *c, struct repertoire *repertoire)
+void hp_chain_enter(struct chain *c, struct sim_cache *sim_cache)
 {
-    c->repertoire = repertoire;
+    c->sim_cache = sim_cache;
     if (c->status == HYPAR_OK)
         c->status = renew_delta(c, &c->err);
 }

@@ -17,7 +17,7 @@ struct chain {
     struct hypar_plan *best; /* the best that it has seen and that fits into memory */
     struct hypar_plan *next; /* the best that it has seen since, not known to fit */
     struct delta *delta;
-    struct repertoire *repertoire; /* which it shares with chains that run after it */
+    struct sim_cache *sim_cache; /* which it shares with chains that run after it */
     ticks length, best_length;
     ticks next_length;  /* as long as the best: there is no next */
     double temperature; /* ticks: the step over beta */
@@ -30,12 +30,12 @@ struct chain {
     struct hypar_error err;
 };
 
-/* Where to begin: a plan, which is so full, and its timeline, of that repertoire (NULL: it is
+/* Where to begin: a plan, which is so full, and its timeline, of that sim_cache (NULL: it is
  * made). Plan and timeline are taken over. */
 struct chain_start {
     struct hypar_plan *plan;
     struct delta *delta;
-    struct repertoire *repertoire;
+    struct sim_cache *sim_cache;
     const struct fullness *full;
 };
 
@@ -48,9 +48,9 @@ void hp_chain_end(struct chain *chain);
 /* Make `n` proposals. */
 void hp_chain_run(struct chain *chain, int64_t n);
 
-/* Let go of the repertoire, and go on with another one. */
+/* Let go of the sim_cache, and go on with another one. */
 void hp_chain_leave(struct chain *chain);
-void hp_chain_enter(struct chain *chain, struct repertoire *repertoire);
+void hp_chain_enter(struct chain *chain, struct sim_cache *sim_cache);
 
 /* Look whether `next` fits into memory: it is the best then. Else the chain goes back to the
  * best, and is tight from there on. (Memory takes longer to find than a step.) */

@@ -266,7 +266,7 @@ static void improve(struct search *s, struct elimination_result *out)
     size_t bytes = (size_t)s->problem->n_vars * sizeof(int);
     memcpy(s->current, out->assignment, bytes);
     double best = s->cost = soft_cost(s, s->current, false);
-    for (int stale = 0; out->n_rounds < MOST_ROUNDS && s->work_left > 0; out->n_rounds++) {
+    for (int stale = 0; out->n_periods < MOST_ROUNDS && s->work_left > 0; out->n_periods++) {
         if (best <= out->lower_bound || s->infeasible || hp_stopped(s->problem->stop))
             return;
         stale = improve_block(s) ? 0 : stale + 1;

@@ -37,7 +37,7 @@ enum rule {
     LOWEST_INDEX       /* along the network: good where it is long and evenly wide */
 };
 
-struct skeleton {
+struct training_graph {
     struct arena *arena;
     enum rule rule;
     const int *n_states;
@@ -84,19 +84,19 @@ static bool add_pair(struct arena *arena, struct pair_set *set, int a, int b)
     return true;
 }
 
-static bool before(const struct skeleton *s, int a, int b)
+static bool before(const struct training_graph *s, int a, int b)
 {
     int64_t x = s->nodes[a].key, y = s->nodes[b].key;
     return x < y || (x == y && a < b);
 }
 
-static void place(struct skeleton *s, int v, int slot)
+static void place(struct training_graph *s, int v, int slot)
 {
     s->heap[slot] = v;
     s->nodes[v].slot = slot;
 }
 
-static void sift_up(struct skeleton *s, int v)
+static void sift_up(struct training_graph *s, int v)
 {
     int slot = s->nodes[v].slot;
     for (int up; slot > 0 && before(s, v, s->heap[up = (slot - 1) / 2]); slot = up)
@@ -104,7 +104,7 @@ static void sift_up(struct skeleton *s, int v)
     place(s, v, slot);
 }
 
-static void sift_down(struct skeleton *s, int v)
+static void sift_down(struct training_graph *s, int v)
 {
     int slot = s->nodes[v].slot;
     for (;;) {
@@ -119,7 +119,7 @@ static void sift_down(struct skeleton *s, int v)
     place(s, v, slot);
 }
 
-static void heap_remove(struct skeleton *s, int v)
+static void heap_remove(struct training_graph *s, int v)
 {
     int slot = s->nodes[v].slot, last = s->heap[--s->n_heap];
     if (last != v) {
@@ -131,7 +131,7 @@ static void heap_remove(struct skeleton *s, int v)
 }
 
 /* Drop from v's list the variables that are gone. */
-static void refresh(struct skeleton *s, struct node *node)
+static void refresh(struct training_graph *s, struct node *node)
 {
     if (node->n == node->degree)
         return;
@@ -144,7 +144,7 @@ static void refresh(struct skeleton *s, struct node *node)
 }
 
 /* How many pairs of v's neighbours are not adjacent yet. */
-static int64_t count_fill(struct skeleton *s, int v)
+static int64_t count_fill(struct training_graph *s, int v)
 {
     struct node *node = &s->nodes[v];
     refresh(s, node);
@@ -159,7 +159,7 @@ static int64_t count_fill(struct skeleton *s, int v)
 }
 
 /* Ends of chains come first: their elimination makes no table. */
-static int64_t key_of(struct skeleton *s, int v)
+static int64_t key_of(struct training_graph *s, int v)
 {
     const struct node *node = &s->nodes[v];
     if (node->degree <= 1)
@@ -173,7 +173,7 @@ static int64_t key_of(struct skeleton *s, int v)
     return (count_fill(s, v) << WEIGHT_BITS) + weight;
 }
 
-static void update_key(struct skeleton *s, int v)
+static void update_key(struct training_graph *s, int v)
 {
     int64_t key = key_of(s, v), old = s->nodes[v].key;
     s->nodes[v].key = key;
@@ -199,7 +199,7 @@ static int64_t fixed_log2(int n)
     return (int64_t)log;
 }
 
-static void add_neighbour(struct skeleton *s, int v, int other)
+static void add_neighbour(struct training_graph *s, int v, int other)
 {
     struct node *node = &s->nodes[v];
     node->list = GROW(s->arena, int, node->list, node->n, &node->capacity);
@@ -208,14 +208,14 @@ static void add_neighbour(struct skeleton *s, int v, int other)
     node->weight += s->nodes[other].log;
 }
 
-static void drop_neighbour(struct skeleton *s, int v, int other)
+static void drop_neighbour(struct training_graph *s, int v, int other)
 {
     s->nodes[v].degree--;
     s->nodes[v].weight -= s->nodes[other].log;
 }
 
 /* Lists of neighbours without repetition; parallel edges are counted (OptCNN Eq. 3). */
-static void connect(struct skeleton *s, const struct elimination_problem *problem)
+static void connect(struct training_graph *s, const struct elimination_problem *problem)
 {
     for (int e = 0; e < problem->n_edges; e++) {
         s->nodes[problem->edges[e].u].capacity++;
@@ -244,7 +244,7 @@ static void connect(struct skeleton *s, const struct elimination_problem *proble
     }
 }
 
-static void build(struct skeleton *s, const struct elimination_problem *problem)
+static void build(struct training_graph *s, const struct elimination_problem *problem)
 {
     int n = problem->n_vars, states = 1;
     int64_t log = 0;
@@ -271,7 +271,7 @@ static void build(struct skeleton *s, const struct elimination_problem *problem)
 }
 
 /* Fill edges count for variables two steps away as well. */
-static void update_keys(struct skeleton *s, const struct node *gone)
+static void update_keys(struct training_graph *s, const struct node *gone)
 {
     for (int i = 0; i < gone->n; i++)
         update_key(s, gone->list[i]);
@@ -286,7 +286,7 @@ static void update_keys(struct skeleton *s, const struct node *gone)
 }
 
 /* Take v out of the graph and join its neighbours. */
-static void eliminate(struct skeleton *s, int v, struct elimination_order *out)
+static void eliminate(struct training_graph *s, int v, struct elimination_order *out)
 {
     const struct node *node = &s->nodes[v];
     heap_remove(s, v);
@@ -308,7 +308,7 @@ static void eliminate(struct skeleton *s, int v, struct elimination_order *out)
 
 /* The table of v's elimination. One neighbour's is added to that neighbour's costs: no memory
  * of its own is needed, so it does not count towards the total. */
-static double count_table(struct skeleton *s, int v, struct elimination_order *out)
+static double count_table(struct training_graph *s, int v, struct elimination_order *out)
 {
     struct node *node = &s->nodes[v];
     refresh(s, node);
@@ -330,7 +330,7 @@ static double count_table(struct skeleton *s, int v, struct elimination_order *o
 }
 
 /* Eliminate all; past `max_entries` the rest goes by the keys as they stand. */
-static struct elimination_order order_all(struct skeleton *s, double max_entries)
+static struct elimination_order order_all(struct training_graph *s, double max_entries)
 {
     struct elimination_order order = { .sequence = NEW(s->arena, int, s->n_vars),
                                        .fits = true,
@@ -358,7 +358,9 @@ void hp_elimination_order(struct arena *arena, const struct elimination_problem 
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         /* Counting fill edges is slow: give it about as long as the elimination would take. */
         double budget = i > 0 && out->fits ? fmin(out->work / 8, MOST_BUDGET) : MOST_BUDGET;
-        struct skeleton s = { .arena = arena, .rule = rules[i], .budget = (int64_t)budget };
+        struct training_graph s = { .arena = arena,
+                                    .rule = rules[i],
+                                    .budget = (int64_t)budget };
         build(&s, problem);
         struct elimination_order order = order_all(&s, max_entries);
         if (i == 0 || (s.budget >= 0 && order.fits && (!out->fits || order.work < out->work)))
@@ -369,7 +371,7 @@ void hp_elimination_order(struct arena *arena, const struct elimination_problem 
 }
 
 /* Whom to fix so that v's table becomes smaller: v or one of its neighbours. */
-static int choose_victim(const struct skeleton *s, int v, const uint64_t *priority)
+static int choose_victim(const struct training_graph *s, int v, const uint64_t *priority)
 {
     int victim = -1;
     double best = -1;
@@ -390,7 +392,7 @@ static int choose_victim(const struct skeleton *s, int v, const uint64_t *priori
     return victim;
 }
 
-static void fix(struct skeleton *s, int v)
+static void fix(struct training_graph *s, int v)
 {
     struct node *node = &s->nodes[v];
     refresh(s, node);
@@ -405,7 +407,7 @@ void hp_elimination_cut(struct arena *arena, const struct elimination_problem *p
                         double max_entries, double max_work, const uint64_t *priority,
                         struct elimination_order *out)
 {
-    struct skeleton s = { .arena = arena };
+    struct training_graph s = { .arena = arena };
     build(&s, problem);
     *out = (struct elimination_order){ .sequence = NEW(arena, int, problem->n_vars),
                                        .fits = true };

@@ -10,8 +10,8 @@
 #include "base/stop.h"
 #include "search/fix.h"
 #include "search/judge.h"
-#include "sim/bound.h"
 #include "search/mcmc/propose.h"
+#include "sim/delta/bound.h"
 
 static const double MOST_PLANS = 1e7; /* a minute or so */
 

@@ -40,7 +40,7 @@ struct start {
     struct fullness full;
 };
 
-/* A repertoire remembers all layouts that were tried; beyond this it is made anew. */
+/* A sim_cache remembers all layouts that were tried; beyond this it is made anew. */
 static const size_t MOST_BYTES = (size_t)512 << 20;
 
 struct search {
@@ -51,10 +51,10 @@ struct search {
     double beta;
     int64_t round_size; /* proposals of a chain */
     struct chain chain[CHAINS];
-    /* Chains of one lane run one after the other and share a repertoire; lanes run beside each
+    /* Chains of one lane run one after the other and share a sim_cache; lanes run beside each
      * other. What is found does not depend on how many there are. */
     int n_lanes;
-    struct repertoire *repertoire[CHAINS];
+    struct sim_cache *sim_cache[CHAINS];
     size_t most_bytes[CHAINS]; /* by lane: so large may it be, if that is above MOST_BYTES */
     void (*job)(struct search *s, struct chain *chain); /* at hand */
     int n_chains;                                       /* begun */
@@ -92,11 +92,11 @@ static enum hypar_status measure(const struct search *s, struct hypar_plan *plan
     struct hypar_lower_options lower = hp_lowering(s->problem);
     struct sim_settings settings = hp_simulation(s->problem);
     hp_delta_free(out->delta);
-    TRY(hp_delta_new(&out->delta, plan, &lower, &settings, s->repertoire[0], err));
+    TRY(hp_delta_new(&out->delta, plan, &lower, &settings, s->sim_cache[0], err));
     out->plan = plan;
     out->length = hp_delta_length(out->delta);
     TRY(find_step(s, out, err));
-    return hp_fullness(s->problem, plan, &s->repertoire[0]->stock, &out->full, err);
+    return hp_fullness(s->problem, plan, &s->sim_cache[0]->cache, &out->full, err);
 }
 
 /* Keep the starts in order: those that fit by their step, then the others by what is missing.
@@ -189,7 +189,7 @@ static enum hypar_status repair(struct search *s, struct hypar_error *err)
     struct proposer proposer;
     struct proposal now, was;
     struct random random = { (uint64_t)s->problem->options->seed };
-    struct stock *stock = &s->repertoire[0]->stock;
+    struct layout_cache *cache = &s->sim_cache[0]->cache;
     struct fullness full;
     hp_proposer_begin(&proposer, start->plan, s->fixes.fixed);
     hp_proposal_begin(&now, start->plan->graph);
@@ -203,7 +203,7 @@ static enum hypar_status repair(struct search *s, struct hypar_error *err)
             continue;
         hp_proposal_save(start->plan, &now, &was);
         hp_proposal_apply(start->plan, &now);
-        if (hp_fullness(s->problem, start->plan, stock, &full, NULL) == HYPAR_OK &&
+        if (hp_fullness(s->problem, start->plan, cache, &full, NULL) == HYPAR_OK &&
             full.excess < start->full.excess) {
             start->full = full;
             last = i;
@@ -251,9 +251,9 @@ static enum hypar_status begin_chains(struct search *s, struct hypar_error *err)
     for (int i = 0; i < CHAINS; i++) {
         int lane = i % s->n_lanes;
         struct start *start = &s->start[i % n_fit];
-        struct chain_start from = { .repertoire = s->repertoire[lane], .full = &start->full };
+        struct chain_start from = { .sim_cache = s->sim_cache[lane], .full = &start->full };
         from.plan = i < n_fit ? start->plan : hp_plan_copy(s->chain[i % n_fit].best);
-        if (i < n_fit && lane == 0) { /* starts are of that lane's repertoire */
+        if (i < n_fit && lane == 0) { /* starts are of that lane's sim_cache */
             from.delta = start->delta;
             start->delta = NULL;
         }
@@ -315,7 +315,7 @@ static void jump(struct search *s)
 
 static struct hypar_search_progress progress_of(const struct search *s)
 {
-    int steps = hp_delta_scene(s->chain[0].delta)->sketch->rhythm.n_steps;
+    int steps = hp_delta_timing(s->chain[0].delta)->lowering->iteration.n_steps;
     struct hypar_search_progress p = {
         .best_s = hp_seconds(best_length(s)) / steps,
         .seconds = hp_now_s() - s->began_s,
@@ -351,18 +351,18 @@ static bool goes_on(const struct search *s, int round, struct improvement last)
     return round < LEAST_ROUNDS || (round < 2 * last.round && round < MOST_ROUNDS);
 }
 
-/* A repertoire that has become too large makes room for a new one, which may grow to twice what
+/* A sim_cache that has become too large makes room for a new one, which may grow to twice what
  * the plans at hand need. */
 static void renew_lane(struct search *s, int lane)
 {
     struct sim_settings settings = hp_simulation(s->problem);
     for (int i = lane; i < CHAINS; i += s->n_lanes)
         hp_chain_leave(&s->chain[i]);
-    hp_repertoire_free(s->repertoire[lane]);
-    s->repertoire[lane] = hp_repertoire_new(s->chain[lane].plan, &settings);
+    hp_sim_cache_free(s->sim_cache[lane]);
+    s->sim_cache[lane] = hp_sim_cache_new(s->chain[lane].plan, &settings);
     for (int i = lane; i < CHAINS; i += s->n_lanes)
-        hp_chain_enter(&s->chain[i], s->repertoire[lane]);
-    s->most_bytes[lane] = 2 * hp_repertoire_bytes(s->repertoire[lane]);
+        hp_chain_enter(&s->chain[i], s->sim_cache[lane]);
+    s->most_bytes[lane] = 2 * hp_sim_cache_bytes(s->sim_cache[lane]);
 }
 
 static void run_lane(void *arg, int lane)
@@ -370,7 +370,7 @@ static void run_lane(void *arg, int lane)
     struct search *s = arg;
     for (int i = lane; i < CHAINS; i += s->n_lanes)
         s->job(s, &s->chain[i]);
-    size_t bytes = hp_repertoire_bytes(s->repertoire[lane]);
+    size_t bytes = hp_sim_cache_bytes(s->sim_cache[lane]);
     if (bytes > MOST_BYTES && bytes > s->most_bytes[lane])
         renew_lane(s, lane);
 }
@@ -443,7 +443,7 @@ static void make_lanes(struct search *s)
     int threads = o->threads > 0 ? o->threads : hp_core_count();
     s->n_lanes = threads < CHAINS ? threads : CHAINS;
     for (int i = 0; i < s->n_lanes; i++)
-        s->repertoire[i] = hp_repertoire_new(like, &settings);
+        s->sim_cache[i] = hp_sim_cache_new(like, &settings);
     hypar_plan_free(like);
 }
 
@@ -497,7 +497,7 @@ static enum hypar_status plan_flexflow(const struct planner *self,
         hypar_plan_free(s.start[i].plan);
     }
     for (int i = 0; i < s.n_lanes; i++)
-        hp_repertoire_free(s.repertoire[i]);
+        hp_sim_cache_free(s.sim_cache[i]);
     return status;
 }
 

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "plan/plan.h"
+#include "program/memory/memory.h"
 #include "search/flush.h"
-#include "sim/memory.h"
 
 int64_t hp_flush_in_flight(const struct choosing *c, const struct candidate *k, int s)
 {
@@ -68,8 +68,8 @@ static void add_touched(struct op_needs *n, const struct hypar_plan *plan, int o
 }
 
 /* Do the backward passes of an operator read all of what they read, and does each replica have
- * its share of that? (A stride may step over the end of a tensor; who takes other things than
- * the batch's samples for samples may have fewer of them than there are replicas.) */
+ * its share of that? (A stride may op_pass over the end of a tensor; who takes other things
+ * than the batch's samples for samples may have fewer of them than there are replicas.) */
 static bool reads_all(const struct hypar_graph *g, int i)
 {
     const struct op *op = &g->ops[i];
@@ -94,7 +94,7 @@ static void add_program(struct op_needs *n, const struct hypar_program *program)
     const struct hypar_graph *g = program->plan->graph;
     struct memory_model *model = hp_memory(program, NULL);
     for (int i = 0; i < model->order[0].n; i++) {
-        int op = program->sketch->skeleton.step[model->order[0].at[i].step].op;
+        int op = program->lowering->training.op_pass[model->order[0].at[i].op_pass].op;
         if (reads_all(g, op))
             n->kept[op] += model->delta[0][i].end_kept;
     }

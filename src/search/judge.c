@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "sim/memory.h"
+#include "program/memory/memory.h"
 
 struct hypar_lower_options hp_lowering(const struct problem *problem)
 {
@@ -18,14 +18,14 @@ struct sim_settings hp_simulation(const struct problem *problem)
 }
 
 enum hypar_status hp_fullness(const struct problem *problem, const struct hypar_plan *plan,
-                              struct stock *stock, struct fullness *out,
+                              struct layout_cache *cache, struct fullness *out,
                               struct hypar_error *err)
 {
     struct arena scratch = { 0 };
     int n = hypar_machine_device_count(plan->machine);
     struct hypar_memory *memory = NEW(&scratch, struct hypar_memory, n), fullest;
     double limit = problem->options->memory_bytes;
-    enum hypar_status status = hp_plan_memory(plan, NULL, stock, memory, err);
+    enum hypar_status status = hp_plan_memory(plan, NULL, cache, memory, err);
     *out = (struct fullness){ .part = -1 };
     if (status == HYPAR_OK) {
         int most = hypar_fullest_memory(memory, n, limit, &fullest);

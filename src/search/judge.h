@@ -3,7 +3,7 @@
 #define SEARCH_JUDGE_H
 
 #include "search/planner.h"
-#include "sim/delta.h"
+#include "sim/delta/delta.h"
 
 /* How a problem's steps are simulated. */
 struct hypar_lower_options hp_lowering(const struct problem *problem);
@@ -18,9 +18,9 @@ struct fullness {
     int device;
 };
 
-/* By the memory that is simulated; `stock` as for hp_plan_memory(). */
+/* By the memory that is simulated; `cache` as for hp_plan_memory(). */
 enum hypar_status hp_fullness(const struct problem *problem, const struct hypar_plan *plan,
-                              struct stock *stock, struct fullness *out,
+                              struct layout_cache *cache, struct fullness *out,
                               struct hypar_error *err);
 enum hypar_status hp_fail_memory(const struct fullness *f, struct hypar_error *err);
 

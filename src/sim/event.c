@@ -32,42 +32,42 @@ static void name_compute(const struct hypar_sim *sim, const struct block *block,
         [PHASE_GRADIENT] = HYPAR_EVENT_GRADIENT,
     };
     const struct hypar_program *p = sim->program;
-    int task = p->blocks->first[hp_step_block(p->blocks, block->body, block->index)] + local;
+    int task = p->blocks->first[hp_pass_block(p->blocks, block->body, block->index)] + local;
     e->kind = kinds[hp_task_text(p, task, e->name, sizeof e->name)];
-    e->stage = p->plan->ops[p->sketch->skeleton.step[block->index].op].stage;
+    e->stage = p->plan->ops[p->lowering->training.op_pass[block->index].op].stage;
 }
 
 static void name_comm(const struct hypar_sim *sim, const struct block *block, int local,
                       struct hypar_sim_event *e)
 {
-    struct scene *s = sim->scene;
-    const struct deal *deal = &s->sketch->skeleton.deal[block->index];
-    const struct pattern *p = hp_deal_pattern(s->sketch, block->body, block->index);
-    const struct pattern_act *acts = hp_deal_act(s, block->body, block->index);
-    int c = hp_comm_at(acts, p->n_comms, local);
-    const struct comm_act *act = &acts->comm[c];
+    struct timing *s = sim->timing;
+    const struct exchange *exchange = &s->lowering->training.exchange[block->index];
+    const struct pattern *p = hp_exchange_pattern(s->lowering, block->body, block->index);
+    const struct pattern_cost *costs = hp_exchange_cost(s, block->body, block->index);
+    int c = hp_comm_at(costs, p->n_comms, local);
+    const struct comm_cost *cost = &costs->comm[c];
     size_t n =
         (size_t)snprintf(e->name, sizeof e->name, "%s %s%.80s", hp_comm_text(p->comm[c].kind),
-                         deal->place.grad ? "gradient of " : "",
-                         s->sketch->graph->tensors[deal->place.tensor].name);
+                         exchange->place.grad ? "gradient of " : "",
+                         s->lowering->graph->tensors[exchange->place.tensor].name);
     e->kind = HYPAR_EVENT_COMM;
-    e->bytes = act->sent_bytes;
-    const struct message *m = hp_message_at(acts, c, local);
+    e->bytes = cost->sent_bytes;
+    const struct message *m = hp_message_at(costs, c, local);
     if (m) {
         e->bytes = m->bytes;
         snprintf(e->name + n, sizeof e->name - n, " %d -> %d", m->from, m->to);
-    } else if (act->algorithm && p->comm[c].kind != COMM_SEND) {
-        snprintf(e->name + n, sizeof e->name - n, " (%s)", act->algorithm);
+    } else if (cost->algorithm && p->comm[c].kind != COMM_SEND) {
+        snprintf(e->name + n, sizeof e->name - n, " (%s)", cost->algorithm);
     }
 }
 
 static void name_update(const struct hypar_sim *sim, const struct block *block,
                         struct hypar_sim_event *e)
 {
-    const struct sketch *s = sim->scene->sketch;
+    const struct lowering *s = sim->timing->lowering;
     e->kind = HYPAR_EVENT_UPDATE;
     snprintf(e->name, sizeof e->name, "update %.120s",
-             s->graph->tensors[s->skeleton.deal[block->index].place.tensor].name);
+             s->graph->tensors[s->training.exchange[block->index].place.tensor].name);
 }
 
 /* Which task instance event `i` is: row by row. */
@@ -108,8 +108,8 @@ bool hypar_sim_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_ev
         sim->has_timeline && i >= 0 ? find(sim, i, &task, &micro) : NULL;
     if (!times)
         return false;
-    int number = sim->block_of[task], local = task - sim->scene->blocks->first[number];
-    struct block block = hp_block_at(sim->scene->blocks, number);
+    int number = sim->block_of[task], local = task - sim->timing->blocks->first[number];
+    struct block block = hp_block_at(sim->timing->blocks, number);
     const struct sim_task *what = &sim->timeline.graph.task[task];
     *event = (struct hypar_sim_event){
         .id = i, .device = -1, .micro = micro < 0 ? -1 : micro, .stage = -1
@@ -120,7 +120,7 @@ bool hypar_sim_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_ev
         name_update(sim, &block, event);
     else
         name_comm(sim, &block, local, event);
-    if (micro >= 0 ? sim->program->rhythm->n_micro > 1 : sim->program->rhythm->delayed) {
+    if (micro >= 0 ? sim->program->iteration->n_micro > 1 : sim->program->iteration->delayed) {
         size_t n = strlen(event->name);
         snprintf(event->name + n, sizeof event->name - n, micro < 0 ? " round %d" : " micro %d",
                  micro < 0 ? -1 - micro : micro);

@@ -43,7 +43,7 @@ static void serve(struct run *r, int id, struct times *times)
     }
 }
 
-ticks hp_play_graph(const struct task_graph *graph, struct times *times)
+ticks hp_run_graph(const struct task_graph *graph, struct times *times)
 {
     struct run r = { .graph = graph };
     ticks length = 0;

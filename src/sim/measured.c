@@ -1,9 +1,9 @@
 /* What a profile told of a step's times. */
 #include "profile/profile.h"
-#include "sim/scene.h"
+#include "sim/timing.h"
 
 /* Are all parts of a pass measured, as they lie? */
-static bool parts_measured(const struct sketch *s, const struct part_layout *l, int pass,
+static bool parts_measured(const struct lowering *s, const struct part_layout *l, int pass,
                            const struct hypar_profile *profile)
 {
     for (int part = 0; part < l->n_parts; part++)
@@ -17,15 +17,15 @@ static bool parts_measured(const struct sketch *s, const struct part_layout *l, 
 
 /* Layouts are shared by many operators: [layout * MAX_PASSES + pass] 0: not known yet, 1: no,
  * 2: yes. */
-static bool is_measured(const struct sketch *s, const struct step *step,
+static bool is_measured(const struct lowering *s, const struct op_pass *op_pass,
                         const struct hypar_profile *profile, char *known)
 {
     bool all = true;
     for (int b = 0; b < s->n_bodies && all; b++) {
-        const struct part_layout *l = s->body[b].layout[step->op];
-        char *at = &known[(size_t)l->id * MAX_PASSES + (size_t)step->pass];
+        const struct part_layout *l = s->body[b].layout[op_pass->op];
+        char *at = &known[(size_t)l->id * MAX_PASSES + (size_t)op_pass->pass];
         if (!*at)
-            *at = parts_measured(s, l, step->pass, profile) ? 2 : 1;
+            *at = parts_measured(s, l, op_pass->pass, profile) ? 2 : 1;
         all = *at == 2;
     }
     return all;
@@ -41,20 +41,20 @@ static bool is_calibrated(const struct hypar_machine *machine,
     return false;
 }
 
-struct hypar_sim_measured hp_count_measured(const struct sketch *s,
+struct hypar_sim_measured hp_count_measured(const struct lowering *s,
                                             const struct hypar_profile *profile)
 {
-    const struct skeleton *k = &s->skeleton;
+    const struct training_graph *k = &s->training;
     struct hypar_sim_measured out = { .asked = profile != NULL };
     struct arena scratch = { 0 };
     if (!profile)
         return out;
-    char *known = NEW(&scratch, char, (size_t)s->stock->n_layouts *MAX_PASSES);
-    for (int i = 0; i < k->n_steps; i++) {
-        if (hp_is_view(s->graph->ops[k->step[i].op].nest))
+    char *known = NEW(&scratch, char, (size_t)s->cache->n_layouts *MAX_PASSES);
+    for (int i = 0; i < k->n_op_passes; i++) {
+        if (hp_is_view(s->graph->ops[k->op_pass[i].op].nest))
             continue; /* takes no time */
         out.passes++;
-        out.measured += is_measured(s, &k->step[i], profile, known);
+        out.measured += is_measured(s, &k->op_pass[i], profile, known);
     }
     out.calibrated = is_calibrated(s->plan->machine, profile);
     hp_arena_free(&scratch);

@@ -6,7 +6,7 @@
  * levels of the model, each of them, in their order: its maximum is the peak that is reported.
  * Messages take room for themselves, one at a time; the largest between two changes is drawn.
  */
-#include "sim/memory_parts.h"
+#include "program/memory/parts.h"
 #include "sim/sim.h"
 
 /* A device, as far as it is drawn. */
@@ -109,22 +109,22 @@ static const struct times *times_of(const struct points *p, int row, int task)
 /* The id that the simulator knows the first task of a task's block by. */
 static int first_of(const struct points *p, int task)
 {
-    return p->sim->scene->blocks->first[p->sim->program->task[task].block];
+    return p->sim->timing->blocks->first[p->sim->program->task[task].block];
 }
 
 /* The passes of a task one after another. */
 static void put_compute(struct points *p, int micro, int b, int number)
 {
-    struct scene *s = p->sim->scene;
-    const struct step *step = s->sketch->skeleton.step;
-    const struct part_layout *const *layout = s->sketch->body[b].layout;
+    struct timing *s = p->sim->timing;
+    const struct op_pass *op_pass = s->lowering->training.op_pass;
+    const struct part_layout *const *layout = s->lowering->body[b].layout;
     const struct task *task = &p->sim->program->task[number];
     const struct pass_order *order = &p->sim->memory->order[b];
-    int place = layout[step[task->index].op]->rank[task->part];
+    int place = layout[op_pass[task->index].op]->rank[task->part];
     ticks at = times_of(p, micro, first_of(p, number) + place)->start;
     for (int i = task->index; i >= 0; i = s->blocks->next[b][i]) {
-        const struct part_layout *l = layout[step[i].op];
-        ticks took = hp_pass_times(s->acts, step[i].op, step[i].pass, l)[task->part];
+        const struct part_layout *l = layout[op_pass[i].op];
+        ticks took = hp_pass_times(s->costs, op_pass[i].op, op_pass[i].pass, l)[task->part];
         const struct memory_delta *delta =
             &p->sim->memory->delta[b][hp_pass_number(order, l, i, task->part)];
         change(p, task->device, at, delta->alloc);
@@ -137,10 +137,10 @@ static void put_compute(struct points *p, int micro, int b, int number)
 static struct times comm_span(const struct points *p, int row, int b, int task)
 {
     const struct task *what = &p->sim->program->task[task];
-    const struct pattern_act *act = hp_deal_act(p->sim->scene, b, what->index);
-    int first = first_of(p, task) + hp_first_of_comm(act, what->comm);
+    const struct pattern_cost *cost = hp_exchange_cost(p->sim->timing, b, what->index);
+    int first = first_of(p, task) + hp_first_of_comm(cost, what->comm);
     struct times span = { 0 };
-    for (int i = 0; i < act->comm[what->comm].n_tasks; i++) {
+    for (int i = 0; i < cost->comm[what->comm].n_tasks; i++) {
         const struct times *t = times_of(p, row, first + i);
         span.start = i ? earlier(span.start, t->start) : t->start;
         span.end = later(span.end, t->end);
@@ -220,7 +220,7 @@ static void list_tasks(struct points *p)
 static void put_half(struct points *p, int stage, const struct slot *slot)
 {
     const struct hypar_program *program = p->sim->program;
-    int b = hp_body_number(program->rhythm, slot->micro);
+    int b = hp_body_number(program->iteration, slot->micro);
     int key = (b * program->schedule->n_stages + stage) * 2 + slot->backward;
     for (int i = p->start[key]; i < p->start[key + 1]; i++) {
         int task = p->task[i];
@@ -237,9 +237,9 @@ static void put_update(struct points *p, int stage, const struct slot *slot,
                        const double *bucket)
 {
     const struct hypar_program *program = p->sim->program;
-    int group = hp_slot_group(program->rhythm, stage),
+    int group = hp_slot_group(program->iteration, stage),
         first = program->first[program->n_bodies];
-    int row = p->sim->timeline.rows.round[group] + slot->micro;
+    int row = p->sim->timeline.rows.period[group] + slot->micro;
     for (int t = first; t < program->n_tasks; t++) {
         if (program->task[t].kind != TASK_COMM || hp_update_group(program, t) != group)
             continue;

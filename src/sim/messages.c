@@ -1,10 +1,10 @@
 /* How many messages would be played, each by itself. */
 #include <string.h>
 
-#include "sim/scene.h"
+#include "sim/timing.h"
 
 struct estimate {
-    const struct sketch *sketch;
+    const struct lowering *lowering;
     struct arena arena;
     double messages;
     /* By kind: the last group of devices, whose ways are worked out. */
@@ -38,17 +38,17 @@ static double collected(struct estimate *e, const struct comm *comm, double byte
     struct comm_group group = { comm->kind, comm->n_devices, comm->device, 0 };
     if (!same_devices(e->last[comm->kind], comm)) {
         e->last[comm->kind] = comm;
-        e->model[comm->kind] = hp_comm_model(&e->arena, e->sketch->plan->machine, &group);
+        e->model[comm->kind] = hp_comm_model(&e->arena, e->lowering->plan->machine, &group);
     }
     return (double)hp_comm_best_way(e->model[comm->kind], bytes)->n_messages;
 }
 
 static void add_comms(struct estimate *e, int b, int d, const struct buckets *buckets)
 {
-    const struct deal *deal = &e->sketch->skeleton.deal[d];
-    const struct pattern *p = hp_deal_pattern(e->sketch, b, d);
-    int tail = d - e->sketch->skeleton.n_deals;
-    double size = hp_message_bytes(e->sketch->plan, deal->place.tensor);
+    const struct exchange *exchange = &e->lowering->training.exchange[d];
+    const struct pattern *p = hp_exchange_pattern(e->lowering, b, d);
+    int tail = d - e->lowering->training.n_exchanges;
+    double size = hp_message_bytes(e->lowering->plan, exchange->place.tensor);
     for (int c = 0; c < p->n_comms; c++) {
         const struct comm *comm = &p->comm[c];
         int me = buckets && tail >= 0 ? buckets->base[tail] + c : -1;
@@ -63,33 +63,33 @@ static void add_comms(struct estimate *e, int b, int d, const struct buckets *bu
     }
 }
 
-double hp_estimate_messages(const struct sketch *s)
+double hp_estimate_messages(const struct lowering *s)
 {
-    struct estimate e = { .sketch = s };
-    const struct skeleton *k = &s->skeleton;
+    struct estimate e = { .lowering = s };
+    const struct training_graph *k = &s->training;
     struct buckets buckets;
     bool bucketed = s->options.bucket_bytes > 0;
     if (bucketed)
         buckets = hp_find_buckets(s, &e.arena);
     for (int b = 0; b < s->n_bodies; b++)
-        for (int d = 0; d < k->n_deals; d++)
+        for (int d = 0; d < k->n_exchanges; d++)
             add_comms(&e, b, d, NULL);
-    for (int d = k->n_deals; d < k->n_deals + k->n_tail; d++)
+    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++)
         add_comms(&e, 0, d, bucketed ? &buckets : NULL);
     hp_arena_free(&e.arena);
     return e.messages;
 }
 
 /* Links that the messages of exchanges cross, at most; each pattern once. */
-static double crossed(const struct sketch *s)
+static double crossed(const struct lowering *s)
 {
-    const struct skeleton *k = &s->skeleton;
+    const struct training_graph *k = &s->training;
     struct arena scratch = { 0 };
-    bool *seen = NEW(&scratch, bool, s->stock->n_patterns);
+    bool *seen = NEW(&scratch, bool, s->cache->n_patterns);
     double messages = 0;
     for (int b = 0; b < s->n_bodies; b++)
-        for (int d = 0; d < k->n_deals + k->n_tail; d++) {
-            const struct pattern *p = hp_deal_pattern(s, b, d);
+        for (int d = 0; d < k->n_exchanges + k->n_tail; d++) {
+            const struct pattern *p = hp_exchange_pattern(s, b, d);
             for (int c = 0; c < p->n_comms && !seen[p->id]; c++)
                 if (p->comm[c].kind == COMM_EXCHANGE)
                     messages += exchanged(p, &p->comm[c]);
@@ -99,18 +99,18 @@ static double crossed(const struct sketch *s)
     return messages * hypar_machine_longest_route(s->plan->machine);
 }
 
-enum hypar_status hp_check_messages(const struct sketch *sketch,
+enum hypar_status hp_check_messages(const struct lowering *lowering,
                                     const struct sim_settings *settings,
                                     struct hypar_error *err)
 {
-    double links = crossed(sketch);
+    double links = crossed(lowering);
     if (links > HP_MAX_CROSSED)
         return hp_fail(err, HYPAR_UNSUPPORTED,
                        "exchanges whose messages cross up to %.3g links, expected at most %d",
                        links, HP_MAX_CROSSED);
     if (!settings->expand_collectives)
         return HYPAR_OK;
-    double n = hp_estimate_messages(sketch);
+    double n = hp_estimate_messages(lowering);
     if (n > HP_MAX_MESSAGES)
         return hp_fail(err, HYPAR_UNSUPPORTED,
                        "collectives would be about %.3g messages, expected at most %d to "

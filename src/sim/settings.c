@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "base/word.h"
 #include "cost/collective_rounds.h"
-#include "sim/scene.h"
+#include "sim/timing.h"
 
 #include <assert.h>
 #include <string.h>

@@ -36,11 +36,11 @@ static void cover(struct counting *c, int device, const struct times *times)
 static void cover_devices(struct counting *c, const struct block *block, int local,
                           const struct times *times)
 {
-    struct scene *scene = c->sim->scene;
-    const struct pattern *p = hp_deal_pattern(scene->sketch, block->body, block->index);
-    const struct pattern_act *act = hp_deal_act(scene, block->body, block->index);
-    int k = hp_comm_at(act, p->n_comms, local);
-    const struct message *m = hp_message_at(act, k, local);
+    struct timing *timing = c->sim->timing;
+    const struct pattern *p = hp_exchange_pattern(timing->lowering, block->body, block->index);
+    const struct pattern_cost *cost = hp_exchange_cost(timing, block->body, block->index);
+    int k = hp_comm_at(cost, p->n_comms, local);
+    const struct message *m = hp_message_at(cost, k, local);
     if (m) {
         cover(c, m->from, times);
         cover(c, m->to, times);
@@ -52,14 +52,14 @@ static void cover_devices(struct counting *c, const struct block *block, int loc
 
 static ticks *begins_of(const struct counting *c, int stage)
 {
-    return c->begins + (size_t)stage * (size_t)c->sim->scene->sketch->rhythm.n_micro;
+    return c->begins + (size_t)stage * (size_t)c->sim->timing->lowering->iteration.n_micro;
 }
 
 /* A stage begins with a minibatch when the first of its tasks starts. */
-static void note_begin(struct counting *c, int step, int micro, ticks start)
+static void note_begin(struct counting *c, int op_pass, int micro, ticks start)
 {
-    const struct sketch *s = c->sim->scene->sketch;
-    const struct step *what = &s->skeleton.step[step];
+    const struct lowering *s = c->sim->timing->lowering;
+    const struct op_pass *what = &s->training.op_pass[op_pass];
     ticks *begin = &begins_of(c, c->sim->program->schedule->stage_of_op[what->op])[micro];
     if (!what->backward && (*begin < 0 || start < *begin))
         *begin = start;
@@ -69,9 +69,9 @@ static void count_task(void *who, int task, int micro, const struct times *times
 {
     struct counting *c = who;
     struct hypar_sim *sim = c->sim;
-    const struct scene *scene = sim->scene;
+    const struct timing *timing = sim->timing;
     int number = sim->block_of[task];
-    struct block block = hp_block_at(scene->blocks, number);
+    struct block block = hp_block_at(timing->blocks, number);
     const struct sim_task *what = &c->graph->task[task];
     if (block.kind == BLOCK_COMPUTE || block.kind == BLOCK_UPDATE) {
         c->busy[what->queue] = hp_later(c->busy[what->queue], what->duration);
@@ -84,11 +84,11 @@ static void count_task(void *who, int task, int micro, const struct times *times
     }
     c->comms++;
     for (int i = 0; i < what->n_holds; i++)
-        if (what->hold[i].queue >= scene->acts->n_devices) {
+        if (what->hold[i].queue >= timing->costs->n_devices) {
             ticks *busy = &c->busy[what->hold[i].queue];
             *busy = hp_later(*busy, what->hold[i].busy);
         }
-    cover_devices(c, &block, task - scene->blocks->first[number], times);
+    cover_devices(c, &block, task - timing->blocks->first[number], times);
 }
 
 /* Bytes and joules --------------------------------------------------------------------- */
@@ -103,81 +103,83 @@ static void add_energy(struct hypar_energy *sum, const struct work_energy *e, do
 /* The passes of every part. */
 static void add_passes(struct hypar_sim *sim, int b, struct hypar_energy *sum)
 {
-    const struct sketch *s = sim->scene->sketch;
-    const struct skeleton *k = &s->skeleton;
-    for (int i = 0; i < k->n_steps; i++) {
-        const struct part_layout *l = s->body[b].layout[k->step[i].op];
-        operand_set present = hp_present(&s->graph->ops[k->step[i].op]);
+    const struct lowering *s = sim->timing->lowering;
+    const struct training_graph *k = &s->training;
+    for (int i = 0; i < k->n_op_passes; i++) {
+        const struct part_layout *l = s->body[b].layout[k->op_pass[i].op];
+        operand_set present = hp_present(&s->graph->ops[k->op_pass[i].op]);
         for (int part = 0; part < l->n_parts; part++) {
             if (l->empty[part])
                 continue;
             struct work work =
-                hp_pass_work(l->nest, k->step[i].pass, l->range + part * l->nest->n_axes,
+                hp_pass_work(l->nest, k->op_pass[i].pass, l->range + part * l->nest->n_axes,
                              present, s->plan->precision);
             struct work_energy e =
                 hp_work_energy(&work, hypar_machine_device(s->plan->machine, l->device[part]),
                                s->plan->precision);
-            add_energy(sum, &e, (double)hp_body_times(&s->rhythm, b) / s->rhythm.n_steps);
+            add_energy(sum, &e, (double)hp_body_times(&s->iteration, b) / s->iteration.n_steps);
         }
     }
 }
 
-/* How often a deal of the tail is settled for one batch. */
-static double rounds_per_step(const struct sketch *s, int deal)
+/* How often a exchange of the tail is settled for one batch. */
+static double periods_per_step(const struct lowering *s, int exchange)
 {
-    return (double)hp_round_count(&s->rhythm, hp_deal_group(s, deal)) / s->rhythm.n_steps;
+    return (double)hp_period_count(&s->iteration, hp_exchange_group(s, exchange)) /
+           s->iteration.n_steps;
 }
 
-static void add_updates(struct hypar_sim *sim, int deal, struct hypar_energy *sum)
+static void add_updates(struct hypar_sim *sim, int exchange, struct hypar_energy *sum)
 {
-    const struct sketch *s = sim->scene->sketch;
-    const struct update_devices *u = hp_update_devices(sim->scene->sketch, deal);
+    const struct lowering *s = sim->timing->lowering;
+    const struct update_devices *u = hp_update_devices(sim->timing->lowering, exchange);
     for (int i = 0; i < u->n; i++) {
         struct work work =
             hp_update_work(u->elements[i], s->plan->precision, s->plan->optimizer);
         struct work_energy e =
             hp_work_energy(&work, hypar_machine_device(s->plan->machine, u->device[i]),
                            hp_master_precision(s->plan->precision));
-        add_energy(sum, &e, rounds_per_step(s, deal));
+        add_energy(sum, &e, periods_per_step(s, exchange));
     }
 }
 
-/* What the comms of a deal put on links. */
-static void add_comms(struct hypar_sim *sim, int b, int deal, double times)
+/* What the comms of a exchange put on links. */
+static void add_comms(struct hypar_sim *sim, int b, int exchange, double times)
 {
-    const struct sketch *s = sim->scene->sketch;
-    const struct pattern *p = hp_deal_pattern(s, b, deal);
-    struct acts *acts = sim->scene->acts;
-    const struct pattern_act *act = hp_deal_act(sim->scene, b, deal);
+    const struct lowering *s = sim->timing->lowering;
+    const struct pattern *p = hp_exchange_pattern(s, b, exchange);
+    struct task_costs *costs = sim->timing->costs;
+    const struct pattern_cost *cost = hp_exchange_cost(sim->timing, b, exchange);
     for (int c = 0; c < p->n_comms; c++) {
-        const struct comm_act *a = &act->comm[c];
+        const struct comm_cost *a = &cost->comm[c];
         sim->summary.comm_bytes += times * a->sent_bytes;
         sim->summary.link_bytes += times * a->link_bytes;
         sim->summary.energy.link_j += times * a->link_j;
         sim->summary.energy.dram_j += times * a->dram_j;
         for (int i = 0; i < a->n_links; i++)
-            sim->link[a->link[i].queue - acts->n_devices].bytes += times * a->bytes_on_link[i];
-        const struct comm_step *step = act->messages ? act->messages[c].step : NULL;
+            sim->link[a->link[i].queue - costs->n_devices].bytes += times * a->bytes_on_link[i];
+        const struct comm_step *step = cost->messages ? cost->messages[c].step : NULL;
         for (int i = 0; step && i < a->n_tasks; i++)
             for (int h = 0; h < a->task[i].n_holds; h++)
-                if (a->task[i].hold[h].queue >= acts->n_devices)
-                    sim->link[a->task[i].hold[h].queue - acts->n_devices].bytes +=
+                if (a->task[i].hold[h].queue >= costs->n_devices)
+                    sim->link[a->task[i].hold[h].queue - costs->n_devices].bytes +=
                         times * step[i].message.bytes;
     }
 }
 
 static void add_up(struct hypar_sim *sim)
 {
-    const struct sketch *s = sim->scene->sketch;
-    const struct skeleton *k = &s->skeleton;
+    const struct lowering *s = sim->timing->lowering;
+    const struct training_graph *k = &s->training;
     for (int b = 0; b < s->n_bodies; b++) {
         add_passes(sim, b, &sim->summary.energy);
-        for (int d = 0; d < k->n_deals; d++)
-            add_comms(sim, b, d, (double)hp_body_times(&s->rhythm, b) / s->rhythm.n_steps);
+        for (int d = 0; d < k->n_exchanges; d++)
+            add_comms(sim, b, d,
+                      (double)hp_body_times(&s->iteration, b) / s->iteration.n_steps);
     }
-    for (int d = k->n_deals; d < k->n_deals + k->n_tail; d++) {
-        add_comms(sim, 0, d, rounds_per_step(s, d));
-        if (k->deal[d].place.grad)
+    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
+        add_comms(sim, 0, d, periods_per_step(s, d));
+        if (k->exchange[d].place.grad)
             add_updates(sim, d, &sim->summary.energy);
     }
 }
@@ -194,13 +196,13 @@ static double positions(const struct hypar_graph *g)
     return 0;
 }
 
-/* After how many minibatches, a multiple of `round`, a stage does the same again to the
- * end of the stretch: the last ones of that many begin as much later than those before. What
+/* After how many minibatches, a multiple of `period`, a stage does the same again to the
+ * end of the window: the last ones of that many begin as much later than those before. What
  * happens before it begins with a minibatch does not know whether another one follows, so the
- * stretch's end does not show. 0: never, of `n` minibatches. */
-static int period(const ticks *begins, int last, int n, int round)
+ * window's end does not show. 0: never, of `n` minibatches. */
+static int period(const ticks *begins, int last, int n, int period)
 {
-    for (int p = round; 2 * p <= n; p += round) {
+    for (int p = period; 2 * p <= n; p += period) {
         ticks later = begins[last] - begins[last - p];
         bool same = true;
         for (int i = 1; i <= p && same; i++) {
@@ -213,11 +215,11 @@ static int period(const ticks *begins, int last, int n, int round)
     return 0;
 }
 
-/* Seconds for one minibatch between the same points of two rounds of a stage, the last ones; of
- * the later half, if there is one, where it never repeats itself (*steady tells). */
+/* Seconds for one minibatch between the same points of two periods of a stage, the last ones;
+ * of the later half, if there is one, where it never repeats itself (*steady tells). */
 static double stage_s(const struct hypar_sim *sim, const ticks *begins, int full, bool *steady)
 {
-    const struct rhythm *r = sim->program->rhythm;
+    const struct iteration *r = sim->program->iteration;
     int last = r->n_micro - 1, window = period(begins, last, last - full, r->n_bodies);
     *steady = window > 0;
     if (!*steady)
@@ -231,7 +233,7 @@ static double stage_s(const struct hypar_sim *sim, const ticks *begins, int full
  * falls behind, and the step is its own; by more than what period() takes for the same. */
 static double steady_s(struct hypar_sim *sim, const struct counting *c, ticks length)
 {
-    const struct rhythm *r = sim->program->rhythm;
+    const struct iteration *r = sim->program->iteration;
     struct hypar_sim_pipeline *p = &sim->pipeline;
     p->minibatches = r->n_micro;
     p->noam = hp_pipedream_stage_in_flight(&r->pipe, 0);
@@ -257,8 +259,9 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
     const struct hypar_graph *g = plan->graph;
     struct hypar_sim_summary *s = &sim->summary;
     struct hypar_memory fullest;
-    double peak = 0, steps = sim->program->rhythm->n_steps;
-    s->step_s = sim->program->rhythm->delayed ? steady_s(sim, c, length) : hp_seconds(length);
+    double peak = 0, steps = sim->program->iteration->n_steps;
+    s->step_s =
+        sim->program->iteration->delayed ? steady_s(sim, c, length) : hp_seconds(length);
     s->compute = c->compute;
     s->comm = c->comms;
     s->update = c->update;
@@ -271,8 +274,8 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
         double idle_s = hp_seconds(length - hp_covered(&c->either[d])) / steps;
         device->busy_s = hp_seconds(c->busy[d]) / steps;
         device->comm_s = hp_seconds(hp_covered(&c->comm[d])) / steps;
-        /* of a stretch without the time that filling and draining take */
-        device->waiting_s = fmax(0, sim->program->rhythm->delayed
+        /* of a window without the time that filling and draining take */
+        device->waiting_s = fmax(0, sim->program->iteration->delayed
                                         ? idle_s - (hp_seconds(length) / steps - s->step_s)
                                         : idle_s);
         device->memory = sim->memory->device[d];
@@ -306,13 +309,13 @@ static void begin_counting(void *who, const struct task_graph *graph)
 {
     struct counting *c = who;
     struct hypar_sim *sim = c->sim;
-    const struct blocks *blocks = sim->scene->blocks;
+    const struct blocks *blocks = sim->timing->blocks;
     sim->block_of = NEW(&sim->arena, int, graph->n_tasks + 1);
     for (int i = 0; i < blocks->n_blocks; i++)
         for (int t = 0; t < blocks->size[i]; t++)
             sim->block_of[blocks->first[i] + t] = i;
     c->graph = graph;
-    const struct rhythm *r = &blocks->sketch->rhythm;
+    const struct iteration *r = &blocks->lowering->iteration;
     if (r->delayed) {
         size_t n = (size_t)r->pipe.n_stages * (size_t)r->n_micro;
         c->begins = NEW(&c->arena, ticks, n);
@@ -326,10 +329,10 @@ static void begin_counting(void *who, const struct task_graph *graph)
 static enum hypar_status play(struct hypar_sim *sim, bool timeline, struct hypar_error *err)
 {
     struct counting c = { .sim = sim };
-    struct audience audience = { begin_counting, count_task, &c };
+    struct observer observer = { begin_counting, count_task, &c };
     double began_s = now_s();
-    ticks length = hp_play_scene_for(sim->scene, sim->program, timeline ? &sim->timeline : NULL,
-                                     &audience);
+    ticks length = hp_timeline_observe(sim->timing, sim->program,
+                                       timeline ? &sim->timeline : NULL, &observer);
     sim->summary.took_s = now_s() - began_s;
     sim->has_timeline = timeline;
     summarise(sim, &c, length);
@@ -345,7 +348,7 @@ enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_progr
                                       struct hypar_error *err)
 {
     struct arena arena = { 0 };
-    enum hypar_status status = hp_check_messages(program->sketch, settings, err);
+    enum hypar_status status = hp_check_messages(program->lowering, settings, err);
     if (status != HYPAR_OK) {
         hypar_program_free(program);
         return status;
@@ -355,9 +358,9 @@ enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_progr
     sim->program = program;
     sim->memory = hp_memory(program, NULL);
     begin_links(sim);
-    sim->scene = hp_scene_new(program->sketch, program->blocks, settings, NULL);
+    sim->timing = hp_timing_new(program->lowering, program->blocks, settings, NULL);
     sim->summary.how = hypar_simulation_of(options);
-    sim->summary.measured = hp_count_measured(program->sketch, options->profile);
+    sim->summary.measured = hp_count_measured(program->lowering, options->profile);
     status = play(sim, options->timeline, err);
     if (status != HYPAR_OK) {
         hypar_sim_free(sim);
@@ -395,7 +398,7 @@ void hypar_sim_free(struct hypar_sim *sim)
     if (!sim)
         return;
     hp_flat_file_free(sim->file);
-    hp_scene_free(sim->scene);
+    hp_timing_free(sim->timing);
     hp_memory_free(sim->memory);
     hypar_program_free(sim->program);
     hp_timeline_end(&sim->timeline);
@@ -421,7 +424,7 @@ struct hypar_sim_pipeline hypar_sim_pipeline(const struct hypar_sim *sim)
 struct hypar_sim_stage hypar_sim_stage(const struct hypar_sim *sim, int stage)
 {
     const struct hypar_stage *about = &sim->program->plan->stages[stage];
-    struct hypar_sim_stage out = { .replicas = sim->program->rhythm->pipe.replicas[stage],
+    struct hypar_sim_stage out = { .replicas = sim->program->iteration->pipe.replicas[stage],
                                    .in_flight = sim->memory->in_flight[stage],
                                    .versions = sim->memory->versions[stage] };
     for (int i = 0; i < about->n_devices; i++) {

@@ -4,9 +4,9 @@
 
 #include <hypar/sim.h>
 
-#include "sim/memory.h"
-#include "sim/flat_file.h"
-#include "sim/schedule.h"
+#include "program/memory/memory.h"
+#include "sim/flat/file.h"
+#include "sim/timeline.h"
 
 struct hypar_sim {
     struct arena arena; /* holds everything, the struct itself included */
@@ -16,7 +16,7 @@ struct hypar_sim {
     struct hypar_sim_link *link;
     /* of a plan */
     struct hypar_program *program;
-    struct scene *scene;
+    struct timing *timing;
     struct memory_model *memory;
     int *block_of; /* by task of the graph */
     bool has_timeline;

@@ -26,7 +26,7 @@ void hp_cover(struct covered *c, struct arena *arena, ticks now, ticks from, tic
         to = c->open[last].to > to ? c->open[last].to : to;
     }
     if (last == at) { /* nothing touches it: room for one more */
-        c->open = GROW(arena, struct stretch, c->open, c->n, &c->capacity);
+        c->open = GROW(arena, struct interval, c->open, c->n, &c->capacity);
         for (int i = c->n++; i > at; i--)
             c->open[i] = c->open[i - 1];
     } else { /* it takes the place of all that it touches */
@@ -34,7 +34,7 @@ void hp_cover(struct covered *c, struct arena *arena, ticks now, ticks from, tic
             c->open[i - (last - at - 1)] = c->open[i];
         c->n -= last - at - 1;
     }
-    c->open[at] = (struct stretch){ from, to };
+    c->open[at] = (struct interval){ from, to };
 }
 
 ticks hp_covered(const struct covered *c)

@@ -1,7 +1,7 @@
 /* sim/tally.h - adding up a step while it is played. Internal to sim/.
  *
  * Tasks are served in the order in which they become ready, so nothing served later can lie
- * before the present ready time: of a device's time under communication only the stretches that
+ * before the present ready time: of a device's time under communication only the intervals that
  * reach beyond it have to be remembered. */
 #ifndef SIM_TALLY_H
 #define SIM_TALLY_H
@@ -10,14 +10,14 @@
 
 #include "base/arena.h"
 
-struct stretch {
+struct interval {
     ticks from, to;
 };
 
-/* Time covered by stretches that come with rising `now`. */
+/* Time covered by intervals that come with rising `now`. */
 struct covered {
     ticks sum;
-    struct stretch *open; /* disjoint, ascending */
+    struct interval *open; /* disjoint, ascending */
     int n, capacity;
 };
 

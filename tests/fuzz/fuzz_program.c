@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "program/program.h"
-#include "sim/flat_file.h"
+#include "sim/flat/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,7 +37,7 @@ static void play(const struct flat_file *file)
     struct times *times = calloc((size_t)file->graph.n_tasks, sizeof *times);
     require(times);
     check_graph(&file->graph);
-    require(hp_play_graph(&file->graph, times) <= HP_MAX_TICKS);
+    require(hp_run_graph(&file->graph, times) <= HP_MAX_TICKS);
     for (int i = 0; i < file->graph.n_tasks; i++)
         require(times[i].ready <= times[i].start && times[i].start <= times[i].end);
     free(times);

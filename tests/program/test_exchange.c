@@ -70,19 +70,19 @@ static struct part_layout *lay_out(struct arena *arena, struct random *random,
     return &h->layout;
 }
 
-struct scene {
+struct timing {
     struct arena arena;
     int64_t size[N_DIMS];
     int n_writers, n_readers;
-    struct stakeholder writer[MAX_HOLDERS], reader[MAX_HOLDERS];
+    struct exchange_side writer[MAX_HOLDERS], reader[MAX_HOLDERS];
 };
 
 /* The same seed gives the same parts, `times` as large. */
-static void make_scene(struct scene *s, uint64_t seed, int times)
+static void make_timing(struct timing *s, uint64_t seed, int times)
 {
     struct random random = { seed };
-    *s = (struct scene){ .n_writers = 1 + (int)hp_random_below(&random, 2),
-                         .n_readers = (int)hp_random_below(&random, MAX_HOLDERS + 1) };
+    *s = (struct timing){ .n_writers = 1 + (int)hp_random_below(&random, 2),
+                          .n_readers = (int)hp_random_below(&random, MAX_HOLDERS + 1) };
     for (int d = 0; d < N_DIMS; d++)
         s->size[d] = smallest[d] * times;
     for (int i = 0; i < s->n_writers; i++)
@@ -94,7 +94,7 @@ static void make_scene(struct scene *s, uint64_t seed, int times)
         s->writer[i].copies = hp_random_below(&random, 3) ? 0 : 1U << COPY;
 }
 
-static struct pattern *find(struct scene *s, struct arena *arena, struct shapes *shapes)
+static struct pattern *find(struct timing *s, struct arena *arena, struct shapes *shapes)
 {
     struct arena scratch = { 0 };
     struct pattern *p;
@@ -150,8 +150,8 @@ static void test_without_copies(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= CASES; seed++) {
-        struct scene s;
-        make_scene(&s, seed, 1);
+        struct timing s;
+        make_timing(&s, seed, 1);
         for (int i = 0; i < s.n_writers; i++)
             s.writer[i].copies = 0;
         const struct pattern *quick = find(&s, &s.arena, NULL);
@@ -170,9 +170,9 @@ static void test_shapes(void **state)
     struct arena arena = { 0 };
     struct shapes shapes = { 0 };
     for (uint64_t i = 0; i < 3 * CASES; i++) {
-        struct scene s;
+        struct timing s;
         uint64_t seed = i % CASES;
-        make_scene(&s, seed, 1 + (int)(i / CASES));
+        make_timing(&s, seed, 1 + (int)(i / CASES));
         if (!same_pattern(find(&s, &s.arena, NULL), find(&s, &arena, &shapes)))
             fail_msg("seed %llu: differs with shapes", (unsigned long long)seed);
         hp_arena_free(&s.arena);
@@ -182,7 +182,7 @@ static void test_shapes(void **state)
     hp_arena_free(&arena);
 }
 
-static bool has(const struct stakeholder *who, int part, const int64_t at[N_DIMS])
+static bool has(const struct exchange_side *who, int part, const int64_t at[N_DIMS])
 {
     const struct part_layout *l = who->layout;
     if (l->empty[part])
@@ -195,7 +195,7 @@ static bool has(const struct stakeholder *who, int part, const int64_t at[N_DIMS
 }
 
 /* Devices of the parts that have the element: bits. */
-static unsigned holders_of(const struct stakeholder *who, int n, const int64_t at[N_DIMS])
+static unsigned holders_of(const struct exchange_side *who, int n, const int64_t at[N_DIMS])
 {
     unsigned devices = 0;
     for (int i = 0; i < n; i++)
@@ -205,7 +205,7 @@ static unsigned holders_of(const struct stakeholder *who, int n, const int64_t a
     return devices;
 }
 
-static bool right_at(const struct scene *s, const struct cell *cell, const int64_t at[N_DIMS])
+static bool right_at(const struct timing *s, const struct cell *cell, const int64_t at[N_DIMS])
 {
     unsigned readers = holders_of(s->reader, s->n_readers, at), told = 0;
     unsigned writers = holders_of(s->writer, s->n_writers, at);
@@ -225,8 +225,8 @@ static void test_elements(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= CASES / 10; seed++) {
-        struct scene s;
-        make_scene(&s, seed, 1);
+        struct timing s;
+        make_timing(&s, seed, 1);
         const struct pattern *p = find(&s, &s.arena, NULL);
         int64_t elements = 0, at[N_DIMS];
         for (int c = 0; c < p->n_cells; c++) {

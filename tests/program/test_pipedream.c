@@ -69,7 +69,7 @@ static void straight_pipelines_lag_as_the_paper_says(void **state)
 
 struct emulation {
     struct pipedream p;
-    int n; /* minibatches: whole rounds of every stage */
+    int n; /* minibatches: whole periods of every stage */
     struct slot order[MAX_STAGES][2 * MAX_MINIBATCHES];
     int at[MAX_STAGES][MAX_REPLICAS]; /* next slot */
     bool forward[MAX_STAGES][MAX_MINIBATCHES], backward[MAX_STAGES][MAX_MINIBATCHES];
@@ -77,7 +77,7 @@ struct emulation {
     int used[MAX_STAGES][MAX_MINIBATCHES], newest[MAX_STAGES][MAX_MINIBATCHES];
 };
 
-/* All backward passes of a round done: its weights are updated. */
+/* All backward passes of a period done: its weights are updated. */
 static void update(struct emulation *e, int s)
 {
     int r = e->p.replicas[s];

@@ -126,7 +126,7 @@ static void release(struct pair *pair)
 
 static struct reference_run *new_reference(struct pair *pair, double noise)
 {
-    const struct rhythm *r = pair->program->rhythm;
+    const struct iteration *r = pair->program->iteration;
     pair->delayed =
         (struct delayed_updates){ .pipe = r->pipe,
                                   .stage_of_op = pair->program->schedule->stage_of_op,
@@ -197,7 +197,7 @@ static enum hypar_status compare(struct pair *pair, const struct interpreter *it
         const struct view *held =
             hp_interpreter_view(it, d, (struct place){ pair->graph->loss, false }, 0);
         loss |= held && !isnan(((const double *)held->data)[0]);
-        for (int m = 0; m < pair->program->rhythm->n_micro; m++)
+        for (int m = 0; m < pair->program->iteration->n_micro; m++)
             for (int t = 0; t < pair->graph->n_tensors; t++)
                 for (int grad = 0; grad < 2; grad++) {
                     enum hypar_status status =
@@ -244,7 +244,7 @@ static enum hypar_status interpret(struct pair *pair, enum interpret_order order
 static bool differ(const struct pair *pair, const struct reference_run *a,
                    const struct reference_run *b)
 {
-    for (int m = 0; m < pair->program->rhythm->n_micro; m++)
+    for (int m = 0; m < pair->program->iteration->n_micro; m++)
         for (int t = 0; t < pair->graph->n_tensors; t++)
             for (int grad = 0; grad < 2 && !pair->graph->tensors[t].index; grad++) {
                 struct place place = { t, grad };
@@ -290,7 +290,7 @@ static enum hypar_status prove(struct proof *proof, struct pair *pair)
     proof->proved++;
     proof->tasks += hypar_program_totals(pair->program).tasks;
     coverage_note(&proof->coverage, pair->plan);
-    const struct rhythm *r = pair->program->rhythm;
+    const struct iteration *r = pair->program->iteration;
     if (r->delayed)
         proof->delayed[r->stash][r->sync][r->n_bodies > 1]++;
     return status;

@@ -54,7 +54,7 @@ static double simulated_s(const struct hypar_plan *plan)
 }
 
 /* The step of a planner's plan, whether it fits or not; 0: it has none. */
-static double step_of(const struct study *t, const char *planner)
+static double op_pass_of(const struct study *t, const char *planner)
 {
     struct hypar_search_options options = { .planner = planner, .memory_bytes = 1e300 };
     struct hypar_found *found;
@@ -227,7 +227,7 @@ static void never_slower(void **state)
         assert_int_equal(hypar_found_info(found).proposals, 800);
         print_message("%s on %s: %.6g us", places[i].model, places[i].machine, 1e6 * step_s);
         for (size_t o = 0; o < sizeof others / sizeof others[0]; o++) {
-            double theirs = hp_find_planner(others[o]) ? step_of(&t, others[o]) : 0;
+            double theirs = hp_find_planner(others[o]) ? op_pass_of(&t, others[o]) : 0;
             print_message(", %s %.6g", others[o], 1e6 * theirs);
             assert_true(theirs == 0 || step_s <= theirs);
         }

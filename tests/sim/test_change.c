@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "sim/delta.h"
 #include "search/mcmc/propose.h"
-#include "sim/schedule.h"
+#include "sim/delta/delta.h"
+#include "sim/timeline.h"
 #include "tests/random_plan.h"
 
 /* How plans are lowered and played. */
@@ -27,12 +27,12 @@ static const struct way local = { .lower = { .local_bn = true } };
 
 static ticks play_in_full(const struct hypar_plan *plan, const struct way *way)
 {
-    struct sketch *sketch;
-    assert_int_equal(hp_sketch_make(&sketch, plan, &way->lower, NULL, NULL), HYPAR_OK);
-    struct scene *scene = hp_scene_new(sketch, NULL, &way->settings, NULL);
-    ticks length = hp_play_scene(scene, NULL);
-    hp_scene_free(scene);
-    hp_sketch_free(sketch);
+    struct lowering *lowering;
+    assert_int_equal(hp_lowering_make(&lowering, plan, &way->lower, NULL, NULL), HYPAR_OK);
+    struct timing *timing = hp_timing_new(lowering, NULL, &way->settings, NULL);
+    ticks length = hp_timeline_run(timing, NULL);
+    hp_timing_free(timing);
+    hp_lowering_free(lowering);
     return length;
 }
 

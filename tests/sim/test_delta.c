@@ -16,9 +16,9 @@
 #include <hypar/search.h>
 #include <hypar/sim.h>
 
-#include "sim/delta.h"
 #include "search/mcmc/propose.h"
-#include "sim/schedule.h"
+#include "sim/delta/delta.h"
+#include "sim/timeline.h"
 #include "tests/random_plan.h"
 
 enum { CHANGES = 12 };
@@ -212,10 +212,10 @@ static void zoo(void **state)
 /* All times of a timeline, folded into a number. */
 static uint64_t fingerprint(const struct delta *delta)
 {
-    const struct scene *scene = hp_delta_scene(delta);
+    const struct timing *timing = hp_delta_timing(delta);
     uint64_t hash = HP_HASH_START;
-    for (int block = 0; block < scene->blocks->n_blocks; block++)
-        for (int t = 0; t < scene->blocks->size[block]; t++) {
+    for (int block = 0; block < timing->blocks->n_blocks; block++)
+        for (int t = 0; t < timing->blocks->size[block]; t++) {
             struct times times = hp_delta_times(delta, block, t);
             hash = hp_hash(hash, &block, sizeof block);
             hash = hp_hash(hash, &times, sizeof times);

@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "cost/collective.h"
-#include "sim/flat_file.h"
+#include "sim/flat/file.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -100,11 +100,11 @@ static void numbers_keep_the_order_of_the_file(void **state)
 {
     (void)state;
     struct flat_file *file = good(TASKS("{'id':0,'on':0,'seconds':1,'after':[5]},"
-                                           "{'id':1,'on':0,'seconds':1},"
-                                           "{'id':5,'on':0,'seconds':1,'after':[6,1]},"
-                                           "{'id':2,'on':0,'seconds':1},"
-                                           "{'id':6,'on':0,'seconds':1}"),
-                                     NULL);
+                                        "{'id':1,'on':0,'seconds':1},"
+                                        "{'id':5,'on':0,'seconds':1,'after':[6,1]},"
+                                        "{'id':2,'on':0,'seconds':1},"
+                                        "{'id':6,'on':0,'seconds':1}"),
+                                  NULL);
     static const int number[] = { 4, 0, 3, 1, 2 };
     for (size_t i = 0; i < COUNT(number); i++)
         assert_int_equal(file->graph.task[i].number, number[i]);
@@ -209,12 +209,12 @@ static void bytes_take_the_route(void **state)
     (void)state;
     struct hypar_machine *machine = machine_of("mesh:4,bandwidth=1GB/s,latency=2us");
     struct flat_file *file = good(TASKS("{'id':0,'on':'0->3','bytes':1e6},"
-                                           "{'id':1,'on':[3,0],'bytes':1000000},"
-                                           "{'id':2,'on':'0->3','bytes':1e6},"
-                                           "{'id':3,'on':'0->3','seconds':1},"
-                                           "{'id':4,'on':'NVMe','seconds':1},"
-                                           "{'id':5,'on':'0->3','bytes':0}"),
-                                     machine);
+                                        "{'id':1,'on':[3,0],'bytes':1000000},"
+                                        "{'id':2,'on':'0->3','bytes':1e6},"
+                                        "{'id':3,'on':'0->3','seconds':1},"
+                                        "{'id':4,'on':'NVMe','seconds':1},"
+                                        "{'id':5,'on':'0->3','bytes':0}"),
+                                  machine);
     const struct task_graph *graph = &file->graph;
     int link[8];
     assert_int_equal(file->n_devices, 4);

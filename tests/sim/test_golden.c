@@ -13,8 +13,8 @@
 #include <hypar/sim.h>
 
 #include "base/json.h"
-#include "sim/play.h"
-#include "sim/flat_file.h"
+#include "sim/delta/timeline.h"
+#include "sim/flat/file.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
@@ -76,7 +76,7 @@ static void check_graph(const struct figure *figure)
 {
     struct flat_file *file = read_file(figure);
     struct times times[IDS];
-    assert_int_equal(hp_play_graph(&file->graph, times), figure->makespan * SECOND);
+    assert_int_equal(hp_run_graph(&file->graph, times), figure->makespan * SECOND);
     for (int i = 0; i < figure->n_rows; i++) {
         assert_int_equal(file->task[i].id, figure->row[i].id);
         expect_times(figure, &figure->row[i], hp_seconds(times[i].ready),
@@ -151,7 +151,7 @@ static bool same_task(const struct entry *a, const struct entry *b)
 }
 
 /* Tell the play what is different, and nothing else; returns in how many tasks. */
-static int change(struct play *play, const struct entry *from, const struct entry *to)
+static int change(struct delta_timeline *play, const struct entry *from, const struct entry *to)
 {
     int changed = 0;
     for (int id = 0; id < IDS; id++) {
@@ -161,19 +161,19 @@ static int change(struct play *play, const struct entry *from, const struct entr
         bool waits = fresh || (other && !same_waits(&from[id], &to[id]));
         memcpy(list, to[id].after, sizeof list);
         if (from[id].there && !to[id].there)
-            hp_play_remove(play, id);
+            hp_delta_timeline_remove(play, id);
         if (put)
-            hp_play_put(play, id, &to[id].task);
+            hp_delta_timeline_put(play, id, &to[id].task);
         if (waits)
-            hp_play_set_after(play, id, list, to[id].n_after);
+            hp_delta_timeline_set_after(play, id, list, to[id].n_after);
         changed += put || waits || from[id].there != to[id].there;
     }
     return changed;
 }
 
-static void check_play(const struct play *play, const struct figure *figure)
+static void check_play(const struct delta_timeline *play, const struct figure *figure)
 {
-    assert_int_equal(hp_play_length(play), figure->makespan * SECOND);
+    assert_int_equal(hp_delta_timeline_length(play), figure->makespan * SECOND);
     for (int i = 0; i < figure->n_rows; i++) {
         const struct times *t = &play->times[figure->row[i].id];
         expect_times(figure, &figure->row[i], hp_seconds(t->ready), hp_seconds(t->start));
@@ -185,31 +185,31 @@ static void delta(void **state)
     (void)state;
     struct flat_file *file[2] = { read_file(&before), read_file(&after) };
     struct entry none[IDS] = { 0 }, entry[2][IDS];
-    struct play *play = hp_play_new(file[0]->graph.n_queues);
+    struct delta_timeline *play = hp_delta_timeline_new(file[0]->graph.n_queues);
     list_entries(file[0], entry[0]);
     list_entries(file[1], entry[1]);
     assert_int_equal(file[0]->graph.n_queues, file[1]->graph.n_queues);
     assert_int_equal(change(play, none, entry[0]), before.n_rows);
-    assert_int_equal(hp_play_replay(play, HP_MAX_TICKS), 14 * SECOND);
-    hp_play_keep(play);
+    assert_int_equal(hp_delta_timeline_update(play, HP_MAX_TICKS), 14 * SECOND);
+    hp_delta_timeline_keep(play);
     check_play(play, &before);
     for (int round = 0; round < 2; round++) { /* undone, then kept */
         assert_int_equal(change(play, entry[0], entry[1]), 6);
-        assert_int_equal(hp_play_replay(play, HP_MAX_TICKS), 15 * SECOND);
+        assert_int_equal(hp_delta_timeline_update(play, HP_MAX_TICKS), 15 * SECOND);
         check_play(play, &after);
         if (round == 0) {
-            hp_play_undo(play);
+            hp_delta_timeline_undo(play);
             check_play(play, &before);
         }
     }
-    hp_play_keep(play);
+    hp_delta_timeline_keep(play);
     check_play(play, &after);
     assert_int_equal(change(play, entry[1], entry[0]), 6); /* and back by delta */
-    assert_int_equal(hp_play_replay(play, HP_MAX_TICKS), 14 * SECOND);
+    assert_int_equal(hp_delta_timeline_update(play, HP_MAX_TICKS), 14 * SECOND);
     check_play(play, &before);
-    hp_play_undo(play);
+    hp_delta_timeline_undo(play);
     check_play(play, &after);
-    hp_play_free(play);
+    hp_delta_timeline_free(play);
     hp_flat_file_free(file[0]);
     hp_flat_file_free(file[1]);
 }

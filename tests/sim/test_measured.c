@@ -9,17 +9,17 @@
 #include <cmocka.h>
 
 #include "profile/profile.h"
-#include "sim/scene.h"
+#include "sim/timing.h"
 #include "tests/random_plan.h"
 
 enum { PLANS = 200 };
 
 /* A number above 0 for every part of a pass, on the device where it lies. */
-static void measure(struct hypar_profile *profile, const struct sketch *s,
-                    const struct step *step)
+static void measure(struct hypar_profile *profile, const struct lowering *s,
+                    const struct op_pass *op_pass)
 {
     for (int b = 0; b < s->n_bodies; b++) {
-        const struct part_layout *l = s->body[b].layout[step->op];
+        const struct part_layout *l = s->body[b].layout[op_pass->op];
         for (int part = 0; part < l->n_parts; part++) {
             const struct range *range = l->range + part * l->nest->n_axes;
             int64_t extent[MAX_AXES];
@@ -29,7 +29,7 @@ static void measure(struct hypar_profile *profile, const struct sketch *s,
                 .device = hypar_machine_device(s->plan->machine, l->device[part])->name,
                 .precision = s->plan->precision,
                 .nest = l->nest,
-                .pass = step->pass,
+                .pass = op_pass->pass,
                 .extent = extent,
             };
             if (!l->empty[part])
@@ -38,24 +38,24 @@ static void measure(struct hypar_profile *profile, const struct sketch *s,
     }
 }
 
-static bool takes_time(const struct sketch *s, int step)
+static bool takes_time(const struct lowering *s, int op_pass)
 {
-    return !hp_is_view(s->graph->ops[s->skeleton.step[step].op].nest);
+    return !hp_is_view(s->graph->ops[s->training.op_pass[op_pass].op].nest);
 }
 
 /* Pass by pass: each one that is measured counts, with those that are alike, and at the end all
  * do. */
-static void check_plan(const struct sketch *s, uint64_t seed)
+static void check_plan(const struct lowering *s, uint64_t seed)
 {
     struct hypar_profile *profile = hypar_profile_new();
     struct hypar_sim_measured m = hp_count_measured(s, profile);
     int passes = 0, before = 0;
     assert_true(m.asked && m.measured == 0 && !m.calibrated);
-    for (int i = 0; i < s->skeleton.n_steps; i++) {
+    for (int i = 0; i < s->training.n_op_passes; i++) {
         if (!takes_time(s, i))
             continue;
         passes++;
-        measure(profile, s, &s->skeleton.step[i]);
+        measure(profile, s, &s->training.op_pass[i]);
         m = hp_count_measured(s, profile);
         if (m.measured < passes || m.measured < before)
             fail_msg("seed %llu: %d passes measured, expected %d or more",
@@ -81,13 +81,13 @@ static void every_measured_pass_counts(void **state)
     for (uint64_t seed = 1; seed <= PLANS; seed++) {
         struct random random = { seed * 0x9e3779b97f4a7c15 };
         struct plan_focus none = { -1, -1, -1, false };
-        struct sketch *sketch;
+        struct lowering *lowering;
         struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
         struct hypar_plan *plan = random_plan(&random, graph, machine, &none);
-        if (hp_sketch_make(&sketch, plan, NULL, NULL, NULL) == HYPAR_OK) {
-            check_plan(sketch, seed);
+        if (hp_lowering_make(&lowering, plan, NULL, NULL, NULL) == HYPAR_OK) {
+            check_plan(lowering, seed);
             made++;
-            hp_sketch_free(sketch);
+            hp_lowering_free(lowering);
         }
         hypar_plan_free(plan);
         hypar_graph_free(graph);

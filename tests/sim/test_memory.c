@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "sim/memory_parts.h"
+#include "program/memory/parts.h"
 
 static struct hypar_machine *full(int n)
 {

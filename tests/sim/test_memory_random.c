@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "sim/memory_parts.h"
+#include "program/memory/parts.h"
 #include "tests/random_plan.h"
 
 enum { PAIRS = 1500, MAX_MACHINE = 6 };
@@ -104,14 +104,14 @@ static void mark(const struct hypar_shape *shape, const struct box *box, bool *s
     }
 }
 
-static const struct step *step_at(const struct oracle *o, int number)
+static const struct op_pass *step_at(const struct oracle *o, int number)
 {
-    return &o->pair->program->sketch->skeleton.step[o->order->at[number].step];
+    return &o->pair->program->lowering->training.op_pass[o->order->at[number].op_pass];
 }
 
 static const struct part_layout *layout_at(const struct oracle *o, int number)
 {
-    return o->pair->program->sketch->body[o->body].layout[step_at(o, number)->op];
+    return o->pair->program->lowering->body[o->body].layout[step_at(o, number)->op];
 }
 
 static int device_at(const struct oracle *o, int number)
@@ -122,12 +122,12 @@ static int device_at(const struct oracle *o, int number)
 static void touch(struct oracle *o, int number, int operand, bool grad, bool reads)
 {
     const struct hypar_graph *g = o->pair->graph;
-    const struct step *step = step_at(o, number);
-    int tensor = g->ops[step->op].tensor[operand];
+    const struct op_pass *op_pass = step_at(o, number);
+    int tensor = g->ops[op_pass->op].tensor[operand];
     struct range range[MAX_AXES];
-    hp_micro_ranges(g, step->op, &o->pair->plan->ops[step->op].split, o->order->at[number].part,
-                    o->samples, range);
-    struct box box = hp_region(g->ops[step->op].nest, operand, range);
+    hp_micro_ranges(g, op_pass->op, &o->pair->plan->ops[op_pass->op].split,
+                    o->order->at[number].part, o->samples, range);
+    struct box box = hp_region(g->ops[op_pass->op].nest, operand, range);
     if (tensor < 0 || hp_box_empty(&box))
         return;
     const struct hypar_shape *shape = &g->tensors[tensor].shape;
@@ -139,9 +139,9 @@ static void touch(struct oracle *o, int number, int operand, bool grad, bool rea
         h->last[0] = h->last[1] = -1;
     }
     mark(shape, &box, h->all);
-    if (step->backward && reads && !grad)
+    if (op_pass->backward && reads && !grad)
         mark(shape, &box, h->kept);
-    int half = step->backward;
+    int half = op_pass->backward;
     h->first[half] = number < h->first[half] ? number : h->first[half];
     h->last[half] = number > h->last[half] ? number : h->last[half];
 }
@@ -150,11 +150,11 @@ static void touch_all(struct oracle *o)
 {
     const struct hypar_graph *g = o->pair->graph;
     for (int i = 0; i < o->order->n; i++) {
-        const struct step *step = step_at(o, i);
-        const struct pass *pass = &g->ops[step->op].nest->pass[step->pass];
-        bool adds = hp_adds_after(layout_at(o, i), step->pass, o->order->at[i].part);
+        const struct op_pass *op_pass = step_at(o, i);
+        const struct pass *pass = &g->ops[op_pass->op].nest->pass[op_pass->pass];
+        bool adds = hp_adds_after(layout_at(o, i), op_pass->pass, o->order->at[i].part);
         operand_set reads = adds ? pass->reads : pass->reads & ~pass->adds;
-        for (int q = 0; q < g->ops[step->op].nest->n_operands; q++) {
+        for (int q = 0; q < g->ops[op_pass->op].nest->n_operands; q++) {
             if ((reads | pass->writes) >> q & 1)
                 touch(o, i, q, false, reads >> q & 1);
             if ((pass->reads_grad | pass->writes_grad) >> q & 1)
@@ -176,9 +176,9 @@ static bool counts(const struct oracle *o, int tensor, bool grad)
 {
     const struct tensor *t = &o->pair->graph->tensors[tensor];
     bool settled = !grad;
-    const struct skeleton *k = &o->pair->program->sketch->skeleton;
-    for (int d = 0; d < k->n_deals; d++) {
-        struct place place = k->deal[d].place;
+    const struct training_graph *k = &o->pair->program->lowering->training;
+    for (int d = 0; d < k->n_exchanges; d++) {
+        struct place place = k->exchange[d].place;
         settled |= place.grad && o->pair->seen_as[place.tensor] == tensor;
     }
     return settled && t->kind != TENSOR_PARAM &&
@@ -234,7 +234,7 @@ static void check_body(struct pair *pair, int b)
 {
     int n_devices = pair->model->n_devices, n_tensors = pair->graph->n_tensors;
     struct oracle o = { .pair = pair, .body = b, .order = &pair->model->order[b] };
-    o.samples = hp_micro_samples(pair->program, hp_first_micro(pair->program->rhythm, b));
+    o.samples = hp_micro_samples(pair->program, hp_first_micro(pair->program->iteration, b));
     o.held = NEW(&pair->arena, struct held, n_devices * n_tensors * 2);
     double *now = NEW(&pair->arena, double, n_devices);
     touch_all(&o);
@@ -263,7 +263,7 @@ static void check_slots(struct pair *pair)
     const struct schedule *s = p->schedule;
     for (int i = 0, stage = 0; i < s->slot_start[s->n_stages]; i++) {
         const struct slot *slot = &s->slot[i];
-        int b = slot->update ? 0 : hp_body_number(p->rhythm, slot->micro);
+        int b = slot->update ? 0 : hp_body_number(p->iteration, slot->micro);
         struct oracle o = { .pair = pair, .body = b, .order = &pair->model->order[b] };
         while (i >= s->slot_start[stage + 1])
             stage++;

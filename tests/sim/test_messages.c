@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "sim/scene.h"
+#include "sim/timing.h"
 #include "tests/random_plan.h"
 
 enum { PLANS = 300 };
@@ -22,20 +22,20 @@ static bool has_exchanges(const struct pattern *p)
     return false;
 }
 
-static double count_messages(struct sketch *sketch, bool *exact)
+static double count_messages(struct lowering *lowering, bool *exact)
 {
     struct sim_settings settings = { .expand_collectives = true };
-    struct scene *scene = hp_scene_new(sketch, NULL, &settings, NULL);
+    struct timing *timing = hp_timing_new(lowering, NULL, &settings, NULL);
     double sum = 0;
     *exact = true;
-    for (int i = 0; i < scene->blocks->n_blocks; i++) {
-        struct block block = hp_block_at(scene->blocks, i);
+    for (int i = 0; i < timing->blocks->n_blocks; i++) {
+        struct block block = hp_block_at(timing->blocks, i);
         if (block.kind != BLOCK_EXCHANGE && block.kind != BLOCK_TAIL_EXCHANGE)
             continue;
-        sum += hp_block_size(scene->blocks, i);
-        *exact &= !has_exchanges(hp_deal_pattern(sketch, block.body, block.index));
+        sum += hp_block_size(timing->blocks, i);
+        *exact &= !has_exchanges(hp_exchange_pattern(lowering, block.body, block.index));
     }
-    hp_scene_free(scene);
+    hp_timing_free(timing);
     return sum;
 }
 
@@ -50,20 +50,20 @@ static void the_estimate_is_right(void **state)
         struct plan_focus none = { -1, -1, -1, false };
         struct hypar_lower_options lower = { .bucket_bytes = seed % 3 ? 0 : 200 };
         struct hypar_machine *machine;
-        struct sketch *sketch;
+        struct lowering *lowering;
         bool exact;
         assert_int_equal(hypar_machine_read(&machine, words[seed % 4], NULL), HYPAR_OK);
         struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
         struct hypar_plan *plan = random_plan(&random, graph, machine, &none);
-        if (hp_sketch_make(&sketch, plan, &lower, NULL, NULL) == HYPAR_OK) {
-            double is = count_messages(sketch, &exact);
-            double expected = hp_estimate_messages(sketch);
+        if (hp_lowering_make(&lowering, plan, &lower, NULL, NULL) == HYPAR_OK) {
+            double is = count_messages(lowering, &exact);
+            double expected = hp_estimate_messages(lowering);
             if (exact ? is != expected : is > expected)
                 fail_msg("seed %llu: %.0f messages, expected %.0f", (unsigned long long)seed,
                          is, expected);
             n_exact += exact;
             n_made++;
-            hp_sketch_free(sketch);
+            hp_lowering_free(lowering);
         }
         hypar_plan_free(plan);
         hypar_graph_free(graph);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "sim/play.h"
+#include "sim/delta/timeline.h"
 
 enum { MAX_TASKS = 60, MAX_AFTER = 5, QUEUES = 4, ROUNDS = 1500, CHANGES = 25 };
 
@@ -26,7 +26,7 @@ struct world {
     struct random random;
     struct arena arena;
     struct thing thing[MAX_TASKS];
-    struct play *play;
+    struct delta_timeline *play;
     int next_id;
     int style; /* how long tasks take: ties and zeros are common in some */
 };
@@ -87,7 +87,7 @@ static void tell_after(struct world *w, int n)
     int after[MAX_AFTER];
     for (int i = 0; i < w->thing[n].n_after; i++)
         after[i] = w->thing[w->thing[n].after[i]].id;
-    hp_play_set_after(w->play, w->thing[n].id, after, w->thing[n].n_after);
+    hp_delta_timeline_set_after(w->play, w->thing[n].id, after, w->thing[n].n_after);
 }
 
 /* Remove, add or replace a task; whoever waited for it waits for something else. */
@@ -97,11 +97,11 @@ static void change_one(struct world *w)
     struct thing *t = &w->thing[n];
     if (t->there && hp_random_below(&w->random, 3) == 0) {
         make_task(w, n); /* it takes another time, or other queues */
-        hp_play_put(w->play, t->id, &t->task);
+        hp_delta_timeline_put(w->play, t->id, &t->task);
         return;
     }
     if (t->there) {
-        hp_play_remove(w->play, t->id);
+        hp_delta_timeline_remove(w->play, t->id);
         t->there = false;
         bool replace = hp_random_below(&w->random, 2);
         for (int i = n + 1; i < MAX_TASKS && !replace; i++)
@@ -117,7 +117,7 @@ static void change_one(struct world *w)
     make_task(w, n);
     t->there = true;
     t->id = w->next_id++;
-    hp_play_put(w->play, t->id, &t->task);
+    hp_delta_timeline_put(w->play, t->id, &t->task);
     make_after(w, n);
     tell_after(w, n);
     for (int i = n + 1; i < MAX_TASKS; i++)
@@ -142,7 +142,7 @@ static ticks play_in_full(const struct world *w, struct times *times, int *place
         start[n] = n_after;
     }
     struct task_graph graph = { n, QUEUES, task, start, after };
-    return hp_play_graph(&graph, times);
+    return hp_run_graph(&graph, times);
 }
 
 /* It must be what the play says. */
@@ -151,7 +151,7 @@ static void compare(const struct world *w, uint64_t seed)
     struct times times[MAX_TASKS];
     int place[MAX_TASKS];
     ticks length = play_in_full(w, times, place);
-    bool same = length == hp_play_length(w->play);
+    bool same = length == hp_delta_timeline_length(w->play);
     for (int i = 0; i < MAX_TASKS; i++)
         if (w->thing[i].there)
             same &=
@@ -166,10 +166,10 @@ static bool replay(struct world *w, uint64_t seed)
 {
     struct times times[MAX_TASKS];
     int place[MAX_TASKS];
-    ticks before = hp_play_length(w->play), limit = HP_MAX_TICKS;
+    ticks before = hp_delta_timeline_length(w->play), limit = HP_MAX_TICKS;
     if (hp_random_below(&w->random, 2))
         limit = before / 2 + hp_random_below(&w->random, before + 1);
-    ticks length = hp_play_replay(w->play, limit);
+    ticks length = hp_delta_timeline_update(w->play, limit);
     if (length <= limit)
         return hp_random_below(&w->random, 2);
     if (length > play_in_full(w, times, place))
@@ -184,18 +184,18 @@ static void delta_is_full(void **state)
         static struct world w;
         w = (struct world){ .style = (int)(seed % 4) };
         w.random.state = seed;
-        w.play = hp_play_new(QUEUES);
+        w.play = hp_delta_timeline_new(QUEUES);
         for (int n = 0; n < MAX_TASKS; n++)
             if (hp_random_below(&w.random, 5)) {
                 make_task(&w, n);
                 w.thing[n].there = true;
                 w.thing[n].id = w.next_id++;
-                hp_play_put(w.play, w.thing[n].id, &w.thing[n].task);
+                hp_delta_timeline_put(w.play, w.thing[n].id, &w.thing[n].task);
                 make_after(&w, n);
                 tell_after(&w, n);
             }
-        hp_play_replay(w.play, HP_MAX_TICKS);
-        hp_play_keep(w.play);
+        hp_delta_timeline_update(w.play, HP_MAX_TICKS);
+        hp_delta_timeline_keep(w.play);
         compare(&w, seed);
         for (int c = 0; c < CHANGES; c++) {
             static struct world saved;
@@ -205,14 +205,14 @@ static void delta_is_full(void **state)
                 change_one(&w);
             if (replay(&w, seed)) {
                 compare(&w, seed);
-                hp_play_keep(w.play);
+                hp_delta_timeline_keep(w.play);
             } else {
-                hp_play_undo(w.play);
+                hp_delta_timeline_undo(w.play);
                 memcpy(w.thing, saved.thing, sizeof w.thing);
             }
             compare(&w, seed);
         }
-        hp_play_free(w.play);
+        hp_delta_timeline_free(w.play);
         hp_arena_free(&w.arena);
     }
 }

@@ -82,12 +82,12 @@ static ticks computing_on(const struct hypar_plan *plan, int d)
         const struct task *task = &program->task[t];
         const int *next = program->blocks->next[hp_task_body(program, t)];
         for (int i = task->device == d ? task->index : -1; i >= 0; i = next[i]) {
-            const struct step *step = &program->sketch->skeleton.step[i];
-            const struct op *op = &plan->graph->ops[step->op];
+            const struct op_pass *op_pass = &program->lowering->training.op_pass[i];
+            const struct op *op = &plan->graph->ops[op_pass->op];
             struct range range[MAX_AXES];
-            hp_part_ranges(op->nest, &plan->ops[step->op].split, task->part, range);
-            sum += hp_ticks(hp_pass_seconds(op->nest, step->pass, range, hp_present(op), device,
-                                            plan->precision, NULL));
+            hp_part_ranges(op->nest, &plan->ops[op_pass->op].split, task->part, range);
+            sum += hp_ticks(hp_pass_seconds(op->nest, op_pass->pass, range, hp_present(op),
+                                            device, plan->precision, NULL));
         }
     }
     hypar_plan_state_bytes(plan, bytes);
@@ -508,7 +508,7 @@ static bool same_events(const struct hypar_sim *a, const struct hypar_sim *b, in
     return !hypar_sim_event(b, *n, &y);
 }
 
-/* The same plan, and a copy of it, give the same step to the last bit. */
+/* The same plan, and a copy of it, give the same op_pass to the last bit. */
 static void deterministic(void **state)
 {
     (void)state;

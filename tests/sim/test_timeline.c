@@ -30,7 +30,7 @@ static const char *const words[] = {
 };
 
 /* A task instance of the program: its body (n_bodies: the tail), its id, and its micro-batch
- * or, in the tail, its round. */
+ * or, in the tail, its period. */
 struct instance {
     int list, task, row;
 };
@@ -52,7 +52,7 @@ static int row_of(const struct oracle *o, int list, int row, int id)
 {
     if (list < o->tail)
         return row;
-    return o->rows->round[o->rows->group[id - o->rows->first[o->tail]]] + row;
+    return o->rows->period[o->rows->group[id - o->rows->first[o->tail]]] + row;
 }
 
 static const struct times *times_of(const struct oracle *o, int list, int row, int id)
@@ -70,10 +70,10 @@ static ticks *ready_of(const struct oracle *o, int list, int row, int id)
 /* Has the list such a row, for this task of the simulator? */
 static bool is_row(const struct oracle *o, int list, int row, int id)
 {
-    const struct rhythm *r = o->rows->rhythm;
+    const struct iteration *r = o->rows->iteration;
     if (list < o->tail)
         return hp_body_number(r, row) == list;
-    return row < hp_round_count(r, o->rows->group[id - o->rows->first[o->tail]]);
+    return row < hp_period_count(r, o->rows->group[id - o->rows->first[o->tail]]);
 }
 
 static void fail_at(const struct oracle *o, const char *what, int list, int row, int id,
@@ -89,18 +89,18 @@ static void fail_at(const struct oracle *o, const char *what, int list, int row,
 
 static void find_task(struct oracle *o, int t)
 {
-    struct scene *scene = o->sim->scene;
+    struct timing *timing = o->sim->timing;
     const struct task *task = &o->program->task[t];
     int place = t - o->program->blocks->first[task->block];
     if (task->kind == TASK_COMM) {
-        const struct pattern_act *act = hp_pattern_act(
-            scene->acts, hp_task_pattern(o->program, t),
-            hp_message_bytes(scene->sketch->plan, hp_task_place(o->program, t).tensor));
-        place = hp_first_of_comm(act, task->comm);
-        if (act->messages && act->messages[task->comm].step)
-            o->comm[t] = &act->messages[task->comm];
+        const struct pattern_cost *cost = hp_pattern_cost(
+            timing->costs, hp_task_pattern(o->program, t),
+            hp_message_bytes(timing->lowering->plan, hp_task_place(o->program, t).tensor));
+        place = hp_first_of_comm(cost, task->comm);
+        if (cost->messages && cost->messages[task->comm].step)
+            o->comm[t] = &cost->messages[task->comm];
     }
-    o->id[t] = scene->blocks->first[task->block] + place;
+    o->id[t] = timing->blocks->first[task->block] + place;
 }
 
 static void begin_oracle(struct oracle *o)
@@ -118,14 +118,14 @@ static void begin_oracle(struct oracle *o)
 
 /* Ready ------------------------------------------------------------------------------------ */
 
-/* The instance that entry `a` of what a task waits for means; row -1: none in this round. */
+/* The instance that entry `a` of what a task waits for means; row -1: none in this period. */
 static struct instance before(const struct oracle *o, const struct instance *i, int64_t a)
 {
     int task = o->program->after[a], list = hp_task_body(o->program, task), last = i->row;
-    if (i->list == o->tail && list < o->tail) { /* the last of the round with this body */
-        int n = o->rows->rhythm->round[hp_update_group(o->program, i->task)];
+    if (i->list == o->tail && list < o->tail) { /* the last of the period with this body */
+        int n = o->rows->iteration->period[hp_update_group(o->program, i->task)];
         for (last = (i->row + 1) * n - 1; last >= i->row * n; last--)
-            if (hp_body_number(o->rows->rhythm, last) == list)
+            if (hp_body_number(o->rows->iteration, last) == list)
                 break;
         last = last < i->row * n ? -1 : last;
     }
@@ -187,21 +187,21 @@ static void expect_ready(struct oracle *o, const struct instance *i)
     }
 }
 
-/* When a device has done its updates of a round of a stage. */
-static ticks updated(const struct oracle *o, int stage, int device, int round)
+/* When a device has done its updates of a period of a stage. */
+static ticks updated(const struct oracle *o, int stage, int device, int period)
 {
     const struct hypar_program *p = o->program;
     ticks end = 0;
     for (int t = p->first[o->tail]; t < p->n_tasks; t++)
         if (p->task[t].kind == TASK_UPDATE && p->task[t].device == device &&
             hp_update_group(p, t) == stage)
-            raise(&end, times_of(o, o->tail, round, o->id[t])->end);
+            raise(&end, times_of(o, o->tail, period, o->id[t])->end);
     return end;
 }
 
 static int stage_of(const struct hypar_program *p, const struct task *task)
 {
-    return p->schedule->stage_of_op[p->sketch->skeleton.step[task->index].op];
+    return p->schedule->stage_of_op[p->lowering->training.op_pass[task->index].op];
 }
 
 /* A stage's devices go through its slots: none begins before the one before has ended there. */
@@ -211,10 +211,10 @@ static void expect_slots(struct oracle *o, int stage, int device)
     ticks time = 0;
     for (int s = 0; s < hp_slot_count(p->schedule, stage); s++) {
         const struct slot *slot = &hp_slots_of(p->schedule, stage)[s];
-        int row = slot->micro, b = hp_body_number(p->rhythm, row);
+        int row = slot->micro, b = hp_body_number(p->iteration, row);
         ticks until = time;
         if (slot->update) {
-            if (p->rhythm->delayed)
+            if (p->iteration->delayed)
                 raise(&time, updated(o, stage, device, row));
             continue;
         }
@@ -243,16 +243,16 @@ static void check_ready(struct oracle *o)
 {
     const struct hypar_program *p = o->program;
     for (int l = 0; l <= o->tail; l++)
-        for (int row = 0; row < p->rhythm->n_micro; row++)
+        for (int row = 0; row < p->iteration->n_micro; row++)
             for (int t = p->first[l]; t < p->first[l + 1]; t++)
                 if (is_row(o, l, row, o->id[t]))
                     expect_ready(o, &(struct instance){ l, t, row });
-    for (int s = 0; p->rhythm->n_micro > 1 && s < p->schedule->n_stages; s++)
+    for (int s = 0; p->iteration->n_micro > 1 && s < p->schedule->n_stages; s++)
         for (int d = 0; d < o->sim->summary.n_devices; d++)
             expect_slots(o, s, d);
     for (int l = 0; l <= o->tail; l++)
         for (int id = o->rows->first[l]; id < o->rows->first[l + 1]; id++)
-            for (int row = 0; row < p->rhythm->n_micro && !is_message(o, l, id); row++) {
+            for (int row = 0; row < p->iteration->n_micro && !is_message(o, l, id); row++) {
                 if (!is_row(o, l, row, id))
                     continue;
                 ticks expected = *ready_of(o, l, row, id);
@@ -271,18 +271,18 @@ static void check_durations(struct oracle *o)
     const struct hypar_plan *plan = p->plan;
     ticks *sum = NEW(&o->arena, ticks, o->rows->first[o->tail]);
     for (int b = 0; b < p->n_bodies; b++) {
-        struct range samples = hp_micro_samples(p, hp_first_micro(p->rhythm, b));
+        struct range samples = hp_micro_samples(p, hp_first_micro(p->iteration, b));
         for (int t = p->first[b]; t < p->first[b + 1]; t++) {
             const struct task *task = &p->task[t];
             for (int i = task->kind == TASK_COMPUTE ? task->index : -1; i >= 0;
                  i = p->blocks->next[b][i]) {
-                const struct step *step = &p->sketch->skeleton.step[i];
-                const struct op *op = &plan->graph->ops[step->op];
+                const struct op_pass *op_pass = &p->lowering->training.op_pass[i];
+                const struct op *op = &plan->graph->ops[op_pass->op];
                 struct range range[MAX_AXES];
-                hp_micro_ranges(plan->graph, step->op, &plan->ops[step->op].split, task->part,
-                                samples, range);
+                hp_micro_ranges(plan->graph, op_pass->op, &plan->ops[op_pass->op].split,
+                                task->part, samples, range);
                 sum[o->id[t]] += hp_ticks(hp_pass_seconds(
-                    op->nest, step->pass, range, hp_present(op),
+                    op->nest, op_pass->pass, range, hp_present(op),
                     hypar_machine_device(plan->machine, task->device), plan->precision, NULL));
             }
         }
@@ -347,7 +347,7 @@ static bool at_once(const struct held *a, const struct held *b)
  * micro-batches: there a task that takes no time may let a smaller number go (slots). */
 static void check_turns(const struct oracle *o, const struct held *held, int64_t n)
 {
-    bool slots = o->program->rhythm->n_micro > 1;
+    bool slots = o->program->iteration->n_micro > 1;
     ticks until = 0;
     for (int64_t i = 0; i < n; i++) {
         const struct held *h = &held[i], *last = i ? h - 1 : NULL;
@@ -376,7 +376,7 @@ static void check_starts(struct oracle *o, ticks *busy)
     ticks *start = NEW(&o->arena, ticks, t->n_instances), length = 0;
     int64_t n = 0, n_held = 0;
     for (int l = 0; l <= o->tail; l++)
-        for (int row = 0; row < o->program->rhythm->n_micro; row++)
+        for (int row = 0; row < o->program->iteration->n_micro; row++)
             for (int id = o->rows->first[l]; id < o->rows->first[l + 1]; id++) {
                 if (!is_row(o, l, row, id))
                     continue;
@@ -402,7 +402,7 @@ static void check_starts(struct oracle *o, ticks *busy)
         raise(&length, times->end);
     }
     assert_int_equal(t->length, length);
-    if (!o->program->rhythm->delayed)
+    if (!o->program->iteration->delayed)
         assert_true(o->sim->summary.step_s == hp_seconds(length));
     else
         assert_true(hypar_sim_pipeline(o->sim).stretch_s == hp_seconds(length));
@@ -415,7 +415,7 @@ static void check_sums(const struct oracle *o, const ticks *busy)
 {
     const struct hypar_sim_summary *s = &o->sim->summary;
     struct hypar_program_totals totals = hypar_program_totals(o->program);
-    double on_links = 0, steps = o->program->rhythm->n_steps;
+    double on_links = 0, steps = o->program->iteration->n_steps;
     double step_s = steps > 1 ? hypar_sim_pipeline(o->sim).stretch_s : s->step_s;
     for (int d = 0; d < s->n_devices; d++) {
         struct hypar_sim_device device = hypar_sim_device(o->sim, d);

@@ -5,9 +5,9 @@
 #include <hypar/sim.h>
 
 #include "base/random.h"
-#include "sim/delta.h"
 #include "search/mcmc/propose.h"
-#include "sim/schedule.h"
+#include "sim/delta/delta.h"
+#include "sim/timeline.h"
 
 /* Of this thread, which does all of it: what else the machine does makes it no slower. */
 static double now_us(void)
@@ -37,16 +37,16 @@ static void note_mismatch(struct checking *c, int64_t change, const char *what, 
                  c->plan->graph->ops[c->now.op[0]].name, what, block, task);
 }
 
-/* Is the delta's timeline that of the scene, task by task? */
+/* Is the delta's timeline that of the timing, task by task? */
 static void compare(struct checking *c, int64_t change, const struct blocks *full,
                     const struct timeline *timeline)
 {
-    const struct blocks *mine = hp_delta_scene(c->delta)->blocks;
+    const struct blocks *mine = hp_delta_timing(c->delta)->blocks;
     if (timeline->length != hp_delta_length(c->delta)) {
         note_mismatch(c, change, "another length", -1, -1);
         return;
     }
-    if (timeline->rows.rhythm->n_micro > 1 || c->lower.bucket_bytes > 0)
+    if (timeline->rows.iteration->n_micro > 1 || c->lower.bucket_bytes > 0)
         return; /* both played as a whole */
     for (int i = 0; i < full->n_blocks; i++) {
         if (full->size[i] != mine->size[i]) {
@@ -70,18 +70,18 @@ static void compare(struct checking *c, int64_t change, const struct blocks *ful
 /* Lower and simulate the changed plan from nothing. */
 static enum hypar_status do_in_full(struct checking *c, int64_t change, struct hypar_error *err)
 {
-    struct sketch *sketch;
+    struct lowering *lowering;
     struct timeline timeline;
     double began_us = now_us();
-    TRY(hp_sketch_make(&sketch, c->plan, &c->lower, NULL, err));
-    struct scene *scene = hp_scene_new(sketch, NULL, &c->settings, NULL);
-    hp_play_scene(scene, &timeline);
+    TRY(hp_lowering_make(&lowering, c->plan, &c->lower, NULL, err));
+    struct timing *timing = hp_timing_new(lowering, NULL, &c->settings, NULL);
+    hp_timeline_run(timing, &timeline);
     c->out->full_us += now_us() - began_us;
     c->out->tasks = timeline.n_instances;
-    compare(c, change, scene->blocks, &timeline);
+    compare(c, change, timing->blocks, &timeline);
     hp_timeline_end(&timeline);
-    hp_scene_free(scene);
-    hp_sketch_free(sketch);
+    hp_timing_free(timing);
+    hp_lowering_free(lowering);
     return HYPAR_OK;
 }
 
@@ -129,12 +129,12 @@ static enum hypar_status check_changes(struct checking *c, int64_t changes,
 static enum hypar_status check_size(const struct checking *c, const struct hypar_plan *plan,
                                     struct hypar_error *err)
 {
-    struct sketch *sketch;
+    struct lowering *lowering;
     if (!c->settings.expand_collectives)
         return HYPAR_OK;
-    TRY(hp_sketch_make(&sketch, plan, &c->lower, NULL, err));
-    enum hypar_status status = hp_check_messages(sketch, &c->settings, err);
-    hp_sketch_free(sketch);
+    TRY(hp_lowering_make(&lowering, plan, &c->lower, NULL, err));
+    enum hypar_status status = hp_check_messages(lowering, &c->settings, err);
+    hp_lowering_free(lowering);
     return status;
 }
 

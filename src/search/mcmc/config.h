@@ -1,4 +1,5 @@
-/* search/mcmc/config.h - how one operator is split and placed, apart from any plan. Internal. */
+/* search/mcmc/config.h - how one operator is split and placed, apart from any plan. Internal.
+ */
 #ifndef SEARCH_MCMC_CONFIG_H
 #define SEARCH_MCMC_CONFIG_H
 

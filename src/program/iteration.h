@@ -1,0 +1,103 @@
+/* program/iteration.h - which micro-batches there are, what each does where, and when
+ * parameters are updated. Internal.
+ *
+ * A program plays a window of micro-batches. Synchronous schedules play those of one batch,
+ * and update once, when all have been backward: one period. `pipedream` plays minibatches, each
+ * a whole batch. Minibatch m runs on replica m mod r of a stage with r replicas, and each r of
+ * them are a period of that stage, which ends with an update of its parameters.
+ *
+ * Micro-batches that do the same have the same body. Synchronous ones differ in size, by one
+ * sample at most: two bodies. Minibatches differ in the replicas that they run on: as many
+ * bodies as the least common multiple of all r, in turn. */
+#ifndef PROGRAM_ITERATION_H
+#define PROGRAM_ITERATION_H
+
+#include <hypar/program.h>
+
+#include "base/arena.h"
+#include "plan/plan.h"
+#include "program/pipedream.h"
+
+enum {
+    HP_MAX_BODIES = 256,
+    HP_MAX_SLOTS = 1 << 26, /* of all stages: 512 MiB */
+};
+
+struct iteration {
+    int n_micro;
+    int n_steps;  /* batches that are trained on: 1, or (pipedream) n_micro */
+    int n_bodies; /* body b first occurs in micro-batch first_micro[b] */
+    int n_larger; /* synchronous: so many have body 0, the others body 1 */
+    bool delayed; /* pipedream: order is meaning, weights have versions */
+    bool stash;   /* ... and a backward pass uses the version of its forward pass */
+    bool sync;    /* ... which is the same in all stages (vertical sync) */
+    int n_groups; /* of parameters that are updated together: 1, or one for each stage */
+    int *period;  /* by group: micro-batches of a period */
+    struct pipedream pipe; /* stages, and replicas that take turns in each: 1 if synchronous */
+};
+
+/* HYPAR_UNSUPPORTED: too many bodies or slots, or parts of a minibatch. */
+enum hypar_status hp_iteration_make(struct iteration *iteration, struct arena *arena,
+                                    const struct hypar_plan *plan,
+                                    const struct hypar_lower_options *options,
+                                    struct hypar_error *err);
+
+static inline int hp_body_number(const struct iteration *r, int micro)
+{
+    return r->delayed ? micro % r->n_bodies : micro >= r->n_larger;
+}
+
+static inline int hp_first_micro(const struct iteration *r, int body)
+{
+    return r->delayed ? body : body ? r->n_larger : 0;
+}
+
+/* How many micro-batches have this body. */
+static inline int hp_body_times(const struct iteration *r, int body)
+{
+    return r->delayed         ? r->n_micro / r->n_bodies
+           : r->n_bodies == 1 ? r->n_micro
+           : body             ? r->n_micro - r->n_larger
+                              : r->n_larger;
+}
+
+/* The replica of `stage` that runs a body. */
+static inline int hp_replica_of(const struct iteration *r, int stage, int body)
+{
+    return body % r->pipe.replicas[stage];
+}
+
+/* Rounds of a group, which are numbered from 0 on. */
+static inline int hp_period_count(const struct iteration *r, int group)
+{
+    return r->n_micro / r->period[group];
+}
+
+static inline int hp_period_of(const struct iteration *r, int group, int micro)
+{
+    return micro / r->period[group];
+}
+
+/* The last micro-batch of a period that has this body; -1: none has. */
+int hp_last_in_period(const struct iteration *r, int group, int period, int body);
+
+/* Rounds that are alike have the same phase, period mod hp_phases(); hp_phase_of() is the one
+ * in which a body occurs. */
+static inline int hp_phases(const struct iteration *r, int group)
+{
+    return r->delayed ? r->n_bodies / r->period[group] : 1;
+}
+
+static inline int hp_phase_of(const struct iteration *r, int group, int body)
+{
+    return hp_first_micro(r, body) / r->period[group];
+}
+
+/* The version of its stage's parameters that a half of a micro-batch uses; 0 is the first, and
+ * period u makes u + 1 from u. Synchronous: 0. */
+int hp_version_used(const struct iteration *r, int stage, int micro, bool backward);
+
+/* How many versions a stage has to keep, the newest included. */
+int hp_versions_kept(const struct iteration *r, int stage);
+
+#endif /* PROGRAM_ITERATION_H */

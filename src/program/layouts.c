@@ -1,0 +1,304 @@
+/* Who has which access in a tensor; layouts and patterns shared by what decides them. */
+#include <string.h>
+
+#include "program/lowering.h"
+
+static axis_set written_axes(const struct nest *nest, const struct split *split, int pass,
+                             int o, enum write_kind kind)
+{
+    axis_set axes = 0;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (split->degree[a] > 1 && hp_write_kind(nest, pass, o, a) == kind)
+            axes |= (axis_set)1 << a;
+    return axes;
+}
+
+axis_set hp_partial_axes(const struct nest *nest, const struct split *split, int pass, int o)
+{
+    return written_axes(nest, split, pass, o, WRITE_PARTIAL);
+}
+
+static void *keep(struct lowering *s, const void *key, size_t bytes)
+{
+    return memcpy(NEW(&s->cache->arena, int32_t, bytes / sizeof(int32_t)), key, bytes);
+}
+
+/* Layouts ----------------------------------------------------------------------------- */
+
+static void rank_parts(struct lowering *s, struct part_layout *layout)
+{
+    int *rank = NEW(&s->cache->arena, int, layout->n_parts);
+    for (int part = 0; part < layout->n_parts; part++)
+        rank[part] = layout->empty[part] ? -1 : layout->n_live++;
+    layout->rank = rank;
+}
+
+static struct part_layout *add_layout(struct lowering *s, const struct part_layout *given)
+{
+    /* a new block each time: others point at the layouts already there */
+    struct part_layout *layout = NEW(&s->cache->arena, struct part_layout, 1);
+    *layout = *given;
+    layout->id = s->cache->n_layouts;
+    layout->n_live = 0;
+    rank_parts(s, layout);
+    s->cache->layouts = GROW(&s->cache->arena, struct part_layout *, s->cache->layouts,
+                             s->cache->n_layouts, &s->cache->layout_capacity);
+    s->cache->layouts[s->cache->n_layouts++] = layout;
+    return layout;
+}
+
+/* The plan may change later: what a layout says of it is copied. */
+static struct split *copy_split(struct lowering *s, const struct nest *nest,
+                                const struct split *from)
+{
+    struct split *split = NEW(&s->cache->arena, struct split, 1);
+    *split = *from;
+    for (int a = 0; a < nest->n_axes; a++) {
+        if (!from->sizes[a])
+            continue;
+        size_t n = (size_t)from->degree[a];
+        int64_t *sizes = NEW(&s->cache->arena, int64_t, 2 * n), at = 0;
+        for (size_t i = 0; i < n; i++) {
+            sizes[i] = from->sizes[a][i];
+            sizes[n + i] = at;
+            at += sizes[i];
+        }
+        split->sizes[a] = sizes;
+        split->begins[a] = sizes + n;
+    }
+    return split;
+}
+
+static void fill_layout(struct lowering *s, int op, struct range samples, const int *placed,
+                        int n_parts)
+{
+    const struct op_plan *plan = &s->plan->ops[op];
+    const struct nest *nest = s->graph->ops[op].nest;
+    const struct split *split = copy_split(s, nest, &plan->split);
+    struct range *range = NEW(&s->cache->arena, struct range, n_parts * nest->n_axes);
+    bool *empty = NEW(&s->cache->arena, bool, n_parts);
+    int *device = NEW(&s->cache->arena, int, n_parts);
+    for (int part = 0; part < n_parts; part++) {
+        struct range loops[MAX_AXES];
+        empty[part] =
+            !hp_micro_ranges(s->graph, op, split, part % plan->n_parts, samples, loops);
+        memcpy(range + part * nest->n_axes, loops, (size_t)nest->n_axes * sizeof *range);
+        device[part] = placed[part];
+    }
+    add_layout(s, &(struct part_layout){ .nest = nest,
+                                         .split = split,
+                                         .n_parts = n_parts,
+                                         .n_each = plan->n_parts,
+                                         .device = device,
+                                         .range = range,
+                                         .empty = empty });
+}
+
+/* What decides a layout, as numbers: nest, samples, devices, degrees, and the sizes that are
+ * given. Taken from `scratch`; returns how many. */
+static int layout_key(struct lowering *s, int op, struct range samples, const int *placed,
+                      int n_parts, int32_t **out)
+{
+    const struct nest *nest = s->graph->ops[op].nest;
+    const struct split *split = &s->plan->ops[op].split;
+    int n = 6 + nest->n_axes + n_parts;
+    for (int a = 0; a < nest->n_axes; a++)
+        n += split->sizes[a] ? 1 + 2 * split->degree[a] : 0;
+    int32_t *key = *out = NEW(&s->scratch, int32_t, n), *at = key;
+    *at++ = nest->id;
+    *at++ = n_parts; /* so that it is known where devices end and sizes begin */
+    memcpy(at, &samples.lo, sizeof samples.lo);
+    memcpy(at + 2, &samples.hi, sizeof samples.hi);
+    at += 4;
+    for (int a = 0; a < nest->n_axes; a++)
+        *at++ = split->degree[a] > 1 ? split->degree[a] : 1;
+    memcpy(at, placed, (size_t)n_parts * sizeof *placed);
+    at += n_parts;
+    for (int a = 0; a < nest->n_axes; a++) {
+        if (!split->sizes[a])
+            continue;
+        *at++ = a;
+        memcpy(at, split->sizes[a], (size_t)split->degree[a] * sizeof(int64_t));
+        at += 2 * split->degree[a];
+    }
+    return n;
+}
+
+const struct part_layout *hp_layout_of(struct lowering *s, int op, struct range samples,
+                                       int replica, int n_replicas)
+{
+    const struct op_plan *plan = &s->plan->ops[op];
+    const int *placed = plan->device + replica * plan->n_parts;
+    int n_parts = n_replicas * plan->n_parts;
+    struct arena_mark mark = hp_arena_mark(&s->scratch);
+    int32_t *key;
+    size_t bytes = (size_t)layout_key(s, op, samples, placed, n_parts, &key) * sizeof *key;
+    int known = hp_table_get(&s->cache->layout_keys, key, bytes);
+    if (known < 0) {
+        known = s->cache->n_layouts;
+        hp_table_put(&s->cache->layout_keys, &s->cache->arena, keep(s, key, bytes), bytes,
+                     known);
+        fill_layout(s, op, samples, placed, n_parts);
+    }
+    hp_arena_release(&s->scratch, mark);
+    return s->cache->layouts[known];
+}
+
+/* A part counts if one of the bodies has it. Which samples it had does not matter any more. */
+const struct part_layout *hp_either_layout(struct lowering *s, const struct part_layout *a,
+                                           const struct part_layout *b)
+{
+    int differ = 0;
+    for (int part = 0; part < a->n_parts; part++)
+        differ += a->empty[part] && !b->empty[part];
+    if (!differ)
+        return a;
+    int32_t key[] = { -1, a->id, b->id }; /* others begin with a nest's number */
+    int known = hp_table_get(&s->cache->layout_keys, key, sizeof key);
+    if (known >= 0)
+        return s->cache->layouts[known];
+    hp_table_put(&s->cache->layout_keys, &s->cache->arena, keep(s, key, sizeof key), sizeof key,
+                 s->cache->n_layouts);
+    struct part_layout both = *a;
+    size_t n_axes = (size_t)a->nest->n_axes;
+    struct range *range = NEW(&s->cache->arena, struct range, (size_t)a->n_parts * n_axes);
+    bool *empty = NEW(&s->cache->arena, bool, a->n_parts);
+    for (int part = 0; part < a->n_parts; part++) {
+        const struct part_layout *from = a->empty[part] ? b : a;
+        empty[part] = from->empty[part];
+        memcpy(range + (size_t)part * n_axes, from->range + (size_t)part * n_axes,
+               n_axes * sizeof *range);
+    }
+    both.range = range;
+    both.empty = empty;
+    return add_layout(s, &both);
+}
+
+/* Patterns ---------------------------------------------------------------------------- */
+
+static struct exchange_side as_writer(const struct source *w,
+                                      const struct part_layout *const *layout)
+{
+    const struct part_layout *l = layout[w->op];
+    return (struct exchange_side){
+        .layout = l,
+        .operand = w->operand,
+        .copies = written_axes(l->nest, l->split, w->pass, w->operand, WRITE_COPY),
+    };
+}
+
+/* A bias is added by the first part of a sum: `partial` are the axes of that sum. */
+static struct exchange_side as_reader(const struct reader *r,
+                                      const struct part_layout *const *layout)
+{
+    const struct part_layout *l = layout[r->op];
+    const struct nest *nest = l->nest;
+    struct exchange_side who = { .layout = l, .operand = r->operand };
+    for (int p = 0; r->only_adds && r->passes >> p; p++)
+        for (int y = 0; r->passes >> p & 1 && y < nest->n_operands; y++)
+            if (nest->pass[p].writes >> y & 1)
+                who.partial |= written_axes(nest, l->split, p, y, WRITE_PARTIAL);
+    return who;
+}
+
+/* Each part goes on by itself: nothing moves. */
+static struct pattern *private_pattern(struct lowering *s, const struct exchange_side *who,
+                                       int n_readers)
+{
+    const struct part_layout *layout = who[0].layout;
+    struct pattern *p = NEW(&s->cache->arena, struct pattern, 1);
+    p->n_writers = 1;
+    p->n_readers = n_readers;
+    p->aligned = true;
+    p->wait = NEW(&s->cache->arena, struct wait, n_readers * layout->n_parts);
+    p->reader_wait = NEW(&s->cache->arena, int, n_readers + 1);
+    p->comm_feed = NEW(&s->cache->arena, int, 1);
+    for (int r = 0; r < n_readers; r++) {
+        for (int part = 0; part < layout->n_parts; part++)
+            if (!layout->empty[part])
+                p->wait[p->n_waits++] = (struct wait){ r, part, -1, 0, part };
+        p->reader_wait[r + 1] = p->n_waits;
+    }
+    return p;
+}
+
+/* What decides a exchange's pattern apart from the layouts: exchanges with the same number are
+ * alike.
+ */
+int hp_exchange_likeness(struct lowering *s, const struct exchange *exchange)
+{
+    struct arena_mark mark = hp_arena_mark(&s->scratch);
+    int n = 3 + 2 * exchange->n_writers + 2 * exchange->n_readers,
+        *key = NEW(&s->scratch, int, n);
+    int *at = key;
+    *at++ = exchange->n_writers;
+    *at++ = exchange->n_readers;
+    *at++ = exchange->private;
+    for (int i = 0; i < exchange->n_writers; i++) {
+        *at++ = exchange->writer[i].operand;
+        *at++ = exchange->writer[i].pass;
+    }
+    for (int i = 0; i < exchange->n_readers; i++) {
+        *at++ = exchange->reader[i].operand;
+        *at++ = exchange->reader[i].only_adds ? (int)exchange->reader[i].passes : 0;
+    }
+    size_t bytes = (size_t)n * sizeof *key;
+    int known = hp_table_get(&s->cache->likenesses, key, bytes);
+    if (known < 0)
+        known = hp_table_put(&s->cache->likenesses, &s->cache->arena, keep(s, key, bytes),
+                             bytes, s->cache->likenesses.used);
+    hp_arena_release(&s->scratch, mark);
+    return known;
+}
+
+static enum hypar_status find_pattern(struct lowering *s, const struct exchange *exchange,
+                                      const struct part_layout *const *layout,
+                                      struct pattern **out)
+{
+    struct arena_mark mark = hp_arena_mark(&s->scratch);
+    struct exchange_side *who =
+        NEW(&s->scratch, struct exchange_side, exchange->n_writers + exchange->n_readers);
+    bool copied = false;
+    for (int i = 0; i < exchange->n_writers; i++) {
+        who[i] = as_writer(&exchange->writer[i], layout);
+        copied |= who[i].copies != 0;
+    }
+    for (int i = 0; i < exchange->n_readers; i++)
+        who[exchange->n_writers + i] = as_reader(&exchange->reader[i], layout);
+    enum hypar_status status = HYPAR_OK;
+    if (exchange->private)
+        *out = private_pattern(s, who, exchange->n_readers);
+    else
+        status = hp_find_pattern(&s->cache->arena, &s->scratch, &s->cache->shapes, who,
+                                 exchange->n_writers, who + exchange->n_writers,
+                                 exchange->n_readers, out, s->err);
+    (*out)->copied = copied;
+    hp_arena_release(&s->scratch, mark);
+    return status;
+}
+
+enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *exchange,
+                                const struct part_layout *const *layout,
+                                const struct pattern **out)
+{
+    int32_t *key = s->pattern_key, n = 0;
+    key[n++] = exchange->likeness;
+    for (int i = 0; i < exchange->n_writers; i++)
+        key[n++] = layout[exchange->writer[i].op]->id;
+    for (int i = 0; i < exchange->n_readers; i++)
+        key[n++] = layout[exchange->reader[i].op]->id;
+    size_t bytes = (size_t)n * sizeof *key;
+    int known = hp_table_get(&s->cache->pattern_keys, key, bytes);
+    if (known < 0) {
+        struct pattern *found;
+        TRY(find_pattern(s, exchange, layout, &found));
+        known = found->id = s->cache->n_patterns;
+        hp_table_put(&s->cache->pattern_keys, &s->cache->arena, keep(s, key, bytes), bytes,
+                     known);
+        s->cache->patterns = GROW(&s->cache->arena, struct pattern *, s->cache->patterns,
+                                  s->cache->n_patterns, &s->cache->pattern_capacity);
+        s->cache->patterns[s->cache->n_patterns++] = found;
+    }
+    *out = s->cache->patterns[known];
+    return HYPAR_OK;
+}

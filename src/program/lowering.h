@@ -1,0 +1,207 @@
+/* program/lowering.h - a program before its tasks are written out. Internal.
+ *
+ * Which passes there are, which tensors move between them and who has a access in each follows
+ * from the graph alone: the TRAINING GRAPH. How each operator's parts lie (its layout) and what
+ * has to move between them (a pattern for each exchange) follows from the plan: the LOWERING.
+ * When one operator's split or placement changes, its layout and the patterns of the exchanges
+ * that it has a access in change, and nothing else does (hp_lowering_lay_out(),
+ * hp_lowering_exchange()); layouts and patterns are shared by what decides them and remembered,
+ * so a change that was seen before costs a look-up. */
+#ifndef PROGRAM_LOWERING_H
+#define PROGRAM_LOWERING_H
+
+#include "base/table.h"
+#include "program/exchange.h"
+
+/* One pass of one operator. */
+struct op_pass {
+    int op, pass;
+    bool backward;
+    int item; /* its place in the order of items */
+};
+
+struct source {
+    int op, operand, pass;
+};
+
+/* A tensor's value or gradient to be settled: its writers and readers. */
+struct exchange {
+    struct place place;
+    enum combine combine;
+    bool backward; /* it happens in the backward half */
+    bool private;  /* each part keeps its own (local batch norm statistics) */
+    int n_writers, n_readers;
+    const struct source *writer;
+    const struct reader *reader;
+    int item;     /* its place in the order of items; of a tail's exchange: its number */
+    int likeness; /* exchanges with the same have the same pattern if they have the same layouts
+                   */
+};
+
+/* A body's passes and exchanges in the order of task numbers. */
+struct item {
+    bool is_pass;
+    int index; /* into op_pass[] or exchange[] */
+};
+
+/* A op_pass waits, as reader `reader`, for a exchange. */
+struct port {
+    int exchange, reader;
+};
+
+struct training_graph {
+    uint32_t *passes; /* by op: bit p, pass p is done */
+    int n_items, n_op_passes, n_exchanges, n_tail;
+    struct item *item;
+    struct op_pass *op_pass;
+    int (*op_pass_of)[MAX_PASSES]; /* by op and pass; -1 */
+    struct exchange *exchange;     /* the body's, then n_tail of the tail: loss, parameters */
+    int *value_exchange;           /* by tensor: the exchange that settles its value, -1 */
+    int *port_start;               /* ports of each op_pass: CSR */
+    struct port *port;
+    int *touch_start; /* exchanges that each op has a access in: CSR, ascending */
+    int *touch;
+    int most_sides; /* of any exchange: writers and readers */
+};
+
+/* The parts of every operator in the micro-batches of one body. */
+struct body_layouts {
+    struct range samples;              /* of the first of them */
+    const struct part_layout **layout; /* by op */
+    const struct pattern **pattern;    /* by exchange of the body */
+};
+
+/* The devices that have some of a parameter, and so update it. */
+struct update_devices {
+    int n;
+    const int *device;
+    const double *elements; /* that each has */
+    int *of_device;         /* place in the list by device, -1 */
+};
+
+/* What has been worked out of a graph, whatever the plan: layouts and patterns by what decides
+ * them. Sketches of one graph may share a cache, though not at the same time. Zero-initialised
+ * is empty. */
+struct layout_cache {
+    struct arena arena;
+    struct table layout_keys, likenesses, pattern_keys;
+    struct part_layout **layouts;
+    struct pattern **patterns;
+    struct shapes shapes;
+    int n_layouts, layout_capacity, n_patterns, pattern_capacity;
+    struct update_devices **updates; /* by pattern id, of those of parameters */
+    int update_capacity;
+};
+
+struct lowering {
+    struct arena arena;   /* training, lists */
+    struct arena scratch; /* of one call */
+    const struct hypar_plan *plan;
+    const struct hypar_graph *graph;
+    struct hypar_lower_options options;
+    struct training_graph training;
+    struct iteration iteration;
+    struct schedule schedule;
+    int n_bodies;
+    struct body_layouts *body;
+    /* The tail: parts that take part in some micro-batch of a round, those of replica 0, then
+     * of 1, ...; patterns by exchange - n_exchanges. */
+    const struct part_layout **step_layout;
+    const struct pattern **tail;
+    struct layout_cache own, *cache; /* its own, or one that it shares */
+    int32_t *pattern_key;            /* room for most_sides, and one more */
+    int *settled, round;             /* by exchange: the change in which it was last settled */
+    struct hypar_error *err;         /* of the call at hand */
+};
+
+/* HYPAR_UNSUPPORTED for what a plan may say and cannot be lowered yet. */
+enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err);
+
+/* Sketch a plan; it must have been checked, and outlive the lowering, as must a `cache` that it
+ * shares (NULL: it has its own). On failure *out is NULL. */
+enum hypar_status hp_lowering_make(struct lowering **out, const struct hypar_plan *plan,
+                                   const struct hypar_lower_options *options,
+                                   struct layout_cache *cache, struct hypar_error *err);
+void hp_lowering_free(struct lowering *lowering); /* NULL is allowed */
+
+/* hypar_lower() with a cache that is shared, or NULL. */
+enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *plan,
+                           const struct hypar_lower_options *options,
+                           struct layout_cache *cache, struct hypar_error *err);
+
+/* The plan's operators op[] (each once) have been changed: bring the lowering up to date, first
+ * their layouts, then the patterns of all that they have a access in. On failure (a tensor in
+ * absurdly many pieces) the caller takes the change back and calls again. */
+enum hypar_status hp_lowering_lay_out(struct lowering *lowering, const int *op, int n,
+                                      struct hypar_error *err);
+enum hypar_status hp_lowering_exchange(struct lowering *lowering, const int *op, int n,
+                                       struct hypar_error *err);
+
+/* Who updates the parameter whose gradient a exchange of the tail sums up; shared, too. */
+const struct update_devices *hp_update_devices(struct lowering *lowering, int exchange);
+
+/* The parameters that a exchange of the tail is updated with (iteration.h). */
+int hp_exchange_group(const struct lowering *s, int d);
+
+/* Part `part` of the tail's layout of `op` as a part in body `b`; -1: another replica runs it.
+ */
+static inline int hp_live_part(const struct lowering *s, int op, int part, int b)
+{
+    const struct part_layout *l = s->step_layout[op];
+    return part / l->n_each == b % (l->n_parts / l->n_each) ? part % l->n_each : -1;
+}
+
+/* Deal `d` of the training (body, then tail), and its pattern in body `b` (the tail: any b). */
+static inline const struct pattern *hp_exchange_pattern(const struct lowering *s, int b, int d)
+{
+    return d < s->training.n_exchanges ? s->body[b].pattern[d]
+                                       : s->tail[d - s->training.n_exchanges];
+}
+
+/* The parts of making one. */
+enum hypar_status hp_find_flow(struct lowering *s);
+enum hypar_status hp_check_local_bn(const struct lowering *s, int op);
+void hp_make_training_graph(struct lowering *s);
+
+/* The operand of its producer that tensor `t` is. */
+int hp_operand_of(const struct op *op, int t);
+
+/* The layout of op's parts for `samples` on `n_replicas` replicas of its stage, from the
+ * `replica`-th on; shared (accesses.c). */
+const struct part_layout *hp_layout_of(struct lowering *s, int op, struct range samples,
+                                       int replica, int n_replicas);
+
+/* Parts that one of two layouts has; shared too. */
+const struct part_layout *hp_either_layout(struct lowering *s, const struct part_layout *a,
+                                           const struct part_layout *b);
+
+int hp_exchange_likeness(struct lowering *s, const struct exchange *exchange);
+
+/* The pattern of a exchange, its operators' parts lying as `layout` says; shared. */
+enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *exchange,
+                                const struct part_layout *const *layout,
+                                const struct pattern **out);
+
+/* Is `part` the one that adds what a pass adds after partial sums (a bias)? */
+bool hp_adds_after(const struct part_layout *layout, int pass, int part);
+
+/* Which parts of op write operand `o` in `pass` only add to it. */
+axis_set hp_partial_axes(const struct nest *nest, const struct split *split, int pass, int o);
+
+/* A value is waited for where it is first read: in the forward half if there, else in backward.
+ */
+uint32_t hp_first_passes(const struct hypar_graph *graph, const struct reader *r);
+
+/* The comms of the tail, numbered: comm c of its exchange x is base[x] + c. lead[] is the first
+ * one of the bucket that a comm is in, -1: it goes alone; next[] the next one of the bucket,
+ * -1; exchange[] its exchange x; bytes[] of the first ones, all together. */
+struct buckets {
+    int *base, *lead, *next, *exchange;
+    double *bytes;
+};
+struct buckets hp_find_buckets(const struct lowering *s, struct arena *arena);
+
+/* The last forward pass of an op, as a step. */
+int hp_last_forward_pass(const struct lowering *s, int op);
+
+#endif /* PROGRAM_LOWERING_H */

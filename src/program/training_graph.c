@@ -1,0 +1,315 @@
+/* The training: steps and exchanges of a training step, as the graph alone decides them. */
+#include <string.h>
+
+#include "program/lowering.h"
+
+int hp_operand_of(const struct op *op, int t)
+{
+    int o = 0;
+    while (op->tensor[o] != t)
+        o++;
+    return o;
+}
+
+static int most_sides(const struct hypar_graph *graph, int tensor)
+{
+    return (graph->use_start[tensor + 1] - graph->use_start[tensor] + 1) * MAX_PASSES;
+}
+
+static int add_sources(const struct lowering *s, int op, int o, bool grad, struct source *who,
+                       int n)
+{
+    const struct nest *nest = s->graph->ops[op].nest;
+    for (int p = 0; p < nest->n_passes; p++) {
+        operand_set written = grad ? nest->pass[p].writes_grad : nest->pass[p].writes;
+        if (s->training.passes[op] >> p & 1 && written >> o & 1)
+            who[n++] = (struct source){ op, o, p };
+    }
+    return n;
+}
+
+/* A value is written by its producer, a gradient by all who read the value. */
+static int sources_of(const struct lowering *s, struct place place, struct source *who)
+{
+    const struct hypar_graph *g = s->graph;
+    int n = 0;
+    if (!place.grad) {
+        int op = g->tensors[place.tensor].producer;
+        return add_sources(s, op, hp_operand_of(&g->ops[op], place.tensor), false, who, 0);
+    }
+    for (int u = g->use_start[place.tensor]; u < g->use_start[place.tensor + 1]; u++)
+        if (hp_op_trained(g, &g->ops[g->use[u].op]))
+            n = add_sources(s, g->use[u].op, g->use[u].operand, true, who, n);
+    return n;
+}
+
+static int add_reader(const struct lowering *s, int op, int o, bool grad, struct reader *who,
+                      int n)
+{
+    const struct nest *nest = s->graph->ops[op].nest;
+    struct reader r = { .op = op, .operand = o, .only_adds = true };
+    for (int p = 0; p < nest->n_passes; p++) {
+        operand_set read = grad ? nest->pass[p].reads_grad : nest->pass[p].reads;
+        if (!(s->training.passes[op] >> p & 1) || !(read >> o & 1))
+            continue;
+        r.passes |= 1u << p;
+        r.only_adds &= (nest->pass[p].adds >> o & 1) != 0;
+    }
+    if (r.passes)
+        who[n++] = r;
+    return n;
+}
+
+/* A value is read by its users and, perhaps, by its producer's later passes; a gradient by the
+ * producer's backward passes. */
+static int readers_of(const struct lowering *s, struct place place, struct reader *who)
+{
+    const struct hypar_graph *g = s->graph;
+    int n = 0, producer = g->tensors[place.tensor].producer;
+    if (producer >= 0)
+        n = add_reader(s, producer, hp_operand_of(&g->ops[producer], place.tensor), place.grad,
+                       who, n);
+    for (int u = g->use_start[place.tensor]; !place.grad && u < g->use_start[place.tensor + 1];
+         u++)
+        n = add_reader(s, g->use[u].op, g->use[u].operand, false, who, n);
+    return n;
+}
+
+uint32_t hp_first_passes(const struct hypar_graph *graph, const struct reader *r)
+{
+    const struct nest *nest = graph->ops[r->op].nest;
+    uint32_t forward = 0;
+    for (int p = 0; p < nest->n_passes; p++)
+        forward |= (uint32_t)!nest->pass[p].backward << p;
+    return r->passes & forward ? r->passes & forward : r->passes;
+}
+
+int hp_last_forward_pass(const struct lowering *s, int op)
+{
+    const struct nest *nest = s->graph->ops[op].nest;
+    int last = 0;
+    for (int p = 0; p < nest->n_passes; p++)
+        last = nest->pass[p].backward ? last : p;
+    return s->training.op_pass_of[op][last];
+}
+
+/* Building ----------------------------------------------------------------------------- */
+
+struct builder {
+    struct lowering *s;
+    int item_capacity, step_capacity, exchange_capacity;
+};
+
+static void add_item(struct builder *b, bool is_pass, int index)
+{
+    struct training_graph *k = &b->s->training;
+    k->item = GROW(&b->s->arena, struct item, k->item, k->n_items, &b->item_capacity);
+    k->item[k->n_items++] = (struct item){ is_pass, index };
+}
+
+static void add_step(struct builder *b, int op, int pass)
+{
+    struct training_graph *k = &b->s->training;
+    k->op_pass =
+        GROW(&b->s->arena, struct op_pass, k->op_pass, k->n_op_passes, &b->step_capacity);
+    k->op_pass[k->n_op_passes] =
+        (struct op_pass){ op, pass, b->s->graph->ops[op].nest->pass[pass].backward,
+                          k->n_items };
+    k->op_pass_of[op][pass] = k->n_op_passes;
+    add_item(b, true, k->n_op_passes++);
+}
+
+static enum combine combine_of(const struct hypar_graph *g, struct place place)
+{
+    int producer = g->tensors[place.tensor].producer;
+    if (place.grad || producer < 0)
+        return COMBINE_SUM;
+    const struct op *op = &g->ops[producer];
+    return op->nest->operand[hp_operand_of(op, place.tensor)].combine;
+}
+
+static bool is_private(const struct lowering *s, int tensor)
+{
+    const struct tensor *t = &s->graph->tensors[tensor];
+    return s->options.local_bn && t->kind == TENSOR_STAT &&
+           s->graph->ops[t->producer].kind == OP_BATCH_NORM;
+}
+
+/* Append a exchange with these writers and readers, which are copied. */
+static struct exchange *append_exchange(struct builder *b, struct exchange exchange)
+{
+    struct training_graph *k = &b->s->training;
+    struct source *writer = NEW(&b->s->arena, struct source, exchange.n_writers);
+    struct reader *reader = NEW(&b->s->arena, struct reader, exchange.n_readers);
+    if (exchange.n_writers)
+        memcpy(writer, exchange.writer, (size_t)exchange.n_writers * sizeof *writer);
+    if (exchange.n_readers)
+        memcpy(reader, exchange.reader, (size_t)exchange.n_readers * sizeof *reader);
+    exchange.writer = writer;
+    exchange.reader = reader;
+    int n = k->n_exchanges + k->n_tail;
+    k->exchange = GROW(&b->s->arena, struct exchange, k->exchange, n, &b->exchange_capacity);
+    k->exchange[n] = exchange;
+    int accesses = exchange.n_writers + exchange.n_readers;
+    k->most_sides = accesses > k->most_sides ? accesses : k->most_sides;
+    return &k->exchange[n];
+}
+
+static void add_exchange(struct builder *b, struct place place, bool backward)
+{
+    struct lowering *s = b->s;
+    struct arena_mark mark = hp_arena_mark(&s->scratch);
+    int most = most_sides(s->graph, place.tensor);
+    struct source *writer = NEW(&s->scratch, struct source, most);
+    struct reader *reader = NEW(&s->scratch, struct reader, most);
+    append_exchange(b, (struct exchange){ .place = place,
+                                          .combine = combine_of(s->graph, place),
+                                          .backward = backward,
+                                          .private = is_private(s, place.tensor),
+                                          .n_writers = sources_of(s, place, writer),
+                                          .n_readers = readers_of(s, place, reader),
+                                          .writer = writer,
+                                          .reader = reader,
+                                          .item = s->training.n_items });
+    if (!place.grad)
+        s->training.value_exchange[place.tensor] = s->training.n_exchanges;
+    add_item(b, false, s->training.n_exchanges++);
+    hp_arena_release(&s->scratch, mark);
+}
+
+static void add_op(struct builder *b, int op, bool backward)
+{
+    const struct lowering *s = b->s;
+    const struct op *o = &s->graph->ops[op];
+    for (int i = o->nest->n_inputs; backward && i < o->nest->n_operands; i++) {
+        int t = o->tensor[i];
+        bool settles =
+            o->nest->operand[i].role == OPERAND_OUTPUT && s->graph->tensors[t].needs_grad;
+        if (settles && t != s->graph->loss) /* the loss's own gradient is 1 everywhere */
+            add_exchange(b, (struct place){ t, true }, true);
+    }
+    for (int p = 0; p < o->nest->n_passes; p++) {
+        const struct pass *pass = &o->nest->pass[p];
+        if (pass->backward != backward || !(s->training.passes[op] >> p & 1))
+            continue;
+        add_step(b, op, p);
+        for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++)
+            if (pass->writes >> i & 1 && o->tensor[i] != s->graph->loss)
+                add_exchange(b, (struct place){ o->tensor[i], false }, backward);
+    }
+}
+
+/* Trained parameters by their first use, the last one first: backward comes to it last. */
+static int order_params(const struct lowering *s, int *param)
+{
+    const struct hypar_graph *g = s->graph;
+    int n = 0;
+    for (int op = g->n_ops - 1; op >= 0; op--)
+        for (int o = 0; o < g->ops[op].nest->n_inputs; o++) {
+            int t = g->ops[op].tensor[o];
+            if (t >= 0 && g->tensors[t].kind == TENSOR_PARAM && g->tensors[t].needs_grad &&
+                g->use[g->use_start[t]].op == op && g->use[g->use_start[t]].operand == o)
+                param[n++] = t;
+        }
+    return n;
+}
+
+/* The loss, which everyone who has a part of it is told; then the parameters' gradients, which
+ * whoever reads the parameter wants in order to keep it up to date. */
+static void add_tail(struct builder *b)
+{
+    struct lowering *s = b->s;
+    const struct hypar_graph *g = s->graph;
+    int *param = NEW(&s->scratch, int, g->n_tensors);
+    int n_params = order_params(s, param);
+    for (int i = -1; i < n_params; i++) {
+        struct place place = { i < 0 ? g->loss : param[i], i >= 0 };
+        int most = most_sides(g, place.tensor);
+        struct source *writer = NEW(&s->scratch, struct source, most);
+        struct reader *reader = NEW(&s->scratch, struct reader, most);
+        struct exchange exchange = { .place = place,
+                                     .backward = true,
+                                     .n_writers = sources_of(s, place, writer),
+                                     .writer = writer,
+                                     .reader = reader,
+                                     .item = i + 1 };
+        if (place.grad)
+            exchange.n_readers = readers_of(s, (struct place){ place.tensor, false }, reader);
+        for (int w = 0; !place.grad && w < exchange.n_writers; w++)
+            reader[exchange.n_readers++] =
+                (struct reader){ .op = writer[w].op, .operand = writer[w].operand };
+        append_exchange(b, exchange);
+        s->training.n_tail++;
+    }
+}
+
+/* What each op_pass waits for. */
+static void find_ports(struct lowering *s)
+{
+    struct training_graph *k = &s->training;
+    k->port_start = NEW(&s->arena, int, k->n_op_passes + 2);
+    for (int fill = 0; fill < 2; fill++) {
+        for (int d = 0; d < k->n_exchanges; d++)
+            for (int r = 0; r < k->exchange[d].n_readers; r++) {
+                const struct reader *reader = &k->exchange[d].reader[r];
+                uint32_t passes = hp_first_passes(s->graph, reader);
+                for (int p = 0; passes >> p; p++) {
+                    int op_pass = passes >> p & 1 ? k->op_pass_of[reader->op][p] : -1;
+                    if (op_pass >= 0 && !fill)
+                        k->port_start[op_pass + 2]++;
+                    else if (op_pass >= 0)
+                        k->port[k->port_start[op_pass + 1]++] = (struct port){ d, r };
+                }
+            }
+        for (int i = 0; !fill && i < k->n_op_passes; i++)
+            k->port_start[i + 2] += k->port_start[i + 1];
+        if (!fill)
+            k->port = NEW(&s->arena, struct port, k->port_start[k->n_op_passes + 1]);
+    }
+}
+
+/* The exchanges of each operator. */
+static void find_touched(struct lowering *s)
+{
+    struct training_graph *k = &s->training;
+    int *last = NEW(&s->scratch, int, s->graph->n_ops);
+    k->touch_start = NEW(&s->arena, int, s->graph->n_ops + 2);
+    for (int fill = 0; fill < 2; fill++) {
+        memset(last, -1, (size_t)s->graph->n_ops * sizeof *last);
+        for (int d = 0; d < k->n_exchanges + k->n_tail; d++)
+            for (int i = 0; i < k->exchange[d].n_writers + k->exchange[d].n_readers; i++) {
+                int w = i - k->exchange[d].n_writers;
+                int op = w < 0 ? k->exchange[d].writer[i].op : k->exchange[d].reader[w].op;
+                if (last[op] == d)
+                    continue;
+                last[op] = d;
+                if (!fill)
+                    k->touch_start[op + 2]++;
+                else
+                    k->touch[k->touch_start[op + 1]++] = d;
+            }
+        for (int i = 0; !fill && i < s->graph->n_ops; i++)
+            k->touch_start[i + 2] += k->touch_start[i + 1];
+        if (!fill)
+            k->touch = NEW(&s->arena, int, k->touch_start[s->graph->n_ops + 1]);
+    }
+}
+
+void hp_make_training_graph(struct lowering *s)
+{
+    const struct hypar_graph *g = s->graph;
+    struct training_graph *k = &s->training;
+    struct builder b = { .s = s };
+    k->op_pass_of = (int(*)[MAX_PASSES])NEW(&s->arena, int, g->n_ops *MAX_PASSES);
+    memset(k->op_pass_of, -1, (size_t)g->n_ops * sizeof *k->op_pass_of);
+    k->value_exchange = NEW(&s->arena, int, g->n_tensors);
+    memset(k->value_exchange, -1, (size_t)g->n_tensors * sizeof *k->value_exchange);
+    for (int op = 0; op < g->n_ops; op++)
+        add_op(&b, op, false);
+    for (int op = g->n_ops - 1; op >= 0; op--)
+        if (hp_op_trained(g, &g->ops[op]))
+            add_op(&b, op, true);
+    add_tail(&b);
+    find_ports(s);
+    find_touched(s);
+}

@@ -1,0 +1,409 @@
+/* Communications as tasks: which links they hold, for how long. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/task_costs.h"
+
+/* Up to this size the messages of an all-to-all are told apart. */
+enum { SMALL_GROUP = 64 };
+
+/* A comm, with what its cost is worked out from. */
+struct request {
+    const struct pattern *pattern;
+    const struct comm *comm;
+    double element_bytes, bytes; /* of one element; of all cells */
+    struct comm_group group;
+};
+
+/* Every pair has one message, all of a size. */
+static bool is_even(const struct request *r)
+{
+    const struct comm *comm = r->comm;
+    const struct cell *cell = r->pattern->cell;
+    int64_t size = cell[comm->cell[0]].elements;
+    for (int i = 1; i < comm->n_cells; i++)
+        if (cell[comm->cell[i]].elements != size)
+            return false;
+    return comm->n_cells == comm->n_devices * (comm->n_devices - 1);
+}
+
+static struct request request_of(const struct pattern *p, const struct comm *comm, int bytes)
+{
+    const struct cell *first = &p->cell[comm->cell[0]];
+    struct request r = { .pattern = p, .comm = comm, .element_bytes = bytes };
+    r.bytes = hp_comm_elements(p, comm) * bytes;
+    r.group = (struct comm_group){ comm->kind, comm->n_devices, comm->device, 0 };
+    if (comm->kind == COMM_SEND || comm->kind == COMM_BROADCAST)
+        r.group.root = hp_comm_index(comm, first->contribution[0].device);
+    if (comm->kind == COMM_REDUCE)
+        r.group.root = hp_comm_index(comm, first->receiver[0]);
+    if (comm->kind == COMM_ALL_TO_ALL && comm->n_devices > SMALL_GROUP && is_even(&r))
+        r.bytes = (double)first->elements * bytes;
+    else if (comm->kind == COMM_ALL_TO_ALL)
+        r.group.kind = COMM_EXCHANGE; /* message by message */
+    return r;
+}
+
+/* The ways of a group, remembered by its devices. */
+static const struct comm_model *model_of(struct task_costs *a, const struct comm_group *group)
+{
+    struct arena_mark mark = hp_arena_mark(&a->scratch);
+    size_t n = (size_t)group->n_devices + 2;
+    int *key = NEW(&a->scratch, int, n);
+    key[0] = (int)group->kind;
+    key[1] = group->root;
+    memcpy(key + 2, group->device, (n - 2) * sizeof *key);
+    int known = hp_table_get(&a->model_keys, key, n * sizeof *key);
+    if (known < 0) {
+        int *kept = NEW(&a->arena, int, n);
+        memcpy(kept, key, n * sizeof *key);
+        known = hp_table_put(&a->model_keys, &a->arena, kept, n * sizeof *key, a->n_models);
+        a->models = GROW(&a->arena, const struct comm_model *, a->models, a->n_models,
+                         &a->model_capacity);
+        a->models[a->n_models++] =
+            hp_comm_model_named(&a->arena, a->machine, group,
+                                group->kind == COMM_ALL_REDUCE ? a->settings.all_reduce : NULL);
+    }
+    hp_arena_release(&a->scratch, mark);
+    return a->models[known];
+}
+
+/* Exchanges without a pattern of their own ---------------------------------------------- */
+
+/* Messages of two rounds: pieces to whoever sums them, sums to whoever reads them. */
+struct rounds {
+    struct arena *arena;
+    struct message *message[2];
+    int n[2], capacity[2];
+    double cell_bytes; /* of the cell at hand */
+};
+
+static void add_message(void *who, int round, int from, int to, int pieces)
+{
+    struct rounds *r = who;
+    double bytes = r->cell_bytes / pieces;
+    for (int i = r->n[round] - 1; i >= 0 && i >= r->n[round] - 64; i--)
+        if (r->message[round][i].from == from && r->message[round][i].to == to) {
+            r->message[round][i].bytes += bytes;
+            return;
+        }
+    r->message[round] =
+        GROW(r->arena, struct message, r->message[round], r->n[round], &r->capacity[round]);
+    r->message[round][r->n[round]++] = (struct message){ from, to, bytes };
+}
+
+/* In scratch. */
+static struct rounds rounds_of(struct task_costs *a, const struct request *r)
+{
+    struct rounds rounds = { .arena = &a->scratch };
+    bool *seen = NEW(&a->scratch, bool, a->n_devices);
+    for (int i = 0; i < r->comm->n_cells; i++) {
+        const struct cell *cell = &r->pattern->cell[r->comm->cell[i]];
+        rounds.cell_bytes = (double)cell->elements * r->element_bytes;
+        hp_cell_sends(cell, seen, add_message, &rounds);
+    }
+    return rounds;
+}
+
+/* Both rounds, one after the other, as one way; for bytes = 1. */
+static struct comm_way way_of_rounds(struct task_costs *a, const struct rounds *rounds)
+{
+    struct comm_way way[2] = { { 0 } }, both = { .algorithm = "exchange" };
+    for (int i = 0; i < 2; i++)
+        if (rounds->n[i])
+            hp_messages_way(&a->arena, a->machine, rounds->message[i], rounds->n[i], &way[i]);
+    struct link_share *link =
+        NEW(&a->arena, struct link_share, way[0].n_links + way[1].n_links);
+    for (int i = 0, k = 0; i < way[0].n_links || k < way[1].n_links;) {
+        int x = i < way[0].n_links ? way[0].link[i].link : INT32_MAX;
+        int y = k < way[1].n_links ? way[1].link[k].link : INT32_MAX;
+        link[both.n_links++] =
+            (struct link_share){ x < y ? x : y, (x <= y ? way[0].link[i].s_per_byte : 0) +
+                                                    (y <= x ? way[1].link[k].s_per_byte : 0) };
+        i += x <= y;
+        k += y <= x;
+    }
+    both.fixed_s = way[0].fixed_s + way[1].fixed_s;
+    both.s_per_byte = way[0].s_per_byte + way[1].s_per_byte;
+    both.link = link;
+    return both;
+}
+
+/* Sums go out when all pieces for them have come: messages of one sender share that list. */
+static void steps_of_rounds(struct task_costs *a, const struct rounds *rounds,
+                            struct comm_steps *out)
+{
+    int most = rounds->n[0] > rounds->n[1] ? rounds->n[0] : rounds->n[1];
+    struct arena_mark mark = hp_arena_mark(&a->scratch);
+    int *order = NEW(&a->scratch, int, most), *start = NEW(&a->scratch, int, a->n_devices + 2);
+    int *arrived = NEW(&a->arena, int, rounds->n[0]); /* by device, ascending */
+    out->step = NEW(&a->arena, struct comm_step, rounds->n[0] + rounds->n[1]);
+    hp_spread_messages(a->machine, rounds->message[0], rounds->n[0], order);
+    for (int i = 0; i < rounds->n[0]; i++) {
+        out->step[out->n_steps++].message = rounds->message[0][order[i]];
+        start[rounds->message[0][i].to + 2]++;
+    }
+    for (int d = 0; d < a->n_devices; d++)
+        start[d + 2] += start[d + 1];
+    for (int i = 0; i < rounds->n[0]; i++)
+        arrived[start[out->step[i].message.to + 1]++] = i;
+    hp_spread_messages(a->machine, rounds->message[1], rounds->n[1], order);
+    for (int i = 0; i < rounds->n[1]; i++) {
+        struct comm_step *step = &out->step[out->n_steps++];
+        step->message = rounds->message[1][order[i]];
+        step->after = arrived + start[step->message.from];
+        step->n_after = start[step->message.from + 1] - start[step->message.from];
+    }
+    hp_arena_release(&a->scratch, mark);
+}
+
+/* Acts -------------------------------------------------------------------------------- */
+
+/* The queue of a directed link: its own, or one for both directions. */
+static int link_queue(const struct task_costs *a, int link)
+{
+    return a->n_devices + (a->settings.half_duplex ? link & ~1 : link);
+}
+
+/* Room for a link among the holds of an cost so far: the other direction may be there. */
+static int place_of_link(const struct comm_cost *cost, const struct hold *hold, int queue)
+{
+    int i = 0;
+    while (i < cost->n_links && hold[i].queue != queue)
+        i++;
+    return i;
+}
+
+/* One task that holds every link for its own time; without overlap, the devices too. */
+static void as_one_task(struct task_costs *a, const struct request *r,
+                        const struct comm_way *way, double bytes, struct comm_cost *cost)
+{
+    int n_devices = a->settings.no_overlap ? r->comm->n_devices : 0;
+    struct hold *hold = NEW(&a->arena, struct hold, way->n_links + n_devices);
+    struct sim_task *task = NEW(&a->arena, struct sim_task, 1);
+    double *on_link = NEW(&a->arena, double, way->n_links);
+    ticks longest = 0;
+    for (int i = 0; i < way->n_links; i++) {
+        struct hypar_link link = hypar_machine_link(a->machine, way->link[i].link / 2);
+        double held_s = way->link[i].s_per_byte * bytes, carried = held_s * link.bytes_per_s;
+        int queue = link_queue(a, way->link[i].link);
+        int at = a->settings.half_duplex ? place_of_link(cost, hold, queue) : cost->n_links;
+        cost->n_links += at == cost->n_links;
+        hold[at].queue = queue;
+        hold[at].busy += hp_ticks(held_s);
+        longest = hold[at].busy > longest ? hold[at].busy : longest;
+        on_link[at] += carried;
+        cost->link_bytes += carried;
+        cost->link_j += 8 * carried * link.energy_j_per_bit;
+    }
+    task->duration = hp_ticks(way->fixed_s + way->s_per_byte * bytes);
+    task->duration = task->duration < longest ? longest : task->duration; /* rounding */
+    for (int i = 0; i < n_devices; i++)
+        hold[cost->n_links + i] = (struct hold){ r->comm->device[i], 0, task->duration };
+    task->n_holds = cost->n_links + n_devices;
+    task->hold = hold;
+    cost->task = task;
+    cost->n_tasks = 1;
+    cost->link = hold;
+    cost->bytes_on_link = on_link;
+}
+
+/* A message holds the links of its route, each a latency after the one before. */
+static void as_message(struct task_costs *a, const struct message *m, struct sim_task *task,
+                       struct comm_cost *cost)
+{
+    int route[256], *link = route, extra = a->settings.no_overlap ? 2 : 0;
+    int n = hypar_machine_route(a->machine, m->from, m->to, route, 256);
+    if (n > 256) {
+        link = NEW(&a->arena, int, n);
+        hypar_machine_route(a->machine, m->from, m->to, link, n);
+    }
+    struct hold *hold = NEW(&a->arena, struct hold, n + extra);
+    ticks at = 0, longest = 0;
+    for (int i = 0; i < n; i++) {
+        struct hypar_link l = hypar_machine_link(a->machine, link[i] / 2);
+        hold[i] =
+            (struct hold){ link_queue(a, link[i]), at, hp_ticks(m->bytes / l.bytes_per_s) };
+        longest = hold[i].busy > longest ? hold[i].busy : longest;
+        at = hp_later(at, hp_ticks(l.latency_s));
+        cost->link_bytes += m->bytes;
+        cost->link_j += 8 * m->bytes * l.energy_j_per_bit;
+    }
+    *task = (struct sim_task){ .duration = hp_later(at, longest),
+                               .n_holds = n + extra,
+                               .hold = hold };
+    for (int i = 0; i < extra; i++)
+        hold[n + i] = (struct hold){ i ? m->to : m->from, 0, task->duration };
+}
+
+/* One message alone: known link by link. */
+static void as_send(struct task_costs *a, const struct message *m, struct comm_cost *cost)
+{
+    struct sim_task *task = NEW(&a->arena, struct sim_task, 1);
+    as_message(a, m, task, cost);
+    cost->task = task;
+    cost->n_tasks = 1;
+    cost->link = task->hold;
+    cost->n_links = task->n_holds - (a->settings.no_overlap ? 2 : 0);
+    double *on_link = NEW(&a->arena, double, cost->n_links);
+    for (int i = 0; i < cost->n_links; i++)
+        on_link[i] = m->bytes;
+    cost->bytes_on_link = on_link;
+}
+
+/* Has a message none of its sender's before it? */
+static bool sends_first(const struct comm_steps *steps, int message)
+{
+    const struct comm_step *step = &steps->step[message];
+    for (int i = 0; i < step->n_after; i++)
+        if (steps->step[step->after[i]].message.from == step->message.from)
+            return false;
+    return true;
+}
+
+/* Messages by device of the comm: those that it gets, or those that it sends first. */
+static const int *index_messages(struct task_costs *a, const struct comm *comm,
+                                 const struct comm_steps *steps, bool arrive, int **start)
+{
+    int *at = *start = NEW(&a->arena, int, comm->n_devices + 2), *list = NULL;
+    for (int fill = 0; fill < 2; fill++) {
+        for (int i = 0; i < steps->n_steps; i++) {
+            const struct message *m = &steps->step[i].message;
+            if (!arrive && !sends_first(steps, i))
+                continue;
+            int place = hp_comm_index(comm, arrive ? m->to : m->from);
+            if (fill)
+                list[at[place + 1]++] = i;
+            else
+                at[place + 2]++;
+        }
+        for (int d = 0; !fill && d < comm->n_devices; d++)
+            at[d + 2] += at[d + 1];
+        if (!fill)
+            list = NEW(&a->arena, int, at[comm->n_devices + 1]);
+    }
+    return list;
+}
+
+static void as_messages(struct task_costs *a, const struct comm *comm,
+                        const struct comm_steps *steps, struct comm_cost *cost,
+                        struct comm_messages *m)
+{
+    struct sim_task *task = NEW(&a->arena, struct sim_task, steps->n_steps);
+    int *start;
+    m->arrive = index_messages(a, comm, steps, true, &start);
+    m->arrive_start = start;
+    m->depart = index_messages(a, comm, steps, false, &start);
+    m->depart_start = start;
+    m->step = steps->step;
+    for (int i = 0; i < steps->n_steps; i++)
+        as_message(a, &steps->step[i].message, &task[i], cost);
+    cost->task = task;
+    cost->n_tasks = steps->n_steps;
+}
+
+static void make_exchange(struct task_costs *a, const struct request *r, struct comm_cost *cost,
+                          struct comm_messages *m)
+{
+    struct arena_mark mark = hp_arena_mark(&a->scratch);
+    struct comm_steps steps = { 0 };
+    struct rounds rounds = rounds_of(a, r);
+    cost->algorithm = "exchange";
+    if (m) {
+        steps_of_rounds(a, &rounds, &steps);
+        as_messages(a, r->comm, &steps, cost, m);
+    } else {
+        struct comm_way way = way_of_rounds(a, &rounds);
+        as_one_task(a, r, &way, 1, cost);
+    }
+    hp_arena_release(&a->scratch, mark);
+}
+
+/* `m`: the comm's messages, if they are played; NULL: they are not. */
+static void make_cost(struct task_costs *a, const struct request *r, struct comm_cost *cost,
+                      struct comm_messages *m)
+{
+    struct comm_steps steps = { 0 };
+    if (r->group.kind == COMM_EXCHANGE) {
+        make_exchange(a, r, cost, m);
+        return;
+    }
+    const struct comm_way *way = hp_comm_best_way(model_of(a, &r->group), r->bytes);
+    cost->algorithm = way->algorithm;
+    if (r->group.kind == COMM_SEND) {
+        int from = r->group.device[r->group.root], to = r->group.device[!r->group.root];
+        as_send(a, &(struct message){ from, to, r->bytes }, cost);
+    } else if (m) {
+        hp_comm_steps(&a->arena, a->machine, &r->group, way, r->bytes, &steps);
+        as_messages(a, r->comm, &steps, cost, m);
+    } else {
+        as_one_task(a, r, way, r->bytes, cost);
+    }
+}
+
+/* What is sent is read from one device's DRAM and written to another's: the devices of a comm
+ * take even parts in it. */
+static double dram_j(const struct task_costs *a, const struct comm *comm, double sent_bytes)
+{
+    int n = hypar_machine_is_uniform(a->machine) ? 1 : comm->n_devices;
+    double sum_j = 0;
+    for (int i = 0; i < n; i++) {
+        const struct hypar_device *device = hypar_machine_device(a->machine, comm->device[i]);
+        sum_j += hp_message_dram_j(sent_bytes, device, device);
+    }
+    return sum_j / n;
+}
+
+static struct pattern_cost *new_cost(struct task_costs *a, const struct pattern *p)
+{
+    struct pattern_cost *out = NEW(&a->arena, struct pattern_cost, 1);
+    out->comm = NEW(&a->arena, struct comm_cost, p->n_comms);
+    if (a->settings.expand_collectives)
+        out->messages = NEW(&a->arena, struct comm_messages, p->n_comms);
+    return out;
+}
+
+static void finish_cost(struct task_costs *a, const struct pattern *p, int c, int bytes,
+                        struct pattern_cost *out)
+{
+    struct comm_cost *cost = &out->comm[c];
+    struct comm_messages *m = out->messages;
+    cost->sent_bytes = p->comm[c].sent_elements * bytes;
+    cost->dram_j = dram_j(a, &p->comm[c], cost->sent_bytes);
+    if (!m)
+        return;
+    m[c].first = c ? m[c - 1].first + m[c - 1].n : 0;
+    m[c].n = cost->n_tasks;
+}
+
+struct pattern_cost *hp_make_pattern_cost(struct task_costs *a, const struct pattern *p,
+                                          int bytes)
+{
+    struct pattern_cost *out = new_cost(a, p);
+    for (int c = 0; c < p->n_comms; c++) {
+        struct request r = request_of(p, &p->comm[c], bytes);
+        make_cost(a, &r, &out->comm[c], out->messages ? &out->messages[c] : NULL);
+        finish_cost(a, p, c, bytes, out);
+    }
+    return out;
+}
+
+struct pattern_cost *hp_make_bucket_cost(struct task_costs *a, const struct buckets *buckets,
+                                         int tail, const struct pattern *p, int bytes)
+{
+    struct pattern_cost *out = new_cost(a, p);
+    for (int c = 0; c < p->n_comms; c++) {
+        int me = buckets->base[tail] + c;
+        struct request r = request_of(p, &p->comm[c], bytes);
+        if (buckets->lead[me] == me)
+            r.bytes = buckets->bytes[me];
+        if (buckets->lead[me] < 0 || buckets->lead[me] == me) {
+            make_cost(a, &r, &out->comm[c], out->messages ? &out->messages[c] : NULL);
+        } else {
+            out->comm[c].task = NEW(&a->arena, struct sim_task, 1);
+            out->comm[c].n_tasks = 1;
+        }
+        finish_cost(a, p, c, bytes, out);
+    }
+    return out;
+}

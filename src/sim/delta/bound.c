@@ -1,0 +1,186 @@
+#include "sim/delta/bound.h"
+
+#include "sim/delta/timeline.h"
+
+static ticks larger(ticks a, ticks b)
+{
+    return a > b ? a : b;
+}
+
+static ticks smaller(ticks a, ticks b)
+{
+    return a < b ? a : b;
+}
+
+/* Does a pass hand an error on to another operator? */
+static bool sends_error(const struct hypar_graph *g, int op, const struct pass *pass)
+{
+    for (int o = 0; o < g->ops[op].nest->n_operands; o++)
+        if (pass->writes_grad >> o & 1 && g->ops[op].tensor[o] >= 0 &&
+            g->tensors[g->ops[op].tensor[o]].kind == TENSOR_ACTIVATION)
+            return true;
+    return false;
+}
+
+void hp_bound_least(struct delta *delta, int op, struct bound_input *in)
+{
+    struct timing *s = hp_delta_timing_now(delta);
+    const struct hypar_graph *g = s->lowering->graph;
+    const struct nest *nest = g->ops[op].nest;
+    const struct part_layout *l = s->lowering->body[0].layout[op];
+    for (int p = 0; p < nest->n_passes; p++) {
+        if (s->lowering->training.op_pass_of[op][p] < 0 ||
+            (nest->pass[p].backward && !sends_error(g, op, &nest->pass[p])))
+            continue;
+        const ticks *time = hp_pass_times(s->costs, op, p, l);
+        ticks *least = nest->pass[p].backward ? &in->backward[op] : &in->forward[op];
+        for (int part = 0; part < l->n_parts; part++)
+            if (!l->empty[part])
+                *least = smaller(*least, time[part]);
+    }
+}
+
+struct bounder {
+    const struct bound_input *in;
+    struct timing *s;
+    const struct delta_timeline *play;
+    ticks *end;  /* by task id: at the earliest; -1: not sure to be there */
+    ticks *done; /* by op: when the first of its parts has done forward, at the earliest */
+    ticks *sent; /* by op: ... has sent its error on */
+};
+
+static bool all_known(const struct bounder *b, const struct exchange *exchange)
+{
+    for (int i = 0; i < exchange->n_writers; i++)
+        if (!b->in->known[exchange->writer[i].op])
+            return false;
+    for (int i = 0; i < exchange->n_readers; i++)
+        if (!b->in->known[exchange->reader[i].op])
+            return false;
+    return true;
+}
+
+static bool is_sure(const struct bounder *b, const struct block *block)
+{
+    const struct training_graph *k = &b->s->lowering->training;
+    if (block->kind != BLOCK_COMPUTE)
+        return all_known(b, &k->exchange[block->index]);
+    for (int op_pass = block->index; op_pass >= 0; op_pass = b->s->blocks->next[0][op_pass])
+        if (!b->in->known[k->op_pass[op_pass].op])
+            return false;
+    return true;
+}
+
+/* When the first producer of `op` (of those that it has) can be done at the earliest. */
+static ticks inputs_done(const struct bounder *b, int op)
+{
+    const struct hypar_graph *g = b->s->lowering->graph;
+    ticks least = HP_MAX_TICKS;
+    for (int o = 0; o < g->ops[op].nest->n_operands; o++) {
+        int t = g->ops[op].tensor[o], from = t < 0 ? -1 : g->tensors[t].producer;
+        if (from >= 0 && from != op)
+            least = smaller(least, b->done[from]);
+    }
+    return least == HP_MAX_TICKS ? 0 : least;
+}
+
+/* When the first of those that read what `op` writes can have sent its error. */
+static ticks errors_sent(const struct bounder *b, int op)
+{
+    const struct hypar_graph *g = b->s->lowering->graph;
+    ticks least = HP_MAX_TICKS;
+    for (int o = 0; o < g->ops[op].nest->n_operands; o++) {
+        int t = g->ops[op].tensor[o];
+        if (t < 0 || g->tensors[t].producer != op)
+            continue;
+        for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++)
+            if (g->use[u].op != op)
+                least = smaller(least, b->sent[g->use[u].op]);
+    }
+    return least == HP_MAX_TICKS ? b->done[op] : least;
+}
+
+/* When the first part of a known operator can have done its forward passes; -1: it is not sure
+ * which tasks do them. */
+static ticks parts_done(const struct bounder *b, int op)
+{
+    int block = hp_pass_block(b->s->blocks, 0, hp_last_forward_pass(b->s->lowering, op));
+    ticks least = HP_MAX_TICKS;
+    for (int i = 0; i < b->s->blocks->size[block]; i++)
+        least = smaller(least, b->end[b->s->blocks->first[block] + i]);
+    return least == HP_MAX_TICKS ? -1 : least;
+}
+
+/* Chains of operators, in their order and then back. `played`: the ends of tasks of known
+ * operators are known. */
+static void bound_ops(struct bounder *b, bool played)
+{
+    const struct hypar_graph *g = b->s->lowering->graph;
+    for (int op = 0; op < g->n_ops; op++) {
+        ticks own = b->in->forward[op] == HP_MAX_TICKS ? 0 : b->in->forward[op];
+        ticks parts = played && b->in->known[op] ? parts_done(b, op) : -1;
+        b->done[op] = larger(inputs_done(b, op) + own, parts);
+    }
+    for (int op = g->n_ops - 1; op >= 0; op--) {
+        ticks own = b->in->backward[op] == HP_MAX_TICKS ? 0 : b->in->backward[op];
+        b->sent[op] = larger(b->done[op], errors_sent(b, op)) + own;
+    }
+}
+
+/* The tasks of a fusion group wait for whatever is not sure at least as long as operators take.
+ */
+static ticks outside(const struct bounder *b, const struct block *block)
+{
+    const struct op_pass *op_pass = &b->s->lowering->training.op_pass[block->index];
+    if (block->kind != BLOCK_COMPUTE)
+        return 0;
+    return op_pass->backward ? errors_sent(b, op_pass->op) : inputs_done(b, op_pass->op);
+}
+
+static ticks bound_tasks(struct bounder *b)
+{
+    ticks longest = 0;
+    for (int n = 0; n < b->s->blocks->n_blocks; n++) {
+        struct block block = hp_block_at(b->s->blocks, n);
+        bool sure = b->s->blocks->size[n] && is_sure(b, &block);
+        for (int i = 0; i < b->s->blocks->size[n]; i++) {
+            int id = b->s->blocks->first[n] + i;
+            const struct node *node = &b->play->node[id];
+            ticks start = 0;
+            bool waits = false;
+            b->end[id] = -1;
+            for (int k = 0; sure && k < node->after.n; k++) {
+                ticks end = b->end[node->after.id[k]];
+                waits |= end < 0;
+                start = larger(start, end);
+            }
+            if (!sure)
+                continue;
+            if (waits)
+                start = larger(start, outside(b, &block));
+            b->end[id] = start + node->task.duration;
+            longest = larger(longest, b->end[id]);
+        }
+    }
+    return longest;
+}
+
+ticks hp_bound(struct delta *delta, const struct bound_input *in, struct arena *scratch)
+{
+    struct timing *s = hp_delta_timing_now(delta);
+    if (!hp_delta_timeline_of(delta))
+        return 0; /* played as a whole: there is nothing to look at */
+    struct arena_mark mark = hp_arena_mark(scratch);
+    struct bounder b = { .in = in, .s = s, .play = hp_delta_timeline_of(delta) };
+    b.end = NEW(scratch, ticks, b.play->n_ids);
+    b.done = NEW(scratch, ticks, s->lowering->graph->n_ops);
+    b.sent = NEW(scratch, ticks, s->lowering->graph->n_ops);
+    bound_ops(&b, false);
+    bound_tasks(&b);
+    bound_ops(&b, true);
+    ticks longest = bound_tasks(&b);
+    for (int op = 0; op < s->lowering->graph->n_ops; op++)
+        longest = larger(longest, b.sent[op]);
+    hp_arena_release(scratch, mark);
+    return longest;
+}

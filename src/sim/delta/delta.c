@@ -1,0 +1,514 @@
+#include "sim/delta/delta.h"
+
+#include <string.h>
+
+#include "sim/delta/targets.h"
+#include "sim/timeline.h"
+
+/* Ids of a block follow each other; ranges are 1, 2, 4, ... long. */
+enum { N_CLASSES = 31 };
+
+struct spare {
+    int *first;
+    int n, capacity;
+};
+
+/* How a block was before the change. */
+struct block_before {
+    int number, first, size;
+};
+
+struct delta {
+    struct arena arena;
+    struct hypar_plan *plan;
+    struct lowering *lowering;
+    struct timing *timing;
+    bool whole; /* several micro-batches: replayed as a whole */
+    ticks length, old_length;
+    struct delta_timeline *play;
+    int next_id;
+    struct spare spare[N_CLASSES];
+    struct targets targets;
+    /* the change at hand */
+    int *op, n_ops, round;
+    int *marked; /* by block: the round in which it was listed */
+    int *list, n_list;
+    struct block_before *before;
+    int n_before;
+    int *group, *next; /* as they were */
+    bool groups_changed;
+    /* as they were: each op's layouts, by body and then of the tail, and the patterns of the
+     * exchanges that it touches, by body, all ops' one after another */
+    const struct part_layout ***layout;
+    const struct pattern ***pattern;
+    double *busy;                      /* by device: what operators surely compute there */
+    struct sim_cache *own, *sim_cache; /* its own, or one that it shares */
+    bool laid_out_only; /* the change was given up before its tasks were looked at */
+    struct sim_task *task;
+    int *after, task_capacity, after_capacity;
+};
+
+/* Ids --------------------------------------------------------------------------------- */
+
+static int class_of(int n)
+{
+    int class = 0;
+    while (1 << class < n)
+        class ++;
+    return class;
+}
+
+static int take_ids(struct delta *d, int n)
+{
+    int class = class_of(n);
+    if (d->spare[class].n)
+        return d->spare[class].first[--d->spare[class].n];
+    int first = d->next_id;
+    d->next_id += 1 << class;
+    return first;
+}
+
+static void give_ids(struct delta *d, int first, int n)
+{
+    if (!n)
+        return;
+    struct spare *s = &d->spare[class_of(n)];
+    s->first = GROW(&d->arena, int, s->first, s->n, &s->capacity);
+    s->first[s->n++] = first;
+}
+
+/* Listing what a change touches ----------------------------------------------------------- */
+
+static int block_of_target(const struct delta *d, int target)
+{
+    const struct training_graph *k = &d->lowering->training;
+    if (target < k->n_op_passes)
+        return hp_pass_block(d->timing->blocks, 0, target);
+    if (target < k->n_op_passes + k->n_exchanges + k->n_tail)
+        return hp_exchange_block(d->timing->blocks, 0, target - k->n_op_passes);
+    return hp_update_block(d->timing->blocks, target - k->n_op_passes - k->n_tail);
+}
+
+static void mark(struct delta *d, int block)
+{
+    if (d->marked[block] == d->round)
+        return;
+    d->marked[block] = d->round;
+    d->list[d->n_list++] = block;
+}
+
+/* The blocks of the ops' passes, and of passes that are in another fusion group than before. */
+static void mark_groups(struct delta *d)
+{
+    const struct blocks *s = d->timing->blocks;
+    const struct training_graph *k = &d->lowering->training;
+    for (int i = 0; i < d->n_ops; i++)
+        for (int p = 0; p < MAX_PASSES; p++) {
+            int op_pass = k->op_pass_of[d->op[i]][p];
+            if (op_pass < 0)
+                continue;
+            mark(d, k->op_pass[d->group[op_pass]].item);
+            mark(d, hp_pass_block(s, 0, op_pass));
+        }
+    for (int i = 0; d->groups_changed && i < k->n_op_passes; i++)
+        if (d->group[i] != s->head[0][i]) {
+            mark(d, k->op_pass[d->group[i]].item);
+            mark(d, hp_pass_block(s, 0, i));
+        }
+}
+
+static void mark_exchanges(struct delta *d)
+{
+    const struct training_graph *k = &d->lowering->training;
+    const struct pattern *const *was = d->pattern[0];
+    for (int i = 0; i < d->n_ops; i++)
+        for (int t = k->touch_start[d->op[i]]; t < k->touch_start[d->op[i] + 1]; t++, was++) {
+            int exchange = k->touch[t];
+            if (*was == hp_exchange_pattern(d->lowering, 0, exchange))
+                continue;
+            mark(d, hp_exchange_block(d->timing->blocks, 0, exchange));
+            if (exchange >= k->n_exchanges)
+                mark(d, hp_update_block(d->timing->blocks, exchange));
+        }
+}
+
+static void mark_target(struct delta *d, int from)
+{
+    for (int i = d->targets.start[from]; i < d->targets.start[from + 1]; i++)
+        mark(d, block_of_target(d, d->targets.target[i]));
+}
+
+/* Applying it ------------------------------------------------------------------------------ */
+
+static void retask(struct delta *d, int number)
+{
+    struct blocks *s = d->timing->blocks;
+    int size = hp_block_size(s, number), old = s->size[number];
+    d->before[d->n_before++] = (struct block_before){ number, s->first[number], old };
+    if (size != old) {
+        for (int i = 0; i < old; i++)
+            hp_delta_timeline_remove(d->play, s->first[number] + i);
+        s->first[number] = size ? take_ids(d, size) : -1;
+        s->size[number] = size;
+    }
+    while (d->task_capacity < size)
+        d->task =
+            GROW(&d->arena, struct sim_task, d->task, d->task_capacity, &d->task_capacity);
+    if (!size)
+        return;
+    hp_block_tasks(d->timing, number, d->task);
+    for (int i = 0; i < size; i++)
+        hp_delta_timeline_put(d->play, s->first[number] + i, &d->task[i]);
+}
+
+/* Tell the play what the tasks of a block wait for. */
+static void rewait(struct delta *d, int number)
+{
+    struct blocks *s = d->timing->blocks;
+    int n = s->size[number];
+    hp_block_edges(s, number);
+    while (d->after_capacity < s->n_edges + 2 * n + 2)
+        d->after = GROW(&d->arena, int, d->after, d->after_capacity, &d->after_capacity);
+    int *start = d->after, *id = d->after + n + 2;
+    memset(start, 0, (size_t)(n + 2) * sizeof *start);
+    for (int i = 0; i < s->n_edges; i++)
+        start[s->edge[i].local + 2]++;
+    for (int i = 0; i < n; i++)
+        start[i + 2] += start[i + 1];
+    for (int i = 0; i < s->n_edges; i++)
+        id[start[s->edge[i].local + 1]++] = s->edge[i].after;
+    for (int i = 0; i < n; i++)
+        hp_delta_timeline_set_after(d->play, s->first[number] + i, id + start[i],
+                                    start[i + 1] - start[i]);
+}
+
+/* Whoever may wait for a block that has other tasks now: of a exchange that is settled
+ * otherwise all its readers, of a fusion group those that know its tasks by ids which are no
+ * more. */
+static void mark_waiting(struct delta *d)
+{
+    const struct training_graph *k = &d->lowering->training;
+    for (int i = 0; i < d->n_before; i++) {
+        struct block block = hp_block_at(d->timing->blocks, d->list[i]);
+        const struct block_before *before = &d->before[i];
+        if (block.kind == BLOCK_EXCHANGE || block.kind == BLOCK_TAIL_EXCHANGE)
+            mark_target(d, k->n_op_passes + block.index);
+        if (block.kind != BLOCK_COMPUTE ||
+            (!d->groups_changed && before->first == d->timing->blocks->first[before->number]))
+            continue;
+        for (int op_pass = block.index; op_pass >= 0; op_pass = d->next[op_pass])
+            mark_target(d, op_pass);
+        for (int op_pass = block.index; op_pass >= 0;
+             op_pass = d->timing->blocks->next[0][op_pass])
+            mark_target(d, op_pass);
+    }
+}
+
+static void replay_whole(struct delta *d)
+{
+    hp_timing_update(d->timing);
+    d->length = hp_timeline_run(d->timing, NULL);
+}
+
+static void update_groups(struct delta *d)
+{
+    const struct training_graph *k = &d->lowering->training;
+    const struct pattern *const *was = d->pattern[0];
+    size_t bytes = (size_t)k->n_op_passes * sizeof(int);
+    memcpy(d->group, d->timing->blocks->head[0], bytes);
+    memcpy(d->next, d->timing->blocks->next[0], bytes);
+    d->groups_changed = false; /* they depend on which patterns are aligned, alone */
+    for (int i = 0; i < d->n_ops; i++)
+        for (int t = k->touch_start[d->op[i]]; t < k->touch_start[d->op[i] + 1]; t++, was++)
+            if (k->touch[t] < k->n_exchanges)
+                d->groups_changed |=
+                    (*was)->aligned != d->lowering->body[0].pattern[k->touch[t]]->aligned;
+    if (d->groups_changed)
+        hp_find_groups(d->timing->blocks, 0);
+}
+
+static void remember(struct delta *d, const int *op, int n_ops)
+{
+    const struct lowering *s = d->lowering;
+    const struct training_graph *k = &s->training;
+    memcpy(d->op, op, (size_t)n_ops * sizeof *op);
+    d->n_ops = n_ops;
+    for (int b = 0; b < s->n_bodies; b++) {
+        const struct pattern **was = d->pattern[b];
+        for (int i = 0; i < n_ops; i++) {
+            d->layout[b][i] = s->body[b].layout[op[i]];
+            for (int t = k->touch_start[op[i]]; t < k->touch_start[op[i] + 1]; t++)
+                *was++ = hp_exchange_pattern(s, b, k->touch[t]);
+        }
+    }
+    for (int i = 0; i < n_ops; i++)
+        d->layout[s->n_bodies][i] = s->step_layout[op[i]];
+}
+
+/* The ops' layouts come (+1) in the place of those that are remembered, or go again (-1). */
+static void recount(struct delta *d, int sign)
+{
+    for (int i = 0; i < d->n_ops; i++) {
+        const struct part_layout *now = d->lowering->body[0].layout[d->op[i]];
+        if (now == d->layout[0][i])
+            continue;
+        hp_loads_count(&d->sim_cache->loads, d->busy, d->op[i], now, sign);
+        hp_loads_count(&d->sim_cache->loads, d->busy, d->op[i], d->layout[0][i], -sign);
+    }
+}
+
+static void forget(struct delta *d)
+{
+    struct lowering *s = d->lowering;
+    const struct training_graph *k = &s->training;
+    if (!d->whole)
+        recount(d, -1);
+    for (int b = 0; b < s->n_bodies; b++) {
+        const struct pattern *const *was = d->pattern[b];
+        for (int i = 0; i < d->n_ops; i++) {
+            s->body[b].layout[d->op[i]] = d->layout[b][i];
+            for (int t = k->touch_start[d->op[i]]; t < k->touch_start[d->op[i] + 1]; t++)
+                if (k->touch[t] < k->n_exchanges)
+                    s->body[b].pattern[k->touch[t]] = *was++;
+                else
+                    s->tail[k->touch[t] - k->n_exchanges] = *was++;
+        }
+    }
+    for (int i = 0; i < d->n_ops; i++)
+        s->step_layout[d->op[i]] = d->layout[s->n_bodies][i];
+}
+
+/* A change that puts too much on one device is given up before anything is settled ... */
+static bool computes_too_long(struct delta *d, ticks limit)
+{
+    ticks busiest = hp_busiest(d->busy, d->sim_cache->costs.n_devices);
+    d->laid_out_only = busiest > limit;
+    if (d->laid_out_only)
+        d->length = busiest;
+    return d->laid_out_only;
+}
+
+/* ... and one that does so to any queue before it is played. */
+static bool is_hopeless(struct delta *d, ticks limit)
+{
+    ticks busiest = hp_delta_timeline_busiest(d->play);
+    if (busiest <= limit)
+        return false;
+    d->length = busiest;
+    return true;
+}
+
+static enum hypar_status change_lowering(struct delta *d, ticks limit, struct hypar_error *err)
+{
+    enum hypar_status status = hp_lowering_lay_out(d->lowering, d->op, d->n_ops, err);
+    if (!d->whole)
+        recount(d, 1); /* if it failed, those that were laid out: forget() takes them back */
+    TRY(status);
+    if (!d->whole && computes_too_long(d, limit))
+        return HYPAR_OK;
+    return hp_lowering_exchange(d->lowering, d->op, d->n_ops, err);
+}
+
+enum hypar_status hp_delta_change(struct delta *d, const int *op, int n, ticks limit,
+                                  struct hypar_error *err)
+{
+    remember(d, op, n);
+    d->n_before = d->n_list = 0;
+    d->old_length = d->length;
+    d->laid_out_only = false;
+    enum hypar_status status = change_lowering(d, limit, err);
+    if (d->laid_out_only)
+        return HYPAR_OK;
+    if (d->whole) {
+        TRY(status);
+        replay_whole(d);
+        return hp_check_length(d->length, err);
+    }
+    if (status != HYPAR_OK)
+        forget(d); /* so that nothing has changed */
+    d->round++;
+    update_groups(d);
+    mark_groups(d);
+    mark_exchanges(d);
+    for (int i = 0; i < d->n_list; i++)
+        retask(d, d->list[i]);
+    if (status == HYPAR_OK && is_hopeless(d, limit))
+        return HYPAR_OK;
+    mark_waiting(d);
+    for (int i = 0; i < d->n_list; i++)
+        rewait(d, d->list[i]);
+    d->length = hp_delta_timeline_update(d->play, limit);
+    return status == HYPAR_OK ? hp_check_length(d->length, err) : status;
+}
+
+void hp_delta_keep(struct delta *d)
+{
+    if (d->whole)
+        return;
+    hp_delta_timeline_keep(d->play);
+    for (int i = 0; i < d->n_before; i++) {
+        const struct block_before *b = &d->before[i];
+        if (b->first != d->timing->blocks->first[b->number])
+            give_ids(d, b->first, b->size);
+    }
+    d->n_before = 0;
+}
+
+void hp_delta_undo(struct delta *d)
+{
+    struct blocks *s = d->timing->blocks;
+    forget(d);
+    d->length = d->old_length;
+    if (d->laid_out_only)
+        return;
+    if (d->whole) {
+        hp_timing_update(d->timing);
+        return;
+    }
+    hp_delta_timeline_undo(d->play);
+    for (int i = d->n_before - 1; i >= 0; i--) {
+        const struct block_before *b = &d->before[i];
+        if (b->first != s->first[b->number])
+            give_ids(d, s->first[b->number], s->size[b->number]);
+        s->first[b->number] = b->first;
+        s->size[b->number] = b->size;
+    }
+    d->n_before = 0;
+    size_t bytes = (size_t)d->lowering->training.n_op_passes * sizeof(int);
+    memcpy(s->head[0], d->group, bytes);
+    memcpy(s->next[0], d->next, bytes);
+}
+
+/* Beginning ---------------------------------------------------------------------------- */
+
+static void play_all(struct delta *d)
+{
+    struct blocks *s = d->timing->blocks;
+    d->play = hp_delta_timeline_new(d->timing->costs->n_queues);
+    for (int i = 0; i < s->n_blocks; i++) {
+        s->first[i] = -1;
+        s->size[i] = 0;
+    }
+    for (int op = 0; op < d->plan->graph->n_ops; op++)
+        hp_loads_count(&d->sim_cache->loads, d->busy, op, d->lowering->body[0].layout[op], 1);
+    for (int i = 0; i < s->n_blocks; i++)
+        retask(d, i);
+    for (int i = 0; i < s->n_blocks; i++)
+        if (s->size[i])
+            rewait(d, i);
+    d->length = hp_delta_timeline_update(d->play, HP_MAX_TICKS);
+    hp_delta_keep(d);
+}
+
+static enum hypar_status lower_plan(struct lowering **out, const struct hypar_plan *plan,
+                                    const struct hypar_lower_options *options,
+                                    const struct sim_settings *settings,
+                                    struct layout_cache *cache, struct hypar_error *err)
+{
+    TRY(hp_lowering_make(out, plan, options, cache, err));
+    enum hypar_status status = hp_check_messages(*out, settings, err);
+    if (status != HYPAR_OK)
+        hp_lowering_free(*out);
+    return status;
+}
+
+/* For what a change lists and remembers. */
+static void make_room(struct delta *d)
+{
+    struct arena *arena = &d->arena;
+    const struct training_graph *k = &d->lowering->training;
+    int n_blocks = d->timing->blocks->n_blocks, n_ops = d->plan->graph->n_ops;
+    int n_bodies = d->lowering->n_bodies;
+    d->marked = NEW(arena, int, n_blocks);
+    d->list = NEW(arena, int, n_blocks);
+    d->before = NEW(arena, struct block_before, n_blocks);
+    d->group = NEW(arena, int, k->n_op_passes);
+    d->next = NEW(arena, int, k->n_op_passes);
+    d->op = NEW(arena, int, n_ops);
+    d->busy = NEW(arena, double, d->sim_cache->costs.n_devices);
+    d->layout = NEW(arena, const struct part_layout **, n_bodies + 1);
+    d->pattern = NEW(arena, const struct pattern **, n_bodies);
+    for (int b = 0; b <= n_bodies; b++)
+        d->layout[b] = NEW(arena, const struct part_layout *, n_ops);
+    for (int b = 0; b < n_bodies; b++)
+        d->pattern[b] = NEW(arena, const struct pattern *, k->touch_start[n_ops]);
+}
+
+enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
+                               const struct hypar_lower_options *options,
+                               const struct sim_settings *settings, struct sim_cache *sim_cache,
+                               struct hypar_error *err)
+{
+    struct lowering *lowering;
+    struct arena arena = { 0 };
+    *out = NULL;
+    TRY(hp_check_lowerable(plan, err));
+    struct sim_cache *own = sim_cache ? NULL : hp_sim_cache_new(plan, settings);
+    sim_cache = sim_cache ? sim_cache : own;
+    enum hypar_status status =
+        lower_plan(&lowering, plan, options, settings, &sim_cache->cache, err);
+    if (status != HYPAR_OK) {
+        hp_sim_cache_free(own);
+        return status;
+    }
+    struct delta *d = NEW(&arena, struct delta, 1);
+    d->arena = arena;
+    d->plan = plan;
+    d->own = own;
+    d->sim_cache = sim_cache;
+    d->lowering = lowering;
+    d->timing = hp_timing_new(lowering, NULL, settings, &sim_cache->costs);
+    d->whole = lowering->iteration.n_micro > 1 || lowering->options.bucket_bytes > 0;
+    make_room(d);
+    if (!sim_cache->loads.costs)
+        hp_loads_begin(&sim_cache->loads, &sim_cache->costs, &lowering->training);
+    if (d->whole) {
+        replay_whole(d);
+    } else {
+        d->targets = hp_find_targets(&d->arena, lowering);
+        play_all(d);
+    }
+    status = hp_check_length(d->length, err);
+    if (status == HYPAR_OK)
+        *out = d;
+    else
+        hp_delta_free(d);
+    return status;
+}
+
+void hp_delta_free(struct delta *d)
+{
+    if (!d)
+        return;
+    hp_delta_timeline_free(d->play);
+    hp_timing_free(d->timing);
+    hp_lowering_free(d->lowering);
+    hp_sim_cache_free(d->own);
+    struct arena arena = d->arena; /* it lives in it */
+    hp_arena_free(&arena);
+}
+
+ticks hp_delta_length(const struct delta *d)
+{
+    return d->length;
+}
+
+const struct timing *hp_delta_timing(const struct delta *d)
+{
+    return d->timing;
+}
+
+struct times hp_delta_times(const struct delta *d, int block, int local)
+{
+    return d->play->times[d->timing->blocks->first[block] + local];
+}
+
+struct timing *hp_delta_timing_now(struct delta *d)
+{
+    return d->timing;
+}
+
+const struct delta_timeline *hp_delta_timeline_of(const struct delta *d)
+{
+    return d->play;
+}

@@ -1,0 +1,119 @@
+#include "sim/delta/load.h"
+
+#include <string.h>
+
+/* What one operator with a layout has to do on each device that has parts of it. Operators that
+ * share a layout may differ in what they compute (the first one of a network has no error to
+ * pass on) and in what they share. */
+struct op_load {
+    struct op_load *next; /* of the same layout */
+    uint32_t passes;
+    operand_set own;
+    int n;
+    int *device;
+    double *busy;
+};
+
+/* Parameters whose gradients have one reader, and all of it: one that is only added to partial
+ * sums is read by some parts. */
+static void find_own(struct loads *l, const struct training_graph *k)
+{
+    l->own = NEW(&l->arena, operand_set, l->costs->graph->n_ops);
+    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
+        const struct reader *reader = k->exchange[d].reader;
+        if (k->exchange[d].place.grad && k->exchange[d].n_readers == 1 && !reader->only_adds)
+            l->own[reader->op] |= (operand_set)1 << reader->operand;
+    }
+}
+
+void hp_loads_begin(struct loads *l, struct task_costs *costs,
+                    const struct training_graph *training)
+{
+    size_t n_ops = (size_t)costs->graph->n_ops;
+    *l = (struct loads){ .costs = costs };
+    l->passes =
+        memcpy(NEW(&l->arena, uint32_t, n_ops), training->passes, n_ops * sizeof *l->passes);
+    l->place = NEW(&l->arena, int, costs->n_devices);
+    for (int i = 0; i < costs->n_devices; i++)
+        l->place[i] = -1;
+    find_own(l, training);
+}
+
+void hp_loads_end(struct loads *l)
+{
+    hp_arena_free(&l->arena);
+}
+
+static void list_devices(struct loads *l, const struct part_layout *layout,
+                         struct op_load *load)
+{
+    for (int part = 0; part < layout->n_parts; part++) {
+        int device = layout->device[part];
+        if (layout->empty[part] || l->place[device] >= 0)
+            continue;
+        l->place[device] = load->n;
+        load->device[load->n++] = device;
+    }
+}
+
+/* Parts of one device may read the same of a parameter, so only the largest counts. */
+static void add_updates(struct loads *l, const struct part_layout *layout, int operand,
+                        struct op_load *load)
+{
+    struct arena_mark mark = hp_arena_mark(&l->arena);
+    int64_t *most = NEW(&l->arena, int64_t, load->n);
+    for (int part = 0; part < layout->n_parts; part++) {
+        if (layout->empty[part])
+            continue;
+        struct box box =
+            hp_region(layout->nest, operand, layout->range + part * layout->nest->n_axes);
+        int64_t elements = hp_box_elements(&box),
+                *largest = &most[l->place[layout->device[part]]];
+        *largest = elements > *largest ? elements : *largest;
+    }
+    for (int i = 0; i < load->n; i++)
+        load->busy[i] += (double)hp_update_time(l->costs, load->device[i], (double)most[i]);
+    hp_arena_release(&l->arena, mark);
+}
+
+static struct op_load *make_load(struct loads *l, int op, const struct part_layout *layout)
+{
+    struct op_load *load = NEW(&l->arena, struct op_load, 1);
+    load->passes = l->passes[op];
+    load->own = l->own[op];
+    load->device = NEW(&l->arena, int, layout->n_live);
+    load->busy = NEW(&l->arena, double, layout->n_live);
+    list_devices(l, layout, load);
+    for (int pass = 0; load->passes >> pass; pass++) {
+        if (!(load->passes >> pass & 1))
+            continue;
+        const ticks *time = hp_pass_times(l->costs, op, pass, layout);
+        for (int part = 0; part < layout->n_parts; part++)
+            if (!layout->empty[part])
+                load->busy[l->place[layout->device[part]]] += (double)time[part];
+    }
+    for (int o = 0; load->own >> o; o++)
+        if (load->own >> o & 1)
+            add_updates(l, layout, o, load);
+    for (int i = 0; i < load->n; i++)
+        l->place[load->device[i]] = -1;
+    return load;
+}
+
+void hp_loads_count(struct loads *l, double *busy, int op, const struct part_layout *layout,
+                    int sign)
+{
+    while (l->layout_capacity <= layout->id)
+        l->of_layout = GROW(&l->arena, struct op_load *, l->of_layout, l->layout_capacity,
+                            &l->layout_capacity);
+    struct op_load *load = l->of_layout[layout->id];
+    while (load && (load->passes != l->passes[op] || load->own != l->own[op]))
+        load = load->next;
+    if (!load) {
+        load = make_load(l, op, layout);
+        load->next = l->of_layout[layout->id];
+        l->of_layout[layout->id] = load;
+    }
+    for (int i = 0; i < load->n; i++)
+        busy[load->device[i]] += sign * load->busy[i];
+}

@@ -1,0 +1,77 @@
+#include "sim/delta/targets.h"
+
+struct filling {
+    const struct lowering *lowering;
+    struct targets targets;
+    int *count; /* filling: where the next goes */
+    bool fill;
+};
+
+static void add_target(struct filling *f, int from, int to)
+{
+    if (f->fill)
+        f->targets.target[f->count[from]++] = to;
+    else
+        f->count[from]++;
+}
+
+/* Whoever reads a value waits for the comms that bring it and for its writers. */
+static void list_reader(struct filling *f, int i, const struct reader *reader)
+{
+    const struct training_graph *k = &f->lowering->training;
+    const struct exchange *exchange = &k->exchange[i];
+    bool tail = i >= k->n_exchanges;
+    int me = k->n_op_passes + i;
+    uint32_t passes = tail ? reader->passes : hp_first_passes(f->lowering->graph, reader);
+    for (int p = 0; passes >> p; p++) {
+        int op_pass = passes >> p & 1 ? k->op_pass_of[reader->op][p] : -1;
+        if (op_pass < 0)
+            continue;
+        add_target(f, tail ? op_pass : me, tail ? me + k->n_tail : op_pass);
+        for (int w = 0; !tail && w < exchange->n_writers; w++)
+            add_target(f, k->op_pass_of[exchange->writer[w].op][exchange->writer[w].pass],
+                       op_pass);
+    }
+}
+
+/* Comms wait for writers; an update for comms, writers, and readers of the old value. */
+static void list_exchange(struct filling *f, int i)
+{
+    const struct training_graph *k = &f->lowering->training;
+    const struct exchange *exchange = &k->exchange[i];
+    int me = k->n_op_passes + i, update = me + k->n_tail; /* of a tail's exchange */
+    bool tail = i >= k->n_exchanges;
+    if (tail)
+        add_target(f, me, update);
+    for (int w = 0; w < exchange->n_writers; w++) {
+        int op_pass = k->op_pass_of[exchange->writer[w].op][exchange->writer[w].pass];
+        add_target(f, op_pass, me);
+        if (tail)
+            add_target(f, op_pass, update);
+    }
+    for (int r = 0; r < exchange->n_readers; r++)
+        list_reader(f, i, &exchange->reader[r]);
+}
+
+struct targets hp_find_targets(struct arena *arena, const struct lowering *lowering)
+{
+    const struct training_graph *k = &lowering->training;
+    int n = k->n_op_passes + k->n_exchanges + 2 * k->n_tail;
+    struct filling f = { .lowering = lowering, .count = NEW(arena, int, n + 1) };
+    f.targets.start = NEW(arena, int, n + 1);
+    for (int fill = 0; fill < 2; fill++) {
+        f.fill = fill;
+        for (int i = 0; i < k->n_exchanges + k->n_tail; i++)
+            list_exchange(&f, i);
+        for (int i = 0; i < k->n_op_passes; i++)
+            if (k->op_pass[i].backward)
+                add_target(&f, hp_last_forward_pass(lowering, k->op_pass[i].op), i);
+        for (int i = 0; !fill && i < n; i++) {
+            f.targets.start[i + 1] = f.targets.start[i] + f.count[i];
+            f.count[i] = f.targets.start[i];
+        }
+        if (!fill)
+            f.targets.target = NEW(arena, int, f.targets.start[n]);
+    }
+    return f.targets;
+}

@@ -1,0 +1,430 @@
+/* Delta simulation: the timeline from the earliest place that a change can touch.
+ *
+ * The old timeline is read in its order. A task whose predecessors ended as they did before,
+ * all `shift` later (or earlier), is ready `shift` later and keeps its turn: nothing is looked
+ * up for it but its queues. Only where an end has moved otherwise are the tasks that wait for
+ * it looked at (DIRTY): one that is ready earlier than its turn, or later, leaves the order and
+ * is served from a heap (OUT).
+ *
+ * Where a change delays one operator, everything after it moves by the same time. As soon as
+ * that is certain, `shift` is set to it and those tasks are in step again: let a run of tasks
+ * have ended d later than before, and let all that was served before the run have ended, now
+ * and then, before the next task becomes ready. Then every later task is ready because of a
+ * task of the run, or of one later still: by induction all of them are ready d later. (Whole
+ * picoseconds make "the same" mean the same.) If no queue is held over that point either, the
+ * tasks up to the next place that the change touches need not even be served, only moved. */
+#include <limits.h>
+#include <string.h>
+
+#include "sim/delta/timeline.h"
+
+enum {
+    DIRTY = 1,   /* when it is ready has to be worked out from what it waits for */
+    OUT = 2,     /* not served in its turn: ready earlier or later, or not known yet */
+    DONE = 4,    /* of one that is OUT: served */
+    WALK = 8,    /* when it has been served, look at those that wait for it */
+    QUEUED = 16, /* it is, or was, in the heap */
+    FRESH = 32,  /* new, or another task, or waiting for something else than before */
+    GONE = 64,   /* removed */
+};
+
+struct replay {
+    struct delta_timeline *p;
+    int at;      /* the turn of the old order */
+    int emitted; /* of the new order */
+    ticks shift;
+    /* The run of tasks that ended `run` later than before; the largest ends, before and now, of
+     * that run and of all that was served before it. */
+    ticks run, run_old, run_new, before_old, before_new;
+    int away; /* tasks whose turn has passed and that have not been served */
+    ticks limit;
+    ticks beyond; /* the step is sure to be as long as this, which is more than the limit; 0 */
+};
+
+static bool is_done(const struct replay *r, int id)
+{
+    unsigned flags = r->p->flags[id];
+    return flags & OUT ? (flags & DONE) != 0 : r->p->place[id] < r->at;
+}
+
+static void push(struct replay *r, int id, ticks ready)
+{
+    r->p->flags[id] |= QUEUED;
+    hp_line_push(&r->p->out_of_turn, &r->p->arena,
+                 (struct ready_task){ ready, r->p->node[id].task.number, id });
+}
+
+/* Its turn may be wrong: count the predecessors to be served; they shall say when they are. */
+static void mark_dirty(struct replay *r, int id)
+{
+    unsigned char *flags = r->p->flags;
+    if (flags[id] & DIRTY)
+        return;
+    flags[id] |= DIRTY;
+    struct node *node = &r->p->node[id];
+    node->missing = 0;
+    node->ready = 0;
+    for (int i = 0; i < node->after.n; i++) {
+        int from = node->after.id[i];
+        if (is_done(r, from)) {
+            ticks end = r->p->times[from].end;
+            node->ready = end > node->ready ? end : node->ready;
+        } else {
+            flags[from] |= WALK;
+            node->missing++;
+        }
+    }
+}
+
+/* It does not take its turn. Those that wait for it have to be looked at. */
+static void leave_order(struct replay *r, int id)
+{
+    r->p->flags[id] |= OUT;
+    const struct id_list *before = &r->p->node[id].before;
+    for (int i = 0; i < before->n; i++)
+        mark_dirty(r, before->id[i]);
+}
+
+/* All that a dirty task waits for has been served: if it is ready before its turn, or has none,
+ * it goes into the heap. */
+static void enter(struct replay *r, int id)
+{
+    const struct node *node = &r->p->node[id];
+    if (!(r->p->flags[id] & OUT)) {
+        if (node->ready >= r->p->times[id].ready + r->shift)
+            return;
+        leave_order(r, id);
+    }
+    push(r, id, node->ready);
+}
+
+/* A task has been served that ended at another time than expected (`moved`), or that somebody
+ * asked to be told of. */
+static void tell(struct replay *r, int id, ticks end, bool moved)
+{
+    const struct id_list *before = &r->p->node[id].before;
+    const unsigned char *flags = r->p->flags;
+    bool any = false;
+    for (int i = 0; i < before->n; i++) {
+        struct node *next = &r->p->node[before->id[i]];
+        if (flags[before->id[i]] & DIRTY) {
+            next->ready = end > next->ready ? end : next->ready;
+            any |= --next->missing == 0;
+        } else if (moved) {
+            mark_dirty(r, before->id[i]);
+            any |= next->missing == 0;
+        }
+    }
+    for (int i = 0; any && i < before->n; i++) /* which may make others of them dirty */
+        if (flags[before->id[i]] & DIRTY && r->p->node[before->id[i]].missing == 0)
+            enter(r, before->id[i]);
+}
+
+/* Something that belongs to no run: it was there until old_end, is there until end. */
+static void note_odd(struct replay *r, ticks old_end, ticks end)
+{
+    r->before_old = old_end > r->before_old ? old_end : r->before_old;
+    r->before_new = end > r->before_new ? end : r->before_new;
+}
+
+static void note_end(struct replay *r, ticks old_end, ticks end)
+{
+    if (end - old_end != r->run) {
+        r->before_old = r->run_old > r->before_old ? r->run_old : r->before_old;
+        r->before_new = r->run_new > r->before_new ? r->run_new : r->before_new;
+        r->run = end - old_end;
+        r->run_old = old_end;
+        r->run_new = end;
+    } else {
+        r->run_old = old_end > r->run_old ? old_end : r->run_old;
+        r->run_new = end > r->run_new ? end : r->run_new;
+    }
+}
+
+/* The queues that a task holds; `whole` is room for one that it holds all the time. */
+static const struct hold *holds_of(const struct sim_task *task, struct hold *whole)
+{
+    *whole = (struct hold){ task->queue, 0, task->duration };
+    return task->hold ? task->hold : whole;
+}
+
+/* A queue that has been given a task does all that is left to it after that. */
+static void look_ahead(struct replay *r, const struct sim_task *task)
+{
+    struct delta_timeline *p = r->p;
+    struct hold whole;
+    const struct hold *hold = holds_of(task, &whole);
+    for (int i = 0; i < task->n_holds && r->limit < HP_MAX_TICKS; i++) {
+        int queue = hold[i].queue;
+        p->left[queue] -= hold[i].busy;
+        if (p->free[queue] + p->left[queue] > r->limit)
+            r->beyond = p->free[queue] + p->left[queue];
+    }
+}
+
+static void emit(struct replay *r, int id, ticks end)
+{
+    struct delta_timeline *p = r->p;
+    p->order[r->emitted] = id;
+    p->reach[r->emitted + 1] = end > p->reach[r->emitted] ? end : p->reach[r->emitted];
+    r->emitted++;
+}
+
+static void set_times(struct delta_timeline *p, int id, struct times times)
+{
+    struct times *now = &p->times[id];
+    if (now->ready == times.ready && now->start == times.start && now->end == times.end)
+        return;
+    p->moved = GROW(&p->arena, struct times_before, p->moved, p->n_moved, &p->moved_capacity);
+    p->moved[p->n_moved++] = (struct times_before){ id, *now };
+    *now = times;
+}
+
+static void serve(struct replay *r, int id, ticks ready)
+{
+    struct delta_timeline *p = r->p;
+    struct node *node = &p->node[id];
+    const struct sim_task *task = &node->task;
+    ticks start = hp_claim(task, p->free, ready), old_end = p->times[id].end;
+    ticks end = hp_later(start, task->duration);
+    bool is_new = p->place[id] == INT_MAX;
+    set_times(p, id, (struct times){ ready, start, end });
+    emit(r, id, end);
+    look_ahead(r, task);
+    unsigned flags = p->flags[id];
+    p->flags[id] |= DONE;
+    r->away -= p->place[id] < r->at && flags & OUT;
+    if (flags & FRESH)
+        note_odd(r, is_new ? 0 : old_end, end);
+    else
+        note_end(r, old_end, end);
+    bool moved = is_new || end != old_end + r->shift;
+    if (moved || flags & WALK)
+        tell(r, id, end, moved);
+}
+
+/* From here on everything is `run` later than it was: see above. */
+static void try_shift(struct replay *r, ticks next_ready)
+{
+    if (r->run != r->shift && r->before_old < next_ready &&
+        r->before_new <= next_ready + r->run)
+        r->shift = r->run;
+}
+
+/* Queues as they are when the tasks of an order from place `first` to `n` have been served:
+ * only what is still going on when the last of them became ready matters. */
+static void restore_queues(struct delta_timeline *p, const int *order, const ticks *reach,
+                           int first, int n)
+{
+    ticks now = n > 0 ? p->times[order[n - 1]].ready : 0;
+    for (int i = n - 1; i >= first && reach[i + 1] > now; i--) {
+        const struct sim_task *task = &p->node[order[i]].task;
+        struct hold whole;
+        const struct hold *hold = holds_of(task, &whole);
+        for (int k = 0; k < task->n_holds; k++) {
+            ticks *until = &p->free[hold[k].queue];
+            ticks held = p->times[order[i]].start + hold[k].offset + hold[k].busy;
+            *until = held > *until ? held : *until;
+        }
+    }
+}
+
+/* What each queue is left to do: all that it is given, less what it can have done by now. */
+static void find_left(struct replay *r)
+{
+    struct delta_timeline *p = r->p;
+    ticks now = r->emitted ? p->times[p->order[r->emitted - 1]].ready : 0;
+    for (int q = 0; q < p->n_queues && r->limit < HP_MAX_TICKS; q++)
+        p->left[q] = (ticks)p->busy[q] - (p->free[q] > now ? p->free[q] : now);
+}
+
+/* Tasks that nobody has anything to say of, while all that was served lately is `shift` later
+ * than before and nothing else goes on: they are too, and so are their queues. */
+static bool move_on(struct replay *r)
+{
+    struct delta_timeline *p = r->p;
+    const int *order = p->old_order;
+    int from = r->at, to = from;
+    ticks ready = p->times[order[from]].ready;
+    if (r->run != r->shift || r->before_old >= ready || r->before_new > ready + r->shift ||
+        r->away || hp_line_first(&p->out_of_turn))
+        return false;
+    while (to < p->n_old_order && !p->flags[order[to]])
+        to++;
+    if (to - from < 4)
+        return false;
+    memcpy(p->order + r->emitted, order + from, (size_t)(to - from) * sizeof *order);
+    for (int i = from; i < to; i++) {
+        ticks reach = p->old_reach[i + 1] + r->shift, before = p->reach[r->emitted];
+        p->reach[++r->emitted] = reach > before ? reach : before;
+    }
+    if (r->shift) {
+        hp_shift(p, order + from, to - from, r->shift);
+        p->shifted =
+            GROW(&p->arena, struct shifted, p->shifted, p->n_shifted, &p->shifted_capacity);
+        p->shifted[p->n_shifted++] = (struct shifted){ from, to, r->shift };
+    }
+    r->run_old = p->old_reach[to] > r->run_old ? p->old_reach[to] : r->run_old;
+    r->run_new = p->reach[r->emitted] > r->run_new ? p->reach[r->emitted] : r->run_new;
+    restore_queues(p, p->order, p->reach, r->emitted - (to - from), r->emitted);
+    find_left(r);
+    r->at = to - 1;
+    return true;
+}
+
+/* Served in turn, or not. */
+static void take_turn(struct replay *r, int id)
+{
+    struct delta_timeline *p = r->p;
+    struct node *node = &p->node[id];
+    if (p->flags[id] & GONE)
+        note_odd(r, p->times[id].end, 0);
+    else if (p->flags[id] & OUT)
+        r->away += !(p->flags[id] & DONE);
+    if (p->flags[id] & (GONE | OUT))
+        return;
+    try_shift(r, p->times[id].ready);
+    if (!p->flags[id] && move_on(r))
+        return;
+    ticks ready = p->times[id].ready + r->shift;
+    struct ready_task turn = { ready, node->task.number, id };
+    for (const struct ready_task *next; (next = hp_line_first(&p->out_of_turn));) {
+        if (!hp_comes_first(next, &turn))
+            break;
+        struct ready_task first = hp_line_pop(&p->out_of_turn);
+        serve(r, first.id, first.ready);
+    }
+    if (p->flags[id] & OUT)
+        return; /* one of those let it go first */
+    if (p->flags[id] & DIRTY) {
+        if (node->missing || node->ready > ready) {
+            r->away++;
+            leave_order(r, id);
+            if (!node->missing)
+                push(r, id, node->ready);
+            return;
+        }
+        ready = node->ready;
+    }
+    r->at++; /* done, for those that look */
+    serve(r, id, ready);
+    r->at--;
+}
+
+/* Where the change can be felt first: at a task that is no more, or waits for something else,
+ * or where a new one can be ready at the earliest. */
+static int first_touched(const struct delta_timeline *p)
+{
+    int first = p->n_order, lo = 0;
+    ticks earliest = HP_MAX_TICKS;
+    for (int i = 0; i < p->n_touched; i++)
+        if (p->touched[i].node.alive && !p->node[p->touched[i].id].alive &&
+            p->place[p->touched[i].id] < first)
+            first = p->place[p->touched[i].id];
+    for (int i = 0; i < p->n_fresh; i++) {
+        const struct node *node = &p->node[p->fresh[i]];
+        ticks ready = 0;
+        bool known = node->alive;
+        if (node->alive && p->place[p->fresh[i]] < first)
+            first = p->place[p->fresh[i]];
+        for (int k = 0; known && k < node->after.n; k++) {
+            int from = node->after.id[k];
+            known = p->place[from] != INT_MAX;
+            ready = known && p->times[from].end > ready ? p->times[from].end : ready;
+        }
+        earliest = known && ready < earliest ? ready : earliest;
+    }
+    while (lo < first) { /* the first place that is ready no earlier */
+        int mid = (lo + first) / 2;
+        if (p->times[p->order[mid]].ready < earliest)
+            lo = mid + 1;
+        else
+            first = mid;
+    }
+    return first;
+}
+
+static void make_room(struct delta_timeline *p)
+{
+    int need = p->n_old_order + p->n_fresh + 1;
+    if (need <= p->order_capacity)
+        return;
+    int capacity = 2 * need;
+    int *order = NEW(&p->arena, int, capacity), *old_order = NEW(&p->arena, int, capacity);
+    ticks *reach = NEW(&p->arena, ticks, capacity + 1);
+    ticks *old_reach = NEW(&p->arena, ticks, capacity + 1);
+    memcpy(old_order, p->old_order, (size_t)p->n_old_order * sizeof *order);
+    memcpy(old_reach, p->old_reach, (size_t)(p->n_old_order + 1) * sizeof *reach);
+    p->order = order;
+    p->old_order = old_order;
+    p->reach = reach;
+    p->old_reach = old_reach;
+    p->order_capacity = capacity;
+}
+
+/* Set the old order aside, and start the new one with what stays. */
+static void begin(struct replay *r)
+{
+    struct delta_timeline *p = r->p;
+    r->at = first_touched(p);
+    int *order = p->order;
+    ticks *reach = p->reach;
+    p->order = p->old_order;
+    p->reach = p->old_reach;
+    p->old_order = order;
+    p->old_reach = reach;
+    p->n_old_order = p->n_order;
+    p->replayed = true;
+    p->first_replayed = r->at;
+    make_room(p);
+    memcpy(p->order, p->old_order, (size_t)r->at * sizeof *order);
+    memcpy(p->reach, p->old_reach, (size_t)(r->at + 1) * sizeof *reach);
+    r->emitted = r->at;
+    r->before_old = r->before_new = p->reach[r->at];
+    memset(p->free, 0, (size_t)p->n_queues * sizeof *p->free);
+    restore_queues(p, p->old_order, p->old_reach, 0, r->at);
+    memset(p->flags, 0, (size_t)p->n_ids);
+    for (int i = 0; i < p->n_touched; i++)
+        if (!p->node[p->touched[i].id].alive)
+            p->flags[p->touched[i].id] |= GONE;
+}
+
+/* Tasks that are new, or wait for something else now, have no turn: what is said of a shift
+ * does not hold for them. */
+static void enter_fresh(struct replay *r)
+{
+    struct delta_timeline *p = r->p;
+    for (int i = 0; i < p->n_fresh; i++)
+        p->flags[p->fresh[i]] |= OUT | FRESH;
+    for (int i = 0; i < p->n_fresh; i++) {
+        int id = p->fresh[i];
+        if (!p->node[id].alive || r->p->flags[id] & QUEUED)
+            continue;
+        leave_order(r, id);
+        mark_dirty(r, id);
+        if (!p->node[id].missing)
+            push(r, id, p->node[id].ready);
+    }
+}
+
+ticks hp_delta_timeline_update(struct delta_timeline *p, ticks limit)
+{
+    struct replay r = { .p = p, .limit = limit };
+    begin(&r);
+    enter_fresh(&r);
+    find_left(&r);
+    for (; r.at < p->n_old_order && !r.beyond; r.at++)
+        take_turn(&r, p->old_order[r.at]);
+    while (hp_line_first(&p->out_of_turn) && !r.beyond) {
+        struct ready_task first = hp_line_pop(&p->out_of_turn);
+        serve(&r, first.id, first.ready);
+    }
+    if (r.beyond) {
+        hp_line_clear(&p->out_of_turn);
+        return r.beyond;
+    }
+    p->n_order = r.emitted;
+    for (int i = p->first_replayed; i < p->n_order; i++)
+        p->place[p->order[i]] = i;
+    return p->reach[p->n_order];
+}

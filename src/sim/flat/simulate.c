@@ -1,0 +1,185 @@
+/* A program file's step. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "sim/heap.h"
+#include "sim/sim.h"
+#include "sim/tally.h"
+
+/* Tasks by number, for the order of events. */
+static void order_tasks(struct hypar_sim *sim)
+{
+    const struct task_graph *g = &sim->file->graph;
+    sim->file_order = NEW(&sim->arena, int, g->n_tasks);
+    for (int t = 0; t < g->n_tasks; t++)
+        sim->file_order[g->task[t].number] = t;
+}
+
+static void begin(struct hypar_sim *sim, const struct hypar_machine *machine)
+{
+    const struct flat_file *f = sim->file;
+    struct hypar_sim_summary *s = &sim->summary;
+    int most = 1;
+    s->n_devices = f->n_devices;
+    s->n_links = f->n_machine_links + f->n_names;
+    s->fullest_device = -1;
+    s->fits = true;
+    sim->device = NEW(&sim->arena, struct hypar_sim_device, s->n_devices);
+    sim->link = NEW(&sim->arena, struct hypar_sim_link, s->n_links);
+    for (int l = 0; l < s->n_links; l++) {
+        bool named = l >= f->n_machine_links;
+        struct hypar_link link = { .from = -1, .to = -1 };
+        if (!named)
+            link = hypar_machine_link(machine, l / 2);
+        sim->link[l] = (struct hypar_sim_link){
+            .from = l % 2 && !named ? link.to : link.from,
+            .to = l % 2 && !named ? link.from : link.to,
+            .name = named ? f->name[l - f->n_machine_links] : NULL,
+        };
+    }
+    for (int t = 0; t < f->graph.n_tasks; t++)
+        most = f->graph.task[t].n_holds > most ? f->graph.task[t].n_holds : most;
+    sim->event_link = NEW(&sim->arena, int, most);
+    sim->event_busy_s = NEW(&sim->arena, double, most);
+    sim->event_offset_s = NEW(&sim->arena, double, most);
+}
+
+static int by_ready(const void *a, const void *b)
+{
+    return hp_comes_first(a, b) ? -1 : 1;
+}
+
+/* Tasks in the order in which they were served. */
+static const struct ready_task *served(struct hypar_sim *sim)
+{
+    const struct task_graph *g = &sim->file->graph;
+    struct ready_task *order = NEW(&sim->arena, struct ready_task, g->n_tasks);
+    for (int t = 0; t < g->n_tasks; t++)
+        order[t] = (struct ready_task){ sim->file_times[t].ready, g->task[t].number, t };
+    qsort(order, (size_t)g->n_tasks, sizeof *order, by_ready);
+    return order;
+}
+
+static void count(struct hypar_sim *sim)
+{
+    const struct flat_file *f = sim->file;
+    struct hypar_sim_summary *s = &sim->summary;
+    struct covered *comm = NEW(&sim->arena, struct covered, s->n_devices);
+    struct covered *either = NEW(&sim->arena, struct covered, s->n_devices);
+    const struct ready_task *order = served(sim);
+    ticks *busy = NEW(&sim->arena, ticks, s->n_devices + s->n_links); /* by queue */
+    for (int i = 0; i < f->graph.n_tasks; i++) {
+        int t = order[i].id;
+        const struct sim_task *task = &f->graph.task[t];
+        const struct file_task *what = &f->task[t];
+        const struct times *times = &sim->file_times[t];
+        struct hold whole = { task->queue, 0, task->duration };
+        const struct hold *hold = task->hold ? task->hold : &whole;
+        for (int h = 0; h < task->n_holds; h++) {
+            int link = hold[h].queue - s->n_devices;
+            busy[hold[h].queue] += hold[h].busy;
+            if (link < 0)
+                continue;
+            double bytes = what->hold_bytes ? what->hold_bytes[h] : 0;
+            sim->link[link].bytes += bytes;
+            s->link_bytes += bytes;
+        }
+        s->tasks++;
+        s->compute += what->device >= 0;
+        s->comm += what->device < 0;
+        s->comm_bytes += what->bytes > 0 ? what->bytes : 0;
+        for (int d = 0; d < what->n_devices; d++)
+            hp_cover(&comm[what->devices[d]], &sim->arena, times->ready, times->start,
+                     times->end);
+        for (int d = 0; d < (what->device >= 0 ? 1 : what->n_devices); d++)
+            hp_cover(&either[what->device >= 0 ? what->device : what->devices[d]], &sim->arena,
+                     times->ready, times->start, times->end);
+    }
+    for (int l = 0; l < s->n_links; l++)
+        sim->link[l].busy_s = hp_seconds(busy[s->n_devices + l]);
+    for (int d = 0; d < s->n_devices; d++) {
+        sim->device[d].busy_s = hp_seconds(busy[d]);
+        sim->device[d].comm_s = hp_seconds(hp_covered(&comm[d]));
+        sim->device[d].waiting_s = s->step_s - hp_seconds(hp_covered(&either[d]));
+    }
+}
+
+static enum hypar_status simulate_flat(struct hypar_sim **out,
+                                       const struct json_document *document,
+                                       const struct hypar_machine *machine,
+                                       struct hypar_error *err)
+{
+    struct flat_file *file;
+    struct arena arena = { 0 };
+    TRY(hp_flat_file_read(&file, document, machine, err));
+    struct hypar_sim *sim = NEW(&arena, struct hypar_sim, 1);
+    sim->arena = arena;
+    sim->file = file;
+    begin(sim, machine);
+    order_tasks(sim);
+    sim->file_times = NEW(&sim->arena, struct times, file->graph.n_tasks);
+    sim->summary.step_s = hp_seconds(hp_run_graph(&file->graph, sim->file_times));
+    count(sim);
+    *out = sim;
+    return HYPAR_OK;
+}
+
+static enum hypar_status simulate_lowered(struct hypar_sim **out, const struct json *root,
+                                          const struct hypar_sim_options *options,
+                                          struct hypar_error *err)
+{
+    struct hypar_program *program;
+    struct sim_settings settings;
+    TRY(hp_program_read_json(&program, root, err));
+    static const struct hypar_sim_options none = { 0 };
+    struct hypar_sim_options how = hypar_as_planned(program->plan, options ? options : &none);
+    how.lower = program->lowering->options; /* for the report */
+    enum hypar_status status = hp_sim_settings(&settings, &how, err);
+    if (status == HYPAR_OK)
+        return hp_simulate_program(out, program, &how, &settings, err);
+    hypar_program_free(program);
+    return status;
+}
+
+enum hypar_status hypar_simulate_file(struct hypar_sim **out, const char *path,
+                                      const struct hypar_machine *machine,
+                                      const struct hypar_sim_options *options,
+                                      struct hypar_error *err)
+{
+    struct json_document *document;
+    *out = NULL;
+    TRY(hp_json_read_file(&document, path, err));
+    struct json root = hp_json_root(document), form = hp_json_member(&root, "form");
+    enum hypar_status status = form.value ? simulate_lowered(out, &root, options, err)
+                                          : simulate_flat(out, document, machine, err);
+    hp_json_free(document);
+    return status;
+}
+
+bool hp_file_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event *event)
+{
+    if (i < 0 || i >= sim->file->graph.n_tasks)
+        return false;
+    int t = sim->file_order[i];
+    const struct file_task *what = &sim->file->task[t];
+    const struct times *times = &sim->file_times[t];
+    *event = (struct hypar_sim_event){
+        .kind = what->device >= 0 ? HYPAR_EVENT_OTHER : HYPAR_EVENT_COMM,
+        .id = what->id,
+        .device = what->device,
+        .micro = -1,
+        .stage = -1,
+        .bytes = what->bytes > 0 ? what->bytes : 0,
+        .ready_s = hp_seconds(times->ready),
+        .start_s = hp_seconds(times->start),
+        .end_s = hp_seconds(times->end),
+    };
+    if (what->name)
+        snprintf(event->name, sizeof event->name, "%s", what->name);
+    else
+        snprintf(event->name, sizeof event->name, "task %lld", (long long)what->id);
+    if (what->device < 0)
+        hp_put_event_links(sim, &sim->file->graph.task[t], event);
+    return true;
+}

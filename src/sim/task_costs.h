@@ -1,0 +1,97 @@
+/* sim/costs.h - how communications and updates are played: tasks, queues, bytes. Internal.
+ *
+ * What a comm takes depends on its pattern and on the bytes of an element, so it is worked out
+ * once for all tensors that share them. */
+#ifndef SIM_TASK_COSTS_H
+#define SIM_TASK_COSTS_H
+
+#include <hypar/sim.h>
+
+#include "base/table.h"
+#include "cost/collective.h"
+#include "cost/work.h"
+#include "program/blocks.h"
+#include "sim/tasks.h"
+
+struct sim_settings {
+    bool expand_collectives, no_overlap, half_duplex;
+    const struct hypar_profile *profile;
+    const char *all_reduce; /* name of the algorithm; NULL: whichever is fastest */
+};
+
+/* What the options (may be NULL) say; HYPAR_USAGE, with the defaults in *out, if they
+ * contradict each other or name what is not there. */
+enum hypar_status hp_sim_settings(struct sim_settings *out,
+                                  const struct hypar_sim_options *options,
+                                  struct hypar_error *err);
+
+/* One comm of a pattern: one task, or one for each message. */
+struct comm_cost {
+    int n_tasks;
+    const struct sim_task *task; /* numbers are given later */
+    const char *algorithm;
+    double sent_bytes, link_bytes; /* each byte once; on every link that it crosses */
+    double link_j, dram_j;
+    const struct hold *link; /* what it holds, links only, and the bytes on each */
+    const double *bytes_on_link;
+    int n_links;
+};
+
+struct pattern_cost {
+    struct comm_cost *comm;
+    struct comm_messages *messages; /* NULL: each comm is one task */
+};
+
+/* Layouts and patterns are those of one cache (lowering.h), which plans may share. */
+struct task_costs {
+    struct arena arena, scratch;
+    const struct hypar_graph *graph;
+    const struct hypar_machine *machine;
+    enum hypar_precision precision;
+    enum hypar_optimizer optimizer;
+    struct sim_settings settings;
+    int n_devices, n_queues;
+    struct table model_keys;
+    const struct comm_model **models;
+    int n_models, model_capacity;
+    struct pattern_cost **by_pattern[3]; /* [log2(element bytes) - 1][pattern id] */
+    int pattern_capacity[3];
+    struct sim_task **updates; /* by pattern id, of those of parameters */
+    int update_capacity;
+    struct layout_times {
+        const ticks *of[MAX_PASSES]; /* of each part */
+    } * pass_time;                   /* by layout id */
+    int layout_capacity;
+};
+
+/* For plans of the same graph and machine, with the same precision and optimizer. */
+void hp_task_costs_begin(struct task_costs *costs, const struct hypar_plan *plan,
+                         const struct sim_settings *settings);
+void hp_task_costs_end(struct task_costs *costs);
+
+/* How the comms of a pattern are played, its elements being of so many bytes. */
+const struct pattern_cost *hp_pattern_cost(struct task_costs *costs,
+                                           const struct pattern *pattern, int element_bytes);
+
+/* The comms of a exchange of the tail with its gradients in buckets: the first of a bucket is
+ * all of it, the others are a moment after it. */
+struct pattern_cost *hp_make_bucket_cost(struct task_costs *costs,
+                                         const struct buckets *buckets, int tail,
+                                         const struct pattern *pattern, int element_bytes);
+
+struct pattern_cost *hp_make_pattern_cost(struct task_costs *costs,
+                                          const struct pattern *pattern,
+                                          int element_bytes); /* comm_acts.c */
+
+/* The updates of the parameter that `pattern` sums the gradient of, a task for each device. */
+const struct sim_task *hp_update_tasks(struct task_costs *costs, const struct pattern *pattern,
+                                       const struct update_devices *devices);
+
+/* How long a device takes to update so many elements. */
+ticks hp_update_time(const struct task_costs *costs, int device, double elements);
+
+/* How long each part of a pass takes. */
+const ticks *hp_pass_times(struct task_costs *costs, int op, int pass,
+                           const struct part_layout *layout);
+
+#endif /* SIM_TASK_COSTS_H */

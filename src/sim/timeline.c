@@ -1,0 +1,421 @@
+/* Full simulation of a timing. Task instances are (row, task), never written out: a row has its
+ * counters only while it is under way. */
+#include "sim/timeline.h"
+
+#include <string.h>
+
+#include "sim/heap.h"
+
+/* The counters of a row under way. */
+struct under_way {
+    int *missing; /* by place: how much of what a task waits for has not ended */
+    ticks *ready; /* by place: the latest end of what has */
+    int left;     /* tasks to be served */
+};
+
+/* Arrays of rows of one kind that are closed. */
+struct spare {
+    struct under_way *list;
+    int n, capacity;
+};
+
+/* Where a device of a stage is in the stage's slots. */
+struct progress {
+    int slot; /* that it works on */
+    int left; /* tasks of that slot to be served */
+    ticks time;
+    int updates;        /* of the stage's parameters that the device does in a period */
+    int64_t updated;    /* that it has done, in all periods ... */
+    ticks last_updated; /* ... and when */
+};
+
+struct timeline_run {
+    struct timing *timing;
+    struct arena arena;
+    struct task_graph graph;
+    struct rows rows;
+    const struct iteration *iteration;
+    int n_devices;
+    struct waiting before;
+    int *missing;             /* by task of a body: of all that it waits for ... */
+    int ***missing_in;        /* ... and of the tail: [group][phase][place] */
+    struct under_way *of_row; /* closed ones have no arrays */
+    struct spare *spare;      /* by kind of row */
+    /* Schedule: slots as the program has them; the unit tasks of each (stage, half, device). */
+    bool gated;
+    const struct schedule *slots;
+    int **group_start, **group;
+    int *group_of;             /* by task of a body; -1: not gated */
+    struct progress *progress; /* [stage * n_devices + device] */
+    ticks *free;
+    struct ready_heap heap;
+    struct timeline *keep;
+    const struct observer *observer;
+    int64_t served;
+    ticks length;
+};
+
+static bool is_tail(const struct timeline_run *s, int task)
+{
+    return hp_in_tail(&s->rows, task);
+}
+
+/* Waiting ------------------------------------------------------------------------------ */
+
+/* How much each task of a row waits for. */
+static const int *all_missing(const struct timeline_run *s, int row)
+{
+    int group = hp_row_group(&s->rows, row);
+    if (group < 0)
+        return s->missing + s->rows.first[hp_body_number(s->iteration, row)];
+    return s->missing_in[group][(row - s->rows.period[group]) % hp_phases(s->iteration, group)];
+}
+
+static struct under_way *open_row(struct timeline_run *s, int row)
+{
+    int n = hp_row_size(&s->rows, row);
+    struct under_way *w = &s->of_row[row];
+    struct spare *spare = &s->spare[hp_row_kind(&s->rows, row)];
+    if (spare->n)
+        *w = spare->list[--spare->n];
+    else
+        *w = (struct under_way){ NEW(&s->arena, int, n + 1), NEW(&s->arena, ticks, n + 1), 0 };
+    if (n)
+        memcpy(w->missing, all_missing(s, row), (size_t)n * sizeof *w->missing);
+    memset(w->ready, 0, (size_t)n * sizeof *w->ready);
+    w->left = n;
+    return w;
+}
+
+static void close_row(struct timeline_run *s, int row)
+{
+    struct spare *spare = &s->spare[hp_row_kind(&s->rows, row)];
+    spare->list = GROW(&s->arena, struct under_way, spare->list, spare->n, &spare->capacity);
+    spare->list[spare->n++] = s->of_row[row];
+    s->of_row[row] = (struct under_way){ 0 };
+}
+
+static void push(struct timeline_run *s, int row, int task, ticks ready)
+{
+    int64_t number = (int64_t)hp_row_micro(&s->rows, row) << 32 | task;
+    hp_heap_push(&s->heap, &s->arena, (struct ready_task){ ready, number, task });
+}
+
+/* One of the things that a task waits for has ended. */
+static void release(struct timeline_run *s, int row, int task, ticks end)
+{
+    struct under_way *w = &s->of_row[row];
+    if (!w->missing)
+        w = open_row(s, row);
+    int place = hp_row_place(&s->rows, row, task);
+    ticks *ready = &w->ready[place];
+    *ready = end > *ready ? end : *ready;
+    if (--w->missing[place] == 0)
+        push(s, row, task, *ready);
+}
+
+/* Slots -------------------------------------------------------------------------------- */
+
+static int group_index(const struct timeline_run *s, int stage, bool backward, int device)
+{
+    return (stage * 2 + backward) * s->n_devices + device;
+}
+
+/* Updates of period `period` and of those before that the device has not done yet. */
+static int updates_left(const struct timeline_run *s, const struct progress *p, int period)
+{
+    int64_t all = (int64_t)(period + 1) * p->updates;
+    return s->iteration->delayed && all > p->updated ? (int)(all - p->updated) : 0;
+}
+
+/* The device has done its part of a slot: its tasks of the next one may go. Updates do not wait
+ * for their slot, but what follows waits for them. */
+static void next_slot(struct timeline_run *s, int stage, int device)
+{
+    struct progress *p = &s->progress[stage * s->n_devices + device];
+    const struct slot *slot = hp_slots_of(s->slots, stage);
+    while (p->left == 0 && ++p->slot < hp_slot_count(s->slots, stage)) {
+        int micro = slot[p->slot].micro;
+        if (slot[p->slot].update) {
+            p->left = updates_left(s, p, micro);
+            p->time = p->last_updated > p->time ? p->last_updated : p->time;
+            continue;
+        }
+        int b = hp_body_number(s->iteration, micro);
+        int g = group_index(s, stage, slot[p->slot].backward, device);
+        p->left = s->group_start[b][g + 1] - s->group_start[b][g];
+        for (int i = s->group_start[b][g]; i < s->group_start[b][g + 1]; i++)
+            release(s, micro, s->group[b][i], p->time);
+    }
+}
+
+/* An update has been done: perhaps the device has waited for it. */
+static void note_update(struct timeline_run *s, int task, ticks end)
+{
+    int stage = s->rows.group[task - s->rows.first[s->iteration->n_bodies]];
+    int device = s->graph.task[task].queue;
+    struct progress *p = &s->progress[stage * s->n_devices + device];
+    p->updated++;
+    p->last_updated = end > p->last_updated ? end : p->last_updated;
+    if (p->slot < 0 || p->slot >= hp_slot_count(s->slots, stage) ||
+        !hp_slots_of(s->slots, stage)[p->slot].update || p->left == 0)
+        return;
+    p->time = p->last_updated > p->time ? p->last_updated : p->time;
+    if (--p->left == 0)
+        next_slot(s, stage, device);
+}
+
+static int stage_of_group(const struct timeline_run *s, int group)
+{
+    return group / s->n_devices / 2;
+}
+
+static void leave_slot(struct timeline_run *s, int task, ticks end)
+{
+    int group = s->group_of[task], stage = stage_of_group(s, group);
+    int device = group % s->n_devices;
+    struct progress *p = &s->progress[stage * s->n_devices + device];
+    p->time = end > p->time ? end : p->time;
+    if (--p->left == 0)
+        next_slot(s, stage, device);
+}
+
+/* The unit tasks of a body by stage, half and device. */
+static void group_tasks(struct timeline_run *s, int b)
+{
+    const struct blocks *blocks = s->timing->blocks;
+    const struct training_graph *k = &blocks->lowering->training;
+    int n_groups = s->slots->n_stages * 2 * s->n_devices;
+    s->group_start[b] = NEW(&s->arena, int, n_groups + 2);
+    s->group[b] = NEW(&s->arena, int, s->rows.first[b + 1] - s->rows.first[b]);
+    for (int i = 0; i < k->n_items; i++) {
+        int number = b * k->n_items + i;
+        struct block block = hp_block_at(blocks, number);
+        for (int t = 0; block.kind == BLOCK_COMPUTE && t < blocks->size[number]; t++) {
+            int id = blocks->first[number] + t;
+            const struct op_pass *op_pass = &k->op_pass[block.index];
+            s->group_of[id] = group_index(s, s->slots->stage_of_op[op_pass->op],
+                                          op_pass->backward, s->graph.task[id].queue);
+            s->group_start[b][s->group_of[id] + 2]++;
+            s->missing[id]++;
+        }
+    }
+    for (int g = 0; g < n_groups; g++)
+        s->group_start[b][g + 2] += s->group_start[b][g + 1];
+    for (int id = s->rows.first[b]; id < s->rows.first[b + 1]; id++)
+        if (s->group_of[id] >= 0)
+            s->group[b][s->group_start[b][s->group_of[id] + 1]++] = id;
+}
+
+/* Where stages update on their own: how many updates each device does in a period. */
+static void count_updates(struct timeline_run *s)
+{
+    const struct blocks *blocks = s->timing->blocks;
+    const struct lowering *lowering = blocks->lowering;
+    for (int i = lowering->n_bodies * lowering->training.n_items;
+         s->iteration->delayed && i < blocks->n_blocks; i++) {
+        struct block block = hp_block_at(blocks, i);
+        int stage = hp_exchange_group(lowering, block.index);
+        for (int t = 0; block.kind == BLOCK_UPDATE && t < blocks->size[i]; t++)
+            s->progress[stage * s->n_devices + s->graph.task[blocks->first[i] + t].queue]
+                .updates++;
+    }
+}
+
+static void start_slots(struct timeline_run *s)
+{
+    int n = s->slots->n_stages * s->n_devices;
+    s->progress = NEW(&s->arena, struct progress, n);
+    for (int i = 0; i < n; i++)
+        s->progress[i].slot = -1;
+    count_updates(s);
+    for (int stage = 0; stage < s->slots->n_stages; stage++)
+        for (int device = 0; device < s->n_devices; device++)
+            next_slot(s, stage, device);
+}
+
+/* Playing ------------------------------------------------------------------------------ */
+
+static void note_times(struct timeline_run *s, int row, int task, const struct times *times)
+{
+    s->served++;
+    s->length = times->end > s->length ? times->end : s->length;
+    if (s->keep)
+        s->keep->times[row][hp_row_place(&s->rows, row, task)] = *times;
+    if (s->observer)
+        s->observer->served(s->observer->who, task, hp_row_name(&s->rows, row), times);
+}
+
+/* What waits for a task: tasks of the same row; of the tail, in the period that the micro-batch
+ * belongs to, if it is the last there with its body. */
+static void release_next(struct timeline_run *s, int row, int task, ticks end)
+{
+    for (int64_t i = s->before.start[task]; i < s->before.start[task + 1]; i++) {
+        int next = s->before.task[i];
+        if (is_tail(s, next) == is_tail(s, task)) {
+            release(s, row, next, end);
+            continue;
+        }
+        int to = hp_tail_row(&s->rows, next, row), group = hp_row_group(&s->rows, to);
+        if (row == hp_last_in_period(s->iteration, group, to - s->rows.period[group],
+                                     hp_body_number(s->iteration, row)))
+            release(s, to, next, end);
+    }
+}
+
+/* Blocks of updates come last. */
+static bool is_update(const struct timeline_run *s, int task)
+{
+    const struct lowering *k = s->timing->lowering;
+    return task >=
+           s->timing->blocks->first[k->n_bodies * k->training.n_items + k->training.n_tail];
+}
+
+static void serve(struct timeline_run *s, const struct ready_task *what)
+{
+    int row = (int)(what->number >> 32), task = what->id;
+    if (is_tail(s, task))
+        row = hp_tail_row(&s->rows, task, row);
+    ticks start = hp_claim(&s->graph.task[task], s->free, what->ready);
+    struct times times = { what->ready, start, hp_later(start, s->graph.task[task].duration) };
+    note_times(s, row, task, &times);
+    release_next(s, row, task, times.end);
+    if (!is_tail(s, task) && s->gated && s->group_of[task] >= 0)
+        leave_slot(s, task, times.end);
+    if (is_tail(s, task) && s->gated && s->iteration->delayed && is_update(s, task))
+        note_update(s, task, times.end);
+    if (--s->of_row[row].left == 0)
+        close_row(s, row);
+}
+
+static void begin_timeline(struct timeline_run *s, struct timeline *keep)
+{
+    keep->rows = s->rows;
+    keep->times = NEW(&keep->arena, struct times *, s->rows.n);
+    for (int row = 0; row < s->rows.n; row++)
+        keep->times[row] = NEW(&keep->arena, struct times, hp_row_size(&s->rows, row));
+    s->keep = keep;
+}
+
+static void start_task(struct timeline_run *s, int row, int task)
+{
+    if (!s->of_row[row].missing)
+        open_row(s, row);
+    push(s, row, task, 0);
+}
+
+/* Everything that waits for nothing. */
+static void start_tasks(struct timeline_run *s)
+{
+    const struct iteration *r = s->iteration;
+    for (int b = 0; b < r->n_bodies; b++)
+        for (int t = s->rows.first[b]; t < s->rows.first[b + 1]; t++)
+            for (int i = 0; !s->missing[t] && i < hp_body_times(r, b); i++)
+                start_task(s, hp_first_micro(r, b) + i * (r->delayed ? r->n_bodies : 1), t);
+    for (int row = r->n_micro; row < s->rows.n; row++)
+        for (int place = 0; place < hp_row_size(&s->rows, row); place++)
+            if (!all_missing(s, row)[place])
+                start_task(s, row, hp_row_task(&s->rows, row, place));
+}
+
+/* Of what a task of the tail waits for, what is in the periods of one phase. */
+static void count_tail(struct timeline_run *s)
+{
+    const struct rows *r = &s->rows;
+    int first = r->first[s->iteration->n_bodies];
+    s->missing_in = NEW(&s->arena, int **, s->iteration->n_groups);
+    for (int g = 0; g < s->iteration->n_groups; g++) {
+        int n = hp_phases(s->iteration, g);
+        s->missing_in[g] = NEW(&s->arena, int *, n);
+        for (int phase = 0; phase < n; phase++)
+            s->missing_in[g][phase] = NEW(&s->arena, int, r->start[g + 1] - r->start[g] + 1);
+    }
+    for (int t = first; t < s->graph.n_tasks; t++) {
+        int g = r->group[t - first], place = r->place[t - first], b = 0;
+        for (int64_t i = s->graph.after_start[t]; i < s->graph.after_start[t + 1]; i++) {
+            int after = s->graph.after[i];
+            for (int phase = 0; after >= first && phase < hp_phases(s->iteration, g); phase++)
+                s->missing_in[g][phase][place]++;
+            if (after >= first)
+                continue;
+            while (after < r->first[b]) /* mostly in the same body as the one before */
+                b--;
+            while (after >= r->first[b + 1])
+                b++;
+            s->missing_in[g][hp_phase_of(s->iteration, g, b)][place]++;
+        }
+    }
+}
+
+static void set_up_slots(struct timeline_run *s)
+{
+    const struct lowering *lowering = s->timing->lowering;
+    int n = s->rows.first[s->iteration->n_bodies];
+    s->slots = &lowering->schedule;
+    s->group_of = NEW(&s->arena, int, n);
+    memset(s->group_of, -1, (size_t)n * sizeof *s->group_of);
+    s->group_start = NEW(&s->arena, int *, lowering->n_bodies);
+    s->group = NEW(&s->arena, int *, lowering->n_bodies);
+    for (int b = 0; b < lowering->n_bodies; b++)
+        group_tasks(s, b);
+}
+
+static void set_up(struct timeline_run *s, const struct hypar_program *program,
+                   struct timeline *keep)
+{
+    struct timing *timing = s->timing;
+    struct arena *arena = keep ? &keep->arena : &s->arena;
+    s->iteration = &timing->lowering->iteration;
+    s->graph =
+        program ? hp_timed_program(timing, program, arena) : hp_timed_graph(timing, arena);
+    s->rows = hp_rows_of(timing->blocks, s->graph.n_tasks, arena);
+    s->n_devices = timing->costs->n_devices;
+    s->before = hp_turn_round(&s->arena, &s->graph);
+    s->missing = NEW(&s->arena, int, s->graph.n_tasks);
+    for (int t = 0; t < s->graph.n_tasks; t++)
+        s->missing[t] = (int)(s->graph.after_start[t + 1] - s->graph.after_start[t]);
+    count_tail(s);
+    s->of_row = NEW(&s->arena, struct under_way, s->rows.n);
+    s->spare = NEW(&s->arena, struct spare, s->iteration->n_bodies + s->iteration->n_groups);
+    s->free = NEW(&s->arena, ticks, s->graph.n_queues);
+    s->gated = s->iteration->n_micro > 1;
+    if (s->gated)
+        set_up_slots(s);
+    if (keep)
+        begin_timeline(s, keep);
+}
+
+ticks hp_timeline_observe(struct timing *timing, const struct hypar_program *program,
+                          struct timeline *keep, const struct observer *observer)
+{
+    struct timeline_run s = { .timing = timing, .observer = observer };
+    if (keep)
+        *keep = (struct timeline){ 0 };
+    set_up(&s, program, keep);
+    if (observer)
+        observer->begin(observer->who, &s.graph);
+    start_tasks(&s);
+    if (s.gated)
+        start_slots(&s);
+    while (s.heap.n) {
+        struct ready_task first = hp_heap_pop(&s.heap);
+        serve(&s, &first);
+    }
+    if (keep) {
+        keep->graph = s.graph;
+        keep->n_instances = s.served;
+        keep->length = s.length;
+    }
+    hp_arena_free(&s.arena);
+    return s.length;
+}
+
+ticks hp_timeline_run(struct timing *timing, struct timeline *keep)
+{
+    return hp_timeline_observe(timing, NULL, keep, NULL);
+}
+
+void hp_timeline_end(struct timeline *timeline)
+{
+    hp_arena_free(&timeline->arena);
+}

@@ -1,0 +1,35 @@
+/* sim/schedule.h - full simulation of a timing with its micro-batches and stages. Internal. */
+#ifndef SIM_TIMELINE_H
+#define SIM_TIMELINE_H
+
+#include "program/instances.h"
+#include "sim/timing.h"
+
+/* The times of every task instance: of each micro-batch, then of each period. */
+struct timeline {
+    struct arena arena;
+    struct task_graph graph; /* each body once, then the tail (hp_timed_graph()) */
+    struct rows rows;
+    struct times **times; /* [row][place of the task in it] */
+    int64_t n_instances;
+    ticks length;
+};
+
+/* Play it; returns the length. `keep`: NULL, or filled in, to be released with
+ * hp_timeline_end(). */
+ticks hp_timeline_run(struct timing *timing, struct timeline *keep);
+void hp_timeline_end(struct timeline *timeline);
+
+/* As it is played, for those who add up: `begin` when the tasks are known, then `served` for
+ * every task instance when it is served. `micro` is -1 - period in the tail. */
+struct observer {
+    void (*begin)(void *who, const struct task_graph *graph);
+    void (*served)(void *who, int task, int micro, const struct times *times);
+    void *who;
+};
+/* `program`: whose blocks the timing plays; it must outlive `keep`. NULL: blocks are written.
+ */
+ticks hp_timeline_observe(struct timing *timing, const struct hypar_program *program,
+                          struct timeline *keep, const struct observer *observer);
+
+#endif /* SIM_TIMELINE_H */

@@ -1,0 +1,76 @@
+/* sim/timing.h - the blocks of a program as the simulator plays them: times and queues.
+ * Internal.
+ */
+#ifndef SIM_TIMING_H
+#define SIM_TIMING_H
+
+#include <hypar/sim.h>
+
+#include "sim/task_costs.h"
+
+struct timing {
+    struct arena arena;
+    struct lowering *lowering;
+    struct task_costs own, *costs;      /* its own, or some that it shares */
+    struct blocks *own_blocks, *blocks; /* likewise */
+    struct pattern_cost **tail_cost;    /* by exchange of the tail, with buckets */
+};
+
+/* What cannot be asked for together: HYPAR_USAGE. */
+enum hypar_status hp_check_settings(const struct sim_settings *settings,
+                                    struct hypar_error *err);
+
+/* More messages than could be kept, each by itself (some 300 bytes each; micro-batches share
+ * them), or more links on the way of those without a pattern than could be looked at (10 ns
+ * each): HYPAR_UNSUPPORTED. To be asked before the timing is made, which has them. The estimate
+ * is exact but for exchanges without a pattern, of which it counts the pieces. */
+enum { HP_MAX_MESSAGES = 1 << 24, HP_MAX_CROSSED = 1 << 30 };
+double hp_estimate_messages(const struct lowering *lowering); /* messages.c */
+enum hypar_status hp_check_messages(const struct lowering *lowering,
+                                    const struct sim_settings *settings,
+                                    struct hypar_error *err);
+
+/* measured.c; `profile` may be NULL. */
+struct hypar_sim_measured hp_count_measured(const struct lowering *lowering,
+                                            const struct hypar_profile *profile);
+
+/* What is longer than time can be counted: HYPAR_UNSUPPORTED. */
+enum hypar_status hp_check_length(ticks length, struct hypar_error *err);
+
+/* `costs` are shared with others whose lowerings share its cache; NULL: it has its own.
+ * `blocks` are those of a program; NULL: it has its own. Where messages are played one by one,
+ * they are tasks of its own blocks. */
+struct timing *hp_timing_new(struct lowering *lowering, struct blocks *blocks,
+                             const struct sim_settings *settings, struct task_costs *costs);
+void hp_timing_free(struct timing *timing); /* not the lowering; NULL is allowed */
+
+/* The lowering has changed: fusion groups and buckets anew. */
+void hp_timing_update(struct timing *timing);
+
+/* How the comms of a exchange are played. */
+const struct pattern_cost *hp_exchange_cost(struct timing *timing, int b, int exchange);
+
+/* Which of a exchange's comms has task `local` of its block, and the first of its tasks there.
+ */
+int hp_comm_at(const struct pattern_cost *cost, int n_comms, int local);
+static inline int hp_first_of_comm(const struct pattern_cost *cost, int comm)
+{
+    return cost->messages ? cost->messages[comm].first : comm;
+}
+
+/* The message that task `local` of an exchange's block is; NULL: it is all of a comm. */
+const struct message *hp_message_at(const struct pattern_cost *cost, int comm, int local);
+
+/* The tasks of a block, size[number] of them; numbers included. */
+void hp_block_tasks(struct timing *timing, int number, struct sim_task *task);
+
+/* The whole as one graph: all bodies once, then the tail, which waits for the last micro-batch
+ * of each body in its round; ids follow numbers. Fills first[] and size[] of the blocks. Taken
+ * from `arena`. */
+struct task_graph hp_timed_graph(struct timing *timing, struct arena *arena);
+
+/* The same with the edges that a program has, whose blocks the timing plays. */
+struct task_graph hp_timed_program(struct timing *timing, const struct hypar_program *program,
+                                   struct arena *arena);
+
+#endif /* SIM_TIMING_H */
