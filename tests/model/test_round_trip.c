@@ -59,7 +59,8 @@ static int visit(const char *path, const struct stat *about, int kind, struct FT
     (void)where;
     if (kind != FTW_F || !end || (strcmp(end, ".txt") == 0 && strstr(path, "/onnx/")))
         return 0;
-    if (check_model(path, 0) | check_model(path, 2))
+    bool as_written = check_model(path, 0), in_pairs = check_model(path, 2);
+    if (as_written || in_pairs)
         n_files++;
     else if (strcmp(end, ".json") != 0 && !strstr(path, "external.onnx"))
         fail_msg("%s: cannot be read", path);
