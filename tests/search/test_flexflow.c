@@ -162,11 +162,16 @@ static void yardstick_is_exact(void **state)
 
 /* FlexFlow ----------------------------------------------------------------------------- */
 
+#ifdef __SANITIZE_THREAD__ /* many times as slow; a race shows with few */
+enum { SEEDS = 2 };
+#else
+enum { SEEDS = 20 };
+#endif
+
 /* The paper: the optimum of LeNet and of a small RNNLM on 4 devices in under a second. */
 static void reaches_the_yardstick(void **state)
 {
     (void)state;
-    enum { SEEDS = 20, ENOUGH = 19 };
     static const char *const models[] = { "lenet5", "rnnlm:steps=2,hidden=64" };
     static const char *const machines[] = { "full:4", "full:4,device=p100" };
     for (size_t m = 0; m < 4; m++) {
@@ -189,7 +194,7 @@ static void reaches_the_yardstick(void **state)
         print_message("%s on %s: %d of %d seeds reach %.6g us, the worst %.4f; %.2f s\n",
                       models[m / 2], machines[m % 2], reached, SEEDS, 1e6 * best_s, worst,
                       longest_s);
-        assert_true(reached >= ENOUGH);
+        assert_true(reached >= SEEDS - 1);
         hypar_found_free(best);
         release(&t);
     }
