@@ -51,7 +51,7 @@ bench-flexflow: all ## FlexFlow's published results beside ours
 
 tsan: ## the tests that use threads, under the thread sanitizer
 	@$(MAKE) tests SANITIZE=thread BUILD=build-tsan
-	@ctest --test-dir build-tsan -j $(JOBS) -R $(THREADED) --output-on-failure
+	@HYPAR_SEEDS=2 ctest --test-dir build-tsan -j $(JOBS) -R $(THREADED) --output-on-failure
 
 msan: ## the unit tests, under clang's memory sanitizer
 	@sh tools/setup.sh fuzz
@@ -89,8 +89,8 @@ coverage: ## what the tests run of src/, by folder and by file; needs gcovr
 	@ctest --test-dir build-coverage -j $(JOBS) || echo "coverage: some tests failed"
 	@sh tools/coverage.sh build-coverage
 
-valgrind: tests ## the unit tests under valgrind
-	@sh tools/valgrind.sh $(BUILD)
+valgrind: tests ## the unit tests under valgrind, or those of MODULES ("base run")
+	@sh tools/valgrind.sh $(BUILD) $(MODULES)
 
 clean: ## remove every build folder
 	rm -rf build build-sanitize build-fuzz build-coverage build-tsan build-msan

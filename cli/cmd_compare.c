@@ -186,6 +186,22 @@ static void note_profile(const struct comparing *c)
         opt_note_profile(c->args, none);
 }
 
+/* What there is of the table; a search that could give a plan when told to stop has. */
+static void note_interrupted(const struct comparing *c)
+{
+    char text[NAME_BYTES + 128];
+    const char *last = NULL;
+    int reached = 0;
+    for (int i = 0; i < c->n; i++) {
+        reached += !(c->row[i].interrupted && c->row[i].why);
+        if (c->row[i].interrupted && !c->row[i].why)
+            last = c->row[i].planner;
+    }
+    snprintf(text, sizeof text, "%d of %d rows were reached%s%s%s", reached, c->n,
+             last ? "; the plan of " : "", last ? last : "", last ? " is its best so far" : "");
+    opt_note_interrupted(c->args, text);
+}
+
 static enum hypar_status write_csv(const struct hypar_comparison *comparison, const char *path,
                                    struct hypar_error *err)
 {
@@ -265,7 +281,7 @@ static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
                                            .n = c->n,
                                            .row = c->row };
     note_profile(c);
-    opt_note_interrupted(c->args, "rows without figures, and the best so far of the last");
+    note_interrupted(c);
     struct hypar_error why;
     status = report(c->args, &comparison, &why);
     if (status != HYPAR_OK) {

@@ -123,7 +123,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         status = hypar_explore(&found, graph, machine, &how, err);
     opt_end_on_signals();
     if (status == HYPAR_OK && hypar_exploration_interrupted(found))
-        opt_note_interrupted(args, "the machines that were done");
+        opt_note_interrupted(args, "only the machines that were done by then are told");
     if (status == HYPAR_OK)
         status = report(found, args, err);
     hypar_exploration_free(found);

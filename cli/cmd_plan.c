@@ -168,18 +168,23 @@ static void report(const struct args *args, const struct hypar_graph *graph,
 }
 
 /* A planner asked for by name has its say even if its plan does not fit the machine, as a
- * baseline often does not; auto, and a limit that was asked for, promise that it does. */
+ * baseline often does not; auto, and a limit that was asked for, promise that it does. A search
+ * that was interrupted has not had its say. */
 static enum hypar_status judge(const struct args *args, const struct hypar_found *found,
                                struct hypar_error *err)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
     bool named = args->planner && strcmp(args->planner, "auto") != 0;
+    bool interrupted = hypar_found_info(found).interrupted;
     struct hypar_error why;
-    if (!s || s->step.fits || (named && !(args->memory_bytes > 0)))
+    if (!s || s->step.fits || (named && !interrupted && !(args->memory_bytes > 0)))
         return HYPAR_OK;
     enum hypar_status status = hypar_check_fullest(&s->fullest, s->step.fullest_device, &why);
     snprintf(err->text, sizeof err->text, "%s: %.200s",
-             named ? "the plan does not fit" : "no plan fits; in the one given", why.text);
+             interrupted ? "the plan so far does not fit"
+             : named     ? "the plan does not fit"
+                         : "no plan fits; in the one given",
+             why.text);
     return status;
 }
 

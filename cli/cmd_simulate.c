@@ -147,6 +147,8 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
         return status;
     *how = hypar_as_planned(plan, how);
     if (args->fits) {
+        if (args->profile)
+            opt_note(args, "%s: not used, as --fits looks at no times", args->profile);
         status = check_fits(args, plan, how, err);
     } else if (args->check_delta) {
         status = check_delta(args, plan, how, err);

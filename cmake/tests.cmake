@@ -2,9 +2,14 @@
 
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka>=1.1)
 
+set(test_seconds 600)
+if(HYPAR_SANITIZE) # tens of times as slow
+  set(test_seconds 3600)
+endif()
+
 function(hypar_add_test name)
   add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${test_seconds})
   set_property(TEST ${name} PROPERTY ENVIRONMENT
     "PATH=${PROJECT_BINARY_DIR}:$ENV{PATH}" "CC=${CMAKE_C_COMPILER}"
     "BUILD=${PROJECT_BINARY_DIR}" "UBSAN_OPTIONS=print_stacktrace=1" "LC_ALL=C")

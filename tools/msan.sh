@@ -49,4 +49,4 @@ fi
 PKG_CONFIG_PATH=$here/lib/pkgconfig cmake -B "$1" -S . -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Release \
     -DHYPAR_TESTS=ON -DHYPAR_WERROR=ON -DHYPAR_SANITIZE=memory -DHYPAR_WITH_HWLOC=OFF >/dev/null &&
     cmake --build "$1" -j "$jobs" &&
-    ctest --test-dir "$1" -j "$jobs" -E '^(cli|tools|install|headers)' --output-on-failure
+    HYPAR_SEEDS=2 HYPAR_PROOF_PAIRS=200 ctest --test-dir "$1" -j "$jobs" -E '^(cli|tools|install|headers)' --output-on-failure

@@ -254,13 +254,15 @@ void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison
         comparison_text(to, comparison);
 }
 
-/* Reasons have commas, and quotes around names. */
+/* Reasons have commas, and quotes around names; paths may have anything. */
 static void put_quoted(FILE *to, const char *text)
 {
+    struct arena arena = { 0 };
     fputc('"', to);
-    for (; *text; text++)
+    for (text = hp_shown(&arena, text); *text; text++)
         fprintf(to, "%s%c", *text == '"' ? "\"" : "", *text);
     fputc('"', to);
+    hp_arena_free(&arena);
 }
 
 void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *c)

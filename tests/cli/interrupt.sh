@@ -43,9 +43,15 @@ stop_plan TERM hypar plan resnet152 --on htree:1024 -p accpar --joint
 stop 1 INT hypar plan resnet152 --on cluster:128x8 -p pipedream -o "$dir/none"
 [ ! -e "$dir/none" ] || wrong "a plan of a search that has none"
 
+# A plan that does not fit is no answer to a search that has not ended.
+stop 1 INT hypar plan resnet152 --on htree:256,memory=100MB -p accpar --joint
+grep -q 'the plan so far does not fit: device' "$dir/err" || wrong "why it is none"
+
 # What was done by then.
 stop 0 INT hypar compare alexnet --on cluster:1x4 -p dp,flexflow,owt --proposals $many --json
 grep -q '"error": "interrupted"' "$dir/out" || wrong "compare: the rest has no figures"
+grep -q ': 2 of 3 rows were reached; the plan of flexflow is its best so far$' "$dir/err" ||
+    wrong "compare: how far it came"
 stop 0 INT hypar explore resnet152 --on htree:1024 -p accpar --joint --devices 4,1024 --json
 grep -q '"machine": "htree:4' "$dir/out" || wrong "explore: the first machine was done"
 grep -q '"interrupted": true' "$dir/out" || wrong "explore: JSON does not say so"

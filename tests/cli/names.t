@@ -63,6 +63,8 @@ $ hypar plan mlp:4-4 --on full:2 -p "$(printf 'd\303\251\033')"
 ? 2
 $ cp tests/cli/plan.json "$TMP/$(printf 'p\033')"; hypar compare "$TMP/$(printf 'p\033')" | cat -v | tail -1
 > The fastest is $TMP/p?: 1 us a step, 7.97 M samples/s, 0.0 % of peak.
+$ hypar compare "$TMP/$(printf 'p\033')" --csv - | cat -v | tail -1 | cut -d , -f 1
+> "$TMP/p?"
 $ sed 's/mlp:4-4/\\u001b[31m\\u202e/' tests/cli/plan.json | hypar simulate - --model mlp:4-4 | cat -v | head -1
 > mlp:4-4, batch 8, fp32, on 2 devices: a step takes 1 us
 $ printf '{"format": "hypar-machine/1", "devices": ["k80", {"name": "\\u009b", "fp32_op_per_s": 1, "memory_bytes": 1, "memory_bytes_per_s": 1}], "links": []}' > $TMP/m.json; hypar machines $TMP/m.json

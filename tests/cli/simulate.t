@@ -233,6 +233,8 @@ $ hypar simulate $TMP/lenet5.json --profile $TMP/other.json | grep Profile
 > Profile   0 of 34 passes measured, all by the roofline
 $ hypar simulate $TMP/lenet5.json --profile $TMP/other.json --json -q | grep profile
 >   "profile": {"passes": 34, "measured_passes": 0, "calibrated": false},
+$ hypar simulate $TMP/lenet5.json --profile $TMP/one.json --fits > /dev/null
+> hypar: note: $TMP/one.json: not used, as --fits looks at no times
 $ hypar simulate examples/plans/data-parallel.json --profile $TMP/profile.json | grep Profile
 > Profile   0 of 248 passes measured, all at the calibrated efficiency
 $ hypar plan lenet5 --on full:2 --planner dp --profile $TMP/one.json | grep Profile

@@ -166,7 +166,8 @@ static void yardstick_is_exact(void **state)
 static void reaches_the_yardstick(void **state)
 {
     (void)state;
-    enum { SEEDS = 20, ENOUGH = 19 };
+    const char *told = getenv("HYPAR_SEEDS"); /* few where a sanitizer makes them slow */
+    int seeds = told ? atoi(told) : 20;
     static const char *const models[] = { "lenet5", "rnnlm:steps=2,hidden=64" };
     static const char *const machines[] = { "full:4", "full:4,device=p100" };
     for (size_t m = 0; m < 4; m++) {
@@ -176,7 +177,7 @@ static void reaches_the_yardstick(void **state)
         double best_s = hypar_found_prediction(best).step_s, worst = 1, longest_s = 0;
         int reached = 0;
         options.planner = "flexflow";
-        for (int seed = 0; seed < SEEDS; seed++) {
+        for (int seed = 0; seed < seeds; seed++) {
             options.seed = seed;
             struct hypar_found *found = search(&t, &options);
             double ratio = hypar_found_prediction(found).step_s / best_s;
@@ -187,9 +188,9 @@ static void reaches_the_yardstick(void **state)
             hypar_found_free(found);
         }
         print_message("%s on %s: %d of %d seeds reach %.6g us, the worst %.4f; %.2f s\n",
-                      models[m / 2], machines[m % 2], reached, SEEDS, 1e6 * best_s, worst,
+                      models[m / 2], machines[m % 2], reached, seeds, 1e6 * best_s, worst,
                       longest_s);
-        assert_true(reached >= ENOUGH);
+        assert_true(reached >= seeds - 1);
         hypar_found_free(best);
         release(&t);
     }
