@@ -14,7 +14,7 @@
 
 #include "bench/bench.h"
 #include "cost/array.h"
-#include "search/explore.h"
+#include "search/explore/explore.h"
 #include "tests/papers/hypar_printed.h"
 
 /* One model on one machine or several. */

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "bench/bench.h"
-#include "search/optcnn.h"
+#include "search/layerwise/optcnn.h"
 #include "tests/papers/optcnn_printed.h"
 
 static void heading(const char *text)

@@ -1,6 +1,6 @@
 #include "model/model.h"
 
-#include "model/zoo.h"
+#include "model/zoo/zoo.h"
 
 #include <errno.h>
 #include <string.h>

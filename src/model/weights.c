@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "model/onnx.h"
+#include "model/onnx/onnx.h"
 
 struct weights {
     struct arena arena;

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "plan/plan.h"
-#include "search/partition.h"
+#include "search/levels/partition.h"
 
 static const double HP_UNLIMITED_BYTES = 1e300;
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "search/eliminate.h"
+#include "search/solver/eliminate.h"
 
 enum { MOST_VARS = 16, MOST_EDGES = 256, MOST_SETTINGS = 60000 };
 

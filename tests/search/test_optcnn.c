@@ -11,7 +11,7 @@
 #include <hypar/program.h>
 
 #include "base/random.h"
-#include "search/optcnn.h"
+#include "search/layerwise/optcnn.h"
 #include "tests/random_graph.h"
 
 static void near(double got, double want, const char *what)
