@@ -1,5 +1,6 @@
-/* The words of the file form: one table for each kind of choice. */
-#include "plan/plan.h"
+/* The words of the file forms: one table for each kind of choice. Plans, profiles and programs
+ * are written with them. */
+#include "base/names.h"
 
 #include <string.h>
 
