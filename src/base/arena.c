@@ -1,3 +1,4 @@
+/* Memory: blocks from which pieces are cut, given back all at once or down to a mark. */
 #include "base/arena.h"
 
 #include "base/watch.h"

@@ -1,3 +1,5 @@
+/* Writing JSON as it is laid out in the file forms: numbers that read back as themselves, text
+ * in ASCII. */
 #include "base/json.h"
 #include "base/number.h"
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* PipeDream's cost of a pipeline, from its pieces and the levels of the machine. */
 #include "cost/pipeline.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* The graph once it is built: what is derived from its operators and tensors, and its getters.
+ * */
 #include "graph/graph.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Where graphs come from: words of the zoo, and files by the reader that knows their form. */
 #include "model/model.h"
 
 #include "model/zoo/zoo.h"

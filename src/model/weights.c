@@ -1,3 +1,4 @@
+/* Values of a model file's parameters, read when they are asked for. */
 #include "model/weights.h"
 
 #include <string.h>

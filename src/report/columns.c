@@ -1,3 +1,4 @@
+/* Tables of text in columns. */
 #include "report/columns.h"
 
 #include <ctype.h>

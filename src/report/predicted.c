@@ -1,3 +1,4 @@
+/* The closed form beside the simulated step, as part of a report. */
 #include "report/predicted.h"
 
 #include "plan/plan.h"

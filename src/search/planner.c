@@ -1,8 +1,9 @@
+/* The table of planners, and searching with one of them. */
 #include "search/planner.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/stop.h"
 
 const struct planner *const hp_planners[] = {
@@ -27,13 +28,6 @@ const struct hypar_planner_info *hypar_planner(int i)
     while (hp_planners[n])
         n++;
     return i >= 0 && i < n ? &hp_planners[i]->info : NULL;
-}
-
-double hp_now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 void hypar_found_free(struct hypar_found *found)
@@ -93,6 +87,12 @@ const struct planner *hp_find_planner(const char *name)
     return NULL;
 }
 
+const struct hypar_planner_info *hypar_planner_find(const char *name)
+{
+    const struct planner *planner = hp_find_planner(name);
+    return planner ? &planner->info : NULL;
+}
+
 static enum hypar_status find_planner(const char *name, const struct planner **out,
                                       struct hypar_error *err)
 {
@@ -116,8 +116,8 @@ static enum hypar_status check_wishes(const struct hypar_search_options *options
     const char *wish = fixes ? "keep an operator as told" : "begin with a plan";
     if (!fixes && !starts)
         return HYPAR_OK;
-    if (*planner == &hp_planner_auto)
-        *planner = &hp_planner_flexflow;
+    if ((*planner)->random_search)
+        *planner = (*planner)->random_search;
     if ((!fixes || (*planner)->fixes) && (!starts || (*planner)->starts))
         return HYPAR_OK;
     if (fixes && (*planner)->fixes)
@@ -170,10 +170,10 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     with.start = start; /* what is found has the settings that were asked for */
     problem.layered = hp_layered(&arena, graph);
     problem.n_levels = hypar_machine_levels(machine, problem.level);
-    enum hypar_status status = planner == &hp_planner_auto
-                                   ? hp_run_auto(&problem, out, err)
+    enum hypar_status status = planner->random_search
+                                   ? hp_run_auto(planner, &problem, out, err)
                                    : hp_run_planner(planner, &problem, out, err);
-    if (status == HYPAR_OK && options->simulation && planner != &hp_planner_auto &&
+    if (status == HYPAR_OK && options->simulation && !planner->random_search &&
         !(*out)->has_simulated)
         hp_simulate_found(&problem, options->simulation, hp_plan_parts((*out)->plan), *out);
     if (status == HYPAR_OK)

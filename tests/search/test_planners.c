@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "search/planner.h"
+#include "search/levels/levels.h"
 #include "tests/partition_oracle.h"
 
 struct task {
@@ -108,12 +108,12 @@ static void check_cost(const struct task *t, const char *planner, bool joint,
     struct hypar_error err;
     struct hypar_search_options options = { .planner = planner, .joint = joint };
     struct problem problem = { .graph = t->graph, .machine = t->machine, .options = &options };
-    struct partition_problem p;
     struct partition again;
     double elements[MAX_LEVELS];
     problem.layered = hp_layered(&arena, t->graph);
     problem.n_levels = hypar_machine_levels(t->machine, problem.level);
-    assert_true(hp_pose(&problem, &arena, planner, &p));
+    struct partition_problem p =
+        hp_set_up_partition(&problem, &arena, hp_find_planner(planner)->rules);
     assert_int_equal(hp_partition(&arena, &p, &again, &err), HYPAR_OK);
     double total = oracle_cost(&p, again.type, elements);
     assert_true(view->total_elements <= total * (1 + 1e-9));

@@ -1,3 +1,5 @@
+/* From the first graph of an import to the operators to be built: rules first, the rest as it
+ * is. */
 #include "model/onnx/rewrite.h"
 
 #include <math.h>

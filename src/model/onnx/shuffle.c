@@ -1,3 +1,4 @@
+/* Reshapes and transposes of a tensor, composed and taken apart again. */
 #include "model/onnx/shuffle.h"
 
 #include <string.h>

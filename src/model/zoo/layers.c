@@ -1,3 +1,4 @@
+/* Layers as the builders of the zoo write them. */
 #include "model/zoo/layers.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* The table of built-in models. */
 #include "model/zoo/zoo.h"
 
 #include "base/word.h"

@@ -8,25 +8,19 @@
 
 /* Planners ---------------------------------------------------------------------------- */
 
-static bool chooses(const char *planner)
-{
-    return strcmp(planner, "hypar") == 0 || strcmp(planner, "accpar") == 0;
-}
-
 static enum hypar_status read_planners(struct hypar_exploration *e, struct hypar_error *err)
 {
-    static const char *const known[] = { "hypar", "accpar", "dp", "mp", "owt" };
     const char *text = e->options.planners ? e->options.planners : "hypar,dp";
-    TRY(hp_explore_list(&e->arena, "planners", text, &e->planner, &e->n_planners, err));
+    char **name;
+    TRY(hp_explore_list(&e->arena, "planners", text, &name, &e->n_planners, err));
+    e->planner = NEW(&e->arena, const struct planner *, e->n_planners);
     for (int i = 0; i < e->n_planners; i++) {
-        int k = 0;
-        while (k < 5 && strcmp(known[k], e->planner[i]) != 0)
-            k++;
-        if (k == 5)
+        e->planner[i] = hp_find_planner(name[i]);
+        if (!e->planner[i] || !e->planner[i]->rules)
             return hp_fail(err, HYPAR_USAGE,
                            "planners: '%.20s' does not divide level by level, expected "
                            "hypar, accpar, dp, mp or owt",
-                           e->planner[i]);
+                           name[i]);
     }
     return HYPAR_OK;
 }
@@ -58,16 +52,15 @@ static enum hypar_status apply_fix(struct hypar_exploration *e, const struct sit
 
 /* What a planner chooses on a site, where it has a choice. */
 static enum hypar_status plan(struct hypar_exploration *e, struct site *site,
-                              const char *planner, bool joint, struct partition *out,
-                              struct hypar_error *err)
+                              const struct level_rules *rules, bool joint,
+                              struct partition *out, struct hypar_error *err)
 {
     const struct layered *l = e->layered;
-    struct partition_problem p;
-    hp_pose(&site->problem, &e->arena, planner, &p);
+    struct partition_problem p = hp_set_up_partition(&site->problem, &e->arena, rules);
     size_t n = (size_t)p.n_levels * (size_t)l->n_nodes;
     unsigned *allowed = NEW(&e->arena, unsigned, n + 1);
     memcpy(allowed, p.allowed, n * sizeof *allowed);
-    if (chooses(planner))
+    if (rules->chooses)
         TRY(apply_fix(e, site, allowed, err));
     p.allowed = allowed;
     p.joint = joint;
@@ -97,14 +90,16 @@ static void add_choice(struct hypar_exploration *e, struct site *site, int *capa
 static enum hypar_status add_planners(struct hypar_exploration *e, struct site *site,
                                       int *capacity, struct hypar_error *err)
 {
-    for (int i = 0; i < e->n_planners; i++)
-        for (int joint = 0; joint <= (e->options.joint && chooses(e->planner[i])); joint++) {
+    for (int i = 0; i < e->n_planners; i++) {
+        const struct level_rules *rules = e->planner[i]->rules;
+        for (int joint = 0; joint <= (e->options.joint && rules->chooses); joint++) {
             struct partition found;
-            TRY(plan(e, site, e->planner[i], joint, &found, err));
-            const char *name =
-                joint ? hp_arena_printf(&e->arena, "%s joint", e->planner[i]) : e->planner[i];
+            TRY(plan(e, site, rules, joint, &found, err));
+            const char *name = e->planner[i]->info.name;
+            name = joint ? hp_arena_printf(&e->arena, "%s joint", name) : name;
             add_choice(e, site, capacity, name, found.type, hp_explore_cost(e, site, &found));
         }
+    }
     return HYPAR_OK;
 }
 
@@ -216,11 +211,11 @@ static enum hypar_status prepare(struct hypar_exploration *e, struct site *site,
     site->memory_bytes = least_memory(machine);
     site->work = hp_step_work(&site->problem);
     hp_array_hops(machine, site->hops);
-    hp_pose(&site->problem, &e->arena, "accpar", &site->plain);
-    TRY(plan(e, site, "dp", false, &dp, err));
+    site->plain = hp_set_up_partition(&site->problem, &e->arena, hp_planner_accpar.rules);
+    TRY(plan(e, site, hp_planner_dp.rules, false, &dp, err));
     site->text.dp = hp_explore_cost(e, site, &dp);
     site->text.one_device_s = site->text.dp.compute_s * hypar_machine_device_count(machine);
-    return plan(e, site, e->planner[0], false, &site->base, err);
+    return plan(e, site, e->planner[0]->rules, false, &site->base, err);
 }
 
 static enum hypar_status explore_site(struct hypar_exploration *e, struct site *site,

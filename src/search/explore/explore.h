@@ -4,7 +4,7 @@
 
 #include <hypar/explore.h>
 
-#include "search/planner.h"
+#include "search/levels/levels.h"
 #include "search/predict.h"
 
 enum { MAX_SITES = 1024 };
@@ -49,7 +49,7 @@ struct hypar_exploration {
     struct layered *layered;
     double array_macs; /* of one step, as the array's time counts them */
     int n_planners;
-    char **planner;
+    const struct planner **planner; /* all divide level by level */
     int n_sites;
     struct site *site;
     bool interrupted; /* there would have been more of them */

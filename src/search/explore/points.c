@@ -212,8 +212,10 @@ enum hypar_status hp_explore_cells(struct hypar_exploration *e, struct site *sit
         return HYPAR_OK;
     g.taken = NEW(&e->arena, bool, n_levels *n_vars + 1);
     g.types = NEW(&e->arena, struct var_types, n_levels * n_vars + 1);
-    bool three = strcmp(e->planner[0], "accpar") == 0;
-    hp_pose(&site->problem, &e->arena, three ? "accpar" : "hypar", &g.choices);
+    const struct planner *first = e->planner[0];
+    const struct level_rules *rules =
+        first->rules->chooses ? first->rules : hp_planner_hypar.rules;
+    g.choices = hp_set_up_partition(&site->problem, &e->arena, rules);
     for (size_t h = 0; h < n_levels; h++)
         TRY(hp_var_types(&g.choices, (int)h, g.types + h * n_vars, err));
     TRY(leave_fixed(&g, err));

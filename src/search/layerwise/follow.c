@@ -30,7 +30,8 @@ static bool give(const struct nest *nest, int *degree, int parts)
 }
 
 /* Axis `to` of the reader takes over how axis `from` of the writer lies. */
-static bool take(const struct nest *reader, int to, const struct way *from, struct placement *p)
+static bool take(const struct nest *reader, int to, const struct axis_placement *from,
+                 struct placement *p)
 {
     if (to < 0 || p->axis[to].degree > 1 || from->degree > reader->axis[to].extent)
         return false;
@@ -40,7 +41,7 @@ static bool take(const struct nest *reader, int to, const struct way *from, stru
 
 /* Where some degrees found no axis: those that did, and the others where there is room, on the
  * first devices. */
-static struct placement place_anew(struct fabric *fabric, const struct nest *nest,
+static struct placement place_anew(struct topology_view *topology, const struct nest *nest,
                                    const struct placement *found, const int *lost, int n_lost)
 {
     int degree[MAX_AXES];
@@ -48,10 +49,10 @@ static struct placement place_anew(struct fabric *fabric, const struct nest *nes
         degree[a] = found->axis[a].degree > 1 ? found->axis[a].degree : 1;
     for (int i = 0; i < n_lost; i++)
         give(nest, degree, lost[i]);
-    return hp_place_row_major(fabric, nest, degree);
+    return hp_place_row_major(topology, nest, degree);
 }
 
-struct placement hp_follow(struct fabric *fabric, const struct nest *writer, int wo,
+struct placement hp_follow(struct topology_view *topology, const struct nest *writer, int wo,
                            const struct placement *at, const struct nest *reader, int ro)
 {
     struct placement p = { 0 };
@@ -67,8 +68,8 @@ struct placement hp_follow(struct fabric *fabric, const struct nest *writer, int
         if (at->axis[a].degree > 1 && !(taken >> a & 1))
             lost[n_lost++] = at->axis[a].degree;
     if (n_lost)
-        return place_anew(fabric, reader, &p, lost, n_lost);
-    hp_place(fabric, reader, &p);
+        return place_anew(topology, reader, &p, lost, n_lost);
+    hp_place(topology, reader, &p);
     return p;
 }
 
@@ -87,9 +88,9 @@ static int like_axis(const struct nest *nest, const struct hypar_axis *axis)
     return found;
 }
 
-struct placement hp_share_parameter(struct fabric *fabric, const struct nest *lead, int lo,
-                                    const struct placement *at, const struct nest *other,
-                                    int oo)
+struct placement hp_share_parameter(struct topology_view *topology, const struct nest *lead,
+                                    int lo, const struct placement *at,
+                                    const struct nest *other, int oo)
 {
     if (lead == other)
         return *at;
@@ -103,5 +104,5 @@ struct placement hp_share_parameter(struct fabric *fabric, const struct nest *le
     for (int a = 0; a < lead->n_axes; a++)
         if (at->axis[a].degree > 1 && !(taken >> a & 1))
             take(other, like_axis(other, &lead->axis[a]), &at->axis[a], &p);
-    return place_anew(fabric, other, &p, NULL, 0);
+    return place_anew(topology, other, &p, NULL, 0);
 }

@@ -14,7 +14,7 @@
 struct search {
     const struct problem *problem;
     struct arena arena;
-    struct fabric fabric;
+    struct topology_view topology;
     struct optcnn_model model;
     struct optcnn_space space;
     struct optcnn_tables tables;
@@ -36,15 +36,15 @@ static enum hypar_status prepare(struct search *s, struct hypar_error *err)
     const struct problem *p = s->problem;
     const char *axes = p->options->axes ? p->options->axes : "nkhw";
     TRY(check_axes(axes, err));
-    TRY(hp_in(err, hp_fabric(&s->fabric, &s->arena, p->machine, err), "optcnn"));
-    s->fabric.once = p->options->sync == HYPAR_SYNC_ALL_REDUCE;
+    TRY(hp_in(err, hp_topology_view(&s->topology, &s->arena, p->machine, err), "optcnn"));
+    s->topology.once = p->options->sync == HYPAR_SYNC_ALL_REDUCE;
     s->model = (struct optcnn_model){ .arena = &s->arena,
                                       .graph = p->graph,
-                                      .fabric = &s->fabric,
+                                      .topology = &s->topology,
                                       .precision = p->options->precision,
                                       .sync = p->options->sync,
                                       .profile = p->options->profile };
-    hp_optcnn_space(&s->space, &s->arena, p, &s->fabric, axes, MOST_SECONDS);
+    hp_optcnn_space(&s->space, &s->arena, p, &s->topology, axes, MOST_SECONDS);
     hp_optcnn_tables(&s->tables, &s->model, &s->space);
     TRY(hp_check_stop(p->options->stop, err));
     s->state = NEW(&s->arena, int, s->space.n_vars + 1);
@@ -128,11 +128,11 @@ static const struct placement *placed(const struct search *s, int op)
     return &s->space.lists[s->space.list[op]].at[s->state[s->space.var_of[op]]];
 }
 
-static void realise(const struct search *s, struct hypar_found *found)
+static void build_plan(const struct search *s, struct hypar_found *found)
 {
     const struct problem *p = s->problem;
     struct arena scratch = { 0 };
-    int *device = NEW(&scratch, int, s->fabric.n_devices);
+    int *device = NEW(&scratch, int, s->topology.n_devices);
     found->plan = hp_plan_new(p->graph, p->machine, &p->settings);
     for (int op = 0; op < p->graph->n_ops; op++) {
         const struct nest *nest = p->graph->ops[op].nest;
@@ -239,7 +239,7 @@ static enum hypar_status plan_optcnn(const struct planner *self, const struct pr
         status = solve_within_memory(&s, err);
     if (status == HYPAR_OK) {
         struct optcnn_cost cost = hp_optcnn_cost(&s.model, &s.space, &s.tables, s.state);
-        realise(&s, found);
+        build_plan(&s, found);
         predict(&s, &cost, found);
         show(&s, &cost, found);
     }
@@ -252,5 +252,6 @@ const struct planner hp_planner_optcnn = {
     .info = { "optcnn", "least time, each layer by samples, channels, height and width at once",
       "Jia et al., ICML 2018" },
     .plan = plan_optcnn,
+    .seeds = true,
 };
 /* clang-format on */

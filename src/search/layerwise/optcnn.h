@@ -28,7 +28,7 @@ struct optcnn_space {
     struct arena *arena;
     const struct hypar_graph *graph;
     const struct layered *layered;
-    struct fabric *fabric;
+    struct topology_view *topology;
     struct optcnn_choice choice;
     int n_vars;
     int *lead;   /* [var]: the operator whose configurations are its states */
@@ -43,26 +43,26 @@ struct optcnn_space {
 /* Configurations of `nest`: the degrees of the dimensions asked for, no more parts than an axis
  * has places, their product a divisor of the number of devices or a power of two. Writes at
  * most `max` of them; returns how many there are, counted up to `max` + 1. */
-int hp_configurations(const struct fabric *fabric, const struct nest *nest,
+int hp_configurations(const struct topology_view *topology, const struct nest *nest,
                       const struct optcnn_choice *choice, int (*degree)[MAX_AXES], int max);
 
 /* Make variables and states; the least thinning at which the tables can be filled and solved in
  * about `seconds` (an estimate from their sizes, so the same everywhere) is chosen. */
 void hp_optcnn_space(struct optcnn_space *out, struct arena *arena,
-                     const struct problem *problem, struct fabric *fabric,
+                     const struct problem *problem, struct topology_view *topology,
                      const char *dimensions, double seconds);
 
 /* How `reader` lies when it follows what `writer` has written as operand `wo` and reads it as
  * operand `ro`: an axis that indexes a dimension is divided, and its parts placed, as the
  * writer's axis there. Degrees that find no axis go to its samples, else to another axis. */
-struct placement hp_follow(struct fabric *fabric, const struct nest *writer, int wo,
+struct placement hp_follow(struct topology_view *topology, const struct nest *writer, int wo,
                            const struct placement *at, const struct nest *reader, int ro);
 
 /* How `other` lies, which shares a parameter with `lead` (its operand `lo`; `oo` of `other`):
  * the parameter is divided alike, the other dimensions as far as both have them. */
-struct placement hp_share_parameter(struct fabric *fabric, const struct nest *lead, int lo,
-                                    const struct placement *at, const struct nest *other,
-                                    int oo);
+struct placement hp_share_parameter(struct topology_view *topology, const struct nest *lead,
+                                    int lo, const struct placement *at,
+                                    const struct nest *other, int oo);
 
 /* An edge of the graph between two operators, as t_X sees it. */
 struct optcnn_edge {

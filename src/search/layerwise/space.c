@@ -22,7 +22,7 @@ static bool power_of_two(int n)
 }
 
 /* One device, a group of a cut, all devices. */
-static bool is_level(const struct fabric *f, int n)
+static bool is_level(const struct topology_view *f, int n)
 {
     bool level = n == 1 || n == f->n_devices;
     for (int c = 0; c < f->n_cuts; c++)
@@ -30,14 +30,14 @@ static bool is_level(const struct fabric *f, int n)
     return level;
 }
 
-static bool may_total(const struct fabric *f, int n, int thinning)
+static bool may_total(const struct topology_view *f, int n, int thinning)
 {
     if (thinning >= THIN_TOTALS)
         return is_level(f, n);
     return n <= f->n_devices && (f->n_devices % n == 0 || power_of_two(n));
 }
 
-static bool may_divide(const struct fabric *f, int degree, int thinning)
+static bool may_divide(const struct topology_view *f, int degree, int thinning)
 {
     if (thinning < THIN_LEVELS)
         return true;
@@ -48,7 +48,7 @@ static bool may_divide(const struct fabric *f, int degree, int thinning)
 enum { MAX_TOTALS = 256 }; /* a number up to 4096 has at most 40 divisors */
 
 struct enumeration {
-    const struct fabric *fabric;
+    const struct topology_view *topology;
     const struct nest *nest;
     const struct optcnn_choice *choice;
     int n_totals, total[MAX_TOTALS];    /* numbers of devices that may be used, rising */
@@ -69,12 +69,12 @@ static bool may_grow(const struct enumeration *e, int parts)
 
 static void list_totals(struct enumeration *e)
 {
-    int n = e->fabric->n_devices;
+    int n = e->topology->n_devices;
     for (int i = 1; i <= n; i++)
-        if (may_total(e->fabric, i, e->choice->thinning) && e->n_totals < MAX_TOTALS)
+        if (may_total(e->topology, i, e->choice->thinning) && e->n_totals < MAX_TOTALS)
             e->total[e->n_totals++] = i;
     for (int i = 1; i <= n; i++)
-        if (may_grow(e, i) && may_divide(e->fabric, i, e->choice->thinning) &&
+        if (may_grow(e, i) && may_divide(e->topology, i, e->choice->thinning) &&
             e->n_degrees < MAX_TOTALS)
             e->divisor[e->n_degrees++] = i;
 }
@@ -85,7 +85,7 @@ static void enumerate(struct enumeration *e, int a, int parts, int divided)
     if (e->n > e->max)
         return;
     if (a == e->nest->n_axes) {
-        if (!may_total(e->fabric, parts, e->choice->thinning))
+        if (!may_total(e->topology, parts, e->choice->thinning))
             return;
         if (e->n < e->max && e->out)
             memcpy(e->out[e->n], e->degree, sizeof e->degree);
@@ -96,7 +96,7 @@ static void enumerate(struct enumeration *e, int a, int parts, int divided)
     char dimension = hp_optcnn_dimension(axis);
     bool may = dimension && strchr(e->choice->dimensions, dimension) &&
                divided < most_axes[e->choice->thinning];
-    int64_t most = may ? e->fabric->n_devices / parts : 1;
+    int64_t most = may ? e->topology->n_devices / parts : 1;
     if (most > axis->extent)
         most = axis->extent;
     for (int i = 0; i < e->n_degrees && e->divisor[i] <= most; i++) {
@@ -109,11 +109,11 @@ static void enumerate(struct enumeration *e, int a, int parts, int divided)
     e->degree[a] = 1;
 }
 
-int hp_configurations(const struct fabric *fabric, const struct nest *nest,
+int hp_configurations(const struct topology_view *topology, const struct nest *nest,
                       const struct optcnn_choice *choice, int (*degree)[MAX_AXES], int max)
 {
     struct enumeration e = {
-        .fabric = fabric, .nest = nest, .choice = choice, .out = degree, .max = max
+        .topology = topology, .nest = nest, .choice = choice, .out = degree, .max = max
     };
     for (int a = 0; a < MAX_AXES; a++)
         e.degree[a] = 1;
@@ -150,13 +150,13 @@ static int own_list(struct optcnn_space *s, const struct nest *nest)
     int known = hp_table_get(&s->derived, &how, sizeof how);
     if (known >= 0)
         return known;
-    int n = hp_configurations(s->fabric, nest, &s->choice, NULL, MAX_STATES);
+    int n = hp_configurations(s->topology, nest, &s->choice, NULL, MAX_STATES);
     n = n < MAX_STATES ? n : MAX_STATES;
     int(*degree)[MAX_AXES] = hp_arena_alloc(s->arena, (size_t)n, sizeof *degree, alignof(int));
     struct placement *at = NEW(s->arena, struct placement, n);
-    hp_configurations(s->fabric, nest, &s->choice, degree, n);
+    hp_configurations(s->topology, nest, &s->choice, degree, n);
     for (int i = 0; i < n; i++)
-        at[i] = hp_place_row_major(s->fabric, nest, degree[i]);
+        at[i] = hp_place_row_major(s->topology, nest, degree[i]);
     return add_list(s, &how, n, at);
 }
 
@@ -169,10 +169,10 @@ static int derived_list(struct optcnn_space *s, struct derivation how,
     const struct placement_list from = s->lists[how.parent];
     struct placement *at = NEW(s->arena, struct placement, from.n);
     for (int i = 0; i < from.n; i++)
-        at[i] = how.by_parameter ? hp_share_parameter(s->fabric, parent, how.parent_operand,
+        at[i] = how.by_parameter ? hp_share_parameter(s->topology, parent, how.parent_operand,
                                                       &from.at[i], nest, how.operand)
-                                 : hp_follow(s->fabric, parent, how.parent_operand, &from.at[i],
-                                             nest, how.operand);
+                                 : hp_follow(s->topology, parent, how.parent_operand,
+                                             &from.at[i], nest, how.operand);
     return add_list(s, &how, from.n, at);
 }
 
@@ -286,12 +286,13 @@ static void make_lists(struct optcnn_space *s)
 /* Seconds for all pairs of states of two operators with n configurations each, roughly. The
  * constants were measured once: they decide what is searched, so they must not depend on the
  * machine at hand. */
-static double pairs_s(const struct fabric *f, double n)
+static double pairs_s(const struct topology_view *f, double n)
 {
-    double levels = log2(f->n_devices) + 1, ways = levels * (levels + 1) / 2;
-    if (f->kind == FABRIC_ROUTED)
+    double levels = log2(f->n_devices) + 1, axis_ids = levels * (levels + 1) / 2;
+    if (f->kind == TOPOLOGY_ROUTED)
         return n * n * 30e-9 * pow(f->n_devices, 1.5);
-    return n * n * (100e-9 + 2e-9 * f->n_groups) + 20e-9 * f->n_groups * fmin(n, ways) * ways;
+    return n * n * (100e-9 + 2e-9 * f->n_groups) +
+           20e-9 * f->n_groups * fmin(n, axis_ids) * axis_ids;
 }
 
 /* Seconds that filling and solving take, roughly. */
@@ -304,8 +305,8 @@ static double estimate_s(const struct optcnn_space *s, const struct optcnn_choic
     for (int v = 0; v < s->n_vars; v++) {
         const struct nest *nest = g->ops[s->lead[v]].nest;
         if (n[nest->id] < 0) {
-            n[nest->id] = hp_configurations(s->fabric, nest, choice, NULL, MAX_STATES);
-            sum += 2 * pairs_s(s->fabric, n[nest->id]);
+            n[nest->id] = hp_configurations(s->topology, nest, choice, NULL, MAX_STATES);
+            sum += 2 * pairs_s(s->topology, n[nest->id]);
         }
         sum += 1e-9 * pow(n[nest->id], 3);
     }
@@ -313,13 +314,13 @@ static double estimate_s(const struct optcnn_space *s, const struct optcnn_choic
 }
 
 void hp_optcnn_space(struct optcnn_space *out, struct arena *arena,
-                     const struct problem *problem, struct fabric *fabric,
+                     const struct problem *problem, struct topology_view *topology,
                      const char *dimensions, double seconds)
 {
     *out = (struct optcnn_space){ .arena = arena,
                                   .graph = problem->graph,
                                   .layered = problem->layered,
-                                  .fabric = fabric,
+                                  .topology = topology,
                                   .choice = { .dimensions = dimensions },
                                   .stop = problem->options ? problem->options->stop : NULL };
     number_variables(out);

@@ -160,9 +160,10 @@ static struct transfer *transfer_of(struct filler *f, const struct optcnn_edge *
         return f->transfer[known];
     f->transfer =
         GROW(f->arena, struct transfer *, f->transfer, f->n_transfers, &f->transfer_capacity);
-    f->transfer[f->n_transfers] = hp_transfer(
-        f->arena, f->space->fabric, (struct transfer_end){ op[e->from].nest, e->from_operand },
-        (struct transfer_end){ op[e->to].nest, e->to_operand });
+    f->transfer[f->n_transfers] =
+        hp_transfer(f->arena, f->space->topology,
+                    (struct transfer_end){ op[e->from].nest, e->from_operand },
+                    (struct transfer_end){ op[e->to].nest, e->to_operand });
     return f->transfer[f->n_transfers++];
 }
 
@@ -174,7 +175,7 @@ static const double *fill_pairs(struct filler *f, const struct optcnn_edge *e, b
     const struct placement_list *from = &s->lists[s->list[e->from]],
                                 *to = &s->lists[s->list[e->to]];
     double bytes = hp_element_bytes(f->model->precision, tensor->index);
-    int ways = hp_optcnn_ways(s->graph, e->tensor);
+    int directions = hp_optcnn_directions(s->graph, e->tensor);
     struct transfer *transfer = transfer_of(f, e);
     size_t n = (size_t)from->n * (diagonal ? 1 : (size_t)to->n);
     double *table = NEW(f->arena, double, n);
@@ -183,7 +184,7 @@ static const double *fill_pairs(struct filler *f, const struct optcnn_edge *e, b
     for (int i = 0; diagonal && i < from->n; i++)
         table[i] = hp_transfer_s(transfer, &from->at[i], &to->at[i], bytes);
     for (size_t i = 0; i < n; i++)
-        table[i] *= ways;
+        table[i] *= directions;
     f->out->n_tables++;
     f->out->entries += (double)n;
     return table;
@@ -197,7 +198,8 @@ static const double *pair_table(struct filler *f, const struct optcnn_edge *e, b
     memcpy(key,
            (int[LENGTH]){ g->ops[e->from].nest->id, e->from_operand, g->ops[e->to].nest->id,
                           e->to_operand, f->space->list[e->from], f->space->list[e->to],
-                          hp_optcnn_ways(g, e->tensor), g->tensors[e->tensor].index, diagonal },
+                          hp_optcnn_directions(g, e->tensor), g->tensors[e->tensor].index,
+                          diagonal },
            LENGTH * sizeof *key);
     int known = hp_table_put(&f->pair_tables, f->arena, key, LENGTH * sizeof *key, f->n_tables);
     if (known < f->n_tables)
@@ -279,14 +281,14 @@ struct optcnn_cost hp_optcnn_cost(struct optcnn_model *m, const struct optcnn_sp
         const struct optcnn_edge *e = &tables->edge[i];
         const struct op *from = &s->graph->ops[e->from], *to = &s->graph->ops[e->to];
         struct arena_mark mark = hp_arena_mark(&scratch);
-        struct transfer *t = hp_transfer(&scratch, s->fabric,
+        struct transfer *t = hp_transfer(&scratch, s->topology,
                                          (struct transfer_end){ from->nest, e->from_operand },
                                          (struct transfer_end){ to->nest, e->to_operand });
         const struct placement *a = placed(s, state, e->from), *b = placed(s, state, e->to);
         double bytes = hp_element_bytes(m->precision, s->graph->tensors[e->tensor].index);
-        int ways = hp_optcnn_ways(s->graph, e->tensor);
-        sum.transfer_s += ways * hp_transfer_s(t, a, b, bytes);
-        sum.transfer_bytes += ways * bytes * hp_transfer_elements(t, a, b);
+        int directions = hp_optcnn_directions(s->graph, e->tensor);
+        sum.transfer_s += directions * hp_transfer_s(t, a, b, bytes);
+        sum.transfer_bytes += directions * bytes * hp_transfer_elements(t, a, b);
         hp_arena_release(&scratch, mark);
     }
     hp_arena_free(&scratch);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "search/planner.h"
+#include "search/levels/levels.h"
 #include "search/predict.h"
 
 enum {
@@ -24,16 +24,6 @@ static bool is_convolution(const struct problem *problem, const struct layer_nod
     enum op_kind kind = problem->graph->ops[node->op].kind;
     return kind == OP_CONV || kind == OP_GROUP_CONV;
 }
-
-/* What a planner allows a weighted node; joins are free to follow. */
-typedef unsigned (*allow_fn)(const struct problem *problem, const struct layer_node *node);
-
-struct level_rules {
-    allow_fn allow;
-    bool chooses;   /* there is something to weigh */
-    bool by_sample; /* convolutions (dp: everything) are divided by samples alone */
-    bool features;  /* counted as mp, but laid out by output features */
-};
 
 static unsigned allow_dp(const struct problem *problem, const struct layer_node *node)
 {
@@ -93,10 +83,11 @@ static void widen_shared(const struct layered *l, int n_levels, unsigned *allowe
     hp_arena_free(&scratch);
 }
 
-static struct partition_problem pose(const struct problem *problem, struct arena *arena,
-                                     allow_fn allow, const double *const *share)
+struct partition_problem hp_set_up_partition(const struct problem *problem, struct arena *arena,
+                                             const struct level_rules *rules)
 {
     const struct layered *l = problem->layered;
+    const double *const *share = hp_shares(problem, arena);
     struct partition_problem p = { .layered = l,
                                    .n_levels = problem->n_levels,
                                    .joint = problem->options->joint,
@@ -107,24 +98,12 @@ static struct partition_problem pose(const struct problem *problem, struct arena
         p.least_share[h] = least_share(share, h, p.ways[h]);
         for (int n = 0; n < l->n_nodes; n++)
             allowed[(size_t)h * (size_t)l->n_nodes + (size_t)n] =
-                l->node[n].weighted ? allow(problem, &l->node[n]) : l->node[n].types;
+                l->node[n].weighted ? rules->allow(problem, &l->node[n]) : l->node[n].types;
     }
     if (p.n_levels > 0) /* a machine of one device has none */
         widen_shared(l, p.n_levels, allowed);
     p.allowed = allowed;
     return p;
-}
-
-bool hp_pose(const struct problem *problem, struct arena *arena, const char *planner,
-             struct partition_problem *out)
-{
-    for (int i = 0; hp_planners[i]; i++)
-        if (hp_planners[i]->rules && strcmp(hp_planners[i]->info.name, planner) == 0) {
-            *out =
-                pose(problem, arena, hp_planners[i]->rules->allow, hp_shares(problem, arena));
-            return true;
-        }
-    return false;
 }
 
 /* The paper's picture of a partition: a digit for each weighted layer at each level. */
@@ -221,10 +200,11 @@ static enum hypar_status check_batch(const struct planner *self, const struct pr
                                      struct hypar_error *err)
 {
     int n = hypar_machine_device_count(problem->machine);
-    bool needed = self == &hp_planner_dp;
-    for (int i = 0; i < problem->layered->n_nodes; i++)
+    enum by_sample by_sample = self->rules->by_sample;
+    bool needed = by_sample == EVERY_LAYER;
+    for (int i = 0; by_sample == CONVOLUTIONS && i < problem->layered->n_nodes; i++)
         needed |= is_convolution(problem, &problem->layered->node[i]);
-    if (!self->rules->by_sample || !needed || problem->graph->batch >= n)
+    if (!needed || problem->graph->batch >= n)
         return HYPAR_OK;
     return hp_fail(
         err, HYPAR_INFEASIBLE,
@@ -255,8 +235,7 @@ static enum hypar_status plan_by_levels(const struct planner *self,
     struct partition partition;
     TRY(check_layers(self, problem, err));
     TRY(check_batch(self, problem, err));
-    const double *const *share = hp_shares(problem, &found->arena);
-    struct partition_problem p = pose(problem, &found->arena, rules->allow, share);
+    struct partition_problem p = hp_set_up_partition(problem, &found->arena, rules);
     TRY(hp_partition(&found->arena, &p, &partition, err));
     if (rules->chooses)
         TRY(trade_for_memory(problem, &p, &found->arena, &partition, err));
@@ -267,37 +246,38 @@ static enum hypar_status plan_by_levels(const struct planner *self,
     found->info.lower_bound_elements =
         found->info.exact ? partition.total_elements : partition.lower_bound;
     struct partition layout = laid_out(rules, problem->layered, &found->arena, &partition);
-    found->plan = hp_realise(problem, &layout, share);
+    found->plan = hp_build_plan(problem, &layout);
     hp_predict(problem, &p, &partition, found);
     return HYPAR_OK;
 }
 
 /* clang-format off */
 static const struct level_rules
-    /*           allow          chooses  by_sample  features */
-    dp_rules     = { allow_dp,      false,   true,      false },
-    mp_rules     = { allow_mp,      false,   false,     false },
-    owt_rules    = { allow_owt,     false,   true,      true },
-    hypar_rules  = { allow_hypar,   true,    false,     false },
-    accpar_rules = { allow_accpar,  true,    false,     false };
+    /*               allow          chooses  by_sample     features */
+    dp_rules     = { allow_dp,      false,   EVERY_LAYER,  false },
+    mp_rules     = { allow_mp,      false,   NO_LAYER,     false },
+    owt_rules    = { allow_owt,     false,   CONVOLUTIONS, true },
+    hypar_rules  = { allow_hypar,   true,    NO_LAYER,     false },
+    accpar_rules = { allow_accpar,  true,    NO_LAYER,     false };
 
 const struct planner hp_planner_dp = {
-    .info = { "dp", "data parallel: every operator by samples", "the baseline of all four papers" },
-    .plan = plan_by_levels, .rules = &dp_rules,
+    .info = { "dp", "data parallel: every operator by samples", "the baseline of all four papers", .simple = true },
+    .plan = plan_by_levels, .rules = &dp_rules, .seeds = true,
 };
 const struct planner hp_planner_mp = {
-    .info = { "mp", "model parallel: every weighted layer by its input features", "HyPar, HPCA 2019" },
+    .info = { "mp", "model parallel: every weighted layer by its input features", "HyPar, HPCA 2019",
+      .simple = true },
     .plan = plan_by_levels, .rules = &mp_rules,
 };
 const struct planner hp_planner_owt = {
     .info = { "owt", "one weird trick: convolutions by samples, other layers by features",
-      "Krizhevsky, arXiv:1404.5997" },
-    .plan = plan_by_levels, .rules = &owt_rules,
+      "Krizhevsky, arXiv:1404.5997", .simple = true },
+    .plan = plan_by_levels, .rules = &owt_rules, .seeds = true,
 };
 const struct planner hp_planner_hypar = {
     .info = { "hypar", "least exchange, each layer dp or mp at each level of the machine",
       "Song et al., HPCA 2019, Algorithms 1 and 2" },
-    .plan = plan_by_levels, .rules = &hypar_rules,
+    .plan = plan_by_levels, .rules = &hypar_rules, .seeds = true,
 };
 const struct planner hp_planner_accpar = {
     .info = { "accpar", "least exchange with three types of partition, unequal shares where devices differ",

@@ -10,7 +10,7 @@
 enum {
     MAX_COLUMNS = 1024,        /* of one variable: 2^10, and 3^6 */
     MAX_ALL_COLUMNS = 1 << 22, /* of all: about 200 MB */
-    WINDOW_ROUNDS = 8,
+    WINDOW_SWEEPS = 8,
 };
 
 /* The solver's variables: one for each layer variable, one for each level of a join. */
@@ -280,9 +280,9 @@ enum hypar_status hp_partition_joint(struct arena *arena, const struct partition
     for (int h = 0; h < p->n_levels; h++)
         TRY(hp_var_types(p, h, types + (size_t)h * (size_t)p->layered->n_vars, err));
     double before = INFINITY;
-    for (int round = 0;
-         !hp_stopped(p->stop) && round < WINDOW_ROUNDS && priced(p, partition) < before;
-         round++) {
+    for (int sweep = 0;
+         !hp_stopped(p->stop) && sweep < WINDOW_SWEEPS && priced(p, partition) < before;
+         sweep++) {
         before = priced(p, partition);
         for (int first = 0; first < p->n_levels;) {
             int count = window_from(p, types, first);

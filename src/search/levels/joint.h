@@ -22,7 +22,7 @@ struct var_columns {
     bool join;                 /* no columns: what `seen` says, level by level */
     struct column *column;     /* all of them, the topmost level counting most */
     int radix[MAX_LEVELS];     /* types to choose from at each level */
-    int place[MAX_LEVELS];     /* what one step there adds to the number of a column */
+    int place[MAX_LEVELS];     /* what the next type there adds to the number of a column */
     int n, *alive;             /* those that are left */
     unsigned seen[MAX_LEVELS]; /* types that occur at each level among them */
 };
@@ -44,7 +44,7 @@ struct joint {
     int *node_start, *node_of; /* nodes of each variable */
 };
 
-/* Who has which nodes and edges. The first step. */
+/* Who has which nodes and edges. Comes first. */
 void hp_index_variables(struct joint *j);
 
 /* Every column that the window allows, each with its own cost (columns.c). */

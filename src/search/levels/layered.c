@@ -1,3 +1,4 @@
+/* From a graph to weighted layers and joins: who follows whom, who shares a parameter. */
 #include "search/levels/layered.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* HyPar's Algorithms 1 and 2: types level by level, each level by the one solver. */
 #include "search/levels/partition.h"
 
 #include <string.h>

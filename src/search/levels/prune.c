@@ -10,7 +10,7 @@
 
 enum {
     RIVALS = 48, /* columns that others are compared with */
-    PRUNING_ROUNDS = 6,
+    PRUNING_SWEEPS = 6,
 };
 
 static void note_seen(struct joint *j, int v)
@@ -228,7 +228,7 @@ void hp_prune_columns(struct joint *j)
     for (int v = 0; v < j->l->n_vars; v++)
         note_seen(j, v);
     bool changed = true;
-    for (int round = 0; round < PRUNING_ROUNDS && changed; round++) {
+    for (int sweep = 0; sweep < PRUNING_SWEEPS && changed; sweep++) {
         changed = false;
         for (int v = 0; v < j->l->n_vars && !hp_stopped(j->p->stop); v++)
             changed |= prune_variable(j, v);

@@ -1,6 +1,7 @@
 /* Unequal shares (AccPar): where devices differ in speed, each side of a level gets work in
  * proportion to what it can do, so that all are done at the same time. */
-#include "search/predict.h"
+#include "cost/work.h"
+#include "search/levels/levels.h"
 
 static double speed_of(const struct problem *problem, int device)
 {

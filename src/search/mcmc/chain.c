@@ -1,3 +1,4 @@
+/* One Markov chain: propose, simulate the change, accept or take it back. */
 #include "search/mcmc/chain.h"
 
 /* How often each kind of change is proposed. */

@@ -1,11 +1,12 @@
 /* FlexFlow (Jia, Zaharia, Aiken, MLSys 2019): Markov chains over splits and placements of every
  * operator, judged by simulated steps.
  *
- * Four chains run in rounds of so many proposals each; between rounds the search looks whether
+ * Four chains run in sweeps of so many proposals each; between sweeps the search looks whether
  * it shall go on, and a chain that has fallen behind goes on from the best plan. All of this
  * depends on counts alone, so the same seed gives the same plan on any number of cores. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/parallel.h"
 #include "base/stop.h"
 #include "search/fix.h"
@@ -14,9 +15,9 @@
 enum {
     CHAINS = 4,
     MAX_STARTS = 8,
-    LEAST_ROUNDS = 32, /* of a search that ends by itself ... */
-    MOST_ROUNDS = 192,
-    JUMP_ROUNDS = 8, /* a chain may jump every so many rounds */
+    LEAST_SWEEPS = 32, /* of a search that ends by itself ... */
+    MOST_SWEEPS = 192,
+    JUMP_SWEEPS = 8, /* a chain may jump every so many sweeps */
     REPAIRS = 600,
     PATIENCE = 200, /* ... of which so many in a row may be in vain */
 };
@@ -29,14 +30,13 @@ static const double BETA_PER_GROUP = 40;
 /* Whether to go on is asked about so often. */
 static const double MOMENT_S = 0.1;
 
-static const char *const start_names[] = { "dp", "owt", "hypar", "optcnn" };
-
 struct start {
     const char *name;
     struct hypar_plan *plan; /* until a chain takes it over, and its timeline */
     struct delta *delta;
     ticks length;
-    double step_s; /* of pipedream: in the long run, while chains compare whole stretches */
+    double step_s; /* of pipedream: in the long run, while chains compare whole minibatch
+                      windows */
     struct fullness full;
 };
 
@@ -49,7 +49,7 @@ struct search {
     int n_starts;
     struct start start[MAX_STARTS];
     double beta;
-    int64_t round_size; /* proposals of a chain */
+    int64_t sweep_size; /* proposals of a chain */
     struct chain chain[CHAINS];
     /* Chains of one lane run one after the other and share a repertoire; lanes run beside each
      * other. What is found does not depend on how many there are. */
@@ -144,17 +144,17 @@ static void start_from_planners(struct search *s, struct hypar_error *err)
     struct problem problem = *s->problem;
     plain.joint = false;
     problem.options = &plain;
-    for (size_t i = 0; i < sizeof start_names / sizeof start_names[0]; i++) {
-        const struct planner *planner = hp_find_planner(start_names[i]);
+    for (int i = 0; hp_planners[i]; i++) {
+        const struct planner *planner = hp_planners[i];
+        if (!planner->seeds)
+            continue;
         if (s->n_starts && hp_stopped(s->problem->options->stop))
             break;
         struct hypar_found *found;
         plain.memory_bytes = s->problem->options->memory_bytes;
-        bool has = planner && hp_run_planner(planner, &problem, &found, err) == HYPAR_OK;
+        bool has = hp_run_planner(planner, &problem, &found, err) == HYPAR_OK;
         plain.memory_bytes = HP_UNLIMITED_BYTES;
-        if (planner && !has)
-            has = hp_run_planner(planner, &problem, &found, err) == HYPAR_OK;
-        if (!has)
+        if (!has && hp_run_planner(planner, &problem, &found, err) != HYPAR_OK)
             continue;
         start_from(s, planner->info.name, found->plan, err);
         hypar_found_free(found);
@@ -235,7 +235,7 @@ static int count_choices(const struct groups *g)
 static void set_lengths(struct search *s)
 {
     int choices = count_choices(s->chain[0].proposer.groups);
-    s->round_size = (2400 + 40 * (int64_t)choices) / (CHAINS * LEAST_ROUNDS);
+    s->sweep_size = (2400 + 40 * (int64_t)choices) / (CHAINS * LEAST_SWEEPS);
 }
 
 static enum hypar_status begin_chains(struct search *s, struct hypar_error *err)
@@ -329,26 +329,26 @@ static struct hypar_search_progress progress_of(const struct search *s)
 
 /* The last time that something was found. */
 struct improvement {
-    int round;
+    int sweep;
     double seconds;
 };
 
-/* Whether there shall be another round: the first is at least begun, as a count of none would
+/* Whether there shall be another sweep: the first is at least begun, as a count of none would
  * repeat another search. With a budget, as in the paper: until it is gone, or half of it
  * without finding anything, if as much was tried as without one. */
-static bool goes_on(const struct search *s, int round, struct improvement last)
+static bool goes_on(const struct search *s, int sweep, struct improvement last)
 {
     const struct hypar_search_options *o = s->problem->options;
     struct hypar_search_progress p = progress_of(s);
     if (o->progress)
         o->progress(o->who, &p);
-    if (round > 0 && is_over(s))
+    if (sweep > 0 && is_over(s))
         return false;
     if (o->proposals)
         return p.proposals < o->proposals;
     if (o->budget_s > 0)
-        return round < LEAST_ROUNDS || p.seconds - last.seconds < o->budget_s / 2;
-    return round < LEAST_ROUNDS || (round < 2 * last.round && round < MOST_ROUNDS);
+        return sweep < LEAST_SWEEPS || p.seconds - last.seconds < o->budget_s / 2;
+    return sweep < LEAST_SWEEPS || (sweep < 2 * last.sweep && sweep < MOST_SWEEPS);
 }
 
 /* A repertoire that has become too large makes room for a new one, which may grow to twice what
@@ -391,7 +391,7 @@ static enum hypar_status on_all_chains(struct search *s,
 
 /* `n` proposals of each chain, or fewer where it is over, but of each as many: so many
  * proposals, asked for, are the same ones. How they are cut into moments does not matter. */
-static enum hypar_status run_round(struct search *s, int64_t n, struct hypar_error *err)
+static enum hypar_status run_sweep(struct search *s, int64_t n, struct hypar_error *err)
 {
     for (int64_t done = 0; done < n && (done == 0 || !is_over(s)); done += s->run) {
         double began_s = hp_now_s();
@@ -406,25 +406,25 @@ static enum hypar_status run_round(struct search *s, int64_t n, struct hypar_err
     return HYPAR_OK;
 }
 
-static enum hypar_status run_rounds(struct search *s, struct hypar_error *err)
+static enum hypar_status run_sweeps(struct search *s, struct hypar_error *err)
 {
     const struct hypar_search_options *o = s->problem->options;
     ticks best = best_length(s);
     struct improvement last = { 0 };
     s->moment = 1;
-    for (int round = 0; goes_on(s, round, last); round++) {
-        int64_t n = s->round_size;
-        if (o->proposals) { /* the last round may be shorter */
+    for (int sweep = 0; goes_on(s, sweep, last); sweep++) {
+        int64_t n = s->sweep_size;
+        if (o->proposals) { /* the last sweep may be shorter */
             int64_t left = (o->proposals - progress_of(s).proposals + CHAINS - 1) / CHAINS;
             n = left < n ? left : n;
         }
-        TRY(run_round(s, n, err));
+        TRY(run_sweep(s, n, err));
         ticks now = best_length(s);
         if (now < best - best / 2000) {
             best = now;
-            last = (struct improvement){ round + 1, hp_now_s() - s->began_s };
+            last = (struct improvement){ sweep + 1, hp_now_s() - s->began_s };
         }
-        if (round % JUMP_ROUNDS < JUMP_ROUNDS - 1)
+        if (sweep % JUMP_SWEEPS < JUMP_SWEEPS - 1)
             continue;
         TRY(on_all_chains(s, confirm_chain, err));
         now = best_length(s);
@@ -457,7 +457,7 @@ static enum hypar_status search(struct search *s, struct hypar_error *err)
     if (hp_stopped(s->problem->options->stop))
         return HYPAR_OK; /* with the best of those to begin with */
     TRY(begin_chains(s, err));
-    return run_rounds(s, err);
+    return run_sweeps(s, err);
 }
 
 /* What the chains did. */
@@ -503,7 +503,7 @@ static enum hypar_status plan_flexflow(const struct planner *self,
 
 const struct planner hp_planner_flexflow = {
     .info = { "flexflow", "random changes of splits and devices, judged by simulated steps",
-              "Jia et al., MLSys 2019" },
+              "Jia et al., MLSys 2019", .proposes = true },
     .plan = plan_flexflow,
     .apart = true,
     .judges = true,

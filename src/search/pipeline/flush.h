@@ -41,8 +41,8 @@ struct choosing {
     const struct cut_states *states;
     struct pipeline_machine machine;
     double latency_s;
-    bool one_by_one; /* 1f1b: a backward as soon as there is one */
-    int mixing;      /* an operator that mixes samples, so that there is one micro-batch; -1 */
+    enum hypar_schedule_kind schedule; /* 1f1b: a backward as soon as there is one */
+    int mixing; /* an operator that mixes samples, so that there is one micro-batch; -1 */
     const struct op_needs *needs; /* NULL: there is no program (opaque operators) */
     int64_t evaluated;
 };

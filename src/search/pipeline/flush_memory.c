@@ -10,7 +10,8 @@
 int64_t hp_flush_in_flight(const struct choosing *c, const struct candidate *k, int s)
 {
     int64_t from_here = k->cut->n_stages - s;
-    return c->one_by_one && from_here < k->micro_batches ? from_here : k->micro_batches;
+    bool in_turn = c->schedule == HYPAR_SCHEDULE_1F1B;
+    return in_turn && from_here < k->micro_batches ? from_here : k->micro_batches;
 }
 
 double hp_flush_closed_bytes(const struct choosing *c, const struct candidate *k, int s)

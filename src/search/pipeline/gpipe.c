@@ -272,10 +272,8 @@ static struct hypar_plan *make_plan(const struct choosing *c, const struct candi
 {
     struct hypar_plan *plan =
         hp_pipeline_plan(c->problem, c->states, stage, k->cut->n_stages, HYPAR_SHARE_BATCH);
-    hp_plan_set_schedule(plan,
-                         &(struct hypar_schedule){ .kind = c->one_by_one ? HYPAR_SCHEDULE_1F1B
-                                                                         : HYPAR_SCHEDULE_GPIPE,
-                                                   .micro_batches = k->micro_batches });
+    hp_plan_set_schedule(plan, &(struct hypar_schedule){ .kind = c->schedule,
+                                                         .micro_batches = k->micro_batches });
     split_samples(c->problem, plan, k->cut->replicas);
     return plan;
 }
@@ -352,7 +350,7 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
                           .arena = &found->arena,
                           .machine = hp_pipeline_machine(problem),
                           .mixing = find_mixing(problem->graph),
-                          .one_by_one = self == &hp_planner_1f1b };
+                          .schedule = self->schedule };
     struct group *group;
     struct pipeline_layers *layers = hp_pipeline_layers(c.arena, problem, false);
     c.latency_s = problem->n_levels ? problem->level[0].latency_s : 0;
@@ -374,12 +372,14 @@ const struct planner hp_planner_gpipe = {
     .info = { "gpipe", "equal stages, micro-batches all forward, then all backward",
       "Huang et al., NeurIPS 2019" },
     .plan = plan_flush,
+    .schedule = HYPAR_SCHEDULE_GPIPE,
     .judges = true,
 };
 const struct planner hp_planner_1f1b = {
     .info = { "1f1b", "equal stages, one micro-batch forward, one backward in turn, less memory",
       "Narayanan et al., ICML 2021" },
     .plan = plan_flush,
+    .schedule = HYPAR_SCHEDULE_1F1B,
     .judges = true,
 };
 /* clang-format on */

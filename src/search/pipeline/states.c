@@ -1,3 +1,5 @@
+/* Sets of layers after which a pipeline may be cut: antichains, or prefixes where those are
+ * too many. */
 #include "search/pipeline/states.h"
 
 #include <stdlib.h>

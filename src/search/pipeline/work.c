@@ -1,3 +1,5 @@
+/* What planners of pipelines share: layers with their times, the machine by levels, the plan
+ * that stages mean. */
 #include "search/pipeline/work.h"
 
 #include <math.h>

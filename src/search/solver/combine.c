@@ -13,8 +13,8 @@ enum {
 /* A factor seen from the loops over a result's variables. */
 struct term {
     const double *at;
-    size_t step;    /* from one state of the eliminated variable to the next */
-    size_t *stride; /* of each variable of the result; 0: not in this factor */
+    size_t state_stride; /* from one state of the eliminated variable to the next */
+    size_t *stride;      /* of each variable of the result; 0: not in this factor */
 };
 
 static void lower_row(double *restrict out, const double *restrict row, double add, size_t n)
@@ -25,11 +25,11 @@ static void lower_row(double *restrict out, const double *restrict row, double a
     }
 }
 
-/* The same for four rows, `step` apart, so that `out` is read and written once. */
-static void lower_rows(double *restrict out, const double *restrict row, size_t step,
+/* The same for four rows, `state_stride` apart, so that `out` is read and written once. */
+static void lower_rows(double *restrict out, const double *restrict row, size_t state_stride,
                        const double *restrict add, size_t n)
 {
-    const double *r1 = row + step, *r2 = r1 + step, *r3 = r2 + step;
+    const double *r1 = row + state_stride, *r2 = r1 + state_stride, *r3 = r2 + state_stride;
     double a0 = add[0], a1 = add[1], a2 = add[2], a3 = add[3];
     for (size_t i = 0; i < n; i++) {
         double x0 = row[i] + a0, x1 = r1[i] + a1, x2 = r2[i] + a2, x3 = r3[i] + a3;
@@ -39,16 +39,16 @@ static void lower_rows(double *restrict out, const double *restrict row, size_t 
     }
 }
 
-/* The least of n rows, `step` apart, each with its own number added. */
-static void lower_all(double *out, const double *row, size_t step, const double *add, int n,
-                      size_t length)
+/* The least of n rows, `state_stride` apart, each with its own number added. */
+static void lower_all(double *out, const double *row, size_t state_stride, const double *add,
+                      int n, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         out[i] = INFINITY;
     int x = 0;
-    for (; x + 4 <= n; x += 4, row += 4 * step)
-        lower_rows(out, row, step, &add[x], length);
-    for (; x < n; x++, row += step)
+    for (; x + 4 <= n; x += 4, row += 4 * state_stride)
+        lower_rows(out, row, state_stride, &add[x], length);
+    for (; x < n; x++, row += state_stride)
         lower_row(out, row, add[x], length);
 }
 
@@ -264,19 +264,19 @@ static void lower_by_states(const struct elimination_group *g, const struct row 
         row->add[x] = g->unary ? g->unary[x] : 0;
     for (int i = 0; i < row->n_flat; i++)
         for (x = 0; x < n_states; x++)
-            row->add[x] += row->terms[i].at[(size_t)x * row->terms[i].step];
+            row->add[x] += row->terms[i].at[(size_t)x * row->terms[i].state_stride];
 
     const struct term *first = &row->terms[row->n_flat];
     if (row->n_terms - row->n_flat == 1) {
-        lower_all(out, first->at, first->step, row->add, n_states, row->length);
+        lower_all(out, first->at, first->state_stride, row->add, n_states, row->length);
         return;
     }
     for (size_t i = 0; i < row->length; i++)
         out[i] = INFINITY;
     for (x = 0; x < n_states; x++) {
-        const double *from = first->at + (size_t)x * first->step;
+        const double *from = first->at + (size_t)x * first->state_stride;
         for (int i = row->n_flat + 1; i < row->n_terms; i++) {
-            const double *more = row->terms[i].at + (size_t)x * row->terms[i].step;
+            const double *more = row->terms[i].at + (size_t)x * row->terms[i].state_stride;
             for (size_t k = 0; k < row->length; k++)
                 row->sum[k] = from[k] + more[k];
             from = row->sum;

@@ -1,3 +1,4 @@
+/* The one exact solver: prunes, orders, eliminates, and falls back where tables do not fit. */
 #include "search/solver/eliminate.h"
 
 #include <math.h>

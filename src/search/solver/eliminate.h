@@ -66,7 +66,7 @@ struct elimination_result {
 
     int n_pruned_states; /* what the fallback did */
     int n_conditioned;   /* variables whose states were enumerated */
-    int n_rounds;        /* of the local search */
+    int n_sweeps;        /* of the local search */
 };
 
 /* Solve `problem`; `options` may be NULL. Scratch memory is returned to the arena. Fails with

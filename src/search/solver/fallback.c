@@ -8,7 +8,7 @@
 #include "search/solver/internal.h"
 
 enum {
-    MOST_ROUNDS = 1000, /* of the local search */
+    MOST_SWEEPS = 1000, /* of the local search */
     STALE_ROUNDS = 24   /* without progress before it is pushed elsewhere */
 };
 
@@ -26,7 +26,7 @@ struct restriction {
     struct border { /* an edge between a free and a fixed variable */
         int var, fixed;
         const double *pair;
-        size_t step, fixed_step;
+        size_t stride, fixed_stride;
     } * borders;
 };
 
@@ -88,9 +88,9 @@ static double solve_restricted(struct arena *arena, const struct elimination_pro
     for (int b = 0; b < r->n_borders; b++) {
         const struct border *border = &r->borders[b];
         const double *at =
-            border->pair + (size_t)assignment[border->fixed] * border->fixed_step;
+            border->pair + (size_t)assignment[border->fixed] * border->fixed_stride;
         for (int x = 0; x < r->problem.n_states[border->var]; x++)
-            r->cost[border->var][x] += fmin(at[(size_t)x * border->step], forbidden);
+            r->cost[border->var][x] += fmin(at[(size_t)x * border->stride], forbidden);
     }
     struct arena_mark mark = hp_arena_mark(arena);
     int *state = NEW(arena, int, r->problem.n_vars);
@@ -266,7 +266,7 @@ static void improve(struct search *s, struct elimination_result *out)
     size_t bytes = (size_t)s->problem->n_vars * sizeof(int);
     memcpy(s->current, out->assignment, bytes);
     double best = s->cost = soft_cost(s, s->current, false);
-    for (int stale = 0; out->n_rounds < MOST_ROUNDS && s->work_left > 0; out->n_rounds++) {
+    for (int stale = 0; out->n_sweeps < MOST_SWEEPS && s->work_left > 0; out->n_sweeps++) {
         if (best <= out->lower_bound || s->infeasible || hp_stopped(s->problem->stop))
             return;
         stale = improve_block(s) ? 0 : stale + 1;
@@ -358,7 +358,7 @@ static void approximate(struct arena *arena, const struct elimination_problem *p
         close_gap(arena, problem, &shifted, cost + rounding, options, out);
 }
 
-/* A start with every removed state replaced, in the order they went: each is no step up. */
+/* A start with every removed state replaced, in the order they went: each is no worse. */
 static const int *reduce_initial(struct arena *arena, const struct elimination_pruning *pruning,
                                  const int *initial)
 {

@@ -1,4 +1,4 @@
-/* search/solver/internal.h - the steps of hp_eliminate(), one file each. Internal to them.
+/* search/solver/internal.h - the parts of hp_eliminate(), one file each. Internal to them.
  *
  *   order      which variable goes when, and how large the tables get; no table is touched
  *   tables     the elimination itself, exact or cut into mini-buckets

@@ -270,7 +270,7 @@ static void build(struct skeleton *s, const struct elimination_problem *problem)
         sift_down(s, s->heap[slot]);
 }
 
-/* Fill edges count for variables two steps away as well. */
+/* Fill edges count for variables two edges away as well. */
 static void update_keys(struct skeleton *s, const struct node *gone)
 {
     for (int i = 0; i < gone->n; i++)

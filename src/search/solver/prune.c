@@ -20,7 +20,7 @@
 struct incidence {
     int other;
     const double *pair;
-    size_t step, other_step; /* between states of this end, of the other end */
+    size_t stride, other_stride; /* between states of this end, of the other end */
 };
 
 struct pruner {
@@ -84,11 +84,11 @@ static void read_edges(struct pruner *p)
  * be lost by taking t. */
 static double worst_gap(const struct pruner *p, const struct incidence *in, int s, int t)
 {
-    const double *at_s = in->pair + (size_t)s * in->step;
-    const double *at_t = in->pair + (size_t)t * in->step;
+    const double *at_s = in->pair + (size_t)s * in->stride;
+    const double *at_t = in->pair + (size_t)t * in->stride;
     double worst = -INFINITY;
     for (int x = 0; x < p->problem->n_states[in->other]; x++) {
-        size_t i = (size_t)x * in->other_step;
+        size_t i = (size_t)x * in->other_stride;
         if (p->gone[in->other][x] || at_s[i] >= INFINITY)
             continue;
         double gap = at_t[i] - at_s[i];
@@ -220,11 +220,11 @@ bool hp_elimination_prune(struct arena *arena, const struct elimination_problem 
     return finish(&p, max_entries);
 }
 
-static double least_of(const double *table, size_t n, size_t step)
+static double least_of(const double *table, size_t n, size_t stride)
 {
     double least = INFINITY;
     for (size_t i = 0; i < n; i++)
-        least = fmin(least, table[i * step]);
+        least = fmin(least, table[i * stride]);
     return least;
 }
 
@@ -237,7 +237,7 @@ static double local_bound(const struct pruner *p, int v, int s)
         const struct incidence *in = &p->incidences[i];
         size_t n_other = (size_t)p->problem->n_states[in->other];
         sum += s < 0 ? least_of(in->pair, n * n_other, 1)
-                     : least_of(in->pair + (size_t)s * in->step, n_other, in->other_step);
+                     : least_of(in->pair + (size_t)s * in->stride, n_other, in->other_stride);
     }
     return sum;
 }

@@ -70,14 +70,14 @@ static void pull(struct shifter *s, int v, int e)
     int n_u = s->problem.n_states[edge->u], n_v = s->problem.n_states[edge->v];
     bool outer = edge->u == v;
     int n = outer ? n_u : n_v, n_other = outer ? n_v : n_u;
-    size_t step = outer ? (size_t)n_v : 1, other_step = outer ? 1 : (size_t)n_v;
+    size_t stride = outer ? (size_t)n_v : 1, other_stride = outer ? 1 : (size_t)n_v;
     for (int x = 0; x < n; x++) {
-        double *at = s->pair[e] + (size_t)x * step, least = INFINITY;
+        double *at = s->pair[e] + (size_t)x * stride, least = INFINITY;
         for (int y = 0; y < n_other; y++)
-            least = fmin(least, at[(size_t)y * other_step]);
+            least = fmin(least, at[(size_t)y * other_stride]);
         s->cost[v][x] += least;
         for (int y = 0; least < INFINITY && y < n_other; y++)
-            at[(size_t)y * other_step] -= least;
+            at[(size_t)y * other_stride] -= least;
     }
 }
 

@@ -1,4 +1,6 @@
-#include "cost/fabric.h"
+/* A machine as OptCNN's cost model sees it: cuts of a tree, pairs, or routes; and operators
+ * placed on its first devices. */
+#include "cost/topology_view.h"
 
 #include <string.h>
 
@@ -27,20 +29,20 @@ static int devices_per_node(const struct hypar_machine *m)
     return longest <= 2 ? n : i;
 }
 
-static enum fabric_kind kind_of(const struct hypar_machine *m)
+static enum topology_kind kind_of(const struct hypar_machine *m)
 {
     const char *topology = hypar_machine_topology(m);
     if (strcmp(topology, "htree") == 0)
-        return FABRIC_TREE;
+        return TOPOLOGY_TREE;
     if (strcmp(topology, "full") == 0)
-        return FABRIC_PAIRS;
+        return TOPOLOGY_PAIRS;
     bool cluster = strcmp(topology, "cluster") == 0 || strcmp(topology, "local") == 0;
     bool equal = cluster && hypar_machine_is_uniform(m);
-    return equal && one_card_per_node(m, devices_per_node(m)) ? FABRIC_TREE : FABRIC_ROUTED;
+    return equal && one_card_per_node(m, devices_per_node(m)) ? TOPOLOGY_TREE : TOPOLOGY_ROUTED;
 }
 
 /* A cut that is at least as wide as those below it together never decides. */
-static bool decides(const struct fabric *f, int size, double bytes_per_s)
+static bool decides(const struct topology_view *f, int size, double bytes_per_s)
 {
     for (int i = 0; i < f->n_cuts; i++)
         if (bytes_per_s * f->cut[i].s_per_byte * f->cut[i].size >= size * (1 - 1e-9))
@@ -48,18 +50,18 @@ static bool decides(const struct fabric *f, int size, double bytes_per_s)
     return true;
 }
 
-static void add_cut(struct fabric *f, int size, double bytes_per_s)
+static void add_cut(struct topology_view *f, int size, double bytes_per_s)
 {
     int n = f->n_devices / size;
-    if (f->n_cuts == FABRIC_MAX_CUTS || !decides(f, size, bytes_per_s))
+    if (f->n_cuts == TOPOLOGY_MAX_CUTS || !decides(f, size, bytes_per_s))
         return;
     f->cut[f->n_cuts++] = (struct cut){
         .size = size, .n_groups = n, .first = f->n_groups, .s_per_byte = 1 / bytes_per_s
     };
-    f->n_groups += (n + FABRIC_LANES - 1) / FABRIC_LANES * FABRIC_LANES;
+    f->n_groups += (n + TOPOLOGY_LANES - 1) / TOPOLOGY_LANES * TOPOLOGY_LANES;
 }
 
-static void find_cuts(struct fabric *f)
+static void find_cuts(struct topology_view *f)
 {
     struct hypar_level level[HYPAR_MAX_LEVELS];
     int n = hypar_machine_levels(f->machine, level), size = 1;
@@ -79,7 +81,7 @@ static double route_latency_s(const struct hypar_machine *m, int *links, int max
     return sum;
 }
 
-static void find_latencies(struct fabric *f)
+static void find_latencies(struct topology_view *f)
 {
     int longest = hypar_machine_longest_route(f->machine);
     int *links = NEW(f->arena, int, longest + 1);
@@ -90,7 +92,7 @@ static void find_latencies(struct fabric *f)
     }
 }
 
-static void keep_routes(struct fabric *f)
+static void keep_routes(struct topology_view *f)
 {
     int n = f->n_devices, used = 0, longest = hypar_machine_longest_route(f->machine);
     f->route_start = NEW(f->arena, int, n *n + 1);
@@ -107,7 +109,7 @@ static void keep_routes(struct fabric *f)
         f->link_s_per_byte[l] = 1 / hypar_machine_link(f->machine, l / 2).bytes_per_s;
 }
 
-static void find_runs(struct fabric *f)
+static void find_runs(struct topology_view *f)
 {
     const struct hypar_device *before = NULL;
     f->run = NEW(f->arena, int, f->n_devices);
@@ -119,113 +121,116 @@ static void find_runs(struct fabric *f)
     }
 }
 
-enum hypar_status hp_fabric(struct fabric *out, struct arena *arena,
-                            const struct hypar_machine *machine, struct hypar_error *err)
+enum hypar_status hp_topology_view(struct topology_view *out, struct arena *arena,
+                                   const struct hypar_machine *machine, struct hypar_error *err)
 {
-    static const int most[FABRIC_KIND_COUNT] = {
-        [FABRIC_TREE] = 4096, [FABRIC_PAIRS] = 1024, [FABRIC_ROUTED] = 128
+    static const int most[TOPOLOGY_KIND_COUNT] = {
+        [TOPOLOGY_TREE] = 4096, [TOPOLOGY_PAIRS] = 1024, [TOPOLOGY_ROUTED] = 128
     };
     int n = hypar_machine_device_count(machine);
-    *out = (struct fabric){ .machine = machine, .arena = arena, .n_devices = n };
+    *out = (struct topology_view){ .machine = machine, .arena = arena, .n_devices = n };
     out->kind = kind_of(machine);
     if (n > most[out->kind])
         return hp_fail(err, HYPAR_UNSUPPORTED, "%d devices as %s, expected at most %d", n,
                        hypar_machine_topology(machine), most[out->kind]);
-    if (out->kind == FABRIC_TREE)
+    if (out->kind == TOPOLOGY_TREE)
         find_cuts(out);
-    else if (out->kind == FABRIC_PAIRS)
+    else if (out->kind == TOPOLOGY_PAIRS)
         add_cut(out, 1, n > 1 ? hypar_machine_link(machine, 0).bytes_per_s : 1);
     else
         keep_routes(out);
     find_latencies(out);
     find_runs(out);
     struct placement whole = { .n_parts = 1 };
-    hp_place(out, NULL, &whole); /* way 0 */
+    hp_place(out, NULL, &whole); /* axis placement 0 */
     return HYPAR_OK;
 }
 
-/* Ways ----------------------------------------------------------------------------------- */
+/* Placements ---------------------------------------------------------------------------- */
 
-/* Coordinates of `way` on the devices first .. first + size - 1: they follow each other if one
+/* Coordinates of `axis` on the devices first .. first + size - 1: they follow each other if one
  * of stride, extent and group divides the next. The first group may hold all of it. */
-static bool digits_of(const struct way *way, int first, int size, struct digits *out)
+static bool digits_of(const struct axis_placement *axis, int first, int size,
+                      struct digits *out)
 {
-    int span = way->degree * way->stride;
-    *out = (struct digits){ 0, way->degree };
-    if (way->degree == 1 || (first == 0 && span <= size) || size % span == 0)
-        return size % span == 0 || way->degree == 1;
-    if (way->stride % size == 0) {
-        *out = (struct digits){ first / way->stride % way->degree, 1 };
+    int span = axis->degree * axis->stride;
+    *out = (struct digits){ 0, axis->degree };
+    if (axis->degree == 1 || (first == 0 && span <= size) || size % span == 0)
+        return size % span == 0 || axis->degree == 1;
+    if (axis->stride % size == 0) {
+        *out = (struct digits){ first / axis->stride % axis->degree, 1 };
         return true;
     }
-    if (size % way->stride || span % size)
+    if (size % axis->stride || span % size)
         return false;
-    *out = (struct digits){ first / way->stride % way->degree, size / way->stride };
+    *out = (struct digits){ first / axis->stride % axis->degree, size / axis->stride };
     return true;
 }
 
-static struct way_groups describe_way(const struct fabric *f, const struct way *way)
+static struct axis_groups describe_axis(const struct topology_view *f,
+                                        const struct axis_placement *axis)
 {
-    struct way_groups on = { .group = NEW(f->arena, struct digits, f->n_groups),
-                             .count = NEW(f->arena, double, f->n_groups) };
+    struct axis_groups on = { .group = NEW(f->arena, struct digits, f->n_groups),
+                              .count = NEW(f->arena, double, f->n_groups) };
     for (int c = 0; c < f->n_cuts; c++)
         for (int g = 0; g < f->cut[c].n_groups; g++) {
             int at = f->cut[c].first + g;
-            if (!digits_of(way, g * f->cut[c].size, f->cut[c].size, &on.group[at]))
+            if (!digits_of(axis, g * f->cut[c].size, f->cut[c].size, &on.group[at]))
                 on.inexact |= 1u << c;
             on.count[at] = on.group[at].n;
         }
     return on;
 }
 
-static int number_of(struct fabric *f, struct way way)
+static int number_of(struct topology_view *f, struct axis_placement axis)
 {
-    int known = hp_table_get(&f->known, &way, sizeof way);
+    int known = hp_table_get(&f->known, &axis, sizeof axis);
     if (known >= 0)
         return known;
-    struct way *key = NEW(f->arena, struct way, 1);
-    *key = way;
-    f->way = GROW(f->arena, struct way, f->way, f->n_ways, &f->way_capacity);
-    f->on = GROW(f->arena, struct way_groups, f->on, f->n_ways, &f->on_capacity);
-    f->way[f->n_ways] = way;
-    f->on[f->n_ways] = describe_way(f, &way);
-    hp_table_put(&f->known, f->arena, key, sizeof *key, f->n_ways);
-    return f->n_ways++;
+    struct axis_placement *key = NEW(f->arena, struct axis_placement, 1);
+    *key = axis;
+    f->axis = GROW(f->arena, struct axis_placement, f->axis, f->n_axis_ids, &f->axis_capacity);
+    f->on = GROW(f->arena, struct axis_groups, f->on, f->n_axis_ids, &f->on_capacity);
+    f->axis[f->n_axis_ids] = axis;
+    f->on[f->n_axis_ids] = describe_axis(f, &axis);
+    hp_table_put(&f->known, f->arena, key, sizeof *key, f->n_axis_ids);
+    return f->n_axis_ids++;
 }
 
-static bool is_scattered(const struct fabric *f, const struct nest *nest,
+static bool is_scattered(const struct topology_view *f, const struct nest *nest,
                          const struct placement *p)
 {
     for (int c = 0; nest && c < f->n_cuts; c++)
         for (int a = 0; p->n_parts > f->cut[c].size && a < nest->n_axes; a++)
-            if (f->on[p->way[a]].inexact >> c & 1)
+            if (f->on[p->axis_id[a]].inexact >> c & 1)
                 return true;
     return false;
 }
 
-void hp_place(struct fabric *fabric, const struct nest *nest, struct placement *placement)
+void hp_place(struct topology_view *topology, const struct nest *nest,
+              struct placement *placement)
 {
     placement->n_parts = 1;
     for (int a = 0; a < (nest ? nest->n_axes : 1); a++) {
-        struct way *way = &placement->axis[a];
-        if (way->degree <= 1)
-            *way = (struct way){ 1, 1 };
-        placement->way[a] = number_of(fabric, *way);
-        placement->n_parts *= way->degree;
+        struct axis_placement *axis = &placement->axis[a];
+        if (axis->degree <= 1)
+            *axis = (struct axis_placement){ 1, 1 };
+        placement->axis_id[a] = number_of(topology, *axis);
+        placement->n_parts *= axis->degree;
     }
-    placement->scattered = is_scattered(fabric, nest, placement);
+    placement->scattered = is_scattered(topology, nest, placement);
 }
 
-struct placement hp_place_row_major(struct fabric *fabric, const struct nest *nest,
+struct placement hp_place_row_major(struct topology_view *topology, const struct nest *nest,
                                     const int degree[MAX_AXES])
 {
     struct placement p = { 0 };
     int stride = 1;
     for (int a = nest->n_axes - 1; a >= 0; a--) {
-        p.axis[a] = (struct way){ degree[a], stride };
+        p.axis[a] = (struct axis_placement){ degree[a], stride };
         stride *= degree[a] > 1 ? degree[a] : 1;
     }
-    hp_place(fabric, nest, &p);
+    hp_place(topology, nest, &p);
     return p;
 }
 
@@ -252,26 +257,26 @@ void hp_placement_devices(const struct nest *nest, const struct placement *place
 
 /* Loads ---------------------------------------------------------------------------------- */
 
-int hp_load_count(const struct fabric *f)
+int hp_load_count(const struct topology_view *f)
 {
     switch (f->kind) {
-    case FABRIC_TREE:
+    case TOPOLOGY_TREE:
         return 2 * f->n_groups;
-    case FABRIC_PAIRS:
+    case TOPOLOGY_PAIRS:
         return f->n_devices * f->n_devices;
     default:
         return f->n_links;
     }
 }
 
-void hp_load_add(const struct fabric *f, double *load, int i, int j, double elements,
+void hp_load_add(const struct topology_view *f, double *load, int i, int j, double elements,
                  bool receiving)
 {
-    if (f->kind == FABRIC_PAIRS) {
+    if (f->kind == TOPOLOGY_PAIRS) {
         load[i * f->n_devices + j] += elements * f->cut[0].s_per_byte;
         return;
     }
-    if (f->kind == FABRIC_ROUTED) {
+    if (f->kind == TOPOLOGY_ROUTED) {
         const int *end = f->route + f->route_start[i * f->n_devices + j + 1];
         for (const int *l = f->route + f->route_start[i * f->n_devices + j]; l < end; l++)
             load[*l] += elements * f->link_s_per_byte[*l];
@@ -287,7 +292,7 @@ void hp_load_add(const struct fabric *f, double *load, int i, int j, double elem
     }
 }
 
-double hp_load_most(const struct fabric *f, const double *load)
+double hp_load_most(const struct topology_view *f, const double *load)
 {
     double most = 0;
     for (int l = 0, n = hp_load_count(f); l < n; l++)

@@ -1,9 +1,9 @@
 /* From types per level to an ordinary plan: degrees, sizes and devices of every operator. */
 #include <string.h>
 
-#include "search/planner.h"
+#include "search/levels/levels.h"
 
-struct realiser {
+struct plan_builder {
     const struct problem *problem;
     const struct partition *partition;
     const double *const *share; /* NULL: equal sides */
@@ -43,7 +43,7 @@ static int *nodes_after(struct arena *arena, const struct layered *l)
 }
 
 /* The axis of `op` that level `h` divides. */
-static int axis_at(const struct realiser *r, int op, int h)
+static int axis_at(const struct plan_builder *r, int op, int h)
 {
     const struct layered *l = r->problem->layered;
     int node = l->node_of_op[op];
@@ -58,7 +58,7 @@ static int axis_at(const struct realiser *r, int op, int h)
     return r->problem->layered->axis[op][type_for(hp_layout_out(type))];
 }
 
-static int64_t *axis_sizes(struct realiser *r, const int *levels, int n, int64_t extent,
+static int64_t *axis_sizes(struct plan_builder *r, const int *levels, int n, int64_t extent,
                            int degree)
 {
     int64_t *sizes = NEW(&r->scratch, int64_t, degree);
@@ -83,7 +83,7 @@ static int64_t *axis_sizes(struct realiser *r, const int *levels, int n, int64_t
 }
 
 /* Device d's place on each axis, digit by digit from the top, gives the part it has. */
-static void place_parts(const struct realiser *r, const int *axis, const struct nest *nest,
+static void place_parts(const struct plan_builder *r, const int *axis, const struct nest *nest,
                         const struct split *split, int *device)
 {
     for (int d = 0; d < r->n_devices; d++) {
@@ -99,7 +99,7 @@ static void place_parts(const struct realiser *r, const int *axis, const struct 
 }
 
 /* The device of every part. Operators that are divided along the same axes share one list. */
-static const int *devices_for(struct realiser *r, const int *axis, const struct nest *nest,
+static const int *devices_for(struct plan_builder *r, const int *axis, const struct nest *nest,
                               const struct split *split)
 {
     int key[MAX_LEVELS + 1], n = r->partition->n_levels;
@@ -118,7 +118,7 @@ static const int *devices_for(struct realiser *r, const int *axis, const struct 
     return device;
 }
 
-static void realise_op(struct realiser *r, int op)
+static void build_op(struct plan_builder *r, int op)
 {
     const struct nest *nest = r->problem->graph->ops[op].nest;
     struct split split = { 0 };
@@ -139,10 +139,11 @@ static void realise_op(struct realiser *r, int op)
     hp_plan_set(r->plan, op, &split, devices_for(r, axis, nest, &split));
 }
 
-struct hypar_plan *hp_realise(const struct problem *problem, const struct partition *partition,
-                              const double *const *share)
+struct hypar_plan *hp_build_plan(const struct problem *problem,
+                                 const struct partition *partition)
 {
-    struct realiser r = { .problem = problem, .partition = partition, .share = share };
+    struct plan_builder r = { .problem = problem, .partition = partition };
+    r.share = hp_shares(problem, &r.kept);
     r.n_devices = 1;
     for (int h = 0; h < partition->n_levels; h++) {
         r.ways[h] = problem->level[h].ways;
@@ -152,7 +153,7 @@ struct hypar_plan *hp_realise(const struct problem *problem, const struct partit
     r.plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
     for (int op = 0; op < problem->graph->n_ops; op++) {
         struct arena_mark mark = hp_arena_mark(&r.scratch);
-        realise_op(&r, op);
+        build_op(&r, op);
         hp_arena_release(&r.scratch, mark);
     }
     hp_arena_free(&r.scratch);
