@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/csr.h"
 #include "base/utf8.h"
 #include "model/model.h"
 #include "model/pipedream/pipedream.h"
@@ -15,15 +16,13 @@ struct adjacency {
 static struct adjacency neighbours(struct arena *arena, const struct text_profile *p,
                                    bool before)
 {
-    struct adjacency a = { NEW(arena, int, p->n_nodes + 1), NEW(arena, int, p->n_edges) };
-    int *filled = NEW(arena, int, p->n_nodes);
+    struct adjacency a = { hp_csr(arena, p->n_nodes), NEW(arena, int, p->n_edges) };
     for (int e = 0; e < p->n_edges; e++)
-        a.start[(before ? p->edge[e].to : p->edge[e].from) + 1]++;
-    for (int n = 0; n < p->n_nodes; n++)
-        a.start[n + 1] += a.start[n];
+        hp_csr_count(a.start, before ? p->edge[e].to : p->edge[e].from);
+    hp_csr_sum(a.start, p->n_nodes);
     for (int e = 0; e < p->n_edges; e++) {
         int at = before ? p->edge[e].to : p->edge[e].from;
-        a.node[a.start[at] + filled[at]++] = before ? p->edge[e].from : p->edge[e].to;
+        a.node[hp_csr_place(a.start, at)] = before ? p->edge[e].from : p->edge[e].to;
     }
     return a;
 }

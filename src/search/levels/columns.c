@@ -1,4 +1,5 @@
 /* The columns that a layer can have over the levels, and what each costs on its own. */
+#include "base/csr.h"
 #include "search/levels/joint.h"
 
 static enum layer_type type_at(const struct partition *partition, int level, int node)
@@ -48,28 +49,28 @@ static double intra_cost(const struct joint *j, const struct layer_node *node,
 void hp_index_variables(struct joint *j)
 {
     const struct layered *l = j->l;
-    j->node_start = NEW(j->arena, int, l->n_vars + 2);
-    j->edge_start = NEW(j->arena, int, l->n_vars + 2);
+    j->node_start = hp_csr(j->arena, l->n_vars);
+    j->edge_start = hp_csr(j->arena, l->n_vars);
     j->node_of = NEW(j->arena, int, l->n_nodes);
     j->edge_of = NEW(j->arena, int, 2 * l->n_edges);
     for (int n = 0; n < l->n_nodes; n++)
-        j->node_start[l->node[n].var + 2]++;
-    for (int e = 0; e < l->n_edges; e++) {
-        int u = l->node[l->edge[e].from].var, v = l->node[l->edge[e].to].var;
-        j->edge_start[u + 2] += u != v;
-        j->edge_start[v + 2] += u != v;
-    }
-    for (int v = 0; v < l->n_vars; v++) {
-        j->node_start[v + 2] += j->node_start[v + 1];
-        j->edge_start[v + 2] += j->edge_start[v + 1];
-    }
-    for (int n = 0; n < l->n_nodes; n++)
-        j->node_of[j->node_start[l->node[n].var + 1]++] = n;
+        hp_csr_count(j->node_start, l->node[n].var);
     for (int e = 0; e < l->n_edges; e++) {
         int u = l->node[l->edge[e].from].var, v = l->node[l->edge[e].to].var;
         if (u != v) {
-            j->edge_of[j->edge_start[u + 1]++] = e;
-            j->edge_of[j->edge_start[v + 1]++] = e;
+            hp_csr_count(j->edge_start, u);
+            hp_csr_count(j->edge_start, v);
+        }
+    }
+    hp_csr_sum(j->node_start, l->n_vars);
+    hp_csr_sum(j->edge_start, l->n_vars);
+    for (int n = 0; n < l->n_nodes; n++)
+        j->node_of[hp_csr_place(j->node_start, l->node[n].var)] = n;
+    for (int e = 0; e < l->n_edges; e++) {
+        int u = l->node[l->edge[e].from].var, v = l->node[l->edge[e].to].var;
+        if (u != v) {
+            j->edge_of[hp_csr_place(j->edge_start, u)] = e;
+            j->edge_of[hp_csr_place(j->edge_start, v)] = e;
         }
     }
 }

@@ -50,7 +50,7 @@ struct choosing {
 /* What a piece has of what is summed up over the states. */
 static inline double hp_piece_sum(const double *cumulated, const struct pipeline_piece *p)
 {
-    return cumulated[p->last] - (p->after < 0 ? 0 : cumulated[p->after]);
+    return hp_range_sum(cumulated, p->after, p->last);
 }
 
 /* The plan of a candidate, to be freed (gpipe.c). */

@@ -22,7 +22,7 @@ static double stage_s(const struct flattening *f, const struct planned_stage *st
 {
     const struct pipeline_problem *p = f->problem;
     const double *time_s = p->states->cost.time_s;
-    double seconds = time_s[stage->last] - (stage->after < 0 ? 0 : time_s[stage->after]);
+    double seconds = hp_range_sum(time_s, stage->after, stage->last);
     for (int l = 0; l < p->machine.n_levels; l++) {
         double sync_s = hp_pipeline_sync_s(&p->rules, stage->about.weight_bytes, f->workers[l],
                                            p->machine.bytes_per_s[l]);
@@ -83,14 +83,13 @@ static double count_memory(struct flattening *f)
     for (int s = f->n - 1; s >= 0; s--) {
         struct hypar_pipeline_stage *about = &f->stage[s].about;
         const double *fixed = f->problem->states->cost.fixed_bytes;
-        int after = f->stage[s].after;
         workers += about->replicas;
         about->in_flight = hp_pipedream_in_flight(workers, about->replicas);
         about->versions = about->in_flight;
         about->delay = about->in_flight - 1;
         about->memory_bytes = hp_pipeline_memory(
             about->weight_bytes, about->activation_bytes,
-            fixed[f->stage[s].last] - (after < 0 ? 0 : fixed[after]), about->in_flight);
+            hp_range_sum(fixed, f->stage[s].after, f->stage[s].last), about->in_flight);
         most = fmax(most, about->memory_bytes);
     }
     return most;
@@ -158,8 +157,7 @@ static enum hypar_status plan_pipedream(const struct planner *self,
     found->info.exact = p.states->all;
     found->prediction.step_s = view->bottleneck_s;
     for (int s = 0; s < f.n; s++) {
-        double work = cost->time_s[f.stage[s].last] -
-                      (f.stage[s].after < 0 ? 0 : cost->time_s[f.stage[s].after]);
+        double work = hp_range_sum(cost->time_s, f.stage[s].after, f.stage[s].last);
         found->prediction.compute_s =
             fmax(found->prediction.compute_s, work / f.stage[s].about.replicas);
     }

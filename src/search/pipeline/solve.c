@@ -59,18 +59,13 @@ static double *at(const struct solver *s, const struct level *l, int i, int m)
     return l->table + ((size_t)(m - 1) * (size_t)l->n_rows + (size_t)i) * (size_t)s->n;
 }
 
-static double range(const double *cumulated, int after, int last)
-{
-    return cumulated[last] - (after < 0 ? 0 : cumulated[after]);
-}
-
 /* What the inside of states after + 1 .. last takes at the level below level `l`. */
 static double inside_s(const struct solver *s, int l, int after, int last)
 {
     if (!hp_state_within(s->states, after, last))
         return INFINITY;
     if (l == 0)
-        return range(s->cost->time_s, after, last);
+        return hp_range_sum(s->cost->time_s, after, last);
     const struct level *lower = &s->level[l - 1];
     return at(s, lower, after + 1, lower->workers)[last];
 }
@@ -80,9 +75,9 @@ static int versions_that_fit(const struct solver *s, int after, int last)
 {
     const struct pipeline_states *c = s->cost;
     double limit = s->problem->memory_bytes;
-    double fixed = range(c->fixed_bytes, after, last);
-    double each = hp_pipeline_memory(range(c->weight_bytes, after, last),
-                                     range(c->activation_bytes, after, last), 0, 1);
+    double fixed = hp_range_sum(c->fixed_bytes, after, last);
+    double each = hp_pipeline_memory(hp_range_sum(c->weight_bytes, after, last),
+                                     hp_range_sum(c->activation_bytes, after, last), 0, 1);
     if (fixed > limit)
         return 0;
     return each > 0 && (limit - fixed) / each < 1e9 ? (int)((limit - fixed) / each)
@@ -273,7 +268,7 @@ static double one_piece_s(const struct solver *s, int l, int i, int j, int m)
         return INFINITY;
     if (level->limited && versions_that_fit(s, i - 1, j) < in_flight(level, m, m))
         return INFINITY;
-    double sync_s = hp_pipeline_sync_s(rules, range(s->cost->weight_bytes, i - 1, j), m,
+    double sync_s = hp_pipeline_sync_s(rules, hp_range_sum(s->cost->weight_bytes, i - 1, j), m,
                                        level->bytes_per_s);
     return hp_pipeline_stage_s(rules, inside_s(s, l, i - 1, j), sync_s / level->below, m);
 }
@@ -313,7 +308,7 @@ static void look_at(struct solver *s, int l, int j)
 {
     for (int k = 0; k < j; k++) {
         s->inner_s[k] = inside_s(s, l, k, j);
-        s->weight[k] = range(s->cost->weight_bytes, k, j);
+        s->weight[k] = hp_range_sum(s->cost->weight_bytes, k, j);
         if (s->level[l].limited)
             s->versions[k] = versions_that_fit(s, k, j);
     }

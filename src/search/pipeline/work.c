@@ -212,16 +212,12 @@ struct cut_states *hp_pipeline_states(struct arena *arena, const struct pipeline
 
 /* The plan ----------------------------------------------------------------------------- */
 
-static double range(const double *cumulated, int after, int last)
-{
-    return cumulated[last] - (after < 0 ? 0 : cumulated[after]);
-}
-
 void hp_pipeline_sizes(const struct cut_states *states, struct planned_stage *stage)
 {
     const struct pipeline_states *c = &states->cost;
-    stage->about.weight_bytes = range(c->weight_bytes, stage->after, stage->last);
-    stage->about.activation_bytes = range(c->activation_bytes, stage->after, stage->last);
+    stage->about.weight_bytes = hp_range_sum(c->weight_bytes, stage->after, stage->last);
+    stage->about.activation_bytes =
+        hp_range_sum(c->activation_bytes, stage->after, stage->last);
 }
 
 struct hypar_plan *hp_pipeline_plan(const struct problem *problem,

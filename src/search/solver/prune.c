@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/csr.h"
 #include "search/solver/internal.h"
 
 /* An edge seen from one of its ends. */
@@ -54,18 +55,16 @@ static void read_costs(struct pruner *p)
 static void read_edges(struct pruner *p)
 {
     const struct elimination_problem *problem = p->problem;
-    p->first = NEW(p->arena, int, problem->n_vars + 2);
+    p->first = hp_csr(p->arena, problem->n_vars);
     p->incidences = NEW(p->arena, struct incidence, 2 * (size_t)problem->n_edges);
-    int *end = p->first + 1; /* end[v] grows from the start of v's incidences to their end */
     for (int e = 0; e < problem->n_edges; e++) {
         const struct elimination_edge *edge = &problem->edges[e];
         if (edge->u != edge->v) {
-            end[edge->u + 1]++;
-            end[edge->v + 1]++;
+            hp_csr_count(p->first, edge->u);
+            hp_csr_count(p->first, edge->v);
         }
     }
-    for (int v = 0; v < problem->n_vars; v++)
-        end[v + 1] += end[v];
+    hp_csr_sum(p->first, problem->n_vars);
     for (int e = 0; e < problem->n_edges; e++) {
         const struct elimination_edge *edge = &problem->edges[e];
         int u = edge->u, v = edge->v;
@@ -75,8 +74,8 @@ static void read_edges(struct pruner *p)
                 p->cost[v][x] += edge->pair[x * n + x];
             continue;
         }
-        p->incidences[end[u]++] = (struct incidence){ v, edge->pair, n, 1 };
-        p->incidences[end[v]++] = (struct incidence){ u, edge->pair, 1, n };
+        p->incidences[hp_csr_place(p->first, u)] = (struct incidence){ v, edge->pair, n, 1 };
+        p->incidences[hp_csr_place(p->first, v)] = (struct incidence){ u, edge->pair, 1, n };
     }
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/csr.h"
 #include "search/solver/internal.h"
 
 enum { MOST_SWEEPS = 64 };
@@ -47,18 +48,16 @@ static void copy_problem(struct arena *arena, const struct elimination_problem *
 
 static void list_edges(struct arena *arena, struct shifter *s)
 {
-    s->first = NEW(arena, int, s->problem.n_vars + 2);
+    s->first = hp_csr(arena, s->problem.n_vars);
     s->edges = NEW(arena, int, 2 * (size_t)s->problem.n_edges);
-    int *end = s->first + 1; /* end[v] grows from the start of v's edges to their end */
     for (int e = 0; e < s->problem.n_edges; e++) {
-        end[s->problem.edges[e].u + 1]++;
-        end[s->problem.edges[e].v + 1]++;
+        hp_csr_count(s->first, s->problem.edges[e].u);
+        hp_csr_count(s->first, s->problem.edges[e].v);
     }
-    for (int v = 0; v < s->problem.n_vars; v++)
-        end[v + 1] += end[v];
+    hp_csr_sum(s->first, s->problem.n_vars);
     for (int e = 0; e < s->problem.n_edges; e++) {
-        s->edges[end[s->problem.edges[e].u]++] = e;
-        s->edges[end[s->problem.edges[e].v]++] = e;
+        s->edges[hp_csr_place(s->first, s->problem.edges[e].u)] = e;
+        s->edges[hp_csr_place(s->first, s->problem.edges[e].v)] = e;
     }
 }
 
