@@ -156,15 +156,15 @@ static int find_softmax(struct rewriting *rw, int t, bool *dropout)
     return softmax;
 }
 
-/* Query, key or value as a step [n, t, c]. */
+/* Query, key or value as a tensor [n, t, c]. */
 static int as_samples_first(struct rewriting *rw, const struct headed *h, const char *name,
                             const char *what)
 {
     static const int exchanged[3] = { 1, 0, 2 };
     int t = rw->map[h->base];
     return h->sequence_first
-               ? hp_step_transpose(rw, hp_arena_printf(rw->arena, "%s.%s", name, what), t, 3,
-                                   exchanged)
+               ? hp_new_transpose(rw, hp_arena_printf(rw->arena, "%s.%s", name, what), t, 3,
+                                  exchanged)
                : t;
 }
 
@@ -181,16 +181,16 @@ static void write_attention(struct rewriting *rw, const struct op *op, const str
         scale = 0; /* which stands for it */
     int in[3] = { as_samples_first(rw, q, name, "q"), as_samples_first(rw, k, name, "k"),
                   as_samples_first(rw, v, name, "v") };
-    int y = hp_step(
+    int y = hp_new_op(
         rw, OP_ATTENTION, name, 3, in,
-        hp_step_attr(rw, ATTRS({ ATTR_HEADS, 1, &heads }, { ATTR_CAUSAL, 1, &is_causal },
+        hp_new_attrs(rw, ATTRS({ ATTR_HEADS, 1, &heads }, { ATTR_CAUSAL, 1, &is_causal },
                                { ATTR_SCALE, 1, &scale })),
         1);
     struct hypar_shape apart = { 4, { q->samples, q->positions, q->heads, v->width } };
     int result = op->tensor[2];
-    y = hp_step_reshape(rw, name, y, &apart);
-    y = hp_step_transpose(rw, name, y, 4, heads_first);
-    rw->map[result] = hp_step_reshape(rw, name, y, &rw->g->tensors[result].shape);
+    y = hp_new_reshape(rw, name, y, &apart);
+    y = hp_new_transpose(rw, name, y, 4, heads_first);
+    rw->map[result] = hp_new_reshape(rw, name, y, &rw->g->tensors[result].shape);
 }
 
 bool hp_fuse_attention(struct rewriting *rw, int op)

@@ -1,13 +1,13 @@
-/* Building the steps. A tensor is kept as a base and a shuffle of it until something needs the
- * elements in their places: element-wise operators work on the base as well, and those that
- * work along the last dimension do if that is where it was. */
+/* Building the new operators. A tensor is kept as a base and a shuffle of it until something
+ * needs the elements in their places: element-wise operators work on the base as well, and
+ * those that work along the last dimension do if that is where it was. */
 #include <string.h>
 
 #include "model/onnx/rewrite.h"
 
 struct lazy {
     int base;   /* tensor of the network; -1: not made, it is */
-    int source; /* this input or parameter, a tensor of the steps */
+    int source; /* this input or parameter, a tensor of the new operators */
     struct shuffle shuffle;
     int done; /* the tensor that has the elements in their places, -1 */
 };
@@ -15,7 +15,7 @@ struct lazy {
 struct emitting {
     struct rewriting *rw;
     struct graph_builder *b;
-    struct lazy *lazy; /* by tensor of the steps */
+    struct lazy *lazy; /* by tensor of the new operators */
     int *source;       /* by tensor of the first graph: its tensor of the network, -1 */
     struct name_set names;
     struct arena *keep;
@@ -70,7 +70,7 @@ static enum hypar_status made(struct emitting *e, int tensor, const char *name)
 
 static enum hypar_status make_source(struct emitting *e, int t)
 {
-    const struct step_tensor *st = &e->rw->tensor[t];
+    const struct new_tensor *st = &e->rw->tensor[t];
     const struct tensor *from = &e->rw->g->tensors[st->from];
     const struct named_source *known =
         st->from < e->rw->im->n_sources && e->rw->im->source[st->from].name
@@ -147,7 +147,7 @@ struct look {
 
 static struct hypar_shape source_shape(const struct rewriting *rw, int source)
 {
-    const struct step_tensor *st = &rw->tensor[source];
+    const struct new_tensor *st = &rw->tensor[source];
     struct hypar_shape shape = rw->g->tensors[st->from].shape;
     if (st->stop)
         shape.dim[st->dim] = st->stop - st->start;
@@ -162,8 +162,8 @@ static struct look look_at(const struct emitting *e, int t)
     return l;
 }
 
-/* Inputs `first` and on of a step. */
-static enum hypar_status settle_inputs(struct emitting *e, const struct step *s, int first,
+/* Inputs `first` and on of a new operator. */
+static enum hypar_status settle_inputs(struct emitting *e, const struct new_op *s, int first,
                                        int *inputs)
 {
     for (int i = first; i < s->n_inputs; i++) {
@@ -174,7 +174,8 @@ static enum hypar_status settle_inputs(struct emitting *e, const struct step *s,
     return HYPAR_OK;
 }
 
-/* Kinds of steps --------------------------------------------------------------------------- */
+/* Kinds of new operators --------------------------------------------------------------------
+ */
 
 /* Element-wise with one operand. */
 static bool is_unary(enum op_kind kind)
@@ -196,7 +197,7 @@ static bool is_row_wise(enum op_kind kind)
            kind == OP_SOFTMAX || kind == OP_LOG_SOFTMAX;
 }
 
-static enum hypar_status build(struct emitting *e, const struct step *s, const int *inputs,
+static enum hypar_status build(struct emitting *e, const struct new_op *s, const int *inputs,
                                const struct attrs *attrs, int *outputs)
 {
     return hp_build_op(
@@ -204,8 +205,8 @@ static enum hypar_status build(struct emitting *e, const struct step *s, const i
         outputs, e->err);
 }
 
-/* The step on tensors with all elements in their places. */
-static enum hypar_status emit_settled(struct emitting *e, const struct step *s)
+/* The operator on tensors with all elements in their places. */
+static enum hypar_status emit_settled(struct emitting *e, const struct new_op *s)
 {
     int inputs[MAX_OPERANDS] = { 0 }, outputs[MAX_OPERANDS];
     TRY(settle_inputs(e, s, 0, inputs));
@@ -215,7 +216,7 @@ static enum hypar_status emit_settled(struct emitting *e, const struct step *s)
     return HYPAR_OK;
 }
 
-static enum hypar_status emit_view(struct emitting *e, const struct step *s)
+static enum hypar_status emit_view(struct emitting *e, const struct new_op *s)
 {
     struct lazy lazy = e->lazy[s->input[0]];
     if (s->kind == OP_TRANSPOSE) {
@@ -250,7 +251,7 @@ static enum hypar_status move_behind(struct emitting *e, int out, const struct l
     return HYPAR_OK;
 }
 
-static enum hypar_status emit_unary(struct emitting *e, const struct step *s)
+static enum hypar_status emit_unary(struct emitting *e, const struct new_op *s)
 {
     int tensor;
     TRY(reach(e, s->input[0]));
@@ -271,18 +272,12 @@ static bool keeps_rows(const struct look *l)
            l->base.dim[l->base.n_dims - 1] > 1;
 }
 
-static bool same_shape(const struct hypar_shape *a, const struct hypar_shape *b)
-{
-    return a->n_dims == b->n_dims &&
-           memcmp(a->dim, b->dim, (size_t)a->n_dims * sizeof *a->dim) == 0;
-}
-
 /* Both operands shuffled alike, or one a row that all rows of the other have added. */
-static enum hypar_status emit_binary(struct emitting *e, const struct step *s)
+static enum hypar_status emit_binary(struct emitting *e, const struct new_op *s)
 {
     int tensor, inputs[2], main = -1;
     struct look look[2] = { look_at(e, s->input[0]), look_at(e, s->input[1]) };
-    if (same_shape(&look[0].base, &look[1].base) &&
+    if (hp_same_shape(&look[0].base, &look[1].base) &&
         hp_shuffle_same(&look[0].lazy.shuffle, &look[1].lazy.shuffle))
         main = 0;
     for (int i = 0; i < 2 && main < 0; i++) {
@@ -334,7 +329,7 @@ static bool only_units(const struct emitting *e, const struct lazy *lazy)
            memcmp(plain.stride, lazy->shuffle.stride, (size_t)n * sizeof *plain.stride) == 0;
 }
 
-static enum hypar_status emit_row_wise(struct emitting *e, const struct step *s)
+static enum hypar_status emit_row_wise(struct emitting *e, const struct new_op *s)
 {
     int inputs[MAX_OPERANDS] = { 0 }, tensor, first = 1;
     double transposed = hp_attr(s->attrs, ATTR_TRANSPOSED, 0, 0);
@@ -348,7 +343,7 @@ static enum hypar_status emit_row_wise(struct emitting *e, const struct step *s)
     }
     if (s->kind == OP_LINEAR) {
         TRY(linear_weight(e, s->input[1], &inputs[1], &transposed));
-        attrs = hp_step_attr(e->rw, ATTRS({ ATTR_TRANSPOSED, 1, &transposed }));
+        attrs = hp_new_attrs(e->rw, ATTRS({ ATTR_TRANSPOSED, 1, &transposed }));
         first = 2;
     }
     TRY(settle_inputs(e, s, first, inputs));
@@ -363,7 +358,7 @@ static enum hypar_status emit_row_wise(struct emitting *e, const struct step *s)
 }
 
 /* A slice along a dimension that the base has too. */
-static enum hypar_status emit_slice(struct emitting *e, const struct step *s)
+static enum hypar_status emit_slice(struct emitting *e, const struct new_op *s)
 {
     TRY(reach(e, s->input[0]));
     struct lazy lazy = e->lazy[s->input[0]];
@@ -393,7 +388,8 @@ static enum hypar_status emit_slice(struct emitting *e, const struct step *s)
 /* Tensors joined along a dimension of size 1 that they were all given by the same shuffle (the
  * two directions of an LSTM): their bases are joined along the last dimension instead, and the
  * shuffle has one more factor. False: not so. */
-static bool joined_shuffle(const struct emitting *e, const struct step *s, struct shuffle *out)
+static bool joined_shuffle(const struct emitting *e, const struct new_op *s,
+                           struct shuffle *out)
 {
     const struct look first = look_at(e, s->input[0]);
     const struct hypar_shape *base = &first.base;
@@ -402,7 +398,7 @@ static bool joined_shuffle(const struct emitting *e, const struct step *s, struc
     for (int i = 0; i < s->n_inputs; i++) {
         const struct look x = look_at(e, s->input[i]);
         if (x.plain || !hp_shuffle_same(&x.lazy.shuffle, &first.lazy.shuffle) ||
-            !same_shape(&x.base, base))
+            !hp_same_shape(&x.base, base))
             return false;
     }
     if (!hp_shuffle_refine(&was, base) || was.first[axis] != was.first[axis + 1] || last < 1 ||
@@ -426,7 +422,7 @@ static bool joined_shuffle(const struct emitting *e, const struct step *s, struc
     return true;
 }
 
-static enum hypar_status emit_concat(struct emitting *e, const struct step *s)
+static enum hypar_status emit_concat(struct emitting *e, const struct new_op *s)
 {
     int inputs[MAX_OPERANDS];
     struct lazy lazy = { .done = -1 };
@@ -440,7 +436,7 @@ static enum hypar_status emit_concat(struct emitting *e, const struct step *s)
     return HYPAR_OK;
 }
 
-static enum hypar_status emit_step(struct emitting *e, const struct step *s)
+static enum hypar_status emit_op(struct emitting *e, const struct new_op *s)
 {
     if (hp_moves_only(s->kind))
         return emit_view(e, s);
@@ -486,9 +482,9 @@ static enum hypar_status emit_all(struct emitting *e, const int *outputs, int n_
 {
     struct rewriting *rw = e->rw;
     int *tensor = NEW(rw->arena, int, n_outputs);
-    for (int s = 0; s < rw->n_steps; s++)
-        if (rw->step[s].live)
-            TRY(emit_step(e, &rw->step[s]));
+    for (int s = 0; s < rw->n_ops; s++)
+        if (rw->op[s].live)
+            TRY(emit_op(e, &rw->op[s]));
     for (int i = 0; i < n_outputs; i++) {
         TRY(settle(e, rw->map[outputs[i]], &tensor[i]));
         if (hp_build_graph(e->b)->tensors[tensor[i]].kind == TENSOR_ACTIVATION)
@@ -524,9 +520,10 @@ static void add_notes(struct emitting *e, struct hypar_graph *graph)
         graph->notes[i] = hp_arena_strdup(&graph->arena, im->notes[i]);
 }
 
-enum hypar_status hp_emit_steps(struct rewriting *rw, const int *outputs, int n_outputs,
-                                const char *name, struct hypar_graph **out, struct arena *keep,
-                                struct named_source **sources, int *n_sources)
+enum hypar_status hp_emit_new_ops(struct rewriting *rw, const int *outputs, int n_outputs,
+                                  const char *name, struct hypar_graph **out,
+                                  struct arena *keep, struct named_source **sources,
+                                  int *n_sources)
 {
     struct emitting e = { .rw = rw, .keep = keep, .err = rw->im->err };
     e.b = hp_build(name, rw->im->batch);

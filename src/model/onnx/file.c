@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/csr.h"
 #include "base/number.h"
 #include "base/utf8.h"
 
@@ -315,21 +316,20 @@ static const struct onnx_node *find_cycle(const struct onnx_file *file, const st
 static int *list_readers(struct arena *arena, const struct onnx_file *file, struct writers *w,
                          int **start_out)
 {
-    int n = file->n_nodes, *start = NEW(arena, int, n + 2), *reader;
+    int n = file->n_nodes, *start = hp_csr(arena, n), *reader = NULL;
     for (int pass = 0; pass < 2; pass++) {
-        reader = pass ? NEW(arena, int, start[n] + 1) : NULL;
-        for (int i = n - 1; i >= 0; i--)
+        for (int i = 0; i < n; i++)
             for (int k = 0; k < file->node[i].n_inputs; k++) {
                 int writer = writer_of(w, file->node[i].input[k]);
                 if (writer < 0)
                     continue;
                 if (pass)
-                    reader[--start[writer]] = i;
+                    reader[hp_csr_place(start, writer)] = i;
                 else
-                    start[writer]++, w->waits[i]++;
+                    hp_csr_count(start, writer), w->waits[i]++;
             }
-        for (int i = 0; i < n && !pass; i++)
-            start[i + 1] += start[i];
+        if (!pass)
+            reader = NEW(arena, int, hp_csr_sum(start, n) + 1);
     }
     *start_out = start;
     return reader;

@@ -165,11 +165,11 @@ static unary find_unary(const char *op)
     return table[i].function;
 }
 
-enum hypar_status hp_fold_unary(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_fold_unary(struct importing *im)
 {
     const struct value *x = hp_onnx_input(im, 0);
     int64_t n = x->uniform ? 1 : hp_onnx_elements(&x->shape);
-    unary function = find_unary(row->op);
+    unary function = find_unary(im->row->op);
     double *data;
     TRY(hp_onnx_fold_room(im, n, &data));
     for (int64_t i = 0; i < n; i++) {
@@ -177,7 +177,7 @@ enum hypar_status hp_fold_unary(struct importing *im, const struct onnx_row *row
         if (isnan(data[i]) && !isnan(hp_onnx_element(x, i)))
             return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known of constants");
     }
-    int type = strcmp(row->op, "Not") == 0 ? ONNX_BOOL : x->type;
+    int type = strcmp(im->row->op, "Not") == 0 ? ONNX_BOOL : x->type;
     return hp_onnx_define(im, 0, hp_onnx_constant(type, &x->shape, data, x->uniform));
 }
 
@@ -288,7 +288,7 @@ static enum hypar_status cannot_broadcast(struct importing *im)
     return hp_fail(im->err, HYPAR_INVALID, "the shapes of its inputs do not fit together");
 }
 
-enum hypar_status hp_fold_binary(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_fold_binary(struct importing *im)
 {
     const struct value *x = hp_onnx_input(im, 0), *y = hp_onnx_input(im, 1);
     struct hypar_shape shape;
@@ -296,7 +296,7 @@ enum hypar_status hp_fold_binary(struct importing *im, const struct onnx_row *ro
     double *data;
     if (im->node->n_inputs != 2 || !y)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "%d inputs", im->node->n_inputs);
-    while (strcmp(arithmetic_names[op], row->op) != 0)
+    while (strcmp(arithmetic_names[op], im->row->op) != 0)
         op++;
     if (op == MOD && hp_onnx_int(im->node, "fmod", 0))
         op = FMOD; /* with the sign of the first, not of the second */
@@ -314,9 +314,8 @@ enum hypar_status hp_fold_binary(struct importing *im, const struct onnx_row *ro
     return hp_onnx_define(im, 0, hp_onnx_constant(type, &shape, data, uniform));
 }
 
-enum hypar_status hp_fold_where(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_fold_where(struct importing *im)
 {
-    (void)row;
     const struct value *which = hp_onnx_input(im, 0), *x = hp_onnx_input(im, 1),
                        *y = hp_onnx_input(im, 2);
     struct hypar_shape shape;
@@ -339,9 +338,8 @@ enum hypar_status hp_fold_where(struct importing *im, const struct onnx_row *row
 
 /* Others -------------------------------------------------------------------------------- */
 
-enum hypar_status hp_fold_range(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_fold_range(struct importing *im)
 {
-    (void)row;
     const struct value *v[3];
     double at[3], *data;
     for (int i = 0; i < 3; i++) {
@@ -362,14 +360,16 @@ enum hypar_status hp_fold_range(struct importing *im, const struct onnx_row *row
 }
 
 /* Over all elements: what exporters do with shapes. */
-enum hypar_status hp_fold_reduce(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_fold_reduce(struct importing *im)
 {
     const struct value *x = hp_onnx_input(im, 0);
     int64_t axes[MAX_DIMS], n = hp_onnx_elements(&x->shape);
     int count;
     double *data;
-    bool product = strcmp(row->op, "ReduceProd") == 0, most = strcmp(row->op, "ReduceMax") == 0,
-         least = strcmp(row->op, "ReduceMin") == 0, mean = strcmp(row->op, "ReduceMean") == 0;
+    bool product = strcmp(im->row->op, "ReduceProd") == 0,
+         most = strcmp(im->row->op, "ReduceMax") == 0,
+         least = strcmp(im->row->op, "ReduceMin") == 0,
+         mean = strcmp(im->row->op, "ReduceMean") == 0;
     TRY(hp_onnx_list(im, "axes", 1, MAX_DIMS, axes, &count));
     if ((count >= 0 && count != x->shape.n_dims) || n < 1 || n > ONNX_MAX_FOLDED)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "over some dimensions of a constant");
@@ -393,9 +393,8 @@ enum hypar_status hp_fold_reduce(struct importing *im, const struct onnx_row *ro
 }
 
 /* Trilu: a triangle of the last two dimensions is kept. */
-enum hypar_status hp_fold_triangle(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_fold_triangle(struct importing *im)
 {
-    (void)row;
     const struct value *x = hp_onnx_input(im, 0), *k = hp_onnx_input(im, 1);
     int64_t n = hp_onnx_elements(&x->shape), shift = 0;
     bool upper = hp_onnx_int(im->node, "upper", 1) != 0;

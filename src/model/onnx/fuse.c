@@ -1,5 +1,5 @@
 /* What exporters take apart, put together again. Each rule looks at one operator of the first
- * graph and at what it reads; steps that are no longer needed are left out later. */
+ * graph and at what it reads; new operators that are no longer needed are left out later. */
 #include <math.h>
 #include <string.h>
 
@@ -93,7 +93,7 @@ static bool fuse_gelu(struct rewriting *rw, int op)
     if (x < 0)
         return false;
     rw->map[output(rw, op)] =
-        hp_step(rw, OP_GELU, rw->g->ops[op].name, 1, &rw->map[x], NULL, 1);
+        hp_new_op(rw, OP_GELU, rw->g->ops[op].name, 1, &rw->map[x], NULL, 1);
     return true;
 }
 
@@ -105,7 +105,7 @@ static bool fuse_silu(struct rewriting *rw, int op)
         if (gate < 0 || input(rw, gate, 0) != x)
             continue;
         rw->map[output(rw, op)] =
-            hp_step(rw, OP_SILU, rw->g->ops[op].name, 1, &rw->map[x], NULL, 1);
+            hp_new_op(rw, OP_SILU, rw->g->ops[op].name, 1, &rw->map[x], NULL, 1);
         return true;
     }
     return false;
@@ -221,9 +221,9 @@ static bool fuse_norm(struct rewriting *rw, int op)
         return false;
     int in[3] = { rw->map[norm.x], w >= 0 ? rw->map[w] : HP_ABSENT,
                   b >= 0 ? rw->map[b] : HP_ABSENT };
-    rw->map[t] = hp_step(rw, norm.kind, hp_scope(rw, rw->g->ops[op].name),
-                         norm.kind == OP_LAYER_NORM ? 3 : 2, in,
-                         hp_step_attr(rw, ATTRS({ ATTR_EPS, 1, &norm.eps })), 1);
+    rw->map[t] = hp_new_op(rw, norm.kind, hp_scope(rw, rw->g->ops[op].name),
+                           norm.kind == OP_LAYER_NORM ? 3 : 2, in,
+                           hp_new_attrs(rw, ATTRS({ ATTR_EPS, 1, &norm.eps })), 1);
     return true;
 }
 
@@ -235,8 +235,8 @@ static int write_linear(struct rewriting *rw, const struct linear *l, const char
 {
     double transposed = l->transposed;
     int in[3] = { rw->map[l->x], w, bias };
-    return hp_step(rw, OP_LINEAR, name, bias >= 0 ? 3 : 2, in,
-                   hp_step_attr(rw, ATTRS({ ATTR_TRANSPOSED, 1, &transposed })), 1);
+    return hp_new_op(rw, OP_LINEAR, name, bias >= 0 ? 3 : 2, in,
+                     hp_new_attrs(rw, ATTRS({ ATTR_TRANSPOSED, 1, &transposed })), 1);
 }
 
 /* x w, then + b: one layer. */
@@ -295,8 +295,8 @@ static int write_columns(struct rewriting *rw, const struct linear *l, int64_t s
     const char *name =
         hp_arena_printf(rw->arena, "%s[%lld:%lld]", hp_scope(rw, rw->g->ops[l->op].name),
                         (long long)start, (long long)stop);
-    int w = hp_step_part(rw, l->w, l->transposed ? 0 : 1, start, stop);
-    int bias = l->bias >= 0 ? hp_step_part(rw, l->bias, 0, start, stop) : -1;
+    int w = hp_new_part(rw, l->w, l->transposed ? 0 : 1, start, stop);
+    int bias = l->bias >= 0 ? hp_new_part(rw, l->bias, 0, start, stop) : -1;
     return write_linear(rw, l, name, w, bias);
 }
 
@@ -317,8 +317,7 @@ static void replace_columns(struct rewriting *rw, const struct linear *l, int y,
                             int64_t stop)
 {
     int t = write_columns(rw, l, start, stop);
-    rw->map[y] =
-        hp_step_reshape(rw, rw->step[rw->n_steps - 1].name, t, &rw->g->tensors[y].shape);
+    rw->map[y] = hp_new_reshape(rw, rw->op[rw->n_ops - 1].name, t, &rw->g->tensors[y].shape);
 }
 
 /* A linear layer whose columns go separate ways (query, key and value from one matrix) is as
@@ -376,8 +375,8 @@ static bool fuse_global_pool(struct rewriting *rw, int op)
     if ((o->kind != OP_GLOBAL_AVG_POOL && o->kind != OP_GLOBAL_MAX_POOL) ||
         attr(rw, op, ATTR_KEEP, 0) != 1 || !is_flattened(rw, y))
         return false;
-    int t = hp_step(rw, o->kind, o->name, 1, &rw->map[o->tensor[0]], NULL, 1);
-    rw->map[y] = hp_step_reshape(rw, o->name, t, &rw->g->tensors[y].shape);
+    int t = hp_new_op(rw, o->kind, o->name, 1, &rw->map[o->tensor[0]], NULL, 1);
+    rw->map[y] = hp_new_reshape(rw, o->name, t, &rw->g->tensors[y].shape);
     return true;
 }
 
@@ -433,7 +432,7 @@ static bool fuse_pad(struct rewriting *rw, int op)
         in[i] = o->tensor[i] >= 0 ? rw->map[o->tensor[i]] : HP_ABSENT;
     in[0] = rw->map[input(rw, pad, 0)];
     rw->map[output(rw, op)] =
-        hp_step(rw, o->kind, o->name, o->nest->n_inputs, in, hp_step_attr(rw, &attrs), 1);
+        hp_new_op(rw, o->kind, o->name, o->nest->n_inputs, in, hp_new_attrs(rw, &attrs), 1);
     return true;
 }
 
@@ -459,7 +458,7 @@ static bool fuse_expand(struct rewriting *rw, int op)
     if (!found || !other)
         return false;
     rw->map[output(rw, op)] =
-        hp_step(rw, OP_CONCAT, o->name, o->nest->n_inputs, in, o->nest->attrs, 1);
+        hp_new_op(rw, OP_CONCAT, o->name, o->nest->n_inputs, in, o->nest->attrs, 1);
     return true;
 }
 
@@ -483,7 +482,7 @@ static bool fuse_prefix(struct rewriting *rw, int op)
     for (int i = length; i < n; i++)
         in[1 + i - length] = rw->map[o->tensor[i]];
     rw->map[output(rw, op)] =
-        hp_step(rw, OP_CONCAT, o->name, 1 + n - length, in, o->nest->attrs, 1);
+        hp_new_op(rw, OP_CONCAT, o->name, 1 + n - length, in, o->nest->attrs, 1);
     return true;
 }
 

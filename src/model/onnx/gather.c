@@ -109,9 +109,8 @@ static enum hypar_status gather_rows(struct importing *im, struct value *table,
     return hp_onnx_define_tensor(im, 0, t);
 }
 
-enum hypar_status hp_onnx_gather(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_gather(struct importing *im)
 {
-    (void)row;
     struct value *x = hp_onnx_input(im, 0), *indices = hp_onnx_input(im, 1);
     int axis;
     if (!indices)

@@ -60,9 +60,8 @@ static enum hypar_status read_taps(struct importing *im, const struct hypar_shap
     return HYPAR_OK;
 }
 
-enum hypar_status hp_onnx_conv(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_conv(struct importing *im)
 {
-    (void)row;
     struct value *x = hp_onnx_input(im, 0), *weight = hp_onnx_input(im, 1),
                  *bias = hp_onnx_input(im, 2);
     struct taps w;
@@ -94,12 +93,12 @@ static bool is_wanted(const struct importing *im, int output)
     return output < im->node->n_outputs && *im->node->output[output];
 }
 
-enum hypar_status hp_onnx_pool(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_pool(struct importing *im)
 {
     struct value *x = hp_onnx_input(im, 0);
     struct taps w;
     int t;
-    bool mean = row->kind == OP_AVG_POOL;
+    bool mean = im->row->kind == OP_AVG_POOL;
     double up = hp_onnx_int(im->node, "ceil_mode", 0) != 0;
     double count_pad = hp_onnx_int(im->node, "count_include_pad", 0) != 0;
     TRY(read_taps(im, &x->shape, NULL, &w));
@@ -115,21 +114,20 @@ enum hypar_status hp_onnx_pool(struct importing *im, const struct onnx_row *row)
                            { ATTR_DILATION, w.spatial, w.dilation } };
     if (mean)
         attr[4] = (struct attr){ ATTR_COUNT_PAD, 1, &count_pad };
-    TRY(hp_onnx_emit(im, row->kind, NULL, 1, &t, &(struct attrs){ 5, attr }, &t));
+    TRY(hp_onnx_emit(im, im->row->kind, NULL, 1, &t, &(struct attrs){ 5, attr }, &t));
     return hp_onnx_define_tensor(im, 0, t);
 }
 
-enum hypar_status hp_onnx_global_pool(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_global_pool(struct importing *im)
 {
     int t;
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
-    TRY(hp_onnx_emit(im, row->kind, NULL, 1, &t, ATTRS({ ATTR_KEEP, 1, V(1) }), &t));
+    TRY(hp_onnx_emit(im, im->row->kind, NULL, 1, &t, ATTRS({ ATTR_KEEP, 1, V(1) }), &t));
     return hp_onnx_define_tensor(im, 0, t);
 }
 
-enum hypar_status hp_onnx_lrn(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_lrn(struct importing *im)
 {
-    (void)row;
     double size = (double)hp_onnx_int(im->node, "size", 1),
            alpha = hp_onnx_float(im->node, "alpha", 1e-4),
            beta = hp_onnx_float(im->node, "beta", 0.75),
@@ -218,9 +216,8 @@ static enum hypar_status times_activation(struct importing *im, const int *given
     return HYPAR_OK;
 }
 
-enum hypar_status hp_onnx_matmul(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_matmul(struct importing *im)
 {
-    (void)row;
     int t[2], y;
     for (int i = 0; i < 2; i++) {
         if (!hp_onnx_input(im, i))
@@ -254,9 +251,8 @@ static enum hypar_status scaled(struct importing *im, const char *suffix, double
 }
 
 /* alpha A B + beta C, A and B perhaps transposed. */
-enum hypar_status hp_onnx_gemm(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_gemm(struct importing *im)
 {
-    (void)row;
     struct value *c = hp_onnx_input(im, 2);
     double alpha = hp_onnx_float(im->node, "alpha", 1),
            beta = hp_onnx_float(im->node, "beta", 1);
@@ -313,9 +309,8 @@ static enum hypar_status scale_and_shift(struct importing *im, int *t)
     return HYPAR_OK;
 }
 
-enum hypar_status hp_onnx_batch_norm(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_batch_norm(struct importing *im)
 {
-    (void)row;
     double eps = hp_onnx_float(im->node, "epsilon", 1e-5);
     int t[3], y, rank = hp_onnx_input(im, 0)->shape.n_dims;
     bool trains = im->file->opset < 14 ? is_wanted(im, 1)
@@ -330,9 +325,8 @@ enum hypar_status hp_onnx_batch_norm(struct importing *im, const struct onnx_row
     return hp_onnx_define_tensor(im, 0, y);
 }
 
-enum hypar_status hp_onnx_layer_norm(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_layer_norm(struct importing *im)
 {
-    (void)row;
     struct value *x = hp_onnx_input(im, 0);
     double eps = hp_onnx_float(im->node, "epsilon", 1e-5);
     int t[3], y, axis, rank = x->shape.n_dims;
@@ -357,9 +351,8 @@ enum hypar_status hp_onnx_layer_norm(struct importing *im, const struct onnx_row
 }
 
 /* A group norm with as many groups as channels. */
-enum hypar_status hp_onnx_instance_norm(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_instance_norm(struct importing *im)
 {
-    (void)row;
     struct value *x = hp_onnx_input(im, 0);
     double eps = hp_onnx_float(im->node, "epsilon", 1e-5);
     int t[3], y, rank = x->shape.n_dims;

@@ -145,9 +145,8 @@ static enum hypar_status as_output(struct importing *im, const struct lstm *l, i
     return hp_onnx_emit_reshape(im, "direction", *y, &shape, y);
 }
 
-enum hypar_status hp_onnx_lstm(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_lstm(struct importing *im)
 {
-    (void)row;
     static const int batch_first[3] = { 1, 0, 2 };
     struct lstm l;
     int x, out[3][2] = { { 0 } };

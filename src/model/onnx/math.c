@@ -6,13 +6,13 @@
 #include "model/onnx/onnx.h"
 
 /* An element-wise operator of one input, with the attributes that its row lists. */
-enum hypar_status hp_onnx_unary(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_unary(struct importing *im)
 {
     struct attr attr[4];
     double value[4];
     struct attrs attrs = { 0, attr };
     int t;
-    for (const char *p = row->attrs ? row->attrs : ""; *p; p += strspn(p, " ")) {
+    for (const char *p = im->row->attrs ? im->row->attrs : ""; *p; p += strspn(p, " ")) {
         char name[16] = "";
         size_t n = strcspn(p, "=");
         memcpy(name, p, n);
@@ -23,7 +23,7 @@ enum hypar_status hp_onnx_unary(struct importing *im, const struct onnx_row *row
         attrs.n++;
     }
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
-    TRY(hp_onnx_emit(im, row->kind, NULL, 1, &t, &attrs, &t));
+    TRY(hp_onnx_emit(im, im->row->kind, NULL, 1, &t, &attrs, &t));
     return hp_onnx_define_tensor(im, 0, t);
 }
 
@@ -39,11 +39,10 @@ static enum hypar_status affine(struct importing *im, const char *suffix, double
 }
 
 /* x op c, or c op x, for a number c. */
-static enum hypar_status with_number(struct importing *im, const struct onnx_row *row, int t,
-                                     double c, bool first)
+static enum hypar_status with_number(struct importing *im, int t, double c, bool first)
 {
     const double most = 1e30;
-    switch (row->kind) {
+    switch (im->row->kind) {
     case OP_ADD:
         TRY(affine(im, NULL, 1, c, &t));
         break;
@@ -60,7 +59,7 @@ static enum hypar_status with_number(struct importing *im, const struct onnx_row
         TRY(affine(im, NULL, first ? c : 1 / c, 0, &t));
         break;
     default: {
-        bool least = row->kind == OP_MAXIMUM;
+        bool least = im->row->kind == OP_MAXIMUM;
         TRY(hp_onnx_emit(
             im, OP_CLIP, NULL, 1, &t,
             ATTRS({ ATTR_MIN, 1, V(least ? c : -most) }, { ATTR_MAX, 1, V(least ? most : c) }),
@@ -117,7 +116,7 @@ static enum hypar_status causal_scores(struct importing *im, int t)
     return hp_onnx_define_tensor(im, 0, t);
 }
 
-enum hypar_status hp_onnx_binary(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_binary(struct importing *im)
 {
     struct value *v[2] = { hp_onnx_input(im, 0), hp_onnx_input(im, 1) };
     struct hypar_shape shape;
@@ -134,33 +133,33 @@ enum hypar_status hp_onnx_binary(struct importing *im, const struct onnx_row *ro
                     shape.n_dims == x->shape.n_dims;
         if (v[c]->uniform && same && isfinite(hp_onnx_element(v[c], 0))) {
             TRY(hp_onnx_tensor(im, x, &t[0]));
-            return with_number(im, row, t[0], hp_onnx_element(v[c], 0), c == 0);
+            return with_number(im, t[0], hp_onnx_element(v[c], 0), c == 0);
         }
-        if (row->kind == OP_ADD && same && is_causal(v[c], MASK_ADDED)) {
+        if (im->row->kind == OP_ADD && same && is_causal(v[c], MASK_ADDED)) {
             TRY(hp_onnx_tensor(im, x, &t[0]));
             return causal_scores(im, t[0]);
         }
     }
     for (int i = 0; i < 2; i++)
         TRY(hp_onnx_tensor(im, v[i], &t[i]));
-    TRY(hp_onnx_emit(im, row->kind, NULL, 2, t, NULL, t));
+    TRY(hp_onnx_emit(im, im->row->kind, NULL, 2, t, NULL, t));
     return hp_onnx_define_tensor(im, 0, t[0]);
 }
 
 /* Sum, Mean, Min, Max of any number of inputs. */
-enum hypar_status hp_onnx_sum(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_sum(struct importing *im)
 {
     int t[2], n = im->node->n_inputs;
-    if (n == 2 && strcmp(row->op, "Mean") != 0)
-        return hp_onnx_binary(im, row);
+    if (n == 2 && strcmp(im->row->op, "Mean") != 0)
+        return hp_onnx_binary(im);
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t[0]));
     for (int i = 1; i < n; i++) {
         if (!hp_onnx_input(im, i))
             return hp_fail(im->err, HYPAR_INVALID, "an input is missing");
         TRY(hp_onnx_tensor(im, hp_onnx_input(im, i), &t[1]));
-        TRY(hp_onnx_emit(im, row->kind, i < n - 1 ? "part" : NULL, 2, t, NULL, t));
+        TRY(hp_onnx_emit(im, im->row->kind, i < n - 1 ? "part" : NULL, 2, t, NULL, t));
     }
-    if (strcmp(row->op, "Mean") == 0)
+    if (strcmp(im->row->op, "Mean") == 0)
         TRY(affine(im, "mean", 1.0 / n, 0, t));
     return hp_onnx_define_tensor(im, 0, t[0]);
 }
@@ -178,9 +177,8 @@ static enum hypar_status bound(struct importing *im, const char *attr, int i, do
     return HYPAR_OK;
 }
 
-enum hypar_status hp_onnx_clip(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_clip(struct importing *im)
 {
-    (void)row;
     double least = -1e30, most = 1e30;
     int t;
     TRY(bound(im, "min", 1, &least));
@@ -191,9 +189,8 @@ enum hypar_status hp_onnx_clip(struct importing *im, const struct onnx_row *row)
     return hp_onnx_define_tensor(im, 0, t);
 }
 
-enum hypar_status hp_onnx_pow(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_pow(struct importing *im)
 {
-    (void)row;
     const struct value *y = hp_onnx_input(im, 1);
     int t;
     if (!y || y->kind != VALUE_CONSTANT || !y->uniform)
@@ -204,9 +201,8 @@ enum hypar_status hp_onnx_pow(struct importing *im, const struct onnx_row *row)
     return hp_onnx_define_tensor(im, 0, t);
 }
 
-enum hypar_status hp_onnx_reciprocal(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_reciprocal(struct importing *im)
 {
-    (void)row;
     int t;
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
     TRY(hp_onnx_emit(im, OP_POW, NULL, 1, &t, ATTRS({ ATTR_EXPONENT, 1, V(-1) }), &t));
@@ -214,9 +210,8 @@ enum hypar_status hp_onnx_reciprocal(struct importing *im, const struct onnx_row
 }
 
 /* scale elu(x, alpha) */
-enum hypar_status hp_onnx_selu(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_selu(struct importing *im)
 {
-    (void)row;
     double alpha = hp_onnx_float(im->node, "alpha", 1.67326319217681884765625);
     int t;
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
@@ -226,9 +221,8 @@ enum hypar_status hp_onnx_selu(struct importing *im, const struct onnx_row *row)
 }
 
 /* relu(x) - slope relu(-x) */
-enum hypar_status hp_onnx_prelu(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_prelu(struct importing *im)
 {
-    (void)row;
     int x, up, t[2];
     if (!hp_onnx_input(im, 1))
         return hp_fail(im->err, HYPAR_INVALID, "the slope is missing");
@@ -243,7 +237,7 @@ enum hypar_status hp_onnx_prelu(struct importing *im, const struct onnx_row *row
     return hp_onnx_define_tensor(im, 0, t[0]);
 }
 
-enum hypar_status hp_onnx_where(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_where(struct importing *im)
 {
     const struct value *which = hp_onnx_input(im, 0);
     struct value *x = hp_onnx_input(im, 1), *y = hp_onnx_input(im, 2);
@@ -255,13 +249,12 @@ enum hypar_status hp_onnx_where(struct importing *im, const struct onnx_row *row
             is_huge(other->data[0]) && is_causal(which, i ? MASK_HIDDEN : MASK_SEEN))
             return causal_scores(im, scores->tensor);
     }
-    return hp_onnx_opaque_broadcast(im, row);
+    return hp_onnx_opaque_broadcast(im);
 }
 
 /* Dropout: a rate and whether it is on are an attribute before opset 12, inputs since. */
-enum hypar_status hp_onnx_dropout(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_dropout(struct importing *im)
 {
-    (void)row;
     struct value *x = hp_onnx_input(im, 0), *ratio = hp_onnx_input(im, 1),
                  *on = hp_onnx_input(im, 2);
     double rate = hp_onnx_float(im->node, "ratio", 0.5);
@@ -280,7 +273,7 @@ enum hypar_status hp_onnx_dropout(struct importing *im, const struct onnx_row *r
 
 /* Reductions ---------------------------------------------------------------------------- */
 
-enum hypar_status hp_onnx_reduce(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_reduce(struct importing *im)
 {
     struct value *x = hp_onnx_input(im, 0);
     int64_t axes[MAX_DIMS];
@@ -301,21 +294,21 @@ enum hypar_status hp_onnx_reduce(struct importing *im, const struct onnx_row *ro
     }
     spatial &= n == rank - 2;
     TRY(hp_onnx_tensor(im, x, &t));
-    if (row->kind == OP_GLOBAL_MAX_POOL && !spatial)
+    if (im->row->kind == OP_GLOBAL_MAX_POOL && !spatial)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "the largest over other dimensions");
-    if (spatial && row->kind != OP_REDUCE_SUM)
-        TRY(hp_onnx_emit(im,
-                         row->kind == OP_REDUCE_MEAN ? OP_GLOBAL_AVG_POOL : OP_GLOBAL_MAX_POOL,
-                         NULL, 1, &t, ATTRS({ ATTR_KEEP, 1, &keep }), &t));
+    if (spatial && im->row->kind != OP_REDUCE_SUM)
+        TRY(hp_onnx_emit(
+            im, im->row->kind == OP_REDUCE_MEAN ? OP_GLOBAL_AVG_POOL : OP_GLOBAL_MAX_POOL, NULL,
+            1, &t, ATTRS({ ATTR_KEEP, 1, &keep }), &t));
     else if (rank > 0)
-        TRY(hp_onnx_emit(im, row->kind, NULL, 1, &t,
+        TRY(hp_onnx_emit(im, im->row->kind, NULL, 1, &t,
                          ATTRS({ ATTR_AXES, n, values }, { ATTR_KEEP, 1, &keep }), &t));
     return hp_onnx_define_tensor(im, 0, t);
 }
 
 /* Softmax over one dimension; before opset 13 over all from `axis` on. Ours is over the last.
  */
-enum hypar_status hp_onnx_softmax(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_softmax(struct importing *im)
 {
     struct value *x = hp_onnx_input(im, 0);
     bool since_13 = im->file->opset >= 13;
@@ -332,7 +325,7 @@ enum hypar_status hp_onnx_softmax(struct importing *im, const struct onnx_row *r
         TRY(hp_onnx_emit_reshape(im, "flat", t, &flat, &t));
     else if (!last)
         TRY(hp_onnx_emit_transpose(im, "last", t, rank, perm, &t));
-    TRY(hp_onnx_emit(im, row->kind, NULL, 1, &t, NULL, &t));
+    TRY(hp_onnx_emit(im, im->row->kind, NULL, 1, &t, NULL, &t));
     if (flatten)
         TRY(hp_onnx_emit_reshape(im, "shape", t, &shape, &t));
     else if (!last)

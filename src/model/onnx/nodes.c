@@ -131,12 +131,12 @@ const struct onnx_row *hp_onnx_row_at(int i)
     return i < (int)(sizeof rows / sizeof rows[0]) ? &rows[i] : NULL;
 }
 
-enum hypar_status hp_onnx_control(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_control(struct importing *im)
 {
     return hp_fail(im->err, HYPAR_INVALID,
                    "%s is not read: which nodes run depends on the data. Export the model with "
                    "a fixed path",
-                   row->op);
+                   im->row->op);
 }
 
 /* One node ------------------------------------------------------------------------------- */
@@ -158,8 +158,8 @@ static enum hypar_status check_inputs(struct importing *im, bool *constant)
 static enum hypar_status translate(struct importing *im)
 {
     const struct onnx_node *node = im->node;
-    const struct onnx_row *row =
-        !*node->domain || strcmp(node->domain, "ai.onnx") == 0 ? hp_onnx_row(node->op) : NULL;
+    bool ours = !*node->domain || strcmp(node->domain, "ai.onnx") == 0;
+    const struct onnx_row *row = im->row = ours ? hp_onnx_row(node->op) : NULL;
     bool constant;
     TRY(check_inputs(im, &constant));
     if (!row)
@@ -170,9 +170,9 @@ static enum hypar_status translate(struct importing *im)
     int before = im->n_values;
     enum hypar_status status = HYPAR_UNSUPPORTED;
     if (constant && row->fold)
-        status = row->fold(im, row);
+        status = row->fold(im);
     else if (row->translate)
-        status = row->translate(im, row);
+        status = row->translate(im);
     else
         hp_fail(im->err, HYPAR_UNSUPPORTED, "not known of tensors");
     if (status != HYPAR_UNSUPPORTED || im->n_values != before)

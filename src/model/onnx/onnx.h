@@ -75,13 +75,14 @@ struct importing {
     struct name_set op_names;
     struct value *value;
     int n_values, value_capacity;
-    int *param;    /* by initializer: its tensor, -1 */
-    bool *divided; /* by initializer: parts of it are parameters of their own */
-    const struct onnx_node *node;
-    struct table infos;          /* what the file says about shapes */
-    bool told;                   /* it speaks of this batch */
-    int64_t folded;              /* elements computed so far */
-    struct named_source *source; /* by tensor of the first graph; name NULL: none */
+    int *param;                   /* by initializer: its tensor, -1 */
+    bool *divided;                /* by initializer: parts of it are parameters of their own */
+    const struct onnx_node *node; /* at hand */
+    const struct onnx_row *row;   /* of its operator; NULL: unknown */
+    struct table infos;           /* what the file says about shapes */
+    bool told;                    /* it speaks of this batch */
+    int64_t folded;               /* elements computed so far */
+    struct named_source *source;  /* by tensor of the first graph; name NULL: none */
     int n_sources, source_capacity;
     int *causal; /* operators that mask scores so that a query sees no later key */
     int n_causal, causal_capacity;
@@ -185,9 +186,9 @@ struct onnx_row {
 
     /* Translate the node at hand. HYPAR_UNSUPPORTED: it has a form that is not known, and
      * becomes an opaque operator. */
-    enum hypar_status (*translate)(struct importing *im, const struct onnx_row *row);
+    enum hypar_status (*translate)(struct importing *im);
     /* Likewise where all inputs are constant; NULL: as the others. */
-    enum hypar_status (*fold)(struct importing *im, const struct onnx_row *row);
+    enum hypar_status (*fold)(struct importing *im);
 };
 
 const struct onnx_row *hp_onnx_row(const char *op); /* NULL: unknown */
@@ -216,7 +217,7 @@ enum hypar_status hp_onnx_node(struct importing *im);
     X(hp_onnx_opaque_like) X(hp_onnx_opaque_sequence) X(hp_onnx_opaque_transposed) \
     X(hp_onnx_opaque_resize) X(hp_onnx_opaque_broadcast) X(hp_onnx_control)
 /* clang-format on */
-#define X(name) enum hypar_status name(struct importing *im, const struct onnx_row *row);
+#define X(name) enum hypar_status name(struct importing *im);
 ONNX_TRANSLATORS(X)
 #undef X
 

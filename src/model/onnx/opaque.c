@@ -69,18 +69,16 @@ enum hypar_status hp_onnx_opaque(struct importing *im, const char *why)
     return HYPAR_OK;
 }
 
-enum hypar_status hp_onnx_opaque_like(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_opaque_like(struct importing *im)
 {
-    (void)row;
     struct hypar_shape shape = hp_onnx_input(im, 0)->shape;
     if (im->node->n_outputs != 1 || !shape.n_dims)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known in this form");
     return opaque_output(im, 0, &shape);
 }
 
-enum hypar_status hp_onnx_opaque_broadcast(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_opaque_broadcast(struct importing *im)
 {
-    (void)row;
     struct hypar_shape shape = { 0 };
     for (int i = 0; i < im->node->n_inputs; i++)
         if (!hp_onnx_input(im, i) ||
@@ -93,9 +91,8 @@ enum hypar_status hp_onnx_opaque_broadcast(struct importing *im, const struct on
 }
 
 /* GRU, RNN: every state [t, directions, n, k], and the last ones [directions, n, k]. */
-enum hypar_status hp_onnx_opaque_sequence(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_opaque_sequence(struct importing *im)
 {
-    (void)row;
     const struct value *x = hp_onnx_input(im, 0), *w = hp_onnx_input(im, 1),
                        *r = hp_onnx_input(im, 2);
     if (!w || !r || x->shape.n_dims != 3 || r->shape.n_dims != 3 ||
@@ -119,9 +116,8 @@ static double listed(const struct importing *im, const char *name, int i, double
 
 /* A convolution backwards: stride (in - 1) + output_padding + dilation (kernel - 1) + 1 - pads.
  */
-enum hypar_status hp_onnx_opaque_transposed(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_opaque_transposed(struct importing *im)
 {
-    (void)row;
     const struct value *x = hp_onnx_input(im, 0), *w = hp_onnx_input(im, 1);
     int rank = x->shape.n_dims, spatial = rank - 2;
     if (!w || w->shape.n_dims != rank || rank < 3 ||
@@ -143,9 +139,9 @@ enum hypar_status hp_onnx_opaque_transposed(struct importing *im, const struct o
 }
 
 /* Sizes, or factors; of Upsample the latter, as an attribute before opset 9. */
-enum hypar_status hp_onnx_opaque_resize(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_opaque_resize(struct importing *im)
 {
-    bool upsample = strcmp(row->op, "Upsample") == 0;
+    bool upsample = strcmp(im->row->op, "Upsample") == 0;
     const struct value *x = hp_onnx_input(im, 0),
                        *sizes = upsample ? NULL : hp_onnx_input(im, 3),
                        *scales = hp_onnx_input(im, upsample || im->file->opset < 11 ? 1 : 2);

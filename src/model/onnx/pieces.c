@@ -103,9 +103,8 @@ static enum hypar_status slice_tensor(struct importing *im, struct value *x,
     return hp_onnx_define_tensor(im, 0, t);
 }
 
-enum hypar_status hp_onnx_slice(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_slice(struct importing *im)
 {
-    (void)row;
     struct value *x = hp_onnx_input(im, 0);
     struct window w;
     int64_t stride[MAX_DIMS], offset = 0;
@@ -183,9 +182,8 @@ static enum hypar_status concat_tensors(struct importing *im, int axis)
     return hp_onnx_define_tensor(im, 0, t[0]);
 }
 
-enum hypar_status hp_onnx_concat(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_concat(struct importing *im)
 {
-    (void)row;
     const struct value *x = hp_onnx_input(im, 0);
     struct hypar_shape shape = x->shape;
     bool constant = true, weights = true;
@@ -216,9 +214,8 @@ enum hypar_status hp_onnx_concat(struct importing *im, const struct onnx_row *ro
     return concat_tensors(im, axis);
 }
 
-enum hypar_status hp_onnx_expand(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_expand(struct importing *im)
 {
-    (void)row;
     struct value *x = hp_onnx_input(im, 0);
     struct hypar_shape to = { 0 }, shape;
     double dims[MAX_DIMS];
@@ -246,9 +243,8 @@ enum hypar_status hp_onnx_expand(struct importing *im, const struct onnx_row *ro
     return hp_onnx_define_tensor(im, 0, t);
 }
 
-enum hypar_status hp_onnx_split(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_split(struct importing *im)
 {
-    (void)row;
     struct value *x = hp_onnx_input(im, 0);
     int64_t sizes[MAX_OPERANDS];
     double values[MAX_OPERANDS];
@@ -272,9 +268,8 @@ enum hypar_status hp_onnx_split(struct importing *im, const struct onnx_row *row
     return HYPAR_OK;
 }
 
-enum hypar_status hp_onnx_pad(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_pad(struct importing *im)
 {
-    (void)row;
     struct value *x = hp_onnx_input(im, 0), *fill = hp_onnx_input(im, 2);
     int64_t pads[2 * MAX_DIMS];
     double values[2 * MAX_DIMS];

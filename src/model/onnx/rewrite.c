@@ -11,17 +11,17 @@ bool hp_moves_only(enum op_kind kind)
     return kind == OP_TRANSPOSE || kind == OP_RESHAPE || kind == OP_SQUEEZE;
 }
 
-/* Steps ---------------------------------------------------------------------------------- */
+/* New operators -------------------------------------------------------------------------- */
 
-static int new_tensor(struct rewriting *rw, struct step_tensor tensor)
+static int new_tensor(struct rewriting *rw, struct new_tensor tensor)
 {
     rw->tensor =
-        GROW(rw->arena, struct step_tensor, rw->tensor, rw->n_tensors, &rw->tensor_capacity);
+        GROW(rw->arena, struct new_tensor, rw->tensor, rw->n_tensors, &rw->tensor_capacity);
     rw->tensor[rw->n_tensors] = tensor;
     return rw->n_tensors++;
 }
 
-const struct attrs *hp_step_attr(struct rewriting *rw, const struct attrs *attrs)
+const struct attrs *hp_new_attrs(struct rewriting *rw, const struct attrs *attrs)
 {
     struct attrs *copy = NEW(rw->arena, struct attrs, 1);
     struct attr *list = NEW(rw->arena, struct attr, attrs->n);
@@ -34,44 +34,44 @@ const struct attrs *hp_step_attr(struct rewriting *rw, const struct attrs *attrs
     return copy;
 }
 
-int hp_step(struct rewriting *rw, enum op_kind kind, const char *name, int n_inputs,
-            const int *inputs, const struct attrs *attrs, int n_outputs)
+int hp_new_op(struct rewriting *rw, enum op_kind kind, const char *name, int n_inputs,
+              const int *inputs, const struct attrs *attrs, int n_outputs)
 {
     int *copy = NEW(rw->arena, int, n_inputs + 1);
     memcpy(copy, inputs, (size_t)n_inputs * sizeof *copy);
-    rw->step = GROW(rw->arena, struct step, rw->step, rw->n_steps, &rw->step_capacity);
-    rw->step[rw->n_steps] = (struct step){ .kind = kind,
-                                           .name = name,
-                                           .n_inputs = n_inputs,
-                                           .input = copy,
-                                           .output = rw->n_tensors,
-                                           .n_outputs = n_outputs,
-                                           .attrs = attrs };
+    rw->op = GROW(rw->arena, struct new_op, rw->op, rw->n_ops, &rw->op_capacity);
+    rw->op[rw->n_ops] = (struct new_op){ .kind = kind,
+                                         .name = name,
+                                         .n_inputs = n_inputs,
+                                         .input = copy,
+                                         .output = rw->n_tensors,
+                                         .n_outputs = n_outputs,
+                                         .attrs = attrs };
     for (int i = 0; i < n_outputs; i++)
-        new_tensor(rw, (struct step_tensor){ .step = rw->n_steps, .from = -1 });
-    return rw->step[rw->n_steps++].output;
+        new_tensor(rw, (struct new_tensor){ .op = rw->n_ops, .from = -1 });
+    return rw->op[rw->n_ops++].output;
 }
 
-int hp_step_reshape(struct rewriting *rw, const char *name, int x,
-                    const struct hypar_shape *shape)
+int hp_new_reshape(struct rewriting *rw, const char *name, int x,
+                   const struct hypar_shape *shape)
 {
-    int y = hp_step(rw, OP_RESHAPE, name, 1, &x, NULL, 1);
-    rw->step[rw->n_steps - 1].shape = *shape;
+    int y = hp_new_op(rw, OP_RESHAPE, name, 1, &x, NULL, 1);
+    rw->op[rw->n_ops - 1].shape = *shape;
     return y;
 }
 
-int hp_step_transpose(struct rewriting *rw, const char *name, int x, int n, const int *perm)
+int hp_new_transpose(struct rewriting *rw, const char *name, int x, int n, const int *perm)
 {
     double values[MAX_DIMS];
     for (int d = 0; d < n; d++)
         values[d] = perm[d];
-    return hp_step(rw, OP_TRANSPOSE, name, 1, &x,
-                   hp_step_attr(rw, ATTRS({ ATTR_PERM, n, values })), 1);
+    return hp_new_op(rw, OP_TRANSPOSE, name, 1, &x,
+                     hp_new_attrs(rw, ATTRS({ ATTR_PERM, n, values })), 1);
 }
 
-int hp_step_part(struct rewriting *rw, int param, int dim, int64_t start, int64_t stop)
+int hp_new_part(struct rewriting *rw, int param, int dim, int64_t start, int64_t stop)
 {
-    return new_tensor(rw, (struct step_tensor){ -1, param, dim, start, stop });
+    return new_tensor(rw, (struct new_tensor){ -1, param, dim, start, stop });
 }
 
 const char *hp_scope(struct rewriting *rw, const char *name)
@@ -147,14 +147,14 @@ bool hp_linear_at(const struct rewriting *rw, int t, struct linear *out)
 
 /* The whole -------------------------------------------------------------------------------- */
 
-/* The steps' tensor of an input or a parameter; of an output once its operator has steps. */
+/* The new tensor of an input or a parameter; of an output once its operator is rewritten. */
 static void map_sources(struct rewriting *rw)
 {
     rw->map = NEW(rw->arena, int, rw->g->n_tensors);
     for (int t = 0; t < rw->g->n_tensors; t++) {
         rw->map[t] = -1;
         if (rw->g->tensors[t].producer < 0)
-            rw->map[t] = new_tensor(rw, (struct step_tensor){ .step = -1, .from = t });
+            rw->map[t] = new_tensor(rw, (struct new_tensor){ .op = -1, .from = t });
     }
 }
 
@@ -168,8 +168,8 @@ static void copy_op(struct rewriting *rw, int op)
     for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++)
         if (o->nest->operand[i].role == OPERAND_OUTPUT)
             outputs[n++] = o->tensor[i];
-    int y = hp_step(rw, o->kind, o->name, o->nest->n_inputs, inputs, o->nest->attrs, n);
-    rw->step[rw->n_steps - 1].shape = rw->g->tensors[outputs[0]].shape;
+    int y = hp_new_op(rw, o->kind, o->name, o->nest->n_inputs, inputs, o->nest->attrs, n);
+    rw->op[rw->n_ops - 1].shape = rw->g->tensors[outputs[0]].shape;
     for (int i = 0; i < n; i++)
         rw->map[outputs[i]] = y + i;
 }
@@ -177,15 +177,15 @@ static void copy_op(struct rewriting *rw, int op)
 static void mark_live(struct rewriting *rw, const int *outputs, int n_outputs)
 {
     for (int i = 0; i < n_outputs; i++) {
-        int step = rw->tensor[rw->map[outputs[i]]].step;
-        if (step >= 0)
-            rw->step[step].live = true;
+        int op = rw->tensor[rw->map[outputs[i]]].op;
+        if (op >= 0)
+            rw->op[op].live = true;
     }
-    for (int s = rw->n_steps - 1; s >= 0; s--)
-        for (int i = 0; rw->step[s].live && i < rw->step[s].n_inputs; i++) {
-            int t = rw->step[s].input[i];
-            if (t >= 0 && rw->tensor[t].step >= 0)
-                rw->step[rw->tensor[t].step].live = true;
+    for (int s = rw->n_ops - 1; s >= 0; s--)
+        for (int i = 0; rw->op[s].live && i < rw->op[s].n_inputs; i++) {
+            int t = rw->op[s].input[i];
+            if (t >= 0 && rw->tensor[t].op >= 0)
+                rw->op[rw->tensor[t].op].live = true;
         }
 }
 
@@ -203,5 +203,5 @@ enum hypar_status hp_onnx_rewrite(struct importing *im, const struct hypar_graph
         if (!hp_fuse_attention(&rw, op) && !hp_fuse(&rw, op))
             copy_op(&rw, op);
     mark_live(&rw, outputs, n_outputs);
-    return hp_emit_steps(&rw, outputs, n_outputs, name, out, keep, sources, n_sources);
+    return hp_emit_new_ops(&rw, outputs, n_outputs, name, out, keep, sources, n_sources);
 }

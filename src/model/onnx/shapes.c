@@ -10,9 +10,8 @@ enum hypar_status hp_onnx_missing(struct importing *im, const char *what)
 
 /* Constants ----------------------------------------------------------------------------- */
 
-enum hypar_status hp_onnx_shape_of(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_shape_of(struct importing *im)
 {
-    (void)row;
     const struct value *x = hp_onnx_input(im, 0);
     int rank = x->shape.n_dims;
     int64_t from = hp_onnx_int(im->node, "start", 0), to = hp_onnx_int(im->node, "end", rank);
@@ -25,9 +24,8 @@ enum hypar_status hp_onnx_shape_of(struct importing *im, const struct onnx_row *
     return hp_onnx_define(im, 0, hp_onnx_constant(ONNX_INT64, &shape, data, false));
 }
 
-enum hypar_status hp_onnx_size_of(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_size_of(struct importing *im)
 {
-    (void)row;
     struct hypar_shape scalar = { 0 };
     double *data = NEW(&im->arena, double, 1);
     data[0] = (double)hp_onnx_elements(&hp_onnx_input(im, 0)->shape);
@@ -45,9 +43,8 @@ static enum hypar_status constant_of_tensor(struct importing *im, const struct o
     return HYPAR_OK;
 }
 
-enum hypar_status hp_onnx_constant_node(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_constant_node(struct importing *im)
 {
-    (void)row;
     struct value v;
     struct hypar_shape shape = { 0 };
     for (int i = 0; i < im->node->n_attrs; i++) {
@@ -96,9 +93,8 @@ enum hypar_status hp_onnx_check_dims(struct importing *im, const struct hypar_sh
     return HYPAR_OK;
 }
 
-enum hypar_status hp_onnx_constant_of_shape(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_constant_of_shape(struct importing *im)
 {
-    (void)row;
     struct hypar_shape shape = { 0 };
     const struct onnx_attr *a = hp_onnx_attr(im->node, "value");
     double *data = NEW(&im->arena, double, 1);
@@ -177,9 +173,8 @@ static enum hypar_status reshaped(struct importing *im, struct value *x,
     return hp_onnx_define(im, 0, y);
 }
 
-enum hypar_status hp_onnx_reshape(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_reshape(struct importing *im)
 {
-    (void)row;
     struct value *x = hp_onnx_input(im, 0);
     struct hypar_shape shape = { 0 };
     bool zeros = hp_onnx_int(im->node, "allowzero", 0) != 0;
@@ -203,9 +198,8 @@ enum hypar_status hp_onnx_reshape(struct importing *im, const struct onnx_row *r
     return reshaped(im, x, &shape);
 }
 
-enum hypar_status hp_onnx_flatten(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_flatten(struct importing *im)
 {
-    (void)row;
     struct value *x = hp_onnx_input(im, 0);
     int64_t axis = hp_onnx_int(im->node, "axis", 1);
     struct hypar_shape shape = { 2, { 1, 1 } };
@@ -229,9 +223,8 @@ static enum hypar_status mark_axes(struct importing *im, int rank, const int64_t
     return HYPAR_OK;
 }
 
-enum hypar_status hp_onnx_squeeze(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_squeeze(struct importing *im)
 {
-    (void)row;
     struct value *x = hp_onnx_input(im, 0);
     struct hypar_shape shape = { 0 };
     int64_t axes[MAX_DIMS];
@@ -250,9 +243,8 @@ enum hypar_status hp_onnx_squeeze(struct importing *im, const struct onnx_row *r
     return reshaped(im, x, &shape);
 }
 
-enum hypar_status hp_onnx_unsqueeze(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_unsqueeze(struct importing *im)
 {
-    (void)row;
     struct value *x = hp_onnx_input(im, 0);
     struct hypar_shape shape = { 0 };
     int64_t axes[MAX_DIMS];
@@ -271,19 +263,18 @@ enum hypar_status hp_onnx_unsqueeze(struct importing *im, const struct onnx_row 
     return reshaped(im, x, &shape);
 }
 
-enum hypar_status hp_onnx_identity(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_identity(struct importing *im)
 {
-    (void)row;
     return hp_onnx_define(im, 0, *hp_onnx_input(im, 0));
 }
 
 /* An initializer under another name: exporters for inference write one where several had the
  * same values. Each is a parameter of its own, which starts with them. */
-enum hypar_status hp_onnx_alias(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_alias(struct importing *im)
 {
     struct value *x = hp_onnx_input(im, 0), v;
     if (x->kind != VALUE_WEIGHT || im->node->n_outputs < 1)
-        return hp_onnx_identity(im, row);
+        return hp_onnx_identity(im);
     int t;
     v = *x;
     struct weight_range all = { 0, 0, hp_onnx_elements(&x->shape) };
@@ -293,9 +284,8 @@ enum hypar_status hp_onnx_alias(struct importing *im, const struct onnx_row *row
     return hp_onnx_define(im, 0, v);
 }
 
-enum hypar_status hp_onnx_cast(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_cast(struct importing *im)
 {
-    (void)row;
     struct value v = *hp_onnx_input(im, 0);
     int to = (int)hp_onnx_int(im->node, "to", ONNX_FLOAT);
     bool whole = hp_onnx_family(to) == ONNX_INTEGERS;
@@ -319,9 +309,8 @@ enum hypar_status hp_onnx_cast(struct importing *im, const struct onnx_row *row)
 
 /* Transpose -------------------------------------------------------------------------------- */
 
-enum hypar_status hp_onnx_transpose(struct importing *im, const struct onnx_row *row)
+enum hypar_status hp_onnx_transpose(struct importing *im)
 {
-    (void)row;
     struct value *x = hp_onnx_input(im, 0), y;
     const struct onnx_attr *a = hp_onnx_attr(im->node, "perm");
     int rank = x->shape.n_dims, perm[MAX_DIMS], t;

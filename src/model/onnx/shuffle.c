@@ -213,7 +213,7 @@ bool hp_shuffle_rebase(struct shuffle *s, const struct hypar_shape *from,
 
 /* Operators ----------------------------------------------------------------------------- */
 
-static bool same_shape(const struct hypar_shape *a, const struct hypar_shape *b)
+bool hp_same_shape(const struct hypar_shape *a, const struct hypar_shape *b)
 {
     return a->n_dims == b->n_dims &&
            memcmp(a->dim, b->dim, (size_t)a->n_dims * sizeof *a->dim) == 0;
@@ -319,12 +319,12 @@ enum hypar_status hp_shuffle_emit(struct graph_builder *b, int tensor, const str
                        name, MAX_DIMS);
     if (plan.moves) {
         snprintf(text, sizeof text, "%s.factors", name);
-        if (!same_shape(&shape, &plan.factors))
+        if (!hp_same_shape(&shape, &plan.factors))
             TRY(hp_emit_reshape(b, *out, &plan.factors, text, out, err));
         TRY(emit_transpose(b, plan.factors.n_dims, plan.perm, name, out, err));
     }
     shape = hp_build_graph(b)->tensors[*out].shape;
-    if (same_shape(&shape, &plan.target))
+    if (hp_same_shape(&shape, &plan.target))
         return HYPAR_OK;
     snprintf(text, sizeof text, "%s.reshape", name);
     return hp_emit_reshape(b, *out, &plan.target, text, out, err);

@@ -54,4 +54,6 @@ enum hypar_status hp_emit_reshape(struct graph_builder *b, int tensor,
                                   const struct hypar_shape *to, const char *name, int *out,
                                   struct hypar_error *err);
 
+bool hp_same_shape(const struct hypar_shape *a, const struct hypar_shape *b);
+
 #endif /* MODEL_ONNX_SHUFFLE_H */

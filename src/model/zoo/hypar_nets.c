@@ -63,8 +63,9 @@ static void cifar_c(struct net *net, const int *option)
 
 /* AlexNet with its maps as in the paper: 224 -> 55 -> 27 -> 13 -> 13 -> 6, pooling after the
  * second, third and fifth convolution. */
-static void alexnet(struct net *net, const int *channels, const int *sizes)
+static void alexnet(struct net *net, const int *channels)
 {
+    const int *sizes = channels + 5;
     static const struct {
         int kernel, stride, pad;
         bool pool;
@@ -83,21 +84,13 @@ static void alexnet(struct net *net, const int *channels, const int *sizes)
     hp_net_classify(net, connected(net, flatten(net, "flatten", x), 3, sizes));
 }
 
-static void alexnet_t(struct net *net, const int *option)
-{
-    (void)option;
-    alexnet(net, (const int[]){ 48, 128, 192, 192, 128 }, (const int[]){ 2048, 2048, 1000 });
-}
-
-static void alexnet_hypar(struct net *net, const int *option)
-{
-    (void)option;
-    alexnet(net, (const int[]){ 96, 256, 384, 384, 256 }, (const int[]){ 4096, 4096, 1000 });
-}
+/* Channels of the convolutions, sizes of the layers behind them. */
+static const int alexnet_t[] = { 48, 128, 192, 192, 128, 2048, 2048, 1000 };
+static const int alexnet_hypar[] = { 96, 256, 384, 384, 256, 4096, 4096, 1000 };
 
 const struct family hp_family_sfc = { .build = sfc };
 const struct family hp_family_sconv = { .build = sconv };
 const struct family hp_family_lenet_c = { .build = lenet_c };
 const struct family hp_family_cifar_c = { .build = cifar_c };
-const struct family hp_family_alexnet_t = { .build = alexnet_t };
-const struct family hp_family_alexnet_hypar = { .build = alexnet_hypar };
+const struct family hp_family_alexnet_t = { .build = alexnet, .fixed = alexnet_t };
+const struct family hp_family_alexnet_hypar = { .build = alexnet, .fixed = alexnet_hypar };

@@ -2,24 +2,21 @@
  * and as torchvision has it (biases, dropout). */
 #include "model/zoo/zoo.h"
 
-struct vgg {
-    int depth;      /* weighted layers */
-    int convs[5];   /* of each block */
-    bool pointwise; /* configuration C: the third of a block is 1x1 */
-};
+/* Convolutions of each block; then 1 if the third of a block is 1x1. */
+enum { BLOCKS = 5, POINTWISE = BLOCKS };
+static const int vgg_a[] = { 1, 1, 2, 2, 2, 0 };
+static const int vgg_b[] = { 2, 2, 2, 2, 2, 0 };
+static const int vgg_c[] = { 2, 2, 3, 3, 3, 1 };
+static const int vgg_d[] = { 2, 2, 3, 3, 3, 0 };
+static const int vgg_e[] = { 2, 2, 4, 4, 4, 0 };
 
-static const struct vgg a = { 11, { 1, 1, 2, 2, 2 }, false };
-static const struct vgg b = { 13, { 2, 2, 2, 2, 2 }, false };
-static const struct vgg c = { 16, { 2, 2, 3, 3, 3 }, true };
-static const struct vgg d = { 16, { 2, 2, 3, 3, 3 }, false };
-static const struct vgg e = { 19, { 2, 2, 4, 4, 4 }, false };
-
-static int features(struct net *net, const struct vgg *vgg, int x, bool bias)
+static int features(struct net *net, const int *convs, int x, bool bias)
 {
-    static const int channels[5] = { 64, 128, 256, 512, 512 };
-    for (int block = 0; block < 5; block++) {
-        for (int i = 0; i < vgg->convs[block]; i++) {
-            struct window window = vgg->pointwise && i == 2 ? square(1, 1, 0) : square(3, 1, 1);
+    static const int channels[BLOCKS] = { 64, 128, 256, 512, 512 };
+    for (int block = 0; block < BLOCKS; block++) {
+        for (int i = 0; i < convs[block]; i++) {
+            struct window window =
+                convs[POINTWISE] && i == 2 ? square(1, 1, 0) : square(3, 1, 1);
             x = hp_net_conv(net, hp_net_label(net, "conv%d_%d", block + 1, i + 1), x,
                             channels[block], window, bias);
             x = relu(net, hp_net_label(net, "relu%d_%d", block + 1, i + 1), x);
@@ -29,42 +26,12 @@ static int features(struct net *net, const struct vgg *vgg, int x, bool bias)
     return x;
 }
 
-static void hypar_vgg(struct net *net, const struct vgg *vgg)
+static void hypar_vgg(struct net *net, const int *convs)
 {
-    int x = flatten(net, "flatten", features(net, vgg, images(net, 3, 224), false));
+    int x = flatten(net, "flatten", features(net, convs, images(net, 3, 224), false));
     x = relu(net, "fc1.relu", linear(net, "fc1", x, 4096));
     x = relu(net, "fc2.relu", linear(net, "fc2", x, 4096));
     hp_net_classify(net, linear(net, "fc3", x, 1000));
-}
-
-static void vgg_a(struct net *net, const int *option)
-{
-    (void)option;
-    hypar_vgg(net, &a);
-}
-
-static void vgg_b(struct net *net, const int *option)
-{
-    (void)option;
-    hypar_vgg(net, &b);
-}
-
-static void vgg_c(struct net *net, const int *option)
-{
-    (void)option;
-    hypar_vgg(net, &c);
-}
-
-static void vgg_d(struct net *net, const int *option)
-{
-    (void)option;
-    hypar_vgg(net, &d);
-}
-
-static void vgg_e(struct net *net, const int *option)
-{
-    (void)option;
-    hypar_vgg(net, &e);
 }
 
 enum { DEPTH, IMAGE, CLASSES };
@@ -77,11 +44,10 @@ static const struct option vgg_options[] = {
 
 static void vgg(struct net *net, const int *option)
 {
-    static const struct vgg *const configurations[] = { &a, &b, &d, &e };
-    const struct vgg *chosen = NULL;
-    for (int i = 0; i < 4; i++)
-        if (configurations[i]->depth == option[DEPTH])
-            chosen = configurations[i];
+    static const int *const by_depth[] = {
+        [11] = vgg_a, [13] = vgg_b, [16] = vgg_d, [19] = vgg_e
+    };
+    const int *chosen = by_depth[option[DEPTH]];
     if (!chosen) {
         hp_net_fail(net, "depth is %d, expected 11, 13, 16 or 19", option[DEPTH]);
         return;
@@ -96,9 +62,9 @@ static void vgg(struct net *net, const int *option)
     hp_net_classify(net, linear_bias(net, "fc3", x, option[CLASSES]));
 }
 
-const struct family hp_family_vgg_a = { .build = vgg_a };
-const struct family hp_family_vgg_b = { .build = vgg_b };
-const struct family hp_family_vgg_c = { .build = vgg_c };
-const struct family hp_family_vgg_d = { .build = vgg_d };
-const struct family hp_family_vgg_e = { .build = vgg_e };
+const struct family hp_family_vgg_a = { .build = hypar_vgg, .fixed = vgg_a };
+const struct family hp_family_vgg_b = { .build = hypar_vgg, .fixed = vgg_b };
+const struct family hp_family_vgg_c = { .build = hypar_vgg, .fixed = vgg_c };
+const struct family hp_family_vgg_d = { .build = hypar_vgg, .fixed = vgg_d };
+const struct family hp_family_vgg_e = { .build = hypar_vgg, .fixed = vgg_e };
 const struct family hp_family_vgg = FAMILY(vgg, vgg_options);

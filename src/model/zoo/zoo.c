@@ -152,7 +152,7 @@ static enum hypar_status build(struct hypar_graph **out, const struct model *mod
     struct net net = { .builder = hp_build(word, batch ? batch : model->batch),
                        .batch = batch ? batch : model->batch,
                        .err = err };
-    model->family->build(&net, values);
+    model->family->build(&net, model->family->fixed ? model->family->fixed : values);
     if (net.status == HYPAR_OK)
         return hp_build_finish(net.builder, out, err);
     hp_build_abandon(net.builder);

@@ -25,7 +25,8 @@ struct family {
     void (*build)(struct net *net, const int *option);
     int n_options;
     const struct option *options;
-    bool sizes; /* "784-512-10" in place of options */
+    bool sizes;       /* "784-512-10" in place of options */
+    const int *fixed; /* no options: what `build` is given for them; may be NULL */
 };
 
 struct model {
