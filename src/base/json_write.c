@@ -164,3 +164,8 @@ void hp_json_put_null(struct json_writer *w, const char *key)
     fputs("null", w->file);
     end_value(w);
 }
+
+void hp_json_put_known(struct json_writer *w, const char *key, bool known, double value)
+{
+    hp_json_put_number(w, key, known ? value : NAN); /* JSON has no NaN: null */
+}

@@ -53,7 +53,7 @@ static double server_by_groups(const struct topology_view *f, const struct nest 
     double most = 0;
     for (int c = 0; c < f->n_cuts; c++) {
         const struct cut *cut = &f->cut[c];
-        for (int g = 0, n = hp_groups(cut, p); g < n; g++) {
+        for (int g = 0, n = hp_cut_groups(cut, p); g < n; g++) {
             int here = 1, left = p->n_parts - g * cut->size;
             for (int a = 0; a < nest->n_axes; a++)
                 if (replicas >> a & 1)

@@ -109,7 +109,7 @@ void hp_placement_devices(const struct nest *nest, const struct placement *place
                           int *device);
 
 /* Groups of a cut that have a part of a placement. */
-static inline int hp_groups(const struct cut *cut, const struct placement *placement)
+static inline int hp_cut_groups(const struct cut *cut, const struct placement *placement)
 {
     return (placement->n_parts + cut->size - 1) / cut->size;
 }

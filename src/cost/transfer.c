@@ -257,7 +257,7 @@ static void add_provisions(struct transfer *t, const struct placement *from,
         sends.scale *= hp_loose_parts(t, 1, to);
     for (int c = 0; c < t->topology->n_cuts; c++) {
         const struct cut *cut = &t->topology->cut[c];
-        int n_from = hp_groups(cut, from), n_to = hp_groups(cut, to);
+        int n_from = hp_cut_groups(cut, from), n_to = hp_cut_groups(cut, to);
         multiply(&keeps, cut->first, n_from < n_to ? n_from : n_to, t->keeps);
         if (sending)
             multiply(&sends, cut->first, n_from, t->sends);
@@ -294,7 +294,7 @@ static double heaviest_cut(struct transfer *t, const struct placement *from,
     add_provisions(t, from, to, sending);
     for (int c = 0; c < t->topology->n_cuts; c++) {
         const struct cut *cut = &t->topology->cut[c];
-        int n_from = hp_groups(cut, from), n_to = hp_groups(cut, to);
+        int n_from = hp_cut_groups(cut, from), n_to = hp_cut_groups(cut, to);
         const double *kept = t->keeps + cut->first;
         double in = most_left(t->needs + cut->first, kept, n_to, n_from);
         double out = sending ? most_left(t->sends + cut->first, kept, n_from, n_to) : 0;

@@ -251,5 +251,5 @@ const struct planner hp_planner_exhaustive = {
     .plan = plan_exhaustive,
     .apart = true,
     .judges = true,
-    .fixes = true,
+    .wishes = WISH_FIX,
 };

@@ -42,6 +42,9 @@ struct hypar_found {
 
 struct level_rules; /* what a planner that divides level by level allows (levels/levels.h) */
 
+/* What not every planner can: keep operators as they are told, begin with a plan. */
+enum { WISH_FIX = 1, WISH_START = 2 };
+
 struct planner {
     struct hypar_planner_info info;
     enum hypar_status (*plan)(const struct planner *self, const struct problem *problem,
@@ -53,9 +56,8 @@ struct planner {
     const struct planner *random_search;
     bool judges; /* its plan fits by the simulator's model of memory, which counts exactly */
     bool apart;  /* not for auto: another training than the others', or a long search */
-    bool fixes;  /* it can keep operators as they are told */
-    bool starts; /* it can begin with a plan */
-    bool seeds;  /* a random search begins with its plan */
+    unsigned wishes; /* that it can grant */
+    bool seeds;      /* a random search begins with its plan */
 };
 
 extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_planner_owt,

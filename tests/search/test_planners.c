@@ -178,7 +178,7 @@ static void all_planners(void **state)
         for (size_t k = 0; k < sizeof machines / sizeof machines[0]; k++) {
             struct task t = task(models[m], machines[k], 0);
             for (int i = 0; hypar_planner(i); i++) {
-                if (hp_planners[i]->fixes)
+                if (hp_planners[i]->wishes & WISH_FIX)
                     continue; /* test_flexflow.c */
                 const char *name = hypar_planner(i)->name;
                 struct hypar_found *found = search_for(&t, name, false);
@@ -533,7 +533,7 @@ static void different_devices(void **state)
         for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
             struct task t = task(models[m], machines[k], 96);
             for (int i = 0; hypar_planner(i); i++) {
-                if (hp_planners[i]->fixes)
+                if (hp_planners[i]->wishes & WISH_FIX)
                     continue;
                 struct hypar_found *found = search_for(&t, hypar_planner(i)->name, false);
                 assert_int_equal(hypar_plan_check(hypar_found_plan(found), NULL), HYPAR_OK);

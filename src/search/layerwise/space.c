@@ -178,14 +178,6 @@ static int derived_list(struct optcnn_space *s, struct derivation how,
 
 /* Variables ------------------------------------------------------------------------------ */
 
-static int output_operand(const struct op *op, int tensor)
-{
-    int o = op->nest->n_inputs;
-    while (op->tensor[o] != tensor)
-        o++;
-    return o;
-}
-
 /* The first input that comes from the operator's own node, which it follows. */
 static int followed_input(const struct optcnn_space *s, int op)
 {
@@ -206,7 +198,7 @@ static int following_list(struct optcnn_space *s, int op)
     const struct op *from = &g->ops[g->tensors[t].producer];
     struct derivation how = { .parent = s->list[g->tensors[t].producer],
                               .parent_nest = from->nest->id,
-                              .parent_operand = output_operand(from, t),
+                              .parent_operand = hp_output_operand(from, t),
                               .nest = g->ops[op].nest->id,
                               .operand = o };
     return derived_list(s, how, from->nest, g->ops[op].nest);

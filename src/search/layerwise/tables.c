@@ -26,31 +26,15 @@ static void add_edge(struct filler *f, const struct optcnn_edge *edge)
     t->edge[t->n_edges++] = *edge;
 }
 
-static int output_operand(const struct op *op, int tensor)
-{
-    int o = op->nest->n_inputs;
-    while (op->tensor[o] != tensor)
-        o++;
-    return o;
-}
-
-static int first_output(const struct op *op)
-{
-    int o = op->nest->n_inputs;
-    while (op->nest->operand[o].role != OPERAND_OUTPUT)
-        o++;
-    return o;
-}
-
 /* The concat that begins this one, read as one tensor: the reader's output lies over it. */
 static void add_prefix_edge(struct filler *f, int op, int prefix)
 {
     const struct hypar_graph *g = f->space->graph;
-    int from = first_output(&g->ops[prefix]);
+    int from = hp_first_output(&g->ops[prefix]);
     add_edge(f, &(struct optcnn_edge){ .from = prefix,
                                        .to = op,
                                        .from_operand = from,
-                                       .to_operand = first_output(&g->ops[op]),
+                                       .to_operand = hp_first_output(&g->ops[op]),
                                        .tensor = g->ops[prefix].tensor[from] });
 }
 
@@ -68,11 +52,12 @@ static void find_edges(struct filler *f)
             int t = g->ops[op].tensor[o], from = t >= 0 ? g->tensors[t].producer : -1;
             if (from < 0)
                 continue;
-            add_edge(f, &(struct optcnn_edge){ .from = from,
-                                               .to = op,
-                                               .from_operand = output_operand(&g->ops[from], t),
-                                               .to_operand = o,
-                                               .tensor = t });
+            add_edge(f,
+                     &(struct optcnn_edge){ .from = from,
+                                            .to = op,
+                                            .from_operand = hp_output_operand(&g->ops[from], t),
+                                            .to_operand = o,
+                                            .tensor = t });
         }
     }
 }

@@ -25,35 +25,11 @@ static bool is_convolution(const struct problem *problem, const struct layer_nod
     return kind == OP_CONV || kind == OP_GROUP_CONV;
 }
 
-static unsigned allow_dp(const struct problem *problem, const struct layer_node *node)
+static unsigned allow(const struct level_rules *rules, const struct problem *problem,
+                      const struct layer_node *node)
 {
-    (void)problem;
-    return choose(node, DP);
-}
-
-static unsigned allow_mp(const struct problem *problem, const struct layer_node *node)
-{
-    (void)problem;
-    return choose(node, node->types & (MP | CHANNEL) ? MP | CHANNEL : DP);
-}
-
-/* Krizhevsky 2014: convolutions by batch, fully-connected layers by features (counted as mp).
- */
-static unsigned allow_owt(const struct problem *problem, const struct layer_node *node)
-{
-    return is_convolution(problem, node) ? choose(node, DP) : allow_mp(problem, node);
-}
-
-static unsigned allow_hypar(const struct problem *problem, const struct layer_node *node)
-{
-    (void)problem;
-    return choose(node, DP | MP | CHANNEL);
-}
-
-static unsigned allow_accpar(const struct problem *problem, const struct layer_node *node)
-{
-    (void)problem;
-    return node->types;
+    const unsigned *wish = is_convolution(problem, node) ? rules->convolution : rules->other;
+    return choose(node, node->types & wish[0] ? wish[0] : wish[1]);
 }
 
 /* The part of the smaller of two unequal sides, which receives the more; 0: they are equal. */
@@ -98,7 +74,7 @@ struct partition_problem hp_set_up_partition(const struct problem *problem, stru
         p.least_share[h] = least_share(share, h, p.ways[h]);
         for (int n = 0; n < l->n_nodes; n++)
             allowed[(size_t)h * (size_t)l->n_nodes + (size_t)n] =
-                l->node[n].weighted ? rules->allow(problem, &l->node[n]) : l->node[n].types;
+                l->node[n].weighted ? allow(rules, problem, &l->node[n]) : l->node[n].types;
     }
     if (p.n_levels > 0) /* a machine of one device has none */
         widen_shared(l, p.n_levels, allowed);
@@ -142,12 +118,9 @@ static void show(struct hypar_found *found, const struct problem *problem,
 
 double hp_room_for_params(const struct problem *problem)
 {
-    double least = problem->options->memory_bytes;
-    bool given = least > 0;
-    for (int d = 0; !given && d < hypar_machine_device_count(problem->machine); d++) {
-        double has = (double)hypar_machine_device(problem->machine, d)->memory_bytes;
-        least = d == 0 ? has : fmin(least, has);
-    }
+    double least = INFINITY, limit = problem->options->memory_bytes;
+    for (int d = 0; d < hypar_machine_device_count(problem->machine); d++)
+        least = fmin(least, hp_device_room(problem->machine, d, limit));
     return least / hp_bytes_per_param(problem->options->precision, problem->options->optimizer);
 }
 
@@ -253,12 +226,12 @@ static enum hypar_status plan_by_levels(const struct planner *self,
 
 /* clang-format off */
 static const struct level_rules
-    /*               allow          chooses  by_sample     features */
-    dp_rules     = { allow_dp,      false,   EVERY_LAYER,  false },
-    mp_rules     = { allow_mp,      false,   NO_LAYER,     false },
-    owt_rules    = { allow_owt,     false,   CONVOLUTIONS, true },
-    hypar_rules  = { allow_hypar,   true,    NO_LAYER,     false },
-    accpar_rules = { allow_accpar,  true,    NO_LAYER,     false };
+    /*               convolution,         other,               chooses, by_sample,    features */
+    dp_rules     = { { DP },              { DP },              false,   EVERY_LAYER,  false },
+    mp_rules     = { { MP | CHANNEL, DP }, { MP | CHANNEL, DP }, false, NO_LAYER,     false },
+    owt_rules    = { { DP },              { MP | CHANNEL, DP }, false,  CONVOLUTIONS, true },
+    hypar_rules  = { { DP | MP | CHANNEL }, { DP | MP | CHANNEL }, true, NO_LAYER,    false },
+    accpar_rules = { { ~0u },             { ~0u },             true,    NO_LAYER,     false };
 
 const struct planner hp_planner_dp = {
     .info = { "dp", "data parallel: every operator by samples", "the baseline of all four papers", .simple = true },

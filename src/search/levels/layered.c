@@ -50,12 +50,9 @@ static double elements(const struct hypar_graph *g, int tensor)
     return (double)hp_shape_elements(&g->tensors[tensor].shape);
 }
 
-static int first_output(const struct op *op)
+static int written(const struct op *op)
 {
-    int o = 0;
-    while (op->nest->operand[o].role != OPERAND_OUTPUT)
-        o++;
-    return op->tensor[o];
+    return op->tensor[hp_first_output(op)];
 }
 
 /* Concats by the list of what they read, to find one that is the beginning of another. */
@@ -127,8 +124,7 @@ static void add_edges(struct builder *b, int node)
     if (op->kind == OP_CONCAT) {
         int length, prefix = find_prefix(&b->concats, g, b->l->node[node].op, &length);
         if (prefix >= 0) {
-            add_edge(b, b->l->node_of_op[prefix], node,
-                     elements(g, first_output(&g->ops[prefix])));
+            add_edge(b, b->l->node_of_op[prefix], node, elements(g, written(&g->ops[prefix])));
             b->l->prefix[b->l->node[node].op] = prefix;
             b->l->prefix_length[b->l->node[node].op] = length;
             first = length;
@@ -174,12 +170,12 @@ static void add_ops(struct builder *b)
 static double output_elements(const struct layered *l, int node)
 {
     const struct hypar_graph *g = l->graph;
-    int t = first_output(&g->ops[l->node[node].op]);
+    int t = written(&g->ops[l->node[node].op]);
     while (g->use_start[t + 1] - g->use_start[t] == 1) {
         int op = g->use[g->use_start[t]].op;
         bool follows = l->node_of_op[op] == node && !hp_op_weighted(g, op);
         unsigned flags = hp_op[g->ops[op].kind].flags;
-        int next = first_output(&g->ops[op]);
+        int next = written(&g->ops[op]);
         bool cuts =
             flags & ROW_LOOKUP && elements(g, next) != elements(g, t); /* split, slice */
         if (!follows || flags & ROW_LOSS || cuts)

@@ -11,8 +11,9 @@
 enum by_sample { NO_LAYER, CONVOLUTIONS, EVERY_LAYER };
 
 struct level_rules {
-    /* The types that a weighted node may have; joins are free to follow. */
-    unsigned (*allow)(const struct problem *problem, const struct layer_node *node);
+    /* Types that a weighted node may have: the first set of which it has any, else whatever it
+     * has. Joins are free to follow. */
+    unsigned convolution[2], other[2];
     bool chooses; /* there is something to weigh */
     enum by_sample by_sample;
     bool features; /* counted as mp, but laid out by output features */

@@ -507,6 +507,5 @@ const struct planner hp_planner_flexflow = {
     .plan = plan_flexflow,
     .apart = true,
     .judges = true,
-    .fixes = true,
-    .starts = true,
+    .wishes = WISH_FIX | WISH_START,
 };
