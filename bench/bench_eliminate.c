@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/random.h"
-#include "search/eliminate.h"
+#include "search/solver/eliminate.h"
 
 enum { MOST_RUNS = 2000 };
 

@@ -14,7 +14,7 @@
 
 #include "bench/bench.h"
 #include "cost/array.h"
-#include "search/explore.h"
+#include "search/explore/explore.h"
 #include "tests/papers/hypar_printed.h"
 
 /* One model on one machine or several. */
@@ -354,14 +354,13 @@ static double total(struct layered *layered, int n_levels, bool joint, bool *exa
                                .options = &options,
                                .layered = layered };
     struct hypar_machine *machine;
-    struct partition_problem p;
     struct partition partition;
     char word[32];
     snprintf(word, sizeof word, "htree:%d", 1 << n_levels);
     must(hypar_machine_read(&machine, word, &err), &err);
     problem.machine = machine;
     problem.n_levels = hypar_machine_levels(machine, problem.level);
-    hp_pose(&problem, &arena, "hypar", &p);
+    struct partition_problem p = hp_set_up_partition(&problem, &arena, hp_planner_hypar.rules);
     must(hp_partition(&arena, &p, &partition, &err), &err);
     *exact = partition.exact;
     hypar_machine_free(machine);

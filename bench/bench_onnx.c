@@ -7,7 +7,7 @@
  * Each figure is the fastest of RUNS, the files being in the page cache. */
 #define _DEFAULT_SOURCE /* mkstemps */
 
-#include "model/onnx.h"
+#include "model/onnx/onnx.h"
 
 #include <stdlib.h>
 #include <string.h>

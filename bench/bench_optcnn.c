@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "bench/bench.h"
-#include "search/optcnn.h"
+#include "search/layerwise/optcnn.h"
 #include "tests/papers/optcnn_printed.h"
 
 static void heading(const char *text)
@@ -100,18 +100,18 @@ static double baseline(const struct study *s, double *least_s, double *choices)
     struct arena arena = { 0 };
     struct hypar_error err;
     struct hypar_search_options options = { 0 };
-    struct fabric fabric;
+    struct topology_view topology;
     struct optcnn_space space;
     struct optcnn_tables tables;
     double start = wall_s();
-    must(hp_fabric(&fabric, &arena, s->machine, &err), &err);
-    fabric.once = true; /* as the planner has it by default */
-    struct optcnn_model model = { .arena = &arena, .graph = s->graph, .fabric = &fabric };
+    must(hp_topology_view(&topology, &arena, s->machine, &err), &err);
+    topology.once = true; /* as the planner has it by default */
+    struct optcnn_model model = { .arena = &arena, .graph = s->graph, .topology = &topology };
     struct problem problem = { .graph = s->graph,
                                .machine = s->machine,
                                .options = &options,
                                .layered = hp_layered(&arena, s->graph) };
-    hp_optcnn_space(&space, &arena, &problem, &fabric, "nkhw", 1e9);
+    hp_optcnn_space(&space, &arena, &problem, &topology, "nkhw", 1e9);
     hp_optcnn_tables(&tables, &model, &space);
     *choices = 1;
     for (int v = 0; v < space.n_vars; v++)

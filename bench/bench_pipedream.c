@@ -21,7 +21,7 @@
 
 #include "base/random.h"
 #include "bench/bench.h"
-#include "model/pipedream.h"
+#include "model/pipedream/pipedream.h"
 #include "tests/papers/pipedream_printed.h"
 
 static struct hypar_graph *profile_graph(const char *name)

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "bench/bench.h"
-#include "search/partition.h"
+#include "search/levels/partition.h"
 
 /* The layered view of a graph and its greedy partition over n_levels of two sides. */
 static double partition_s(const struct hypar_graph *graph, int n_levels, bool joint)

@@ -62,7 +62,7 @@ static enum hypar_status add_planner(struct comparing *c, const char *name, size
     return HYPAR_OK;
 }
 
-/* Those of a list, or all that there are; not the yardstick, which only small problems have. */
+/* Those of a list, or all that there are; not exhaustive, which only small problems allow. */
 static enum hypar_status list_planners(struct comparing *c, const char *list,
                                        struct hypar_error *err)
 {
@@ -70,7 +70,7 @@ static enum hypar_status list_planners(struct comparing *c, const char *list,
     enum hypar_status status = HYPAR_OK;
     bool all = !list && !c->n_plans;
     for (int i = 0; all && status == HYPAR_OK && (info = hypar_planner(i)); i++)
-        if (strcmp(info->name, "auto") != 0 && strcmp(info->name, "exhaustive") != 0)
+        if (!info->tries_others && !info->small_only)
             status = add_planner(c, info->name, strlen(info->name), err);
     while (list && status == HYPAR_OK) {
         size_t n = strcspn(list, ",");

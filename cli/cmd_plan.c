@@ -141,8 +141,9 @@ static void report(const struct args *args, const struct hypar_graph *graph,
                    const struct hypar_machine *machine, const struct hypar_search_options *how,
                    const struct hypar_found *found)
 {
-    static const char *const simple[] = { "dp", "mp", "owt" };
-    struct hypar_found *others[3] = { NULL };
+    enum { MOST = 8 };
+    const struct hypar_planner_info *info;
+    struct hypar_found *others[MOST] = { NULL };
     struct hypar_search_options plain = *how;
     struct hypar_error why;
     bool beside =
@@ -152,9 +153,9 @@ static void report(const struct args *args, const struct hypar_graph *graph,
     plain.n_fix = 0;
     plain.stop = NULL;
     plain.unlimited = true; /* to be looked at, whether it fits or not */
-    for (int i = 0; i < 3 && beside; i++) {
-        plain.planner = simple[i];
-        if (strcmp(simple[i], hypar_found_info(found).planner) == 0)
+    for (int i = 0; beside && n_others < MOST && (info = hypar_planner(i)); i++) {
+        plain.planner = info->name;
+        if (!info->simple || strcmp(info->name, hypar_found_info(found).planner) == 0)
             continue;
         if (hypar_search(&others[n_others], graph, machine, &plain, &why) == HYPAR_OK)
             n_others++;
@@ -174,7 +175,7 @@ static enum hypar_status judge(const struct args *args, const struct hypar_found
                                struct hypar_error *err)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
-    bool named = args->planner && strcmp(args->planner, "auto") != 0;
+    bool named = args->planner && !hypar_planner_find(args->planner)->tries_others;
     bool interrupted = hypar_found_info(found).interrupted;
     struct hypar_error why;
     if (!s || s->step.fits || (named && !interrupted && !(args->memory_bytes > 0)))
@@ -314,8 +315,8 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     struct hypar_sim_options simulation;
     struct hypar_profile *profile;
     const char *planner = args->planner ? args->planner : "auto";
-    bool searches = strcmp(planner, "auto") == 0 || strcmp(planner, "flexflow") == 0;
-    if (!searches && (args->budget_s > 0 || args->proposals))
+    const struct hypar_planner_info *info = hypar_planner_find(planner);
+    if (!(info && info->proposes) && (args->budget_s > 0 || args->proposals))
         return opt_usage(err, "plan: --%s is for planners flexflow and auto, not %.40s",
                          args->proposals ? "proposals" : "budget", planner);
     enum hypar_status status = opt_choices(args, &how, err);

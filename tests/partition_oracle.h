@@ -3,7 +3,7 @@
 #ifndef TESTS_PARTITION_ORACLE_H
 #define TESTS_PARTITION_ORACLE_H
 
-#include "search/partition.h"
+#include "search/levels/partition.h"
 
 /* Elements exchanged between the sides of one group of each level, [n_levels], and over all
  * groups; types as in struct partition. */

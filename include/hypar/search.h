@@ -240,8 +240,15 @@ hypar_found_layerwise(const struct hypar_found *found);
 /* Row `i` of the table of planners, or NULL past the last. */
 struct hypar_planner_info {
     const char *name, *summary, *source;
+    bool tries_others; /* its plan is the best of the others', and fits */
+    bool small_only;   /* it refuses all but small problems */
+    bool proposes;     /* options `proposals` and `budget_s` are for it */
+    bool simple;       /* nothing is chosen: a baseline for other planners */
 };
 HYPAR_API const struct hypar_planner_info *hypar_planner(int i);
+
+/* The one of that name; NULL: there is none. */
+HYPAR_API const struct hypar_planner_info *hypar_planner_find(const char *name);
 
 #ifdef __cplusplus
 }

@@ -1,3 +1,4 @@
+/* Memory: blocks from which pieces are cut, given back all at once or down to a mark. */
 #include "base/arena.h"
 
 #include "base/watch.h"
@@ -109,16 +110,23 @@ char *hp_arena_strdup(struct arena *arena, const char *s)
     return hp_arena_strndup(arena, s, strlen(s));
 }
 
-char *hp_arena_printf(struct arena *arena, const char *fmt, ...)
+char *hp_arena_vprintf(struct arena *arena, const char *fmt, va_list ap)
 {
-    va_list ap, again;
-    va_start(ap, fmt);
+    va_list again;
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);
-    va_end(ap);
     char *text = NEW(arena, char, (size_t)n + 1);
     vsnprintf(text, (size_t)n + 1, fmt, again);
     va_end(again);
+    return text;
+}
+
+char *hp_arena_printf(struct arena *arena, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    char *text = hp_arena_vprintf(arena, fmt, ap);
+    va_end(ap);
     return text;
 }
 

@@ -9,6 +9,7 @@
 #define BASE_ARENA_H
 
 #include <stdalign.h>
+#include <stdarg.h>
 #include <stddef.h>
 
 struct arena_block;
@@ -48,6 +49,8 @@ char *hp_arena_strdup(struct arena *arena, const char *s);
 char *hp_arena_strndup(struct arena *arena, const char *s, size_t n);
 char *hp_arena_printf(struct arena *arena, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+char *hp_arena_vprintf(struct arena *arena, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
 struct arena_mark hp_arena_mark(const struct arena *arena);
 void hp_arena_release(struct arena *arena, struct arena_mark mark);
 void hp_arena_free(struct arena *arena);

@@ -1,3 +1,4 @@
+/* Errors as one line of text, in front of which each layer puts its place. */
 #include "base/error.h"
 
 #include <stdarg.h>

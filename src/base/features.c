@@ -1,3 +1,4 @@
+/* What this build of the library was made with. */
 #include <hypar/base.h>
 
 /* One line for each optional library: is it there, and what is lost without it. */

@@ -1,3 +1,4 @@
+/* Reading JSON with jansson, which only this file knows: members by type, with their place. */
 #include "base/json.h"
 
 #include "base/number.h"

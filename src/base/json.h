@@ -97,5 +97,7 @@ void hp_json_put_int(struct json_writer *w, const char *key, int64_t value);
 void hp_json_put_number(struct json_writer *w, const char *key, double value);
 void hp_json_put_bool(struct json_writer *w, const char *key, bool value);
 void hp_json_put_null(struct json_writer *w, const char *key);
+/* A number, or null where it is not known. */
+void hp_json_put_known(struct json_writer *w, const char *key, bool known, double value);
 
 #endif /* BASE_JSON_H */

@@ -1,3 +1,5 @@
+/* Writing JSON as it is laid out in the file forms: numbers that read back as themselves, text
+ * in ASCII. */
 #include "base/json.h"
 #include "base/number.h"
 #include "base/utf8.h"
@@ -161,4 +163,9 @@ void hp_json_put_null(struct json_writer *w, const char *key)
     begin_value(w, key);
     fputs("null", w->file);
     end_value(w);
+}
+
+void hp_json_put_known(struct json_writer *w, const char *key, bool known, double value)
+{
+    hp_json_put_number(w, key, known ? value : NAN); /* JSON has no NaN: null */
 }

@@ -1,3 +1,5 @@
+/* What happens when there is no memory left: a line and an exit, or what the caller has set.
+ * */
 #include "base/memory.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Numbers to and from text, whatever the locale. */
 #include "base/number.h"
 
 #include <locale.h>

@@ -1,3 +1,4 @@
+/* Files written whole or not at all, links followed; and the version of the library. */
 #define _XOPEN_SOURCE 700 /* realpath */
 
 #include "base/error.h"

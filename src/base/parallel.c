@@ -1,3 +1,4 @@
+/* A pool of worker threads that take jobs by number: the only place that starts threads. */
 #include "base/parallel.h"
 
 #include "base/memory.h"
@@ -9,7 +10,7 @@
 
 enum { MAX_THREADS = 64 };
 
-struct crew {
+struct pool {
     atomic_int next; /* job to be taken */
     int n;
     void (*job)(void *arg, int i);
@@ -26,16 +27,16 @@ int hp_core_count(void)
 
 static void *work(void *arg)
 {
-    struct crew *crew = arg;
+    struct pool *pool = arg;
     struct memory_guard guard;
     hp_guard(&guard);
     if (setjmp(guard.place) == 0) {
-        for (int i; (i = atomic_fetch_add(&crew->next, 1)) < crew->n;)
-            crew->job(crew->arg, i);
+        for (int i; (i = atomic_fetch_add(&pool->next, 1)) < pool->n;)
+            pool->job(pool->arg, i);
     } else {
-        atomic_store(&crew->bytes, guard.bytes);
-        atomic_store(&crew->lacks, true);
-        atomic_store(&crew->next, crew->n); /* nobody begins another */
+        atomic_store(&pool->bytes, guard.bytes);
+        atomic_store(&pool->lacks, true);
+        atomic_store(&pool->next, pool->n); /* nobody begins another */
     }
     hp_unguard(&guard);
     return NULL;
@@ -43,17 +44,17 @@ static void *work(void *arg)
 
 void hp_parallel(int n, int threads, void (*job)(void *arg, int i), void *arg)
 {
-    struct crew crew = { .n = n, .job = job, .arg = arg };
+    struct pool pool = { .n = n, .job = job, .arg = arg };
     pthread_t thread[MAX_THREADS];
     int started = 0;
     threads = threads > 0 ? threads : hp_core_count();
     threads = threads > n ? n : threads > MAX_THREADS ? MAX_THREADS : threads;
     /* where no thread can be had, this one does the work */
-    while (started < threads - 1 && pthread_create(&thread[started], NULL, work, &crew) == 0)
+    while (started < threads - 1 && pthread_create(&thread[started], NULL, work, &pool) == 0)
         started++;
-    work(&crew);
+    work(&pool);
     for (int i = 0; i < started; i++)
         pthread_join(thread[i], NULL);
-    if (atomic_load(&crew.lacks))
-        hypar_out_of_memory(atomic_load(&crew.bytes));
+    if (atomic_load(&pool.lacks))
+        hypar_out_of_memory(atomic_load(&pool.bytes));
 }

@@ -1,3 +1,4 @@
+/* Quantities with units, such as 15.7TFLOP/s and 3us, to and from text. */
 #include "base/number.h"
 
 #include <hypar/base.h>

@@ -1,3 +1,4 @@
+/* A hash table from bytes to a number. */
 #include "base/table.h"
 
 #include <string.h>

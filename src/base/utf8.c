@@ -1,3 +1,4 @@
+/* UTF-8: where a text breaks its rules, how wide it is, and what must not reach a terminal. */
 #include "base/utf8.h"
 
 #include <hypar/base.h>

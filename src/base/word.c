@@ -1,3 +1,4 @@
+/* The names nearest to a mistyped word, and lists of words. */
 #include "base/word.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Time and energy of HyPar's accelerator array, as the paper's evaluation counts them. */
 #include "cost/array.h"
 #include "cost/work.h"
 

@@ -93,9 +93,8 @@ static void add_ring(struct comm_rounds *r, const int *member, int n, int base, 
                                       .n_pieces = width });
 }
 
-static void gather_ring(struct comm_rounds *r, const struct comm_group *group, int block)
+static void gather_ring(struct comm_rounds *r, const struct comm_group *group)
 {
-    (void)block;
     int n = r->pieces_per_whole = group->n_devices;
     r->own = count_from(r->arena, 0, n);
     begin_round(r, n - 1);
@@ -103,9 +102,8 @@ static void gather_ring(struct comm_rounds *r, const struct comm_group *group, i
 }
 
 /* Half of each piece goes round the other way, over the links' other direction. */
-static void gather_two_way(struct comm_rounds *r, const struct comm_group *group, int block)
+static void gather_two_way(struct comm_rounds *r, const struct comm_group *group)
 {
-    (void)block;
     int n = group->n_devices;
     r->pieces_per_whole = 2 * n;
     r->own = count_from(r->arena, 0, n);
@@ -144,9 +142,8 @@ static const int *reversed_bits(struct arena *arena, int n)
     return number;
 }
 
-static void gather_doubling(struct comm_rounds *r, const struct comm_group *group, int block)
+static void gather_doubling(struct comm_rounds *r, const struct comm_group *group)
 {
-    (void)block;
     int n = r->pieces_per_whole = group->n_devices;
     r->own = reversed_bits(r->arena, n);
     add_doubling(r, count_from(r->arena, 0, n), n);
@@ -154,9 +151,8 @@ static void gather_doubling(struct comm_rounds *r, const struct comm_group *grou
 
 /* Bruck's: as many rounds as doubling needs, for any number of devices. Device i has the pieces
  * i..i+have-1 (going round) and passes them on to i-have, who lacks them. */
-static void gather_bruck(struct comm_rounds *r, const struct comm_group *group, int block)
+static void gather_bruck(struct comm_rounds *r, const struct comm_group *group)
 {
-    (void)block;
     int n = r->pieces_per_whole = group->n_devices;
     r->own = count_from(r->arena, 0, n);
     for (int have = 1; have < n; have *= 2) {
@@ -234,11 +230,10 @@ static void add_across(struct comm_rounds *r, const struct blocks *blocks)
     }
 }
 
-static struct blocks begin_blocks(struct comm_rounds *r, const struct comm_group *group,
-                                  int block)
+static struct blocks begin_blocks(struct comm_rounds *r, const struct comm_group *group)
 {
     struct blocks blocks;
-    bool fits = divide(r->arena, group, block, &blocks);
+    bool fits = divide(r->arena, group, r->block, &blocks);
     assert(fits);
     (void)fits;
     int *own = NEW(r->arena, int, group->n_devices);
@@ -250,10 +245,9 @@ static struct blocks begin_blocks(struct comm_rounds *r, const struct comm_group
     return blocks;
 }
 
-static void gather_hierarchical(struct comm_rounds *r, const struct comm_group *group,
-                                int block)
+static void gather_hierarchical(struct comm_rounds *r, const struct comm_group *group)
 {
-    struct blocks blocks = begin_blocks(r, group, block);
+    struct blocks blocks = begin_blocks(r, group);
     add_across(r, &blocks);
     add_inside(r, &blocks);
 }
@@ -283,25 +277,22 @@ static void add_tree(struct comm_rounds *r, int n, int root, bool scatter)
     }
 }
 
-static void spread_tree(struct comm_rounds *r, const struct comm_group *group, int block)
+static void spread_tree(struct comm_rounds *r, const struct comm_group *group)
 {
-    (void)block;
     r->pieces_per_whole = 1;
     add_tree(r, group->n_devices, group->root, false);
 }
 
-static void spread_scatter(struct comm_rounds *r, const struct comm_group *group, int block)
+static void spread_scatter(struct comm_rounds *r, const struct comm_group *group)
 {
-    (void)block;
     int n = r->pieces_per_whole = group->n_devices;
     add_tree(r, n, group->root, true);
     begin_round(r, n - 1);
     add_ring(r, count_from(r->arena, group->root, n), n, 0, 1);
 }
 
-static void send(struct comm_rounds *r, const struct comm_group *group, int block)
+static void send(struct comm_rounds *r, const struct comm_group *group)
 {
-    (void)block;
     assert(group->n_devices <= 2);
     r->pieces_per_whole = 1;
     begin_round(r, 1);
@@ -311,11 +302,11 @@ static void send(struct comm_rounds *r, const struct comm_group *group, int bloc
 
 /* --- the same backwards --- */
 
-#define BACKWARDS(name, forward)                                                       \
-    static void name(struct comm_rounds *r, const struct comm_group *group, int block) \
-    {                                                                                  \
-        forward(r, group, block);                                                      \
-        turn_round(r, 0);                                                              \
+#define BACKWARDS(name, forward)                                            \
+    static void name(struct comm_rounds *r, const struct comm_group *group) \
+    {                                                                       \
+        forward(r, group);                                                  \
+        turn_round(r, 0);                                                   \
     }
 BACKWARDS(scatter_ring, gather_ring)
 BACKWARDS(scatter_two_way, gather_two_way)
@@ -326,9 +317,8 @@ BACKWARDS(reduce_tree, spread_tree)
 
 /* The sums are complete before they are gathered: the tree copies. (A device may have been sent
  * a piece twice in the broadcast, so that one backwards would add twice.) */
-static void reduce_gather(struct comm_rounds *r, const struct comm_group *group, int block)
+static void reduce_gather(struct comm_rounds *r, const struct comm_group *group)
 {
-    (void)block;
     int n = r->pieces_per_whole = group->n_devices;
     begin_round(r, n - 1);
     add_ring(r, count_from(r->arena, group->root, n), n, 0, 1);
@@ -341,23 +331,23 @@ static void reduce_gather(struct comm_rounds *r, const struct comm_group *group,
 
 /* --- all-reduce --- */
 
-#define BOTH(name, backwards, forward)                                                 \
-    static void name(struct comm_rounds *r, const struct comm_group *group, int block) \
-    {                                                                                  \
-        backwards(r, group, block);                                                    \
-        forward(r, group, block);                                                      \
+#define BOTH(name, backwards, forward)                                      \
+    static void name(struct comm_rounds *r, const struct comm_group *group) \
+    {                                                                       \
+        backwards(r, group);                                                \
+        forward(r, group);                                                  \
     }
 BOTH(all_reduce_ring, scatter_ring, gather_ring)
 BOTH(all_reduce_two_way, scatter_two_way, gather_two_way)
 BOTH(all_reduce_hierarchical, scatter_hierarchical, gather_hierarchical)
 
 /* The root of an all-reduce is device[0]: root is unused and may be anything. */
-static void all_reduce_tree(struct comm_rounds *r, const struct comm_group *group, int block)
+static void all_reduce_tree(struct comm_rounds *r, const struct comm_group *group)
 {
     struct comm_group rooted = *group;
     rooted.root = 0;
-    reduce_tree(r, &rooted, block);
-    spread_tree(r, &rooted, block);
+    reduce_tree(r, &rooted);
+    spread_tree(r, &rooted);
 }
 
 /* Where n is no power of two, the first few pairs of neighbours are folded: one of a pair gives
@@ -391,10 +381,8 @@ static void add_fold(struct comm_rounds *r, const struct fold *fold)
     turn_round(r, first);
 }
 
-static void all_reduce_doubling(struct comm_rounds *r, const struct comm_group *group,
-                                int block)
+static void all_reduce_doubling(struct comm_rounds *r, const struct comm_group *group)
 {
-    (void)block;
     struct fold fold = make_fold(r->arena, group->n_devices);
     r->pieces_per_whole = 1;
     add_fold(r, &fold);
@@ -407,9 +395,8 @@ static void all_reduce_doubling(struct comm_rounds *r, const struct comm_group *
 }
 
 /* Rabenseifner's: reduce-scatter by halving, all-gather by doubling. */
-static void all_reduce_halving(struct comm_rounds *r, const struct comm_group *group, int block)
+static void all_reduce_halving(struct comm_rounds *r, const struct comm_group *group)
 {
-    (void)block;
     struct fold fold = make_fold(r->arena, group->n_devices);
     r->pieces_per_whole = fold.n_core;
     r->own = reversed_bits(r->arena, fold.n_core);
@@ -441,9 +428,9 @@ static const int *collectors(struct arena *arena, const struct comm_group *group
 }
 
 /* The server is device[0]; others pass on what it sends to the rest of their block. */
-static void spread_server(struct comm_rounds *r, const struct comm_group *group, int block)
+static void spread_server(struct comm_rounds *r, const struct comm_group *group)
 {
-    const int *collector = collectors(r->arena, group, block);
+    const int *collector = collectors(r->arena, group, r->block);
     r->pieces_per_whole = 1;
     begin_round(r, 1);
     for (int i = 1; i < group->n_devices; i++)
@@ -473,18 +460,16 @@ static void add_shift(struct comm_rounds *r, int n, int apart)
     }
 }
 
-static void exchange_at_once(struct comm_rounds *r, const struct comm_group *group, int block)
+static void exchange_at_once(struct comm_rounds *r, const struct comm_group *group)
 {
-    (void)block;
     r->pieces_per_whole = 1;
     begin_round(r, 1);
     for (int apart = 1; apart < group->n_devices; apart++)
         add_shift(r, group->n_devices, apart);
 }
 
-static void exchange_pairwise(struct comm_rounds *r, const struct comm_group *group, int block)
+static void exchange_pairwise(struct comm_rounds *r, const struct comm_group *group)
 {
-    (void)block;
     r->pieces_per_whole = 1;
     for (int apart = 1; apart < group->n_devices; apart++) {
         begin_round(r, 1);
@@ -587,6 +572,6 @@ bool hp_comm_algorithm_fits(const struct comm_algorithm *algorithm,
 void hp_comm_rounds(struct arena *arena, const struct comm_algorithm *algorithm,
                     const struct comm_group *group, int block, struct comm_rounds *out)
 {
-    *out = (struct comm_rounds){ .arena = arena };
-    algorithm->write(out, group, block);
+    *out = (struct comm_rounds){ .arena = arena, .block = block };
+    algorithm->write(out, group);
 }

@@ -27,6 +27,7 @@ struct comm_round {
 
 struct comm_rounds {
     struct arena *arena;
+    int block;            /* devices that work together first; of algorithms in blocks */
     int pieces_per_whole; /* the `bytes` of a collective are so many pieces */
     int n_rounds, round_capacity;
     struct comm_round *round;
@@ -51,7 +52,7 @@ struct comm_algorithm {
         ASKED_FOR,
         ASKED_FOR_IN_BLOCKS, /* which need not be even */
     } needs;
-    void (*write)(struct comm_rounds *rounds, const struct comm_group *group, int block);
+    void (*write)(struct comm_rounds *rounds, const struct comm_group *group);
 };
 
 /* Row `i`, or NULL past the last. */

@@ -1,4 +1,5 @@
 /* An order for messages that start at once. */
+#include "base/csr.h"
 #include "cost/collective.h"
 
 #include "base/table.h"
@@ -81,14 +82,13 @@ void hp_spread_messages(const struct hypar_machine *machine, const struct messag
         return;
     }
     s.route = NEW(&s.arena, int, hypar_machine_longest_route(machine) + 1);
-    int *slot = NEW(&s.arena, int, n), *start = NEW(&s.arena, int, n + 1);
+    int *slot = NEW(&s.arena, int, n), *start = hp_csr(&s.arena, n);
     for (int i = 0; i < n; i++) {
         slot[i] = first_fit(&s, &message[i]);
-        start[slot[i] + 1]++; /* no slot is left out, so slots are below n */
+        hp_csr_count(start, slot[i]); /* no slot is left out, so slots are below n */
     }
+    hp_csr_sum(start, n);
     for (int i = 0; i < n; i++)
-        start[i + 1] += start[i];
-    for (int i = 0; i < n; i++)
-        order[start[slot[i]]++] = i;
+        order[hp_csr_place(start, slot[i])] = i;
     hp_arena_free(&s.arena);
 }

@@ -1,3 +1,5 @@
+/* OptCNN's cost of one operator in one configuration: t_C and t_S, and what a configuration
+ * is. */
 #include "cost/optcnn.h"
 
 #include <math.h>
@@ -66,7 +68,7 @@ static double part_s(const struct optcnn_model *m, int op, uint32_t passes,
 static double slowest_s(const struct optcnn_model *m, int op, uint32_t passes,
                         const struct range range[MAX_AXES], int n_parts)
 {
-    const struct fabric *f = m->fabric;
+    const struct topology_view *f = m->topology;
     double most = 0;
     for (int r = 0; r < f->n_runs && f->run[r] < n_parts; r++)
         most = fmax(most,
@@ -166,7 +168,7 @@ double hp_optcnn_sync_bytes(const struct optcnn_model *m, int op, int o,
            hp_element_bytes(m->precision, false);
 }
 
-int hp_optcnn_ways(const struct hypar_graph *graph, int t)
+int hp_optcnn_directions(const struct hypar_graph *graph, int t)
 {
     return graph->tensors[t].needs_grad ? 2 : 1;
 }
@@ -255,7 +257,7 @@ static double edge_numbers(const struct hypar_graph *g, const struct split *spli
     if (memcmp(a, b, sizeof a) == 0 ||
         same_layout(&g->ops[from], fo, &split[from], &g->ops[op], o, &split[op]))
         return 0;
-    return hp_optcnn_ways(g, t) * read_numbers(g->ops[op].nest, o, &split[op]);
+    return hp_optcnn_directions(g, t) * read_numbers(g->ops[op].nest, o, &split[op]);
 }
 
 double hp_optcnn_printed_numbers(const struct hypar_graph *g, const struct split *split)

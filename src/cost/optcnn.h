@@ -21,25 +21,25 @@
 #include "graph/graph.h"
 
 /* Seconds to sum over replicas: the best of fixed_s + bytes * s_per_byte. */
-struct sync_way {
+struct sync_cost {
     double fixed_s, s_per_byte;
 };
-struct sync_ways {
+struct sync_costs {
     int n;
-    struct sync_way *way;
+    struct sync_cost *cost;
 };
 
 struct optcnn_model {
     struct arena *arena;
     const struct hypar_graph *graph;
-    struct fabric *fabric;
+    struct topology_view *topology;
     enum hypar_precision precision;
     enum hypar_sync sync;
     const struct hypar_profile *profile; /* may be NULL */
 
-    struct table syncs; /* how replicas lie -> index of the ways to sum over them */
+    struct table syncs; /* how replicas lie -> index of the costs of summing over them */
     int n_syncs, sync_capacity;
-    struct sync_ways *sync_ways;
+    struct sync_costs *sync_costs;
     struct table groups; /* devices -> index of their all-reduce */
     int n_groups, group_capacity;
     const struct comm_model **group;
@@ -73,7 +73,7 @@ double hp_optcnn_held_elements(const struct optcnn_model *model, int op, int o,
                                const struct placement *placement);
 
 /* How often t_X is paid for tensor `t`: forward, and back if it needs a gradient. */
-int hp_optcnn_ways(const struct hypar_graph *graph, int t);
+int hp_optcnn_directions(const struct hypar_graph *graph, int t);
 
 /* Numbers moved in a step as the paper's Fig. 8 counts them, which is not what t_X takes: each
  * replica of a parameter counts 2 |w|; a tensor between layers of different configurations

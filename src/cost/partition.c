@@ -1,3 +1,4 @@
+/* HyPar's and AccPar's counts of exchanged elements, by the types of layers. */
 #include "cost/partition.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* PipeDream's cost of a pipeline, from its pieces and the levels of the machine. */
 #include "cost/pipeline.h"
 
 #include <math.h>
@@ -30,11 +31,6 @@ double hp_pipeline_below(const struct pipeline_rules *rules,
     return rules->paper || level == 0 ? 1 : machine->workers[level - 1];
 }
 
-static double range(const double *cumulated, int after, int last)
-{
-    return cumulated[last] - (after < 0 ? 0 : cumulated[after]);
-}
-
 /* Pieces p[0..n) at `level`. */
 static double pieces_s(const struct pipeline_rules *rules,
                        const struct pipeline_machine *machine,
@@ -44,10 +40,10 @@ static double pieces_s(const struct pipeline_rules *rules,
     double most = 0, bytes_per_s = machine->bytes_per_s[level];
     for (int i = 0; i < n; i++) {
         double inner_s =
-            level == 0 ? range(states->time_s, p[i].after, p[i].last)
+            level == 0 ? hp_range_sum(states->time_s, p[i].after, p[i].last)
                        : pieces_s(rules, machine, states, p[i].inner, p[i].n_inner, level - 1);
         double sync_s =
-            hp_pipeline_sync_s(rules, range(states->weight_bytes, p[i].after, p[i].last),
+            hp_pipeline_sync_s(rules, hp_range_sum(states->weight_bytes, p[i].after, p[i].last),
                                p[i].workers, bytes_per_s);
         if (i == 0)
             sync_s /= hp_pipeline_below(rules, machine, level);

@@ -37,6 +37,12 @@ struct pipeline_rules {
     bool free_transfers; /* between pieces */
 };
 
+/* What states after + 1 .. last (after -1: from the start) add to a cumulated sum. */
+static inline double hp_range_sum(const double *cumulated, int after, int last)
+{
+    return cumulated[last] - (after < 0 ? 0 : cumulated[after]);
+}
+
 /* States after + 1 .. last (after -1: from the start) on `workers` components of its level. */
 struct pipeline_piece {
     int after, last;

@@ -1,3 +1,4 @@
+/* OptCNN's t_S: summing the gradients of a parameter over the parts that share it. */
 #include "cost/sync.h"
 
 #include <limits.h>
@@ -46,17 +47,17 @@ static struct replica_groups find_groups(struct arena *arena, const struct nest 
 
 /* Each device of a group of devices exchanges 1/r with every replica that is not among them:
  * what leaves group G is |G| (r - c) / r, c of the r replicas being in G. */
-static double server_by_groups(const struct fabric *f, const struct nest *nest,
+static double server_by_groups(const struct topology_view *f, const struct nest *nest,
                                const struct placement *p, axis_set replicas, int n_replicas)
 {
     double most = 0;
     for (int c = 0; c < f->n_cuts; c++) {
         const struct cut *cut = &f->cut[c];
-        for (int g = 0, n = hp_groups(cut, p); g < n; g++) {
+        for (int g = 0, n = hp_cut_groups(cut, p); g < n; g++) {
             int here = 1, left = p->n_parts - g * cut->size;
             for (int a = 0; a < nest->n_axes; a++)
                 if (replicas >> a & 1)
-                    here *= f->on[p->way[a]].group[cut->first + g].n;
+                    here *= f->on[p->axis_id[a]].group[cut->first + g].n;
             double load = (double)(left < cut->size ? left : cut->size) * (n_replicas - here) /
                           n_replicas;
             most = fmax(most, load * cut->s_per_byte);
@@ -65,8 +66,8 @@ static double server_by_groups(const struct fabric *f, const struct nest *nest,
     return most;
 }
 
-static double server_by_pairs(const struct fabric *f, const struct replica_groups *groups,
-                              struct arena *scratch)
+static double server_by_pairs(const struct topology_view *f,
+                              const struct replica_groups *groups, struct arena *scratch)
 {
     double *load = NEW(scratch, double, hp_load_count(f) + 1);
     for (int g = 0; g < groups->n_groups; g++)
@@ -81,19 +82,19 @@ static double server_by_pairs(const struct fabric *f, const struct replica_group
 
 /* Each replica sends its share of the gradient to all others, then gets theirs: the same twice.
  */
-static void server_ways(const struct fabric *f, const struct nest *nest,
+static void server_cost(const struct topology_view *f, const struct nest *nest,
                         const struct placement *p, axis_set replicas, struct arena *scratch,
-                        struct sync_way *out)
+                        struct sync_cost *out)
 {
     struct replica_groups groups = find_groups(scratch, nest, p, replicas);
     double s_per_byte;
-    if (f->kind == FABRIC_PAIRS)
+    if (f->kind == TOPOLOGY_PAIRS)
         s_per_byte = groups.n_replicas > 1 ? f->cut[0].s_per_byte / groups.n_replicas : 0;
-    else if (f->kind == FABRIC_TREE && !p->scattered)
+    else if (f->kind == TOPOLOGY_TREE && !p->scattered)
         s_per_byte = server_by_groups(f, nest, p, replicas, groups.n_replicas);
     else
         s_per_byte = server_by_pairs(f, &groups, scratch);
-    *out = (struct sync_way){ 2 * f->latency_s[p->n_parts], 2 * s_per_byte };
+    *out = (struct sync_cost){ 2 * f->latency_s[p->n_parts], 2 * s_per_byte };
 }
 
 /* All-reduce ----------------------------------------------------------------------------- */
@@ -116,7 +117,7 @@ static const struct comm_model *group_model(struct optcnn_model *m, const int *d
     m->group =
         GROW(m->arena, const struct comm_model *, m->group, m->n_groups, &m->group_capacity);
     m->group[m->n_groups] = hp_comm_model(
-        m->arena, m->fabric->machine,
+        m->arena, m->topology->machine,
         &(struct comm_group){ .kind = COMM_ALL_REDUCE, .n_devices = n, .device = kept });
     hp_table_put(&m->groups, m->arena, kept, bytes, m->n_groups);
     return m->group[m->n_groups++];
@@ -124,19 +125,19 @@ static const struct comm_model *group_model(struct optcnn_model *m, const int *d
 
 /* The same algorithm in all groups at once: the slowest of them, or the link that they hold
  * longest together. */
-static struct sync_way together(const struct comm_model *const *model, int n_groups, int way,
-                                double *held)
+static struct sync_cost together(const struct comm_model *const *model, int n_groups,
+                                 int algorithm, double *held)
 {
-    struct sync_way out = { 0, 0 };
+    struct sync_cost out = { 0, 0 };
     for (int g = 0; g < n_groups; g++) {
-        const struct comm_way *w = &model[g]->way[way];
+        const struct comm_way *w = &model[g]->way[algorithm];
         out.fixed_s = fmax(out.fixed_s, w->fixed_s);
         out.s_per_byte = fmax(out.s_per_byte, w->s_per_byte);
         for (int l = 0; l < w->n_links; l++)
             held[w->link[l].link] += w->link[l].s_per_byte;
     }
     for (int g = 0; g < n_groups; g++) {
-        const struct comm_way *w = &model[g]->way[way];
+        const struct comm_way *w = &model[g]->way[algorithm];
         for (int l = 0; l < w->n_links; l++) {
             out.s_per_byte = fmax(out.s_per_byte, held[w->link[l].link]);
             held[w->link[l].link] = 0;
@@ -145,14 +146,14 @@ static struct sync_way together(const struct comm_model *const *model, int n_gro
     return out;
 }
 
-/* Fills ways of the arena's; returns how many algorithms all groups have. */
-static int all_reduce_ways(struct optcnn_model *m, const struct nest *nest,
-                           const struct placement *p, axis_set replicas, struct arena *scratch,
-                           struct sync_way **out)
+/* Fills costs of the arena's; returns how many algorithms all groups have. */
+static int all_reduce_costs(struct optcnn_model *m, const struct nest *nest,
+                            const struct placement *p, axis_set replicas, struct arena *scratch,
+                            struct sync_cost **out)
 {
     struct replica_groups groups = find_groups(scratch, nest, p, replicas);
     int *device = NEW(scratch, int, groups.n_replicas), n = INT_MAX;
-    double *held = NEW(scratch, double, 2 * hypar_machine_link_count(m->fabric->machine) + 1);
+    double *held = NEW(scratch, double, 2 * hypar_machine_link_count(m->topology->machine) + 1);
     const struct comm_model **model = NEW(scratch, const struct comm_model *, groups.n_groups);
     for (int g = 0; g < groups.n_groups; g++) {
         for (int i = 0; i < groups.n_replicas; i++)
@@ -161,47 +162,47 @@ static int all_reduce_ways(struct optcnn_model *m, const struct nest *nest,
         model[g] = group_model(m, device, groups.n_replicas);
         n = model[g]->n_ways < n ? model[g]->n_ways : n;
     }
-    *out = NEW(m->arena, struct sync_way, n);
+    *out = NEW(m->arena, struct sync_cost, n);
     for (int w = 0; w < n; w++)
         (*out)[w] = together(model, groups.n_groups, w, held);
     return n;
 }
 
 /* Replicas that lie alike are summed alike: worked out once. */
-static const struct sync_ways *ways_of(struct optcnn_model *m, const struct nest *nest,
-                                       const struct placement *p, axis_set replicas)
+static const struct sync_costs *costs_of(struct optcnn_model *m, const struct nest *nest,
+                                         const struct placement *p, axis_set replicas)
 {
     int key[MAX_AXES], n = 0;
     for (int a = 0; a < nest->n_axes; a++)
-        if (p->way[a] != 0)
-            key[n++] = replicas >> a & 1 ? -p->way[a] : p->way[a];
+        if (p->axis_id[a] != 0)
+            key[n++] = replicas >> a & 1 ? -p->axis_id[a] : p->axis_id[a];
     int known = hp_table_get(&m->syncs, key, (size_t)n * sizeof *key);
     if (known >= 0)
-        return &m->sync_ways[known];
+        return &m->sync_costs[known];
     struct arena scratch = { 0 };
-    struct sync_ways ways = { .n = 1 };
+    struct sync_costs costs = { .n = 1 };
     if (m->sync == HYPAR_SYNC_ALL_REDUCE) {
-        ways.n = all_reduce_ways(m, nest, p, replicas, &scratch, &ways.way);
+        costs.n = all_reduce_costs(m, nest, p, replicas, &scratch, &costs.cost);
     } else {
-        ways.way = NEW(m->arena, struct sync_way, 1);
-        server_ways(m->fabric, nest, p, replicas, &scratch, ways.way);
+        costs.cost = NEW(m->arena, struct sync_cost, 1);
+        server_cost(m->topology, nest, p, replicas, &scratch, costs.cost);
     }
     hp_arena_free(&scratch);
     int *kept = NEW(m->arena, int, n + 1);
     memcpy(kept, key, (size_t)n * sizeof *key);
-    m->sync_ways =
-        GROW(m->arena, struct sync_ways, m->sync_ways, m->n_syncs, &m->sync_capacity);
-    m->sync_ways[m->n_syncs] = ways;
+    m->sync_costs =
+        GROW(m->arena, struct sync_costs, m->sync_costs, m->n_syncs, &m->sync_capacity);
+    m->sync_costs[m->n_syncs] = costs;
     hp_table_put(&m->syncs, m->arena, kept, (size_t)n * sizeof *kept, m->n_syncs);
-    return &m->sync_ways[m->n_syncs++];
+    return &m->sync_costs[m->n_syncs++];
 }
 
 double hp_sync_s(struct optcnn_model *m, const struct nest *nest, const struct placement *p,
                  axis_set replicas, double bytes)
 {
-    const struct sync_ways *ways = ways_of(m, nest, p, replicas);
+    const struct sync_costs *costs = costs_of(m, nest, p, replicas);
     double least = INFINITY;
-    for (int i = 0; i < ways->n; i++)
-        least = fmin(least, ways->way[i].fixed_s + bytes * ways->way[i].s_per_byte);
+    for (int i = 0; i < costs->n; i++)
+        least = fmin(least, costs->cost[i].fixed_s + bytes * costs->cost[i].s_per_byte);
     return least;
 }

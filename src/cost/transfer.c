@@ -5,8 +5,8 @@
  * |shared|
  *
  * The parts in G are a range of coordinates on each axis, regions are boxes, so both sums are
- * products over the dimensions of the tensor; each factor is worked out once for a way of the
- * writer's axis and a way of the reader's. The other direction, out(G), is alike. */
+ * products over the dimensions of the tensor; each factor is worked out once for a placement of
+ * the writer's axis and one of the reader's. The other direction, out(G), is alike. */
 #include "cost/transfer_internal.h"
 
 /* The axis that may divide dimension `d` of an end: of a product, the outermost. */
@@ -23,7 +23,7 @@ static int dividing_axis(const struct transfer_end *end, int d)
 static void begin_dimension(struct transfer *t, int d)
 {
     struct dimension *dim = &t->dim[d];
-    size_t n = (size_t)t->n_ways;
+    size_t n = (size_t)t->n_axis_ids;
     dim->size = t->end[0].nest->operand[t->end[0].operand].size[d];
     for (int e = 0; e < 2; e++) {
         dim->axis[e] = dividing_axis(&t->end[e], d);
@@ -33,43 +33,43 @@ static void begin_dimension(struct transfer *t, int d)
         if (dim->axis[e] >= 0)
             t->loose[e] &= ~((axis_set)1 << dim->axis[e]);
     }
-    if (t->fabric->kind == FABRIC_ROUTED)
+    if (t->topology->kind == TOPOLOGY_ROUTED)
         return;
     dim->needed = NEW(t->arena, double *, n);
     for (int i = 0; i < PROVIDED_COUNT; i++)
         dim->provided[i] = NEW(t->arena, double *, n *n);
 }
 
-struct transfer *hp_transfer(struct arena *arena, struct fabric *fabric,
+struct transfer *hp_transfer(struct arena *arena, struct topology_view *topology,
                              struct transfer_end from, struct transfer_end to)
 {
     struct transfer *t = NEW(arena, struct transfer, 1);
-    *t = (struct transfer){ .fabric = fabric,
+    *t = (struct transfer){ .topology = topology,
                             .arena = arena,
                             .end = { from, to },
                             .n_dims = from.nest->operand[from.operand].n_dims,
-                            .n_ways = fabric->n_ways,
+                            .n_axis_ids = topology->n_axis_ids,
                             .loose = { ~(axis_set)0, ~(axis_set)0 } };
     for (int d = 0; d < t->n_dims; d++)
         begin_dimension(t, d);
-    t->needs = NEW(arena, double, fabric->n_groups + FABRIC_LANES);
-    t->keeps = NEW(arena, double, fabric->n_groups + FABRIC_LANES);
-    t->sends = NEW(arena, double, fabric->n_groups + FABRIC_LANES);
+    t->needs = NEW(arena, double, topology->n_groups + TOPOLOGY_LANES);
+    t->keeps = NEW(arena, double, topology->n_groups + TOPOLOGY_LANES);
+    t->sends = NEW(arena, double, topology->n_groups + TOPOLOGY_LANES);
     return t;
 }
 
 /* Factors -------------------------------------------------------------------------------- */
 
 /* The parts of one end along dimension `d`, its axis divided evenly, within the tensor. */
-const struct borders *hp_borders(struct transfer *t, int e, int d, int way)
+const struct borders *hp_borders(struct transfer *t, int e, int d, int id)
 {
-    struct borders *b = &t->dim[d].part[e][way];
+    struct borders *b = &t->dim[d].part[e][id];
     if (b->n)
         return b;
     const struct nest *nest = t->end[e].nest;
     struct range range[MAX_AXES];
     int axis = t->dim[d].axis[e];
-    b->n = t->fabric->way[way].degree;
+    b->n = t->topology->axis[id].degree;
     b->part = NEW(t->arena, struct range, b->n);
     hp_whole_ranges(nest, range);
     for (int i = 0; i < b->n; i++) {
@@ -93,17 +93,17 @@ static double shared(const struct borders *from, struct digits i, const struct b
     return sum;
 }
 
-static const double *needed(struct transfer *t, int d, int way)
+static const double *needed(struct transfer *t, int d, int id)
 {
-    const struct fabric *f = t->fabric;
-    double **known = &t->dim[d].needed[way];
+    const struct topology_view *f = t->topology;
+    double **known = &t->dim[d].needed[id];
     if (*known)
         return *known;
     struct range all = { 0, t->dim[d].size };
-    const struct borders whole = { 1, &all }, *to = hp_borders(t, 1, d, way);
+    const struct borders whole = { 1, &all }, *to = hp_borders(t, 1, d, id);
     *known = NEW(t->arena, double, f->n_groups);
     for (int g = 0; g < f->n_groups; g++)
-        (*known)[g] = shared(&whole, (struct digits){ 0, 1 }, to, f->on[way].group[g]);
+        (*known)[g] = shared(&whole, (struct digits){ 0, 1 }, to, f->on[id].group[g]);
     return *known;
 }
 
@@ -151,30 +151,30 @@ static double provision(enum provided what, const struct borders *from, struct d
     }
 }
 
-static const double *fill_provided(struct transfer *t, enum provided what, int d, int from_way,
-                                   int to_way)
+static const double *fill_provided(struct transfer *t, enum provided what, int d, int from_id,
+                                   int to_id)
 {
-    const struct fabric *f = t->fabric;
-    const struct borders *from = hp_borders(t, 0, d, from_way);
-    const struct borders *to = hp_borders(t, 1, d, to_way);
+    const struct topology_view *f = t->topology;
+    const struct borders *from = hp_borders(t, 0, d, from_id);
+    const struct borders *to = hp_borders(t, 1, d, to_id);
     double *out = NEW(t->arena, double, f->n_groups);
     struct arena_mark mark = hp_arena_mark(t->arena);
     const double *sent = what == SENT ? sent_before(t->arena, from, to) : NULL;
     for (int c = 0; c < f->n_cuts; c++)
         for (int g = f->cut[c].first; g < f->cut[c].first + f->cut[c].n_groups; g++)
-            out[g] = provision(what, from, f->on[from_way].group[g], to, f->on[to_way].group[g],
-                               sent);
+            out[g] =
+                provision(what, from, f->on[from_id].group[g], to, f->on[to_id].group[g], sent);
     hp_arena_release(t->arena, mark);
-    t->dim[d].provided[what][(size_t)from_way * (size_t)t->n_ways + (size_t)to_way] = out;
+    t->dim[d].provided[what][(size_t)from_id * (size_t)t->n_axis_ids + (size_t)to_id] = out;
     return out;
 }
 
-static inline const double *provided(struct transfer *t, enum provided what, int d,
-                                     int from_way, int to_way)
+static inline const double *provided(struct transfer *t, enum provided what, int d, int from_id,
+                                     int to_id)
 {
     const double *known =
-        t->dim[d].provided[what][(size_t)from_way * (size_t)t->n_ways + (size_t)to_way];
-    return known ? known : fill_provided(t, what, d, from_way, to_way);
+        t->dim[d].provided[what][(size_t)from_id * (size_t)t->n_axis_ids + (size_t)to_id];
+    return known ? known : fill_provided(t, what, d, from_id, to_id);
 }
 
 /* Sums over groups ----------------------------------------------------------------------- */
@@ -199,13 +199,13 @@ static void add_factor(struct product *p, const double *factor, bool same)
 static void multiply(const struct product *p, int first, int n, double *restrict out)
 {
     out += first;
-    for (int g = 0; g < n; g += FABRIC_LANES)
-        for (int l = 0; l < FABRIC_LANES; l++)
+    for (int g = 0; g < n; g += TOPOLOGY_LANES)
+        for (int l = 0; l < TOPOLOGY_LANES; l++)
             out[g + l] = p->scale;
     for (int i = 0; i < p->n; i++) {
         const double *restrict factor = p->factor[i] + first;
-        for (int g = 0; g < n; g += FABRIC_LANES)
-            for (int l = 0; l < FABRIC_LANES; l++)
+        for (int g = 0; g < n; g += TOPOLOGY_LANES)
+            for (int l = 0; l < TOPOLOGY_LANES; l++)
                 out[g + l] *= factor[g + l];
     }
 }
@@ -224,9 +224,9 @@ int hp_loose_parts(const struct transfer *t, int e, const struct placement *p)
  * itself: times the coordinates that a group has. Collectives bring it to the group once. */
 static void add_copies(const struct transfer *t, const struct placement *to, struct product *p)
 {
-    for (int a = 0; !t->fabric->once && a < t->end[1].nest->n_axes; a++)
-        if (t->loose[1] >> a & 1 && to->way[a] != 0)
-            add_factor(p, t->fabric->on[to->way[a]].count, false);
+    for (int a = 0; !t->topology->once && a < t->end[1].nest->n_axes; a++)
+        if (t->loose[1] >> a & 1 && to->axis_id[a] != 0)
+            add_factor(p, t->topology->on[to->axis_id[a]].count, false);
 }
 
 /* What the readers of each group need. */
@@ -234,11 +234,11 @@ static void add_needs(struct transfer *t, const struct placement *to)
 {
     struct product needs = { .scale = 1 };
     for (int d = 0; d < t->n_dims; d++) {
-        int wt = hp_way_of(to, t->dim[d].axis[1]);
+        int wt = hp_axis_id(to, t->dim[d].axis[1]);
         add_factor(&needs, needed(t, d, wt), wt == 0);
     }
     add_copies(t, to, &needs);
-    multiply(&needs, 0, t->fabric->n_groups, t->needs);
+    multiply(&needs, 0, t->topology->n_groups, t->needs);
 }
 
 /* What they find in the group, and, if wanted, what its writers have for all readers. */
@@ -247,17 +247,17 @@ static void add_provisions(struct transfer *t, const struct placement *from,
 {
     struct product keeps = { .scale = 1 }, sends = { .scale = 1 };
     for (int d = 0; d < t->n_dims; d++) {
-        int wf = hp_way_of(from, t->dim[d].axis[0]), wt = hp_way_of(to, t->dim[d].axis[1]);
+        int wf = hp_axis_id(from, t->dim[d].axis[0]), wt = hp_axis_id(to, t->dim[d].axis[1]);
         add_factor(&keeps, provided(t, KEPT, d, wf, wt), wf == 0 && wt == 0);
         if (sending)
             add_factor(&sends, provided(t, SENT, d, wf, wt), wf == 0);
     }
     add_copies(t, to, &keeps);
-    if (!t->fabric->once)
+    if (!t->topology->once)
         sends.scale *= hp_loose_parts(t, 1, to);
-    for (int c = 0; c < t->fabric->n_cuts; c++) {
-        const struct cut *cut = &t->fabric->cut[c];
-        int n_from = hp_groups(cut, from), n_to = hp_groups(cut, to);
+    for (int c = 0; c < t->topology->n_cuts; c++) {
+        const struct cut *cut = &t->topology->cut[c];
+        int n_from = hp_cut_groups(cut, from), n_to = hp_cut_groups(cut, to);
         multiply(&keeps, cut->first, n_from < n_to ? n_from : n_to, t->keeps);
         if (sending)
             multiply(&sends, cut->first, n_from, t->sends);
@@ -267,10 +267,10 @@ static void add_provisions(struct transfer *t, const struct placement *from,
 /* The most of load - kept; there is something kept in the first n_kept groups only. */
 static double most_left(const double *load, const double *kept, int n, int n_kept)
 {
-    double most[FABRIC_LANES] = { 0 };
+    double most[TOPOLOGY_LANES] = { 0 };
     int g = 0, whole = n < n_kept ? n : n_kept;
-    for (; g + FABRIC_LANES <= whole; g += FABRIC_LANES)
-        for (int l = 0; l < FABRIC_LANES; l++) {
+    for (; g + TOPOLOGY_LANES <= whole; g += TOPOLOGY_LANES)
+        for (int l = 0; l < TOPOLOGY_LANES; l++) {
             double left = load[g + l] - kept[g + l];
             most[l] = left > most[l] ? left : most[l];
         }
@@ -278,7 +278,7 @@ static double most_left(const double *load, const double *kept, int n, int n_kep
         double left = g < n_kept ? load[g] - kept[g] : load[g];
         most[0] = left > most[0] ? left : most[0];
     }
-    for (int l = 1; l < FABRIC_LANES; l++)
+    for (int l = 1; l < TOPOLOGY_LANES; l++)
         most[0] = most[l] > most[0] ? most[l] : most[0];
     return most[0];
 }
@@ -292,9 +292,9 @@ static double heaviest_cut(struct transfer *t, const struct placement *from,
     bool sending = hp_loose_parts(t, 0, from) == 1;
     double most = 0;
     add_provisions(t, from, to, sending);
-    for (int c = 0; c < t->fabric->n_cuts; c++) {
-        const struct cut *cut = &t->fabric->cut[c];
-        int n_from = hp_groups(cut, from), n_to = hp_groups(cut, to);
+    for (int c = 0; c < t->topology->n_cuts; c++) {
+        const struct cut *cut = &t->topology->cut[c];
+        int n_from = hp_cut_groups(cut, from), n_to = hp_cut_groups(cut, to);
         const double *kept = t->keeps + cut->first;
         double in = most_left(t->needs + cut->first, kept, n_to, n_from);
         double out = sending ? most_left(t->sends + cut->first, kept, n_from, n_to) : 0;
@@ -313,11 +313,11 @@ static double largest_piece_s(struct transfer *t, const struct placement *from,
     int n_to = to->n_parts, n_both = from->n_parts < n_to ? from->n_parts : n_to;
     for (int other = -1; other < t->n_dims; other++) {
         struct product p = { .scale = 1 };
-        if (other >= 0 && hp_way_of(from, t->dim[other].axis[0]) == 0)
+        if (other >= 0 && hp_axis_id(from, t->dim[other].axis[0]) == 0)
             continue; /* all pieces are alike there */
         for (int d = 0; d < t->n_dims; d++) {
-            int wf = hp_way_of(from, t->dim[d].axis[0]);
-            int wt = hp_way_of(to, t->dim[d].axis[1]);
+            int wf = hp_axis_id(from, t->dim[d].axis[0]);
+            int wt = hp_axis_id(to, t->dim[d].axis[1]);
             add_factor(&p, provided(t, d == other ? LONGEST_OTHER : LONGEST, d, wf, wt),
                        wf == 0 && wt == 0);
         }
@@ -327,13 +327,13 @@ static double largest_piece_s(struct transfer *t, const struct placement *from,
         for (int g = first; g < end; g++)
             most = t->needs[g] > most ? t->needs[g] : most;
     }
-    return most * t->fabric->cut[0].s_per_byte;
+    return most * t->topology->cut[0].s_per_byte;
 }
 
 static bool by_products(const struct transfer *t, const struct placement *from,
                         const struct placement *to)
 {
-    return t->fabric->kind != FABRIC_ROUTED && !t->diagonal && !from->scattered &&
+    return t->topology->kind != TOPOLOGY_ROUTED && !t->diagonal && !from->scattered &&
            !to->scattered;
 }
 
@@ -341,13 +341,13 @@ static bool by_products(const struct transfer *t, const struct placement *from,
 static double transfer_s(struct transfer *t, const struct placement *from,
                          const struct placement *to, double element_bytes)
 {
-    const struct fabric *f = t->fabric;
+    const struct topology_view *f = t->topology;
     if (!by_products(t, from, to))
         return hp_transfer_routed_s(t, from, to, element_bytes);
     if (f->n_devices == 1)
         return 0;
     double s_per_byte =
-        f->kind == FABRIC_PAIRS ? largest_piece_s(t, from, to) : heaviest_cut(t, from, to);
+        f->kind == TOPOLOGY_PAIRS ? largest_piece_s(t, from, to) : heaviest_cut(t, from, to);
     int n = from->n_parts > to->n_parts ? from->n_parts : to->n_parts;
     return s_per_byte > 0 ? s_per_byte * element_bytes + f->latency_s[n] : 0;
 }
@@ -355,7 +355,7 @@ static double transfer_s(struct transfer *t, const struct placement *from,
 double hp_transfer_s(struct transfer *t, const struct placement *from,
                      const struct placement *to, double element_bytes)
 {
-    if (t->fabric->kind == FABRIC_TREE)
+    if (t->topology->kind == TOPOLOGY_TREE)
         add_needs(t, to);
     return transfer_s(t, from, to, element_bytes);
 }
@@ -364,7 +364,7 @@ void hp_transfer_table(struct transfer *t, const struct placement *from, int n_f
                        const struct placement *to, int n_to, double element_bytes, double *out)
 {
     for (int j = 0; j < n_to; j++) {
-        if (t->fabric->kind == FABRIC_TREE)
+        if (t->topology->kind == TOPOLOGY_TREE)
             add_needs(t, &to[j]);
         for (int i = 0; i < n_from; i++)
             out[(size_t)i * (size_t)n_to + (size_t)j] =
@@ -375,7 +375,7 @@ void hp_transfer_table(struct transfer *t, const struct placement *from, int n_f
 double hp_transfer_elements(struct transfer *t, const struct placement *from,
                             const struct placement *to)
 {
-    if (!t->fabric->n_cuts || !by_products(t, from, to))
+    if (!t->topology->n_cuts || !by_products(t, from, to))
         return hp_transfer_routed_elements(t, from, to);
     double sum = 0;
     add_needs(t, to);

@@ -2,7 +2,7 @@
 #ifndef COST_TRANSFER_H
 #define COST_TRANSFER_H
 
-#include "cost/fabric.h"
+#include "cost/topology_view.h"
 
 /* One end of an edge: an operand of an operator. */
 struct transfer_end {
@@ -16,7 +16,7 @@ struct transfer_end {
 struct transfer;
 
 /* All placements that it will be asked about must have been made before (hp_place()). */
-struct transfer *hp_transfer(struct arena *arena, struct fabric *fabric,
+struct transfer *hp_transfer(struct arena *arena, struct topology_view *topology,
                              struct transfer_end from, struct transfer_end to);
 
 /* Seconds to bring each part of the reader what it reads, in elements of `element_bytes`: the

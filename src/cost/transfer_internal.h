@@ -1,4 +1,5 @@
-/* cost/transfer_internal.h - what the two ways of working out t_X share. Internal to them. */
+/* cost/transfer_internal.h - what products (transfer.c) and routes (transfer_routed.c) as forms
+ * of t_X share. Internal to them. */
 #ifndef COST_TRANSFER_INTERNAL_H
 #define COST_TRANSFER_INTERNAL_H
 
@@ -23,16 +24,17 @@ enum provided {
 struct dimension {
     int64_t size;
     int axis[2];             /* that divides it: the writer's, the reader's; -1: none can */
-    struct borders *part[2]; /* [end][way] */
-    double **needed;         /* [way of the reader]: what the group's readers read */
-    double **provided[PROVIDED_COUNT]; /* [way of the writer * n_ways + way of the reader] */
+    struct borders *part[2]; /* [end][axis_id] */
+    double **needed;         /* [axis_id of the reader]: what the group's readers read */
+    double **provided[PROVIDED_COUNT]; /* [axis_id of the writer * n_axis_ids + axis_id of the
+                                          reader] */
 };
 
 struct transfer {
-    struct fabric *fabric;
+    struct topology_view *topology;
     struct arena *arena;
     struct transfer_end end[2];
-    int n_dims, n_ways;
+    int n_dims, n_axis_ids;
     bool diagonal;     /* an axis indexes two dimensions: no products */
     axis_set loose[2]; /* axes of each end that index no dimension */
     struct dimension dim[MAX_DIMS];
@@ -43,14 +45,14 @@ struct transfer {
 
 /* The parts of one end (0: the writer) along dimension `d`, its axis divided evenly, within the
  * tensor. */
-const struct borders *hp_borders(struct transfer *t, int end, int d, int way);
+const struct borders *hp_borders(struct transfer *t, int end, int d, int id);
 
 /* Parts along axes of an end that do not index the tensor. */
 int hp_loose_parts(const struct transfer *t, int end, const struct placement *placement);
 
-static inline int hp_way_of(const struct placement *p, int axis)
+static inline int hp_axis_id(const struct placement *p, int axis)
 {
-    return axis < 0 ? 0 : p->way[axis];
+    return axis < 0 ? 0 : p->axis_id[axis];
 }
 
 /* Length of what two ranges share. */

@@ -20,10 +20,10 @@ struct walk {
 };
 
 /* How far it is. */
-static int crossings(const struct fabric *f, int i, int j)
+static int crossings(const struct topology_view *f, int i, int j)
 {
     int n = 0;
-    if (f->kind == FABRIC_ROUTED)
+    if (f->kind == TOPOLOGY_ROUTED)
         return f->route_start[i * f->n_devices + j + 1] - f->route_start[i * f->n_devices + j];
     for (int c = 0; c < f->n_cuts; c++)
         n += i / f->cut[c].size != j / f->cut[c].size;
@@ -34,10 +34,10 @@ static int crossings(const struct fabric *f, int i, int j)
  * from the copy that is nearest. */
 static void deliver(struct walk *w, int i, int j, double elements)
 {
-    int best = i + w->copy[0], least = best == j ? 0 : crossings(w->t->fabric, best, j);
+    int best = i + w->copy[0], least = best == j ? 0 : crossings(w->t->topology, best, j);
     for (int c = 1; c < w->copies && least > 0; c++) {
         int source = i + w->copy[c];
-        int n = source == j ? 0 : crossings(w->t->fabric, source, j);
+        int n = source == j ? 0 : crossings(w->t->topology, source, j);
         if (n < least) {
             least = n;
             best = source;
@@ -47,7 +47,7 @@ static void deliver(struct walk *w, int i, int j, double elements)
         return;
     w->elements += elements;
     /* copies share the sending: receiving decides */
-    hp_load_add(w->t->fabric, w->load, best, j, elements, w->copies > 1);
+    hp_load_add(w->t->topology, w->load, best, j, elements, w->copies > 1);
 }
 
 /* Every piece of the writer that part of the reader on device `j` overlaps, dimension by
@@ -59,7 +59,7 @@ static void visit(struct walk *w, int d, int i, int j, double elements, int *coo
         return;
     }
     int axis = w->t->dim[d].axis[0];
-    const struct borders *from = hp_borders(w->t, 0, d, hp_way_of(w->from, axis));
+    const struct borders *from = hp_borders(w->t, 0, d, hp_axis_id(w->from, axis));
     for (int p = w->reach[d].first; p <= w->reach[d].last; p++) {
         double length = hp_overlap(from->part[p], w->reach[d].read);
         int before = axis >= 0 ? coordinate[axis] : -1;
@@ -111,9 +111,9 @@ static void visit_reader(struct walk *w, const struct placement *to, const int *
         coordinate[a] = -1;
     for (int d = 0; d < w->t->n_dims; d++) {
         int axis = w->t->dim[d].axis[1];
-        const struct borders *read = hp_borders(w->t, 1, d, hp_way_of(to, axis));
+        const struct borders *read = hp_borders(w->t, 1, d, hp_axis_id(to, axis));
         const struct borders *from =
-            hp_borders(w->t, 0, d, hp_way_of(w->from, w->t->dim[d].axis[0]));
+            hp_borders(w->t, 0, d, hp_axis_id(w->from, w->t->dim[d].axis[0]));
         w->reach[d] = reach_of(from, read->part[axis >= 0 ? place[axis] : 0]);
     }
     visit(w, 0, 0, device, 1, coordinate);
@@ -124,10 +124,10 @@ static void walk_pairs(struct walk *w, const struct placement *to)
 {
     const struct nest *nest = w->t->end[1].nest;
     int place[MAX_AXES] = { 0 }, device = 0;
-    size_t n_loads = (size_t)hp_load_count(w->t->fabric) + 1;
+    size_t n_loads = (size_t)hp_load_count(w->t->topology) + 1;
     if (!w->t->link_load) {
         w->t->link_load = NEW(w->t->arena, double, n_loads);
-        w->t->copy = NEW(w->t->arena, int, w->t->fabric->n_devices);
+        w->t->copy = NEW(w->t->arena, int, w->t->topology->n_devices);
     }
     w->load = w->t->link_load;
     memset(w->load, 0, n_loads * sizeof *w->load);
@@ -147,7 +147,7 @@ static void walk_pairs(struct walk *w, const struct placement *to)
 double hp_transfer_routed_s(struct transfer *t, const struct placement *from,
                             const struct placement *to, double element_bytes)
 {
-    const struct fabric *f = t->fabric;
+    const struct topology_view *f = t->topology;
     struct walk w = { .t = t, .from = from };
     walk_pairs(&w, to);
     double most = hp_load_most(f, w.load);

@@ -1,3 +1,4 @@
+/* Seconds, operations and bytes of one pass of one part on a device. */
 #include "cost/work.h"
 
 #include "profile/profile.h"

@@ -1,6 +1,10 @@
+/* The graph once it is built: what is derived from its operators and tensors, and its getters.
+ * */
 #include "graph/graph.h"
 
 #include <string.h>
+
+#include "base/csr.h"
 
 const char *hypar_role_text(enum hypar_role role)
 {
@@ -31,24 +35,18 @@ void hypar_graph_free(struct hypar_graph *graph)
 /* Readers of each tensor, by counting. */
 static void derive_uses(struct hypar_graph *g)
 {
-    g->use_start = NEW(&g->arena, int, g->n_tensors + 1);
+    g->use_start = hp_csr(&g->arena, g->n_tensors);
     for (int op = 0; op < g->n_ops; op++)
         for (int o = 0; o < g->ops[op].nest->n_inputs; o++)
             if (g->ops[op].tensor[o] >= 0)
-                g->use_start[g->ops[op].tensor[o] + 1]++;
-    for (int t = 0; t < g->n_tensors; t++)
-        g->use_start[t + 1] += g->use_start[t];
-
-    struct arena scratch = { 0 };
-    int *filled = NEW(&scratch, int, g->n_tensors);
-    g->use = NEW(&g->arena, struct use, g->use_start[g->n_tensors]);
+                hp_csr_count(g->use_start, g->ops[op].tensor[o]);
+    g->use = NEW(&g->arena, struct use, hp_csr_sum(g->use_start, g->n_tensors));
     for (int op = 0; op < g->n_ops; op++)
         for (int o = 0; o < g->ops[op].nest->n_inputs; o++) {
             int t = g->ops[op].tensor[o];
             if (t >= 0)
-                g->use[g->use_start[t] + filled[t]++] = (struct use){ op, o };
+                g->use[hp_csr_place(g->use_start, t)] = (struct use){ op, o };
         }
-    hp_arena_free(&scratch);
 }
 
 static uint64_t hash_int(uint64_t hash, int64_t value)
@@ -140,6 +138,22 @@ int hypar_graph_op_count(const struct hypar_graph *graph)
 int hypar_graph_tensor_count(const struct hypar_graph *graph)
 {
     return graph->n_tensors;
+}
+
+int hp_output_operand(const struct op *op, int tensor)
+{
+    int o = op->nest->n_inputs;
+    while (op->tensor[o] != tensor)
+        o++;
+    return o;
+}
+
+int hp_first_output(const struct op *op)
+{
+    int o = op->nest->n_inputs;
+    while (op->nest->operand[o].role != OPERAND_OUTPUT)
+        o++;
+    return o;
 }
 
 bool hp_op_weighted(const struct hypar_graph *graph, int op)

@@ -143,6 +143,10 @@ double hp_step_flops_per_sample(const struct hypar_graph *graph);
 /* Is it a weighted layer in the papers' sense? */
 bool hp_op_weighted(const struct hypar_graph *graph, int op);
 
+/* The operand of an operator that writes `tensor`; its first that is an output. */
+int hp_output_operand(const struct op *op, int tensor);
+int hp_first_output(const struct op *op);
+
 /* What was measured of an opaque operator, for the whole batch. */
 struct op_measure {
     double forward_s, backward_s;

@@ -1,3 +1,4 @@
+/* The table of operators, and reading the operands of its rows. */
 #include "graph/op.h"
 
 #include <string.h>

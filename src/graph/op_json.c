@@ -1,3 +1,4 @@
+/* Kinds and attributes of operators to and from JSON. */
 #include "graph/op_json.h"
 
 #include "base/word.h"

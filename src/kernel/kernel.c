@@ -1,3 +1,4 @@
+/* Running a kernel: the row of an operator in the table for the precision. */
 #include "kernel/kernel.h"
 
 #include <assert.h>

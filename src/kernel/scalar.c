@@ -1,3 +1,4 @@
+/* Functions of one number that kernels are made of, and their derivatives. */
 #include "kernel/scalar.h"
 
 #include <math.h>

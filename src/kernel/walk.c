@@ -1,3 +1,4 @@
+/* Walking over the ranges of axes, in global coordinates. */
 #include "kernel/walk.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* Boxes of elements: how many, what two share, what is left of one. */
 #include "layout/layout.h"
 
 bool hp_box_empty(const struct box *box)

@@ -1,3 +1,4 @@
+/* The names of the kinds of communication. */
 #include "layout/comm.h"
 
 static const char *const comm_name[COMM_KIND_COUNT] = {

@@ -1,3 +1,4 @@
+/* The elements that several boxes cover, counted once. */
 #include "layout/cover.h"
 
 #include <stdlib.h>

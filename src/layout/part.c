@@ -1,3 +1,4 @@
+/* How a split divides axes: the ranges of a part, even and nested sizes. */
 #include "layout/layout.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The box of an operand that a part touches: the one function behind every layout. */
 #include "layout/layout.h"
 
 /* Clip to [0, size); what lies wholly outside (in the padding) is empty, inside the tensor. */

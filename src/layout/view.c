@@ -1,3 +1,4 @@
+/* Which operators are views: they pass every element on, in its order. */
 #include "layout/layout.h"
 
 /* The axes above 1 of an operand's dimensions, outermost first, if they say where each element

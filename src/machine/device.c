@@ -1,3 +1,4 @@
+/* The table of devices. */
 #include "machine/machine.h"
 
 #include <string.h>

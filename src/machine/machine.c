@@ -1,3 +1,4 @@
+/* Making a machine from its parts, and what it is asked. */
 #include "machine/machine.h"
 
 #include <assert.h>

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/csr.h"
+
 enum {
     MAX_TABLE_WORK = 1 << 26
 }; /* steps to fill the table of next links; bounds its size too */
@@ -73,18 +75,16 @@ static void search_to(const struct network *network, int to, struct search *s)
 
 static void index_links(struct arena *arena, struct network *network, int n_links)
 {
-    network->first_out = NEW(arena, int, network->n_nodes + 2);
+    int *first = network->first_out = hp_csr(arena, network->n_nodes);
     network->out = NEW(arena, int, 2 * n_links);
-    int *first = network->first_out + 1; /* becomes right by the filling below */
     for (int l = 0; l < n_links; l++) {
-        first[network->links[l].from + 1]++;
-        first[network->links[l].to + 1]++;
+        hp_csr_count(first, network->links[l].from);
+        hp_csr_count(first, network->links[l].to);
     }
-    for (int v = 0; v < network->n_nodes; v++)
-        first[v + 1] += first[v];
+    hp_csr_sum(first, network->n_nodes);
     for (int l = 0; l < n_links; l++) {
-        network->out[first[network->links[l].from]++] = 2 * l;
-        network->out[first[network->links[l].to]++] = 2 * l + 1;
+        network->out[hp_csr_place(first, network->links[l].from)] = 2 * l;
+        network->out[hp_csr_place(first, network->links[l].to)] = 2 * l + 1;
     }
 }
 

@@ -1,3 +1,4 @@
+/* The options of machine words and files: one table of names, units and bounds. */
 #include "machine/machine.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The table of topologies. */
 #include "machine/topology.h"
 
 #include <string.h>

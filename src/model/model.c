@@ -1,6 +1,7 @@
+/* Where graphs come from: words of the zoo, and files by the reader that knows their form. */
 #include "model/model.h"
 
-#include "model/zoo.h"
+#include "model/zoo/zoo.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,9 @@
+/* Values of a model file's parameters, read when they are asked for. */
 #include "model/weights.h"
 
 #include <string.h>
 
-#include "model/onnx.h"
+#include "model/onnx/onnx.h"
 
 struct weights {
     struct arena arena;

@@ -1,3 +1,4 @@
+/* The options behind a model's name: vgg:depth=16. */
 #include "model/word.h"
 
 #include "base/word.h"

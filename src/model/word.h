@@ -2,7 +2,7 @@
 #ifndef MODEL_WORD_H
 #define MODEL_WORD_H
 
-#include "model/zoo.h"
+#include "model/zoo/zoo.h"
 
 /* The family's defaults; values[] holds MAX_SIZES. */
 void hp_options_start(const struct family *family, int *values);

@@ -1,3 +1,4 @@
+/* Making and changing a plan: splits, devices, stages, schedule. */
 #include "plan/plan.h"
 
 #include <assert.h>

@@ -135,12 +135,6 @@ int64_t hp_plan_devices_needed(const struct hypar_plan *plan, int op, int64_t n_
 bool hp_plan_has_default(const struct hypar_plan *plan, int op, int64_t n_parts,
                          int *available);
 
-/* The words of the file form, by enum. */
-extern const char *const hp_precision_names[HYPAR_PRECISION_COUNT];
-extern const char *const hp_optimizer_names[HYPAR_OPTIMIZER_COUNT];
-extern const char *const hp_schedule_names[HYPAR_SCHEDULE_COUNT];
-extern const char *const hp_share_names[HYPAR_SHARE_COUNT];
-
 /* As hypar_plan_read(), from a text; `name` stands in front of messages, paths are relative to
  * the current folder. */
 enum hypar_status hp_plan_read_text(struct hypar_plan **out, const char *text, size_t length,

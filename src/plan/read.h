@@ -7,6 +7,7 @@
 #define PLAN_READ_H
 
 #include "base/json.h"
+#include "base/names.h"
 #include "plan/plan.h"
 
 /* One of `count` words. */

@@ -1,3 +1,4 @@
+/* Measured times of passes, looked up by operator, sizes and device. */
 #include "profile/profile.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* Tables of text in columns. */
 #include "report/columns.h"
 
 #include <ctype.h>
@@ -12,15 +13,10 @@
 
 void hp_cell(struct columns *columns, struct arena *arena, const char *fmt, ...)
 {
-    va_list ap, again;
+    va_list ap;
     va_start(ap, fmt);
-    va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    char *text = hp_clean_text(hp_arena_vprintf(arena, fmt, ap), '?');
     va_end(ap);
-    char *text = NEW(arena, char, (size_t)n + 1);
-    vsnprintf(text, (size_t)n + 1, fmt, again);
-    va_end(again);
-    hp_clean_text(text, '?');
     columns->cell = GROW(arena, char *, columns->cell, columns->n_cells, &columns->capacity);
     columns->cell[columns->n_cells++] = text;
 }

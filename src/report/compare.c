@@ -196,10 +196,7 @@ static void put_predicted(struct json_writer *w, const struct hypar_comparison *
     hp_json_begin_object(w, "predicted", true);
     hp_json_put_string(w, "model", "simulated");
     hp_json_put_number(w, "step_s", s->step_s);
-    if (c->dp_step_s > 0)
-        hp_json_put_number(w, "speedup_over_dp", value(c, row, SPEEDUP));
-    else
-        hp_json_put_null(w, "speedup_over_dp");
+    hp_json_put_known(w, "speedup_over_dp", c->dp_step_s > 0, value(c, row, SPEEDUP));
     hp_json_put_number(w, "samples_per_s", s->samples_per_s);
     hp_json_put_number(w, "mfu", s->mfu);
     hp_json_put_number(w, "comm_bytes", s->comm_bytes);

@@ -103,14 +103,9 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_json_begin_object(&w, "search", false);
     hp_json_put_number(&w, "seconds", info.seconds);
     hp_json_put_int(&w, "evaluated", info.evaluated);
-    if (info.lower_bound_s > 0)
-        hp_json_put_number(&w, "lower_bound_s", info.lower_bound_s);
-    else
-        hp_json_put_null(&w, "lower_bound_s");
-    if (info.lower_bound_elements > 0)
-        hp_json_put_number(&w, "lower_bound_elements", info.lower_bound_elements);
-    else
-        hp_json_put_null(&w, "lower_bound_elements");
+    hp_json_put_known(&w, "lower_bound_s", info.lower_bound_s > 0, info.lower_bound_s);
+    hp_json_put_known(&w, "lower_bound_elements", info.lower_bound_elements > 0,
+                      info.lower_bound_elements);
     hp_json_put_bool(&w, "exact", info.exact);
     if (info.interrupted)
         hp_json_put_bool(&w, "interrupted", true);

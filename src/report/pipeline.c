@@ -1,3 +1,4 @@
+/* A pipeline and its stages, as part of a report. */
 #include "report/pipeline.h"
 
 #include "plan/plan.h"

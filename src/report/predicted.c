@@ -1,3 +1,4 @@
+/* The closed form beside the simulated step, as part of a report. */
 #include "report/predicted.h"
 
 #include "plan/plan.h"
@@ -27,14 +28,6 @@ static bool is_counted(const struct hypar_found *found)
 
 /* JSON -------------------------------------------------------------------------------- */
 
-static void put_if(struct json_writer *w, const char *key, bool known, double value)
-{
-    if (known)
-        hp_json_put_number(w, key, value);
-    else
-        hp_json_put_null(w, key);
-}
-
 /* By which formulas the planner predicts. */
 static const char *closed_form(const struct hypar_found *found)
 {
@@ -51,13 +44,13 @@ static void put_simulated(struct json_writer *w, const struct hypar_found *found
     hp_json_put_number(w, "compute_s", s->compute_s);
     hp_json_put_number(w, "comm_s", s->comm_s);
     hp_json_put_number(w, "samples_per_s", s->step.samples_per_s);
-    put_if(w, "tokens_per_s", s->step.tokens_per_s > 0, s->step.tokens_per_s);
-    put_if(w, "mfu", counted, s->step.mfu);
+    hp_json_put_known(w, "tokens_per_s", s->step.tokens_per_s > 0, s->step.tokens_per_s);
+    hp_json_put_known(w, "mfu", counted, s->step.mfu);
     hp_json_put_number(w, "comm_bytes", s->step.comm_bytes);
     if (!hypar_found_prediction(found).simulated)
         hp_json_put_number(w, "comm_bytes_paper", hypar_found_prediction(found).comm_bytes);
     hp_json_put_number(w, "link_bytes", s->step.link_bytes);
-    put_if(w, "energy_j", counted, hypar_energy_total_j(&s->step.energy));
+    hp_json_put_known(w, "energy_j", counted, hypar_energy_total_j(&s->step.energy));
     hp_json_put_number(w, "peak_memory_bytes", s->step.peak_memory_bytes);
     hp_json_put_number(w, "state_bytes", hypar_found_prediction(found).state_bytes);
     hp_json_put_int(w, "fullest_device", s->step.fullest_device);
@@ -79,11 +72,11 @@ static void put_unsimulated(struct json_writer *w, const struct hypar_found *fou
     hp_json_put_number(w, "compute_s", p.compute_s);
     hp_json_put_number(w, "comm_s", p.comm_s);
     hp_json_put_number(w, "samples_per_s", p.samples_per_s);
-    put_if(w, "mfu", counted, p.mfu);
+    hp_json_put_known(w, "mfu", counted, p.mfu);
     hp_json_put_number(w, "comm_bytes", exact < 0 ? p.comm_bytes : exact);
     hp_json_put_number(w, "comm_bytes_paper", p.comm_bytes);
     hp_json_put_null(w, "link_bytes");
-    put_if(w, "energy_j", counted, p.energy_j);
+    hp_json_put_known(w, "energy_j", counted, p.energy_j);
     hp_json_put_null(w, "peak_memory_bytes");
     hp_json_put_number(w, "state_bytes", p.state_bytes);
 }
@@ -107,9 +100,9 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
     hp_json_put_number(w, "compute_s", p.compute_s);
     hp_json_put_number(w, "comm_s", p.comm_s);
     hp_json_put_number(w, "samples_per_s", p.samples_per_s);
-    put_if(w, "mfu", counted, p.mfu);
+    hp_json_put_known(w, "mfu", counted, p.mfu);
     hp_json_put_number(w, "comm_bytes", p.comm_bytes);
-    put_if(w, "energy_j", counted, p.energy_j);
+    hp_json_put_known(w, "energy_j", counted, p.energy_j);
     hp_json_put_number(w, "state_bytes", p.state_bytes);
     hp_json_end_object(w);
 }

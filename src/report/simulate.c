@@ -104,10 +104,7 @@ static void put_plan(struct json_writer *w, const struct hypar_plan *plan,
     hp_json_put_string(w, "optimizer", hypar_optimizer_text(hypar_plan_optimizer(plan)));
     hp_put_simulation(w, &s->how);
     hp_json_put_number(w, "samples_per_s", s->samples_per_s);
-    if (s->tokens_per_s > 0)
-        hp_json_put_number(w, "tokens_per_s", s->tokens_per_s);
-    else
-        hp_json_put_null(w, "tokens_per_s");
+    hp_json_put_known(w, "tokens_per_s", s->tokens_per_s > 0, s->tokens_per_s);
     hp_json_put_number(w, "mfu", s->mfu);
     hp_json_put_number(w, "peak_memory_bytes", s->peak_memory_bytes);
     hp_json_put_int(w, "fullest_device", s->fullest_device);

@@ -1,3 +1,4 @@
+/* Drawing in SVG. */
 #include "report/svg.h"
 
 #include <math.h>

@@ -5,6 +5,7 @@
  * simulating would take long, all are judged by their closed forms. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/stop.h"
 #include "search/planner.h"
 
@@ -17,6 +18,7 @@ enum {
 static const double WORTH = 0.98;
 
 struct tried {
+    const struct planner *random_search;
     const struct problem *problem;
     struct hypar_found *found[MAX_TRIED + 1];
     int n;
@@ -199,19 +201,19 @@ static bool may_search(const struct tried *t, const struct hypar_found *best)
 static void search_at_random(struct tried *t, int *best)
 {
     const struct hypar_search_options *options = t->problem->options;
-    const struct planner *flexflow = hp_find_planner("flexflow");
+    const char *name = t->random_search->info.name;
     const struct hypar_found *other = *best < 0 ? NULL : t->found[*best];
     bool asked = options->budget_s > 0 || options->proposals > 0;
     struct hypar_found *found;
     struct hypar_error why;
-    if (!flexflow || is_enough(t) || !may_search(t, other))
+    if (is_enough(t) || !may_search(t, other))
         return;
     if (!asked && !is_small(t->problem, other ? other->plan : NULL)) {
-        refuse(t, "flexflow", "not tried, it takes long here; --budget 60s lets it");
+        refuse(t, name, "not tried, it takes long here; --budget 60s lets it");
         return;
     }
-    if (hp_run_planner(flexflow, t->problem, &found, &why) != HYPAR_OK) {
-        refuse(t, "flexflow", why.text);
+    if (hp_run_planner(t->random_search, t->problem, &found, &why) != HYPAR_OK) {
+        refuse(t, name, why.text);
         return;
     }
     t->evaluated += found->info.evaluated;
@@ -282,10 +284,10 @@ static void list_others(const struct tried *t, int best, struct hypar_found *out
     out->info.objective = t->problem->options->objective;
 }
 
-enum hypar_status hp_run_auto(const struct problem *problem, struct hypar_found **out,
-                              struct hypar_error *err)
+enum hypar_status hp_run_auto(const struct planner *self, const struct problem *problem,
+                              struct hypar_found **out, struct hypar_error *err)
 {
-    struct tried t = { .problem = problem };
+    struct tried t = { .random_search = self->random_search, .problem = problem };
     struct hypar_refusals *told = problem->options->refusals;
     double began_s = hp_now_s();
     for (int i = 0; hp_planners[i] && t.n < MAX_TRIED && !is_enough(&t); i++)
@@ -309,5 +311,7 @@ enum hypar_status hp_run_auto(const struct problem *problem, struct hypar_found 
 }
 
 const struct planner hp_planner_auto = {
-    .info = { "auto", "the best of the others by simulated time, within memory", "" },
+    .info = { "auto", "the best of the others by simulated time, within memory", "",
+              .tries_others = true, .proposes = true },
+    .random_search = &hp_planner_flexflow,
 };

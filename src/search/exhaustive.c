@@ -1,10 +1,10 @@
-/* The yardstick: every plan of a small space, by branch and bound.
+/* Exhaustive search: every plan of a small space, by branch and bound.
  *
- * Families and lone leaders are what is chosen; weightless operators follow. A choice divides
- * the axes of the output (samples, attributes, parameters) into as many parts as divide the
- * number of devices, on an aligned block of them, in order. A part of the choices made, the
- * rest left open, is given up when no step can be shorter than the best one known
- * (sim/bound.h). */
+ * What is chosen are groups of operators that share parameters, and operators that share none;
+ * weightless operators follow. A choice divides the axes of the output (samples, attributes,
+ * parameters) into as many parts as divide the number of devices, on an aligned block of them,
+ * in order. A part of the choices made, the rest left open, is given up when no step can be
+ * shorter than the best one known (sim/bound.h). */
 #include <string.h>
 
 #include "base/stop.h"
@@ -22,7 +22,7 @@ struct choice {
     struct op_config *state;
 };
 
-struct yard {
+struct enumeration {
     const struct problem *problem;
     struct arena arena;
     struct fixes fixes;
@@ -42,25 +42,25 @@ struct yard {
 
 /* The space ------------------------------------------------------------------------------ */
 
-static void add_state(struct yard *y, struct choice *c, const struct split *split, int parts,
-                      int first)
+static void add_state(struct enumeration *w, struct choice *c, const struct split *split,
+                      int parts, int first)
 {
-    const int *all = y->plan->all_devices;
-    c->state = GROW(&y->arena, struct op_config, c->state, c->n_states, &c->capacity);
+    const int *all = w->plan->all_devices;
+    c->state = GROW(&w->arena, struct op_config, c->state, c->n_states, &c->capacity);
     c->state[c->n_states++] = (struct op_config){
         .op = c->leader, .split = *split, .n_parts = parts, .replicas = 1, .device = all + first
     };
 }
 
 /* Every way to give `left` parts to the axes from `axis` on. */
-static void list_states(struct yard *y, struct choice *c, struct split *split, int axis,
+static void list_states(struct enumeration *w, struct choice *c, struct split *split, int axis,
                         int parts, int left)
 {
-    const struct nest *nest = y->problem->graph->ops[c->leader].nest;
+    const struct nest *nest = w->problem->graph->ops[c->leader].nest;
     if (axis == nest->n_axes) {
-        for (int first = 0; left == 1 && first + parts <= y->plan->n_all_devices;
+        for (int first = 0; left == 1 && first + parts <= w->plan->n_all_devices;
              first += parts)
-            add_state(y, c, split, parts, first);
+            add_state(w, c, split, parts, first);
         return;
     }
     const struct hypar_axis *a = &nest->axis[axis];
@@ -69,186 +69,187 @@ static void list_states(struct yard *y, struct choice *c, struct split *split, i
         if (left % degree || (degree > 1 && (!open || a->extent < degree)))
             continue;
         split->degree[axis] = degree;
-        list_states(y, c, split, axis + 1, parts, left / degree);
+        list_states(w, c, split, axis + 1, parts, left / degree);
     }
     split->degree[axis] = 1;
 }
 
-static void list_choices(struct yard *y)
+static void list_choices(struct enumeration *w)
 {
-    const struct groups *g = y->proposer.groups;
-    int n_devices = y->plan->n_all_devices;
-    y->choice = NEW(&y->arena, struct choice, g->n_leaders);
+    const struct groups *g = w->proposer.groups;
+    int n_devices = w->plan->n_all_devices;
+    w->choice = NEW(&w->arena, struct choice, g->n_leaders);
     for (int i = 0; i < g->n_leaders; i++) {
         int leader = g->leaders[i], family = g->family[leader];
-        bool fixed = y->fixes.fixed && y->fixes.fixed[leader];
+        bool fixed = w->fixes.fixed && w->fixes.fixed[leader];
         if (fixed || (family >= 0 && g->kin[g->family_start[family]] != leader))
             continue;
-        struct choice *c = &y->choice[y->n_choices++];
+        struct choice *c = &w->choice[w->n_choices++];
         struct split split = { 0 };
         c->leader = leader;
         for (int parts = 1; parts <= n_devices; parts++)
             if (n_devices % parts == 0)
-                list_states(y, c, &split, 0, parts, parts);
+                list_states(w, c, &split, 0, parts, parts);
     }
-    y->at = NEW(&y->arena, int, y->n_choices);
-    y->is = NEW(&y->arena, int, y->n_choices);
-    y->best = NEW(&y->arena, int, y->n_choices);
-    memset(y->is, -1, (size_t)y->n_choices * sizeof *y->is);
+    w->at = NEW(&w->arena, int, w->n_choices);
+    w->is = NEW(&w->arena, int, w->n_choices);
+    w->best = NEW(&w->arena, int, w->n_choices);
+    memset(w->is, -1, (size_t)w->n_choices * sizeof *w->is);
 }
 
-static enum hypar_status check_size(const struct yard *y, struct hypar_error *err)
+static enum hypar_status check_size(const struct enumeration *w, struct hypar_error *err)
 {
     double plans = 1;
-    for (int i = 0; i < y->n_choices; i++)
-        plans *= y->choice[i].n_states;
+    for (int i = 0; i < w->n_choices; i++)
+        plans *= w->choice[i].n_states;
     if (plans <= MOST_PLANS)
         return HYPAR_OK;
     return hp_fail(err, HYPAR_UNSUPPORTED,
                    "%.3g plans of %d operators on %d devices, expected at most %.0f", plans,
-                   y->n_choices, y->plan->n_all_devices, MOST_PLANS);
+                   w->n_choices, w->plan->n_all_devices, MOST_PLANS);
 }
 
 /* Walking through it --------------------------------------------------------------------- */
 
 /* Bring the plan and its timeline to the states wanted for the first `n` choices. */
-static enum hypar_status move_to(struct yard *y, int n, struct hypar_error *err)
+static enum hypar_status move_to(struct enumeration *w, int n, struct hypar_error *err)
 {
-    hp_proposal_clear(&y->now);
+    hp_proposal_clear(&w->now);
     for (int i = 0; i < n; i++) {
-        if (y->is[i] == y->at[i])
+        if (w->is[i] == w->at[i])
             continue;
-        hp_proposal_add_group(&y->proposer, &y->choice[i].state[y->at[i]], true, &y->now);
-        y->is[i] = y->at[i];
+        hp_proposal_add_group(&w->proposer, &w->choice[i].state[w->at[i]], true, &w->now);
+        w->is[i] = w->at[i];
     }
-    hp_proposal_tidy(y->plan, &y->now);
-    if (!y->now.n)
+    hp_proposal_tidy(w->plan, &w->now);
+    if (!w->now.n)
         return HYPAR_OK;
-    hp_proposal_apply(y->plan, &y->now);
-    TRY(hp_delta_change(y->delta, y->now.op, y->now.n, HP_MAX_TICKS, err));
-    hp_delta_keep(y->delta);
+    hp_proposal_apply(w->plan, &w->now);
+    TRY(hp_delta_change(w->delta, w->now.op, w->now.n, HP_MAX_TICKS, err));
+    hp_delta_keep(w->delta);
     return HYPAR_OK;
 }
 
 /* Which operators each choice decides about, and the least that any state leaves them to do. */
-static enum hypar_status find_least(struct yard *y, struct hypar_error *err)
+static enum hypar_status find_least(struct enumeration *w, struct hypar_error *err)
 {
-    int n_ops = y->problem->graph->n_ops;
-    y->bound.known = NEW(&y->arena, bool, n_ops);
-    y->bound.forward = NEW(&y->arena, ticks, n_ops);
-    y->bound.backward = NEW(&y->arena, ticks, n_ops);
+    int n_ops = w->problem->graph->n_ops;
+    w->bound.known = NEW(&w->arena, bool, n_ops);
+    w->bound.forward = NEW(&w->arena, ticks, n_ops);
+    w->bound.backward = NEW(&w->arena, ticks, n_ops);
     for (int op = 0; op < n_ops; op++) {
-        y->bound.known[op] = true;
-        y->bound.forward[op] = y->bound.backward[op] = HP_MAX_TICKS;
+        w->bound.known[op] = true;
+        w->bound.forward[op] = w->bound.backward[op] = HP_MAX_TICKS;
     }
-    for (int i = 0; i < y->n_choices; i++) {
-        struct choice *c = &y->choice[i];
-        c->op = NEW(&y->arena, int, n_ops);
+    for (int i = 0; i < w->n_choices; i++) {
+        struct choice *c = &w->choice[i];
+        c->op = NEW(&w->arena, int, n_ops);
         for (int s = 0; s < c->n_states; s++) {
-            y->at[i] = s;
-            y->is[i] = -1;
-            hp_proposal_clear(&y->now);
-            hp_proposal_add_group(&y->proposer, &c->state[s], true, &y->now);
-            c->n_ops = y->now.n;
-            memcpy(c->op, y->now.op, (size_t)y->now.n * sizeof *c->op);
-            TRY(move_to(y, i + 1, err));
+            w->at[i] = s;
+            w->is[i] = -1;
+            hp_proposal_clear(&w->now);
+            hp_proposal_add_group(&w->proposer, &c->state[s], true, &w->now);
+            c->n_ops = w->now.n;
+            memcpy(c->op, w->now.op, (size_t)w->now.n * sizeof *c->op);
+            TRY(move_to(w, i + 1, err));
             for (int k = 0; k < c->n_ops; k++)
-                hp_bound_least(y->delta, c->op[k], &y->bound);
+                hp_bound_least(w->delta, c->op[k], &w->bound);
         }
         for (int k = 0; k < c->n_ops; k++)
-            y->bound.known[c->op[k]] = false;
+            w->bound.known[c->op[k]] = false;
     }
     return HYPAR_OK;
 }
 
-static enum hypar_status weigh(struct yard *y, struct hypar_error *err)
+static enum hypar_status weigh(struct enumeration *w, struct hypar_error *err)
 {
     struct fullness full;
-    ticks length = hp_delta_length(y->delta);
-    y->simulated++;
-    if (length >= y->best_length)
+    ticks length = hp_delta_length(w->delta);
+    w->simulated++;
+    if (length >= w->best_length)
         return HYPAR_OK;
-    TRY(hp_fullness(y->problem, y->plan, NULL, &full, err));
+    TRY(hp_fullness(w->problem, w->plan, NULL, &full, err));
     if (full.part > 1) {
-        if (y->fullest.need == 0 || full.part < y->fullest.part)
-            y->fullest = full;
+        if (w->fullest.need == 0 || full.part < w->fullest.part)
+            w->fullest = full;
         return HYPAR_OK;
     }
-    y->best_length = length;
-    memcpy(y->best, y->at, (size_t)y->n_choices * sizeof *y->best);
+    w->best_length = length;
+    memcpy(w->best, w->at, (size_t)w->n_choices * sizeof *w->best);
     return HYPAR_OK;
 }
 
-static enum hypar_status descend(struct yard *y, int depth, struct hypar_error *err)
+static enum hypar_status descend(struct enumeration *w, int depth, struct hypar_error *err)
 {
-    if (depth == y->n_choices)
-        return weigh(y, err);
-    struct choice *c = &y->choice[depth];
+    if (depth == w->n_choices)
+        return weigh(w, err);
+    struct choice *c = &w->choice[depth];
     for (int k = 0; k < c->n_ops; k++)
-        y->bound.known[c->op[k]] = true;
-    for (int s = 0; s < c->n_states && !hp_stopped(y->problem->options->stop); s++) {
-        y->at[depth] = s;
-        TRY(move_to(y, depth + 1, err));
-        if (depth < y->n_choices - 1 &&
-            hp_bound(y->delta, &y->bound, &y->arena) >= y->best_length)
+        w->bound.known[c->op[k]] = true;
+    for (int s = 0; s < c->n_states && !hp_stopped(w->problem->options->stop); s++) {
+        w->at[depth] = s;
+        TRY(move_to(w, depth + 1, err));
+        if (depth < w->n_choices - 1 &&
+            hp_bound(w->delta, &w->bound, &w->arena) >= w->best_length)
             continue;
-        TRY(descend(y, depth + 1, err));
+        TRY(descend(w, depth + 1, err));
     }
     for (int k = 0; k < c->n_ops; k++)
-        y->bound.known[c->op[k]] = false;
+        w->bound.known[c->op[k]] = false;
     return HYPAR_OK;
 }
 
-static enum hypar_status walk(struct yard *y, struct hypar_error *err)
+static enum hypar_status walk(struct enumeration *w, struct hypar_error *err)
 {
-    struct hypar_lower_options lower = hp_lowering(y->problem);
-    struct sim_settings settings = hp_simulation(y->problem);
-    TRY(hp_apply_fixes(y->plan, &y->fixes, err));
-    hp_proposer_begin(&y->proposer, y->plan, y->fixes.fixed);
-    hp_proposal_begin(&y->now, y->problem->graph);
-    list_choices(y);
-    TRY(check_size(y, err));
-    TRY(hp_delta_new(&y->delta, y->plan, &lower, &settings, NULL, err));
-    TRY(find_least(y, err));
-    TRY(descend(y, 0, err));
-    if (y->best_length == HP_MAX_TICKS)
-        TRY(hp_check_stop(y->problem->options->stop, err));
-    if (y->best_length == HP_MAX_TICKS)
-        return hp_fail_memory(&y->fullest, err);
-    memcpy(y->at, y->best, (size_t)y->n_choices * sizeof *y->at);
-    return move_to(y, y->n_choices, err);
+    struct hypar_lower_options lower = hp_lowering(w->problem);
+    struct sim_settings settings = hp_simulation(w->problem);
+    TRY(hp_apply_fixes(w->plan, &w->fixes, err));
+    hp_proposer_begin(&w->proposer, w->plan, w->fixes.fixed);
+    hp_proposal_begin(&w->now, w->problem->graph);
+    list_choices(w);
+    TRY(check_size(w, err));
+    TRY(hp_delta_new(&w->delta, w->plan, &lower, &settings, NULL, err));
+    TRY(find_least(w, err));
+    TRY(descend(w, 0, err));
+    if (w->best_length == HP_MAX_TICKS)
+        TRY(hp_check_stop(w->problem->options->stop, err));
+    if (w->best_length == HP_MAX_TICKS)
+        return hp_fail_memory(&w->fullest, err);
+    memcpy(w->at, w->best, (size_t)w->n_choices * sizeof *w->at);
+    return move_to(w, w->n_choices, err);
 }
 
 static enum hypar_status plan_exhaustive(const struct planner *self,
                                          const struct problem *problem,
                                          struct hypar_found *found, struct hypar_error *err)
 {
-    struct yard y = { .problem = problem, .best_length = HP_MAX_TICKS };
+    struct enumeration w = { .problem = problem, .best_length = HP_MAX_TICKS };
     TRY(hp_in(err, hp_check_simulable(problem, err), "%s", self->info.name));
-    TRY(hp_read_fixes(&y.fixes, problem->graph, hypar_machine_device_count(problem->machine),
+    TRY(hp_read_fixes(&w.fixes, problem->graph, hypar_machine_device_count(problem->machine),
                       problem->options->fix, problem->options->n_fix, &found->arena, err));
-    y.plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
-    enum hypar_status status = hp_in(err, walk(&y, err), "%s", self->info.name);
+    w.plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
+    enum hypar_status status = hp_in(err, walk(&w, err), "%s", self->info.name);
     if (status == HYPAR_OK) {
-        found->plan = y.plan;
-        y.plan = NULL;
-        found->info.evaluated = y.simulated;
+        found->plan = w.plan;
+        w.plan = NULL;
+        found->info.evaluated = w.simulated;
         found->info.chooses = true;
         found->info.exact = !hp_stopped(problem->options->stop);
         status = hp_judge(problem, found, err);
     }
-    hp_delta_free(y.delta);
-    hp_proposal_end(&y.now);
-    hp_proposer_end(&y.proposer);
-    hypar_plan_free(y.plan);
-    hp_arena_free(&y.arena);
+    hp_delta_free(w.delta);
+    hp_proposal_end(&w.now);
+    hp_proposer_end(&w.proposer);
+    hypar_plan_free(w.plan);
+    hp_arena_free(&w.arena);
     return status;
 }
 
 const struct planner hp_planner_exhaustive = {
-    .info = { "exhaustive", "every aligned plan of a small problem: the yardstick", "" },
+    .info = { "exhaustive", "every aligned plan of a small problem: the optimum", "",
+              .small_only = true },
     .plan = plan_exhaustive,
     .apart = true,
     .judges = true,
-    .fixes = true,
+    .wishes = WISH_FIX,
 };

@@ -1,3 +1,4 @@
+/* Operators that stay as they are told: reading them, and putting them into a plan. */
 #include "search/fix.h"
 
 #include <string.h>

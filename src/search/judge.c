@@ -1,3 +1,4 @@
+/* Plans judged by the simulator: time and memory. */
 #include "search/judge.h"
 
 #include <math.h>

@@ -1,8 +1,9 @@
+/* The table of planners, and searching with one of them. */
 #include "search/planner.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/stop.h"
 
 const struct planner *const hp_planners[] = {
@@ -27,13 +28,6 @@ const struct hypar_planner_info *hypar_planner(int i)
     while (hp_planners[n])
         n++;
     return i >= 0 && i < n ? &hp_planners[i]->info : NULL;
-}
-
-double hp_now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 void hypar_found_free(struct hypar_found *found)
@@ -93,44 +87,52 @@ const struct planner *hp_find_planner(const char *name)
     return NULL;
 }
 
+const struct hypar_planner_info *hypar_planner_find(const char *name)
+{
+    const struct planner *planner = hp_find_planner(name);
+    return planner ? &planner->info : NULL;
+}
+
+/* The planners that grant all of `wishes`, as "a, b, c" with what stands between two of them.
+ */
+static const char *list_planners(char *text, size_t size, unsigned wishes, const char *between)
+{
+    size_t n = 0;
+    for (int i = 0; hp_planners[i]; i++)
+        if ((hp_planners[i]->wishes & wishes) == wishes && n < size)
+            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? between : "",
+                                  hp_planners[i]->info.name);
+    return text;
+}
+
 static enum hypar_status find_planner(const char *name, const struct planner **out,
                                       struct hypar_error *err)
 {
-    char known[256] = "";
+    char known[256];
     *out = hp_find_planner(name);
     if (*out)
         return HYPAR_OK;
-    for (int i = 0; hp_planners[i]; i++) {
-        size_t n = strlen(known);
-        snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", hp_planners[i]->info.name);
-    }
-    return hp_fail(err, HYPAR_USAGE, "unknown planner '%s', expected one of %s", name, known);
+    return hp_fail(err, HYPAR_USAGE, "unknown planner '%s', expected one of %s", name,
+                   list_planners(known, sizeof known, 0, ", "));
 }
 
-/* Operators that stay as told and plans to begin with are not for every planner; auto takes one
- * that can. */
+/* Wishes are not for every planner; auto takes one that grants them. */
 static enum hypar_status check_wishes(const struct hypar_search_options *options,
                                       const struct planner **planner, struct hypar_error *err)
 {
-    bool fixes = options->n_fix > 0, starts = options->start != NULL;
-    const char *wish = fixes ? "keep an operator as told" : "begin with a plan";
-    if (!fixes && !starts)
-        return HYPAR_OK;
-    if (*planner == &hp_planner_auto)
-        *planner = &hp_planner_flexflow;
-    if ((!fixes || (*planner)->fixes) && (!starts || (*planner)->starts))
-        return HYPAR_OK;
-    if (fixes && (*planner)->fixes)
-        wish = "begin with a plan";
-    char able[256] = "";
-    for (int i = 0; hp_planners[i]; i++)
-        if (wish[0] == 'k' ? hp_planners[i]->fixes : hp_planners[i]->starts) {
-            size_t n = strlen(able);
-            snprintf(able + n, sizeof able - n, "%s%s", n ? " or " : "",
-                     hp_planners[i]->info.name);
-        }
-    return hp_fail(err, HYPAR_USAGE, "planner %s cannot %s, expected %s", (*planner)->info.name,
-                   wish, able);
+    static const char *const text[] = {
+        [WISH_FIX] = "keep an operator as told", [WISH_START] = "begin with a plan"
+    };
+    unsigned asked = (options->n_fix > 0 ? WISH_FIX : 0) | (options->start ? WISH_START : 0);
+    char able[256];
+    if (asked && (*planner)->random_search)
+        *planner = (*planner)->random_search;
+    for (unsigned wish = WISH_FIX; wish <= WISH_START; wish <<= 1)
+        if (asked & wish & ~(*planner)->wishes)
+            return hp_fail(err, HYPAR_USAGE, "planner %s cannot %s, expected %s",
+                           (*planner)->info.name, text[wish],
+                           list_planners(able, sizeof able, wish, " or "));
+    return HYPAR_OK;
 }
 
 enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_graph *graph,
@@ -170,10 +172,10 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     with.start = start; /* what is found has the settings that were asked for */
     problem.layered = hp_layered(&arena, graph);
     problem.n_levels = hypar_machine_levels(machine, problem.level);
-    enum hypar_status status = planner == &hp_planner_auto
-                                   ? hp_run_auto(&problem, out, err)
+    enum hypar_status status = planner->random_search
+                                   ? hp_run_auto(planner, &problem, out, err)
                                    : hp_run_planner(planner, &problem, out, err);
-    if (status == HYPAR_OK && options->simulation && planner != &hp_planner_auto &&
+    if (status == HYPAR_OK && options->simulation && !planner->random_search &&
         !(*out)->has_simulated)
         hp_simulate_found(&problem, options->simulation, hp_plan_parts((*out)->plan), *out);
     if (status == HYPAR_OK)

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "plan/plan.h"
-#include "search/partition.h"
+#include "search/levels/partition.h"
 
 static const double HP_UNLIMITED_BYTES = 1e300;
 
@@ -40,17 +40,24 @@ struct hypar_found {
     bool has_simulated;
 };
 
-struct level_rules; /* what a planner that divides level by level allows (hypar.c) */
+struct level_rules; /* what a planner that divides level by level allows (levels/levels.h) */
+
+/* What not every planner can: keep operators as they are told, begin with a plan. */
+enum { WISH_FIX = 1, WISH_START = 2 };
 
 struct planner {
     struct hypar_planner_info info;
     enum hypar_status (*plan)(const struct planner *self, const struct problem *problem,
                               struct hypar_found *found, struct hypar_error *err);
-    const struct level_rules *rules; /* NULL: it does not divide level by level */
+    const struct level_rules *rules;   /* NULL: it does not divide level by level */
+    enum hypar_schedule_kind schedule; /* of a synchronous pipeline */
+    /* It judges the plans of all others, and lets this one search at random; that one also has
+     * what it is asked to fix or to begin with. NULL: it makes a plan of its own. */
+    const struct planner *random_search;
     bool judges; /* its plan fits by the simulator's model of memory, which counts exactly */
     bool apart;  /* not for auto: another training than the others', or a long search */
-    bool fixes;  /* it can keep operators as they are told */
-    bool starts; /* it can begin with a plan */
+    unsigned wishes; /* that it can grant */
+    bool seeds;      /* a random search begins with its plan */
 };
 
 extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_planner_owt,
@@ -73,8 +80,8 @@ enum hypar_status hp_run_planner(const struct planner *planner, const struct pro
                                  struct hypar_found **out, struct hypar_error *err);
 
 /* The best of all planners by simulated step, within memory (auto.c). */
-enum hypar_status hp_run_auto(const struct problem *problem, struct hypar_found **out,
-                              struct hypar_error *err);
+enum hypar_status hp_run_auto(const struct planner *self, const struct problem *problem,
+                              struct hypar_found **out, struct hypar_error *err);
 
 /* Simulate what was found, or note why not (simulated.c). `options` may be NULL; `parts` is
  * the size of the largest plan that it is to be compared with. */
@@ -84,23 +91,7 @@ void hp_simulate_found(const struct problem *problem, const struct hypar_sim_opt
 /* The planner of that name; NULL: there is none. */
 const struct planner *hp_find_planner(const char *name);
 
-double hp_now_s(void); /* of a clock that only goes on */
-
-/* The part of every side of every level, [level][side], where devices differ in speed
- * (shares.c); NULL: all equal. */
-const double *const *hp_shares(const struct problem *problem, struct arena *arena);
-
 /* Parameters that the device with the least memory can hold (hypar.c). */
 double hp_room_for_params(const struct problem *problem);
-
-/* What hypar, accpar, dp, mp or owt solve (hypar.c); false: another planner. */
-bool hp_pose(const struct problem *problem, struct arena *arena, const char *planner,
-             struct partition_problem *out);
-
-/* The ordinary plan that a partition means (realise.c): the device's digit of a level is the
- * next digit of the coordinate of the axis that the level divides. `share` gives the part of
- * each side at each level, [level][side]; NULL: equal. */
-struct hypar_plan *hp_realise(const struct problem *problem, const struct partition *partition,
-                              const double *const *share);
 
 #endif /* SEARCH_PLANNER_H */

@@ -99,7 +99,7 @@ static void by_default(void)
     run_out();
 }
 
-static void by_default_from_a_crew(void)
+static void by_default_from_a_worker_pool(void)
 {
     hp_parallel(64, 8, run_out_in_job, NULL);
 }
@@ -156,7 +156,7 @@ static const struct {
     const char *line;
 } endings[] = {
     { by_default, 4, "hypar: out of memory (" },
-    { by_default_from_a_crew, 4, "hypar: out of memory (" },
+    { by_default_from_a_worker_pool, 4, "hypar: out of memory (" },
     { by_default_from_its_threads, 4, "hypar: out of memory (" },
     { by_errno, 4, "hypar: out of memory\n" },
     { by_a_handler_that_exits, 7, "host: no memory\n" },

@@ -49,7 +49,7 @@ A random search can be told how much to try.
 $ hypar compare sfc --on full:4 --planner dp,flexflow --proposals 8 --json | grep -o '"evaluated": 8'
 > "evaluated": 8
 
-All that there are, but auto, which is one of them, and the yardstick.
+All that there are, but auto, which is one of them, and exhaustive search.
 $ hypar compare sfc --on full:2 --csv - | sed 1d | cut -d , -f 1 | sort > $TMP/compared
 $ hypar planners --json | sed -n 's/.*"name": "\([a-z0-9]*\)".*/\1/p' | grep -v -e auto -e exhaustive | sort | diff - $TMP/compared
 

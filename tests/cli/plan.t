@@ -203,7 +203,7 @@ $ hypar plan tests/data/pipedream/chain.txt --on full:2 --planner 1f1b --json | 
 >   },
 >   "search": {
 
-FlexFlow's search, and the yardstick: one set of devices is as good as another.
+FlexFlow's search, and exhaustive search: one set of devices is as good as another.
 $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 | sed '$d'
 > lenet5, batch 32, on 4 devices: planner flexflow
 >
@@ -329,7 +329,7 @@ $ hypar planners
 > flexflow    random changes of splits and devices,     Jia et al., MLSys 2019
 >             judged by simulated steps
 > exhaustive  every aligned plan of a small problem:
->             the yardstick
+>             the optimum
 
 Where no planner has a plan: what is needed at least, and what each of them lacks. Nothing is cut.
 $ hypar plan gpt3-175b --on full:4

@@ -43,7 +43,7 @@ enum { N_MACHINES = sizeof machines / sizeof machines[0] };
 struct world {
     struct arena arena;
     struct hypar_machine *machine;
-    struct fabric fabric;
+    struct topology_view topology;
 };
 
 static void begin(struct world *w, const char *machine)
@@ -51,7 +51,7 @@ static void begin(struct world *w, const char *machine)
     struct hypar_error err;
     *w = (struct world){ 0 };
     if (hypar_machine_read(&w->machine, machine, &err) ||
-        hp_fabric(&w->fabric, &w->arena, w->machine, &err))
+        hp_topology_view(&w->topology, &w->arena, w->machine, &err))
         fail_msg("%s: %s", machine, err.text);
 }
 
@@ -65,7 +65,7 @@ static void end(struct world *w)
 static struct placement random_placement(struct world *w, const struct nest *nest,
                                          struct random *random, bool loose)
 {
-    int degree[MAX_AXES], left = w->fabric.n_devices;
+    int degree[MAX_AXES], left = w->topology.n_devices;
     for (int a = 0; a < nest->n_axes; a++) {
         int64_t most = nest->axis[a].extent < left ? nest->axis[a].extent : left;
         bool may = nest->axis[a].splittable && nest->axis[a].role != HYPAR_COPY;
@@ -76,7 +76,7 @@ static struct placement random_placement(struct world *w, const struct nest *nes
         degree[a] = (int)draw(random, 1, most);
         left /= degree[a];
     }
-    return hp_place_row_major(&w->fabric, nest, degree);
+    return hp_place_row_major(&w->topology, nest, degree);
 }
 
 /* t_X ------------------------------------------------------------------------------------ */
@@ -134,7 +134,7 @@ static int check_edge(struct world *w, struct random *random, struct transfer_en
         a[i] = random_placement(w, from.nest, random, i == 0);
         b[i] = random_placement(w, to.nest, random, true);
     }
-    struct transfer *t = hp_transfer(&w->arena, &w->fabric, from, to);
+    struct transfer *t = hp_transfer(&w->arena, &w->topology, from, to);
     double table[PAIRS * PAIRS];
     hp_transfer_table(t, a, PAIRS, b, PAIRS, 4, table);
     for (int i = 0; i < PAIRS; i++)
@@ -223,7 +223,7 @@ static double between(const struct transfer_end *from, const struct placement *f
     return sum;
 }
 
-static double by_groups(const struct fabric *f, const struct transfer_end *from,
+static double by_groups(const struct topology_view *f, const struct transfer_end *from,
                         const struct placement *fp, const struct transfer_end *to,
                         const struct placement *tp)
 {
@@ -251,7 +251,7 @@ static void transfers_once(void **state)
         struct hypar_graph *g = random_graph(&random, seed % 2 ? OP_CONV : OP_LINEAR);
         struct world w;
         begin(&w, trees[seed % 3]);
-        w.fabric.once = true;
+        w.topology.once = true;
         for (int op = 0; op < g->n_ops; op++)
             for (int o = 0; o < g->ops[op].nest->n_inputs; o++) {
                 int t = g->ops[op].tensor[o], p = t >= 0 ? g->tensors[t].producer : -1;
@@ -263,11 +263,11 @@ static void transfers_once(void **state)
                     from.operand++;
                 struct placement a = random_placement(&w, from.nest, &random, false);
                 struct placement b = random_placement(&w, to.nest, &random, true);
-                struct transfer *x = hp_transfer(&w.arena, &w.fabric, from, to);
+                struct transfer *x = hp_transfer(&w.arena, &w.topology, from, to);
                 if (a.scattered || b.scattered)
                     continue;
-                near(hp_transfer_s(x, &a, &b, 4), 4 * by_groups(&w.fabric, &from, &a, &to, &b),
-                     "once");
+                near(hp_transfer_s(x, &a, &b, 4),
+                     4 * by_groups(&w.topology, &from, &a, &to, &b), "once");
                 checked++;
             }
         end(&w);
@@ -291,7 +291,7 @@ static double longest_part(const struct optcnn_model *m, int op, const struct pl
         for (int pass = 0; pass < o->nest->n_passes; pass++)
             if (!o->nest->pass[pass].backward || backward >> pass & 1)
                 sum += hp_pass_seconds(o->nest, pass, range, hp_present(o),
-                                       hypar_machine_device(m->fabric->machine, part),
+                                       hypar_machine_device(m->topology->machine, part),
                                        HYPAR_FP32, NULL);
         most = fmax(most, sum);
     }
@@ -340,9 +340,10 @@ static void layers(void **state)
             begin(&w, machines[k]);
             if (hypar_import(&g, models[i], NULL, &err))
                 fail_msg("%s", err.text);
-            struct optcnn_model m = {
-                .arena = &w.arena, .graph = g, .fabric = &w.fabric, .sync = HYPAR_SYNC_SERVER
-            };
+            struct optcnn_model m = { .arena = &w.arena,
+                                      .graph = g,
+                                      .topology = &w.topology,
+                                      .sync = HYPAR_SYNC_SERVER };
             for (int op = 0; op < g->n_ops; op++) {
                 const struct nest *nest = g->ops[op].nest;
                 struct placement p = random_placement(&w, nest, &random, false);
@@ -375,23 +376,23 @@ static void by_hand(void **state)
     const struct nest *nest = g->ops[0].nest;
     int n = hp_nest_axis(nest, 'n'), k = hp_nest_axis(nest, 'k'), c = hp_nest_axis(nest, 'c');
     struct optcnn_model m = {
-        .arena = &w.arena, .graph = g, .fabric = &w.fabric, .sync = HYPAR_SYNC_SERVER
+        .arena = &w.arena, .graph = g, .topology = &w.topology, .sync = HYPAR_SYNC_SERVER
     };
     int by[MAX_AXES] = { 0 };
     by[n] = 4;
-    struct placement samples = hp_place_row_major(&w.fabric, nest, by);
+    struct placement samples = hp_place_row_major(&w.topology, nest, by);
     near(hp_optcnn_sync_s(&m, 0, 1, &samples), 2 * 8 * 16 * 4 / 4 / 1e9, "dp");
     near(hp_optcnn_sync_bytes(&m, 0, 1, &samples), 2 * 3 * 8 * 16 * 4, "dp bytes");
     near(hp_optcnn_partial_s(&m, 0, &samples), 0, "no partial sums");
     by[n] = 2, by[k] = 2;
-    struct placement both = hp_place_row_major(&w.fabric, nest, by);
+    struct placement both = hp_place_row_major(&w.topology, nest, by);
     near(hp_optcnn_sync_s(&m, 0, 1, &both), 2 * 8 * 8 * 4 / 2 / 1e9, "both");
     near(hp_optcnn_held_elements(&m, 0, 1, &both), 8 * 8, "held");
     by[n] = 1, by[k] = 4;
-    struct placement channels = hp_place_row_major(&w.fabric, nest, by);
+    struct placement channels = hp_place_row_major(&w.topology, nest, by);
     near(hp_optcnn_sync_s(&m, 0, 1, &channels), 0, "channels");
     by[k] = 1, by[c] = 4;
-    struct placement sums = hp_place_row_major(&w.fabric, nest, by);
+    struct placement sums = hp_place_row_major(&w.topology, nest, by);
     near(hp_optcnn_partial_s(&m, 0, &sums), 1.5 * 2 * 8 * 16 * 4 / 4 / 1e9, "partial sums");
     hypar_graph_free(g);
     end(&w);
@@ -407,15 +408,16 @@ static void all_reduce(void **state)
         struct hypar_error err;
         begin(&w, machines[k]);
         assert_int_equal(hypar_import(&g, "lenet5", NULL, &err), HYPAR_OK);
-        struct optcnn_model m = {
-            .arena = &w.arena, .graph = g, .fabric = &w.fabric, .sync = HYPAR_SYNC_ALL_REDUCE
-        };
-        int by[MAX_AXES] = { w.fabric.n_devices }, device[32];
-        struct placement p = hp_place_row_major(&w.fabric, g->ops[0].nest, by);
-        for (int i = 0; i < w.fabric.n_devices; i++)
+        struct optcnn_model m = { .arena = &w.arena,
+                                  .graph = g,
+                                  .topology = &w.topology,
+                                  .sync = HYPAR_SYNC_ALL_REDUCE };
+        int by[MAX_AXES] = { w.topology.n_devices }, device[32];
+        struct placement p = hp_place_row_major(&w.topology, g->ops[0].nest, by);
+        for (int i = 0; i < w.topology.n_devices; i++)
             device[i] = i;
         struct comm_group group = { .kind = COMM_ALL_REDUCE,
-                                    .n_devices = w.fabric.n_devices,
+                                    .n_devices = w.topology.n_devices,
                                     .device = device };
         const struct comm_way *way =
             hp_comm_best_way(hp_comm_model(&w.arena, w.machine, &group), 1e6);
@@ -435,9 +437,9 @@ static void too_large(void **state)
         struct hypar_machine *machine;
         struct hypar_error err;
         struct arena arena = { 0 };
-        struct fabric fabric;
+        struct topology_view topology;
         assert_int_equal(hypar_machine_read(&machine, large[i], &err), HYPAR_OK);
-        assert_int_equal(hp_fabric(&fabric, &arena, machine, &err), HYPAR_UNSUPPORTED);
+        assert_int_equal(hp_topology_view(&topology, &arena, machine, &err), HYPAR_UNSUPPORTED);
         print_message("%s\n", err.text);
         assert_non_null(strstr(err.text, "expected at most"));
         hypar_machine_free(machine);

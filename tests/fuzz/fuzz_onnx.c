@@ -1,5 +1,5 @@
 /* Any bytes: a graph that is written and read back the same, or one line. */
-#include "model/onnx.h"
+#include "model/onnx/onnx.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Any text: a profile that is written and read back the same, and so is its graph, if it has
  * one; or one line. */
-#include "model/pipedream.h"
+#include "model/pipedream/pipedream.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include <hypar/search.h>
 
-#include "model/onnx.h"
+#include "model/onnx/onnx.h"
 #include "tests/onnx_text.h"
 
 static struct hypar_graph *import(const char *model, struct hypar_import_options options)

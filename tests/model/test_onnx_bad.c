@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "model/onnx.h"
+#include "model/onnx/onnx.h"
 #include "model/weights.h"
 #include "tests/onnx_text.h"
 

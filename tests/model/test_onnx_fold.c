@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "model/onnx.h"
+#include "model/onnx/onnx.h"
 #include "tests/onnx_text.h"
 
 /* clang-format off */

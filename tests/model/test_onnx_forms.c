@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "model/onnx.h"
+#include "model/onnx/onnx.h"
 #include "model/weights.h"
 #include "tests/onnx_text.h"
 #include "tests/written_graph.h"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "model/model.h"
-#include "model/pipedream.h"
+#include "model/pipedream/pipedream.h"
 
 #define TIMES  "forward_compute_time=1.5, backward_compute_time=2.5, "
 #define SIZES  "activation_size=8, parameter_size=4"

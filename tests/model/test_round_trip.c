@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "model/model.h"
-#include "model/pipedream.h"
+#include "model/pipedream/pipedream.h"
 #include "tests/random_graph.h"
 #include "tests/written_graph.h"
 

@@ -3,7 +3,7 @@
 #include "graph/graph.h"
 #include "model/model.h"
 #include "model/word.h"
-#include "model/zoo.h"
+#include "model/zoo/zoo.h"
 #include "tests/written_graph.h"
 
 #include <math.h>

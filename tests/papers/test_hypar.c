@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "cost/array.h"
-#include "search/explore.h"
-#include "search/partition.h"
+#include "search/explore/explore.h"
+#include "search/levels/partition.h"
 #include "tests/papers/hypar_printed.h"
 
 enum { TWO_TYPES = 1u << TYPE_I | 1u << TYPE_II, THREE_TYPES = TWO_TYPES | 1u << TYPE_III };

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "search/eliminate.h"
+#include "search/solver/eliminate.h"
 
 enum { MOST_VARS = 16, MOST_EDGES = 256, MOST_SETTINGS = 60000 };
 
@@ -313,7 +313,7 @@ static void check_limited(struct draft *d, double minimum, struct random *random
     struct elimination_result same = solve(d, &options, again);
     EXPECT(d, memcmp(first, again, (size_t)d->problem.n_vars * sizeof(int)) == 0);
     EXPECT(d, result.lower_bound == same.lower_bound && result.method == same.method);
-    EXPECT(d, result.n_periods == same.n_periods);
+    EXPECT(d, result.n_sweeps == same.n_sweeps);
 }
 
 static void test_limited(void **state)
@@ -571,7 +571,7 @@ static void test_wide_grid(void **state)
     struct elimination_result rough = { .assignment = assignment };
     assert_int_equal(hp_eliminate(&arena, &problem, &options, &rough, NULL), HYPAR_OK);
     print_message("minimum %g; limited: bound %g, cost %g, method %d, %d rounds\n", exact.cost,
-                  rough.lower_bound, rough.cost, (int)rough.method, rough.n_periods);
+                  rough.lower_bound, rough.cost, (int)rough.method, rough.n_sweeps);
     assert_int_not_equal(rough.method, ELIMINATION_EXACT);
     assert_true(rough.lower_bound <= exact.cost && exact.cost <= rough.cost);
     assert_true(rough.cost <= 1.02 * exact.cost);

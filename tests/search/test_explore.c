@@ -11,7 +11,7 @@
 
 #include <hypar/report.h>
 
-#include "search/explore.h"
+#include "search/explore/explore.h"
 #include "tests/partition_oracle.h"
 
 struct study {

@@ -1,4 +1,5 @@
-/* FlexFlow's search and the yardstick, held against each other and against plain counting. */
+/* FlexFlow's search and exhaustive search, held against each other and against plain counting.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,9 +66,9 @@ static double op_pass_of(const struct study *t, const char *planner)
     return step_s;
 }
 
-/* The yardstick ------------------------------------------------------------------------ */
+/* Exhaustive search --------------------------------------------------------------------- */
 
-/* Every plan of the yardstick's space, one after another, in full. */
+/* Every plan of the exhaustive search's space, one after another, in full. */
 struct count {
     struct hypar_plan *plan;
     struct proposer proposer;
@@ -122,7 +123,7 @@ static void count_from(struct count *c, int leader)
     c->best_s = c->plans++ && c->best_s < step_s ? c->best_s : step_s;
 }
 
-static void yardstick_is_exact(void **state)
+static void exhaustive_is_exact(void **state)
 {
     (void)state;
     static const struct {
@@ -163,7 +164,7 @@ static void yardstick_is_exact(void **state)
 /* FlexFlow ----------------------------------------------------------------------------- */
 
 /* The paper: the optimum of LeNet and of a small RNNLM on 4 devices in under a second. */
-static void reaches_the_yardstick(void **state)
+static void reaches_the_optimum(void **state)
 {
     (void)state;
     const char *told = getenv("HYPAR_SEEDS"); /* few where a sanitizer makes them slow */
@@ -518,8 +519,8 @@ static void bad_requests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(yardstick_is_exact),
-        cmocka_unit_test(reaches_the_yardstick),
+        cmocka_unit_test(exhaustive_is_exact),
+        cmocka_unit_test(reaches_the_optimum),
         cmocka_unit_test(never_slower),
         cmocka_unit_test(repeats),
         cmocka_unit_test(improves_a_plan),

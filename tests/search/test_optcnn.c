@@ -11,7 +11,7 @@
 #include <hypar/program.h>
 
 #include "base/random.h"
-#include "search/optcnn.h"
+#include "search/layerwise/optcnn.h"
 #include "tests/random_graph.h"
 
 static void near(double got, double want, const char *what)
@@ -26,7 +26,7 @@ struct world {
     struct hypar_graph *graph;
     struct hypar_machine *machine;
     struct hypar_search_options options;
-    struct fabric fabric;
+    struct topology_view topology;
     struct optcnn_model model;
     struct optcnn_space space;
     struct optcnn_tables tables;
@@ -40,17 +40,17 @@ static void begin_with(struct world *w, struct hypar_graph *graph, const char *m
     w->options =
         (struct hypar_search_options){ .planner = "optcnn", .axes = axes, .sync = sync };
     if (hypar_machine_read(&w->machine, machine, &err) ||
-        hp_fabric(&w->fabric, &w->arena, w->machine, &err))
+        hp_topology_view(&w->topology, &w->arena, w->machine, &err))
         fail_msg("%s: %s", machine, err.text);
     w->model = (struct optcnn_model){
-        .arena = &w->arena, .graph = graph, .fabric = &w->fabric, .sync = sync
+        .arena = &w->arena, .graph = graph, .topology = &w->topology, .sync = sync
     };
-    w->fabric.once = sync == HYPAR_SYNC_ALL_REDUCE;
+    w->topology.once = sync == HYPAR_SYNC_ALL_REDUCE;
     struct problem problem = { .graph = graph,
                                .machine = w->machine,
                                .options = &w->options,
                                .layered = hp_layered(&w->arena, graph) };
-    hp_optcnn_space(&w->space, &w->arena, &problem, &w->fabric, axes, 1e9);
+    hp_optcnn_space(&w->space, &w->arena, &problem, &w->topology, axes, 1e9);
     hp_optcnn_tables(&w->tables, &w->model, &w->space);
 }
 

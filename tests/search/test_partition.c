@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "model/layers.h"
+#include "model/zoo/layers.h"
 #include "tests/partition_oracle.h"
 
 enum {

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "model/pipedream.h"
-#include "search/pipeline_work.h"
+#include "model/pipedream/pipedream.h"
+#include "search/pipeline/work.h"
 #include "tests/search/pipelines.h"
 
 /* An oracle that knows nothing of states: all sets closed under predecessors ------------- */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "search/planner.h"
+#include "search/levels/levels.h"
 #include "tests/partition_oracle.h"
 
 struct task {
@@ -108,12 +108,12 @@ static void check_cost(const struct task *t, const char *planner, bool joint,
     struct hypar_error err;
     struct hypar_search_options options = { .planner = planner, .joint = joint };
     struct problem problem = { .graph = t->graph, .machine = t->machine, .options = &options };
-    struct partition_problem p;
     struct partition again;
     double elements[MAX_LEVELS];
     problem.layered = hp_layered(&arena, t->graph);
     problem.n_levels = hypar_machine_levels(t->machine, problem.level);
-    assert_true(hp_pose(&problem, &arena, planner, &p));
+    struct partition_problem p =
+        hp_set_up_partition(&problem, &arena, hp_find_planner(planner)->rules);
     assert_int_equal(hp_partition(&arena, &p, &again, &err), HYPAR_OK);
     double total = oracle_cost(&p, again.type, elements);
     assert_true(view->total_elements <= total * (1 + 1e-9));
@@ -178,7 +178,7 @@ static void all_planners(void **state)
         for (size_t k = 0; k < sizeof machines / sizeof machines[0]; k++) {
             struct task t = task(models[m], machines[k], 0);
             for (int i = 0; hypar_planner(i); i++) {
-                if (hp_planners[i]->fixes)
+                if (hp_planners[i]->wishes & WISH_FIX)
                     continue; /* test_flexflow.c */
                 const char *name = hypar_planner(i)->name;
                 struct hypar_found *found = search_for(&t, name, false);
@@ -533,7 +533,7 @@ static void different_devices(void **state)
         for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
             struct task t = task(models[m], machines[k], 96);
             for (int i = 0; hypar_planner(i); i++) {
-                if (hp_planners[i]->fixes)
+                if (hp_planners[i]->wishes & WISH_FIX)
                     continue;
                 struct hypar_found *found = search_for(&t, hypar_planner(i)->name, false);
                 assert_int_equal(hypar_plan_check(hypar_found_plan(found), NULL), HYPAR_OK);

@@ -1,0 +1,14 @@
+/* base/clock.h - seconds of a clock that only goes on. Internal. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <time.h>
+
+static inline double hp_now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+#endif /* BASE_CLOCK_H */

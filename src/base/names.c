@@ -1,0 +1,57 @@
+/* The words of the file forms: one table for each kind of choice. Plans, profiles and programs
+ * are written with them. */
+#include "base/names.h"
+
+#include <string.h>
+
+const char *const hp_precision_names[HYPAR_PRECISION_COUNT] = {
+    [HYPAR_FP32] = "fp32",
+    [HYPAR_BF16] = "bf16",
+    [HYPAR_FP64] = "fp64",
+};
+
+const char *const hp_optimizer_names[HYPAR_OPTIMIZER_COUNT] = {
+    [HYPAR_SGD] = "sgd",
+    [HYPAR_MOMENTUM] = "momentum",
+    [HYPAR_ADAM] = "adam",
+};
+
+const char *const hp_schedule_names[HYPAR_SCHEDULE_COUNT] = {
+    [HYPAR_SCHEDULE_NONE] = "none",
+    [HYPAR_SCHEDULE_GPIPE] = "gpipe",
+    [HYPAR_SCHEDULE_1F1B] = "1f1b",
+    [HYPAR_SCHEDULE_PIPEDREAM] = "pipedream",
+};
+
+const char *const hp_share_names[HYPAR_SHARE_COUNT] = {
+    [HYPAR_SHARE_BATCH] = "batch",
+    [HYPAR_SHARE_MINIBATCH] = "minibatch",
+};
+
+/* The row called `name`, or `count`. */
+static int find(const char *const *names, int count, const char *name)
+{
+    int i = 0;
+    while (i < count && strcmp(names[i], name) != 0)
+        i++;
+    return i;
+}
+
+#define NAMED(what, type, names, count)                        \
+    const char *hypar_##what##_text(enum type value)           \
+    {                                                          \
+        return names[value];                                   \
+    }                                                          \
+    bool hypar_##what##_find(const char *name, enum type *out) \
+    {                                                          \
+        int i = find(names, count, name);                      \
+        if (i == count)                                        \
+            return false;                                      \
+        *out = (enum type)i;                                   \
+        return true;                                           \
+    }
+
+NAMED(precision, hypar_precision, hp_precision_names, HYPAR_PRECISION_COUNT)
+NAMED(optimizer, hypar_optimizer, hp_optimizer_names, HYPAR_OPTIMIZER_COUNT)
+NAMED(schedule, hypar_schedule_kind, hp_schedule_names, HYPAR_SCHEDULE_COUNT)
+NAMED(share, hypar_share, hp_share_names, HYPAR_SHARE_COUNT)

@@ -1,0 +1,12 @@
+/* base/names.h - the words of the file forms for choices, by their number. Internal. */
+#ifndef BASE_NAMES_H
+#define BASE_NAMES_H
+
+#include <hypar/plan.h>
+
+extern const char *const hp_precision_names[HYPAR_PRECISION_COUNT];
+extern const char *const hp_optimizer_names[HYPAR_OPTIMIZER_COUNT];
+extern const char *const hp_schedule_names[HYPAR_SCHEDULE_COUNT];
+extern const char *const hp_share_names[HYPAR_SHARE_COUNT];
+
+#endif /* BASE_NAMES_H */

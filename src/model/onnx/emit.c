@@ -1,0 +1,555 @@
+/* Building the new operators. A tensor is kept as a base and a shuffle of it until something
+ * needs the elements in their places: element-wise operators work on the base as well, and
+ * those that work along the last dimension do if that is where it was. */
+#include <string.h>
+
+#include "model/onnx/rewrite.h"
+
+struct lazy {
+    int base;   /* tensor of the network; -1: not made, it is */
+    int source; /* this input or parameter, a tensor of the new operators */
+    struct shuffle shuffle;
+    int done; /* the tensor that has the elements in their places, -1 */
+};
+
+struct emitting {
+    struct rewriting *rw;
+    struct graph_builder *b;
+    struct lazy *lazy; /* by tensor of the new operators */
+    int *source;       /* by tensor of the first graph: its tensor of the network, -1 */
+    struct name_set names;
+    struct arena *keep;
+    struct named_source *sources;
+    int n_sources, source_capacity;
+    struct hypar_error *err;
+};
+
+static const char *unique(struct emitting *e, const char *name)
+{
+    return hp_unique_name(&e->names, e->rw->arena, name);
+}
+
+static const struct hypar_shape *shape_of(const struct emitting *e, int tensor)
+{
+    return &hp_build_graph(e->b)->tensors[tensor].shape;
+}
+
+static void set_plain(struct emitting *e, int t, int tensor)
+{
+    e->lazy[t] = (struct lazy){ tensor, -1, hp_shuffle_start(shape_of(e, tensor)), tensor };
+}
+
+/* Inputs and parameters ----------------------------------------------------------------------
+ */
+
+static void keep_source(struct emitting *e, const char *name,
+                        const struct weight_source *source)
+{
+    e->sources =
+        GROW(e->keep, struct named_source, e->sources, e->n_sources, &e->source_capacity);
+    struct weight_range *range = NEW(e->keep, struct weight_range, source->n_ranges);
+    struct named_source *kept = &e->sources[e->n_sources++];
+    *kept = (struct named_source){ hp_arena_strdup(e->keep, name), *source };
+    kept->source.range = range;
+    if (source->n_ranges)
+        memcpy(range, source->range, (size_t)source->n_ranges * sizeof *range);
+    int64_t n = source->uniform ? 1 : hp_onnx_elements(&source->whole);
+    if (source->constant) {
+        double *data = NEW(e->keep, double, n);
+        memcpy(data, source->constant, (size_t)n * sizeof *data);
+        kept->source.constant = data;
+    }
+}
+
+static enum hypar_status made(struct emitting *e, int tensor, const char *name)
+{
+    if (tensor >= 0)
+        return HYPAR_OK;
+    return hp_fail(e->err, HYPAR_INVALID, "'%.80s' is no tensor", name);
+}
+
+static enum hypar_status make_source(struct emitting *e, int t)
+{
+    const struct new_tensor *st = &e->rw->tensor[t];
+    const struct tensor *from = &e->rw->g->tensors[st->from];
+    const struct named_source *known =
+        st->from < e->rw->im->n_sources && e->rw->im->source[st->from].name
+            ? &e->rw->im->source[st->from]
+            : NULL;
+    struct hypar_shape shape = from->shape;
+    const char *name = from->name;
+    int *whole = &e->source[st->from], tensor = *whole;
+    if (st->stop) {
+        shape.dim[st->dim] = st->stop - st->start;
+        name = hp_arena_printf(e->rw->arena, "%s[%lld:%lld]", name, (long long)st->start,
+                               (long long)st->stop);
+        tensor = -1;
+    }
+    if (tensor < 0) {
+        name = unique(e, name);
+        tensor = from->kind == TENSOR_PARAM
+                     ? hp_build_param(e->b, name, &shape)
+                     : hp_build_input(e->b, name, &shape, from->index, from->sample_dim);
+        TRY(made(e, tensor, name));
+        if (known) {
+            struct weight_source source = known->source;
+            if (st->stop) {
+                source.dim = st->dim;
+                source.from = st->start;
+                source.to = st->stop;
+            }
+            keep_source(e, name, &source);
+        }
+        if (!st->stop)
+            *whole = tensor;
+    }
+    set_plain(e, t, tensor);
+    return HYPAR_OK;
+}
+
+/* Inputs and parameters are made where they are first read. */
+static enum hypar_status reach(struct emitting *e, int t)
+{
+    struct lazy *lazy = &e->lazy[t];
+    if (lazy->base >= 0)
+        return HYPAR_OK;
+    struct shuffle shuffle = lazy->shuffle;
+    int source = lazy->source;
+    if (e->lazy[source].base < 0)
+        TRY(make_source(e, source));
+    lazy->base = e->lazy[source].base;
+    lazy->shuffle = shuffle;
+    lazy->done = hp_shuffle_is_plain(&shuffle, shape_of(e, lazy->base)) ? lazy->base : -1;
+    return HYPAR_OK;
+}
+
+/* The tensor with the elements in their places. */
+static enum hypar_status settle(struct emitting *e, int t, int *out)
+{
+    TRY(reach(e, t));
+    struct lazy *lazy = &e->lazy[t];
+    if (lazy->done < 0) {
+        const char *name = hp_build_graph(e->b)->tensors[lazy->base].name;
+        /* the names of what is added follow from it, so it is taken anew each time */
+        name = unique(e, hp_arena_printf(e->rw->arena, "%s.view", name));
+        TRY(hp_shuffle_emit(e->b, lazy->base, &lazy->shuffle, name, &lazy->done, e->err));
+    }
+    *out = lazy->done;
+    return HYPAR_OK;
+}
+
+/* A tensor as it is, also if its base is not made yet. */
+struct look {
+    struct lazy lazy;
+    struct hypar_shape base;
+    bool plain;
+};
+
+static struct hypar_shape source_shape(const struct rewriting *rw, int source)
+{
+    const struct new_tensor *st = &rw->tensor[source];
+    struct hypar_shape shape = rw->g->tensors[st->from].shape;
+    if (st->stop)
+        shape.dim[st->dim] = st->stop - st->start;
+    return shape;
+}
+
+static struct look look_at(const struct emitting *e, int t)
+{
+    struct look l = { .lazy = e->lazy[t] };
+    l.base = l.lazy.base >= 0 ? *shape_of(e, l.lazy.base) : source_shape(e->rw, l.lazy.source);
+    l.plain = hp_shuffle_is_plain(&l.lazy.shuffle, &l.base);
+    return l;
+}
+
+/* Inputs `first` and on of a new operator. */
+static enum hypar_status settle_inputs(struct emitting *e, const struct new_op *s, int first,
+                                       int *inputs)
+{
+    for (int i = first; i < s->n_inputs; i++) {
+        inputs[i] = HP_ABSENT;
+        if (s->input[i] >= 0)
+            TRY(settle(e, s->input[i], &inputs[i]));
+    }
+    return HYPAR_OK;
+}
+
+/* Kinds of new operators --------------------------------------------------------------------
+ */
+
+/* Element-wise with one operand. */
+static bool is_unary(enum op_kind kind)
+{
+    return hp_op[kind].axes[0] == '*' && !hp_op[kind].bind &&
+           strcmp(hp_op[kind].operands, "x[*] -> y[*]") == 0;
+}
+
+static bool is_binary(enum op_kind kind)
+{
+    return hp_op[kind].axes[0] == '*' && !hp_op[kind].bind &&
+           strcmp(hp_op[kind].operands, "x[*] y[*] -> z[*]") == 0;
+}
+
+/* Along the last dimension of x[n,t?,u?,c]. */
+static bool is_row_wise(enum op_kind kind)
+{
+    return kind == OP_LINEAR || kind == OP_LAYER_NORM || kind == OP_RMS_NORM ||
+           kind == OP_SOFTMAX || kind == OP_LOG_SOFTMAX;
+}
+
+static enum hypar_status build(struct emitting *e, const struct new_op *s, const int *inputs,
+                               const struct attrs *attrs, int *outputs)
+{
+    return hp_build_op(
+        e->b, &(struct op_request){ s->kind, unique(e, s->name), s->n_inputs, inputs, attrs },
+        outputs, e->err);
+}
+
+/* The operator on tensors with all elements in their places. */
+static enum hypar_status emit_settled(struct emitting *e, const struct new_op *s)
+{
+    int inputs[MAX_OPERANDS] = { 0 }, outputs[MAX_OPERANDS];
+    TRY(settle_inputs(e, s, 0, inputs));
+    TRY(build(e, s, inputs, s->attrs, outputs));
+    for (int i = 0; i < s->n_outputs; i++)
+        set_plain(e, s->output + i, outputs[i]);
+    return HYPAR_OK;
+}
+
+static enum hypar_status emit_view(struct emitting *e, const struct new_op *s)
+{
+    struct lazy lazy = e->lazy[s->input[0]];
+    if (s->kind == OP_TRANSPOSE) {
+        int perm[MAX_DIMS];
+        for (int d = 0; d < lazy.shuffle.n_dims; d++)
+            perm[d] = (int)hp_attr_int(s->attrs, ATTR_PERM, d, 0);
+        hp_shuffle_transpose(&lazy.shuffle, perm);
+    } else if (!hp_shuffle_reshape(&lazy.shuffle, &s->shape)) {
+        int tensor;
+        TRY(settle(e, s->input[0], &tensor));
+        lazy = (struct lazy){ tensor, -1, hp_shuffle_start(shape_of(e, tensor)), -1 };
+        if (!hp_shuffle_reshape(&lazy.shuffle, &s->shape))
+            return hp_fail(e->err, HYPAR_INVALID, "'%.80s' does not fit its shape", s->name);
+    }
+    e->lazy[s->output] = lazy;
+    lazy.done = lazy.base >= 0 && look_at(e, s->output).plain ? lazy.base : -1;
+    e->lazy[s->output].done = lazy.done;
+    return HYPAR_OK;
+}
+
+/* The shuffle moves behind the operator, which works on the base; `changed` is the base's shape
+ * afterwards. */
+static enum hypar_status move_behind(struct emitting *e, int out, const struct lazy *in,
+                                     const struct hypar_shape *before, int tensor)
+{
+    struct lazy lazy = *in;
+    if (!hp_shuffle_rebase(&lazy.shuffle, before, shape_of(e, tensor)))
+        return hp_fail(e->err, HYPAR_INVALID, "a shape that cannot be followed");
+    lazy.base = tensor;
+    lazy.done = hp_shuffle_is_plain(&lazy.shuffle, shape_of(e, tensor)) ? tensor : -1;
+    e->lazy[out] = lazy;
+    return HYPAR_OK;
+}
+
+static enum hypar_status emit_unary(struct emitting *e, const struct new_op *s)
+{
+    int tensor;
+    TRY(reach(e, s->input[0]));
+    struct lazy lazy = e->lazy[s->input[0]];
+    TRY(build(e, s, &lazy.base, s->attrs, &tensor));
+    lazy.done = lazy.done >= 0 ? tensor : -1;
+    lazy.base = tensor;
+    e->lazy[s->output] = lazy;
+    return HYPAR_OK;
+}
+
+/* Is the last dimension in its place, so that rows of the base are rows of the result? */
+static bool keeps_rows(const struct look *l)
+{
+    int last = l->lazy.shuffle.n_dims - 1;
+    return last >= 1 && l->base.n_dims >= 2 && l->base.n_dims <= 4 &&
+           hp_shuffle_whole_dim(&l->lazy.shuffle, &l->base, last) == l->base.n_dims - 1 &&
+           l->base.dim[l->base.n_dims - 1] > 1;
+}
+
+/* Both operands shuffled alike, or one a row that all rows of the other have added. */
+static enum hypar_status emit_binary(struct emitting *e, const struct new_op *s)
+{
+    int tensor, inputs[2], main = -1;
+    struct look look[2] = { look_at(e, s->input[0]), look_at(e, s->input[1]) };
+    if (hp_same_shape(&look[0].base, &look[1].base) &&
+        hp_shuffle_same(&look[0].lazy.shuffle, &look[1].lazy.shuffle))
+        main = 0;
+    for (int i = 0; i < 2 && main < 0; i++) {
+        const struct look *wide = &look[i], *row = &look[1 - i];
+        if (row->plain && row->base.n_dims == 1 && !wide->plain && keeps_rows(wide) &&
+            row->base.dim[0] == wide->base.dim[wide->base.n_dims - 1])
+            main = i;
+    }
+    if (main < 0)
+        return emit_settled(e, s);
+    for (int i = 0; i < 2; i++) {
+        TRY(reach(e, s->input[i]));
+        inputs[i] = e->lazy[s->input[i]].base;
+    }
+    struct lazy lazy = e->lazy[s->input[main]];
+    TRY(build(e, s, inputs, s->attrs, &tensor));
+    lazy.done = lazy.done >= 0 ? tensor : -1;
+    lazy.base = tensor;
+    e->lazy[s->output] = lazy;
+    return HYPAR_OK;
+}
+
+/* A weight that is a transposed parameter is read as it is. */
+static enum hypar_status linear_weight(struct emitting *e, int t, int *w, double *transposed)
+{
+    static const int turned[2] = { 1, 0 };
+    TRY(reach(e, t));
+    struct lazy *lazy = &e->lazy[t];
+    struct shuffle back = lazy->shuffle;
+    if (back.n_dims == 2 && lazy->done < 0) {
+        hp_shuffle_transpose(&back, turned);
+        if (hp_shuffle_is_plain(&back, shape_of(e, lazy->base))) {
+            *w = lazy->base;
+            *transposed = 1 - *transposed;
+            return HYPAR_OK;
+        }
+    }
+    return settle(e, t, w);
+}
+
+/* Are dimensions of size 1 all that comes or goes? To do that is better before than after. */
+static bool only_units(const struct emitting *e, const struct lazy *lazy)
+{
+    const struct hypar_shape *base = shape_of(e, lazy->base);
+    struct shuffle plain = hp_shuffle_start(base);
+    int n = plain.first[base->n_dims];
+    return lazy->shuffle.first[lazy->shuffle.n_dims] == n &&
+           memcmp(plain.size, lazy->shuffle.size, (size_t)n * sizeof *plain.size) == 0 &&
+           memcmp(plain.stride, lazy->shuffle.stride, (size_t)n * sizeof *plain.stride) == 0;
+}
+
+static enum hypar_status emit_row_wise(struct emitting *e, const struct new_op *s)
+{
+    int inputs[MAX_OPERANDS] = { 0 }, tensor, first = 1;
+    double transposed = hp_attr(s->attrs, ATTR_TRANSPOSED, 0, 0);
+    const struct attrs *attrs = s->attrs;
+    TRY(reach(e, s->input[0]));
+    struct lazy lazy = e->lazy[s->input[0]];
+    struct look look = look_at(e, s->input[0]);
+    if (lazy.done >= 0 || !keeps_rows(&look) || only_units(e, &lazy)) {
+        TRY(settle(e, s->input[0], &lazy.base));
+        lazy.shuffle = hp_shuffle_start(shape_of(e, lazy.base));
+    }
+    if (s->kind == OP_LINEAR) {
+        TRY(linear_weight(e, s->input[1], &inputs[1], &transposed));
+        attrs = hp_new_attrs(e->rw, ATTRS({ ATTR_TRANSPOSED, 1, &transposed }));
+        first = 2;
+    }
+    TRY(settle_inputs(e, s, first, inputs));
+    struct hypar_shape before = *shape_of(e, lazy.base);
+    inputs[0] = lazy.base;
+    TRY(build(e, s, inputs, attrs, &tensor));
+    if (hp_shuffle_is_plain(&lazy.shuffle, &before)) {
+        set_plain(e, s->output, tensor);
+        return HYPAR_OK;
+    }
+    return move_behind(e, s->output, &lazy, &before, tensor);
+}
+
+/* A slice along a dimension that the base has too. */
+static enum hypar_status emit_slice(struct emitting *e, const struct new_op *s)
+{
+    TRY(reach(e, s->input[0]));
+    struct lazy lazy = e->lazy[s->input[0]];
+    struct hypar_shape before = *shape_of(e, lazy.base), after = before;
+    int axis = (int)hp_attr_int(s->attrs, ATTR_AXIS, 0, 0), tensor;
+    int dim = lazy.done < 0 ? hp_shuffle_whole_dim(&lazy.shuffle, &before, axis) : -1;
+    struct shuffle trial = lazy.shuffle;
+    if (dim >= 0) {
+        after.dim[dim] = s->shape.dim[axis];
+        if (!hp_shuffle_rebase(&trial, &before, &after))
+            dim = -1;
+    }
+    if (dim < 0)
+        return emit_settled(e, s);
+    struct attr list[ATTR_COUNT];
+    struct attrs attrs = { s->attrs->n, list };
+    double axis_value = dim;
+    for (int i = 0; i < attrs.n; i++) {
+        list[i] = s->attrs->attr[i];
+        if (list[i].id == ATTR_AXIS)
+            list[i].v = &axis_value;
+    }
+    TRY(build(e, s, &lazy.base, &attrs, &tensor));
+    return move_behind(e, s->output, &lazy, &before, tensor);
+}
+
+/* Tensors joined along a dimension of size 1 that they were all given by the same shuffle (the
+ * two directions of an LSTM): their bases are joined along the last dimension instead, and the
+ * shuffle has one more factor. False: not so. */
+static bool joined_shuffle(const struct emitting *e, const struct new_op *s,
+                           struct shuffle *out)
+{
+    const struct look first = look_at(e, s->input[0]);
+    const struct hypar_shape *base = &first.base;
+    int axis = (int)hp_attr_int(s->attrs, ATTR_AXIS, 0, 0), last = base->n_dims - 1;
+    struct shuffle was = first.lazy.shuffle;
+    for (int i = 0; i < s->n_inputs; i++) {
+        const struct look x = look_at(e, s->input[i]);
+        if (x.plain || !hp_shuffle_same(&x.lazy.shuffle, &first.lazy.shuffle) ||
+            !hp_same_shape(&x.base, base))
+            return false;
+    }
+    if (!hp_shuffle_refine(&was, base) || was.first[axis] != was.first[axis + 1] || last < 1 ||
+        was.first[was.n_dims] == MAX_SHUFFLE)
+        return false;
+    *out = (struct shuffle){ .n_dims = was.n_dims };
+    int n = 0;
+    for (int d = 0; d < was.n_dims; d++) {
+        out->first[d] = n;
+        if (d == axis) {
+            out->size[n] = s->n_inputs;
+            out->stride[n++] = base->dim[last];
+        }
+        for (int f = was.first[d]; f < was.first[d + 1]; f++) {
+            bool within = was.stride[f] < base->dim[last];
+            out->size[n] = was.size[f];
+            out->stride[n++] = was.stride[f] * (within ? 1 : s->n_inputs);
+        }
+    }
+    out->first[was.n_dims] = n;
+    return true;
+}
+
+static enum hypar_status emit_concat(struct emitting *e, const struct new_op *s)
+{
+    int inputs[MAX_OPERANDS];
+    struct lazy lazy = { .done = -1 };
+    if (s->n_inputs < 2 || !joined_shuffle(e, s, &lazy.shuffle))
+        return emit_settled(e, s);
+    for (int i = 0; i < s->n_inputs; i++)
+        inputs[i] = e->lazy[s->input[i]].base;
+    TRY(build(e, s, inputs, ATTRS({ ATTR_AXIS, 1, V(shape_of(e, inputs[0])->n_dims - 1) }),
+              &lazy.base));
+    e->lazy[s->output] = lazy;
+    return HYPAR_OK;
+}
+
+static enum hypar_status emit_op(struct emitting *e, const struct new_op *s)
+{
+    if (hp_moves_only(s->kind))
+        return emit_view(e, s);
+    if (is_unary(s->kind))
+        return emit_unary(e, s);
+    if (is_binary(s->kind))
+        return emit_binary(e, s);
+    if (is_row_wise(s->kind))
+        return emit_row_wise(e, s);
+    if (s->kind == OP_CONCAT)
+        return emit_concat(e, s);
+    return s->kind == OP_SLICE ? emit_slice(e, s) : emit_settled(e, s);
+}
+
+/* The end ------------------------------------------------------------------------------------
+ */
+
+/* A network is trained: its first output ends in cross-entropy against labels, or in the mean
+ * of squares where it has no classes. */
+static enum hypar_status add_loss(struct emitting *e, int output)
+{
+    const struct tensor *t = &hp_build_graph(e->b)->tensors[output];
+    struct hypar_shape shape = t->shape;
+    int last = shape.n_dims - 1, loss, sample_dim = t->sample_dim;
+    bool classes =
+        (shape.n_dims == 2 || shape.n_dims == 3) && shape.dim[last] > 1 && sample_dim != last;
+    if (!t->needs_grad || shape.n_dims == 0)
+        return HYPAR_OK; /* nothing to train */
+    if (classes)
+        shape.dim[shape.n_dims = last] = 0;
+    if (sample_dim >= 0 && t->shape.dim[sample_dim] != hp_build_graph(e->b)->batch)
+        sample_dim = -1;
+    int in[2] = { output, hp_build_input(e->b, unique(e, classes ? "labels" : "target"), &shape,
+                                         classes, sample_dim) };
+    TRY(made(e, in[1], "labels"));
+    return hp_build_op(e->b,
+                       &(struct op_request){ classes ? OP_CROSS_ENTROPY : OP_MSE_LOSS,
+                                             unique(e, "loss"), 2, in, NULL },
+                       &loss, e->err);
+}
+
+static enum hypar_status emit_all(struct emitting *e, const int *outputs, int n_outputs)
+{
+    struct rewriting *rw = e->rw;
+    int *tensor = NEW(rw->arena, int, n_outputs);
+    for (int s = 0; s < rw->n_ops; s++)
+        if (rw->op[s].live)
+            TRY(emit_op(e, &rw->op[s]));
+    for (int i = 0; i < n_outputs; i++) {
+        TRY(settle(e, rw->map[outputs[i]], &tensor[i]));
+        if (hp_build_graph(e->b)->tensors[tensor[i]].kind == TENSOR_ACTIVATION)
+            hp_build_mark_output(e->b, tensor[i]);
+    }
+    TRY(add_loss(e, tensor[0]));
+    for (int t = 0; t < rw->g->n_tensors; t++) /* inputs that nobody reads */
+        if (rw->g->tensors[t].kind == TENSOR_INPUT &&
+            !(t < rw->im->n_sources && rw->im->source[t].name))
+            TRY(reach(e, rw->map[t]));
+    return HYPAR_OK;
+}
+
+static void add_notes(struct emitting *e, struct hypar_graph *graph)
+{
+    struct rewriting *rw = e->rw;
+    struct importing *im = rw->im;
+    for (int op = 0; op < graph->n_ops; op++)
+        if (graph->ops[op].kind == OP_OPAQUE)
+            hp_onnx_note(im, "'%.80s' is opaque: only samples are split, and it is not trained",
+                         graph->ops[op].name);
+    if (im->n_frozen)
+        hp_onnx_note(im,
+                     "exported for inference: %d batch norm%s will use the batch's own "
+                     "statistics",
+                     im->n_frozen, im->n_frozen > 1 ? "s" : "");
+    if (rw->n_dropped)
+        hp_onnx_note(im, "dropout of attention weights is left out (%d time%s)", rw->n_dropped,
+                     rw->n_dropped > 1 ? "s" : "");
+    graph->n_notes = im->n_notes;
+    graph->notes = NEW(&graph->arena, const char *, im->n_notes);
+    for (int i = 0; i < im->n_notes; i++)
+        graph->notes[i] = hp_arena_strdup(&graph->arena, im->notes[i]);
+}
+
+enum hypar_status hp_emit_new_ops(struct rewriting *rw, const int *outputs, int n_outputs,
+                                  const char *name, struct hypar_graph **out,
+                                  struct arena *keep, struct named_source **sources,
+                                  int *n_sources)
+{
+    struct emitting e = { .rw = rw, .keep = keep, .err = rw->im->err };
+    e.b = hp_build(name, rw->im->batch);
+    e.lazy = NEW(rw->arena, struct lazy, rw->n_tensors);
+    for (int t = 0; t < rw->n_tensors; t++) {
+        e.lazy[t] = (struct lazy){ .base = -1, .source = t, .done = -1 };
+        if (rw->tensor[t].from >= 0) {
+            struct hypar_shape shape = source_shape(rw, t);
+            e.lazy[t].shuffle = hp_shuffle_start(&shape);
+        }
+    }
+    e.source = NEW(rw->arena, int, rw->g->n_tensors);
+    for (int t = 0; t < rw->g->n_tensors; t++)
+        e.source[t] = -1;
+    enum hypar_status status = emit_all(&e, outputs, n_outputs);
+    if (status != HYPAR_OK) {
+        hp_build_abandon(e.b);
+        return status;
+    }
+    struct hypar_graph *built;
+    TRY(hp_build_finish(e.b, &built, rw->im->err));
+    status = hp_graph_renumber(built, out, rw->im->err);
+    hypar_graph_free(built);
+    TRY(status);
+    add_notes(&e, *out);
+    *sources = e.sources;
+    *n_sources = e.n_sources;
+    return HYPAR_OK;
+}

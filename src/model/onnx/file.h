@@ -1,0 +1,135 @@
+/* model/onnx/file.h - what is in an ONNX file, as plain structs. Internal to model/.
+ *
+ * skim.c copies a file's structure past the values of its tensors, which stay where they
+ * are; file.c unpacks it; data.c reads values when they are asked for. */
+#ifndef MODEL_ONNX_FILE_H
+#define MODEL_ONNX_FILE_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "graph/graph.h"
+
+/* Element types, by ONNX's numbers: name, number, bytes of one element, what it is. */
+#define ONNX_TYPE_MAP(X)              \
+    X(FLOAT, 1, 4, ONNX_NUMBERS)      \
+    X(UINT8, 2, 1, ONNX_INTEGERS)     \
+    X(INT8, 3, 1, ONNX_INTEGERS)      \
+    X(UINT16, 4, 2, ONNX_INTEGERS)    \
+    X(INT16, 5, 2, ONNX_INTEGERS)     \
+    X(INT32, 6, 4, ONNX_INTEGERS)     \
+    X(INT64, 7, 8, ONNX_INTEGERS)     \
+    X(STRING, 8, 0, ONNX_OTHER)       \
+    X(BOOL, 9, 1, ONNX_INTEGERS)      \
+    X(FLOAT16, 10, 2, ONNX_NUMBERS)   \
+    X(DOUBLE, 11, 8, ONNX_NUMBERS)    \
+    X(UINT32, 12, 4, ONNX_INTEGERS)   \
+    X(UINT64, 13, 8, ONNX_INTEGERS)   \
+    X(COMPLEX64, 14, 8, ONNX_OTHER)   \
+    X(COMPLEX128, 15, 16, ONNX_OTHER) \
+    X(BFLOAT16, 16, 2, ONNX_NUMBERS)
+
+enum onnx_type {
+#define X(name, number, bytes, family) ONNX_##name = number,
+    ONNX_TYPE_MAP(X)
+#undef X
+};
+
+enum onnx_family { ONNX_OTHER, ONNX_NUMBERS, ONNX_INTEGERS };
+
+enum onnx_family hp_onnx_family(int type);
+const char *hp_onnx_type_name(int type); /* "float16", "type 99" */
+int hp_onnx_type_bytes(int type);        /* 0: not of a fixed size */
+
+/* The most elements that are computed with while importing: shapes, masks, indices. */
+enum { ONNX_MAX_FOLDED = 1 << 22 };
+
+struct onnx_tensor {
+    const char *name; /* "" in an attribute */
+    int type;
+    struct hypar_shape shape; /* dimensions may be 0 here */
+    int64_t elements;
+    int field;                 /* that held the values, 0: none */
+    const unsigned char *copy; /* the values, if few; else */
+    int64_t offset, size;      /* where they are */
+    const char *location;      /* in this file, beside the model; NULL: in the model */
+    bool external;
+};
+
+struct onnx_attr {
+    const char *name;
+    int64_t i;
+    double f;
+    const char *s;
+    int n_ints, n_floats;
+    const int64_t *ints;
+    const float *floats;
+    const struct onnx_tensor *t; /* NULL: none */
+};
+
+struct onnx_node {
+    const char *name, *op, *domain;
+    int n_inputs, n_outputs, n_attrs;
+    const char **input, **output; /* "": absent */
+    struct onnx_attr *attr;
+};
+
+/* A dimension that is known, or has a symbol ("batch"), or neither (-1, ""). */
+struct onnx_dim {
+    int64_t size; /* -1: not known */
+    const char *symbol;
+};
+
+struct onnx_info {
+    const char *name;
+    int type;    /* 0: not told */
+    bool shaped; /* does it have a shape? */
+    int n_dims;
+    struct onnx_dim dim[MAX_DIMS];
+};
+
+struct onnx_file {
+    struct arena arena;
+    const char *path;
+    const struct hypar_import_options *options; /* while it is imported; else NULL */
+    bool follow_links;                          /* as in struct hypar_import_options */
+    FILE *stream;
+    int64_t bytes;
+    int opset;
+    int64_t batch; /* that its inputs have, once that was looked for; 0: a symbol */
+    int n_nodes, n_initializers, n_inputs, n_outputs, n_infos;
+    struct onnx_node *node; /* each after those that it reads from */
+    struct onnx_tensor *initializer;
+    struct onnx_info *input, *output, *info;
+};
+
+/* Read what is in the file at `path`, or in `stream`, which is closed in the end; `path` stands
+ * in front of messages. */
+enum hypar_status hp_onnx_open(struct onnx_file **out, const char *path,
+                               struct hypar_error *err);
+enum hypar_status hp_onnx_open_stream(struct onnx_file **out, FILE *stream, const char *path,
+                                      struct hypar_error *err);
+void hp_onnx_close(struct onnx_file *file);
+
+/* The structure of the file, without values of tensors, as protobuf of onnx.proto. */
+enum hypar_status hp_onnx_skim(struct arena *arena, FILE *stream, int64_t bytes,
+                               const unsigned char **out, size_t *size,
+                               struct hypar_error *err);
+
+/* Are the values of `tensor` there, all of them? Nothing is read. A tensor without any values
+ * passes: its shape is enough to plan with. */
+enum hypar_status hp_onnx_check_data(const struct onnx_file *file,
+                                     const struct onnx_tensor *tensor, struct hypar_error *err);
+
+/* Read elements [start, start + count) of `tensor`. */
+enum hypar_status hp_onnx_read_data(const struct onnx_file *file,
+                                    const struct onnx_tensor *tensor, int64_t start,
+                                    int64_t count, double *out, struct hypar_error *err);
+
+/* The attribute `name` of a node, or NULL; its integer, or `otherwise`; and so on. */
+const struct onnx_attr *hp_onnx_attr(const struct onnx_node *node, const char *name);
+int64_t hp_onnx_int(const struct onnx_node *node, const char *name, int64_t otherwise);
+double hp_onnx_float(const struct onnx_node *node, const char *name, double otherwise);
+const char *hp_onnx_string(const struct onnx_node *node, const char *name,
+                           const char *otherwise);
+
+#endif /* MODEL_ONNX_FILE_H */

@@ -1,0 +1,415 @@
+/* What is known while importing: shapes, and the arithmetic that exporters do with them.
+ * Numbers are kept as double, which holds every dimension exactly. */
+#include <math.h>
+#include <string.h>
+
+#include "model/onnx/onnx.h"
+
+enum { MAX_FOLDED_IN_ALL = 1 << 25 };
+
+double hp_onnx_element(const struct value *v, int64_t i)
+{
+    return v->data[v->uniform ? 0 : i];
+}
+
+int64_t hp_onnx_integer(double value)
+{
+    const double most = 0x1p62;
+    return isnan(value) ? 0 : (int64_t)(value > most ? most : value < -most ? -most : value);
+}
+
+int64_t hp_onnx_elements(const struct hypar_shape *shape)
+{
+    double n = 1;
+    for (int d = 0; d < shape->n_dims; d++)
+        n *= (double)shape->dim[d];
+    return n < 0x1p50 ? (int64_t)n : (int64_t)1 << 50;
+}
+
+struct value hp_onnx_constant(int type, const struct hypar_shape *shape, const double *data,
+                              bool uniform)
+{
+    return (struct value){ .kind = VALUE_CONSTANT,
+                           .type = type,
+                           .shape = *shape,
+                           .data = data,
+                           .uniform = uniform || hp_onnx_elements(shape) == 1,
+                           .tensor = -1 };
+}
+
+enum hypar_status hp_onnx_fold_room(struct importing *im, int64_t n, double **out)
+{
+    *out = NEW(&im->arena, double, 1); /* a place, whatever comes */
+    im->folded += n < ONNX_MAX_FOLDED ? n : 0;
+    if (n > ONNX_MAX_FOLDED || im->folded > MAX_FOLDED_IN_ALL)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED,
+                       "%lld constant elements, expected at most %d", (long long)n,
+                       ONNX_MAX_FOLDED);
+    *out = NEW(&im->arena, double, n ? n : 1);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_onnx_integers(struct importing *im, const struct value *v, int max,
+                                   int64_t *out, int *n)
+{
+    if (!v || v->kind != VALUE_CONSTANT)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED,
+                       "an input that decides shapes is not known before the model runs");
+    int64_t count = hp_onnx_elements(&v->shape);
+    if (count > max)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "%lld values, expected at most %d",
+                       (long long)count, max);
+    for (int64_t i = 0; i < count; i++)
+        out[i] = hp_onnx_integer(hp_onnx_element(v, i));
+    *n = (int)count;
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_onnx_list(struct importing *im, const char *attr, int i, int max,
+                               int64_t *out, int *n)
+{
+    const struct onnx_attr *a = hp_onnx_attr(im->node, attr);
+    *n = -1;
+    if (hp_onnx_input(im, i))
+        return hp_onnx_integers(im, hp_onnx_input(im, i), max, out, n);
+    if (!a)
+        return HYPAR_OK;
+    if (a->n_ints > max)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "attribute '%s' has %d values", attr,
+                       a->n_ints);
+    for (int k = 0; k < a->n_ints; k++)
+        out[k] = hp_onnx_integer((double)a->ints[k]);
+    *n = a->n_ints;
+    return HYPAR_OK;
+}
+
+bool hp_onnx_broadcast(const struct hypar_shape *a, const struct hypar_shape *b,
+                       struct hypar_shape *out)
+{
+    const struct hypar_shape *both[2] = { a, b };
+    struct hypar_shape made = { .n_dims = a->n_dims > b->n_dims ? a->n_dims : b->n_dims };
+    for (int d = 0; d < made.n_dims; d++)
+        made.dim[d] = 1;
+    for (int i = 0; i < 2; i++)
+        for (int d = 0; d < both[i]->n_dims; d++) {
+            int64_t size = both[i]->dim[d];
+            int64_t *have = &made.dim[made.n_dims - both[i]->n_dims + d];
+            if (size != 1 && *have != 1 && *have != size)
+                return false;
+            *have = size != 1 ? size : *have;
+        }
+    *out = made;
+    return true;
+}
+
+enum hypar_status hp_onnx_axis(struct importing *im, int64_t axis, int rank, int *out)
+{
+    if (axis < -rank || axis >= rank)
+        return hp_fail(im->err, HYPAR_INVALID, "dimension %lld of a tensor that has %d",
+                       (long long)axis, rank);
+    *out = (int)(axis < 0 ? axis + rank : axis);
+    return HYPAR_OK;
+}
+
+/* Element by element -------------------------------------------------------------------- */
+
+static bool integers(int type)
+{
+    return hp_onnx_family(type) == ONNX_INTEGERS;
+}
+
+static double negative(double x)
+{
+    return -x;
+}
+
+static double not(double x)
+{
+    return x == 0;
+}
+
+static double reciprocal(double x)
+{
+    return 1 / x;
+}
+
+static double relu(double x)
+{
+    return x > 0 ? x : 0;
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+typedef double (*unary)(double);
+
+/* Of an operator whose row says that it is folded here. */
+static unary find_unary(const char *op)
+{
+    static const struct {
+        const char *op;
+        unary function;
+    } table[] = {
+        { "Sqrt", sqrt },       { "Exp", exp },    { "Log", log },
+        { "Floor", floor },     { "Ceil", ceil },  { "Abs", fabs },
+        { "Erf", erf },         { "Sin", sin },    { "Cos", cos },
+        { "Tanh", tanh },       { "Round", rint }, { "Neg", negative },
+        { "Not", not },         { "Relu", relu },  { "Reciprocal", reciprocal },
+        { "Sigmoid", sigmoid },
+    };
+    size_t i = 0;
+    while (strcmp(op, table[i].op) != 0)
+        i++;
+    return table[i].function;
+}
+
+enum hypar_status hp_fold_unary(struct importing *im)
+{
+    const struct value *x = hp_onnx_input(im, 0);
+    int64_t n = x->uniform ? 1 : hp_onnx_elements(&x->shape);
+    unary function = find_unary(im->row->op);
+    double *data;
+    TRY(hp_onnx_fold_room(im, n, &data));
+    for (int64_t i = 0; i < n; i++) {
+        data[i] = function(hp_onnx_element(x, i));
+        if (isnan(data[i]) && !isnan(hp_onnx_element(x, i)))
+            return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known of constants");
+    }
+    int type = strcmp(im->row->op, "Not") == 0 ? ONNX_BOOL : x->type;
+    return hp_onnx_define(im, 0, hp_onnx_constant(type, &x->shape, data, x->uniform));
+}
+
+enum arithmetic {
+    ADD,
+    SUB,
+    MUL,
+    DIV,
+    POW,
+    MOD,
+    FMOD,
+    MIN,
+    MAX,
+    AND,
+    OR,
+    EQUAL,
+    GREATER,
+    GREATER_OR_EQUAL,
+    LESS,
+    LESS_OR_EQUAL,
+    ARITHMETIC_COUNT,
+};
+
+static const char *const arithmetic_names[ARITHMETIC_COUNT] = {
+    "Add",  "Sub",         "Mul", "Div", "Pow",   "Mod",     "",
+    "Min",  "Max",         "And", "Or",  "Equal", "Greater", "GreaterOrEqual",
+    "Less", "LessOrEqual",
+};
+
+static double divided(double x, double y, bool whole)
+{
+    if (!whole)
+        return x / y;
+    return y == 0 ? (double)NAN : trunc(x / y);
+}
+
+static double binary(enum arithmetic op, double x, double y, bool whole)
+{
+    switch (op) {
+    case ADD:
+        return x + y;
+    case SUB:
+        return x - y;
+    case MUL:
+        return x * y;
+    case DIV:
+        return divided(x, y, whole);
+    case POW:
+        return pow(x, y);
+    case MOD:
+        return y == 0 ? (double)NAN : x - y * floor(x / y);
+    case FMOD:
+        return fmod(x, y);
+    case MIN:
+        return x < y ? x : y;
+    case MAX:
+        return x > y ? x : y;
+    case AND:
+        return x != 0 && y != 0;
+    case OR:
+        return x != 0 || y != 0;
+    case EQUAL:
+        return x == y;
+    case GREATER:
+        return x > y;
+    case GREATER_OR_EQUAL:
+        return x >= y;
+    case LESS:
+        return x < y;
+    default:
+        return x <= y;
+    }
+}
+
+/* The elements of `v`, seen in `shape`, one after another. */
+struct walk {
+    const struct value *v;
+    const struct hypar_shape *shape;
+    int64_t index[MAX_DIMS], stride[MAX_DIMS], at;
+};
+
+static struct walk walk_start(const struct value *v, const struct hypar_shape *shape)
+{
+    struct walk w = { .v = v, .shape = shape };
+    int64_t stride = 1;
+    for (int d = v->shape.n_dims - 1; d >= 0; d--) {
+        w.stride[d + shape->n_dims - v->shape.n_dims] = v->shape.dim[d] == 1 ? 0 : stride;
+        stride *= v->shape.dim[d];
+    }
+    return w;
+}
+
+static double walk_next(struct walk *w)
+{
+    double value = hp_onnx_element(w->v, w->at);
+    for (int d = w->shape->n_dims - 1; d >= 0; d--) {
+        w->at += w->stride[d];
+        if (++w->index[d] < w->shape->dim[d])
+            break;
+        w->at -= w->stride[d] * w->shape->dim[d];
+        w->index[d] = 0;
+    }
+    return value;
+}
+
+static enum hypar_status cannot_broadcast(struct importing *im)
+{
+    return hp_fail(im->err, HYPAR_INVALID, "the shapes of its inputs do not fit together");
+}
+
+enum hypar_status hp_fold_binary(struct importing *im)
+{
+    const struct value *x = hp_onnx_input(im, 0), *y = hp_onnx_input(im, 1);
+    struct hypar_shape shape;
+    enum arithmetic op = 0;
+    double *data;
+    if (im->node->n_inputs != 2 || !y)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "%d inputs", im->node->n_inputs);
+    while (strcmp(arithmetic_names[op], im->row->op) != 0)
+        op++;
+    if (op == MOD && hp_onnx_int(im->node, "fmod", 0))
+        op = FMOD; /* with the sign of the first, not of the second */
+    if (!hp_onnx_broadcast(&x->shape, &y->shape, &shape))
+        return cannot_broadcast(im);
+    bool uniform = x->uniform && y->uniform;
+    int64_t n = uniform ? 1 : hp_onnx_elements(&shape);
+    TRY(hp_onnx_fold_room(im, n, &data));
+    struct walk a = walk_start(x, &shape), b = walk_start(y, &shape);
+    for (int64_t i = 0; i < n; i++) {
+        double left = uniform ? x->data[0] : walk_next(&a);
+        data[i] = binary(op, left, uniform ? y->data[0] : walk_next(&b), integers(x->type));
+    }
+    int type = op >= AND ? ONNX_BOOL : x->type;
+    return hp_onnx_define(im, 0, hp_onnx_constant(type, &shape, data, uniform));
+}
+
+enum hypar_status hp_fold_where(struct importing *im)
+{
+    const struct value *which = hp_onnx_input(im, 0), *x = hp_onnx_input(im, 1),
+                       *y = hp_onnx_input(im, 2);
+    struct hypar_shape shape;
+    double *data;
+    if (!x || !y)
+        return hp_fail(im->err, HYPAR_INVALID, "an input is missing");
+    if (!hp_onnx_broadcast(&which->shape, &x->shape, &shape) ||
+        !hp_onnx_broadcast(&shape, &y->shape, &shape))
+        return cannot_broadcast(im);
+    int64_t n = hp_onnx_elements(&shape);
+    TRY(hp_onnx_fold_room(im, n, &data));
+    struct walk w = walk_start(which, &shape), a = walk_start(x, &shape),
+                b = walk_start(y, &shape);
+    for (int64_t i = 0; i < n; i++) {
+        double if_true = walk_next(&a), if_false = walk_next(&b);
+        data[i] = walk_next(&w) != 0 ? if_true : if_false;
+    }
+    return hp_onnx_define(im, 0, hp_onnx_constant(x->type, &shape, data, false));
+}
+
+/* Others -------------------------------------------------------------------------------- */
+
+enum hypar_status hp_fold_range(struct importing *im)
+{
+    const struct value *v[3];
+    double at[3], *data;
+    for (int i = 0; i < 3; i++) {
+        v[i] = hp_onnx_input(im, i);
+        if (!v[i] || v[i]->kind != VALUE_CONSTANT || hp_onnx_elements(&v[i]->shape) != 1)
+            return hp_fail(im->err, HYPAR_UNSUPPORTED,
+                           "start, limit and step are not known before the model runs");
+        at[i] = hp_onnx_element(v[i], 0);
+    }
+    double steps = ceil((at[1] - at[0]) / at[2]);
+    if (!(steps < ONNX_MAX_FOLDED)) /* also not a number */
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "a range of %g elements", steps);
+    struct hypar_shape shape = { 1, { steps > 0 ? (int64_t)steps : 0 } };
+    TRY(hp_onnx_fold_room(im, shape.dim[0], &data));
+    for (int64_t i = 0; i < shape.dim[0]; i++)
+        data[i] = at[0] + (double)i * at[2];
+    return hp_onnx_define(im, 0, hp_onnx_constant(v[0]->type, &shape, data, false));
+}
+
+/* Over all elements: what exporters do with shapes. */
+enum hypar_status hp_fold_reduce(struct importing *im)
+{
+    const struct value *x = hp_onnx_input(im, 0);
+    int64_t axes[MAX_DIMS], n = hp_onnx_elements(&x->shape);
+    int count;
+    double *data;
+    bool product = strcmp(im->row->op, "ReduceProd") == 0,
+         most = strcmp(im->row->op, "ReduceMax") == 0,
+         least = strcmp(im->row->op, "ReduceMin") == 0,
+         mean = strcmp(im->row->op, "ReduceMean") == 0;
+    TRY(hp_onnx_list(im, "axes", 1, MAX_DIMS, axes, &count));
+    if ((count >= 0 && count != x->shape.n_dims) || n < 1 || n > ONNX_MAX_FOLDED)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "over some dimensions of a constant");
+    TRY(hp_onnx_fold_room(im, 1, &data));
+    data[0] = hp_onnx_element(x, 0);
+    for (int64_t i = 1; i < n; i++) {
+        double value = hp_onnx_element(x, i);
+        data[0] = product ? data[0] * value
+                  : most  ? fmax(data[0], value)
+                  : least ? fmin(data[0], value)
+                          : data[0] + value;
+    }
+    if (mean)
+        data[0] /= (double)n;
+    struct hypar_shape shape = { 0 };
+    if (hp_onnx_int(im->node, "keepdims", 1))
+        shape.n_dims = x->shape.n_dims;
+    for (int d = 0; d < shape.n_dims; d++)
+        shape.dim[d] = 1;
+    return hp_onnx_define(im, 0, hp_onnx_constant(x->type, &shape, data, true));
+}
+
+/* Trilu: a triangle of the last two dimensions is kept. */
+enum hypar_status hp_fold_triangle(struct importing *im)
+{
+    const struct value *x = hp_onnx_input(im, 0), *k = hp_onnx_input(im, 1);
+    int64_t n = hp_onnx_elements(&x->shape), shift = 0;
+    bool upper = hp_onnx_int(im->node, "upper", 1) != 0;
+    double *data;
+    int rank = x->shape.n_dims, count;
+    if (rank < 2)
+        return hp_fail(im->err, HYPAR_INVALID, "%d dimensions, expected at least 2", rank);
+    if (k)
+        TRY(hp_onnx_integers(im, k, 1, &shift, &count));
+    TRY(hp_onnx_fold_room(im, n, &data));
+    for (int64_t i = 0; i < n; i++) {
+        int64_t column = i % x->shape.dim[rank - 1];
+        int64_t line = i / x->shape.dim[rank - 1] % x->shape.dim[rank - 2];
+        bool kept = upper ? column - line >= shift : column - line <= shift;
+        data[i] = kept ? hp_onnx_element(x, i) : 0;
+    }
+    return hp_onnx_define(im, 0, hp_onnx_constant(x->type, &x->shape, data, false));
+}

@@ -1,0 +1,498 @@
+/* Reading an ONNX file as a network: its inputs, its nodes one by one, its outputs. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "model/onnx/onnx.h"
+
+enum { OPEN_BATCH = 32 }; /* samples where neither file nor user tells */
+
+/* Options: "name=number,..." -----------------------------------------------------------------
+ */
+
+/* The number that a list has for `name`; false: none. */
+static bool listed(const char *list, const char *name, int64_t *out)
+{
+    size_t n = strlen(name);
+    for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
+        if (strncmp(p, name, n) == 0 && p[n] == '=') {
+            *out = strtoll(p + n + 1, NULL, 10);
+            return true;
+        }
+    return false;
+}
+
+/* The names that a list may have: of inputs, or of the symbols among their dimensions; NULL
+ * where there are no more. The same symbol may come again. */
+struct names {
+    const struct onnx_file *file;
+    bool inputs;
+    int input, dim; /* the next */
+};
+
+static const char *next_name(struct names *n)
+{
+    while (n->input < n->file->n_inputs) {
+        const struct onnx_info *info = &n->file->input[n->input];
+        const char *name = n->inputs               ? info->name
+                           : n->dim < info->n_dims ? info->dim[n->dim].symbol
+                                                   : "";
+        if (n->inputs || ++n->dim >= info->n_dims) {
+            n->input++;
+            n->dim = 0;
+        }
+        if (*name)
+            return name;
+    }
+    return NULL;
+}
+
+static enum hypar_status refuse_name(struct names names, const char *name, int length,
+                                     struct hypar_error *err)
+{
+    enum { SHOWN = 8 };
+    char known[256] = "";
+    const char *other, *last = "";
+    for (int n = 0; n <= SHOWN && (other = next_name(&names));) {
+        size_t at = strlen(known);
+        if (strcmp(other, last) == 0)
+            continue;
+        snprintf(known + at, sizeof known - at, "%s%.40s", n ? ", " : "; it has ",
+                 n < SHOWN ? other : "...");
+        last = other;
+        n++;
+    }
+    return hp_fail(err, HYPAR_INVALID, "the model has no %s '%.*s'%s",
+                   names.inputs ? "input" : "symbolic dimension", length, name, known);
+}
+
+/* Is it a list, and is each name in it one of these? */
+static enum hypar_status check_list(const struct onnx_file *file, const char *list, bool inputs,
+                                    struct hypar_error *err)
+{
+    for (const char *p = list; p && *p;) {
+        int length = (int)strcspn(p, ",");
+        const char *sign = memchr(p, '=', (size_t)length), *known;
+        char *end = NULL;
+        if (sign)
+            strtoll(sign + 1, &end, 10);
+        if (!sign || end == sign + 1 || end != p + length)
+            return hp_fail(err, HYPAR_INVALID, "'%.*s' is not NAME=NUMBER", length, p);
+        int name = (int)(sign - p);
+        struct names names = { .file = file, .inputs = inputs };
+        while ((known = next_name(&names)) &&
+               (strncmp(known, p, (size_t)name) != 0 || known[name]))
+            ;
+        if (!known)
+            return refuse_name((struct names){ .file = file, .inputs = inputs }, p, name, err);
+        p += length + (p[length] == ',');
+    }
+    return HYPAR_OK;
+}
+
+/* Inputs
+ * --------------------------------------------------------------------------------------- */
+
+struct batch {
+    const char *symbol; /* of the file, NULL: it is a number */
+    int64_t told;       /* by the file, 0: a symbol */
+};
+
+static bool names_batch(const char *symbol)
+{
+    for (const char *p = symbol; *p; p++)
+        if (tolower((unsigned char)p[0]) == 'b' && strlen(p) >= 5 &&
+            tolower((unsigned char)p[1]) == 'a' && tolower((unsigned char)p[2]) == 't' &&
+            tolower((unsigned char)p[3]) == 'c' && tolower((unsigned char)p[4]) == 'h')
+            return true;
+    return false;
+}
+
+static bool is_initializer(struct importing *im, const char *name)
+{
+    return hp_onnx_find(im, name) != NULL;
+}
+
+/* What the samples are called, or how many the file has: a symbol with "batch" in it, else the
+ * first input's first dimension, or the one that the user names. */
+static struct batch find_batch(struct importing *im, const struct hypar_import_options *options)
+{
+    const struct onnx_file *file = im->file;
+    for (int i = 0; i < file->n_inputs && !options->batch_dims; i++)
+        for (int d = 0; d < file->input[i].n_dims; d++)
+            if (names_batch(file->input[i].dim[d].symbol))
+                return (struct batch){ file->input[i].dim[d].symbol, 0 };
+    for (int i = 0; i < file->n_inputs; i++) {
+        const struct onnx_info *info = &file->input[i];
+        int64_t dim = 0;
+        listed(options->batch_dims, info->name, &dim);
+        if (is_initializer(im, info->name) || dim < 0 || dim >= info->n_dims)
+            continue;
+        if (info->dim[dim].size > 0)
+            return (struct batch){ NULL, info->dim[dim].size };
+        return (struct batch){ info->dim[dim].symbol, 0 };
+    }
+    return (struct batch){ NULL, 0 };
+}
+
+/* The dimension of an input that holds the samples, -1: none. */
+static enum hypar_status find_samples(struct importing *im,
+                                      const struct hypar_import_options *options,
+                                      const struct batch *batch, const struct onnx_info *info,
+                                      int *out)
+{
+    int64_t dim;
+    *out = -1;
+    if (listed(options->batch_dims, info->name, &dim)) {
+        if (dim < -1 || dim >= info->n_dims)
+            return hp_fail(im->err, HYPAR_INVALID,
+                           "input '%.80s' has %d dimensions, the samples cannot be in %lld",
+                           info->name, info->n_dims, (long long)dim);
+        *out = (int)dim;
+        return HYPAR_OK;
+    }
+    for (int d = 0; d < info->n_dims && batch->symbol && *out < 0; d++)
+        if (*batch->symbol && strcmp(info->dim[d].symbol, batch->symbol) == 0)
+            *out = d;
+    bool first = info->n_dims > 0 && *out < 0;
+    if (first && batch->symbol ? info->dim[0].size < 1 && !*batch->symbol
+                               : first && batch->told && info->dim[0].size == batch->told)
+        *out = 0;
+    return HYPAR_OK;
+}
+
+static enum hypar_status input_shape(struct importing *im,
+                                     const struct hypar_import_options *options,
+                                     const struct onnx_info *info, int samples,
+                                     struct hypar_shape *shape)
+{
+    *shape = (struct hypar_shape){ .n_dims = info->n_dims };
+    for (int d = 0; d < info->n_dims; d++) {
+        const struct onnx_dim *dim = &info->dim[d];
+        shape->dim[d] = d == samples ? im->batch : dim->size;
+        if (shape->dim[d] < 1 && *dim->symbol)
+            listed(options->dims, dim->symbol, &shape->dim[d]);
+        if (shape->dim[d] < 1)
+            return hp_fail(im->err, HYPAR_INVALID,
+                           "input '%.80s': dimension %d ('%.40s') has no size, expected one "
+                           "from --dim %.40s=N",
+                           info->name, d, dim->symbol, *dim->symbol ? dim->symbol : "NAME");
+    }
+    return HYPAR_OK;
+}
+
+/* Which inputs are looked up with, perhaps in another shape? The others are numbers, even if
+ * they are written as integers (masks). */
+static bool *find_indices(struct importing *im)
+{
+    static const char *const views[] = { "Identity", "Cast",    "Reshape",  "Unsqueeze",
+                                         "Squeeze",  "Flatten", "Transpose" };
+    const struct onnx_file *file = im->file;
+    struct table from = { 0 };
+    bool *index = NEW(&im->arena, bool, file->n_inputs);
+    for (int i = 0; i < file->n_inputs; i++)
+        hp_table_put(&from, &im->arena, file->input[i].name, strlen(file->input[i].name), i);
+    for (int n = 0; n < file->n_nodes; n++) {
+        const struct onnx_node *node = &file->node[n];
+        bool gather = strcmp(node->op, "Gather") == 0, view = false;
+        for (size_t i = 0; i < sizeof views / sizeof views[0]; i++)
+            view |= strcmp(node->op, views[i]) == 0;
+        const char *name = gather && node->n_inputs > 1 ? node->input[1]
+                           : view && node->n_inputs > 0 ? node->input[0]
+                                                        : "";
+        int input = *name ? hp_table_get(&from, name, strlen(name)) : -1;
+        if (input >= 0 && gather)
+            index[input] = true;
+        else if (input >= 0 && node->n_outputs > 0 && *node->output[0])
+            hp_table_put(&from, &im->arena, node->output[0], strlen(node->output[0]), input);
+    }
+    return index;
+}
+
+static enum hypar_status read_input(struct importing *im,
+                                    const struct hypar_import_options *options,
+                                    const struct batch *batch, const struct onnx_info *info,
+                                    bool index)
+{
+    struct hypar_shape shape;
+    int samples;
+    enum onnx_family family = hp_onnx_family(info->type);
+    if (family == ONNX_OTHER)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED,
+                       "input '%.80s': element type %s is not supported", info->name,
+                       hp_onnx_type_name(info->type));
+    if (!info->shaped)
+        return hp_fail(im->err, HYPAR_INVALID, "input '%.80s' has no shape", info->name);
+    TRY(find_samples(im, options, batch, info, &samples));
+    TRY(input_shape(im, options, info, samples, &shape));
+    index = index && family == ONNX_INTEGERS;
+    int t = hp_build_input(im->b, hp_onnx_unique(im, info->name), &shape, index, samples);
+    if (t < 0)
+        return hp_fail(im->err, HYPAR_INVALID, "input '%.80s' is too large or there twice",
+                       info->name);
+    return hp_onnx_enter(im, info->name,
+                         (struct value){ .kind = index ? VALUE_INDEX : VALUE_NUMBERS,
+                                         .type = info->type,
+                                         .shape = shape,
+                                         .tensor = t });
+}
+
+static enum hypar_status read_inputs(struct importing *im,
+                                     const struct hypar_import_options *options,
+                                     const struct batch *batch)
+{
+    const bool *index = find_indices(im);
+    int n = 0;
+    for (int i = 0; i < im->file->n_inputs; i++) {
+        if (is_initializer(im, im->file->input[i].name))
+            continue; /* before version 4 of the format each was an input too */
+        TRY(read_input(im, options, batch, &im->file->input[i], index[i]));
+        n++;
+    }
+    return n ? HYPAR_OK : hp_fail(im->err, HYPAR_INVALID, "a model without inputs");
+}
+
+/* Initializers
+ * --------------------------------------------------------------------------------- */
+
+/* A number of the exporter's own, not of the model: integers, and single numbers that it named
+ * itself. */
+static bool is_constant(const struct onnx_tensor *t)
+{
+    if (t->elements > ONNX_MAX_FOLDED)
+        return false;
+    return hp_onnx_family(t->type) == ONNX_INTEGERS ||
+           (t->shape.n_dims == 0 && strncmp(t->name, "onnx::", 6) == 0 && t->field);
+}
+
+static enum hypar_status read_initializer(struct importing *im, int i)
+{
+    const struct onnx_tensor *t = &im->file->initializer[i];
+    TRY(hp_onnx_check_data(im->file, t, im->err));
+    if (is_constant(t)) {
+        double *data;
+        TRY(hp_onnx_fold_room(im, t->elements, &data));
+        TRY(hp_onnx_read_data(im->file, t, 0, t->elements, data, im->err));
+        return hp_onnx_enter(im, t->name, hp_onnx_constant(t->type, &t->shape, data, false));
+    }
+    struct weight_range *range = NEW(&im->arena, struct weight_range, 1);
+    *range = (struct weight_range){ i, 0, t->elements };
+    return hp_onnx_enter(im, t->name,
+                         (struct value){ .kind = VALUE_WEIGHT,
+                                         .type = t->type,
+                                         .shape = t->shape,
+                                         .n_ranges = 1,
+                                         .range = range,
+                                         .tensor = -1 });
+}
+
+static enum hypar_status read_initializers(struct importing *im)
+{
+    int n = im->file->n_initializers;
+    im->param = NEW(&im->arena, int, n);
+    im->divided = NEW(&im->arena, bool, n);
+    for (int i = 0; i < n; i++) {
+        im->param[i] = -1;
+        TRY(hp_in(im->err, read_initializer(im, i), "initializer '%.80s'",
+                  im->file->initializer[i].name));
+    }
+    return HYPAR_OK;
+}
+
+/* The whole
+ * ------------------------------------------------------------------------------------ */
+
+static void list_infos(struct importing *im)
+{
+    const struct onnx_file *file = im->file;
+    for (int i = 0; i < file->n_infos; i++)
+        hp_table_put(&im->infos, &im->arena, file->info[i].name, strlen(file->info[i].name), i);
+    for (int i = 0; i < file->n_outputs; i++)
+        hp_table_put(&im->infos, &im->arena, file->output[i].name, strlen(file->output[i].name),
+                     file->n_infos + i);
+}
+
+/* The tensors that are outputs; constants and weights are none. */
+static enum hypar_status find_outputs(struct importing *im, int *outputs, int *n)
+{
+    *n = 0;
+    for (int i = 0; i < im->file->n_outputs; i++) {
+        struct value *v = hp_onnx_find(im, im->file->output[i].name);
+        if (!v)
+            return hp_fail(im->err, HYPAR_INVALID, "output '%.80s' is not written by any node",
+                           im->file->output[i].name);
+        if (v->kind == VALUE_NUMBERS)
+            outputs[(*n)++] = v->tensor;
+    }
+    return *n ? HYPAR_OK : hp_fail(im->err, HYPAR_INVALID, "a model without outputs");
+}
+
+static enum hypar_status read_nodes(struct importing *im,
+                                    const struct hypar_import_options *options,
+                                    const struct batch *batch, int *outputs, int *n_outputs)
+{
+    TRY(read_inputs(im, options, batch));
+    for (int i = 0; i < im->file->n_nodes; i++) {
+        im->node = &im->file->node[i];
+        TRY(hp_onnx_node(im));
+    }
+    return find_outputs(im, outputs, n_outputs);
+}
+
+/* The file's name without folder and extension. */
+static const char *name_of(struct importing *im)
+{
+    const char *slash = strrchr(im->file->path, '/'),
+               *name = slash ? slash + 1 : im->file->path;
+    size_t n = strlen(name);
+    if (n > 5 && strcmp(name + n - 5, ".onnx") == 0)
+        n -= 5;
+    return hp_clean_text(hp_arena_strndup(&im->arena, name, n), '_');
+}
+
+static enum hypar_status build(struct importing *im, struct hypar_graph **out,
+                               const struct hypar_import_options *options,
+                               const struct batch *batch, struct arena *keep,
+                               struct named_source **sources, int *n_sources)
+{
+    struct hypar_graph *first;
+    int n_outputs, *outputs = NEW(&im->arena, int, im->file->n_outputs + 1);
+    list_infos(im);
+    im->b = hp_build("nodes", im->batch);
+    enum hypar_status status = read_nodes(im, options, batch, outputs, &n_outputs);
+    if (status != HYPAR_OK) {
+        hp_build_abandon(im->b);
+        return status;
+    }
+    TRY(hp_build_finish(im->b, &first, im->err));
+    status = hp_onnx_rewrite(im, first, outputs, n_outputs, name_of(im), out, keep, sources,
+                             n_sources);
+    hypar_graph_free(first);
+    return status;
+}
+
+static enum hypar_status network(struct importing *im, struct hypar_graph **out,
+                                 const struct hypar_import_options *options, struct arena *keep,
+                                 struct named_source **sources, int *n_sources)
+{
+    TRY(check_list(im->file, options->batch_dims, true, im->err));
+    TRY(check_list(im->file, options->dims, false, im->err));
+    TRY(read_initializers(im));
+    struct batch batch = find_batch(im, options);
+    im->symbol = batch.symbol;
+    im->file->batch = batch.told;
+    im->batch = options->batch ? options->batch : batch.told ? batch.told : OPEN_BATCH;
+    im->told = !batch.told || im->batch == batch.told;
+    if (!batch.told && !options->batch)
+        hp_onnx_note(im, "the file leaves the batch open: %d samples, --batch changes it",
+                     OPEN_BATCH);
+    return build(im, out, options, &batch, keep, sources, n_sources);
+}
+
+enum hypar_status hp_onnx_network(struct hypar_graph **out, struct onnx_file *file,
+                                  const struct hypar_import_options *options,
+                                  struct arena *keep, struct named_source **sources,
+                                  int *n_sources, struct hypar_error *err)
+{
+    struct hypar_error why; /* also of what is tried in vain, which is no failure */
+    struct importing im = { .file = file, .err = &why };
+    *out = NULL;
+    enum hypar_status status = network(&im, out, options, keep, sources, n_sources);
+    hp_arena_free(&im.arena);
+    if (status != HYPAR_OK && err)
+        *err = why;
+    return hp_in(err, status, "%s", file->path);
+}
+
+/* A file with a fixed batch may have it in constants too: then another batch does not follow.
+ * With a batch of 1 some operators are not needed, and only outputs can be compared. */
+static enum hypar_status check_outputs(const struct hypar_graph *told,
+                                       const struct hypar_graph *graph, const char *path,
+                                       struct hypar_error *err)
+{
+    if (told->n_tensors == graph->n_tensors)
+        return hp_check_follows(told, graph, path, err);
+    for (int t = 0, u = 0; t < told->n_tensors; t++) {
+        const struct tensor *was = &told->tensors[t];
+        if (!was->is_output)
+            continue;
+        while (u < graph->n_tensors && !graph->tensors[u].is_output)
+            u++;
+        for (int d = 0; d < was->shape.n_dims && u < graph->n_tensors; d++)
+            if (graph->tensors[u].shape.dim[d] !=
+                (d == was->sample_dim ? graph->batch : was->shape.dim[d]))
+                return hp_fail(err, HYPAR_INVALID,
+                               "%s: cannot follow a batch of %lld: '%.60s' has %lld in "
+                               "dimension %d",
+                               path, (long long)graph->batch, was->name,
+                               (long long)graph->tensors[u].shape.dim[d], d);
+        u++;
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_file(struct hypar_graph **out, struct onnx_file *file,
+                                   const struct hypar_import_options *options,
+                                   struct hypar_error *err)
+{
+    struct arena keep = { 0 };
+    struct named_source *sources;
+    struct hypar_graph *told = NULL;
+    struct hypar_import_options as_told = *options;
+    int n;
+    as_told.batch = 0;
+    enum hypar_status status = hp_onnx_network(out, file, options, &keep, &sources, &n, err);
+    if (status == HYPAR_OK && file->batch && file->batch != (*out)->batch) {
+        status = hp_onnx_network(&told, file, &as_told, &keep, &sources, &n, err);
+        if (status == HYPAR_OK)
+            status = check_outputs(told, *out, file->path, err);
+    }
+    hypar_graph_free(told);
+    hp_arena_free(&keep);
+    if (status != HYPAR_OK) {
+        hypar_graph_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+static enum hypar_status read_open(struct hypar_graph **out, struct onnx_file *file,
+                                   const struct hypar_import_options *options,
+                                   struct hypar_error *err)
+{
+    file->options = options;
+    file->follow_links = options->follow_links;
+    enum hypar_status status = read_file(out, file, options, err);
+    hp_onnx_close(file);
+    return status;
+}
+
+enum hypar_status hp_onnx_read_stream(struct hypar_graph **out, FILE *stream, const char *path,
+                                      const struct hypar_import_options *options,
+                                      struct hypar_error *err)
+{
+    struct onnx_file *file;
+    *out = NULL;
+    TRY(hp_onnx_open_stream(&file, stream, path, err));
+    return read_open(out, file, options, err);
+}
+
+static enum hypar_status read_path(struct hypar_graph **out, const char *path,
+                                   const struct hypar_import_options *options,
+                                   struct hypar_error *err)
+{
+    struct onnx_file *file;
+    *out = NULL;
+    TRY(hp_onnx_open(&file, path, err));
+    return read_open(out, file, options, err);
+}
+
+/* ir_version, then the producer's name or a graph: the fields in the order that all write. */
+static bool begins(const char *head, size_t n)
+{
+    return n > 4 && head[0] == 8 && head[1] > 0 && head[1] < 32 &&
+           (head[2] == 0x12 || head[2] == 0x1a || head[2] == 0x3a || head[2] == 0x42);
+}
+
+const struct model_reader hp_reader_onnx = { "ONNX", ".onnx", begins, read_path };

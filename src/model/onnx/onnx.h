@@ -1,0 +1,242 @@
+/* model/onnx/onnx.h - an ONNX graph on its way to a hypar graph. Internal to model/.
+ *
+ * First the nodes are translated one by one (nodes.c has the table): what is known while
+ * importing (shapes and all that is computed from them) is folded away, the rest becomes
+ * operators of a first graph. Then rewrite.c makes the network from it: what exporters
+ * take apart is put together again, and what undoes itself is left out. */
+#ifndef MODEL_ONNX_ONNX_H
+#define MODEL_ONNX_ONNX_H
+
+#include "model/model.h"
+#include "model/onnx/file.h"
+#include "model/onnx/shuffle.h"
+
+/* A run of an initializer's elements. */
+struct weight_range {
+    int initializer;
+    int64_t start, count;
+};
+
+/* Where the values of a parameter (or of a constant input) come from: ranges of initializers
+ * one after another, in `whole`; of it `from` to `to` of dimension `dim`. Or constants. */
+struct weight_source {
+    int n_ranges;
+    const struct weight_range *range;
+    struct hypar_shape whole;
+    int dim;
+    int64_t from, to;       /* to 0: all */
+    const double *constant; /* without ranges */
+    bool uniform;           /* one constant for all elements */
+};
+
+/* A source by the name of its tensor. */
+struct named_source {
+    const char *name;
+    struct weight_source source;
+};
+
+enum value_kind {
+    VALUE_CONSTANT, /* its elements are known */
+    VALUE_WEIGHT,   /* ranges of initializers, not read */
+    VALUE_INDEX,    /* integers that a model input gives, perhaps shuffled */
+    VALUE_NUMBERS,  /* a tensor of the first graph */
+};
+
+/* What stands behind a name of the file. */
+struct value {
+    enum value_kind kind;
+    int type;
+    struct hypar_shape shape; /* of a constant also with dimensions of 0 */
+    bool uniform;             /* constant: data[0] is every element */
+    const double *data;
+    int n_ranges;
+    const struct weight_range *range;
+    int tensor; /* of the first graph; -1: not made yet */
+    const struct shuffle *shuffle;
+};
+
+/* Names that are taken, each with how often it was asked for. */
+struct name_set {
+    struct table names;
+    int *count, n, capacity;
+};
+
+/* `name`, or with a number if that is taken; now it is. */
+const char *hp_unique_name(struct name_set *set, struct arena *arena, const char *name);
+
+struct importing {
+    struct arena arena;
+    struct hypar_error *err;
+    struct onnx_file *file;
+    int64_t batch;
+    const char *symbol; /* that the file has in its place; NULL: none */
+    struct graph_builder *b;
+    struct table names;
+    struct name_set op_names;
+    struct value *value;
+    int n_values, value_capacity;
+    int *param;                   /* by initializer: its tensor, -1 */
+    bool *divided;                /* by initializer: parts of it are parameters of their own */
+    const struct onnx_node *node; /* at hand */
+    const struct onnx_row *row;   /* of its operator; NULL: unknown */
+    struct table infos;           /* what the file says about shapes */
+    bool told;                    /* it speaks of this batch */
+    int64_t folded;               /* elements computed so far */
+    struct named_source *source;  /* by tensor of the first graph; name NULL: none */
+    int n_sources, source_capacity;
+    int *causal; /* operators that mask scores so that a query sees no later key */
+    int n_causal, causal_capacity;
+    bool *from_data; /* by tensor of the first graph */
+    int n_from_data, from_data_capacity;
+    int n_frozen;       /* batch norms of an export for inference */
+    const char **notes; /* for the user */
+    int n_notes, note_capacity;
+};
+
+/* Values ------------------------------------------------------------------------------- */
+
+/* Input `i` of the node at hand, NULL where it is absent. */
+struct value *hp_onnx_input(struct importing *im, int i);
+struct value *hp_onnx_find(struct importing *im, const char *name);
+
+/* What the file says about a tensor, or NULL. */
+const struct onnx_info *hp_onnx_told(const struct importing *im, const char *name);
+
+/* Name output `i` of the node at hand; its shape must be what the file says, if it does. */
+enum hypar_status hp_onnx_define(struct importing *im, int i, struct value value);
+enum hypar_status hp_onnx_enter(struct importing *im, const char *name, struct value value);
+
+/* An output that is tensor `t`. */
+enum hypar_status hp_onnx_define_tensor(struct importing *im, int i, int t);
+struct value hp_onnx_tensor_value(const struct importing *im, int t);
+
+/* The tensor of a value, made if need be. */
+enum hypar_status hp_onnx_tensor(struct importing *im, struct value *v, int *out);
+
+/* A parameter of its own from parts of a weight: elements [start, start + count) of it. Where
+ * that is all of an initializer, it has its name. */
+enum hypar_status hp_onnx_part_param(struct importing *im, const struct value *weight,
+                                     int n_parts, const struct weight_range *parts,
+                                     const struct hypar_shape *shape, const char *name,
+                                     int *out);
+
+/* Note that parameters are made from parts of it. */
+void hp_onnx_divide(struct importing *im, const struct value *weight);
+
+/* Append an operator for the node at hand, named like it, or with a suffix. */
+enum hypar_status hp_onnx_emit(struct importing *im, enum op_kind kind, const char *suffix,
+                               int n_inputs, const int *inputs, const struct attrs *attrs,
+                               int *outputs);
+enum hypar_status hp_onnx_emit_reshape(struct importing *im, const char *suffix, int x,
+                                       const struct hypar_shape *shape, int *out);
+enum hypar_status hp_onnx_emit_transpose(struct importing *im, const char *suffix, int x, int n,
+                                         const int *perm, int *out);
+const char *hp_onnx_unique(struct importing *im, const char *name);
+
+/* Does a tensor depend on the model's inputs, not on parameters and constants alone? */
+bool hp_onnx_from_data(struct importing *im, int tensor);
+
+const struct hypar_shape *hp_onnx_shape(const struct importing *im, int tensor);
+void hp_onnx_note(struct importing *im, const char *fmt, ...) HYPAR_PRINTF(2, 3);
+
+/* Constants ---------------------------------------------------------------------------- */
+
+/* Room for `n` folded elements; HYPAR_UNSUPPORTED if that is too many. */
+enum hypar_status hp_onnx_fold_room(struct importing *im, int64_t n, double **out);
+double hp_onnx_element(const struct value *v, int64_t i);
+int64_t hp_onnx_integer(double value); /* clipped to +-2^62 */
+int64_t hp_onnx_elements(const struct hypar_shape *shape);
+struct value hp_onnx_constant(int type, const struct hypar_shape *shape, const double *data,
+                              bool uniform);
+
+/* The integers of a constant value, at most `max`; HYPAR_UNSUPPORTED if it is not constant. */
+enum hypar_status hp_onnx_integers(struct importing *im, const struct value *v, int max,
+                                   int64_t *out, int *n);
+
+/* Integers that older opsets have as an attribute and newer ones as input `i`; *n is -1 where
+ * they are not given. */
+enum hypar_status hp_onnx_list(struct importing *im, const char *attr, int i, int max,
+                               int64_t *out, int *n);
+
+/* Dimensions that a constant input lists; are they those of a tensor, or of a constant? */
+enum hypar_status hp_onnx_dims(struct importing *im, const struct value *v,
+                               struct hypar_shape *out);
+enum hypar_status hp_onnx_check_dims(struct importing *im, const struct hypar_shape *shape);
+
+/* Define output 0 as elements of a constant along strides: slice, transpose, expand. */
+enum hypar_status hp_onnx_strided(struct importing *im, const struct value *x,
+                                  const struct hypar_shape *shape, const int64_t *stride,
+                                  int64_t offset);
+void hp_onnx_strides(const struct hypar_shape *shape, int64_t *stride);
+enum hypar_status hp_onnx_missing(struct importing *im, const char *what);
+
+bool hp_onnx_broadcast(const struct hypar_shape *a, const struct hypar_shape *b,
+                       struct hypar_shape *out);
+
+/* A dimension that may count from the last; HYPAR_INVALID outside 0..rank-1. */
+enum hypar_status hp_onnx_axis(struct importing *im, int64_t axis, int rank, int *out);
+
+/* Nodes: nodes.c has the table, the other files the functions ------------------ */
+
+/* An ONNX operator. To add one: a row in nodes.c. */
+struct onnx_row {
+    const char *op;
+    enum op_kind kind; /* of operators that are one of ours */
+    const char *attrs; /* "alpha=0.01 beta=0.5": what it has, and ONNX's defaults */
+
+    /* Translate the node at hand. HYPAR_UNSUPPORTED: it has a form that is not known, and
+     * becomes an opaque operator. */
+    enum hypar_status (*translate)(struct importing *im);
+    /* Likewise where all inputs are constant; NULL: as the others. */
+    enum hypar_status (*fold)(struct importing *im);
+};
+
+const struct onnx_row *hp_onnx_row(const char *op); /* NULL: unknown */
+const struct onnx_row *hp_onnx_row_at(int i);       /* NULL past the last */
+
+/* The node at hand as an opaque operator, its output's shape from the file; `why` is told where
+ * that has none. */
+enum hypar_status hp_onnx_opaque(struct importing *im, const char *why);
+
+/* Translate the node at hand. */
+enum hypar_status hp_onnx_node(struct importing *im);
+
+/* clang-format off */
+#define ONNX_TRANSLATORS(X) \
+    X(hp_fold_unary) X(hp_fold_binary) X(hp_fold_where) X(hp_fold_range) \
+    X(hp_fold_reduce) X(hp_fold_triangle) X(hp_onnx_shape_of) X(hp_onnx_size_of) \
+    X(hp_onnx_constant_node) X(hp_onnx_constant_of_shape) X(hp_onnx_identity) X(hp_onnx_alias) \
+    X(hp_onnx_cast) X(hp_onnx_reshape) X(hp_onnx_flatten) X(hp_onnx_squeeze) \
+    X(hp_onnx_unsqueeze) X(hp_onnx_transpose) X(hp_onnx_slice) X(hp_onnx_concat) \
+    X(hp_onnx_expand) X(hp_onnx_gather) X(hp_onnx_split) X(hp_onnx_pad) X(hp_onnx_unary) \
+    X(hp_onnx_binary) X(hp_onnx_sum) X(hp_onnx_clip) X(hp_onnx_pow) X(hp_onnx_reciprocal) \
+    X(hp_onnx_where) X(hp_onnx_reduce) X(hp_onnx_softmax) X(hp_onnx_dropout) \
+    X(hp_onnx_prelu) X(hp_onnx_selu) X(hp_onnx_conv) X(hp_onnx_pool) \
+    X(hp_onnx_global_pool) X(hp_onnx_gemm) X(hp_onnx_matmul) X(hp_onnx_batch_norm) \
+    X(hp_onnx_layer_norm) X(hp_onnx_instance_norm) X(hp_onnx_lrn) X(hp_onnx_lstm) \
+    X(hp_onnx_opaque_like) X(hp_onnx_opaque_sequence) X(hp_onnx_opaque_transposed) \
+    X(hp_onnx_opaque_resize) X(hp_onnx_opaque_broadcast) X(hp_onnx_control)
+/* clang-format on */
+#define X(name) enum hypar_status name(struct importing *im);
+ONNX_TRANSLATORS(X)
+#undef X
+
+/* The network: the first graph `g`, rewritten, ending in a loss on the first of `outputs`.
+ * Sources of its parameters go to *sources. */
+enum hypar_status hp_onnx_rewrite(struct importing *im, const struct hypar_graph *g,
+                                  const int *outputs, int n_outputs, const char *name,
+                                  struct hypar_graph **out, struct arena *keep,
+                                  struct named_source **sources, int *n_sources);
+
+/* The network of an open file. What is kept of the sources comes from `keep`. */
+enum hypar_status hp_onnx_network(struct hypar_graph **out, struct onnx_file *file,
+                                  const struct hypar_import_options *options,
+                                  struct arena *keep, struct named_source **sources,
+                                  int *n_sources, struct hypar_error *err);
+
+/* As the reader of ONNX, from a stream, which is closed; `path` stands before messages. */
+enum hypar_status hp_onnx_read_stream(struct hypar_graph **out, FILE *stream, const char *path,
+                                      const struct hypar_import_options *options,
+                                      struct hypar_error *err);
+
+#endif /* MODEL_ONNX_ONNX_H */

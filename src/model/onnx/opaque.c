@@ -1,0 +1,160 @@
+/* Operators that are not ours: they are kept, but only their samples can be split. The shape of
+ * what they write comes from the file, or from a rule here. */
+#include <math.h>
+#include <string.h>
+
+#include "model/onnx/onnx.h"
+
+/* What the file itself says about output `i`; false: nothing that is of use. */
+static bool told_shape(const struct importing *im, int i, struct hypar_shape *out)
+{
+    const struct onnx_info *info = hp_onnx_told(im, im->node->output[i]);
+    if (!info)
+        return false;
+    *out = (struct hypar_shape){ .n_dims = info->n_dims };
+    for (int d = 0; d < info->n_dims; d++) {
+        bool batch =
+            *info->dim[d].symbol && im->symbol && strcmp(info->dim[d].symbol, im->symbol) == 0;
+        out->dim[d] = batch ? im->batch : info->dim[d].size;
+        if (out->dim[d] < 1)
+            return false;
+    }
+    return info->shaped && info->n_dims > 0;
+}
+
+/* The inputs that are tensors; numbers known while importing are no part of the work. */
+static enum hypar_status opaque_inputs(struct importing *im, int *in, int *n)
+{
+    *n = 0;
+    for (int i = 0; i < im->node->n_inputs && *n < MAX_OPERANDS - 2; i++) {
+        struct value *v = hp_onnx_input(im, i);
+        if (!v || v->kind == VALUE_CONSTANT)
+            continue;
+        if (v->kind == VALUE_INDEX)
+            in[(*n)++] = v->tensor;
+        else
+            TRY(hp_onnx_tensor(im, v, &in[(*n)++]));
+    }
+    return *n ? HYPAR_OK : hp_fail(im->err, HYPAR_UNSUPPORTED, "it has no inputs");
+}
+
+static enum hypar_status opaque_output(struct importing *im, int i,
+                                       const struct hypar_shape *shape)
+{
+    int in[MAX_OPERANDS], n, t;
+    double dims[MAX_DIMS];
+    char suffix[16];
+    TRY(opaque_inputs(im, in, &n));
+    for (int d = 0; d < shape->n_dims; d++)
+        dims[d] = (double)shape->dim[d];
+    snprintf(suffix, sizeof suffix, "%d", i);
+    TRY(hp_onnx_emit(im, OP_OPAQUE, i ? suffix : NULL, n, in,
+                     ATTRS({ ATTR_SHAPE, shape->n_dims, dims }), &t));
+    return hp_onnx_define_tensor(im, i, t);
+}
+
+/* `why` is left in the error where the shape of an output is not known. */
+enum hypar_status hp_onnx_opaque(struct importing *im, const char *why)
+{
+    struct hypar_shape shape;
+    for (int i = 0; i < im->node->n_outputs; i++) {
+        if (!*im->node->output[i])
+            continue;
+        if (!told_shape(im, i, &shape))
+            return hp_fail(im->err, HYPAR_UNSUPPORTED,
+                           "%s, and the file does not tell the shape of '%.80s'", why,
+                           im->node->output[i]);
+        TRY(opaque_output(im, i, &shape));
+    }
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_onnx_opaque_like(struct importing *im)
+{
+    struct hypar_shape shape = hp_onnx_input(im, 0)->shape;
+    if (im->node->n_outputs != 1 || !shape.n_dims)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known in this form");
+    return opaque_output(im, 0, &shape);
+}
+
+enum hypar_status hp_onnx_opaque_broadcast(struct importing *im)
+{
+    struct hypar_shape shape = { 0 };
+    for (int i = 0; i < im->node->n_inputs; i++)
+        if (!hp_onnx_input(im, i) ||
+            !hp_onnx_broadcast(&shape, &hp_onnx_input(im, i)->shape, &shape))
+            return hp_fail(im->err, HYPAR_INVALID,
+                           "the shapes of its inputs do not fit together");
+    if (im->node->n_outputs != 1 || !shape.n_dims)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known in this form");
+    return opaque_output(im, 0, &shape);
+}
+
+/* GRU, RNN: every state [t, directions, n, k], and the last ones [directions, n, k]. */
+enum hypar_status hp_onnx_opaque_sequence(struct importing *im)
+{
+    const struct value *x = hp_onnx_input(im, 0), *w = hp_onnx_input(im, 1),
+                       *r = hp_onnx_input(im, 2);
+    if (!w || !r || x->shape.n_dims != 3 || r->shape.n_dims != 3 ||
+        hp_onnx_int(im->node, "layout", 0))
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known in this form");
+    int64_t directions = r->shape.dim[0], hidden = r->shape.dim[2];
+    struct hypar_shape y = { 4, { x->shape.dim[0], directions, x->shape.dim[1], hidden } };
+    struct hypar_shape last = { 3, { directions, x->shape.dim[1], hidden } };
+    for (int i = 0; i < im->node->n_outputs && i < 2; i++)
+        if (*im->node->output[i])
+            TRY(opaque_output(im, i, i ? &last : &y));
+    return HYPAR_OK;
+}
+
+/* A list of one number per spatial dimension. */
+static double listed(const struct importing *im, const char *name, int i, double otherwise)
+{
+    const struct onnx_attr *a = hp_onnx_attr(im->node, name);
+    return a && i < a->n_ints ? (double)a->ints[i] : otherwise;
+}
+
+/* A convolution backwards: stride (in - 1) + output_padding + dilation (kernel - 1) + 1 - pads.
+ */
+enum hypar_status hp_onnx_opaque_transposed(struct importing *im)
+{
+    const struct value *x = hp_onnx_input(im, 0), *w = hp_onnx_input(im, 1);
+    int rank = x->shape.n_dims, spatial = rank - 2;
+    if (!w || w->shape.n_dims != rank || rank < 3 ||
+        strncmp(hp_onnx_string(im->node, "auto_pad", "NOTSET"), "SAME", 4) == 0 ||
+        hp_onnx_attr(im->node, "output_shape"))
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known in this form");
+    struct hypar_shape y = x->shape;
+    y.dim[1] =
+        hp_onnx_integer((double)w->shape.dim[1] * (double)hp_onnx_int(im->node, "group", 1));
+    for (int i = 0; i < spatial; i++) {
+        double size = listed(im, "strides", i, 1) * (double)(x->shape.dim[2 + i] - 1) +
+                      listed(im, "output_padding", i, 0) +
+                      listed(im, "dilations", i, 1) * (double)(w->shape.dim[2 + i] - 1) + 1 -
+                      listed(im, "pads", i, 0) - listed(im, "pads", spatial + i, 0);
+        y.dim[2 + i] = hp_onnx_integer(size);
+    }
+    TRY(hp_onnx_check_dims(im, &y));
+    return opaque_output(im, 0, &y);
+}
+
+/* Sizes, or factors; of Upsample the latter, as an attribute before opset 9. */
+enum hypar_status hp_onnx_opaque_resize(struct importing *im)
+{
+    bool upsample = strcmp(im->row->op, "Upsample") == 0;
+    const struct value *x = hp_onnx_input(im, 0),
+                       *sizes = upsample ? NULL : hp_onnx_input(im, 3),
+                       *scales = hp_onnx_input(im, upsample || im->file->opset < 11 ? 1 : 2);
+    struct hypar_shape y = x->shape;
+    const struct value *given = sizes ? sizes : scales;
+    if (!given || given->kind != VALUE_CONSTANT ||
+        hp_onnx_elements(&given->shape) != x->shape.n_dims)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED,
+                       "its sizes are not known before the model runs");
+    for (int d = 0; d < y.n_dims; d++) {
+        double value = hp_onnx_element(given, d);
+        y.dim[d] = hp_onnx_integer(sizes ? value : floor(value * (double)x->shape.dim[d]));
+    }
+    TRY(hp_onnx_check_dims(im, &y));
+    return opaque_output(im, 0, &y);
+}

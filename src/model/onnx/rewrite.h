@@ -1,0 +1,94 @@
+/* model/onnx/rewrite.h - from the first graph of an import to the network. Internal to model/.
+ *
+ * The first graph has one or more operators for each node. Rules (fuse.c,
+ * attention.c) look at it, never change it, and write a list of new operators: one for each
+ * operator, or a better one where a rule applies. New operators that nothing needs are left
+ * out, and the rest is built (emit.c), with reshapes and transposes taken together and moved
+ * past what does not mind them until they vanish or something needs them done. */
+#ifndef MODEL_ONNX_REWRITE_H
+#define MODEL_ONNX_REWRITE_H
+
+#include "model/onnx/onnx.h"
+
+/* A tensor of the new operators: one of them writes it, or it is one of the first graph's
+ * inputs and parameters, or a part of a parameter. */
+struct new_tensor {
+    int op;   /* that writes it, -1 */
+    int from; /* tensor of the first graph, -1 */
+    int dim;  /* of it only [start, stop) of this dimension; stop 0: all */
+    int64_t start, stop;
+};
+
+struct new_op {
+    enum op_kind kind;
+    const char *name;
+    int n_inputs, n_outputs;
+    int *input; /* -1: absent */
+    int output; /* the first; others follow it */
+    const struct attrs *attrs;
+    struct hypar_shape shape; /* of the output of a reshape */
+    bool live;
+};
+
+struct rewriting {
+    struct importing *im;
+    const struct hypar_graph *g; /* the first graph */
+    struct arena *arena;
+    int *map; /* tensor of the first graph -> tensor of the new operators */
+    struct new_op *op;
+    struct new_tensor *tensor;
+    int n_ops, n_tensors, op_capacity, tensor_capacity;
+    int n_dropped;        /* dropouts inside attentions */
+    struct table concats; /* of the first graph, by what they join */
+    bool *causal;         /* by operator of the first graph */
+};
+
+/* Append a new operator; returns its first output. `attrs` and `inputs` are kept. */
+int hp_new_op(struct rewriting *rw, enum op_kind kind, const char *name, int n_inputs,
+              const int *inputs, const struct attrs *attrs, int n_outputs);
+int hp_new_reshape(struct rewriting *rw, const char *name, int x,
+                   const struct hypar_shape *shape);
+int hp_new_transpose(struct rewriting *rw, const char *name, int x, int n, const int *perm);
+
+/* [start, stop) of dimension `dim` of a parameter of the first graph. */
+int hp_new_part(struct rewriting *rw, int param, int dim, int64_t start, int64_t stop);
+
+/* Attributes that live as long as the new operators. */
+const struct attrs *hp_new_attrs(struct rewriting *rw, const struct attrs *attrs);
+
+/* The name of the module that a node belongs to: "/encoder/norm1" of "/encoder/norm1/Add_1". */
+const char *hp_scope(struct rewriting *rw, const char *name);
+
+/* Does it only move elements? */
+bool hp_moves_only(enum op_kind kind);
+
+/* The operator of the first graph that writes `t` if it has this kind, else -1. */
+int hp_made_by(const struct rewriting *rw, int t, enum op_kind kind);
+
+/* The tensor that `t`, an alpha x + beta with these values, has as x; -1: it is none. A value
+ * of NAN fits all and is told. */
+int hp_affine_of(const struct rewriting *rw, int t, double *alpha, double *beta);
+
+/* How many operators read it. */
+int hp_readers(const struct rewriting *rw, int t);
+
+/* A linear layer that writes `t`, its bias added in it or after it. */
+struct linear {
+    int op;          /* of the first graph */
+    int x, w, bias;  /* tensors of the first graph; w a parameter, bias one or -1 */
+    bool transposed; /* w[k,c] */
+};
+bool hp_linear_at(const struct rewriting *rw, int t, struct linear *out);
+
+/* Rules: true if they wrote new operators for operator `op` of the first graph, and set the map
+ * of its outputs. */
+bool hp_fuse(struct rewriting *rw, int op);
+bool hp_fuse_attention(struct rewriting *rw, int op);
+
+/* Build the new operators that are live. */
+enum hypar_status hp_emit_new_ops(struct rewriting *rw, const int *outputs, int n_outputs,
+                                  const char *name, struct hypar_graph **out,
+                                  struct arena *keep, struct named_source **sources,
+                                  int *n_sources);
+
+#endif /* MODEL_ONNX_REWRITE_H */

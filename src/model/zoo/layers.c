@@ -1,0 +1,192 @@
+/* Layers as the builders of the zoo write them. */
+#include "model/zoo/layers.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+void hp_net_fail(struct net *net, const char *fmt, ...)
+{
+    if (net->status)
+        return;
+    char text[256];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    net->status = hp_fail(net->err, HYPAR_INVALID, "%s", text);
+}
+
+size_t hp_net_enter(struct net *net, const char *fmt, ...)
+{
+    size_t outer = strlen(net->name);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(net->name + outer, sizeof net->name - outer, fmt, ap);
+    va_end(ap);
+    size_t n = strlen(net->name);
+    snprintf(net->name + n, sizeof net->name - n, ".");
+    return outer;
+}
+
+void hp_net_leave(struct net *net, size_t outer)
+{
+    net->name[outer] = '\0';
+}
+
+const char *hp_net_label(struct net *net, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(net->label, sizeof net->label, fmt, ap);
+    va_end(ap);
+    return net->label;
+}
+
+int hp_net_dim(const struct net *net, int x, int d)
+{
+    return net->status || x < 0 ? 1
+                                : (int)hp_build_graph(net->builder)->tensors[x].shape.dim[d];
+}
+
+int hp_net_input(struct net *net, const char *name, int n_dims, const int *dims, bool index)
+{
+    struct hypar_shape shape = { 1 + n_dims, { net->batch } };
+    for (int i = 0; i < n_dims; i++)
+        shape.dim[1 + i] = dims[i];
+    return net->status ? 0 : hp_build_input(net->builder, name, &shape, index, 0);
+}
+
+int hp_net_param(struct net *net, const char *name, int n_dims, const int *dims)
+{
+    struct hypar_shape shape = { .n_dims = n_dims };
+    char scoped[2 * NET_NAME_BYTES];
+    snprintf(scoped, sizeof scoped, "%s%s", net->name, name);
+    for (int i = 0; i < n_dims; i++)
+        shape.dim[i] = dims[i];
+    return net->status ? 0 : hp_build_param(net->builder, scoped, &shape);
+}
+
+void hp_net_outputs(struct net *net, const struct op_request *request, int *outputs, int n)
+{
+    int written[MAX_OPERANDS] = { 0 };
+    if (!net->status) {
+        char name[2 * NET_NAME_BYTES];
+        snprintf(name, sizeof name, "%s%s", net->name, request->name);
+        struct op_request scoped = *request;
+        scoped.name = name;
+        net->status = hp_build_op(net->builder, &scoped, written, net->err);
+    }
+    for (int i = 0; i < n; i++)
+        outputs[i] = net->status ? 0 : written[i];
+}
+
+int hp_net_op(struct net *net, enum op_kind kind, const char *name, int n_inputs,
+              const int *inputs, const struct attrs *attrs)
+{
+    int y;
+    hp_net_outputs(net, &(struct op_request){ kind, name, n_inputs, inputs, attrs }, &y, 1);
+    return y;
+}
+
+void hp_net_shared(struct net *net, struct shared *shared, const struct op_request *request,
+                   int *outputs, int n)
+{
+    int inputs[sizeof shared->tensor / sizeof shared->tensor[0]];
+    for (int i = 0; i < request->n_inputs; i++) {
+        bool again = shared->made && request->inputs[i] == HP_MAKE;
+        inputs[i] = again ? shared->tensor[i] : request->inputs[i];
+    }
+    struct op_request given = *request;
+    given.inputs = inputs;
+    hp_net_outputs(net, &given, outputs, n);
+    if (net->status || shared->made)
+        return;
+    const struct hypar_graph *graph = hp_build_graph(net->builder);
+    for (int i = 0; i < request->n_inputs; i++)
+        shared->tensor[i] = graph->ops[graph->n_ops - 1].tensor[i];
+    shared->made = true;
+}
+
+int hp_net_concat(struct net *net, const char *name, const int *x, int n, int axis)
+{
+    enum { GROUP = 32 };
+    if (n == 1)
+        return *x;
+    if (n <= GROUP)
+        return hp_net_op(net, OP_CONCAT, name, n, x, ATTRS({ ATTR_AXIS, 1, V(axis) }));
+
+    int groups[GROUP], n_groups = 0, size = (n + GROUP - 1) / GROUP;
+    for (int i = 0; i < n; i += size) {
+        char part[NET_NAME_BYTES];
+        snprintf(part, sizeof part, "%.140s.%d", name, n_groups);
+        groups[n_groups++] = hp_net_concat(net, part, x + i, n - i < size ? n - i : size, axis);
+    }
+    return hp_net_concat(net, name, groups, n_groups, axis);
+}
+
+int hp_net_conv(struct net *net, const char *name, int x, int out, struct window w, bool bias)
+{
+    return hp_net_op(net, OP_CONV, name, INPUTS(x, HP_MAKE, bias ? HP_MAKE : HP_ABSENT),
+                     ATTRS({ ATTR_KERNEL, 2, V(w.kernel[0], w.kernel[1]) },
+                           { ATTR_STRIDE, 2, V(w.stride, w.stride) },
+                           { ATTR_PAD, 4, V(w.pad[0], w.pad[1], w.pad[0], w.pad[1]) },
+                           { ATTR_OUT, 1, V(out) }));
+}
+
+int hp_net_depthwise(struct net *net, const char *name, int x, struct window w)
+{
+    int channels = hp_net_dim(net, x, 1);
+    return hp_net_op(net, OP_GROUP_CONV, name, INPUTS(x, HP_MAKE),
+                     ATTRS({ ATTR_KERNEL, 2, V(w.kernel[0], w.kernel[1]) },
+                           { ATTR_STRIDE, 2, V(w.stride, w.stride) },
+                           { ATTR_PAD, 4, V(w.pad[0], w.pad[1], w.pad[0], w.pad[1]) },
+                           { ATTR_GROUPS, 1, V(channels) }, { ATTR_OUT, 1, V(channels) }));
+}
+
+int hp_net_pool(struct net *net, enum op_kind kind, const char *name, int x, struct window w,
+                bool ceil)
+{
+    return hp_net_op(net, kind, name, 1, &x,
+                     ATTRS({ ATTR_KERNEL, 2, V(w.kernel[0], w.kernel[1]) },
+                           { ATTR_STRIDE, 2, V(w.stride, w.stride) },
+                           { ATTR_PAD, 4, V(w.pad[0], w.pad[1], w.pad[0], w.pad[1]) },
+                           { ATTR_CEIL, 1, V(ceil) }));
+}
+
+int hp_net_adaptive_pool(struct net *net, const char *name, int x, int size)
+{
+    int map = hp_net_dim(net, x, 2);
+    if (map <= size)
+        return x;
+    int stride = map / size;
+    return avg_pool(net, name, x, map - (size - 1) * stride, stride, 0);
+}
+
+int hp_net_linear(struct net *net, const char *name, int x, int out, bool bias)
+{
+    return hp_net_op(net, OP_LINEAR, name, INPUTS(x, HP_MAKE, bias ? HP_MAKE : HP_ABSENT),
+                     ATTRS({ ATTR_OUT, 1, V(out) }));
+}
+
+/* An input as x, without its last `less` dimensions; then the loss. */
+static void end_with(struct net *net, enum op_kind loss, int x, const char *name, int less)
+{
+    if (net->status)
+        return;
+    struct hypar_shape shape = hp_build_graph(net->builder)->tensors[x].shape;
+    for (int i = 0; i < less; i++)
+        shape.dim[--shape.n_dims] = 0;
+    hp_build_mark_output(net->builder, x);
+    int label = hp_build_input(net->builder, name, &shape, loss == OP_CROSS_ENTROPY, 0);
+    hp_net_op(net, loss, "loss", INPUTS(x, label), NULL);
+}
+
+void hp_net_classify(struct net *net, int x)
+{
+    end_with(net, OP_CROSS_ENTROPY, x, "labels", 1);
+}
+
+void hp_net_regress(struct net *net, int x)
+{
+    end_with(net, OP_MSE_LOSS, x, "target", 0);
+}

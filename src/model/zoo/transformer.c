@@ -1,0 +1,204 @@
+/* Transformers over tokens: BERT, GPT-2 and GPT-3, LLaMA 2. */
+#include "model/zoo/zoo.h"
+
+enum { MAX_LAYERS = 4096, MAX_WIDTH = 1 << 20, MAX_LENGTH = 1 << 20, MAX_VOCAB = 1 << 24 };
+
+static void check_heads(struct net *net, int hidden, int heads, int kv_heads)
+{
+    if (hidden % heads)
+        hp_net_fail(net, "hidden is %d, expected a multiple of heads, which is %d", hidden,
+                    heads);
+    if (heads % kv_heads)
+        hp_net_fail(net, "heads is %d, expected a multiple of kv_heads, which is %d", heads,
+                    kv_heads);
+}
+
+/* Add a learned vector to each position of x[n,t,hidden]; `count` positions are learned, 0: as
+ * many as there are. */
+static int add_positions(struct net *net, const char *name, int x, int count)
+{
+    int length = hp_net_dim(net, x, 1), hidden = hp_net_dim(net, x, 2);
+    if (!count)
+        count = length;
+    if (length > count)
+        hp_net_fail(net, "seq is %d, expected at most %d, the learned positions", length,
+                    count);
+    size_t outer = hp_net_enter(net, "%s", name);
+    int w = hp_net_param(net, "w", 2, (const int[]){ count, hidden });
+    if (length < count)
+        w = slice(net, "slice", w, 0, 0, length);
+    x = add(net, "add", x, w);
+    hp_net_leave(net, outer);
+    return x;
+}
+
+/* BERT: Devlin et al., NAACL 2019 ------------------------------------------------------- */
+
+enum { BERT_LAYERS, BERT_HIDDEN, BERT_HEADS, BERT_FFN, BERT_SEQ, BERT_VOCAB, BERT_POSITIONS };
+
+static const struct option bert_options[] = {
+    [BERT_LAYERS] = { "layers", 12, 1, MAX_LAYERS },
+    [BERT_HIDDEN] = { "hidden", 768, 1, MAX_WIDTH },
+    [BERT_HEADS] = { "heads", 12, 1, MAX_WIDTH },
+    [BERT_FFN] = { "ffn", 0, 0, MAX_WIDTH }, /* 0: 4 x hidden */
+    [BERT_SEQ] = { "seq", 512, 1, MAX_LENGTH },
+    [BERT_VOCAB] = { "vocab", 30522, 1, MAX_VOCAB },
+    [BERT_POSITIONS] = { "positions", 0, 0, MAX_LENGTH }, /* 0: as many as seq */
+};
+
+static int bert_layer(struct net *net, int x, const int *option)
+{
+    int hidden = option[BERT_HIDDEN], heads = option[BERT_HEADS];
+    int ffn = option[BERT_FFN] ? option[BERT_FFN] : 4 * hidden;
+    int q = linear_bias(net, "attention.q", x, hidden);
+    int k = linear_bias(net, "attention.k", x, hidden);
+    int v = linear_bias(net, "attention.v", x, hidden);
+    int y = attention(net, "attention", q, k, v, heads, heads, false);
+    y = linear_bias(net, "attention.out", y, hidden);
+    y = add(net, "attention.add", x, dropout(net, "attention.dropout", y, 0.1));
+    x = layer_norm(net, "attention.norm", y, 1e-12);
+
+    y = linear_bias(net, "ffn.in", x, ffn);
+    y = linear_bias(net, "ffn.out", apply(net, OP_GELU, "ffn.gelu", y), hidden);
+    y = add(net, "ffn.add", x, dropout(net, "ffn.dropout", y, 0.1));
+    return layer_norm(net, "ffn.norm", y, 1e-12);
+}
+
+/* Ends in the pooled vector, as the encoder is handed on to a task. */
+static void bert(struct net *net, const int *option)
+{
+    int hidden = option[BERT_HIDDEN], seq = option[BERT_SEQ];
+    check_heads(net, hidden, option[BERT_HEADS], option[BERT_HEADS]);
+    int x = embedding(net, "embeddings.word", tokens(net, "tokens", seq), option[BERT_VOCAB],
+                      hidden);
+    x = add_positions(net, "embeddings.position", x, option[BERT_POSITIONS]);
+    int type = embedding(net, "embeddings.type", tokens(net, "types", seq), 2, hidden);
+    x = layer_norm(net, "embeddings.norm", add(net, "embeddings.add", x, type), 1e-12);
+    x = dropout(net, "embeddings.dropout", x, 0.1);
+    for (int i = 0; i < option[BERT_LAYERS]; i++) {
+        size_t outer = hp_net_enter(net, "layer.%d", i);
+        x = bert_layer(net, x, option);
+        hp_net_leave(net, outer);
+    }
+    x = squeeze(net, "pooler.squeeze", slice(net, "pooler.first", x, 1, 0, 1), 1);
+    x = linear_bias(net, "pooler", x, hidden);
+    hp_net_regress(net, apply(net, OP_TANH, "pooler.tanh", x));
+}
+
+/* GPT-2: Radford et al. 2019; GPT-3: Brown et al., NeurIPS 2020 ------------------------- */
+
+enum { GPT_LAYERS, GPT_HIDDEN, GPT_HEADS, GPT_SEQ, GPT_VOCAB, GPT_POSITIONS };
+
+static const struct option gpt_options[] = {
+    [GPT_LAYERS] = { "layers", 12, 1, MAX_LAYERS },
+    [GPT_HIDDEN] = { "hidden", 768, 1, MAX_WIDTH },
+    [GPT_HEADS] = { "heads", 12, 1, MAX_WIDTH },
+    [GPT_SEQ] = { "seq", 1024, 1, MAX_LENGTH },
+    [GPT_VOCAB] = { "vocab", 50257, 1, MAX_VOCAB },
+    [GPT_POSITIONS] = { "positions", 0, 0, MAX_LENGTH }, /* 0: as many as seq */
+};
+
+static int gpt_layer(struct net *net, int x, const int *option)
+{
+    int hidden = option[GPT_HIDDEN], heads = option[GPT_HEADS], qkv[3];
+    int y = linear_bias(net, "attn.c_attn", layer_norm(net, "ln_1", x, 1e-5), 3 * hidden);
+    hp_net_outputs(net,
+                   &(struct op_request){ OP_SPLIT, "attn.split", 1, &y,
+                                         ATTRS({ ATTR_AXIS, 1, V(2) },
+                                               { ATTR_SIZES, 3, V(hidden, hidden, hidden) }) },
+                   qkv, 3);
+    y = attention(net, "attn", qkv[0], qkv[1], qkv[2], heads, heads, true);
+    y = dropout(net, "attn.dropout", linear_bias(net, "attn.c_proj", y, hidden), 0.1);
+    x = add(net, "attn.add", x, y);
+
+    y = linear_bias(net, "mlp.c_fc", layer_norm(net, "ln_2", x, 1e-5), 4 * hidden);
+    y = linear_bias(net, "mlp.c_proj", apply(net, OP_GELU, "mlp.gelu", y), hidden);
+    return add(net, "mlp.add", x, dropout(net, "mlp.dropout", y, 0.1));
+}
+
+/* The output layer is the embedding, transposed. */
+static void gpt(struct net *net, const int *option)
+{
+    int ids = tokens(net, "tokens", option[GPT_SEQ]), x;
+    struct shared wte = { 0 };
+    check_heads(net, option[GPT_HIDDEN], option[GPT_HEADS], option[GPT_HEADS]);
+    hp_net_shared(net, &wte,
+                  &(struct op_request){ OP_EMBEDDING, "wte", INPUTS(ids, HP_MAKE),
+                                        ATTRS({ ATTR_VOCAB, 1, V(option[GPT_VOCAB]) },
+                                              { ATTR_OUT, 1, V(option[GPT_HIDDEN]) }) },
+                  &x, 1);
+    x = add_positions(net, "wpe", x, option[GPT_POSITIONS]);
+    x = dropout(net, "drop", x, 0.1);
+    for (int i = 0; i < option[GPT_LAYERS]; i++) {
+        size_t outer = hp_net_enter(net, "h.%d", i);
+        x = gpt_layer(net, x, option);
+        hp_net_leave(net, outer);
+    }
+    x = layer_norm(net, "ln_f", x, 1e-5);
+    x = hp_net_op(net, OP_LINEAR, "lm_head", INPUTS(x, wte.tensor[1]),
+                  ATTRS({ ATTR_TRANSPOSED, 1, V(1) }));
+    hp_net_classify(net, x);
+}
+
+/* LLaMA 2: Touvron et al. 2023 ---------------------------------------------------------- */
+
+enum { LL_LAYERS, LL_HIDDEN, LL_HEADS, LL_KV_HEADS, LL_FFN, LL_SEQ, LL_VOCAB };
+
+static const struct option llama_options[] = {
+    [LL_LAYERS] = { "layers", 32, 1, MAX_LAYERS },
+    [LL_HIDDEN] = { "hidden", 4096, 1, MAX_WIDTH },
+    [LL_HEADS] = { "heads", 32, 1, MAX_WIDTH },
+    [LL_KV_HEADS] = { "kv_heads", 0, 0, MAX_WIDTH }, /* 0: as heads */
+    [LL_FFN] = { "ffn", 11008, 1, MAX_WIDTH },
+    [LL_SEQ] = { "seq", 4096, 1, MAX_LENGTH },
+    [LL_VOCAB] = { "vocab", 32000, 1, MAX_VOCAB },
+};
+
+static int rms_norm(struct net *net, const char *name, int x)
+{
+    return hp_net_op(net, OP_RMS_NORM, name, INPUTS(x, HP_MAKE),
+                     ATTRS({ ATTR_EPS, 1, V(1e-5) }));
+}
+
+static int rope(struct net *net, const char *name, int x, int heads)
+{
+    return hp_net_op(net, OP_ROPE, name, 1, &x, ATTRS({ ATTR_HEADS, 1, V(heads) }));
+}
+
+static int llama_layer(struct net *net, int x, const int *option)
+{
+    int hidden = option[LL_HIDDEN], heads = option[LL_HEADS];
+    int kv_heads = option[LL_KV_HEADS] ? option[LL_KV_HEADS] : heads;
+    int y = rms_norm(net, "input_norm", x);
+    int q = rope(net, "rope_q", linear(net, "q_proj", y, hidden), heads);
+    int k = linear(net, "k_proj", y, hidden / heads * kv_heads);
+    k = rope(net, "rope_k", k, kv_heads);
+    int v = linear(net, "v_proj", y, hidden / heads * kv_heads);
+    y = attention(net, "attn", q, k, v, heads, kv_heads, true);
+    x = add(net, "attn.add", x, linear(net, "o_proj", y, hidden));
+
+    y = rms_norm(net, "post_norm", x);
+    int gate = apply(net, OP_SILU, "silu", linear(net, "gate_proj", y, option[LL_FFN]));
+    int up = linear(net, "up_proj", y, option[LL_FFN]);
+    y = hp_net_op(net, OP_MUL, "gate", INPUTS(gate, up), NULL);
+    return add(net, "mlp.add", x, linear(net, "down_proj", y, hidden));
+}
+
+static void llama(struct net *net, const int *option)
+{
+    int hidden = option[LL_HIDDEN], heads = option[LL_HEADS];
+    check_heads(net, hidden, heads, option[LL_KV_HEADS] ? option[LL_KV_HEADS] : heads);
+    int x = tokens(net, "tokens", option[LL_SEQ]);
+    x = embedding(net, "embed_tokens", x, option[LL_VOCAB], hidden);
+    for (int i = 0; i < option[LL_LAYERS]; i++) {
+        size_t outer = hp_net_enter(net, "layers.%d", i);
+        x = llama_layer(net, x, option);
+        hp_net_leave(net, outer);
+    }
+    x = rms_norm(net, "norm", x);
+    hp_net_classify(net, linear(net, "lm_head", x, option[LL_VOCAB]));
+}
+
+const struct family hp_family_bert = FAMILY(bert, bert_options);
+const struct family hp_family_gpt = FAMILY(gpt, gpt_options);
+const struct family hp_family_llama = FAMILY(llama, llama_options);

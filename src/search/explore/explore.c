@@ -1,0 +1,312 @@
+/* Exploration: sites, the choices on each, and how the named ones rank. */
+#include "search/explore/explore.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/stop.h"
+
+/* Planners ---------------------------------------------------------------------------- */
+
+static enum hypar_status read_planners(struct hypar_exploration *e, struct hypar_error *err)
+{
+    const char *text = e->options.planners ? e->options.planners : "hypar,dp";
+    char **name;
+    TRY(hp_explore_list(&e->arena, "planners", text, &name, &e->n_planners, err));
+    e->planner = NEW(&e->arena, const struct planner *, e->n_planners);
+    for (int i = 0; i < e->n_planners; i++) {
+        e->planner[i] = hp_find_planner(name[i]);
+        if (!e->planner[i] || !e->planner[i]->rules)
+            return hp_fail(err, HYPAR_USAGE,
+                           "planners: '%.20s' does not divide level by level, expected "
+                           "hypar, accpar, dp, mp or owt",
+                           name[i]);
+    }
+    return HYPAR_OK;
+}
+
+/* "H2=0010": nothing else is allowed there. */
+static enum hypar_status apply_fix(struct hypar_exploration *e, const struct site *site,
+                                   unsigned *allowed, struct hypar_error *err)
+{
+    const struct layered *l = e->layered;
+    enum layer_type *types = NEW(&e->arena, enum layer_type, l->n_nodes);
+    char **item;
+    int n, level;
+    TRY(hp_explore_list(&e->arena, "fix", e->options.fix, &item, &n, err));
+    for (int i = 0; i < n; i++) {
+        char *equals = strchr(item[i], '=');
+        if (!equals)
+            return hp_fail(err, HYPAR_USAGE,
+                           "fix: '%.40s', expected a level and its digits such as H2=0010",
+                           item[i]);
+        *equals = '\0';
+        TRY(hp_explore_level(site, "fix", item[i], &level, err));
+        TRY(hp_explore_digits(e, "fix", equals + 1, types, err));
+        for (int k = 0; k < l->n_layers; k++)
+            allowed[(size_t)level * (size_t)l->n_nodes + (size_t)l->layer[k]] =
+                1u << types[l->layer[k]];
+    }
+    return HYPAR_OK;
+}
+
+/* What a planner chooses on a site, where it has a choice. */
+static enum hypar_status plan(struct hypar_exploration *e, struct site *site,
+                              const struct level_rules *rules, bool joint,
+                              struct partition *out, struct hypar_error *err)
+{
+    const struct layered *l = e->layered;
+    struct partition_problem p = hp_set_up_partition(&site->problem, &e->arena, rules);
+    size_t n = (size_t)p.n_levels * (size_t)l->n_nodes;
+    unsigned *allowed = NEW(&e->arena, unsigned, n + 1);
+    memcpy(allowed, p.allowed, n * sizeof *allowed);
+    if (rules->chooses)
+        TRY(apply_fix(e, site, allowed, err));
+    p.allowed = allowed;
+    p.joint = joint;
+    return hp_partition(&e->arena, &p, out, err);
+}
+
+/* Choices with a name ----------------------------------------------------------------- */
+
+static char *levels_text(struct hypar_exploration *e, const struct site *site,
+                         const enum layer_type *types)
+{
+    char *text = NEW(&e->arena, char, hypar_exploration_text_size(e, (int)(site - e->site)));
+    return hp_explore_levels_text(e, site, types, text);
+}
+
+static void add_choice(struct hypar_exploration *e, struct site *site, int *capacity,
+                       const char *name, const enum layer_type *types,
+                       struct hypar_explored cost)
+{
+    site->choice = GROW(&e->arena, struct hypar_explore_choice, site->choice,
+                        site->text.n_choices, capacity);
+    site->choice[site->text.n_choices++] = (struct hypar_explore_choice){
+        .name = name, .levels = levels_text(e, site, types), .cost = cost
+    };
+}
+
+static enum hypar_status add_planners(struct hypar_exploration *e, struct site *site,
+                                      int *capacity, struct hypar_error *err)
+{
+    for (int i = 0; i < e->n_planners; i++) {
+        const struct level_rules *rules = e->planner[i]->rules;
+        for (int joint = 0; joint <= (e->options.joint && rules->chooses); joint++) {
+            struct partition found;
+            TRY(plan(e, site, rules, joint, &found, err));
+            const char *name = e->planner[i]->info.name;
+            name = joint ? hp_arena_printf(&e->arena, "%s joint", name) : name;
+            add_choice(e, site, capacity, name, found.type, hp_explore_cost(e, site, &found));
+        }
+    }
+    return HYPAR_OK;
+}
+
+/* "0011/0010/0000/0011". */
+static enum hypar_status read_mark(struct hypar_exploration *e, const struct site *site,
+                                   char *text, enum layer_type *types, struct hypar_error *err)
+{
+    int n_levels = site->problem.n_levels, h = 0;
+    for (char *next = text; next; h++) {
+        char *digits = next;
+        next = strchr(digits, '/');
+        if (next)
+            *next++ = '\0';
+        if (h < n_levels)
+            TRY(hp_explore_digits(e, "mark", digits,
+                                  types + (size_t)h * (size_t)e->layered->n_nodes, err));
+    }
+    if (h != n_levels)
+        return hp_fail(err, HYPAR_INVALID,
+                       "mark: %d levels, expected %d with '/' between them for %s", h, n_levels,
+                       site->text.word);
+    return HYPAR_OK;
+}
+
+static enum hypar_status add_marks(struct hypar_exploration *e, struct site *site,
+                                   int *capacity, struct hypar_error *err)
+{
+    size_t size = (size_t)site->problem.n_levels * (size_t)e->layered->n_nodes;
+    char **item;
+    int n;
+    TRY(hp_explore_list(&e->arena, "mark", e->options.mark, &item, &n, err));
+    for (int i = 0; i < n; i++) {
+        enum layer_type *types = NEW(&e->arena, enum layer_type, size + 1);
+        struct hypar_explored cost;
+        TRY(read_mark(e, site, item[i], types, err));
+        TRY(hp_in(err, hp_explore_evaluate(e, site, types, &cost, err), "mark"));
+        const char *name = n > 1 ? hp_arena_printf(&e->arena, "marked %d", i + 1) : "marked";
+        add_choice(e, site, capacity, name, types, cost);
+    }
+    return HYPAR_OK;
+}
+
+/* Ranks ------------------------------------------------------------------------------- */
+
+/* Strictly: not by the last bits of the arithmetic. */
+static bool better(double a, double b)
+{
+    return a < b * (1 - 1e-12);
+}
+
+static void add_best(struct hypar_exploration *e, struct site *site, int *capacity)
+{
+    enum layer_type *types =
+        NEW(&e->arena, enum layer_type,
+            (size_t)site->problem.n_levels * (size_t)e->layered->n_nodes + 1);
+    for (int fits = 1; fits >= 0 && site->best < 0; fits--) /* if none fits, of all */
+        for (int64_t i = 0; i < site->text.n_points; i++)
+            if ((!fits || site->point[i].fits) &&
+                (site->best < 0 ||
+                 better(hypar_exploration_merit(e, &site->point[i]),
+                        hypar_exploration_merit(e, &site->point[site->best]))))
+                site->best = i;
+    hp_explore_types(e, site, site->best, types);
+    add_choice(e, site, capacity, "best", types, site->point[site->best]);
+}
+
+static void rank(const struct hypar_exploration *e, struct site *site)
+{
+    for (int c = 0; c < site->text.n_choices; c++) {
+        double merit = hypar_exploration_merit(e, &site->choice[c].cost);
+        for (int64_t i = 0; i < site->text.n_points; i++)
+            site->choice[c].better +=
+                better(hypar_exploration_merit(e, &site->point[i]), merit);
+    }
+}
+
+/* Sites ------------------------------------------------------------------------------- */
+
+static double least_memory(const struct hypar_machine *machine)
+{
+    double least = INFINITY;
+    for (int d = 0; d < hypar_machine_device_count(machine); d++)
+        least = fmin(least, (double)hypar_machine_device(machine, d)->memory_bytes);
+    return least;
+}
+
+static double slowest_link(const struct hypar_machine *machine)
+{
+    double least = INFINITY;
+    for (int i = 0; i < hypar_machine_link_count(machine); i++)
+        least = fmin(least, hypar_machine_link(machine, i).bytes_per_s);
+    return isfinite(least) ? least : 0;
+}
+
+static enum hypar_status prepare(struct hypar_exploration *e, struct site *site,
+                                 struct hypar_error *err)
+{
+    const struct hypar_machine *machine = site->text.machine;
+    struct partition dp;
+    site->search = (struct hypar_search_options){ .precision = e->options.precision,
+                                                  .optimizer = e->options.optimizer,
+                                                  .stop = e->options.stop };
+    site->problem = (struct problem){
+        .graph = e->graph, .machine = machine, .options = &site->search, .layered = e->layered
+    };
+    site->problem.n_levels = hypar_machine_levels(machine, site->problem.level);
+    site->text.n_levels = site->problem.n_levels;
+    site->text.bandwidth_bytes_per_s = slowest_link(machine);
+    site->memory_bytes = least_memory(machine);
+    site->work = hp_step_work(&site->problem);
+    hp_array_hops(machine, site->hops);
+    site->plain = hp_set_up_partition(&site->problem, &e->arena, hp_planner_accpar.rules);
+    TRY(plan(e, site, hp_planner_dp.rules, false, &dp, err));
+    site->text.dp = hp_explore_cost(e, site, &dp);
+    site->text.one_device_s = site->text.dp.compute_s * hypar_machine_device_count(machine);
+    return plan(e, site, e->planner[0]->rules, false, &site->base, err);
+}
+
+static enum hypar_status explore_site(struct hypar_exploration *e, struct site *site,
+                                      struct hypar_error *err)
+{
+    int capacity = 0;
+    if (site->text.n_points) {
+        TRY(hp_explore_points(e, site, err));
+        add_best(e, site, &capacity);
+    }
+    TRY(add_planners(e, site, &capacity, err));
+    TRY(hp_check_stop(e->options.stop, err));
+    TRY(add_marks(e, site, &capacity, err));
+    rank(e, site);
+    return HYPAR_OK;
+}
+
+/* HyPar's own accelerators are timed as HyPar did. */
+static void resolve_cost(struct hypar_exploration *e, const struct hypar_machine *machine)
+{
+    bool array = strcmp(hypar_machine_device(machine, 0)->name, "eyeriss-hmc") == 0;
+    if (e->options.cost == HYPAR_COST_AUTO)
+        e->options.cost = array ? HYPAR_COST_ARRAY : HYPAR_COST_LEVELS;
+}
+
+/* When told to stop: machines from `first` on are not told of. */
+static void leave_out(struct hypar_exploration *e, int first)
+{
+    for (int i = first; i < e->n_sites; i++)
+        hypar_machine_free(e->site[i].own);
+    e->n_sites = first;
+    e->interrupted = true;
+}
+
+static enum hypar_status explore(struct hypar_exploration *e,
+                                 const struct hypar_machine *machine, struct hypar_error *err)
+{
+    double total = 0;
+    resolve_cost(e, machine);
+    e->layered = hp_layered(&e->arena, e->graph);
+    e->array_macs = hp_array_macs(e->graph);
+    if (!e->layered->n_layers)
+        return hp_fail(err, HYPAR_INVALID, "%s has no weighted layer to divide",
+                       e->graph->name);
+    TRY(read_planners(e, err));
+    TRY(hp_explore_sites(e, machine, err));
+    for (int i = 0; i < e->n_sites; i++) {
+        TRY(prepare(e, &e->site[i], err));
+        TRY(hp_explore_cells(e, &e->site[i], err));
+        total += (double)e->site[i].text.n_points;
+    }
+    if (total > HYPAR_MAX_EXPLORED)
+        return hp_fail(err, HYPAR_UNSUPPORTED,
+                       "%.0f choices on %d machines, expected at most %d", total, e->n_sites,
+                       HYPAR_MAX_EXPLORED);
+    for (int i = 0; i < e->n_sites; i++) {
+        enum hypar_status status = explore_site(e, &e->site[i], err);
+        if (status != HYPAR_OK && (i == 0 || !hp_stopped(e->options.stop)))
+            return status;
+        if (status != HYPAR_OK)
+            leave_out(e, i);
+    }
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_explore(struct hypar_exploration **out, const struct hypar_graph *graph,
+                                const struct hypar_machine *machine,
+                                const struct hypar_explore_options *options,
+                                struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    struct hypar_exploration *e = NEW(&arena, struct hypar_exploration, 1);
+    e->arena = arena;
+    e->graph = graph;
+    if (options)
+        e->options = *options;
+    enum hypar_status status = explore(e, machine, err);
+    if (status != HYPAR_OK) {
+        hypar_exploration_free(e);
+        e = NULL;
+    }
+    *out = e;
+    return status;
+}
+
+void hypar_exploration_free(struct hypar_exploration *e)
+{
+    if (!e)
+        return;
+    for (int i = 0; i < e->n_sites; i++)
+        hypar_machine_free(e->site[i].own);
+    struct arena arena = e->arena; /* it lives in it */
+    hp_arena_free(&arena);
+}

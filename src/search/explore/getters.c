@@ -1,0 +1,109 @@
+/* Reading an exploration. */
+#include "search/explore/explore.h"
+
+int hypar_exploration_site_count(const struct hypar_exploration *e)
+{
+    return e->n_sites;
+}
+
+bool hypar_exploration_interrupted(const struct hypar_exploration *e)
+{
+    return e->interrupted;
+}
+
+struct hypar_explore_site hypar_exploration_site(const struct hypar_exploration *e, int site)
+{
+    return e->site[site].text;
+}
+
+const struct hypar_explore_choice *hypar_exploration_choice(const struct hypar_exploration *e,
+                                                            int site, int i)
+{
+    return &e->site[site].choice[i];
+}
+
+const struct hypar_explored *hypar_exploration_point(const struct hypar_exploration *e,
+                                                     int site, int64_t i)
+{
+    return &e->site[site].point[i];
+}
+
+size_t hypar_exploration_text_size(const struct hypar_exploration *e, int site)
+{
+    size_t n_levels = (size_t)e->site[site].problem.n_levels;
+    return n_levels * ((size_t)e->layered->n_layers + 1) + 1;
+}
+
+char *hp_explore_levels_text(const struct hypar_exploration *e, const struct site *site,
+                             const enum layer_type *types, char *text)
+{
+    const struct layered *l = e->layered;
+    size_t at = 0;
+    for (int h = 0; h < site->problem.n_levels; h++) {
+        if (h)
+            text[at++] = '/';
+        for (int i = 0; i < l->n_layers; i++)
+            text[at++] =
+                hp_explore_digit(types[(size_t)h * (size_t)l->n_nodes + (size_t)l->layer[i]]);
+    }
+    text[at] = '\0';
+    return text;
+}
+
+char *hypar_exploration_levels(const struct hypar_exploration *e, int site, int64_t i,
+                               char *text)
+{
+    const struct site *s = &e->site[site];
+    struct arena scratch = { 0 };
+    size_t n = (size_t)s->problem.n_levels * (size_t)e->layered->n_nodes;
+    enum layer_type *types = NEW(&scratch, enum layer_type, n + 1);
+    hp_explore_types(e, s, i, types);
+    hp_explore_levels_text(e, s, types, text);
+    hp_arena_free(&scratch);
+    return text;
+}
+
+struct hypar_explore_group hypar_exploration_group(const struct hypar_exploration *e, int site,
+                                                   int group)
+{
+    const struct group *g = &e->site[site].group[group];
+    return (struct hypar_explore_group){ g->name, g->n_values };
+}
+
+char *hypar_exploration_value(const struct hypar_exploration *e, int site, int group,
+                              int64_t value, char *text)
+{
+    const struct site *s = &e->site[site];
+    const struct group *g = &s->group[group];
+    for (int c = g->n_cells - 1; c >= 0; c--) {
+        const struct cell *cell = &s->cell[g->first + c];
+        enum layer_type type = cell->types.type[value % cell->types.n];
+        text[c] = hp_explore_digit(hp_own_type(&e->layered->node[cell->node[0]], type));
+        value /= cell->types.n;
+    }
+    text[g->n_cells] = '\0';
+    return text;
+}
+
+const struct hypar_graph *hypar_exploration_graph(const struct hypar_exploration *e)
+{
+    return e->graph;
+}
+
+struct hypar_explore_options hypar_exploration_options(const struct hypar_exploration *e)
+{
+    return e->options;
+}
+
+double hypar_exploration_merit(const struct hypar_exploration *e,
+                               const struct hypar_explored *cost)
+{
+    switch (e->options.objective) {
+    case HYPAR_COMM:
+        return cost->comm_bytes;
+    case HYPAR_ENERGY:
+        return cost->energy_j;
+    default:
+        return cost->step_s;
+    }
+}

@@ -1,0 +1,228 @@
+/* The machines of an exploration: the one given, in other sizes, shapes and bandwidths. */
+#include <math.h>
+#include <string.h>
+
+#include "machine/machine.h"
+#include "search/explore/explore.h"
+
+/* The machine that is varied, taken apart: "torus:4x4,device=h100". */
+struct pattern {
+    struct arena *arena;
+    const struct hypar_machine *machine;
+    const char *word, *topology, *shape;
+    int n_options;
+    char **option;
+};
+
+/* One machine to be made; NULL or 0: as in the pattern. */
+struct wish {
+    const char *topology, *bandwidth;
+    int devices;
+};
+
+static enum hypar_status take_apart(struct pattern *pattern, struct hypar_error *err)
+{
+    const char *word = hypar_machine_word(pattern->machine);
+    const struct hypar_machine *machine = pattern->machine;
+    if (!word || machine->n_parts != 1 || strcmp(hypar_machine_topology(machine), "local") == 0)
+        return hp_fail(err, HYPAR_INVALID,
+                       "other sizes, topologies and bandwidths need a machine of one plain "
+                       "word such as htree:16 or torus:4x4");
+    size_t colon = strcspn(word, ":"), shape = strcspn(word + colon + 1, ",");
+    const char *options = word + colon + 1 + shape;
+    pattern->word = word;
+    pattern->topology = hp_arena_strndup(pattern->arena, word, colon);
+    pattern->shape = hp_arena_strndup(pattern->arena, word + colon + 1, shape);
+    return hp_explore_list(pattern->arena, "machine", *options ? options + 1 : NULL,
+                           &pattern->option, &pattern->n_options, err);
+}
+
+static bool is_grid(const char *topology)
+{
+    return strcmp(topology, "torus") == 0 || strcmp(topology, "mesh") == 0;
+}
+
+/* n devices on a grid as near to square as can be: "4x2". */
+static char *grid_shape(struct arena *arena, int n, int n_dims)
+{
+    int factor[HYPAR_MAX_LEVELS], n_factors = hp_prime_factors(n, factor);
+    int dim[MACHINE_MAX_DIMS];
+    char *text = NULL;
+    for (int d = 0; d < n_dims; d++)
+        dim[d] = 1;
+    for (int i = n_factors - 1; i >= 0; i--) {
+        int least = 0;
+        for (int d = 1; d < n_dims; d++)
+            least = dim[d] < dim[least] ? d : least;
+        dim[least] *= factor[i];
+    }
+    for (int d = 0; d < n_dims; d++)
+        text = text ? hp_arena_printf(arena, "%sx%d", text, dim[d])
+                    : hp_arena_printf(arena, "%d", dim[d]);
+    return text;
+}
+
+/* The sizes that make `n` devices of a topology. */
+static enum hypar_status shape_for(const struct pattern *pattern, const char *topology, int n,
+                                   const char **out, struct hypar_error *err)
+{
+    const struct part *part = pattern->machine->parts;
+    bool same = strcmp(topology, pattern->topology) == 0;
+    if (is_grid(topology)) {
+        *out = grid_shape(pattern->arena, n, is_grid(pattern->topology) ? part->n_dims : 2);
+    } else if (strcmp(topology, "cluster") == 0) {
+        int node = same ? part->dim[part->n_dims - 1] : 8;
+        node = n < node ? n : node;
+        if (n % node)
+            return hp_fail(err, HYPAR_INVALID, "devices: %d do not fill nodes of %d", n, node);
+        *out = hp_arena_printf(pattern->arena, "%dx%d", n / node, node);
+    } else {
+        *out = hp_arena_printf(pattern->arena, "%d", n);
+    }
+    return HYPAR_OK;
+}
+
+/* Does an option of the pattern go over to a machine of that wish? */
+static bool stays(const struct pattern *pattern, const struct wish *wish, const char *option)
+{
+    static const char *const links[] = { "intra=", "inter=", "nics=", "bandwidth=" };
+    bool same = strcmp(wish->topology, pattern->topology) == 0;
+    for (int i = 0; i < 4; i++)
+        if (strncmp(option, links[i], strlen(links[i])) == 0)
+            return i == 3 ? !wish->bandwidth : same && (i == 2 || !wish->bandwidth);
+    return true;
+}
+
+static enum hypar_status word_for(const struct pattern *pattern, const struct wish *wish,
+                                  const char **out, struct hypar_error *err)
+{
+    struct arena *arena = pattern->arena;
+    bool same = strcmp(wish->topology, pattern->topology) == 0;
+    bool names_device = false;
+    const char *shape = pattern->shape;
+    int n = wish->devices ? wish->devices : pattern->machine->n_devices;
+    if (!same || wish->devices)
+        TRY(shape_for(pattern, wish->topology, n, &shape, err));
+    const char *word = hp_arena_printf(arena, "%s:%s", wish->topology, shape);
+    for (int i = 0; i < pattern->n_options; i++) {
+        names_device |= strncmp(pattern->option[i], "device=", 7) == 0;
+        if (stays(pattern, wish, pattern->option[i]))
+            word = hp_arena_printf(arena, "%s,%s", word, pattern->option[i]);
+    }
+    if (!same && !names_device)
+        word = hp_arena_printf(arena, "%s,device=%s", word,
+                               hypar_machine_device(pattern->machine, 0)->name);
+    if (wish->bandwidth)
+        word = hp_arena_printf(arena, "%s,bandwidth=%s", word, wish->bandwidth);
+    *out = word;
+    return HYPAR_OK;
+}
+
+static enum hypar_status add_site(struct hypar_exploration *e, int *capacity,
+                                  const struct hypar_machine *machine,
+                                  struct hypar_machine *own, struct hypar_error *err)
+{
+    const char *word = hypar_machine_word(machine);
+    if (e->n_sites == MAX_SITES) {
+        hypar_machine_free(own);
+        return hp_fail(err, HYPAR_UNSUPPORTED, "more than %d machines to explore", MAX_SITES);
+    }
+    e->site = GROW(&e->arena, struct site, e->site, e->n_sites, capacity);
+    e->site[e->n_sites++] =
+        (struct site){ .own = own,
+                       .best = -1,
+                       .text = { .machine = machine, .word = word ? word : "the machine" } };
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_count(const char *text, int *out, struct hypar_error *err)
+{
+    double n;
+    if (!hypar_parse_quantity(text, HYPAR_UNIT_COUNT, &n) || n != floor(n) || n < 1 ||
+        n > MACHINE_MAX_DEVICES)
+        return hp_fail(err, HYPAR_USAGE, "devices: '%.20s' is not a whole number from 1 to %d",
+                       text, MACHINE_MAX_DEVICES);
+    *out = (int)n;
+    return HYPAR_OK;
+}
+
+/* "16", or "1..64": 1, 2, 4, ... 64. */
+static enum hypar_status read_sizes(struct arena *arena, const char *text, int **sizes, int *n,
+                                    struct hypar_error *err)
+{
+    char **item;
+    int n_items, capacity = 0;
+    *sizes = NULL;
+    *n = 0;
+    TRY(hp_explore_list(arena, "devices", text, &item, &n_items, err));
+    for (int i = 0; i < n_items; i++) {
+        char *dots = strstr(item[i], "..");
+        int first, last;
+        if (dots)
+            *dots = '\0';
+        TRY(read_count(item[i], &first, err));
+        last = first;
+        if (dots)
+            TRY(read_count(dots + 2, &last, err));
+        if (last < first)
+            return hp_fail(err, HYPAR_USAGE, "devices: %d..%d goes down, expected %d..%d",
+                           first, last, last, first);
+        for (int64_t size = first; size <= last; size *= 2) {
+            *sizes = GROW(arena, int, *sizes, *n, &capacity);
+            (*sizes)[(*n)++] = (int)size;
+        }
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status check_topologies(char **name, int n, struct hypar_error *err)
+{
+    const struct topology *topology;
+    for (int i = 0; i < n; i++) {
+        TRY(hp_in(err, hp_topology_get(&topology, name[i], strlen(name[i]), err),
+                  "topologies"));
+        if (!topology->default_device)
+            return hp_fail(err, HYPAR_INVALID, "topologies: %s is this computer's own",
+                           name[i]);
+    }
+    return HYPAR_OK;
+}
+
+/* All combinations, sizes varying fastest. */
+static enum hypar_status vary(struct hypar_exploration *e, const struct pattern *pattern,
+                              struct hypar_error *err)
+{
+    char **topology, **bandwidth;
+    int n_topologies, n_bandwidths, n_sizes, *size, capacity = 0;
+    struct arena *arena = pattern->arena;
+    TRY(read_sizes(arena, e->options.devices, &size, &n_sizes, err));
+    TRY(hp_explore_list(arena, "topologies", e->options.topologies, &topology, &n_topologies,
+                        err));
+    TRY(check_topologies(topology, n_topologies, err));
+    TRY(hp_explore_list(arena, "bandwidths", e->options.bandwidths, &bandwidth, &n_bandwidths,
+                        err));
+    for (int t = 0; t < (n_topologies ? n_topologies : 1); t++)
+        for (int b = 0; b < (n_bandwidths ? n_bandwidths : 1); b++)
+            for (int d = 0; d < (n_sizes ? n_sizes : 1); d++) {
+                struct wish wish = { n_topologies ? topology[t] : pattern->topology,
+                                     n_bandwidths ? bandwidth[b] : NULL,
+                                     n_sizes ? size[d] : 0 };
+                struct hypar_machine *machine;
+                const char *word;
+                TRY(word_for(pattern, &wish, &word, err));
+                TRY(hypar_machine_read(&machine, word, err));
+                TRY(add_site(e, &capacity, machine, machine, err));
+            }
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_explore_sites(struct hypar_exploration *e,
+                                   const struct hypar_machine *machine, struct hypar_error *err)
+{
+    int capacity = 0;
+    struct pattern pattern = { .arena = &e->arena, .machine = machine };
+    if (!e->options.devices && !e->options.topologies && !e->options.bandwidths)
+        return add_site(e, &capacity, machine, NULL, err);
+    TRY(take_apart(&pattern, err));
+    return vary(e, &pattern, err);
+}

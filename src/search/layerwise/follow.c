@@ -1,0 +1,108 @@
+/* How operators without a choice of their own lie. */
+#include "search/layerwise/optcnn.h"
+
+/* The axis that leads dimension `d` of an operand: the only one there that may be divided. */
+static int leading_axis(const struct nest *nest, int o, int d)
+{
+    const struct dim_map *map = &nest->operand[o].dim[d];
+    for (int f = 0; f < map->n_axes; f++)
+        if (nest->axis[map->axis[f]].extent > 1)
+            return nest->axis[map->axis[f]].splittable ? map->axis[f] : -1;
+    return -1;
+}
+
+/* Give `degree` parts to an axis that has room for them: samples, else the first that is not
+ * summed. False: there is none. */
+static bool give(const struct nest *nest, int *degree, int parts)
+{
+    for (int turn = 0; turn < 2; turn++)
+        for (int a = 0; a < nest->n_axes; a++) {
+            enum hypar_role role = nest->axis[a].role;
+            bool suits = turn ? role == HYPAR_ATTRIBUTE || role == HYPAR_PARAMETER
+                              : role == HYPAR_SAMPLE;
+            if (suits && nest->axis[a].splittable &&
+                (int64_t)degree[a] * parts <= nest->axis[a].extent) {
+                degree[a] *= parts;
+                return true;
+            }
+        }
+    return false;
+}
+
+/* Axis `to` of the reader takes over how axis `from` of the writer lies. */
+static bool take(const struct nest *reader, int to, const struct axis_placement *from,
+                 struct placement *p)
+{
+    if (to < 0 || p->axis[to].degree > 1 || from->degree > reader->axis[to].extent)
+        return false;
+    p->axis[to] = *from;
+    return true;
+}
+
+/* Where some degrees found no axis: those that did, and the others where there is room, on the
+ * first devices. */
+static struct placement place_anew(struct topology_view *topology, const struct nest *nest,
+                                   const struct placement *found, const int *lost, int n_lost)
+{
+    int degree[MAX_AXES];
+    for (int a = 0; a < MAX_AXES; a++)
+        degree[a] = found->axis[a].degree > 1 ? found->axis[a].degree : 1;
+    for (int i = 0; i < n_lost; i++)
+        give(nest, degree, lost[i]);
+    return hp_place_row_major(topology, nest, degree);
+}
+
+struct placement hp_follow(struct topology_view *topology, const struct nest *writer, int wo,
+                           const struct placement *at, const struct nest *reader, int ro)
+{
+    struct placement p = { 0 };
+    axis_set taken = 0;
+    int lost[MAX_AXES], n_lost = 0;
+    for (int d = 0; d < writer->operand[wo].n_dims; d++) {
+        int from = leading_axis(writer, wo, d), to = leading_axis(reader, ro, d);
+        if (from >= 0 && at->axis[from].degree > 1 && !(taken >> from & 1) &&
+            take(reader, to, &at->axis[from], &p))
+            taken |= (axis_set)1 << from;
+    }
+    for (int a = 0; a < writer->n_axes; a++)
+        if (at->axis[a].degree > 1 && !(taken >> a & 1))
+            lost[n_lost++] = at->axis[a].degree;
+    if (n_lost)
+        return place_anew(topology, reader, &p, lost, n_lost);
+    hp_place(topology, reader, &p);
+    return p;
+}
+
+/* The axis of `nest` that is the same dimension as `axis`, with the same letter if possible. */
+static int like_axis(const struct nest *nest, const struct hypar_axis *axis)
+{
+    int found = -1;
+    for (int a = 0; a < nest->n_axes; a++) {
+        if (hp_optcnn_dimension(&nest->axis[a]) != hp_optcnn_dimension(axis) ||
+            nest->axis[a].role != axis->role)
+            continue;
+        if (nest->axis[a].name[0] == axis->name[0])
+            return a;
+        found = found < 0 ? a : found;
+    }
+    return found;
+}
+
+struct placement hp_share_parameter(struct topology_view *topology, const struct nest *lead,
+                                    int lo, const struct placement *at,
+                                    const struct nest *other, int oo)
+{
+    if (lead == other)
+        return *at;
+    struct placement p = { 0 };
+    axis_set taken = 0;
+    for (int d = 0; lo >= 0 && d < lead->operand[lo].n_dims; d++) {
+        int from = leading_axis(lead, lo, d), to = leading_axis(other, oo, d);
+        if (from >= 0 && at->axis[from].degree > 1 && take(other, to, &at->axis[from], &p))
+            taken |= (axis_set)1 << from;
+    }
+    for (int a = 0; a < lead->n_axes; a++)
+        if (at->axis[a].degree > 1 && !(taken >> a & 1))
+            take(other, like_axis(other, &lead->axis[a]), &at->axis[a], &p);
+    return place_anew(topology, other, &p, NULL, 0);
+}

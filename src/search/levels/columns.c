@@ -1,0 +1,148 @@
+/* The columns that a layer can have over the levels, and what each costs on its own. */
+#include "base/csr.h"
+#include "search/levels/joint.h"
+
+static enum layer_type type_at(const struct partition *partition, int level, int node)
+{
+    return partition->type[(size_t)level * (size_t)partition->n_nodes + (size_t)node];
+}
+
+/* What a node's inputs weigh at level `h` of its column: groups times what is left of them. */
+void hp_input_weights(const struct joint *j, const struct layer_node *node,
+                      const unsigned char *type, double *weight)
+{
+    double share = 1;
+    for (int h = 0; h < j->p->n_levels; h++) {
+        weight[h] = j->groups[h] * share;
+        if (hp_layout_in(hp_own_type(node, type[h])) != WHOLE)
+            share /= j->p->ways[h];
+    }
+}
+
+static double pair_cost(const struct joint *j, const struct layer_edge *edge,
+                        const unsigned char *from, const unsigned char *to)
+{
+    const struct layer_node *u = &j->l->node[edge->from], *v = &j->l->node[edge->to];
+    double weight[MAX_LEVELS], sum = 0;
+    hp_input_weights(j, v, to, weight);
+    for (int h = 0; h < j->p->n_levels; h++)
+        sum += weight[h] * j->share[h][hp_own_type(u, from[h])][hp_own_type(v, to[h])];
+    return sum * edge->elements;
+}
+
+static double intra_cost(const struct joint *j, const struct layer_node *node,
+                         const unsigned char *type)
+{
+    struct layer_sizes sizes = node->sizes;
+    double sum = 0;
+    for (int h = 0; node->weighted && h < j->p->n_levels; h++) {
+        enum layer_type own = hp_own_type(node, type[h]);
+        sum += j->groups[h] * hp_intra_elements(own, &sizes, j->p->ways[h]);
+        hp_shrink(&sizes, own, 1.0 / j->p->ways[h]);
+    }
+    if (node->weighted)
+        sum += j->p->weight_price * j->groups[j->p->n_levels - 1] * sizes.weight;
+    return sum;
+}
+
+/* Incidence of variables: their nodes, and the edges between different ones. */
+void hp_index_variables(struct joint *j)
+{
+    const struct layered *l = j->l;
+    j->node_start = hp_csr(j->arena, l->n_vars);
+    j->edge_start = hp_csr(j->arena, l->n_vars);
+    j->node_of = NEW(j->arena, int, l->n_nodes);
+    j->edge_of = NEW(j->arena, int, 2 * l->n_edges);
+    for (int n = 0; n < l->n_nodes; n++)
+        hp_csr_count(j->node_start, l->node[n].var);
+    for (int e = 0; e < l->n_edges; e++) {
+        int u = l->node[l->edge[e].from].var, v = l->node[l->edge[e].to].var;
+        if (u != v) {
+            hp_csr_count(j->edge_start, u);
+            hp_csr_count(j->edge_start, v);
+        }
+    }
+    hp_csr_sum(j->node_start, l->n_vars);
+    hp_csr_sum(j->edge_start, l->n_vars);
+    for (int n = 0; n < l->n_nodes; n++)
+        j->node_of[hp_csr_place(j->node_start, l->node[n].var)] = n;
+    for (int e = 0; e < l->n_edges; e++) {
+        int u = l->node[l->edge[e].from].var, v = l->node[l->edge[e].to].var;
+        if (u != v) {
+            j->edge_of[hp_csr_place(j->edge_start, u)] = e;
+            j->edge_of[hp_csr_place(j->edge_start, v)] = e;
+        }
+    }
+}
+
+/* A join may be anything that a level allows. */
+static void list_join(struct joint *j, int v, const struct var_types *types,
+                      const struct partition *now)
+{
+    struct var_columns *var = &j->var[v];
+    int lead = j->node_of[j->node_start[v]];
+    for (int h = 0; h < j->p->n_levels; h++) {
+        const struct var_types *t = &types[(size_t)h * (size_t)j->l->n_vars + (size_t)v];
+        bool chosen = h >= j->first && h < j->first + j->count;
+        for (int i = 0; chosen && i < t->n; i++)
+            var->seen[h] |= 1u << t->type[i];
+        if (!chosen)
+            var->seen[h] = 1u << type_at(now, h, lead);
+    }
+}
+
+/* The columns of variable v: types[level * n_vars + v] inside the window, what is there
+ * outside. */
+static void list_variable(struct joint *j, int v, const struct var_types *types,
+                          const struct partition *now)
+{
+    struct var_columns *var = &j->var[v];
+    int lead = j->node_of[j->node_start[v]];
+    var->join = !j->l->node[lead].weighted && j->node_start[v + 1] - j->node_start[v] == 1;
+    if (var->join) {
+        list_join(j, v, types, now);
+        return;
+    }
+    var->n = 1;
+    for (int h = j->p->n_levels - 1; h >= 0; h--) {
+        bool chosen = h >= j->first && h < j->first + j->count;
+        var->radix[h] = chosen ? types[(size_t)h * (size_t)j->l->n_vars + (size_t)v].n : 1;
+        var->place[h] = var->n;
+        var->n *= var->radix[h];
+    }
+    var->column = NEW(j->arena, struct column, var->n);
+    var->alive = NEW(j->arena, int, var->n);
+    for (int c = 0; c < var->n; c++) {
+        struct column *column = &var->column[c];
+        var->alive[c] = c;
+        for (int h = 0; h < j->p->n_levels; h++) {
+            bool chosen = h >= j->first && h < j->first + j->count;
+            const struct var_types *t = &types[(size_t)h * (size_t)j->l->n_vars + (size_t)v];
+            column->type[h] =
+                (unsigned char)(chosen ? t->type[c / var->place[h] % var->radix[h]]
+                                       : hp_own_type(&j->l->node[lead], type_at(now, h, lead)));
+        }
+        for (int i = j->node_start[v]; i < j->node_start[v + 1]; i++)
+            column->cost += intra_cost(j, &j->l->node[j->node_of[i]], column->type);
+    }
+}
+
+/* Every column that the window allows, each with its own cost. */
+enum hypar_status hp_list_columns(struct joint *j, const struct partition *now,
+                                  struct hypar_error *err)
+{
+    const struct layered *l = j->l;
+    struct var_types *types = NEW(j->arena, struct var_types, (size_t)l->n_vars * MAX_LEVELS);
+    for (int h = 0; h < j->p->n_levels; h++)
+        TRY(hp_var_types(j->p, h, types + (size_t)h * (size_t)l->n_vars, err));
+    for (int v = 0; v < l->n_vars; v++)
+        list_variable(j, v, types, now);
+    for (int e = 0; e < l->n_edges; e++) {
+        int v = l->node[l->edge[e].to].var;
+        for (int c = 0; l->node[l->edge[e].from].var == v && c < j->var[v].n; c++) {
+            struct column *column = &j->var[v].column[c];
+            column->cost += pair_cost(j, &l->edge[e], column->type, column->type);
+        }
+    }
+    return HYPAR_OK;
+}

@@ -1,0 +1,260 @@
+/* The planners that divide level by level: data parallel, model parallel, one weird trick,
+ * HyPar and AccPar. They are one search with different choices allowed. */
+#include <math.h>
+#include <string.h>
+
+#include "search/levels/levels.h"
+#include "search/predict.h"
+
+enum {
+    DP = 1u << TYPE_I,
+    MP = 1u << TYPE_II,
+    III = 1u << TYPE_III,
+    CHANNEL = 1u << TYPE_CHANNEL,
+};
+
+/* The types of `node` that are in `wish`, or whatever it has if there are none. */
+static unsigned choose(const struct layer_node *node, unsigned wish)
+{
+    return node->types & wish ? node->types & wish : node->types;
+}
+
+static bool is_convolution(const struct problem *problem, const struct layer_node *node)
+{
+    enum op_kind kind = problem->graph->ops[node->op].kind;
+    return kind == OP_CONV || kind == OP_GROUP_CONV;
+}
+
+static unsigned allow(const struct level_rules *rules, const struct problem *problem,
+                      const struct layer_node *node)
+{
+    const unsigned *wish = is_convolution(problem, node) ? rules->convolution : rules->other;
+    return choose(node, node->types & wish[0] ? wish[0] : wish[1]);
+}
+
+/* The part of the smaller of two unequal sides, which receives the more; 0: they are equal. */
+static double least_share(const double *const *share, int level, int ways)
+{
+    if (!share || ways != 2)
+        return 0;
+    return fmin(share[level][0], share[level][1]) / (share[level][0] + share[level][1]);
+}
+
+/* Nodes that share a parameter divide it in one way. Where what they are asked for has nothing
+ * in common (tied embeddings under mp: one reads the weight transposed), any model-parallel
+ * type that they all have is let in, else whatever they have. */
+static void widen_shared(const struct layered *l, int n_levels, unsigned *allowed)
+{
+    struct arena scratch = { 0 };
+    unsigned *common = NEW(&scratch, unsigned, l->n_vars);
+    for (int v = 0; v < l->n_vars; v++)
+        common[v] = ~0u;
+    for (int n = 0; n < l->n_nodes; n++)
+        common[l->node[n].var] &= hp_var_type_set(&l->node[n], allowed[n]);
+    for (int n = 0; n < l->n_nodes; n++) {
+        unsigned any = choose(&l->node[n], MP | III | CHANNEL);
+        for (int h = 0; h < n_levels && !common[l->node[n].var]; h++)
+            allowed[(size_t)h * (size_t)l->n_nodes + (size_t)n] = any;
+    }
+    hp_arena_free(&scratch);
+}
+
+struct partition_problem hp_set_up_partition(const struct problem *problem, struct arena *arena,
+                                             const struct level_rules *rules)
+{
+    const struct layered *l = problem->layered;
+    const double *const *share = hp_shares(problem, arena);
+    struct partition_problem p = { .layered = l,
+                                   .n_levels = problem->n_levels,
+                                   .joint = problem->options->joint,
+                                   .stop = problem->options->stop };
+    unsigned *allowed = NEW(arena, unsigned, (size_t)problem->n_levels *(size_t)l->n_nodes);
+    for (int h = 0; h < problem->n_levels; h++) {
+        p.ways[h] = problem->level[h].ways;
+        p.least_share[h] = least_share(share, h, p.ways[h]);
+        for (int n = 0; n < l->n_nodes; n++)
+            allowed[(size_t)h * (size_t)l->n_nodes + (size_t)n] =
+                l->node[n].weighted ? allow(rules, problem, &l->node[n]) : l->node[n].types;
+    }
+    if (p.n_levels > 0) /* a machine of one device has none */
+        widen_shared(l, p.n_levels, allowed);
+    p.allowed = allowed;
+    return p;
+}
+
+/* The paper's picture of a partition: a digit for each weighted layer at each level. */
+static void show(struct hypar_found *found, const struct problem *problem,
+                 const struct partition *partition)
+{
+    const struct layered *l = problem->layered;
+    struct arena *arena = &found->arena;
+    char **level = NEW(arena, char *, partition->n_levels);
+    int *ways = NEW(arena, int, partition->n_levels), *layer_op = NEW(arena, int, l->n_layers);
+    double *elements = NEW(arena, double, partition->n_levels);
+    for (int i = 0; i < l->n_layers; i++)
+        layer_op[i] = l->node[l->layer[i]].op;
+    for (int h = 0; h < partition->n_levels; h++) {
+        level[h] = NEW(arena, char, l->n_layers + 1);
+        ways[h] = problem->level[h].ways;
+        elements[h] = partition->level_elements[h];
+        for (int i = 0; i < l->n_layers; i++) {
+            enum layer_type t =
+                partition->type[(size_t)h * (size_t)l->n_nodes + (size_t)l->layer[i]];
+            level[h][i] = t == TYPE_CHANNEL ? '1' : (char)('0' + (int)t);
+        }
+    }
+    found->has_view = true;
+    found->view = (struct hypar_partition_view){
+        .n_levels = partition->n_levels,
+        .n_layers = l->n_layers,
+        .ways = ways,
+        .level = (const char *const *)level,
+        .layer_op = layer_op,
+        .level_elements = elements,
+        .total_elements = partition->total_elements,
+        .total_bytes = 8 * partition->total_elements,
+    };
+}
+
+double hp_room_for_params(const struct problem *problem)
+{
+    double least = INFINITY, limit = problem->options->memory_bytes;
+    for (int d = 0; d < hypar_machine_device_count(problem->machine); d++)
+        least = fmin(least, hp_device_room(problem->machine, d, limit));
+    return least / hp_bytes_per_param(problem->options->precision, problem->options->optimizer);
+}
+
+/* HyPar looks at the exchange alone. Where its weights do not fit, they get a price, the lowest
+ * (to a factor of two, by bisection) at which they do. Where no price helps the answer is the
+ * one with the fewest weights, which is refused later. */
+static enum hypar_status trade_for_memory(const struct problem *problem,
+                                          struct partition_problem *p, struct arena *arena,
+                                          struct partition *out, struct hypar_error *err)
+{
+    double room = hp_room_for_params(problem);
+    if (hp_partition_weight(p, out) <= room)
+        return HYPAR_OK;
+    enum { TOO_LOW = -13, HIGHEST = 36 }; /* prices are 2^i */
+    for (int low = TOO_LOW, high = HIGHEST + 1, i = HIGHEST; high - low > 1;
+         i = (low + high) / 2) {
+        struct partition priced;
+        p->weight_price = ldexp(1, i);
+        TRY(hp_partition(arena, p, &priced, err));
+        bool fits = hp_partition_weight(p, &priced) <= room;
+        priced.exact = false; /* of the exchange alone */
+        priced.lower_bound = 0;
+        if (fits || i == HIGHEST)
+            *out = priced;
+        if (!fits && i == HIGHEST)
+            break;
+        *(fits ? &high : &low) = i;
+    }
+    return HYPAR_OK;
+}
+
+/* The types by which a plan is laid out, where they are not those that are counted. */
+static struct partition laid_out(const struct level_rules *rules, const struct layered *l,
+                                 struct arena *arena, const struct partition *counted)
+{
+    struct partition out = *counted;
+    size_t n = (size_t)out.n_levels * (size_t)out.n_nodes;
+    if (!rules->features)
+        return out;
+    out.type = NEW(arena, enum layer_type, n);
+    for (size_t i = 0; i < n; i++) {
+        bool cut = counted->type[i] == TYPE_II && l->node[i % (size_t)out.n_nodes].types & III;
+        out.type[i] = cut ? TYPE_III : counted->type[i];
+    }
+    return out;
+}
+
+/* Who divides by samples alone needs a sample for everyone. */
+static enum hypar_status check_batch(const struct planner *self, const struct problem *problem,
+                                     struct hypar_error *err)
+{
+    int n = hypar_machine_device_count(problem->machine);
+    enum by_sample by_sample = self->rules->by_sample;
+    bool needed = by_sample == EVERY_LAYER;
+    for (int i = 0; by_sample == CONVOLUTIONS && i < problem->layered->n_nodes; i++)
+        needed |= is_convolution(problem, &problem->layered->node[i]);
+    if (!needed || problem->graph->batch >= n)
+        return HYPAR_OK;
+    return hp_fail(
+        err, HYPAR_INFEASIBLE,
+        "%s splits the batch of %lld over %d devices, expected a batch of at least %d",
+        self->info.name, (long long)problem->graph->batch, n, n);
+}
+
+/* What is exchanged between the parts of an operator that was measured whole is not known. */
+static enum hypar_status check_layers(const struct planner *self, const struct problem *problem,
+                                      struct hypar_error *err)
+{
+    struct op_measure measure;
+    for (int op = 0; op < problem->graph->n_ops; op++)
+        if (hp_op_measured(problem->graph, op, &measure))
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "%s divides layers, of which a profile knows nothing ('%s'); "
+                           "expected pipedream, gpipe or 1f1b",
+                           self->info.name, problem->graph->ops[op].name);
+    return HYPAR_OK;
+}
+
+/* Solve, and write the result down as a plan and as the paper shows it. */
+static enum hypar_status plan_by_levels(const struct planner *self,
+                                        const struct problem *problem,
+                                        struct hypar_found *found, struct hypar_error *err)
+{
+    const struct level_rules *rules = self->rules;
+    struct partition partition;
+    TRY(check_layers(self, problem, err));
+    TRY(check_batch(self, problem, err));
+    struct partition_problem p = hp_set_up_partition(problem, &found->arena, rules);
+    TRY(hp_partition(&found->arena, &p, &partition, err));
+    if (rules->chooses)
+        TRY(trade_for_memory(problem, &p, &found->arena, &partition, err));
+    show(found, problem, &partition);
+    found->info.evaluated = partition.evaluated;
+    found->info.chooses = rules->chooses;
+    found->info.exact = partition.exact && (p.joint || p.n_levels <= 1);
+    found->info.lower_bound_elements =
+        found->info.exact ? partition.total_elements : partition.lower_bound;
+    struct partition layout = laid_out(rules, problem->layered, &found->arena, &partition);
+    found->plan = hp_build_plan(problem, &layout);
+    hp_predict(problem, &p, &partition, found);
+    return HYPAR_OK;
+}
+
+/* clang-format off */
+static const struct level_rules
+    /*               convolution,         other,               chooses, by_sample,    features */
+    dp_rules     = { { DP },              { DP },              false,   EVERY_LAYER,  false },
+    mp_rules     = { { MP | CHANNEL, DP }, { MP | CHANNEL, DP }, false, NO_LAYER,     false },
+    owt_rules    = { { DP },              { MP | CHANNEL, DP }, false,  CONVOLUTIONS, true },
+    hypar_rules  = { { DP | MP | CHANNEL }, { DP | MP | CHANNEL }, true, NO_LAYER,    false },
+    accpar_rules = { { ~0u },             { ~0u },             true,    NO_LAYER,     false };
+
+const struct planner hp_planner_dp = {
+    .info = { "dp", "data parallel: every operator by samples", "the baseline of all four papers", .simple = true },
+    .plan = plan_by_levels, .rules = &dp_rules, .seeds = true,
+};
+const struct planner hp_planner_mp = {
+    .info = { "mp", "model parallel: every weighted layer by its input features", "HyPar, HPCA 2019",
+      .simple = true },
+    .plan = plan_by_levels, .rules = &mp_rules,
+};
+const struct planner hp_planner_owt = {
+    .info = { "owt", "one weird trick: convolutions by samples, other layers by features",
+      "Krizhevsky, arXiv:1404.5997", .simple = true },
+    .plan = plan_by_levels, .rules = &owt_rules, .seeds = true,
+};
+const struct planner hp_planner_hypar = {
+    .info = { "hypar", "least exchange, each layer dp or mp at each level of the machine",
+      "Song et al., HPCA 2019, Algorithms 1 and 2" },
+    .plan = plan_by_levels, .rules = &hypar_rules, .seeds = true,
+};
+const struct planner hp_planner_accpar = {
+    .info = { "accpar", "least exchange with three types of partition, unequal shares where devices differ",
+      "Song et al., HPCA 2020" },
+    .plan = plan_by_levels, .rules = &accpar_rules,
+};
+/* clang-format on */

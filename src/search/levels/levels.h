@@ -1,0 +1,35 @@
+/* search/levels/levels.h - planners that divide level by level: dp, mp, owt, hypar, accpar.
+ * Internal.
+ *
+ * They are one search with different choices allowed; what each allows is its row's rules. */
+#ifndef SEARCH_LEVELS_LEVELS_H
+#define SEARCH_LEVELS_LEVELS_H
+
+#include "search/planner.h"
+
+/* Layers that a planner divides by samples alone, so that every device needs a sample. */
+enum by_sample { NO_LAYER, CONVOLUTIONS, EVERY_LAYER };
+
+struct level_rules {
+    /* Types that a weighted node may have: the first set of which it has any, else whatever it
+     * has. Joins are free to follow. */
+    unsigned convolution[2], other[2];
+    bool chooses; /* there is something to weigh */
+    enum by_sample by_sample;
+    bool features; /* counted as mp, but laid out by output features */
+};
+
+/* What a planner with these rules solves (hypar.c). */
+struct partition_problem hp_set_up_partition(const struct problem *problem, struct arena *arena,
+                                             const struct level_rules *rules);
+
+/* The part of every side of every level, [level][side], where devices differ in speed
+ * (shares.c); NULL: all equal. */
+const double *const *hp_shares(const struct problem *problem, struct arena *arena);
+
+/* The ordinary plan that a partition means (build_plan.c): the device's digit of a level is the
+ * next digit of the coordinate of the axis that the level divides. */
+struct hypar_plan *hp_build_plan(const struct problem *problem,
+                                 const struct partition *partition);
+
+#endif /* SEARCH_LEVELS_LEVELS_H */

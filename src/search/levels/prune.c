@@ -1,0 +1,236 @@
+/* Columns are many (2^levels, 3^levels); those that cannot be part of a minimum are removed:
+ * column s may go if some other column r of the same variable is never worse, whatever the
+ * neighbours do, cost(r) - cost(s) + sum over edges of max over neighbour (pair(r) - pair(s))
+ * <= 0. The maximum is taken level by level, over the types still seen there, which can only
+ * make it larger, so the test is safe. */
+#include <math.h>
+#include <string.h>
+
+#include "search/levels/joint.h"
+
+enum {
+    RIVALS = 48, /* columns that others are compared with */
+    PRUNING_SWEEPS = 6,
+};
+
+static void note_seen(struct joint *j, int v)
+{
+    struct var_columns *var = &j->var[v];
+    if (var->join)
+        return;
+    memset(var->seen, 0, sizeof var->seen);
+    for (int i = 0; i < var->n; i++)
+        for (int h = 0; h < j->p->n_levels; h++)
+            var->seen[h] |= 1u << hp_column(var, i)->type[h];
+}
+
+/* Least and most that the inputs of `node` can weigh at each level, over the types still seen.
+ */
+static void weight_range(const struct joint *j, const struct layer_node *node, double *low,
+                         double *high)
+{
+    double least = 1, most = 1;
+    for (int h = 0; h < j->p->n_levels; h++) {
+        low[h] = j->groups[h] * least;
+        high[h] = j->groups[h] * most;
+        bool may_stay = false, may_shrink = false;
+        for (int t = 0; t < TYPE_COUNT; t++)
+            if (j->var[node->var].seen[h] >> t & 1) {
+                bool whole = hp_layout_in(hp_own_type(node, (enum layer_type)t)) == WHOLE;
+                may_stay |= whole;
+                may_shrink |= !whole;
+            }
+        least /= may_shrink ? j->p->ways[h] : 1;
+        most /= may_stay ? 1 : j->p->ways[h];
+    }
+}
+
+/* worst[h][r][s]: the most that type r can cost more than type s at level h, summed over all
+ * edges in which the variable is the producer, or the consumer with its own weights unchanged.
+ */
+struct rivalry {
+    double worst[MAX_LEVELS][TYPE_COUNT][TYPE_COUNT];
+    bool own_weights; /* columns weigh their inputs differently: consumer edges go one by one */
+};
+
+static double worst_as_producer(const struct joint *j, const struct layer_edge *edge, int h,
+                                int r, int s, double low, double high)
+{
+    const struct layer_node *u = &j->l->node[edge->from], *v = &j->l->node[edge->to];
+    double most = -INFINITY;
+    for (int t = 0; t < TYPE_COUNT; t++) {
+        if (!(j->var[v->var].seen[h] >> t & 1))
+            continue;
+        enum layer_type to = hp_own_type(v, (enum layer_type)t);
+        double d = j->share[h][hp_own_type(u, (enum layer_type)r)][to] -
+                   j->share[h][hp_own_type(u, (enum layer_type)s)][to];
+        most = fmax(most, d > 0 ? d * high : d * low);
+    }
+    return most * edge->elements;
+}
+
+/* As consumer: column r weighs the tensor wr, column s ws. */
+static double worst_as_consumer(const struct joint *j, const struct layer_edge *edge, int h,
+                                int r, int s, double wr, double ws)
+{
+    const struct layer_node *u = &j->l->node[edge->from], *v = &j->l->node[edge->to];
+    double most = -INFINITY;
+    for (int t = 0; t < TYPE_COUNT; t++) {
+        if (!(j->var[u->var].seen[h] >> t & 1))
+            continue;
+        enum layer_type from = hp_own_type(u, (enum layer_type)t);
+        most = fmax(most, wr * j->share[h][from][hp_own_type(v, (enum layer_type)r)] -
+                              ws * j->share[h][from][hp_own_type(v, (enum layer_type)s)]);
+    }
+    return most * edge->elements;
+}
+
+static void fill_rivalry(const struct joint *j, int v, struct rivalry *rivalry)
+{
+    memset(rivalry, 0, sizeof *rivalry);
+    for (int i = j->node_start[v]; i < j->node_start[v + 1]; i++) {
+        double low[MAX_LEVELS], high[MAX_LEVELS];
+        weight_range(j, &j->l->node[j->node_of[i]], low, high);
+        for (int h = 0; h < j->p->n_levels; h++)
+            rivalry->own_weights |= low[h] != high[h];
+    }
+    for (int i = j->edge_start[v]; i < j->edge_start[v + 1]; i++) {
+        const struct layer_edge *edge = &j->l->edge[j->edge_of[i]];
+        bool producer = j->l->node[edge->from].var == v;
+        double low[MAX_LEVELS], high[MAX_LEVELS];
+        weight_range(j, &j->l->node[edge->to], low, high);
+        if (!producer && rivalry->own_weights)
+            continue;
+        for (int h = 0; h < j->p->n_levels; h++)
+            for (int r = 0; r < TYPE_COUNT; r++)
+                for (int s = 0; s < TYPE_COUNT; s++)
+                    rivalry->worst[h][r][s] +=
+                        producer ? worst_as_producer(j, edge, h, r, s, low[h], high[h])
+                                 : worst_as_consumer(j, edge, h, r, s, low[h], low[h]);
+    }
+}
+
+/* The most that column r can cost more than column s, whatever the neighbours choose. */
+static double disadvantage(const struct joint *j, int v, const struct rivalry *rivalry,
+                           const struct column *r, const struct column *s)
+{
+    double most = r->cost - s->cost;
+    for (int h = 0; h < j->p->n_levels; h++)
+        most += rivalry->worst[h][r->type[h]][s->type[h]];
+    for (int i = j->edge_start[v]; rivalry->own_weights && i < j->edge_start[v + 1]; i++) {
+        const struct layer_edge *edge = &j->l->edge[j->edge_of[i]];
+        if (j->l->node[edge->from].var == v)
+            continue;
+        double wr[MAX_LEVELS], ws[MAX_LEVELS];
+        hp_input_weights(j, &j->l->node[edge->to], r->type, wr);
+        hp_input_weights(j, &j->l->node[edge->to], s->type, ws);
+        for (int h = 0; h < j->p->n_levels; h++)
+            most += worst_as_consumer(j, edge, h, r->type[h], s->type[h], wr[h], ws[h]);
+    }
+    return most;
+}
+
+/* May column s go because of column r? Only what is left may beat another, so that every
+ * removal is justified by a survivor; a tie goes to the one listed first: lower types. */
+static bool beats(const struct joint *j, int v, const struct rivalry *rivalry,
+                  const struct column *r, const struct column *s)
+{
+    if (r->gone)
+        return false;
+    double most = disadvantage(j, v, rivalry, r, s);
+    return most < 0 || (most <= 0 && r < s);
+}
+
+/* The columns that cost least on their own. */
+static int pick_cheapest(const struct var_columns *var, int *rival)
+{
+    int n = 0;
+    for (int i = 0; i < var->n; i++) {
+        int c = var->alive[i], at = n < RIVALS ? n++ : RIVALS;
+        for (; at > 0 && var->column[rival[at - 1]].cost > var->column[c].cost; at--)
+            if (at < RIVALS)
+                rival[at] = rival[at - 1];
+        if (at < RIVALS)
+            rival[at] = c;
+    }
+    return n;
+}
+
+/* Is column c beaten by one that differs from it at one level, or at two? */
+static bool beaten_nearby(const struct joint *j, int v, const struct rivalry *rivalry, int c)
+{
+    const struct var_columns *var = &j->var[v];
+    const struct column *s = &var->column[c];
+    for (int h = 0; h < j->p->n_levels; h++)
+        for (int d = 0; d < var->radix[h]; d++) {
+            int one = c + (d - c / var->place[h] % var->radix[h]) * var->place[h];
+            if (one != c && beats(j, v, rivalry, &var->column[one], s))
+                return true;
+            for (int k = h + 1; one != c && k < j->p->n_levels; k++)
+                for (int e = 0; e < var->radix[k]; e++) {
+                    int two = one + (e - one / var->place[k] % var->radix[k]) * var->place[k];
+                    if (two != one && beats(j, v, rivalry, &var->column[two], s))
+                        return true;
+                }
+        }
+    return false;
+}
+
+/* Of a join's two types at a level, one may never be worse. */
+static bool prune_join(struct joint *j, int v)
+{
+    struct var_columns *var = &j->var[v];
+    struct rivalry rivalry;
+    bool changed = false;
+    fill_rivalry(j, v, &rivalry);
+    for (int h = 0; h < j->p->n_levels; h++)
+        for (int r = 0; r < TYPE_COUNT; r++)
+            for (int s = 0; s < TYPE_COUNT; s++) {
+                unsigned both = 1u << r | 1u << s;
+                double most = rivalry.worst[h][r][s];
+                if (r == s || (var->seen[h] & both) != both ||
+                    !(most < 0 || (most <= 0 && r < s)))
+                    continue;
+                var->seen[h] &= ~(1u << s);
+                changed = true;
+            }
+    return changed;
+}
+
+static bool prune_variable(struct joint *j, int v)
+{
+    struct var_columns *var = &j->var[v];
+    if (var->join)
+        return prune_join(j, v);
+    if (var->n == 1)
+        return false;
+    struct rivalry rivalry;
+    int rival[RIVALS], n_rivals = pick_cheapest(var, rival), kept = 0;
+    fill_rivalry(j, v, &rivalry);
+    for (int i = 0; i < var->n; i++) {
+        int c = var->alive[i];
+        bool beaten = false;
+        for (int r = 0; r < n_rivals && !beaten; r++)
+            beaten =
+                rival[r] != c && beats(j, v, &rivalry, &var->column[rival[r]], &var->column[c]);
+        var->column[c].gone = beaten || beaten_nearby(j, v, &rivalry, c);
+        if (!var->column[c].gone)
+            var->alive[kept++] = c;
+    }
+    bool changed = kept < var->n;
+    var->n = kept;
+    note_seen(j, v);
+    return changed;
+}
+
+void hp_prune_columns(struct joint *j)
+{
+    for (int v = 0; v < j->l->n_vars; v++)
+        note_seen(j, v);
+    bool changed = true;
+    for (int sweep = 0; sweep < PRUNING_SWEEPS && changed; sweep++) {
+        changed = false;
+        for (int v = 0; v < j->l->n_vars && !hp_stopped(j->p->stop); v++)
+            changed |= prune_variable(j, v);
+    }
+}

@@ -1,0 +1,385 @@
+/* Synchronous pipelines: GPipe (Huang et al., NeurIPS 2019) and the same with one forward, one
+ * backward in turn (PipeDream-Flush; Narayanan et al., ICML 2021). Stages of equal size, each
+ * on as many devices as any other, which split the samples of every micro-batch. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "search/pipeline/flush.h"
+
+/* Devices of one component of the top level. */
+static int top_span(const struct pipeline_machine *m)
+{
+    int span = 1;
+    for (int l = 0; l < m->n_levels - 1; l++)
+        span *= m->workers[l];
+    return span;
+}
+
+/* What one stage of `replicas` devices can send to the next, where the two are furthest apart.
+ */
+static double stage_bytes_per_s(const struct choosing *c, int replicas)
+{
+    const struct pipeline_machine *m = &c->machine;
+    double components = fmax(1, (double)replicas / top_span(m));
+    return fmin(components * m->bytes_per_s[m->n_levels - 1], replicas * m->bytes_per_s[0]);
+}
+
+/* Summing gradients over `replicas` neighbours, level by level: rings of 2 (g-1)/g W. */
+static double sync_s(const struct choosing *c, double weight_bytes, int replicas)
+{
+    double seconds = 0;
+    int span = 1;
+    for (int l = 0; l < c->machine.n_levels && span < replicas; l++) {
+        int groups = (replicas + span - 1) / span;
+        int g = groups < c->machine.workers[l] ? groups : c->machine.workers[l];
+        seconds += 2.0 * (g - 1) / g * weight_bytes / c->machine.bytes_per_s[l];
+        span *= c->machine.workers[l];
+    }
+    return seconds;
+}
+
+/* The first micro-batch passes every stage and every link; the others follow at the pace of the
+ * slowest stage with what it sends, as nothing overlaps; then the replicas of each stage sum
+ * their gradients. */
+static void weigh(struct choosing *c, struct candidate *k)
+{
+    const struct pipeline_states *cost = &c->states->cost;
+    const struct flush_cut *cut = k->cut;
+    double m = (double)k->micro_batches, pace_s = 0, first_s = 0, sum_s = 0, busy_s = 0;
+    double bytes_per_s = stage_bytes_per_s(c, cut->replicas);
+    for (int s = 0; s < cut->n_stages; s++) {
+        double stage_s = hp_piece_sum(cost->time_s, &cut->piece[s]) / cut->replicas / m;
+        double hop_s =
+            s == cut->n_stages - 1
+                ? 0
+                : 2 * (cost->cut_bytes[cut->piece[s].last] / m / bytes_per_s + c->latency_s);
+        first_s += stage_s + hop_s;
+        busy_s = fmax(busy_s, stage_s);
+        pace_s = fmax(pace_s, stage_s + hop_s);
+        sum_s = fmax(
+            sum_s, sync_s(c, hp_piece_sum(cost->weight_bytes, &cut->piece[s]), cut->replicas));
+    }
+    k->step_s = first_s + (m - 1) * pace_s + sum_s;
+    k->busiest_s = m * busy_s;
+    c->evaluated++;
+}
+
+/* Candidates --------------------------------------------------------------------------- */
+
+/* All of one number of stages, the fewest micro-batches first. */
+struct group {
+    struct flush_cut cut;
+    struct candidate *candidate;
+    int n;
+    double least_s; /* the shortest step of those that may fit */
+};
+
+/* Cut into n_stages whose slowest is fastest, by PipeDream's recurrence for a straight pipeline
+ * whose workers are the groups of replicas. */
+static bool cut(struct choosing *c, struct flush_cut *k)
+{
+    struct pipeline pipeline;
+    struct pipeline_problem p = { .states = c->states,
+                                  .machine = { .n_levels = 1, .workers = { k->n_stages } },
+                                  .straight = true,
+                                  .stop = c->problem->options->stop };
+    p.machine.bytes_per_s[0] = stage_bytes_per_s(c, k->replicas) / k->replicas;
+    if (k->n_stages > c->states->n ||
+        hp_pipeline_solve(c->arena, &p, &pipeline, NULL) != HYPAR_OK)
+        return false;
+    k->piece = pipeline.piece;
+    c->evaluated += pipeline.evaluated;
+    hp_flush_sum_up(c, k);
+    return true;
+}
+
+/* Numbers of micro-batches of even sizes, where the batch allows it, or the one that is asked
+ * for; none where a replica would have no sample. */
+static void add_micro_batches(struct choosing *c, struct group *g)
+{
+    enum { MOST = 1024 };
+    int64_t asked = c->problem->options->micro_batches;
+    int64_t each = c->problem->graph->batch / g->cut.replicas;
+    int capacity = 0;
+    if (c->mixing >= 0 && each > 1)
+        each = 1;
+    g->least_s = INFINITY;
+    for (int64_t m = asked ? asked : 1; m <= each && g->n < MOST; m++) {
+        if (asked && m > asked)
+            break;
+        if (!asked && each % m != 0)
+            continue;
+        struct candidate k = { .cut = &g->cut, .micro_batches = m };
+        weigh(c, &k);
+        hp_flush_bound(c, &k);
+        if (k.verdict != TOO_LARGE)
+            g->least_s = fmin(g->least_s, k.step_s);
+        g->candidate = GROW(c->arena, struct candidate, g->candidate, g->n, &capacity);
+        g->candidate[g->n++] = k;
+    }
+}
+
+/* All numbers of stages that use every device, or the one that is asked for. */
+static int add_groups(struct choosing *c, struct group **out)
+{
+    int n_devices = hypar_machine_device_count(c->problem->machine), n_groups = 0;
+    int64_t asked = c->problem->options->stages;
+    struct group *group = NEW(c->arena, struct group, n_devices);
+    for (int n = n_devices > 1 && !asked ? 2 : 1; n <= n_devices; n++) {
+        if (asked ? n != asked : n_devices % n != 0)
+            continue;
+        struct group *g = &group[n_groups];
+        *g = (struct group){ .cut = { .n_stages = n, .replicas = n_devices / n } };
+        if (!cut(c, &g->cut))
+            continue;
+        add_micro_batches(c, g);
+        n_groups += g->n > 0;
+    }
+    *out = group;
+    return n_groups;
+}
+
+/* The choice --------------------------------------------------------------------------- */
+
+/* The shortest step that fits. Memory is looked at in the order of steps. */
+static struct candidate *fastest(const struct choosing *c, const struct group *g)
+{
+    for (;;) {
+        struct candidate *best = NULL;
+        for (int i = 0; i < g->n; i++)
+            if (g->candidate[i].verdict != TOO_LARGE &&
+                (!best || g->candidate[i].step_s < best->step_s))
+                best = &g->candidate[i];
+        if (hp_stopped(c->problem->options->stop))
+            return NULL;
+        if (!best || hp_flush_fits(c, best))
+            return best;
+    }
+}
+
+/* Few micro-batches are better kernels: the least number whose step is within 5 % of the best.
+ */
+static struct candidate *fewest(const struct choosing *c, const struct group *g)
+{
+    const double tolerance = 1.05;
+    struct candidate *best = fastest(c, g);
+    for (int i = 0; i < g->n && best; i++)
+        if (g->candidate[i].step_s <= tolerance * best->step_s &&
+            hp_flush_fits(c, &g->candidate[i]))
+            return &g->candidate[i];
+    return best;
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const struct group *x = *(const struct group *const *)a;
+    const struct group *y = *(const struct group *const *)b;
+    if (x->least_s != y->least_s)
+        return x->least_s < y->least_s ? -1 : 1;
+    return x->cut.n_stages - y->cut.n_stages;
+}
+
+/* The best number of stages that fits, with the fewest micro-batches; NULL: none does. */
+static struct candidate *choose(const struct choosing *c, struct group *group, int n_groups)
+{
+    struct group **order = NEW(c->arena, struct group *, n_groups);
+    struct candidate *best = NULL;
+    for (int g = 0; g < n_groups; g++)
+        order[g] = &group[g];
+    qsort(order, (size_t)n_groups, sizeof(struct group *), by_step);
+    for (int g = 0; g < n_groups && (!best || order[g]->least_s < best->step_s); g++) {
+        struct candidate *k = fewest(c, order[g]);
+        if (k && (!best || k->step_s < best->step_s))
+            best = k;
+    }
+    return best;
+}
+
+static int by_least_part(const void *a, const void *b)
+{
+    const struct candidate *const *x = a, *const *y = b;
+    if ((*x)->least_part != (*y)->least_part)
+        return (*x)->least_part < (*y)->least_part ? -1 : 1;
+    if ((*x)->micro_batches != (*y)->micro_batches) /* smaller ones have less at once */
+        return (*x)->micro_batches > (*y)->micro_batches ? -1 : 1;
+    return (*x)->cut->n_stages - (*y)->cut->n_stages;
+}
+
+/* None fits: what the one that lacks least would need, or one within a twentieth of that. */
+static enum hypar_status refuse(const struct choosing *c, const struct group *group,
+                                int n_groups, struct hypar_error *err)
+{
+    const double near = 1 / 1.05;
+    struct fullness nearest = { .part = INFINITY };
+    int n = 0, n_all = 0;
+    for (int g = 0; g < n_groups; g++)
+        n_all += group[g].n;
+    struct candidate **all = NEW(c->arena, struct candidate *, n_all);
+    for (int g = 0; g < n_groups; g++)
+        for (int i = 0; i < group[g].n; i++)
+            all[n++] = &group[g].candidate[i];
+    qsort(all, (size_t)n, sizeof(struct candidate *), by_least_part);
+    for (int i = 0; i < n && all[i]->least_part < near * nearest.part; i++) {
+        struct fullness f = hp_flush_fullness(c, all[i]);
+        nearest = f.part < nearest.part ? f : nearest;
+    }
+    if (n)
+        return hp_fail_memory(&nearest, err);
+    return hp_fail(err, HYPAR_INFEASIBLE,
+                   "a batch of %lld and a model that can be cut into %d make no pipeline of "
+                   "equal stages on %d devices",
+                   (long long)c->problem->graph->batch, c->states->n,
+                   hypar_machine_device_count(c->problem->machine));
+}
+
+/* The plan ----------------------------------------------------------------------------- */
+
+static struct planned_stage *write_stages(const struct choosing *c, const struct candidate *k,
+                                          struct arena *arena)
+{
+    const struct flush_cut *cut = k->cut;
+    struct planned_stage *stage = NEW(arena, struct planned_stage, cut->n_stages);
+    for (int s = 0; s < cut->n_stages; s++) {
+        stage[s] = (struct planned_stage){ .after = cut->piece[s].after,
+                                           .last = cut->piece[s].last,
+                                           .n_devices = cut->replicas,
+                                           .device = NEW(arena, int, cut->replicas) };
+        for (int r = 0; r < cut->replicas; r++)
+            stage[s].device[r] = s * cut->replicas + r;
+        struct hypar_pipeline_stage *about = &stage[s].about;
+        hp_pipeline_sizes(c->states, &stage[s]);
+        about->replicas = cut->replicas;
+        about->time_s = hp_piece_sum(c->states->cost.time_s, &cut->piece[s]) / cut->replicas;
+        about->in_flight = (int)hp_flush_in_flight(c, k, s);
+        about->versions = 1;
+        about->memory_bytes = hp_flush_closed_bytes(c, k, s);
+    }
+    return stage;
+}
+
+/* Every operator by samples over the replicas of its stage; copies where it has none. */
+static void split_samples(const struct problem *problem, struct hypar_plan *plan, int replicas)
+{
+    for (int op = 0; op < problem->graph->n_ops && replicas > 1; op++) {
+        struct split split = { 0 };
+        split.degree[problem->layered->axis[op][TYPE_I]] = replicas;
+        hp_plan_set(plan, op, &split, NULL);
+    }
+}
+
+static struct hypar_plan *make_plan(const struct choosing *c, const struct candidate *k,
+                                    const struct planned_stage *stage)
+{
+    struct hypar_plan *plan =
+        hp_pipeline_plan(c->problem, c->states, stage, k->cut->n_stages, HYPAR_SHARE_BATCH);
+    hp_plan_set_schedule(plan, &(struct hypar_schedule){ .kind = c->schedule,
+                                                         .micro_batches = k->micro_batches });
+    split_samples(c->problem, plan, k->cut->replicas);
+    return plan;
+}
+
+struct hypar_plan *hp_flush_plan(const struct choosing *c, const struct candidate *k)
+{
+    struct arena scratch = { 0 };
+    struct hypar_plan *plan = make_plan(c, k, write_stages(c, k, &scratch));
+    hp_arena_free(&scratch);
+    return plan;
+}
+
+static void keep(struct choosing *c, const struct candidate *k, struct hypar_found *found)
+{
+    const struct pipeline_states *cost = &c->states->cost;
+    struct hypar_pipeline_view *view = &found->pipeline;
+    struct planned_stage *stage = write_stages(c, k, c->arena);
+    int n_devices = k->cut->n_stages * k->cut->replicas;
+    for (int s = 0; s < k->cut->n_stages; s++)
+        view->bottleneck_s = fmax(view->bottleneck_s, stage[s].about.time_s);
+    view->one_worker_s = cost->time_s[cost->n - 1];
+    view->dp_bottleneck_s =
+        view->one_worker_s / n_devices + sync_s(c, cost->weight_bytes[cost->n - 1], n_devices);
+    view->noam = stage[0].about.in_flight;
+    found->info.evaluated = c->evaluated;
+    found->info.chooses = true;
+    found->prediction.step_s = k->step_s;
+    found->prediction.compute_s = k->busiest_s;
+    found->plan = make_plan(c, k, stage);
+    hp_pipeline_keep(c->problem, found, c->states, stage, k->cut->n_stages);
+}
+
+/* An operator whose samples depend on each other, which allows one micro-batch; -1. */
+static int find_mixing(const struct hypar_graph *graph)
+{
+    for (int op = 0; op < graph->n_ops; op++)
+        if (hp_op_mixes_samples(graph, &graph->ops[op]))
+            return op;
+    return -1;
+}
+
+static enum hypar_status check_wishes(const struct planner *self, const struct choosing *c,
+                                      struct hypar_error *err)
+{
+    const struct problem *problem = c->problem;
+    int n_states = c->states->n;
+    int64_t stages = problem->options->stages, most = problem->options->micro_batches;
+    int n_devices = hypar_machine_device_count(problem->machine);
+    int64_t limit = n_states < n_devices ? n_states : n_devices;
+    if (stages > limit)
+        return hp_fail(
+            err, HYPAR_INFEASIBLE,
+            "%s: %lld stages, expected at most %lld (%d devices, a model that can be "
+            "cut into %d)",
+            self->info.name, (long long)stages, (long long)limit, n_devices, n_states);
+    int64_t replicas = stages ? n_devices / stages : 1;
+    if (most * replicas > problem->graph->batch)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s: %lld micro-batches of a batch of %lld over %lld replicas, expected "
+                       "at most %lld",
+                       self->info.name, (long long)most, (long long)problem->graph->batch,
+                       (long long)replicas, (long long)(problem->graph->batch / replicas));
+    if (most > 1 && c->mixing >= 0)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s: '%s' mixes the samples of a batch, expected one micro-batch",
+                       self->info.name, problem->graph->ops[c->mixing].name);
+    return HYPAR_OK;
+}
+
+static enum hypar_status plan_flush(const struct planner *self, const struct problem *problem,
+                                    struct hypar_found *found, struct hypar_error *err)
+{
+    struct choosing c = { .problem = problem,
+                          .arena = &found->arena,
+                          .machine = hp_pipeline_machine(problem),
+                          .mixing = find_mixing(problem->graph),
+                          .schedule = self->schedule };
+    struct group *group;
+    struct pipeline_layers *layers = hp_pipeline_layers(c.arena, problem, false);
+    c.latency_s = problem->n_levels ? problem->level[0].latency_s : 0;
+    c.states = hp_pipeline_states(c.arena, layers, &c.machine);
+    TRY(check_wishes(self, &c, err));
+    c.needs = hp_flush_op_needs(problem, c.arena);
+    int n_groups = add_groups(&c, &group);
+    struct candidate *best = choose(&c, group, n_groups);
+    if (!best)
+        TRY(hp_in(err, hp_check_stop(problem->options->stop, err), "%s", self->info.name));
+    if (!best)
+        return hp_in(err, refuse(&c, group, n_groups, err), "%s", self->info.name);
+    keep(&c, best, found);
+    return HYPAR_OK;
+}
+
+/* clang-format off */
+const struct planner hp_planner_gpipe = {
+    .info = { "gpipe", "equal stages, micro-batches all forward, then all backward",
+      "Huang et al., NeurIPS 2019" },
+    .plan = plan_flush,
+    .schedule = HYPAR_SCHEDULE_GPIPE,
+    .judges = true,
+};
+const struct planner hp_planner_1f1b = {
+    .info = { "1f1b", "equal stages, one micro-batch forward, one backward in turn, less memory",
+      "Narayanan et al., ICML 2021" },
+    .plan = plan_flush,
+    .schedule = HYPAR_SCHEDULE_1F1B,
+    .judges = true,
+};
+/* clang-format on */

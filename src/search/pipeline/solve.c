@@ -1,0 +1,456 @@
+/* PipeDream's recurrence (section 3.1 and the published optimizer, cost/pipeline.h):
+ *
+ *     A(i, j, m) = min( stage(i, j, m),
+ *                       min over k, m' of max( A(i, k, m - m'), stage(k + 1, j, m'),
+ *                                              transfers into and out of that stage ) )
+ *
+ * at each level of the machine, whose stage costs are the A of the level below. States are in
+ * order of time, so of all cuts k only those need a look whose two sides' work, divided evenly,
+ * takes less than the best found so far: a short window around the balanced cut.
+ *
+ * Where there are far more workers than states, each cut is looked at once, and of its m' those
+ * that bounds leave: the least A(i, k, .) over ranges of m - m' is kept in a tree, and what the
+ * last stage costs rises or falls with its replicas. */
+#include "search/pipeline/solve.h"
+
+#include <math.h>
+
+#include "program/pipedream.h"
+
+/* The factors of a stage's cost with `replicas`: nothing is divided in the inner loop. */
+struct factors {
+    bool paper;
+    double sync_s_per_byte, share, transfer_s_per_byte;
+};
+
+/* One level. A(i, j, m) is at table[((m - 1) * n_rows + i) * n + j]; i is one more than the
+ * state that a range follows. */
+struct level {
+    int n_rows; /* n, or 1 at the top: only ranges from the start matter there */
+    int workers;
+    double bytes_per_s;
+    double spread; /* workers that one component has */
+    int below;     /* components of the level below, as the first piece divides by it */
+    bool limited;  /* by memory: at the lowest level, where pieces are on single workers */
+    double *table;
+    struct factors *factors; /* by replicas */
+    /* For each row and m, where the last state was cut best: a good guess for the next. */
+    int *guess_cut, *guess_replicas;
+    int n_leaves; /* of a tree: a power of two, no less than workers; 0: no trees */
+    double *tree; /* of row i, state k: nodes from 1 on, at [(i * n + k) * n_leaves] */
+};
+
+struct solver {
+    const struct pipeline_problem *problem;
+    const struct cut_states *states;
+    const struct pipeline_states *cost;
+    int n, n_levels;
+    struct level level[PIPELINE_MAX_LEVELS];
+    /* For the state j that is being filled, by the state k of the cut: */
+    double *inner_s; /* of the range k + 1 .. j at the level below; INFINITY: no range */
+    double *weight;  /* of it */
+    int *versions;   /* that fit into memory; used where the level is limited */
+    int64_t evaluated;
+    bool tracing; /* writing down, not filling: guesses are not made */
+};
+
+static double *at(const struct solver *s, const struct level *l, int i, int m)
+{
+    return l->table + ((size_t)(m - 1) * (size_t)l->n_rows + (size_t)i) * (size_t)s->n;
+}
+
+/* What the inside of states after + 1 .. last takes at the level below level `l`. */
+static double inside_s(const struct solver *s, int l, int after, int last)
+{
+    if (!hp_state_within(s->states, after, last))
+        return INFINITY;
+    if (l == 0)
+        return hp_range_sum(s->cost->time_s, after, last);
+    const struct level *lower = &s->level[l - 1];
+    return at(s, lower, after + 1, lower->workers)[last];
+}
+
+/* Minibatches in flight for which a range fits into one worker's memory. */
+static int versions_that_fit(const struct solver *s, int after, int last)
+{
+    const struct pipeline_states *c = s->cost;
+    double limit = s->problem->memory_bytes;
+    double fixed = hp_range_sum(c->fixed_bytes, after, last);
+    double each = hp_pipeline_memory(hp_range_sum(c->weight_bytes, after, last),
+                                     hp_range_sum(c->activation_bytes, after, last), 0, 1);
+    if (fixed > limit)
+        return 0;
+    return each > 0 && (limit - fixed) / each < 1e9 ? (int)((limit - fixed) / each)
+                                                    : 1000000000;
+}
+
+/* In flight at a piece with `replicas`, the last of the first m components. */
+static int in_flight(const struct level *l, int m, int replicas)
+{
+    return hp_pipedream_in_flight(l->workers - m + replicas, replicas);
+}
+
+static struct factors factors_of(const struct solver *s, const struct level *l, int replicas)
+{
+    const struct pipeline_rules *rules = &s->problem->rules;
+    return (struct factors){
+        .paper = rules->paper,
+        .sync_s_per_byte = hp_pipeline_sync_s(rules, 1, replicas, l->bytes_per_s),
+        .share = 1.0 / replicas,
+        .transfer_s_per_byte = hp_pipeline_transfer_s(rules, 1, replicas, l->bytes_per_s),
+    };
+}
+
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double cut_s(const struct solver *s, const struct factors *f, const double *head,
+                           int k)
+{
+    double sync_s = f->sync_s_per_byte * s->weight[k];
+    double stage_s =
+        (f->paper ? larger(s->inner_s[k], sync_s) : s->inner_s[k] + sync_s) * f->share;
+    double in_s = f->transfer_s_per_byte * s->cost->cut_bytes[k];
+    return larger(larger(head[k], stage_s), in_s);
+}
+
+/* The first state in [lo, hi) whose time is above t. */
+static int first_above(const double *time_s, int lo, int hi, double t)
+{
+    while (lo < hi) {
+        int mid = lo + (hi - lo) / 2;
+        if (time_s[mid] > t)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo;
+}
+
+/* A range being filled: row i, state j, m components in all. */
+struct choice {
+    const struct level *level;
+    int i, j, m;
+    double best_s;
+    int cut, replicas; /* of its last piece; cut -1: it is one piece */
+};
+
+/* What leaves the last piece; the code counts it, unless the piece is the very last. */
+static double out_s(const struct solver *s, const struct factors *f, int j)
+{
+    return f->paper || j == s->n - 1 ? 0 : f->transfer_s_per_byte * s->cost->cut_bytes[j];
+}
+
+static void try_cut(const struct solver *s, struct choice *c, int k, int replicas)
+{
+    struct factors f = c->level->factors[replicas];
+    if (c->level->limited && s->versions[k] < in_flight(c->level, c->m, replicas))
+        return;
+    double v =
+        larger(cut_s(s, &f, at(s, c->level, c->i, c->m - replicas), k), out_s(s, &f, c->j));
+    if (v < c->best_s) {
+        c->best_s = v;
+        c->cut = k;
+        c->replicas = replicas;
+    }
+}
+
+/* All cuts whose last piece has `replicas`. Lower bounds: the work of each side, spread evenly
+ * over its workers; a hair is left for rounding. */
+static void try_cuts(struct solver *s, struct choice *c, int replicas)
+{
+    const double *time_s = s->cost->time_s;
+    struct factors f = c->level->factors[replicas];
+    double least = out_s(s, &f, c->j), start = c->i ? time_s[c->i - 1] : 0;
+    if (least >= c->best_s)
+        return;
+    double room = c->best_s * c->level->spread * (1 + 1e-9);
+    int lo = first_above(time_s, c->i, c->j, time_s[c->j] * (1 - 1e-12) - room * replicas);
+    int hi = first_above(time_s, lo, c->j, start + room * (c->m - replicas));
+    const double *head = at(s, c->level, c->i, c->m - replicas);
+    bool limit = c->level->limited;
+    int needed = limit ? in_flight(c->level, c->m, replicas) : 0;
+    s->evaluated += hi - lo;
+    for (int k = lo; k < hi; k++) {
+        double v = larger(cut_s(s, &f, head, k), least);
+        if (v < c->best_s && (!limit || s->versions[k] >= needed)) {
+            c->best_s = v;
+            c->cut = k;
+            c->replicas = replicas;
+        }
+    }
+}
+
+/* Many workers --------------------------------------------------------------------------- */
+
+static double *tree_of(const struct solver *s, const struct level *l, int i, int k)
+{
+    return l->tree + ((size_t)i * (size_t)s->n + (size_t)k) * (size_t)l->n_leaves;
+}
+
+/* A node of a tree: heads of lo .. hi - 1 components. */
+struct heads {
+    int node, lo, hi;
+};
+
+static double least_head_s(const struct solver *s, const struct choice *c, int k,
+                           struct heads h)
+{
+    if (h.node < c->level->n_leaves)
+        return tree_of(s, c->level, c->i, k)[h.node];
+    return h.lo <= c->level->workers ? at(s, c->level, c->i, h.lo)[k] : INFINITY;
+}
+
+/* The least over all A(i, k, m). */
+static void grow_tree(const struct solver *s, const struct level *l, int i, int k)
+{
+    double *tree = tree_of(s, l, i, k);
+    struct choice c = { .level = l, .i = i };
+    for (int node = l->n_leaves - 1; node > 0; node--) {
+        int below = 2 * node, first = below - l->n_leaves + 1; /* of the leaves, if they are */
+        tree[node] = fmin(least_head_s(s, &c, k, (struct heads){ below, first, 0 }),
+                          least_head_s(s, &c, k, (struct heads){ below + 1, first + 1, 0 }));
+    }
+}
+
+/* No cut at k with these heads takes less; the last piece has two replicas or more. Sharing a
+ * stage makes it shorter, and so does the code's rule for its synchronisation; the paper's has
+ * it grow. */
+static double bound_s(const struct solver *s, const struct choice *c, int k, struct heads h)
+{
+    const struct factors *most = &c->level->factors[c->m - h.lo];
+    const struct factors *least = &c->level->factors[c->m - h.hi >= 1 ? c->m - h.hi + 1 : 2];
+    double stage_s = (s->inner_s[k] + most->sync_s_per_byte * s->weight[k]) * most->share;
+    if (most->paper)
+        stage_s = larger(s->inner_s[k] * most->share,
+                         least->sync_s_per_byte * s->weight[k] * least->share);
+    double sent_s =
+        larger(most->transfer_s_per_byte * s->cost->cut_bytes[k], out_s(s, most, c->j));
+    return larger(larger(stage_s, sent_s), least_head_s(s, c, k, h));
+}
+
+static void try_heads(struct solver *s, struct choice *c, int k, struct heads h)
+{
+    int most = c->m - h.lo;
+    if (most < 2 || bound_s(s, c, k, h) >= c->best_s)
+        return;
+    if (c->level->limited && s->versions[k] < in_flight(c->level, c->m, most))
+        return; /* fewer replicas have more in flight */
+    s->evaluated++;
+    if (h.node >= c->level->n_leaves) {
+        try_cut(s, c, k, most);
+        return;
+    }
+    int middle = h.lo + (h.hi - h.lo) / 2;
+    struct heads few = { 2 * h.node, h.lo, middle }, many = { 2 * h.node + 1, middle, h.hi };
+    bool few_first = c->m - middle < 2 || bound_s(s, c, k, few) < bound_s(s, c, k, many);
+    try_heads(s, c, k, few_first ? few : many);
+    try_heads(s, c, k, few_first ? many : few);
+}
+
+/* All cuts, one by one. */
+static void try_all_heads(struct solver *s, struct choice *c)
+{
+    for (int k = c->i; k < c->j; k++)
+        try_cut(s, c, k, 1);
+    for (int k = c->i; k < c->j; k++)
+        try_heads(s, c, k, (struct heads){ 1, 1, 1 + c->level->n_leaves });
+}
+
+/* The whole range as one piece. */
+static double one_piece_s(const struct solver *s, int l, int i, int j, int m)
+{
+    const struct level *level = &s->level[l];
+    const struct pipeline_rules *rules = &s->problem->rules;
+    if (s->problem->straight && m > 1)
+        return INFINITY;
+    if (level->limited && versions_that_fit(s, i - 1, j) < in_flight(level, m, m))
+        return INFINITY;
+    double sync_s = hp_pipeline_sync_s(rules, hp_range_sum(s->cost->weight_bytes, i - 1, j), m,
+                                       level->bytes_per_s);
+    return hp_pipeline_stage_s(rules, inside_s(s, l, i - 1, j), sync_s / level->below, m);
+}
+
+/* A(i, j, m) anew; also says how. Of equals the one with the fewest replicas, then the earliest
+ * cut, is taken in the end; while the tables are filled, the value is all that counts. */
+static struct choice weigh(struct solver *s, int l, int i, int j, int m)
+{
+    const struct level *level = &s->level[l];
+    struct choice c = { .level = level, .i = i, .j = j, .m = m, .cut = -1, .replicas = m };
+    int most = s->problem->straight ? 1 : m - 1;
+    size_t guess = (size_t)i * (size_t)level->workers + (size_t)m - 1;
+    c.best_s = one_piece_s(s, l, i, j, m);
+    if (m == 1)
+        return c;
+    if (s->problem->use_fewer && at(s, level, i, m - 1)[j] < c.best_s) {
+        c.best_s = at(s, level, i, m - 1)[j];
+        c.replicas = 0; /* as with one less */
+    }
+    int near = level->guess_cut[guess];
+    if (level->guess_replicas[guess] && !s->tracing)
+        try_cut(s, &c, near, level->guess_replicas[guess]);
+    if (level->tree && !s->tracing && most > 1)
+        try_all_heads(s, &c);
+    else
+        for (int replicas = 1; replicas <= most; replicas++)
+            try_cuts(s, &c, replicas);
+    if (c.cut >= 0 && !s->tracing) {
+        level->guess_cut[guess] = c.cut;
+        level->guess_replicas[guess] = c.replicas;
+    }
+    return c;
+}
+
+/* Make ready for ranges that end with state j. */
+static void look_at(struct solver *s, int l, int j)
+{
+    for (int k = 0; k < j; k++) {
+        s->inner_s[k] = inside_s(s, l, k, j);
+        s->weight[k] = hp_range_sum(s->cost->weight_bytes, k, j);
+        if (s->level[l].limited)
+            s->versions[k] = versions_that_fit(s, k, j);
+    }
+}
+
+static void fill_level(struct solver *s, struct arena *arena, int l)
+{
+    struct level *level = &s->level[l];
+    size_t guesses = (size_t)level->n_rows * (size_t)level->workers;
+    level->table = NEW(arena, double, guesses *(size_t)s->n);
+    level->factors = NEW(arena, struct factors, level->workers + 1);
+    for (int r = 1; r <= level->workers; r++)
+        level->factors[r] = factors_of(s, level, r);
+    level->guess_cut = NEW(arena, int, guesses);
+    level->guess_replicas = NEW(arena, int, guesses);
+    if (level->n_leaves)
+        level->tree =
+            NEW(arena, double, (size_t)level->n_rows *(size_t)s->n *(size_t)level->n_leaves);
+    for (int j = 0; j < s->n && !hp_stopped(s->problem->stop); j++) {
+        look_at(s, l, j);
+        for (int i = 0; i < level->n_rows && i <= j; i++) {
+            bool range_there = hp_state_within(s->states, i - 1, j);
+            for (int m = 1; m <= level->workers; m++)
+                at(s, level, i, m)[j] = range_there ? weigh(s, l, i, j, m).best_s : INFINITY;
+            if (level->tree)
+                grow_tree(s, level, i, j);
+        }
+    }
+}
+
+/* Writing down how the best came about ---------------------------------------------------- */
+
+/* The pieces of A(i, j, m) at level l, in order. Their number is at most that of states. */
+static struct pipeline_piece *trace(struct solver *s, struct arena *arena, int l, int i, int j,
+                                    int m, int *n_pieces)
+{
+    struct pipeline_piece *piece = NEW(arena, struct pipeline_piece, m);
+    int n = 0;
+    while (j >= i && m > 0) {
+        double best_s = at(s, &s->level[l], i, m)[j];
+        if (s->problem->use_fewer && m > 1 && at(s, &s->level[l], i, m - 1)[j] == best_s &&
+            one_piece_s(s, l, i, j, m) > best_s) {
+            m--;
+            continue;
+        }
+        look_at(s, l, j);
+        struct choice c = weigh(s, l, i, j, m);
+        piece[n++] = (struct pipeline_piece){ .after = c.cut < 0 ? i - 1 : c.cut,
+                                              .last = j,
+                                              .workers = c.replicas };
+        m -= c.replicas;
+        j = c.cut < 0 ? -1 : c.cut;
+    }
+    for (int a = 0, b = n - 1; a < b; a++, b--) { /* they were found from the end */
+        struct pipeline_piece swap = piece[a];
+        piece[a] = piece[b];
+        piece[b] = swap;
+    }
+    for (int p = 0; l > 0 && p < n; p++)
+        piece[p].inner = trace(s, arena, l - 1, piece[p].after + 1, piece[p].last,
+                               s->level[l - 1].workers, &piece[p].n_inner);
+    *n_pieces = n;
+    return piece;
+}
+
+/* What a tree is worth: of one cut it looks at so many nodes, instead of at all workers. */
+enum { VISITS_OF_A_CUT = 32 };
+
+static int leaves(int workers, int n_states)
+{
+    int n = 1;
+    while (n < workers)
+        n *= 2;
+    return workers / VISITS_OF_A_CUT > n_states ? n : 0;
+}
+
+static void set_levels(struct solver *s)
+{
+    const struct pipeline_machine *machine = &s->problem->machine;
+    double spread = 1;
+    for (int l = 0; l < s->n_levels; l++) {
+        bool first = l == 0 || s->problem->rules.paper;
+        s->level[l] = (struct level){ .n_rows = l == s->n_levels - 1 ? 1 : s->n,
+                                      .workers = machine->workers[l],
+                                      .bytes_per_s = machine->bytes_per_s[l],
+                                      .spread = spread,
+                                      .below = first ? 1 : machine->workers[l - 1],
+                                      .limited = l == 0 && s->problem->memory_bytes > 0,
+                                      .n_leaves = leaves(machine->workers[l], s->n) };
+        spread *= machine->workers[l];
+    }
+}
+
+double hp_pipeline_room(const struct pipeline_machine *machine, int n_states)
+{
+    double room = 0, n = n_states;
+    for (int l = 0; l < machine->n_levels; l++)
+        room += ((double)machine->workers[l] + leaves(machine->workers[l], n_states)) * n *
+                (l == machine->n_levels - 1 ? 1 : n);
+    return room;
+}
+
+double hp_pipeline_steps(const struct pipeline_machine *machine, int n_states)
+{
+    double steps = 0, n = n_states;
+    for (int l = 0; l < machine->n_levels; l++) {
+        double ranges = l == machine->n_levels - 1 ? n : n * n / 2;
+        double m = machine->workers[l];
+        steps += ranges * m *
+                 (leaves(machine->workers[l], n_states) ? VISITS_OF_A_CUT * n / 2 : m / 2);
+    }
+    return steps;
+}
+
+enum hypar_status hp_pipeline_solve(struct arena *arena, const struct pipeline_problem *problem,
+                                    struct pipeline *out, struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    struct solver s = { .problem = problem,
+                        .states = problem->states,
+                        .cost = &problem->states->cost,
+                        .n = problem->states->n,
+                        .n_levels = problem->machine.n_levels };
+    s.inner_s = NEW(&scratch, double, s.n);
+    s.weight = NEW(&scratch, double, s.n);
+    s.versions = NEW(&scratch, int, s.n);
+    set_levels(&s);
+    for (int l = 0; l < s.n_levels; l++)
+        fill_level(&s, &scratch, l);
+    if (hp_stopped(problem->stop)) {
+        hp_arena_free(&scratch);
+        return hp_check_stop(problem->stop, err);
+    }
+    const struct level *top = &s.level[s.n_levels - 1];
+    *out = (struct pipeline){ .bottleneck_s = at(&s, top, 0, top->workers)[s.n - 1] };
+    s.tracing = true;
+    if (isfinite(out->bottleneck_s))
+        out->piece = trace(&s, arena, s.n_levels - 1, 0, s.n - 1, top->workers, &out->n_pieces);
+    out->evaluated = s.evaluated;
+    hp_arena_free(&scratch);
+    if (isfinite(out->bottleneck_s))
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_INFEASIBLE, "no pipeline on all workers%s",
+                   problem->memory_bytes > 0 ? " fits into memory" : "");
+}

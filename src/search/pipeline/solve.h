@@ -1,0 +1,38 @@
+/* search/pipeline/solve.h - the best cut of a graph into replicated stages. Internal. */
+#ifndef SEARCH_PIPELINE_SOLVE_H
+#define SEARCH_PIPELINE_SOLVE_H
+
+#include "base/error.h"
+#include "base/stop.h"
+#include "search/pipeline/states.h"
+
+struct pipeline_problem {
+    const struct cut_states *states;
+    struct pipeline_machine machine;
+    struct pipeline_rules rules;
+    bool straight;                     /* every piece on one worker */
+    bool use_fewer;                    /* workers may be left over */
+    double memory_bytes;               /* of one worker; 0: no limit */
+    const volatile sig_atomic_t *stop; /* NULL: nobody can */
+};
+
+struct pipeline {
+    double bottleneck_s;
+    int n_pieces; /* at the top level */
+    struct pipeline_piece *piece;
+    int64_t evaluated; /* cuts weighed */
+};
+
+/* The tables that hp_pipeline_solve() fills, in numbers of 8 bytes. */
+double hp_pipeline_room(const struct pipeline_machine *machine, int n_states);
+
+/* What it looks at, at most: some nanoseconds each. */
+double hp_pipeline_steps(const struct pipeline_machine *machine, int n_states);
+
+/* PipeDream's dynamic programming over ranges of states and numbers of workers, level by level
+ * from the lowest. HYPAR_INFEASIBLE if there is no such pipeline, or by hp_check_stop(). What
+ * comes out lives in `arena`. */
+enum hypar_status hp_pipeline_solve(struct arena *arena, const struct pipeline_problem *problem,
+                                    struct pipeline *out, struct hypar_error *err);
+
+#endif /* SEARCH_PIPELINE_SOLVE_H */

@@ -1,0 +1,303 @@
+/* What planners of pipelines share: layers with their times, the machine by levels, the plan
+ * that stages mean. */
+#include "search/pipeline/work.h"
+
+#include <math.h>
+
+#include "cost/array.h"
+#include "cost/work.h"
+#include "search/predict.h"
+
+/* Layers ------------------------------------------------------------------------------- */
+
+static const struct hypar_device *slowest(const struct problem *problem)
+{
+    const struct hypar_machine *machine = problem->machine;
+    int n = hypar_machine_is_uniform(machine) ? 1 : hypar_machine_device_count(machine);
+    const struct hypar_device *slow = hypar_machine_device(machine, 0);
+    enum hypar_precision precision = problem->options->precision;
+    for (int d = 1; d < n; d++) {
+        const struct hypar_device *device = hypar_machine_device(machine, d);
+        if (hp_peak_op_per_s(device, precision) * device->efficiency <
+            hp_peak_op_per_s(slow, precision) * slow->efficiency)
+            slow = device;
+    }
+    return slow;
+}
+
+static void time_layer(struct pipeline_layers *l, const struct problem *problem, int i,
+                       const struct hypar_device *device)
+{
+    const struct op *op = &problem->graph->ops[i];
+    struct range range[MAX_AXES];
+    uint32_t done = hp_done_passes(problem->graph, op);
+    hp_whole_ranges(op->nest, range);
+    for (int p = 0; p < op->nest->n_passes; p++)
+        if (done >> p & 1)
+            *(op->nest->pass[p].backward ? &l->backward_s[i] : &l->forward_s[i]) +=
+                hp_pass_seconds(op->nest, p, range, hp_present(op), device,
+                                problem->options->precision, NULL);
+}
+
+/* Parameters count where they are first used. */
+static void size_layer(struct pipeline_layers *l, const struct problem *problem, int i)
+{
+    const struct hypar_graph *g = problem->graph;
+    const struct op *op = &g->ops[i];
+    double bytes = hp_element_bytes(problem->options->precision, false);
+    double kept = hp_bytes_per_param(problem->options->precision, problem->options->optimizer);
+    for (int o = 0; o < op->nest->n_operands; o++) {
+        int t = op->tensor[o];
+        if (t < 0)
+            continue;
+        double elements = (double)hp_shape_elements(&g->tensors[t].shape);
+        if (op->nest->operand[o].role == OPERAND_OUTPUT)
+            l->output_bytes[i] += bytes * elements;
+        struct use first = { -1, -1 };
+        if (g->tensors[t].kind == TENSOR_PARAM)
+            first = g->use[g->use_start[t]];
+        if (first.op == i && first.operand == o) {
+            l->weight_bytes[i] += bytes * elements;
+            l->fixed_bytes[i] += g->tensors[t].needs_grad ? (kept - bytes) * elements : 0;
+        }
+    }
+}
+
+/* A measured operator has fp32 parameters, whatever is planned. */
+static void measured_layer(struct pipeline_layers *l, const struct problem *problem, int i,
+                           const struct op_measure *m)
+{
+    double kept = hp_bytes_per_param(HYPAR_FP32, problem->options->optimizer);
+    l->forward_s[i] = m->forward_s;
+    l->backward_s[i] = m->backward_s;
+    l->output_bytes[i] = m->output_bytes;
+    l->weight_bytes[i] = m->parameter_bytes;
+    l->fixed_bytes[i] = (kept - 4) * m->parameter_bytes / 4;
+}
+
+/* The readers of each operator's outputs, each once. */
+static void find_readers(struct arena *arena, struct pipeline_layers *l,
+                         const struct hypar_graph *g)
+{
+    struct arena scratch = { 0 };
+    int *seen = NEW(&scratch, int, g->n_ops), capacity = 0, n = 0;
+    for (int i = 0; i < g->n_ops; i++)
+        seen[i] = -1;
+    l->after_start = NEW(arena, int, g->n_ops + 1);
+    for (int i = 0; i < g->n_ops; i++) {
+        const struct op *op = &g->ops[i];
+        for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++) {
+            int t = op->tensor[o];
+            for (int u = t < 0 ? 0 : g->use_start[t]; u < (t < 0 ? 0 : g->use_start[t + 1]);
+                 u++) {
+                int reader = g->use[u].op;
+                if (reader == i || seen[reader] == i)
+                    continue;
+                seen[reader] = i;
+                l->after = GROW(arena, int, l->after, n, &capacity);
+                l->after[n++] = reader;
+            }
+        }
+        l->after_start[i + 1] = n;
+    }
+    hp_arena_free(&scratch);
+}
+
+static int root(int *parent, int i)
+{
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+/* Numbers for the sets of operators that share parameters; -1 for those that share none. */
+static int *shared_sets(struct arena *arena, const struct hypar_graph *g)
+{
+    struct arena scratch = { 0 };
+    int *parent = NEW(&scratch, int, g->n_ops), *number = NEW(&scratch, int, g->n_ops);
+    int *together = NEW(arena, int, g->n_ops), n = 0;
+    for (int i = 0; i < g->n_ops; i++) {
+        parent[i] = i;
+        number[i] = together[i] = -1;
+    }
+    for (int t = 0; t < g->n_tensors; t++)
+        for (int u = g->use_start[t] + 1;
+             g->tensors[t].kind == TENSOR_PARAM && u < g->use_start[t + 1]; u++)
+            parent[root(parent, g->use[u].op)] = root(parent, g->use[g->use_start[t]].op);
+    for (int i = 0; i < g->n_ops; i++)
+        if (root(parent, i) != i) {
+            int r = root(parent, i);
+            if (number[r] < 0)
+                together[r] = number[r] = n++;
+            together[i] = number[r];
+        }
+    hp_arena_free(&scratch);
+    return together;
+}
+
+struct pipeline_layers *hp_pipeline_layers(struct arena *arena, const struct problem *problem,
+                                           bool keep_shared)
+{
+    const struct hypar_graph *g = problem->graph;
+    struct pipeline_layers *l = NEW(arena, struct pipeline_layers, 1);
+    const struct hypar_device *device = slowest(problem);
+    *l = (struct pipeline_layers){ .n = g->n_ops,
+                                   .forward_s = NEW(arena, double, g->n_ops),
+                                   .backward_s = NEW(arena, double, g->n_ops),
+                                   .weight_bytes = NEW(arena, double, g->n_ops),
+                                   .output_bytes = NEW(arena, double, g->n_ops),
+                                   .fixed_bytes = NEW(arena, double, g->n_ops) };
+    for (int i = 0; i < g->n_ops; i++) {
+        struct op_measure measure;
+        if (hp_op_measured(g, i, &measure)) {
+            measured_layer(l, problem, i, &measure);
+            continue;
+        }
+        time_layer(l, problem, i, device);
+        size_layer(l, problem, i);
+    }
+    find_readers(arena, l, g);
+    if (keep_shared)
+        l->together = shared_sets(arena, g);
+    return l;
+}
+
+/* The machine -------------------------------------------------------------------------- */
+
+/* Of the narrowest link between the first two devices. */
+static double neighbour_bytes_per_s(const struct hypar_machine *machine)
+{
+    struct arena scratch = { 0 };
+    int max = hypar_machine_longest_route(machine);
+    int *links = NEW(&scratch, int, max + 1);
+    int n = hypar_machine_route(machine, 0, 1, links, max);
+    double least = INFINITY;
+    for (int i = 0; i < n; i++)
+        least = fmin(least, hypar_machine_link(machine, links[i] / 2).bytes_per_s);
+    hp_arena_free(&scratch);
+    return least;
+}
+
+struct pipeline_machine hp_pipeline_machine(const struct problem *problem)
+{
+    struct pipeline_machine m = { .n_levels = 0 };
+    for (int h = problem->n_levels - 1; h >= 0; h--) {
+        const struct hypar_level *level = &problem->level[h];
+        bool lowest = h == problem->n_levels - 1;
+        if (lowest || level->bytes_per_s < problem->level[h + 1].bytes_per_s) {
+            m.workers[m.n_levels] = 1;
+            m.bytes_per_s[m.n_levels++] =
+                lowest ? neighbour_bytes_per_s(problem->machine) : level->bytes_per_s;
+        }
+        m.workers[m.n_levels - 1] *= level->ways;
+    }
+    if (m.n_levels == 0) { /* one device sends nothing */
+        m.workers[0] = 1;
+        m.bytes_per_s[m.n_levels++] = INFINITY;
+    }
+    return m;
+}
+
+struct cut_states *hp_pipeline_states(struct arena *arena, const struct pipeline_layers *layers,
+                                      const struct pipeline_machine *machine)
+{
+    enum { MAX_STATES = 4096, LEAST = 8 };
+    const double max_room = 0x1p25, max_work = 5e8; /* 256 MiB, some seconds */
+    int n = MAX_STATES;
+    while (n > LEAST && (hp_pipeline_steps(machine, n) > max_work ||
+                         hp_pipeline_room(machine, n) > max_room))
+        n = n * 15 / 16;
+    return hp_cut_states(arena, layers, n, n);
+}
+
+/* The plan ----------------------------------------------------------------------------- */
+
+void hp_pipeline_sizes(const struct cut_states *states, struct planned_stage *stage)
+{
+    const struct pipeline_states *c = &states->cost;
+    stage->about.weight_bytes = hp_range_sum(c->weight_bytes, stage->after, stage->last);
+    stage->about.activation_bytes =
+        hp_range_sum(c->activation_bytes, stage->after, stage->last);
+}
+
+struct hypar_plan *hp_pipeline_plan(const struct problem *problem,
+                                    const struct cut_states *states,
+                                    const struct planned_stage *stage, int n_stages,
+                                    enum hypar_share share)
+{
+    struct arena scratch = { 0 };
+    int n_ops = problem->graph->n_ops;
+    int *ops = NEW(&scratch, int, n_ops);
+    struct hypar_plan *plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
+    for (int s = 0; s < n_stages; s++) {
+        int n = 0;
+        for (int op = 0; op < n_ops; op++)
+            if (hp_state_has(states, stage[s].last, op) &&
+                !hp_state_has(states, stage[s].after, op))
+                ops[n++] = op;
+        hp_plan_add_stage(plan, &(struct hypar_stage){ .n_ops = n,
+                                                       .op = ops,
+                                                       .n_devices = stage[s].n_devices,
+                                                       .device = stage[s].device,
+                                                       .replicas = stage[s].about.replicas,
+                                                       .share = share });
+    }
+    hp_arena_free(&scratch);
+    return plan;
+}
+
+/* Each tensor of each phase is read or written once, as in the energy of the other planners. */
+static double energy_j(const struct problem *problem, const struct cut_states *states,
+                       double sent_bytes)
+{
+    const struct pipeline_states *c = &states->cost;
+    struct step_work step = hp_step_work(problem);
+    double bytes = 2 * c->activation_bytes[c->n - 1] + c->weight_bytes[c->n - 1];
+    struct array_work work = { .macs = step.macs,
+                               .dram_words = 3 * bytes / 4,
+                               .sent_words = sent_bytes / 4 };
+    return hp_array_energy_j(&work, &step.device, step.link_j_per_bit);
+}
+
+static void predict(const struct problem *problem, struct hypar_found *found,
+                    const struct cut_states *states)
+{
+    struct hypar_prediction *p = &found->prediction;
+    struct step_work work = hp_step_work(problem);
+    double samples = (double)problem->graph->batch, has;
+    p->comm_s = p->step_s - p->compute_s;
+    p->samples_per_s = p->step_s > 0 ? samples / p->step_s : 0;
+    p->mfu = p->step_s > 0 ? hp_step_flops_per_sample(problem->graph) * samples /
+                                 (work.peak_op_per_s * p->step_s)
+                           : 0;
+    p->comm_bytes = found->pipeline.transfer_bytes + found->pipeline.sync_bytes;
+    p->energy_j = energy_j(problem, states, p->comm_bytes);
+    hypar_plan_fullest_device(found->plan, problem->limit_bytes, &p->state_bytes, &has);
+}
+
+void hp_pipeline_keep(const struct problem *problem, struct hypar_found *found,
+                      const struct cut_states *states, const struct planned_stage *stage,
+                      int n_stages)
+{
+    struct hypar_pipeline_view *view = &found->pipeline;
+    struct hypar_pipeline_stage *about =
+        NEW(&found->arena, struct hypar_pipeline_stage, n_stages);
+    found->has_pipeline = true;
+    view->transfer_bytes = view->sync_bytes = 0;
+    for (int s = 0; s < n_stages; s++) {
+        about[s] = stage[s].about;
+        if (s < n_stages - 1)
+            view->transfer_bytes += 2 * states->cost.cut_bytes[stage[s].last];
+        double per_update = 2.0 * (about[s].replicas - 1) * about[s].weight_bytes;
+        view->sync_bytes += hypar_plan_stage(found->plan, s).share == HYPAR_SHARE_MINIBATCH
+                                ? per_update / about[s].replicas
+                                : per_update;
+    }
+    view->n_stages = n_stages;
+    view->stage = about;
+    view->n_states = states->n;
+    view->all_states = states->all;
+    view->states_left_out = states->n_skipped;
+    view->states_parted = states->n_parted;
+    predict(problem, found, states);
+}
