@@ -151,7 +151,7 @@ static struct times comm_span(const struct points *p, int row, int b, int task)
 static const struct comm_room *room_of(struct points *p, int task)
 {
     const struct pattern *pattern = hp_task_pattern(p->sim->program, task);
-    return hp_memory_room(&p->maker, &pattern);
+    return hp_memory_room(&p->maker, pattern);
 }
 
 /* Devices of one stage. `more`: what else the message takes on each. */

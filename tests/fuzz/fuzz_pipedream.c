@@ -47,12 +47,15 @@ static void check_graph(const struct text_profile *profile)
         struct hypar_graph *graph;
         struct text_profile *back = NULL;
         struct hypar_error err = { "" };
-        check(hp_text_profile_graph(&graph, profile, "profile", batch, &err), graph, &err);
+        enum hypar_status status =
+            hp_text_profile_graph(&graph, profile, "profile", batch, &err);
+        check(status, graph, &err);
         if (!graph)
             continue;
         if (!survives_writing(graph, &err))
             abort();
-        check(hp_text_profile_of_graph(&back, graph, NULL, &err), back, &err);
+        status = hp_text_profile_of_graph(&back, graph, NULL, &err);
+        check(status, back, &err);
         if (back)
             check_written(back);
         hp_text_profile_free(back);

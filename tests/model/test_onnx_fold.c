@@ -85,8 +85,8 @@ static const struct fold {
     { A("int64:=2") B("int64:=9") D("int64:=3") "node Range f a b d -> c", "INT64 3: 2 5 8" },
     { A("float:=1") B("float:=-0.5") D("float:=-0.5") "node Range f a b d -> c", "FLOAT 3: 1 0.5 0" },
     { A("int64:=2") B("int64:=1") D("int64:=3") "node Range f a b d -> c", "INT64 0:" },
-    { A("int64:=2") B("int64:=9") D("int64:=0") "node Range f a b d -> c", "!a range of inf elements" },
-    { A("int64:=2") B("int64:=2") D("int64:=0") "node Range f a b d -> c", "!a range of nan elements" },
+    { A("int64:=2") B("int64:=9") D("int64:=0") "node Range f a b d -> c", "!a range that takes steps of 0" },
+    { A("int64:=2") B("int64:=2") D("int64:=0") "node Range f a b d -> c", "!a range that takes steps of 0" },
     { A("int64:2=2,3") B("int64:=9") D("int64:=1") "node Range f a b d -> c", "!start, limit and step are not known" },
     { A("int64:=2") B("int64:=9") "node Range f a b -> c", "!start, limit and step are not known" },
     /* shapes */

@@ -349,6 +349,8 @@ enum hypar_status hp_fold_range(struct importing *im)
                            "start, limit and step are not known before the model runs");
         at[i] = hp_onnx_element(v[i], 0);
     }
+    if (at[2] == 0)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "a range that takes steps of 0");
     double steps = ceil((at[1] - at[0]) / at[2]);
     if (!(steps < ONNX_MAX_FOLDED)) /* also not a number */
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "a range of %g elements", steps);

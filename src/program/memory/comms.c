@@ -63,14 +63,10 @@ static struct comm_room *find_room(struct memory_maker *m, const struct pattern 
     return out;
 }
 
-const struct comm_room *hp_memory_room(struct memory_maker *m,
-                                       const struct pattern *const *pattern)
+const struct comm_room *hp_memory_room(struct memory_maker *m, const struct pattern *pattern)
 {
-    int known =
-        hp_table_put(&m->patterns, &m->scratch, pattern, sizeof(struct pattern *), m->n_rooms);
-    if (known == m->n_rooms) {
-        m->room = GROW(&m->scratch, struct comm_room *, m->room, m->n_rooms, &m->room_capacity);
-        m->room[m->n_rooms++] = find_room(m, *pattern);
-    }
-    return m->room[known];
+    m->room = REACH(&m->scratch, struct comm_room *, m->room, pattern->id, &m->room_capacity);
+    if (!m->room[pattern->id])
+        m->room[pattern->id] = find_room(m, pattern);
+    return m->room[pattern->id];
 }

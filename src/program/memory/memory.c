@@ -36,7 +36,7 @@ static void communicate(struct memory_maker *m, int task, double more,
                         const struct instant *now, struct instant *most)
 {
     const struct pattern *pattern = hp_task_pattern(m->program, task);
-    const struct comm_room *room = hp_memory_room(m, &pattern);
+    const struct comm_room *room = hp_memory_room(m, pattern);
     int comm = m->program->task[task].comm;
     double size = hp_message_bytes(m->program->plan, hp_task_place(m->program, task).tensor);
     for (int r = room->start[comm]; r < room->start[comm + 1]; r++) {
@@ -78,7 +78,7 @@ double *hp_memory_buckets(struct memory_maker *m)
         if (task->kind != TASK_COMM || task->bucket < 0 || task->bucket == t)
             continue;
         const struct pattern *pattern = hp_task_pattern(p, t);
-        const struct comm_room *room = hp_memory_room(m, &pattern);
+        const struct comm_room *room = hp_memory_room(m, pattern);
         int64_t largest = 0;
         for (int r = room->start[task->comm]; r < room->start[task->comm + 1]; r++)
             largest = room->room[r].elements > largest ? room->room[r].elements : largest;

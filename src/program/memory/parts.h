@@ -2,7 +2,6 @@
 #ifndef PROGRAM_MEMORY_PARTS_H
 #define PROGRAM_MEMORY_PARTS_H
 
-#include "base/table.h"
 #include "layout/cover.h"
 #include "program/memory/memory.h"
 
@@ -54,9 +53,8 @@ struct memory_maker {
     struct store *store;
     int n_stores, store_capacity;
     /* what comms take, by pattern */
-    struct table patterns;
-    struct comm_room **room;
-    int n_rooms, room_capacity;
+    struct comm_room **room; /* by pattern id */
+    int room_capacity;
 };
 
 /* names.c: which tensors are others by another name (fills seen_as, next_name), and the
@@ -75,8 +73,7 @@ struct comm_room {
         int64_t elements;
     } * room;
 };
-const struct comm_room *hp_memory_room(struct memory_maker *m,
-                                       const struct pattern *const *pattern);
+const struct comm_room *hp_memory_room(struct memory_maker *m, const struct pattern *pattern);
 
 /* memory.c: by task of the tail (from its first on), what the other members of its bucket take
  * besides: they are one message, all over the same devices. Taken from the scratch arena. */
