@@ -45,7 +45,7 @@ stop 1 INT hypar plan resnet152 --on cluster:128x8 -p pipedream -o "$dir/none"
 [ ! -e "$dir/none" ] || wrong "a plan of a search that has none"
 
 # A plan that does not fit is no answer to a search that has not ended.
-stop 1 INT hypar plan resnet152 --on htree:256,memory=100MB -p accpar --joint
+stop 1 INT hypar plan resnet152 --on htree:128,memory=100MB -p accpar --joint
 grep -q 'the plan so far does not fit: device' "$dir/err" || wrong "why it is none"
 
 # What was done by then.
