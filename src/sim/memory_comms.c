@@ -66,9 +66,11 @@ static struct comm_room *find_room(struct memory_maker *m, const struct pattern 
 const struct comm_room *hp_memory_room(struct memory_maker *m,
                                        const struct pattern *const *pattern)
 {
-    int known =
-        hp_table_put(&m->patterns, &m->scratch, pattern, sizeof(struct pattern *), m->n_rooms);
-    if (known == m->n_rooms) {
+    int known = hp_table_get(&m->patterns, pattern, sizeof *pattern);
+    if (known < 0) {
+        const struct pattern **key = NEW(&m->scratch, const struct pattern *, 1);
+        *key = *pattern; /* the caller's may be gone by the next call */
+        known = hp_table_put(&m->patterns, &m->scratch, key, sizeof *key, m->n_rooms);
         m->room = GROW(&m->scratch, struct comm_room *, m->room, m->n_rooms, &m->room_capacity);
         m->room[m->n_rooms++] = find_room(m, *pattern);
     }
