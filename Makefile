@@ -83,7 +83,7 @@ coverage: ## what the tests run of src/, by folder and by file; needs gcovr
 	@sh tools/coverage.sh --check
 	@sh tools/setup.sh test
 	@cmake -B build-coverage -S . -DCMAKE_BUILD_TYPE=Debug -DHYPAR_TESTS=ON \
-		-DCMAKE_C_FLAGS="--coverage -O0" >/dev/null
+		-DCMAKE_C_FLAGS="--coverage -fprofile-update=atomic -O0" >/dev/null
 	@cmake --build build-coverage -j $(JOBS)
 	@find build-coverage -name '*.gcda' -delete
 	@ctest --test-dir build-coverage -j $(JOBS) || echo "coverage: some tests failed"

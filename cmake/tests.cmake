@@ -12,7 +12,7 @@ function(hypar_add_test name)
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${test_seconds})
   set_property(TEST ${name} PROPERTY ENVIRONMENT
     "PATH=${PROJECT_BINARY_DIR}:$ENV{PATH}" "CC=${CMAKE_C_COMPILER}"
-    "BUILD=${PROJECT_BINARY_DIR}" "UBSAN_OPTIONS=print_stacktrace=1" "LC_ALL=C")
+    "BUILD=${PROJECT_BINARY_DIR}" "SANITIZE=${HYPAR_SANITIZE}" "UBSAN_OPTIONS=print_stacktrace=1" "LC_ALL=C")
 endfunction()
 
 function(hypar_add_program target source)

@@ -10,8 +10,10 @@ if ! command -v gcovr >/dev/null; then
     exit 1
 fi
 [ "$folder" != --check ] || exit 0
-gcovr --root . --filter "$filter" --exclude-branches-by-pattern '^ *assert\(.*' --csv - "$folder" |
-    awk -F, '
+table=$(mktemp) && trap 'rm -f "$table"' EXIT
+gcovr --root . --filter "$filter" --merge-mode-functions separate \
+    --exclude-branches-by-pattern '^ *assert\(.*' --csv "$table" "$folder" || exit
+awk -F, '
     function percent(part, whole) { return whole ? 100 * part / whole : 100 }
     NR == 1 {
         for (i = 1; i <= NF; i++)
@@ -35,4 +37,4 @@ gcovr --root . --filter "$filter" --exclude-branches-by-pattern '^ *assert\(.*' 
             printf "%-36s %6d %6.1f%% %9d %6.1f%%\n", name, lines[name],
                    percent(run[name], lines[name]), branches[name],
                    percent(taken[name], branches[name]) | "LC_ALL=C sort"
-    }'
+    }' "$table"
