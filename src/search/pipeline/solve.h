@@ -27,7 +27,7 @@ struct pipeline {
 double hp_pipeline_room(const struct pipeline_machine *machine, int n_states);
 
 /* What it looks at, at most: some nanoseconds each. */
-double hp_pipeline_steps(const struct pipeline_machine *machine, int n_states);
+double hp_pipeline_work(const struct pipeline_machine *machine, int n_states);
 
 /* PipeDream's dynamic programming over ranges of states and numbers of workers, level by level
  * from the lowest. HYPAR_INFEASIBLE if there is no such pipeline, or by hp_check_stop(). What

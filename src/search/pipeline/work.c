@@ -204,8 +204,8 @@ struct cut_states *hp_pipeline_states(struct arena *arena, const struct pipeline
     enum { MAX_STATES = 4096, LEAST = 8 };
     const double max_room = 0x1p25, max_work = 5e8; /* 256 MiB, some seconds */
     int n = MAX_STATES;
-    while (n > LEAST && (hp_pipeline_steps(machine, n) > max_work ||
-                         hp_pipeline_room(machine, n) > max_room))
+    while (n > LEAST &&
+           (hp_pipeline_work(machine, n) > max_work || hp_pipeline_room(machine, n) > max_room))
         n = n * 15 / 16;
     return hp_cut_states(arena, layers, n, n);
 }
