@@ -45,7 +45,7 @@ static void put_devices(struct json_writer *w, const struct hypar_sim *sim, int 
     hp_json_end_array(w);
 }
 
-/* Those that carry something; nodes are numbered as the machine does. */
+/* Links that carry something; nodes are numbered as the machine does. */
 static void put_links(struct json_writer *w, const struct hypar_sim *sim, int n)
 {
     hp_json_begin_array(w, "links", false);

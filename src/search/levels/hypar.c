@@ -171,7 +171,7 @@ static enum hypar_status trade_for_memory(const struct problem *problem,
     return HYPAR_OK;
 }
 
-/* The types by which a plan is laid out, where they are not those that are counted. */
+/* The types by which a plan is laid out, where these are not the types that are counted. */
 static struct partition laid_out(const struct level_rules *rules, const struct layered *l,
                                  struct arena *arena, const struct partition *counted)
 {

@@ -1,4 +1,4 @@
-/* Columns are many (2^levels, 3^levels); those that cannot be part of a minimum are removed:
+/* Columns are many (2^levels, 3^levels); columns that cannot be part of a minimum are removed:
  * column s may go if some other column r of the same variable is never worse, whatever the
  * neighbours do, cost(r) - cost(s) + sum over edges of max over neighbour (pair(r) - pair(s))
  * <= 0. The maximum is taken level by level, over the types still seen there, which can only

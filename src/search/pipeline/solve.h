@@ -26,7 +26,7 @@ struct pipeline {
 /* The tables that hp_pipeline_solve() fills, in numbers of 8 bytes. */
 double hp_pipeline_room(const struct pipeline_machine *machine, int n_states);
 
-/* What it looks at, at most: some nanoseconds each. */
+/* Cuts that hp_pipeline_solve() looks at, at most: some nanoseconds each. */
 double hp_pipeline_work(const struct pipeline_machine *machine, int n_states);
 
 /* PipeDream's dynamic programming over ranges of states and numbers of workers, level by level

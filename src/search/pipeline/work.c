@@ -110,7 +110,7 @@ static int root(int *parent, int i)
     return i;
 }
 
-/* Numbers for the sets of operators that share parameters; -1 for those that share none. */
+/* Numbers for the sets of operators that share parameters; -1 for operators that share none. */
 static int *shared_sets(struct arena *arena, const struct hypar_graph *g)
 {
     struct arena scratch = { 0 };
