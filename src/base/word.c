@@ -31,23 +31,23 @@ static int distance(const char *a, const char *b)
 int hypar_nearest(const char *word, const char *const *names, int n, int *near, int max)
 {
     int far = (int)strlen(word) / 3 + 1, found = 0;
-    int steps[MAX_SHOWN];
+    int edits[MAX_SHOWN];
     max = max < MAX_SHOWN ? max : MAX_SHOWN;
     if (!*word || strlen(word) > MAX_LETTERS)
         return 0;
     for (int i = 0; i < n && i < MAX_NAMES; i++) {
         int d = strlen(names[i]) > MAX_LETTERS ? far + 1 : distance(word, names[i]);
         int place = found;
-        while (place > 0 && steps[place - 1] > d)
+        while (place > 0 && edits[place - 1] > d)
             place--;
         if (d > far || place == max)
             continue;
         found += found < max;
         for (int j = found - 1; j > place; j--) {
-            steps[j] = steps[j - 1];
+            edits[j] = edits[j - 1];
             near[j] = near[j - 1];
         }
-        steps[place] = d;
+        edits[place] = d;
         near[place] = i;
     }
     return found;

@@ -44,7 +44,7 @@ struct traffic {
 };
 
 /* Some seconds: of a group on a ring of 8,192 devices not all ways can be weighed. The first
- * of them always is, and those that there is no time for are left out. */
+ * of them always is, and algorithms that there is no time for are left out. */
 static const int64_t MAX_CROSSED = 1 << 28;
 
 /* Some `n_paths` paths will be asked for; between devices of a group unless that is NULL. */

@@ -553,20 +553,9 @@ bool hp_comm_algorithm_fits(const struct comm_algorithm *algorithm,
     bool power = (group->n_devices & (group->n_devices - 1)) == 0;
     if (algorithm->kind != group->kind || group->n_devices < algorithm->min_devices)
         return false;
-    switch (algorithm->needs) {
-    case ANY_SIZE:
-        return true;
-    case POWER_OF_TWO:
-        return power;
-    case NO_POWER_OF_TWO:
-        return !power;
-    case IN_BLOCKS:
-        return divides(group, block);
-    case ASKED_FOR:
-    case ASKED_FOR_IN_BLOCKS:
-        return true;
-    }
-    return false;
+    return (algorithm->needs != POWER_OF_TWO || power) &&
+           (algorithm->needs != NO_POWER_OF_TWO || !power) &&
+           (algorithm->needs != IN_BLOCKS || divides(group, block));
 }
 
 void hp_comm_rounds(struct arena *arena, const struct comm_algorithm *algorithm,

@@ -20,7 +20,7 @@ static bool one_card_per_node(const struct hypar_machine *m, int per_node)
     return first[CARD] == last[CARD];
 }
 
-/* Devices of a node: those that the first one reaches without leaving it. */
+/* Devices of a node: devices that device 0 reaches without leaving the node. */
 static int devices_per_node(const struct hypar_machine *m)
 {
     int n = hypar_machine_device_count(m), longest = hypar_machine_longest_route(m), i = 1;

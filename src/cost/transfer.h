@@ -1,4 +1,8 @@
-/* cost/transfer.h - t_X: moving a tensor between two layouts (OptCNN, section 4). Internal. */
+/* cost/transfer.h - t_X: moving a tensor between two layouts (OptCNN, section 4). Internal.
+ *
+ * Three papers count an exchange, and share no more than the word: HyPar elements by the types
+ * of two layers (cost/partition.h), PipeDream bytes over the bandwidth of a level
+ * (cost/pipeline.h), OptCNN here what crosses each link. */
 #ifndef COST_TRANSFER_H
 #define COST_TRANSFER_H
 

@@ -65,7 +65,7 @@ struct operand {
     int8_t n_dims;
     int64_t size[MAX_DIMS];
     struct dim_map dim[MAX_DIMS];
-    axis_set axes; /* those that index some dimension */
+    axis_set axes; /* axes that index some dimension */
 };
 
 /* One loop nest of the operator: reads some operands (or their gradients), writes others. */

@@ -10,35 +10,23 @@ static void write_shape(struct json_writer *w, const struct hypar_shape *shape)
     hp_json_end_array(w);
 }
 
-static void write_inputs(struct json_writer *w, const struct hypar_graph *graph)
+/* Tensors of a kind; parameters that nothing reads are left out. */
+static void write_tensors(struct json_writer *w, const struct hypar_graph *graph,
+                          const char *key, enum tensor_kind kind)
 {
-    hp_json_begin_array(w, "inputs", false);
+    hp_json_begin_array(w, key, false);
     for (int t = 0; t < graph->n_tensors; t++) {
         const struct tensor *tensor = &graph->tensors[t];
-        if (tensor->kind != TENSOR_INPUT)
+        bool input = kind == TENSOR_INPUT, read = graph->use_start[t] < graph->use_start[t + 1];
+        if (tensor->kind != kind || !(input || read))
             continue;
         hp_json_begin_object(w, NULL, true);
         hp_json_put_string(w, "name", tensor->name);
         write_shape(w, &tensor->shape);
-        if (tensor->index)
+        if (input && tensor->index)
             hp_json_put_bool(w, "index", true);
-        if (tensor->sample_dim != 0)
+        if (input && tensor->sample_dim != 0)
             hp_json_put_int(w, "sample_dim", tensor->sample_dim);
-        hp_json_end_object(w);
-    }
-    hp_json_end_array(w);
-}
-
-static void write_params(struct json_writer *w, const struct hypar_graph *graph)
-{
-    hp_json_begin_array(w, "params", false);
-    for (int t = 0; t < graph->n_tensors; t++) {
-        const struct tensor *tensor = &graph->tensors[t];
-        if (tensor->kind != TENSOR_PARAM || graph->use_start[t] == graph->use_start[t + 1])
-            continue;
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_string(w, "name", tensor->name);
-        write_shape(w, &tensor->shape);
         hp_json_end_object(w);
     }
     hp_json_end_array(w);
@@ -72,8 +60,8 @@ void hp_graph_write_json(struct json_writer *w, const char *key,
     hp_json_put_string(w, "format", "hypar-graph/1");
     hp_json_put_string(w, "name", graph->name);
     hp_json_put_int(w, "batch", graph->batch);
-    write_inputs(w, graph);
-    write_params(w, graph);
+    write_tensors(w, graph, "inputs", TENSOR_INPUT);
+    write_tensors(w, graph, "params", TENSOR_PARAM);
     hp_json_begin_array(w, "ops", false);
     for (int op = 0; op < graph->n_ops; op++)
         write_op(w, graph, op);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The rest of the operators, those that are not listed by name. */
+/* The operators that are not listed by name. */
 #define REST "*"
 
 /* The operator whose name is nearest and near enough to be meant, or -1. */

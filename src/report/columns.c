@@ -21,6 +21,13 @@ void hp_cell(struct columns *columns, struct arena *arena, const char *fmt, ...)
     columns->cell[columns->n_cells++] = text;
 }
 
+void hp_quantity_cell(struct columns *columns, struct arena *arena, double value,
+                      enum hypar_unit unit)
+{
+    char text[32];
+    hp_cell(columns, arena, "%s", hypar_format_quantity(text, value, unit));
+}
+
 void hp_cell_mark(struct columns *columns, struct arena *arena)
 {
     columns->marked =

@@ -7,6 +7,7 @@
 #ifndef REPORT_COLUMNS_H
 #define REPORT_COLUMNS_H
 
+#include <hypar/base.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -23,6 +24,10 @@ struct columns {
 /* The next cell, row by row. */
 void hp_cell(struct columns *columns, struct arena *arena, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same of a number with its unit: "12.5 GB/s". */
+void hp_quantity_cell(struct columns *columns, struct arena *arena, double value,
+                      enum hypar_unit unit);
 
 /* The cell last added stands out: bold and green where there is colour, else with a star. */
 void hp_cell_mark(struct columns *columns, struct arena *arena);

@@ -92,15 +92,13 @@ static void figure_cell(struct columns *table, struct arena *arena,
                         const struct hypar_comparison *c, const struct hypar_compared *row,
                         enum figure figure)
 {
-    char b[32];
     double v = value(c, row, figure);
     if (!has_figure(c, row, figure))
         hp_cell(table, arena, "-");
     else if (figures[figure].unit < 0)
         hp_cell(table, arena, "%.2f x", v);
     else
-        hp_cell(table, arena, "%s",
-                hypar_format_quantity(b, v, (enum hypar_unit)figures[figure].unit));
+        hp_quantity_cell(table, arena, v, (enum hypar_unit)figures[figure].unit);
     if (is_best(c, row, figure))
         hp_cell_mark(table, arena);
 }

@@ -1,4 +1,4 @@
-/* Devices as rows of a table, those that read alike in one row. */
+/* Devices as rows of a table, devices that read alike in one row. */
 #include "report/devices.h"
 
 #include <stdbool.h>

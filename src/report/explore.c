@@ -78,14 +78,11 @@ static void row(struct columns *table, struct arena *arena, const struct shape *
     if (shape->machine)
         hp_cell(table, arena, "%s", site->word);
     hp_cell(table, arena, "%s", c->name);
-    hp_cell(table, arena, "%s",
-            hypar_format_quantity(buffer, c->cost.step_s, HYPAR_UNIT_SECONDS));
+    hp_quantity_cell(table, arena, c->cost.step_s, HYPAR_UNIT_SECONDS);
     hp_cell(table, arena, "%.3g", site->dp.step_s / c->cost.step_s);
     hp_cell(table, arena, "%.3g", site->one_device_s / c->cost.step_s);
-    hp_cell(table, arena, "%s",
-            hypar_format_quantity(buffer, c->cost.comm_bytes, HYPAR_UNIT_BYTES));
-    hp_cell(table, arena, "%s",
-            hypar_format_quantity(buffer, c->cost.energy_j, HYPAR_UNIT_JOULES));
+    hp_quantity_cell(table, arena, c->cost.comm_bytes, HYPAR_UNIT_BYTES);
+    hp_quantity_cell(table, arena, c->cost.energy_j, HYPAR_UNIT_JOULES);
     if (shape->better)
         hp_cell(table, arena, "%s",
                 site->n_points ? hp_thousands(buffer, (long long)c->better) : "");

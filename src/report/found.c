@@ -258,10 +258,9 @@ static void level_table(FILE *to, struct arena *arena, const struct hypar_found 
         hp_cell(&table, arena, "H%d", h + 1);
         hp_cell(&table, arena, "%d", first->ways[h]);
         for (int i = 0; i < n_all; i++)
-            hp_cell(&table, arena, "%s",
-                    hypar_format_quantity(
-                        b, 8 * groups * hypar_found_partition(all[i])->level_elements[h],
-                        HYPAR_UNIT_BYTES));
+            hp_quantity_cell(&table, arena,
+                             8 * groups * hypar_found_partition(all[i])->level_elements[h],
+                             HYPAR_UNIT_BYTES);
         groups *= first->ways[h];
     }
     for (int f = 0; f < N_FIGURES; f++) {

@@ -67,17 +67,14 @@ static void machine_json(FILE *to, const struct hypar_machine *m)
 static void level_rows(FILE *to, struct arena *arena, const struct hypar_level *level, int n)
 {
     struct columns levels = { .align = "lrrr" };
-    char b[32];
     static const char *const heading[] = { "level", "ways", "bandwidth", "latency" };
     for (int i = 0; i < 4; i++)
         hp_cell(&levels, arena, "%s", heading[i]);
     for (int l = 0; l < n; l++) {
         hp_cell(&levels, arena, "H%d", l + 1);
         hp_cell(&levels, arena, "%d", level[l].ways);
-        hp_cell(&levels, arena, "%s",
-                hypar_format_quantity(b, level[l].bytes_per_s, HYPAR_UNIT_BANDWIDTH));
-        hp_cell(&levels, arena, "%s",
-                hypar_format_quantity(b, level[l].latency_s, HYPAR_UNIT_SECONDS));
+        hp_quantity_cell(&levels, arena, level[l].bytes_per_s, HYPAR_UNIT_BANDWIDTH);
+        hp_quantity_cell(&levels, arena, level[l].latency_s, HYPAR_UNIT_SECONDS);
     }
     hp_columns_print(&levels, to);
 }
@@ -104,10 +101,8 @@ static void machine_text(FILE *to, const struct hypar_machine *m)
         hp_cell(&devices, &arena, "%d x %s", run_of_devices(m, i), d->name);
         hp_cell(&devices, &arena, "%s", hp_metric(b, d->fp32_op_per_s));
         hp_cell(&devices, &arena, "%s", hp_metric(b, d->bf16_op_per_s));
-        hp_cell(&devices, &arena, "%s",
-                hypar_format_quantity(b, (double)d->memory_bytes, HYPAR_UNIT_BYTES));
-        hp_cell(&devices, &arena, "%s",
-                hypar_format_quantity(b, d->memory_bytes_per_s, HYPAR_UNIT_BANDWIDTH));
+        hp_quantity_cell(&devices, &arena, (double)d->memory_bytes, HYPAR_UNIT_BYTES);
+        hp_quantity_cell(&devices, &arena, d->memory_bytes_per_s, HYPAR_UNIT_BANDWIDTH);
     }
     hp_columns_print(&devices, to);
     if (n_levels) {

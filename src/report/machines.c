@@ -20,10 +20,8 @@ static void device_rows(FILE *to, struct arena *arena)
         hp_cell(&table, arena, "%s", hp_metric(b, d->fp64_op_per_s));
         hp_cell(&table, arena, "%s", hp_metric(b, d->fp32_op_per_s));
         hp_cell(&table, arena, "%s", hp_metric(b, d->bf16_op_per_s));
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(b, (double)d->memory_bytes, HYPAR_UNIT_BYTES));
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(b, d->memory_bytes_per_s, HYPAR_UNIT_BANDWIDTH));
+        hp_quantity_cell(&table, arena, (double)d->memory_bytes, HYPAR_UNIT_BYTES);
+        hp_quantity_cell(&table, arena, d->memory_bytes_per_s, HYPAR_UNIT_BANDWIDTH);
     }
     hp_columns_print(&table, to);
 }
@@ -38,18 +36,13 @@ static void link_rows(FILE *to, struct arena *arena)
         hp_cell(&table, arena, "%s", heading[i]);
     const struct hypar_device_type *type;
     for (int i = 0; (type = hypar_device_type(i)); i++) {
-        char b[32];
         hp_cell(&table, arena, "%s", type->device.name);
         hp_cell(&table, arena, "%.3g", type->device.efficiency);
         hp_cell(&table, arena, "%d", type->ports);
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(b, type->link_bytes_per_s, HYPAR_UNIT_BANDWIDTH));
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(b, type->latency_s, HYPAR_UNIT_SECONDS));
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(b, type->nic_bytes_per_s, HYPAR_UNIT_BANDWIDTH));
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(b, type->energy_j_per_bit, HYPAR_UNIT_JOULES));
+        hp_quantity_cell(&table, arena, type->link_bytes_per_s, HYPAR_UNIT_BANDWIDTH);
+        hp_quantity_cell(&table, arena, type->latency_s, HYPAR_UNIT_SECONDS);
+        hp_quantity_cell(&table, arena, type->nic_bytes_per_s, HYPAR_UNIT_BANDWIDTH);
+        hp_quantity_cell(&table, arena, type->energy_j_per_bit, HYPAR_UNIT_JOULES);
     }
     hp_columns_print(&table, to);
 }

@@ -90,14 +90,12 @@ static void cells(const void *of, int device, struct columns *table, struct aren
     const struct shown *shown = of;
     const struct hypar_memory *m = &shown->memory[device];
     struct item item[N_ITEMS];
-    char b[32];
     itemise(m, item);
     for (int i = 0; i < N_ITEMS; i++)
         if (shown->item[i])
-            hp_cell(table, arena, "%s",
-                    hypar_format_quantity(b, item[i].bytes, HYPAR_UNIT_BYTES));
-    hp_cell(table, arena, "%s", hypar_format_quantity(b, m->peak, HYPAR_UNIT_BYTES));
-    hp_cell(table, arena, "%s", hypar_format_quantity(b, m->limit, HYPAR_UNIT_BYTES));
+            hp_quantity_cell(table, arena, item[i].bytes, HYPAR_UNIT_BYTES);
+    hp_quantity_cell(table, arena, m->peak, HYPAR_UNIT_BYTES);
+    hp_quantity_cell(table, arena, m->limit, HYPAR_UNIT_BYTES);
     hp_cell(table, arena, "%s", m->peak <= m->limit ? "fits" : "too little");
 }
 

@@ -119,7 +119,7 @@ static void stage_table(FILE *to, struct arena *arena, const struct hypar_found 
             0);
 }
 
-/* "stage 0 by 3, stage 1 by 1", those that lag; or "none". */
+/* "stage 0 by 3, stage 1 by 1", the stages that lag; or "none". */
 static char *delays_text(struct arena *arena, const struct hypar_pipeline_view *view)
 {
     char *text = hp_arena_strdup(arena, "");

@@ -84,7 +84,6 @@ static void busiest(FILE *to, struct arena *arena, const struct hypar_program *p
     hypar_program_op_bytes(p, bytes);
     int shown = 0;
     for (; shown < SHOWN; shown++) {
-        char b[32];
         int most = 0;
         for (int op = 1; op < n_ops; op++)
             most = bytes[op] > bytes[most] ? op : most;
@@ -92,7 +91,7 @@ static void busiest(FILE *to, struct arena *arena, const struct hypar_program *p
             break;
         hp_cell(&table, arena, "%s", hypar_graph_op_name(p->plan->graph, most));
         hp_cell(&table, arena, "%s", hypar_graph_op_kind(p->plan->graph, most));
-        hp_cell(&table, arena, "%s", hypar_format_quantity(b, bytes[most], HYPAR_UNIT_BYTES));
+        hp_quantity_cell(&table, arena, bytes[most], HYPAR_UNIT_BYTES);
         bytes[most] = 0;
     }
     if (shown)
@@ -132,8 +131,7 @@ static void program_text(FILE *to, const struct hypar_program *p)
         if (kinds.count[k]) {
             hp_cell(&table, &arena, "%s", hp_comm_text((enum comm_kind)k));
             hp_cell(&table, &arena, "%s", hp_thousands(n, kinds.count[k]));
-            hp_cell(&table, &arena, "%s",
-                    hypar_format_quantity(b, kinds.bytes[k], HYPAR_UNIT_BYTES));
+            hp_quantity_cell(&table, &arena, kinds.bytes[k], HYPAR_UNIT_BYTES);
         }
     hp_columns_print(&table, to);
     fputc('\n', to);

@@ -45,7 +45,7 @@ static void put_devices(struct json_writer *w, const struct hypar_sim *sim, int 
     hp_json_end_array(w);
 }
 
-/* Those that carry something; nodes are numbered as the machine does. */
+/* Links that carry something; nodes are numbered as the machine does. */
 static void put_links(struct json_writer *w, const struct hypar_sim *sim, int n)
 {
     hp_json_begin_array(w, "links", false);
@@ -241,13 +241,11 @@ static void pipeline(FILE *to, struct arena *arena, const struct hypar_sim *sim,
         struct hypar_sim_stage stage = hypar_sim_stage(sim, i);
         hp_cell(&table, arena, "%d", i);
         hp_cell(&table, arena, "%d", stage.replicas);
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(a, stage.busy_s, HYPAR_UNIT_SECONDS));
+        hp_quantity_cell(&table, arena, stage.busy_s, HYPAR_UNIT_SECONDS);
         hp_cell(&table, arena, "%.1f %%", 100 * stage.bubble);
         hp_cell(&table, arena, "%d", stage.in_flight);
         hp_cell(&table, arena, "%d", stage.versions);
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(a, stage.peak_memory_bytes, HYPAR_UNIT_BYTES));
+        hp_quantity_cell(&table, arena, stage.peak_memory_bytes, HYPAR_UNIT_BYTES);
     }
     hp_columns_print(&table, to);
     fputc('\n', to);
@@ -293,11 +291,10 @@ static void device_cells(const void *of, int device, struct columns *table, stru
 {
     const struct look *look = of;
     struct hypar_sim_device d = hypar_sim_device(look->sim, device);
-    char b[32];
-    hp_cell(table, arena, "%s", hypar_format_quantity(b, d.busy_s, HYPAR_UNIT_SECONDS));
+    hp_quantity_cell(table, arena, d.busy_s, HYPAR_UNIT_SECONDS);
     hp_cell(table, arena, "%.0f %%", look->step_s > 0 ? 100 * d.busy_s / look->step_s : 0);
-    hp_cell(table, arena, "%s", hypar_format_quantity(b, d.comm_s, HYPAR_UNIT_SECONDS));
-    hp_cell(table, arena, "%s", hypar_format_quantity(b, d.waiting_s, HYPAR_UNIT_SECONDS));
+    hp_quantity_cell(table, arena, d.comm_s, HYPAR_UNIT_SECONDS);
+    hp_quantity_cell(table, arena, d.waiting_s, HYPAR_UNIT_SECONDS);
     hp_cell(table, arena, "%s", bar(arena, look, &d));
 }
 
@@ -371,10 +368,9 @@ static void links(FILE *to, struct arena *arena, const struct hypar_sim *sim,
         hp_cell(&table, arena, "%s", heading[i]);
     for (int i = 0; i < n; i++) {
         hp_cell(&table, arena, "%s", hp_link_name(arena, &top[i], s->n_devices));
-        hp_cell(&table, arena, "%s",
-                hypar_format_quantity(b, top[i].busy_s, HYPAR_UNIT_SECONDS));
+        hp_quantity_cell(&table, arena, top[i].busy_s, HYPAR_UNIT_SECONDS);
         hp_cell(&table, arena, "%.1f %%", s->step_s > 0 ? 100 * top[i].busy_s / s->step_s : 0);
-        hp_cell(&table, arena, "%s", hypar_format_quantity(b, top[i].bytes, HYPAR_UNIT_BYTES));
+        hp_quantity_cell(&table, arena, top[i].bytes, HYPAR_UNIT_BYTES);
     }
     fputc('\n', to);
     hp_columns_print(&table, to);
@@ -432,12 +428,10 @@ static void timeline(FILE *to, struct arena *arena, const struct hypar_sim *sim,
         hp_cell(&table, arena, "%s", heading[i]);
     for (int64_t i = 0; hypar_sim_event(sim, i, &event); i++) {
         const double times[] = { event.ready_s, event.start_s, event.end_s };
-        char b[32];
         hp_cell(&table, arena, "%lld", (long long)event.id);
         hp_cell(&table, arena, "%s", event.name);
         for (int k = 0; k < 3; k++)
-            hp_cell(&table, arena, "%s",
-                    hypar_format_quantity(b, times[k], HYPAR_UNIT_SECONDS));
+            hp_quantity_cell(&table, arena, times[k], HYPAR_UNIT_SECONDS);
     }
     hp_columns_print(&table, to);
     fputc('\n', to);

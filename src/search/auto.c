@@ -1,4 +1,4 @@
-/* auto: every planner's plan simulated, and the best of those that fit; where that takes a
+/* auto: every planner's plan simulated, and the best plan that fits; where that takes a
  * moment only, or a budget is given, a random search (flexflow) has a try too.
  *
  * Figures are compared with figures of the same kind: where one plan cannot be simulated, or
@@ -244,7 +244,7 @@ static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
         t->lacks.device, nearest.has, t->nearest);
 }
 
-/* Release all but the best, and say of those that do not fit why. */
+/* Release all but the best, and say why a plan does not fit. */
 static void drop_others(struct tried *t, int best)
 {
     struct hypar_error why;

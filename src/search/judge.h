@@ -9,6 +9,13 @@
 struct hypar_lower_options hp_lowering(const struct problem *problem);
 struct sim_settings hp_simulation(const struct problem *problem);
 
+/* Memory. Planners ask for what they can afford to know: a closed form what parameters alone
+ * take (hp_room_for_params()), a pipeline that is being chosen what is least and most
+ * (pipeline/flush_memory.c), all else what the simulator counts (hp_fullness()). */
+
+/* Parameters that the device with the least memory can hold, with gradients and optimizer. */
+double hp_room_for_params(const struct problem *problem);
+
 /* How full the fullest device is, as a part of what it has (or of the limit asked for): more
  * than 1 does not fit. It needs `need` bytes and has `has`. */
 struct fullness {

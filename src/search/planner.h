@@ -83,15 +83,12 @@ enum hypar_status hp_run_planner(const struct planner *planner, const struct pro
 enum hypar_status hp_run_auto(const struct planner *self, const struct problem *problem,
                               struct hypar_found **out, struct hypar_error *err);
 
-/* Simulate what was found, or note why not (simulated.c). `options` may be NULL; `parts` is
+/* Simulate what was found, or note why not (judge.c). `options` may be NULL; `parts` is
  * the size of the largest plan that it is to be compared with. */
 void hp_simulate_found(const struct problem *problem, const struct hypar_sim_options *options,
                        int64_t parts, struct hypar_found *found);
 
 /* The planner of that name; NULL: there is none. */
 const struct planner *hp_find_planner(const char *name);
-
-/* Parameters that the device with the least memory can hold (hypar.c). */
-double hp_room_for_params(const struct problem *problem);
 
 #endif /* SEARCH_PLANNER_H */

@@ -106,9 +106,7 @@ struct hypar_explored hp_explore_cost(const struct hypar_exploration *e,
                                       const struct site *site,
                                       const struct partition *partition);
 
-/* The digit that shows `type`; those of all layers and levels, into
- * text[hypar_exploration_text_size()]. */
-char hp_explore_digit(enum layer_type type);
+/* The digits of all layers and levels, into text[hypar_exploration_text_size()]. */
 char *hp_explore_levels_text(const struct hypar_exploration *e, const struct site *site,
                              const enum layer_type *types, char *text);
 

@@ -44,7 +44,7 @@ char *hp_explore_levels_text(const struct hypar_exploration *e, const struct sit
             text[at++] = '/';
         for (int i = 0; i < l->n_layers; i++)
             text[at++] =
-                hp_explore_digit(types[(size_t)h * (size_t)l->n_nodes + (size_t)l->layer[i]]);
+                hp_type_digit(types[(size_t)h * (size_t)l->n_nodes + (size_t)l->layer[i]]);
     }
     text[at] = '\0';
     return text;
@@ -78,7 +78,7 @@ char *hypar_exploration_value(const struct hypar_exploration *e, int site, int g
     for (int c = g->n_cells - 1; c >= 0; c--) {
         const struct cell *cell = &s->cell[g->first + c];
         enum layer_type type = cell->types.type[value % cell->types.n];
-        text[c] = hp_explore_digit(hp_own_type(&e->layered->node[cell->node[0]], type));
+        text[c] = hp_type_digit(hp_own_type(&e->layered->node[cell->node[0]], type));
         value /= cell->types.n;
     }
     text[g->n_cells] = '\0';

@@ -8,11 +8,6 @@
 /* The links of HyPar's array, 1.6 Gb/s: those for which cost/array.h was fitted. */
 #define ARRAY_LINK_BYTES_PER_S 0.2e9
 
-char hp_explore_digit(enum layer_type type)
-{
-    return type == TYPE_CHANNEL ? '1' : (char)('0' + (int)type);
-}
-
 /* Costs ------------------------------------------------------------------------------- */
 
 /* Elements of parameters that one device holds. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cost/array.h"
+#include "search/judge.h"
 #include "search/predict.h"
 
 /* Beyond this, roughly, configurations are left out. */

@@ -1,10 +1,10 @@
 /* search/layerwise/optcnn.h - OptCNN's search space over any graph, and the tables over it.
  * Internal.
  *
- * A variable is an operator with weights (all those that share one), or one that joins several
- * (add, concat, attention); its states are the configurations of its leading operator: a degree
- * for each dimension, on the first devices. Operators that follow (hp_layered()) have no choice
- * of their own: they lie as the tensor lies that they read. */
+ * A variable is an operator with weights (all operators that share one), or one that joins
+ * several (add, concat, attention); its states are the configurations of its leading operator:
+ * a degree for each dimension, on the first devices. Operators that follow (hp_layered()) have
+ * no choice of their own: they lie as the tensor lies that they read. */
 #ifndef SEARCH_LAYERWISE_OPTCNN_H
 #define SEARCH_LAYERWISE_OPTCNN_H
 

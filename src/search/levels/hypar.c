@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "cost/work.h"
+#include "search/judge.h"
 #include "search/levels/levels.h"
 #include "search/predict.h"
 
@@ -30,6 +32,32 @@ static unsigned allow(const struct level_rules *rules, const struct problem *pro
 {
     const unsigned *wish = is_convolution(problem, node) ? rules->convolution : rules->other;
     return choose(node, node->types & wish[0] ? wish[0] : wish[1]);
+}
+
+/* Unequal shares (AccPar): where devices differ in speed, each side of a level gets work in
+ * proportion to what it can do, so that all are done at the same time. */
+static double speed_of(const struct problem *problem, int device)
+{
+    const struct hypar_device *d = hypar_machine_device(problem->machine, device);
+    return hp_peak_op_per_s(d, problem->options->precision) * d->efficiency;
+}
+
+/* The speed of all devices whose digit at level h is `side`, for every level and side. An axis
+ * has one list of sizes, so a side's share is the mean over all groups of its level. */
+const double *const *hp_shares(const struct problem *problem, struct arena *arena)
+{
+    if (hypar_machine_is_uniform(problem->machine))
+        return NULL;
+    int n = hypar_machine_device_count(problem->machine), below = n;
+    double **share = NEW(arena, double *, problem->n_levels);
+    for (int h = 0; h < problem->n_levels; h++) {
+        int ways = problem->level[h].ways;
+        share[h] = NEW(arena, double, ways);
+        below /= ways;
+        for (int d = 0; d < n; d++)
+            share[h][d / below % ways] += speed_of(problem, d);
+    }
+    return (const double *const *)share;
 }
 
 /* The part of the smaller of two unequal sides, which receives the more; 0: they are equal. */
@@ -98,9 +126,8 @@ static void show(struct hypar_found *found, const struct problem *problem,
         ways[h] = problem->level[h].ways;
         elements[h] = partition->level_elements[h];
         for (int i = 0; i < l->n_layers; i++) {
-            enum layer_type t =
-                partition->type[(size_t)h * (size_t)l->n_nodes + (size_t)l->layer[i]];
-            level[h][i] = t == TYPE_CHANNEL ? '1' : (char)('0' + (int)t);
+            level[h][i] = hp_type_digit(
+                partition->type[(size_t)h * (size_t)l->n_nodes + (size_t)l->layer[i]]);
         }
     }
     found->has_view = true;
@@ -114,14 +141,6 @@ static void show(struct hypar_found *found, const struct problem *problem,
         .total_elements = partition->total_elements,
         .total_bytes = 8 * partition->total_elements,
     };
-}
-
-double hp_room_for_params(const struct problem *problem)
-{
-    double least = INFINITY, limit = problem->options->memory_bytes;
-    for (int d = 0; d < hypar_machine_device_count(problem->machine); d++)
-        least = fmin(least, hp_device_room(problem->machine, d, limit));
-    return least / hp_bytes_per_param(problem->options->precision, problem->options->optimizer);
 }
 
 /* HyPar looks at the exchange alone. Where its weights do not fit, they get a price, the lowest
@@ -152,7 +171,7 @@ static enum hypar_status trade_for_memory(const struct problem *problem,
     return HYPAR_OK;
 }
 
-/* The types by which a plan is laid out, where they are not those that are counted. */
+/* The types by which a plan is laid out, where these are not the types that are counted. */
 static struct partition laid_out(const struct level_rules *rules, const struct layered *l,
                                  struct arena *arena, const struct partition *counted)
 {

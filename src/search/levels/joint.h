@@ -23,7 +23,7 @@ struct var_columns {
     struct column *column;     /* all of them, the topmost level counting most */
     int radix[MAX_LEVELS];     /* types to choose from at each level */
     int place[MAX_LEVELS];     /* what the next type there adds to the number of a column */
-    int n, *alive;             /* those that are left */
+    int n, *alive;             /* the columns that are left */
     unsigned seen[MAX_LEVELS]; /* types that occur at each level among them */
 };
 

@@ -19,12 +19,18 @@ struct level_rules {
     bool features; /* counted as mp, but laid out by output features */
 };
 
+/* The digit that shows a type: 0 dp, 1 mp, 2 III. */
+static inline char hp_type_digit(enum layer_type type)
+{
+    return type == TYPE_CHANNEL ? '1' : (char)('0' + (int)type);
+}
+
 /* What a planner with these rules solves (hypar.c). */
 struct partition_problem hp_set_up_partition(const struct problem *problem, struct arena *arena,
                                              const struct level_rules *rules);
 
 /* The part of every side of every level, [level][side], where devices differ in speed
- * (shares.c); NULL: all equal. */
+ * (hypar.c); NULL: all equal. */
 const double *const *hp_shares(const struct problem *problem, struct arena *arena);
 
 /* The ordinary plan that a partition means (build_plan.c): the device's digit of a level is the

@@ -1,8 +1,11 @@
-/* Columns are many (2^levels, 3^levels); those that cannot be part of a minimum are removed:
+/* Columns are many (2^levels, 3^levels); columns that cannot be part of a minimum are removed:
  * column s may go if some other column r of the same variable is never worse, whatever the
  * neighbours do, cost(r) - cost(s) + sum over edges of max over neighbour (pair(r) - pair(s))
  * <= 0. The maximum is taken level by level, over the types still seen there, which can only
- * make it larger, so the test is safe. */
+ * make it larger, so the test is safe.
+ *
+ * This is solver/prune.c's dead-end elimination before there are tables: of columns there are
+ * too many pairs to write their costs out, and a cost that is a sum over levels needs none. */
 #include <math.h>
 #include <string.h>
 

@@ -99,7 +99,8 @@ static enum hypar_status measure(const struct search *s, struct hypar_plan *plan
     return hp_fullness(s->problem, plan, &s->sim_cache[0]->cache, &out->full, err);
 }
 
-/* Keep the starts in order: those that fit by their step, then the others by what is missing.
+/* Keep the starts in order: plans that fit by their step, then the others by the memory they
+ * lack.
  */
 static void add_start(struct search *s, const struct start *start)
 {

@@ -179,7 +179,7 @@ static double least_bytes(const struct choosing *c, const struct candidate *k, i
            share * (double)hp_flush_in_flight(c, k, s) * k->cut->needs[s].kept;
 }
 
-/* Everything that the micro-batches in flight touch and, of the one that is worked on, errors,
+/* Everything that the micro-batches in flight touch and, of the micro-batch at work, errors,
  * what is not kept, and messages: none of them is more than what it touches. */
 static double most_bytes(const struct choosing *c, const struct candidate *k, int s)
 {

@@ -71,7 +71,7 @@ struct group {
     struct flush_cut cut;
     struct candidate *candidate;
     int n;
-    double least_s; /* the shortest step of those that may fit */
+    double least_s; /* the shortest step of the candidates that may fit */
 };
 
 /* Cut into n_stages whose slowest is fastest, by PipeDream's recurrence for a straight pipeline
@@ -205,7 +205,8 @@ static int by_least_part(const void *a, const void *b)
     return (*x)->cut->n_stages - (*y)->cut->n_stages;
 }
 
-/* None fits: what the one that lacks least would need, or one within a twentieth of that. */
+/* None fits: what the candidate that lacks least would need, or one within a twentieth of that.
+ */
 static enum hypar_status refuse(const struct choosing *c, const struct group *group,
                                 int n_groups, struct hypar_error *err)
 {

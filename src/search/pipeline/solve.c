@@ -411,16 +411,16 @@ double hp_pipeline_room(const struct pipeline_machine *machine, int n_states)
     return room;
 }
 
-double hp_pipeline_steps(const struct pipeline_machine *machine, int n_states)
+double hp_pipeline_work(const struct pipeline_machine *machine, int n_states)
 {
-    double steps = 0, n = n_states;
+    double looks = 0, n = n_states;
     for (int l = 0; l < machine->n_levels; l++) {
         double ranges = l == machine->n_levels - 1 ? n : n * n / 2;
         double m = machine->workers[l];
-        steps += ranges * m *
+        looks += ranges * m *
                  (leaves(machine->workers[l], n_states) ? VISITS_OF_A_CUT * n / 2 : m / 2);
     }
-    return steps;
+    return looks;
 }
 
 enum hypar_status hp_pipeline_solve(struct arena *arena, const struct pipeline_problem *problem,

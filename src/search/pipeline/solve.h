@@ -26,8 +26,8 @@ struct pipeline {
 /* The tables that hp_pipeline_solve() fills, in numbers of 8 bytes. */
 double hp_pipeline_room(const struct pipeline_machine *machine, int n_states);
 
-/* What it looks at, at most: some nanoseconds each. */
-double hp_pipeline_steps(const struct pipeline_machine *machine, int n_states);
+/* Cuts that hp_pipeline_solve() looks at, at most: some nanoseconds each. */
+double hp_pipeline_work(const struct pipeline_machine *machine, int n_states);
 
 /* PipeDream's dynamic programming over ranges of states and numbers of workers, level by level
  * from the lowest. HYPAR_INFEASIBLE if there is no such pipeline, or by hp_check_stop(). What

@@ -110,7 +110,7 @@ static int root(int *parent, int i)
     return i;
 }
 
-/* Numbers for the sets of operators that share parameters; -1 for those that share none. */
+/* Numbers for the sets of operators that share parameters; -1 for operators that share none. */
 static int *shared_sets(struct arena *arena, const struct hypar_graph *g)
 {
     struct arena scratch = { 0 };
@@ -204,8 +204,8 @@ struct cut_states *hp_pipeline_states(struct arena *arena, const struct pipeline
     enum { MAX_STATES = 4096, LEAST = 8 };
     const double max_room = 0x1p25, max_work = 5e8; /* 256 MiB, some seconds */
     int n = MAX_STATES;
-    while (n > LEAST && (hp_pipeline_steps(machine, n) > max_work ||
-                         hp_pipeline_room(machine, n) > max_room))
+    while (n > LEAST &&
+           (hp_pipeline_work(machine, n) > max_work || hp_pipeline_room(machine, n) > max_room))
         n = n * 15 / 16;
     return hp_cut_states(arena, layers, n, n);
 }

@@ -52,9 +52,10 @@ static void read_costs(struct pruner *p)
     }
 }
 
-static void read_edges(struct pruner *p)
+static void read_problem(struct pruner *p)
 {
     const struct elimination_problem *problem = p->problem;
+    read_costs(p);
     p->first = hp_csr(p->arena, problem->n_vars);
     p->incidences = NEW(p->arena, struct incidence, 2 * (size_t)problem->n_edges);
     for (int e = 0; e < problem->n_edges; e++) {
@@ -208,8 +209,7 @@ bool hp_elimination_prune(struct arena *arena, const struct elimination_problem 
 {
     *out = (struct elimination_pruning){ 0 };
     struct pruner p = { .arena = arena, .problem = problem, .work_left = max_work, .out = out };
-    read_costs(&p);
-    read_edges(&p);
+    read_problem(&p);
     bool any = true;
     while (any) {
         any = false;
@@ -262,10 +262,8 @@ bool hp_elimination_prune_above(struct arena *arena, const struct elimination_pr
     *out = (struct elimination_pruning){ 0 };
     struct pruner bounds = { .arena = arena, .problem = shifted };
     struct pruner p = { .arena = arena, .problem = problem, .out = out };
-    read_costs(&bounds);
-    read_edges(&bounds);
-    read_costs(&p);
-    read_edges(&p);
+    read_problem(&bounds);
+    read_problem(&p);
     double bound = global_bound(&bounds);
     for (int v = 0; v < problem->n_vars; v++) {
         double others = bound - local_bound(&bounds, v, -1);
