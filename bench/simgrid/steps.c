@@ -8,6 +8,7 @@
 #include "cost/collective.h"
 #include "cost/collective_rounds.h"
 #include "sim/tasks.h"
+#include "sim/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +78,7 @@ static double play(const struct hypar_machine *machine, const struct comm_steps 
             after[start[i] + a] = step->after[a];
     }
     struct task_graph graph = { n, 2 * hypar_machine_link_count(machine), task, start, after };
-    double time_s = hp_seconds(hp_run_graph(&graph, NEW(&arena, struct times, n)));
+    double time_s = hp_seconds(hp_run_graph(&graph, NEW(&arena, struct times, n), NULL));
     hp_arena_free(&arena);
     return time_s;
 }

@@ -4,16 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "sim/tally.h"
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* While it is played: how long devices compute and communicate, links carry. */
 struct counting {
@@ -330,10 +323,10 @@ static enum hypar_status play(struct hypar_sim *sim, bool timeline, struct hypar
 {
     struct counting c = { .sim = sim };
     struct observer observer = { begin_counting, count_task, &c };
-    double began_s = now_s();
+    double began_s = hp_now_s();
     ticks length = hp_timeline_observe(sim->timing, sim->program,
                                        timeline ? &sim->timeline : NULL, &observer);
-    sim->summary.took_s = now_s() - began_s;
+    sim->summary.took_s = hp_now_s() - began_s;
     sim->has_timeline = timeline;
     summarise(sim, &c, length);
     add_up(sim);

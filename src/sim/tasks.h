@@ -81,7 +81,4 @@ struct waiting {
 };
 struct waiting hp_turn_round(struct arena *arena, const struct task_graph *graph);
 
-/* Full simulation (FlexFlow, Algorithm 1): fills times[id], returns the largest end. */
-ticks hp_run_graph(const struct task_graph *graph, struct times *times);
-
 #endif /* SIM_TASKS_H */

@@ -1,5 +1,5 @@
-/* Full simulation of a timing. Task instances are (row, task), never written out: a row has its
- * counters only while it is under way. */
+/* Full simulation (FlexFlow, Algorithm 1). Task instances are (row, task), never written out: a
+ * row has its counters only while it is under way. */
 #include "sim/timeline.h"
 
 #include <string.h>
@@ -30,7 +30,8 @@ struct progress {
 };
 
 struct timeline_run {
-    struct timing *timing;
+    struct timing *timing; /* NULL: a graph of no program, in one row */
+    struct times *times;   /* of that graph: by task */
     struct arena arena;
     struct task_graph graph;
     struct rows rows;
@@ -41,7 +42,8 @@ struct timeline_run {
     int ***missing_in;        /* ... and of the tail: [group][phase][place] */
     struct under_way *of_row; /* closed ones have no arrays */
     struct spare *spare;      /* by kind of row */
-    /* Schedule: slots as the program has them; the unit tasks of each (stage, half, device). */
+    /* Schedule: slots as the program has them; the computations of each (stage, half, device).
+     */
     bool gated;
     const struct schedule *slots;
     int **group_start, **group;
@@ -97,7 +99,8 @@ static void close_row(struct timeline_run *s, int row)
 
 static void push(struct timeline_run *s, int row, int task, ticks ready)
 {
-    int64_t number = (int64_t)hp_row_micro(&s->rows, row) << 32 | task;
+    int64_t number = s->timing ? (int64_t)hp_row_micro(&s->rows, row) << 32 | task
+                               : s->graph.task[task].number;
     hp_heap_push(&s->heap, &s->arena, (struct ready_task){ ready, number, task });
 }
 
@@ -240,6 +243,8 @@ static void note_times(struct timeline_run *s, int row, int task, const struct t
 {
     s->served++;
     s->length = times->end > s->length ? times->end : s->length;
+    if (s->times)
+        s->times[task] = *times;
     if (s->keep)
         s->keep->times[row][hp_row_place(&s->rows, row, task)] = *times;
     if (s->observer)
@@ -273,7 +278,7 @@ static bool is_update(const struct timeline_run *s, int task)
 
 static void serve(struct timeline_run *s, const struct ready_task *what)
 {
-    int row = (int)(what->number >> 32), task = what->id;
+    int row = s->timing ? (int)(what->number >> 32) : 0, task = what->id;
     if (is_tail(s, task))
         row = hp_tail_row(&s->rows, task, row);
     ticks start = hp_claim(&s->graph.task[task], s->free, what->ready);
@@ -360,16 +365,22 @@ static void set_up_slots(struct timeline_run *s)
         group_tasks(s, b);
 }
 
-static void set_up(struct timeline_run *s, const struct hypar_program *program,
-                   struct timeline *keep)
+struct waiting hp_turn_round(struct arena *arena, const struct task_graph *g)
 {
-    struct timing *timing = s->timing;
-    struct arena *arena = keep ? &keep->arena : &s->arena;
-    s->iteration = &timing->lowering->iteration;
-    s->graph =
-        program ? hp_timed_program(timing, program, arena) : hp_timed_graph(timing, arena);
-    s->rows = hp_rows_of(timing->blocks, s->graph.n_tasks, arena);
-    s->n_devices = timing->costs->n_devices;
+    int64_t n = g->after_start[g->n_tasks], *start = NEW(arena, int64_t, g->n_tasks + 2);
+    int *task = NEW(arena, int, n);
+    for (int64_t i = 0; i < n; i++)
+        start[g->after[i] + 2]++;
+    for (int t = 0; t < g->n_tasks; t++)
+        start[t + 2] += start[t + 1];
+    for (int t = 0; t < g->n_tasks; t++)
+        for (int64_t i = g->after_start[t]; i < g->after_start[t + 1]; i++)
+            task[start[g->after[i] + 1]++] = t;
+    return (struct waiting){ start, task };
+}
+
+static void set_up(struct timeline_run *s)
+{
     s->before = hp_turn_round(&s->arena, &s->graph);
     s->missing = NEW(&s->arena, int, s->graph.n_tasks);
     for (int t = 0; t < s->graph.n_tasks; t++)
@@ -381,32 +392,59 @@ static void set_up(struct timeline_run *s, const struct hypar_program *program,
     s->gated = s->iteration->n_micro > 1;
     if (s->gated)
         set_up_slots(s);
-    if (keep)
-        begin_timeline(s, keep);
+}
+
+static void run(struct timeline_run *s)
+{
+    if (s->observer)
+        s->observer->begin(s->observer->who, &s->graph);
+    start_tasks(s);
+    if (s->gated)
+        start_slots(s);
+    while (s->heap.n) {
+        struct ready_task first = hp_heap_pop(&s->heap);
+        serve(s, &first);
+    }
+    hp_arena_free(&s->arena);
 }
 
 ticks hp_timeline_observe(struct timing *timing, const struct hypar_program *program,
                           struct timeline *keep, const struct observer *observer)
 {
-    struct timeline_run s = { .timing = timing, .observer = observer };
+    struct timeline_run s = { .timing = timing,
+                              .iteration = &timing->lowering->iteration,
+                              .n_devices = timing->costs->n_devices,
+                              .observer = observer };
+    struct arena *arena = keep ? &keep->arena : &s.arena;
     if (keep)
         *keep = (struct timeline){ 0 };
-    set_up(&s, program, keep);
-    if (observer)
-        observer->begin(observer->who, &s.graph);
-    start_tasks(&s);
-    if (s.gated)
-        start_slots(&s);
-    while (s.heap.n) {
-        struct ready_task first = hp_heap_pop(&s.heap);
-        serve(&s, &first);
-    }
+    s.graph =
+        program ? hp_timed_program(timing, program, arena) : hp_timed_graph(timing, arena);
+    s.rows = hp_rows_of(timing->blocks, s.graph.n_tasks, arena);
+    set_up(&s);
+    if (keep)
+        begin_timeline(&s, keep);
+    run(&s);
     if (keep) {
         keep->graph = s.graph;
         keep->n_instances = s.served;
         keep->length = s.length;
     }
-    hp_arena_free(&s.arena);
+    return s.length;
+}
+
+ticks hp_run_graph(const struct task_graph *graph, struct times *times,
+                   const struct observer *observer)
+{
+    static const struct iteration once = { .n_micro = 1, .n_bodies = 1, .n_larger = 1 };
+    int first[] = { 0, graph->n_tasks, graph->n_tasks };
+    struct timeline_run s = { .times = times,
+                              .graph = *graph,
+                              .rows = { .iteration = &once, .n = 1, .first = first },
+                              .iteration = &once,
+                              .observer = observer };
+    set_up(&s);
+    run(&s);
     return s.length;
 }
 

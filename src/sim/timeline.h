@@ -32,4 +32,9 @@ struct observer {
 ticks hp_timeline_observe(struct timing *timing, const struct hypar_program *program,
                           struct timeline *keep, const struct observer *observer);
 
+/* A graph of no program, by the tasks' own numbers: fills times[id], returns the largest end.
+ * `observer` may be NULL. */
+ticks hp_run_graph(const struct task_graph *graph, struct times *times,
+                   const struct observer *observer);
+
 #endif /* SIM_TIMELINE_H */

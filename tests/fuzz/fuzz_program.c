@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "program/program.h"
 #include "sim/flat/file.h"
+#include "sim/timeline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,7 +38,7 @@ static void play(const struct flat_file *file)
     struct times *times = calloc((size_t)file->graph.n_tasks, sizeof *times);
     require(times);
     check_graph(&file->graph);
-    require(hp_run_graph(&file->graph, times) <= HP_MAX_TICKS);
+    require(hp_run_graph(&file->graph, times, NULL) <= HP_MAX_TICKS);
     for (int i = 0; i < file->graph.n_tasks; i++)
         require(times[i].ready <= times[i].start && times[i].start <= times[i].end);
     free(times);

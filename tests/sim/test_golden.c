@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "sim/delta/timeline.h"
 #include "sim/flat/file.h"
+#include "sim/timeline.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
@@ -76,7 +77,7 @@ static void check_graph(const struct figure *figure)
 {
     struct flat_file *file = read_file(figure);
     struct times times[IDS];
-    assert_int_equal(hp_run_graph(&file->graph, times), figure->makespan * SECOND);
+    assert_int_equal(hp_run_graph(&file->graph, times, NULL), figure->makespan * SECOND);
     for (int i = 0; i < figure->n_rows; i++) {
         assert_int_equal(file->task[i].id, figure->row[i].id);
         expect_times(figure, &figure->row[i], hp_seconds(times[i].ready),

@@ -1,9 +1,7 @@
 /* A program file's step. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "sim/heap.h"
 #include "sim/sim.h"
 #include "sim/tally.h"
 
@@ -45,63 +43,63 @@ static void begin(struct hypar_sim *sim, const struct hypar_machine *machine)
     sim->event_offset_s = NEW(&sim->arena, double, most);
 }
 
-static int by_ready(const void *a, const void *b)
+/* While it is played: how long queues are busy, devices compute and communicate. */
+struct counting {
+    struct hypar_sim *sim;
+    ticks *busy;                   /* by queue */
+    struct covered *comm, *either; /* by device: communicating; that or computing */
+};
+
+static void begin_counting(void *who, const struct task_graph *graph)
 {
-    return hp_comes_first(a, b) ? -1 : 1;
+    struct counting *c = who;
+    struct arena *arena = &c->sim->arena;
+    c->busy = NEW(arena, ticks, graph->n_queues);
+    c->comm = NEW(arena, struct covered, c->sim->summary.n_devices);
+    c->either = NEW(arena, struct covered, c->sim->summary.n_devices);
 }
 
-/* Tasks in the order in which they were served. */
-static const struct ready_task *served(struct hypar_sim *sim)
+static void count_task(void *who, int t, int micro, const struct times *times)
 {
-    const struct task_graph *g = &sim->file->graph;
-    struct ready_task *order = NEW(&sim->arena, struct ready_task, g->n_tasks);
-    for (int t = 0; t < g->n_tasks; t++)
-        order[t] = (struct ready_task){ sim->file_times[t].ready, g->task[t].number, t };
-    qsort(order, (size_t)g->n_tasks, sizeof *order, by_ready);
-    return order;
-}
-
-static void count(struct hypar_sim *sim)
-{
-    const struct flat_file *f = sim->file;
+    struct counting *c = who;
+    struct hypar_sim *sim = c->sim;
     struct hypar_sim_summary *s = &sim->summary;
-    struct covered *comm = NEW(&sim->arena, struct covered, s->n_devices);
-    struct covered *either = NEW(&sim->arena, struct covered, s->n_devices);
-    const struct ready_task *order = served(sim);
-    ticks *busy = NEW(&sim->arena, ticks, s->n_devices + s->n_links); /* by queue */
-    for (int i = 0; i < f->graph.n_tasks; i++) {
-        int t = order[i].id;
-        const struct sim_task *task = &f->graph.task[t];
-        const struct file_task *what = &f->task[t];
-        const struct times *times = &sim->file_times[t];
-        struct hold whole = { task->queue, 0, task->duration };
-        const struct hold *hold = task->hold ? task->hold : &whole;
-        for (int h = 0; h < task->n_holds; h++) {
-            int link = hold[h].queue - s->n_devices;
-            busy[hold[h].queue] += hold[h].busy;
-            if (link < 0)
-                continue;
-            double bytes = what->hold_bytes ? what->hold_bytes[h] : 0;
-            sim->link[link].bytes += bytes;
-            s->link_bytes += bytes;
-        }
-        s->tasks++;
-        s->compute += what->device >= 0;
-        s->comm += what->device < 0;
-        s->comm_bytes += what->bytes > 0 ? what->bytes : 0;
-        for (int d = 0; d < what->n_devices; d++)
-            hp_cover(&comm[what->devices[d]], &sim->arena, times->ready, times->start,
-                     times->end);
-        for (int d = 0; d < (what->device >= 0 ? 1 : what->n_devices); d++)
-            hp_cover(&either[what->device >= 0 ? what->device : what->devices[d]], &sim->arena,
-                     times->ready, times->start, times->end);
+    const struct sim_task *task = &sim->file->graph.task[t];
+    const struct file_task *what = &sim->file->task[t];
+    struct hold whole = { task->queue, 0, task->duration };
+    const struct hold *hold = task->hold ? task->hold : &whole;
+    (void)micro;
+    for (int h = 0; h < task->n_holds; h++) {
+        int link = hold[h].queue - s->n_devices;
+        c->busy[hold[h].queue] += hold[h].busy;
+        if (link < 0)
+            continue;
+        double bytes = what->hold_bytes ? what->hold_bytes[h] : 0;
+        sim->link[link].bytes += bytes;
+        s->link_bytes += bytes;
     }
+    s->tasks++;
+    s->compute += what->device >= 0;
+    s->comm += what->device < 0;
+    s->comm_bytes += what->bytes > 0 ? what->bytes : 0;
+    for (int d = 0; d < what->n_devices; d++)
+        hp_cover(&c->comm[what->devices[d]], &sim->arena, times->ready, times->start,
+                 times->end);
+    for (int d = 0; d < (what->device >= 0 ? 1 : what->n_devices); d++)
+        hp_cover(&c->either[what->device >= 0 ? what->device : what->devices[d]], &sim->arena,
+                 times->ready, times->start, times->end);
+}
+
+static void summarise(const struct counting *c)
+{
+    struct hypar_sim *sim = c->sim;
+    const struct hypar_sim_summary *s = &sim->summary;
     for (int l = 0; l < s->n_links; l++)
-        sim->link[l].busy_s = hp_seconds(busy[s->n_devices + l]);
+        sim->link[l].busy_s = hp_seconds(c->busy[s->n_devices + l]);
     for (int d = 0; d < s->n_devices; d++) {
-        sim->device[d].busy_s = hp_seconds(busy[d]);
-        sim->device[d].comm_s = hp_seconds(hp_covered(&comm[d]));
-        sim->device[d].waiting_s = s->step_s - hp_seconds(hp_covered(&either[d]));
+        sim->device[d].busy_s = hp_seconds(c->busy[d]);
+        sim->device[d].comm_s = hp_seconds(hp_covered(&c->comm[d]));
+        sim->device[d].waiting_s = s->step_s - hp_seconds(hp_covered(&c->either[d]));
     }
 }
 
@@ -119,8 +117,10 @@ static enum hypar_status simulate_flat(struct hypar_sim **out,
     begin(sim, machine);
     order_tasks(sim);
     sim->file_times = NEW(&sim->arena, struct times, file->graph.n_tasks);
-    sim->summary.step_s = hp_seconds(hp_run_graph(&file->graph, sim->file_times));
-    count(sim);
+    struct counting c = { .sim = sim };
+    struct observer observer = { begin_counting, count_task, &c };
+    sim->summary.step_s = hp_seconds(hp_run_graph(&file->graph, sim->file_times, &observer));
+    summarise(&c);
     *out = sim;
     return HYPAR_OK;
 }

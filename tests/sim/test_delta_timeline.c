@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "sim/delta/timeline.h"
+#include "sim/timeline.h"
 
 enum { MAX_TASKS = 60, MAX_AFTER = 5, QUEUES = 4, ROUNDS = 1500, CHANGES = 25 };
 
@@ -142,7 +143,7 @@ static ticks play_in_full(const struct world *w, struct times *times, int *place
         start[n] = n_after;
     }
     struct task_graph graph = { n, QUEUES, task, start, after };
-    return hp_run_graph(&graph, times);
+    return hp_run_graph(&graph, times, NULL);
 }
 
 /* It must be what the play says. */
