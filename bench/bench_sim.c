@@ -7,10 +7,11 @@
  * 1F1B; it is to take seconds.
  *
  * Proposals: from the data-parallel plan one random operator is split and placed otherwise
- * (sim/propose.h), lowered, simulated, and all is put back: by delta, and in full from nothing.
- * "early" is the mean of the first proposals, while layouts and patterns are still new, "later"
- * of those after. The aims: alexnet on 4 devices under 40 us, resnet101 and inception-v3 under
- * 400 us; by delta at least five times faster than in full on 16 devices and more.
+ * (search/mcmc/propose.h), lowered, simulated, and all is put back: by delta, and in full from
+ * nothing. "early" is the mean of the first proposals, while layouts and patterns are still
+ * new, "later" of those after. The aims: alexnet on 4 devices under 40 us, resnet101 and
+ * inception-v3 under 400 us; by delta at least five times faster than in full on 16 devices and
+ * more.
  *
  * "published" is the full simulation of FlexFlow's published code, one proposal on one arm64
  * core; it has no delta simulation.

@@ -30,7 +30,7 @@ if(HYPAR_SANITIZE)
   add_link_options(${sanitize_flags})
 endif()
 if(HYPAR_SANITIZE STREQUAL "memory") # getc_unlocked inline reads what libc, built without it, wrote
-  set_source_files_properties(src/model/onnx_skim.c PROPERTIES COMPILE_DEFINITIONS __NO_INLINE__)
+  set_source_files_properties(src/model/onnx/skim.c PROPERTIES COMPILE_DEFINITIONS __NO_INLINE__)
 endif()
 if(HYPAR_FUZZ)
   if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")

@@ -149,7 +149,7 @@ static bool rounds_meet(struct arena *arena, const struct hypar_machine *machine
     for (int h = 0; h < rounds.n_hops; h++)
         message[h] = (struct message){ group->device[rounds.hop[h].from],
                                        group->device[rounds.hop[h].to], 0 };
-    for (int r = 0; r < rounds.n_periods; r++)
+    for (int r = 0; r < rounds.n_rounds; r++)
         result |= rounds.round[r].n &&
                   meet(machine, message + rounds.round[r].first, rounds.round[r].n);
     return result;

@@ -37,15 +37,15 @@ HYPAR_API void hypar_program_free(struct hypar_program *program); /* NULL is all
 HYPAR_API enum hypar_status hypar_graph_lowerable(const struct hypar_graph *graph,
                                                   struct hypar_error *err);
 
-/* Of one training step; bytes under schedule pipedream: of one minibatch of the stretch, on
+/* Of one training step; bytes under schedule pipedream: of one minibatch of the window, on
  * average. */
 struct hypar_program_totals {
-    int64_t tasks; /* computations, transfers, collectives, updates; of all of a stretch */
+    int64_t tasks; /* computations, transfers, collectives, updates; of all of a window */
     int64_t compute, comm, update;
     double comm_bytes; /* each byte sent once, over all devices */
     double forward_bytes, backward_bytes, gradient_bytes, loss_bytes;
     int micro_batches; /* of a batch */
-    int minibatches;   /* pipedream: of the stretch; else 0 */
+    int minibatches;   /* pipedream: of the window; else 0 */
 };
 HYPAR_API struct hypar_program_totals hypar_program_totals(const struct hypar_program *program);
 
@@ -68,8 +68,8 @@ struct hypar_memory {
     double limit;                 /* what the device has */
 };
 
-/* The memory of each device of the plan's machine, from the program and its schedule alone, in
- * no time: fills memory[device]. `options` may be NULL: as the plan says. */
+/* The memory of each device of the plan's machine, from the program and its schedule alone,
+ * without simulating: fills memory[device]. `options` may be NULL: as the plan says. */
 HYPAR_API enum hypar_status hypar_plan_memory(const struct hypar_plan *plan,
                                               const struct hypar_lower_options *options,
                                               struct hypar_memory *memory,

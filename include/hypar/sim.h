@@ -101,12 +101,12 @@ struct hypar_sim_summary {
 };
 HYPAR_API struct hypar_sim_summary hypar_sim_summary(const struct hypar_sim *sim);
 
-/* Schedule pipedream: a stretch of minibatches is played, from an empty pipeline to an empty
- * one. In steady state, between the same points of two rounds, one minibatch takes step_s; all
- * that is said of a step is of one minibatch then, on average: bytes, joules, how long a device
- * is busy. Tasks are those of the whole stretch. */
+/* Schedule pipedream: a window of minibatches is played, from an empty pipeline to an empty
+ * one. In steady state, between the same points of two update periods, one minibatch takes
+ * step_s; all that is said of a step is of one minibatch then, on average: bytes, joules, how
+ * long a device is busy. Tasks are those of the whole window. */
 struct hypar_sim_pipeline {
-    int minibatches;  /* of the stretch; 0: another schedule */
+    int minibatches;  /* of the window; 0: another schedule */
     int noam;         /* admitted by each replica of the input stage before it goes backward */
     double startup_s; /* until the input stage goes on to the minibatch after these */
     double stretch_s; /* all minibatches */

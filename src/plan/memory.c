@@ -1,5 +1,6 @@
 /* Memory that a plan needs on each device for what lives from step to step: parameters, their
- * gradients and the optimizer's state. Activations are the simulator's. */
+ * gradients and the optimizer's state. Activations are counted by the program (program/memory).
+ */
 #include <string.h>
 
 #include "layout/cover.h"

@@ -3,8 +3,8 @@
 
 /* Fusion groups ------------------------------------------------------------------------ */
 
-/* Steps without multiply-adds of their own, whose input nobody else waits for, may be one task
- * with the op_pass before. */
+/* Passes without multiply-adds of their own, whose input nobody else waits for, may be one task
+ * with the pass before. */
 static void find_followers(struct blocks *s)
 {
     const struct lowering *lowering = s->lowering;

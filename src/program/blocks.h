@@ -35,7 +35,7 @@ struct comm_messages {
     const int *arrive_start, *arrive, *depart_start, *depart;
 };
 
-/* The messages of each comm of a exchange, as `who` does them. */
+/* The messages of each comm of an exchange, as `who` does them. */
 typedef const struct comm_messages *hp_messages_of(void *who, int body, int exchange);
 
 struct edge {
@@ -92,7 +92,7 @@ static inline const struct part_layout *hp_pass_layout(const struct blocks *s, i
     return s->lowering->body[b].layout[s->lowering->training.op_pass[op_pass].op];
 }
 
-/* The id of the task that does a part of a step; -1: the part is empty. */
+/* The id of the task that does a part of a pass; -1: the part is empty. */
 static inline int hp_part_task(const struct blocks *s, int b, int op_pass, int part)
 {
     const struct part_layout *layout = hp_pass_layout(s, b, op_pass);
@@ -128,6 +128,9 @@ int hp_number_tasks(struct blocks *blocks);
 /* What the tasks of a block wait for, into edge[]; first[] must be right for all blocks. An
  * edge may be there twice. (edges.c) */
 void hp_block_edges(struct blocks *blocks, int number);
+
+/* These by task of the block, of which there are n: CSR. start[] has n + 2 zeros. */
+void hp_sort_edges(const struct blocks *blocks, int n, int *start, int *id);
 
 /* The edges of all blocks, task by task, each once; ids have no gaps. Taken from `arena`. */
 struct task_edges {

@@ -1,4 +1,5 @@
 #include "program/cut.h"
+#include "base/csr.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -317,16 +318,15 @@ void hp_distribute(struct cut *cut, struct arena *scratch)
         struct run run = hp_first_run(cut, &cut->access[i]);
         do
             for (int c = run.lo; c < run.hi; c++)
-                start[c + 2]++;
+                hp_csr_count(start, c);
         while (hp_next_run(cut, &cut->access[i], &run));
     }
-    for (int c = 0; c < cut->n_cells; c++)
-        start[c + 2] += start[c + 1];
+    hp_csr_sum(start, cut->n_cells);
     for (int i = 0; i < cut->n_accesses; i++) {
         struct run run = hp_first_run(cut, &cut->access[i]);
         do
             for (int c = run.lo; c < run.hi; c++)
-                of_cell[start[c + 1]++] = i;
+                of_cell[hp_csr_place(start, c)] = i;
         while (hp_next_run(cut, &cut->access[i], &run));
     }
     cut->start = start;
@@ -395,7 +395,7 @@ enum hypar_status hp_cut(struct cut *cut, struct arena *scratch,
         k.holder[i].who = writes ? &writers[i] : &readers[i - n_writers];
     }
     make_room(&k);
-    int n = 0; /* holders that have a access */
+    int n = 0; /* holders that have an access */
     for (int i = 0; i < k.n_holders; i++) {
         add_accesses(&k, &k.holder[i], i < n_writers);
         if (i < n_writers)

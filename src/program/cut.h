@@ -1,8 +1,8 @@
 /* program/cut.h - a tensor cut into cells by the borders of all its accesses. Internal.
  *
- * The region of a part is a product of ranges, so a access covers an interval of the borders of
- * each dimension. Most dimensions are divided by nobody: they have one interval, and only those
- * that have more are walked. */
+ * The region of a part is a product of ranges, so an access covers an interval of the borders
+ * of each dimension. Most dimensions are divided by nobody: they have one interval, and only
+ * those that have more are walked. */
 #ifndef PROGRAM_CUT_H
 #define PROGRAM_CUT_H
 
@@ -36,7 +36,7 @@ struct cut {
     int *start, *of_cell;             /* accesses of each cell, ascending: CSR */
 };
 
-/* Find all accesses and cells, but not yet who has a access in each; all of it is scratch. No
+/* Find all accesses and cells, but not yet who accesses each; all of it is scratch. No
  * accesses: no cells. HYPAR_UNSUPPORTED if there are absurdly many cells. */
 enum hypar_status hp_cut(struct cut *cut, struct arena *scratch,
                          const struct exchange_side *writers, int n_writers,
@@ -46,7 +46,7 @@ enum hypar_status hp_cut(struct cut *cut, struct arena *scratch,
 /* Find the accesses of each cell: start, of_cell. */
 void hp_distribute(struct cut *cut, struct arena *scratch);
 
-/* The cells of a access: runs [lo, hi) of consecutive ones. */
+/* The cells of an access: runs [lo, hi) of consecutive ones. */
 struct run {
     int lo, hi;
     int at[MAX_DIMS];

@@ -1,4 +1,5 @@
 /* What the tasks of a block wait for. */
+#include "base/csr.h"
 #include "program/blocks.h"
 
 #include <string.h>
@@ -38,7 +39,7 @@ static void wait_for_feeds(struct blocks *s, int local, int b, int exchange, int
         const struct source *from = &k->exchange[exchange].writer[p->feed[i].writer];
         int op_pass = k->op_pass_of[from->op][from->pass], part = p->feed[i].part;
         const struct part_layout *layout =
-            tail ? s->lowering->step_layout[from->op] : hp_pass_layout(s, b, op_pass);
+            tail ? s->lowering->tail_layout[from->op] : hp_pass_layout(s, b, op_pass);
         if (layout->device[part] != device)
             continue;
         if (tail)
@@ -53,8 +54,8 @@ static const struct comm_messages *messages_of(const struct blocks *s, int b, in
     return s->expand ? s->expand(s->who, b, exchange) : NULL;
 }
 
-/* `local` needs on `device` what a comm of a exchange brings: its only task, or all messages to
- * the device and what lies there already. */
+/* `local` needs on `device` what a comm of an exchange brings: its only task, or all messages
+ * to the device and what lies there already. */
 static void wait_for_comm(struct blocks *s, int local, int b, int exchange, int comm,
                           int device)
 {
@@ -142,7 +143,7 @@ static void compute_edges(struct blocks *s, int b, int group)
 
 /* Exchanges ---------------------------------------------------------------------------- */
 
-/* What is fed to a comm of a exchange, which is done by task `local` or by the messages `m`:
+/* What is fed to a comm of an exchange, which is done by task `local` or by the messages `m`:
  * its own, or those of the first of its bucket, over the same devices. */
 static void feed_comm(struct blocks *s, int body, int exchange, int comm, int local,
                       const struct comm_messages *m)
@@ -238,7 +239,7 @@ static void update_edges(struct blocks *s, int exchange)
     const struct update_devices *updates = hp_update_devices(s->lowering, exchange);
     for (int i = 0; i < p->n_waits; i++) {
         const struct wait *wait = &p->wait[i];
-        int device = lowering->step_layout[what->reader[wait->reader].op]->device[wait->part];
+        int device = lowering->tail_layout[what->reader[wait->reader].op]->device[wait->part];
         int local = updates->of_device[device];
         if (wait->comm >= 0)
             wait_for_comm(s, local, 0, exchange, wait->comm, device);
@@ -271,6 +272,15 @@ void hp_block_edges(struct blocks *s, int number)
         exchange_edges(s, block.body, block.index, number);
 }
 
+void hp_sort_edges(const struct blocks *s, int n, int *start, int *id)
+{
+    for (int i = 0; i < s->n_edges; i++)
+        hp_csr_count(start, s->edge[i].local);
+    hp_csr_sum(start, n);
+    for (int i = 0; i < s->n_edges; i++)
+        id[hp_csr_place(start, s->edge[i].local)] = s->edge[i].after;
+}
+
 /* All blocks --------------------------------------------------------------------------- */
 
 /* Sort the edges of a block by task, leaving out what is there twice. */
@@ -280,12 +290,7 @@ static int64_t put_edges(struct blocks *s, int number, int64_t *after_start, int
     int n = s->size[number];
     struct arena_mark mark = hp_arena_mark(&s->scratch);
     int *start = NEW(&s->scratch, int, n + 2), *id = NEW(&s->scratch, int, s->n_edges);
-    for (int i = 0; i < s->n_edges; i++)
-        start[s->edge[i].local + 2]++;
-    for (int i = 0; i < n; i++)
-        start[i + 2] += start[i + 1];
-    for (int i = 0; i < s->n_edges; i++)
-        id[start[s->edge[i].local + 1]++] = s->edge[i].after;
+    hp_sort_edges(s, n, start, id);
     for (int t = 0; t < n; t++) {
         int64_t first = at;
         for (int i = start[t]; i < start[t + 1]; i++) {

@@ -378,7 +378,7 @@ static void count_elements(struct finder *f)
 
 /* Shapes ------------------------------------------------------------------------------- */
 
-/* Who has a access in which cells: all that matters, sizes left out. */
+/* Who accesses which cells: all that matters, sizes left out. */
 static const int *key_of(const struct finder *f, size_t *bytes)
 {
     const struct cut *cut = &f->cut;

@@ -31,7 +31,7 @@ struct exchange_side {
     axis_set partial; /* readers: only parts that are first along these axes (0: all parts) */
 };
 
-/* Patterns that were found, by who has a access in which of their cells: those that have the
+/* Patterns that were found, by who accesses which of their cells: those that have the
  * same differ in sizes alone. Zero-initialised is none. */
 struct shapes {
     struct table keys;

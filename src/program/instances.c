@@ -1,4 +1,5 @@
 #include "program/instances.h"
+#include "base/csr.h"
 
 /* Tasks of the tail by the group that they are updated with. */
 static void group_tail(struct rows *r, const struct blocks *s, int n_tasks, struct arena *arena)
@@ -16,10 +17,9 @@ static void group_tail(struct rows *r, const struct blocks *s, int n_tasks, stru
             r->place[t - first] = r->start[group + 2]++;
         }
     }
-    for (int g = 0; g < n_groups; g++)
-        r->start[g + 2] += r->start[g + 1];
+    hp_csr_sum(r->start, n_groups);
     for (int t = first; t < n_tasks; t++)
-        r->task[r->start[r->group[t - first] + 1]++] = t;
+        r->task[hp_csr_place(r->start, r->group[t - first])] = t;
 }
 
 struct rows hp_rows_of(const struct blocks *s, int n_tasks, struct arena *arena)

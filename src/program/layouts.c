@@ -222,7 +222,7 @@ static struct pattern *private_pattern(struct lowering *s, const struct exchange
     return p;
 }
 
-/* What decides a exchange's pattern apart from the layouts: exchanges with the same number are
+/* What decides an exchange's pattern apart from the layouts: exchanges with the same number are
  * alike.
  */
 int hp_exchange_likeness(struct lowering *s, const struct exchange *exchange)

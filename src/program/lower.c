@@ -175,9 +175,7 @@ static void write_computes(struct hypar_program *p, int number, const struct blo
                                                  .block = number,
                                                  .index = block->index,
                                                  .part = part,
-                                                 .comm = -1,
                                                  .device = l->device[part],
-                                                 .bucket = -1,
                                                  .backward = backward };
 }
 
@@ -204,7 +202,6 @@ static void write_comms(struct hypar_program *p, int number, const struct block 
         task[c] = (struct task){ .kind = TASK_COMM,
                                  .block = number,
                                  .index = block->index,
-                                 .part = -1,
                                  .comm = c,
                                  .device = -1,
                                  .bucket = bucket_of(p, block, c),
@@ -219,10 +216,7 @@ static void write_updates(struct hypar_program *p, int number, const struct bloc
             (struct task){ .kind = TASK_UPDATE,
                            .block = number,
                            .index = block->index,
-                           .part = -1,
-                           .comm = -1,
                            .device = hp_update_devices(p->lowering, block->index)->device[i],
-                           .bucket = -1,
                            .backward = true };
 }
 

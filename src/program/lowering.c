@@ -51,10 +51,10 @@ static void lay_out(struct lowering *s, int op)
         s->body[b].layout[op] =
             hp_layout_of(s, op, s->body[b].samples, hp_replica_of(r, stage, b), 1);
     if (r->delayed)
-        s->step_layout[op] =
+        s->tail_layout[op] =
             hp_layout_of(s, op, s->body[0].samples, 0, r->pipe.replicas[stage]);
     else
-        s->step_layout[op] = s->n_bodies == 1 ? s->body[0].layout[op]
+        s->tail_layout[op] = s->n_bodies == 1 ? s->body[0].layout[op]
                                               : hp_either_layout(s, s->body[0].layout[op],
                                                                  s->body[1].layout[op]);
 }
@@ -88,7 +88,7 @@ static struct update_devices *find_devices(struct lowering *s, const struct exch
     u->of_device = NEW(arena, int, n_devices);
     memset(u->of_device, -1, (size_t)n_devices * sizeof(int));
     for (int i = 0; i < p->n_waits; i++) {
-        int d = s->step_layout[exchange->reader[p->wait[i].reader].op]->device[p->wait[i].part];
+        int d = s->tail_layout[exchange->reader[p->wait[i].reader].op]->device[p->wait[i].part];
         if (u->of_device[d] < 0) {
             u->of_device[d] = u->n;
             device[u->n++] = d;
@@ -121,7 +121,7 @@ static enum hypar_status settle(struct lowering *s, int d)
 {
     const struct training_graph *k = &s->training;
     if (d >= k->n_exchanges)
-        return hp_pattern_of(s, &k->exchange[d], s->step_layout, &s->tail[d - k->n_exchanges]);
+        return hp_pattern_of(s, &k->exchange[d], s->tail_layout, &s->tail[d - k->n_exchanges]);
     for (int b = 0; b < s->n_bodies; b++)
         TRY(hp_pattern_of(s, &k->exchange[d], s->body[b].layout, &s->body[b].pattern[d]));
     return HYPAR_OK;
@@ -144,7 +144,7 @@ static enum hypar_status make(struct lowering *s)
         s->body[b].layout = NEW(&s->arena, const struct part_layout *, n_ops);
         s->body[b].pattern = NEW(&s->arena, const struct pattern *, k->n_exchanges);
     }
-    s->step_layout = NEW(&s->arena, const struct part_layout *, n_ops);
+    s->tail_layout = NEW(&s->arena, const struct part_layout *, n_ops);
     s->tail = NEW(&s->arena, const struct pattern *, k->n_tail);
     s->settled = NEW(&s->arena, int, k->n_exchanges + k->n_tail);
     for (int op = 0; op < n_ops; op++)
@@ -198,19 +198,19 @@ enum hypar_status hp_lowering_lay_out(struct lowering *s, const int *op, int n,
     return HYPAR_OK;
 }
 
-/* A exchange between two of the operators is settled once, when both are laid out. */
+/* An exchange between two of the operators is settled once, when both are laid out. */
 enum hypar_status hp_lowering_exchange(struct lowering *s, const int *op, int n,
                                        struct hypar_error *err)
 {
     const struct training_graph *k = &s->training;
     s->err = err;
-    s->round++;
+    s->change++;
     for (int i = 0; i < n; i++)
         for (int t = k->touch_start[op[i]]; t < k->touch_start[op[i] + 1]; t++) {
             int exchange = k->touch[t];
-            if (s->settled[exchange] == s->round)
+            if (s->settled[exchange] == s->change)
                 continue;
-            s->settled[exchange] = s->round;
+            s->settled[exchange] = s->change;
             TRY(settle(s, exchange));
         }
     return HYPAR_OK;

@@ -1,10 +1,10 @@
 /* program/lowering.h - a program before its tasks are written out. Internal.
  *
- * Which passes there are, which tensors move between them and who has a access in each follows
+ * Which passes there are, which tensors move between them and who accesses each follows
  * from the graph alone: the TRAINING GRAPH. How each operator's parts lie (its layout) and what
  * has to move between them (a pattern for each exchange) follows from the plan: the LOWERING.
  * When one operator's split or placement changes, its layout and the patterns of the exchanges
- * that it has a access in change, and nothing else does (hp_lowering_lay_out(),
+ * that it accesses change, and nothing else does (hp_lowering_lay_out(),
  * hp_lowering_exchange()); layouts and patterns are shared by what decides them and remembered,
  * so a change that was seen before costs a look-up. */
 #ifndef PROGRAM_LOWERING_H
@@ -44,7 +44,7 @@ struct item {
     int index; /* into op_pass[] or exchange[] */
 };
 
-/* A op_pass waits, as reader `reader`, for a exchange. */
+/* A pass waits, as reader `reader`, for an exchange. */
 struct port {
     int exchange, reader;
 };
@@ -59,7 +59,7 @@ struct training_graph {
     int *value_exchange;           /* by tensor: the exchange that settles its value, -1 */
     int *port_start;               /* ports of each op_pass: CSR */
     struct port *port;
-    int *touch_start; /* exchanges that each op has a access in: CSR, ascending */
+    int *touch_start; /* exchanges that each op accesses: CSR, ascending */
     int *touch;
     int most_sides; /* of any exchange: writers and readers */
 };
@@ -104,13 +104,13 @@ struct lowering {
     struct schedule schedule;
     int n_bodies;
     struct body_layouts *body;
-    /* The tail: parts that take part in some micro-batch of a round, those of replica 0, then
-     * of 1, ...; patterns by exchange - n_exchanges. */
-    const struct part_layout **step_layout;
+    /* The tail: parts that take part in some micro-batch of an update period, those of replica
+     * 0, then of 1, ...; patterns by exchange - n_exchanges. */
+    const struct part_layout **tail_layout;
     const struct pattern **tail;
     struct layout_cache own, *cache; /* its own, or one that it shares */
     int32_t *pattern_key;            /* room for most_sides, and one more */
-    int *settled, round;             /* by exchange: the change in which it was last settled */
+    int *settled, change;            /* by exchange: the change in which it was last settled */
     struct hypar_error *err;         /* of the call at hand */
 };
 
@@ -130,24 +130,24 @@ enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *
                            struct layout_cache *cache, struct hypar_error *err);
 
 /* The plan's operators op[] (each once) have been changed: bring the lowering up to date, first
- * their layouts, then the patterns of all that they have a access in. On failure (a tensor in
+ * their layouts, then the patterns of all that they access. On failure (a tensor in
  * absurdly many pieces) the caller takes the change back and calls again. */
 enum hypar_status hp_lowering_lay_out(struct lowering *lowering, const int *op, int n,
                                       struct hypar_error *err);
 enum hypar_status hp_lowering_exchange(struct lowering *lowering, const int *op, int n,
                                        struct hypar_error *err);
 
-/* Who updates the parameter whose gradient a exchange of the tail sums up; shared, too. */
+/* Who updates the parameter whose gradient an exchange of the tail sums up; shared, too. */
 const struct update_devices *hp_update_devices(struct lowering *lowering, int exchange);
 
-/* The parameters that a exchange of the tail is updated with (iteration.h). */
+/* The parameters that an exchange of the tail is updated with (iteration.h). */
 int hp_exchange_group(const struct lowering *s, int d);
 
 /* Part `part` of the tail's layout of `op` as a part in body `b`; -1: another replica runs it.
  */
 static inline int hp_live_part(const struct lowering *s, int op, int part, int b)
 {
-    const struct part_layout *l = s->step_layout[op];
+    const struct part_layout *l = s->tail_layout[op];
     return part / l->n_each == b % (l->n_parts / l->n_each) ? part % l->n_each : -1;
 }
 
@@ -163,11 +163,8 @@ enum hypar_status hp_find_flow(struct lowering *s);
 enum hypar_status hp_check_local_bn(const struct lowering *s, int op);
 void hp_make_training_graph(struct lowering *s);
 
-/* The operand of its producer that tensor `t` is. */
-int hp_operand_of(const struct op *op, int t);
-
 /* The layout of op's parts for `samples` on `n_replicas` replicas of its stage, from the
- * `replica`-th on; shared (accesses.c). */
+ * `replica`-th on; shared (layouts.c). */
 const struct part_layout *hp_layout_of(struct lowering *s, int op, struct range samples,
                                        int replica, int n_replicas);
 
@@ -177,7 +174,7 @@ const struct part_layout *hp_either_layout(struct lowering *s, const struct part
 
 int hp_exchange_likeness(struct lowering *s, const struct exchange *exchange);
 
-/* The pattern of a exchange, its operators' parts lying as `layout` says; shared. */
+/* The pattern of an exchange, its operators' parts lying as `layout` says; shared. */
 enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *exchange,
                                 const struct part_layout *const *layout,
                                 const struct pattern **out);
@@ -201,7 +198,7 @@ struct buckets {
 };
 struct buckets hp_find_buckets(const struct lowering *s, struct arena *arena);
 
-/* The last forward pass of an op, as a step. */
+/* The last forward pass of an op, as an index of op_pass[]. */
 int hp_last_forward_pass(const struct lowering *s, int op);
 
 #endif /* PROGRAM_LOWERING_H */

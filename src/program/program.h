@@ -145,10 +145,10 @@ static inline double hp_comm_elements(const struct pattern *pattern, const struc
 /* The part of the tensor that cell number `cell` is. */
 struct box hp_cell_box(const struct pattern *pattern, int cell);
 
-/* What is sent of one cell, message by message: contributors send to the owners (period 0),
- * each of whom sums one of `pieces` even pieces; owners send to the other readers (period 1).
+/* What is sent of one cell, message by message: contributors send to the owners (round 0),
+ * each of whom sums one of `pieces` even pieces; owners send to the other readers (round 1).
  */
-typedef void hp_send_visit(void *who, int period, int from, int to, int pieces);
+typedef void hp_send_visit(void *who, int round, int from, int to, int pieces);
 
 /* `seen`: by device, false before and after. */
 void hp_cell_sends(const struct cell *cell, bool *seen, hp_send_visit *visit, void *who);

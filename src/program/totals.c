@@ -57,10 +57,10 @@ struct pairs {
     size_t n_devices;
 };
 
-static void add_send(void *who, int period, int from, int to, int pieces)
+static void add_send(void *who, int round, int from, int to, int pieces)
 {
     struct pairs *p = who;
-    (void)period;
+    (void)round;
     p->pair[(size_t)from * p->n_devices + (size_t)to] += p->bytes / pieces;
 }
 

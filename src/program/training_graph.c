@@ -1,9 +1,11 @@
-/* The training: steps and exchanges of a training step, as the graph alone decides them. */
+/* The training graph: passes and exchanges, in the order of task numbers. */
 #include <string.h>
 
+#include "base/csr.h"
 #include "program/lowering.h"
 
-int hp_operand_of(const struct op *op, int t)
+/* The operand of its producer that tensor `t` is. */
+static int operand_of(const struct op *op, int t)
 {
     int o = 0;
     while (op->tensor[o] != t)
@@ -35,7 +37,7 @@ static int sources_of(const struct lowering *s, struct place place, struct sourc
     int n = 0;
     if (!place.grad) {
         int op = g->tensors[place.tensor].producer;
-        return add_sources(s, op, hp_operand_of(&g->ops[op], place.tensor), false, who, 0);
+        return add_sources(s, op, operand_of(&g->ops[op], place.tensor), false, who, 0);
     }
     for (int u = g->use_start[place.tensor]; u < g->use_start[place.tensor + 1]; u++)
         if (hp_op_trained(g, &g->ops[g->use[u].op]))
@@ -67,7 +69,7 @@ static int readers_of(const struct lowering *s, struct place place, struct reade
     const struct hypar_graph *g = s->graph;
     int n = 0, producer = g->tensors[place.tensor].producer;
     if (producer >= 0)
-        n = add_reader(s, producer, hp_operand_of(&g->ops[producer], place.tensor), place.grad,
+        n = add_reader(s, producer, operand_of(&g->ops[producer], place.tensor), place.grad,
                        who, n);
     for (int u = g->use_start[place.tensor]; !place.grad && u < g->use_start[place.tensor + 1];
          u++)
@@ -97,7 +99,7 @@ int hp_last_forward_pass(const struct lowering *s, int op)
 
 struct builder {
     struct lowering *s;
-    int item_capacity, step_capacity, exchange_capacity;
+    int item_capacity, pass_capacity, exchange_capacity;
 };
 
 static void add_item(struct builder *b, bool is_pass, int index)
@@ -107,11 +109,11 @@ static void add_item(struct builder *b, bool is_pass, int index)
     k->item[k->n_items++] = (struct item){ is_pass, index };
 }
 
-static void add_step(struct builder *b, int op, int pass)
+static void add_pass(struct builder *b, int op, int pass)
 {
     struct training_graph *k = &b->s->training;
     k->op_pass =
-        GROW(&b->s->arena, struct op_pass, k->op_pass, k->n_op_passes, &b->step_capacity);
+        GROW(&b->s->arena, struct op_pass, k->op_pass, k->n_op_passes, &b->pass_capacity);
     k->op_pass[k->n_op_passes] =
         (struct op_pass){ op, pass, b->s->graph->ops[op].nest->pass[pass].backward,
                           k->n_items };
@@ -125,7 +127,7 @@ static enum combine combine_of(const struct hypar_graph *g, struct place place)
     if (place.grad || producer < 0)
         return COMBINE_SUM;
     const struct op *op = &g->ops[producer];
-    return op->nest->operand[hp_operand_of(op, place.tensor)].combine;
+    return op->nest->operand[operand_of(op, place.tensor)].combine;
 }
 
 static bool is_private(const struct lowering *s, int tensor)
@@ -135,7 +137,7 @@ static bool is_private(const struct lowering *s, int tensor)
            s->graph->ops[t->producer].kind == OP_BATCH_NORM;
 }
 
-/* Append a exchange with these writers and readers, which are copied. */
+/* Append an exchange with these writers and readers, which are copied. */
 static struct exchange *append_exchange(struct builder *b, struct exchange exchange)
 {
     struct training_graph *k = &b->s->training;
@@ -192,7 +194,7 @@ static void add_op(struct builder *b, int op, bool backward)
         const struct pass *pass = &o->nest->pass[p];
         if (pass->backward != backward || !(s->training.passes[op] >> p & 1))
             continue;
-        add_step(b, op, p);
+        add_pass(b, op, p);
         for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++)
             if (pass->writes >> i & 1 && o->tensor[i] != s->graph->loss)
                 add_exchange(b, (struct place){ o->tensor[i], false }, backward);
@@ -256,13 +258,13 @@ static void find_ports(struct lowering *s)
                 for (int p = 0; passes >> p; p++) {
                     int op_pass = passes >> p & 1 ? k->op_pass_of[reader->op][p] : -1;
                     if (op_pass >= 0 && !fill)
-                        k->port_start[op_pass + 2]++;
+                        hp_csr_count(k->port_start, op_pass);
                     else if (op_pass >= 0)
-                        k->port[k->port_start[op_pass + 1]++] = (struct port){ d, r };
+                        k->port[hp_csr_place(k->port_start, op_pass)] = (struct port){ d, r };
                 }
             }
-        for (int i = 0; !fill && i < k->n_op_passes; i++)
-            k->port_start[i + 2] += k->port_start[i + 1];
+        if (!fill)
+            hp_csr_sum(k->port_start, k->n_op_passes);
         if (!fill)
             k->port = NEW(&s->arena, struct port, k->port_start[k->n_op_passes + 1]);
     }
@@ -284,12 +286,12 @@ static void find_touched(struct lowering *s)
                     continue;
                 last[op] = d;
                 if (!fill)
-                    k->touch_start[op + 2]++;
+                    hp_csr_count(k->touch_start, op);
                 else
-                    k->touch[k->touch_start[op + 1]++] = d;
+                    k->touch[hp_csr_place(k->touch_start, op)] = d;
             }
-        for (int i = 0; !fill && i < s->graph->n_ops; i++)
-            k->touch_start[i + 2] += k->touch_start[i + 1];
+        if (!fill)
+            hp_csr_sum(k->touch_start, s->graph->n_ops);
         if (!fill)
             k->touch = NEW(&s->arena, int, k->touch_start[s->graph->n_ops + 1]);
     }

@@ -1,6 +1,7 @@
 /* Who waits for whom in a pattern: readers for comms and writers, comms for writers. */
 #include <string.h>
 
+#include "base/csr.h"
 #include "program/cut.h"
 
 /* Of one part; of all parts that read a tensor, as many as 4,096 copies on one device have. */
@@ -34,11 +35,10 @@ static void find_writers(struct waits *w)
     int *start = NEW(w->scratch, int, cut->last_device + 3);
     w->on_device = NEW(w->scratch, int, cut->n_writing);
     for (int i = 0; i < cut->n_writing; i++)
-        start[cut->access[i].device + 2]++;
-    for (int d = 0; d <= cut->last_device; d++)
-        start[d + 2] += start[d + 1];
+        hp_csr_count(start, cut->access[i].device);
+    hp_csr_sum(start, cut->last_device + 1);
     for (int i = 0; i < cut->n_writing; i++)
-        w->on_device[start[cut->access[i].device + 1]++] = i;
+        w->on_device[hp_csr_place(start, cut->access[i].device)] = i;
     w->device_start = start;
 }
 

@@ -182,7 +182,7 @@ static struct range samples_of(struct interpreter *it, const struct pass_at *pas
     return call->samples;
 }
 
-struct pass_at hp_pass_at(const struct interpreter *it, struct instance at, int op_pass)
+static struct pass_at pass_of(const struct interpreter *it, struct instance at, int op_pass)
 {
     const struct op_pass *s = &it->program->lowering->training.op_pass[op_pass];
     const struct task *task = &it->program->task[at.task];
@@ -231,7 +231,7 @@ static enum hypar_status compute(struct interpreter *it, struct instance at)
     const int *next = it->program->blocks->next[b];
     for (int op_pass = it->program->task[at.task].index; op_pass >= 0;
          op_pass = next[op_pass]) {
-        struct pass_at pass = hp_pass_at(it, at, op_pass);
+        struct pass_at pass = pass_of(it, at, op_pass);
         TRY(compute_pass(it, &pass));
     }
     return HYPAR_OK;

@@ -108,7 +108,7 @@ bool hp_none_known(const struct interpreter *it, const struct view *view, int te
 /* Give devices the parameters and inputs that their tasks read. */
 void hp_place_data(struct interpreter *it, const struct run_data *data);
 
-/* What was computed in the last op_pass is unknown again. */
+/* What was computed in the last training step is unknown again. */
 void hp_forget_step(struct interpreter *it);
 
 /* Exchanges (settle.c) ------------------------------------------------------------- */
@@ -132,18 +132,12 @@ enum hypar_status hp_run_comm(struct interpreter *it, struct instance at);
 /* The tasks of a micro-batch, or of the tail. */
 struct range hp_tasks_of(const struct interpreter *it, int micro);
 
-/* Is there such an instance: groups of parameters have different numbers of periods. */
-bool hp_is_instance(const struct interpreter *it, struct instance at);
-
 /* Run every task instance once in the order asked for; calls hp_run_task(). */
 enum hypar_status hp_run_in_order(struct interpreter *it);
 
 /* Tasks (interpret.c) -------------------------------------------------------------- */
 
 enum hypar_status hp_run_task(struct interpreter *it, struct instance at);
-
-/* A op_pass of a compute task, for one part. */
-struct pass_at hp_pass_at(const struct interpreter *it, struct instance at, int op_pass);
 
 /* "task 7 in micro-batch 1: fc1 forward part 2" */
 const char *hp_instance_text(const struct interpreter *it, struct instance at, char *text,

@@ -28,7 +28,8 @@ static bool *done_of(const struct interpreter *it, struct instance at)
     return &it->done[row_of(it, at.micro)][place_of(it, at)];
 }
 
-bool hp_is_instance(const struct interpreter *it, struct instance at)
+/* Is there such an instance: groups of parameters have different numbers of periods. */
+static bool is_instance(const struct interpreter *it, struct instance at)
 {
     const struct hypar_program *p = it->program;
     return at.micro >= 0 ||
@@ -129,7 +130,7 @@ static void add_half(struct interpreter *it, struct rank *rank, int device, int 
     struct range tasks = hp_tasks_of(it, micro);
     for (int t = (int)tasks.lo; t < tasks.hi; t++)
         if ((micro < 0 || it->program->task[t].backward == backward) &&
-            hp_is_instance(it, (struct instance){ micro, t }) &&
+            is_instance(it, (struct instance){ micro, t }) &&
             takes_part(it, (struct instance){ micro, t }, device)) {
             rank->todo =
                 GROW(&it->scratch, struct instance, rank->todo, rank->n, &rank->capacity);
@@ -271,7 +272,7 @@ static enum hypar_status run_latest(struct interpreter *it)
         for (int m = it->n_micro - 1; m >= -it->n_periods; m--)
             for (int t = (int)hp_tasks_of(it, m).hi - 1; t >= hp_tasks_of(it, m).lo; t--) {
                 struct instance at = { m, t };
-                if (!hp_is_instance(it, at) || is_done(it, at))
+                if (!is_instance(it, at) || is_done(it, at))
                     continue;
                 if (is_ready(it, at) && in_turn(it, at)) {
                     TRY(run(it, at));
@@ -294,7 +295,7 @@ static enum hypar_status check_all_done(const struct interpreter *it)
     char text[128];
     for (int m = -it->n_periods; m < it->n_micro; m++)
         for (int t = (int)hp_tasks_of(it, m).lo; t < hp_tasks_of(it, m).hi; t++)
-            if (hp_is_instance(it, (struct instance){ m, t }) &&
+            if (is_instance(it, (struct instance){ m, t }) &&
                 !is_done(it, (struct instance){ m, t }))
                 return hp_fail(
                     it->err, HYPAR_RUNTIME, "%s is never run",

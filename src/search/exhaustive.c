@@ -4,7 +4,7 @@
  * weightless operators follow. A choice divides the axes of the output (samples, attributes,
  * parameters) into as many parts as divide the number of devices, on an aligned block of them,
  * in order. A part of the choices made, the rest left open, is given up when no step can be
- * shorter than the best one known (sim/bound.h). */
+ * shorter than the best one known (sim/delta/bound.h). */
 #include <string.h>
 
 #include "base/stop.h"

@@ -11,7 +11,7 @@ struct sim_settings hp_simulation(const struct problem *problem);
 
 /* Memory. Planners ask for what they can afford to know: a closed form what parameters alone
  * take (hp_room_for_params()), a pipeline that is being chosen what is least and most
- * (pipeline/flush_memory.c), all else what the simulator counts (hp_fullness()). */
+ * (pipeline/flush_memory.c), all else what the program counts (hp_fullness()). */
 
 /* Parameters that the device with the least memory can hold, with gradients and optimizer. */
 double hp_room_for_params(const struct problem *problem);

@@ -54,8 +54,8 @@ struct planner {
     /* It judges the plans of all others, and lets this one search at random; that one also has
      * what it is asked to fix or to begin with. NULL: it makes a plan of its own. */
     const struct planner *random_search;
-    bool judges; /* its plan fits by the simulator's model of memory, which counts exactly */
-    bool apart;  /* not for auto: another training than the others', or a long search */
+    bool judges;     /* its plan fits by the program's model of memory, which counts exactly */
+    bool apart;      /* not for auto: another training than the others', or a long search */
     unsigned wishes; /* that it can grant */
     bool seeds;      /* a random search begins with its plan */
 };

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/csr.h"
 #include "sim/task_costs.h"
 
 /* Up to this size the messages of an all-to-all are told apart. */
@@ -141,12 +142,11 @@ static void steps_of_rounds(struct task_costs *a, const struct rounds *rounds,
     hp_spread_messages(a->machine, rounds->message[0], rounds->n[0], order);
     for (int i = 0; i < rounds->n[0]; i++) {
         out->step[out->n_steps++].message = rounds->message[0][order[i]];
-        start[rounds->message[0][i].to + 2]++;
+        hp_csr_count(start, rounds->message[0][i].to);
     }
-    for (int d = 0; d < a->n_devices; d++)
-        start[d + 2] += start[d + 1];
+    hp_csr_sum(start, a->n_devices);
     for (int i = 0; i < rounds->n[0]; i++)
-        arrived[start[out->step[i].message.to + 1]++] = i;
+        arrived[hp_csr_place(start, out->step[i].message.to)] = i;
     hp_spread_messages(a->machine, rounds->message[1], rounds->n[1], order);
     for (int i = 0; i < rounds->n[1]; i++) {
         struct comm_step *step = &out->step[out->n_steps++];
@@ -157,7 +157,8 @@ static void steps_of_rounds(struct task_costs *a, const struct rounds *rounds,
     hp_arena_release(&a->scratch, mark);
 }
 
-/* Acts -------------------------------------------------------------------------------- */
+/* Costs of comms
+ * -------------------------------------------------------------------------------- */
 
 /* The queue of a directed link: its own, or one for both directions. */
 static int link_queue(const struct task_costs *a, int link)
@@ -165,7 +166,7 @@ static int link_queue(const struct task_costs *a, int link)
     return a->n_devices + (a->settings.half_duplex ? link & ~1 : link);
 }
 
-/* Room for a link among the holds of an cost so far: the other direction may be there. */
+/* Room for a link among the holds of a cost so far: the other direction may be there. */
 static int place_of_link(const struct comm_cost *cost, const struct hold *hold, int queue)
 {
     int i = 0;
@@ -273,12 +274,12 @@ static const int *index_messages(struct task_costs *a, const struct comm *comm,
                 continue;
             int place = hp_comm_index(comm, arrive ? m->to : m->from);
             if (fill)
-                list[at[place + 1]++] = i;
+                list[hp_csr_place(at, place)] = i;
             else
-                at[place + 2]++;
+                hp_csr_count(at, place);
         }
-        for (int d = 0; !fill && d < comm->n_devices; d++)
-            at[d + 2] += at[d + 1];
+        if (!fill)
+            hp_csr_sum(at, comm->n_devices);
         if (!fill)
             list = NEW(&a->arena, int, at[comm->n_devices + 1]);
     }

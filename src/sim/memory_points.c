@@ -6,6 +6,7 @@
  * levels of the model, each of them, in their order: its maximum is the peak that is reported.
  * Messages take room for themselves, one at a time; the largest between two changes is drawn.
  */
+#include "base/csr.h"
 #include "program/memory/parts.h"
 #include "sim/sim.h"
 
@@ -205,13 +206,13 @@ static void list_tasks(struct points *p)
                 for (int k = 0; k < n; k++) {
                     int key = (b * program->schedule->n_stages + stage[k]) * 2 + backward;
                     if (fill)
-                        p->task[p->start[key + 1]++] = i;
+                        p->task[hp_csr_place(p->start, key)] = i;
                     else
-                        p->start[key + 2]++;
+                        hp_csr_count(p->start, key);
                 }
             }
-        for (int key = 0; !fill && key < n_keys; key++)
-            p->start[key + 2] += p->start[key + 1];
+        if (!fill)
+            hp_csr_sum(p->start, n_keys);
         if (!fill)
             p->task = NEW(&p->arena, int, p->start[n_keys + 1]);
     }

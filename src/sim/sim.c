@@ -115,7 +115,7 @@ static void add_passes(struct hypar_sim *sim, int b, struct hypar_energy *sum)
     }
 }
 
-/* How often a exchange of the tail is settled for one batch. */
+/* How often an exchange of the tail is settled for one batch. */
 static double periods_per_step(const struct lowering *s, int exchange)
 {
     return (double)hp_period_count(&s->iteration, hp_exchange_group(s, exchange)) /
@@ -136,7 +136,7 @@ static void add_updates(struct hypar_sim *sim, int exchange, struct hypar_energy
     }
 }
 
-/* What the comms of a exchange put on links. */
+/* What the comms of an exchange put on links. */
 static void add_comms(struct hypar_sim *sim, int b, int exchange, double times)
 {
     const struct lowering *s = sim->timing->lowering;

@@ -1,4 +1,4 @@
-/* sim/costs.h - how communications and updates are played: tasks, queues, bytes. Internal.
+/* sim/task_costs.h - how communications and updates are played: tasks, queues, bytes. Internal.
  *
  * What a comm takes depends on its pattern and on the bytes of an element, so it is worked out
  * once for all tensors that share them. */
@@ -73,7 +73,7 @@ void hp_task_costs_end(struct task_costs *costs);
 const struct pattern_cost *hp_pattern_cost(struct task_costs *costs,
                                            const struct pattern *pattern, int element_bytes);
 
-/* The comms of a exchange of the tail with its gradients in buckets: the first of a bucket is
+/* The comms of an exchange of the tail with its gradients in buckets: the first of a bucket is
  * all of it, the others are a moment after it. */
 struct pattern_cost *hp_make_bucket_cost(struct task_costs *costs,
                                          const struct buckets *buckets, int tail,
@@ -81,7 +81,7 @@ struct pattern_cost *hp_make_bucket_cost(struct task_costs *costs,
 
 struct pattern_cost *hp_make_pattern_cost(struct task_costs *costs,
                                           const struct pattern *pattern,
-                                          int element_bytes); /* comm_acts.c */
+                                          int element_bytes); /* comm_costs.c */
 
 /* The updates of the parameter that `pattern` sums the gradient of, a task for each device. */
 const struct sim_task *hp_update_tasks(struct task_costs *costs, const struct pattern *pattern,

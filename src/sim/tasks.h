@@ -73,12 +73,4 @@ struct task_graph {
     const int *after;           /* an id may be there twice: it is waited for once */
 };
 
-/* The same edges turned round: tasks that wait for each. Taken from `arena`. */
-struct arena;
-struct waiting {
-    const int64_t *start; /* n_tasks + 1 */
-    const int *task;
-};
-struct waiting hp_turn_round(struct arena *arena, const struct task_graph *graph);
-
 #endif /* SIM_TASKS_H */

@@ -1,10 +1,17 @@
 /* Full simulation (FlexFlow, Algorithm 1). Task instances are (row, task), never written out: a
  * row has its counters only while it is under way. */
 #include "sim/timeline.h"
+#include "base/csr.h"
 
 #include <string.h>
 
 #include "sim/heap.h"
+
+/* Tasks that wait for each task: the edges turned round. */
+struct waiting {
+    const int64_t *start; /* n_tasks + 1 */
+    const int *task;
+};
 
 /* The counters of a row under way. */
 struct under_way {
@@ -199,15 +206,14 @@ static void group_tasks(struct timeline_run *s, int b)
             const struct op_pass *op_pass = &k->op_pass[block.index];
             s->group_of[id] = group_index(s, s->slots->stage_of_op[op_pass->op],
                                           op_pass->backward, s->graph.task[id].queue);
-            s->group_start[b][s->group_of[id] + 2]++;
+            hp_csr_count(s->group_start[b], s->group_of[id]);
             s->missing[id]++;
         }
     }
-    for (int g = 0; g < n_groups; g++)
-        s->group_start[b][g + 2] += s->group_start[b][g + 1];
+    hp_csr_sum(s->group_start[b], n_groups);
     for (int id = s->rows.first[b]; id < s->rows.first[b + 1]; id++)
         if (s->group_of[id] >= 0)
-            s->group[b][s->group_start[b][s->group_of[id] + 1]++] = id;
+            s->group[b][hp_csr_place(s->group_start[b], s->group_of[id])] = id;
 }
 
 /* Where stages update on their own: how many updates each device does in a period. */
@@ -365,7 +371,7 @@ static void set_up_slots(struct timeline_run *s)
         group_tasks(s, b);
 }
 
-struct waiting hp_turn_round(struct arena *arena, const struct task_graph *g)
+static struct waiting turn_round(struct arena *arena, const struct task_graph *g)
 {
     int64_t n = g->after_start[g->n_tasks], *start = NEW(arena, int64_t, g->n_tasks + 2);
     int *task = NEW(arena, int, n);
@@ -381,7 +387,7 @@ struct waiting hp_turn_round(struct arena *arena, const struct task_graph *g)
 
 static void set_up(struct timeline_run *s)
 {
-    s->before = hp_turn_round(&s->arena, &s->graph);
+    s->before = turn_round(&s->arena, &s->graph);
     s->missing = NEW(&s->arena, int, s->graph.n_tasks);
     for (int t = 0; t < s->graph.n_tasks; t++)
         s->missing[t] = (int)(s->graph.after_start[t + 1] - s->graph.after_start[t]);

@@ -1,4 +1,4 @@
-/* sim/schedule.h - full simulation of a timing with its micro-batches and stages. Internal. */
+/* sim/timeline.h - full simulation of a timing with its micro-batches and stages. Internal. */
 #ifndef SIM_TIMELINE_H
 #define SIM_TIMELINE_H
 

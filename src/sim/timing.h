@@ -47,10 +47,10 @@ void hp_timing_free(struct timing *timing); /* not the lowering; NULL is allowed
 /* The lowering has changed: fusion groups and buckets anew. */
 void hp_timing_update(struct timing *timing);
 
-/* How the comms of a exchange are played. */
+/* How the comms of an exchange are played. */
 const struct pattern_cost *hp_exchange_cost(struct timing *timing, int b, int exchange);
 
-/* Which of a exchange's comms has task `local` of its block, and the first of its tasks there.
+/* Which of an exchange's comms has task `local` of its block, and the first of its tasks there.
  */
 int hp_comm_at(const struct pattern_cost *cost, int n_comms, int local);
 static inline int hp_first_of_comm(const struct pattern_cost *cost, int comm)
@@ -65,8 +65,8 @@ const struct message *hp_message_at(const struct pattern_cost *cost, int comm, i
 void hp_block_tasks(struct timing *timing, int number, struct sim_task *task);
 
 /* The whole as one graph: all bodies once, then the tail, which waits for the last micro-batch
- * of each body in its round; ids follow numbers. Fills first[] and size[] of the blocks. Taken
- * from `arena`. */
+ * of each body in its update period; ids follow numbers. Fills first[] and size[] of the
+ * blocks. Taken from `arena`. */
 struct task_graph hp_timed_graph(struct timing *timing, struct arena *arena);
 
 /* The same with the edges that a program has, whose blocks the timing plays. */

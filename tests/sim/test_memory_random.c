@@ -104,14 +104,14 @@ static void mark(const struct hypar_shape *shape, const struct box *box, bool *s
     }
 }
 
-static const struct op_pass *step_at(const struct oracle *o, int number)
+static const struct op_pass *pass_at(const struct oracle *o, int number)
 {
     return &o->pair->program->lowering->training.op_pass[o->order->at[number].op_pass];
 }
 
 static const struct part_layout *layout_at(const struct oracle *o, int number)
 {
-    return o->pair->program->lowering->body[o->body].layout[step_at(o, number)->op];
+    return o->pair->program->lowering->body[o->body].layout[pass_at(o, number)->op];
 }
 
 static int device_at(const struct oracle *o, int number)
@@ -122,7 +122,7 @@ static int device_at(const struct oracle *o, int number)
 static void touch(struct oracle *o, int number, int operand, bool grad, bool reads)
 {
     const struct hypar_graph *g = o->pair->graph;
-    const struct op_pass *op_pass = step_at(o, number);
+    const struct op_pass *op_pass = pass_at(o, number);
     int tensor = g->ops[op_pass->op].tensor[operand];
     struct range range[MAX_AXES];
     hp_micro_ranges(g, op_pass->op, &o->pair->plan->ops[op_pass->op].split,
@@ -150,7 +150,7 @@ static void touch_all(struct oracle *o)
 {
     const struct hypar_graph *g = o->pair->graph;
     for (int i = 0; i < o->order->n; i++) {
-        const struct op_pass *op_pass = step_at(o, i);
+        const struct op_pass *op_pass = pass_at(o, i);
         const struct pass *pass = &g->ops[op_pass->op].nest->pass[op_pass->pass];
         bool adds = hp_adds_after(layout_at(o, i), op_pass->pass, o->order->at[i].part);
         operand_set reads = adds ? pass->reads : pass->reads & ~pass->adds;
@@ -190,7 +190,7 @@ static double bytes_after(const struct oracle *o, int device, int number)
 {
     const struct hypar_graph *g = o->pair->graph;
     double sum = 0;
-    int half = number >= 0 && step_at(o, number)->backward;
+    int half = number >= 0 && pass_at(o, number)->backward;
     for (int t = 0; t < g->n_tensors; t++)
         for (int grad = 0; grad < 2; grad++) {
             const struct held *h = held_at(o, device, t, grad);
@@ -268,8 +268,8 @@ static void check_slots(struct pair *pair)
         while (i >= s->slot_start[stage + 1])
             stage++;
         for (int t = 0; !slot->update && t < o.order->n; t++) {
-            if (step_at(&o, t)->backward != slot->backward ||
-                s->stage_of_op[step_at(&o, t)->op] != stage)
+            if (pass_at(&o, t)->backward != slot->backward ||
+                s->stage_of_op[pass_at(&o, t)->op] != stage)
                 continue;
             struct memory_delta delta = pair->model->delta[b][t];
             int device = device_at(&o, t);

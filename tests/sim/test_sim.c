@@ -508,7 +508,7 @@ static bool same_events(const struct hypar_sim *a, const struct hypar_sim *b, in
     return !hypar_sim_event(b, *n, &y);
 }
 
-/* The same plan, and a copy of it, give the same op_pass to the last bit. */
+/* The same plan, and a copy of it, give the same step to the last bit. */
 static void deterministic(void **state)
 {
     (void)state;

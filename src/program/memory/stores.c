@@ -28,7 +28,7 @@ static operand_set bit(int o)
     return (operand_set)1 << o;
 }
 
-static const struct op_pass *step_at(const struct memory_maker *m,
+static const struct op_pass *pass_at(const struct memory_maker *m,
                                      const struct body_memory *body, int number)
 {
     return &m->program->lowering->training.op_pass[body->order->at[number].op_pass];
@@ -54,7 +54,7 @@ static bool touches(const struct touch *t, const struct part_layout *l, int p, i
 static void touch_pass(struct memory_maker *m, const struct touch *t, int device, int number,
                        const struct box *box)
 {
-    const struct op_pass *op_pass = step_at(m, t->body, number);
+    const struct op_pass *op_pass = pass_at(m, t->body, number);
     const struct pass *pass = &m->graph->ops[op_pass->op].nest->pass[op_pass->pass];
     struct store *s = store_on(m, device);
     int half = op_pass->backward ? BACKWARD : FORWARD;
@@ -172,9 +172,9 @@ static void hold(struct body_memory *body, int first, int last, double temporary
 static void allow_in_place(struct memory_maker *m, struct body_memory *body, int first,
                            int last, int tensor, bool grad, double comes, double goes)
 {
-    if (comes > 0 && in_place(m, step_at(m, body, first), tensor, grad, false))
+    if (comes > 0 && in_place(m, pass_at(m, body, first), tensor, grad, false))
         most_of(&body->pass[first].may_come, comes);
-    if (goes > 0 && in_place(m, step_at(m, body, last), tensor, grad, true))
+    if (goes > 0 && in_place(m, pass_at(m, body, last), tensor, grad, true))
         most_of(&body->pass[last].may_go, goes);
 }
 
@@ -204,7 +204,7 @@ static void put_value(struct memory_maker *m, struct body_memory *body, const st
     if (kept <= 0)
         return;
     struct pass_memory *begin = &body->pass[first[FORWARD]], *end = &body->pass[last[BACKWARD]];
-    double rebuilt = rebuilds(m, tensor, step_at(m, body, first[FORWARD])) ? kept : 0;
+    double rebuilt = rebuilds(m, tensor, pass_at(m, body, first[FORWARD])) ? kept : 0;
     begin->kept += kept;
     begin->rebuilt += rebuilt;
     end->end_kept += kept;
@@ -295,7 +295,7 @@ static void add_place(struct memory_maker *m, struct body_memory *body, int tens
 static void add_masks(struct memory_maker *m, struct body_memory *body)
 {
     for (int i = 0; i < body->order->n; i++) {
-        const struct op_pass *op_pass = step_at(m, body, i);
+        const struct op_pass *op_pass = pass_at(m, body, i);
         if (m->graph->ops[op_pass->op].kind != OP_DROPOUT || !op_pass->backward)
             continue;
         const struct part_layout *l = layout_of(m, body, op_pass->op);

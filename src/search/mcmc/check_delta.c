@@ -55,7 +55,8 @@ static void compare(struct checking *c, int64_t change, const struct blocks *ful
         }
         for (int t = 0; t < full->size[i]; t++) {
             int id = full->first[i] + t;
-            int row = hp_in_tail(&timeline->rows, id); /* the micro-batch, or its round */
+            int row =
+                hp_in_tail(&timeline->rows, id); /* the micro-batch, or its update period */
             struct times theirs = timeline->times[row][hp_row_place(&timeline->rows, row, id)];
             struct times ours = hp_delta_times(c->delta, i, t);
             if (theirs.ready != ours.ready || theirs.start != ours.start ||

@@ -69,7 +69,7 @@ static void add_touched(struct op_needs *n, const struct hypar_plan *plan, int o
 }
 
 /* Do the backward passes of an operator read all of what they read, and does each replica have
- * its share of that? (A stride may op_pass over the end of a tensor; who takes other things
+ * its share of that? (A stride may step over the end of a tensor; who takes other things
  * than the batch's samples for samples may have fewer of them than there are replicas.) */
 static bool reads_all(const struct hypar_graph *g, int i)
 {

@@ -24,7 +24,7 @@ static bool sends_error(const struct hypar_graph *g, int op, const struct pass *
 
 void hp_bound_least(struct delta *delta, int op, struct bound_input *in)
 {
-    struct timing *s = hp_delta_timing_now(delta);
+    struct timing *s = hp_delta_timing(delta);
     const struct hypar_graph *g = s->lowering->graph;
     const struct nest *nest = g->ops[op].nest;
     const struct part_layout *l = s->lowering->body[0].layout[op];
@@ -167,7 +167,7 @@ static ticks bound_tasks(struct bounder *b)
 
 ticks hp_bound(struct delta *delta, const struct bound_input *in, struct arena *scratch)
 {
-    struct timing *s = hp_delta_timing_now(delta);
+    struct timing *s = hp_delta_timing(delta);
     if (!hp_delta_timeline_of(delta))
         return 0; /* played as a whole: there is nothing to look at */
     struct arena_mark mark = hp_arena_mark(scratch);

@@ -30,8 +30,8 @@ struct delta {
     struct spare spare[N_CLASSES];
     struct targets targets;
     /* the change at hand */
-    int *op, n_ops, round;
-    int *marked; /* by block: the round in which it was listed */
+    int *op, n_ops, change;
+    int *marked; /* by block: the change in which it was listed */
     int *list, n_list;
     struct block_before *before;
     int n_before;
@@ -91,9 +91,9 @@ static int block_of_target(const struct delta *d, int target)
 
 static void mark(struct delta *d, int block)
 {
-    if (d->marked[block] == d->round)
+    if (d->marked[block] == d->change)
         return;
-    d->marked[block] = d->round;
+    d->marked[block] = d->change;
     d->list[d->n_list++] = block;
 }
 
@@ -171,18 +171,13 @@ static void rewait(struct delta *d, int number)
         d->after = GROW(&d->arena, int, d->after, d->after_capacity, &d->after_capacity);
     int *start = d->after, *id = d->after + n + 2;
     memset(start, 0, (size_t)(n + 2) * sizeof *start);
-    for (int i = 0; i < s->n_edges; i++)
-        start[s->edge[i].local + 2]++;
-    for (int i = 0; i < n; i++)
-        start[i + 2] += start[i + 1];
-    for (int i = 0; i < s->n_edges; i++)
-        id[start[s->edge[i].local + 1]++] = s->edge[i].after;
+    hp_sort_edges(s, n, start, id);
     for (int i = 0; i < n; i++)
         hp_delta_timeline_set_after(d->play, s->first[number] + i, id + start[i],
                                     start[i + 1] - start[i]);
 }
 
-/* Whoever may wait for a block that has other tasks now: of a exchange that is settled
+/* Whoever may wait for a block that has other tasks now: of an exchange that is settled
  * otherwise all its readers, of a fusion group those that know its tasks by ids which are no
  * more. */
 static void mark_waiting(struct delta *d)
@@ -242,7 +237,7 @@ static void remember(struct delta *d, const int *op, int n_ops)
         }
     }
     for (int i = 0; i < n_ops; i++)
-        d->layout[s->n_bodies][i] = s->step_layout[op[i]];
+        d->layout[s->n_bodies][i] = s->tail_layout[op[i]];
 }
 
 /* The ops' layouts come (+1) in the place of those that are remembered, or go again (-1). */
@@ -275,7 +270,7 @@ static void forget(struct delta *d)
         }
     }
     for (int i = 0; i < d->n_ops; i++)
-        s->step_layout[d->op[i]] = d->layout[s->n_bodies][i];
+        s->tail_layout[d->op[i]] = d->layout[s->n_bodies][i];
 }
 
 /* A change that puts too much on one device is given up before anything is settled ... */
@@ -326,7 +321,7 @@ enum hypar_status hp_delta_change(struct delta *d, const int *op, int n, ticks l
     }
     if (status != HYPAR_OK)
         forget(d); /* so that nothing has changed */
-    d->round++;
+    d->change++;
     update_groups(d);
     mark_groups(d);
     mark_exchanges(d);
@@ -493,7 +488,7 @@ ticks hp_delta_length(const struct delta *d)
     return d->length;
 }
 
-const struct timing *hp_delta_timing(const struct delta *d)
+struct timing *hp_delta_timing(const struct delta *d)
 {
     return d->timing;
 }
@@ -501,11 +496,6 @@ const struct timing *hp_delta_timing(const struct delta *d)
 struct times hp_delta_times(const struct delta *d, int block, int local)
 {
     return d->play->times[d->timing->blocks->first[block] + local];
-}
-
-struct timing *hp_delta_timing_now(struct delta *d)
-{
-    return d->timing;
 }
 
 const struct delta_timeline *hp_delta_timeline_of(const struct delta *d)

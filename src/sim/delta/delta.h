@@ -5,9 +5,9 @@
  *     TRY(hp_delta_change(delta, &op, 1, HP_MAX_TICKS, err));   hp_delta_length(): the new step
  *     hp_delta_keep(delta);  or  change the plan back and  hp_delta_undo(delta);
  *
- * Only what the operators have a access in is lowered again, and only what that touches is
- * replayed (play.h). A plan with several micro-batches is lowered by parts too, but replayed as
- * a whole: the schedule chains everything. */
+ * Only what the operators access is lowered again, and only what that touches is
+ * replayed (timeline.h). A plan with several micro-batches is lowered by parts too, but
+ * replayed as a whole: the schedule chains everything. */
 #ifndef SIM_DELTA_DELTA_H
 #define SIM_DELTA_DELTA_H
 
@@ -37,11 +37,10 @@ void hp_delta_undo(struct delta *delta);
 ticks hp_delta_length(const struct delta *delta);
 
 /* For comparison with a full simulation: every task's number and times. */
-const struct timing *hp_delta_timing(const struct delta *delta);
+struct timing *hp_delta_timing(const struct delta *delta);
 struct times hp_delta_times(const struct delta *delta, int block, int local);
 
 /* What it is made of, for those who look at single tasks (bound.c). */
-struct timing *hp_delta_timing_now(struct delta *delta);
 const struct delta_timeline *hp_delta_timeline_of(const struct delta *delta);
 
 #endif /* SIM_DELTA_DELTA_H */

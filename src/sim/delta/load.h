@@ -1,7 +1,7 @@
 /* sim/delta/load.h - how long each device surely computes, known from layouts alone. Internal.
  *
  * An operator's parts do their passes and update the parameters that nobody else reads,
- * whatever moves between operators: no op_pass is shorter than what that comes to on the
+ * whatever moves between operators: no step is shorter than what that comes to on the
  * busiest device. A search gives up most changes that put too much on one device by this,
  * before anything else is worked out for them. */
 #ifndef SIM_DELTA_LOAD_H

@@ -1,5 +1,5 @@
 /* sim/delta/targets.h - whose tasks may wait for whose: what has to be told anew when a step's
- * or a exchange's tasks change. It follows from the graph alone. Internal. */
+ * or an exchange's tasks change. It follows from the graph alone. Internal. */
 #ifndef SIM_DELTA_TARGETS_H
 #define SIM_DELTA_TARGETS_H
 

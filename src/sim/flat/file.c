@@ -77,7 +77,6 @@ static enum hypar_status read_link(struct flat_reader *r, const struct json *at,
     task->n_devices = 2;
     task->devices = devices;
     task->kind = COMM_SEND;
-    task->arrow = true;
     return HYPAR_OK;
 }
 

@@ -25,7 +25,6 @@ struct file_task {
     const int *devices;       /* as listed: the first is the source of a send or broadcast, the
                                  reader of a reduction */
     enum comm_kind kind;      /* of a list */
-    bool arrow;               /* the list was written "0->1" */
     double seconds;           /* -1: not said */
     double bytes;             /* sent over all devices, each once; -1: not said */
     const double *hold_bytes; /* that cross each queue it holds; NULL: none */
