@@ -37,7 +37,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         status = opt_in_file(args->operand[0], status, err);
     }
     if (status == HYPAR_OK && args->output)
-        status = write_program(program, args->output, err);
+        status = opt_in_file(args->operand[0], write_program(program, args->output, err), err);
     if (status == HYPAR_OK && opt_wants_summary(args))
         hypar_report_program(stdout, program, opt_format(args));
     hypar_program_free(program);

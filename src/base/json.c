@@ -527,7 +527,7 @@ enum hypar_status hp_json_same(const struct json *at, const struct json *expecte
     if (hp_json_is_object(at) && hp_json_is_object(expected))
         return same_members(at, expected, why, err);
     if (arrays ? hp_json_length(at) != hp_json_length(expected)
-               : !json_equal(at->value, expected->value)) {
+               : at->value != expected->value && !json_equal(at->value, expected->value)) {
         show(at, found);
         show(expected, other);
         return hp_json_fail(at, err, "%s, expected %s%s", found, other, why);

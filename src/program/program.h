@@ -188,11 +188,11 @@ struct hypar_program {
     int *update_group; /* by task of the tail: which updates it belongs to (iteration.h) */
 };
 
-/* The file form, without what it is made from (write.c), and back (read.c): what is no lowered
- * program, or not the one that its plan comes to, is HYPAR_INVALID at its place. */
+/* The file form (write.c), and back (read.c): what is no lowered program, or not the one that
+ * its plan comes to, is HYPAR_INVALID at its place. */
 struct json;
 struct json_writer;
-void hp_program_write_lowered(struct json_writer *w, const struct hypar_program *program);
+void hp_program_write_json(struct json_writer *w, const struct hypar_program *program);
 enum hypar_status hp_program_read_json(struct hypar_program **out, const struct json *root,
                                        struct hypar_error *err);
 

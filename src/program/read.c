@@ -36,27 +36,19 @@ static enum hypar_status read_plan(struct hypar_plan **out, const struct json *r
     return hp_plan_read_json(out, &plan_at, graph, machine, err);
 }
 
-static void write_lowered(struct json_writer *w, const void *program)
+static void write_again(struct json_writer *w, const void *program)
 {
-    hp_json_begin_object(w, NULL, false);
-    hp_program_write_lowered(w, program);
-    hp_json_end_object(w);
+    hp_program_write_json(w, program);
 }
 
 /* Does the file say what the program is? */
 static enum hypar_status check_same(const struct hypar_program *program,
                                     const struct json *root, struct hypar_error *err)
 {
-    static const char *const derived[] = { "schedule", "bodies", "tail" };
     struct json_document *document;
-    TRY(hp_json_read_written(&document, write_lowered, program, err));
+    TRY(hp_json_read_written(&document, write_again, program, err));
     struct json again = hp_json_root(document);
-    enum hypar_status status = HYPAR_OK;
-    for (size_t i = 0; i < sizeof derived / sizeof derived[0] && status == HYPAR_OK; i++) {
-        struct json at = hp_json_member(root, derived[i]);
-        struct json expected = hp_json_member(&again, derived[i]);
-        status = hp_json_same(&at, &expected, " by the file's own plan", err);
-    }
+    enum hypar_status status = hp_json_same(root, &again, " by the file's own plan", err);
     hp_json_free(document);
     return status;
 }
@@ -71,12 +63,14 @@ enum hypar_status hp_program_read_json(struct hypar_program **out, const struct 
     *out = NULL;
     TRY(hp_json_only(root, members, err));
     TRY(read_options(root, &options, err));
-    TRY(read_plan(&plan, root, err));
+    enum hypar_status status = read_plan(&plan, root, err);
+    if (status != HYPAR_OK) /* a plan that does not fit is told of without its file */
+        return status == HYPAR_INFEASIBLE ? hp_in(err, status, "%s", root->key) : status;
     struct hypar_program *program;
-    enum hypar_status status = hypar_lower(&program, plan, &options, err);
+    status = hypar_lower(&program, plan, &options, err);
     if (status != HYPAR_OK) {
         hypar_plan_free(plan);
-        return status;
+        return hp_in(err, status, "%s", root->key);
     }
     program->own_plan = plan;
     status = check_same(program, root, err);

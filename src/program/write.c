@@ -213,11 +213,19 @@ static void put_options(struct json_writer *w, const struct hypar_lower_options 
     hp_json_end_object(w);
 }
 
-void hp_program_write_lowered(struct json_writer *w, const struct hypar_program *p)
+void hp_program_write_json(struct json_writer *w, const struct hypar_program *p)
 {
+    hp_json_begin_object(w, NULL, false);
+    hp_json_put_string(w, "format", "hypar-program/1");
+    hp_json_put_string(w, "form", "lowered");
+    hp_plan_write_json(w, "plan", p->plan);
+    hp_graph_write_json(w, "graph", p->plan->graph);
+    hp_machine_write_json(w, "machine", p->plan->machine);
+    put_options(w, &p->lowering->options);
     put_schedule(w, p->schedule);
     put_bodies(w, p);
     put_blocks(w, p, "tail", p->n_bodies * p->lowering->training.n_items, p->blocks->n_blocks);
+    hp_json_end_object(w);
 }
 
 enum hypar_status hypar_program_write(const struct hypar_program *p, FILE *to,
@@ -228,14 +236,6 @@ enum hypar_status hypar_program_write(const struct hypar_program *p, FILE *to,
     if (p->n_tasks > MAX_WRITTEN)
         return hp_fail(err, HYPAR_UNSUPPORTED, "%d tasks, expected at most %d in a file",
                        p->n_tasks, MAX_WRITTEN);
-    hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "format", "hypar-program/1");
-    hp_json_put_string(&w, "form", "lowered");
-    hp_plan_write_json(&w, "plan", p->plan);
-    hp_graph_write_json(&w, "graph", p->plan->graph);
-    hp_machine_write_json(&w, "machine", p->plan->machine);
-    put_options(&w, &p->lowering->options);
-    hp_program_write_lowered(&w, p);
-    hp_json_end_object(&w);
+    hp_program_write_json(&w, p);
     return HYPAR_OK;
 }

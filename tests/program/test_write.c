@@ -109,6 +109,11 @@ static const struct {
     { "another machine", "\"machine\": {", "\"machine\": {\"x\": 1, ", "unknown member 'x'" },
     { "another graph", "\"batch\": 8,\n    \"inputs\"", "\"batch\": 4,\n    \"inputs\"", "" },
     { "no options", "\"lower\"", "\"lowered\"", "unknown member 'lowered'" },
+    { "another version", "hypar-program/1", "hypar-program/2",
+      "format: \"hypar-program/2\", expected" },
+    { "another form", "\"form\": \"lowered\"", "\"form\": 5", "form: 5, expected \"lowered\"" },
+    { "another batch", "\"batch\": 8,\n    \"precision\"", "\"batch\": 64,\n    \"precision\"",
+      "plan.batch: 64, expected 8" },
 };
 
 static char *replaced(const char *text, const char *from, const char *to)
