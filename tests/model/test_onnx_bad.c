@@ -97,6 +97,13 @@ static const struct bad {
     { "in x float 5 batch 3; init w float 1 16 3; init r float 1 16 5; node LSTM l x w r -> y hidden_size=4; out y float*", "the shapes of its weights do not fit together", { 0 } },
     { X2 "node Relu r -> y; out y float*", "its first input is missing", { 0 } },
     { X2 "node Add a x _ -> y; out y float*", "an input is missing", { 0 } },
+    /* what grows past 2^50 elements */
+    { "in x float batch 500000000000000; node Concat c x x x -> y axis=1; out y float*", "a shape of 2^50 elements or more", { .batch = 1 } },
+    { "in x float batch 30000000 2; in z float batch 2 40000000; node MatMul m x z -> y; out y float*", "1.2e+15 elements, expected less than 2^50", { .batch = 1 } },
+    { "in x float batch 40000000 1; in z float batch 1 40000000; node Add a x z -> y; out y float*", "1.6e+15 elements, expected less than 2^50", { .batch = 1 } },
+    { "in x float batch 1000 2; init w float 2 40000000; node MatMul m x w -> y; out y float*", "1.6e+15 elements, expected less than 2^50", { .batch = 40000 } },
+    { "in x float batch 4 500 500; init w float 100000 4 1 1; node Conv c x w -> y; out y float*", "2.5e+15 elements, expected less than 2^50", { .batch = 100000 } },
+    { "in x float batch 400000000000000; node Transpose t x -> u perm=1,0; node Transpose v x -> w perm=1,0; node Concat c u w u -> y axis=1; out y float*", "a shape of 2^50 elements or more", { .batch = 1 } },
     /* types and kinds */
     { "in x int64 batch 6; init w float 9 4; node Gather g w x -> e; node Relu r x -> y; out y float*", "holds integers, expected numbers", { 0 } },
     { X2 "node If i x -> y" Y2, "node 'i' (If): If is not read: which nodes run depends on the data", { 0 } },
