@@ -251,7 +251,7 @@ static enum hypar_status plan_optcnn(const struct planner *self, const struct pr
 /* clang-format off */
 const struct planner hp_planner_optcnn = {
     .info = { "optcnn", "least time, each layer by samples, channels, height and width at once",
-      "Jia et al., ICML 2018" },
+      .source = "Jia et al., ICML 2018" },
     .plan = plan_optcnn,
     .seeds = true,
 };

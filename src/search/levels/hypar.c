@@ -268,12 +268,12 @@ const struct planner hp_planner_owt = {
 };
 const struct planner hp_planner_hypar = {
     .info = { "hypar", "least exchange, each layer dp or mp at each level of the machine",
-      "Song et al., HPCA 2019, Algorithms 1 and 2" },
+      .source = "Song et al., HPCA 2019, Algorithms 1 and 2" },
     .plan = plan_by_levels, .rules = &hypar_rules, .seeds = true,
 };
 const struct planner hp_planner_accpar = {
     .info = { "accpar", "least exchange with three types of partition, unequal shares where devices differ",
-      "Song et al., HPCA 2020" },
+      .source = "Song et al., HPCA 2020" },
     .plan = plan_by_levels, .rules = &accpar_rules,
 };
 /* clang-format on */

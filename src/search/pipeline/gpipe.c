@@ -371,14 +371,14 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
 /* clang-format off */
 const struct planner hp_planner_gpipe = {
     .info = { "gpipe", "equal stages, micro-batches all forward, then all backward",
-      "Huang et al., NeurIPS 2019" },
+      .source = "Huang et al., NeurIPS 2019" },
     .plan = plan_flush,
     .schedule = HYPAR_SCHEDULE_GPIPE,
     .judges = true,
 };
 const struct planner hp_planner_1f1b = {
     .info = { "1f1b", "equal stages, one micro-batch forward, one backward in turn, less memory",
-      "Narayanan et al., ICML 2021" },
+      .source = "Narayanan et al., ICML 2021" },
     .plan = plan_flush,
     .schedule = HYPAR_SCHEDULE_1F1B,
     .judges = true,

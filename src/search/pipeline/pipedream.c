@@ -174,7 +174,7 @@ static enum hypar_status plan_pipedream(const struct planner *self,
 const struct planner hp_planner_pipedream = {
     .info = { "pipedream",
               "replicated stages of a pipeline, minibatches in turn, delayed updates",
-              "PipeDream, SOSP 2019" },
+              .source = "PipeDream, SOSP 2019" },
     .plan = plan_pipedream,
     .apart = true,
 };
