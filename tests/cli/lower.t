@@ -198,8 +198,9 @@ $ hypar lower tests/cli/plan.json -q -o -
 >     {"first": 13, "update": "fc1.b", "devices": [0, 1], "group": 0, "after": [[10, 0], [10, 1]]}
 >   ]
 > }
-$ sed 's/"ops"/"schedule": {"name": "none", "micro_batches": 2}, "ops"/' tests/cli/plan.json | hypar lower - -q -o - | grep '"end of'
-? 1
+$ sed 's/"ops"/"schedule": {"name": "none", "micro_batches": 2}, "ops"/' tests/cli/plan.json | hypar lower - -q -o - | sed -n '/"schedule": \[/,/\]$/p'
+>   "schedule": [
+>     ["F0", "B0", "F1", "B1", "U0"]
 
 Gradients in buckets: the same bytes, in one message where the bucket has the same number.
 $ hypar lower examples/plans/data-parallel.json --bucket 25MB | tail -n 1
