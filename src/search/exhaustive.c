@@ -82,7 +82,7 @@ static void list_choices(struct enumeration *w)
     for (int i = 0; i < g->n_leaders; i++) {
         int leader = g->leaders[i], family = g->family[leader];
         bool fixed = w->fixes.fixed && w->fixes.fixed[leader];
-        if (fixed || (family >= 0 && g->kin[g->family_start[family]] != leader))
+        if (fixed || (family >= 0 && g->family_member[g->family_start[family]] != leader))
             continue;
         struct choice *c = &w->choice[w->n_choices++];
         struct split split = { 0 };

@@ -110,7 +110,7 @@ static void count_from(struct count *c, int leader)
     const struct groups *g = c->proposer.groups;
     while (leader < g->n_leaders) {
         int family = g->family[g->leaders[leader]];
-        if (family < 0 || g->kin[g->family_start[family]] == g->leaders[leader])
+        if (family < 0 || g->family_member[g->family_start[family]] == g->leaders[leader])
             break;
         leader++; /* one of its family decides */
     }

@@ -78,12 +78,12 @@ static void number_families(struct groups *s, struct arena *arena, int *parent)
             at[s->family[op]] = s->family_start[s->n_families - 1];
         }
     }
-    s->kin = NEW(arena, int, n);
+    s->family_member = NEW(arena, int, n);
     for (int i = 0; i < s->n_leaders; i++) {
         int op = s->leaders[i];
         s->family[op] = s->family[root(parent, op)];
         if (s->family[op] >= 0)
-            s->kin[at[s->family[op]]++] = op;
+            s->family_member[at[s->family[op]]++] = op;
     }
 }
 

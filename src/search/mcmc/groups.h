@@ -21,7 +21,7 @@ struct groups {
     int *family; /* by op that leads: its family, -1: alone */
     int n_families;
     int *family_start; /* leaders of each family: CSR */
-    int *kin;
+    int *family_member;
     int *next, *before; /* by op: on its branch, -1 */
 };
 

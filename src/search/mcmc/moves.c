@@ -7,7 +7,7 @@ struct draw {
     const struct proposer *p;
     struct random *random;
     struct proposal *out;
-    bool kin; /* families are changed as a whole */
+    bool whole_family; /* families are changed as a whole */
 };
 
 static int below(const struct draw *d, int n)
@@ -33,7 +33,7 @@ static void move_one(const struct draw *d)
 static void move_group(const struct draw *d)
 {
     struct op_config config = hp_draw_config(d->p, d->random, draw_leader(d), &d->out->arena);
-    hp_proposal_add_group(d->p, &config, d->kin, d->out);
+    hp_proposal_add_group(d->p, &config, d->whole_family, d->out);
 }
 
 /* Stretches ----------------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ static void lay_out(const struct draw *d, const struct stretch *s, int leader)
         return;
     struct op_config config =
         hp_config_on(d->p, leader, axis_with(nest, s->role, s->set.n), &s->set, &d->out->arena);
-    hp_proposal_add_group(d->p, &config, d->kin, d->out);
+    hp_proposal_add_group(d->p, &config, d->whole_family, d->out);
 }
 
 /* Where a random stretch of the branch that `op` is on begins. */
@@ -141,7 +141,7 @@ static void move_devices(const struct draw *d)
             by++;
     if (!branch) {
         struct op_config config = shifted(d, op, by);
-        hp_proposal_add_group(d->p, &config, d->kin, d->out);
+        hp_proposal_add_group(d->p, &config, d->whole_family, d->out);
         return;
     }
     for (op = draw_beginning(d, op); op >= 0; op = below(d, 12) ? g->next[op] : -1) {
@@ -162,8 +162,8 @@ static void move_swap(const struct draw *d)
     const int *device = first.device;
     first.device = second.device;
     second.device = device;
-    hp_proposal_add_group(d->p, &first, d->kin, d->out);
-    hp_proposal_add_group(d->p, &second, d->kin, d->out);
+    hp_proposal_add_group(d->p, &first, d->whole_family, d->out);
+    hp_proposal_add_group(d->p, &second, d->whole_family, d->out);
 }
 
 /* Neighbours ------------------------------------------------------------------------------ */
@@ -179,7 +179,7 @@ static void move_copy(const struct draw *d)
         return;
     struct op_config theirs = hp_config_of(plan, from, &d->out->arena);
     struct op_config mine = hp_config_follow(g->graph, tensor, &theirs, op, &d->out->arena);
-    hp_proposal_add_group(d->p, &mine, d->kin, d->out);
+    hp_proposal_add_group(d->p, &mine, d->whole_family, d->out);
 }
 
 static void (*const moves[MOVE_COUNT])(const struct draw *d) = {

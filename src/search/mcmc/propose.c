@@ -136,20 +136,20 @@ static int shared_tensor(const struct hypar_graph *g, int a, int b)
     return -1;
 }
 
-void hp_proposal_add_group(const struct proposer *p, const struct op_config *leader, bool kin,
-                           struct proposal *out)
+void hp_proposal_add_group(const struct proposer *p, const struct op_config *leader,
+                           bool whole_family, struct proposal *out)
 {
     const struct groups *g = p->groups;
     int family = g->family[leader->op];
     add_with_followers(p, leader, out);
     for (int i = family < 0 ? 0 : g->family_start[family];
-         kin && family >= 0 && i < g->family_start[family + 1]; i++) {
-        int tensor = shared_tensor(g->graph, leader->op, g->kin[i]);
-        if (g->kin[i] == leader->op || tensor < 0 ||
-            p->plan->ops[g->kin[i]].stage != p->plan->ops[leader->op].stage)
+         whole_family && family >= 0 && i < g->family_start[family + 1]; i++) {
+        int tensor = shared_tensor(g->graph, leader->op, g->family_member[i]);
+        if (g->family_member[i] == leader->op || tensor < 0 ||
+            p->plan->ops[g->family_member[i]].stage != p->plan->ops[leader->op].stage)
             continue;
         struct op_config other =
-            hp_config_follow(g->graph, tensor, leader, g->kin[i], &out->arena);
+            hp_config_follow(g->graph, tensor, leader, g->family_member[i], &out->arena);
         add_with_followers(p, &other, out);
     }
 }

@@ -69,9 +69,9 @@ void hp_proposal_add(struct proposal *p, const struct op_config *config);
  * share a batch divide the samples. */
 void hp_proposal_tidy(const struct hypar_plan *plan, struct proposal *p);
 
-/* A leader with its followers; with `kin`, all of its family alike. */
+/* A leader with its followers; with `whole_family`, all of its family alike. */
 void hp_proposal_add_group(const struct proposer *proposer, const struct op_config *leader,
-                           bool kin, struct proposal *out);
+                           bool whole_family, struct proposal *out);
 
 /* The devices that an operator may use: in `groups` of `each`, one for each replica. */
 struct device_pool {

@@ -43,7 +43,7 @@ void hp_bound_least(struct delta *delta, int op, struct bound_input *in)
 struct bounder {
     const struct bound_input *in;
     struct timing *s;
-    const struct delta_timeline *play;
+    const struct delta_timeline *timeline;
     ticks *end;  /* by task id: at the earliest; -1: not sure to be there */
     ticks *done; /* by op: when the first of its parts has done forward, at the earliest */
     ticks *sent; /* by op: ... has sent its error on */
@@ -145,7 +145,7 @@ static ticks bound_tasks(struct bounder *b)
         bool sure = b->s->blocks->size[n] && is_sure(b, &block);
         for (int i = 0; i < b->s->blocks->size[n]; i++) {
             int id = b->s->blocks->first[n] + i;
-            const struct node *node = &b->play->node[id];
+            const struct node *node = &b->timeline->node[id];
             ticks start = 0;
             bool waits = false;
             b->end[id] = -1;
@@ -171,8 +171,8 @@ ticks hp_bound(struct delta *delta, const struct bound_input *in, struct arena *
     if (!hp_delta_timeline_of(delta))
         return 0; /* played as a whole: there is nothing to look at */
     struct arena_mark mark = hp_arena_mark(scratch);
-    struct bounder b = { .in = in, .s = s, .play = hp_delta_timeline_of(delta) };
-    b.end = NEW(scratch, ticks, b.play->n_ids);
+    struct bounder b = { .in = in, .s = s, .timeline = hp_delta_timeline_of(delta) };
+    b.end = NEW(scratch, ticks, b.timeline->n_ids);
     b.done = NEW(scratch, ticks, s->lowering->graph->n_ops);
     b.sent = NEW(scratch, ticks, s->lowering->graph->n_ops);
     bound_ops(&b, false);

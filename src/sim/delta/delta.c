@@ -25,7 +25,7 @@ struct delta {
     struct timing *timing;
     bool whole; /* several micro-batches: replayed as a whole */
     ticks length, old_length;
-    struct delta_timeline *play;
+    struct delta_timeline *timeline;
     int next_id;
     struct spare spare[N_CLASSES];
     struct targets targets;
@@ -147,7 +147,7 @@ static void retask(struct delta *d, int number)
     d->before[d->n_before++] = (struct block_before){ number, s->first[number], old };
     if (size != old) {
         for (int i = 0; i < old; i++)
-            hp_delta_timeline_remove(d->play, s->first[number] + i);
+            hp_delta_timeline_remove(d->timeline, s->first[number] + i);
         s->first[number] = size ? take_ids(d, size) : -1;
         s->size[number] = size;
     }
@@ -158,10 +158,10 @@ static void retask(struct delta *d, int number)
         return;
     hp_block_tasks(d->timing, number, d->task);
     for (int i = 0; i < size; i++)
-        hp_delta_timeline_put(d->play, s->first[number] + i, &d->task[i]);
+        hp_delta_timeline_put(d->timeline, s->first[number] + i, &d->task[i]);
 }
 
-/* Tell the play what the tasks of a block wait for. */
+/* Tell the timeline what the tasks of a block wait for. */
 static void rewait(struct delta *d, int number)
 {
     struct blocks *s = d->timing->blocks;
@@ -173,7 +173,7 @@ static void rewait(struct delta *d, int number)
     memset(start, 0, (size_t)(n + 2) * sizeof *start);
     hp_sort_edges(s, n, start, id);
     for (int i = 0; i < n; i++)
-        hp_delta_timeline_set_after(d->play, s->first[number] + i, id + start[i],
+        hp_delta_timeline_set_after(d->timeline, s->first[number] + i, id + start[i],
                                     start[i + 1] - start[i]);
 }
 
@@ -286,7 +286,7 @@ static bool computes_too_long(struct delta *d, ticks limit)
 /* ... and one that does so to any queue before it is played. */
 static bool is_hopeless(struct delta *d, ticks limit)
 {
-    ticks busiest = hp_delta_timeline_busiest(d->play);
+    ticks busiest = hp_delta_timeline_busiest(d->timeline);
     if (busiest <= limit)
         return false;
     d->length = busiest;
@@ -332,7 +332,7 @@ enum hypar_status hp_delta_change(struct delta *d, const int *op, int n, ticks l
     mark_waiting(d);
     for (int i = 0; i < d->n_list; i++)
         rewait(d, d->list[i]);
-    d->length = hp_delta_timeline_update(d->play, limit);
+    d->length = hp_delta_timeline_update(d->timeline, limit);
     return status == HYPAR_OK ? hp_check_length(d->length, err) : status;
 }
 
@@ -340,7 +340,7 @@ void hp_delta_keep(struct delta *d)
 {
     if (d->whole)
         return;
-    hp_delta_timeline_keep(d->play);
+    hp_delta_timeline_keep(d->timeline);
     for (int i = 0; i < d->n_before; i++) {
         const struct block_before *b = &d->before[i];
         if (b->first != d->timing->blocks->first[b->number])
@@ -360,7 +360,7 @@ void hp_delta_undo(struct delta *d)
         hp_timing_update(d->timing);
         return;
     }
-    hp_delta_timeline_undo(d->play);
+    hp_delta_timeline_undo(d->timeline);
     for (int i = d->n_before - 1; i >= 0; i--) {
         const struct block_before *b = &d->before[i];
         if (b->first != s->first[b->number])
@@ -376,10 +376,10 @@ void hp_delta_undo(struct delta *d)
 
 /* Beginning ---------------------------------------------------------------------------- */
 
-static void play_all(struct delta *d)
+static void run_all(struct delta *d)
 {
     struct blocks *s = d->timing->blocks;
-    d->play = hp_delta_timeline_new(d->timing->costs->n_queues);
+    d->timeline = hp_delta_timeline_new(d->timing->costs->n_queues);
     for (int i = 0; i < s->n_blocks; i++) {
         s->first[i] = -1;
         s->size[i] = 0;
@@ -391,7 +391,7 @@ static void play_all(struct delta *d)
     for (int i = 0; i < s->n_blocks; i++)
         if (s->size[i])
             rewait(d, i);
-    d->length = hp_delta_timeline_update(d->play, HP_MAX_TICKS);
+    d->length = hp_delta_timeline_update(d->timeline, HP_MAX_TICKS);
     hp_delta_keep(d);
 }
 
@@ -461,7 +461,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
         replay_whole(d);
     } else {
         d->targets = hp_find_targets(&d->arena, lowering);
-        play_all(d);
+        run_all(d);
     }
     status = hp_check_length(d->length, err);
     if (status == HYPAR_OK)
@@ -475,7 +475,7 @@ void hp_delta_free(struct delta *d)
 {
     if (!d)
         return;
-    hp_delta_timeline_free(d->play);
+    hp_delta_timeline_free(d->timeline);
     hp_timing_free(d->timing);
     hp_lowering_free(d->lowering);
     hp_sim_cache_free(d->own);
@@ -495,10 +495,10 @@ struct timing *hp_delta_timing(const struct delta *d)
 
 struct times hp_delta_times(const struct delta *d, int block, int local)
 {
-    return d->play->times[d->timing->blocks->first[block] + local];
+    return d->timeline->times[d->timing->blocks->first[block] + local];
 }
 
 const struct delta_timeline *hp_delta_timeline_of(const struct delta *d)
 {
-    return d->play;
+    return d->timeline;
 }

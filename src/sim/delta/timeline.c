@@ -1,4 +1,5 @@
-/* Tasks of a play and the lists between them; changes are logged so that they can be undone. */
+/* Tasks of a timeline and the lists between them; changes are logged so that they can be
+ * undone. */
 #include "sim/delta/timeline.h"
 
 #include <limits.h>

@@ -1,18 +1,21 @@
+/* clang-format off */
 /* sim/delta/timeline.h - a timeline that can be changed: delta simulation. Internal.
  *
- * A play holds tasks, who waits for whom, and the timeline. A change adds and removes tasks and
- * says anew what some tasks wait for; hp_delta_timeline_update() then works out the new
- * timeline from the earliest place that the change can touch (FlexFlow, Algorithm 2), after
+ * It holds tasks, who waits for whom, and every task's times. A change adds and removes tasks
+ * and says anew what some tasks wait for; hp_delta_timeline_update() then works out the new
+ * times from the earliest place that the change can touch (FlexFlow, Algorithm 2), after
  * which the change is kept or undone.
  *
- *     hp_delta_timeline_put(play, a, &task);                   ids are small numbers, the
- * caller's hp_delta_timeline_set_after(play, a, after, n); hp_delta_timeline_remove(play, b);
- * then nothing may wait for b any more ticks end = hp_delta_timeline_update(play,
- * HP_MAX_TICKS); hp_delta_timeline_keep(play);   or   hp_delta_timeline_undo(play);
+ *     hp_delta_timeline_put(timeline, a, &task);        ids are small numbers, the caller's
+ *     hp_delta_timeline_set_after(timeline, a, after, n);
+ *     hp_delta_timeline_remove(timeline, b);            then nothing may wait for b any more
+ *     ticks end = hp_delta_timeline_update(timeline, HP_MAX_TICKS);
+ *     hp_delta_timeline_keep(timeline);                 or  hp_delta_timeline_undo(timeline);
  *
- * The timeline is always the one that hp_run_graph() gives for the same tasks: the key (ready
+ * The times are always those that hp_run_graph() gives for the same tasks: the key (ready
  * time, number) orders tasks strictly, whatever comes first in it cannot depend on what comes
  * later, so there is one solution, and both find it. */
+/* clang-format on */
 #ifndef SIM_DELTA_TIMELINE_H
 #define SIM_DELTA_TIMELINE_H
 
@@ -88,35 +91,36 @@ struct delta_timeline {
 };
 
 struct delta_timeline *hp_delta_timeline_new(int n_queues);
-void hp_delta_timeline_free(struct delta_timeline *play); /* NULL is allowed */
+void hp_delta_timeline_free(struct delta_timeline *timeline); /* NULL is allowed */
 
 /* Add a task, or put another one in its place, which then waits for what the old one did;
  * task->hold must stay where it is. An id that was removed may be used again once that has been
  * kept. */
-void hp_delta_timeline_put(struct delta_timeline *play, int id, const struct sim_task *task);
-void hp_delta_timeline_remove(struct delta_timeline *play, int id);
+void hp_delta_timeline_put(struct delta_timeline *timeline, int id,
+                           const struct sim_task *task);
+void hp_delta_timeline_remove(struct delta_timeline *timeline, int id);
 
 /* What `id` waits for: ids, repeats are left out; the list may be reordered. */
-void hp_delta_timeline_set_after(struct delta_timeline *play, int id, int *after, int n);
+void hp_delta_timeline_set_after(struct delta_timeline *timeline, int id, int *after, int n);
 
 /* The new timeline; returns its length. One that is sure to be longer than `limit` is not
  * played to its end: something more than the limit is returned, and the change must be undone.
  */
-ticks hp_delta_timeline_update(struct delta_timeline *play, ticks limit);
-void hp_delta_timeline_keep(struct delta_timeline *play);
-void hp_delta_timeline_undo(struct delta_timeline *play);
+ticks hp_delta_timeline_update(struct delta_timeline *timeline, ticks limit);
+void hp_delta_timeline_keep(struct delta_timeline *timeline);
+void hp_delta_timeline_undo(struct delta_timeline *timeline);
 
 /* Move tasks in time. */
-void hp_shift(struct delta_timeline *play, const int *id, int n, ticks shift);
+void hp_shift(struct delta_timeline *timeline, const int *id, int n, ticks shift);
 
 /* How long the busiest queue is held by the tasks that there are, played or not: no timeline is
  * shorter. */
-ticks hp_delta_timeline_busiest(const struct delta_timeline *play);
+ticks hp_delta_timeline_busiest(const struct delta_timeline *timeline);
 
 /* The largest of `busy`, at most HP_MAX_TICKS. */
 ticks hp_busiest(const double *busy, int n);
 
 /* The length of the timeline. */
-ticks hp_delta_timeline_length(const struct delta_timeline *play);
+ticks hp_delta_timeline_length(const struct delta_timeline *timeline);
 
 #endif /* SIM_DELTA_TIMELINE_H */

@@ -123,7 +123,7 @@ static const int *followers(const struct waits *w, int64_t *first)
 static int unnumbered(const struct waits *w, int i)
 {
     int64_t a = w->start[i];
-    while (w->reader->play[w->after[a]].number >= 0)
+    while (w->reader->timed[w->after[a]].number >= 0)
         a++;
     return w->after[a];
 }
@@ -135,7 +135,7 @@ static enum hypar_status fail_cycle(const struct waits *w, struct hypar_error *e
     struct flat_reader *r = w->reader;
     bool *seen = NEW(&r->scratch, bool, r->n_tasks);
     int i = 0;
-    while (r->play[i].number >= 0)
+    while (r->timed[i].number >= 0)
         i++;
     for (; !seen[i]; i = unnumbered(w, i))
         seen[i] = true;
@@ -158,14 +158,14 @@ static enum hypar_status number_tasks(const struct waits *w, struct hypar_error 
     const int *follower = followers(w, first);
     struct ready_heap ready = { 0 }; /* by place in the file */
     for (int i = 0; i < n; i++) {
-        r->play[i].number = -1;
+        r->timed[i].number = -1;
         missing[i] = (int)(w->start[i + 1] - w->start[i]);
         if (missing[i] == 0)
             hp_heap_push(&ready, &r->scratch, (struct ready_task){ 0, i, i });
     }
     while (ready.n > 0) {
         int i = hp_heap_pop(&ready).id;
-        r->play[i].number = numbered++;
+        r->timed[i].number = numbered++;
         for (int64_t f = first[i]; f < first[i + 1]; f++) {
             int next = follower[f];
             if (--missing[next] == 0)
@@ -185,6 +185,6 @@ enum hypar_status hp_flat_read_edges(struct flat_reader *r, struct hypar_error *
     if (!is_in_order(&w))
         return number_tasks(&w, err);
     for (int i = 0; i < r->n_tasks; i++)
-        r->play[i].number = i;
+        r->timed[i].number = i;
     return HYPAR_OK;
 }

@@ -232,7 +232,7 @@ static enum hypar_status read_tasks(struct flat_reader *r, struct hypar_error *e
     if (r->n_tasks == 0)
         return hp_json_fail(&r->tasks, err, "empty, expected at least one task");
     r->task = NEW(&r->file->arena, struct file_task, r->n_tasks);
-    r->play = NEW(&r->file->arena, struct sim_task, r->n_tasks);
+    r->timed = NEW(&r->file->arena, struct sim_task, r->n_tasks);
     for (int i = 0; i < r->n_tasks; i++) {
         struct json at = hp_json_element(&r->tasks, i);
         TRY(read_task(r, &at, &r->task[i], err));
@@ -277,7 +277,7 @@ static enum hypar_status read_program(struct flat_reader *r, const struct json *
     file->n_names = r->n_names;
     file->graph.n_tasks = r->n_tasks;
     file->graph.n_queues = file->n_devices + file->n_machine_links + file->n_names;
-    file->graph.task = r->play;
+    file->graph.task = r->timed;
     return HYPAR_OK;
 }
 

@@ -1,5 +1,5 @@
 /* sim/flat/file.h - a program written by hand (hypar-program/1 without a plan) as tasks to
- * play. Internal.
+ * timed. Internal.
  *
  * What a file may say is in docs/formats-program.md. Queues are numbered: the devices, then the
  * directed links of the machine (2*link + direction) if there is one, then the links that the

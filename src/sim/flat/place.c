@@ -72,13 +72,13 @@ static enum hypar_status hold_one(struct placer *p, const struct json *at, int i
 {
     struct flat_reader *r = p->reader;
     struct file_task *task = &r->task[i];
-    struct sim_task *play = &r->play[i];
+    struct sim_task *timed = &r->timed[i];
     TRY(take_holds(p, at, 1, err));
     struct hold *hold = NEW(&r->file->arena, struct hold, 1);
-    play->duration = hp_ticks(task->seconds);
-    *hold = (struct hold){ queue, 0, play->duration };
-    play->n_holds = 1;
-    play->hold = hold;
+    timed->duration = hp_ticks(task->seconds);
+    *hold = (struct hold){ queue, 0, timed->duration };
+    timed->n_holds = 1;
+    timed->hold = hold;
     if (task->bytes > 0) {
         double *bytes = NEW(&r->file->arena, double, 1);
         *bytes = task->bytes;
@@ -268,9 +268,9 @@ static enum hypar_status hold_links(struct placer *p, const struct json *at, int
         TRY(make_held(p, at, &p->group[group], task, &p->held[found], err));
     }
     const struct held *held = &p->held[found];
-    r->play[i].duration = held->duration;
-    r->play[i].n_holds = held->n;
-    r->play[i].hold = held->hold;
+    r->timed[i].duration = held->duration;
+    r->timed[i].n_holds = held->n;
+    r->timed[i].hold = held->hold;
     task->hold_bytes = held->bytes;
     return HYPAR_OK;
 }
@@ -289,7 +289,7 @@ static enum hypar_status place_task(struct placer *p, int i, struct hypar_error 
         TRY(hold_one(p, &at, i, first_name + list_link(r, task), err));
     else
         TRY(hold_links(p, &at, i, err));
-    p->total += r->play[i].duration;
+    p->total += r->timed[i].duration;
     if (p->total > HP_MAX_TICKS)
         return hp_json_fail(&at, err,
                             "the tasks up to here take %.7g s one after another, expected at "

@@ -15,7 +15,7 @@ struct flat_reader {
     int max_devices;  /* numbers of devices are below */
     int used_devices; /* so many, by the largest number */
     struct file_task *task;
-    struct sim_task *play;
+    struct sim_task *timed;
     struct table names; /* of links: text to index */
     const char **name;
     int n_names, capacity;
