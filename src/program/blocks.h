@@ -85,7 +85,7 @@ static inline int hp_update_block(const struct blocks *s, int exchange)
     return hp_exchange_block(s, 0, exchange) + s->lowering->training.n_tail;
 }
 
-/* The parts of a step in body `b`. */
+/* The parts of a pass in body `b`. */
 static inline const struct part_layout *hp_pass_layout(const struct blocks *s, int b,
                                                        int op_pass)
 {

@@ -49,9 +49,11 @@ static void wait_for_feeds(struct blocks *s, int local, int b, int exchange, int
     }
 }
 
-static const struct comm_messages *messages_of(const struct blocks *s, int b, int exchange)
+/* The messages of a comm; NULL: its one task is its number. */
+static const struct comm_messages *messages_of(const struct blocks *s, int b, int exchange,
+                                               int comm)
 {
-    return s->expand ? s->expand(s->who, b, exchange) : NULL;
+    return s->expand ? &s->expand(s->who, b, exchange)[comm] : NULL;
 }
 
 /* `local` needs on `device` what a comm of an exchange brings: its only task, or all messages
@@ -59,8 +61,7 @@ static const struct comm_messages *messages_of(const struct blocks *s, int b, in
 static void wait_for_comm(struct blocks *s, int local, int b, int exchange, int comm,
                           int device)
 {
-    const struct comm_messages *all = messages_of(s, b, exchange);
-    const struct comm_messages *m = all ? &all[comm] : NULL;
+    const struct comm_messages *m = messages_of(s, b, exchange, comm);
     int first = s->first[hp_exchange_block(s, b, exchange)] + (m ? m->first : comm);
     if (!m || !m->step) {
         add_edge(s, local, first);
@@ -173,8 +174,7 @@ static void bucket_edges(struct blocks *s, int body, int exchange, int comm)
 {
     const struct training_graph *k = &s->lowering->training;
     const struct buckets *b = &s->buckets;
-    const struct comm_messages *all = messages_of(s, 0, exchange);
-    const struct comm_messages *m = all ? &all[comm] : NULL;
+    const struct comm_messages *m = messages_of(s, 0, exchange, comm);
     int me = b->base[exchange - k->n_exchanges] + comm, lead = b->lead[me];
     int local = m ? m->first : comm;
     for (int i = me; lead == me && i >= 0; i = b->next[i])
@@ -183,8 +183,7 @@ static void bucket_edges(struct blocks *s, int body, int exchange, int comm)
     if (lead == me)
         return;
     int theirs = k->n_exchanges + b->exchange[lead], place = lead - b->base[b->exchange[lead]];
-    const struct comm_messages *lead_all = messages_of(s, 0, theirs);
-    const struct comm_messages *first = lead_all ? &lead_all[place] : NULL;
+    const struct comm_messages *first = messages_of(s, 0, theirs, place);
     for (int t = 0; t < (first ? first->n : 1); t++)
         add_edge(s, local,
                  s->first[hp_exchange_block(s, 0, theirs)] + (first ? first->first : place) +
@@ -203,17 +202,18 @@ static void exchange_edges(struct blocks *s, int b, int exchange, int number)
 {
     const struct training_graph *k = &s->lowering->training;
     const struct pattern *p = hp_exchange_pattern(s->lowering, b, exchange);
-    const struct comm_messages *m = messages_of(s, b, exchange);
     bool tail = exchange >= k->n_exchanges;
-    for (int c = 0; m && c < p->n_comms; c++)
-        message_edges(s, number, &m[c]);
+    for (int c = 0; s->expand && c < p->n_comms; c++)
+        message_edges(s, number, messages_of(s, b, exchange, c));
     for (int body = tail ? 0 : b; body < (tail ? s->lowering->n_bodies : b + 1); body++)
-        for (int c = 0; c < p->n_comms; c++)
+        for (int c = 0; c < p->n_comms; c++) {
+            const struct comm_messages *m = messages_of(s, b, exchange, c);
             if (tail && s->buckets.lead &&
                 s->buckets.lead[s->buckets.base[exchange - k->n_exchanges] + c] >= 0)
                 bucket_edges(s, body, exchange, c);
             else
-                feed_comm(s, body, exchange, c, m ? m[c].first : c, m ? &m[c] : NULL);
+                feed_comm(s, body, exchange, c, m ? m->first : c, m);
+        }
 }
 
 /* Updates ------------------------------------------------------------------------------ */

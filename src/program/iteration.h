@@ -1,10 +1,11 @@
 /* program/iteration.h - which micro-batches there are, what each does where, and when
  * parameters are updated. Internal.
  *
- * A program plays a window of micro-batches. Synchronous schedules play those of one batch,
- * and update once, when all have been backward: one period. `pipedream` plays minibatches, each
- * a whole batch. Minibatch m runs on replica m mod r of a stage with r replicas, and each r of
- * them are a period of that stage, which ends with an update of its parameters.
+ * A program covers a window of micro-batches: under synchronous schedules those of one batch,
+ * with one update when all have been backward (one update period); under `pipedream`
+ * minibatches, each a whole batch. Minibatch m runs on replica m mod r of a stage with r
+ * replicas, and each r of them are an update period of that stage, which ends with an update of
+ * its parameters.
  *
  * Micro-batches that do the same have the same body. Synchronous ones differ in size, by one
  * sample at most: two bodies. Minibatches differ in the replicas that they run on: as many

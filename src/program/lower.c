@@ -210,14 +210,14 @@ static void write_comms(struct hypar_program *p, int number, const struct block 
 
 static void write_updates(struct hypar_program *p, int number, const struct block *block)
 {
+    const int *device = hp_update_devices(p->lowering, block->index)->device;
     struct task *task = p->task + p->blocks->first[number];
     for (int i = 0; i < p->blocks->size[number]; i++)
-        task[i] =
-            (struct task){ .kind = TASK_UPDATE,
-                           .block = number,
-                           .index = block->index,
-                           .device = hp_update_devices(p->lowering, block->index)->device[i],
-                           .backward = true };
+        task[i] = (struct task){ .kind = TASK_UPDATE,
+                                 .block = number,
+                                 .index = block->index,
+                                 .device = device[i],
+                                 .backward = true };
 }
 
 static void write_blocks(struct hypar_program *p)

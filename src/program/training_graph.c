@@ -245,7 +245,7 @@ static void add_tail(struct builder *b)
     }
 }
 
-/* What each op_pass waits for. */
+/* What each pass waits for. */
 static void find_ports(struct lowering *s)
 {
     struct training_graph *k = &s->training;

@@ -36,14 +36,14 @@ static void put_after(struct json_writer *w, const struct hypar_program *p, int 
 static void put_passes(struct json_writer *w, const struct hypar_program *p,
                        const struct block *block)
 {
+    struct arena scratch = { 0 };
     hp_json_begin_array(w, "passes", true);
     for (int i = block->index; i >= 0; i = p->blocks->next[block->body][i]) {
         const struct op_pass *op_pass = &p->lowering->training.op_pass[i];
         const char *name = p->plan->graph->ops[op_pass->op].name;
-        struct arena scratch = { 0 };
         hp_json_put_string(w, NULL, hp_arena_printf(&scratch, "%s:%d", name, op_pass->pass));
-        hp_arena_free(&scratch);
     }
+    hp_arena_free(&scratch);
     hp_json_end_array(w);
 }
 

@@ -88,7 +88,7 @@ double *hp_memory_buckets(struct memory_maker *m)
     return others;
 }
 
-/* When a period ends gradients and the loss are summed. */
+/* When an update period ends gradients and the loss are summed. */
 static void walk_tail(struct memory_maker *m)
 {
     const struct hypar_program *p = m->program;

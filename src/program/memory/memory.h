@@ -14,8 +14,8 @@
  * first task that reads it; what is sent by a device that does not read it, until it is sent.
  *  - Whoever adds up parts of a sum from other devices has room for one part of its share.
  *  - Gradients of parameters are as large as the parameters, from step to step; their exchange
- * is counted when a period ends: after the last backward half, under pipedream beside what
- * other minibatches keep.
+ * is counted when an update period ends: after the last backward half, under pipedream beside
+ * what other minibatches keep.
  *  - Kernels take no room of their own, and nothing is lost to fragmentation. */
 #ifndef PROGRAM_MEMORY_H
 #define PROGRAM_MEMORY_H

@@ -42,7 +42,7 @@ struct memory_maker {
     struct memory_options options;
     struct memory_model *model;
     struct body_memory *body;
-    struct instant *tail; /* by device: of messages when a period ends */
+    struct instant *tail; /* by device: of messages when an update period ends */
     double *shared;       /* by device: inputs that all micro-batches share */
     /* Names for the same elements: the tensor that it is another name of, or itself; and the
      * next name of the same tensor, -1. */
