@@ -1,0 +1,57 @@
+/* program/memory/buffers.h - the arrays in which a device holds its share of tensors. Internal.
+ *
+ * A device holds of a tensor what its tasks read and write: a box for each, and boxes that
+ * overlap are one array, over their bounding box, so that every task finds what it touches in
+ * one array. What lasts from step to step (parameters and their gradients, the loss, model
+ * inputs without samples) is held once; all else once for each micro-batch. */
+#ifndef PROGRAM_MEMORY_BUFFERS_H
+#define PROGRAM_MEMORY_BUFFERS_H
+
+#include "program/blocks.h"
+
+/* Tensors whose elements are another's in the same order (reshape, flatten, ...) are held as
+ * that other: by tensor, of its value and of its gradient, the tensor that it is held as. */
+struct held_as {
+    int *tensor[2];
+};
+struct held_as hp_held_as(const struct hypar_graph *graph, struct arena *arena);
+
+/* The box of the tensor that `tensor` is held as, of (around) a box of `tensor`. */
+struct box hp_held_box(const struct hypar_graph *graph, const struct held_as *held,
+                       struct place place, struct box box);
+
+struct buffer {
+    struct place place; /* of the tensor that others are held as */
+    struct box box;     /* of a body's: in its first micro-batch */
+};
+
+/* Of one device: those that last, then those of body 0, of body 1, ... */
+struct device_buffers {
+    struct held_as held;
+    int n_bodies, n;
+    int *first;           /* by body: its first buffer; n_bodies + 1 */
+    struct buffer *buffer;
+    int n_tensors;
+    int *start; /* [(1 + body) * 2 * n_tensors + 2 * tensor + grad], 0 for those that last */
+};
+
+struct device_buffers hp_device_buffers(const struct hypar_program *program, int device,
+                                        struct arena *arena);
+
+/* Does the place last from step to step? */
+bool hp_place_lasts(const struct hypar_graph *graph, struct place place);
+
+/* The buffer that holds `box` of a place in a body; -1: none does. */
+int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_graph *graph,
+                   int body, struct place place, const struct box *box);
+
+/* Where a box of a place lies in a buffer: the element at its lower corner, and from one index
+ * to the next in each dimension. */
+struct strides {
+    int64_t offset, stride[MAX_DIMS];
+};
+struct strides hp_place_in_buffer(const struct device_buffers *buffers,
+                                  const struct hypar_graph *graph, int buffer,
+                                  struct place place, const struct box *box);
+
+#endif /* PROGRAM_MEMORY_BUFFERS_H */
