@@ -1,7 +1,8 @@
-/* Running a kernel: the row of an operator in the table for the precision. */
+/* Running a kernel: the row of an operator in a table, or the reference. */
 #include "kernel/kernel.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "kernel/reference.h"
 
@@ -10,21 +11,119 @@ static const struct reference *reference(enum real real)
     return real == REAL_F32 ? &hp_reference_f32 : &hp_reference_f64;
 }
 
+static const struct kernels tables[] = {
+    { "reference", NULL },
+};
+
+const struct kernels *hp_kernels_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (strcmp(tables[i].name, name) == 0)
+            return &tables[i];
+    return NULL;
+}
+
 bool hp_kernel_exists(enum op_kind kind)
 {
     return hp_reference_f64.kernel[kind] != NULL;
 }
 
-void hp_kernel(const struct kernel_call *call)
+static pass_set passes_of(const struct kernel_call *call)
 {
-    kernel_function *kernel = reference(call->real)->kernel[call->nest->kind];
-    assert(kernel);
-    kernel(call);
+    return call->passes ? call->passes : (pass_set)1 << call->pass;
 }
 
-void hp_kernel_add_after(const struct kernel_call *call)
+/* The same call for pass `p` alone. */
+static struct kernel_call one_pass(const struct kernel_call *call, int p)
 {
-    reference(call->real)->add_after(call);
+    struct kernel_call one = *call;
+    one.pass = p;
+    one.passes = 0;
+    return one;
+}
+
+static const struct kernel_row *row_of(const struct kernels *kernels,
+                                       const struct kernel_call *call)
+{
+    static const struct kernel_row none = { NULL, NULL, NULL };
+    return kernels->table ? &kernels->table(call->real)->row[call->nest->kind] : &none;
+}
+
+pass_set hp_kernel_joint(const struct kernels *kernels, const struct nest *nest, int pass)
+{
+    const struct kernel_call call = { .nest = nest };
+    const struct kernel_row *row = row_of(kernels, &call);
+    pass_set alone = (pass_set)1 << pass;
+    return row->joint ? row->joint(nest, pass) | alone : alone;
+}
+
+/* A row may refuse several passes at once and then is asked for each. */
+size_t hp_kernel_workspace(const struct kernels *kernels, const struct kernel_call *call)
+{
+    const struct kernel_row *row = row_of(kernels, call);
+    pass_set passes = passes_of(call);
+    if (!row->workspace)
+        return 0;
+    size_t most = row->workspace(call);
+    for (int p = 0; p < call->nest->n_passes && (passes & (passes - 1)); p++) {
+        struct kernel_call one = one_pass(call, p);
+        size_t bytes = passes >> p & 1 ? row->workspace(&one) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+static void clear_fresh(const struct kernel_call *call, const struct view *view, int o,
+                        enum combine combine)
+{
+    if (!view->data)
+        return;
+    struct box box = hp_region(call->nest, o, call->range);
+    struct view piece = hp_view_piece(view, &box, hp_real_bytes(call->real));
+    hp_view_clear(&piece, combine, call->real);
+}
+
+/* Reference kernels add: what is fresh starts at the neutral element. */
+static void run_reference(const struct kernel_call *call)
+{
+    const struct pass *pass = &call->nest->pass[call->pass];
+    kernel_function *kernel = reference(call->real)->kernel[call->nest->kind];
+    operand_set fresh = pass->writes & call->fresh, grad = pass->writes_grad & call->fresh_grad;
+    assert(kernel);
+    for (int o = 0; o < call->nest->n_operands && (fresh | grad) >> o; o++) {
+        if (fresh >> o & 1)
+            clear_fresh(call, &call->value[o], o, call->nest->operand[o].combine);
+        if (grad >> o & 1)
+            clear_fresh(call, &call->grad[o], o, COMBINE_SUM);
+    }
+    kernel(call);
+    if (call->add_after)
+        reference(call->real)->add_after(call);
+}
+
+void hp_kernel(const struct kernels *kernels, const struct kernel_call *call)
+{
+    const struct kernel_row *row = row_of(kernels, call);
+    pass_set passes = passes_of(call);
+    if (row->run && row->run(call))
+        return;
+    if (!(passes & (passes - 1))) {
+        run_reference(call);
+        return;
+    }
+    for (int p = 0; p < call->nest->n_passes; p++) {
+        struct kernel_call one = one_pass(call, p);
+        if (passes >> p & 1)
+            hp_kernel(kernels, &one);
+    }
+}
+
+void hp_kernel_add_after(const struct kernels *kernels, const struct kernel_call *call)
+{
+    bool (*add)(const struct kernel_call *) =
+        kernels->table ? kernels->table(call->real)->add_after : NULL;
+    if (!add || !add(call))
+        reference(call->real)->add_after(call);
 }
 
 void hp_view_clear(const struct view *view, enum combine combine, enum real real)

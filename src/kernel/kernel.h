@@ -1,13 +1,16 @@
 /* kernel/kernel.h - computing one part of one pass of an operator. Internal.
  *
- * The reference kernels are plain C that reads like the formula. They work in global
- * coordinates: a part is a range for each axis of the nest, a tensor is a view that holds at
- * least the region which the part touches, so one kernel serves every split, the unsplit
- * operator included.
+ * Kernels work in global coordinates: a part is a range for each axis of the nest, a tensor is
+ * a view that holds at least the region which the part touches, so one kernel serves every
+ * split, the unsplit operator included.
+ *
+ * There are several tables of them. "reference" is plain C that reads like the formula; another
+ * one computes the same faster, up to rounding, and leaves to the reference what it has not.
  *
  * A kernel ADDS what its part contributes into the views it writes; whoever calls it has filled
- * them with the neutral element of the operand's combination (hp_view_clear()). Operands that
- * are added once, after partial sums (a bias), are left to hp_kernel_add_after().
+ * them with the neutral element of the operand's combination (hp_view_clear()), or says that
+ * they are fresh. Operands that are added once, after partial sums (a bias), are left to
+ * hp_kernel_add_after() unless the call asks for them.
  *
  * Of several outputs, those that nobody uses have no gradient: left out, it counts as 0. Of
  * several gradients that one pass writes, those that nobody needs may be left out. */
@@ -18,32 +21,67 @@
 
 enum real { REAL_F32, REAL_F64 };
 
-/* A dense row-major array over `box`. Of numbers, or of int32_t where the operand is an index.
- */
+static inline size_t hp_real_bytes(enum real real)
+{
+    return real == REAL_F32 ? sizeof(float) : sizeof(double);
+}
+
+/* Numbers, or int32_t where the operand is an index, over `box`: all of an array, or a piece of
+ * a larger one. */
 struct view {
-    void *data; /* NULL: not there */
+    void *data; /* the element at the box's lower corner; NULL: not there */
     struct box box;
+    int64_t stride[MAX_DIMS]; /* elements from one index to the next */
 };
+
+/* A dense row-major array over `box`. */
+struct view hp_dense_view(void *data, const struct box *box);
+
+/* The piece of a view that lies in `box`, which it contains. */
+struct view hp_view_piece(const struct view *view, const struct box *box, size_t element_bytes);
+
+typedef uint32_t pass_set; /* bit i: pass i */
 
 struct kernel_call {
     const struct nest *nest;
     int pass;
+    /* Passes to do in this one call, `pass` being the first; 0: `pass` alone. What one of them
+     * reads and an earlier one writes is whole in its view (nothing is left to be exchanged).
+     */
+    pass_set passes;
     enum real real;
     struct range range[MAX_AXES];    /* the part */
     struct view value[MAX_OPERANDS]; /* what the pass reads and writes */
     struct view grad[MAX_OPERANDS];
+    /* Of what is written, these values and gradients are overwritten over the part's region
+     * (hp_region()); the others are added to. */
+    operand_set fresh, fresh_grad;
+    bool add_after; /* there are no partial sums: do what hp_kernel_add_after() does as well */
     /* The samples that belong together: all of the batch, or one micro-batch. Statistics over
      * samples (batch norm) are means over these. */
     struct range samples;
     uint64_t key; /* of an operator that draws random numbers (dropout): its seed and place */
+    void *workspace; /* hp_kernel_workspace() bytes; NULL: a kernel that needs none */
 };
 
+struct kernels; /* a table: for each kind of operator what computes its passes */
+
+/* The table called "reference" or "fast"; NULL: there is none (fast: built without BLAS). */
+const struct kernels *hp_kernels_find(const char *name);
+
+/* The passes that a call for `pass` may do besides: `pass` itself, and later ones. To be asked
+ * for or not, the result is the same up to rounding. */
+pass_set hp_kernel_joint(const struct kernels *kernels, const struct nest *nest, int pass);
+
+/* Bytes that the call wants as its workspace, at an address which is a multiple of 64. */
+size_t hp_kernel_workspace(const struct kernels *kernels, const struct kernel_call *call);
+
 /* Compute the pass on the part. */
-void hp_kernel(const struct kernel_call *call);
+void hp_kernel(const struct kernels *kernels, const struct kernel_call *call);
 
 /* Add what `pass` adds after partial sums (pass->adds) to the operand it writes, over
  * call->range. Nothing to do for most passes. */
-void hp_kernel_add_after(const struct kernel_call *call);
+void hp_kernel_add_after(const struct kernels *kernels, const struct kernel_call *call);
 
 /* Fill with the neutral element of `combine`; put `from` together with what `to` holds, where
  * their boxes overlap. Softmax statistics are pairs in the last dimension. */

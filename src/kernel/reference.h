@@ -6,9 +6,7 @@
 #ifndef KERNEL_REFERENCE_H
 #define KERNEL_REFERENCE_H
 
-#include "kernel/kernel.h"
-
-typedef void kernel_function(const struct kernel_call *call);
+#include "kernel/tables.h"
 
 struct reference {
     kernel_function *kernel[OP_KIND_COUNT]; /* NULL: there is none */

@@ -111,10 +111,9 @@ void hp_walk_add(struct walk *w, int o, const struct view *view)
     if (!map->data)
         return;
     const struct operand *operand = &w->call->nest->operand[o];
-    int64_t stride = 1;
     for (int d = operand->n_dims - 1; d >= 0; d--) {
         const struct dim_map *dim = &operand->dim[d];
-        map->stride[d] = stride;
+        int64_t stride = map->stride[d] = view->stride[d];
         map->start -= view->box.dim[d].lo * stride;
         if (dim->kind == DIM_AXIS)
             map_axis(w, map, o, d);
@@ -124,7 +123,6 @@ void hp_walk_add(struct walk *w, int o, const struct view *view)
             map->step[WALK_WHOLE] += stride;
             w->range[WALK_WHOLE].hi = operand->size[d];
         }
-        stride *= view->box.dim[d].hi - view->box.dim[d].lo;
     }
 }
 

@@ -56,8 +56,9 @@ struct run_data hp_random_data(struct arena *arena, const struct hypar_graph *gr
         size_t bytes =
             (size_t)hp_shape_elements(&info->shape) * hp_tensor_element_bytes(graph, t, real);
         /* doubles: aligned for every precision */
-        tensor[t].data = NEW(arena, double, (bytes + sizeof(double) - 1) / sizeof(double));
-        tensor[t].box = hp_shape_box(&info->shape);
+        struct box box = hp_shape_box(&info->shape);
+        tensor[t] = hp_dense_view(
+            NEW(arena, double, (bytes + sizeof(double) - 1) / sizeof(double)), &box);
         fill(graph, t, tensor[t].data, real, seed);
     }
     return (struct run_data){ real, tensor };
@@ -68,24 +69,36 @@ static int64_t offset(const struct view *view, const int64_t *index)
 {
     int64_t at = 0;
     for (int d = 0; d < view->box.n_dims; d++)
-        at = at * (view->box.dim[d].hi - view->box.dim[d].lo) + index[d] - view->box.dim[d].lo;
+        at += (index[d] - view->box.dim[d].lo) * view->stride[d];
     return at;
+}
+
+/* n elements, `to_step` and `from_step` elements apart. */
+static void copy_row(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n,
+                     size_t bytes)
+{
+    if (to_step == 1 && from_step == 1) {
+        memcpy(to, from, (size_t)n * bytes);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to + i * to_step * (int64_t)bytes, from + i * from_step * (int64_t)bytes, bytes);
 }
 
 void hp_view_copy(const struct view *to, const struct view *from, const struct box *box,
                   size_t element_bytes)
 {
     int last = box->n_dims - 1;
-    int64_t index[MAX_DIMS] = { 0 };
+    int64_t index[MAX_DIMS] = { 0 }, bytes = (int64_t)element_bytes;
     if (hp_box_empty(box))
         return;
     for (int d = 0; d < box->n_dims; d++)
         index[d] = box->dim[d].lo;
-    size_t run = last < 0 ? 1 : (size_t)(box->dim[last].hi - box->dim[last].lo);
+    int64_t run = last < 0 ? 1 : box->dim[last].hi - box->dim[last].lo;
     for (;;) {
-        memcpy((char *)to->data + (size_t)offset(to, index) * element_bytes,
-               (const char *)from->data + (size_t)offset(from, index) * element_bytes,
-               run * element_bytes);
+        copy_row((char *)to->data + offset(to, index) * bytes, last < 0 ? 1 : to->stride[last],
+                 (const char *)from->data + offset(from, index) * bytes,
+                 last < 0 ? 1 : from->stride[last], run, element_bytes);
         int d = last - 1;
         for (; d >= 0 && ++index[d] == box->dim[d].hi; d--)
             index[d] = box->dim[d].lo;

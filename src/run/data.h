@@ -14,11 +14,6 @@ struct run_data {
     const struct view *tensor; /* by number */
 };
 
-static inline size_t hp_real_bytes(enum real real)
-{
-    return real == REAL_F32 ? sizeof(float) : sizeof(double);
-}
-
 /* The box of all of a shape. */
 struct box hp_shape_box(const struct hypar_shape *shape);
 

@@ -84,6 +84,7 @@ struct interpreter *hp_interpreter_new(const struct hypar_program *program,
     it->plan = program->plan;
     it->graph = program->plan->graph;
     it->settings = *settings;
+    it->kernels = hp_kernels_find("reference");
     it->real = data->real;
     it->n_devices = hypar_machine_device_count(it->plan->machine);
     make_rows(it);
@@ -165,8 +166,8 @@ static void open_written(struct interpreter *it, const struct pass_at *pass, int
     if (t < 0 || (grad && !it->graph->tensors[t].needs_grad))
         return;
     struct view *view = hp_written(it, pass->at.micro, op_pass, pass->part, o, grad);
-    view->box = hp_region(call->nest, o, call->range);
-    view->data = NEW(&it->scratch, double, hp_box_elements(&view->box) + 1);
+    struct box box = hp_region(call->nest, o, call->range);
+    *view = hp_dense_view(NEW(&it->scratch, double, hp_box_elements(&box) + 1), &box);
     hp_view_clear(view, grad ? COMBINE_SUM : call->nest->operand[o].combine, it->real);
     *(grad ? &call->grad[o] : &call->value[o]) = *view;
 }
@@ -219,9 +220,9 @@ static enum hypar_status compute_pass(struct interpreter *it, const struct pass_
         if (pass->writes_grad >> o & 1)
             open_written(it, at, o, true, &call);
     }
-    hp_kernel(&call);
+    hp_kernel(it->kernels, &call);
     if (adds_after)
-        hp_kernel_add_after(&call);
+        hp_kernel_add_after(it->kernels, &call);
     return HYPAR_OK;
 }
 

@@ -48,6 +48,7 @@ struct interpreter {
     const struct hypar_plan *plan;
     const struct hypar_graph *graph;
     struct interpret_settings settings;
+    const struct kernels *kernels;
     enum real real;
     int n_devices, n_micro, n_periods, step; /* n_periods: the most of any group */
 

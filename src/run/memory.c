@@ -113,8 +113,9 @@ struct view *hp_held(struct interpreter *it, int device, struct place place, int
     if (!view->data) {
         const struct hypar_shape *shape = &it->graph->tensors[place.tensor].shape;
         bool lasts = hp_is_given(it, place.tensor) && !place.grad;
-        view->data = NEW(lasts ? &it->arena : &it->scratch, double, hp_shape_elements(shape));
-        view->box = hp_shape_box(shape);
+        struct box box = hp_shape_box(shape);
+        *view = hp_dense_view(
+            NEW(lasts ? &it->arena : &it->scratch, double, hp_shape_elements(shape)), &box);
         make_unknown(it, view, place.tensor);
     }
     return view;
@@ -146,7 +147,7 @@ static int64_t count_known(const struct interpreter *it, const struct view *view
     for (int64_t left = hp_box_elements(box); left > 0; left--) {
         int64_t at = 0;
         for (int d = 0; d < box->n_dims; d++)
-            at = at * (view->box.dim[d].hi - view->box.dim[d].lo) + index[d];
+            at += index[d] * view->stride[d];
         n += known(it, view, tensor, at);
         for (int d = box->n_dims - 1; d >= 0 && ++index[d] == box->dim[d].hi; d--)
             index[d] = box->dim[d].lo;

@@ -8,6 +8,7 @@ struct reference_run {
     struct arena arena;
     const struct hypar_graph *graph;
     struct reference_settings settings;
+    const struct kernels *kernels;
     enum real real;
     int step;
     /* [row * n_tensors + tensor]. Rows are micro-batches; parameters and inputs have row 0
@@ -110,8 +111,8 @@ static void fill_given(struct reference_run *run, const struct run_data *data)
 static struct view new_view(struct reference_run *run, int t)
 {
     const struct hypar_shape *shape = &run->graph->tensors[t].shape;
-    return (struct view){ NEW(&run->arena, double, hp_shape_elements(shape)),
-                          hp_shape_box(shape) };
+    struct box box = hp_shape_box(shape);
+    return hp_dense_view(NEW(&run->arena, double, hp_shape_elements(shape)), &box);
 }
 
 struct reference_run *hp_reference_new(const struct hypar_graph *graph,
@@ -123,6 +124,7 @@ struct reference_run *hp_reference_new(const struct hypar_graph *graph,
     run->arena = arena;
     run->graph = graph;
     run->settings = *settings;
+    run->kernels = hp_kernels_find("reference");
     run->real = data->real;
     run->n_rows = settings->micro_batches + (settings->delayed != NULL);
     run->value = NEW(&run->arena, struct view, run->n_rows * graph->n_tensors);
@@ -205,8 +207,8 @@ static void run_passes(const struct reference_run *run, int op, int micro, bool 
         memset(call.value, 0, sizeof call.value);
         memset(call.grad, 0, sizeof call.grad);
         if (bind_views(run, op, micro, &call)) {
-            hp_kernel(&call);
-            hp_kernel_add_after(&call);
+            hp_kernel(run->kernels, &call);
+            hp_kernel_add_after(run->kernels, &call);
         }
     }
 }

@@ -149,7 +149,7 @@ static struct box box_of(const struct settling *s, const struct cell *cell)
 
 static struct view new_sum(struct interpreter *it, struct box box)
 {
-    return (struct view){ NEW(&it->scratch, double, hp_box_elements(&box)), box };
+    return hp_dense_view(NEW(&it->scratch, double, hp_box_elements(&box)), &box);
 }
 
 /* One cell, on a device that reads some of it. */

@@ -18,6 +18,7 @@ struct subject {
     struct hypar_graph *graph;
     const struct op *op;
     const struct nest *nest;
+    const struct kernels *kernels;
     enum real real;
     uint64_t key;
     struct view value[MAX_OPERANDS], grad[MAX_OPERANDS];
@@ -34,7 +35,7 @@ static inline size_t element_bytes(const struct subject *s, int o)
 static inline struct view new_view(struct box box, size_t bytes)
 {
     size_t n = (size_t)hp_box_elements(&box) * bytes;
-    struct view view = { malloc(n ? n : 1), box };
+    struct view view = hp_dense_view(malloc(n ? n : 1), &box);
     assert_non_null(view.data);
     memset(view.data, 0, n);
     return view;
@@ -54,24 +55,40 @@ static inline void put(const struct view *view, int64_t i, enum real real, doubl
         ((double *)view->data)[i] = value;
 }
 
+/* The same with gaps that are not numbers, dimension `inner` lying innermost. */
+static inline struct view new_strided_view(struct box box, size_t bytes, int inner)
+{
+    struct view view = { .box = box };
+    int64_t stride = 1;
+    for (int i = 0; i < box.n_dims; i++) {
+        int d = (inner + i) % box.n_dims;
+        view.stride[d] = stride;
+        stride *= box.dim[d].hi - box.dim[d].lo + (i < box.n_dims - 1);
+    }
+    view.data = malloc((size_t)(stride + 1) * bytes);
+    assert_non_null(view.data);
+    memset(view.data, 0xff, (size_t)(stride + 1) * bytes);
+    return view;
+}
+
 /* Copy what both boxes have in common. */
 static inline void copy_view(const struct view *to, const struct view *from, size_t bytes)
 {
     int64_t n = hp_box_elements(&to->box);
     for (int64_t e = 0; e < n; e++) {
-        int64_t rest = e, at = 0, stride = 1;
+        int64_t rest = e, at = 0, from_at = 0;
         bool inside = true;
         for (int d = to->box.n_dims - 1; d >= 0; d--) {
             struct range t = to->box.dim[d], f = from->box.dim[d];
             int64_t index = t.lo + rest % (t.hi - t.lo);
             rest /= t.hi - t.lo;
             inside = inside && index >= f.lo && index < f.hi;
-            at += (index - f.lo) * stride;
-            stride *= f.hi - f.lo;
+            at += (index - t.lo) * to->stride[d];
+            from_at += (index - f.lo) * from->stride[d];
         }
         if (inside)
-            memcpy((char *)to->data + (size_t)e * bytes,
-                   (const char *)from->data + (size_t)at * bytes, bytes);
+            memcpy((char *)to->data + (size_t)at * bytes,
+                   (const char *)from->data + (size_t)from_at * bytes, bytes);
     }
 }
 
@@ -83,6 +100,7 @@ static inline bool in(operand_set set, int o)
 static inline struct subject subject_new(const struct op_case *c, enum real real)
 {
     struct subject s = { .c = c, .graph = op_case_build(c), .real = real, .key = 42 };
+    s.kernels = hp_kernels_find("reference");
     s.op = &s.graph->ops[s.graph->n_ops - 1];
     s.nest = s.op->nest;
     for (int o = 0; o < s.nest->n_operands; o++) {
@@ -156,8 +174,8 @@ static inline void run_whole(const struct subject *s, int pass)
     memcpy(call.value, s->value, sizeof call.value);
     memcpy(call.grad, s->grad, sizeof call.grad);
     clear_written(s, &s->nest->pass[pass]);
-    hp_kernel(&call);
-    hp_kernel_add_after(&call);
+    call.add_after = true;
+    hp_kernel(s->kernels, &call);
 }
 
 static inline void run_phase(const struct subject *s, bool backward)
@@ -169,20 +187,39 @@ static inline void run_phase(const struct subject *s, bool backward)
 
 /* Parts ------------------------------------------------------------------------------- */
 
-/* How a part's views are cut: to its regions, or with room around them. */
-enum cut { CUT_EXACT, CUT_ROOMY };
+/* How a part's views are cut: to its regions, or with room around them; to its regions with
+ * gaps and dimensions in another order. Of the last what is written is fresh. */
+enum cut { CUT_EXACT, CUT_ROOMY, CUT_STRIDED };
 
 static inline struct view part_view(const struct subject *s, int o, const struct range *range,
                                     enum cut cut)
 {
     struct box box =
-        cut == CUT_EXACT ? hp_region(s->nest, o, range) : hp_operand_box(s->nest, o);
-    return new_view(box, element_bytes(s, o));
+        cut == CUT_ROOMY ? hp_operand_box(s->nest, o) : hp_region(s->nest, o, range);
+    return cut == CUT_STRIDED ? new_strided_view(box, element_bytes(s, o), o)
+                              : new_view(box, element_bytes(s, o));
+}
+
+/* What a kernel finds where it writes: the neutral element, or anything. */
+static inline void open_view(const struct view *view, enum combine combine, enum real real,
+                             bool fresh)
+{
+    hp_view_clear(view, fresh ? COMBINE_SUM : combine, real);
+    if (!fresh)
+        return;
+    struct view any = new_view(view->box, real == REAL_F32 ? sizeof(float) : sizeof(double));
+    for (int64_t e = 0, n = hp_box_elements(&any.box); e < n; e++)
+        put(&any, e, real, 1000);
+    hp_view_combine(view, &any, COMBINE_SUM, real);
+    free(any.data);
 }
 
 static inline void take_views(const struct subject *s, struct kernel_call *call, enum cut cut)
 {
     const struct pass *pass = &s->nest->pass[call->pass];
+    bool fresh = cut == CUT_STRIDED;
+    call->fresh = fresh ? pass->writes : 0;
+    call->fresh_grad = fresh ? pass->writes_grad : 0;
     for (int o = 0; o < s->nest->n_operands; o++) {
         if (in((pass->reads & ~pass->adds) | pass->writes, o))
             call->value[o] = part_view(s, o, call->range, cut);
@@ -193,9 +230,9 @@ static inline void take_views(const struct subject *s, struct kernel_call *call,
         if (in(pass->reads_grad, o))
             copy_view(&call->grad[o], &s->grad[o], element_bytes(s, o));
         if (in(pass->writes, o))
-            hp_view_clear(&call->value[o], s->nest->operand[o].combine, s->real);
+            open_view(&call->value[o], s->nest->operand[o].combine, s->real, fresh);
         if (in(pass->writes_grad, o))
-            hp_view_clear(&call->grad[o], COMBINE_SUM, s->real);
+            open_view(&call->grad[o], COMBINE_SUM, s->real, fresh);
     }
 }
 
@@ -239,7 +276,7 @@ static inline void add_after_parts(const struct subject *s, int pass, const stru
             first = first && (coordinate[a] == 0 || (written >> a & 1));
         memcpy(call.value, s->value, sizeof call.value);
         if (first)
-            hp_kernel_add_after(&call);
+            hp_kernel_add_after(s->kernels, &call);
     }
 }
 
@@ -255,7 +292,7 @@ static inline void run_parts(const struct subject *s, int pass, const struct spl
         if (!hp_part_ranges(s->nest, split, part, call.range))
             continue;
         take_views(s, &call, cut);
-        hp_kernel(&call);
+        hp_kernel(s->kernels, &call);
         give_views(s, &call, coordinate);
     }
     if (s->nest->pass[pass].adds)

@@ -231,7 +231,7 @@ static void run_samples(const struct subject *s, int64_t lo, int64_t hi)
         struct kernel_call call = call_of(s, p);
         call.samples = call.range[hp_nest_axis(s->nest, 'n')] = (struct range){ lo, hi };
         memcpy(call.value, s->value, sizeof call.value);
-        hp_kernel(&call);
+        hp_kernel(s->kernels, &call);
     }
 }
 
@@ -343,6 +343,11 @@ static void test_dropout(void **state)
 
 /* Views ------------------------------------------------------------------------------- */
 
+static struct view row_view(double *data, int64_t lo, int64_t hi)
+{
+    return hp_dense_view(data, &(struct box){ 1, { { lo, hi } } });
+}
+
 static void test_combinations(void **state)
 {
     (void)state;
@@ -356,14 +361,14 @@ static void test_combinations(void **state)
     for (int i = 0; i < 2; i++) {
         double data[4], more[2] = { 1, 2 };
         memcpy(data, cases[i].from, sizeof data);
-        struct view to = { data, { 1, { { 0, 4 } } } }, from = { more, { 1, { { 1, 3 } } } };
+        struct view to = row_view(data, 0, 4), from = row_view(more, 1, 3);
         hp_view_combine(&to, &from, cases[i].combine, REAL_F64);
         for (int e = 0; e < 4; e++)
             check_close(data[e], cases[i].want[e]);
     }
     double a[2] = { 5, 2 }, b[2] = { 7, 3 }, empty[2];
-    struct view one = { a, { 1, { { 0, 2 } } } }, other = { b, { 1, { { 0, 2 } } } };
-    struct view neutral = { empty, { 1, { { 0, 2 } } } };
+    struct view one = row_view(a, 0, 2), other = row_view(b, 0, 2);
+    struct view neutral = row_view(empty, 0, 2);
     hp_view_clear(&neutral, COMBINE_SOFTMAX, REAL_F64);
     hp_view_combine(&one, &neutral, COMBINE_SOFTMAX, REAL_F64);
     assert_true(a[0] == 5 && a[1] == 2);

@@ -64,7 +64,8 @@ static struct run_data read_data(struct arena *arena, const struct hypar_graph *
             continue;
         double *data = NEW(arena, double, hp_shape_elements(&tensor->shape));
         fill(g, t, weights, data);
-        view[t] = (struct view){ data, hp_shape_box(&tensor->shape) };
+        struct box box = hp_shape_box(&tensor->shape);
+        view[t] = hp_dense_view(data, &box);
     }
     return (struct run_data){ REAL_F64, view };
 }

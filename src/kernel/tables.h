@@ -1,0 +1,32 @@
+/* kernel/tables.h - what a table of kernels is made of. Internal to kernel/.
+ *
+ * Every table has a row for each kind of operator and a version for each precision. A row of a
+ * table other than the reference may be empty, and its function may refuse a call: then the
+ * reference kernel does it. */
+#ifndef KERNEL_TABLES_H
+#define KERNEL_TABLES_H
+
+#include "kernel/kernel.h"
+
+typedef void kernel_function(const struct kernel_call *call);
+
+struct kernel_row {
+    /* All passes of the call, what is fresh and what is added after included; false: it has
+     * done nothing. */
+    bool (*run)(const struct kernel_call *call);
+    size_t (*workspace)(const struct kernel_call *call); /* bytes; NULL: none */
+    /* Passes that it does in one call with pass `pass`, which comes first; NULL: one alone. */
+    pass_set (*joint)(const struct nest *nest, int pass);
+};
+
+struct kernel_table {
+    struct kernel_row row[OP_KIND_COUNT];
+    bool (*add_after)(const struct kernel_call *call); /* likewise; NULL: the reference */
+};
+
+struct kernels {
+    const char *name;
+    const struct kernel_table *(*table)(enum real real); /* NULL: the reference alone */
+};
+
+#endif /* KERNEL_TABLES_H */
