@@ -1,4 +1,5 @@
 /* Messages between ranks of one process: copied when both sides have come. */
+#include <limits.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -136,6 +137,7 @@ struct transport hp_local_transport(struct local_network *network, int rank)
 {
     return (struct transport){ .rank = rank,
                                .n_ranks = network->n_ranks,
+                               .most_tags = INT_MAX,
                                .who = &network->end[rank],
                                .send = local_send,
                                .receive = local_receive,

@@ -11,6 +11,7 @@
 
 struct transport {
     int rank, n_ranks;
+    int most_tags; /* tags are 0 .. most_tags - 1 */
     void *who;
     /* Begin to send or to receive; `data` stays as it is until the request is done. Returns the
      * request. */

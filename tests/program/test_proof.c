@@ -18,6 +18,7 @@
 
 #include <math.h>
 
+#include "run/executor.h"
 #include "run/interpret.h"
 #include "run/reference.h"
 #include "tests/check_program.h"
@@ -241,6 +242,145 @@ static enum hypar_status interpret(struct pair *pair, enum interpret_order order
     return status;
 }
 
+/* Executing ------------------------------------------------------------------------ */
+
+/* Parameters and inputs of the pair's data. */
+static void fill(void *who, int tensor, const struct box *box, int64_t batch,
+                 const struct view *to)
+{
+    struct pair *pair = who;
+    bool own = pair->program->iteration->delayed &&
+               pair->graph->tensors[tensor].kind == TENSOR_INPUT;
+    const struct run_data *data = own ? &pair->batch[batch % pair->program->iteration->n_micro % BATCHES] : &pair->data;
+    hp_view_copy(to, &data->tensor[tensor], box,
+                 hp_tensor_element_bytes(pair->graph, tensor, data->real));
+}
+
+/* All ranks of one process, one after another as far as each gets. */
+static enum hypar_status step_ranks(struct executor **x, int n, struct hypar_error *err)
+{
+    int done = 0;
+    for (int d = 0; d < n; d++)
+        hp_executor_begin(x[d]);
+    for (int idle = 0; done < n; idle++) {
+        done = 0;
+        for (int d = 0; d < n; d++) {
+            enum advance a = hp_executor_advance(x[d], err);
+            if (a == ADVANCE_FAILED)
+                return HYPAR_RUNTIME;
+            done += a == ADVANCE_DONE;
+        }
+        if (idle > 100000)
+            return hp_fail(err, HYPAR_RUNTIME, "the ranks wait for each other");
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status compare_array(struct pair *pair, int device, struct place place,
+                                       const struct box *box, const double *data,
+                                       const struct view *right)
+{
+    struct arena scratch = { 0 };
+    double *expected = NEW(&scratch, double, hp_box_elements(box));
+    struct view dense = hp_dense_view(expected, box);
+    hp_view_copy(&dense, right, box, sizeof(double));
+    int64_t at = first_difference(data, expected, hp_box_elements(box));
+    enum hypar_status status = HYPAR_OK;
+    if (at >= 0)
+        status = hp_fail(&pair->err, HYPAR_RUNTIME,
+                         "device %d: %s'%s' element %lld is %.17g, expected %.17g", device,
+                         place.grad ? "the gradient of " : "",
+                         pair->graph->tensors[place.tensor].name, (long long)at, data[at],
+                         expected[at]);
+    hp_arena_free(&scratch);
+    return status;
+}
+
+static enum hypar_status compare_held(struct pair *pair, const struct executor *x, int device,
+                                      struct place place, const struct held_view *v,
+                                      const struct view *right)
+{
+    struct view held = { .data = (double *)hp_executor_lasting(x, v->buffer) + v->at.offset,
+                         .box = v->box };
+    struct arena scratch = { 0 };
+    memcpy(held.stride, v->at.stride, sizeof held.stride);
+    struct view dense = hp_dense_view(NEW(&scratch, double, hp_box_elements(&v->box)), &v->box);
+    hp_view_copy(&dense, &held, &v->box, sizeof(double));
+    enum hypar_status status =
+        compare_array(pair, device, place, &v->box, dense.data, right);
+    hp_arena_free(&scratch);
+    return status;
+}
+
+/* What lasts on a rank: its parameters, and their gradients there. */
+static enum hypar_status compare_rank(struct pair *pair, const struct executor *x, int device,
+                                      const struct reference_run *reference, bool *loss)
+{
+    const struct rank *rank = hp_executor_rank(x);
+    double value;
+    const struct iteration *r = pair->program->iteration;
+    for (int i = 0; i < rank->tail.n_updates; i++) {
+        const struct rank_update *u = &rank->tail.update[i];
+        TRY(compare_held(pair, x, device, (struct place){ u->tensor, true }, &u->gradient,
+                         hp_reference_view(reference, (struct place){ u->tensor, true },
+                                           hp_period_count(r, u->group) - 1)));
+        TRY(compare_held(pair, x, device, (struct place){ u->tensor, false }, &u->param,
+                         hp_reference_view(reference, (struct place){ u->tensor, false }, 0)));
+    }
+    int producer = pair->graph->tensors[pair->graph->loss].producer;
+    int group = hp_slot_group(r, pair->program->schedule->stage_of_op[producer]);
+    for (int u = 0; u < hp_period_count(r, group) && hp_executor_loss(x, u, &value); u++) {
+        double right = hp_reference_loss(reference, u);
+        bool part = first_difference(&value, &right, 1) >= 0;
+        *loss |= !part;
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status execute(struct pair *pair, bool *differs)
+{
+    struct executor_settings settings = { .kernels = hp_kernels_find("reference"),
+                                          .real = REAL_F64,
+                                          .optimizer = hp_optimizer(pair->plan->optimizer),
+                                          .seed = pair->seed,
+                                          .check = true,
+                                          .fill = fill,
+                                          .who = pair };
+    int n = hypar_machine_device_count(pair->machine);
+    struct local_network *network = hp_local_new(n);
+    struct executor *x[MAX_MACHINE] = { NULL };
+    struct reference_run *reference = new_reference(pair, 0);
+    enum hypar_status status = HYPAR_OK;
+    for (int d = 0; d < n && status == HYPAR_OK; d++) {
+        struct transport transport = hp_local_transport(network, d);
+        status = hp_executor_new(&x[d], pair->program, d, &settings, &transport, &pair->err);
+    }
+    for (int s = 0; s < pair->steps && status == HYPAR_OK; s++) {
+        bool loss = false;
+        hp_reference_step(reference);
+        status = step_ranks(x, n, &pair->err);
+        if (status == HYPAR_OK && s == pair->steps - 1) {
+            for (int d = 0; d < n; d++)
+                hp_executor_begin(x[d]); /* the newest parameters are the first */
+            for (int d = 0; d < n && status == HYPAR_OK; d++)
+                status = compare_rank(pair, x[d], d, reference, &loss);
+            if (status == HYPAR_OK && !loss)
+                status = hp_fail(&pair->err, HYPAR_RUNTIME, "no rank has the loss");
+            *differs = status != HYPAR_OK;
+        }
+    }
+    double sent = 0;
+    for (int d = 0; d < n; d++) {
+        if (x[d])
+            sent += hp_executor_counts(x[d]).sent_bytes;
+        hp_executor_free(x[d]);
+    }
+    (void)sent;
+    hp_local_free(network);
+    hp_reference_free(reference);
+    return status;
+}
+
 static bool differ(const struct pair *pair, const struct reference_run *a,
                    const struct reference_run *b)
 {
@@ -283,6 +423,8 @@ static enum hypar_status prove(struct proof *proof, struct pair *pair)
         hp_in(&pair->err, interpret(pair, ORDER_RANKS, &differs), "in the ranks' order");
     if (status == HYPAR_OK)
         status = hp_in(&pair->err, interpret(pair, ORDER_LATEST, &differs), "the latest first");
+    if (status == HYPAR_OK)
+        status = hp_in(&pair->err, execute(pair, &differs), "executed");
     if (differs && unstable(pair)) {
         proof->unstable++;
         return HYPAR_OK;

@@ -148,6 +148,8 @@ static void collect_pass(struct collector *c, int body, const struct op_pass *op
         struct box box = hp_region(op->nest, o, l->range + part * op->nest->n_axes);
         if (values & bit)
             collect(c, body, (struct place){ t, false }, box);
+        if (t == c->graph->loss && !(values & bit))
+            continue; /* its gradient is one */
         if ((pass->reads_grad | pass->writes_grad) & bit && c->graph->tensors[t].needs_grad)
             collect(c, body, (struct place){ t, true }, box);
         /* a parameter's gradient lies where the parameter does, to update it */

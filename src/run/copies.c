@@ -1,0 +1,107 @@
+/* Parts that compute the same: which of their results a rank needs.
+ *
+ * Of parts that write the same (split along the axis of copies, or along one that has no part
+ * in a pass) one is counted as a contribution. A rank takes over what its part wrote where that
+ * is the one which counts, or where the rank keeps a copy of its own to read. */
+#include "run/rank.h"
+
+/* A writer of an exchange in a body, or (tail) in all bodies. */
+struct writer_at {
+    const struct hypar_program *program;
+    const struct source *from;
+    int body; /* -1: the tail */
+};
+
+/* Has the writer's part something to do, in the body or, for the tail, in any? */
+static bool takes_part(const struct writer_at *w, int part)
+{
+    const struct lowering *s = w->program->lowering;
+    for (int b = 0; b < w->program->n_bodies; b++) {
+        int live = w->body < 0 ? hp_live_part(s, w->from->op, part, b) : part;
+        bool here = w->body < 0 || w->body == b;
+        if (here && live >= 0 && !s->body[b].layout[w->from->op]->empty[live])
+            return true;
+    }
+    return false;
+}
+
+/* The first part on `device` that computes the same as `part` of the writer; -1: none. The
+ * tail's parts are those of all replicas, which compute different things. */
+static int copy_on(const struct writer_at *w, int part, int device)
+{
+    const struct hypar_program *p = w->program;
+    const struct nest *nest = p->plan->graph->ops[w->from->op].nest;
+    const struct op_plan *plan = &p->plan->ops[w->from->op];
+    int mine[MAX_AXES], other[MAX_AXES];
+    int replica = part / plan->n_parts; /* of the tail's; in a body there is one */
+    if (w->body >= 0)
+        replica = hp_replica_of(p->iteration, p->schedule->stage_of_op[w->from->op], w->body);
+    int first = w->body < 0 ? replica * plan->n_parts : 0;
+    hp_part_coordinates(nest, &plan->split, part % plan->n_parts, mine);
+    for (int i = first; i < first + plan->n_parts; i++) {
+        int at = replica * plan->n_parts + i % plan->n_parts;
+        if (plan->device[at] != device || !takes_part(w, i))
+            continue;
+        bool same = true;
+        hp_part_coordinates(nest, &plan->split, i % plan->n_parts, other);
+        for (int a = 0; a < nest->n_axes; a++)
+            same &= mine[a] == other[a] ||
+                    hp_write_kind(nest, w->from->pass, w->from->operand, a) == WRITE_COPY;
+        if (same)
+            return i;
+    }
+    return -1;
+}
+
+/* Is what `part` wrote of the cell wanted on the device? */
+static bool is_wanted(const struct writer_at *w, int writer, int part, int device,
+                      const struct cell *cell)
+{
+    for (int c = 0; c < cell->n_contributions; c++)
+        if (cell->contribution[c].writer == writer && cell->contribution[c].part == part)
+            return true;
+    if (!hp_is_in(cell->kept, cell->n_kept, device))
+        return false;
+    for (int c = 0; c < cell->n_contributions; c++)
+        if (cell->contribution[c].writer == writer &&
+            copy_on(w, cell->contribution[c].part, device) == part)
+            return true;
+    return false;
+}
+
+bool hp_rank_taken(struct rank *rank, int body, int op, int pass, int operand, bool grad,
+                   int part, const struct box *box, struct rank_operand *out)
+{
+    const struct hypar_program *p = rank->program;
+    const struct lowering *s = p->lowering;
+    int key = 2 * rank->graph->ops[op].tensor[operand] + grad;
+    bool tail = rank->exchange_of[key] < 0;
+    int d = tail ? rank->exchange_of_tail[key] : rank->exchange_of[key], writer = 0;
+    if (d < 0)
+        return false;
+    const struct exchange *x = &s->training.exchange[d];
+    const struct pattern *pattern = hp_exchange_pattern(s, body, d);
+    while (x->writer[writer].op != op || x->writer[writer].pass != pass ||
+           x->writer[writer].operand != operand)
+        writer++;
+    if (!pattern->copied)
+        return false;
+    struct writer_at w = { p, &x->writer[writer], tail ? -1 : body };
+    if (tail) {
+        int n = s->tail_layout[op]->n_parts / s->tail_layout[op]->n_each;
+        part += body % n * s->tail_layout[op]->n_each;
+    }
+    struct box *taken = NEW(&rank->arena, struct box, pattern->n_cells);
+    bool all = true;
+    for (int c = 0; c < pattern->n_cells; c++) {
+        struct box cell = hp_cell_box(pattern, c), both = hp_box_intersect(&cell, box);
+        if (hp_box_empty(&both))
+            continue;
+        if (is_wanted(&w, writer, part, rank->device, &pattern->cell[c]))
+            taken[out->n_taken++] = both;
+        else
+            all = false;
+    }
+    out->taken = taken;
+    return !all;
+}

@@ -1,0 +1,68 @@
+/* run/executor.h - one rank of a program, run with real kernels and real messages. Internal.
+ *
+ * The executor goes through the slots of the rank's stage, and in each through the rank's tasks
+ * in the order of their numbers. Messages are posted when their comm's turn comes and go on by
+ * themselves; a task waits for the comms that it needs. Sums are put together by their owners,
+ * in a fixed order: results do not depend on the transport. */
+#ifndef RUN_EXECUTOR_H
+#define RUN_EXECUTOR_H
+
+#include "run/data.h"
+#include "run/optimizer.h"
+#include "run/rank.h"
+#include "run/transport.h"
+
+struct executor;
+
+/* Fill a dense array over `box` of a tensor: a parameter's first value, or a model input in
+ * batch number `batch` (0, 1, ...). */
+typedef void hp_fill(void *who, int tensor, const struct box *box, int64_t batch,
+                     const struct view *to);
+
+struct executor_settings {
+    const struct kernels *kernels;
+    enum real real;
+    struct optimizer optimizer;
+    uint64_t seed; /* of random numbers that operators draw */
+    bool check;    /* what is read must have been computed or received (NaN: it was not) */
+    hp_fill *fill;
+    void *who;
+};
+
+/* What was done since it was made. */
+struct executor_counts {
+    double sent_bytes;
+    double live_bytes, peak_bytes; /* of buffers: now, and at most */
+};
+
+enum advance {
+    ADVANCE_WAITS, /* for messages */
+    ADVANCE_DONE,
+    ADVANCE_FAILED,
+};
+
+/* Ready for the first step. The program must outlive it. */
+enum hypar_status hp_executor_new(struct executor **out, const struct hypar_program *program,
+                                  int device, const struct executor_settings *settings,
+                                  const struct transport *transport, struct hypar_error *err);
+void hp_executor_free(struct executor *x); /* NULL is allowed */
+
+/* Begin a training step (pipedream: a window of minibatches), and go on with it as far as it
+ * gets. */
+void hp_executor_begin(struct executor *x);
+enum advance hp_executor_advance(struct executor *x, struct hypar_error *err);
+
+/* The same for all of a step, waiting for messages. */
+enum hypar_status hp_executor_step(struct executor *x, struct hypar_error *err);
+
+/* The loss of the last step (pipedream: of period `period` of the loss's stage) as far as this
+ * rank knows it. False: it does not. */
+bool hp_executor_loss(const struct executor *x, int period, double *loss);
+
+/* Arrays that last: buffers 0 .. n - 1, of parameters and of gradients. */
+const struct rank *hp_executor_rank(const struct executor *x);
+void *hp_executor_lasting(const struct executor *x, int buffer);
+
+struct executor_counts hp_executor_counts(const struct executor *x);
+
+#endif /* RUN_EXECUTOR_H */

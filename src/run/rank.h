@@ -1,0 +1,141 @@
+/* run/rank.h - what one rank does: its tasks, ready to be run. Internal to run/.
+ *
+ * A rank is one device of the plan. Its tasks of each body, by half, and of the tail are listed
+ * once, in the order of their numbers, with everything that follows from the program: which
+ * arrays a pass reads and writes, what a comm sends and receives, what a task waits for. The
+ * executor (executor.h) goes through these lists, slot after slot. */
+#ifndef RUN_RANK_H
+#define RUN_RANK_H
+
+#include "kernel/kernel.h"
+#include "program/memory/buffers.h"
+#include "program/program.h"
+
+/* A box of a place in a buffer. */
+struct held_view {
+    int buffer; /* -1: not there */
+    struct box box;
+    struct strides at;
+};
+
+/* An operand of a pass, its value or its gradient. */
+struct rank_operand {
+    int operand, tensor;
+    bool grad, written;
+    bool fresh; /* written: the first to write there; else it is added to what is there */
+    /* Written: what it writes has other parts' copies in it. It is computed apart, and of it
+     * these boxes are taken over. */
+    bool apart;
+    int n_taken;
+    const struct box *taken;
+    struct held_view view;
+};
+
+struct rank_pass {
+    int op, pass, part;
+    bool adds;           /* what is added after partial sums (a bias) */
+    bool own_statistics; /* means are over the part's own samples */
+    bool moves_nothing;  /* its output is its input by another name */
+    int n_operands;
+    struct rank_operand *operand;
+    int n_buffers;
+    int *buffer; /* of the micro-batch, that it touches: each once */
+};
+
+enum message_kind {
+    MESSAGE_SEND,
+    MESSAGE_RECEIVE, /* into its place */
+    MESSAGE_SUM,     /* put together with what is there */
+};
+
+/* Elements lo .. hi - 1 of a box, row-major. */
+struct piece {
+    struct held_view view;
+    int64_t lo, hi;
+    bool dense; /* they lie one after another */
+};
+
+struct rank_message {
+    enum message_kind kind;
+    int peer;
+    int tag;   /* of this piece of this comm: the same on both sides, and no other's */
+    int after; /* the message of the same comm that has to be done before; -1: none */
+    struct piece piece;
+};
+
+struct rank_comm {
+    int task;
+    struct place place;
+    enum combine combine;
+    int n_messages;
+    struct rank_message *message;
+    int n_buffers;
+    int *buffer;
+};
+
+/* A box of a parameter that the rank updates: of its buffer, or of what the rank reads there. */
+struct rank_update {
+    int tensor, group;
+    struct held_view param, gradient;
+};
+
+struct rank_task {
+    enum task_kind kind;
+    int task;        /* number in the program */
+    int index, n;    /* its passes, or updates; its comm */
+    int n_waits;
+    const int *wait; /* comms of the same list of comms */
+};
+
+struct task_list {
+    struct rank_task *task;
+    int n, capacity;
+};
+
+/* Of a body; or of the tail, whose lists are by group of parameters. */
+struct rank_part {
+    struct task_list *list; /* forward, backward; by group */
+    int n_lists;
+    struct rank_comm *comm;
+    struct rank_pass *pass;
+    struct rank_update *update;
+    int n_comms, n_passes, n_updates, comm_capacity, pass_capacity, update_capacity;
+    int *uses; /* by buffer of the body: passes and comms that touch it */
+};
+
+struct rank {
+    struct arena arena;
+    const struct hypar_program *program;
+    const struct hypar_graph *graph;
+    int device, stage;
+    struct device_buffers buffers;
+    bool *clear;    /* by buffer: it starts at zero, and all is added to it */
+    bool *is_index; /* by buffer: of integers */
+    int *param_of;  /* by buffer that lasts: the tensor if it is a parameter's value; -1 */
+    struct rank_part *body, tail;
+    int *first_tag; /* by task */
+    int n_tags;     /* of one micro-batch and of the tail */
+    /* [2 * tensor + grad]: exchange of a body, of the tail; -1 */
+    int *exchange_of, *exchange_of_tail;
+};
+
+/* The lists of one device. HYPAR_UNSUPPORTED for what cannot be run (two parts of one batch
+ * norm with statistics of their own on one device). To be released with hp_rank_free(). */
+enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *program,
+                               int device, struct hypar_error *err);
+void hp_rank_free(struct rank *rank); /* NULL is allowed */
+
+/* Elements of a buffer. */
+int64_t hp_buffer_elements(const struct rank *rank, int buffer);
+
+/* The parts of making one. */
+void hp_rank_tags(struct rank *rank); /* comms.c */
+void hp_rank_comm(struct rank *rank, struct rank_part *part, int body, int task); /* comms.c */
+struct held_view hp_rank_view(const struct rank *rank, int body, struct place place,
+                              const struct box *box);
+
+/* The boxes of the part's result that the rank needs of it (copies.c). False: all of it. */
+bool hp_rank_taken(struct rank *rank, int body, int op, int pass, int operand, bool grad,
+                   int part, const struct box *box, struct rank_operand *out);
+
+#endif /* RUN_RANK_H */
