@@ -174,7 +174,7 @@ static enum hypar_status check_known(struct pass_run *r, const struct rank_opera
                    o->grad ? "the gradient of " : "", x->graph->tensors[o->tensor].name);
 }
 
-/* Is what a buffer that lasts holds to be overwritten: the first micro-batch of a period? */
+/* Is a gradient to be overwritten: the first micro-batch of a period? */
 static bool begins_period(const struct executor *x, int micro)
 {
     return x->program->iteration->delayed || micro == 0;
@@ -185,7 +185,7 @@ static void place_written(struct pass_run *r, const struct rank_operand *o, stru
     struct executor *x = r->x;
     bool lasts = o->view.buffer >= 0 && o->view.buffer < x->rank->buffers.first[0];
     bool fresh = o->view.buffer >= 0 && o->fresh && !x->rank->clear[o->view.buffer] &&
-                 (!lasts || begins_period(x, r->m->micro));
+                 (!lasts || !o->grad || begins_period(x, r->m->micro));
     if (o->apart) {
         int64_t n = hp_box_elements(&view->box);
         size_t bytes = (size_t)(n + 1) * sizeof(double);
@@ -406,12 +406,33 @@ static bool is_mine(const struct executor *x, const struct slot *slot)
     return slot->update || part->list[0].n + part->list[1].n > 0;
 }
 
+/* Where the rank's share of the loss is; NULL: it has none. */
+static void *loss_data(const struct executor *x)
+{
+    struct box scalar = { .n_dims = 0 };
+    int b = hp_find_buffer(&x->rank->buffers, x->graph, 0,
+                           (struct place){ x->graph->loss, false }, &scalar);
+    return b < 0 ? NULL : x->lasting[b];
+}
+
+/* The losses of the micro-batches of a period, which the next ones may have overwritten. */
+static void add_losses(struct executor *x, int period)
+{
+    int n = x->program->iteration->period[hp_slot_group(x->program->iteration, x->rank->stage)];
+    double sum = 0;
+    for (int m = period * n; m < (period + 1) * n; m++)
+        sum += x->micro_loss[m];
+    if (loss_data(x))
+        hp_put(loss_data(x), 0, sum, x->settings.real);
+}
+
 static void enter_slot(struct executor *x, const struct slot *slot)
 {
     if (slot->update) {
         const struct rank_part *part = &x->rank->tail;
         struct micro_state *m = &x->tail;
         m->micro = slot->micro;
+        add_losses(x, slot->micro);
         memset(m->comm_done, 0, (size_t)part->n_comms * sizeof *m->comm_done);
         x->part = part;
         x->list = &part->list[hp_slot_group(x->program->iteration, x->rank->stage)];
@@ -422,31 +443,28 @@ static void enter_slot(struct executor *x, const struct slot *slot)
     x->part = &x->rank->body[hp_body_number(x->program->iteration, slot->micro)];
     x->list = &x->part->list[slot->backward];
     x->now = m;
-    if (begins_period(x, slot->micro))
+    if (!slot->backward || begins_period(x, slot->micro))
         clear_sums(x, slot->backward);
 }
 
 /* Kept until its messages are done. */
 static bool leave_slot(struct executor *x, const struct slot *slot)
 {
-    if (slot->update)
-        return !hp_comms_of(x, &x->tail);
-    if (slot->backward) {
+    void *loss = loss_data(x);
+    double value = loss ? hp_get(loss, 0, x->settings.real) : 0;
+    if (slot->update) {
+        if (hp_comms_of(x, &x->tail))
+            return false;
+        x->loss[slot->micro] = value;
+    } else if (!slot->backward) {
+        x->micro_loss[slot->micro] = value;
+    } else {
         x->now->over = true;
         if (!hp_comms_of(x, x->now))
             hp_free_micro(x, x->now);
         x->micro[slot->micro] = NULL;
     }
     return true;
-}
-
-static void keep_loss(struct executor *x, const struct slot *slot)
-{
-    struct box scalar = { .n_dims = 0 };
-    int b = hp_find_buffer(&x->rank->buffers, x->graph, 0,
-                           (struct place){ x->graph->loss, false }, &scalar);
-    if (slot->update && b >= 0)
-        x->loss[slot->micro] = hp_get(x->lasting[b], 0, x->settings.real);
 }
 
 enum advance hp_executor_advance(struct executor *x, struct hypar_error *err)
@@ -469,7 +487,6 @@ enum advance hp_executor_advance(struct executor *x, struct hypar_error *err)
         hp_progress(x);
         if (!leave_slot(x, &slot[x->slot]))
             return ADVANCE_WAITS;
-        keep_loss(x, &slot[x->slot]);
         x->list = NULL;
         x->at = 0;
     }
@@ -519,13 +536,8 @@ enum hypar_status hp_executor_step(struct executor *x, struct hypar_error *err)
 
 bool hp_executor_loss(const struct executor *x, int period, double *loss)
 {
-    struct box scalar = { .n_dims = 0 };
-    int b = hp_find_buffer(&x->rank->buffers, x->graph, 0,
-                           (struct place){ x->graph->loss, false }, &scalar);
-    if (b < 0)
-        return false;
     *loss = x->loss[period];
-    return true;
+    return loss_data(x) != NULL;
 }
 
 const struct rank *hp_executor_rank(const struct executor *x)
@@ -610,6 +622,7 @@ enum hypar_status hp_executor_new(struct executor **out, const struct hypar_prog
         x->tag_turns = 1;
     x->micro = NEW(&x->arena, struct micro_state *, program->iteration->n_micro);
     x->loss = NEW(&x->arena, double, program->iteration->n_micro + 1);
+    x->micro_loss = NEW(&x->arena, double, program->iteration->n_micro + 1);
     x->tail.comm_done = NEW(&x->arena, bool, x->rank->tail.n_comms + 1);
     *out = x;
     return HYPAR_OK;

@@ -67,6 +67,7 @@ struct executor {
     const struct task_list *list; /* NULL: before a slot */
     struct micro_state *now, tail;
     struct micro_state **micro; /* by micro-batch; NULL: not under way */
+    double *micro_loss;         /* by micro-batch: the rank's share */
     double *loss;               /* by period */
     struct comm_run **active;
     int n_active, active_capacity;

@@ -92,6 +92,18 @@ static enum hypar_status lower(struct proof *proof, struct pair *pair)
     return status;
 }
 
+/* A model input without samples is the same in every batch. */
+static void share_constants(struct pair *pair)
+{
+    for (int i = 0; i < BATCHES; i++)
+        for (int t = 0; t < pair->graph->n_tensors; t++) {
+            struct view *view = (struct view *)&pair->batch[i].tensor[t];
+            if (pair->graph->tensors[t].kind == TENSOR_INPUT &&
+                pair->graph->tensors[t].sample_dim < 0)
+                *view = pair->data.tensor[t];
+        }
+}
+
 static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
 {
     bool any = pair->goal.kind == OP_KIND_COUNT; /* a pipeline, whatever is in it */
@@ -111,6 +123,7 @@ static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
     for (int i = 0; i < BATCHES; i++)
         pair->batch[i] = hp_random_data(&pair->arena, pair->graph, REAL_F64,
                                         pair->seed + (uint64_t)(i + 1) * 1000003);
+    share_constants(pair);
     pair->steps = pair->plan->optimizer == HYPAR_SGD || one_in(&pair->random, 2) ? 1 : 2;
     return lower(proof, pair);
 }
