@@ -362,6 +362,7 @@ static enum hypar_status make(struct rank *rank, struct hypar_error *err)
     for (int i = 0; i < rank->buffers.n; i++) {
         struct place place = rank->buffers.buffer[i].place;
         rank->is_index[i] = !place.grad && rank->graph->tensors[place.tensor].index;
+        rank->clear[i] = place.tensor == rank->graph->loss; /* a part may be empty */
     }
     hp_rank_tags(rank);
     struct arena scratch = { 0 };
