@@ -204,24 +204,26 @@ static int stage_of(const struct hypar_program *p, const struct task *task)
     return p->schedule->stage_of_op[p->lowering->training.op_pass[task->index].op];
 }
 
-/* A stage's devices go through its slots: none begins before the one before has ended there. */
-static void expect_slots(struct oracle *o, int stage, int device)
+/* A device goes through its slots: none begins before the one before has ended there. */
+static void expect_slots(struct oracle *o, int device)
 {
     const struct hypar_program *p = o->program;
+    const struct slot_list *list = hp_slots_of(p->schedule, device);
     ticks time = 0;
-    for (int s = 0; s < hp_slot_count(p->schedule, stage); s++) {
-        const struct slot *slot = &hp_slots_of(p->schedule, stage)[s];
+    for (int s = 0; s < list->n_slots; s++) {
+        const struct slot *slot = &list->slot[s];
         int row = slot->micro, b = hp_body_number(p->iteration, row);
         ticks until = time;
-        if (slot->update) {
+        if (slot->phase == PHASE_UPDATE) {
             if (p->iteration->delayed)
-                raise(&time, updated(o, stage, device, row));
+                raise(&time, updated(o, slot->stage, device, row));
             continue;
         }
         for (int t = p->first[b]; t < p->first[b + 1]; t++) {
             const struct task *task = &p->task[t];
             if (task->kind != TASK_COMPUTE || task->device != device ||
-                task->backward != slot->backward || stage_of(p, task) != stage)
+                task->backward != (slot->phase == PHASE_BACKWARD) ||
+                stage_of(p, task) != slot->stage)
                 continue;
             raise(ready_of(o, b, row, o->id[t]), time);
             raise(&until, times_of(o, b, row, o->id[t])->end);
@@ -247,9 +249,8 @@ static void check_ready(struct oracle *o)
             for (int t = p->first[l]; t < p->first[l + 1]; t++)
                 if (is_row(o, l, row, o->id[t]))
                     expect_ready(o, &(struct instance){ l, t, row });
-    for (int s = 0; p->iteration->n_micro > 1 && s < p->schedule->n_stages; s++)
-        for (int d = 0; d < o->sim->summary.n_devices; d++)
-            expect_slots(o, s, d);
+    for (int d = 0; p->iteration->n_micro > 1 && d < o->sim->summary.n_devices; d++)
+        expect_slots(o, d);
     for (int l = 0; l <= o->tail; l++)
         for (int id = o->rows->first[l]; id < o->rows->first[l + 1]; id++)
             for (int row = 0; row < p->iteration->n_micro && !is_message(o, l, id); row++) {
