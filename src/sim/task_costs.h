@@ -74,8 +74,8 @@ const struct pattern_cost *hp_pattern_cost(struct task_costs *costs,
                                            const struct pattern *pattern, int element_bytes);
 
 /* The comms of an exchange of the tail with its gradients in buckets: the first of a bucket is
- * all of it, the others are a moment after it. */
-struct pattern_cost *hp_make_bucket_cost(struct task_costs *costs,
+ * all of it, the others are a moment after it. Not shared: taken from `arena`. */
+struct pattern_cost *hp_make_bucket_cost(struct task_costs *costs, struct arena *arena,
                                          const struct buckets *buckets, int tail,
                                          const struct pattern *pattern, int element_bytes);
 

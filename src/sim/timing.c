@@ -39,14 +39,15 @@ static const struct comm_messages *messages_of(void *who, int b, int exchange)
     return hp_exchange_cost(who, b, exchange)->messages;
 }
 
-/* Gradients in buckets are not shared between exchanges that are alike. */
+/* Costs of buckets are seldom needed again: they are released when the buckets change. */
 static void fill_buckets(struct timing *s)
 {
     const struct training_graph *k = &s->lowering->training;
-    s->tail_cost = NEW(&s->arena, struct pattern_cost *, k->n_tail);
+    hp_arena_free(&s->bucket_arena);
+    s->tail_cost = NEW(&s->bucket_arena, struct pattern_cost *, k->n_tail);
     for (int x = 0; x < k->n_tail; x++)
         s->tail_cost[x] = hp_make_bucket_cost(
-            s->costs, &s->blocks->buckets, x, s->lowering->tail[x],
+            s->costs, &s->bucket_arena, &s->blocks->buckets, x, s->lowering->tail[x],
             hp_message_bytes(s->lowering->plan, k->exchange[k->n_exchanges + x].place.tensor));
 }
 
@@ -102,6 +103,7 @@ void hp_timing_free(struct timing *s)
         return;
     hp_task_costs_end(&s->own);
     hp_blocks_free(s->own_blocks);
+    hp_arena_free(&s->bucket_arena);
     struct arena arena = s->arena; /* it lives in it */
     hp_arena_free(&arena);
 }

@@ -9,11 +9,12 @@
 #include "sim/task_costs.h"
 
 struct timing {
-    struct arena arena;
+    struct arena arena, bucket_arena;
     struct lowering *lowering;
     struct task_costs own, *costs;      /* its own, or some that it shares */
     struct blocks *own_blocks, *blocks; /* likewise */
-    struct pattern_cost **tail_cost;    /* by exchange of the tail, with buckets */
+    struct pattern_cost **tail_cost;    /* by exchange of the tail, of the buckets as they are;
+                                           NULL: none */
 };
 
 /* What cannot be asked for together: HYPAR_USAGE. */
