@@ -4,10 +4,10 @@
 # SimGrid (Debian: libsimgrid-dev) runs real MPI programs on simulated links. Here it gets the links
 # and routes of hypar's machines, its plain fluid network model (CM02: latency + bytes/share), no
 # overheads of an MPI library, and the same algorithms. The columns: SimGrid's microseconds; hypar's
-# with the collective as one task; with every message played, first come, first served; the least
+# with the collective as one task; with every message simulated, first come, first served; the least
 # that any algorithm needs; then the second and the third over the first. "shared": messages of one
 # round cross the same link, which SimGrid lets them share and hypar serves one after the other.
-# Exit 1 if a row (marked !) is not within 15 % of SimGrid, or is faster than the least; played
+# Exit 1 if a row (marked !) is not within 15 % of SimGrid, or is faster than the least;
 # messages that share links are only shown.
 # README.md says which algorithm is compared with which, and which rows differ and why.
 #
@@ -56,7 +56,7 @@ one() { # KIND ALGORITHM BLOCK SETTING...: on $machine
 }
 
 printf '%-18s %-14s %-20s %9s %11s %11s %11s %11s %6s %6s\n' machine collective algorithm bytes \
-    'SimGrid us' 'one task' played least one play
+    'SimGrid us' 'one task' served least one served
 [ $# -gt 0 ] || set -- torus:4x4 torus:2x2x2 mesh:4x4 ring:8 full:8 cluster:2x4 cluster:4x4 \
     cluster:4x4,nics=4 cluster:3x4 htree:8
 for machine; do

@@ -48,7 +48,7 @@ static void print_platform(const struct hypar_machine *machine)
 
 /* The simulator's time for messages by themselves: as tasks that hold the links of their
  * routes. */
-static double play(const struct hypar_machine *machine, const struct comm_steps *steps)
+static double serve(const struct hypar_machine *machine, const struct comm_steps *steps)
 {
     struct arena arena = { 0 };
     int n = steps->n_steps, longest = hypar_machine_longest_route(machine);
@@ -102,7 +102,7 @@ static bool meet(const struct hypar_machine *machine, const struct message *mess
 /* One line of SimGrid's, and hypar's figures beside it. */
 struct row {
     char kind[32], algorithm[32];
-    double bytes, simgrid_s, one_s, played_s, bound_s;
+    double bytes, simgrid_s, one_s, served_s, bound_s;
     bool meets; /* messages of one round share links */
 };
 
@@ -127,7 +127,7 @@ static bool weigh_messages(struct arena *arena, const struct hypar_machine *mach
         step[i].message = message[order[i]];
     hp_messages_way(arena, machine, message, n_messages, &way);
     row->one_s = way.fixed_s + way.s_per_byte;
-    row->played_s = play(machine, &(struct comm_steps){ n_messages, step });
+    row->served_s = serve(machine, &(struct comm_steps){ n_messages, step });
     for (int l = 0; l < way.n_links; l++) /* no link is held for longer than it takes */
         if (way.link[l].s_per_byte > row->bound_s)
             row->bound_s = way.link[l].s_per_byte;
@@ -192,7 +192,7 @@ static bool weigh_collective(struct arena *arena, const struct hypar_machine *ma
         row->one_s = kind == COMM_ALL_TO_ALL && strcmp(way->algorithm, "all at once") == 0
                          ? messages_s(arena, machine, &steps)
                          : way->fixed_s + row->bytes * way->s_per_byte;
-        row->played_s = play(machine, &steps);
+        row->served_s = serve(machine, &steps);
         row->bound_s = hp_comm_lower_bound_s(machine, &group, row->bytes);
         row->meets = rounds_meet(arena, machine, &group, way);
         return true;
@@ -217,15 +217,15 @@ static bool differs(double ours_s, double simgrid_s)
 }
 
 /* The simulation as it is done unless asked otherwise, one task for a collective; and its
- * messages played, where no two of a round want the same link. A reduction's tree is left out:
+ * messages served, where no two of a round want the same link. A reduction's tree is left out:
  * as one task its rounds are taken to be as long as the longest route, though a tree need not
  * wait so. */
 static bool is_off(const struct row *row)
 {
     bool tree = strcmp(row->kind, "reduce") == 0;
     return (!tree && differs(row->one_s, row->simgrid_s)) ||
-           (!row->meets && differs(row->played_s, row->simgrid_s)) ||
-           row->one_s < row->bound_s * (1 - 1e-9) || row->played_s < row->bound_s * (1 - 1e-9);
+           (!row->meets && differs(row->served_s, row->simgrid_s)) ||
+           row->one_s < row->bound_s * (1 - 1e-9) || row->served_s < row->bound_s * (1 - 1e-9);
 }
 
 static int compare(const struct hypar_machine *machine, const char *word, int block)
@@ -245,8 +245,8 @@ static int compare(const struct hypar_machine *machine, const char *word, int bl
         bool off = is_off(&row);
         printf("%-18s %-14s %-20s %9.0f %11.3f %11.3f %11.3f %11.3f %6.3f %6.3f%s%s\n", word,
                row.kind, row.algorithm, row.bytes, 1e6 * row.simgrid_s, 1e6 * row.one_s,
-               1e6 * row.played_s, 1e6 * row.bound_s, row.one_s / row.simgrid_s,
-               row.played_s / row.simgrid_s, row.meets ? " shared" : "", off ? " !" : "");
+               1e6 * row.served_s, 1e6 * row.bound_s, row.one_s / row.simgrid_s,
+               row.served_s / row.simgrid_s, row.meets ? " shared" : "", off ? " !" : "");
         bad |= off;
         hp_arena_free(&arena);
     }

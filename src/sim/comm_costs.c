@@ -322,7 +322,7 @@ static void make_exchange(struct task_costs *a, const struct request *r, struct 
     hp_arena_release(&a->scratch, mark);
 }
 
-/* `m`: the comm's messages, if they are played; NULL: they are not. */
+/* `m`: the comm's messages, if each is a task; NULL: they are not. */
 static void make_cost(struct task_costs *a, const struct request *r, struct comm_cost *cost,
                       struct comm_messages *m)
 {

@@ -1,4 +1,4 @@
-/* A plan's step: played, and added up. */
+/* A plan's step: simulated, and added up. */
 #include "sim/sim.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "sim/tally.h"
 
-/* While it is played: how long devices compute and communicate, links carry. */
+/* While it is simulated: how long devices compute and communicate, links carry. */
 struct counting {
     struct hypar_sim *sim;
     struct arena arena;
@@ -319,7 +319,7 @@ static void begin_counting(void *who, const struct task_graph *graph)
     c->either = NEW(&c->arena, struct covered, sim->summary.n_devices);
 }
 
-static enum hypar_status play(struct hypar_sim *sim, bool timeline, struct hypar_error *err)
+static enum hypar_status run(struct hypar_sim *sim, bool timeline, struct hypar_error *err)
 {
     struct counting c = { .sim = sim };
     struct observer observer = { begin_counting, count_task, &c };
@@ -354,7 +354,7 @@ enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_progr
     sim->timing = hp_timing_new(program->lowering, program->blocks, settings, NULL);
     sim->summary.how = hypar_simulation_of(options);
     sim->summary.measured = hp_count_measured(program->lowering, options->profile);
-    status = play(sim, options->timeline, err);
+    status = run(sim, options->timeline, err);
     if (status != HYPAR_OK) {
         hypar_sim_free(sim);
         return status;

@@ -1,4 +1,4 @@
-/* sim/task_costs.h - how communications and updates are played: tasks, queues, bytes. Internal.
+/* sim/task_costs.h - communications and updates as tasks: queues, times, bytes. Internal.
  *
  * What a comm takes depends on its pattern and on the bytes of an element, so it is worked out
  * once for all tensors that share them. */
@@ -69,7 +69,7 @@ void hp_task_costs_begin(struct task_costs *costs, const struct hypar_plan *plan
                          const struct sim_settings *settings);
 void hp_task_costs_end(struct task_costs *costs);
 
-/* How the comms of a pattern are played, its elements being of so many bytes. */
+/* The comms of a pattern as tasks, its elements being of so many bytes. */
 const struct pattern_cost *hp_pattern_cost(struct task_costs *costs,
                                            const struct pattern *pattern, int element_bytes);
 

@@ -58,7 +58,7 @@ void hp_timing_update(struct timing *s)
         fill_buckets(s);
 }
 
-/* A message played by itself would keep its sender from receiving: queues cannot say "either
+/* A message simulated by itself would keep its sender from receiving: queues cannot say "either
  * computing, or sending and receiving". */
 enum hypar_status hp_check_settings(const struct sim_settings *settings,
                                     struct hypar_error *err)

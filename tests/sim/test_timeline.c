@@ -42,7 +42,7 @@ struct oracle {
     struct arena arena;
     const struct rows *rows;
     int tail;                          /* its list */
-    const struct comm_messages **comm; /* by task: of one played message by message */
+    const struct comm_messages **comm; /* by task: of one simulated message by message */
     int *id;                           /* by task: the simulator's (first) task */
     ticks **ready;                     /* what is expected, as the timeline's times */
 };
@@ -137,7 +137,7 @@ static void raise(ticks *to, ticks time)
     *to = time > *to ? time : *to;
 }
 
-/* When `i` has ended for a task on `device`: of a collective played message by message, when
+/* When `i` has ended for a task on `device`: of a collective simulated message by message, when
  * all messages to the device are there and what the device contributes itself. */
 static ticks end_of(const struct oracle *o, const struct instance *i, int device)
 {
