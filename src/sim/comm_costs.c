@@ -133,28 +133,28 @@ static struct comm_way way_of_rounds(struct task_costs *a, const struct rounds *
 }
 
 /* Sums go out when all pieces for them have come: messages of one sender share that list. */
-static void steps_of_rounds(struct task_costs *a, struct arena *arena,
-                            const struct rounds *rounds, struct comm_steps *out)
+static void messages_of_rounds(struct task_costs *a, struct arena *arena,
+                               const struct rounds *rounds, struct comm_messages *out)
 {
     int most = rounds->n[0] > rounds->n[1] ? rounds->n[0] : rounds->n[1];
     struct arena_mark mark = hp_arena_mark(&a->scratch);
     int *order = NEW(&a->scratch, int, most), *start = NEW(&a->scratch, int, a->n_devices + 2);
     int *arrived = NEW(arena, int, rounds->n[0]); /* by device, ascending */
-    out->step = NEW(arena, struct comm_step, rounds->n[0] + rounds->n[1]);
+    out->list = NEW(arena, struct comm_message, rounds->n[0] + rounds->n[1]);
     hp_spread_messages(a->machine, rounds->message[0], rounds->n[0], order);
     for (int i = 0; i < rounds->n[0]; i++) {
-        out->step[out->n_steps++].message = rounds->message[0][order[i]];
+        out->list[out->n++].message = rounds->message[0][order[i]];
         hp_csr_count(start, rounds->message[0][i].to);
     }
     hp_csr_sum(start, a->n_devices);
     for (int i = 0; i < rounds->n[0]; i++)
-        arrived[hp_csr_place(start, out->step[i].message.to)] = i;
+        arrived[hp_csr_place(start, out->list[i].message.to)] = i;
     hp_spread_messages(a->machine, rounds->message[1], rounds->n[1], order);
     for (int i = 0; i < rounds->n[1]; i++) {
-        struct comm_step *step = &out->step[out->n_steps++];
-        step->message = rounds->message[1][order[i]];
-        step->after = arrived + start[step->message.from];
-        step->n_after = start[step->message.from + 1] - start[step->message.from];
+        struct comm_message *m = &out->list[out->n++];
+        m->message = rounds->message[1][order[i]];
+        m->after = arrived + start[m->message.from];
+        m->n_after = start[m->message.from + 1] - start[m->message.from];
     }
     hp_arena_release(&a->scratch, mark);
 }
@@ -255,24 +255,24 @@ static void as_send(struct task_costs *a, struct arena *arena, const struct mess
 }
 
 /* Has a message none of its sender's before it? */
-static bool sends_first(const struct comm_steps *steps, int message)
+static bool sends_first(const struct comm_messages *messages, int number)
 {
-    const struct comm_step *step = &steps->step[message];
-    for (int i = 0; i < step->n_after; i++)
-        if (steps->step[step->after[i]].message.from == step->message.from)
+    const struct comm_message *m = &messages->list[number];
+    for (int i = 0; i < m->n_after; i++)
+        if (messages->list[m->after[i]].message.from == m->message.from)
             return false;
     return true;
 }
 
 /* Messages by device of the comm: those that it gets, or those that it sends first. */
 static const int *index_messages(struct arena *arena, const struct comm *comm,
-                                 const struct comm_steps *steps, bool arrive, int **start)
+                                 const struct comm_messages *messages, bool arrive, int **start)
 {
     int *at = *start = NEW(arena, int, comm->n_devices + 2), *list = NULL;
     for (int fill = 0; fill < 2; fill++) {
-        for (int i = 0; i < steps->n_steps; i++) {
-            const struct message *m = &steps->step[i].message;
-            if (!arrive && !sends_first(steps, i))
+        for (int i = 0; i < messages->n; i++) {
+            const struct message *m = &messages->list[i].message;
+            if (!arrive && !sends_first(messages, i))
                 continue;
             int place = hp_comm_index(comm, arrive ? m->to : m->from);
             if (fill)
@@ -288,33 +288,30 @@ static const int *index_messages(struct arena *arena, const struct comm *comm,
     return list;
 }
 
-static void as_messages(struct task_costs *a, const struct request *r,
-                        const struct comm_steps *steps, struct comm_cost *cost,
+static void as_messages(struct task_costs *a, const struct request *r, struct comm_cost *cost,
                         struct comm_messages *m)
 {
-    struct sim_task *task = NEW(r->arena, struct sim_task, steps->n_steps);
+    struct sim_task *task = NEW(r->arena, struct sim_task, m->n);
     int *start;
-    m->arrive = index_messages(r->arena, r->comm, steps, true, &start);
+    m->arrive = index_messages(r->arena, r->comm, m, true, &start);
     m->arrive_start = start;
-    m->depart = index_messages(r->arena, r->comm, steps, false, &start);
+    m->depart = index_messages(r->arena, r->comm, m, false, &start);
     m->depart_start = start;
-    m->step = steps->step;
-    for (int i = 0; i < steps->n_steps; i++)
-        as_message(a, r->arena, &steps->step[i].message, &task[i], cost);
+    for (int i = 0; i < m->n; i++)
+        as_message(a, r->arena, &m->list[i].message, &task[i], cost);
     cost->task = task;
-    cost->n_tasks = steps->n_steps;
+    cost->n_tasks = m->n;
 }
 
 static void make_exchange(struct task_costs *a, const struct request *r, struct comm_cost *cost,
                           struct comm_messages *m)
 {
     struct arena_mark mark = hp_arena_mark(&a->scratch);
-    struct comm_steps steps = { 0 };
     struct rounds rounds = rounds_of(a, r);
     cost->algorithm = "exchange";
     if (m) {
-        steps_of_rounds(a, r->arena, &rounds, &steps);
-        as_messages(a, r, &steps, cost, m);
+        messages_of_rounds(a, r->arena, &rounds, m);
+        as_messages(a, r, cost, m);
     } else {
         struct comm_way way = way_of_rounds(a, &rounds);
         as_one_task(a, r, &way, 1, cost);
@@ -326,7 +323,6 @@ static void make_exchange(struct task_costs *a, const struct request *r, struct 
 static void make_cost(struct task_costs *a, const struct request *r, struct comm_cost *cost,
                       struct comm_messages *m)
 {
-    struct comm_steps steps = { 0 };
     if (r->group.kind == COMM_EXCHANGE) {
         make_exchange(a, r, cost, m);
         return;
@@ -337,8 +333,8 @@ static void make_cost(struct task_costs *a, const struct request *r, struct comm
         int from = r->group.device[r->group.root], to = r->group.device[!r->group.root];
         as_send(a, r->arena, &(struct message){ from, to, r->bytes }, cost);
     } else if (m) {
-        hp_comm_steps(r->arena, a->machine, &r->group, way, r->bytes, &steps);
-        as_messages(a, r, &steps, cost, m);
+        hp_comm_messages(r->arena, a->machine, &r->group, way, r->bytes, m);
+        as_messages(a, r, cost, m);
     } else {
         as_one_task(a, r, way, r->bytes, cost);
     }

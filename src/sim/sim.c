@@ -151,12 +151,12 @@ static void add_comms(struct hypar_sim *sim, int b, int exchange, double times)
         sim->summary.energy.dram_j += times * a->dram_j;
         for (int i = 0; i < a->n_links; i++)
             sim->link[a->link[i].queue - costs->n_devices].bytes += times * a->bytes_on_link[i];
-        const struct comm_step *step = cost->messages ? cost->messages[c].step : NULL;
-        for (int i = 0; step && i < a->n_tasks; i++)
+        const struct comm_message *list = cost->messages ? cost->messages[c].list : NULL;
+        for (int i = 0; list && i < a->n_tasks; i++)
             for (int h = 0; h < a->task[i].n_holds; h++)
                 if (a->task[i].hold[h].queue >= costs->n_devices)
                     sim->link[a->task[i].hold[h].queue - costs->n_devices].bytes +=
-                        times * step[i].message.bytes;
+                        times * list[i].message.bytes;
     }
 }
 

@@ -31,7 +31,7 @@ int hp_comm_at(const struct pattern_cost *cost, int n_comms, int local)
 const struct message *hp_message_at(const struct pattern_cost *cost, int comm, int local)
 {
     const struct comm_messages *m = cost->messages ? &cost->messages[comm] : NULL;
-    return m && m->step ? &m->step[local - m->first].message : NULL;
+    return m && m->list ? &m->list[local - m->first].message : NULL;
 }
 
 static const struct comm_messages *messages_of(void *who, int b, int exchange)

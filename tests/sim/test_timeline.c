@@ -97,7 +97,7 @@ static void find_task(struct oracle *o, int t)
             timing->costs, hp_task_pattern(o->program, t),
             hp_message_bytes(timing->lowering->plan, hp_task_place(o->program, t).tensor));
         place = hp_first_of_comm(cost, task->comm);
-        if (cost->messages && cost->messages[task->comm].step)
+        if (cost->messages && cost->messages[task->comm].list)
             o->comm[t] = &cost->messages[task->comm];
     }
     o->id[t] = timing->blocks->first[task->block] + place;
@@ -148,7 +148,7 @@ static ticks end_of(const struct oracle *o, const struct instance *i, int device
     if (!comm)
         return times_of(o, i->list, i->row, id)->end;
     for (int m = 0; m < comm->n; m++)
-        if (comm->step[m].message.to == device)
+        if (comm->list[m].message.to == device)
             raise(&end, times_of(o, i->list, i->row, id + m)->end);
     for (int64_t a = p->after_start[i->task]; a < p->after_start[i->task + 1]; a++) {
         struct instance from = before(o, i, a);
@@ -167,7 +167,7 @@ static void check_messages(const struct oracle *o, const struct instance *i,
     for (int m = 0; m < comm->n; m++) {
         int id = o->id[i->task] + m;
         ticks start = times_of(o, i->list, i->row, id)->ready, end = end_of(o, from, device);
-        if (comm->step[m].message.from == device && start < end)
+        if (comm->list[m].message.from == device && start < end)
             fail_at(o, "a message ready at", i->list, i->row, id, start, end);
     }
 }
