@@ -2,9 +2,9 @@
  *
  * Full: a data-parallel step of several networks. "lower" is plan to lowering, "first" the
  * timing's first simulation, in which what each kind of pass and message takes is worked out,
- * "again" one more of the same timing: writing its task graph and playing it. Tasks per second
- * are those of "again"; the aim is five million. gpt3-175b (gpt3.h) has micro-batches under
- * 1F1B; it is to take seconds.
+ * "again" one more of the same timing: writing its task graph and simulating it. Tasks per
+ * second are those of "again"; the aim is five million. gpt3-175b (gpt3.h) has micro-batches
+ * under 1F1B; it is to take seconds.
  *
  * Proposals: from the data-parallel plan one random operator is split and placed otherwise
  * (search/mcmc/propose.h), lowered, simulated, and all is put back: by delta, and in full from

@@ -248,10 +248,10 @@ const struct command cmd_simulate = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "predict one training step: time, traffic, memory, energy",
-    .doc =
-        "Play one training step of PLAN on its machine, and tell how long it takes and where "
-        "the time goes: devices, links, bytes, energy, memory. PLAN may also be a program "
-        "(hypar-program/1), written by 'hypar lower' or by hand.",
+    .doc = "Simulate one training step of PLAN on its machine, and tell how long it takes and "
+           "where "
+           "the time goes: devices, links, bytes, energy, memory. PLAN may also be a program "
+           "(hypar-program/1), written by 'hypar lower' or by hand.",
     .options = options,
     .run = run,
 };

@@ -113,7 +113,7 @@ extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cm
 /* clang-format off */
 #define OPT_SIMULATION_ROWS                                                                     \
     { "expand-collectives", OPT_EXPAND, NULL, 0,                                                \
-      "play every message of a collective, not the collective as one", 0 },                     \
+      "simulate every message of a collective, not the collective as one", 0 },                 \
     { "all-reduce", OPT_ALL_REDUCE, "HOW", 0,                                                   \
       "sum by ring, tree, hierarchical, server, ... (auto, the fastest)", 0 },                  \
     { "no-overlap", OPT_NO_OVERLAP, NULL, 0,                                                    \
@@ -121,7 +121,7 @@ extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cm
     { "half-duplex", OPT_HALF_DUPLEX, NULL, 0,                                                  \
       "the two directions of a link take turns", 0 },                                           \
     { "minibatches", OPT_MINIBATCHES, "N", 0,                                                   \
-      "pipedream: play N of them (enough to fill the pipeline and go on a while)", 0 },         \
+      "pipedream: simulate N of them (enough to fill the pipeline and go on a while)", 0 },     \
     { "bucket", OPT_BUCKET, "BYTES", 0, "sum gradients in buckets of about this size, as 25MB", \
       0 },                                                                                      \
     { "local-bn", OPT_LOCAL_BN, NULL, 0, "batch norm over each part's own samples", 0 },        \

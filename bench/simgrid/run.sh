@@ -4,10 +4,10 @@
 # SimGrid (Debian: libsimgrid-dev) runs real MPI programs on simulated links. Here it gets the links
 # and routes of hypar's machines, its plain fluid network model (CM02: latency + bytes/share), no
 # overheads of an MPI library, and the same algorithms. The columns: SimGrid's microseconds; hypar's
-# with the collective as one task; with every message played, first come, first served; the least
+# with the collective as one task; with every message simulated, first come, first served; the least
 # that any algorithm needs; then the second and the third over the first. "shared": messages of one
 # round cross the same link, which SimGrid lets them share and hypar serves one after the other.
-# Exit 1 if a row (marked !) is not within 15 % of SimGrid, or is faster than the least; played
+# Exit 1 if a row (marked !) is not within 15 % of SimGrid, or is faster than the least;
 # messages that share links are only shown.
 # README.md says which algorithm is compared with which, and which rows differ and why.
 #
@@ -24,8 +24,8 @@ pair_sizes=${PAIR_SIZES:-1024 65536 1048576 4194304}
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 libraries=$(for l in jansson hwloc libprotobuf-c; do pkg-config --libs $l 2>/dev/null; done)
 # shellcheck disable=SC2086
-"${CC:-cc}" -std=c17 -O2 -D_POSIX_C_SOURCE=200809L -I. -Iinclude -Isrc bench/simgrid/steps.c \
-    "$build/libhypar.a" $libraries -lm -o "$work/steps" || exit 2
+"${CC:-cc}" -std=c17 -O2 -D_POSIX_C_SOURCE=200809L -I. -Iinclude -Isrc bench/simgrid/messages.c \
+    "$build/libhypar.a" $libraries -lm -o "$work/messages" || exit 2
 smpicc -O2 bench/simgrid/collectives.c -o "$work/collectives" || exit 2
 
 # Latency and bandwidth as the platform has them; no time for the library; a message is sent when
@@ -52,15 +52,15 @@ one() { # KIND ALGORITHM BLOCK SETTING...: on $machine
         echo "simgrid: $machine: $kind by $algorithm failed" >&2
         bad=1
     }
-    grep ';' "$work/result" | "$work/steps" compare "$machine" "$block" || bad=1
+    grep ';' "$work/result" | "$work/messages" compare "$machine" "$block" || bad=1
 }
 
 printf '%-18s %-14s %-20s %9s %11s %11s %11s %11s %6s %6s\n' machine collective algorithm bytes \
-    'SimGrid us' 'one task' played least one play
+    'SimGrid us' 'one task' served least one served
 [ $# -gt 0 ] || set -- torus:4x4 torus:2x2x2 mesh:4x4 ring:8 full:8 cluster:2x4 cluster:4x4 \
     cluster:4x4,nics=4 cluster:3x4 htree:8
 for machine; do
-    "$work/steps" platform "$machine" >"$work/platform.xml" || exit 2
+    "$work/messages" platform "$machine" >"$work/platform.xml" || exit 2
     devices=$(grep -c '<host' "$work/platform.xml")
     seq 0 $((devices - 1)) | sed 's/^/d/' >"$work/hosts"
     one send direct 0
@@ -69,7 +69,7 @@ for machine; do
     one all-reduce ring 0 --cfg=smpi/allreduce:lr
     one all-reduce 'recursive doubling' 0 --cfg=smpi/allreduce:rdb
     one all-reduce 'halving and doubling' 0 --cfg=smpi/allreduce:rab_rdb
-    for block in $("$work/steps" blocks "$machine"); do
+    for block in $("$work/messages" blocks "$machine"); do
         one all-reduce hierarchical "$block" --cfg=smpi/reduce_scatter:ompi_ring \
             --cfg=smpi/allreduce:lr --cfg=smpi/allgather:NTSLR
     done

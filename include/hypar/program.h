@@ -19,8 +19,9 @@ struct hypar_program; /* opaque, immutable; made by hypar_lower() */
 struct hypar_lower_options {
     double bucket_bytes; /* gradients are summed in buckets of about this size; 0: one by one */
     bool local_bn;       /* batch norm over each part's own samples, as frameworks do */
-    int64_t minibatches; /* pipedream: of the stretch that is played, rounded up to whole rounds
-                            of every stage; 0: enough to fill the pipeline and go on a while */
+    int64_t minibatches; /* pipedream: of the window that is simulated, rounded up to whole
+                            update periods of every stage; 0: enough to fill the pipeline and go
+                            on a while */
 };
 
 /* Write out `plan` as tasks; the plan must outlive the program. `options` may be NULL:

@@ -30,7 +30,7 @@ enum hypar_sync { HYPAR_SYNC_ALL_REDUCE, HYPAR_SYNC_SERVER };
 /* How far a long search is. */
 struct hypar_search_progress {
     double best_s; /* the step of the best plan so far, which may turn out not to fit;
-                    * pipedream: of all minibatches that are played, the mean */
+                    * pipedream: of all minibatches that are simulated, the mean */
     int64_t proposals, accepted;
     double seconds;
 };

@@ -2,7 +2,7 @@
  *
  * In the way of the data: model -> graph -> search -> plan -> program -> SIM | run -> report
  *
- * The program of a plan is played on its machine: one queue for each device's computing, one
+ * The program of a plan is simulated on its machine: one queue for each device's computing, one
  * for each direction of each link. Every queue serves what is ready first, and among those the
  * task with the smallest number. Times are whole picoseconds inside, so the same program gives
  * the same timeline everywhere, and a part of it can be replayed exactly. */
@@ -19,7 +19,8 @@ extern "C" {
 
 struct hypar_sim_options {
     struct hypar_lower_options lower;
-    bool expand_collectives; /* play every message of a collective, not the collective as one */
+    bool expand_collectives; /* simulate every message of a collective, not the collective as
+                                one */
     bool no_overlap;  /* what a device sends or receives keeps it from computing (HyPar) */
     bool half_duplex; /* the two directions of a link take turns (PipeDream's recurrence) */
     /* How all-reduces are done: "ring", "two-way-ring", "recursive-doubling",
@@ -101,7 +102,7 @@ struct hypar_sim_summary {
 };
 HYPAR_API struct hypar_sim_summary hypar_sim_summary(const struct hypar_sim *sim);
 
-/* Schedule pipedream: a window of minibatches is played, from an empty pipeline to an empty
+/* Schedule pipedream: a window of minibatches is simulated, from an empty pipeline to an empty
  * one. In steady state, between the same points of two update periods, one minibatch takes
  * step_s; all that is said of a step is of one minibatch then, on average: bytes, joules, how
  * long a device is busy. Tasks are those of the whole window. */

@@ -65,7 +65,6 @@ const struct comm_model *hp_comm_model_named(struct arena *arena,
 /* The way that is fastest for `bytes`; the first among equals. */
 const struct comm_way *hp_comm_best_way(const struct comm_model *model, double bytes);
 
-/* One message. */
 /* Messages that all start at once, as one task: every link is held for what crosses it, and is
  * not idle while something for it has come. Fills *way for bytes = 1 (s_per_byte are then
  * seconds). */
@@ -77,19 +76,13 @@ void hp_messages_way(struct arena *arena, const struct hypar_machine *machine,
 void hp_spread_messages(const struct hypar_machine *machine, const struct message *message,
                         int n, int *order);
 
-/* The same collective message by message, for --expand-collectives. */
-struct comm_steps {
-    int n_steps;
-    struct comm_step *step;
-};
-
-/* Steps of `way` (one of the group's model) for `bytes`: way->n_messages of them, which must be
- * below INT_MAX / 2. A device sends its messages of a round when those of the rounds before,
- * sent and received, have arrived, as in an MPI library. It has the result when all messages to
- * it have arrived. */
-void hp_comm_steps(struct arena *arena, const struct hypar_machine *machine,
-                   const struct comm_group *group, const struct comm_way *way, double bytes,
-                   struct comm_steps *out);
+/* The messages of `way` (one of the group's model) for `bytes`, which must be fewer than
+ * INT_MAX / 2: fills `n` and `list`, for --expand-collectives. A device sends its messages of a
+ * round when those of the rounds before, sent and received, have arrived, as in an MPI library.
+ * It has the result when all messages to it have arrived. */
+void hp_comm_messages(struct arena *arena, const struct hypar_machine *machine,
+                      const struct comm_group *group, const struct comm_way *way, double bytes,
+                      struct comm_messages *out);
 
 /* Never less than this, whatever the algorithm (closed forms; used by tests and reports): the
  * bytes that must enter or leave some device, over what its links towards the group carry.

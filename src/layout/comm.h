@@ -22,12 +22,23 @@ struct message {
     double bytes;
 };
 
-/* A collective message by message: message i waits for the messages after[] (all with smaller
- * numbers), and for what its sender contributes itself. */
-struct comm_step {
+/* A message of a collective: it waits for the messages after[] (all with smaller numbers), and
+ * for what its sender contributes itself. */
+struct comm_message {
     struct message message;
     int n_after;
     const int *after;
+};
+
+/* A comm message by message. */
+struct comm_messages {
+    int n;
+    struct comm_message *list; /* NULL: one task stands for all */
+    /* Where each is a task: the first of them among those of the exchange. By device of the
+     * comm: messages to it, and its messages that come after none of its own and so wait for
+     * what it contributes: CSR. */
+    int first;
+    const int *arrive_start, *arrive, *depart_start, *depart;
 };
 
 #endif /* LAYOUT_COMM_H */

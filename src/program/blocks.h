@@ -26,16 +26,7 @@ struct block {
     int body, index; /* the fusion group's first op_pass; the exchange (of all exchanges) */
 };
 
-/* How a comm is done where each of its messages is a task of its own. */
-struct comm_messages {
-    int first, n;                 /* tasks, among those of its exchange */
-    const struct comm_step *step; /* NULL: one task stands for all */
-    /* By device of the comm: messages to it, and its messages that come after none of its own
-     * and so wait for what it contributes: CSR. */
-    const int *arrive_start, *arrive, *depart_start, *depart;
-};
-
-/* The messages of each comm of an exchange, as `who` does them. */
+/* The messages of each comm of an exchange, where they are tasks of their own. */
 typedef const struct comm_messages *hp_messages_of(void *who, int body, int exchange);
 
 struct edge {

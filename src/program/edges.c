@@ -63,7 +63,7 @@ static void wait_for_comm(struct blocks *s, int local, int b, int exchange, int 
 {
     const struct comm_messages *m = messages_of(s, b, exchange, comm);
     int first = s->first[hp_exchange_block(s, b, exchange)] + (m ? m->first : comm);
-    if (!m || !m->step) {
+    if (!m || !m->list) {
         add_edge(s, local, first);
         return;
     }
@@ -151,7 +151,7 @@ static void feed_comm(struct blocks *s, int body, int exchange, int comm, int lo
 {
     const struct training_graph *k = &s->lowering->training;
     const struct pattern *p = hp_exchange_pattern(s->lowering, body, exchange);
-    bool expanded = m && m->step;
+    bool expanded = m && m->list;
     for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
         const struct source *from = &k->exchange[exchange].writer[p->feed[i].writer];
         int op_pass = k->op_pass_of[from->op][from->pass], part = p->feed[i].part;
@@ -193,9 +193,9 @@ static void bucket_edges(struct blocks *s, int body, int exchange, int comm)
 /* Messages of a comm wait for one another. */
 static void message_edges(struct blocks *s, int number, const struct comm_messages *m)
 {
-    for (int i = 0; m->step && i < m->n; i++)
-        for (int a = 0; a < m->step[i].n_after; a++)
-            add_edge(s, m->first + i, s->first[number] + m->first + m->step[i].after[a]);
+    for (int i = 0; m->list && i < m->n; i++)
+        for (int a = 0; a < m->list[i].n_after; a++)
+            add_edge(s, m->first + i, s->first[number] + m->first + m->list[i].after[a]);
 }
 
 static void exchange_edges(struct blocks *s, int b, int exchange, int number)

@@ -21,7 +21,7 @@
 
 enum {
     HP_MAX_BODIES = 256,
-    HP_MAX_SLOTS = 1 << 26, /* of all stages: 512 MiB */
+    HP_MAX_SLOTS = 1 << 26, /* of all stages: 768 MiB */
 };
 
 struct iteration {

@@ -1,4 +1,6 @@
+/* PipeDream: how many minibatches are in flight, and which version of the weights each uses. */
 #include "program/pipedream.h"
+#include "program/schedule.h"
 
 int hp_pipedream_in_flight(int workers_from_here, int replicas)
 {
@@ -15,10 +17,10 @@ int hp_pipedream_stage_in_flight(const struct pipedream *p, int s)
 
 void hp_pipedream_order(const struct pipedream *p, int s, int n, struct slot *slot)
 {
-    hp_alternate(slot, n, hp_pipedream_stage_in_flight(p, s));
+    hp_alternate(slot, s, n, hp_pipedream_stage_in_flight(p, s));
 }
 
-/* Rounds are updated one after another, each before its replicas begin the next forward pass:
+/* Periods are updated one after another, each before its replicas begin the next forward pass:
  * so period u sees what periods before u - in flight + 1 have done. */
 static int64_t own_version(const struct pipedream *p, int s, int64_t b)
 {

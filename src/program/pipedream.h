@@ -10,15 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a stage's devices do in turn: a half of a micro-batch, or the update that ends a period
- * of micro-batches. */
-struct slot {
-    int micro; /* of an update: the period */
-    bool backward, update;
-};
-
-/* 1F1B: `in_flight` micro-batches forward, then one backward, one forward, ... in turn. */
-void hp_alternate(struct slot *slot, int n_micro, int in_flight);
+struct slot;
 
 /* A pipeline of n_stages stages with replicas[s] replicas each. */
 struct pipedream {

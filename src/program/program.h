@@ -4,8 +4,8 @@
  * communication tasks between them. Micro-batches that do the same have the same body, which is
  * kept once (iteration.h); a task instance is (micro-batch, body task). What ends a period of
  * micro-batches is the TAIL: gradients and the loss are summed over devices, parameters are
- * updated; an instance is (period, tail task). The SCHEDULE says in which order a stage's
- * devices run the forward and backward halves of the micro-batches, and the updates. Tasks and
+ * updated; an instance is (period, tail task). The SCHEDULE says in which order a
+ * device runs the forward and backward halves of the micro-batches, and the updates. Tasks and
  * what they wait for are written block by block (blocks.h); every interpreter reads these.
  *
  * What has to move is derived by one rule from who writes and who reads each tensor
@@ -22,6 +22,7 @@
 #include "layout/layout.h"
 #include "plan/plan.h"
 #include "program/iteration.h"
+#include "program/schedule.h"
 
 /* The value of a tensor, or its gradient. */
 struct place {
@@ -159,14 +160,6 @@ struct reader {
     bool only_adds;  /* ... and adds it after partial sums: a bias */
 };
 
-/* In which order the devices of each stage run the halves of micro-batches and the updates. */
-struct schedule {
-    int n_stages;    /* at least 1 */
-    int *slot_start; /* where each stage's slots begin: n_stages + 1 */
-    struct slot *slot;
-    int *stage_of_op;
-};
-
 /* Task ids are dense: body 0's tasks, body 1's, ..., the tail's, each in an order in which they
  * could run. */
 struct hypar_program {
@@ -237,23 +230,9 @@ const struct comm *hp_task_comm(const struct hypar_program *program, int task);
 double hp_task_bytes(const struct hypar_program *program, int task);
 
 /* "conv1+bn1+relu1 forward part 3" of a COMPUTE task; returns its phase. */
-enum phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_GRADIENT };
 enum phase hp_task_text(const struct hypar_program *program, int task, char *text, size_t n);
 
-/* The slots of all stages, in the order of a schedule; taken from `arena`. */
-struct schedule hp_make_schedule(const struct hypar_plan *plan,
-                                 const struct iteration *iteration, struct arena *arena);
-
-static inline int hp_slot_count(const struct schedule *schedule, int stage)
-{
-    return schedule->slot_start[stage + 1] - schedule->slot_start[stage];
-}
-static inline const struct slot *hp_slots_of(const struct schedule *schedule, int stage)
-{
-    return schedule->slot + schedule->slot_start[stage];
-}
-
-/* The group of parameters that an update in the slots of `stage` is of. */
+/* The group of parameters that an update slot of `stage` is of. */
 static inline int hp_slot_group(const struct iteration *iteration, int stage)
 {
     return iteration->delayed ? stage : 0;

@@ -183,23 +183,24 @@ static void put_bodies(struct json_writer *w, const struct hypar_program *p)
     hp_json_end_array(w);
 }
 
-/* "F0", "B0": the halves of a micro-batch; "U0": an update. */
+/* "B1.0": phase, stage and micro-batch, of an update its period. */
 static void put_schedule(struct json_writer *w, const struct schedule *s)
 {
     hp_json_begin_array(w, "schedule", false);
-    for (int stage = 0; stage < s->n_stages; stage++) {
-        hp_json_begin_array(w, NULL, true);
-        for (int i = 0; i < hp_slot_count(s, stage); i++) {
-            const struct slot *slot = &hp_slots_of(s, stage)[i];
-            char text[24];
-            snprintf(text, sizeof text, "%c%d",
-                     slot->update     ? 'U'
-                     : slot->backward ? 'B'
-                                      : 'F',
-                     slot->micro);
+    for (int l = 0; l < s->n_lists; l++) {
+        const struct slot_list *list = &s->list[l];
+        hp_json_begin_object(w, NULL, false);
+        put_ints(w, "devices", list->device, list->n_devices);
+        hp_json_begin_array(w, "slots", true);
+        for (int i = 0; i < list->n_slots; i++) {
+            const struct slot *slot = &list->slot[i];
+            char text[40];
+            snprintf(text, sizeof text, "%c%d.%d", "FBGU"[slot->phase], slot -> stage,
+                     slot -> micro);
             hp_json_put_string(w, NULL, text);
         }
         hp_json_end_array(w);
+        hp_json_end_object(w);
     }
     hp_json_end_array(w);
 }

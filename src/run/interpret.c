@@ -13,7 +13,7 @@ const char *hp_instance_text(const struct interpreter *it, struct instance at, c
     if (at.micro >= 0)
         snprintf(where, sizeof where, "in micro-batch %d", at.micro);
     else if (p->iteration->delayed)
-        snprintf(where, sizeof where, "in round %d", hp_period_at(at.micro));
+        snprintf(where, sizeof where, "in update period %d", hp_period_at(at.micro));
     if (p->task[at.task].kind == TASK_COMPUTE)
         hp_task_text(p, at.task, what, sizeof what);
     else

@@ -138,25 +138,18 @@ static void add_half(struct interpreter *it, struct rank *rank, int device, int 
         }
 }
 
-/* The stage that a device belongs to; 0 without stages. */
-static int stage_of(const struct interpreter *it, int device)
+/* The micro-batch of a slot, or the number of the update period among instances. */
+static int row_micro(const struct slot *slot)
 {
-    for (int s = 0; s < it->plan->n_stages; s++)
-        for (int i = 0; i < it->plan->stages[s].n_devices; i++)
-            if (it->plan->stages[s].device[i] == device)
-                return s;
-    return 0;
+    return slot->phase == PHASE_UPDATE ? hp_tail_micro(slot->micro) : slot->micro;
 }
 
 static void plan_rank(struct interpreter *it, struct rank *rank, int device)
 {
-    const struct hypar_program *p = it->program;
-    int stage = stage_of(it, device);
-    const struct slot *slot = hp_slots_of(p->schedule, stage);
-    for (int i = 0; i < hp_slot_count(p->schedule, stage); i++)
-        add_half(it, rank, device,
-                 slot[i].update ? hp_tail_micro(slot[i].micro) : slot[i].micro,
-                 slot[i].backward);
+    const struct slot_list *list = hp_slots_of(it->program->schedule, device);
+    for (int i = 0; i < list->n_slots; i++)
+        add_half(it, rank, device, row_micro(&list->slot[i]),
+                 list->slot[i].phase == PHASE_BACKWARD);
 }
 
 /* The rank comes to a comm, which is run once the last of its devices is there. All devices of
@@ -223,20 +216,21 @@ static enum hypar_status run_ranks(struct interpreter *it)
 
 /* Any order ------------------------------------------------------------------------ */
 
-/* Where a device is in its stage's slots: all before it are done there. */
+/* Where a device is in its slots: all before it are done there. */
 struct gate {
-    int stage, slot;
+    int slot;
 };
 
-static bool slot_done(const struct interpreter *it, int device, int stage, struct slot slot)
+static bool slot_done(const struct interpreter *it, int device, const struct slot *slot)
 {
-    int micro = slot.update ? hp_tail_micro(slot.micro) : slot.micro;
+    int micro = row_micro(slot);
+    bool update = slot->phase == PHASE_UPDATE, backward = slot->phase == PHASE_BACKWARD;
     struct range tasks = hp_tasks_of(it, micro);
     for (int t = (int)tasks.lo; t < tasks.hi; t++) {
         const struct task *task = &it->program->task[t];
-        bool here = slot.update
-                        ? task->kind == TASK_UPDATE && hp_update_group(it->program, t) == stage
-                        : task->kind == TASK_COMPUTE && task->backward == slot.backward;
+        bool here =
+            update ? task->kind == TASK_UPDATE && hp_update_group(it->program, t) == slot->stage
+                   : task->kind == TASK_COMPUTE && task->backward == backward;
         if (here && task->device == device && !is_done(it, (struct instance){ micro, t }))
             return false;
     }
@@ -251,20 +245,18 @@ static bool in_turn(struct interpreter *it, struct instance at)
     if (!p->iteration->delayed || task->kind != TASK_COMPUTE)
         return true;
     struct gate *gate = &it->gate[task->device];
-    const struct slot *slot = hp_slots_of(p->schedule, gate->stage);
-    while (gate->slot < hp_slot_count(p->schedule, gate->stage) &&
-           slot_done(it, task->device, gate->stage, slot[gate->slot]))
+    const struct slot_list *list = hp_slots_of(p->schedule, task->device);
+    while (gate->slot < list->n_slots && slot_done(it, task->device, &list->slot[gate->slot]))
         gate->slot++;
-    struct slot now = slot[gate->slot];
-    return !now.update && now.micro == at.micro && now.backward == task->backward;
+    const struct slot *now = &list->slot[gate->slot];
+    return now->micro == at.micro &&
+           now->phase == (task->backward ? PHASE_BACKWARD : PHASE_FORWARD);
 }
 
 static enum hypar_status run_latest(struct interpreter *it)
 {
     bool moved = true, left = true;
     it->gate = NEW(&it->scratch, struct gate, it->n_devices);
-    for (int d = 0; d < it->n_devices; d++)
-        it->gate[d].stage = stage_of(it, d);
     char text[128];
     struct instance stuck = { 0, 0 };
     while (moved && left) {

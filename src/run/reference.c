@@ -253,7 +253,7 @@ static void update(struct reference_run *run, int t, int number, const struct vi
 }
 
 /* Parameters of the stages of which minibatch `micro` is the last of a period. */
-static void end_rounds(struct reference_run *run, int micro)
+static void end_periods(struct reference_run *run, int micro)
 {
     const struct delayed_updates *d = delayed(run);
     const struct hypar_graph *g = run->graph;
@@ -282,7 +282,7 @@ void hp_reference_step(struct reference_run *run)
     for (int m = 0; m < run->settings.micro_batches; m++) {
         run_micro(run, m);
         if (delayed(run))
-            end_rounds(run, m);
+            end_periods(run, m);
     }
     for (int t = 0; !delayed(run) && t < run->graph->n_tensors; t++)
         if (run->graph->tensors[t].kind == TENSOR_PARAM)

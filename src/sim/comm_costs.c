@@ -10,6 +10,7 @@ enum { SMALL_GROUP = 64 };
 
 /* A comm, with what its cost is worked out from. */
 struct request {
+    struct arena *arena; /* that the cost is taken from */
     const struct pattern *pattern;
     const struct comm *comm;
     double element_bytes, bytes; /* of one element; of all cells */
@@ -28,10 +29,11 @@ static bool is_even(const struct request *r)
     return comm->n_cells == comm->n_devices * (comm->n_devices - 1);
 }
 
-static struct request request_of(const struct pattern *p, const struct comm *comm, int bytes)
+static struct request request_of(struct arena *arena, const struct pattern *p,
+                                 const struct comm *comm, int bytes)
 {
     const struct cell *first = &p->cell[comm->cell[0]];
-    struct request r = { .pattern = p, .comm = comm, .element_bytes = bytes };
+    struct request r = { arena, p, comm, .element_bytes = bytes };
     r.bytes = hp_comm_elements(p, comm) * bytes;
     r.group = (struct comm_group){ comm->kind, comm->n_devices, comm->device, 0 };
     if (comm->kind == COMM_SEND || comm->kind == COMM_BROADCAST)
@@ -106,15 +108,15 @@ static struct rounds rounds_of(struct task_costs *a, const struct request *r)
     return rounds;
 }
 
-/* Both rounds, one after the other, as one way; for bytes = 1. */
+/* Both rounds, one after the other, as one way; for bytes = 1. In scratch. */
 static struct comm_way way_of_rounds(struct task_costs *a, const struct rounds *rounds)
 {
     struct comm_way way[2] = { { 0 } }, both = { .algorithm = "exchange" };
     for (int i = 0; i < 2; i++)
         if (rounds->n[i])
-            hp_messages_way(&a->arena, a->machine, rounds->message[i], rounds->n[i], &way[i]);
+            hp_messages_way(&a->scratch, a->machine, rounds->message[i], rounds->n[i], &way[i]);
     struct link_share *link =
-        NEW(&a->arena, struct link_share, way[0].n_links + way[1].n_links);
+        NEW(&a->scratch, struct link_share, way[0].n_links + way[1].n_links);
     for (int i = 0, k = 0; i < way[0].n_links || k < way[1].n_links;) {
         int x = i < way[0].n_links ? way[0].link[i].link : INT32_MAX;
         int y = k < way[1].n_links ? way[1].link[k].link : INT32_MAX;
@@ -131,34 +133,33 @@ static struct comm_way way_of_rounds(struct task_costs *a, const struct rounds *
 }
 
 /* Sums go out when all pieces for them have come: messages of one sender share that list. */
-static void steps_of_rounds(struct task_costs *a, const struct rounds *rounds,
-                            struct comm_steps *out)
+static void messages_of_rounds(struct task_costs *a, struct arena *arena,
+                               const struct rounds *rounds, struct comm_messages *out)
 {
     int most = rounds->n[0] > rounds->n[1] ? rounds->n[0] : rounds->n[1];
     struct arena_mark mark = hp_arena_mark(&a->scratch);
     int *order = NEW(&a->scratch, int, most), *start = NEW(&a->scratch, int, a->n_devices + 2);
-    int *arrived = NEW(&a->arena, int, rounds->n[0]); /* by device, ascending */
-    out->step = NEW(&a->arena, struct comm_step, rounds->n[0] + rounds->n[1]);
+    int *arrived = NEW(arena, int, rounds->n[0]); /* by device, ascending */
+    out->list = NEW(arena, struct comm_message, rounds->n[0] + rounds->n[1]);
     hp_spread_messages(a->machine, rounds->message[0], rounds->n[0], order);
     for (int i = 0; i < rounds->n[0]; i++) {
-        out->step[out->n_steps++].message = rounds->message[0][order[i]];
+        out->list[out->n++].message = rounds->message[0][order[i]];
         hp_csr_count(start, rounds->message[0][i].to);
     }
     hp_csr_sum(start, a->n_devices);
     for (int i = 0; i < rounds->n[0]; i++)
-        arrived[hp_csr_place(start, out->step[i].message.to)] = i;
+        arrived[hp_csr_place(start, out->list[i].message.to)] = i;
     hp_spread_messages(a->machine, rounds->message[1], rounds->n[1], order);
     for (int i = 0; i < rounds->n[1]; i++) {
-        struct comm_step *step = &out->step[out->n_steps++];
-        step->message = rounds->message[1][order[i]];
-        step->after = arrived + start[step->message.from];
-        step->n_after = start[step->message.from + 1] - start[step->message.from];
+        struct comm_message *m = &out->list[out->n++];
+        m->message = rounds->message[1][order[i]];
+        m->after = arrived + start[m->message.from];
+        m->n_after = start[m->message.from + 1] - start[m->message.from];
     }
     hp_arena_release(&a->scratch, mark);
 }
 
-/* Costs of comms
- * -------------------------------------------------------------------------------- */
+/* Costs of comms ------------------------------------------------------------------------ */
 
 /* The queue of a directed link: its own, or one for both directions. */
 static int link_queue(const struct task_costs *a, int link)
@@ -180,9 +181,9 @@ static void as_one_task(struct task_costs *a, const struct request *r,
                         const struct comm_way *way, double bytes, struct comm_cost *cost)
 {
     int n_devices = a->settings.no_overlap ? r->comm->n_devices : 0;
-    struct hold *hold = NEW(&a->arena, struct hold, way->n_links + n_devices);
-    struct sim_task *task = NEW(&a->arena, struct sim_task, 1);
-    double *on_link = NEW(&a->arena, double, way->n_links);
+    struct hold *hold = NEW(r->arena, struct hold, way->n_links + n_devices);
+    struct sim_task *task = NEW(r->arena, struct sim_task, 1);
+    double *on_link = NEW(r->arena, double, way->n_links);
     ticks longest = 0;
     for (int i = 0; i < way->n_links; i++) {
         struct hypar_link link = hypar_machine_link(a->machine, way->link[i].link / 2);
@@ -210,16 +211,16 @@ static void as_one_task(struct task_costs *a, const struct request *r,
 }
 
 /* A message holds the links of its route, each a latency after the one before. */
-static void as_message(struct task_costs *a, const struct message *m, struct sim_task *task,
-                       struct comm_cost *cost)
+static void as_message(struct task_costs *a, struct arena *arena, const struct message *m,
+                       struct sim_task *task, struct comm_cost *cost)
 {
     int route[256], *link = route, extra = a->settings.no_overlap ? 2 : 0;
     int n = hypar_machine_route(a->machine, m->from, m->to, route, 256);
     if (n > 256) {
-        link = NEW(&a->arena, int, n);
+        link = NEW(arena, int, n);
         hypar_machine_route(a->machine, m->from, m->to, link, n);
     }
-    struct hold *hold = NEW(&a->arena, struct hold, n + extra);
+    struct hold *hold = NEW(arena, struct hold, n + extra);
     ticks at = 0, longest = 0;
     for (int i = 0; i < n; i++) {
         struct hypar_link l = hypar_machine_link(a->machine, link[i] / 2);
@@ -238,39 +239,40 @@ static void as_message(struct task_costs *a, const struct message *m, struct sim
 }
 
 /* One message alone: known link by link. */
-static void as_send(struct task_costs *a, const struct message *m, struct comm_cost *cost)
+static void as_send(struct task_costs *a, struct arena *arena, const struct message *m,
+                    struct comm_cost *cost)
 {
-    struct sim_task *task = NEW(&a->arena, struct sim_task, 1);
-    as_message(a, m, task, cost);
+    struct sim_task *task = NEW(arena, struct sim_task, 1);
+    as_message(a, arena, m, task, cost);
     cost->task = task;
     cost->n_tasks = 1;
     cost->link = task->hold;
     cost->n_links = task->n_holds - (a->settings.no_overlap ? 2 : 0);
-    double *on_link = NEW(&a->arena, double, cost->n_links);
+    double *on_link = NEW(arena, double, cost->n_links);
     for (int i = 0; i < cost->n_links; i++)
         on_link[i] = m->bytes;
     cost->bytes_on_link = on_link;
 }
 
 /* Has a message none of its sender's before it? */
-static bool sends_first(const struct comm_steps *steps, int message)
+static bool sends_first(const struct comm_messages *messages, int number)
 {
-    const struct comm_step *step = &steps->step[message];
-    for (int i = 0; i < step->n_after; i++)
-        if (steps->step[step->after[i]].message.from == step->message.from)
+    const struct comm_message *m = &messages->list[number];
+    for (int i = 0; i < m->n_after; i++)
+        if (messages->list[m->after[i]].message.from == m->message.from)
             return false;
     return true;
 }
 
 /* Messages by device of the comm: those that it gets, or those that it sends first. */
-static const int *index_messages(struct task_costs *a, const struct comm *comm,
-                                 const struct comm_steps *steps, bool arrive, int **start)
+static const int *index_messages(struct arena *arena, const struct comm *comm,
+                                 const struct comm_messages *messages, bool arrive, int **start)
 {
-    int *at = *start = NEW(&a->arena, int, comm->n_devices + 2), *list = NULL;
+    int *at = *start = NEW(arena, int, comm->n_devices + 2), *list = NULL;
     for (int fill = 0; fill < 2; fill++) {
-        for (int i = 0; i < steps->n_steps; i++) {
-            const struct message *m = &steps->step[i].message;
-            if (!arrive && !sends_first(steps, i))
+        for (int i = 0; i < messages->n; i++) {
+            const struct message *m = &messages->list[i].message;
+            if (!arrive && !sends_first(messages, i))
                 continue;
             int place = hp_comm_index(comm, arrive ? m->to : m->from);
             if (fill)
@@ -281,38 +283,35 @@ static const int *index_messages(struct task_costs *a, const struct comm *comm,
         if (!fill)
             hp_csr_sum(at, comm->n_devices);
         if (!fill)
-            list = NEW(&a->arena, int, at[comm->n_devices + 1]);
+            list = NEW(arena, int, at[comm->n_devices + 1]);
     }
     return list;
 }
 
-static void as_messages(struct task_costs *a, const struct comm *comm,
-                        const struct comm_steps *steps, struct comm_cost *cost,
+static void as_messages(struct task_costs *a, const struct request *r, struct comm_cost *cost,
                         struct comm_messages *m)
 {
-    struct sim_task *task = NEW(&a->arena, struct sim_task, steps->n_steps);
+    struct sim_task *task = NEW(r->arena, struct sim_task, m->n);
     int *start;
-    m->arrive = index_messages(a, comm, steps, true, &start);
+    m->arrive = index_messages(r->arena, r->comm, m, true, &start);
     m->arrive_start = start;
-    m->depart = index_messages(a, comm, steps, false, &start);
+    m->depart = index_messages(r->arena, r->comm, m, false, &start);
     m->depart_start = start;
-    m->step = steps->step;
-    for (int i = 0; i < steps->n_steps; i++)
-        as_message(a, &steps->step[i].message, &task[i], cost);
+    for (int i = 0; i < m->n; i++)
+        as_message(a, r->arena, &m->list[i].message, &task[i], cost);
     cost->task = task;
-    cost->n_tasks = steps->n_steps;
+    cost->n_tasks = m->n;
 }
 
 static void make_exchange(struct task_costs *a, const struct request *r, struct comm_cost *cost,
                           struct comm_messages *m)
 {
     struct arena_mark mark = hp_arena_mark(&a->scratch);
-    struct comm_steps steps = { 0 };
     struct rounds rounds = rounds_of(a, r);
     cost->algorithm = "exchange";
     if (m) {
-        steps_of_rounds(a, &rounds, &steps);
-        as_messages(a, r->comm, &steps, cost, m);
+        messages_of_rounds(a, r->arena, &rounds, m);
+        as_messages(a, r, cost, m);
     } else {
         struct comm_way way = way_of_rounds(a, &rounds);
         as_one_task(a, r, &way, 1, cost);
@@ -320,11 +319,10 @@ static void make_exchange(struct task_costs *a, const struct request *r, struct 
     hp_arena_release(&a->scratch, mark);
 }
 
-/* `m`: the comm's messages, if they are played; NULL: they are not. */
+/* `m`: the comm's messages, if each is a task; NULL: they are not. */
 static void make_cost(struct task_costs *a, const struct request *r, struct comm_cost *cost,
                       struct comm_messages *m)
 {
-    struct comm_steps steps = { 0 };
     if (r->group.kind == COMM_EXCHANGE) {
         make_exchange(a, r, cost, m);
         return;
@@ -333,10 +331,10 @@ static void make_cost(struct task_costs *a, const struct request *r, struct comm
     cost->algorithm = way->algorithm;
     if (r->group.kind == COMM_SEND) {
         int from = r->group.device[r->group.root], to = r->group.device[!r->group.root];
-        as_send(a, &(struct message){ from, to, r->bytes }, cost);
+        as_send(a, r->arena, &(struct message){ from, to, r->bytes }, cost);
     } else if (m) {
-        hp_comm_steps(&a->arena, a->machine, &r->group, way, r->bytes, &steps);
-        as_messages(a, r->comm, &steps, cost, m);
+        hp_comm_messages(r->arena, a->machine, &r->group, way, r->bytes, m);
+        as_messages(a, r, cost, m);
     } else {
         as_one_task(a, r, way, r->bytes, cost);
     }
@@ -355,12 +353,13 @@ static double dram_j(const struct task_costs *a, const struct comm *comm, double
     return sum_j / n;
 }
 
-static struct pattern_cost *new_cost(struct task_costs *a, const struct pattern *p)
+static struct pattern_cost *new_cost(const struct task_costs *a, struct arena *arena,
+                                     const struct pattern *p)
 {
-    struct pattern_cost *out = NEW(&a->arena, struct pattern_cost, 1);
-    out->comm = NEW(&a->arena, struct comm_cost, p->n_comms);
+    struct pattern_cost *out = NEW(arena, struct pattern_cost, 1);
+    out->comm = NEW(arena, struct comm_cost, p->n_comms);
     if (a->settings.expand_collectives)
-        out->messages = NEW(&a->arena, struct comm_messages, p->n_comms);
+        out->messages = NEW(arena, struct comm_messages, p->n_comms);
     return out;
 }
 
@@ -380,28 +379,29 @@ static void finish_cost(struct task_costs *a, const struct pattern *p, int c, in
 struct pattern_cost *hp_make_pattern_cost(struct task_costs *a, const struct pattern *p,
                                           int bytes)
 {
-    struct pattern_cost *out = new_cost(a, p);
+    struct pattern_cost *out = new_cost(a, &a->arena, p);
     for (int c = 0; c < p->n_comms; c++) {
-        struct request r = request_of(p, &p->comm[c], bytes);
+        struct request r = request_of(&a->arena, p, &p->comm[c], bytes);
         make_cost(a, &r, &out->comm[c], out->messages ? &out->messages[c] : NULL);
         finish_cost(a, p, c, bytes, out);
     }
     return out;
 }
 
-struct pattern_cost *hp_make_bucket_cost(struct task_costs *a, const struct buckets *buckets,
-                                         int tail, const struct pattern *p, int bytes)
+struct pattern_cost *hp_make_bucket_cost(struct task_costs *a, struct arena *arena,
+                                         const struct buckets *buckets, int tail,
+                                         const struct pattern *p, int bytes)
 {
-    struct pattern_cost *out = new_cost(a, p);
+    struct pattern_cost *out = new_cost(a, arena, p);
     for (int c = 0; c < p->n_comms; c++) {
         int me = buckets->base[tail] + c;
-        struct request r = request_of(p, &p->comm[c], bytes);
+        struct request r = request_of(arena, p, &p->comm[c], bytes);
         if (buckets->lead[me] == me)
             r.bytes = buckets->bytes[me];
         if (buckets->lead[me] < 0 || buckets->lead[me] == me) {
             make_cost(a, &r, &out->comm[c], out->messages ? &out->messages[c] : NULL);
         } else {
-            out->comm[c].task = NEW(&a->arena, struct sim_task, 1);
+            out->comm[c].task = NEW(arena, struct sim_task, 1);
             out->comm[c].n_tasks = 1;
         }
         finish_cost(a, p, c, bytes, out);

@@ -122,8 +122,8 @@ bool hypar_sim_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_ev
         name_comm(sim, &block, local, event);
     if (micro >= 0 ? sim->program->iteration->n_micro > 1 : sim->program->iteration->delayed) {
         size_t n = strlen(event->name);
-        snprintf(event->name + n, sizeof event->name - n, micro < 0 ? " round %d" : " micro %d",
-                 micro < 0 ? -1 - micro : micro);
+        snprintf(event->name + n, sizeof event->name - n,
+                 micro < 0 ? " period %d" : " micro %d", micro < 0 ? -1 - micro : micro);
     }
     if (event->kind == HYPAR_EVENT_COMM)
         hp_put_event_links(sim, what, event);

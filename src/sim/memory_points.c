@@ -30,8 +30,8 @@ struct points {
     struct memory_maker maker; /* for the room that messages take */
     struct arena arena;
     struct counter *counter; /* by device */
-    int *stage_of;           /* by device, -1 */
-    int *start, *task;       /* [(body * n_stages + stage) * 2 + half]: its tasks, CSR */
+    const struct schedule *schedule;
+    int *start, *task; /* [(body * n_lists + list of slots) * 2 + half]: its tasks, CSR */
     struct drawn *point;
     int n, capacity;
 };
@@ -155,8 +155,8 @@ static const struct comm_room *room_of(struct points *p, int task)
     return hp_memory_room(&p->maker, pattern);
 }
 
-/* Devices of one stage. `more`: what else the message takes on each. */
-static void put_comm(struct points *p, int task, int stage, const struct times *span,
+/* Devices of one list. `more`: what else the message takes on each. */
+static void put_comm(struct points *p, int task, int list, const struct times *span,
                      double more)
 {
     const struct hypar_program *program = p->sim->program;
@@ -164,47 +164,47 @@ static void put_comm(struct points *p, int task, int stage, const struct times *
     int comm = program->task[task].comm;
     double size = hp_message_bytes(program->plan, hp_task_place(program, task).tensor);
     for (int r = room->start[comm]; r < room->start[comm + 1]; r++)
-        if (p->stage_of[room->room[r].device] == stage)
+        if (p->schedule->list_of[room->room[r].device] == list)
             note_room(p, room->room[r].device, span,
                       size * (double)room->room[r].elements + more);
 }
 
 /* Slots -------------------------------------------------------------------------------- */
 
-/* The stages on whose devices a task changes something: fills stage[], returns how many. */
-static int stages_of(struct points *p, int number, int *stage)
+/* The lists on whose devices a task changes something: fills list[], returns how many. */
+static int lists_of(struct points *p, int number, int *list)
 {
     const struct task *task = &p->sim->program->task[number];
     int n = 0;
     if (task->kind == TASK_COMPUTE) {
-        stage[n++] = p->stage_of[task->device];
+        list[n++] = p->schedule->list_of[task->device];
         return n;
     }
     const struct comm_room *room = room_of(p, number);
     for (int r = room->start[task->comm]; r < room->start[task->comm + 1]; r++) {
-        int mine = p->stage_of[room->room[r].device], i = 0;
-        while (i < n && stage[i] != mine)
+        int mine = p->schedule->list_of[room->room[r].device], i = 0;
+        while (i < n && list[i] != mine)
             i++;
         if (i == n)
-            stage[n++] = mine;
+            list[n++] = mine;
     }
     return n;
 }
 
-/* The tasks of each half of a body on each stage, in the order of their numbers. */
+/* The tasks of each half of a body in each list, in the order of their numbers. */
 static void list_tasks(struct points *p)
 {
     const struct hypar_program *program = p->sim->program;
-    int *stage = NEW(&p->arena, int, program->schedule->n_stages);
-    int n_keys = program->n_bodies * program->schedule->n_stages * 2;
+    int *list = NEW(&p->arena, int, p->schedule->n_lists);
+    int n_keys = program->n_bodies * p->schedule->n_lists * 2;
     p->start = NEW(&p->arena, int, n_keys + 2);
     for (int fill = 0; fill < 2; fill++) {
         for (int b = 0; b < program->n_bodies; b++)
             for (int i = program->first[b]; i < program->first[b + 1]; i++) {
-                int n = stages_of(p, i, stage);
+                int n = lists_of(p, i, list);
                 bool backward = program->task[i].backward;
                 for (int k = 0; k < n; k++) {
-                    int key = (b * program->schedule->n_stages + stage[k]) * 2 + backward;
+                    int key = (b * p->schedule->n_lists + list[k]) * 2 + backward;
                     if (fill)
                         p->task[hp_csr_place(p->start, key)] = i;
                     else
@@ -218,11 +218,11 @@ static void list_tasks(struct points *p)
     }
 }
 
-static void put_half(struct points *p, int stage, const struct slot *slot)
+static void put_half(struct points *p, int list, const struct slot *slot)
 {
     const struct hypar_program *program = p->sim->program;
     int b = hp_body_number(program->iteration, slot->micro);
-    int key = (b * program->schedule->n_stages + stage) * 2 + slot->backward;
+    int key = (b * p->schedule->n_lists + list) * 2 + (slot->phase == PHASE_BACKWARD);
     for (int i = p->start[key]; i < p->start[key + 1]; i++) {
         int task = p->task[i];
         if (program->task[task].kind == TASK_COMPUTE) {
@@ -230,22 +230,22 @@ static void put_half(struct points *p, int stage, const struct slot *slot)
             continue;
         }
         struct times span = comm_span(p, slot->micro, b, task);
-        put_comm(p, task, stage, &span, 0);
+        put_comm(p, task, list, &span, 0);
     }
 }
 
-static void put_update(struct points *p, int stage, const struct slot *slot,
+static void put_update(struct points *p, int list, const struct slot *slot,
                        const double *bucket)
 {
     const struct hypar_program *program = p->sim->program;
-    int group = hp_slot_group(program->iteration, stage),
+    int group = hp_slot_group(program->iteration, slot->stage),
         first = program->first[program->n_bodies];
     int row = p->sim->timeline.rows.period[group] + slot->micro;
     for (int t = first; t < program->n_tasks; t++) {
         if (program->task[t].kind != TASK_COMM || hp_update_group(program, t) != group)
             continue;
         struct times span = comm_span(p, row, 0, t);
-        put_comm(p, t, stage, &span, bucket[t - first]);
+        put_comm(p, t, list, &span, bucket[t - first]);
     }
 }
 
@@ -253,15 +253,8 @@ static void put_update(struct points *p, int stage, const struct slot *slot,
 
 static void begin_counters(struct points *p)
 {
-    const struct hypar_plan *plan = p->sim->program->plan;
     int n = p->sim->summary.n_devices;
     p->counter = NEW(&p->arena, struct counter, n);
-    p->stage_of = NEW(&p->arena, int, n);
-    for (int d = 0; d < n; d++)
-        p->stage_of[d] = plan->n_stages ? -1 : 0;
-    for (int s = 0; s < plan->n_stages; s++)
-        for (int i = 0; i < plan->stages[s].n_devices; i++)
-            p->stage_of[plan->stages[s].device[i]] = s;
     for (int d = 0; d < n; d++) {
         p->counter[d] = (struct counter){ .level = p->sim->memory->fixed[d], .last = -1 };
         if (p->sim->memory->device[d].peak > 0)
@@ -290,18 +283,19 @@ void hp_make_memory_points(struct hypar_sim *sim)
     const struct hypar_program *program = sim->program;
     struct points p = {
         .sim = sim,
+        .schedule = program->schedule,
         .maker = { .program = program, .graph = program->plan->graph, .model = sim->memory }
     };
     begin_counters(&p);
     list_tasks(&p);
     const double *bucket = hp_memory_buckets(&p.maker);
-    for (int s = 0; s < program->schedule->n_stages; s++)
-        for (int i = 0; i < hp_slot_count(program->schedule, s); i++) {
-            const struct slot *slot = &hp_slots_of(program->schedule, s)[i];
-            if (slot->update)
-                put_update(&p, s, slot, bucket);
+    for (int l = 0; l < p.schedule->n_lists; l++)
+        for (int i = 0; i < p.schedule->list[l].n_slots; i++) {
+            const struct slot *slot = &p.schedule->list[l].slot[i];
+            if (slot->phase == PHASE_UPDATE)
+                put_update(&p, l, slot, bucket);
             else
-                put_half(&p, s, slot);
+                put_half(&p, l, slot);
         }
     for (int d = 0; d < sim->summary.n_devices; d++)
         put_room(&p, d, HP_MAX_TICKS);

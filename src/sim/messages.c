@@ -1,4 +1,4 @@
-/* How many messages would be played, each by itself. */
+/* How many messages would be tasks, each by itself. */
 #include <string.h>
 
 #include "sim/timing.h"

@@ -1,4 +1,4 @@
-/* A plan's step: played, and added up. */
+/* A plan's step: simulated, and added up. */
 #include "sim/sim.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "sim/tally.h"
 
-/* While it is played: how long devices compute and communicate, links carry. */
+/* While it is simulated: how long devices compute and communicate, links carry. */
 struct counting {
     struct hypar_sim *sim;
     struct arena arena;
@@ -151,12 +151,12 @@ static void add_comms(struct hypar_sim *sim, int b, int exchange, double times)
         sim->summary.energy.dram_j += times * a->dram_j;
         for (int i = 0; i < a->n_links; i++)
             sim->link[a->link[i].queue - costs->n_devices].bytes += times * a->bytes_on_link[i];
-        const struct comm_step *step = cost->messages ? cost->messages[c].step : NULL;
-        for (int i = 0; step && i < a->n_tasks; i++)
+        const struct comm_message *list = cost->messages ? cost->messages[c].list : NULL;
+        for (int i = 0; list && i < a->n_tasks; i++)
             for (int h = 0; h < a->task[i].n_holds; h++)
                 if (a->task[i].hold[h].queue >= costs->n_devices)
                     sim->link[a->task[i].hold[h].queue - costs->n_devices].bytes +=
-                        times * step[i].message.bytes;
+                        times * list[i].message.bytes;
     }
 }
 
@@ -319,7 +319,7 @@ static void begin_counting(void *who, const struct task_graph *graph)
     c->either = NEW(&c->arena, struct covered, sim->summary.n_devices);
 }
 
-static enum hypar_status play(struct hypar_sim *sim, bool timeline, struct hypar_error *err)
+static enum hypar_status run(struct hypar_sim *sim, bool timeline, struct hypar_error *err)
 {
     struct counting c = { .sim = sim };
     struct observer observer = { begin_counting, count_task, &c };
@@ -354,7 +354,7 @@ enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_progr
     sim->timing = hp_timing_new(program->lowering, program->blocks, settings, NULL);
     sim->summary.how = hypar_simulation_of(options);
     sim->summary.measured = hp_count_measured(program->lowering, options->profile);
-    status = play(sim, options->timeline, err);
+    status = run(sim, options->timeline, err);
     if (status != HYPAR_OK) {
         hypar_sim_free(sim);
         return status;

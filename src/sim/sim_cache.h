@@ -1,6 +1,6 @@
 /* sim/sim_cache.h - what is worked out once and serves every plan. Internal.
  *
- * Layouts and patterns (the cache), how they are played (costs) and what they load devices with
+ * Layouts and patterns (the cache), how long they take (costs) and what they load devices with
  * depend on the graph, the machine and the settings, not on the plan: timelines of many plans,
  * and of one plan that changes, share them. A sim_cache is used by one thread at a time. */
 #ifndef SIM_SIM_CACHE_H

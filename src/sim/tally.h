@@ -1,4 +1,4 @@
-/* sim/tally.h - adding up a step while it is played. Internal to sim/.
+/* sim/tally.h - adding up a step while it is simulated. Internal to sim/.
  *
  * Tasks are served in the order in which they become ready, so nothing served later can lie
  * before the present ready time: of a device's time under communication only the intervals that

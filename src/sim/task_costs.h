@@ -1,4 +1,4 @@
-/* sim/task_costs.h - how communications and updates are played: tasks, queues, bytes. Internal.
+/* sim/task_costs.h - communications and updates as tasks: queues, times, bytes. Internal.
  *
  * What a comm takes depends on its pattern and on the bytes of an element, so it is worked out
  * once for all tensors that share them. */
@@ -69,13 +69,13 @@ void hp_task_costs_begin(struct task_costs *costs, const struct hypar_plan *plan
                          const struct sim_settings *settings);
 void hp_task_costs_end(struct task_costs *costs);
 
-/* How the comms of a pattern are played, its elements being of so many bytes. */
+/* The comms of a pattern as tasks, its elements being of so many bytes. */
 const struct pattern_cost *hp_pattern_cost(struct task_costs *costs,
                                            const struct pattern *pattern, int element_bytes);
 
 /* The comms of an exchange of the tail with its gradients in buckets: the first of a bucket is
- * all of it, the others are a moment after it. */
-struct pattern_cost *hp_make_bucket_cost(struct task_costs *costs,
+ * all of it, the others are a moment after it. Not shared: taken from `arena`. */
+struct pattern_cost *hp_make_bucket_cost(struct task_costs *costs, struct arena *arena,
                                          const struct buckets *buckets, int tail,
                                          const struct pattern *pattern, int element_bytes);
 

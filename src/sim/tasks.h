@@ -1,4 +1,4 @@
-/* sim/tasks.h - what the simulator plays: tasks that hold queues and wait for tasks. Internal.
+/* sim/tasks.h - what is simulated: tasks that hold queues and wait for tasks. Internal.
  *
  * Every queue (a device's computing, one direction of a link) serves its tasks in the order of
  * (ready time, number). A task is ready when all that it waits for has ended; it starts when
@@ -12,8 +12,8 @@
 
 typedef int64_t ticks; /* picoseconds */
 
-/* No timeline may be longer: 4e6 s. A time that would be later is this one: whoever plays looks
- * whether the length has come to it, and refuses. */
+/* No timeline may be longer: 4e6 s. A time that would be later is this one: whoever simulates
+ * looks whether the length has come to it, and refuses. */
 #define HP_MAX_TICKS ((ticks)4e18)
 
 /* `by` (at most HP_MAX_TICKS) after `time`, at most HP_MAX_TICKS. */

@@ -26,14 +26,18 @@ struct spare {
     int n, capacity;
 };
 
-/* Where a device of a stage is in the stage's slots. */
+/* Where a device is in its slots. */
 struct progress {
     int slot; /* that it works on */
     int left; /* tasks of that slot to be served */
     ticks time;
-    int updates;        /* of the stage's parameters that the device does in a period */
-    int64_t updated;    /* that it has done, in all periods ... */
-    ticks last_updated; /* ... and when */
+};
+
+/* Updates of a stage's parameters that a device does. */
+struct updates {
+    int each;     /* in a period */
+    int64_t done; /* in all periods so far ... */
+    ticks last;   /* ... and when */
 };
 
 struct timeline_run {
@@ -49,13 +53,13 @@ struct timeline_run {
     int ***missing_in;        /* ... and of the tail: [group][phase][place] */
     struct under_way *of_row; /* closed ones have no arrays */
     struct spare *spare;      /* by kind of row */
-    /* Schedule: slots as the program has them; the computations of each (stage, half, device).
-     */
+    /* Schedule: slots as the program has them; computations by (stage, phase, device). */
     bool gated;
-    const struct schedule *slots;
+    const struct schedule *schedule;
     int **group_start, **group;
     int *group_of;             /* by task of a body; -1: not gated */
-    struct progress *progress; /* [stage * n_devices + device] */
+    struct progress *progress; /* by device */
+    struct updates *updates;   /* [stage * n_devices + device]; NULL: nothing waits for them */
     ticks *free;
     struct ready_heap heap;
     struct timeline *keep;
@@ -126,36 +130,40 @@ static void release(struct timeline_run *s, int row, int task, ticks end)
 
 /* Slots -------------------------------------------------------------------------------- */
 
-static int group_index(const struct timeline_run *s, int stage, bool backward, int device)
+static int group_index(const struct timeline_run *s, int stage, enum phase phase, int device)
 {
-    return (stage * 2 + backward) * s->n_devices + device;
+    return (stage * PHASE_UPDATE + (int)phase) * s->n_devices + device;
 }
 
-/* Updates of period `period` and of those before that the device has not done yet. */
-static int updates_left(const struct timeline_run *s, const struct progress *p, int period)
+/* Updates of a period and of those before that the device has not done yet have to be. */
+static void await_updates(struct timeline_run *s, const struct slot *slot, int device)
 {
-    int64_t all = (int64_t)(period + 1) * p->updates;
-    return s->iteration->delayed && all > p->updated ? (int)(all - p->updated) : 0;
+    struct progress *p = &s->progress[device];
+    if (!s->updates)
+        return;
+    const struct updates *u = &s->updates[slot->stage * s->n_devices + device];
+    int64_t left = (int64_t)(slot->micro + 1) * u->each - u->done;
+    p->left = left > 0 ? (int)left : 0;
+    p->time = u->last > p->time ? u->last : p->time;
 }
 
 /* The device has done its part of a slot: its tasks of the next one may go. Updates do not wait
  * for their slot, but what follows waits for them. */
-static void next_slot(struct timeline_run *s, int stage, int device)
+static void next_slot(struct timeline_run *s, int device)
 {
-    struct progress *p = &s->progress[stage * s->n_devices + device];
-    const struct slot *slot = hp_slots_of(s->slots, stage);
-    while (p->left == 0 && ++p->slot < hp_slot_count(s->slots, stage)) {
-        int micro = slot[p->slot].micro;
-        if (slot[p->slot].update) {
-            p->left = updates_left(s, p, micro);
-            p->time = p->last_updated > p->time ? p->last_updated : p->time;
+    struct progress *p = &s->progress[device];
+    const struct slot_list *list = hp_slots_of(s->schedule, device);
+    while (p->left == 0 && ++p->slot < list->n_slots) {
+        const struct slot *slot = &list->slot[p->slot];
+        if (slot->phase == PHASE_UPDATE) {
+            await_updates(s, slot, device);
             continue;
         }
-        int b = hp_body_number(s->iteration, micro);
-        int g = group_index(s, stage, slot[p->slot].backward, device);
+        int b = hp_body_number(s->iteration, slot->micro);
+        int g = group_index(s, slot->stage, slot->phase, device);
         p->left = s->group_start[b][g + 1] - s->group_start[b][g];
         for (int i = s->group_start[b][g]; i < s->group_start[b][g + 1]; i++)
-            release(s, micro, s->group[b][i], p->time);
+            release(s, slot->micro, s->group[b][i], p->time);
     }
 }
 
@@ -164,38 +172,34 @@ static void note_update(struct timeline_run *s, int task, ticks end)
 {
     int stage = s->rows.group[task - s->rows.first[s->iteration->n_bodies]];
     int device = s->graph.task[task].queue;
-    struct progress *p = &s->progress[stage * s->n_devices + device];
-    p->updated++;
-    p->last_updated = end > p->last_updated ? end : p->last_updated;
-    if (p->slot < 0 || p->slot >= hp_slot_count(s->slots, stage) ||
-        !hp_slots_of(s->slots, stage)[p->slot].update || p->left == 0)
+    const struct slot_list *list = hp_slots_of(s->schedule, device);
+    struct progress *p = &s->progress[device];
+    struct updates *u = &s->updates[stage * s->n_devices + device];
+    u->done++;
+    u->last = end > u->last ? end : u->last;
+    if (p->slot < 0 || p->slot >= list->n_slots || p->left == 0 ||
+        list->slot[p->slot].phase != PHASE_UPDATE || list->slot[p->slot].stage != stage)
         return;
-    p->time = p->last_updated > p->time ? p->last_updated : p->time;
+    p->time = u->last > p->time ? u->last : p->time;
     if (--p->left == 0)
-        next_slot(s, stage, device);
-}
-
-static int stage_of_group(const struct timeline_run *s, int group)
-{
-    return group / s->n_devices / 2;
+        next_slot(s, device);
 }
 
 static void leave_slot(struct timeline_run *s, int task, ticks end)
 {
-    int group = s->group_of[task], stage = stage_of_group(s, group);
-    int device = group % s->n_devices;
-    struct progress *p = &s->progress[stage * s->n_devices + device];
+    int device = s->graph.task[task].queue;
+    struct progress *p = &s->progress[device];
     p->time = end > p->time ? end : p->time;
     if (--p->left == 0)
-        next_slot(s, stage, device);
+        next_slot(s, device);
 }
 
-/* The unit tasks of a body by stage, half and device. */
+/* The computations of a body by stage, phase and device. */
 static void group_tasks(struct timeline_run *s, int b)
 {
     const struct blocks *blocks = s->timing->blocks;
     const struct training_graph *k = &blocks->lowering->training;
-    int n_groups = s->slots->n_stages * 2 * s->n_devices;
+    int n_groups = s->schedule->n_stages * PHASE_UPDATE * s->n_devices;
     s->group_start[b] = NEW(&s->arena, int, n_groups + 2);
     s->group[b] = NEW(&s->arena, int, s->rows.first[b + 1] - s->rows.first[b]);
     for (int i = 0; i < k->n_items; i++) {
@@ -204,8 +208,9 @@ static void group_tasks(struct timeline_run *s, int b)
         for (int t = 0; block.kind == BLOCK_COMPUTE && t < blocks->size[number]; t++) {
             int id = blocks->first[number] + t;
             const struct op_pass *op_pass = &k->op_pass[block.index];
-            s->group_of[id] = group_index(s, s->slots->stage_of_op[op_pass->op],
-                                          op_pass->backward, s->graph.task[id].queue);
+            s->group_of[id] = group_index(s, s->schedule->stage_of_op[op_pass->op],
+                                          op_pass->backward ? PHASE_BACKWARD : PHASE_FORWARD,
+                                          s->graph.task[id].queue);
             hp_csr_count(s->group_start[b], s->group_of[id]);
             s->missing[id]++;
         }
@@ -216,34 +221,32 @@ static void group_tasks(struct timeline_run *s, int b)
             s->group[b][hp_csr_place(s->group_start[b], s->group_of[id])] = id;
 }
 
-/* Where stages update on their own: how many updates each device does in a period. */
+/* How many updates of each stage each device does in a period. */
 static void count_updates(struct timeline_run *s)
 {
     const struct blocks *blocks = s->timing->blocks;
     const struct lowering *lowering = blocks->lowering;
-    for (int i = lowering->n_bodies * lowering->training.n_items;
-         s->iteration->delayed && i < blocks->n_blocks; i++) {
+    s->updates = NEW(&s->arena, struct updates, s->schedule->n_stages * s->n_devices);
+    for (int i = lowering->n_bodies * lowering->training.n_items; i < blocks->n_blocks; i++) {
         struct block block = hp_block_at(blocks, i);
         int stage = hp_exchange_group(lowering, block.index);
         for (int t = 0; block.kind == BLOCK_UPDATE && t < blocks->size[i]; t++)
-            s->progress[stage * s->n_devices + s->graph.task[blocks->first[i] + t].queue]
-                .updates++;
+            s->updates[stage * s->n_devices + s->graph.task[blocks->first[i] + t].queue].each++;
     }
 }
 
 static void start_slots(struct timeline_run *s)
 {
-    int n = s->slots->n_stages * s->n_devices;
-    s->progress = NEW(&s->arena, struct progress, n);
-    for (int i = 0; i < n; i++)
-        s->progress[i].slot = -1;
-    count_updates(s);
-    for (int stage = 0; stage < s->slots->n_stages; stage++)
-        for (int device = 0; device < s->n_devices; device++)
-            next_slot(s, stage, device);
+    s->progress = NEW(&s->arena, struct progress, s->n_devices);
+    for (int device = 0; device < s->n_devices; device++)
+        s->progress[device].slot = -1;
+    if (s->iteration->delayed) /* stages update on their own, and wait for it */
+        count_updates(s);
+    for (int device = 0; device < s->n_devices; device++)
+        next_slot(s, device);
 }
 
-/* Playing ------------------------------------------------------------------------------ */
+/* Serving ------------------------------------------------------------------------------ */
 
 static void note_times(struct timeline_run *s, int row, int task, const struct times *times)
 {
@@ -362,7 +365,7 @@ static void set_up_slots(struct timeline_run *s)
 {
     const struct lowering *lowering = s->timing->lowering;
     int n = s->rows.first[s->iteration->n_bodies];
-    s->slots = &lowering->schedule;
+    s->schedule = &lowering->schedule;
     s->group_of = NEW(&s->arena, int, n);
     memset(s->group_of, -1, (size_t)n * sizeof *s->group_of);
     s->group_start = NEW(&s->arena, int *, lowering->n_bodies);

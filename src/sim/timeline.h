@@ -15,19 +15,19 @@ struct timeline {
     ticks length;
 };
 
-/* Play it; returns the length. `keep`: NULL, or filled in, to be released with
+/* Simulate it; returns the length. `keep`: NULL, or filled in, to be released with
  * hp_timeline_end(). */
 ticks hp_timeline_run(struct timing *timing, struct timeline *keep);
 void hp_timeline_end(struct timeline *timeline);
 
-/* As it is played, for those who add up: `begin` when the tasks are known, then `served` for
+/* As it is simulated, for those who add up: `begin` when the tasks are known, then `served` for
  * every task instance when it is served. `micro` is -1 - period in the tail. */
 struct observer {
     void (*begin)(void *who, const struct task_graph *graph);
     void (*served)(void *who, int task, int micro, const struct times *times);
     void *who;
 };
-/* `program`: whose blocks the timing plays; it must outlive `keep`. NULL: blocks are written.
+/* `program`: whose blocks the timing is of; it must outlive `keep`. NULL: blocks are written.
  */
 ticks hp_timeline_observe(struct timing *timing, const struct hypar_program *program,
                           struct timeline *keep, const struct observer *observer);

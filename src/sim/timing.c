@@ -31,7 +31,7 @@ int hp_comm_at(const struct pattern_cost *cost, int n_comms, int local)
 const struct message *hp_message_at(const struct pattern_cost *cost, int comm, int local)
 {
     const struct comm_messages *m = cost->messages ? &cost->messages[comm] : NULL;
-    return m && m->step ? &m->step[local - m->first].message : NULL;
+    return m && m->list ? &m->list[local - m->first].message : NULL;
 }
 
 static const struct comm_messages *messages_of(void *who, int b, int exchange)
@@ -39,14 +39,15 @@ static const struct comm_messages *messages_of(void *who, int b, int exchange)
     return hp_exchange_cost(who, b, exchange)->messages;
 }
 
-/* Gradients in buckets are not shared between exchanges that are alike. */
+/* Costs of buckets are seldom needed again: they are released when the buckets change. */
 static void fill_buckets(struct timing *s)
 {
     const struct training_graph *k = &s->lowering->training;
-    s->tail_cost = NEW(&s->arena, struct pattern_cost *, k->n_tail);
+    hp_arena_free(&s->bucket_arena);
+    s->tail_cost = NEW(&s->bucket_arena, struct pattern_cost *, k->n_tail);
     for (int x = 0; x < k->n_tail; x++)
         s->tail_cost[x] = hp_make_bucket_cost(
-            s->costs, &s->blocks->buckets, x, s->lowering->tail[x],
+            s->costs, &s->bucket_arena, &s->blocks->buckets, x, s->lowering->tail[x],
             hp_message_bytes(s->lowering->plan, k->exchange[k->n_exchanges + x].place.tensor));
 }
 
@@ -57,7 +58,7 @@ void hp_timing_update(struct timing *s)
         fill_buckets(s);
 }
 
-/* A message played by itself would keep its sender from receiving: queues cannot say "either
+/* A message simulated by itself would keep its sender from receiving: queues cannot say "either
  * computing, or sending and receiving". */
 enum hypar_status hp_check_settings(const struct sim_settings *settings,
                                     struct hypar_error *err)
@@ -102,6 +103,7 @@ void hp_timing_free(struct timing *s)
         return;
     hp_task_costs_end(&s->own);
     hp_blocks_free(s->own_blocks);
+    hp_arena_free(&s->bucket_arena);
     struct arena arena = s->arena; /* it lives in it */
     hp_arena_free(&arena);
 }

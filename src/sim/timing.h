@@ -1,4 +1,4 @@
-/* sim/timing.h - the blocks of a program as the simulator plays them: times and queues.
+/* sim/timing.h - the blocks of a program as the simulator takes them: times and queues.
  * Internal.
  */
 #ifndef SIM_TIMING_H
@@ -9,11 +9,12 @@
 #include "sim/task_costs.h"
 
 struct timing {
-    struct arena arena;
+    struct arena arena, bucket_arena;
     struct lowering *lowering;
     struct task_costs own, *costs;      /* its own, or some that it shares */
     struct blocks *own_blocks, *blocks; /* likewise */
-    struct pattern_cost **tail_cost;    /* by exchange of the tail, with buckets */
+    struct pattern_cost **tail_cost;    /* by exchange of the tail, of the buckets as they are;
+                                           NULL: none */
 };
 
 /* What cannot be asked for together: HYPAR_USAGE. */
@@ -38,8 +39,8 @@ struct hypar_sim_measured hp_count_measured(const struct lowering *lowering,
 enum hypar_status hp_check_length(ticks length, struct hypar_error *err);
 
 /* `costs` are shared with others whose lowerings share its cache; NULL: it has its own.
- * `blocks` are those of a program; NULL: it has its own. Where messages are played one by one,
- * they are tasks of its own blocks. */
+ * `blocks` are those of a program; NULL: it has its own. Where messages are simulated one by
+ * one, they are tasks of its own blocks. */
 struct timing *hp_timing_new(struct lowering *lowering, struct blocks *blocks,
                              const struct sim_settings *settings, struct task_costs *costs);
 void hp_timing_free(struct timing *timing); /* not the lowering; NULL is allowed */
@@ -47,7 +48,7 @@ void hp_timing_free(struct timing *timing); /* not the lowering; NULL is allowed
 /* The lowering has changed: fusion groups and buckets anew. */
 void hp_timing_update(struct timing *timing);
 
-/* How the comms of an exchange are played. */
+/* The comms of an exchange as tasks. */
 const struct pattern_cost *hp_exchange_cost(struct timing *timing, int b, int exchange);
 
 /* Which of an exchange's comms has task `local` of its block, and the first of its tasks there.
@@ -69,7 +70,7 @@ void hp_block_tasks(struct timing *timing, int number, struct sim_task *task);
  * blocks. Taken from `arena`. */
 struct task_graph hp_timed_graph(struct timing *timing, struct arena *arena);
 
-/* The same with the edges that a program has, whose blocks the timing plays. */
+/* The same with the edges that a program has, whose blocks the timing is of. */
 struct task_graph hp_timed_program(struct timing *timing, const struct hypar_program *program,
                                    struct arena *arena);
 

@@ -152,7 +152,10 @@ $ hypar lower tests/cli/plan.json -q -o -
 >   },
 >   "lower": {"bucket_bytes": 0, "local_bn": false, "minibatches": 0},
 >   "schedule": [
->     ["F0", "B0", "U0"]
+>     {
+>       "devices": [0, 1],
+>       "slots": ["F0.0", "B0.0", "U0.0"]
+>     }
 >   ],
 >   "bodies": [
 >     {
@@ -198,9 +201,13 @@ $ hypar lower tests/cli/plan.json -q -o -
 >     {"first": 13, "update": "fc1.b", "devices": [0, 1], "group": 0, "after": [[10, 0], [10, 1]]}
 >   ]
 > }
-$ sed 's/"ops"/"schedule": {"name": "none", "micro_batches": 2}, "ops"/' tests/cli/plan.json | hypar lower - -q -o - | sed -n '/"schedule": \[/,/\]$/p'
+$ sed 's/"ops"/"schedule": {"name": "none", "micro_batches": 2}, "ops"/' tests/cli/plan.json | hypar lower - -q -o - | sed -n '/"schedule": \[/,/^  \]/p'
 >   "schedule": [
->     ["F0", "B0", "F1", "B1", "U0"]
+>     {
+>       "devices": [0, 1],
+>       "slots": ["F0.0", "B0.0", "F0.1", "B0.1", "U0.0"]
+>     }
+>   ],
 
 Gradients in buckets: the same bytes, in one message where the bucket has the same number.
 $ hypar lower examples/plans/data-parallel.json --bucket 25MB | tail -n 1
@@ -316,8 +323,22 @@ $ hypar lower examples/plans/pipedream.json --minibatches 4 -qo $TMP/p.json && s
 >   },
 >   "lower": {"bucket_bytes": 0, "local_bn": false, "minibatches": 4},
 >   "schedule": [
->     ["F0", "F1", "F2", "F3", "F4", "F5", "B0", "B1", "B2", "U0", "B3", "B4", "B5", "U1"],
->     ["F0", "B0", "U0", "F1", "B1", "U1", "F2", "B2", "U2", "F3", "B3", "U3", "F4", "B4", "U4", "F5", "B5", "U5"]
+>     {
+>       "devices": [0],
+>       "slots": ["F0.0", "F0.3", "B0.0", "U0.0", "B0.3", "U0.1"]
+>     },
+>     {
+>       "devices": [1],
+>       "slots": ["F0.1", "F0.4", "B0.1", "U0.0", "B0.4", "U0.1"]
+>     },
+>     {
+>       "devices": [2],
+>       "slots": ["F0.2", "F0.5", "B0.2", "U0.0", "B0.5", "U0.1"]
+>     },
+>     {
+>       "devices": [3],
+>       "slots": ["F1.0", "B1.0", "U1.0", "F1.1", "B1.1", "U1.1", "F1.2", "B1.2", "U1.2", "F1.3", "B1.3", "U1.3", "F1.4", "B1.4", "U1.4", "F1.5", "B1.5", "U1.5"]
+>     }
 >   ],
 
 What cannot be lowered.

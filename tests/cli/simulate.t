@@ -51,7 +51,7 @@ $ hypar simulate examples/plans/pipeline.json
 > moves once between DRAM and SRAM; a word sent is read from DRAM, crosses its links and is
 > written to DRAM.
 
-The same plan elsewhere; without overlap; with every message of a collective played.
+The same plan elsewhere; without overlap; with every message of a collective simulated.
 $ hypar simulate examples/plans/one-weird-trick.json | head -n 2
 > lenet5, batch 64, fp32, on 4 devices: a step takes 41.9 us
 > 1.53 M samples/s, 6.1 % of peak (model FLOPs), 161 tasks

@@ -1,8 +1,8 @@
 /* Collectives: that every algorithm computes what it promises, that its messages may be sent
- * when they are, and what they cost, against closed forms and an independent player. */
+ * when they are, and what they cost, against closed forms and an independent server. */
 #include "cost/collective.h"
 #include "cost/collective_rounds.h"
-#include "tests/cost/play_steps.h"
+#include "tests/cost/serve_messages.h"
 #include "tests/machine/check.h"
 
 #include <math.h>
@@ -49,13 +49,13 @@ typedef uint32_t sum;
 struct flow {
     const struct comm_group *group;
     const struct comm_rounds *rounds;
-    const struct comm_steps *steps;
+    const struct comm_messages *messages;
     int n_pieces; /* different ones */
     sum all;
     bool wasteful;    /* known to send some of what is there already */
-    sum *sent;        /* [step][piece] */
-    bool *sums;       /* [step] */
-    uint64_t *before; /* [step]: bit set of the steps that have arrived when it starts */
+    sum *sent;        /* [message][piece] */
+    bool *sums;       /* [message] */
+    uint64_t *before; /* [message]: bit set of the messages that have arrived when it starts */
     int n_words;
 };
 
@@ -96,13 +96,13 @@ static bool wants(const struct flow *f, int device, int piece)
     }
 }
 
-/* What `device` has of a piece once the steps in `arrived` (all if NULL) have arrived. */
+/* What `device` has of a piece once the messages in `arrived` (all if NULL) have arrived. */
 static sum piece_at(const struct flow *f, int device, int piece, const uint64_t *arrived)
 {
     sum have = piece_at_start(f, device, piece);
-    for (int s = 0; s < f->steps->n_steps; s++) {
+    for (int s = 0; s < f->messages->n; s++) {
         sum more = f->sent[(size_t)s * (size_t)f->n_pieces + (size_t)piece];
-        if (!more || f->steps->step[s].message.to != f->group->device[device] ||
+        if (!more || f->messages->list[s].message.to != f->group->device[device] ||
             (arrived && !(arrived[s / 64] >> s % 64 & 1)))
             continue;
         if (f->sums[s])
@@ -114,17 +114,17 @@ static sum piece_at(const struct flow *f, int device, int piece, const uint64_t 
     return have;
 }
 
-static void follow_step(struct flow *f, const struct comm_hop *hop, int repetition, int s)
+static void follow_message(struct flow *f, const struct comm_hop *hop, int repetition, int s)
 {
-    const struct comm_step *step = &f->steps->step[s];
+    const struct comm_message *m = &f->messages->list[s];
     uint64_t *before = f->before + s * f->n_words;
-    assert_int_equal(step->message.from, f->group->device[hop->from]);
-    assert_int_equal(step->message.to, f->group->device[hop->to]);
-    for (int a = 0; a < step->n_after; a++) {
-        assert_in_range(step->after[a], 0, s - 1);
+    assert_int_equal(m->message.from, f->group->device[hop->from]);
+    assert_int_equal(m->message.to, f->group->device[hop->to]);
+    for (int a = 0; a < m->n_after; a++) {
+        assert_in_range(m->after[a], 0, s - 1);
         for (int w = 0; w < f->n_words; w++)
-            before[w] |= f->before[step->after[a] * f->n_words + w];
-        before[step->after[a] / 64] |= (uint64_t)1 << step->after[a] % 64;
+            before[w] |= f->before[m->after[a] * f->n_words + w];
+        before[m->after[a] / 64] |= (uint64_t)1 << m->after[a] % 64;
     }
     for (int j = 0; j < hop->n_pieces; j++) {
         int piece = piece_of(hop, repetition, j);
@@ -134,11 +134,11 @@ static void follow_step(struct flow *f, const struct comm_hop *hop, int repetiti
     }
 }
 
-/* The hop that a step is; the steps of a round have an order of their own. */
+/* The hop that a message is; the messages of a round have an order of their own. */
 static const struct comm_hop *hop_of(const struct flow *f, const struct comm_round *round,
-                                     int step)
+                                     int number)
 {
-    const struct message *message = &f->steps->step[step].message;
+    const struct message *message = &f->messages->list[number].message;
     const struct comm_hop *found = NULL;
     for (int h = round->first; h < round->first + round->n; h++) {
         const struct comm_hop *hop = &f->rounds->hop[h];
@@ -152,34 +152,34 @@ static const struct comm_hop *hop_of(const struct flow *f, const struct comm_rou
     return found;
 }
 
-/* Follow the pieces through all steps. */
+/* Follow the pieces through all messages. */
 static void check_flow(const struct comm_group *group, const struct comm_way *way,
-                       const struct comm_steps *steps, double bytes)
+                       const struct comm_messages *messages, double bytes)
 {
     struct arena arena = { 0 };
     struct comm_rounds rounds;
     int number, n = group->n_devices, s = 0;
     hp_comm_rounds(&arena, row_of(group->kind, way->algorithm, &number), group, way->block,
                    &rounds);
-    struct flow f = { .group = group, .rounds = &rounds, .steps = steps };
+    struct flow f = { .group = group, .rounds = &rounds, .messages = messages };
     f.n_pieces = group->kind == COMM_ALL_TO_ALL ? n * n : rounds.pieces_per_whole;
     f.wasteful = strcmp(way->algorithm, "scatter, all-gather") == 0;
     f.all = ((sum)1 << n) - 1;
-    f.n_words = steps->n_steps / 64 + 1;
-    f.sent = NEW(&arena, sum, steps->n_steps * f.n_pieces);
-    f.sums = NEW(&arena, bool, steps->n_steps);
-    f.before = NEW(&arena, uint64_t, steps->n_steps * f.n_words);
+    f.n_words = messages->n / 64 + 1;
+    f.sent = NEW(&arena, sum, messages->n * f.n_pieces);
+    f.sums = NEW(&arena, bool, messages->n);
+    f.before = NEW(&arena, uint64_t, messages->n * f.n_words);
     for (int r = 0; r < rounds.n_rounds; r++)
         for (int k = 0; k < rounds.round[r].repeat; k++)
             for (int h = 0; h < rounds.round[r].n; h++, s++) {
-                assert_true(s < steps->n_steps);
+                assert_true(s < messages->n);
                 const struct comm_hop *hop = hop_of(&f, &rounds.round[r], s);
                 f.sums[s] = rounds.round[r].sums;
-                assert_near(steps->step[s].message.bytes,
+                assert_near(messages->list[s].message.bytes,
                             bytes * hop->n_pieces / rounds.pieces_per_whole);
-                follow_step(&f, hop, k, s);
+                follow_message(&f, hop, k, s);
             }
-    assert_int_equal(s, steps->n_steps);
+    assert_int_equal(s, messages->n);
     for (int i = 0; i < n; i++)
         for (int p = 0; p < f.n_pieces; p++)
             if (wants(&f, i, p))
@@ -250,13 +250,13 @@ static double least_sent(enum comm_kind kind, int n)
 }
 
 static void check_sent(const struct comm_group *group, const struct comm_way *way,
-                       const struct comm_steps *steps, double bytes)
+                       const struct comm_messages *messages, double bytes)
 {
     double sent = 0, least = least_sent(group->kind, group->n_devices) * bytes;
     bool folded = strstr(way->algorithm, "doubling") && group->kind == COMM_ALL_REDUCE;
     bool scattered = strchr(way->algorithm, ','); /* the tree passes pieces on */
-    for (int s = 0; s < steps->n_steps; s++)
-        sent += steps->step[s].message.bytes;
+    for (int s = 0; s < messages->n; s++)
+        sent += messages->list[s].message.bytes;
     assert_true(sent >= least * (1 - 1e-12));
     if (!folded && !scattered)
         assert_near(sent, least);
@@ -330,31 +330,31 @@ static void check_one(const struct hypar_machine *machine, const struct comm_gro
                       const struct comm_way *way, double bytes)
 {
     struct arena arena = { 0 };
-    struct comm_steps steps;
-    hp_comm_steps(&arena, machine, group, way, bytes, &steps);
-    assert_int_equal(steps.n_steps, way->n_messages);
-    check_flow(group, way, &steps, bytes);
+    struct comm_messages messages;
+    hp_comm_messages(&arena, machine, group, way, bytes, &messages);
+    assert_int_equal(messages.n, way->n_messages);
+    check_flow(group, way, &messages, bytes);
     check_way(machine, group, way);
-    check_sent(group, way, &steps, bytes);
+    check_sent(group, way, &messages, bytes);
 
     double bound_s = hp_comm_lower_bound_s(machine, group, bytes);
     double one_s = way->fixed_s + bytes * way->s_per_byte;
-    double played_s = play_steps(machine, &steps);
+    double served_s = serve_messages(machine, &messages);
     assert_true(bound_s > 0);
     assert_true(one_s >= bound_s * (1 - 1e-12));
-    assert_true(played_s >= bound_s * (1 - 1e-12));
+    assert_true(served_s >= bound_s * (1 - 1e-12));
     for (int l = 0; l < way->n_links; l++)
-        assert_true(bytes * way->link[l].s_per_byte <= played_s * (1 + 1e-12));
+        assert_true(bytes * way->link[l].s_per_byte <= served_s * (1 + 1e-12));
     if (strcmp(hypar_machine_topology(machine), "full") == 0) {
         struct hypar_link link = hypar_machine_link(machine, 0);
         double closed_s = closed_form(group, way, link.latency_s, bytes / link.bytes_per_s);
         if (group->device[group->n_devices - 1] == group->n_devices - 1 || !way->block)
             assert_near(one_s, closed_s);
-        assert_true(played_s <= one_s * (1 + 1e-12));
+        assert_true(served_s <= one_s * (1 + 1e-12));
         bool even = (group->n_devices & (group->n_devices - 1)) == 0;
         bool lone = strstr(way->algorithm, "hierarchical server"); /* blocks may be small */
         if (!strchr(way->algorithm, ',') && !lone && (even || !strstr(way->algorithm, "tree")))
-            assert_near(played_s, one_s);
+            assert_near(served_s, one_s);
     }
     hp_arena_free(&arena);
 }
@@ -509,12 +509,12 @@ static void alone_there_is_nothing_to_do(void **state)
         struct arena arena = { 0 };
         struct comm_group group = { (enum comm_kind)kind, 1, device, 0 };
         const struct comm_model *model = hp_comm_model(&arena, machine, &group);
-        struct comm_steps steps;
+        struct comm_messages messages;
         assert_int_equal(model->n_ways, 1);
         assert_true(model->way->fixed_s == 0 && model->way->s_per_byte == 0);
         assert_int_equal(model->way->n_links, 0);
-        hp_comm_steps(&arena, machine, &group, model->way, 100, &steps);
-        assert_int_equal(steps.n_steps, 0);
+        hp_comm_messages(&arena, machine, &group, model->way, 100, &messages);
+        assert_int_equal(messages.n, 0);
         assert_true(hp_comm_lower_bound_s(machine, &group, 100) == 0);
         hp_arena_free(&arena);
     }
@@ -634,7 +634,7 @@ static void spread_messages(void **state)
     struct hypar_machine *machine =
         machine_of("cluster:4x4,intra=100GB/s,inter=1GB/s,latency=0s,inter-latency=0s");
     struct message message[32];
-    struct comm_step step[2][32] = { { { .n_after = 0 } } };
+    struct comm_message list[2][32] = { { { .n_after = 0 } } };
     int order[32], seen[32] = { 0 };
     for (int i = 0; i < 32; i++)
         message[i] = (struct message){ i / 2, (i / 2 + (i % 2 ? 15 : 1)) % 16, 1e6 };
@@ -642,15 +642,17 @@ static void spread_messages(void **state)
     for (int i = 0; i < 32; i++) {
         assert_in_range(order[i], 0, 31);
         assert_int_equal(seen[order[i]]++, 0);
-        step[0][i].message = message[i];
-        step[1][i].message = message[order[i]];
+        list[0][i].message = message[i];
+        list[1][i].message = message[order[i]];
     }
-    assert_true(play_steps(machine, &(struct comm_steps){ 32, step[0] }) > 3.9e-3);
-    assert_true(play_steps(machine, &(struct comm_steps){ 32, step[1] }) < 2.1e-3);
+    assert_true(serve_messages(machine, &(struct comm_messages){ .n = 32, .list = list[0] }) >
+                3.9e-3);
+    assert_true(serve_messages(machine, &(struct comm_messages){ .n = 32, .list = list[1] }) <
+                2.1e-3);
     hypar_machine_free(machine);
 }
 
-/* Rounds that repeat are counted, not played: large groups cost what their links cost. */
+/* Rounds that repeat are counted, not served: large groups cost what their links cost. */
 static void large_groups(void **state)
 {
     (void)state;

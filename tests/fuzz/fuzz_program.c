@@ -1,5 +1,5 @@
-/* A program text without and with a machine: what is written by hand is played; what is lowered
- * is written and read again, which must give the same text. */
+/* A program text without and with a machine: what is written by hand is simulated; what is
+ * lowered is written and read again, which must give the same text. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ static void check_graph(const struct task_graph *graph)
     }
 }
 
-static void play(const struct flat_file *file)
+static void simulate(const struct flat_file *file)
 {
     struct times *times = calloc((size_t)file->graph.n_tasks, sizeof *times);
     require(times);
@@ -52,7 +52,7 @@ static void try_on(const char *text, size_t size, const struct hypar_machine *ma
         require(!file && err.text[0] && !strchr(err.text, '\n'));
         return;
     }
-    play(file);
+    simulate(file);
     hp_flat_file_free(file);
 }
 

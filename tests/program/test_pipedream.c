@@ -1,5 +1,5 @@
 /* PipeDream's schedule: the order of a 4-stage pipeline, and the versions of the weights
- * against the paper's formulas and against an emulation that plays the orders with real
+ * against the paper's formulas and against an emulation of the orders with real
  * dependencies. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "program/pipedream.h"
+#include "program/schedule.h"
 
 enum { MAX_STAGES = 6, MAX_REPLICAS = 6, MAX_MINIBATCHES = 720 };
 
@@ -26,14 +27,15 @@ static void four_stages_alternate(void **state)
         assert_int_equal(hp_pipedream_stage_in_flight(&p, s), admitted); /* NOAM = 4 at 0 */
         hp_pipedream_order(&p, s, 12, slot);
         for (int i = 0; i < admitted; i++)
-            assert_true(!slot[i].backward && slot[i].micro == i);
+            assert_true(slot[i].phase == PHASE_FORWARD && slot[i].micro == i);
         for (int i = admitted; i < 24 - admitted; i++) {
             int step = i - admitted;
-            assert_int_equal(slot[i].backward, step % 2 == 0);
+            assert_int_equal(slot[i].phase, step % 2 == 0 ? PHASE_BACKWARD : PHASE_FORWARD);
             assert_int_equal(slot[i].micro, step % 2 == 0 ? step / 2 : admitted + step / 2);
+            assert_int_equal(slot[i].stage, s);
         }
         for (int i = 24 - admitted; i < 24; i++)
-            assert_true(slot[i].backward);
+            assert_int_equal(slot[i].phase, PHASE_BACKWARD);
     }
 }
 
@@ -101,10 +103,10 @@ static bool step(struct emulation *e, int s, int replica)
     int b = (int)slot.micro * r + replica;
     int ended = 0;
     for (int i = 0; i < *at; i++)
-        ended += e->order[s][i].backward;
+        ended += e->order[s][i].phase == PHASE_BACKWARD;
     if (e->version[s] < ended)
         return false;
-    if (slot.backward) {
+    if (slot.phase == PHASE_BACKWARD) {
         if (s < e->p.n_stages - 1 && !e->backward[s + 1][b])
             return false;
         assert_true(e->forward[s][b]);

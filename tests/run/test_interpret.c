@@ -151,14 +151,15 @@ static void drop_edges_of_computations(struct hypar_program *p)
 
 static void backward_before_forward(struct hypar_program *p)
 {
-    struct slot *slot = p->schedule->slot;                      /* of stage 0 */
-    for (int i = 0; i < hp_slot_count(p->schedule, 0) - 1; i++) /* all but the update */
-        slot[i].backward = !slot[i].backward;
+    struct slot_list *list = p->schedule->list; /* of stage 0 */
+    for (int i = 0; i < list->n_slots - 1; i++) /* all but the update */
+        list->slot[i].phase =
+            list->slot[i].phase == PHASE_FORWARD ? PHASE_BACKWARD : PHASE_FORWARD;
 }
 
 static void other_order_of_micro_batches(struct hypar_program *p)
 {
-    struct slot *slot = p->schedule->slot; /* of stage 0: forward 0, 1 becomes forward 1, 0 */
+    struct slot *slot = p->schedule->list->slot; /* forward 0, 1 becomes forward 1, 0 */
     int first = slot[0].micro;
     slot[0].micro = slot[1].micro;
     slot[1].micro = first;

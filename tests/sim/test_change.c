@@ -14,7 +14,7 @@
 #include "sim/timeline.h"
 #include "tests/random_plan.h"
 
-/* How plans are lowered and played. */
+/* How plans are lowered and simulated. */
 struct way {
     struct hypar_lower_options lower;
     struct sim_settings settings;
@@ -25,7 +25,7 @@ static const struct way no_overlap = { .settings = { .no_overlap = true } };
 static const struct way expanded = { .settings = { .expand_collectives = true } };
 static const struct way local = { .lower = { .local_bn = true } };
 
-static ticks play_in_full(const struct hypar_plan *plan, const struct way *way)
+static ticks in_full(const struct hypar_plan *plan, const struct way *way)
 {
     struct lowering *lowering;
     assert_int_equal(hp_lowering_make(&lowering, plan, &way->lower, NULL, NULL), HYPAR_OK);
@@ -98,7 +98,7 @@ static void step(struct walk *w, enum move move)
         take_back(w, before);
         return;
     }
-    ticks length = hp_delta_length(w->delta), full = play_in_full(w->plan, w->way);
+    ticks length = hp_delta_length(w->delta), full = in_full(w->plan, w->way);
     if (length > limit) {
         w->hopeless += length != full;
         assert_true(full >= length);

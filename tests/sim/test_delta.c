@@ -310,6 +310,83 @@ static void refused_changes_leave_the_length(void **state)
     hypar_graph_free(graph);
 }
 
+/* Memory ----------------------------------------------------------------------------------- */
+
+/* Of all arenas that changes take from. */
+static size_t bytes_held(const struct delta *delta, const struct sim_cache *cache)
+{
+    const struct timing *t = hp_delta_timing(delta);
+    return hp_sim_cache_bytes(cache) + hp_arena_bytes(&cache->costs.scratch) +
+           hp_arena_bytes(&t->arena) + hp_arena_bytes(&t->bucket_arena) +
+           hp_arena_bytes(&t->blocks->arena) + hp_arena_bytes(&t->blocks->scratch) +
+           hp_arena_bytes(&t->blocks->bucket_arena) + hp_arena_bytes(&t->lowering->arena) +
+           hp_arena_bytes(&t->lowering->scratch);
+}
+
+/* A change tried, and kept or taken back. */
+static void try_change(struct hypar_plan *plan, struct delta *delta, const struct proposal *now,
+                       struct proposal *was, struct random *random)
+{
+    struct hypar_error err;
+    hp_proposal_save(plan, now, was);
+    hp_proposal_apply(plan, now);
+    assert_int_equal(hp_delta_change(delta, now->op, now->n, HP_MAX_TICKS, &err), HYPAR_OK);
+    if (hp_random_below(random, 2)) {
+        hp_delta_keep(delta);
+        return;
+    }
+    hp_proposal_apply(plan, was);
+    hp_delta_undo(delta);
+}
+
+/* A chain of changes that come again and again takes no more memory once it has seen every
+ * layout and every exchange; not with buckets either, which are made anew each time. */
+static void a_long_chain_takes_no_more_memory(void **state)
+{
+    enum { FIRST = 2000, ALL = 20000, PROPOSALS = 12 };
+    static const struct network n = { .model = "mlp:8-8-8", .batch = 4, .micro_batches = 1 };
+    (void)state;
+    for (int expand = 0; expand < 2; expand++) {
+        struct sim_settings how = { .expand_collectives = expand };
+        struct hypar_lower_options lower = { .bucket_bytes = 300 };
+        struct hypar_machine *machine = machine_of("full:2");
+        struct hypar_graph *graph;
+        struct hypar_plan *plan = data_parallel(&n, &graph, machine);
+        struct sim_cache *cache = hp_sim_cache_new(plan, &how);
+        struct proposer proposer;
+        struct proposal was, now[PROPOSALS];
+        struct random random = { 7 };
+        struct delta *delta;
+        size_t first = 0, most = 0;
+        assert_int_equal(hp_delta_new(&delta, plan, &lower, &how, cache, NULL), HYPAR_OK);
+        hp_proposer_begin(&proposer, plan, NULL);
+        hp_proposal_begin(&was, graph);
+        for (int i = 0; i < PROPOSALS; i++) {
+            hp_proposal_begin(&now[i], graph);
+            while (!hp_propose(&proposer, &random, MOVE_ONE, &now[i]))
+                ;
+        }
+        for (int i = 0; i < ALL; i++) {
+            const struct proposal *next = &now[hp_random_below(&random, PROPOSALS)];
+            size_t *so_far = i < FIRST ? &first : &most, held;
+            try_change(plan, delta, next, &was, &random);
+            held = bytes_held(delta, cache);
+            *so_far = held > *so_far ? held : *so_far;
+        }
+        if (most > first)
+            fail_msg("%zu bytes after %d changes, at most %zu later", first, FIRST, most);
+        for (int i = 0; i < PROPOSALS; i++)
+            hp_proposal_end(&now[i]);
+        hp_proposal_end(&was);
+        hp_proposer_end(&proposer);
+        hp_delta_free(delta);
+        hp_sim_cache_free(cache);
+        hypar_plan_free(plan);
+        hypar_machine_free(machine);
+        hypar_graph_free(graph);
+    }
+}
+
 /* Time is counted up to 4e6 s: what takes longer is refused, in full and by delta. */
 static void too_long_is_refused(void **state)
 {
@@ -339,6 +416,7 @@ int main(void)
         cmocka_unit_test(zoo),
         cmocka_unit_test(undone_changes_leave_no_trace),
         cmocka_unit_test(refused_changes_leave_the_length),
+        cmocka_unit_test(a_long_chain_takes_no_more_memory),
         cmocka_unit_test(too_long_is_refused),
     };
     return cmocka_run_group_tests_name("sim/delta", tests, NULL, NULL);

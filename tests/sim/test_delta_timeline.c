@@ -27,7 +27,7 @@ struct world {
     struct random random;
     struct arena arena;
     struct thing thing[MAX_TASKS];
-    struct delta_timeline *play;
+    struct delta_timeline *timeline;
     int next_id;
     int style; /* how long tasks take: ties and zeros are common in some */
 };
@@ -88,7 +88,7 @@ static void tell_after(struct world *w, int n)
     int after[MAX_AFTER];
     for (int i = 0; i < w->thing[n].n_after; i++)
         after[i] = w->thing[w->thing[n].after[i]].id;
-    hp_delta_timeline_set_after(w->play, w->thing[n].id, after, w->thing[n].n_after);
+    hp_delta_timeline_set_after(w->timeline, w->thing[n].id, after, w->thing[n].n_after);
 }
 
 /* Remove, add or replace a task; whoever waited for it waits for something else. */
@@ -98,11 +98,11 @@ static void change_one(struct world *w)
     struct thing *t = &w->thing[n];
     if (t->there && hp_random_below(&w->random, 3) == 0) {
         make_task(w, n); /* it takes another time, or other queues */
-        hp_delta_timeline_put(w->play, t->id, &t->task);
+        hp_delta_timeline_put(w->timeline, t->id, &t->task);
         return;
     }
     if (t->there) {
-        hp_delta_timeline_remove(w->play, t->id);
+        hp_delta_timeline_remove(w->timeline, t->id);
         t->there = false;
         bool replace = hp_random_below(&w->random, 2);
         for (int i = n + 1; i < MAX_TASKS && !replace; i++)
@@ -118,7 +118,7 @@ static void change_one(struct world *w)
     make_task(w, n);
     t->there = true;
     t->id = w->next_id++;
-    hp_delta_timeline_put(w->play, t->id, &t->task);
+    hp_delta_timeline_put(w->timeline, t->id, &t->task);
     make_after(w, n);
     tell_after(w, n);
     for (int i = n + 1; i < MAX_TASKS; i++)
@@ -146,17 +146,17 @@ static ticks play_in_full(const struct world *w, struct times *times, int *place
     return hp_run_graph(&graph, times, NULL);
 }
 
-/* It must be what the play says. */
+/* It must be what the timeline says. */
 static void compare(const struct world *w, uint64_t seed)
 {
     struct times times[MAX_TASKS];
     int place[MAX_TASKS];
     ticks length = play_in_full(w, times, place);
-    bool same = length == hp_delta_timeline_length(w->play);
+    bool same = length == hp_delta_timeline_length(w->timeline);
     for (int i = 0; i < MAX_TASKS; i++)
         if (w->thing[i].there)
-            same &=
-                memcmp(&times[place[i]], &w->play->times[w->thing[i].id], sizeof *times) == 0;
+            same &= memcmp(&times[place[i]], &w->timeline->times[w->thing[i].id],
+                           sizeof *times) == 0;
     if (!same)
         fail_msg("seed %llu: delta differs from full", (unsigned long long)seed);
 }
@@ -167,10 +167,10 @@ static bool replay(struct world *w, uint64_t seed)
 {
     struct times times[MAX_TASKS];
     int place[MAX_TASKS];
-    ticks before = hp_delta_timeline_length(w->play), limit = HP_MAX_TICKS;
+    ticks before = hp_delta_timeline_length(w->timeline), limit = HP_MAX_TICKS;
     if (hp_random_below(&w->random, 2))
         limit = before / 2 + hp_random_below(&w->random, before + 1);
-    ticks length = hp_delta_timeline_update(w->play, limit);
+    ticks length = hp_delta_timeline_update(w->timeline, limit);
     if (length <= limit)
         return hp_random_below(&w->random, 2);
     if (length > play_in_full(w, times, place))
@@ -185,18 +185,18 @@ static void delta_is_full(void **state)
         static struct world w;
         w = (struct world){ .style = (int)(seed % 4) };
         w.random.state = seed;
-        w.play = hp_delta_timeline_new(QUEUES);
+        w.timeline = hp_delta_timeline_new(QUEUES);
         for (int n = 0; n < MAX_TASKS; n++)
             if (hp_random_below(&w.random, 5)) {
                 make_task(&w, n);
                 w.thing[n].there = true;
                 w.thing[n].id = w.next_id++;
-                hp_delta_timeline_put(w.play, w.thing[n].id, &w.thing[n].task);
+                hp_delta_timeline_put(w.timeline, w.thing[n].id, &w.thing[n].task);
                 make_after(&w, n);
                 tell_after(&w, n);
             }
-        hp_delta_timeline_update(w.play, HP_MAX_TICKS);
-        hp_delta_timeline_keep(w.play);
+        hp_delta_timeline_update(w.timeline, HP_MAX_TICKS);
+        hp_delta_timeline_keep(w.timeline);
         compare(&w, seed);
         for (int c = 0; c < CHANGES; c++) {
             static struct world saved;
@@ -206,14 +206,14 @@ static void delta_is_full(void **state)
                 change_one(&w);
             if (replay(&w, seed)) {
                 compare(&w, seed);
-                hp_delta_timeline_keep(w.play);
+                hp_delta_timeline_keep(w.timeline);
             } else {
-                hp_delta_timeline_undo(w.play);
+                hp_delta_timeline_undo(w.timeline);
                 memcpy(w.thing, saved.thing, sizeof w.thing);
             }
             compare(&w, seed);
         }
-        hp_delta_timeline_free(w.play);
+        hp_delta_timeline_free(w.timeline);
         hp_arena_free(&w.arena);
     }
 }
@@ -223,5 +223,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(delta_is_full),
     };
-    return cmocka_run_group_tests_name("sim/play", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("sim/delta_timeline", tests, NULL, NULL);
 }

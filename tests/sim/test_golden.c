@@ -151,8 +151,9 @@ static bool same_task(const struct entry *a, const struct entry *b)
            a->task.n_holds == b->task.n_holds;
 }
 
-/* Tell the play what is different, and nothing else; returns in how many tasks. */
-static int change(struct delta_timeline *play, const struct entry *from, const struct entry *to)
+/* Tell the timeline what is different, and nothing else; returns in how many tasks. */
+static int change(struct delta_timeline *timeline, const struct entry *from,
+                  const struct entry *to)
 {
     int changed = 0;
     for (int id = 0; id < IDS; id++) {
@@ -162,21 +163,21 @@ static int change(struct delta_timeline *play, const struct entry *from, const s
         bool waits = fresh || (other && !same_waits(&from[id], &to[id]));
         memcpy(list, to[id].after, sizeof list);
         if (from[id].there && !to[id].there)
-            hp_delta_timeline_remove(play, id);
+            hp_delta_timeline_remove(timeline, id);
         if (put)
-            hp_delta_timeline_put(play, id, &to[id].task);
+            hp_delta_timeline_put(timeline, id, &to[id].task);
         if (waits)
-            hp_delta_timeline_set_after(play, id, list, to[id].n_after);
+            hp_delta_timeline_set_after(timeline, id, list, to[id].n_after);
         changed += put || waits || from[id].there != to[id].there;
     }
     return changed;
 }
 
-static void check_play(const struct delta_timeline *play, const struct figure *figure)
+static void check_timeline(const struct delta_timeline *timeline, const struct figure *figure)
 {
-    assert_int_equal(hp_delta_timeline_length(play), figure->makespan * SECOND);
+    assert_int_equal(hp_delta_timeline_length(timeline), figure->makespan * SECOND);
     for (int i = 0; i < figure->n_rows; i++) {
-        const struct times *t = &play->times[figure->row[i].id];
+        const struct times *t = &timeline->times[figure->row[i].id];
         expect_times(figure, &figure->row[i], hp_seconds(t->ready), hp_seconds(t->start));
     }
 }
@@ -186,31 +187,31 @@ static void delta(void **state)
     (void)state;
     struct flat_file *file[2] = { read_file(&before), read_file(&after) };
     struct entry none[IDS] = { 0 }, entry[2][IDS];
-    struct delta_timeline *play = hp_delta_timeline_new(file[0]->graph.n_queues);
+    struct delta_timeline *timeline = hp_delta_timeline_new(file[0]->graph.n_queues);
     list_entries(file[0], entry[0]);
     list_entries(file[1], entry[1]);
     assert_int_equal(file[0]->graph.n_queues, file[1]->graph.n_queues);
-    assert_int_equal(change(play, none, entry[0]), before.n_rows);
-    assert_int_equal(hp_delta_timeline_update(play, HP_MAX_TICKS), 14 * SECOND);
-    hp_delta_timeline_keep(play);
-    check_play(play, &before);
+    assert_int_equal(change(timeline, none, entry[0]), before.n_rows);
+    assert_int_equal(hp_delta_timeline_update(timeline, HP_MAX_TICKS), 14 * SECOND);
+    hp_delta_timeline_keep(timeline);
+    check_timeline(timeline, &before);
     for (int round = 0; round < 2; round++) { /* undone, then kept */
-        assert_int_equal(change(play, entry[0], entry[1]), 6);
-        assert_int_equal(hp_delta_timeline_update(play, HP_MAX_TICKS), 15 * SECOND);
-        check_play(play, &after);
+        assert_int_equal(change(timeline, entry[0], entry[1]), 6);
+        assert_int_equal(hp_delta_timeline_update(timeline, HP_MAX_TICKS), 15 * SECOND);
+        check_timeline(timeline, &after);
         if (round == 0) {
-            hp_delta_timeline_undo(play);
-            check_play(play, &before);
+            hp_delta_timeline_undo(timeline);
+            check_timeline(timeline, &before);
         }
     }
-    hp_delta_timeline_keep(play);
-    check_play(play, &after);
-    assert_int_equal(change(play, entry[1], entry[0]), 6); /* and back by delta */
-    assert_int_equal(hp_delta_timeline_update(play, HP_MAX_TICKS), 14 * SECOND);
-    check_play(play, &before);
-    hp_delta_timeline_undo(play);
-    check_play(play, &after);
-    hp_delta_timeline_free(play);
+    hp_delta_timeline_keep(timeline);
+    check_timeline(timeline, &after);
+    assert_int_equal(change(timeline, entry[1], entry[0]), 6); /* and back by delta */
+    assert_int_equal(hp_delta_timeline_update(timeline, HP_MAX_TICKS), 14 * SECOND);
+    check_timeline(timeline, &before);
+    hp_delta_timeline_undo(timeline);
+    check_timeline(timeline, &after);
+    hp_delta_timeline_free(timeline);
     hp_flat_file_free(file[0]);
     hp_flat_file_free(file[1]);
 }

@@ -75,7 +75,7 @@ static void at_random(void **state)
 {
     static const char *const words[] = { "full:5", "cluster:2x3", "ring:4", "htree:8" };
     (void)state;
-    int played = 0, delayed = 0;
+    int simulated = 0, delayed = 0;
     for (uint64_t seed = 1; seed <= PLANS; seed++) {
         struct random random = { seed * 0x9e3779b97f4a7c15 };
         struct plan_focus focus = { -1, -1, -1, seed % 3 == 0 };
@@ -89,14 +89,14 @@ static void at_random(void **state)
         struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
         struct hypar_plan *plan = random_plan(&random, graph, machine, &focus);
         bool ok = check_plan(plan, &how, what);
-        played += ok;
+        simulated += ok;
         delayed += ok && plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM;
         hypar_plan_free(plan);
         hypar_graph_free(graph);
         hypar_machine_free(machine);
     }
-    print_message("  %d plans, %d of them pipedream's\n", played, delayed);
-    assert_true(played > PLANS / 2 && delayed > PLANS / 20);
+    print_message("  %d plans, %d of them pipedream's\n", simulated, delayed);
+    assert_true(simulated > PLANS / 2 && delayed > PLANS / 20);
 }
 
 /* Networks with branches, whose tasks the simulator serves in another order than theirs. */

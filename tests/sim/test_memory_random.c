@@ -252,32 +252,36 @@ static void check_body(struct pair *pair, int b)
     }
 }
 
+/* What the passes of a slot do to what lies on each device. */
+static void pass_slot(struct pair *pair, const struct slot *slot, double *now, double *most)
+{
+    const struct hypar_program *p = pair->program;
+    int b = hp_body_number(p->iteration, slot->micro);
+    struct oracle o = { .pair = pair, .body = b, .order = &pair->model->order[b] };
+    for (int t = 0; t < o.order->n; t++) {
+        if (pass_at(&o, t)->backward != (slot->phase == PHASE_BACKWARD) ||
+            p->schedule->stage_of_op[pass_at(&o, t)->op] != slot->stage)
+            continue;
+        struct memory_delta delta = pair->model->delta[b][t];
+        int device = device_at(&o, t);
+        double full = now[device] + delta.alloc;
+        most[device] = full > most[device] ? full : most[device];
+        now[device] = full - delta.free;
+    }
+}
+
 /* Go through all slots, pass by pass: a device is never fuller than the model says; it is as
  * full where nothing is sent. */
 static void check_slots(struct pair *pair)
 {
-    const struct hypar_program *p = pair->program;
     int n_devices = pair->model->n_devices;
     double *now = NEW(&pair->arena, double, n_devices);
     double *most = NEW(&pair->arena, double, n_devices);
-    const struct schedule *s = p->schedule;
-    for (int i = 0, stage = 0; i < s->slot_start[s->n_stages]; i++) {
-        const struct slot *slot = &s->slot[i];
-        int b = slot->update ? 0 : hp_body_number(p->iteration, slot->micro);
-        struct oracle o = { .pair = pair, .body = b, .order = &pair->model->order[b] };
-        while (i >= s->slot_start[stage + 1])
-            stage++;
-        for (int t = 0; !slot->update && t < o.order->n; t++) {
-            if (pass_at(&o, t)->backward != slot->backward ||
-                s->stage_of_op[pass_at(&o, t)->op] != stage)
-                continue;
-            struct memory_delta delta = pair->model->delta[b][t];
-            int device = device_at(&o, t);
-            double full = now[device] + delta.alloc;
-            most[device] = full > most[device] ? full : most[device];
-            now[device] = full - delta.free;
-        }
-    }
+    const struct schedule *s = pair->program->schedule;
+    for (int l = 0; l < s->n_lists; l++)
+        for (int i = 0; i < s->list[l].n_slots; i++)
+            if (s->list[l].slot[i].phase != PHASE_UPDATE)
+                pass_slot(pair, &s->list[l].slot[i], now, most);
     for (int d = 0; d < n_devices; d++) {
         double says = pair->model->device[d].peak - pair->model->fixed[d];
         if (says < most[d] || (n_devices == 1 && says != most[d]))

@@ -42,7 +42,7 @@ struct oracle {
     struct arena arena;
     const struct rows *rows;
     int tail;                          /* its list */
-    const struct comm_messages **comm; /* by task: of one played message by message */
+    const struct comm_messages **comm; /* by task: of one simulated message by message */
     int *id;                           /* by task: the simulator's (first) task */
     ticks **ready;                     /* what is expected, as the timeline's times */
 };
@@ -97,7 +97,7 @@ static void find_task(struct oracle *o, int t)
             timing->costs, hp_task_pattern(o->program, t),
             hp_message_bytes(timing->lowering->plan, hp_task_place(o->program, t).tensor));
         place = hp_first_of_comm(cost, task->comm);
-        if (cost->messages && cost->messages[task->comm].step)
+        if (cost->messages && cost->messages[task->comm].list)
             o->comm[t] = &cost->messages[task->comm];
     }
     o->id[t] = timing->blocks->first[task->block] + place;
@@ -137,7 +137,7 @@ static void raise(ticks *to, ticks time)
     *to = time > *to ? time : *to;
 }
 
-/* When `i` has ended for a task on `device`: of a collective played message by message, when
+/* When `i` has ended for a task on `device`: of a collective simulated message by message, when
  * all messages to the device are there and what the device contributes itself. */
 static ticks end_of(const struct oracle *o, const struct instance *i, int device)
 {
@@ -148,7 +148,7 @@ static ticks end_of(const struct oracle *o, const struct instance *i, int device
     if (!comm)
         return times_of(o, i->list, i->row, id)->end;
     for (int m = 0; m < comm->n; m++)
-        if (comm->step[m].message.to == device)
+        if (comm->list[m].message.to == device)
             raise(&end, times_of(o, i->list, i->row, id + m)->end);
     for (int64_t a = p->after_start[i->task]; a < p->after_start[i->task + 1]; a++) {
         struct instance from = before(o, i, a);
@@ -167,7 +167,7 @@ static void check_messages(const struct oracle *o, const struct instance *i,
     for (int m = 0; m < comm->n; m++) {
         int id = o->id[i->task] + m;
         ticks start = times_of(o, i->list, i->row, id)->ready, end = end_of(o, from, device);
-        if (comm->step[m].message.from == device && start < end)
+        if (comm->list[m].message.from == device && start < end)
             fail_at(o, "a message ready at", i->list, i->row, id, start, end);
     }
 }
@@ -204,24 +204,26 @@ static int stage_of(const struct hypar_program *p, const struct task *task)
     return p->schedule->stage_of_op[p->lowering->training.op_pass[task->index].op];
 }
 
-/* A stage's devices go through its slots: none begins before the one before has ended there. */
-static void expect_slots(struct oracle *o, int stage, int device)
+/* A device goes through its slots: none begins before the one before has ended there. */
+static void expect_slots(struct oracle *o, int device)
 {
     const struct hypar_program *p = o->program;
+    const struct slot_list *list = hp_slots_of(p->schedule, device);
     ticks time = 0;
-    for (int s = 0; s < hp_slot_count(p->schedule, stage); s++) {
-        const struct slot *slot = &hp_slots_of(p->schedule, stage)[s];
+    for (int s = 0; s < list->n_slots; s++) {
+        const struct slot *slot = &list->slot[s];
         int row = slot->micro, b = hp_body_number(p->iteration, row);
         ticks until = time;
-        if (slot->update) {
+        if (slot->phase == PHASE_UPDATE) {
             if (p->iteration->delayed)
-                raise(&time, updated(o, stage, device, row));
+                raise(&time, updated(o, slot->stage, device, row));
             continue;
         }
         for (int t = p->first[b]; t < p->first[b + 1]; t++) {
             const struct task *task = &p->task[t];
             if (task->kind != TASK_COMPUTE || task->device != device ||
-                task->backward != slot->backward || stage_of(p, task) != stage)
+                task->backward != (slot->phase == PHASE_BACKWARD) ||
+                stage_of(p, task) != slot->stage)
                 continue;
             raise(ready_of(o, b, row, o->id[t]), time);
             raise(&until, times_of(o, b, row, o->id[t])->end);
@@ -247,9 +249,8 @@ static void check_ready(struct oracle *o)
             for (int t = p->first[l]; t < p->first[l + 1]; t++)
                 if (is_row(o, l, row, o->id[t]))
                     expect_ready(o, &(struct instance){ l, t, row });
-    for (int s = 0; p->iteration->n_micro > 1 && s < p->schedule->n_stages; s++)
-        for (int d = 0; d < o->sim->summary.n_devices; d++)
-            expect_slots(o, s, d);
+    for (int d = 0; p->iteration->n_micro > 1 && d < o->sim->summary.n_devices; d++)
+        expect_slots(o, d);
     for (int l = 0; l <= o->tail; l++)
         for (int id = o->rows->first[l]; id < o->rows->first[l + 1]; id++)
             for (int row = 0; row < p->iteration->n_micro && !is_message(o, l, id); row++) {

@@ -102,23 +102,24 @@ static void walk_tail(struct memory_maker *m)
 
 /* Slots ------------------------------------------------------------------------------ */
 
-/* A slot of a replica of a stage, and how many other micro-batches are in flight. */
+/* A slot, and how many other micro-batches are in flight. */
 struct flight {
-    int body;
-    bool backward, update; /* update: of no body, after a period */
-    int *others;           /* by body */
+    int body; /* an update has none */
+    enum phase phase;
+    int *others; /* by body */
 };
 
 struct flights {
     struct flight *flight;
-    int n, capacity, most;
+    int n, capacity;
+    int versions; /* of weights, the most of any of its stages */
 };
 
 /* Has `a` no less of anything than `b`? */
 static bool no_less(const struct memory_maker *m, const struct flight *a,
                     const struct flight *b)
 {
-    if (a->body != b->body || a->backward != b->backward || a->update != b->update)
+    if (a->body != b->body || a->phase != b->phase)
         return false;
     for (int i = 0; i < m->program->n_bodies; i++)
         if (a->others[i] < b->others[i])
@@ -145,30 +146,28 @@ static void add_flight(struct memory_maker *m, struct flights *f, struct flight 
     f->flight[f->n++] = new;
 }
 
-static struct flights find_flights(struct memory_maker *m, int stage, int replica)
+static struct flights find_flights(struct memory_maker *m, const struct slot_list *list)
 {
-    const struct hypar_program *p = m->program;
+    struct memory_model *model = m->model;
     struct flights f = { 0 };
-    int *flying = NEW(&m->scratch, int, p->n_bodies), n = 0;
-    for (int i = 0; i < hp_slot_count(p->schedule, stage); i++) {
-        const struct slot *slot = &hp_slots_of(p->schedule, stage)[i];
-        if (slot->update) {
-            add_flight(m, &f, (struct flight){ .update = true, .others = flying });
-            continue;
-        }
-        int b = hp_body_number(p->iteration, slot->micro);
-        if (hp_replica_of(p->iteration, stage, b) != replica)
-            continue;
-        if (slot->backward) {
+    int *flying = NEW(&m->scratch, int, m->program->n_bodies), n = 0;
+    for (int i = 0; i < list->n_slots; i++) {
+        const struct slot *slot = &list->slot[i];
+        bool update = slot->phase == PHASE_UPDATE;
+        int b = update ? 0 : hp_body_number(m->program->iteration, slot->micro);
+        if (slot->phase == PHASE_BACKWARD) {
             flying[b]--;
             n--;
         }
-        add_flight(m, &f, (struct flight){ b, slot->backward, false, flying });
-        if (!slot->backward) {
+        add_flight(m, &f, (struct flight){ b, slot->phase, flying });
+        if (slot->phase == PHASE_FORWARD) {
             flying[b]++;
             n++;
         }
-        f.most = n > f.most ? n : f.most;
+        if (n > model->in_flight[slot->stage])
+            model->in_flight[slot->stage] = n;
+        if (model->versions[slot->stage] > f.versions)
+            f.versions = model->versions[slot->stage];
     }
     return f;
 }
@@ -177,7 +176,7 @@ static struct instant in_flight(const struct memory_maker *m, const struct fligh
                                 int device)
 {
     struct instant at =
-        f->update ? m->tail[device] : m->body[f->body].most[f->backward][device];
+        f->phase == PHASE_UPDATE ? m->tail[device] : m->body[f->body].most[f->phase][device];
     for (int b = 0; b < m->program->n_bodies; b++) {
         at.kept += f->others[b] * m->body[b].between[device].kept;
         at.rebuilt += f->others[b] * m->body[b].between[device].rebuilt;
@@ -185,14 +184,13 @@ static struct instant in_flight(const struct memory_maker *m, const struct fligh
     return at;
 }
 
-static void finish_device(struct memory_maker *m, int device, int stage,
-                          const struct flights *f)
+static void finish_device(struct memory_maker *m, int device, const struct flights *f)
 {
     struct hypar_memory *out = &m->model->device[device];
     struct instant most = { 0 };
     for (int i = 0; i < f->n; i++)
         note(&most, in_flight(m, &f->flight[i], device), 0);
-    out->weight_versions = (m->model->versions[stage] - 1) * out->parameters;
+    out->weight_versions = (f->versions - 1) * out->parameters;
     out->activations = most.kept + m->shared[device];
     out->buffers = most.temporary;
     out->recompute_saves = most.rebuilt;
@@ -201,30 +199,25 @@ static void finish_device(struct memory_maker *m, int device, int stage,
     out->peak = lasting + out->activations + out->buffers;
 }
 
-static void finish_stages(struct memory_maker *m)
+static void finish_devices(struct memory_maker *m)
 {
-    const struct hypar_plan *plan = m->program->plan;
-    m->model->in_flight = NEW(&m->model->arena, int, m->program->schedule->n_stages);
-    m->model->versions = NEW(&m->model->arena, int, m->program->schedule->n_stages);
-    for (int s = 0; s < m->program->schedule->n_stages; s++) {
-        int n = plan->n_stages ? plan->stages[s].n_devices : m->model->n_devices;
-        int replicas = m->program->iteration->pipe.replicas[s];
+    const struct schedule *schedule = m->program->schedule;
+    m->model->in_flight = NEW(&m->model->arena, int, schedule->n_stages);
+    m->model->versions = NEW(&m->model->arena, int, schedule->n_stages);
+    for (int s = 0; s < schedule->n_stages; s++)
         m->model->versions[s] = m->options.versions
                                     ? m->options.versions[s]
                                     : hp_versions_kept(m->program->iteration, s);
-        for (int replica = 0; replica < replicas; replica++) {
-            struct arena_mark mark = hp_arena_mark(&m->scratch);
-            struct flights f = find_flights(m, s, replica);
-            if (f.most > m->model->in_flight[s])
-                m->model->in_flight[s] = f.most;
-            for (int i = replica * (n / replicas); i < (replica + 1) * (n / replicas); i++)
-                finish_device(m, plan->n_stages ? plan->stages[s].device[i] : i, s, &f);
-            hp_arena_release(&m->scratch, mark);
-        }
+    for (int l = 0; l < schedule->n_lists; l++) {
+        struct arena_mark mark = hp_arena_mark(&m->scratch);
+        struct flights f = find_flights(m, &schedule->list[l]);
+        for (int i = 0; i < schedule->list[l].n_devices; i++)
+            finish_device(m, schedule->list[l].device[i], &f);
+        hp_arena_release(&m->scratch, mark);
     }
     for (int d = 0; d < m->model->n_devices; d++)
         m->model->device[d].limit =
-            (double)hypar_machine_device(plan->machine, d)->memory_bytes;
+            (double)hypar_machine_device(m->program->plan->machine, d)->memory_bytes;
 }
 
 /* The whole -------------------------------------------------------------------------- */
@@ -291,7 +284,7 @@ struct memory_model *hp_memory(const struct hypar_program *program,
         hand_over(&m, b);
     }
     walk_tail(&m);
-    finish_stages(&m);
+    finish_devices(&m);
     hp_arena_free(&m.stores);
     hp_arena_free(&m.scratch);
     return model;

@@ -2,7 +2,7 @@
  *
  * From the program and its schedule alone, without times. Each device goes through its tasks in
  * the order of their numbers, through the halves of the micro-batches in the order of its
- * stage's slots. The model:
+ * slots. The model:
  *
  *  - A device holds of a tensor the union of what its tasks read and write, from its first such
  *    task to its last. What the backward half of a micro-batch reads of a forward value is KEPT
@@ -11,11 +11,12 @@
  *    ...) make another name, not another tensor.
  *  - Where a pass goes element by element and its input ends there, the result takes its place.
  *  - Errors of several readers are added up in place. What is received is counted from the
- * first task that reads it; what is sent by a device that does not read it, until it is sent.
+ *    first task that reads it; what is sent by a device that does not read it, until it is
+ *    sent.
  *  - Whoever adds up parts of a sum from other devices has room for one part of its share.
  *  - Gradients of parameters are as large as the parameters, from step to step; their exchange
- * is counted when an update period ends: after the last backward half, under pipedream beside
- * what other minibatches keep.
+ *    is counted when an update period ends: after the last backward half, under pipedream
+ *    beside what other minibatches keep.
  *  - Kernels take no room of their own, and nothing is lost to fragmentation. */
 #ifndef PROGRAM_MEMORY_H
 #define PROGRAM_MEMORY_H

@@ -47,7 +47,7 @@ static void compare(struct checking *c, int64_t change, const struct blocks *ful
         return;
     }
     if (timeline->rows.iteration->n_micro > 1 || c->lower.bucket_bytes > 0)
-        return; /* both played as a whole */
+        return; /* both simulated as a whole */
     for (int i = 0; i < full->n_blocks; i++) {
         if (full->size[i] != mine->size[i]) {
             note_mismatch(c, change, "another number of tasks", i, mine->size[i]);
@@ -126,7 +126,7 @@ static enum hypar_status check_changes(struct checking *c, int64_t changes,
     return HYPAR_OK;
 }
 
-/* Can the plan be played at all, message by message? */
+/* Can the plan be simulated at all, message by message? */
 static enum hypar_status check_size(const struct checking *c, const struct hypar_plan *plan,
                                     struct hypar_error *err)
 {

@@ -111,14 +111,14 @@ static ticks parts_done(const struct bounder *b, int op)
     return least == HP_MAX_TICKS ? -1 : least;
 }
 
-/* Chains of operators, in their order and then back. `played`: the ends of tasks of known
+/* Chains of operators, in their order and then back. `timed`: the ends of tasks of known
  * operators are known. */
-static void bound_ops(struct bounder *b, bool played)
+static void bound_ops(struct bounder *b, bool timed)
 {
     const struct hypar_graph *g = b->s->lowering->graph;
     for (int op = 0; op < g->n_ops; op++) {
         ticks own = b->in->forward[op] == HP_MAX_TICKS ? 0 : b->in->forward[op];
-        ticks parts = played && b->in->known[op] ? parts_done(b, op) : -1;
+        ticks parts = timed && b->in->known[op] ? parts_done(b, op) : -1;
         b->done[op] = larger(inputs_done(b, op) + own, parts);
     }
     for (int op = g->n_ops - 1; op >= 0; op--) {
@@ -169,7 +169,7 @@ ticks hp_bound(struct delta *delta, const struct bound_input *in, struct arena *
 {
     struct timing *s = hp_delta_timing(delta);
     if (!hp_delta_timeline_of(delta))
-        return 0; /* played as a whole: there is nothing to look at */
+        return 0; /* simulated as a whole: there is nothing to look at */
     struct arena_mark mark = hp_arena_mark(scratch);
     struct bounder b = { .in = in, .s = s, .timeline = hp_delta_timeline_of(delta) };
     b.end = NEW(scratch, ticks, b.timeline->n_ids);

@@ -283,7 +283,7 @@ static bool computes_too_long(struct delta *d, ticks limit)
     return d->laid_out_only;
 }
 
-/* ... and one that does so to any queue before it is played. */
+/* ... and one that does so to any queue before it is replayed. */
 static bool is_hopeless(struct delta *d, ticks limit)
 {
     ticks busiest = hp_delta_timeline_busiest(d->timeline);

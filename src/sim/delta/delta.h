@@ -26,7 +26,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
 void hp_delta_free(struct delta *delta); /* NULL is allowed */
 
 /* The plan's operators op[], each named once, have been changed. A step that is sure to be
- * longer than `limit` need not be played to its end: then the length is more than the limit,
+ * longer than `limit` need not be replayed to its end: then the length is more than the limit,
  * and the change must be undone. On failure the plan must be changed back, and hp_delta_undo()
  * called. */
 enum hypar_status hp_delta_change(struct delta *delta, const int *op, int n, ticks limit,

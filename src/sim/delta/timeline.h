@@ -104,7 +104,8 @@ void hp_delta_timeline_remove(struct delta_timeline *timeline, int id);
 void hp_delta_timeline_set_after(struct delta_timeline *timeline, int id, int *after, int n);
 
 /* The new timeline; returns its length. One that is sure to be longer than `limit` is not
- * played to its end: something more than the limit is returned, and the change must be undone.
+ * replayed to its end: something more than the limit is returned, and the change must be
+ * undone.
  */
 ticks hp_delta_timeline_update(struct delta_timeline *timeline, ticks limit);
 void hp_delta_timeline_keep(struct delta_timeline *timeline);
@@ -113,8 +114,8 @@ void hp_delta_timeline_undo(struct delta_timeline *timeline);
 /* Move tasks in time. */
 void hp_shift(struct delta_timeline *timeline, const int *id, int n, ticks shift);
 
-/* How long the busiest queue is held by the tasks that there are, played or not: no timeline is
- * shorter. */
+/* How long the busiest queue is held by the tasks that there are, replayed or not: no timeline
+ * is shorter. */
 ticks hp_delta_timeline_busiest(const struct delta_timeline *timeline);
 
 /* The largest of `busy`, at most HP_MAX_TICKS. */

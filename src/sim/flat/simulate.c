@@ -43,7 +43,7 @@ static void begin(struct hypar_sim *sim, const struct hypar_machine *machine)
     sim->event_offset_s = NEW(&sim->arena, double, most);
 }
 
-/* While it is played: how long queues are busy, devices compute and communicate. */
+/* While it is simulated: how long queues are busy, devices compute and communicate. */
 struct counting {
     struct hypar_sim *sim;
     ticks *busy;                   /* by queue */

@@ -1,9 +1,13 @@
 /* hypar's side of the comparison with SimGrid.
  *
- *     steps platform MACHINE          the machine as a SimGrid platform: its links, one for
- * each direction, and its routes steps blocks MACHINE            the sizes of the blocks of its
- * hierarchical all-reduces steps compare MACHINE [BLOCK]   reads "KIND;ALGORITHM;BYTES;SECONDS"
- * from standard input and prints a row for each; exit 1 if one differs too much */
+ *     messages platform MACHINE
+ *         the machine as a SimGrid platform: its links, one for each direction, and its routes
+ *     messages blocks MACHINE
+ *         the sizes of the blocks of its hierarchical all-reduces
+ *     messages compare MACHINE [BLOCK]
+ *         reads "KIND;ALGORITHM;BYTES;SECONDS" from standard input and prints a row for each;
+ *         exit 1 if one differs too much
+ */
 #include "base/arena.h"
 #include "cost/collective.h"
 #include "cost/collective_rounds.h"
@@ -48,34 +52,33 @@ static void print_platform(const struct hypar_machine *machine)
 
 /* The simulator's time for messages by themselves: as tasks that hold the links of their
  * routes. */
-static double play(const struct hypar_machine *machine, const struct comm_steps *steps)
+static double serve(const struct hypar_machine *machine, const struct comm_messages *messages)
 {
     struct arena arena = { 0 };
-    int n = steps->n_steps, longest = hypar_machine_longest_route(machine);
+    int n = messages->n, longest = hypar_machine_longest_route(machine);
     int64_t n_edges = 0, *start = NEW(&arena, int64_t, n + 1);
     for (int i = 0; i < n; i++)
-        n_edges += steps->step[i].n_after;
+        n_edges += messages->list[i].n_after;
     int *after = NEW(&arena, int, n_edges + 1), *route = NEW(&arena, int, longest + 1);
     struct sim_task *task = NEW(&arena, struct sim_task, n);
     for (int i = 0; i < n; i++) {
-        const struct comm_step *step = &steps->step[i];
+        const struct comm_message *m = &messages->list[i];
         struct hold *hold = NEW(&arena, struct hold, longest);
         ticks offset = 0, held = 0;
-        int hops =
-            hypar_machine_route(machine, step->message.from, step->message.to, route, longest);
+        int hops = hypar_machine_route(machine, m->message.from, m->message.to, route, longest);
         for (int h = 0; h < hops; h++) {
             struct hypar_link link = hypar_machine_link(machine, route[h] / 2);
             hold[h] = (struct hold){ route[h], offset,
-                                     hp_ticks(step->message.bytes / link.bytes_per_s) };
+                                     hp_ticks(m->message.bytes / link.bytes_per_s) };
             offset += hp_ticks(link.latency_s);
             held = hold[h].busy > held ? hold[h].busy : held;
         }
         task[i] = (struct sim_task){
             .number = i, .duration = offset + held, .n_holds = hops, .hold = hold
         };
-        start[i + 1] = start[i] + step->n_after;
-        for (int a = 0; a < step->n_after; a++)
-            after[start[i] + a] = step->after[a];
+        start[i + 1] = start[i] + m->n_after;
+        for (int a = 0; a < m->n_after; a++)
+            after[start[i] + a] = m->after[a];
     }
     struct task_graph graph = { n, 2 * hypar_machine_link_count(machine), task, start, after };
     double time_s = hp_seconds(hp_run_graph(&graph, NEW(&arena, struct times, n), NULL));
@@ -102,7 +105,7 @@ static bool meet(const struct hypar_machine *machine, const struct message *mess
 /* One line of SimGrid's, and hypar's figures beside it. */
 struct row {
     char kind[32], algorithm[32];
-    double bytes, simgrid_s, one_s, played_s, bound_s;
+    double bytes, simgrid_s, one_s, served_s, bound_s;
     bool meets; /* messages of one round share links */
 };
 
@@ -112,7 +115,7 @@ static bool weigh_messages(struct arena *arena, const struct hypar_machine *mach
 {
     int n = hypar_machine_device_count(machine), n_messages = 0, order[2 * MAX_DEVICES];
     struct message message[2 * MAX_DEVICES];
-    struct comm_step step[2 * MAX_DEVICES] = { { .n_after = 0 } };
+    struct comm_message list[2 * MAX_DEVICES] = { { .n_after = 0 } };
     struct comm_way way;
     bool halo = strcmp(row->kind, "halo") == 0;
     if (!halo && strcmp(row->kind, "opposite") != 0)
@@ -124,10 +127,10 @@ static bool weigh_messages(struct arena *arena, const struct hypar_machine *mach
     }
     hp_spread_messages(machine, message, n_messages, order);
     for (int i = 0; i < n_messages; i++)
-        step[i].message = message[order[i]];
+        list[i].message = message[order[i]];
     hp_messages_way(arena, machine, message, n_messages, &way);
     row->one_s = way.fixed_s + way.s_per_byte;
-    row->played_s = play(machine, &(struct comm_steps){ n_messages, step });
+    row->served_s = serve(machine, &(struct comm_messages){ .n = n_messages, .list = list });
     for (int l = 0; l < way.n_links; l++) /* no link is held for longer than it takes */
         if (way.link[l].s_per_byte > row->bound_s)
             row->bound_s = way.link[l].s_per_byte;
@@ -157,13 +160,13 @@ static bool rounds_meet(struct arena *arena, const struct hypar_machine *machine
 
 /* Messages that all start at once, as one task. */
 static double messages_s(struct arena *arena, const struct hypar_machine *machine,
-                         const struct comm_steps *steps)
+                         const struct comm_messages *messages)
 {
-    struct message *message = NEW(arena, struct message, steps->n_steps);
+    struct message *message = NEW(arena, struct message, messages->n);
     struct comm_way way;
-    for (int i = 0; i < steps->n_steps; i++)
-        message[i] = steps->step[i].message;
-    hp_messages_way(arena, machine, message, steps->n_steps, &way);
+    for (int i = 0; i < messages->n; i++)
+        message[i] = messages->list[i].message;
+    hp_messages_way(arena, machine, message, messages->n, &way);
     return way.fixed_s + way.s_per_byte;
 }
 
@@ -171,7 +174,7 @@ static bool weigh_collective(struct arena *arena, const struct hypar_machine *ma
                              int block, struct row *row)
 {
     int n = hypar_machine_device_count(machine), kind = 0, device[MAX_DEVICES];
-    struct comm_steps steps;
+    struct comm_messages messages;
     for (int i = 0; i < n; i++)
         device[i] = i;
     while (kind < COMM_EXCHANGE && strcmp(hp_comm_text((enum comm_kind)kind), row->kind) != 0)
@@ -188,11 +191,11 @@ static bool weigh_collective(struct arena *arena, const struct hypar_machine *ma
         const struct comm_way *way = &model->way[w];
         if (strcmp(way->algorithm, row->algorithm) != 0 || (way->block && way->block != block))
             continue;
-        hp_comm_steps(arena, machine, &group, way, row->bytes, &steps);
+        hp_comm_messages(arena, machine, &group, way, row->bytes, &messages);
         row->one_s = kind == COMM_ALL_TO_ALL && strcmp(way->algorithm, "all at once") == 0
-                         ? messages_s(arena, machine, &steps)
+                         ? messages_s(arena, machine, &messages)
                          : way->fixed_s + row->bytes * way->s_per_byte;
-        row->played_s = play(machine, &steps);
+        row->served_s = serve(machine, &messages);
         row->bound_s = hp_comm_lower_bound_s(machine, &group, row->bytes);
         row->meets = rounds_meet(arena, machine, &group, way);
         return true;
@@ -217,15 +220,15 @@ static bool differs(double ours_s, double simgrid_s)
 }
 
 /* The simulation as it is done unless asked otherwise, one task for a collective; and its
- * messages played, where no two of a round want the same link. A reduction's tree is left out:
+ * messages served, where no two of a round want the same link. A reduction's tree is left out:
  * as one task its rounds are taken to be as long as the longest route, though a tree need not
  * wait so. */
 static bool is_off(const struct row *row)
 {
     bool tree = strcmp(row->kind, "reduce") == 0;
     return (!tree && differs(row->one_s, row->simgrid_s)) ||
-           (!row->meets && differs(row->played_s, row->simgrid_s)) ||
-           row->one_s < row->bound_s * (1 - 1e-9) || row->played_s < row->bound_s * (1 - 1e-9);
+           (!row->meets && differs(row->served_s, row->simgrid_s)) ||
+           row->one_s < row->bound_s * (1 - 1e-9) || row->served_s < row->bound_s * (1 - 1e-9);
 }
 
 static int compare(const struct hypar_machine *machine, const char *word, int block)
@@ -237,7 +240,7 @@ static int compare(const struct hypar_machine *machine, const char *word, int bl
         struct row row = { 0 };
         if (!read_row(line, &row) || (!weigh_messages(&arena, machine, &row) &&
                                       !weigh_collective(&arena, machine, block, &row))) {
-            fprintf(stderr, "steps: cannot compare: %s", line);
+            fprintf(stderr, "messages: cannot compare: %s", line);
             bad = 1;
             hp_arena_free(&arena);
             continue;
@@ -245,8 +248,8 @@ static int compare(const struct hypar_machine *machine, const char *word, int bl
         bool off = is_off(&row);
         printf("%-18s %-14s %-20s %9.0f %11.3f %11.3f %11.3f %11.3f %6.3f %6.3f%s%s\n", word,
                row.kind, row.algorithm, row.bytes, 1e6 * row.simgrid_s, 1e6 * row.one_s,
-               1e6 * row.played_s, 1e6 * row.bound_s, row.one_s / row.simgrid_s,
-               row.played_s / row.simgrid_s, row.meets ? " shared" : "", off ? " !" : "");
+               1e6 * row.served_s, 1e6 * row.bound_s, row.one_s / row.simgrid_s,
+               row.served_s / row.simgrid_s, row.meets ? " shared" : "", off ? " !" : "");
         bad |= off;
         hp_arena_free(&arena);
     }
@@ -274,15 +277,15 @@ int main(int argc, char **argv)
     struct hypar_error err;
     int status = 0;
     if (argc < 3) {
-        fprintf(stderr, "usage: steps platform|blocks|compare MACHINE [BLOCK]\n");
+        fprintf(stderr, "usage: messages platform|blocks|compare MACHINE [BLOCK]\n");
         return 2;
     }
     if (hypar_machine_read(&machine, argv[2], &err) != HYPAR_OK) {
-        fprintf(stderr, "steps: %s\n", err.text);
+        fprintf(stderr, "messages: %s\n", err.text);
         return 3;
     }
     if (hypar_machine_device_count(machine) > MAX_DEVICES) {
-        fprintf(stderr, "steps: %s: more than %d devices\n", argv[2], MAX_DEVICES);
+        fprintf(stderr, "messages: %s: more than %d devices\n", argv[2], MAX_DEVICES);
         return 3;
     }
     if (strcmp(argv[1], "platform") == 0)

@@ -1,4 +1,4 @@
-/* Plays the messages of one collective on links that serve first come, first served: written
+/* Serves the messages of one collective on links that serve first come, first served: written
  * apart from the simulator, to judge it and the one-task estimates. */
 #ifndef TESTS_COST_PLAY_STEPS_H
 #define TESTS_COST_PLAY_STEPS_H
@@ -6,9 +6,9 @@
 #include "base/arena.h"
 #include "cost/collective.h"
 
-struct player {
+struct server {
     const struct hypar_machine *machine;
-    const struct comm_steps *steps;
+    const struct comm_messages *messages;
     double *ready_s, *end_s; /* per message */
     int *waits;              /* messages that it still waits for */
     int *heap, n_heap;       /* ready messages, the least (ready, number) first */
@@ -16,26 +16,26 @@ struct player {
     int *route;
 };
 
-static inline bool player_before(const struct player *p, int a, int b)
+static inline bool server_before(const struct server *p, int a, int b)
 {
     return p->ready_s[a] != p->ready_s[b] ? p->ready_s[a] < p->ready_s[b] : a < b;
 }
 
-static inline void player_push(struct player *p, int message)
+static inline void server_push(struct server *p, int message)
 {
     int at = p->n_heap++;
-    for (; at > 0 && player_before(p, message, p->heap[(at - 1) / 2]); at = (at - 1) / 2)
+    for (; at > 0 && server_before(p, message, p->heap[(at - 1) / 2]); at = (at - 1) / 2)
         p->heap[at] = p->heap[(at - 1) / 2];
     p->heap[at] = message;
 }
 
-static inline int player_pop(struct player *p)
+static inline int server_pop(struct server *p)
 {
     int first = p->heap[0], last = p->heap[--p->n_heap], at = 0;
     for (int child = 1; child < p->n_heap; child = 2 * at + 1) {
-        if (child + 1 < p->n_heap && player_before(p, p->heap[child + 1], p->heap[child]))
+        if (child + 1 < p->n_heap && server_before(p, p->heap[child + 1], p->heap[child]))
             child++;
-        if (!player_before(p, p->heap[child], last))
+        if (!server_before(p, p->heap[child], last))
             break;
         p->heap[at] = p->heap[child];
         at = child;
@@ -46,9 +46,9 @@ static inline int player_pop(struct player *p)
 
 /* Link i+1 is taken one latency after link i, each for bytes/bandwidth; it waits at its source
  * until it can go all the way. */
-static inline void player_send(struct player *p, int number)
+static inline void server_send(struct server *p, int number)
 {
-    const struct message *message = &p->steps->step[number].message;
+    const struct message *message = &p->messages->list[number].message;
     int n = hypar_machine_route(p->machine, message->from, message->to, p->route,
                                 hypar_machine_longest_route(p->machine));
     double start_s = p->ready_s[number], offset_s = 0, slowest_s = 0;
@@ -69,13 +69,13 @@ static inline void player_send(struct player *p, int number)
 }
 
 /* The time at which the last message has arrived; -1 if some never start. */
-static inline double play_steps(const struct hypar_machine *machine,
-                                const struct comm_steps *steps)
+static inline double serve_messages(const struct hypar_machine *machine,
+                                    const struct comm_messages *messages)
 {
     struct arena arena = { 0 };
-    int n = steps->n_steps, done = 0;
+    int n = messages->n, done = 0;
     double last_s = 0;
-    struct player p = { .machine = machine, .steps = steps };
+    struct server p = { .machine = machine, .messages = messages };
     p.ready_s = NEW(&arena, double, n + 1);
     p.end_s = NEW(&arena, double, n + 1);
     p.waits = NEW(&arena, int, n + 1);
@@ -84,29 +84,29 @@ static inline double play_steps(const struct hypar_machine *machine,
     p.route = NEW(&arena, int, hypar_machine_longest_route(machine) + 1);
     int *first = NEW(&arena, int, n + 2), n_edges = 0; /* who waits for message i, as CSR */
     for (int i = 0; i < n; i++) {
-        p.waits[i] = steps->step[i].n_after;
+        p.waits[i] = messages->list[i].n_after;
         n_edges += p.waits[i];
         for (int a = 0; a < p.waits[i]; a++)
-            first[steps->step[i].after[a] + 2]++;
+            first[messages->list[i].after[a] + 2]++;
     }
     for (int i = 0; i < n; i++)
         first[i + 1] += first[i];
     int *waiter = NEW(&arena, int, n_edges + 1);
     for (int i = 0; i < n; i++) {
         for (int a = 0; a < p.waits[i]; a++)
-            waiter[first[steps->step[i].after[a] + 1]++] = i;
+            waiter[first[messages->list[i].after[a] + 1]++] = i;
         if (p.waits[i] == 0)
-            player_push(&p, i);
+            server_push(&p, i);
     }
     for (; p.n_heap > 0; done++) {
-        int number = player_pop(&p);
-        player_send(&p, number);
+        int number = server_pop(&p);
+        server_send(&p, number);
         last_s = p.end_s[number] > last_s ? p.end_s[number] : last_s;
         for (int w = first[number]; w < first[number + 1]; w++) {
             double *ready_s = &p.ready_s[waiter[w]];
             *ready_s = p.end_s[number] > *ready_s ? p.end_s[number] : *ready_s;
             if (--p.waits[waiter[w]] == 0)
-                player_push(&p, waiter[w]);
+                server_push(&p, waiter[w]);
         }
     }
     hp_arena_free(&arena);

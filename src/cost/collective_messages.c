@@ -35,14 +35,14 @@ static void remember(struct memory *memory, int device, int entry)
 }
 
 static void wait_for_last(struct arena *arena, const struct memory *memory, int device,
-                          struct comm_step *step)
+                          struct comm_message *m)
 {
     for (int e = memory->last[device]; e >= 0; e = memory->next[e])
-        step->n_after++;
-    if (step->n_after == 0)
+        m->n_after++;
+    if (m->n_after == 0)
         return;
-    int *after = NEW(arena, int, step->n_after), n = step->n_after;
-    step->after = after;
+    int *after = NEW(arena, int, m->n_after), n = m->n_after;
+    m->after = after;
     for (int e = memory->last[device]; e >= 0; e = memory->next[e])
         after[--n] = e / 2;
 }
@@ -51,14 +51,14 @@ static void wait_for_last(struct arena *arena, const struct memory *memory, int 
  * round do not wait for each other. */
 static void write_round(struct arena *arena, const struct comm_group *group,
                         const struct comm_hop *hop, int n, double piece_bytes, int number,
-                        struct memory *memory, struct comm_steps *out)
+                        struct memory *memory, struct comm_messages *out)
 {
     for (int h = 0; h < n; h++) {
-        struct comm_step *step = &out->step[out->n_steps + h];
-        step->message.from = group->device[hop[h].from];
-        step->message.to = group->device[hop[h].to];
-        step->message.bytes = hop[h].n_pieces * piece_bytes;
-        wait_for_last(arena, memory, hop[h].from, step);
+        struct comm_message *m = &out->list[out->n + h];
+        m->message.from = group->device[hop[h].from];
+        m->message.to = group->device[hop[h].to];
+        m->message.bytes = hop[h].n_pieces * piece_bytes;
+        wait_for_last(arena, memory, hop[h].from, m);
     }
     for (int h = 0; h < n; h++) {
         if (memory->sent[hop[h].from] != number)
@@ -66,10 +66,10 @@ static void write_round(struct arena *arena, const struct comm_group *group,
         memory->sent[hop[h].from] = number;
     }
     for (int h = 0; h < n; h++) {
-        remember(memory, hop[h].from, 2 * (out->n_steps + h));
-        remember(memory, hop[h].to, 2 * (out->n_steps + h) + 1);
+        remember(memory, hop[h].from, 2 * (out->n + h));
+        remember(memory, hop[h].to, 2 * (out->n + h) + 1);
     }
-    out->n_steps += n;
+    out->n += n;
 }
 
 /* Put the hops of a round in an order in which few have to wait for others. */
@@ -89,9 +89,9 @@ static void spread_round(struct arena *scratch, const struct hypar_machine *mach
         hop[h] = copy[order[h]];
 }
 
-void hp_comm_steps(struct arena *arena, const struct hypar_machine *machine,
-                   const struct comm_group *group, const struct comm_way *way, double bytes,
-                   struct comm_steps *out)
+void hp_comm_messages(struct arena *arena, const struct hypar_machine *machine,
+                      const struct comm_group *group, const struct comm_way *way, double bytes,
+                      struct comm_messages *out)
 {
     struct arena scratch = { 0 };
     struct comm_rounds rounds;
@@ -103,7 +103,7 @@ void hp_comm_steps(struct arena *arena, const struct hypar_machine *machine,
                              NEW(&scratch, int, 2 * way->n_messages) };
     for (int i = 0; i < n; i++)
         memory.last[i] = memory.sent[i] = -1;
-    *out = (struct comm_steps){ .step = NEW(arena, struct comm_step, way->n_messages) };
+    *out = (struct comm_messages){ .list = NEW(arena, struct comm_message, way->n_messages) };
     for (int r = 0; r < rounds.n_rounds; r++) {
         if (rounds.round[r].n == 0)
             continue;
