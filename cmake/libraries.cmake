@@ -13,6 +13,9 @@ option(HYPAR_WITH_HWLOC "describe this machine with hwloc (the machine word loca
 
 option(HYPAR_WITH_PROTOBUF_C "read ONNX files with protobuf-c" ${protobuf_c_found})
 
+pkg_check_modules(OPENBLAS IMPORTED_TARGET openblas>=0.3)
+option(HYPAR_WITH_BLAS "compute fast, with OpenBLAS" ${OPENBLAS_FOUND})
+
 find_path(VALGRIND_HEADERS valgrind/memcheck.h)
 set(valgrind_found OFF)
 if(VALGRIND_HEADERS)
@@ -32,6 +35,33 @@ if(HYPAR_WITH_HWLOC)
   list(APPEND HYPAR_PRIVATE_LIBRARIES PkgConfig::HWLOC)
   list(APPEND HYPAR_PC_PACKAGES hwloc)
 endif()
+
+if(HYPAR_WITH_BLAS)
+  if(NOT OPENBLAS_FOUND)
+    message(FATAL_ERROR "HYPAR_WITH_BLAS is ON but OpenBLAS >= 0.3 was not found (libopenblas-dev)")
+  endif()
+  list(APPEND HYPAR_PRIVATE_LIBRARIES PkgConfig::OPENBLAS)
+  list(APPEND HYPAR_PC_PACKAGES openblas)
+endif()
+
+# The fast kernels: loops that become vectors, of x86-64 for several sets of instructions. Sums
+# may be taken in the order that vectors want, where the source says so (omp simd).
+set(fast_flags -O3 -fopenmp-simd -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+set(fast_folder ${PROJECT_SOURCE_DIR}/src/kernel/fast)
+set(x86_levels OFF)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  include(CheckCCompilerFlag)
+  check_c_compiler_flag(-march=x86-64-v4 HAS_X86_LEVELS)
+  set(x86_levels ${HAS_X86_LEVELS})
+endif()
+foreach(precision f32 f64)
+  set_source_files_properties(${fast_folder}/fast_${precision}.c
+    PROPERTIES COMPILE_OPTIONS "${fast_flags}")
+  foreach(level 3 4)
+    set_source_files_properties(${fast_folder}/fast_${precision}_v${level}.c
+      PROPERTIES COMPILE_OPTIONS "${fast_flags};$<$<BOOL:${x86_levels}>:-march=x86-64-v${level}>")
+  endforeach()
+endforeach()
 
 # The messages of src/model/onnx/onnx.proto as C, made at build time.
 if(HYPAR_WITH_PROTOBUF_C)
@@ -60,6 +90,12 @@ function(hypar_use_library_settings target)
   target_link_libraries(${target} PRIVATE ${HYPAR_PRIVATE_LIBRARIES})
   if(HYPAR_WITH_HWLOC)
     target_compile_definitions(${target} PRIVATE HYPAR_WITH_HWLOC)
+  endif()
+  if(HYPAR_WITH_BLAS)
+    target_compile_definitions(${target} PRIVATE HYPAR_WITH_BLAS)
+  endif()
+  if(x86_levels)
+    target_compile_definitions(${target} PRIVATE HYPAR_X86_LEVELS)
   endif()
   if(HYPAR_WITH_VALGRIND)
     target_compile_definitions(${target} PRIVATE HYPAR_WITH_VALGRIND)

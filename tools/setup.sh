@@ -26,6 +26,7 @@ need pkg-config has pkg-config
 need libjansson-dev pkg-config --exists jansson
 if [ "$1" != build ] || [ -n "$missing" ]; then # welcome, but no reason to stop a build
     need libhwloc-dev pkg-config --exists hwloc
+    need libopenblas-dev pkg-config --exists openblas
     need "libprotobuf-c-dev protobuf-c-compiler" onnx_tools
 fi
 if [ "$1" != build ]; then

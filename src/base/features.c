@@ -8,6 +8,12 @@
 #define HWLOC_LINE "hwloc: no (local:N describes this machine less well)\n"
 #endif
 
+#ifdef HYPAR_WITH_BLAS
+#define BLAS_LINE "openblas: yes (fast kernels)\n"
+#else
+#define BLAS_LINE "openblas: no (reference kernels alone)\n"
+#endif
+
 #ifdef HYPAR_WITH_PROTOBUF_C
 #define PROTOBUF_C_LINE "protobuf-c: yes (ONNX files are read)\n"
 #else
@@ -16,5 +22,5 @@
 
 const char *hypar_features(void)
 {
-    return HWLOC_LINE PROTOBUF_C_LINE;
+    return HWLOC_LINE BLAS_LINE PROTOBUF_C_LINE;
 }

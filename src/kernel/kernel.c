@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "kernel/fast/fast.h"
 #include "kernel/reference.h"
 
 static const struct reference *reference(enum real real)
@@ -13,6 +14,9 @@ static const struct reference *reference(enum real real)
 
 static const struct kernels tables[] = {
     { "reference", NULL },
+#ifdef HYPAR_WITH_BLAS
+    { "fast", hp_fast_table },
+#endif
 };
 
 const struct kernels *hp_kernels_find(const char *name)
@@ -57,6 +61,15 @@ pass_set hp_kernel_joint(const struct kernels *kernels, const struct nest *nest,
     return row->joint ? row->joint(nest, pass) | alone : alone;
 }
 
+/* Whether the row does all passes of the call at once, as long as it does not refuse. */
+static bool takes(const struct kernel_row *row, const struct kernel_call *call)
+{
+    pass_set passes = passes_of(call), alone = passes & (~passes + 1);
+    if (!row->run)
+        return false;
+    return passes == alone || (row->joint && !(passes & ~row->joint(call->nest, call->pass)));
+}
+
 /* A row may refuse several passes at once and then is asked for each. */
 size_t hp_kernel_workspace(const struct kernels *kernels, const struct kernel_call *call)
 {
@@ -64,7 +77,7 @@ size_t hp_kernel_workspace(const struct kernels *kernels, const struct kernel_ca
     pass_set passes = passes_of(call);
     if (!row->workspace)
         return 0;
-    size_t most = row->workspace(call);
+    size_t most = takes(row, call) ? row->workspace(call) : 0;
     for (int p = 0; p < call->nest->n_passes && (passes & (passes - 1)); p++) {
         struct kernel_call one = one_pass(call, p);
         size_t bytes = passes >> p & 1 ? row->workspace(&one) : 0;
@@ -105,7 +118,7 @@ void hp_kernel(const struct kernels *kernels, const struct kernel_call *call)
 {
     const struct kernel_row *row = row_of(kernels, call);
     pass_set passes = passes_of(call);
-    if (row->run && row->run(call))
+    if (takes(row, call) && row->run(call))
         return;
     if (!(passes & (passes - 1))) {
         run_reference(call);

@@ -69,6 +69,10 @@ struct kernels; /* a table: for each kind of operator what computes its passes *
 /* The table called "reference" or "fast"; NULL: there is none (fast: built without BLAS). */
 const struct kernels *hp_kernels_find(const char *name);
 
+/* The processor that OpenBLAS should compute for where it has taken this one for an older one,
+ * to be set as OPENBLAS_CORETYPE before the process starts; NULL: all is well. */
+const char *hp_blas_core_wanted(void);
+
 /* The passes that a call for `pass` may do besides: `pass` itself, and later ones. To be asked
  * for or not, the result is the same up to rounding. */
 pass_set hp_kernel_joint(const struct kernels *kernels, const struct nest *nest, int pass);

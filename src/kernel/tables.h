@@ -11,8 +11,8 @@
 typedef void kernel_function(const struct kernel_call *call);
 
 struct kernel_row {
-    /* All passes of the call, what is fresh and what is added after included; false: it has
-     * done nothing. */
+    /* All passes of the call (one, or several of `joint`), what is fresh and what is added
+     * after included; false: it has done nothing. */
     bool (*run)(const struct kernel_call *call);
     size_t (*workspace)(const struct kernel_call *call); /* bytes; NULL: none */
     /* Passes that it does in one call with pass `pass`, which comes first; NULL: one alone. */

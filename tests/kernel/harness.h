@@ -167,6 +167,15 @@ static inline void clear_written(const struct subject *s, const struct pass *pas
     }
 }
 
+/* Run a call with the workspace it wants. */
+static inline void run_call(const struct subject *s, struct kernel_call *call)
+{
+    size_t bytes = hp_kernel_workspace(s->kernels, call);
+    call->workspace = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
+    hp_kernel(s->kernels, call);
+    free(call->workspace);
+}
+
 /* One pass, unsplit. */
 static inline void run_whole(const struct subject *s, int pass)
 {
@@ -175,7 +184,7 @@ static inline void run_whole(const struct subject *s, int pass)
     memcpy(call.grad, s->grad, sizeof call.grad);
     clear_written(s, &s->nest->pass[pass]);
     call.add_after = true;
-    hp_kernel(s->kernels, &call);
+    run_call(s, &call);
 }
 
 static inline void run_phase(const struct subject *s, bool backward)
@@ -188,39 +197,42 @@ static inline void run_phase(const struct subject *s, bool backward)
 /* Parts ------------------------------------------------------------------------------- */
 
 /* How a part's views are cut: to its regions, or with room around them; to its regions with
- * gaps and dimensions in another order. Of the last what is written is fresh. */
-enum cut { CUT_EXACT, CUT_ROOMY, CUT_STRIDED };
+ * gaps and dimensions in another order. From that one on what is written is fresh. */
+enum cut { CUT_EXACT, CUT_ROOMY, CUT_STRIDED, CUT_FRESH, CUT_ROOMY_FRESH };
 
 static inline struct view part_view(const struct subject *s, int o, const struct range *range,
                                     enum cut cut)
 {
-    struct box box =
-        cut == CUT_ROOMY ? hp_operand_box(s->nest, o) : hp_region(s->nest, o, range);
+    struct box box = cut == CUT_ROOMY || cut == CUT_ROOMY_FRESH ? hp_operand_box(s->nest, o)
+                                                                : hp_region(s->nest, o, range);
     return cut == CUT_STRIDED ? new_strided_view(box, element_bytes(s, o), o)
                               : new_view(box, element_bytes(s, o));
 }
 
-/* What a kernel finds where it writes: the neutral element, or anything. */
+/* What a kernel finds where it writes: the neutral element, or in `region` anything. */
 static inline void open_view(const struct view *view, enum combine combine, enum real real,
-                             bool fresh)
+                             const struct box *region, bool fresh)
 {
-    hp_view_clear(view, fresh ? COMBINE_SUM : combine, real);
+    hp_view_clear(view, combine, real);
     if (!fresh)
         return;
-    struct view any = new_view(view->box, real == REAL_F32 ? sizeof(float) : sizeof(double));
+    struct view any = new_view(*region, hp_real_bytes(real));
+    struct view piece = hp_view_piece(view, region, hp_real_bytes(real));
     for (int64_t e = 0, n = hp_box_elements(&any.box); e < n; e++)
         put(&any, e, real, 1000);
-    hp_view_combine(view, &any, COMBINE_SUM, real);
+    hp_view_clear(&piece, COMBINE_SUM, real);
+    hp_view_combine(&piece, &any, COMBINE_SUM, real);
     free(any.data);
 }
 
 static inline void take_views(const struct subject *s, struct kernel_call *call, enum cut cut)
 {
     const struct pass *pass = &s->nest->pass[call->pass];
-    bool fresh = cut == CUT_STRIDED;
+    bool fresh = cut >= CUT_STRIDED;
     call->fresh = fresh ? pass->writes : 0;
     call->fresh_grad = fresh ? pass->writes_grad : 0;
     for (int o = 0; o < s->nest->n_operands; o++) {
+        struct box region = hp_region(s->nest, o, call->range);
         if (in((pass->reads & ~pass->adds) | pass->writes, o))
             call->value[o] = part_view(s, o, call->range, cut);
         if (in(pass->reads_grad | pass->writes_grad, o))
@@ -230,9 +242,9 @@ static inline void take_views(const struct subject *s, struct kernel_call *call,
         if (in(pass->reads_grad, o))
             copy_view(&call->grad[o], &s->grad[o], element_bytes(s, o));
         if (in(pass->writes, o))
-            open_view(&call->value[o], s->nest->operand[o].combine, s->real, fresh);
+            open_view(&call->value[o], s->nest->operand[o].combine, s->real, &region, fresh);
         if (in(pass->writes_grad, o))
-            open_view(&call->grad[o], COMBINE_SUM, s->real, fresh);
+            open_view(&call->grad[o], COMBINE_SUM, s->real, &region, fresh);
     }
 }
 
@@ -292,7 +304,7 @@ static inline void run_parts(const struct subject *s, int pass, const struct spl
         if (!hp_part_ranges(s->nest, split, part, call.range))
             continue;
         take_views(s, &call, cut);
-        hp_kernel(s->kernels, &call);
+        run_call(s, &call);
         give_views(s, &call, coordinate);
     }
     if (s->nest->pass[pass].adds)

@@ -1,0 +1,26 @@
+/* kernel/blas.h - matrix products, by OpenBLAS. Internal to kernel/.
+ *
+ * Matrices are row-major; a leading dimension is the distance of rows in elements. */
+#ifndef KERNEL_BLAS_H
+#define KERNEL_BLAS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A product of an m by k and a k by n matrix; either may be stored transposed. */
+struct gemm {
+    int64_t m, n, k;
+    bool a_transposed, b_transposed;
+    int64_t lda, ldb, ldc;
+};
+
+/* c = alpha a b + beta c */
+void hp_gemm_f32(const struct gemm *g, float alpha, const float *a, const float *b, float beta,
+                 float *c);
+void hp_gemm_f64(const struct gemm *g, double alpha, const double *a, const double *b,
+                 double beta, double *c);
+
+/* Threads that one product may use. */
+void hp_blas_threads(int threads);
+
+#endif /* KERNEL_BLAS_H */

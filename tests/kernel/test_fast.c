@@ -1,0 +1,239 @@
+/* The fast kernels against the reference kernels: every operator kind, whole and in random
+ * parts, with views of every layout, adding and overwriting, one pass at a time and several. */
+#include "kernel/fast/fast.h"
+
+#include "tests/kernel/fast_cases.h"
+#include "tests/kernel/harness.h"
+
+static const uint64_t seed = 20251115;
+
+static double draw(const struct subject *s, int o, int64_t e, bool grad)
+{
+    struct random random = { seed + (uint64_t)(o * 2 + grad) * 1000003u + (uint64_t)e };
+    double unit = hp_random_unit(&random);
+    return positive(s->c->kind) && !grad ? 0.5 + 1.5 * unit : 3 * unit - 1.5;
+}
+
+/* The distance of two tensors beside the norm of the second. */
+static double distance(const struct view *x, const struct view *y, enum real real)
+{
+    double difference = 0, norm = 0;
+    for (int64_t e = 0, n = hp_box_elements(&x->box); e < n; e++) {
+        double have = get(x, e, real), want = get(y, e, real);
+        if (have == want)
+            continue; /* infinite ones too */
+        difference += (have - want) * (have - want);
+        norm += want * want;
+    }
+    return difference == 0 ? 0 : sqrt(difference) / (sqrt(norm) + 1e-3);
+}
+
+static void compare(const struct subject *fast, const struct subject *whole, const char *how)
+{
+    double most = fast->real == REAL_F32 ? 1e-5 : 1e-12;
+    for (int o = 0; o < fast->nest->n_operands; o++)
+        for (int grad = 0; grad < 2; grad++) {
+            const struct view *x = grad ? &fast->grad[o] : &fast->value[o];
+            const struct view *y = grad ? &whole->grad[o] : &whole->value[o];
+            if (!x->data || fast->nest->operand[o].index)
+                continue;
+            double far = distance(x, y, fast->real);
+            if (!(far <= most))
+                fail_msg("%s (%s), %s, %s: %s%s is off by %g", hp_op[fast->c->kind].name,
+                         fast->c->label, fast->real == REAL_F32 ? "f32" : "f64", how,
+                         grad ? "d" : "", fast->nest->operand[o].name, far);
+        }
+}
+
+static void forget(const struct subject *s)
+{
+    for (int p = 0; p < s->nest->n_passes; p++)
+        clear_written(s, &s->nest->pass[p]);
+}
+
+/* Two subjects of one case with the same numbers, the second done by the reference. */
+struct pair {
+    struct subject fast, whole;
+};
+
+static struct pair pair_new(const struct op_case *c, enum real real)
+{
+    struct pair pair = { subject_new(c, real), subject_new(c, real) };
+    pair.fast.kernels = hp_kernels_find("fast");
+    fill(&pair.fast, draw);
+    fill(&pair.whole, draw);
+    for (int p = 0; p < pair.whole.nest->n_passes; p++)
+        run_whole(&pair.whole, p);
+    return pair;
+}
+
+static void pair_free(struct pair *pair)
+{
+    subject_free(&pair->fast);
+    subject_free(&pair->whole);
+}
+
+/* All that there are, small ones and those that fill vectors and blocks. */
+static const struct op_case *case_at(int i)
+{
+    return i < OP_CASE_COUNT ? &op_cases[i] : &fast_cases[i - OP_CASE_COUNT];
+}
+
+enum { CASES = OP_CASE_COUNT + FAST_CASE_COUNT };
+
+static void for_all(void (*check)(struct pair *pair, struct random *random))
+{
+    struct random random = { seed };
+    printf("seed %llu\n", (unsigned long long)seed);
+    for (int i = 0; i < CASES; i++)
+        for (int real = 0; real < 2; real++) {
+            if (!hp_kernel_exists(case_at(i)->kind))
+                continue;
+            struct pair pair = pair_new(case_at(i), real ? REAL_F64 : REAL_F32);
+            check(&pair, &random);
+            pair_free(&pair);
+        }
+}
+
+/* Whole ------------------------------------------------------------------------------- */
+
+static void check_whole(struct pair *pair, struct random *random)
+{
+    (void)random;
+    for (int p = 0; p < pair->fast.nest->n_passes; p++)
+        run_whole(&pair->fast, p);
+    compare(&pair->fast, &pair->whole, "whole");
+}
+
+static void test_whole_operators(void **state)
+{
+    (void)state;
+    for_all(check_whole);
+}
+
+/* Parts ------------------------------------------------------------------------------- */
+
+static struct split random_split(const struct nest *nest, struct random *random)
+{
+    struct split split = { .degree = { 0 } };
+    for (int a = 0; a < nest->n_axes; a++)
+        if (nest->axis[a].splittable && hp_part_count(nest, &split) < 30)
+            split.degree[a] = 1 + (int)hp_random_below(random, 3);
+    return split;
+}
+
+static void check_parts(struct pair *pair, struct random *random)
+{
+    static const char *const how[] = { "exact parts", "parts of larger views",
+                                       "parts with gaps, fresh", "exact parts, fresh",
+                                       "parts of larger views, fresh" };
+    for (int cut = 0; cut <= CUT_ROOMY_FRESH; cut++) {
+        struct split split = random_split(pair->fast.nest, random);
+        forget(&pair->fast);
+        for (int p = 0; p < pair->fast.nest->n_passes; p++)
+            run_parts(&pair->fast, p, &split, (enum cut)cut);
+        compare(&pair->fast, &pair->whole, how[cut]);
+    }
+}
+
+static void test_parts(void **state)
+{
+    (void)state;
+    for_all(check_parts);
+}
+
+/* Several passes at once -------------------------------------------------------------- */
+
+/* Passes of one phase in as few calls as the table says, on all of the operator. */
+static void check_joint(struct pair *pair, struct random *random)
+{
+    const struct subject *s = &pair->fast;
+    pass_set done = 0;
+    forget(s);
+    for (int p = 0; p < s->nest->n_passes; p++) {
+        pass_set joint = hp_kernel_joint(s->kernels, s->nest, p);
+        assert_true(joint >> p & 1);
+        assert_int_equal(joint & (((pass_set)1 << p) - 1), 0);
+        if (done >> p & 1)
+            continue;
+        for (int q = p + 1; q < s->nest->n_passes; q++) /* any of them may be left out */
+            if (hp_random_below(random, 4) == 0)
+                joint &= ~((pass_set)1 << q);
+        struct kernel_call call = call_of(s, p);
+        memcpy(call.value, s->value, sizeof call.value);
+        memcpy(call.grad, s->grad, sizeof call.grad);
+        call.passes = joint & ~done;
+        call.add_after = true;
+        for (int q = p; q < s->nest->n_passes; q++) {
+            call.fresh |= joint >> q & 1 ? s->nest->pass[q].writes : 0;
+            call.fresh_grad |= joint >> q & 1 ? s->nest->pass[q].writes_grad : 0;
+        }
+        run_call(s, &call);
+        done |= joint;
+    }
+    compare(s, &pair->whole, "several passes at once");
+}
+
+static void test_joint_passes(void **state)
+{
+    (void)state;
+    for_all(check_joint);
+}
+
+/* Coverage ---------------------------------------------------------------------------- */
+
+/* Kinds whose calls are all left to the reference kernels. */
+static bool left_out(enum op_kind kind)
+{
+    return !hp_fast_table(REAL_F32)->row[kind].run;
+}
+
+/* A reshape that the reference does element by element. */
+static bool by_number(const struct op_case *c)
+{
+    return c->kind == OP_RESHAPE && strcmp(c->label, "factors that do not meet") == 0;
+}
+
+/* Dense views are not refused. */
+static void check_taken(struct pair *pair, struct random *random)
+{
+    (void)random;
+    const struct subject *s = &pair->fast;
+    for (int p = 0; p < s->nest->n_passes && !left_out(s->c->kind); p++) {
+        struct kernel_call call = call_of(s, p);
+        memcpy(call.value, s->value, sizeof call.value);
+        memcpy(call.grad, s->grad, sizeof call.grad);
+        call.fresh = s->nest->pass[p].writes;
+        call.fresh_grad = s->nest->pass[p].writes_grad;
+        call.add_after = true;
+        size_t bytes = hp_kernel_workspace(s->kernels, &call);
+        call.workspace = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
+        bool taken = hp_fast_table(s->real)->row[s->c->kind].run(&call);
+        free(call.workspace);
+        if (!taken && !by_number(s->c))
+            fail_msg("%s (%s): pass %d is left to the reference", hp_op[s->c->kind].name,
+                     s->c->label, p);
+    }
+}
+
+static void test_what_is_taken(void **state)
+{
+    (void)state;
+    for (int k = 0; k < OP_KIND_COUNT; k++)
+        if (hp_kernel_exists((enum op_kind)k) && left_out((enum op_kind)k))
+            printf("%s: left to the reference\n", hp_op[k].name);
+    for_all(check_taken);
+}
+
+int main(void)
+{
+    if (!hp_kernels_find("fast"))
+        return 77; /* built without BLAS */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whole_operators),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_joint_passes),
+        cmocka_unit_test(test_what_is_taken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
