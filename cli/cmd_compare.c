@@ -22,7 +22,7 @@ static const struct argp_option options[] = {
     { "memory", OPT_MEMORY, "BYTES", 0, "limit per device, such as 16GB (the device's own)",
       0 },
     { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
-    { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum or adam (sgd)", 0 },
+    { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum, adam or adamw (sgd)", 0 },
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
     { "budget", OPT_BUDGET, "SECONDS", 0, "flexflow: search no longer than that", 0 },
     { "proposals", OPT_PROPOSALS, "N", 0, "flexflow: so many (until it finds no more)", 0 },

@@ -24,7 +24,7 @@ static const struct argp_option options[] = {
     { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what auto looks at (time)",
       0 },
     { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
-    { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum or adam (sgd)", 0 },
+    { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum, adam or adamw (sgd)", 0 },
     { "recurrence", OPT_RECURRENCE, "WHICH", 0,
       "pipedream: code or paper, whose formulas (code)", 0 },
     { "straight", OPT_STRAIGHT, NULL, 0, "pipedream: every stage on one device", 0 },

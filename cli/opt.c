@@ -365,7 +365,7 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
     if (args->precision && !hypar_precision_find(args->precision, &how->precision))
         return opt_usage(err, "--precision: '%s' is not fp32, bf16 or fp64", args->precision);
     if (args->optimizer && !hypar_optimizer_find(args->optimizer, &how->optimizer))
-        return opt_usage(err, "--optimizer: '%s' is not sgd, momentum or adam",
+        return opt_usage(err, "--optimizer: '%s' is not sgd, momentum, adam or adamw",
                          args->optimizer);
     if (args->recurrence && strcmp(args->recurrence, "paper") == 0)
         how->recurrence = HYPAR_RECURRENCE_PAPER;

@@ -32,6 +32,10 @@ endif()
 if(HYPAR_SANITIZE STREQUAL "memory") # getc_unlocked inline reads what libc, built without it, wrote
   set_source_files_properties(src/model/onnx/skim.c PROPERTIES COMPILE_DEFINITIONS __NO_INLINE__)
 endif()
+
+# Loops over whole arrays: a root needs no errno, and any number of elements is vectorised.
+set_source_files_properties(src/run/update_f32.c src/run/update_f64.c PROPERTIES
+  COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>;-fno-math-errno")
 if(HYPAR_FUZZ)
   if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "HYPAR_FUZZ needs clang: configure with -DCMAKE_C_COMPILER=clang")

@@ -20,6 +20,7 @@ const char *const situation_names[SITUATION_COUNT] = {
     "sgd",
     "momentum",
     "adam",
+    "adamw",
 };
 
 static struct goal *find_goal(const struct coverage *c, enum op_kind kind, char a, char b)
@@ -142,6 +143,7 @@ void coverage_note(struct coverage *c, const struct hypar_plan *plan)
     c->seen[SEEN_SGD] += plan->optimizer == HYPAR_SGD;
     c->seen[SEEN_MOMENTUM] += plan->optimizer == HYPAR_MOMENTUM;
     c->seen[SEEN_ADAM] += plan->optimizer == HYPAR_ADAM;
+    c->seen[SEEN_ADAMW] += plan->optimizer == HYPAR_ADAMW;
 }
 
 int coverage_missing(const struct coverage *c, char *text, size_t n)

@@ -29,6 +29,7 @@ enum situation {
     SEEN_SGD,
     SEEN_MOMENTUM,
     SEEN_ADAM,
+    SEEN_ADAMW,
     SITUATION_COUNT,
 };
 

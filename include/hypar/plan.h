@@ -34,6 +34,7 @@ enum hypar_optimizer {
     HYPAR_SGD,
     HYPAR_MOMENTUM,
     HYPAR_ADAM,
+    HYPAR_ADAMW,
     HYPAR_OPTIMIZER_COUNT,
 };
 

@@ -14,6 +14,7 @@ const char *const hp_optimizer_names[HYPAR_OPTIMIZER_COUNT] = {
     [HYPAR_SGD] = "sgd",
     [HYPAR_MOMENTUM] = "momentum",
     [HYPAR_ADAM] = "adam",
+    [HYPAR_ADAMW] = "adamw",
 };
 
 const char *const hp_schedule_names[HYPAR_SCHEDULE_COUNT] = {

@@ -87,13 +87,15 @@ struct work hp_pass_work(const struct nest *nest, int pass, const struct range r
 struct work hp_update_work(double elements, enum hypar_precision precision,
                            enum hypar_optimizer optimizer)
 {
-    /* w -= r g; v = m v + g, w -= r v; Adam: two moments, both corrected, a root, a quotient */
+    /* w -= r g; v = m v + g, w -= r v; Adam: two moments, both corrected, a root, a quotient;
+     * AdamW: w is decayed besides */
     static const struct {
         double macs, other, moments;
     } row[HYPAR_OPTIMIZER_COUNT] = {
         [HYPAR_SGD] = { 1, 0, 0 },
         [HYPAR_MOMENTUM] = { 2, 0, 1 },
         [HYPAR_ADAM] = { 3, 8, 2 },
+        [HYPAR_ADAMW] = { 3, 9, 2 },
     };
     int stored = hp_element_bytes(precision, false);
     int master = hp_element_bytes(hp_master_precision(precision), false);

@@ -10,7 +10,10 @@
 struct param_bytes hp_param_bytes(enum hypar_precision precision,
                                   enum hypar_optimizer optimizer)
 {
-    double moments = optimizer == HYPAR_ADAM ? 2 : optimizer == HYPAR_MOMENTUM ? 1 : 0;
+    static const double moments_of[HYPAR_OPTIMIZER_COUNT] = {
+        [HYPAR_MOMENTUM] = 1, [HYPAR_ADAM] = 2, [HYPAR_ADAMW] = 2
+    };
+    double moments = moments_of[optimizer];
     switch (precision) {
     case HYPAR_BF16:
         return (struct param_bytes){ 2, 2, 4 + 4 * moments };

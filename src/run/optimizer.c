@@ -1,70 +1,91 @@
+/* Updates of parameters: the figures of an optimizer and a step, turned into those of the loops
+ * (update.inc). */
 #include "run/optimizer.h"
 
 #include <math.h>
 
-#include "run/data.h"
+#include "run/update.h"
 
 struct optimizer hp_optimizer(enum hypar_optimizer kind)
 {
+    bool adam = kind == HYPAR_ADAM || kind == HYPAR_ADAMW;
     return (struct optimizer){ .kind = kind,
-                               .learning_rate = kind == HYPAR_ADAM ? 0.001 : 0.01,
+                               .learning_rate = adam ? 0.001 : 0.01,
                                .momentum = 0.9,
                                .beta1 = 0.9,
                                .beta2 = 0.999,
-                               .epsilon = 1e-8 };
+                               .epsilon = 1e-8,
+                               .weight_decay = kind == HYPAR_ADAMW ? 0.01 : 0 };
 }
 
 int hp_optimizer_states(enum hypar_optimizer kind)
 {
-    static const int states[HYPAR_OPTIMIZER_COUNT] = { [HYPAR_MOMENTUM] = 1, [HYPAR_ADAM] = 2 };
+    static const int states[HYPAR_OPTIMIZER_COUNT] = {
+        [HYPAR_MOMENTUM] = 1, [HYPAR_ADAM] = 2, [HYPAR_ADAMW] = 2
+    };
     return states[kind];
 }
 
-static void sgd(const struct optimizer *o, int64_t n, enum real real, void *w, const void *g)
+/* Adam (Kingma and Ba, ICLR 2015), algorithm 1, with the corrections moved into the rate and
+ * under the root; AdamW (Loshchilov and Hutter, ICLR 2019), algorithm 2. */
+static struct update adam_update(const struct optimizer *o, const struct update_step *at)
 {
-    for (int64_t i = 0; i < n; i++)
-        hp_put(w, i, hp_get(w, i, real) - o->learning_rate * hp_get(g, i, real), real);
-}
-
-/* v = momentum v + g; w -= rate v */
-static void momentum(const struct optimizer *o, int64_t n, enum real real, void *w,
-                     const void *g, void *velocity)
-{
-    for (int64_t i = 0; i < n; i++) {
-        double v = o->momentum * hp_get(velocity, i, real) + hp_get(g, i, real);
-        hp_put(velocity, i, v, real);
-        hp_put(w, i, hp_get(w, i, real) - o->learning_rate * v, real);
-    }
-}
-
-/* Adam (Kingma and Ba, ICLR 2015), algorithm 1. */
-static void adam(const struct optimizer *o, int step, int64_t n, enum real real, void *w,
-                 const void *g, const struct optimizer_state *state)
-{
+    double step = (double)at->step, decoupled = o->kind == HYPAR_ADAMW ? o->weight_decay : 0;
     double correct1 = 1 - pow(o->beta1, step), correct2 = 1 - pow(o->beta2, step);
-    for (int64_t i = 0; i < n; i++) {
-        double gradient = hp_get(g, i, real);
-        double m = o->beta1 * hp_get(state->array[0], i, real) + (1 - o->beta1) * gradient;
-        double v =
-            o->beta2 * hp_get(state->array[1], i, real) + (1 - o->beta2) * gradient * gradient;
-        hp_put(state->array[0], i, m, real);
-        hp_put(state->array[1], i, v, real);
-        double change = o->learning_rate * (m / correct1) / (sqrt(v / correct2) + o->epsilon);
-        hp_put(w, i, hp_get(w, i, real) - change, real);
+    return (struct update){ .scale = at->gradient_scale,
+                            .decay = o->kind == HYPAR_ADAMW ? 0 : o->weight_decay,
+                            .rate = at->learning_rate / correct1,
+                            .beta1 = o->beta1,
+                            .beta2 = o->beta2,
+                            .epsilon = o->epsilon,
+                            .keep = 1 - at->learning_rate * decoupled,
+                            .root = 1 / sqrt(correct2) };
+}
+
+static const struct update_loops *loops_of(enum real real)
+{
+    return real == REAL_F32 ? &hp_update_f32 : &hp_update_f64;
+}
+
+void hp_update_at(const struct optimizer *optimizer, const struct update_step *at, int64_t n,
+                  enum real real, void *w, const void *gradient,
+                  const struct optimizer_state *state)
+{
+    const struct update_loops *loops = loops_of(real);
+    struct update update = { .scale = at->gradient_scale,
+                             .decay = optimizer->weight_decay,
+                             .rate = at->learning_rate,
+                             .beta1 = optimizer->momentum };
+    switch (optimizer->kind) {
+    case HYPAR_MOMENTUM:
+        loops->momentum(&update, n, w, gradient, state->array[0]);
+        break;
+    case HYPAR_ADAM:
+    case HYPAR_ADAMW:
+        update = adam_update(optimizer, at);
+        loops->adam(&update, n, w, gradient, state);
+        break;
+    default:
+        loops->sgd(&update, n, w, gradient);
     }
 }
 
 void hp_update(const struct optimizer *optimizer, int step, int64_t n, enum real real, void *w,
                const void *gradient, const struct optimizer_state *state)
 {
-    switch (optimizer->kind) {
-    case HYPAR_MOMENTUM:
-        momentum(optimizer, n, real, w, gradient, state->array[0]);
-        break;
-    case HYPAR_ADAM:
-        adam(optimizer, step, n, real, w, gradient, state);
-        break;
-    default:
-        sgd(optimizer, n, real, w, gradient);
-    }
+    hp_update_at(optimizer, &(struct update_step){ step, optimizer->learning_rate, 1 }, n, real,
+                 w, gradient, state);
+}
+
+double hp_sum_of_squares(int64_t n, enum real real, const void *gradient)
+{
+    return loops_of(real)->sum_of_squares(n, gradient);
+}
+
+/* As torch.nn.utils.clip_grad_norm_: a little is added to the norm, which may be 0. A norm that
+ * is no number scales nothing: what is wrong shows in the parameters. */
+double hp_clip_scale(double sum_of_squares, double max_norm)
+{
+    double scale = max_norm / (sqrt(sum_of_squares) + 1e-6);
+    return max_norm > 0 && scale < 1 ? scale : 1;
 }

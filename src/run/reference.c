@@ -242,12 +242,15 @@ static void run_micro(const struct reference_run *run, int micro)
         run_passes(run, op, micro, true);
 }
 
-/* The next value of a parameter from its gradient; `number` of the update, 1 at first. */
+/* The next value of a parameter from its gradient; `number` of the update, 1 at first. One that
+ * is not trained stays as it is: weight decay is not for it. */
 static void update(struct reference_run *run, int t, int number, const struct view *old,
                    const struct view *new, const struct view *gradient)
 {
     if (new != old)
         hp_view_copy(new, old, &new->box, hp_real_bytes(run->real));
+    if (!run->graph->tensors[t].needs_grad)
+        return;
     hp_update(&run->settings.optimizer, number, hp_box_elements(&new->box), run->real,
               new->data, gradient->data, &run->state[t]);
 }

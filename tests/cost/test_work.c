@@ -319,10 +319,10 @@ static void updates(void **state)
     (void)state;
     static const double bytes[HYPAR_PRECISION_COUNT][HYPAR_OPTIMIZER_COUNT] = {
         /* gradient, weight twice, moments twice each */
-        [HYPAR_FP32] = { 4 + 8, 4 + 8 + 8, 4 + 8 + 16 },
+        [HYPAR_FP32] = { 4 + 8, 4 + 8 + 8, 4 + 8 + 16, 4 + 8 + 16 },
         /* gradient, fp32 master twice, the weight written, fp32 moments twice each */
-        [HYPAR_BF16] = { 2 + 8 + 2, 2 + 8 + 2 + 8, 2 + 8 + 2 + 16 },
-        [HYPAR_FP64] = { 8 + 16, 8 + 16 + 16, 8 + 16 + 32 },
+        [HYPAR_BF16] = { 2 + 8 + 2, 2 + 8 + 2 + 8, 2 + 8 + 2 + 16, 2 + 8 + 2 + 16 },
+        [HYPAR_FP64] = { 8 + 16, 8 + 16 + 16, 8 + 16 + 32, 8 + 16 + 32 },
     };
     for (int p = 0; p < HYPAR_PRECISION_COUNT; p++)
         for (int o = 0; o < HYPAR_OPTIMIZER_COUNT; o++) {

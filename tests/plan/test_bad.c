@@ -54,7 +54,7 @@ static const struct {
     { HEAD OPS ",'precision':'fp16'}", HYPAR_INVALID,
       "plan: precision: expected one of fp32, bf16, fp64, not \"fp16\"" },
     { HEAD OPS ",'optimizer':'lamb'}", HYPAR_INVALID,
-      "plan: optimizer: expected one of sgd, momentum, adam, not \"lamb\"" },
+      "plan: optimizer: expected one of sgd, momentum, adam, adamw, not \"lamb\"" },
     { HEAD OPS ",'simulation':true}", HYPAR_INVALID, "plan: simulation: expected an object, not true" },
     { HEAD OPS ",'simulation':{'overlap':true}}", HYPAR_INVALID,
       "plan: simulation: unknown member 'overlap', expected one of all_reduce, bucket_bytes, local_bn, "

@@ -71,9 +71,9 @@ static struct hypar_graph *finish(struct graph_builder *b)
 
 /* Bytes of one parameter: weight, gradient, optimizer. */
 static const double per_param[HYPAR_PRECISION_COUNT][HYPAR_OPTIMIZER_COUNT][3] = {
-    [HYPAR_FP32] = { { 4, 4, 0 }, { 4, 4, 4 }, { 4, 4, 8 } },
-    [HYPAR_BF16] = { { 2, 2, 4 }, { 2, 2, 8 }, { 2, 2, 12 } },
-    [HYPAR_FP64] = { { 8, 8, 0 }, { 8, 8, 8 }, { 8, 8, 16 } },
+    [HYPAR_FP32] = { { 4, 4, 0 }, { 4, 4, 4 }, { 4, 4, 8 }, { 4, 4, 8 } },
+    [HYPAR_BF16] = { { 2, 2, 4 }, { 2, 2, 8 }, { 2, 2, 12 }, { 2, 2, 12 } },
+    [HYPAR_FP64] = { { 8, 8, 0 }, { 8, 8, 8 }, { 8, 8, 16 }, { 8, 8, 16 } },
 };
 
 static void check_state(const struct hypar_graph *graph, struct hypar_machine *machine,

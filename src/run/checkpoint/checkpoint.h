@@ -1,0 +1,112 @@
+/* run/checkpoint/checkpoint.h - tensors in a file, in the safetensors format. Internal.
+ *
+ *     8 bytes      N, little-endian
+ *     N bytes      {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
+ *                   "__metadata__": {"step": "100", ...}}, padded with blanks
+ *     the rest     the tensors, row-major, little-endian, without holes
+ *
+ * Tensors are whole, so that a training can go on under another plan or on other devices. They
+ * are written and read box by box: nobody has to hold all of one. */
+#ifndef RUN_CHECKPOINT_CHECKPOINT_H
+#define RUN_CHECKPOINT_CHECKPOINT_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "run/elements.h"
+
+#include <hypar/plan.h>
+
+struct checkpoint_tensor {
+    const char *name;
+    enum element type; /* writing: F32, F64 or I64 */
+    struct hypar_shape shape;
+};
+
+/* An entry of the metadata. */
+struct checkpoint_pair {
+    const char *key, *value;
+};
+
+/* Writing ------------------------------------------------------------------------------- */
+
+struct checkpoint_writer;
+
+/* Begin a file at `path`: it has its name when it is closed and kept, not before. The tensors'
+ * names differ. HYPAR_RUNTIME if it cannot be written. */
+enum hypar_status hp_checkpoint_create(struct checkpoint_writer **out, const char *path,
+                                       const struct checkpoint_tensor *tensor, int n_tensors,
+                                       const struct checkpoint_pair *metadata, int n_metadata,
+                                       struct hypar_error *err);
+
+/* Write a box of tensor `t` from a dense array of the tensor's type. Boxes of one tensor do not
+ * overlap and, put together, are all of it. HYPAR_RUNTIME if it cannot be written. */
+enum hypar_status hp_checkpoint_put(struct checkpoint_writer *writer, int t,
+                                    const struct box *box, const void *dense,
+                                    struct hypar_error *err);
+
+/* Put the file into its place if `keep` and every write succeeded, else remove it; frees the
+ * writer (NULL will do). HYPAR_RUNTIME if a write failed. */
+enum hypar_status hp_checkpoint_finish(struct checkpoint_writer *writer, bool keep,
+                                       struct hypar_error *err);
+
+/* Reading ------------------------------------------------------------------------------- */
+
+struct checkpoint;
+
+/* The header is read and checked whole: HYPAR_UNREADABLE, or HYPAR_INVALID (HYPAR_SYNTAX) with
+ * what is wrong. */
+enum hypar_status hp_checkpoint_open(struct checkpoint **out, const char *path,
+                                     struct hypar_error *err);
+void hp_checkpoint_close(struct checkpoint *checkpoint);
+
+int hp_checkpoint_count(const struct checkpoint *checkpoint);
+const struct checkpoint_tensor *hp_checkpoint_tensor(const struct checkpoint *checkpoint,
+                                                     int t);
+/* The tensor called `name`, or -1; the metadata's `key`, or NULL. */
+int hp_checkpoint_find(const struct checkpoint *checkpoint, const char *name);
+const char *hp_checkpoint_metadata(const struct checkpoint *checkpoint, const char *key);
+
+/* The tensor called `name`, which must have this shape: HYPAR_INVALID if it is not there or has
+ * another. */
+enum hypar_status hp_checkpoint_need(const struct checkpoint *checkpoint, const char *name,
+                                     const struct hypar_shape *shape, int *t,
+                                     struct hypar_error *err);
+
+/* A box of tensor `t` into a dense array. Floating-point types of 2, 4 and 8 bytes become the
+ * precision asked for; other types are HYPAR_INVALID. */
+enum hypar_status hp_checkpoint_read(const struct checkpoint *checkpoint, int t,
+                                     const struct box *box, enum real real, void *dense,
+                                     struct hypar_error *err);
+
+/* The same of integers. */
+enum hypar_status hp_checkpoint_read_int(const struct checkpoint *checkpoint, int t,
+                                         const struct box *box, int64_t *dense,
+                                         struct hypar_error *err);
+
+/* What a training's checkpoint says besides --------------------------------------------- */
+
+/* Where a training stands. */
+struct training_state {
+    int64_t step;     /* steps done */
+    int64_t position; /* samples of the data set that they took */
+    uint64_t seed;
+    uint64_t graph_hash;
+    enum hypar_optimizer optimizer;
+};
+
+enum { TRAINING_PAIRS = 7 };
+
+/* As metadata: TRAINING_PAIRS pairs, texts in the arena. */
+void hp_training_metadata(const struct training_state *state, struct arena *arena,
+                          struct checkpoint_pair pair[TRAINING_PAIRS]);
+
+/* And back. HYPAR_INVALID if something is missing, or is not what it should be. */
+enum hypar_status hp_training_state(const struct checkpoint *checkpoint,
+                                    struct training_state *out, struct hypar_error *err);
+
+/* Parameters have their own names; array k of a parameter's optimizer state and what was
+ * running (statistics of batch norms) these: "optimizer.0.fc1.w", "running.bn1.mean". */
+const char *hp_state_name(struct arena *arena, int k, const char *name);
+const char *hp_running_name(struct arena *arena, const char *name);
+
+#endif /* RUN_CHECKPOINT_CHECKPOINT_H */

@@ -1,0 +1,83 @@
+/* What a training's checkpoint says beside its tensors: names of optimizer state, and the
+ * metadata from which a training goes on. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "run/checkpoint/checkpoint.h"
+
+static const char FORMAT[] = "hypar-checkpoint/1";
+
+const char *hp_state_name(struct arena *arena, int k, const char *name)
+{
+    return hp_arena_printf(arena, "optimizer.%d.%s", k, name);
+}
+
+const char *hp_running_name(struct arena *arena, const char *name)
+{
+    return hp_arena_printf(arena, "running.%s", name);
+}
+
+/* Integers are decimal, the hash is as in a plan: 16 hexadecimal digits. */
+void hp_training_metadata(const struct training_state *s, struct arena *arena,
+                          struct checkpoint_pair pair[TRAINING_PAIRS])
+{
+    const struct checkpoint_pair all[TRAINING_PAIRS] = {
+        { "format", FORMAT },
+        { "hypar_version", hp_arena_printf(arena, "%d.%d.%d", HYPAR_VERSION_MAJOR,
+                                           HYPAR_VERSION_MINOR, HYPAR_VERSION_PATCH) },
+        { "graph_hash", hp_arena_printf(arena, "%016" PRIx64, s->graph_hash) },
+        { "optimizer", hypar_optimizer_text(s->optimizer) },
+        { "step", hp_arena_printf(arena, "%" PRId64, s->step) },
+        { "position", hp_arena_printf(arena, "%" PRId64, s->position) },
+        { "seed", hp_arena_printf(arena, "%" PRIu64, s->seed) },
+    };
+    memcpy(pair, all, sizeof all);
+}
+
+static enum hypar_status wrong(struct hypar_error *err, const char *key, const char *value,
+                               const char *expected)
+{
+    enum hypar_status status =
+        value ? hp_fail(err, HYPAR_INVALID, "'%.40s', expected %s", value, expected)
+              : hp_fail(err, HYPAR_INVALID, "missing, expected %s", expected);
+    return hp_in(err, status, "metadata %s", key);
+}
+
+/* All of a text in base 10 or 16, at most `most`. */
+static enum hypar_status read_unsigned(const struct checkpoint *c, const char *key, int base,
+                                       uint64_t most, uint64_t *out, struct hypar_error *err)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *expected = base == 16 ? "a hexadecimal number" : "a number";
+    const char *text = hp_checkpoint_metadata(c, key);
+    uint64_t value = 0;
+    if (!text || !*text)
+        return wrong(err, key, text, expected);
+    for (const char *p = text; *p; p++) {
+        const char *digit = memchr(digits, *p, (size_t)base);
+        if (!digit || value > (most - (uint64_t)(digit - digits)) / (uint64_t)base)
+            return wrong(err, key, text, expected);
+        value = value * (uint64_t)base + (uint64_t)(digit - digits);
+    }
+    *out = value;
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_training_state(const struct checkpoint *c, struct training_state *out,
+                                    struct hypar_error *err)
+{
+    const char *format = hp_checkpoint_metadata(c, "format");
+    const char *optimizer = hp_checkpoint_metadata(c, "optimizer");
+    uint64_t step, position;
+    if (!format || strcmp(format, FORMAT) != 0)
+        return wrong(err, "format", format, FORMAT);
+    if (!optimizer || !hypar_optimizer_find(optimizer, &out->optimizer))
+        return wrong(err, "optimizer", optimizer, "the name of an optimizer");
+    TRY(read_unsigned(c, "graph_hash", 16, UINT64_MAX, &out->graph_hash, err));
+    TRY(read_unsigned(c, "step", 10, INT64_MAX, &step, err));
+    TRY(read_unsigned(c, "position", 10, INT64_MAX, &position, err));
+    TRY(read_unsigned(c, "seed", 10, UINT64_MAX, &out->seed, err));
+    out->step = (int64_t)step;
+    out->position = (int64_t)position;
+    return HYPAR_OK;
+}

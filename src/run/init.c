@@ -1,0 +1,131 @@
+/* Values of parameters before the first step, element by element. */
+#include "run/init.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "run/data.h"
+#include "run/elements.h"
+
+/* What a kind of operator asks of its parameters. */
+enum ask {
+    ASK_OTHER,  /* small random numbers */
+    ASK_FAN_IN, /* by the inputs of one output */
+    ASK_HIDDEN, /* by the width of the hidden state */
+    ASK_NORM,   /* w is a factor, b a term */
+    ASK_FACTOR,
+};
+
+static const enum ask asks[OP_KIND_COUNT] = {
+    [OP_LINEAR] = ASK_FAN_IN,   [OP_CONV] = ASK_FAN_IN,     [OP_GROUP_CONV] = ASK_FAN_IN,
+    [OP_MATMUL] = ASK_FAN_IN,   [OP_LSTM] = ASK_HIDDEN,     [OP_LSTM_CELL] = ASK_HIDDEN,
+    [OP_BATCH_NORM] = ASK_NORM, [OP_LAYER_NORM] = ASK_NORM, [OP_RMS_NORM] = ASK_NORM,
+    [OP_GROUP_NORM] = ASK_NORM, [OP_MUL] = ASK_FACTOR,      [OP_DIV] = ASK_FACTOR,
+};
+
+static bool moves_only(const struct op *op)
+{
+    return hp_op[op->kind].flags & ROW_LOOKUP && op->kind != OP_EMBEDDING;
+}
+
+/* The first use of a tensor by an operator that computes; .op is -1 if there is none. */
+static struct use deciding_use(const struct hypar_graph *graph, int tensor)
+{
+    while (graph->use_start[tensor] < graph->use_start[tensor + 1]) {
+        struct use use = graph->use[graph->use_start[tensor]];
+        const struct op *op = &graph->ops[use.op];
+        if (!moves_only(op))
+            return use;
+        tensor = op->tensor[hp_first_output(op)];
+    }
+    return (struct use){ -1, -1 };
+}
+
+static int operand_called(const struct nest *nest, char name)
+{
+    int o = 0;
+    while (o < nest->n_operands &&
+           (nest->operand[o].name[0] != name || nest->operand[o].name[1]))
+        o++;
+    return o < nest->n_operands ? o : -1;
+}
+
+/* Inputs of one output: the axes of the weight that the output does not have. The second
+ * operand is the weight: w, or y of a product. */
+static double fan_in(const struct op *op)
+{
+    const struct nest *nest = op->nest;
+    int w = operand_called(nest, 'w');
+    axis_set summed =
+        nest->operand[w < 0 ? 1 : w].axes & ~nest->operand[hp_first_output(op)].axes;
+    double n = 1;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (summed >> a & 1)
+            n *= (double)nest->axis[a].extent;
+    return n;
+}
+
+struct init_rule hp_init_rule(const struct hypar_graph *graph, int tensor)
+{
+    const struct init_rule small = { INIT_NORMAL, 0.02 };
+    struct use use = deciding_use(graph, tensor);
+    if (use.op < 0)
+        return small;
+    const struct op *op = &graph->ops[use.op];
+    const struct nest *nest = op->nest;
+    switch (asks[op->kind]) {
+    case ASK_FAN_IN:
+        return (struct init_rule){ INIT_UNIFORM, 1 / sqrt(fan_in(op)) };
+    case ASK_HIDDEN:
+        return (struct init_rule){
+            INIT_UNIFORM, 1 / sqrt((double)nest->axis[hp_nest_axis(nest, 'k')].extent)
+        };
+    case ASK_NORM:
+        return (struct init_rule){ INIT_CONSTANT, nest->operand[use.operand].name[0] == 'w' };
+    case ASK_FACTOR:
+        return (struct init_rule){ INIT_CONSTANT, 1 };
+    default:
+        return small;
+    }
+}
+
+/* Normal, by comparing exponentials (Kahn 1956; Devroye 1986, section IV.2.3): |x| is
+ * exponential, and kept with probability exp(-(|x| - 1)^2 / 2). */
+static double normal(struct random *random)
+{
+    double x, other;
+    do {
+        x = hp_random_exponential(random);
+        other = hp_random_exponential(random);
+    } while (other < (x - 1) * (x - 1) / 2);
+    return hp_random_u64(random) >> 63 ? x : -x;
+}
+
+/* Element `index` of a parameter has its own random numbers. */
+static double draw(struct init_rule rule, uint64_t key, int64_t index)
+{
+    struct random random = { key + (uint64_t)index * 0x9e3779b97f4a7c15u };
+    switch (rule.kind) {
+    case INIT_UNIFORM:
+        return (2 * hp_random_unit(&random) - 1) * rule.value;
+    case INIT_NORMAL: /* several numbers: not those of the next element */
+        random.state = hp_random_u64(&random);
+        return normal(&random) * rule.value;
+    default:
+        return rule.value;
+    }
+}
+
+void hp_init_box(const struct hypar_graph *graph, int tensor, const struct box *box,
+                 enum real real, uint64_t seed, void *dense)
+{
+    const char *name = graph->tensors[tensor].name;
+    struct random random = { seed ^ hp_hash(HP_HASH_START, name, strlen(name)) };
+    uint64_t key = hp_random_u64(&random);
+    struct init_rule rule = hp_init_rule(graph, tensor);
+    struct runs r = hp_runs(&graph->tensors[tensor].shape, box);
+    while (hp_next_run(&r))
+        for (int64_t i = 0; i < r.length; i++)
+            hp_put(dense, r.in_box + i, draw(rule, key, r.in_array + i), real);
+}

@@ -1,0 +1,43 @@
+/* run/init.h - values of parameters before the first step. Internal.
+ *
+ * Every element is a function of the seed, the parameter's name and the element's place in the
+ * whole parameter: any box can be made on any rank, without the rest, and every plan starts
+ * from the same values. They are the same on every machine: no function of the C library is
+ * used that may differ in its last digit.
+ *
+ *     linear, conv, group_conv   weight and bias uniform in +-1/sqrt(inputs of an output), as
+ *     and matmul                 torch.nn.Linear and Conv2d
+ *     lstm, lstm_cell            uniform in +-1/sqrt(width of the hidden state), as
+ *                                torch.nn.LSTM
+ *     norms                      weight 1, bias 0
+ *     embedding                  normal, deviation 0.02, as GPT-2 and BERT: where the table is
+ *                                the output layer too, PyTorch's deviation of 1 is too much
+ *     factors (mul, div)         1
+ *     all others                 normal, deviation 0.02: learned positions and tokens
+ *
+ * What decides is the first operator that reads the parameter, behind those that only move data
+ * (reshape, transpose, slice). */
+#ifndef RUN_INIT_H
+#define RUN_INIT_H
+
+#include "graph/graph.h"
+#include "kernel/kernel.h"
+
+enum init_kind {
+    INIT_CONSTANT, /* `value` */
+    INIT_UNIFORM,  /* in [-value, value) */
+    INIT_NORMAL,   /* mean 0, deviation `value` */
+};
+
+struct init_rule {
+    enum init_kind kind;
+    double value;
+};
+
+struct init_rule hp_init_rule(const struct hypar_graph *graph, int tensor);
+
+/* A box of a parameter into a dense array. */
+void hp_init_box(const struct hypar_graph *graph, int tensor, const struct box *box,
+                 enum real real, uint64_t seed, void *dense);
+
+#endif /* RUN_INIT_H */

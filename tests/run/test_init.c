@@ -1,0 +1,244 @@
+/* Values of parameters: the rule of each kind, their moments, and the same in every box. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hypar/graph.h>
+
+#include "base/random.h"
+#include "run/data.h"
+#include "run/init.h"
+
+static struct hypar_graph *model(const char *word)
+{
+    struct hypar_graph *graph;
+    struct hypar_error err;
+    struct hypar_import_options options = { .batch = 4 };
+    if (hypar_import(&graph, word, &options, &err))
+        fail_msg("%s", err.text);
+    return graph;
+}
+
+static int param(const struct hypar_graph *graph, const char *name)
+{
+    for (int t = 0; t < graph->n_tensors; t++)
+        if (graph->tensors[t].kind == TENSOR_PARAM && strcmp(graph->tensors[t].name, name) == 0)
+            return t;
+    fail_msg("no parameter '%s'", name);
+    return -1;
+}
+
+static void check_rule(const struct hypar_graph *graph, const char *name, enum init_kind kind,
+                       double value)
+{
+    struct init_rule rule = hp_init_rule(graph, param(graph, name));
+    if (rule.kind != kind || fabs(rule.value - value) > 1e-15)
+        fail_msg("%s: kind %d, %g, expected %d, %g", name, rule.kind, rule.value, kind, value);
+}
+
+static void rules(void **state)
+{
+    (void)state;
+    struct hypar_graph *g = model("mlp:8-6-4");
+    check_rule(g, "fc1.w", INIT_UNIFORM, 1 / sqrt(8));
+    check_rule(g, "fc2.w", INIT_UNIFORM, 1 / sqrt(6));
+    check_rule(g, "fc2.b", INIT_UNIFORM, 1 / sqrt(6));
+    hypar_graph_free(g);
+
+    g = model("resnet18");
+    check_rule(g, "conv1.w", INIT_UNIFORM, 1 / sqrt(3 * 7 * 7));
+    check_rule(g, "bn1.w", INIT_CONSTANT, 1);
+    check_rule(g, "bn1.b", INIT_CONSTANT, 0);
+    check_rule(g, "fc.b", INIT_UNIFORM, 1 / sqrt(512));
+    hypar_graph_free(g);
+
+    g = model("gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16,positions=6");
+    check_rule(g, "wte.w", INIT_NORMAL, 0.02); /* the output layer reads it too */
+    check_rule(g, "wpe.w", INIT_NORMAL, 0.02); /* behind a slice */
+    check_rule(g, "h.0.attn.c_attn.w", INIT_UNIFORM, 1 / sqrt(8));
+    check_rule(g, "h.0.mlp.c_proj.b", INIT_UNIFORM, 1 / sqrt(32));
+    check_rule(g, "ln_f.w", INIT_CONSTANT, 1);
+    check_rule(g, "ln_f.b", INIT_CONSTANT, 0);
+    hypar_graph_free(g);
+}
+
+/* By hand: what the zoo has not, or has in other forms. */
+static void rules_of_kinds(void **state)
+{
+    (void)state;
+    struct graph_builder *b = hp_build("kinds", 4);
+    struct hypar_graph *g;
+    struct hypar_error err;
+    int y[3];
+#define OP(kind, name, n, inputs, attrs)                                               \
+    assert_int_equal(                                                                  \
+        hp_build_op(b, &(struct op_request){ kind, name, n, inputs, attrs }, y, &err), \
+        HYPAR_OK)
+    int x = hp_build_input(b, "x", &(struct hypar_shape){ 4, { 4, 6, 5, 5 } }, false, 0);
+    OP(OP_GROUP_CONV, "conv", 3, ((const int[]){ x, HP_MAKE, HP_MAKE }),
+       ATTRS({ ATTR_KERNEL, 2, V(3, 2) }, { ATTR_GROUPS, 1, V(3) }, { ATTR_OUT, 1, V(9) }));
+    int s = hp_build_input(b, "s", &(struct hypar_shape){ 3, { 4, 7, 3 } }, false, 0);
+    OP(OP_LSTM, "lstm", 7,
+       ((const int[]){ s, HP_ABSENT, HP_ABSENT, HP_MAKE, HP_MAKE, HP_MAKE, HP_MAKE }),
+       ATTRS({ ATTR_OUT, 1, V(5) }));
+    int w = hp_build_param(b, "w", &(struct hypar_shape){ 2, { 10, 3 } });
+    OP(OP_TRANSPOSE, "turned", 1, &w, ATTRS({ ATTR_PERM, 2, V(1, 0) }));
+    OP(OP_LINEAR, "fc", 2, ((const int[]){ s, y[0] }), NULL);
+    int scale = hp_build_param(b, "scale", &(struct hypar_shape){ 1, { 10 } });
+    OP(OP_MUL, "scaled", 2, ((const int[]){ y[0], scale }), NULL);
+    int shift = hp_build_param(b, "shift", &(struct hypar_shape){ 1, { 10 } });
+    OP(OP_ADD, "shifted", 2, ((const int[]){ y[0], shift }), NULL);
+#undef OP
+    if (hp_build_finish(b, &g, &err))
+        fail_msg("%s", err.text);
+    check_rule(g, "conv.w", INIT_UNIFORM, 1 / sqrt(2 * 3 * 2));
+    check_rule(g, "conv.b", INIT_UNIFORM, 1 / sqrt(2 * 3 * 2));
+    check_rule(g, "lstm.w", INIT_UNIFORM, 1 / sqrt(5));
+    check_rule(g, "lstm.u", INIT_UNIFORM, 1 / sqrt(5));
+    check_rule(g, "lstm.d", INIT_UNIFORM, 1 / sqrt(5));
+    check_rule(g, "w", INIT_UNIFORM, 1 / sqrt(3));
+    check_rule(g, "scale", INIT_CONSTANT, 1);
+    check_rule(g, "shift", INIT_NORMAL, 0.02);
+    hypar_graph_free(g);
+}
+
+static void *values(const struct hypar_graph *graph, int t, const struct box *box,
+                    enum real real, uint64_t seed)
+{
+    void *dense = calloc((size_t)hp_box_elements(box) + 1, sizeof(double));
+    assert_non_null(dense);
+    hp_init_box(graph, t, box, real, seed, dense);
+    return dense;
+}
+
+/* Any box has the elements of the whole; fp32 is the nearest to fp64. */
+static void boxes(void **state)
+{
+    (void)state;
+    struct hypar_graph *g = model("gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16");
+    struct random random = { 1 };
+    for (int t = 0; t < g->n_tensors; t++) {
+        if (g->tensors[t].kind != TENSOR_PARAM)
+            continue;
+        struct box whole = hp_shape_box(&g->tensors[t].shape);
+        double *all = values(g, t, &whole, REAL_F64, 9);
+        for (int round = 0; round < 10; round++) {
+            struct box box = whole;
+            for (int d = 0; d < box.n_dims; d++) {
+                box.dim[d].lo = hp_random_below(&random, box.dim[d].hi);
+                box.dim[d].hi -= hp_random_below(&random, box.dim[d].hi - box.dim[d].lo);
+            }
+            double *part = values(g, t, &box, REAL_F64, 9);
+            float *single = values(g, t, &box, REAL_F32, 9);
+            int64_t n = hp_box_elements(&box), row = whole.dim[whole.n_dims - 1].hi;
+            int64_t width = box.dim[box.n_dims - 1].hi - box.dim[box.n_dims - 1].lo;
+            int64_t first = box.n_dims > 1 ? box.dim[0].lo : 0;
+            assert_true(box.n_dims <= 2);
+            for (int64_t i = 0; i < n; i++) {
+                int64_t at = (first + i / width) * row + box.dim[box.n_dims - 1].lo + i % width;
+                assert_true(part[i] == all[at]);
+                assert_true(single[i] == (float)all[at]);
+            }
+            free(part);
+            free(single);
+        }
+        free(all);
+    }
+    hypar_graph_free(g);
+}
+
+struct moments {
+    double mean, deviation, least, most, kurtosis;
+};
+
+static struct moments moments_of(const double *x, int64_t n)
+{
+    struct moments m = { 0, 0, INFINITY, -INFINITY, 0 };
+    for (int64_t i = 0; i < n; i++) {
+        m.mean += x[i] / (double)n;
+        m.least = fmin(m.least, x[i]);
+        m.most = fmax(m.most, x[i]);
+    }
+    double second = 0, fourth = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double off = x[i] - m.mean;
+        second += off * off / (double)n;
+        fourth += off * off * off * off / (double)n;
+    }
+    m.deviation = sqrt(second);
+    m.kurtosis = fourth / (second * second);
+    return m;
+}
+
+/* 80,000 and 64,000 elements: the sample's moments are within five of their deviations. */
+static void distributions(void **state)
+{
+    (void)state;
+    struct hypar_graph *g = model("mlp:400-200-2");
+    int t = param(g, "fc1.w");
+    struct box box = hp_shape_box(&g->tensors[t].shape);
+    double *x = values(g, t, &box, REAL_F64, 1), bound = 1.0 / 20;
+    struct moments m = moments_of(x, 80000);
+    assert_true(m.least >= -bound && m.least < -0.999 * bound);
+    assert_true(m.most < bound && m.most > 0.999 * bound);
+    assert_true(fabs(m.mean) < 5 * bound / sqrt(3) / sqrt(80000));
+    assert_true(fabs(m.deviation / (bound / sqrt(3)) - 1) < 0.01);
+    assert_true(fabs(m.kurtosis - 1.8) < 0.03);
+
+    double *other = values(g, t, &box, REAL_F64, 2); /* another seed */
+    double same = 0;
+    for (int i = 0; i < 80000; i++)
+        same += x[i] * other[i] / (bound * bound / 3) / 80000;
+    assert_true(fabs(same) < 5 / sqrt(80000));
+    free(x);
+    free(other);
+    hypar_graph_free(g);
+
+    g = model("gpt:layers=1,hidden=64,heads=2,seq=4,vocab=1000");
+    t = param(g, "wte.w");
+    box = hp_shape_box(&g->tensors[t].shape);
+    x = values(g, t, &box, REAL_F64, 1);
+    m = moments_of(x, 64000);
+    assert_true(fabs(m.mean) < 5 * 0.02 / sqrt(64000));
+    assert_true(fabs(m.deviation / 0.02 - 1) < 5 / sqrt(2 * 64000));
+    assert_true(fabs(m.kurtosis - 3) < 5 * sqrt(24.0 / 64000));
+    double beside = 0; /* neighbours have nothing in common */
+    for (int i = 0; i + 1 < 64000; i++)
+        beside += x[i] * x[i + 1] / (0.02 * 0.02) / 64000;
+    assert_true(fabs(beside) < 5 / sqrt(64000));
+    free(x);
+    hypar_graph_free(g);
+}
+
+/* Written down: a change of these changes every training. */
+static void recorded(void **state)
+{
+    (void)state;
+    struct hypar_graph *g = model("gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16");
+    struct box box = { 2, { { 3, 4 }, { 2, 4 } } };
+    double *x = values(g, param(g, "wte.w"), &box, REAL_F64, 42);
+    double *y = values(g, param(g, "h.0.attn.c_attn.w"), &box, REAL_F64, 42);
+    if (x[0] != 0x1.4c5c04424f93bp-5 || x[1] != 0x1.4708092f6ebc8p-6 ||
+        y[0] != 0x1.55db1e1936e5fp-3 || y[1] != 0x1.6571a1d25cfc9p-2)
+        fail_msg("%a %a %a %a", x[0], x[1], y[0], y[1]);
+    free(x);
+    free(y);
+    hypar_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules),    cmocka_unit_test(rules_of_kinds),
+        cmocka_unit_test(boxes),    cmocka_unit_test(distributions),
+        cmocka_unit_test(recorded),
+    };
+    return cmocka_run_group_tests_name("run: values of parameters", tests, NULL, NULL);
+}
