@@ -264,7 +264,7 @@ static void predict(const struct problem *problem, struct hypar_found *found,
 {
     struct hypar_prediction *p = &found->prediction;
     struct step_work work = hp_step_work(problem);
-    double samples = (double)problem->graph->batch, has;
+    double samples = (double)problem->graph->batch;
     p->comm_s = p->step_s - p->compute_s;
     p->samples_per_s = p->step_s > 0 ? samples / p->step_s : 0;
     p->mfu = p->step_s > 0 ? hp_step_flops_per_sample(problem->graph) * samples /
@@ -272,7 +272,7 @@ static void predict(const struct problem *problem, struct hypar_found *found,
                            : 0;
     p->comm_bytes = found->pipeline.transfer_bytes + found->pipeline.sync_bytes;
     p->energy_j = energy_j(problem, states, p->comm_bytes);
-    hypar_plan_fullest_device(found->plan, problem->limit_bytes, &p->state_bytes, &has);
+    p->state_bytes = hp_plan_fullest(found->plan, problem->limit_bytes).need;
 }
 
 void hp_pipeline_keep(const struct problem *problem, struct hypar_found *found,
