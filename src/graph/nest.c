@@ -28,6 +28,15 @@ double hp_nest_macs(const struct nest *nest, bool backward)
     return macs;
 }
 
+int hp_leading_axis(const struct nest *nest, int o, int d)
+{
+    const struct dim_map *map = &nest->operand[o].dim[d];
+    for (int i = 0; i < map->n_axes; i++)
+        if (nest->axis[map->axis[i]].extent > 1)
+            return map->axis[i];
+    return -1;
+}
+
 enum write_kind hp_write_kind(const struct nest *nest, int pass, int o, int axis)
 {
     axis_set bit = (axis_set)1 << axis;

@@ -58,10 +58,8 @@ static int dividing_axis(const struct nest *nest, int operand, int d)
     const struct dim_map *map = &nest->operand[operand].dim[d];
     if (map->kind != DIM_AXIS && map->kind != DIM_PRODUCT)
         return -1;
-    for (int i = 0; i < map->n_axes; i++)
-        if (nest->axis[map->axis[i]].extent > 1)
-            return nest->axis[map->axis[i]].splittable ? map->axis[i] : -1;
-    return -1;
+    int a = hp_leading_axis(nest, operand, d);
+    return a >= 0 && nest->axis[a].splittable ? a : -1;
 }
 
 static int operand_of(const struct op *op, int tensor)
