@@ -118,4 +118,7 @@ enum write_kind {
 };
 enum write_kind hp_write_kind(const struct nest *nest, int pass, int o, int axis);
 
+/* The axes of a kind. */
+axis_set hp_written_axes(const struct nest *nest, int pass, int o, enum write_kind kind);
+
 #endif /* GRAPH_NEST_H */

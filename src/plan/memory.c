@@ -66,10 +66,7 @@ static void hold_operand(const struct hypar_plan *plan, int op, int o, struct ho
 {
     const struct nest *nest = plan->graph->ops[op].nest;
     const struct op_plan *placed = &plan->ops[op];
-    axis_set divided = 0;
-    for (int a = 0; a < nest->n_axes; a++)
-        if (placed->split.degree[a] > 1)
-            divided |= (axis_set)1 << a;
+    axis_set divided = hp_divided_axes(nest, &placed->split);
     bool same = !(nest->operand[o].axes & divided); /* every part has all of it */
     struct range range[MAX_AXES];
     hp_whole_ranges(nest, range);
