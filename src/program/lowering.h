@@ -182,9 +182,6 @@ enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *excha
 /* Is `part` the one that adds what a pass adds after partial sums (a bias)? */
 bool hp_adds_after(const struct part_layout *layout, int pass, int part);
 
-/* Which parts of op write operand `o` in `pass` only add to it. */
-axis_set hp_partial_axes(const struct nest *nest, const struct split *split, int pass, int o);
-
 /* A value is waited for where it is first read: in the forward half if there, else in backward.
  */
 uint32_t hp_first_passes(const struct hypar_graph *graph, const struct reader *r);

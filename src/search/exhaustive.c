@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/stop.h"
+#include "search/fit.h"
 #include "search/fix.h"
 #include "search/judge.h"
 #include "search/mcmc/propose.h"
@@ -36,7 +37,7 @@ struct enumeration {
     int *best;         /* by choice */
     ticks best_length; /* HP_MAX_TICKS: none yet */
     struct bound_input bound;
-    struct fullness fullest; /* of the plan nearest to fitting, if none fits */
+    struct fullest fullest; /* of the plan nearest to fitting, if none fits */
     int64_t simulated;
 };
 
@@ -163,14 +164,14 @@ static enum hypar_status find_least(struct enumeration *w, struct hypar_error *e
 
 static enum hypar_status weigh(struct enumeration *w, struct hypar_error *err)
 {
-    struct fullness full;
+    struct fullest full;
     ticks length = hp_delta_length(w->delta);
     w->simulated++;
     if (length >= w->best_length)
         return HYPAR_OK;
-    TRY(hp_fullness(w->problem, w->plan, NULL, &full, err));
+    TRY(hp_exact_need(w->problem, w->plan, NULL, &full, err));
     if (full.part > 1) {
-        if (w->fullest.need == 0 || full.part < w->fullest.part)
+        if (w->fullest.has == 0 || full.part < w->fullest.part)
             w->fullest = full;
         return HYPAR_OK;
     }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cost/array.h"
-#include "search/judge.h"
+#include "search/fit.h"
 #include "search/predict.h"
 
 /* Beyond this, roughly, configurations are left out. */
@@ -168,7 +168,7 @@ static void predict(const struct search *s, const struct optcnn_cost *cost,
     struct hypar_prediction *out = &found->prediction;
     struct step_work work = hp_step_work(p);
     struct array_work done = { .macs = work.macs };
-    double samples = (double)p->graph->batch, has;
+    double samples = (double)p->graph->batch;
     out->compute_s = cost->compute_s;
     out->comm_s = cost->transfer_s + cost->sync_s;
     out->step_s = out->compute_s + out->comm_s;
@@ -181,7 +181,7 @@ static void predict(const struct search *s, const struct optcnn_cost *cost,
         done.dram_words += dram_words(s, op);
     done.sent_words = out->comm_bytes / HP_WORD_BYTES;
     out->energy_j = hp_array_energy_j(&done, &work.device, work.link_j_per_bit);
-    hypar_plan_fullest_device(found->plan, p->limit_bytes, &out->state_bytes, &has);
+    out->state_bytes = hp_plan_fullest(found->plan, p->limit_bytes).need;
 }
 
 static const char *method_text(enum elimination_method method)

@@ -70,8 +70,8 @@ void hp_chain_end(struct chain *c)
 
 static bool fits(const struct chain *c, const struct hypar_plan *plan)
 {
-    struct fullness full;
-    return hp_fullness(c->problem, plan, &c->sim_cache->cache, &full, NULL) == HYPAR_OK &&
+    struct fullest full;
+    return hp_exact_need(c->problem, plan, &c->sim_cache->cache, &full, NULL) == HYPAR_OK &&
            full.part <= 1;
 }
 

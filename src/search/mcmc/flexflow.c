@@ -37,7 +37,7 @@ struct start {
     ticks length;
     double step_s; /* of pipedream: in the long run, while chains compare whole minibatch
                       windows */
-    struct fullness full;
+    struct fullest full;
 };
 
 /* A sim_cache remembers all layouts that were tried; beyond this it is made anew. */
@@ -96,7 +96,7 @@ static enum hypar_status measure(const struct search *s, struct hypar_plan *plan
     out->plan = plan;
     out->length = hp_delta_length(out->delta);
     TRY(find_step(s, out, err));
-    return hp_fullness(s->problem, plan, &s->sim_cache[0]->cache, &out->full, err);
+    return hp_exact_need(s->problem, plan, &s->sim_cache[0]->cache, &out->full, err);
 }
 
 /* Keep the starts in order: plans that fit by their step, then the others by the memory they
@@ -191,7 +191,7 @@ static enum hypar_status repair(struct search *s, struct hypar_error *err)
     struct proposal now, was;
     struct random random = { (uint64_t)s->problem->options->seed };
     struct layout_cache *cache = &s->sim_cache[0]->cache;
-    struct fullness full;
+    struct fullest full;
     hp_proposer_begin(&proposer, start->plan, s->fixes.fixed);
     hp_proposal_begin(&now, start->plan->graph);
     hp_proposal_begin(&was, start->plan->graph);
@@ -204,7 +204,7 @@ static enum hypar_status repair(struct search *s, struct hypar_error *err)
             continue;
         hp_proposal_save(start->plan, &now, &was);
         hp_proposal_apply(start->plan, &now);
-        if (hp_fullness(s->problem, start->plan, cache, &full, NULL) == HYPAR_OK &&
+        if (hp_exact_need(s->problem, start->plan, cache, &full, NULL) == HYPAR_OK &&
             full.excess < start->full.excess) {
             start->full = full;
             last = i;

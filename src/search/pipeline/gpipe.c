@@ -211,7 +211,7 @@ static enum hypar_status refuse(const struct choosing *c, const struct group *gr
                                 int n_groups, struct hypar_error *err)
 {
     const double near = 1 / 1.05;
-    struct fullness nearest = { .part = INFINITY };
+    struct fullest nearest = { .part = INFINITY };
     int n = 0, n_all = 0;
     for (int g = 0; g < n_groups; g++)
         n_all += group[g].n;
@@ -221,7 +221,7 @@ static enum hypar_status refuse(const struct choosing *c, const struct group *gr
             all[n++] = &group[g].candidate[i];
     qsort(all, (size_t)n, sizeof(struct candidate *), by_least_part);
     for (int i = 0; i < n && all[i]->least_part < near * nearest.part; i++) {
-        struct fullness f = hp_flush_fullness(c, all[i]);
+        struct fullest f = hp_flush_need(c, all[i]);
         nearest = f.part < nearest.part ? f : nearest;
     }
     if (n)
@@ -357,7 +357,7 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
     c.latency_s = problem->n_levels ? problem->level[0].latency_s : 0;
     c.states = hp_pipeline_states(c.arena, layers, &c.machine);
     TRY(check_wishes(self, &c, err));
-    c.needs = hp_flush_op_needs(problem, c.arena);
+    c.needs = hp_op_needs(problem, c.arena);
     int n_groups = add_groups(&c, &group);
     struct candidate *best = choose(&c, group, n_groups);
     if (!best)
