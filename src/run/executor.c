@@ -403,7 +403,7 @@ static bool is_mine(const struct executor *x, const struct slot *slot)
 {
     int b = hp_body_number(x->program->iteration, slot->micro);
     const struct rank_part *part = &x->rank->body[b];
-    return slot->update || part->list[0].n + part->list[1].n > 0;
+    return slot->phase == PHASE_UPDATE || part->list[0].n + part->list[1].n > 0;
 }
 
 /* Where the rank's share of the loss is; NULL: it has none. */
@@ -416,9 +416,9 @@ static void *loss_data(const struct executor *x)
 }
 
 /* The losses of the micro-batches of a period, which the next ones may have overwritten. */
-static void add_losses(struct executor *x, int period)
+static void add_losses(struct executor *x, int stage, int period)
 {
-    int n = x->program->iteration->period[hp_slot_group(x->program->iteration, x->rank->stage)];
+    int n = x->program->iteration->period[hp_slot_group(x->program->iteration, stage)];
     double sum = 0;
     for (int m = period * n; m < (period + 1) * n; m++)
         sum += x->micro_loss[m];
@@ -428,23 +428,24 @@ static void add_losses(struct executor *x, int period)
 
 static void enter_slot(struct executor *x, const struct slot *slot)
 {
-    if (slot->update) {
+    bool backward = slot->phase == PHASE_BACKWARD;
+    if (slot->phase == PHASE_UPDATE) {
         const struct rank_part *part = &x->rank->tail;
         struct micro_state *m = &x->tail;
         m->micro = slot->micro;
-        add_losses(x, slot->micro);
+        add_losses(x, slot->stage, slot->micro);
         memset(m->comm_done, 0, (size_t)part->n_comms * sizeof *m->comm_done);
         x->part = part;
-        x->list = &part->list[hp_slot_group(x->program->iteration, x->rank->stage)];
+        x->list = &part->list[hp_slot_group(x->program->iteration, slot->stage)];
         x->now = m;
         return;
     }
-    struct micro_state *m = slot->backward ? x->micro[slot->micro] : begin_micro(x, slot->micro);
+    struct micro_state *m = backward ? x->micro[slot->micro] : begin_micro(x, slot->micro);
     x->part = &x->rank->body[hp_body_number(x->program->iteration, slot->micro)];
-    x->list = &x->part->list[slot->backward];
+    x->list = &x->part->list[backward];
     x->now = m;
-    if (!slot->backward || begins_period(x, slot->micro))
-        clear_sums(x, slot->backward);
+    if (!backward || begins_period(x, slot->micro))
+        clear_sums(x, backward);
 }
 
 /* Kept until its messages are done. */
@@ -452,11 +453,11 @@ static bool leave_slot(struct executor *x, const struct slot *slot)
 {
     void *loss = loss_data(x);
     double value = loss ? hp_get(loss, 0, x->settings.real) : 0;
-    if (slot->update) {
+    if (slot->phase == PHASE_UPDATE) {
         if (hp_comms_of(x, &x->tail))
             return false;
         x->loss[slot->micro] = value;
-    } else if (!slot->backward) {
+    } else if (slot->phase == PHASE_FORWARD) {
         x->micro_loss[slot->micro] = value;
     } else {
         x->now->over = true;
@@ -469,11 +470,10 @@ static bool leave_slot(struct executor *x, const struct slot *slot)
 
 enum advance hp_executor_advance(struct executor *x, struct hypar_error *err)
 {
-    const struct schedule *s = x->program->schedule;
-    const struct slot *slot = hp_slots_of(s, x->rank->stage);
-    int n = hp_slot_count(s, x->rank->stage);
+    const struct slot_list *slots = hp_slots_of(x->program->schedule, x->rank->device);
+    const struct slot *slot = slots->slot;
     hp_progress(x);
-    for (; x->slot < n; x->slot++) {
+    for (; x->slot < slots->n_slots; x->slot++) {
         if (!is_mine(x, &slot[x->slot]))
             continue;
         if (!x->list)

@@ -340,20 +340,10 @@ static int *index_exchanges(struct rank *rank, int first, int n)
     return exchange_of;
 }
 
-static int stage_of_device(const struct hypar_plan *plan, int device)
-{
-    for (int s = 0; s < plan->n_stages; s++)
-        for (int i = 0; i < plan->stages[s].n_devices; i++)
-            if (plan->stages[s].device[i] == device)
-                return s;
-    return 0;
-}
-
 static enum hypar_status make(struct rank *rank, struct hypar_error *err)
 {
     const struct hypar_program *p = rank->program;
     const struct training_graph *k = &p->lowering->training;
-    rank->stage = stage_of_device(p->plan, rank->device);
     rank->exchange_of = index_exchanges(rank, 0, k->n_exchanges);
     rank->exchange_of_tail = index_exchanges(rank, k->n_exchanges, k->n_tail);
     rank->buffers = hp_device_buffers(p, rank->device, &rank->arena);

@@ -107,11 +107,10 @@ struct rank {
     struct arena arena;
     const struct hypar_program *program;
     const struct hypar_graph *graph;
-    int device, stage;
+    int device;
     struct device_buffers buffers;
     bool *clear;    /* by buffer: it starts at zero, and all is added to it */
     bool *is_index; /* by buffer: of integers */
-    int *param_of;  /* by buffer that lasts: the tensor if it is a parameter's value; -1 */
     struct rank_part *body, tail;
     int *first_tag; /* by task */
     int n_tags;     /* of one micro-batch and of the tail */
