@@ -25,6 +25,7 @@ enum value_kind {
     READ,  /* TEXT: a file, or a word in its place */
     WRITE, /* TEXT: a file */
     COUNT,
+    NUMBER,
     BYTES,
     SECONDS
 };
@@ -91,6 +92,20 @@ static const struct value {
     { OPT_VERTICAL_SYNC, "--vertical-sync", FLAG, offsetof(struct args, vertical_sync), 0, 0 },
     { OPT_TRACE, "--trace", WRITE, offsetof(struct args, trace), 0, 0 },
     { OPT_TIMELINE, "--timeline", WRITE, offsetof(struct args, timeline), 0, 0 },
+    { OPT_CHECK, "--check", FLAG, offsetof(struct args, check), 0, 0 },
+    { OPT_CHECKPOINT, "--checkpoint", TEXT, offsetof(struct args, checkpoint), 0, 0 },
+    { OPT_DATA, "--data", TEXT, offsetof(struct args, data), 0, 0 },
+    { OPT_EVERY, "--every", COUNT, offsetof(struct args, every), 1, 1e12 },
+    { OPT_IN_PROCESS, "--in-process", FLAG, offsetof(struct args, in_process), 0, 0 },
+    { OPT_KERNELS, "--kernels", TEXT, offsetof(struct args, kernels), 0, 0 },
+    { OPT_LEARNING_RATE, "--learning-rate", NUMBER, offsetof(struct args, learning_rate), 0, 0 },
+    { OPT_RANKS, "--ranks", COUNT, offsetof(struct args, ranks), 1, 1 << 16 },
+    { OPT_RATE, "--rate", TEXT, offsetof(struct args, rate), 0, 0 },
+    { OPT_RESUME, "--resume", TEXT, offsetof(struct args, resume), 0, 0 },
+    { OPT_STEPS, "--steps", COUNT, offsetof(struct args, steps), 1, 1e12 },
+    { OPT_THREADS, "--threads", COUNT, offsetof(struct args, threads), 1, 1024 },
+    { OPT_WARM_UP, "--warm-up", COUNT, offsetof(struct args, warm_up), 0, 1e12 },
+    { OPT_WEIGHT_DECAY, "--weight-decay", NUMBER, offsetof(struct args, weight_decay), 0, 0 },
 };
 
 static const struct argp_option common_options[] = {
@@ -192,6 +207,13 @@ static error_t set_value(const struct value *value, char *text, struct parse *pa
             return EINVAL;
         }
         *(int64_t *)at = (int64_t)number;
+        return 0;
+    case NUMBER:
+        if (!hypar_parse_quantity(text, HYPAR_UNIT_COUNT, &number) || !(number > 0)) {
+            opt_usage(parse->err, "%s: '%s' is not a number above 0", value->name, text);
+            return EINVAL;
+        }
+        *(double *)at = number;
         return 0;
     case BYTES:
     case SECONDS:
@@ -327,6 +349,8 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
     struct option_table table;
 
     memset(out, 0, sizeof *out);
+    out->argc = argc;
+    out->argv = argv;
     err->text[0] = '\0';
     snprintf(parse.name, sizeof parse.name, "hypar %s", command->name);
     argv[0] = program;

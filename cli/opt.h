@@ -63,6 +63,20 @@ enum opt_key {
     OPT_BUDGET,
     OPT_PROPOSALS,
     OPT_START,
+    OPT_CHECK,
+    OPT_CHECKPOINT,
+    OPT_DATA,
+    OPT_EVERY,
+    OPT_IN_PROCESS,
+    OPT_KERNELS,
+    OPT_LEARNING_RATE,
+    OPT_RANKS,
+    OPT_RATE,
+    OPT_RESUME,
+    OPT_STEPS,
+    OPT_THREADS,
+    OPT_WARM_UP,
+    OPT_WEIGHT_DECAY,
 };
 
 enum { MAX_OPERANDS = 32, MAX_FIXES = 64, LIST_BYTES = 1024 };
@@ -78,11 +92,17 @@ struct args {
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
     const char *axes, *sync, *all_reduce;
+    const char *checkpoint, *data, *kernels, *rate, *resume;
     struct text_list {
         int n;
         const char *text[MAX_FIXES];
     } fix;
     int64_t batch, seed, check_delta, proposals, stages, micro_batches, minibatches;
+    int64_t steps, ranks, threads, warm_up, every;
+    double learning_rate, weight_decay;
+    bool check, in_process;
+    int argc; /* as the command was given them, its name first */
+    char **argv;
     double memory_bytes, bucket_bytes, measured_s, budget_s;
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
     bool straight, use_fewer, free_transfers, vertical_sync, follow_links;
@@ -100,7 +120,7 @@ struct command {
 };
 
 extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cmd_lower,
-    cmd_import, cmd_check, cmd_models, cmd_machines, cmd_planners, cmd_ops;
+    cmd_import, cmd_check, cmd_train, cmd_models, cmd_machines, cmd_planners, cmd_ops;
 
 /* Of every command that reads a model. */
 #define OPT_FOLLOW_LINKS_ROW                                                   \

@@ -10,6 +10,7 @@
 #include <hypar/profile.h>
 #include <hypar/program.h>
 #include <hypar/report.h>
+#include <hypar/run.h>
 #include <hypar/search.h>
 #include <hypar/sim.h>
 

@@ -13,6 +13,7 @@
 #include <hypar/machine.h>
 #include <hypar/plan.h>
 #include <hypar/program.h>
+#include <hypar/run.h>
 #include <hypar/search.h>
 #include <hypar/sim.h>
 
@@ -139,6 +140,14 @@ HYPAR_API void hypar_report_exploration(FILE *to, const struct hypar_exploration
  * a map of two levels or layers, a curve from the best on, or lines over machines. */
 HYPAR_API void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *exploration);
 HYPAR_API void hypar_report_explored_svg(FILE *to, const struct hypar_exploration *exploration);
+
+/* A training run, step by step (JSON: a line for each), and at the end measured beside
+ * predicted; `sim` may be NULL. */
+HYPAR_API void hypar_report_train_step(FILE *to, const struct hypar_train_step *step,
+                                       int64_t batch, enum hypar_format format);
+HYPAR_API void hypar_report_train(FILE *to, const struct hypar_train_result *result,
+                                  const struct hypar_plan *plan, const struct hypar_sim *sim,
+                                  enum hypar_format format);
 
 #ifdef __cplusplus
 }

@@ -71,7 +71,24 @@ enum combine hp_buffer_combine(const struct executor *x, int buffer)
     return d < 0 ? COMBINE_SUM : x->program->lowering->training.exchange[d].combine;
 }
 
-/* A model input is filled when it is first needed. */
+/* The number of the batch that a micro-batch is of, from 0 on over all runs. */
+static int64_t batch_of(const struct executor *x, int micro)
+{
+    const struct iteration *it = x->program->iteration;
+    return x->settings.first_batch +
+           (it->delayed ? (int64_t)(x->step - 1) * it->n_micro + micro : x->step - 1);
+}
+
+static void fill_array(struct executor *x, int tensor, int state, int64_t batch,
+                          const struct view *to)
+{
+    struct fill_request request = { tensor, state, batch };
+    if (x->filled == HYPAR_OK)
+        x->filled = x->settings.fill(x->settings.who, &request, to, &x->fill_error);
+}
+
+/* A model input is filled when it is first needed; what is wrong with it shows when the task
+ * has run. */
 static void fill_input(struct executor *x, struct micro_state *m, int buffer, void *data)
 {
     const struct buffer *b = &x->rank->buffers.buffer[buffer];
@@ -79,11 +96,7 @@ static void fill_input(struct executor *x, struct micro_state *m, int buffer, vo
         return;
     struct box box = hp_micro_box(x->program, b->place.tensor, &b->box, m->micro);
     struct view view = hp_dense_view(data, &box);
-    x->settings.fill(x->settings.who, b->place.tensor, &box,
-                     x->program->iteration->delayed
-                         ? (x->step - 1) * x->program->iteration->n_micro + m->micro
-                         : x->step - 1,
-                     &view);
+    fill_array(x, b->place.tensor, -1, batch_of(x, m->micro), &view);
 }
 
 void *hp_buffer_data(struct executor *x, struct micro_state *m, int buffer)
@@ -237,15 +250,13 @@ static void *workspace(struct executor *x, size_t bytes)
 static enum hypar_status compute(struct executor *x, struct micro_state *m,
                                  const struct rank_pass *pass, struct hypar_error *err)
 {
-    const struct iteration *it = x->program->iteration;
     struct pass_run *r = &x->pass_run;
     *r = (struct pass_run){ .x = x, .m = m, .pass = pass };
-    int batch = it->delayed ? (x->step - 1) * it->n_micro + m->micro + 1 : x->step;
     r->call.nest = x->graph->ops[pass->op].nest;
     r->call.pass = pass->pass;
     r->call.real = x->settings.real;
     r->call.samples = hp_micro_samples(x->program, m->micro);
-    r->call.key = hp_draw_key(x->settings.seed, batch, pass->op);
+    r->call.key = hp_draw_key(x->settings.seed, (int)batch_of(x, m->micro) + 1, pass->op);
     r->call.add_after = pass->adds;
     hp_micro_ranges(x->graph, pass->op, &x->program->plan->ops[pass->op].split, pass->part,
                     r->call.samples, r->call.range);
@@ -298,6 +309,17 @@ static void *element_of(void *data, int64_t i, enum real real)
     return data ? (char *)data + (size_t)i * hp_real_bytes(real) : NULL;
 }
 
+/* Which update it is of a group of parameters, over all runs. */
+static struct update_step update_step(const struct executor *x, int group, int period)
+{
+    const struct iteration *it = x->program->iteration;
+    int64_t before = x->settings.first_batch / (it->delayed ? it->period[group] : 1);
+    int64_t step = before + (int64_t)(x->step - 1) * hp_period_count(it, group) + period + 1;
+    return (struct update_step){
+        step, hp_learning_rate(&x->settings.rate, x->settings.optimizer.learning_rate, step), 1
+    };
+}
+
 /* The period's version of a parameter, from the one before it. */
 static void update(struct executor *x, const struct rank_update *u, int period)
 {
@@ -305,7 +327,7 @@ static void update(struct executor *x, const struct rank_update *u, int period)
     void *old = v->data[period % v->n], *new = v->data[(period + 1) % v->n];
     int64_t n = hp_box_elements(&u->param.box), run = dense_run(&u->param, &u->gradient);
     enum real real = x->settings.real;
-    int before = (x->step - 1) * hp_period_count(x->program->iteration, u->group);
+    const struct update_step at_step = update_step(x, u->group, period);
     for (int64_t i = 0; i < n; i += run) {
         int64_t at = element_at(&u->param, i);
         struct optimizer_state state = x->state[u->param.buffer];
@@ -314,10 +336,10 @@ static void update(struct executor *x, const struct rank_update *u, int period)
         if (new != old)
             memcpy(element_of(new, at, real), element_of(old, at, real),
                    (size_t)run * hp_real_bytes(real));
-        hp_update(&x->settings.optimizer, before + period + 1, run, real,
-                  element_of(new, at, real),
-                  element_of(x->lasting[u->gradient.buffer], element_at(&u->gradient, i), real),
-                  &state);
+        hp_update_at(
+            &x->settings.optimizer, &at_step, run, real, element_of(new, at, real),
+            element_of(x->lasting[u->gradient.buffer], element_at(&u->gradient, i), real),
+            &state);
     }
 }
 
@@ -349,6 +371,11 @@ static enum advance run_task(struct executor *x, struct micro_state *m,
         const struct rank_pass *pass = &part->pass[i];
         if (!pass->moves_nothing && compute(x, m, pass, err) != HYPAR_OK)
             return ADVANCE_FAILED;
+        if (x->filled != HYPAR_OK) {
+            *err = x->fill_error;
+            x->status = x->filled;
+            return ADVANCE_FAILED;
+        }
         hp_release_buffers(x, m, pass->buffer, pass->n_buffers);
     }
     return ADVANCE_DONE;
@@ -529,15 +556,35 @@ enum hypar_status hp_executor_step(struct executor *x, struct hypar_error *err)
         if (a == ADVANCE_DONE)
             return HYPAR_OK;
         if (a == ADVANCE_FAILED)
-            return HYPAR_RUNTIME;
+            return x->status;
         x->transport.yield(x->transport.who);
     }
+}
+
+enum hypar_status hp_executor_status(const struct executor *x)
+{
+    return x->status;
 }
 
 bool hp_executor_loss(const struct executor *x, int period, double *loss)
 {
     *loss = x->loss[period];
     return loss_data(x) != NULL;
+}
+
+void hp_executor_read(const struct executor *x, int tensor, int state, const struct box *box,
+                      void *dense)
+{
+    struct held_view v = hp_rank_view(x->rank, 0, (struct place){ tensor, false }, box);
+    const struct versions *versions = &x->versions[v.buffer];
+    int group = hp_slot_group(x->program->iteration, stage_of_tensor(x, tensor));
+    int newest = x->step ? hp_period_count(x->program->iteration, group) % versions->n : 0;
+    char *data = state < 0 ? versions->data[newest] : x->state[v.buffer].array[state];
+    size_t size = hp_real_bytes(x->settings.real);
+    struct view from = { .data = data + (size_t)v.at.offset * size, .box = *box };
+    struct view to = hp_dense_view(dense, box);
+    memcpy(from.stride, v.at.stride, sizeof from.stride);
+    hp_view_copy(&to, &from, box, size);
 }
 
 const struct rank *hp_executor_rank(const struct executor *x)
@@ -570,10 +617,12 @@ static void make_param(struct executor *x, int buffer)
     for (int i = 0; i < v->n; i++)
         v->data[i] = take(x, buffer);
     struct view view = hp_dense_view(v->data[0], &b->box);
-    x->settings.fill(x->settings.who, b->place.tensor, &b->box, 0, &view);
+    fill_array(x, b->place.tensor, -1, 0, &view);
     for (int i = 0; trained && i < hp_optimizer_states(x->settings.optimizer.kind); i++) {
         x->state[buffer].array[i] = NEW(&x->arena, double, n);
         hp_count_bytes(x, (double)hp_buffer_bytes(x, buffer));
+        view.data = x->state[buffer].array[i];
+        fill_array(x, b->place.tensor, i, 0, &view);
     }
 }
 
@@ -592,8 +641,8 @@ static void make_lasting(struct executor *x)
         }
         x->lasting[i] = take(x, i);
         struct view view = hp_dense_view(x->lasting[i], &b->box);
-        if (!param && x->graph->tensors[b->place.tensor].kind == TENSOR_INPUT)
-            x->settings.fill(x->settings.who, b->place.tensor, &b->box, 0, &view);
+        if (x->graph->tensors[b->place.tensor].kind == TENSOR_INPUT)
+            fill_array(x, b->place.tensor, -1, 0, &view);
     }
 }
 
@@ -624,6 +673,13 @@ enum hypar_status hp_executor_new(struct executor **out, const struct hypar_prog
     x->loss = NEW(&x->arena, double, program->iteration->n_micro + 1);
     x->micro_loss = NEW(&x->arena, double, program->iteration->n_micro + 1);
     x->tail.comm_done = NEW(&x->arena, bool, x->rank->tail.n_comms + 1);
+    x->status = HYPAR_RUNTIME;
+    if (x->filled != HYPAR_OK) {
+        status = x->filled;
+        *err = x->fill_error;
+        hp_executor_free(x);
+        return status;
+    }
     *out = x;
     return HYPAR_OK;
 }

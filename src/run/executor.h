@@ -14,15 +14,21 @@
 
 struct executor;
 
-/* Fill a dense array over `box` of a tensor: a parameter's first value, or a model input in
- * batch number `batch` (0, 1, ...). */
-typedef void hp_fill(void *who, int tensor, const struct box *box, int64_t batch,
-                     const struct view *to);
+/* What a dense array over a box of a tensor is filled with. */
+struct fill_request {
+    int tensor;
+    int state;     /* array of the optimizer's state of a parameter, zero so far; -1: its value */
+    int64_t batch; /* of a model input: the number of its batch (0, 1, ...) */
+};
+typedef enum hypar_status hp_fill(void *who, const struct fill_request *request,
+                                  const struct view *to, struct hypar_error *err);
 
 struct executor_settings {
     const struct kernels *kernels;
     enum real real;
     struct optimizer optimizer;
+    struct rate_schedule rate;
+    int64_t first_batch; /* batches that were trained on before */
     uint64_t seed; /* of random numbers that operators draw */
     bool check;    /* what is read must have been computed or received (NaN: it was not) */
     hp_fill *fill;
@@ -55,9 +61,17 @@ enum advance hp_executor_advance(struct executor *x, struct hypar_error *err);
 /* The same for all of a step, waiting for messages. */
 enum hypar_status hp_executor_step(struct executor *x, struct hypar_error *err);
 
+/* Why the last advance failed. */
+enum hypar_status hp_executor_status(const struct executor *x);
+
 /* The loss of the last step (pipedream: of period `period` of the loss's stage) as far as this
  * rank knows it. False: it does not. */
 bool hp_executor_loss(const struct executor *x, int period, double *loss);
+
+/* A box of a parameter that the rank updates, or of an array of its optimizer's state (-1: its
+ * value), into a dense array. */
+void hp_executor_read(const struct executor *x, int tensor, int state, const struct box *box,
+                      void *dense);
 
 /* Arrays that last: buffers 0 .. n - 1, of parameters and of gradients. */
 const struct rank *hp_executor_rank(const struct executor *x);

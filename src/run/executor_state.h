@@ -59,6 +59,8 @@ struct executor {
     void *workspace;
     size_t workspace_bytes;
 
+    enum hypar_status filled, status; /* of the last input; of what failed */
+    struct hypar_error fill_error;
     int tag_turns; /* micro-batches that follow each other have different tags */
 
     int step; /* 1, 2, ... */

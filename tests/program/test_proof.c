@@ -258,15 +258,21 @@ static enum hypar_status interpret(struct pair *pair, enum interpret_order order
 /* Executing ------------------------------------------------------------------------ */
 
 /* Parameters and inputs of the pair's data. */
-static void fill(void *who, int tensor, const struct box *box, int64_t batch,
-                 const struct view *to)
+static enum hypar_status fill(void *who, const struct fill_request *request,
+                              const struct view *to, struct hypar_error *err)
 {
     struct pair *pair = who;
+    int tensor = request->tensor;
+    int64_t batch = request->batch;
+    (void)err;
+    if (request->state >= 0)
+        return HYPAR_OK;
     bool own = pair->program->iteration->delayed &&
                pair->graph->tensors[tensor].kind == TENSOR_INPUT;
     const struct run_data *data = own ? &pair->batch[batch % pair->program->iteration->n_micro % BATCHES] : &pair->data;
-    hp_view_copy(to, &data->tensor[tensor], box,
+    hp_view_copy(to, &data->tensor[tensor], &to->box,
                  hp_tensor_element_bytes(pair->graph, tensor, data->real));
+    return HYPAR_OK;
 }
 
 /* All ranks of one process, one after another as far as each gets. */

@@ -1,0 +1,89 @@
+/* hypar/run.h - running a plan for real.
+ *
+ * In the way of the data: model -> graph -> search -> plan -> program -> sim | RUN -> report
+ *
+ * One process (rank) is one device of the plan. Ranks are started by an MPI launcher (mpirun,
+ * srun), all with the same arguments; each runs its own tasks of the program that the simulator
+ * predicts, with real kernels and messages. */
+#ifndef HYPAR_RUN_H
+#define HYPAR_RUN_H
+
+#include <hypar/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The processes of a run ------------------------------------------------------------ */
+
+struct hypar_ranks; /* opaque */
+
+/* Was this process started by an MPI launcher? */
+HYPAR_API bool hypar_ranks_launched(void);
+
+/* Join the other processes that were started with this one; alone where it was not started by a
+ * launcher. HYPAR_UNSUPPORTED if it was and the library was built without MPI. */
+HYPAR_API enum hypar_status hypar_ranks_join(struct hypar_ranks **out, struct hypar_error *err);
+HYPAR_API int hypar_ranks_rank(const struct hypar_ranks *ranks);
+HYPAR_API int hypar_ranks_count(const struct hypar_ranks *ranks);
+
+/* Leave. `status` is how it went on this rank: if it went wrong all others end, too. NULL is
+ * allowed. */
+HYPAR_API void hypar_ranks_leave(struct hypar_ranks *ranks, enum hypar_status status);
+
+/* Training --------------------------------------------------------------------------- */
+
+/* One training step that is done. */
+struct hypar_train_step {
+    int64_t step;  /* 1, 2, ... */
+    int64_t steps; /* of the whole run */
+    double loss;
+    double seconds; /* that it took; under pipedream the mean of a window */
+};
+
+struct hypar_train_options {
+    int64_t steps;            /* to be done in all, those before `resume` included */
+    const char *kernels;      /* "fast" or "reference"; NULL: fast if there are such */
+    int threads;              /* of each rank; 0: 1 */
+    bool check;               /* every number that is read must have been computed (slow) */
+    double learning_rate;     /* 0: the optimizer's usual one */
+    double weight_decay;
+    const char *rate;         /* "constant", "cosine" or "step"; NULL: constant */
+    int64_t warm_up;          /* steps in which the rate rises */
+    const char *data;         /* NULL: synthetic */
+    const char *checkpoint;   /* file to be written at the end and when stopped; NULL: none */
+    int64_t checkpoint_every; /* ... and every so many steps; 0: not */
+    const char *resume;       /* checkpoint to go on from; NULL: from the start */
+    /* Called on rank 0 after each step; `stop`, if not NULL, ends the run after a step. */
+    void (*report)(void *who, const struct hypar_train_step *step);
+    void *who;
+    const volatile int *stop;
+};
+
+/* What a run came to, as rank 0 knows it. */
+struct hypar_train_result {
+    int ranks;
+    int64_t steps, first_step;  /* done in all, and before this run */
+    double first_loss, last_loss;
+    double step_s;              /* median, without the first step if there are others */
+    double comm_bytes_per_step; /* over all ranks: counted where messages are posted */
+    double program_bytes;       /* the same as the program has it */
+    double peak_bytes;          /* of the buffers of the rank that has most */
+    bool stopped;
+};
+
+/* Train by a plan. The plan's machine must have as many devices as there are ranks; a process
+ * that is alone runs all of them in turn. HYPAR_UNSUPPORTED for what cannot be run (bf16, an
+ * opaque operator), HYPAR_INFEASIBLE if ranks and devices are not as many, or the loss is not a
+ * number, HYPAR_RUNTIME if something failed on the way. */
+HYPAR_API enum hypar_status hypar_train(const struct hypar_plan *plan,
+                                        struct hypar_ranks *ranks,
+                                        const struct hypar_train_options *options,
+                                        struct hypar_train_result *result,
+                                        struct hypar_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HYPAR_RUN_H */

@@ -1,0 +1,108 @@
+/* A training run: its steps, and what was measured beside what was predicted. */
+#include <hypar/report.h>
+
+#include <math.h>
+
+#include "base/json.h"
+#include "report/columns.h"
+
+static bool is_round(int64_t step)
+{
+    int64_t power = 1;
+    while (step / power >= 10)
+        power *= 10;
+    return step % power == 0;
+}
+
+/* On a terminal every step, each over the one before; elsewhere fewer and fewer of them. */
+static void print_step(FILE *to, const struct hypar_train_step *step, int64_t batch)
+{
+    char rate[32], left[32];
+    if (step->step == 1)
+        fprintf(to, "%12s  %12s  %14s  %10s\n", "step", "loss", "samples/s", "left");
+    if (!is_round(step->step) && step->step != step->steps)
+        return;
+    fprintf(to, "%5lld/%-6lld  %12.6g  %14s  %10s\n", (long long)step->step,
+            (long long)step->steps, step->loss,
+            hp_metric(rate, (double)batch / step->seconds),
+            hypar_format_quantity(left, step->seconds * (double)(step->steps - step->step),
+                                  HYPAR_UNIT_SECONDS));
+}
+
+void hypar_report_train_step(FILE *to, const struct hypar_train_step *step, int64_t batch,
+                             enum hypar_format format)
+{
+    if (format == HYPAR_TEXT) {
+        print_step(to, step, batch);
+        return;
+    }
+    fprintf(to, "{\"step\": %lld, \"loss\": %.17g, \"seconds\": %.9g}\n", (long long)step->step,
+            step->loss, step->seconds);
+}
+
+static void row(struct columns *table, struct arena *arena, const char *name, double predicted,
+                double measured, enum hypar_unit unit)
+{
+    hp_cell(table, arena, "%s", name);
+    if (predicted > 0)
+        hp_quantity_cell(table, arena, predicted, unit);
+    else
+        hp_cell(table, arena, "-");
+    hp_quantity_cell(table, arena, measured, unit);
+    if (predicted > 0)
+        hp_cell(table, arena, "%.3g", measured / predicted);
+    else
+        hp_cell(table, arena, "-");
+}
+
+static void print_table(FILE *to, const struct hypar_train_result *r,
+                        const struct hypar_sim_summary *s, double memory)
+{
+    struct arena arena = { 0 };
+    struct columns table = { .align = "lrrr" };
+    hp_cell(&table, &arena, " ");
+    hp_cell(&table, &arena, "predicted");
+    hp_cell(&table, &arena, "measured");
+    hp_cell(&table, &arena, "ratio");
+    row(&table, &arena, "step", s ? s->step_s : 0, r->step_s, HYPAR_UNIT_SECONDS);
+    row(&table, &arena, "sent in a step", r->program_bytes, r->comm_bytes_per_step,
+        HYPAR_UNIT_BYTES);
+    row(&table, &arena, "memory of the fullest rank", memory, r->peak_bytes, HYPAR_UNIT_BYTES);
+    fputc('\n', to);
+    hp_columns_print(&table, to);
+    hp_arena_free(&arena);
+}
+
+static double fullest(const struct hypar_sim *sim, const struct hypar_plan *plan)
+{
+    double most = 0;
+    for (int d = 0; sim && d < hypar_machine_device_count(hypar_plan_machine(plan)); d++)
+        most = fmax(most, hypar_sim_device(sim, d).memory.peak);
+    return most;
+}
+
+static void write_json(FILE *to, const struct hypar_train_result *r,
+                       const struct hypar_sim_summary *s, double memory)
+{
+    fprintf(to,
+            "{\"ranks\": %d, \"steps\": %lld, \"first_step\": %lld, \"stopped\": %s, "
+            "\"first_loss\": %.17g, \"last_loss\": %.17g, \"step_s\": %.9g, "
+            "\"comm_bytes_per_step\": %.17g, \"peak_memory_bytes\": %.17g, \"predicted\": "
+            "{\"step_s\": %.9g, \"comm_bytes\": %.17g, \"peak_memory_bytes\": %.17g}}\n",
+            r->ranks, (long long)r->steps, (long long)r->first_step,
+            r->stopped ? "true" : "false", r->first_loss, r->last_loss, r->step_s,
+            r->comm_bytes_per_step, r->peak_bytes, s ? s->step_s : 0, r->program_bytes, memory);
+}
+
+void hypar_report_train(FILE *to, const struct hypar_train_result *result,
+                        const struct hypar_plan *plan, const struct hypar_sim *sim,
+                        enum hypar_format format)
+{
+    struct hypar_sim_summary step;
+    if (sim)
+        step = hypar_sim_summary(sim);
+    if (format == HYPAR_JSON)
+        write_json(to, result, sim ? &step : NULL, fullest(sim, plan));
+    else
+        print_table(to, result, sim ? &step : NULL, fullest(sim, plan));
+}

@@ -1,0 +1,16 @@
+/* run/ranks.h - the processes of a run: MPI, or one process alone. Internal. */
+#ifndef RUN_RANKS_H
+#define RUN_RANKS_H
+
+#include <hypar/run.h>
+
+#include "run/transport.h"
+
+/* How this process's rank sends and receives; only where there are several. */
+struct transport hp_ranks_transport(struct hypar_ranks *ranks);
+
+/* Wait until the message has gone, or come. */
+void hp_send_now(const struct transport *t, const void *data, size_t bytes, int to, int tag);
+void hp_receive_now(const struct transport *t, void *data, size_t bytes, int from, int tag);
+
+#endif /* RUN_RANKS_H */

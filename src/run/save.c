@@ -1,0 +1,147 @@
+/* A checkpoint of a training run: rank 0 gathers, piece by piece, and writes. */
+#include "run/trainer.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+
+/* The first device that has the sum of a cell, and so updates it. */
+static int holder(const struct cell *cell)
+{
+    int first = cell->n_receivers ? cell->receiver[0] : cell->kept[0];
+    return cell->n_kept && cell->kept[0] < first ? cell->kept[0] : first;
+}
+
+/* One piece: from where it is held to rank 0, and into the file. */
+static enum hypar_status save_piece(struct trainer *t, struct checkpoint_writer *writer,
+                                    int number, int tensor, int state, const struct box *box,
+                                    int device, struct hypar_error *err)
+{
+    size_t bytes = (size_t)hp_box_elements(box) * hp_real_bytes(t->real);
+    bool here = device >= t->first_device && device < t->first_device + t->n_here;
+    enum hypar_status status = HYPAR_OK;
+    if (!here && t->rank != 0)
+        return HYPAR_OK;
+    void *dense = hypar_or_out_of_memory(malloc(bytes + 1));
+    if (here)
+        hp_executor_read(t->x[device - t->first_device], tensor, state, box, dense);
+    if (here && t->rank != 0)
+        hp_send_now(&t->control, dense, bytes, 0, t->tag_save);
+    else if (!here)
+        hp_receive_now(&t->control, dense, bytes, device, t->tag_save);
+    if (t->rank == 0 && writer)
+        status = hp_checkpoint_put(writer, number, box, dense, err);
+    free(dense);
+    return status;
+}
+
+/* A parameter that is not trained is what it was at first. */
+static enum hypar_status save_fixed(struct trainer *t, struct checkpoint_writer *writer,
+                                    int number, int tensor, struct hypar_error *err)
+{
+    struct box box = hp_shape_box(&t->graph->tensors[tensor].shape);
+    struct fill_request request = { .tensor = tensor, .state = -1 };
+    if (t->rank != 0 || !writer)
+        return HYPAR_OK;
+    size_t bytes = (size_t)hp_box_elements(&box) * hp_real_bytes(t->real);
+    struct view view = hp_dense_view(hypar_or_out_of_memory(malloc(bytes + 1)), &box);
+    enum hypar_status status = hp_trainer_fill(t, &request, &view, err);
+    if (status == HYPAR_OK)
+        status = hp_checkpoint_put(writer, number, &box, view.data, err);
+    free(view.data);
+    return status;
+}
+
+static int tail_exchange(const struct trainer *t, int tensor)
+{
+    const struct training_graph *k = &t->program->lowering->training;
+    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++)
+        if (k->exchange[d].place.tensor == tensor && k->exchange[d].place.grad)
+            return d;
+    return -1;
+}
+
+/* A tensor of the file: a parameter, or an array of its state. All ranks go through the same
+ * pieces, also where nothing can be written any more. */
+static enum hypar_status save_tensor(struct trainer *t, struct checkpoint_writer *writer,
+                                     int number, int tensor, int state, struct hypar_error *err)
+{
+    int d = tail_exchange(t, tensor);
+    enum hypar_status status = HYPAR_OK;
+    if (d < 0)
+        return save_fixed(t, writer, number, tensor, err);
+    const struct pattern *p = hp_exchange_pattern(t->program->lowering, 0, d);
+    for (int c = 0; c < p->n_cells; c++) {
+        struct box box = hp_cell_box(p, c);
+        if (p->cell[c].n_receivers + p->cell[c].n_kept == 0)
+            continue;
+        enum hypar_status one =
+            save_piece(t, status == HYPAR_OK ? writer : NULL, number, tensor, state, &box,
+                       holder(&p->cell[c]), err);
+        status = status == HYPAR_OK ? one : status;
+    }
+    return status;
+}
+
+/* What the file has: parameters, each with its state. */
+struct saved {
+    int tensor, state; /* -1: the value */
+};
+
+static int list_saved(const struct trainer *t, struct saved *saved,
+                      struct checkpoint_tensor *tensor, struct arena *arena)
+{
+    int n = 0, states = hp_optimizer_states(t->optimizer.kind);
+    for (int i = 0; i < t->graph->n_tensors; i++) {
+        const struct tensor *info = &t->graph->tensors[i];
+        if (info->kind != TENSOR_PARAM)
+            continue;
+        for (int s = -1; s < (tail_exchange(t, i) < 0 ? 0 : states); s++) {
+            saved[n] = (struct saved){ i, s };
+            tensor[n++] = (struct checkpoint_tensor){
+                s < 0 ? info->name : hp_state_name(arena, s, info->name),
+                hp_real_element(t->real), info->shape
+            };
+        }
+    }
+    return n;
+}
+
+enum hypar_status hp_trainer_save(struct trainer *t, const char *path, int64_t step,
+                                  struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    int most = t->graph->n_tensors * (1 + HP_MAX_STATE);
+    struct saved *saved = NEW(&arena, struct saved, most);
+    struct checkpoint_tensor *tensor = NEW(&arena, struct checkpoint_tensor, most);
+    struct checkpoint_pair pair[TRAINING_PAIRS];
+    struct checkpoint_writer *writer = NULL;
+    int n = list_saved(t, saved, tensor, &arena);
+    struct training_state state = { .step = step,
+                                    .position = step * t->graph->batch,
+                                    .seed = t->seed,
+                                    .graph_hash = t->graph->hash,
+                                    .optimizer = t->optimizer.kind };
+    enum hypar_status status = HYPAR_OK;
+    hp_training_metadata(&state, &arena, pair);
+    if (t->rank == 0)
+        status = hp_checkpoint_create(&writer, path, tensor, n, pair, TRAINING_PAIRS, err);
+    for (int i = 0; i < n; i++) {
+        struct hypar_error why;
+        enum hypar_status one = save_tensor(t, status == HYPAR_OK ? writer : NULL, i,
+                                            saved[i].tensor, saved[i].state, &why);
+        if (status == HYPAR_OK && one != HYPAR_OK && err)
+            *err = why;
+        status = status == HYPAR_OK ? one : status;
+    }
+    if (t->rank == 0) {
+        struct hypar_error why;
+        enum hypar_status end = hp_checkpoint_finish(writer, status == HYPAR_OK, &why);
+        if (status == HYPAR_OK && end != HYPAR_OK) {
+            *err = why;
+            status = end;
+        }
+    }
+    hp_arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,392 @@
+/* Training: steps one after another, on all ranks alike. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "run/init.h"
+#include "run/trainer.h"
+
+/* Filling ---------------------------------------------------------------------------- */
+
+/* A parameter, or its state, as another run left it. */
+static enum hypar_status fill_resumed(struct trainer *t, const struct fill_request *request,
+                                      const struct view *to, struct hypar_error *err)
+{
+    const struct tensor *info = &t->graph->tensors[request->tensor];
+    struct arena scratch = { 0 };
+    const char *name = info->name;
+    int at;
+    if (request->state >= 0)
+        name = hp_state_name(&scratch, request->state, name);
+    enum hypar_status status = hp_checkpoint_need(t->resumed, name, &info->shape, &at, err);
+    if (status == HYPAR_OK)
+        status = hp_checkpoint_read(t->resumed, at, &to->box, t->real, to->data, err);
+    hp_arena_free(&scratch);
+    return hp_in(err, status, "%s", t->options->resume);
+}
+
+enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
+                                  const struct view *to, struct hypar_error *err)
+{
+    struct trainer *t = who;
+    if (t->graph->tensors[request->tensor].kind != TENSOR_PARAM) {
+        struct data_request wanted = { .set = DATA_TRAIN,
+                                       .tensor = request->tensor,
+                                       .position = request->batch * t->graph->batch,
+                                       .box = to->box,
+                                       .real = t->real };
+        return hp_data_read(t->data, &wanted, to->data, err);
+    }
+    if (t->resumed)
+        return fill_resumed(t, request, to, err);
+    if (request->state < 0)
+        hp_init_box(t->graph, request->tensor, &to->box, t->real, t->seed, to->data);
+    return HYPAR_OK;
+}
+
+/* Making one ------------------------------------------------------------------------- */
+
+static enum hypar_status find_real(struct trainer *t, struct hypar_error *err)
+{
+    enum hypar_precision precision = hypar_plan_precision(t->plan);
+    t->real = precision == HYPAR_FP64 ? REAL_F64 : REAL_F32;
+    if (precision == HYPAR_FP32 || precision == HYPAR_FP64)
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_UNSUPPORTED, "precision %s cannot be run: fp32 and fp64 can",
+                   hypar_precision_text(precision));
+}
+
+/* This process's devices: one for each of several ranks, or all. */
+static enum hypar_status find_devices(struct trainer *t, struct hypar_ranks *ranks,
+                                      struct hypar_error *err)
+{
+    t->n_devices = hypar_machine_device_count(hypar_plan_machine(t->plan));
+    t->rank = hypar_ranks_rank(ranks);
+    t->n_ranks = hypar_ranks_count(ranks);
+    if (t->n_ranks > 1 && t->n_ranks != t->n_devices)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "there are %d ranks, and the plan has %d devices: one for each",
+                       t->n_ranks, t->n_devices);
+    t->first_device = t->n_ranks > 1 ? t->rank : 0;
+    t->n_here = t->n_ranks > 1 ? 1 : t->n_devices;
+    if (t->n_ranks > 1) {
+        enum { OWN_TAGS = 4 };
+        t->control = hp_ranks_transport(ranks);
+        t->control.most_tags -= OWN_TAGS;
+        t->tag_loss = t->control.most_tags;
+        t->tag_word = t->tag_loss + 1;
+        t->tag_save = t->tag_word + 1;
+    } else {
+        t->network = hp_local_new(t->n_devices);
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status resume(struct trainer *t, struct hypar_error *err)
+{
+    struct training_state state;
+    if (!t->options->resume)
+        return HYPAR_OK;
+    TRY(hp_checkpoint_open(&t->resumed, t->options->resume, err));
+    enum hypar_status status = hp_training_state(t->resumed, &state, err);
+    if (status == HYPAR_OK && state.graph_hash != t->graph->hash)
+        status = hp_fail(err, HYPAR_INVALID, "it is of another model, or of another batch");
+    if (status == HYPAR_OK && state.optimizer != t->optimizer.kind)
+        status = hp_fail(err, HYPAR_INVALID, "it was trained with %s, the plan has %s",
+                         hypar_optimizer_text(state.optimizer),
+                         hypar_optimizer_text(t->optimizer.kind));
+    if (status != HYPAR_OK)
+        return hp_in(err, status, "%s", t->options->resume);
+    t->first_step = state.step;
+    t->seed = state.seed;
+    return HYPAR_OK;
+}
+
+/* Steps of one window: under pipedream the pipeline is empty before and after it. */
+static int64_t window_of(const struct trainer *t)
+{
+    enum { MOST = 1024 };
+    int64_t left = t->options->steps - t->first_step, every = t->options->checkpoint_every;
+    int64_t window = every > 0 && every < left ? every : left;
+    return window < 1 ? 1 : window > MOST ? MOST : window;
+}
+
+static enum hypar_status lower(struct trainer *t, struct hypar_error *err)
+{
+    const struct hypar_simulation *how = hypar_plan_simulation(t->plan);
+    struct hypar_lower_options options = { .bucket_bytes = how->bucket_bytes,
+                                           .local_bn = how->local_bn,
+                                           .minibatches = window_of(t) };
+    return hypar_lower(&t->program, t->plan, &options, err);
+}
+
+/* The first device that knows the loss. */
+static int find_loss(const struct trainer *t)
+{
+    const struct training_graph *k = &t->program->lowering->training;
+    int first = t->n_devices;
+    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
+        if (k->exchange[d].place.tensor != t->graph->loss)
+            continue;
+        const struct cell *cell = hp_exchange_pattern(t->program->lowering, 0, d)->cell;
+        if (cell->n_receivers && cell->receiver[0] < first)
+            first = cell->receiver[0];
+        if (cell->n_kept && cell->kept[0] < first)
+            first = cell->kept[0];
+    }
+    return first;
+}
+
+static enum hypar_status make_executors(struct trainer *t, struct hypar_error *err)
+{
+    const char *name = t->options->kernels;
+    const struct hypar_train_options *o = t->options;
+    struct executor_settings settings = {
+        .kernels = hp_kernels_find(name ? name : "fast"),
+        .real = t->real,
+        .optimizer = t->optimizer,
+        .rate = { .kind = o->rate ? hp_rate_find(o->rate) : RATE_CONSTANT,
+                  .warm_up = o->warm_up,
+                  .steps = o->steps,
+                  .every = 1,
+                  .factor = 1 },
+        .first_batch = t->first_step,
+        .seed = t->seed,
+        .check = o->check,
+        .fill = hp_trainer_fill,
+        .who = t,
+    };
+    if (settings.rate.kind == RATE_KIND_COUNT)
+        return hp_fail(err, HYPAR_USAGE, "unknown learning-rate schedule '%s'", o->rate);
+    if (!settings.kernels && !name)
+        settings.kernels = hp_kernels_find("reference");
+    if (!settings.kernels)
+        return hp_fail(err, HYPAR_USAGE, "there are no kernels '%s' in this build", name);
+    t->x = NEW(&t->arena, struct executor *, t->n_here);
+    for (int i = 0; i < t->n_here; i++) {
+        struct transport transport =
+            t->network ? hp_local_transport(t->network, i) : t->control;
+        TRY(hp_executor_new(&t->x[i], t->program, t->first_device + i, &settings, &transport,
+                            err));
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status make(struct trainer *t, struct hypar_ranks *ranks,
+                              struct hypar_error *err)
+{
+    TRY(find_real(t, err));
+    TRY(find_devices(t, ranks, err));
+    t->optimizer = hp_optimizer(hypar_plan_optimizer(t->plan));
+    if (t->options->learning_rate > 0)
+        t->optimizer.learning_rate = t->options->learning_rate;
+    t->optimizer.weight_decay = t->options->weight_decay;
+    TRY(resume(t, err));
+    struct data_options data = { .train = t->options->data, .seed = t->seed };
+    TRY(hp_data_open(&t->data, t->graph, &data, err));
+    TRY(lower(t, err));
+    t->loss_device = find_loss(t);
+    return make_executors(t, err);
+}
+
+static void release(struct trainer *t)
+{
+    for (int i = 0; t->x && i < t->n_here; i++)
+        hp_executor_free(t->x[i]);
+    hp_local_free(t->network);
+    hypar_program_free(t->program);
+    hp_data_close(t->data);
+    hp_checkpoint_close(t->resumed);
+    hp_arena_free(&t->arena);
+}
+
+/* Steps ------------------------------------------------------------------------------ */
+
+/* All ranks of one process, each as far as it gets. */
+static enum hypar_status step_here(struct trainer *t, struct hypar_error *err)
+{
+    int done = 0;
+    if (!t->network)
+        return hp_executor_step(t->x[0], err);
+    for (int i = 0; i < t->n_here; i++)
+        hp_executor_begin(t->x[i]);
+    while (done < t->n_here) {
+        done = 0;
+        for (int i = 0; i < t->n_here; i++) {
+            enum advance a = hp_executor_advance(t->x[i], err);
+            if (a == ADVANCE_FAILED)
+                return hp_executor_status(t->x[i]);
+            done += a == ADVANCE_DONE;
+        }
+    }
+    return HYPAR_OK;
+}
+
+/* Steps that the program does at once: a batch, or pipedream's window. */
+static int steps_at_once(const struct trainer *t)
+{
+    return t->program->iteration->delayed ? t->program->iteration->n_micro : 1;
+}
+
+/* Updates of the loss's stage among them, each with a loss. */
+static int losses_at_once(const struct trainer *t)
+{
+    const struct iteration *it = t->program->iteration;
+    int producer = t->graph->tensors[t->graph->loss].producer;
+    int stage = t->program->schedule->stage_of_op[producer];
+    return hp_period_count(it, hp_slot_group(it, stage));
+}
+
+/* Losses come to rank 0. */
+static void collect_losses(struct trainer *t, double *loss, int n)
+{
+    int at = t->loss_device - t->first_device;
+    bool here = at >= 0 && at < t->n_here;
+    size_t bytes = (size_t)n * sizeof *loss;
+    for (int i = 0; here && i < n; i++)
+        hp_executor_loss(t->x[at], i, &loss[i]);
+    if (here && t->rank != 0)
+        hp_send_now(&t->control, loss, bytes, 0, t->tag_loss);
+    else if (!here && t->rank == 0)
+        hp_receive_now(&t->control, loss, bytes, t->loss_device, t->tag_loss);
+}
+
+/* What all ranks do after a step, as rank 0 says. */
+enum word { WORD_GO, WORD_END, WORD_STOP, WORD_NOT_A_NUMBER };
+
+static enum word tell(struct trainer *t, enum word word, bool *save)
+{
+    int32_t said[2] = { (int32_t)word, *save };
+    for (int r = 1; t->rank == 0 && r < t->n_ranks; r++)
+        hp_send_now(&t->control, said, sizeof said, r, t->tag_word);
+    if (t->rank != 0)
+        hp_receive_now(&t->control, said, sizeof said, 0, t->tag_word);
+    *save = said[1];
+    return (enum word)said[0];
+}
+
+static enum word decide(const struct trainer *t, int64_t step, const double *loss, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!isfinite(loss[i]))
+            return WORD_NOT_A_NUMBER;
+    if (t->options->stop && *t->options->stop)
+        return WORD_STOP;
+    return step >= t->options->steps ? WORD_END : WORD_GO;
+}
+
+static bool is_due(const struct trainer *t, enum word word, int64_t before, int64_t step)
+{
+    int64_t every = t->options->checkpoint_every;
+    if (!t->options->checkpoint || word == WORD_NOT_A_NUMBER)
+        return false;
+    return word != WORD_GO || (every > 0 && before / every != step / every);
+}
+
+static void report(const struct trainer *t, const struct hypar_train_step *step)
+{
+    if (t->rank == 0 && t->options->report)
+        t->options->report(t->options->who, step);
+}
+
+static enum hypar_status not_a_number(struct trainer *t, int64_t step, struct hypar_error *err)
+{
+    return hp_fail(err, HYPAR_INFEASIBLE,
+                   "the loss of step %lld is not a number; a lower --learning-rate may help%s%s",
+                   (long long)step, t->options->checkpoint ? "; the last checkpoint is in " : "",
+                   t->options->checkpoint ? t->options->checkpoint : "");
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *value, int64_t n)
+{
+    qsort(value, (size_t)n, sizeof *value, by_size);
+    return n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2;
+}
+
+static enum hypar_status train(struct trainer *t, struct hypar_train_result *result,
+                               struct hypar_error *err)
+{
+    int at_once = steps_at_once(t), n = losses_at_once(t), capacity = 0, used = 0;
+    double *loss = NEW(&t->arena, double, n), *seconds = NULL;
+    int64_t step = t->first_step;
+    enum word word = step < t->options->steps ? WORD_GO : WORD_END;
+    while (word == WORD_GO) {
+        double start = hp_now_s();
+        TRY(step_here(t, err));
+        collect_losses(t, loss, n);
+        double each = (hp_now_s() - start) / at_once;
+        if (step == t->first_step)
+            result->first_loss = loss[0];
+        word = decide(t, step + at_once, loss, n);
+        bool save = is_due(t, word, step, step + at_once);
+        for (int i = 0; i < n; i++)
+            report(t, &(struct hypar_train_step){ step + (i + 1) * at_once / n,
+                                                  t->options->steps, loss[i],
+                                                  each * at_once / n });
+        seconds = GROW(&t->arena, double, seconds, used, &capacity);
+        seconds[used++] = each;
+        step += at_once;
+        word = tell(t, word, &save);
+        if (word == WORD_NOT_A_NUMBER)
+            return not_a_number(t, step, err);
+        if (save)
+            TRY(hp_trainer_save(t, t->options->checkpoint, step, err));
+    }
+    result->last_loss = loss[n - 1];
+    result->steps = step;
+    result->first_step = t->first_step;
+    result->stopped = word == WORD_STOP;
+    if (used)
+        result->step_s = used > 1 ? median(seconds + 1, used - 1) : seconds[0];
+    return HYPAR_OK;
+}
+
+/* Bytes and memory of all ranks. */
+static void collect_counts(struct trainer *t, struct hypar_train_result *result)
+{
+    double sum[2] = { 0, 0 };
+    for (int i = 0; i < t->n_here; i++) {
+        struct executor_counts counts = hp_executor_counts(t->x[i]);
+        sum[0] += counts.sent_bytes;
+        sum[1] = counts.peak_bytes > sum[1] ? counts.peak_bytes : sum[1];
+    }
+    if (t->rank != 0)
+        hp_send_now(&t->control, sum, sizeof sum, 0, t->tag_word);
+    for (int r = 1; t->rank == 0 && r < t->n_ranks; r++) {
+        double other[2];
+        hp_receive_now(&t->control, other, sizeof other, r, t->tag_word);
+        sum[0] += other[0];
+        sum[1] = other[1] > sum[1] ? other[1] : sum[1];
+    }
+    int64_t steps = result->steps - result->first_step;
+    result->ranks = t->n_devices;
+    result->comm_bytes_per_step = steps ? sum[0] / (double)steps : 0;
+    result->program_bytes = hypar_program_totals(t->program).comm_bytes;
+    result->peak_bytes = sum[1];
+}
+
+enum hypar_status hypar_train(const struct hypar_plan *plan, struct hypar_ranks *ranks,
+                              const struct hypar_train_options *options,
+                              struct hypar_train_result *result, struct hypar_error *err)
+{
+    struct trainer t = { .plan = plan,
+                         .graph = hypar_plan_graph(plan),
+                         .options = options,
+                         .seed = (uint64_t)hypar_plan_seed(plan) };
+    *result = (struct hypar_train_result){ 0 };
+    enum hypar_status status = make(&t, ranks, err);
+    if (status == HYPAR_OK)
+        status = train(&t, result, err);
+    if (status == HYPAR_OK)
+        collect_counts(&t, result);
+    release(&t);
+    return status;
+}
