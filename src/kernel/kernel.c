@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "kernel/blas.h"
 #include "kernel/fast/fast.h"
 #include "kernel/reference.h"
 
@@ -25,6 +26,11 @@ const struct kernels *hp_kernels_find(const char *name)
         if (strcmp(tables[i].name, name) == 0)
             return &tables[i];
     return NULL;
+}
+
+void hp_kernels_threads(int threads)
+{
+    hp_blas_threads(threads);
 }
 
 bool hp_kernel_exists(enum op_kind kind)

@@ -69,6 +69,10 @@ struct kernels; /* a table: for each kind of operator what computes its passes *
 /* The table called "reference" or "fast"; NULL: there is none (fast: built without BLAS). */
 const struct kernels *hp_kernels_find(const char *name);
 
+/* Threads that a call may use; 1 until told otherwise. For a number of threads results are the
+ * same in every run. To be called while no kernel runs. */
+void hp_kernels_threads(int threads);
+
 /* The processor that OpenBLAS should compute for where it has taken this one for an older one,
  * to be set as OPENBLAS_CORETYPE before the process starts; NULL: all is well. */
 const char *hp_blas_core_wanted(void);
