@@ -25,7 +25,7 @@ static const struct argp_option options[] = {
     { "data", OPT_DATA, "WHAT", 0,
       "x.npy,y.npy, IDX files, cifar10:FILE, tokens:FILE (synthetic)", 0 },
     { "learning-rate", OPT_LEARNING_RATE, "RATE", 0, "0.01; 0.001 of adam and adamw", 0 },
-    { "rate", OPT_RATE, "HOW", 0, "how it goes on: constant, cosine or step (constant)", 0 },
+    { "rate", OPT_RATE, "HOW", 0, "how it goes on: constant or cosine (constant)", 0 },
     { "warm-up", OPT_WARM_UP, "N", 0, "steps in which it rises (0)", 0 },
     { "weight-decay", OPT_WEIGHT_DECAY, "X", 0, "0; 0.01 of adamw", 0 },
     { "checkpoint", OPT_CHECKPOINT, "FILE", 0,
@@ -273,8 +273,26 @@ static enum hypar_status run_as_rank(const struct args *args, struct hypar_error
     return status;
 }
 
+/* OpenBLAS takes some processors for older ones; it is told better before it is loaded. */
+static void set_core(const struct args *args)
+{
+    const char *core = hypar_blas_core();
+    if (!core || getenv("OPENBLAS_CORETYPE"))
+        return;
+    char **argv =
+        hypar_or_out_of_memory(calloc((size_t)args->argc + 2, sizeof *argv)); /* the last NULL */
+    argv[0] = "hypar";
+    argv[1] = "train";
+    for (int i = 1; i < args->argc; i++)
+        argv[i + 1] = args->argv[i];
+    setenv("OPENBLAS_CORETYPE", core, 1);
+    execv("/proc/self/exe", argv); /* if it fails it goes on, slower */
+    free(argv);
+}
+
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
+    set_core(args);
     return hypar_ranks_launched() ? run_as_rank(args, err) : run_alone(args, err);
 }
 

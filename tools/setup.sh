@@ -16,6 +16,10 @@ compiles() { # COMMAND LANGUAGE
     echo '#include <stdio.h>' | $1 -x "$2" -fsyntax-only -
 }
 
+mpi_tools() {
+    has mpicc && has mpirun
+}
+
 onnx_tools() {
     pkg-config --exists libprotobuf-c && has protoc-c
 }
@@ -27,6 +31,7 @@ need libjansson-dev pkg-config --exists jansson
 if [ "$1" != build ] || [ -n "$missing" ]; then # welcome, but no reason to stop a build
     need libhwloc-dev pkg-config --exists hwloc
     need libopenblas-dev pkg-config --exists openblas
+    need "libopenmpi-dev openmpi-bin" mpi_tools
     need "libprotobuf-c-dev protobuf-c-compiler" onnx_tools
 fi
 if [ "$1" != build ]; then

@@ -31,6 +31,10 @@ HYPAR_API int hypar_ranks_count(const struct hypar_ranks *ranks);
  * allowed. */
 HYPAR_API void hypar_ranks_leave(struct hypar_ranks *ranks, enum hypar_status status);
 
+/* The core type that OpenBLAS should have taken this processor for (OPENBLAS_CORETYPE, read when
+ * it is loaded); NULL: it has, or there is none. */
+HYPAR_API const char *hypar_blas_core(void);
+
 /* Training --------------------------------------------------------------------------- */
 
 /* One training step that is done. */
@@ -48,7 +52,7 @@ struct hypar_train_options {
     bool check;               /* every number that is read must have been computed (slow) */
     double learning_rate;     /* 0: the optimizer's usual one */
     double weight_decay;
-    const char *rate;         /* "constant", "cosine" or "step"; NULL: constant */
+    const char *rate;         /* "constant" or "cosine"; NULL: constant */
     int64_t warm_up;          /* steps in which the rate rises */
     const char *data;         /* NULL: synthetic */
     const char *checkpoint;   /* file to be written at the end and when stopped; NULL: none */

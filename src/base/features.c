@@ -14,6 +14,12 @@
 #define BLAS_LINE "openblas: no (reference kernels alone)\n"
 #endif
 
+#ifdef HYPAR_WITH_MPI
+#define MPI_LINE "mpi: yes (training on several processes)\n"
+#else
+#define MPI_LINE "mpi: no (training in one process alone)\n"
+#endif
+
 #ifdef HYPAR_WITH_PROTOBUF_C
 #define PROTOBUF_C_LINE "protobuf-c: yes (ONNX files are read)\n"
 #else
@@ -22,5 +28,5 @@
 
 const char *hypar_features(void)
 {
-    return HWLOC_LINE BLAS_LINE PROTOBUF_C_LINE;
+    return HWLOC_LINE BLAS_LINE MPI_LINE PROTOBUF_C_LINE;
 }

@@ -8,6 +8,11 @@
 #include "run/init.h"
 #include "run/trainer.h"
 
+const char *hypar_blas_core(void)
+{
+    return hp_blas_core_wanted();
+}
+
 /* Filling ---------------------------------------------------------------------------- */
 
 /* A parameter, or its state, as another run left it. */
@@ -164,6 +169,7 @@ static enum hypar_status make_executors(struct trainer *t, struct hypar_error *e
         settings.kernels = hp_kernels_find("reference");
     if (!settings.kernels)
         return hp_fail(err, HYPAR_USAGE, "there are no kernels '%s' in this build", name);
+    hp_kernels_threads(o->threads ? o->threads : 1);
     t->x = NEW(&t->arena, struct executor *, t->n_here);
     for (int i = 0; i < t->n_here; i++) {
         struct transport transport =
