@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "kernel/blas.h"
+#include "kernel/divide.h"
 #include "kernel/fast/fast.h"
 #include "kernel/reference.h"
+#include "kernel/threads.h"
 
 static const struct reference *reference(enum real real)
 {
@@ -23,14 +25,16 @@ static const struct kernels tables[] = {
 const struct kernels *hp_kernels_find(const char *name)
 {
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (strcmp(tables[i].name, name) == 0)
+        if (strcmp(tables[i].name, name) == 0) {
+            hp_blas_threads(1); /* a call is divided before it comes there */
             return &tables[i];
+        }
     return NULL;
 }
 
 void hp_kernels_threads(int threads)
 {
-    hp_blas_threads(threads);
+    hp_threads_set(threads);
 }
 
 bool hp_kernel_exists(enum op_kind kind)
@@ -76,6 +80,46 @@ static bool takes(const struct kernel_row *row, const struct kernel_call *call)
     return passes == alone || (row->joint && !(passes & ~row->joint(call->nest, call->pass)));
 }
 
+/* Among the threads that there are; for fewer elements none is worth waking. */
+static struct division divide(const struct kernel_call *call)
+{
+    return hp_divide(call, hp_threads(), 8192);
+}
+
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+/* What the row wants for a call that it takes, divided among threads. */
+static size_t workspace_of(const struct kernel_row *row, const struct kernel_call *call)
+{
+    struct division division = divide(call);
+    size_t most = 0;
+    if (division.n == 1)
+        return row->workspace(call);
+    for (int i = 0; i < division.n; i += division.n - 1) { /* the largest and the least */
+        struct kernel_call part;
+        hp_division_part(&division, i, &part);
+        size_t bytes = whole_lines(row->workspace(&part));
+        most = bytes > most ? bytes : most;
+    }
+    return (size_t)division.n * most;
+}
+
+static bool is_single(pass_set passes)
+{
+    return (passes & (passes - 1)) == 0;
+}
+
+/* Whether all passes of the call are done at once: a row that does so, and if there are threads
+ * an axis that divides all of them. */
+static bool at_once(const struct kernel_row *row, const struct kernel_call *call)
+{
+    return is_single(passes_of(call)) ||
+           (takes(row, call) && (hp_threads() == 1 || divide(call).n > 1));
+}
+
 /* A row may refuse several passes at once and then is asked for each. */
 size_t hp_kernel_workspace(const struct kernels *kernels, const struct kernel_call *call)
 {
@@ -83,10 +127,10 @@ size_t hp_kernel_workspace(const struct kernels *kernels, const struct kernel_ca
     pass_set passes = passes_of(call);
     if (!row->workspace)
         return 0;
-    size_t most = takes(row, call) ? row->workspace(call) : 0;
-    for (int p = 0; p < call->nest->n_passes && (passes & (passes - 1)); p++) {
+    size_t most = at_once(row, call) ? workspace_of(row, call) : 0;
+    for (int p = 0; p < call->nest->n_passes && !is_single(passes); p++) {
         struct kernel_call one = one_pass(call, p);
-        size_t bytes = passes >> p & 1 ? row->workspace(&one) : 0;
+        size_t bytes = passes >> p & 1 ? workspace_of(row, &one) : 0;
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -120,20 +164,68 @@ static void run_reference(const struct kernel_call *call)
         reference(call->real)->add_after(call);
 }
 
-void hp_kernel(const struct kernels *kernels, const struct kernel_call *call)
+/* The passes of one part, which the row does at once if it does not refuse. */
+static void run_part(const struct kernel_row *row, const struct kernel_call *call)
 {
-    const struct kernel_row *row = row_of(kernels, call);
     pass_set passes = passes_of(call);
     if (takes(row, call) && row->run(call))
         return;
-    if (!(passes & (passes - 1))) {
+    if (is_single(passes)) {
         run_reference(call);
         return;
     }
     for (int p = 0; p < call->nest->n_passes; p++) {
         struct kernel_call one = one_pass(call, p);
         if (passes >> p & 1)
-            hp_kernel(kernels, &one);
+            run_part(row, &one);
+    }
+}
+
+/* A call divided among threads, each with its piece of the workspace. */
+struct parallel_call {
+    const struct kernel_row *row;
+    struct division division;
+    size_t workspace; /* of one part */
+};
+
+static void run_on_thread(void *arg, int i)
+{
+    const struct parallel_call *parallel = arg;
+    struct kernel_call part;
+    hp_division_part(&parallel->division, i, &part);
+    if (part.workspace)
+        part.workspace = (char *)part.workspace + (size_t)i * parallel->workspace;
+    run_part(parallel->row, &part);
+}
+
+static void run_parts(const struct kernel_row *row, const struct kernel_call *call)
+{
+    struct parallel_call parallel = { row, divide(call), 0 };
+    if (parallel.division.n == 1) {
+        run_part(row, call);
+        return;
+    }
+    if (row->workspace)
+        parallel.workspace = workspace_of(row, call) / (size_t)parallel.division.n;
+    hp_threads_run(parallel.division.n, run_on_thread, &parallel);
+}
+
+void hp_kernel(const struct kernels *kernels, const struct kernel_call *call)
+{
+    const struct kernel_row *row = row_of(kernels, call);
+    pass_set passes = passes_of(call);
+    if (hp_threads() == 1 || !kernels->table) {
+        run_part(row, call);
+        return;
+    }
+    if (at_once(row, call)) {
+        run_parts(row, call);
+        return;
+    }
+    for (int p = 0; p < call->nest->n_passes; p++) {
+        struct kernel_call one = one_pass(call, p);
+        if (passes >> p & 1)
+            run_parts(row, &one);
     }
 }
 

@@ -69,8 +69,9 @@ struct kernels; /* a table: for each kind of operator what computes its passes *
 /* The table called "reference" or "fast"; NULL: there is none (fast: built without BLAS). */
 const struct kernels *hp_kernels_find(const char *name);
 
-/* Threads that a call may use; 1 until told otherwise. For a number of threads results are the
- * same in every run. To be called while no kernel runs. */
+/* Threads that a call of the fast kernels may use; 1 until told otherwise. For a number of
+ * threads results are the same in every run. To be called while no kernel runs, after a process
+ * has forked; with more than one thread there is one call at a time. */
 void hp_kernels_threads(int threads);
 
 /* The processor that OpenBLAS should compute for where it has taken this one for an older one,
