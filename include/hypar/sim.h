@@ -110,7 +110,7 @@ struct hypar_sim_pipeline {
     int minibatches;  /* of the window; 0: another schedule */
     int noam;         /* admitted by each replica of the input stage before it goes backward */
     double startup_s; /* until the input stage goes on to the minibatch after these */
-    double stretch_s; /* all minibatches */
+    double window_s;  /* all minibatches of the window */
     bool steady; /* the slowest stage repeats itself; false: too few minibatches for that, and
                     step_s is the mean of the later ones, of all if there are so few */
     int n_stages;

@@ -1,3 +1,4 @@
+/* A parameter is updated from its gradient, element by element. */
 #include "run/optimizer.h"
 
 #include <math.h>

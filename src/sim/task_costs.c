@@ -119,6 +119,7 @@ const struct pattern_cost *hp_pattern_cost(struct task_costs *a, const struct pa
     a->by_pattern[size] = REACH(&a->arena, struct pattern_cost *, a->by_pattern[size],
                                 pattern->id, &a->pattern_capacity[size]);
     if (!a->by_pattern[size][pattern->id])
-        a->by_pattern[size][pattern->id] = hp_make_pattern_cost(a, pattern, bytes);
+        a->by_pattern[size][pattern->id] =
+            hp_make_pattern_cost(a, &a->arena, pattern, bytes, NULL, 0);
     return a->by_pattern[size][pattern->id];
 }

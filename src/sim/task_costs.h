@@ -73,15 +73,11 @@ void hp_task_costs_end(struct task_costs *costs);
 const struct pattern_cost *hp_pattern_cost(struct task_costs *costs,
                                            const struct pattern *pattern, int element_bytes);
 
-/* The comms of an exchange of the tail with its gradients in buckets: the first of a bucket is
- * all of it, the others are a moment after it. Not shared: taken from `arena`. */
-struct pattern_cost *hp_make_bucket_cost(struct task_costs *costs, struct arena *arena,
-                                         const struct buckets *buckets, int tail,
-                                         const struct pattern *pattern, int element_bytes);
-
-struct pattern_cost *hp_make_pattern_cost(struct task_costs *costs,
-                                          const struct pattern *pattern,
-                                          int element_bytes); /* comm_costs.c */
+/* The same, not shared: taken from `arena`. `buckets`: NULL, or those that exchange `tail` of
+ * the tail is in: the first comm of a bucket is all of it, the others are a moment after it. */
+struct pattern_cost *hp_make_pattern_cost(struct task_costs *costs, struct arena *arena,
+                                          const struct pattern *pattern, int element_bytes,
+                                          const struct buckets *buckets, int tail);
 
 /* The updates of the parameter that `pattern` sums the gradient of, a task for each device. */
 const struct sim_task *hp_update_tasks(struct task_costs *costs, const struct pattern *pattern,

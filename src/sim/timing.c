@@ -46,9 +46,10 @@ static void fill_buckets(struct timing *s)
     hp_arena_free(&s->bucket_arena);
     s->tail_cost = NEW(&s->bucket_arena, struct pattern_cost *, k->n_tail);
     for (int x = 0; x < k->n_tail; x++)
-        s->tail_cost[x] = hp_make_bucket_cost(
-            s->costs, &s->bucket_arena, &s->blocks->buckets, x, s->lowering->tail[x],
-            hp_message_bytes(s->lowering->plan, k->exchange[k->n_exchanges + x].place.tensor));
+        s->tail_cost[x] = hp_make_pattern_cost(
+            s->costs, &s->bucket_arena, s->lowering->tail[x],
+            hp_message_bytes(s->lowering->plan, k->exchange[k->n_exchanges + x].place.tensor),
+            &s->blocks->buckets, x);
 }
 
 void hp_timing_update(struct timing *s)

@@ -51,8 +51,7 @@ void hp_timing_update(struct timing *timing);
 /* The comms of an exchange as tasks. */
 const struct pattern_cost *hp_exchange_cost(struct timing *timing, int b, int exchange);
 
-/* Which of an exchange's comms has task `local` of its block, and the first of its tasks there.
- */
+/* Which comm of an exchange has task `local` of its block; the first task of a comm there. */
 int hp_comm_at(const struct pattern_cost *cost, int n_comms, int local);
 static inline int hp_first_of_comm(const struct pattern_cost *cost, int comm)
 {

@@ -316,7 +316,7 @@ static void jump(struct search *s)
 
 static struct hypar_search_progress progress_of(const struct search *s)
 {
-    int steps = hp_delta_timing(s->chain[0].delta)->lowering->iteration.n_steps;
+    int steps = hp_delta_timing(s->chain[0].delta)->lowering->iteration.n_batches;
     struct hypar_search_progress p = {
         .best_s = hp_seconds(best_length(s)) / steps,
         .seconds = hp_now_s() - s->began_s,
