@@ -253,7 +253,7 @@ static const struct level_rules
     accpar_rules = { { ~0u },             { ~0u },             true,    NO_LAYER,     false };
 
 const struct planner hp_planner_dp = {
-    .info = { "dp", "data parallel: every operator by samples", "the baseline of all four papers", .simple = true },
+    .info = { "dp", "data parallel: every operator by samples", "the baseline of all four papers", .simple = true, .baseline = true },
     .plan = plan_by_levels, .rules = &dp_rules, .seeds = true,
 };
 const struct planner hp_planner_mp = {
