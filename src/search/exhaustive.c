@@ -248,7 +248,7 @@ const struct planner hp_planner_exhaustive = {
     .info = { "exhaustive", "every aligned plan of a small problem: the optimum", "",
               .small_only = true },
     .plan = plan_exhaustive,
-    .apart = true,
-    .judges = true,
-    .wishes = WISH_FIX,
+    .not_in_auto = true,
+    .checks_memory = true,
+    .can = CAN_FIX,
 };

@@ -16,7 +16,7 @@ struct pattern {
 };
 
 /* One machine to be made; NULL or 0: as in the pattern. */
-struct wish {
+struct variant {
     const struct topology *topology;
     const char *bandwidth;
     int devices;
@@ -85,38 +85,39 @@ static enum hypar_status shape_for(const struct pattern *pattern,
     return HYPAR_OK;
 }
 
-/* Does an option of the pattern go over to a machine of that wish? */
-static bool stays(const struct pattern *pattern, const struct wish *wish, const char *option)
+/* Does an option of the pattern go over to that variant? */
+static bool stays(const struct pattern *pattern, const struct variant *variant,
+                  const char *option)
 {
     static const char *const links[] = { "intra=", "inter=", "nics=", "bandwidth=" };
-    bool same = wish->topology == pattern->topology;
+    bool same = variant->topology == pattern->topology;
     for (int i = 0; i < 4; i++)
         if (strncmp(option, links[i], strlen(links[i])) == 0)
-            return i == 3 ? !wish->bandwidth : same && (i == 2 || !wish->bandwidth);
+            return i == 3 ? !variant->bandwidth : same && (i == 2 || !variant->bandwidth);
     return true;
 }
 
-static enum hypar_status word_for(const struct pattern *pattern, const struct wish *wish,
+static enum hypar_status word_for(const struct pattern *pattern, const struct variant *variant,
                                   const char **out, struct hypar_error *err)
 {
     struct arena *arena = pattern->arena;
-    bool same = wish->topology == pattern->topology;
+    bool same = variant->topology == pattern->topology;
     bool names_device = false;
     const char *shape = pattern->shape;
-    int n = wish->devices ? wish->devices : pattern->machine->n_devices;
-    if (!same || wish->devices)
-        TRY(shape_for(pattern, wish->topology, n, &shape, err));
-    const char *word = hp_arena_printf(arena, "%s:%s", wish->topology->text.name, shape);
+    int n = variant->devices ? variant->devices : pattern->machine->n_devices;
+    if (!same || variant->devices)
+        TRY(shape_for(pattern, variant->topology, n, &shape, err));
+    const char *word = hp_arena_printf(arena, "%s:%s", variant->topology->text.name, shape);
     for (int i = 0; i < pattern->n_options; i++) {
         names_device |= strncmp(pattern->option[i], "device=", 7) == 0;
-        if (stays(pattern, wish, pattern->option[i]))
+        if (stays(pattern, variant, pattern->option[i]))
             word = hp_arena_printf(arena, "%s,%s", word, pattern->option[i]);
     }
     if (!same && !names_device)
         word = hp_arena_printf(arena, "%s,device=%s", word,
                                hypar_machine_device(pattern->machine, 0)->name);
-    if (wish->bandwidth)
-        word = hp_arena_printf(arena, "%s,bandwidth=%s", word, wish->bandwidth);
+    if (variant->bandwidth)
+        word = hp_arena_printf(arena, "%s,bandwidth=%s", word, variant->bandwidth);
     *out = word;
     return HYPAR_OK;
 }
@@ -210,12 +211,12 @@ static enum hypar_status vary(struct hypar_exploration *e, const struct pattern 
     for (int t = 0; t < (n_topologies ? n_topologies : 1); t++)
         for (int b = 0; b < (n_bandwidths ? n_bandwidths : 1); b++)
             for (int d = 0; d < (n_sizes ? n_sizes : 1); d++) {
-                struct wish wish = { n_topologies ? topology[t] : pattern->topology,
-                                     n_bandwidths ? bandwidth[b] : NULL,
-                                     n_sizes ? size[d] : 0 };
+                struct variant variant = { n_topologies ? topology[t] : pattern->topology,
+                                           n_bandwidths ? bandwidth[b] : NULL,
+                                           n_sizes ? size[d] : 0 };
                 struct hypar_machine *machine;
                 const char *word;
-                TRY(word_for(pattern, &wish, &word, err));
+                TRY(word_for(pattern, &variant, &word, err));
                 TRY(hypar_machine_read(&machine, word, err));
                 TRY(add_site(e, &capacity, machine, machine, err));
             }

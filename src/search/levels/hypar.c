@@ -15,10 +15,10 @@ enum {
     CHANNEL = 1u << TYPE_CHANNEL,
 };
 
-/* The types of `node` that are in `wish`, or whatever it has if there are none. */
-static unsigned choose(const struct layer_node *node, unsigned wish)
+/* The types of `node` that are in `preferred`, or whatever it has if there are none. */
+static unsigned choose(const struct layer_node *node, unsigned preferred)
 {
-    return node->types & wish ? node->types & wish : node->types;
+    return node->types & preferred ? node->types & preferred : node->types;
 }
 
 static bool is_convolution(const struct problem *problem, const struct layer_node *node)
@@ -30,8 +30,9 @@ static bool is_convolution(const struct problem *problem, const struct layer_nod
 static unsigned allow(const struct level_rules *rules, const struct problem *problem,
                       const struct layer_node *node)
 {
-    const unsigned *wish = is_convolution(problem, node) ? rules->convolution : rules->other;
-    return choose(node, node->types & wish[0] ? wish[0] : wish[1]);
+    const unsigned *preferred =
+        is_convolution(problem, node) ? rules->convolution : rules->other;
+    return choose(node, node->types & preferred[0] ? preferred[0] : preferred[1]);
 }
 
 /* Unequal shares (AccPar): where devices differ in speed, each side of a level gets work in

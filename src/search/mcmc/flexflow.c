@@ -502,7 +502,7 @@ const struct planner hp_planner_flexflow = {
     .info = { "flexflow", "random changes of splits and devices, judged by simulated steps",
               "Jia et al., MLSys 2019", .proposes = true },
     .plan = plan_flexflow,
-    .apart = true,
-    .judges = true,
-    .wishes = WISH_FIX | WISH_START,
+    .not_in_auto = true,
+    .checks_memory = true,
+    .can = CAN_FIX | CAN_START,
 };
