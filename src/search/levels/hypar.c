@@ -144,9 +144,7 @@ static void show(struct hypar_found *found, const struct problem *problem,
     };
 }
 
-/* HyPar looks at the exchange alone. Where its weights do not fit, they get a price, the lowest
- * (to a factor of two, by bisection) at which they do. Where no price helps the answer is the
- * one with the fewest weights, which is refused later. */
+/* HyPar looks at the exchange alone. Where its weights do not fit, they get a price. */
 static enum hypar_status trade_for_memory(const struct problem *problem,
                                           struct partition_problem *p, struct arena *arena,
                                           struct partition *out, struct hypar_error *err)
@@ -154,20 +152,14 @@ static enum hypar_status trade_for_memory(const struct problem *problem,
     double room = hp_room_for_params(problem);
     if (hp_partition_weight(p, out) <= room)
         return HYPAR_OK;
-    enum { TOO_LOW = -13, HIGHEST = 36 }; /* prices are 2^i */
-    for (int low = TOO_LOW, high = HIGHEST + 1, i = HIGHEST; high - low > 1;
-         i = (low + high) / 2) {
+    struct prices prices = hp_prices(-12, 36);
+    while (hp_price(&prices, &p->weight_price)) {
         struct partition priced;
-        p->weight_price = ldexp(1, i);
         TRY(hp_partition(arena, p, &priced, err));
-        bool fits = hp_partition_weight(p, &priced) <= room;
         priced.exact = false; /* of the exchange alone */
         priced.lower_bound = 0;
-        if (fits || i == HIGHEST)
+        if (hp_price_tried(&prices, hp_partition_weight(p, &priced) <= room))
             *out = priced;
-        if (!fits && i == HIGHEST)
-            break;
-        *(fits ? &high : &low) = i;
     }
     return HYPAR_OK;
 }
