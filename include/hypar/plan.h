@@ -122,12 +122,8 @@ HYPAR_API enum hypar_status hypar_plan_check(const struct hypar_plan *plan,
 /* Bytes of parameters, gradients and optimizer state on each device: fills bytes[device]. */
 HYPAR_API void hypar_plan_state_bytes(const struct hypar_plan *plan, double *bytes);
 
-/* The device that these fill most, by share of what it has, what it needs and what it has:
- * `limit_bytes`, or its own memory if that is 0. */
-HYPAR_API int hypar_plan_fullest_device(const struct hypar_plan *plan, double limit_bytes,
-                                        double *need, double *has);
-
-/* HYPAR_INFEASIBLE if they do not fit. */
+/* HYPAR_INFEASIBLE if they do not fit: into `limit_bytes`, or a device's own memory if that is
+ * 0. */
 HYPAR_API enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan,
                                                     double limit_bytes,
                                                     struct hypar_error *err);

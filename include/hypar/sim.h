@@ -33,12 +33,11 @@ struct hypar_sim_options {
         *profile; /* measured times; may be NULL; must outlive the call */
 };
 
-/* The same as a plan keeps it, without minibatches, timeline and profile; and back, pointing
- * into *how. */
+/* The same as a plan keeps it, without minibatches, timeline and profile. */
 HYPAR_API struct hypar_simulation hypar_simulation_of(const struct hypar_sim_options *options);
-HYPAR_API struct hypar_sim_options hypar_simulation_options(const struct hypar_simulation *how);
 
-/* What the options say, and where they say nothing the plan; points into the plan. */
+/* What the options (may be NULL) say, and where they say nothing the plan; points into the
+ * plan. */
 HYPAR_API struct hypar_sim_options hypar_as_planned(const struct hypar_plan *plan,
                                                     const struct hypar_sim_options *options);
 

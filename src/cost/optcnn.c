@@ -39,8 +39,8 @@ char hp_optcnn_dimension(const struct hypar_axis *axis)
 
 /* t_C ------------------------------------------------------------------------------------ */
 
-/* Axes through which some operand is read by windows. */
-static axis_set windowed_axes(const struct nest *nest)
+/* Axes along which windows of neighbouring parts overlap. */
+static axis_set overlapping_axes(const struct nest *nest)
 {
     axis_set axes = 0;
     for (int o = 0; o < nest->n_operands; o++)
@@ -78,19 +78,19 @@ static double slowest_s(const struct optcnn_model *m, int op, uint32_t passes,
 
 /* Sizes of parts differ by at most one, larger ones first; where a window reaches over the
  * border of a part, the second reads more than the first, whose window is clipped. So the
- * longest is the first or, along windowed axes, the second part. */
+ * longest is the first or, along overlapping axes, the second part. */
 double hp_optcnn_compute_s(const struct optcnn_model *m, int op,
                            const struct placement *placement)
 {
     const struct nest *nest = m->graph->ops[op].nest;
-    axis_set windowed = windowed_axes(nest), divided = 0;
+    axis_set overlapping = overlapping_axes(nest), divided = 0;
     uint32_t passes = hp_done_passes(m->graph, &m->graph->ops[op]);
     struct range range[MAX_AXES];
     double most = 0;
     for (int a = 0; a < nest->n_axes; a++)
-        if (placement->axis[a].degree > 1 && windowed >> a & 1)
+        if (placement->axis[a].degree > 1 && overlapping >> a & 1)
             divided |= (axis_set)1 << a;
-    axis_set second = 0; /* goes through all subsets of the divided windowed axes */
+    axis_set second = 0; /* goes through all subsets of the divided overlapping axes */
     do {
         for (int a = 0; a < nest->n_axes; a++)
             range[a] = nest->axis[a].role == HYPAR_COPY
@@ -109,10 +109,10 @@ double hp_optcnn_compute_s(const struct optcnn_model *m, int op,
 static axis_set partial_axes(const struct nest *nest, int p, int o,
                              const struct placement *placement)
 {
-    axis_set axes = 0;
-    for (int a = 0; a < nest->n_axes; a++)
-        if (placement->axis[a].degree > 1 && hp_write_kind(nest, p, o, a) == WRITE_PARTIAL)
-            axes |= (axis_set)1 << a;
+    axis_set axes = hp_written_axes(nest, p, o, WRITE_PARTIAL);
+    for (int a = 0; axes >> a; a++)
+        if (placement->axis[a].degree <= 1)
+            axes &= ~((axis_set)1 << a);
     return axes;
 }
 
@@ -199,18 +199,13 @@ double hp_optcnn_partial_s(struct optcnn_model *m, int op, const struct placemen
 
 /* Fig. 8 --------------------------------------------------------------------------------- */
 
-static int degree(const struct split *split, int axis)
-{
-    return split->degree[axis] > 1 ? split->degree[axis] : 1;
-}
-
 /* Degrees by OptCNN's dimensions, so that layers of different kinds can be compared. */
 static void configuration(const struct nest *nest, const struct split *split, int out[128])
 {
     memset(out, 0, 128 * sizeof *out);
     for (int a = 0; a < nest->n_axes; a++)
-        if (degree(split, a) > 1)
-            out[(int)hp_optcnn_dimension(&nest->axis[a])] = degree(split, a);
+        if (hp_degree(split, a) > 1)
+            out[(int)hp_optcnn_dimension(&nest->axis[a])] = hp_degree(split, a);
 }
 
 /* Do all parts of the reader read just what the same part of the writer writes? */

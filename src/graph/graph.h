@@ -143,6 +143,15 @@ double hp_step_flops_per_sample(const struct hypar_graph *graph);
 /* Is it a weighted layer in the papers' sense? */
 bool hp_op_weighted(const struct hypar_graph *graph, int op);
 
+/* By operator: the first of those that it shares parameters with, in person or through others;
+ * itself if there is none. Operators without counted[op] (NULL: all are) share nothing. */
+struct sharing {
+    int first;
+    bool transposed; /* it sums over what the first does not: a parameter is read transposed */
+};
+struct sharing *hp_sharing(struct arena *arena, const struct hypar_graph *graph,
+                           const bool *counted);
+
 /* The operand of an operator that writes `tensor`; its first that is an output. */
 int hp_output_operand(const struct op *op, int tensor);
 int hp_first_output(const struct op *op);

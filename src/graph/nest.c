@@ -28,10 +28,16 @@ double hp_nest_macs(const struct nest *nest, bool backward)
     return macs;
 }
 
+axis_set hp_written_axes(const struct nest *nest, int pass, int o, enum write_kind kind)
+{
+    axis_set cut = nest->operand[o].axes, looped = cut | nest->pass[pass].axes;
+    return kind == WRITE_CUT ? cut : kind == WRITE_PARTIAL ? looped & ~cut : ~looped;
+}
+
 enum write_kind hp_write_kind(const struct nest *nest, int pass, int o, int axis)
 {
-    axis_set bit = (axis_set)1 << axis;
-    if (nest->operand[o].axes & bit)
+    if (nest->operand[o].axes >> axis & 1)
         return WRITE_CUT;
-    return nest->pass[pass].axes & bit ? WRITE_PARTIAL : WRITE_COPY;
+    return hp_written_axes(nest, pass, o, WRITE_PARTIAL) >> axis & 1 ? WRITE_PARTIAL
+                                                                     : WRITE_COPY;
 }

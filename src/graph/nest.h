@@ -101,6 +101,25 @@ int hp_sample_dim(const struct nest *nest, int o);
 /* Multiply-adds of all forward (backward) passes. */
 double hp_nest_macs(const struct nest *nest, bool backward);
 
+/* Is there a multiply-add in any pass? */
+static inline bool hp_multiplies(const struct nest *nest)
+{
+    for (int p = 0; p < nest->n_passes; p++)
+        if (nest->pass[p].macs > 0)
+            return true;
+    return false;
+}
+
+/* The first axis with more than one index that leads dimension `d` of operand `o`; -1: none. */
+static inline int hp_leading_axis(const struct nest *nest, int o, int d)
+{
+    const struct dim_map *map = &nest->operand[o].dim[d];
+    for (int i = 0; i < map->n_axes; i++)
+        if (nest->axis[map->axis[i]].extent > 1)
+            return map->axis[i];
+    return -1;
+}
+
 /* What a split of `axis` does to the tensor written in `pass` as operand `o`. */
 enum write_kind {
     WRITE_CUT,     /* each part has its own piece */
@@ -108,5 +127,8 @@ enum write_kind {
     WRITE_COPY,    /* each part has the same */
 };
 enum write_kind hp_write_kind(const struct nest *nest, int pass, int o, int axis);
+
+/* The axes of a kind. */
+axis_set hp_written_axes(const struct nest *nest, int pass, int o, enum write_kind kind);
 
 #endif /* GRAPH_NEST_H */

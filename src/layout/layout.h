@@ -37,6 +37,14 @@ struct split {
         *begins[MAX_AXES]; /* where each of them begins; NULL: added up when asked for */
 };
 
+static inline int hp_degree(const struct split *split, int axis)
+{
+    return split->degree[axis] > 1 ? split->degree[axis] : 1;
+}
+
+/* Axes that are divided. */
+axis_set hp_divided_axes(const struct nest *nest, const struct split *split);
+
 /* Part i of `degree` of an axis: sizes differ by at most one, larger ones first; empty where
  * degree exceeds the extent. */
 struct range hp_even_part(int64_t extent, int degree, int i);

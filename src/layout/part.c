@@ -3,9 +3,13 @@
 
 #include <math.h>
 
-static int degree_of(const struct split *split, int axis)
+axis_set hp_divided_axes(const struct nest *nest, const struct split *split)
 {
-    return split->degree[axis] > 1 ? split->degree[axis] : 1;
+    axis_set axes = 0;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (split->degree[a] > 1)
+            axes |= (axis_set)1 << a;
+    return axes;
 }
 
 struct range hp_even_part(int64_t extent, int degree, int i)
@@ -60,10 +64,10 @@ bool hp_sizes_even(int64_t extent, int degree, const int64_t *sizes)
 struct range hp_axis_part(const struct nest *nest, const struct split *split, int axis, int i)
 {
     const struct hypar_axis *a = &nest->axis[axis];
-    if (a->role == HYPAR_COPY || degree_of(split, axis) == 1)
+    if (a->role == HYPAR_COPY || hp_degree(split, axis) == 1)
         return (struct range){ 0, a->extent };
     if (!split->sizes[axis])
-        return hp_even_part(a->extent, degree_of(split, axis), i);
+        return hp_even_part(a->extent, hp_degree(split, axis), i);
     int64_t lo = split->begins[axis] ? split->begins[axis][i] : 0;
     for (int before = 0; !split->begins[axis] && before < i; before++)
         lo += split->sizes[axis][before];
@@ -74,7 +78,7 @@ int hp_part_count(const struct nest *nest, const struct split *split)
 {
     int parts = 1;
     for (int a = 0; a < nest->n_axes; a++)
-        parts *= degree_of(split, a);
+        parts *= hp_degree(split, a);
     return parts;
 }
 
@@ -82,7 +86,7 @@ void hp_part_coordinates(const struct nest *nest, const struct split *split, int
                          int coordinate[MAX_AXES])
 {
     for (int a = nest->n_axes - 1; a >= 0; a--) {
-        int degree = degree_of(split, a);
+        int degree = hp_degree(split, a);
         coordinate[a] = 0;
         if (degree > 1) { /* most are not divided, and this is called for every part */
             coordinate[a] = part % degree;

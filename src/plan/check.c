@@ -69,7 +69,7 @@ enum hypar_status hp_check_split(const struct nest *nest, const struct split *sp
     int64_t parts = 1;
     for (int a = 0; a < nest->n_axes; a++) {
         TRY(hp_in(err, check_axis(nest, a, split, err), "axis '%c'", nest->axis[a].name[0]));
-        parts *= split->degree[a] > 1 ? split->degree[a] : 1;
+        parts *= hp_degree(split, a);
         if (parts > HP_MAX_PARTS)
             return hp_fail(err, HYPAR_INFEASIBLE, "more than %d parts", HP_MAX_PARTS);
     }

@@ -66,10 +66,7 @@ static void hold_operand(const struct hypar_plan *plan, int op, int o, struct ho
 {
     const struct nest *nest = plan->graph->ops[op].nest;
     const struct op_plan *placed = &plan->ops[op];
-    axis_set divided = 0;
-    for (int a = 0; a < nest->n_axes; a++)
-        if (placed->split.degree[a] > 1)
-            divided |= (axis_set)1 << a;
+    axis_set divided = hp_divided_axes(nest, &placed->split);
     bool same = !(nest->operand[o].axes & divided); /* every part has all of it */
     struct range range[MAX_AXES];
     hp_whole_ranges(nest, range);
@@ -132,40 +129,35 @@ struct memory_text hp_memory_text(double need, double has)
     return text;
 }
 
-void hp_look_at_memory(struct fullest *f, int device, double need, double limit_bytes,
-                       double own)
+void hp_look_at_memory(struct fullest *f, int device, double need, double has)
 {
-    double has = limit_bytes > 0 ? limit_bytes : own;
-    if (!f->any || need / has > f->need / f->has)
-        *f = (struct fullest){ true, device, need, has };
+    double part = need / has, lack = part > 1 ? part - 1 : 0, excess = f->excess + lack * lack;
+    if (f->has == 0 || part > f->part)
+        *f = (struct fullest){ device, need, has, part, 0 };
+    f->excess = excess;
 }
 
-int hypar_plan_fullest_device(const struct hypar_plan *plan, double limit_bytes, double *need,
-                              double *has)
+struct fullest hp_plan_fullest(const struct hypar_plan *plan, double limit_bytes)
 {
     struct arena scratch = { 0 };
     int n = hypar_machine_device_count(plan->machine);
     double *bytes = NEW(&scratch, double, n);
-    struct fullest fullest = { 0 };
+    struct fullest fullest = { .device = -1 };
     hypar_plan_state_bytes(plan, bytes);
     for (int d = 0; d < n; d++)
-        hp_look_at_memory(&fullest, d, bytes[d], limit_bytes,
-                          (double)hypar_machine_device(plan->machine, d)->memory_bytes);
-    *need = fullest.need;
-    *has = fullest.has;
+        hp_look_at_memory(&fullest, d, bytes[d], hp_device_room(plan->machine, d, limit_bytes));
     hp_arena_free(&scratch);
-    return fullest.device;
+    return fullest;
 }
 
 enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan, double limit_bytes,
                                           struct hypar_error *err)
 {
-    double need, has;
-    int d = hypar_plan_fullest_device(plan, limit_bytes, &need, &has);
-    if (need <= has)
+    struct fullest f = hp_plan_fullest(plan, limit_bytes);
+    if (f.need <= f.has)
         return HYPAR_OK;
-    struct memory_text text = hp_memory_text(need, has);
+    struct memory_text text = hp_memory_text(f.need, f.has);
     return hp_fail(err, HYPAR_INFEASIBLE,
                    "weights, gradients and %s state need %s on device %d, which has %s",
-                   hypar_optimizer_text(plan->optimizer), text.need, d, text.has);
+                   hypar_optimizer_text(plan->optimizer), text.need, f.device, text.has);
 }

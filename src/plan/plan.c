@@ -139,7 +139,7 @@ static void set_split(struct hypar_plan *plan, int op, const struct split *split
     const struct nest *nest = plan->graph->ops[op].nest;
     struct split *mine = &plan->ops[op].split;
     for (int a = 0; a < nest->n_axes; a++) {
-        int degree = split->degree[a] > 1 ? split->degree[a] : 1;
+        int degree = hp_degree(split, a);
         const int64_t *old = mine->degree[a] == degree ? mine->sizes[a] : NULL;
         mine->sizes[a] =
             nest->axis[a].role == HYPAR_COPY

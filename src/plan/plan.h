@@ -106,23 +106,26 @@ double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor);
 /* What a device may use: `limit_bytes`, or its own memory if that is 0. */
 double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes);
 
-/* The fullest of the devices that were looked at so far: the one whose need is the largest
- * share of what it has, the first among equals. */
+/* The fullest of the devices that were looked at so far: the one whose need is the largest part
+ * of what it has, the first among equals. */
 struct fullest {
-    bool any;
     int device;
-    double need, has; /* bytes; it fits, and then all do, if need <= has */
+    double need, has; /* bytes; `has` is 0 before the first look */
+    double part;      /* need / has: it fits, and then all do, if that is at most 1 */
+    double excess;    /* what is missing on all devices, as parts of what each has: the sum of
+                         squares, so that it is least where all lack the same */
 };
+void hp_look_at_memory(struct fullest *f, int device, double need, double has);
+
+/* ... of all devices, by parameters, gradients and optimizer state. `limit_bytes` as for
+ * hp_device_room(). */
+struct fullest hp_plan_fullest(const struct hypar_plan *plan, double limit_bytes);
 
 /* What is needed beside what there is, for a message; by bytes if they look the same. */
 struct memory_text {
     char need[32], has[32];
 };
 struct memory_text hp_memory_text(double need, double has);
-
-/* Look at one more, which has `limit_bytes`, or `own` if that is 0. */
-void hp_look_at_memory(struct fullest *f, int device, double need, double limit_bytes,
-                       double own);
 
 /* Parts of all operators, those of every replica counted. */
 int64_t hp_plan_parts(const struct hypar_plan *plan);

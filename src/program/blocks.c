@@ -5,35 +5,33 @@
 
 /* Passes without multiply-adds of their own, whose input nobody else waits for, may be one task
  * with the pass before. */
-static void find_followers(struct blocks *s)
+static void find_fusable(struct blocks *s)
 {
     const struct lowering *lowering = s->lowering;
     const struct training_graph *k = &lowering->training;
     for (int i = 0; i < k->n_op_passes; i++) {
         const struct op_pass *op_pass = &k->op_pass[i];
         const struct nest *nest = lowering->graph->ops[op_pass->op].nest;
-        bool follows = k->input_start[i + 1] > k->input_start[i];
-        for (int p = 0; p < nest->n_passes; p++)
-            follows &= nest->pass[p].macs <= 0;
+        bool fuses = k->input_start[i + 1] > k->input_start[i] && !hp_multiplies(nest);
         for (int p = k->input_start[i]; p < k->input_start[i + 1]; p++) {
             const struct exchange *exchange = &k->exchange[k->input[p].exchange];
             int producer = exchange->n_writers == 1 ? exchange->writer[0].op : -1;
-            follows &= producer >= 0;
+            fuses &= producer >= 0;
             for (int r = 0; r < exchange->n_readers; r++)
-                follows &=
+                fuses &=
                     exchange->reader[r].op == op_pass->op || exchange->reader[r].op == producer;
         }
-        s->may_follow[i] = follows;
+        s->may_fuse[i] = fuses;
     }
 }
 
-/* The fusion group that `op_pass` belongs to. It follows if all that it waits for is done by
- * one group, part by part, where it is. */
+/* The fusion group that `op_pass` belongs to. It is fused if all that it waits for is
+ * done by one group, part by part, where it is. */
 static int group_of(const struct blocks *s, int b, int op_pass)
 {
     const struct training_graph *k = &s->lowering->training;
     int group = -1;
-    if (!s->may_follow[op_pass])
+    if (!s->may_fuse[op_pass])
         return op_pass;
     for (int p = k->input_start[op_pass]; p < k->input_start[op_pass + 1]; p++) {
         int d = k->input[p].exchange;
@@ -84,11 +82,11 @@ struct blocks *hp_blocks_new(struct lowering *lowering, hp_messages_of *expand, 
     s->expand = expand;
     s->who = who;
     s->n_blocks = lowering->n_bodies * k->n_items + 2 * k->n_tail;
-    s->may_follow = NEW(&s->arena, bool, k->n_op_passes);
+    s->may_fuse = NEW(&s->arena, bool, k->n_op_passes);
     s->first = NEW(&s->arena, int, s->n_blocks);
     s->size = NEW(&s->arena, int, s->n_blocks);
     NEW(&s->scratch, char, 1); /* the first block stays */
-    find_followers(s);
+    find_fusable(s);
     s->head = NEW(&s->arena, int *, lowering->n_bodies);
     s->next = NEW(&s->arena, int *, lowering->n_bodies);
     for (int b = 0; b < lowering->n_bodies; b++) {

@@ -40,7 +40,7 @@ struct blocks {
     int n_blocks;
     int **head;             /* by body, by op_pass: the first op_pass of its fusion group */
     int **next;             /* by body, by op_pass: the next one of its fusion group, -1 */
-    bool *may_follow;       /* by op_pass */
+    bool *may_fuse;         /* by op_pass */
     struct buckets buckets; /* of gradients; no arrays: none */
     hp_messages_of *expand; /* NULL: comm c of an exchange is its task c */
     void *who;

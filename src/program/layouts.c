@@ -3,21 +3,6 @@
 
 #include "program/lowering.h"
 
-static axis_set written_axes(const struct nest *nest, const struct split *split, int pass,
-                             int o, enum write_kind kind)
-{
-    axis_set axes = 0;
-    for (int a = 0; a < nest->n_axes; a++)
-        if (split->degree[a] > 1 && hp_write_kind(nest, pass, o, a) == kind)
-            axes |= (axis_set)1 << a;
-    return axes;
-}
-
-axis_set hp_partial_axes(const struct nest *nest, const struct split *split, int pass, int o)
-{
-    return written_axes(nest, split, pass, o, WRITE_PARTIAL);
-}
-
 static void *keep(struct lowering *s, const void *key, size_t bytes)
 {
     return memcpy(NEW(&s->cache->arena, int32_t, bytes / sizeof(int32_t)), key, bytes);
@@ -111,7 +96,7 @@ static int layout_key(struct lowering *s, int op, struct range samples, const in
     memcpy(at + 2, &samples.hi, sizeof samples.hi);
     at += 4;
     for (int a = 0; a < nest->n_axes; a++)
-        *at++ = split->degree[a] > 1 ? split->degree[a] : 1;
+        *at++ = hp_degree(split, a);
     memcpy(at, placed, (size_t)n_parts * sizeof *placed);
     at += n_parts;
     for (int a = 0; a < nest->n_axes; a++) {
@@ -183,7 +168,8 @@ static struct exchange_side as_writer(const struct source *w,
     return (struct exchange_side){
         .layout = l,
         .operand = w->operand,
-        .copies = written_axes(l->nest, l->split, w->pass, w->operand, WRITE_COPY),
+        .copies = hp_written_axes(l->nest, w->pass, w->operand, WRITE_COPY) &
+                  hp_divided_axes(l->nest, l->split),
     };
 }
 
@@ -197,7 +183,8 @@ static struct exchange_side as_reader(const struct reader *r,
     for (int p = 0; r->only_adds && r->passes >> p; p++)
         for (int y = 0; r->passes >> p & 1 && y < nest->n_operands; y++)
             if (nest->pass[p].writes >> y & 1)
-                who.partial |= written_axes(nest, l->split, p, y, WRITE_PARTIAL);
+                who.partial |= hp_written_axes(nest, p, y, WRITE_PARTIAL);
+    who.partial &= who.partial ? hp_divided_axes(nest, l->split) : 0;
     return who;
 }
 

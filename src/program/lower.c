@@ -126,7 +126,8 @@ bool hp_adds_after(const struct part_layout *layout, int pass, int part)
         return false;
     for (int o = 0; o < layout->nest->n_operands; o++)
         if (p->writes >> o & 1)
-            partial |= hp_partial_axes(layout->nest, layout->split, pass, o);
+            partial |= hp_written_axes(layout->nest, pass, o, WRITE_PARTIAL);
+    partial &= hp_divided_axes(layout->nest, layout->split);
     return !partial || hp_first_along(layout, part, partial);
 }
 

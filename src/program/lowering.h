@@ -180,9 +180,6 @@ enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *excha
 /* Is `part` the one that adds what a pass adds after partial sums (a bias)? */
 bool hp_adds_after(const struct part_layout *layout, int pass, int part);
 
-/* Which parts of op write operand `o` in `pass` only add to it. */
-axis_set hp_partial_axes(const struct nest *nest, const struct split *split, int pass, int o);
-
 /* The passes in which a value is first read, and so waited for: forward ones if there are. */
 uint32_t hp_first_passes(const struct hypar_graph *graph, const struct reader *r);
 

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/stop.h"
-#include "search/planner.h"
+#include "search/fit.h"
 
 enum {
     MAX_TRIED = 32,
@@ -56,10 +56,8 @@ static const char *refused_text(struct arena *arena, const struct hypar_refusals
 /* Is this the nearest to fitting so far? */
 static void look_nearer(struct tried *t, const struct hypar_found *found)
 {
-    struct fullest full;
-    full.device = hypar_plan_fullest_device(found->plan, t->problem->options->memory_bytes,
-                                            &full.need, &full.has);
-    if (t->nearest && full.need / full.has >= t->lacks.need / t->lacks.has)
+    struct fullest full = hp_plan_fullest(found->plan, t->problem->options->memory_bytes);
+    if (t->nearest && full.part >= t->lacks.part)
         return;
     t->nearest = found->info.planner;
     t->lacks = full;
@@ -168,23 +166,6 @@ static bool is_small(const struct problem *problem, const struct hypar_plan *pla
     return tasks * (micro > 1 ? micro : 1) * devices <= MOST_WORK;
 }
 
-/* What every plan holds, as each parameter is somewhere: the state of all on one device; and
- * what there is to hold it. */
-static void sum_memory(const struct problem *p, double *need, double *has)
-{
-    struct arena scratch = { 0 };
-    int n = hypar_machine_device_count(p->machine);
-    double *bytes = NEW(&scratch, double, n);
-    struct hypar_plan *whole = hp_plan_new(p->graph, p->machine, &p->settings);
-    hypar_plan_state_bytes(whole, bytes);
-    *need = bytes[0];
-    hypar_plan_free(whole);
-    hp_arena_free(&scratch);
-    *has = 0;
-    for (int d = 0; d < n; d++)
-        *has += hp_device_room(p->machine, d, p->options->memory_bytes);
-}
-
 /* Let flexflow have a try, beside the best of the others (NULL: there is none). Among plans
  * that fit it looks for a fast one; where none does, any that fits will do. */
 static bool may_search(const struct tried *t, const struct hypar_found *best)
@@ -192,7 +173,7 @@ static bool may_search(const struct tried *t, const struct hypar_found *best)
     double need, has;
     if (best && fits(best))
         return t->simulated && t->problem->options->objective == HYPAR_TIME;
-    sum_memory(t->problem, &need, &has);
+    hp_room_together(t->problem, &need, &has);
     return need <= has;
 }
 
@@ -227,7 +208,7 @@ static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
 {
     char sum[128] = "";
     double all, has;
-    sum_memory(t->problem, &all, &has);
+    hp_room_together(t->problem, &all, &has);
     struct memory_text together = hp_memory_text(all, has);
     struct memory_text nearest = hp_memory_text(t->lacks.need, t->lacks.has);
     if (!t->nearest)
@@ -291,7 +272,7 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
     struct hypar_refusals *told = problem->options->refusals;
     double began_s = hp_now_s();
     for (int i = 0; hp_planners[i] && t.n < MAX_TRIED && !is_enough(&t); i++)
-        if (hp_planners[i]->plan && !hp_planners[i]->apart) /* not auto itself */
+        if (hp_planners[i]->plan && !hp_planners[i]->not_in_auto) /* not auto itself */
             try_planner(&t, hp_planners[i]);
     simulate(&t);
     int best = choose(&t);

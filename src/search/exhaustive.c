@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/stop.h"
+#include "search/fit.h"
 #include "search/fix.h"
 #include "search/judge.h"
 #include "search/mcmc/propose.h"
@@ -36,7 +37,7 @@ struct enumeration {
     int *best;         /* by choice */
     ticks best_length; /* HP_MAX_TICKS: none yet */
     struct bound_input bound;
-    struct fullness fullest; /* of the plan nearest to fitting, if none fits */
+    struct fullest fullest; /* of the plan nearest to fitting, if none fits */
     int64_t simulated;
 };
 
@@ -163,14 +164,14 @@ static enum hypar_status find_least(struct enumeration *w, struct hypar_error *e
 
 static enum hypar_status weigh(struct enumeration *w, struct hypar_error *err)
 {
-    struct fullness full;
+    struct fullest full;
     ticks length = hp_delta_length(w->delta);
     w->simulated++;
     if (length >= w->best_length)
         return HYPAR_OK;
-    TRY(hp_fullness(w->problem, w->plan, NULL, &full, err));
+    TRY(hp_exact_need(w->problem, w->plan, NULL, &full, err));
     if (full.part > 1) {
-        if (w->fullest.need == 0 || full.part < w->fullest.part)
+        if (w->fullest.has == 0 || full.part < w->fullest.part)
             w->fullest = full;
         return HYPAR_OK;
     }
@@ -201,14 +202,12 @@ static enum hypar_status descend(struct enumeration *w, int depth, struct hypar_
 
 static enum hypar_status walk(struct enumeration *w, struct hypar_error *err)
 {
-    struct hypar_lower_options lower = hp_lowering(w->problem);
-    struct sim_settings settings = hp_simulation(w->problem);
     TRY(hp_apply_fixes(w->plan, &w->fixes, err));
     hp_proposer_begin(&w->proposer, w->plan, w->fixes.fixed);
     hp_proposal_begin(&w->now, w->problem->graph);
     list_choices(w);
     TRY(check_size(w, err));
-    TRY(hp_delta_new(&w->delta, w->plan, &lower, &settings, NULL, err));
+    TRY(hp_delta_new(&w->delta, w->plan, hp_simulation(w->problem), NULL, err));
     TRY(find_least(w, err));
     TRY(descend(w, 0, err));
     if (w->best_length == HP_MAX_TICKS)
@@ -249,7 +248,7 @@ const struct planner hp_planner_exhaustive = {
     .info = { "exhaustive", "every aligned plan of a small problem: the optimum", "",
               .small_only = true },
     .plan = plan_exhaustive,
-    .apart = true,
-    .judges = true,
-    .wishes = WISH_FIX,
+    .not_in_auto = true,
+    .checks_memory = true,
+    .can = CAN_FIX,
 };

@@ -1,70 +1,17 @@
-/* Plans judged by the simulator: time and memory. */
+/* Plans judged by the simulator. */
 #include "search/judge.h"
 
-#include <math.h>
-
-#include "program/memory/memory.h"
-
-struct hypar_lower_options hp_lowering(const struct problem *problem)
+const struct hypar_sim_options *hp_simulation(const struct problem *problem)
 {
-    const struct hypar_sim_options *how = problem->options->simulation;
-    return how ? how->lower : (struct hypar_lower_options){ 0 };
-}
-
-struct sim_settings hp_simulation(const struct problem *problem)
-{
-    struct sim_settings settings; /* if wrong, hp_check_simulable() has said so */
-    hp_sim_settings(&settings, problem->options->simulation, NULL);
-    return settings;
-}
-
-double hp_room_for_params(const struct problem *problem)
-{
-    double least = INFINITY, limit = problem->options->memory_bytes;
-    for (int d = 0; d < hypar_machine_device_count(problem->machine); d++)
-        least = fmin(least, hp_device_room(problem->machine, d, limit));
-    return least / hp_bytes_per_param(problem->options->precision, problem->options->optimizer);
-}
-
-enum hypar_status hp_fullness(const struct problem *problem, const struct hypar_plan *plan,
-                              struct layout_cache *cache, struct fullness *out,
-                              struct hypar_error *err)
-{
-    struct arena scratch = { 0 };
-    int n = hypar_machine_device_count(plan->machine);
-    struct hypar_memory *memory = NEW(&scratch, struct hypar_memory, n), fullest;
-    double limit = problem->options->memory_bytes;
-    enum hypar_status status = hp_plan_memory(plan, NULL, cache, memory, err);
-    *out = (struct fullness){ .part = -1 };
-    if (status == HYPAR_OK) {
-        int most = hypar_fullest_memory(memory, n, limit, &fullest);
-        *out = (struct fullness){ .part = fullest.peak / fullest.limit,
-                                  .need = fullest.peak,
-                                  .has = fullest.limit,
-                                  .device = most };
-        for (int d = 0; d < n; d++) {
-            double part = memory[d].peak / hp_device_room(plan->machine, d, limit);
-            out->excess += fmax(0, part - 1) * fmax(0, part - 1);
-        }
-    }
-    hp_arena_free(&scratch);
-    return status;
-}
-
-enum hypar_status hp_fail_memory(const struct fullness *f, struct hypar_error *err)
-{
-    struct memory_text text = hp_memory_text(f->need, f->has);
-    return hp_fail(err, HYPAR_INFEASIBLE,
-                   "no plan found that fits; the nearest needs %s on device %d, which has %s",
-                   text.need, f->device, text.has);
+    static const struct hypar_sim_options by_default;
+    return problem->options->simulation ? problem->options->simulation : &by_default;
 }
 
 enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar_error *err)
 {
     enum { MAX_TASKS = 1 << 20 };
-    struct sim_settings settings;
     double passes = 0;
-    TRY(hp_sim_settings(&settings, problem->options->simulation, err));
+    TRY(hp_check_sim_options(problem->options->simulation, err));
     for (int op = 0; op < problem->graph->n_ops; op++)
         passes += problem->graph->ops[op].nest->n_passes;
     double tasks = passes * hypar_machine_device_count(problem->machine);
@@ -133,7 +80,6 @@ enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *fo
                            struct hypar_error *err)
 {
     struct hypar_prediction *p = &found->prediction;
-    double has;
     hp_simulate_found(problem, problem->options->simulation, 0, found);
     if (!found->has_simulated)
         return hp_fail(err, HYPAR_UNSUPPORTED, "%s", found->info.not_simulated);
@@ -146,6 +92,6 @@ enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *fo
                                     .mfu = s->step.mfu,
                                     .comm_bytes = s->step.comm_bytes,
                                     .energy_j = hypar_energy_total_j(&s->step.energy) };
-    hypar_plan_fullest_device(found->plan, problem->limit_bytes, &p->state_bytes, &has);
+    p->state_bytes = hp_plan_fullest(found->plan, problem->limit_bytes).need;
     return HYPAR_OK;
 }

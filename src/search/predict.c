@@ -198,11 +198,10 @@ void hp_predict(const struct problem *problem, const struct partition_problem *p
     struct step_work work = hp_step_work(problem);
     hp_predict_partition(problem, &work, p, partition, &found->prediction);
     struct hypar_prediction *out = &found->prediction;
-    double has;
     out->compute_s = busiest_seconds(problem, found->plan);
     if (out->compute_s + out->comm_s > 0)
         out->mfu *= out->step_s / (out->compute_s + out->comm_s);
     out->step_s = out->compute_s + out->comm_s;
     out->samples_per_s = out->step_s > 0 ? (double)problem->graph->batch / out->step_s : 0;
-    hypar_plan_fullest_device(found->plan, problem->limit_bytes, &out->state_bytes, &has);
+    out->state_bytes = hp_plan_fullest(found->plan, problem->limit_bytes).need;
 }

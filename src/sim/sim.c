@@ -338,11 +338,10 @@ static enum hypar_status run(struct hypar_sim *sim, bool timeline, struct hypar_
 /* Takes the program, also on failure. */
 enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_program *program,
                                       const struct hypar_sim_options *options,
-                                      const struct sim_settings *settings,
                                       struct hypar_error *err)
 {
     struct arena arena = { 0 };
-    enum hypar_status status = hp_check_messages(program->lowering, settings, err);
+    enum hypar_status status = hp_check_messages(program->lowering, options, err);
     if (status != HYPAR_OK) {
         hypar_program_free(program);
         return status;
@@ -352,7 +351,7 @@ enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_progr
     sim->program = program;
     sim->memory = hp_memory(program, NULL);
     begin_links(sim);
-    sim->timing = hp_timing_new(program->lowering, program->blocks, settings, NULL);
+    sim->timing = hp_timing_new(program->lowering, program->blocks, options, NULL);
     sim->summary.how = hypar_simulation_of(options);
     sim->summary.measured = hp_count_measured(program->lowering, options->profile);
     status = run(sim, options->timeline, err);
@@ -372,14 +371,13 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
                                  const struct hypar_sim_options *options,
                                  struct hypar_error *err)
 {
-    struct hypar_sim_options planned = hypar_simulation_options(&plan->simulation);
+    struct hypar_sim_options planned = hypar_as_planned(plan, NULL);
     struct hypar_program *program;
-    struct sim_settings settings;
     *out = NULL;
     options = options ? options : &planned;
-    TRY(hp_sim_settings(&settings, options, err));
+    TRY(hp_check_sim_options(options, err));
     TRY(hypar_lower(&program, plan, &options->lower, err));
-    return hp_simulate_program(out, program, options, &settings, err);
+    return hp_simulate_program(out, program, options, err);
 }
 
 const struct hypar_plan *hypar_sim_plan(const struct hypar_sim *sim)

@@ -3,14 +3,18 @@
 
 #include <string.h>
 
+#include "cost/collective_rounds.h"
+
 void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
-                         const struct sim_settings *settings)
+                         const struct hypar_sim_options *options)
 {
     *a = (struct task_costs){ .graph = plan->graph,
                               .machine = plan->machine,
                               .precision = plan->precision,
                               .optimizer = plan->optimizer,
-                              .settings = *settings };
+                              .settings = *options };
+    if (options->all_reduce)
+        a->settings.all_reduce = hp_comm_algorithm_name(COMM_ALL_REDUCE, options->all_reduce);
     a->n_devices = hypar_machine_device_count(a->machine);
     a->n_queues = a->n_devices + 2 * hypar_machine_link_count(a->machine);
     NEW(&a->scratch, char, 1); /* the first block stays */
@@ -22,9 +26,9 @@ void hp_task_costs_end(struct task_costs *a)
     hp_arena_free(&a->scratch);
 }
 
-/* Axes that windows slide along, or whose operand is shorter (one of a concat's): what a part
- * reads depends on where it is. */
-static axis_set windowed_axes(const struct nest *nest)
+/* Axes along which what a part reads depends on where it is: a window slides along them, is
+ * clipped, or an operand is shorter (one of a concat's). */
+static axis_set positional_axes(const struct nest *nest)
 {
     axis_set axes = 0;
     for (int o = 0; o < nest->n_operands; o++)
@@ -38,11 +42,13 @@ static axis_set windowed_axes(const struct nest *nest)
     return axes;
 }
 
-/* Is the work of two parts the same? They are as long, and along a window in the same place. */
-static bool same_work(const struct range *a, const struct range *b, int n, axis_set windowed)
+/* Is the work of two parts the same? They are as long, and along positional axes in the same
+ * place. */
+static bool same_work(const struct range *a, const struct range *b, int n, axis_set positional)
 {
     for (int i = 0; i < n; i++)
-        if (a[i].hi - a[i].lo != b[i].hi - b[i].lo || (windowed >> i & 1 && a[i].lo != b[i].lo))
+        if (a[i].hi - a[i].lo != b[i].hi - b[i].lo ||
+            (positional >> i & 1 && a[i].lo != b[i].lo))
             return false;
     return true;
 }
@@ -53,7 +59,7 @@ static const ticks *time_parts(struct task_costs *a, int op, int pass,
 {
     ticks *time = NEW(&a->arena, ticks, l->n_parts);
     operand_set present = hp_present(&a->graph->ops[op]);
-    axis_set windowed = windowed_axes(l->nest);
+    axis_set positional = positional_axes(l->nest);
     const struct hypar_device *before = NULL;
     for (int part = 0; part < l->n_parts; part++) {
         if (l->empty[part])
@@ -61,7 +67,7 @@ static const ticks *time_parts(struct task_costs *a, int op, int pass,
         const struct range *range = l->range + part * l->nest->n_axes;
         const struct hypar_device *device = hypar_machine_device(a->machine, l->device[part]);
         if (before == device && !l->empty[part - 1] &&
-            same_work(range, range - l->nest->n_axes, l->nest->n_axes, windowed))
+            same_work(range, range - l->nest->n_axes, l->nest->n_axes, positional))
             time[part] = time[part - 1];
         else
             time[part] = hp_ticks(hp_pass_seconds(l->nest, pass, range, present, device,

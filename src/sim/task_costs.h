@@ -13,17 +13,9 @@
 #include "program/blocks.h"
 #include "sim/tasks.h"
 
-struct sim_settings {
-    bool expand_collectives, no_overlap, half_duplex;
-    const struct hypar_profile *profile;
-    const char *all_reduce; /* name of the algorithm; NULL: whichever is fastest */
-};
-
-/* What the options (may be NULL) say; HYPAR_USAGE, with the defaults in *out, if they
- * contradict each other or name what is not there. */
-enum hypar_status hp_sim_settings(struct sim_settings *out,
-                                  const struct hypar_sim_options *options,
-                                  struct hypar_error *err);
+/* HYPAR_USAGE if the options (may be NULL) contradict each other or name what is not there. */
+enum hypar_status hp_check_sim_options(const struct hypar_sim_options *options,
+                                       struct hypar_error *err);
 
 /* One comm of a pattern: one task, or one for each message. */
 struct comm_cost {
@@ -49,7 +41,7 @@ struct task_costs {
     const struct hypar_machine *machine;
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
-    struct sim_settings settings;
+    struct hypar_sim_options settings; /* all_reduce: the row's name; NULL: the fastest */
     int n_devices, n_queues;
     struct table model_keys;
     const struct comm_model **models;
@@ -66,7 +58,7 @@ struct task_costs {
 
 /* For plans of the same graph and machine, with the same precision and optimizer. */
 void hp_task_costs_begin(struct task_costs *costs, const struct hypar_plan *plan,
-                         const struct sim_settings *settings);
+                         const struct hypar_sim_options *options);
 void hp_task_costs_end(struct task_costs *costs);
 
 /* The comms of a pattern as tasks, its elements being of so many bytes. */

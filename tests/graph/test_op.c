@@ -338,13 +338,46 @@ static void sharing(void **state)
     hypar_graph_free(g);
 }
 
+/* Operators that share parameters, one through another: a and b have none in common, c has one
+ * of each. */
+static void shared_parameters(void **state)
+{
+    (void)state;
+    struct arena arena = { 0 };
+    struct hypar_shape shape = { 2, { 4, 8 } };
+    struct graph_builder *build = hp_build("net", 4);
+    struct hypar_graph *g;
+    const struct attrs *out8 = ATTRS(A1(OUT, 8));
+    static const char *const name[] = { "d", "b", "a", "c" };
+    int x = hp_build_input(build, "x", &shape, false, 0), last[3] = { x, HP_MAKE, HP_MAKE };
+    for (int op = 0; op < 4; op++) {
+        const struct op *b = &hp_build_graph(build)->ops[1], *a = b + 1;
+        if (op == 3) {
+            last[1] = a->tensor[1];
+            last[2] = b->tensor[2];
+        }
+        struct op_request request = { OP_LINEAR, name[op], 3, last, out8 };
+        assert_int_equal(hp_build_op(build, &request, last, NULL), 0);
+    }
+    assert_int_equal(hp_build_finish(build, &g, NULL), HYPAR_OK);
+    const struct sharing *all = hp_sharing(&arena, g, NULL);
+    const struct sharing *some = hp_sharing(&arena, g, (const bool[]){ 1, 0, 1, 1 });
+    const int expected[2][4] = { { 0, 1, 1, 1 }, { 0, 1, 2, 2 } };
+    for (int op = 0; op < 4; op++) {
+        assert_int_equal(all[op].first, expected[0][op]);
+        assert_int_equal(some[op].first, expected[1][op]);
+        assert_false(all[op].transposed);
+    }
+    hp_arena_free(&arena);
+    hypar_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row),
-        cmocka_unit_test(misfits),
-        cmocka_unit_test(the_rule),
-        cmocka_unit_test(sharing),
+        cmocka_unit_test(every_row),         cmocka_unit_test(misfits),
+        cmocka_unit_test(the_rule),          cmocka_unit_test(sharing),
+        cmocka_unit_test(shared_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

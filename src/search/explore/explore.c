@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/stop.h"
+#include "search/fit.h"
 
 /* Planners ---------------------------------------------------------------------------- */
 
@@ -178,14 +179,6 @@ static void rank(const struct hypar_exploration *e, struct site *site)
 
 /* Sites ------------------------------------------------------------------------------- */
 
-static double least_memory(const struct hypar_machine *machine)
-{
-    double least = INFINITY;
-    for (int d = 0; d < hypar_machine_device_count(machine); d++)
-        least = fmin(least, (double)hypar_machine_device(machine, d)->memory_bytes);
-    return least;
-}
-
 static double slowest_link(const struct hypar_machine *machine)
 {
     double least = INFINITY;
@@ -208,7 +201,7 @@ static enum hypar_status prepare(struct hypar_exploration *e, struct site *site,
     site->problem.n_levels = hypar_machine_levels(machine, site->problem.level);
     site->text.n_levels = site->problem.n_levels;
     site->text.bandwidth_bytes_per_s = slowest_link(machine);
-    site->memory_bytes = least_memory(machine);
+    site->memory_bytes = hp_least_room(&site->problem);
     site->work = hp_step_work(&site->problem);
     hp_array_hops(machine, site->hops);
     site->plain = hp_set_up_partition(&site->problem, &e->arena, hp_planner_accpar.rules);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cost/array.h"
-#include "search/judge.h"
+#include "search/fit.h"
 #include "search/predict.h"
 
 /* Beyond this, roughly, configurations are left out. */
@@ -90,34 +90,28 @@ static enum hypar_status solve(struct search *s, double price, int *state,
     return status;
 }
 
-/* The fastest plan within memory, to the price at which it is found: as for HyPar, the lowest
- * power of two. A price gives a lower bound too: no plan that fits is faster than the least of
- * time and price, less the price of all the room there is. Where no price helps the answer is
- * the one with the fewest weights, which is refused later. */
+/* The fastest plan within memory, to the price at which it is found, in seconds. A price gives
+ * a lower bound too: no plan that fits is faster than the least of time and price, less the
+ * price of all the room there is. */
 static enum hypar_status solve_within_memory(struct search *s, struct hypar_error *err)
 {
-    enum { TOO_LOW = -61, HIGHEST = 0 }; /* prices are 2^i seconds */
-    double room = hp_room_for_params(s->problem);
+    struct prices prices = hp_prices(-60, 0);
+    double price, room = hp_room_for_params(s->problem);
     TRY(solve(s, 0, s->state, &s->result, err));
     s->lower_bound_s = s->result.lower_bound;
     if (held(s, s->state) <= room)
         return HYPAR_OK;
     int *state = NEW(&s->arena, int, s->space.n_vars + 1);
-    for (int low = TOO_LOW, high = HIGHEST + 1, i = HIGHEST; high - low > 1;
-         i = (low + high) / 2) {
+    while (hp_price(&prices, &price)) {
         struct elimination_result priced;
-        TRY(solve(s, ldexp(1, i), state, &priced, err));
-        bool fits = held(s, state) <= room;
-        s->lower_bound_s = fmax(s->lower_bound_s, priced.lower_bound - ldexp(room, i));
-        if (fits || i == HIGHEST) {
+        TRY(solve(s, price, state, &priced, err));
+        s->lower_bound_s = fmax(s->lower_bound_s, priced.lower_bound - price * room);
+        if (hp_price_tried(&prices, held(s, state) <= room)) {
             memcpy(s->state, state, (size_t)s->space.n_vars * sizeof *state);
             s->result = priced;
             s->result.assignment = s->state;
             s->result.exact = false; /* of time alone */
         }
-        if (!fits && i == HIGHEST)
-            break;
-        *(fits ? &high : &low) = i;
     }
     return HYPAR_OK;
 }
@@ -168,7 +162,7 @@ static void predict(const struct search *s, const struct optcnn_cost *cost,
     struct hypar_prediction *out = &found->prediction;
     struct step_work work = hp_step_work(p);
     struct array_work done = { .macs = work.macs };
-    double samples = (double)p->graph->batch, has;
+    double samples = (double)p->graph->batch;
     out->compute_s = cost->compute_s;
     out->comm_s = cost->transfer_s + cost->sync_s;
     out->step_s = out->compute_s + out->comm_s;
@@ -181,7 +175,7 @@ static void predict(const struct search *s, const struct optcnn_cost *cost,
         done.dram_words += dram_words(s, op);
     done.sent_words = out->comm_bytes / HP_WORD_BYTES;
     out->energy_j = hp_array_energy_j(&done, &work.device, work.link_j_per_bit);
-    hypar_plan_fullest_device(found->plan, p->limit_bytes, &out->state_bytes, &has);
+    out->state_bytes = hp_plan_fullest(found->plan, p->limit_bytes).need;
 }
 
 static const char *method_text(enum elimination_method method)

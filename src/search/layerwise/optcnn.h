@@ -3,8 +3,9 @@
  *
  * A variable is an operator with weights (all operators that share one), or one that joins
  * several (add, concat, attention); its states are the configurations of its leading operator:
- * a degree for each dimension, on the first devices. Operators that follow (hp_layered()) have
- * no choice of their own: they lie as the tensor lies that they read. */
+ * a degree for each dimension, on the first devices. The other operators of a
+ * node (hp_layered()) have no choice of their own: they lie as the tensor lies that they read.
+ */
 #ifndef SEARCH_LAYERWISE_OPTCNN_H
 #define SEARCH_LAYERWISE_OPTCNN_H
 
@@ -52,11 +53,11 @@ void hp_optcnn_space(struct optcnn_space *out, struct arena *arena,
                      const struct problem *problem, struct topology_view *topology,
                      const char *dimensions, double seconds);
 
-/* How `reader` lies when it follows what `writer` has written as operand `wo` and reads it as
+/* How `reader` lies if it takes over how `writer` has written operand `wo`, which it reads as
  * operand `ro`: an axis that indexes a dimension is divided, and its parts placed, as the
  * writer's axis there. Degrees that find no axis go to its samples, else to another axis. */
-struct placement hp_follow(struct topology_view *topology, const struct nest *writer, int wo,
-                           const struct placement *at, const struct nest *reader, int ro);
+struct placement hp_take_over(struct topology_view *topology, const struct nest *writer, int wo,
+                              const struct placement *at, const struct nest *reader, int ro);
 
 /* How `other` lies, which shares a parameter with `lead` (its operand `lo`; `oo` of `other`):
  * the parameter is divided alike, the other dimensions as far as both have them. */

@@ -171,15 +171,15 @@ static int derived_list(struct optcnn_space *s, struct derivation how,
     for (int i = 0; i < from.n; i++)
         at[i] = how.by_parameter ? hp_share_parameter(s->topology, parent, how.parent_operand,
                                                       &from.at[i], nest, how.operand)
-                                 : hp_follow(s->topology, parent, how.parent_operand,
-                                             &from.at[i], nest, how.operand);
+                                 : hp_take_over(s->topology, parent, how.parent_operand,
+                                                &from.at[i], nest, how.operand);
     return add_list(s, &how, from.n, at);
 }
 
 /* Variables ------------------------------------------------------------------------------ */
 
-/* The first input that comes from the operator's own node, which it follows. */
-static int followed_input(const struct optcnn_space *s, int op)
+/* The first input that comes from the operator's own node. */
+static int inner_input(const struct optcnn_space *s, int op)
 {
     const struct hypar_graph *g = s->graph;
     const int *node = s->layered->node_of_op;
@@ -191,10 +191,10 @@ static int followed_input(const struct optcnn_space *s, int op)
     return -1;
 }
 
-static int following_list(struct optcnn_space *s, int op)
+static int inherited_list(struct optcnn_space *s, int op)
 {
     const struct hypar_graph *g = s->graph;
-    int o = followed_input(s, op), t = g->ops[op].tensor[o];
+    int o = inner_input(s, op), t = g->ops[op].tensor[o];
     const struct op *from = &g->ops[g->tensors[t].producer];
     struct derivation how = { .parent = s->list[g->tensors[t].producer],
                               .parent_nest = from->nest->id,
@@ -269,7 +269,7 @@ static void make_lists(struct optcnn_space *s)
         else if (s->layered->node[node].op == op)
             s->list[op] = sharing_list(s, op, var);
         else
-            s->list[op] = following_list(s, op);
+            s->list[op] = inherited_list(s, op);
     }
 }
 

@@ -1,4 +1,5 @@
-/* From a graph to weighted layers and joins: who follows whom, who shares a parameter. */
+/* From a graph to weighted layers and joins: which operators a node has, which nodes
+ * share a parameter. */
 #include "search/levels/layered.h"
 
 #include <string.h>
@@ -94,9 +95,7 @@ static int add_node(struct builder *b, int op, bool weighted, unsigned types)
 {
     struct layered *l = b->l;
     l->node = GROW(b->arena, struct layer_node, l->node, l->n_nodes, &b->node_capacity);
-    l->node[l->n_nodes] = (struct layer_node){
-        .op = op, .var = l->n_nodes, .weighted = weighted, .types = types
-    };
+    l->node[l->n_nodes] = (struct layer_node){ .op = op, .weighted = weighted, .types = types };
     return l->n_nodes++;
 }
 
@@ -166,19 +165,19 @@ static void add_ops(struct builder *b)
 
 /* Sizes ------------------------------------------------------------------------------- */
 
-/* A layer's output is what leaves it after the pooling and the like that follow it alone. */
+/* A layer's output is what leaves it after the pooling and the like that it alone feeds. */
 static double output_elements(const struct layered *l, int node)
 {
     const struct hypar_graph *g = l->graph;
     int t = written(&g->ops[l->node[node].op]);
     while (g->use_start[t + 1] - g->use_start[t] == 1) {
         int op = g->use[g->use_start[t]].op;
-        bool follows = l->node_of_op[op] == node && !hp_op_weighted(g, op);
+        bool inside = l->node_of_op[op] == node && !hp_op_weighted(g, op);
         unsigned flags = hp_op[g->ops[op].kind].flags;
         int next = written(&g->ops[op]);
         bool cuts =
             flags & ROW_LOOKUP && elements(g, next) != elements(g, t); /* split, slice */
-        if (!follows || flags & ROW_LOSS || cuts)
+        if (!inside || flags & ROW_LOSS || cuts)
             break;
         t = next;
     }
@@ -212,93 +211,37 @@ static void measure(struct builder *b)
 
 /* Variables --------------------------------------------------------------------------- */
 
-/* Role of the axis that leads dimension 0 of parameter `t` as `op` reads it. */
-static enum hypar_role leading_role(const struct op *op, int t)
-{
-    for (int o = 0; o < op->nest->n_inputs; o++)
-        if (op->tensor[o] == t && op->nest->operand[o].dim[0].n_axes)
-            return op->nest->axis[op->nest->operand[o].dim[0].axis[0]].role;
-    return HYPAR_INNER;
-}
-
-/* The node that stands for all that share with `node`; paths are shortened on the way. */
-static int root(struct layered *l, int node)
-{
-    int up = l->node[node].var;
-    if (up == node)
-        return node;
-    int top = root(l, up);
-    if (top != up) { /* swapped is relative to the node above */
-        l->node[node].swapped ^= l->node[up].swapped;
-        l->node[node].var = top;
-    }
-    return top;
-}
-
 static unsigned swap_types(unsigned types)
 {
     unsigned two = 1u << TYPE_II, three = 1u << TYPE_III;
     return (types & ~(two | three)) | (types & two ? three : 0) | (types & three ? two : 0);
 }
 
-/* `node` reads a parameter that `first` reads too: from now on they choose together. */
-static void merge(struct layered *l, int first, int node, int tensor)
-{
-    const struct hypar_graph *g = l->graph;
-    int a = root(l, first), b = root(l, node);
-    if (a == b)
-        return;
-    enum hypar_role as = leading_role(&g->ops[l->node[first].op], tensor);
-    enum hypar_role bs = leading_role(&g->ops[l->node[node].op], tensor);
-    bool exchanged = as != bs && (as == HYPAR_REDUCTION || bs == HYPAR_REDUCTION);
-    /* root() has left `swapped` of both relative to their roots; a root's own is false */
-    l->node[b].swapped = exchanged != (l->node[first].swapped != l->node[node].swapped);
-    l->node[b].var = a;
-}
-
-/* Number the variables, and leave each of their nodes the types that all of them have. */
+/* Number the variables, of nodes that share parameters one, and leave each of their nodes the
+ * types that all of them have. */
 static void number_variables(struct builder *b)
 {
     struct layered *l = b->l;
-    int *of_root = NEW(b->arena, int, l->n_nodes), *var = NEW(b->arena, int, l->n_nodes);
-    unsigned *types = NEW(b->arena, unsigned, l->n_nodes);
-    for (int n = 0; n < l->n_nodes; n++) {
-        int r = root(l, n);
-        if (r == n)
-            l->node[n].swapped = false;
-        unsigned own = hp_var_type_set(&l->node[n], l->node[n].types);
-        if (of_root[r] == 0) {
-            types[l->n_vars] = ~0u;
-            of_root[r] = ++l->n_vars;
-        }
-        var[n] = of_root[r] - 1;
-        types[var[n]] &= own;
-    }
-    for (int n = 0; n < l->n_nodes; n++) {
-        unsigned all = types[var[n]] ? types[var[n]] : 1u << TYPE_I;
-        l->node[n].var = var[n];
-        l->node[n].types = hp_var_type_set(&l->node[n], all);
-    }
-}
-
-static void share_parameters(struct builder *b)
-{
-    struct layered *l = b->l;
     const struct hypar_graph *g = l->graph;
-    for (int t = 0; t < g->n_tensors; t++) {
-        int first = -1;
-        for (int u = g->use_start[t];
-             g->tensors[t].kind == TENSOR_PARAM && u < g->use_start[t + 1]; u++) {
-            int op = g->use[u].op;
-            if (!hp_op_weighted(g, op))
-                continue;
-            if (first >= 0)
-                merge(l, first, l->node_of_op[op], t);
-            else
-                first = l->node_of_op[op];
-        }
+    bool *weighted = NEW(b->arena, bool, g->n_ops);
+    unsigned *types = NEW(b->arena, unsigned, l->n_nodes);
+    for (int n = 0; n < l->n_nodes; n++)
+        weighted[l->node[n].op] = l->node[n].weighted;
+    const struct sharing *sharing = hp_sharing(b->arena, g, weighted);
+    for (int n = 0; n < l->n_nodes; n++) {
+        struct layer_node *node = &l->node[n];
+        struct sharing shared = sharing[node->op];
+        bool first = shared.first == node->op;
+        if (first)
+            types[l->n_vars] = ~0u;
+        node->var = first ? l->n_vars++ : l->node[l->node_of_op[shared.first]].var;
+        node->swapped = shared.transposed;
+        types[node->var] &= hp_var_type_set(node, node->types);
     }
-    number_variables(b);
+    for (int n = 0; n < l->n_nodes; n++) {
+        unsigned all = types[l->node[n].var];
+        l->node[n].types = hp_var_type_set(&l->node[n], all ? all : 1u << TYPE_I);
+    }
 }
 
 unsigned hp_var_type_set(const struct layer_node *node, unsigned types)
@@ -315,16 +258,6 @@ enum layer_type hp_own_type(const struct layer_node *node, enum layer_type type)
 
 /* Axes -------------------------------------------------------------------------------- */
 
-/* The axis that leads dimension `d` of operand `o`, or -1. */
-static int leading_axis(const struct nest *nest, int o, int d)
-{
-    const struct dim_map *map = d >= 0 ? &nest->operand[o].dim[d] : NULL;
-    for (int i = 0; map && i < map->n_axes; i++)
-        if (nest->axis[map->axis[i]].extent > 1)
-            return map->axis[i];
-    return -1;
-}
-
 /* Which dimension of each output holds the channels that axis `a` divides. */
 static void note_channels(const struct op *op, int a, int *channel_dim)
 {
@@ -334,18 +267,19 @@ static void note_channels(const struct op *op, int a, int *channel_dim)
             continue;
         channel_dim[op->tensor[o]] = -1;
         for (int d = 0; a >= 0 && d < operand->n_dims; d++)
-            if (leading_axis(op->nest, o, d) == a)
+            if (hp_leading_axis(op->nest, o, d) == a)
                 channel_dim[op->tensor[o]] = d;
     }
 }
 
 /* The axis along which an operator without weights finds its inputs' channels, or -1. */
-static int following_axis(const struct hypar_graph *g, const struct op *op,
+static int inherited_axis(const struct hypar_graph *g, const struct op *op,
                           const int *channel_dim)
 {
     for (int o = 0; o < op->nest->n_inputs; o++)
         if (op->tensor[o] >= 0 && g->tensors[op->tensor[o]].kind == TENSOR_ACTIVATION) {
-            int a = leading_axis(op->nest, o, channel_dim[op->tensor[o]]);
+            int d = channel_dim[op->tensor[o]];
+            int a = d < 0 ? -1 : hp_leading_axis(op->nest, o, d);
             if (a >= 0 && op->nest->axis[a].role != HYPAR_SAMPLE &&
                 op->nest->axis[a].splittable)
                 return a;
@@ -361,7 +295,7 @@ static int channel_axis(const struct hypar_graph *g, const struct op *op,
     if (weighted)
         return k >= 0 ? k
                       : hp_nest_axis(op->nest, 'k'); /* an LSTM's features are never split */
-    return following_axis(g, op, channel_dim);
+    return inherited_axis(g, op, channel_dim);
 }
 
 static void find_axes(struct arena *arena, struct layered *l)
@@ -380,7 +314,7 @@ static void find_axes(struct arena *arena, struct layered *l)
         if (channel >= 0 && !op->nest->axis[channel].splittable)
             channel = -1;
         axis[i][TYPE_I] = sample >= 0 ? sample : copies;
-        axis[i][TYPE_II] = weighted && sum >= 0 ? sum : copies; /* what follows has all of it */
+        axis[i][TYPE_II] = weighted && sum >= 0 ? sum : copies; /* its readers have all of it */
         axis[i][TYPE_III] = channel >= 0 ? channel : copies;
         axis[i][TYPE_CHANNEL] = axis[i][TYPE_III];
         int node = l->node_of_op[i];
@@ -403,7 +337,7 @@ struct layered *hp_layered(struct arena *arena, const struct hypar_graph *graph)
     add_ops(&b);
     find_axes(arena, l);
     measure(&b);
-    share_parameters(&b);
+    number_variables(&b);
     l->layer = NEW(arena, int, l->n_nodes);
     for (int n = 0; n < l->n_nodes; n++)
         if (l->node[n].weighted)

@@ -2,10 +2,10 @@
  * tensors between them. Internal.
  *
  * A node is a weighted layer, or a join of several nodes (add, concat, attention, ...). An
- * operator without weights that reads from one node only follows that node: it needs no choice
- * of its own. Nodes that share a parameter are one variable: the parameter is divided once. A
- * concat whose first inputs are an earlier concat's reads that one instead (DenseNet), which
- * keeps the graph thin. */
+ * operator without weights that reads from one node only is part of that node: it needs no
+ * choice of its own. Nodes that share a parameter are one variable: the parameter is divided
+ * once. A concat whose first inputs are an earlier concat's reads that one instead (DenseNet),
+ * which keeps the graph thin. */
 #ifndef SEARCH_LEVELS_LAYERED_H
 #define SEARCH_LEVELS_LAYERED_H
 
@@ -30,8 +30,8 @@ struct layer_edge {
 };
 
 /* The axis of an operator that divides it under each type of its node: samples for I, a summed
- * axis for II, output features for III and for channels; the copies where it has none. An
- * operator that follows has what its node's output layout asks for. */
+ * axis for II, output features for III and for channels; the copies where it has none. The
+ * other operators of a node have what its output layout asks for. */
 typedef int axes_by_type[TYPE_COUNT];
 
 struct layered {

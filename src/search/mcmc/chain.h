@@ -8,6 +8,7 @@
 #ifndef SEARCH_MCMC_CHAIN_H
 #define SEARCH_MCMC_CHAIN_H
 
+#include "search/fit.h"
 #include "search/judge.h"
 #include "search/mcmc/propose.h"
 
@@ -36,7 +37,7 @@ struct chain_start {
     struct hypar_plan *plan;
     struct delta *delta;
     struct sim_cache *sim_cache;
-    const struct fullness *full;
+    const struct fullest *full;
 };
 
 /* `fixed`: operators that stay, NULL: none. */

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static int degree_of(const struct split *split, int axis)
-{
-    return split->degree[axis] > 1 ? split->degree[axis] : 1;
-}
-
 struct op_config hp_config_of(const struct hypar_plan *plan, int op, struct arena *arena)
 {
     const struct op_plan *p = &plan->ops[op];
@@ -20,8 +15,8 @@ struct op_config hp_config_of(const struct hypar_plan *plan, int op, struct aren
         c.split.begins[a] = NULL;
         if (p->split.sizes[a])
             c.split.sizes[a] =
-                memcpy(NEW(arena, int64_t, degree_of(&p->split, a)), p->split.sizes[a],
-                       (size_t)degree_of(&p->split, a) * sizeof(int64_t));
+                memcpy(NEW(arena, int64_t, hp_degree(&p->split, a)), p->split.sizes[a],
+                       (size_t)hp_degree(&p->split, a) * sizeof(int64_t));
     }
     c.device =
         memcpy(NEW(arena, int, p->n_devices), p->device, (size_t)p->n_devices * sizeof(int));
@@ -38,9 +33,9 @@ bool hp_config_is_so(const struct hypar_plan *plan, const struct op_config *c)
     const struct op_plan *now = &plan->ops[c->op];
     const struct nest *nest = plan->graph->ops[c->op].nest;
     for (int a = 0; a < nest->n_axes; a++) {
-        int degree = degree_of(&c->split, a);
+        int degree = hp_degree(&c->split, a);
         const int64_t *sizes = c->split.sizes[a];
-        if (degree != degree_of(&now->split, a))
+        if (degree != hp_degree(&now->split, a))
             return false;
         if (sizes && hp_sizes_even(nest->axis[a].extent, degree, sizes))
             sizes = NULL; /* as the plan drops them */
@@ -59,10 +54,8 @@ static int dividing_axis(const struct nest *nest, int operand, int d)
     const struct dim_map *map = &nest->operand[operand].dim[d];
     if (map->kind != DIM_AXIS && map->kind != DIM_PRODUCT)
         return -1;
-    for (int i = 0; i < map->n_axes; i++)
-        if (nest->axis[map->axis[i]].extent > 1)
-            return nest->axis[map->axis[i]].splittable ? map->axis[i] : -1;
-    return -1;
+    int a = hp_leading_axis(nest, operand, d);
+    return a >= 0 && nest->axis[a].splittable ? a : -1;
 }
 
 static int operand_of(const struct op *op, int tensor)
@@ -111,7 +104,7 @@ static void divide(struct pairing *p, struct split *split)
     for (int b = 0; b < p->to->n_axes; b++)
         split->degree[b] = 1;
     for (int a = 0; a < p->from->n_axes; a++) {
-        int degree = degree_of(p->split, a), b = p->to_axis[a];
+        int degree = hp_degree(p->split, a), b = p->to_axis[a];
         if (b < 0 || degree == 1) {
             p->rest *= degree;
             continue;
@@ -138,7 +131,7 @@ static int part_with(const struct pairing *p, const int *coordinate)
     int part = 0, below = p->rest;
     int along = p->sample >= 0 ? coordinate[p->sample] % p->rest : 0; /* of the rest */
     for (int a = 0; a < p->from->n_axes; a++) {
-        int degree = degree_of(p->split, a), b = p->to_axis[a], at = 0;
+        int degree = hp_degree(p->split, a), b = p->to_axis[a], at = 0;
         if (degree > 1 && b < 0) {
             below /= degree;
             at = along / below % degree;

@@ -37,7 +37,7 @@ struct start {
     ticks length;
     double step_s; /* of pipedream: in the long run, while chains compare whole minibatch
                       windows */
-    struct fullness full;
+    struct fullest full;
 };
 
 /* A sim_cache remembers all layouts that were tried; beyond this it is made anew. */
@@ -89,14 +89,12 @@ static enum hypar_status find_step(const struct search *s, struct start *start,
 static enum hypar_status measure(const struct search *s, struct hypar_plan *plan,
                                  struct start *out, struct hypar_error *err)
 {
-    struct hypar_lower_options lower = hp_lowering(s->problem);
-    struct sim_settings settings = hp_simulation(s->problem);
     hp_delta_free(out->delta);
-    TRY(hp_delta_new(&out->delta, plan, &lower, &settings, s->sim_cache[0], err));
+    TRY(hp_delta_new(&out->delta, plan, hp_simulation(s->problem), s->sim_cache[0], err));
     out->plan = plan;
     out->length = hp_delta_length(out->delta);
     TRY(find_step(s, out, err));
-    return hp_fullness(s->problem, plan, &s->sim_cache[0]->cache, &out->full, err);
+    return hp_exact_need(s->problem, plan, &s->sim_cache[0]->cache, &out->full, err);
 }
 
 /* Keep the starts in order: plans that fit by their step, then the others by the memory they
@@ -191,7 +189,7 @@ static enum hypar_status repair(struct search *s, struct hypar_error *err)
     struct proposal now, was;
     struct random random = { (uint64_t)s->problem->options->seed };
     struct layout_cache *cache = &s->sim_cache[0]->cache;
-    struct fullness full;
+    struct fullest full;
     hp_proposer_begin(&proposer, start->plan, s->fixes.fixed);
     hp_proposal_begin(&now, start->plan->graph);
     hp_proposal_begin(&was, start->plan->graph);
@@ -204,7 +202,7 @@ static enum hypar_status repair(struct search *s, struct hypar_error *err)
             continue;
         hp_proposal_save(start->plan, &now, &was);
         hp_proposal_apply(start->plan, &now);
-        if (hp_fullness(s->problem, start->plan, cache, &full, NULL) == HYPAR_OK &&
+        if (hp_exact_need(s->problem, start->plan, cache, &full, NULL) == HYPAR_OK &&
             full.excess < start->full.excess) {
             start->full = full;
             last = i;
@@ -356,11 +354,10 @@ static bool goes_on(const struct search *s, int sweep, struct improvement last)
  * the plans at hand need. */
 static void renew_lane(struct search *s, int lane)
 {
-    struct sim_settings settings = hp_simulation(s->problem);
     for (int i = lane; i < CHAINS; i += s->n_lanes)
         hp_chain_leave(&s->chain[i]);
     hp_sim_cache_free(s->sim_cache[lane]);
-    s->sim_cache[lane] = hp_sim_cache_new(s->chain[lane].plan, &settings);
+    s->sim_cache[lane] = hp_sim_cache_new(s->chain[lane].plan, hp_simulation(s->problem));
     for (int i = lane; i < CHAINS; i += s->n_lanes)
         hp_chain_enter(&s->chain[i], s->sim_cache[lane]);
     s->most_bytes[lane] = 2 * hp_sim_cache_bytes(s->sim_cache[lane]);
@@ -438,13 +435,12 @@ static enum hypar_status run_sweeps(struct search *s, struct hypar_error *err)
 static void make_lanes(struct search *s)
 {
     const struct hypar_search_options *o = s->problem->options;
-    struct sim_settings settings = hp_simulation(s->problem);
     struct hypar_plan *like =
         hp_plan_new(s->problem->graph, s->problem->machine, &s->problem->settings);
     int threads = o->threads > 0 ? o->threads : hp_core_count();
     s->n_lanes = threads < CHAINS ? threads : CHAINS;
     for (int i = 0; i < s->n_lanes; i++)
-        s->sim_cache[i] = hp_sim_cache_new(like, &settings);
+        s->sim_cache[i] = hp_sim_cache_new(like, hp_simulation(s->problem));
     hypar_plan_free(like);
 }
 
@@ -506,7 +502,7 @@ const struct planner hp_planner_flexflow = {
     .info = { "flexflow", "random changes of splits and devices, judged by simulated steps",
               "Jia et al., MLSys 2019", .proposes = true },
     .plan = plan_flexflow,
-    .apart = true,
-    .judges = true,
-    .wishes = WISH_FIX | WISH_START,
+    .not_in_auto = true,
+    .checks_memory = true,
+    .can = CAN_FIX | CAN_START,
 };

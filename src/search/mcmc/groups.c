@@ -1,15 +1,9 @@
 /* Which operators of a graph are best changed together. */
 #include "search/mcmc/groups.h"
 
-/* Following --------------------------------------------------------------------------- */
+#include "base/csr.h"
 
-static bool multiplies(const struct nest *nest)
-{
-    for (int p = 0; p < nest->n_passes; p++)
-        if (nest->pass[p].macs > 0)
-            return true;
-    return false;
-}
+/* Following --------------------------------------------------------------------------- */
 
 /* The first operand that another operator writes, as a tensor; -1: there is none. */
 static int first_input(const struct hypar_graph *g, int op)
@@ -30,7 +24,7 @@ static void find_leaders(struct groups *s, struct arena *arena, const bool *fixe
     s->leader = NEW(arena, int, g->n_ops);
     s->leaders = NEW(arena, int, g->n_ops);
     for (int op = 0; op < g->n_ops; op++) {
-        bool leads = (fixed && fixed[op]) || multiplies(g->ops[op].nest);
+        bool leads = (fixed && fixed[op]) || hp_multiplies(g->ops[op].nest);
         s->via[op] = leads ? -1 : first_input(g, op);
         s->producer[op] = s->via[op] < 0 ? -1 : g->tensors[s->via[op]].producer;
         s->leader[op] = s->producer[op] < 0 ? op : s->leader[s->producer[op]];
@@ -42,73 +36,39 @@ static void find_leaders(struct groups *s, struct arena *arena, const bool *fixe
 static void list_members(struct groups *s, struct arena *arena)
 {
     int n = s->graph->n_ops;
-    int *at = NEW(arena, int, n);
-    s->member_start = NEW(arena, int, n + 1);
+    s->member_start = hp_csr(arena, n);
     s->member = NEW(arena, int, n);
     for (int op = 0; op < n; op++)
-        s->member_start[s->leader[op] + 1]++;
-    for (int op = 0; op < n; op++) {
-        s->member_start[op + 1] += s->member_start[op];
-        at[op] = s->member_start[op];
-    }
+        hp_csr_count(s->member_start, s->leader[op]);
+    hp_csr_sum(s->member_start, n);
     for (int op = 0; op < n; op++)
-        s->member[at[s->leader[op]]++] = op;
+        s->member[hp_csr_place(s->member_start, s->leader[op])] = op;
 }
 
-/* Families ---------------------------------------------------------------------------- */
-
-static int root(int *parent, int op)
-{
-    while (parent[op] != op)
-        op = parent[op] = parent[parent[op]];
-    return op;
-}
-
-static void number_families(struct groups *s, struct arena *arena, int *parent)
-{
-    int n = s->graph->n_ops;
-    int *size = NEW(arena, int, n), *at = NEW(arena, int, n + 1);
-    for (int i = 0; i < s->n_leaders; i++)
-        size[root(parent, s->leaders[i])]++;
-    s->family_start = NEW(arena, int, n + 1);
-    for (int op = 0; op < n; op++) {
-        s->family[op] = -1;
-        if (size[op] > 1 && parent[op] == op) {
-            s->family[op] = s->n_families++;
-            s->family_start[s->n_families] = s->family_start[s->n_families - 1] + size[op];
-            at[s->family[op]] = s->family_start[s->n_families - 1];
-        }
-    }
-    s->family_member = NEW(arena, int, n);
-    for (int i = 0; i < s->n_leaders; i++) {
-        int op = s->leaders[i];
-        s->family[op] = s->family[root(parent, op)];
-        if (s->family[op] >= 0)
-            s->family_member[at[s->family[op]]++] = op;
-    }
-}
-
+/* Families, in the order of their first members. */
 static void find_families(struct groups *s, struct arena *arena)
 {
-    const struct hypar_graph *g = s->graph;
-    int *parent = NEW(arena, int, g->n_ops);
-    s->family = NEW(arena, int, g->n_ops);
-    for (int op = 0; op < g->n_ops; op++)
-        parent[op] = op;
-    for (int t = 0; t < g->n_tensors; t++) {
-        int first = -1;
-        for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++) {
-            int op = g->use[u].op;
-            if (g->tensors[t].kind != TENSOR_PARAM || s->leader[op] != op)
-                continue;
-            if (first >= 0 && first != op) {
-                int a = root(parent, first), b = root(parent, op);
-                parent[a > b ? a : b] = a < b ? a : b;
-            }
-            first = first < 0 ? op : first;
-        }
+    int n = s->graph->n_ops;
+    bool *leads = NEW(arena, bool, n);
+    for (int i = 0; i < s->n_leaders; i++)
+        leads[s->leaders[i]] = true;
+    const struct sharing *sharing = hp_sharing(arena, s->graph, leads);
+    s->family = NEW(arena, int, n);
+    s->family_start = hp_csr(arena, n);
+    s->family_member = NEW(arena, int, n);
+    int *size = NEW(arena, int, n);
+    for (int op = 0; op < n; op++)
+        size[sharing[op].first]++;
+    for (int op = 0; op < n; op++) {
+        int first = sharing[op].first;
+        s->family[op] = size[first] < 2 ? -1 : first == op ? s->n_families++ : s->family[first];
+        if (s->family[op] >= 0)
+            hp_csr_count(s->family_start, s->family[op]);
     }
-    number_families(s, arena, parent);
+    hp_csr_sum(s->family_start, s->n_families);
+    for (int op = 0; op < n; op++)
+        if (s->family[op] >= 0)
+            s->family_member[hp_csr_place(s->family_start, s->family[op])] = op;
 }
 
 /* Branches ---------------------------------------------------------------------------- */

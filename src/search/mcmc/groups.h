@@ -1,9 +1,10 @@
 /* search/mcmc/groups.h - which operators of a graph are best changed together. Internal.
  *
  * A follower has no multiply-adds of its own and takes what another operator writes: it is laid
- * out as that one (its producer) is. Operators that share a parameter are a family. A branch is
- * a run of operators that feed nobody but the next one, and are fed by nobody but the one
- * before. */
+ * out as that one (its producer) is. (A node of hp_layered() is another set: by weights, not by
+ * multiply-adds, and a join of several nodes is one of its own.) Operators that share a
+ * parameter are a family. A branch is a run of operators that feed nobody but the next one, and
+ * are fed by nobody but the one before. */
 #ifndef SEARCH_MCMC_GROUPS_H
 #define SEARCH_MCMC_GROUPS_H
 

@@ -3,22 +3,15 @@
 #ifndef SEARCH_PIPELINE_FLUSH_H
 #define SEARCH_PIPELINE_FLUSH_H
 
-#include "search/judge.h"
+#include "search/fit.h"
 #include "search/pipeline/work.h"
-
-/* What a stage needs, as far as its operators tell: bytes of a device that last, and of one
- * batch, which micro-batches and replicas share out. */
-struct stage_needs {
-    double least_state, kept;          /* no less than that */
-    double most_state, sampled, whole; /* no more than that; `whole`: not shared out */
-    double has;                        /* the memory of the device that has least */
-};
 
 /* A number of stages and the cut into them. */
 struct flush_cut {
     int n_stages, replicas;
-    const struct pipeline_piece *piece;
-    struct stage_needs *needs; /* by stage; NULL: not known */
+    const struct pipeline_stage *stage;
+    int *device;            /* by stage: the one of its devices that has least memory */
+    struct op_needs *needs; /* by stage; NULL: not known */
 };
 
 /* A pipeline under consideration. */
@@ -30,11 +23,6 @@ struct candidate {
     enum { UNKNOWN, FITS, TOO_LARGE } verdict;
 };
 
-/* What memory the operators take, from one program of the whole model on one device. */
-struct op_needs {
-    double *least_state, *kept, *most_state, *sampled, *whole;
-};
-
 struct choosing {
     const struct problem *problem;
     struct arena *arena;
@@ -43,12 +31,12 @@ struct choosing {
     double latency_s;
     enum hypar_schedule_kind schedule; /* 1f1b: a backward as soon as there is one */
     int mixing; /* an operator that mixes samples, so that there is one micro-batch; -1 */
-    const struct op_needs *needs; /* NULL: there is no program (opaque operators) */
+    const struct op_needs *needs; /* by operator; NULL: not known */
     int64_t evaluated;
 };
 
-/* What a piece has of what is summed up over the states. */
-static inline double hp_piece_sum(const double *cumulated, const struct pipeline_piece *p)
+/* What a stage has of what is summed up over the states. */
+static inline double hp_stage_sum(const double *cumulated, const struct pipeline_stage *p)
 {
     return hp_range_sum(cumulated, p->after, p->last);
 }
@@ -62,17 +50,14 @@ int64_t hp_flush_in_flight(const struct choosing *c, const struct candidate *k, 
 /* Bytes on a device of stage `s` in closed form. */
 double hp_flush_closed_bytes(const struct choosing *c, const struct candidate *k, int s);
 
-/* What the operators take; NULL where the model cannot be lowered. */
-const struct op_needs *hp_flush_op_needs(const struct problem *problem, struct arena *arena);
-
-/* Sum that up by stage, if it is known. */
+/* Set cut->device and, if the operators' are known, cut->needs. */
 void hp_flush_sum_up(const struct choosing *c, struct flush_cut *cut);
 
 /* Set k->least_part, and its verdict where that tells. */
 void hp_flush_bound(const struct choosing *c, struct candidate *k);
 
-/* The memory that is simulated; in closed form where there is no program. */
-struct fullness hp_flush_fullness(const struct choosing *c, const struct candidate *k);
+/* The exact need; in closed form where there is no program. */
+struct fullest hp_flush_need(const struct choosing *c, const struct candidate *k);
 
 /* Does it fit? What takes a program is done once, and only where bounds do not tell. */
 bool hp_flush_fits(const struct choosing *c, struct candidate *k);

@@ -103,35 +103,18 @@ static void find_readers(struct arena *arena, struct pipeline_layers *l,
     hp_arena_free(&scratch);
 }
 
-static int root(int *parent, int i)
-{
-    while (parent[i] != i)
-        i = parent[i] = parent[parent[i]];
-    return i;
-}
-
 /* Numbers for the sets of operators that share parameters; -1 for operators that share none. */
 static int *shared_sets(struct arena *arena, const struct hypar_graph *g)
 {
-    struct arena scratch = { 0 };
-    int *parent = NEW(&scratch, int, g->n_ops), *number = NEW(&scratch, int, g->n_ops);
+    const struct sharing *shared = hp_sharing(arena, g, NULL);
     int *together = NEW(arena, int, g->n_ops), n = 0;
     for (int i = 0; i < g->n_ops; i++) {
-        parent[i] = i;
-        number[i] = together[i] = -1;
+        int first = shared[i].first;
+        together[i] = -1;
+        if (first != i && together[first] < 0)
+            together[first] = n++;
+        together[i] = together[first];
     }
-    for (int t = 0; t < g->n_tensors; t++)
-        for (int u = g->use_start[t] + 1;
-             g->tensors[t].kind == TENSOR_PARAM && u < g->use_start[t + 1]; u++)
-            parent[root(parent, g->use[u].op)] = root(parent, g->use[g->use_start[t]].op);
-    for (int i = 0; i < g->n_ops; i++)
-        if (root(parent, i) != i) {
-            int r = root(parent, i);
-            if (number[r] < 0)
-                together[r] = number[r] = n++;
-            together[i] = number[r];
-        }
-    hp_arena_free(&scratch);
     return together;
 }
 
@@ -264,7 +247,7 @@ static void predict(const struct problem *problem, struct hypar_found *found,
 {
     struct hypar_prediction *p = &found->prediction;
     struct step_work work = hp_step_work(problem);
-    double samples = (double)problem->graph->batch, has;
+    double samples = (double)problem->graph->batch;
     p->comm_s = p->step_s - p->compute_s;
     p->samples_per_s = p->step_s > 0 ? samples / p->step_s : 0;
     p->mfu = p->step_s > 0 ? hp_step_flops_per_sample(problem->graph) * samples /
@@ -272,7 +255,7 @@ static void predict(const struct problem *problem, struct hypar_found *found,
                            : 0;
     p->comm_bytes = found->pipeline.transfer_bytes + found->pipeline.sync_bytes;
     p->energy_j = energy_j(problem, states, p->comm_bytes);
-    hypar_plan_fullest_device(found->plan, problem->limit_bytes, &p->state_bytes, &has);
+    p->state_bytes = hp_plan_fullest(found->plan, problem->limit_bytes).need;
 }
 
 void hp_pipeline_keep(const struct problem *problem, struct hypar_found *found,

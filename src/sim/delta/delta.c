@@ -397,12 +397,11 @@ static void run_all(struct delta *d)
 }
 
 static enum hypar_status lower_plan(struct lowering **out, const struct hypar_plan *plan,
-                                    const struct hypar_lower_options *options,
-                                    const struct sim_settings *settings,
+                                    const struct hypar_sim_options *options,
                                     struct layout_cache *cache, struct hypar_error *err)
 {
-    TRY(hp_lowering_make(out, plan, options, cache, err));
-    enum hypar_status status = hp_check_messages(*out, settings, err);
+    TRY(hp_lowering_make(out, plan, &options->lower, cache, err));
+    enum hypar_status status = hp_check_messages(*out, options, err);
     if (status != HYPAR_OK)
         hp_lowering_free(*out);
     return status;
@@ -431,18 +430,16 @@ static void make_room(struct delta *d)
 }
 
 enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
-                               const struct hypar_lower_options *options,
-                               const struct sim_settings *settings, struct sim_cache *sim_cache,
-                               struct hypar_error *err)
+                               const struct hypar_sim_options *options,
+                               struct sim_cache *sim_cache, struct hypar_error *err)
 {
     struct lowering *lowering;
     struct arena arena = { 0 };
     *out = NULL;
     TRY(hp_check_lowerable(plan, err));
-    struct sim_cache *own = sim_cache ? NULL : hp_sim_cache_new(plan, settings);
+    struct sim_cache *own = sim_cache ? NULL : hp_sim_cache_new(plan, options);
     sim_cache = sim_cache ? sim_cache : own;
-    enum hypar_status status =
-        lower_plan(&lowering, plan, options, settings, &sim_cache->cache, err);
+    enum hypar_status status = lower_plan(&lowering, plan, options, &sim_cache->cache, err);
     if (status != HYPAR_OK) {
         hp_sim_cache_free(own);
         return status;
@@ -453,7 +450,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     d->own = own;
     d->sim_cache = sim_cache;
     d->lowering = lowering;
-    d->timing = hp_timing_new(lowering, NULL, settings, &sim_cache->costs);
+    d->timing = hp_timing_new(lowering, NULL, options, &sim_cache->costs);
     d->whole = lowering->iteration.n_micro > 1 || lowering->options.bucket_bytes > 0;
     make_room(d);
     if (!sim_cache->loads.costs)

@@ -4,11 +4,8 @@
 /* The axis that leads dimension `d` of an operand: the only one there that may be divided. */
 static int leading_axis(const struct nest *nest, int o, int d)
 {
-    const struct dim_map *map = &nest->operand[o].dim[d];
-    for (int f = 0; f < map->n_axes; f++)
-        if (nest->axis[map->axis[f]].extent > 1)
-            return nest->axis[map->axis[f]].splittable ? map->axis[f] : -1;
-    return -1;
+    int a = hp_leading_axis(nest, o, d);
+    return a >= 0 && nest->axis[a].splittable ? a : -1;
 }
 
 /* Give `degree` parts to an axis that has room for them: samples, else the first that is not
@@ -52,8 +49,8 @@ static struct placement place_anew(struct topology_view *topology, const struct 
     return hp_place_row_major(topology, nest, degree);
 }
 
-struct placement hp_follow(struct topology_view *topology, const struct nest *writer, int wo,
-                           const struct placement *at, const struct nest *reader, int ro)
+struct placement hp_take_over(struct topology_view *topology, const struct nest *writer, int wo,
+                              const struct placement *at, const struct nest *reader, int ro)
 {
     struct placement p = { 0 };
     axis_set taken = 0;

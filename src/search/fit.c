@@ -1,0 +1,217 @@
+/* Does it fit: room, bounds of the need, and the exact need. */
+#include "search/fit.h"
+
+#include <math.h>
+
+#include "program/memory/memory.h"
+
+/* Room --------------------------------------------------------------------------------- */
+
+double hp_room(const struct problem *problem, int device)
+{
+    return hp_device_room(problem->machine, device, problem->options->memory_bytes);
+}
+
+double hp_least_room(const struct problem *problem)
+{
+    double least = INFINITY;
+    for (int d = 0; d < hypar_machine_device_count(problem->machine); d++)
+        least = fmin(least, hp_room(problem, d));
+    return least;
+}
+
+double hp_room_for_params(const struct problem *problem)
+{
+    return hp_least_room(problem) /
+           hp_bytes_per_param(problem->options->precision, problem->options->optimizer);
+}
+
+struct prices hp_prices(int lowest, int highest)
+{
+    return (struct prices){ lowest - 1, highest + 1, highest, highest };
+}
+
+bool hp_price(const struct prices *p, double *price)
+{
+    if (p->enough - p->too_low <= 1)
+        return false;
+    *price = ldexp(1, p->at);
+    return true;
+}
+
+bool hp_price_tried(struct prices *p, bool fits)
+{
+    bool keep = fits || p->at == p->highest;
+    *(fits ? &p->enough : &p->too_low) = p->at;
+    p->at = (p->too_low + p->enough) / 2;
+    return keep;
+}
+
+void hp_room_together(const struct problem *problem, double *need, double *has)
+{
+    struct arena scratch = { 0 };
+    int n = hypar_machine_device_count(problem->machine);
+    double *bytes = NEW(&scratch, double, n);
+    struct hypar_plan *plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
+    hypar_plan_state_bytes(plan, bytes); /* all of it is on the first device */
+    *need = bytes[0];
+    hypar_plan_free(plan);
+    hp_arena_free(&scratch);
+    *has = 0;
+    for (int d = 0; d < n; d++)
+        *has += hp_room(problem, d);
+}
+
+/* Bounds ------------------------------------------------------------------------------- */
+
+/* Elements that an operator reads or writes of an operand. */
+static double reached(const struct op *op, int o)
+{
+    struct range range[MAX_AXES];
+    hp_whole_ranges(op->nest, range);
+    struct box box = hp_region(op->nest, o, range);
+    return (double)hp_box_elements(&box);
+}
+
+/* A parameter lasts: at least what its first reader reads, if replicas do not divide that; at
+ * most at each of them, with room for a message as large as its gradient. */
+static void add_param(struct op_needs *n, const struct hypar_plan *plan, int tensor)
+{
+    const struct hypar_graph *g = plan->graph;
+    double elements = (double)hp_shape_elements(&g->tensors[tensor].shape);
+    double each = hp_plan_param_bytes(plan, tensor);
+    for (int u = g->use_start[tensor]; u < g->use_start[tensor + 1]; u++)
+        n[g->use[u].op].most_state += (each + hp_message_bytes(plan, tensor)) * elements;
+    if (g->use_start[tensor] == g->use_start[tensor + 1])
+        return;
+    struct use first = g->use[g->use_start[tensor]];
+    if (hp_sample_dim(g->ops[first.op].nest, first.operand) < 0)
+        n[first.op].least_state += each * reached(&g->ops[first.op], first.operand);
+}
+
+/* All that an operator touches, if it were there at once. What it does not read by samples is
+ * there as a whole. */
+static void add_touched(struct op_needs *n, const struct hypar_plan *plan, int op, bool sampled)
+{
+    const struct op *at = &plan->graph->ops[op];
+    for (int o = 0; o < at->nest->n_operands; o++) {
+        const struct tensor *tensor =
+            at->tensor[o] < 0 ? NULL : &plan->graph->tensors[at->tensor[o]];
+        if (!tensor || tensor->kind == TENSOR_PARAM)
+            continue;
+        bool shared_out = sampled && tensor->sample_dim >= 0 &&
+                          hp_sample_dim(at->nest, o) == tensor->sample_dim;
+        double *sum = shared_out ? &n->sampled : &n->whole;
+        *sum +=
+            hp_message_bytes(plan, at->tensor[o]) * (double)hp_shape_elements(&tensor->shape);
+    }
+}
+
+/* Do the backward passes of an operator read all of what they read, and does each replica have
+ * its share of that? (A stride may step over the end of a tensor; who takes other things
+ * than the batch's samples for samples may have fewer of them than there are replicas.) */
+static bool reads_all(const struct hypar_graph *g, int i)
+{
+    const struct op *op = &g->ops[i];
+    uint32_t passes = hp_backward_passes(g, op);
+    operand_set reads = 0;
+    for (int a = 0; a < op->nest->n_axes; a++)
+        if (op->nest->axis[a].role == HYPAR_SAMPLE && op->nest->axis[a].extent != g->batch)
+            return false;
+    for (int p = 0; p < op->nest->n_passes; p++)
+        reads |= passes >> p & 1 ? op->nest->pass[p].reads : 0;
+    for (int o = 0; o < op->nest->n_operands; o++)
+        if (reads >> o & 1 && op->tensor[o] >= 0 &&
+            reached(op, o) < (double)hp_shape_elements(&g->tensors[op->tensor[o]].shape))
+            return false;
+    return true;
+}
+
+/* What a device keeps of a tensor from the forward half on ends with the last task that reads
+ * it; wherever its operator is, what that one reads is kept. */
+static void add_program(struct op_needs *n, const struct hypar_program *program)
+{
+    const struct hypar_graph *g = program->plan->graph;
+    struct memory_model *model = hp_memory(program, NULL);
+    for (int i = 0; i < model->order[0].n; i++) {
+        int op = program->lowering->training.op_pass[model->order[0].at[i].op_pass].op;
+        if (reads_all(g, op))
+            n[op].kept += model->delta[0][i].end_kept;
+    }
+    for (int t = 0; t < g->n_tensors; t++)
+        if (g->tensors[t].kind == TENSOR_PARAM)
+            add_param(n, program->plan, t);
+    hp_memory_free(model);
+}
+
+const struct op_needs *hp_op_needs(const struct problem *problem, struct arena *arena)
+{
+    struct hypar_plan *plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
+    struct hypar_program *program;
+    struct op_needs *n = NULL;
+    if (hypar_lower(&program, plan, NULL, NULL) == HYPAR_OK) {
+        n = NEW(arena, struct op_needs, problem->graph->n_ops);
+        for (int op = 0; op < problem->graph->n_ops; op++) {
+            int axis = problem->layered->axis[op][TYPE_I];
+            const struct nest *nest = problem->graph->ops[op].nest;
+            add_touched(&n[op], plan, op,
+                        axis < nest->n_axes && nest->axis[axis].role == HYPAR_SAMPLE);
+        }
+        add_program(n, program);
+        hypar_program_free(program);
+    }
+    hypar_plan_free(plan);
+    return n;
+}
+
+void hp_add_needs(struct op_needs *sum, const struct op_needs *needs)
+{
+    sum->least_state += needs->least_state;
+    sum->kept += needs->kept;
+    sum->most_state += needs->most_state;
+    sum->sampled += needs->sampled;
+    sum->whole += needs->whole;
+}
+
+/* The state, and what micro-batches in flight keep: of each as much as the smallest part. */
+double hp_least_need(const struct op_needs *n, const struct batch_share *s)
+{
+    int64_t samples = s->batch / s->micro_batches / s->replicas;
+    double share = (double)samples / (double)s->batch;
+    return n->least_state + share * (double)s->in_flight * n->kept;
+}
+
+/* Everything that the micro-batches in flight touch and, of the micro-batch at work, errors,
+ * what is not kept, and messages: none of them is more than what it touches. */
+double hp_most_need(const struct op_needs *n, const struct batch_share *s)
+{
+    int64_t m = s->micro_batches, r = s->replicas;
+    int64_t samples = ((s->batch + m - 1) / m + r - 1) / r;
+    double touched = n->whole + n->sampled * (double)samples / (double)s->batch;
+    return n->most_state + (double)(s->in_flight + 3) * touched;
+}
+
+/* Exact -------------------------------------------------------------------------------- */
+
+enum hypar_status hp_exact_need(const struct problem *problem, const struct hypar_plan *plan,
+                                struct layout_cache *cache, struct fullest *out,
+                                struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    int n = hypar_machine_device_count(plan->machine);
+    struct hypar_memory *memory = NEW(&scratch, struct hypar_memory, n);
+    enum hypar_status status = hp_plan_memory(plan, NULL, cache, memory, err);
+    *out = (struct fullest){ .device = -1 };
+    for (int d = 0; d < n && status == HYPAR_OK; d++)
+        hp_look_at_memory(out, d, memory[d].peak, hp_room(problem, d));
+    hp_arena_free(&scratch);
+    return status;
+}
+
+enum hypar_status hp_fail_memory(const struct fullest *f, struct hypar_error *err)
+{
+    struct memory_text text = hp_memory_text(f->need, f->has);
+    return hp_fail(err, HYPAR_INFEASIBLE,
+                   "no plan found that fits; the nearest needs %s on device %d, which has %s",
+                   text.need, f->device, text.has);
+}
