@@ -58,17 +58,16 @@ struct full_run {
 };
 
 static struct full_run run_in_full(const struct hypar_plan *plan,
-                                   const struct hypar_lower_options *lower,
-                                   const struct sim_settings *settings, int runs)
+                                   const struct hypar_sim_options *options, int runs)
 {
     struct full_run r = { .again_s = 1e9 };
     struct lowering *lowering;
     struct hypar_error err;
     double start_s = now_s();
-    must(hp_lowering_make(&lowering, plan, lower, NULL, &err), &err);
+    must(hp_lowering_make(&lowering, plan, &options->lower, NULL, &err), &err);
     r.lower_s = now_s() - start_s;
     start_s = now_s();
-    struct timing *timing = hp_timing_new(lowering, NULL, settings, NULL);
+    struct timing *timing = hp_timing_new(lowering, NULL, options, NULL);
     struct timeline timeline;
     r.length = hp_timeline_run(timing, &timeline);
     r.tasks = timeline.n_instances;
@@ -98,10 +97,10 @@ static void bench_full(const struct network *n)
     for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
         struct found_plan f =
             find_plan(n->model, n->batch * machines[m].devices, machines[m].word, "dp");
-        struct hypar_lower_options lower = { .local_bn = n->local_bn };
         for (int expand = 0; expand < 2; expand++) {
-            struct sim_settings settings = { .expand_collectives = expand };
-            struct full_run r = run_in_full(hypar_found_plan(f.found), &lower, &settings, RUNS);
+            struct hypar_sim_options options = { .lower = { .local_bn = n->local_bn },
+                                                 .expand_collectives = expand };
+            struct full_run r = run_in_full(hypar_found_plan(f.found), &options, RUNS);
             print_full(n->model, machines[m].devices,
                        expand        ? "expanded"
                        : n->local_bn ? "local bn"
@@ -117,8 +116,7 @@ static void bench_gpt3(void)
     struct hypar_graph *graph;
     struct hypar_machine *machine;
     struct hypar_plan *plan = gpt3_plan(&graph, &machine);
-    struct hypar_lower_options lower = { 0 };
-    struct full_run r = run_in_full(plan, &lower, &(struct sim_settings){ 0 }, 1);
+    struct full_run r = run_in_full(plan, &(struct hypar_sim_options){ 0 }, 1);
     print_full("gpt3-175b", TENSOR * PIPELINE * DATA, "1f1b", &r);
     printf("%-13s peak memory %.0f MB\n", "", peak_memory_mb());
     hypar_plan_free(plan);
@@ -130,7 +128,7 @@ static void bench_gpt3(void)
 
 struct proposing {
     struct hypar_plan *plan;
-    struct hypar_lower_options lower;
+    struct hypar_sim_options options;
     struct delta *delta;
     struct random random;
     struct proposer proposer;
@@ -165,10 +163,9 @@ static double in_full(struct proposing *p)
     struct hypar_error err;
     propose(p);
     double start_s = now_s();
-    bool fine = hp_lowering_make(&lowering, p->plan, &p->lower, NULL, &err) == HYPAR_OK;
+    bool fine = hp_lowering_make(&lowering, p->plan, &p->options.lower, NULL, &err) == HYPAR_OK;
     if (fine) {
-        struct timing *timing =
-            hp_timing_new(lowering, NULL, &(struct sim_settings){ 0 }, NULL);
+        struct timing *timing = hp_timing_new(lowering, NULL, &p->options, NULL);
         hp_timeline_run(timing, NULL);
         hp_timing_free(timing);
         hp_lowering_free(lowering);
@@ -204,14 +201,13 @@ static void bench_proposals(const struct network *n, int m)
     struct found_plan f =
         find_plan(n->model, n->batch * machines[m].devices, machines[m].word, "dp");
     struct proposing p = { .plan = hp_plan_copy(hypar_found_plan(f.found)),
-                           .lower = { .local_bn = n->local_bn },
+                           .options = { .lower = { .local_bn = n->local_bn } },
                            .random = { 1 } };
     struct hypar_error err;
     hp_proposer_begin(&p.proposer, p.plan, NULL);
     hp_proposal_begin(&p.was, p.plan->graph);
     hp_proposal_begin(&p.now, p.plan->graph);
-    must(hp_delta_new(&p.delta, p.plan, &p.lower, &(struct sim_settings){ 0 }, NULL, &err),
-         &err);
+    must(hp_delta_new(&p.delta, p.plan, &p.options, NULL, &err), &err);
     double early_us = mean_us(&p, by_delta, EARLY), later_us = mean_us(&p, by_delta, LATER);
     double full_us = mean_us(&p, in_full, MAX_FULL);
     printf("%-13s %5d  %-9s %9.1f %9.1f %10.1f %7.1f x", n->model, machines[m].devices,

@@ -155,19 +155,23 @@ static enum hypar_status evaluate(struct comparing *c, int i)
     return status;
 }
 
-/* The step of data parallelism, which is looked at whether it fits or not. */
-static double dp_step_s(const struct comparing *c)
+/* The step that speed-ups are told over, which is looked at whether it fits or not. */
+static double baseline_step_s(const struct comparing *c)
 {
+    int planner = 0;
+    while (!hypar_planner(planner)->baseline)
+        planner++;
+    const char *name = hypar_planner(planner)->name;
     for (int i = 0; i < c->n; i++)
-        if (!c->row[i].plan && strcmp(c->row[i].planner, "dp") == 0 && !c->row[i].why)
+        if (!c->row[i].plan && strcmp(c->row[i].planner, name) == 0 && !c->row[i].why)
             return c->row[i].step.step_s;
     struct hypar_search_options plain = c->how;
-    struct hypar_compared dp = { .planner = "dp" };
+    struct hypar_compared row = { .planner = name };
     struct hypar_error why;
-    plain.planner = "dp";
+    plain.planner = name;
     plain.unlimited = true;
     plain.progress = NULL;
-    return evaluate_planner(&dp, c, &plain, &why) == HYPAR_OK ? dp.step.step_s : 0;
+    return evaluate_planner(&row, c, &plain, &why) == HYPAR_OK ? row.step.step_s : 0;
 }
 
 /* A profile that tells nothing about any plan. */
@@ -277,7 +281,7 @@ static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
                                            .machine = c->machine,
                                            .precision = c->how.precision,
                                            .optimizer = c->how.optimizer,
-                                           .dp_step_s = dp_step_s(c),
+                                           .dp_step_s = baseline_step_s(c),
                                            .n = c->n,
                                            .row = c->row };
     note_profile(c);

@@ -250,9 +250,9 @@ static int stage_of_exchange(const struct hypar_program *p, int d)
     return p->schedule->stage_of_op[p->lowering->training.exchange[d].writer[0].op];
 }
 
-/* The exchange of a body, or of the tail (b is n_bodies) in the periods of one phase. */
+/* The exchange of a body, or of the tail (b is n_bodies) in the update periods of one kind. */
 static enum hypar_status check_exchange(const struct hypar_program *p, int exchange, int b,
-                                        int phase, struct hypar_error *err)
+                                        int kind, struct hypar_error *err)
 {
     bool tail = b == p->n_bodies;
     struct expected x = { .program = p,
@@ -269,7 +269,7 @@ static enum hypar_status check_exchange(const struct hypar_program *p, int excha
     memset(x.cell, -1, (size_t)n * sizeof *x.cell);
     for (int i = tail ? 0 : b; i < (tail ? p->n_bodies : b + 1); i++) {
         int stage = tail ? stage_of_exchange(p, exchange) : 0;
-        if (tail && hp_phase_of(p->iteration, hp_slot_group(p->iteration, stage), i) != phase)
+        if (tail && hp_period_kind(p->iteration, hp_slot_group(p->iteration, stage), i) != kind)
             continue;
         x.replica = tail ? hp_replica_of(p->iteration, stage, i) : 0;
         add_body(&x, i, tail);
@@ -336,8 +336,8 @@ enum hypar_status check_program(const struct hypar_program *p, struct hypar_erro
                 TRY(check_exchange(p, d, b, 0, err));
     for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
         int group = hp_slot_group(p->iteration, stage_of_exchange(p, d));
-        for (int phase = 0; phase < hp_phases(p->iteration, group); phase++)
-            TRY(check_exchange(p, d, p->n_bodies, phase, err));
+        for (int kind = 0; kind < hp_period_kinds(p->iteration, group); kind++)
+            TRY(check_exchange(p, d, p->n_bodies, kind, err));
     }
     return check_totals(p, err);
 }

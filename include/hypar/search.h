@@ -243,7 +243,8 @@ struct hypar_planner_info {
     bool tries_others; /* its plan is the best of the others', and fits */
     bool small_only;   /* it refuses all but small problems */
     bool proposes;     /* options `proposals` and `budget_s` are for it */
-    bool simple;       /* nothing is chosen: a baseline for other planners */
+    bool simple;       /* nothing is chosen: to be laid beside other planners' plans */
+    bool baseline;     /* of all planners this one: speed-ups are told over its step */
 };
 HYPAR_API const struct hypar_planner_info *hypar_planner(int i);
 

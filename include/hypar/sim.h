@@ -33,12 +33,11 @@ struct hypar_sim_options {
         *profile; /* measured times; may be NULL; must outlive the call */
 };
 
-/* The same as a plan keeps it, without minibatches, timeline and profile; and back, pointing
- * into *how. */
+/* The same as a plan keeps it, without minibatches, timeline and profile. */
 HYPAR_API struct hypar_simulation hypar_simulation_of(const struct hypar_sim_options *options);
-HYPAR_API struct hypar_sim_options hypar_simulation_options(const struct hypar_simulation *how);
 
-/* What the options say, and where they say nothing the plan; points into the plan. */
+/* What the options (may be NULL) say, and where they say nothing the plan; points into the
+ * plan. */
 HYPAR_API struct hypar_sim_options hypar_as_planned(const struct hypar_plan *plan,
                                                     const struct hypar_sim_options *options);
 
@@ -110,7 +109,7 @@ struct hypar_sim_pipeline {
     int minibatches;  /* of the window; 0: another schedule */
     int noam;         /* admitted by each replica of the input stage before it goes backward */
     double startup_s; /* until the input stage goes on to the minibatch after these */
-    double stretch_s; /* all minibatches */
+    double window_s;  /* all minibatches of the window */
     bool steady; /* the slowest stage repeats itself; false: too few minibatches for that, and
                     step_s is the mean of the later ones, of all if there are so few */
     int n_stages;

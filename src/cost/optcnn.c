@@ -109,11 +109,11 @@ double hp_optcnn_compute_s(const struct optcnn_model *m, int op,
 static axis_set partial_axes(const struct nest *nest, int p, int o,
                              const struct placement *placement)
 {
-    axis_set axes = 0;
-    for (int a = 0; a < nest->n_axes; a++)
-        if (placement->axis[a].degree > 1)
-            axes |= (axis_set)1 << a;
-    return axes & hp_written_axes(nest, p, o, WRITE_PARTIAL);
+    axis_set axes = hp_written_axes(nest, p, o, WRITE_PARTIAL);
+    for (int a = 0; axes >> a; a++)
+        if (placement->axis[a].degree <= 1)
+            axes &= ~((axis_set)1 << a);
+    return axes;
 }
 
 /* The pass that writes the gradient of operand `o`, -1: none. */

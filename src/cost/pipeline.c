@@ -1,4 +1,4 @@
-/* PipeDream's cost of a pipeline, from its pieces and the levels of the machine. */
+/* PipeDream's cost of a pipeline, from its stages and the levels of the machine. */
 #include "cost/pipeline.h"
 
 #include <math.h>
@@ -32,16 +32,16 @@ double hp_pipeline_below(const struct pipeline_rules *rules,
 }
 
 /* Pieces p[0..n) at `level`. */
-static double pieces_s(const struct pipeline_rules *rules,
+static double stages_s(const struct pipeline_rules *rules,
                        const struct pipeline_machine *machine,
-                       const struct pipeline_states *states, const struct pipeline_piece *p,
+                       const struct pipeline_states *states, const struct pipeline_stage *p,
                        int n, int level)
 {
     double most = 0, bytes_per_s = machine->bytes_per_s[level];
     for (int i = 0; i < n; i++) {
         double inner_s =
             level == 0 ? hp_range_sum(states->time_s, p[i].after, p[i].last)
-                       : pieces_s(rules, machine, states, p[i].inner, p[i].n_inner, level - 1);
+                       : stages_s(rules, machine, states, p[i].inner, p[i].n_inner, level - 1);
         double sync_s =
             hp_pipeline_sync_s(rules, hp_range_sum(states->weight_bytes, p[i].after, p[i].last),
                                p[i].workers, bytes_per_s);
@@ -59,10 +59,10 @@ static double pieces_s(const struct pipeline_rules *rules,
 }
 
 double hp_pipeline_s(const struct pipeline_rules *rules, const struct pipeline_machine *machine,
-                     const struct pipeline_states *states, const struct pipeline_piece *piece,
-                     int n_pieces)
+                     const struct pipeline_states *states, const struct pipeline_stage *stage,
+                     int n_stages)
 {
-    return pieces_s(rules, machine, states, piece, n_pieces, machine->n_levels - 1);
+    return stages_s(rules, machine, states, stage, n_stages, machine->n_levels - 1);
 }
 
 double hp_pipeline_data_parallel_s(const struct pipeline_rules *rules,

@@ -3,8 +3,8 @@
  * A model is cut at states: state j is a set of operators that may run before all others (on a
  * chain: the first j + 1 of them). The workers of a machine stand in levels, from the lowest; a
  * level joins `workers` components, each of which is all of the level below. At each level a
- * range of states is cut into pieces, each on one or more components that share the minibatches
- * in turn; inside its component a piece is cut again by the level below. The slowest piece sets
+ * range of states is cut into stages, each on one or more components that share the minibatches
+ * in turn; inside its component a stage is cut again by the level below. The slowest stage sets
  * the pace.
  *
  * The paper's formulas and those of its published optimizer differ; `paper` says which. */
@@ -34,7 +34,7 @@ struct pipeline_machine {
 
 struct pipeline_rules {
     bool paper;          /* section 3.1 of the paper, else the published optimizer */
-    bool free_transfers; /* between pieces */
+    bool free_transfers; /* between stages */
 };
 
 /* What states after + 1 .. last (after -1: from the start) add to a cumulated sum. */
@@ -44,39 +44,39 @@ static inline double hp_range_sum(const double *cumulated, int after, int last)
 }
 
 /* States after + 1 .. last (after -1: from the start) on `workers` components of its level. */
-struct pipeline_piece {
+struct pipeline_stage {
     int after, last;
     int workers;
-    int n_inner; /* pieces of the level below; 0 at the lowest */
-    const struct pipeline_piece *inner;
+    int n_inner; /* stages of the level below; 0 at the lowest */
+    const struct pipeline_stage *inner;
 };
 
-/* Synchronising `weight_bytes` over the replicas of a piece, as the formulas count it: added to
- * the time of the piece by the code, its rival in the paper. */
+/* Synchronising `weight_bytes` over the replicas of a stage, as the formulas count it: added to
+ * the time of the stage by the code, its rival in the paper. */
 double hp_pipeline_sync_s(const struct pipeline_rules *rules, double weight_bytes, int replicas,
                           double bytes_per_s);
 
-/* One minibatch's share of a piece whose inside takes inner_s:
+/* One minibatch's share of a stage whose inside takes inner_s:
  *   code   (inner + 4 (m-1) W / (B m)) / m
  *   paper  T^k = max(inner, 2 (m-1) W / B) / m                                      */
 double hp_pipeline_stage_s(const struct pipeline_rules *rules, double inner_s, double sync_s,
                            int replicas);
 
-/* What the synchronisation of the first piece of a range at `level` is divided by: in the
- * published optimizer (and only for that piece) the components of the level below. */
+/* What the synchronisation of the first stage of a range at `level` is divided by: in the
+ * published optimizer (and only for that stage) the components of the level below. */
 double hp_pipeline_below(const struct pipeline_rules *rules,
                          const struct pipeline_machine *machine, int level);
 
-/* Activations one way and their errors the other, for a piece with `replicas`:
+/* Activations one way and their errors the other, for a stage with `replicas`:
  * code 2 a / (B m), paper 2 a / B. */
 double hp_pipeline_transfer_s(const struct pipeline_rules *rules, double bytes, int replicas,
                               double bytes_per_s);
 
-/* The whole recomputed from its pieces at the top level: the bottleneck, seconds for one
+/* The whole recomputed from its stages at the top level: the bottleneck, seconds for one
  * minibatch. */
 double hp_pipeline_s(const struct pipeline_rules *rules, const struct pipeline_machine *machine,
-                     const struct pipeline_states *states, const struct pipeline_piece *piece,
-                     int n_pieces);
+                     const struct pipeline_states *states, const struct pipeline_stage *stage,
+                     int n_stages);
 
 /* All workers with a copy of everything: the baseline of the published optimizer. */
 double hp_pipeline_data_parallel_s(const struct pipeline_rules *rules,

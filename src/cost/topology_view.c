@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "machine/machine.h"
 
 /* The machine ---------------------------------------------------------------------------- */
 
@@ -31,14 +32,18 @@ static int devices_per_node(const struct hypar_machine *m)
 
 static enum topology_kind kind_of(const struct hypar_machine *m)
 {
-    const char *topology = hypar_machine_topology(m);
-    if (strcmp(topology, "htree") == 0)
+    switch (m->topology->shape) {
+    case NETWORK_TREE:
         return TOPOLOGY_TREE;
-    if (strcmp(topology, "full") == 0)
+    case NETWORK_PAIRS:
         return TOPOLOGY_PAIRS;
-    bool cluster = strcmp(topology, "cluster") == 0 || strcmp(topology, "local") == 0;
-    bool equal = cluster && hypar_machine_is_uniform(m);
-    return equal && one_card_per_node(m, devices_per_node(m)) ? TOPOLOGY_TREE : TOPOLOGY_ROUTED;
+    case NETWORK_NODES:
+        if (hypar_machine_is_uniform(m) && one_card_per_node(m, devices_per_node(m)))
+            return TOPOLOGY_TREE;
+        return TOPOLOGY_ROUTED;
+    default:
+        return TOPOLOGY_ROUTED;
+    }
 }
 
 /* A cut that is at least as wide as those below it together never decides. */

@@ -2,7 +2,12 @@
  *
  * Three papers count an exchange, and share no more than the word: HyPar elements by the types
  * of two layers (cost/partition.h), PipeDream bytes over the bandwidth of a level
- * (cost/pipeline.h), OptCNN here what crosses each link. */
+ * (cost/pipeline.h), OptCNN here what crosses each link.
+ *
+ * What a program moves (program/exchange.c) is not this: that is of parts anywhere, cell by
+ * cell with who sends, while here two placements on the first devices are weighed by sums
+ * alone, for every pair of configurations, and no cell is made. Both have regions from
+ * src/layout. */
 #ifndef COST_TRANSFER_H
 #define COST_TRANSFER_H
 

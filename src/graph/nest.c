@@ -28,15 +28,6 @@ double hp_nest_macs(const struct nest *nest, bool backward)
     return macs;
 }
 
-int hp_leading_axis(const struct nest *nest, int o, int d)
-{
-    const struct dim_map *map = &nest->operand[o].dim[d];
-    for (int i = 0; i < map->n_axes; i++)
-        if (nest->axis[map->axis[i]].extent > 1)
-            return map->axis[i];
-    return -1;
-}
-
 axis_set hp_written_axes(const struct nest *nest, int pass, int o, enum write_kind kind)
 {
     axis_set cut = nest->operand[o].axes, looped = cut | nest->pass[pass].axes;

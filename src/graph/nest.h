@@ -104,11 +104,21 @@ double hp_nest_macs(const struct nest *nest, bool backward);
 /* Is there a multiply-add in any pass? */
 static inline bool hp_multiplies(const struct nest *nest)
 {
-    return hp_nest_macs(nest, false) > 0 || hp_nest_macs(nest, true) > 0;
+    for (int p = 0; p < nest->n_passes; p++)
+        if (nest->pass[p].macs > 0)
+            return true;
+    return false;
 }
 
 /* The first axis with more than one index that leads dimension `d` of operand `o`; -1: none. */
-int hp_leading_axis(const struct nest *nest, int o, int d);
+static inline int hp_leading_axis(const struct nest *nest, int o, int d)
+{
+    const struct dim_map *map = &nest->operand[o].dim[d];
+    for (int i = 0; i < map->n_axes; i++)
+        if (nest->axis[map->axis[i]].extent > 1)
+            return map->axis[i];
+    return -1;
+}
 
 /* What a split of `axis` does to the tensor written in `pass` as operand `o`. */
 enum write_kind {

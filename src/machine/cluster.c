@@ -177,7 +177,7 @@ static int levels(const struct hypar_machine *machine, struct hypar_level *out)
 }
 
 /* clang-format off */
-#define NODES .count = count, .link = get_link, .route = route, .levels = levels
+#define NODES .shape = NETWORK_NODES, .count = count, .link = get_link, .route = route, .levels = levels
 
 const struct topology hp_cluster = {
     { "cluster", "cluster:4x8", "4 nodes of 8 devices behind non-blocking switches" },

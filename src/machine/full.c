@@ -69,6 +69,7 @@ const struct topology hp_full = {
     .max_dims = 1,
     .default_device = "v100",
     .scope = SCOPE_SIMPLE,
+    .shape = NETWORK_PAIRS,
     .count = count,
     .link = get_link,
     .route = route,

@@ -80,13 +80,23 @@ struct device_run {
     struct hypar_device device;
 };
 
+/* What is known of all routes without looking at them. */
+enum network_shape {
+    NETWORK_ROUTED, /* nothing */
+    NETWORK_TREE,   /* a tree of equal links at each level */
+    NETWORK_PAIRS,  /* a link for every pair of devices */
+    NETWORK_NODES, /* nodes of devices, each behind a switch; a tree if they are equal and leave
+                      by one link each */
+};
+
 /* A kind of network: the rows of topology.c, and hp_explicit in network.c. */
 struct topology {
     struct hypar_topology text;
     int min_dims, max_dims;
     const char *default_device; /* NULL: found out here (local) */
     unsigned scope;             /* SCOPE_SIMPLE or SCOPE_CLUSTER */
-    bool joins;                 /* several such parts make one machine */
+    enum network_shape shape;
+    bool joins; /* several such parts make one machine */
     /* Count switches, links and the longest route of the machine's parts; int64_t because the
      * caller checks them. */
     void (*count)(const struct hypar_machine *machine, int64_t *switches, int64_t *links,

@@ -102,6 +102,7 @@ const struct topology hp_htree = {
     .max_dims = 1,
     .default_device = "eyeriss-hmc",
     .scope = SCOPE_SIMPLE,
+    .shape = NETWORK_TREE,
     .count = count,
     .link = get_link,
     .route = route,

@@ -12,9 +12,9 @@ static void find_fusable(struct blocks *s)
     for (int i = 0; i < k->n_op_passes; i++) {
         const struct op_pass *op_pass = &k->op_pass[i];
         const struct nest *nest = lowering->graph->ops[op_pass->op].nest;
-        bool fuses = k->port_start[i + 1] > k->port_start[i] && !hp_multiplies(nest);
-        for (int p = k->port_start[i]; p < k->port_start[i + 1]; p++) {
-            const struct exchange *exchange = &k->exchange[k->port[p].exchange];
+        bool fuses = k->input_start[i + 1] > k->input_start[i] && !hp_multiplies(nest);
+        for (int p = k->input_start[i]; p < k->input_start[i + 1]; p++) {
+            const struct exchange *exchange = &k->exchange[k->input[p].exchange];
             int producer = exchange->n_writers == 1 ? exchange->writer[0].op : -1;
             fuses &= producer >= 0;
             for (int r = 0; r < exchange->n_readers; r++)
@@ -33,8 +33,8 @@ static int group_of(const struct blocks *s, int b, int op_pass)
     int group = -1;
     if (!s->may_fuse[op_pass])
         return op_pass;
-    for (int p = k->port_start[op_pass]; p < k->port_start[op_pass + 1]; p++) {
-        int d = k->port[p].exchange;
+    for (int p = k->input_start[op_pass]; p < k->input_start[op_pass + 1]; p++) {
+        int d = k->input[p].exchange;
         const struct source *from = &k->exchange[d].writer[0];
         if (!s->lowering->body[b].pattern[d]->aligned)
             return op_pass;

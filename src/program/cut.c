@@ -1,11 +1,11 @@
+/* A tensor is cut into cells by the borders of all its accesses. */
 #include "program/cut.h"
 #include "base/csr.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Covered cells are gone through, and kept, one by one: 4,096 parts may read what 4,096 wrote.
- */
+/* Covered cells are kept one by one: 4,096 parts may read what 4,096 others wrote. */
 enum { MAX_CELLS = 1 << 24, MAX_COVERED = 1 << 25 };
 
 /* Beyond these, borders that come in no order are sorted, not put in their places. */

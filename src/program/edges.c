@@ -102,8 +102,8 @@ static void forward_edges(struct blocks *s, int b, int group)
     const struct part_layout *layout = hp_pass_layout(s, b, group);
     struct arena_mark mark = hp_arena_mark(&s->scratch);
     bool *waits = NEW(&s->scratch, bool, layout->n_live); /* for an error */
-    for (int i = k->port_start[group]; i < k->port_start[group + 1]; i++) {
-        int d = k->port[i].exchange, r = k->port[i].reader;
+    for (int i = k->input_start[group]; i < k->input_start[group + 1]; i++) {
+        int d = k->input[i].exchange, r = k->input[i].reader;
         const struct pattern *p = s->lowering->body[b].pattern[d];
         for (int w = p->reader_wait[r]; k->exchange[d].place.grad && w < p->reader_wait[r + 1];
              w++)
@@ -123,8 +123,8 @@ static void compute_edges(struct blocks *s, int b, int group)
 {
     const struct training_graph *k = &s->lowering->training;
     const struct part_layout *layout = hp_pass_layout(s, b, group);
-    for (int i = k->port_start[group]; i < k->port_start[group + 1]; i++) {
-        int d = k->port[i].exchange, r = k->port[i].reader;
+    for (int i = k->input_start[group]; i < k->input_start[group + 1]; i++) {
+        int d = k->input[i].exchange, r = k->input[i].reader;
         const struct pattern *p = s->lowering->body[b].pattern[d];
         for (int w = p->reader_wait[r]; w < p->reader_wait[r + 1]; w++) {
             const struct wait *wait = &p->wait[w];

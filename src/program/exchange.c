@@ -1,3 +1,4 @@
+/* The one exchange rule: from cells and their accesses to a pattern. */
 #include "program/exchange.h"
 
 #include <stdlib.h>
@@ -14,8 +15,7 @@ struct mark {
 
 enum { READS = 1, CHOSEN = 2, HAS_ALL = 4, SEEN = 8 };
 
-/* The accesses of one cell. A class and its members (copies of one partial result) are a list.
- */
+/* The accesses of one cell. The copies of one partial result are a class, and a list. */
 struct accesses_view {
     const int *of; /* the cell's accesses, those that write first */
     int n, n_writers;

@@ -22,8 +22,7 @@ struct part_layout {
     const int *rank;           /* ... and of each part, its number among them */
 };
 
-/* A side of an exchange: parts of one operator that write, or read, the tensor as an operand.
- */
+/* A side of an exchange: parts of one operator that write, or read, the tensor. */
 struct exchange_side {
     const struct part_layout *layout;
     int operand;

@@ -1,3 +1,4 @@
+/* Rows of task instances: those of each micro-batch and of each update period. */
 #include "program/instances.h"
 #include "base/csr.h"
 

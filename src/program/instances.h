@@ -33,7 +33,7 @@ int hp_row_group(const struct rows *r, int row);
 static inline int hp_tail_row(const struct rows *r, int task, int micro)
 {
     int group = r->group[task - r->first[r->iteration->n_bodies]];
-    return r->period[group] + hp_period_of(r->iteration, group, micro);
+    return r->period[group] + micro / r->iteration->period[group];
 }
 
 /* What a row's tasks are numbered with: its micro-batch, or the last of its period. */

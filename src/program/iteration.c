@@ -1,3 +1,4 @@
+/* Which micro-batches, bodies and update periods a plan has. */
 #include "program/iteration.h"
 
 #include "base/error.h"
@@ -15,9 +16,9 @@ static int common_divisor(int a, int b)
 /* Enough for the input stage to fill up twice, and for some steady periods. */
 static int64_t default_minibatches(const struct iteration *r)
 {
-    enum { STEADY_MINIBATCHES = 32, STEADY_ROUNDS = 8 };
+    enum { STEADY_MINIBATCHES = 32, STEADY_PERIODS = 8 };
     int64_t fill = (int64_t)hp_pipedream_stage_in_flight(&r->pipe, 0) * r->pipe.replicas[0];
-    int64_t steady = (int64_t)STEADY_ROUNDS * r->n_bodies;
+    int64_t steady = (int64_t)STEADY_PERIODS * r->n_bodies;
     return 2 * fill + (steady > STEADY_MINIBATCHES ? steady : STEADY_MINIBATCHES);
 }
 
@@ -41,7 +42,7 @@ static enum hypar_status count_minibatches(struct iteration *r,
     if (n < 1 || n > HP_MAX_MICRO_BATCHES)
         return hp_fail(err, HYPAR_UNSUPPORTED, "%lld minibatches, expected 1 to %d",
                        (long long)n, HP_MAX_MICRO_BATCHES);
-    r->n_micro = r->n_steps = (int)n;
+    r->n_micro = r->n_batches = (int)n;
     return check_slots(r, err);
 }
 
@@ -90,7 +91,7 @@ enum hypar_status hp_iteration_make(struct iteration *r, struct arena *arena,
     if (delayed)
         return make_delayed(r, plan, options, err);
     r->n_micro = r->period[0] = (int)plan->schedule.micro_batches;
-    r->n_steps = 1;
+    r->n_batches = 1;
     int larger = (int)(plan->graph->batch % r->n_micro); /* the larger ones come first */
     r->n_bodies = larger ? 2 : 1;
     r->n_larger = larger ? larger : r->n_micro;

@@ -26,14 +26,14 @@ enum {
 
 struct iteration {
     int n_micro;
-    int n_steps;  /* batches that are trained on: 1, or (pipedream) n_micro */
-    int n_bodies; /* body b first occurs in micro-batch first_micro[b] */
-    int n_larger; /* synchronous: so many have body 0, the others body 1 */
-    bool delayed; /* pipedream: order is meaning, weights have versions */
-    bool stash;   /* ... and a backward pass uses the version of its forward pass */
-    bool sync;    /* ... which is the same in all stages (vertical sync) */
-    int n_groups; /* of parameters that are updated together: 1, or one for each stage */
-    int *period;  /* by group: micro-batches of a period */
+    int n_batches; /* batches that are trained on: 1, or (pipedream) n_micro */
+    int n_bodies;  /* body b first occurs in micro-batch first_micro[b] */
+    int n_larger;  /* synchronous: so many have body 0, the others body 1 */
+    bool delayed;  /* pipedream: order is meaning, weights have versions */
+    bool stash;    /* ... and a backward pass uses the version of its forward pass */
+    bool sync;     /* ... which is the same in all stages (vertical sync) */
+    int n_groups;  /* of parameters that are updated together: 1, or one for each stage */
+    int *period;   /* by group: micro-batches of a period */
     struct pipedream pipe; /* stages, and replicas that take turns in each: 1 if synchronous */
 };
 
@@ -68,28 +68,23 @@ static inline int hp_replica_of(const struct iteration *r, int stage, int body)
     return body % r->pipe.replicas[stage];
 }
 
-/* Rounds of a group, which are numbered from 0 on. */
+/* Update periods of a group, which are numbered from 0 on. */
 static inline int hp_period_count(const struct iteration *r, int group)
 {
     return r->n_micro / r->period[group];
 }
 
-static inline int hp_period_of(const struct iteration *r, int group, int micro)
-{
-    return micro / r->period[group];
-}
-
 /* The last micro-batch of a period that has this body; -1: none has. */
 int hp_last_in_period(const struct iteration *r, int group, int period, int body);
 
-/* Rounds that are alike have the same phase, period mod hp_phases(); hp_phase_of() is the one
- * in which a body occurs. */
-static inline int hp_phases(const struct iteration *r, int group)
+/* Update periods whose micro-batches have the same bodies are of one kind, which is the number
+ * of the period mod hp_period_kinds(); hp_period_kind() is the kind in which a body occurs. */
+static inline int hp_period_kinds(const struct iteration *r, int group)
 {
     return r->delayed ? r->n_bodies / r->period[group] : 1;
 }
 
-static inline int hp_phase_of(const struct iteration *r, int group, int body)
+static inline int hp_period_kind(const struct iteration *r, int group, int body)
 {
     return hp_first_micro(r, body) / r->period[group];
 }

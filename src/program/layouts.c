@@ -212,7 +212,7 @@ static struct pattern *private_pattern(struct lowering *s, const struct exchange
 /* What decides an exchange's pattern apart from the layouts: exchanges with the same number are
  * alike.
  */
-int hp_exchange_likeness(struct lowering *s, const struct exchange *exchange)
+int hp_pattern_class(struct lowering *s, const struct exchange *exchange)
 {
     struct arena_mark mark = hp_arena_mark(&s->scratch);
     int n = 3 + 2 * exchange->n_writers + 2 * exchange->n_readers,
@@ -230,10 +230,10 @@ int hp_exchange_likeness(struct lowering *s, const struct exchange *exchange)
         *at++ = exchange->reader[i].only_adds ? (int)exchange->reader[i].passes : 0;
     }
     size_t bytes = (size_t)n * sizeof *key;
-    int known = hp_table_get(&s->cache->likenesses, key, bytes);
+    int known = hp_table_get(&s->cache->pattern_classes, key, bytes);
     if (known < 0)
-        known = hp_table_put(&s->cache->likenesses, &s->cache->arena, keep(s, key, bytes),
-                             bytes, s->cache->likenesses.used);
+        known = hp_table_put(&s->cache->pattern_classes, &s->cache->arena, keep(s, key, bytes),
+                             bytes, s->cache->pattern_classes.used);
     hp_arena_release(&s->scratch, mark);
     return known;
 }
@@ -269,7 +269,7 @@ enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *excha
                                 const struct pattern **out)
 {
     int32_t *key = s->pattern_key, n = 0;
-    key[n++] = exchange->likeness;
+    key[n++] = exchange->pattern_class;
     for (int i = 0; i < exchange->n_writers; i++)
         key[n++] = layout[exchange->writer[i].op]->id;
     for (int i = 0; i < exchange->n_readers; i++)

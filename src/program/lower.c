@@ -20,7 +20,7 @@ double hp_task_times(const struct hypar_program *p, int task)
     const struct iteration *r = p->iteration;
     int times = hp_is_tail(p, task) ? hp_period_count(r, hp_update_group(p, task))
                                     : hp_body_times(r, hp_task_body(p, task));
-    return (double)times / r->n_steps;
+    return (double)times / r->n_batches;
 }
 
 struct place hp_task_place(const struct hypar_program *p, int task)

@@ -1,3 +1,4 @@
+/* A plan is lowered to layouts and patterns, and again where it changes. */
 #include "program/lowering.h"
 
 #include <string.h>
@@ -46,7 +47,7 @@ static enum hypar_status check_size(const struct lowering *s)
 static void lay_out(struct lowering *s, int op)
 {
     const struct iteration *r = &s->iteration;
-    int stage = s->plan->ops[op].stage < 0 ? 0 : s->plan->ops[op].stage;
+    int stage = s->schedule.stage_of_op[op];
     for (int b = 0; b < s->n_bodies; b++)
         s->body[b].layout[op] =
             hp_layout_of(s, op, s->body[b].samples, hp_replica_of(r, stage, b), 1);
@@ -139,7 +140,7 @@ static enum hypar_status make(struct lowering *s)
     hp_make_training_graph(s);
     s->pattern_key = NEW(&s->arena, int32_t, k->most_sides + 1);
     for (int d = 0; d < k->n_exchanges + k->n_tail; d++)
-        s->training.exchange[d].likeness = hp_exchange_likeness(s, &k->exchange[d]);
+        s->training.exchange[d].pattern_class = hp_pattern_class(s, &k->exchange[d]);
     for (int b = 0; b < s->n_bodies; b++) {
         s->body[b].layout = NEW(&s->arena, const struct part_layout *, n_ops);
         s->body[b].pattern = NEW(&s->arena, const struct pattern *, k->n_exchanges);
@@ -206,8 +207,8 @@ enum hypar_status hp_lowering_exchange(struct lowering *s, const int *op, int n,
     s->err = err;
     s->change++;
     for (int i = 0; i < n; i++)
-        for (int t = k->touch_start[op[i]]; t < k->touch_start[op[i] + 1]; t++) {
-            int exchange = k->touch[t];
+        for (int t = k->access_start[op[i]]; t < k->access_start[op[i] + 1]; t++) {
+            int exchange = k->accessed[t];
             if (s->settled[exchange] == s->change)
                 continue;
             s->settled[exchange] = s->change;

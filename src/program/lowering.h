@@ -33,9 +33,8 @@ struct exchange {
     int n_writers, n_readers;
     const struct source *writer;
     const struct reader *reader;
-    int item;     /* its place in the order of items; of a tail's exchange: its number */
-    int likeness; /* exchanges with the same have the same pattern if they have the same layouts
-                   */
+    int item;          /* its place in the order of items; of a tail's exchange: its number */
+    int pattern_class; /* those of one class with the same layouts have the same pattern */
 };
 
 /* A body's passes and exchanges in the order of task numbers. */
@@ -44,8 +43,8 @@ struct item {
     int index; /* into op_pass[] or exchange[] */
 };
 
-/* A pass waits, as reader `reader`, for an exchange. */
-struct port {
+/* What a pass reads: it is reader `reader` of an exchange, and waits for it. */
+struct pass_input {
     int exchange, reader;
 };
 
@@ -57,10 +56,10 @@ struct training_graph {
     int (*op_pass_of)[MAX_PASSES]; /* by op and pass; -1 */
     struct exchange *exchange;     /* the body's, then n_tail of the tail: loss, parameters */
     int *value_exchange;           /* by tensor: the exchange that settles its value, -1 */
-    int *port_start;               /* ports of each op_pass: CSR */
-    struct port *port;
-    int *touch_start; /* exchanges that each op accesses: CSR, ascending */
-    int *touch;
+    int *input_start;              /* what each op_pass reads: CSR */
+    struct pass_input *input;
+    int *access_start; /* exchanges that each op accesses: CSR, ascending */
+    int *accessed;
     int most_sides; /* of any exchange: writers and readers */
 };
 
@@ -80,11 +79,11 @@ struct update_devices {
 };
 
 /* What has been worked out of a graph, whatever the plan: layouts and patterns by what decides
- * them. Sketches of one graph may share a cache, though not at the same time. Zero-initialised
+ * them. Lowerings of one graph may share a cache, though not at the same time. Zero-initialised
  * is empty. */
 struct layout_cache {
     struct arena arena;
-    struct table layout_keys, likenesses, pattern_keys;
+    struct table layout_keys, pattern_classes, pattern_keys;
     struct part_layout **layouts;
     struct pattern **patterns;
     struct shapes shapes;
@@ -117,7 +116,7 @@ struct lowering {
 /* HYPAR_UNSUPPORTED for what a plan may say and cannot be lowered yet. */
 enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err);
 
-/* Sketch a plan; it must have been checked, and outlive the lowering, as must a `cache` that it
+/* Lower a plan; it must have been checked, and outlive the lowering, as must a `cache` that it
  * shares (NULL: it has its own). On failure *out is NULL. */
 enum hypar_status hp_lowering_make(struct lowering **out, const struct hypar_plan *plan,
                                    const struct hypar_lower_options *options,
@@ -143,15 +142,14 @@ const struct update_devices *hp_update_devices(struct lowering *lowering, int ex
 /* The parameters that an exchange of the tail is updated with (iteration.h). */
 int hp_exchange_group(const struct lowering *s, int d);
 
-/* Part `part` of the tail's layout of `op` as a part in body `b`; -1: another replica runs it.
- */
+/* A part of the tail's layout of `op` as a part in body `b`; -1: another replica runs it. */
 static inline int hp_live_part(const struct lowering *s, int op, int part, int b)
 {
     const struct part_layout *l = s->tail_layout[op];
     return part / l->n_each == b % (l->n_parts / l->n_each) ? part % l->n_each : -1;
 }
 
-/* Deal `d` of the training (body, then tail), and its pattern in body `b` (the tail: any b). */
+/* The pattern of exchange `d` (the body's, then the tail's) in body `b` (the tail: any b). */
 static inline const struct pattern *hp_exchange_pattern(const struct lowering *s, int b, int d)
 {
     return d < s->training.n_exchanges ? s->body[b].pattern[d]
@@ -172,7 +170,7 @@ const struct part_layout *hp_layout_of(struct lowering *s, int op, struct range 
 const struct part_layout *hp_either_layout(struct lowering *s, const struct part_layout *a,
                                            const struct part_layout *b);
 
-int hp_exchange_likeness(struct lowering *s, const struct exchange *exchange);
+int hp_pattern_class(struct lowering *s, const struct exchange *exchange);
 
 /* The pattern of an exchange, its operators' parts lying as `layout` says; shared. */
 enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *exchange,
@@ -182,8 +180,7 @@ enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *excha
 /* Is `part` the one that adds what a pass adds after partial sums (a bias)? */
 bool hp_adds_after(const struct part_layout *layout, int pass, int part);
 
-/* A value is waited for where it is first read: in the forward half if there, else in backward.
- */
+/* The passes in which a value is first read, and so waited for: forward ones if there are. */
 uint32_t hp_first_passes(const struct hypar_graph *graph, const struct reader *r);
 
 /* The comms of the tail, numbered: comm c of its exchange x is base[x] + c. lead[] is the first

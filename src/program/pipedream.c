@@ -1,6 +1,5 @@
 /* PipeDream: how many minibatches are in flight, and which version of the weights each uses. */
 #include "program/pipedream.h"
-#include "program/schedule.h"
 
 int hp_pipedream_in_flight(int workers_from_here, int replicas)
 {
@@ -13,11 +12,6 @@ int hp_pipedream_stage_in_flight(const struct pipedream *p, int s)
     for (int t = s; t < p->n_stages; t++)
         workers += p->replicas[t];
     return hp_pipedream_in_flight(workers, p->replicas[s]);
-}
-
-void hp_pipedream_order(const struct pipedream *p, int s, int n, struct slot *slot)
-{
-    hp_alternate(slot, s, n, hp_pipedream_stage_in_flight(p, s));
 }
 
 /* Periods are updated one after another, each before its replicas begin the next forward pass:

@@ -10,8 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct slot;
-
 /* A pipeline of n_stages stages with replicas[s] replicas each. */
 struct pipedream {
     int n_stages;
@@ -25,11 +23,6 @@ int hp_pipedream_in_flight(int workers_from_here, int replicas);
 
 /* The same for stage `s` of a pipeline. */
 int hp_pipedream_stage_in_flight(const struct pipedream *p, int s);
-
-/* What one replica of stage `s` does with the first n minibatches that it gets: as many forward
- * as are in flight, then one backward, one forward in turn. Fills slot[2 * n]; slot i's
- * minibatch is micro * replicas + replica. */
-void hp_pipedream_order(const struct pipedream *p, int s, int n, struct slot *slot);
 
 /* The version of the weights of stage `s` that minibatch b uses, forward and (stashed)
  * backward. Paper, section 3.3, for a straight pipeline of n stages counted from 1: stage s

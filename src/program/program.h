@@ -61,8 +61,7 @@ struct cell {
     const int *receiver; /* ascending */
     int n_owners;        /* if contributions lie on several devices: who sums, evenly */
     const int *owner;
-    int n_kept; /* readers that compute the value themselves (a copy, or the only contribution)
-                 */
+    int n_kept; /* readers that compute it themselves (a copy, or the only contribution) */
     const int *kept;
     int comm; /* the comm that moves it, -1: nothing moves */
     int sent; /* how often each of its elements is sent */
@@ -104,8 +103,7 @@ struct pattern {
     int *comm_feed;    /* where each comm's feeds begin: n_comms + 1 */
     int *reader_wait;  /* where each reader's waits begin: n_readers + 1 */
     bool copied;       /* some parts of its writers write the same */
-    bool aligned; /* nothing moves: each part reads what its like among the only writer's wrote
-                   */
+    bool aligned;      /* nothing moves: part i reads what part i of the only writer wrote */
 };
 
 /* Where `device` is in an ascending list, or would be. */

@@ -47,15 +47,14 @@ static void one_of_each_period(const struct iteration *r, int stage, int replica
                                struct slot *slot)
 {
     int turns = r->pipe.replicas[stage], n = hp_period_count(r, stage);
-    struct arena scratch = { 0 };
-    struct slot *one = NEW(&scratch, struct slot, 2 * n);
-    hp_pipedream_order(&r->pipe, stage, n, one);
+    struct slot *halves = slot + n; /* each is read before its place is written */
+    hp_alternate(halves, stage, n, hp_pipedream_stage_in_flight(&r->pipe, stage));
     for (int i = 0; i < 2 * n; i++) {
-        *slot++ = (struct slot){ stage, one[i].micro * turns + replica, one[i].phase };
-        if (one[i].phase == PHASE_BACKWARD)
-            *slot++ = (struct slot){ stage, one[i].micro, PHASE_UPDATE };
+        struct slot half = halves[i];
+        *slot++ = (struct slot){ stage, half.micro * turns + replica, half.phase };
+        if (half.phase == PHASE_BACKWARD)
+            *slot++ = (struct slot){ stage, half.micro, PHASE_UPDATE };
     }
-    hp_arena_free(&scratch);
 }
 
 static void fill_slots(enum hypar_schedule_kind kind, const struct iteration *r, int stage,

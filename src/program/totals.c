@@ -5,7 +5,7 @@ static void add_task(const struct hypar_program *p, int i, struct hypar_program_
 {
     const struct task *t = &p->task[i];
     bool tail = hp_is_tail(p, i);
-    int64_t times = (int64_t)(hp_task_times(p, i) * p->iteration->n_steps + .5);
+    int64_t times = (int64_t)(hp_task_times(p, i) * p->iteration->n_batches + .5);
     out->tasks += times;
     out->compute += t->kind == TASK_COMPUTE ? times : 0;
     out->update += t->kind == TASK_UPDATE ? times : 0;
@@ -33,8 +33,7 @@ struct hypar_program_totals hypar_program_totals(const struct hypar_program *p)
     return out;
 }
 
-/* The operator that a tensor's traffic is counted with: its producer; a parameter's first user.
- */
+/* The operator that a tensor's traffic is counted with: its producer, or its first user. */
 static int op_of(const struct hypar_graph *g, int tensor)
 {
     return g->tensors[tensor].producer >= 0 ? g->tensors[tensor].producer

@@ -249,7 +249,7 @@ static void add_tail(struct builder *b)
 static void find_ports(struct lowering *s)
 {
     struct training_graph *k = &s->training;
-    k->port_start = NEW(&s->arena, int, k->n_op_passes + 2);
+    k->input_start = NEW(&s->arena, int, k->n_op_passes + 2);
     for (int fill = 0; fill < 2; fill++) {
         for (int d = 0; d < k->n_exchanges; d++)
             for (int r = 0; r < k->exchange[d].n_readers; r++) {
@@ -258,15 +258,16 @@ static void find_ports(struct lowering *s)
                 for (int p = 0; passes >> p; p++) {
                     int op_pass = passes >> p & 1 ? k->op_pass_of[reader->op][p] : -1;
                     if (op_pass >= 0 && !fill)
-                        hp_csr_count(k->port_start, op_pass);
+                        hp_csr_count(k->input_start, op_pass);
                     else if (op_pass >= 0)
-                        k->port[hp_csr_place(k->port_start, op_pass)] = (struct port){ d, r };
+                        k->input[hp_csr_place(k->input_start, op_pass)] =
+                            (struct pass_input){ d, r };
                 }
             }
         if (!fill)
-            hp_csr_sum(k->port_start, k->n_op_passes);
+            hp_csr_sum(k->input_start, k->n_op_passes);
         if (!fill)
-            k->port = NEW(&s->arena, struct port, k->port_start[k->n_op_passes + 1]);
+            k->input = NEW(&s->arena, struct pass_input, k->input_start[k->n_op_passes + 1]);
     }
 }
 
@@ -275,7 +276,7 @@ static void find_touched(struct lowering *s)
 {
     struct training_graph *k = &s->training;
     int *last = NEW(&s->scratch, int, s->graph->n_ops);
-    k->touch_start = NEW(&s->arena, int, s->graph->n_ops + 2);
+    k->access_start = NEW(&s->arena, int, s->graph->n_ops + 2);
     for (int fill = 0; fill < 2; fill++) {
         memset(last, -1, (size_t)s->graph->n_ops * sizeof *last);
         for (int d = 0; d < k->n_exchanges + k->n_tail; d++)
@@ -286,14 +287,14 @@ static void find_touched(struct lowering *s)
                     continue;
                 last[op] = d;
                 if (!fill)
-                    hp_csr_count(k->touch_start, op);
+                    hp_csr_count(k->access_start, op);
                 else
-                    k->touch[hp_csr_place(k->touch_start, op)] = d;
+                    k->accessed[hp_csr_place(k->access_start, op)] = d;
             }
         if (!fill)
-            hp_csr_sum(k->touch_start, s->graph->n_ops);
+            hp_csr_sum(k->access_start, s->graph->n_ops);
         if (!fill)
-            k->touch = NEW(&s->arena, int, k->touch_start[s->graph->n_ops + 1]);
+            k->accessed = NEW(&s->arena, int, k->access_start[s->graph->n_ops + 1]);
     }
 }
 

@@ -186,6 +186,7 @@ static void put_bodies(struct json_writer *w, const struct hypar_program *p)
 /* "B1.0": phase, stage and micro-batch, of an update its period. */
 static void put_schedule(struct json_writer *w, const struct schedule *s)
 {
+    static const char letter[] = "FBGU";
     hp_json_begin_array(w, "schedule", false);
     for (int l = 0; l < s->n_lists; l++) {
         const struct slot_list *list = &s->list[l];
@@ -195,8 +196,8 @@ static void put_schedule(struct json_writer *w, const struct schedule *s)
         for (int i = 0; i < list->n_slots; i++) {
             const struct slot *slot = &list->slot[i];
             char text[40];
-            snprintf(text, sizeof text, "%c%d.%d", "FBGU"[slot->phase], slot -> stage,
-                     slot -> micro);
+            snprintf(text, sizeof text, "%c%d.%d", letter[slot->phase], slot->stage,
+                     slot->micro);
             hp_json_put_string(w, NULL, text);
         }
         hp_json_end_array(w);

@@ -1,5 +1,4 @@
-/* report/predicted.h - what a found plan will cost, as text and as JSON. Internal to report/.
- */
+/* report/predicted.h - what a found plan will cost, as text and JSON. Internal to report/. */
 #ifndef REPORT_PREDICTED_H
 #define REPORT_PREDICTED_H
 

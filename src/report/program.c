@@ -19,7 +19,7 @@ static void count_kinds(const struct hypar_program *p, struct by_kind *out)
         double times = hp_task_times(p, i);
         enum comm_kind kind = hp_task_comm(p, i)->kind;
         if (p->task[i].bucket < 0 || p->task[i].bucket == i) /* a bucket is one message */
-            out->count[kind] += (int64_t)(times * p->iteration->n_steps + .5);
+            out->count[kind] += (int64_t)(times * p->iteration->n_batches + .5);
         out->bytes[kind] += times * hp_task_bytes(p, i);
     }
 }

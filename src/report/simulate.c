@@ -121,7 +121,7 @@ static void put_pipeline(struct json_writer *w, const struct hypar_sim *sim)
     hp_json_put_int(w, "minibatches", p.minibatches);
     hp_json_put_int(w, "noam", p.noam);
     hp_json_put_number(w, "startup_s", p.startup_s);
-    hp_json_put_number(w, "stretch_s", p.stretch_s);
+    hp_json_put_number(w, "window_s", p.window_s);
     hp_json_put_bool(w, "steady", p.steady);
     double step_s = hypar_sim_summary(sim).step_s;
     hp_json_put_number(w, "minibatches_per_s", step_s > 0 ? 1 / step_s : 0);
@@ -231,7 +231,7 @@ static void pipeline(FILE *to, struct arena *arena, const struct hypar_sim *sim,
             p.steady ? "in steady state" : "on average, not yet steady",
             hp_metric(c, s->step_s > 0 ? 1 / s->step_s : 0),
             hp_count(count, p.minibatches, "minibatch", "minibatches"),
-            hypar_format_quantity(a, p.stretch_s, HYPAR_UNIT_SECONDS),
+            hypar_format_quantity(a, p.window_s, HYPAR_UNIT_SECONDS),
             hypar_format_quantity(b, p.startup_s, HYPAR_UNIT_SECONDS), p.noam),
         0);
     fputc('\n', to);

@@ -1,3 +1,4 @@
+/* Whole tensors: what a training step starts from. */
 #include "run/data.h"
 
 #include <string.h>

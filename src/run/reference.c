@@ -1,3 +1,4 @@
+/* Training steps of the unsplit graph, operator by operator. */
 #include "run/reference.h"
 
 #include <string.h>

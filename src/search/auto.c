@@ -272,7 +272,7 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
     struct hypar_refusals *told = problem->options->refusals;
     double began_s = hp_now_s();
     for (int i = 0; hp_planners[i] && t.n < MAX_TRIED && !is_enough(&t); i++)
-        if (hp_planners[i]->plan && !hp_planners[i]->apart) /* not auto itself */
+        if (hp_planners[i]->plan && !hp_planners[i]->not_in_auto) /* not auto itself */
             try_planner(&t, hp_planners[i]);
     simulate(&t);
     int best = choose(&t);

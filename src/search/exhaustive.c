@@ -202,14 +202,12 @@ static enum hypar_status descend(struct enumeration *w, int depth, struct hypar_
 
 static enum hypar_status walk(struct enumeration *w, struct hypar_error *err)
 {
-    struct hypar_lower_options lower = hp_lowering(w->problem);
-    struct sim_settings settings = hp_simulation(w->problem);
     TRY(hp_apply_fixes(w->plan, &w->fixes, err));
     hp_proposer_begin(&w->proposer, w->plan, w->fixes.fixed);
     hp_proposal_begin(&w->now, w->problem->graph);
     list_choices(w);
     TRY(check_size(w, err));
-    TRY(hp_delta_new(&w->delta, w->plan, &lower, &settings, NULL, err));
+    TRY(hp_delta_new(&w->delta, w->plan, hp_simulation(w->problem), NULL, err));
     TRY(find_least(w, err));
     TRY(descend(w, 0, err));
     if (w->best_length == HP_MAX_TICKS)
@@ -250,7 +248,7 @@ const struct planner hp_planner_exhaustive = {
     .info = { "exhaustive", "every aligned plan of a small problem: the optimum", "",
               .small_only = true },
     .plan = plan_exhaustive,
-    .apart = true,
-    .judges = true,
-    .wishes = WISH_FIX,
+    .not_in_auto = true,
+    .checks_memory = true,
+    .can = CAN_FIX,
 };

@@ -26,6 +26,27 @@ double hp_room_for_params(const struct problem *problem)
            hp_bytes_per_param(problem->options->precision, problem->options->optimizer);
 }
 
+struct prices hp_prices(int lowest, int highest)
+{
+    return (struct prices){ lowest - 1, highest + 1, highest, highest };
+}
+
+bool hp_price(const struct prices *p, double *price)
+{
+    if (p->enough - p->too_low <= 1)
+        return false;
+    *price = ldexp(1, p->at);
+    return true;
+}
+
+bool hp_price_tried(struct prices *p, bool fits)
+{
+    bool keep = fits || p->at == p->highest;
+    *(fits ? &p->enough : &p->too_low) = p->at;
+    p->at = (p->too_low + p->enough) / 2;
+    return keep;
+}
+
 void hp_room_together(const struct problem *problem, double *need, double *has)
 {
     struct arena scratch = { 0 };

@@ -26,6 +26,22 @@ double hp_room(const struct problem *problem, int device);
 double hp_least_room(const struct problem *problem);
 double hp_room_for_params(const struct problem *problem);
 
+/* A planner whose cost knows no memory gives parameters a price. The lowest power of two at
+ * which its answer fits is found by bisection, the highest first; where no price helps, the
+ * answer with the fewest parameters is kept, and refused later.
+ *
+ *     struct prices p = hp_prices(lowest, highest);
+ *     while (hp_price(&p, &price))
+ *         ...                        solve with the price of one parameter
+ *         if (hp_price_tried(&p, fits))
+ *             ...                    keep that answer                                    */
+struct prices {
+    int too_low, enough, at, highest; /* exponents */
+};
+struct prices hp_prices(int lowest, int highest);
+bool hp_price(const struct prices *prices, double *price);
+bool hp_price_tried(struct prices *prices, bool fits);
+
 /* The state of all parameters, which every plan holds somewhere, and the room of all devices.
  */
 void hp_room_together(const struct problem *problem, double *need, double *has);

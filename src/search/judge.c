@@ -1,25 +1,17 @@
 /* Plans judged by the simulator. */
 #include "search/judge.h"
 
-struct hypar_lower_options hp_lowering(const struct problem *problem)
+const struct hypar_sim_options *hp_simulation(const struct problem *problem)
 {
-    const struct hypar_sim_options *how = problem->options->simulation;
-    return how ? how->lower : (struct hypar_lower_options){ 0 };
-}
-
-struct sim_settings hp_simulation(const struct problem *problem)
-{
-    struct sim_settings settings; /* if wrong, hp_check_simulable() has said so */
-    hp_sim_settings(&settings, problem->options->simulation, NULL);
-    return settings;
+    static const struct hypar_sim_options by_default;
+    return problem->options->simulation ? problem->options->simulation : &by_default;
 }
 
 enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar_error *err)
 {
     enum { MAX_TASKS = 1 << 20 };
-    struct sim_settings settings;
     double passes = 0;
-    TRY(hp_sim_settings(&settings, problem->options->simulation, err));
+    TRY(hp_check_sim_options(problem->options->simulation, err));
     for (int op = 0; op < problem->graph->n_ops; op++)
         passes += problem->graph->ops[op].nest->n_passes;
     double tasks = passes * hypar_machine_device_count(problem->machine);

@@ -6,8 +6,7 @@
 #include "sim/delta/delta.h"
 
 /* How a problem's steps are simulated. */
-struct hypar_lower_options hp_lowering(const struct problem *problem);
-struct sim_settings hp_simulation(const struct problem *problem);
+const struct hypar_sim_options *hp_simulation(const struct problem *problem);
 
 /* Too large to be simulated many times: HYPAR_UNSUPPORTED with the number of tasks. Likewise
  * settings that contradict each other. */

@@ -62,7 +62,7 @@ enum hypar_status hp_try_planner(const struct planner *planner, const struct pro
 enum hypar_status hp_check_state(const struct planner *planner, const struct problem *problem,
                                  const struct hypar_found *found, struct hypar_error *err)
 {
-    if (planner->judges)
+    if (planner->checks_memory)
         return HYPAR_OK;
     return hypar_plan_check_memory(found->plan, problem->options->memory_bytes, err);
 }
@@ -93,13 +93,14 @@ const struct hypar_planner_info *hypar_planner_find(const char *name)
     return planner ? &planner->info : NULL;
 }
 
-/* The planners that grant all of `wishes`, as "a, b, c" with what stands between two of them.
+/* The planners that can do all that is asked, as "a, b, c" with what stands between two of
+ * them.
  */
-static const char *list_planners(char *text, size_t size, unsigned wishes, const char *between)
+static const char *list_planners(char *text, size_t size, unsigned asked, const char *between)
 {
     size_t n = 0;
     for (int i = 0; hp_planners[i]; i++)
-        if ((hp_planners[i]->wishes & wishes) == wishes && n < size)
+        if ((hp_planners[i]->can & asked) == asked && n < size)
             n += (size_t)snprintf(text + n, size - n, "%s%s", n ? between : "",
                                   hp_planners[i]->info.name);
     return text;
@@ -116,22 +117,22 @@ static enum hypar_status find_planner(const char *name, const struct planner **o
                    list_planners(known, sizeof known, 0, ", "));
 }
 
-/* Wishes are not for every planner; auto takes one that grants them. */
-static enum hypar_status check_wishes(const struct hypar_search_options *options,
-                                      const struct planner **planner, struct hypar_error *err)
+/* Not every planner can do what is asked; auto takes one that can. */
+static enum hypar_status check_asked(const struct hypar_search_options *options,
+                                     const struct planner **planner, struct hypar_error *err)
 {
     static const char *const text[] = {
-        [WISH_FIX] = "keep an operator as told", [WISH_START] = "begin with a plan"
+        [CAN_FIX] = "keep an operator as told", [CAN_START] = "begin with a plan"
     };
-    unsigned asked = (options->n_fix > 0 ? WISH_FIX : 0) | (options->start ? WISH_START : 0);
+    unsigned asked = (options->n_fix > 0 ? CAN_FIX : 0) | (options->start ? CAN_START : 0);
     char able[256];
     if (asked && (*planner)->random_search)
         *planner = (*planner)->random_search;
-    for (unsigned wish = WISH_FIX; wish <= WISH_START; wish <<= 1)
-        if (asked & wish & ~(*planner)->wishes)
+    for (unsigned one = CAN_FIX; one <= CAN_START; one <<= 1)
+        if (asked & one & ~(*planner)->can)
             return hp_fail(err, HYPAR_USAGE, "planner %s cannot %s, expected %s",
-                           (*planner)->info.name, text[wish],
-                           list_planners(able, sizeof able, wish, " or "));
+                           (*planner)->info.name, text[one],
+                           list_planners(able, sizeof able, one, " or "));
     return HYPAR_OK;
 }
 
@@ -146,7 +147,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     if (!options)
         options = &defaults;
     TRY(find_planner(options->planner ? options->planner : "auto", &planner, err));
-    TRY(check_wishes(options, &planner, err));
+    TRY(check_asked(options, &planner, err));
 
     double placements = (double)graph->n_ops * hypar_machine_device_count(machine);
     if (placements > HP_MAX_PLACEMENTS)

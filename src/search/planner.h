@@ -43,7 +43,7 @@ struct hypar_found {
 struct level_rules; /* what a planner that divides level by level allows (levels/levels.h) */
 
 /* What not every planner can: keep operators as they are told, begin with a plan. */
-enum { WISH_FIX = 1, WISH_START = 2 };
+enum { CAN_FIX = 1, CAN_START = 2 };
 
 struct planner {
     struct hypar_planner_info info;
@@ -54,10 +54,10 @@ struct planner {
     /* It judges the plans of all others, and lets this one search at random; that one also has
      * what it is asked to fix or to begin with. NULL: it makes a plan of its own. */
     const struct planner *random_search;
-    bool judges;     /* its plan fits by the program's model of memory, which counts exactly */
-    bool apart;      /* not for auto: another training than the others', or a long search */
-    unsigned wishes; /* that it can grant */
-    bool seeds;      /* a random search begins with its plan */
+    bool checks_memory; /* its plan fits by its exact need (fit.h) */
+    bool not_in_auto;   /* another training than the others', or a long search */
+    unsigned can;
+    bool seeds; /* a random search begins with its plan */
 };
 
 extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_planner_owt,

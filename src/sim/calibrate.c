@@ -35,10 +35,8 @@ enum hypar_status hypar_calibrate(double *efficiency, const struct hypar_plan *p
                                   struct hypar_error *err)
 {
     enum { HALVINGS = 50 };
-    struct hypar_sim_options how = hypar_simulation_options(&plan->simulation);
+    struct hypar_sim_options how = options ? *options : hypar_as_planned(plan, NULL);
     double low = 1e-4, high = 1, fastest, slowest, step_s;
-    if (options)
-        how = *options;
     if (how.profile)
         return hp_fail(err, HYPAR_USAGE, "a measured step cannot calibrate beside a profile");
     TRY(step_at(plan, how, high, &fastest, err));

@@ -353,16 +353,6 @@ static double dram_j(const struct task_costs *a, const struct comm *comm, double
     return sum_j / n;
 }
 
-static struct pattern_cost *new_cost(const struct task_costs *a, struct arena *arena,
-                                     const struct pattern *p)
-{
-    struct pattern_cost *out = NEW(arena, struct pattern_cost, 1);
-    out->comm = NEW(arena, struct comm_cost, p->n_comms);
-    if (a->settings.expand_collectives)
-        out->messages = NEW(arena, struct comm_messages, p->n_comms);
-    return out;
-}
-
 static void finish_cost(struct task_costs *a, const struct pattern *p, int c, int bytes,
                         struct pattern_cost *out)
 {
@@ -376,29 +366,20 @@ static void finish_cost(struct task_costs *a, const struct pattern *p, int c, in
     m[c].n = cost->n_tasks;
 }
 
-struct pattern_cost *hp_make_pattern_cost(struct task_costs *a, const struct pattern *p,
-                                          int bytes)
+struct pattern_cost *hp_make_pattern_cost(struct task_costs *a, struct arena *arena,
+                                          const struct pattern *p, int bytes,
+                                          const struct buckets *buckets, int tail)
 {
-    struct pattern_cost *out = new_cost(a, &a->arena, p);
+    struct pattern_cost *out = NEW(arena, struct pattern_cost, 1);
+    out->comm = NEW(arena, struct comm_cost, p->n_comms);
+    if (a->settings.expand_collectives)
+        out->messages = NEW(arena, struct comm_messages, p->n_comms);
     for (int c = 0; c < p->n_comms; c++) {
-        struct request r = request_of(&a->arena, p, &p->comm[c], bytes);
-        make_cost(a, &r, &out->comm[c], out->messages ? &out->messages[c] : NULL);
-        finish_cost(a, p, c, bytes, out);
-    }
-    return out;
-}
-
-struct pattern_cost *hp_make_bucket_cost(struct task_costs *a, struct arena *arena,
-                                         const struct buckets *buckets, int tail,
-                                         const struct pattern *p, int bytes)
-{
-    struct pattern_cost *out = new_cost(a, arena, p);
-    for (int c = 0; c < p->n_comms; c++) {
-        int me = buckets->base[tail] + c;
+        int me = buckets ? buckets->base[tail] + c : 0, lead = buckets ? buckets->lead[me] : -1;
         struct request r = request_of(arena, p, &p->comm[c], bytes);
-        if (buckets->lead[me] == me)
+        if (lead == me)
             r.bytes = buckets->bytes[me];
-        if (buckets->lead[me] < 0 || buckets->lead[me] == me) {
+        if (lead < 0 || lead == me) {
             make_cost(a, &r, &out->comm[c], out->messages ? &out->messages[c] : NULL);
         } else {
             out->comm[c].task = NEW(arena, struct sim_task, 1);

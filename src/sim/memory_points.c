@@ -54,24 +54,14 @@ static void put(struct points *p, int device, ticks time, double bytes)
     p->point[p->n++] = (struct drawn){ device, time, bytes };
 }
 
-static ticks later(ticks a, ticks b)
-{
-    return a > b ? a : b;
-}
-
-static ticks earlier(ticks a, ticks b)
-{
-    return a < b ? a : b;
-}
-
 /* Draw the message since the last change; it is over when the next one comes. */
 static void put_room(struct points *p, int device, ticks next)
 {
     struct counter *c = &p->counter[device];
     if (!(c->room > 0))
         return;
-    ticks start = earlier(later(c->now, c->room_start), next);
-    c->now = earlier(later(start, c->room_end), next);
+    ticks start = hp_earliest(hp_latest(c->now, c->room_start), next);
+    c->now = hp_earliest(hp_latest(start, c->room_end), next);
     put(p, device, start, c->level + c->room);
     put(p, device, c->now, c->level);
     c->room = 0;
@@ -82,7 +72,7 @@ static void change(struct points *p, int device, ticks time, double bytes)
     struct counter *c = &p->counter[device];
     if (bytes == 0)
         return;
-    time = later(time, c->now);
+    time = hp_latest(time, c->now);
     put_room(p, device, time);
     c->now = time;
     c->level += bytes;
@@ -143,8 +133,8 @@ static struct times comm_span(const struct points *p, int row, int b, int task)
     struct times span = { 0 };
     for (int i = 0; i < cost->comm[what->comm].n_tasks; i++) {
         const struct times *t = times_of(p, row, first + i);
-        span.start = i ? earlier(span.start, t->start) : t->start;
-        span.end = later(span.end, t->end);
+        span.start = i ? hp_earliest(span.start, t->start) : t->start;
+        span.end = hp_latest(span.end, t->end);
     }
     return span;
 }

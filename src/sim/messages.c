@@ -100,7 +100,7 @@ static double crossed(const struct lowering *s)
 }
 
 enum hypar_status hp_check_messages(const struct lowering *lowering,
-                                    const struct sim_settings *settings,
+                                    const struct hypar_sim_options *options,
                                     struct hypar_error *err)
 {
     double links = crossed(lowering);
@@ -108,7 +108,7 @@ enum hypar_status hp_check_messages(const struct lowering *lowering,
         return hp_fail(err, HYPAR_UNSUPPORTED,
                        "exchanges whose messages cross up to %.3g links, expected at most %d",
                        links, HP_MAX_CROSSED);
-    if (!settings->expand_collectives)
+    if (!options->expand_collectives)
         return HYPAR_OK;
     double n = hp_estimate_messages(lowering);
     if (n > HP_MAX_MESSAGES)

@@ -1,4 +1,4 @@
-/* From the options of a simulation, which are words and flags, to its settings. */
+/* The options of a simulation: checked, as a plan keeps them, and back. */
 #include "base/error.h"
 #include "base/word.h"
 #include "cost/collective_rounds.h"
@@ -35,17 +35,11 @@ static void list_words(struct words *w)
     }
 }
 
-/* The name of the row in *out; NULL for the fastest. */
-static enum hypar_status find_all_reduce(const char *word, const char **out,
-                                         struct hypar_error *err)
+enum hypar_status hypar_check_all_reduce(const char *word, struct hypar_error *err)
 {
     struct words words;
     char text[160];
-    *out = NULL;
-    if (!word || strcmp(word, fastest) == 0)
-        return HYPAR_OK;
-    *out = hp_comm_algorithm_name(COMM_ALL_REDUCE, word);
-    if (*out)
+    if (!word || strcmp(word, fastest) == 0 || hp_comm_algorithm_name(COMM_ALL_REDUCE, word))
         return HYPAR_OK;
     list_words(&words);
     if (hp_nearest_text(word, words.word, words.n, text, sizeof text))
@@ -53,12 +47,6 @@ static enum hypar_status find_all_reduce(const char *word, const char **out,
                        text);
     return hp_fail(err, HYPAR_USAGE, "unknown all-reduce '%.64s', expected %s", word,
                    hp_word_list(text, sizeof text, words.word, words.n));
-}
-
-enum hypar_status hypar_check_all_reduce(const char *word, struct hypar_error *err)
-{
-    const char *name;
-    return find_all_reduce(word, &name, err);
 }
 
 struct hypar_simulation hypar_simulation_of(const struct hypar_sim_options *options)
@@ -76,47 +64,33 @@ struct hypar_simulation hypar_simulation_of(const struct hypar_sim_options *opti
     return how;
 }
 
-struct hypar_sim_options hypar_simulation_options(const struct hypar_simulation *how)
-{
-    return (struct hypar_sim_options){
-        .lower = { .bucket_bytes = how->bucket_bytes, .local_bn = how->local_bn },
-        .no_overlap = how->no_overlap,
-        .half_duplex = how->half_duplex,
-        .expand_collectives = how->expand_collectives,
-        .all_reduce = *how->all_reduce ? how->all_reduce : NULL,
-    };
-}
-
 struct hypar_sim_options hypar_as_planned(const struct hypar_plan *plan,
                                           const struct hypar_sim_options *options)
 {
-    struct hypar_sim_options planned = hypar_simulation_options(hypar_plan_simulation(plan));
-    struct hypar_sim_options how = *options;
+    const struct hypar_simulation *planned = hypar_plan_simulation(plan);
+    struct hypar_sim_options how = options ? *options : (struct hypar_sim_options){ 0 };
     if (!(how.lower.bucket_bytes > 0))
-        how.lower.bucket_bytes = planned.lower.bucket_bytes;
-    if (!how.all_reduce)
-        how.all_reduce = planned.all_reduce;
-    how.lower.local_bn |= planned.lower.local_bn;
-    how.expand_collectives |= planned.expand_collectives;
-    how.no_overlap |= planned.no_overlap;
-    how.half_duplex |= planned.half_duplex;
+        how.lower.bucket_bytes = planned->bucket_bytes;
+    if (!how.all_reduce && *planned->all_reduce)
+        how.all_reduce = planned->all_reduce;
+    how.lower.local_bn |= planned->local_bn;
+    how.expand_collectives |= planned->expand_collectives;
+    how.no_overlap |= planned->no_overlap;
+    how.half_duplex |= planned->half_duplex;
     return how;
 }
 
-enum hypar_status hp_sim_settings(struct sim_settings *out,
-                                  const struct hypar_sim_options *options,
-                                  struct hypar_error *err)
+/* A message simulated by itself would keep its sender from receiving: queues cannot say "either
+ * computing, or sending and receiving". */
+enum hypar_status hp_check_sim_options(const struct hypar_sim_options *options,
+                                       struct hypar_error *err)
 {
-    struct sim_settings settings = { 0 };
-    *out = settings;
     if (!options)
         return HYPAR_OK;
-    settings = (struct sim_settings){ .expand_collectives = options->expand_collectives,
-                                      .no_overlap = options->no_overlap,
-                                      .half_duplex = options->half_duplex,
-                                      .profile = options->profile };
-    TRY(find_all_reduce(options->all_reduce, &settings.all_reduce, err));
-    TRY(hp_check_settings(&settings, err));
-    *out = settings;
+    TRY(hypar_check_all_reduce(options->all_reduce, err));
+    if (options->expand_collectives && options->no_overlap)
+        return hp_fail(
+            err, HYPAR_USAGE,
+            "collectives cannot be expanded without overlap, expected one of the two");
     return HYPAR_OK;
 }

@@ -110,7 +110,8 @@ static void add_passes(struct hypar_sim *sim, int b, struct hypar_energy *sum)
             struct work_energy e =
                 hp_work_energy(&work, hypar_machine_device(s->plan->machine, l->device[part]),
                                s->plan->precision);
-            add_energy(sum, &e, (double)hp_body_times(&s->iteration, b) / s->iteration.n_steps);
+            add_energy(sum, &e,
+                       (double)hp_body_times(&s->iteration, b) / s->iteration.n_batches);
         }
     }
 }
@@ -119,7 +120,7 @@ static void add_passes(struct hypar_sim *sim, int b, struct hypar_energy *sum)
 static double periods_per_step(const struct lowering *s, int exchange)
 {
     return (double)hp_period_count(&s->iteration, hp_exchange_group(s, exchange)) /
-           s->iteration.n_steps;
+           s->iteration.n_batches;
 }
 
 static void add_updates(struct hypar_sim *sim, int exchange, struct hypar_energy *sum)
@@ -168,7 +169,7 @@ static void add_up(struct hypar_sim *sim)
         add_passes(sim, b, &sim->summary.energy);
         for (int d = 0; d < k->n_exchanges; d++)
             add_comms(sim, b, d,
-                      (double)hp_body_times(&s->iteration, b) / s->iteration.n_steps);
+                      (double)hp_body_times(&s->iteration, b) / s->iteration.n_batches);
     }
     for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
         add_comms(sim, 0, d, periods_per_step(s, d));
@@ -218,7 +219,7 @@ static double stage_s(const struct hypar_sim *sim, const ticks *begins, int full
     if (!*steady)
         window = (last - full) / (2 * r->n_bodies) * r->n_bodies;
     return window > 0 ? hp_seconds(begins[last] - begins[last - window]) / window
-                      : sim->pipeline.stretch_s / r->n_micro;
+                      : sim->pipeline.window_s / r->n_micro;
 }
 
 /* The input stage goes as fast as the others let it: it waits for errors. Where none come back,
@@ -230,10 +231,10 @@ static double steady_s(struct hypar_sim *sim, const struct counting *c, ticks le
     struct hypar_sim_pipeline *p = &sim->pipeline;
     p->minibatches = r->n_micro;
     p->noam = hp_pipedream_stage_in_flight(&r->pipe, 0);
-    p->stretch_s = hp_seconds(length);
+    p->window_s = hp_seconds(length);
     p->n_stages = sim->program->schedule->n_stages;
     int full = p->noam * r->pipe.replicas[0], last = r->n_micro - 1;
-    p->startup_s = full <= last ? hp_seconds(c->begins[full]) : p->stretch_s;
+    p->startup_s = full <= last ? hp_seconds(c->begins[full]) : p->window_s;
     double longest_s = stage_s(sim, c->begins, full, &p->steady);
     for (int s = 1; s < p->n_stages; s++) {
         bool steady;
@@ -252,7 +253,7 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
     const struct hypar_graph *g = plan->graph;
     struct hypar_sim_summary *s = &sim->summary;
     struct hypar_memory fullest;
-    double peak = 0, steps = sim->program->iteration->n_steps;
+    double peak = 0, steps = sim->program->iteration->n_batches;
     s->step_s =
         sim->program->iteration->delayed ? steady_s(sim, c, length) : hp_seconds(length);
     s->compute = c->compute;
@@ -337,11 +338,10 @@ static enum hypar_status run(struct hypar_sim *sim, bool timeline, struct hypar_
 /* Takes the program, also on failure. */
 enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_program *program,
                                       const struct hypar_sim_options *options,
-                                      const struct sim_settings *settings,
                                       struct hypar_error *err)
 {
     struct arena arena = { 0 };
-    enum hypar_status status = hp_check_messages(program->lowering, settings, err);
+    enum hypar_status status = hp_check_messages(program->lowering, options, err);
     if (status != HYPAR_OK) {
         hypar_program_free(program);
         return status;
@@ -351,7 +351,7 @@ enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_progr
     sim->program = program;
     sim->memory = hp_memory(program, NULL);
     begin_links(sim);
-    sim->timing = hp_timing_new(program->lowering, program->blocks, settings, NULL);
+    sim->timing = hp_timing_new(program->lowering, program->blocks, options, NULL);
     sim->summary.how = hypar_simulation_of(options);
     sim->summary.measured = hp_count_measured(program->lowering, options->profile);
     status = run(sim, options->timeline, err);
@@ -371,14 +371,13 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
                                  const struct hypar_sim_options *options,
                                  struct hypar_error *err)
 {
-    struct hypar_sim_options planned = hypar_simulation_options(&plan->simulation);
+    struct hypar_sim_options planned = hypar_as_planned(plan, NULL);
     struct hypar_program *program;
-    struct sim_settings settings;
     *out = NULL;
     options = options ? options : &planned;
-    TRY(hp_sim_settings(&settings, options, err));
+    TRY(hp_check_sim_options(options, err));
     TRY(hypar_lower(&program, plan, &options->lower, err));
-    return hp_simulate_program(out, program, options, &settings, err);
+    return hp_simulate_program(out, program, options, err);
 }
 
 const struct hypar_plan *hypar_sim_plan(const struct hypar_sim *sim)

@@ -36,7 +36,6 @@ struct hypar_sim {
 /* Simulate a program, which becomes the result's, also on failure. */
 enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_program *program,
                                       const struct hypar_sim_options *options,
-                                      const struct sim_settings *settings,
                                       struct hypar_error *err);
 
 /* Fill an event's queues from a task; queues from n_devices on are links. */

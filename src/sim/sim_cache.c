@@ -1,12 +1,13 @@
+/* Layouts, patterns, costs and loads that many plans share. */
 #include "sim/sim_cache.h"
 
 struct sim_cache *hp_sim_cache_new(const struct hypar_plan *like,
-                                   const struct sim_settings *settings)
+                                   const struct hypar_sim_options *options)
 {
     struct arena arena = { 0 };
     struct sim_cache *r = NEW(&arena, struct sim_cache, 1);
     r->cache.arena = arena;
-    hp_task_costs_begin(&r->costs, like, settings);
+    hp_task_costs_begin(&r->costs, like, options);
     return r;
 }
 

@@ -1,7 +1,7 @@
 /* sim/sim_cache.h - what is worked out once and serves every plan. Internal.
  *
  * Layouts and patterns (the cache), how long they take (costs) and what they load devices with
- * depend on the graph, the machine and the settings, not on the plan: timelines of many plans,
+ * depend on the graph, the machine and the options, not on the plan: timelines of many plans,
  * and of one plan that changes, share them. A sim_cache is used by one thread at a time. */
 #ifndef SIM_SIM_CACHE_H
 #define SIM_SIM_CACHE_H
@@ -16,7 +16,7 @@ struct sim_cache {
 
 /* For plans that have graph, machine, precision and optimizer of `like`. */
 struct sim_cache *hp_sim_cache_new(const struct hypar_plan *like,
-                                   const struct sim_settings *settings);
+                                   const struct hypar_sim_options *options);
 void hp_sim_cache_free(struct sim_cache *sim_cache); /* NULL is allowed */
 
 /* Bytes that it holds: it remembers all that it was asked for. */

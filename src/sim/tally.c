@@ -1,3 +1,4 @@
+/* How long some interval or other is open, added up while a step is simulated. */
 #include "sim/tally.h"
 
 /* Close what ended before `now`. */

@@ -3,14 +3,18 @@
 
 #include <string.h>
 
+#include "cost/collective_rounds.h"
+
 void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
-                         const struct sim_settings *settings)
+                         const struct hypar_sim_options *options)
 {
     *a = (struct task_costs){ .graph = plan->graph,
                               .machine = plan->machine,
                               .precision = plan->precision,
                               .optimizer = plan->optimizer,
-                              .settings = *settings };
+                              .settings = *options };
+    if (options->all_reduce)
+        a->settings.all_reduce = hp_comm_algorithm_name(COMM_ALL_REDUCE, options->all_reduce);
     a->n_devices = hypar_machine_device_count(a->machine);
     a->n_queues = a->n_devices + 2 * hypar_machine_link_count(a->machine);
     NEW(&a->scratch, char, 1); /* the first block stays */
@@ -121,6 +125,7 @@ const struct pattern_cost *hp_pattern_cost(struct task_costs *a, const struct pa
     a->by_pattern[size] = REACH(&a->arena, struct pattern_cost *, a->by_pattern[size],
                                 pattern->id, &a->pattern_capacity[size]);
     if (!a->by_pattern[size][pattern->id])
-        a->by_pattern[size][pattern->id] = hp_make_pattern_cost(a, pattern, bytes);
+        a->by_pattern[size][pattern->id] =
+            hp_make_pattern_cost(a, &a->arena, pattern, bytes, NULL, 0);
     return a->by_pattern[size][pattern->id];
 }

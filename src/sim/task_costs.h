@@ -13,17 +13,9 @@
 #include "program/blocks.h"
 #include "sim/tasks.h"
 
-struct sim_settings {
-    bool expand_collectives, no_overlap, half_duplex;
-    const struct hypar_profile *profile;
-    const char *all_reduce; /* name of the algorithm; NULL: whichever is fastest */
-};
-
-/* What the options (may be NULL) say; HYPAR_USAGE, with the defaults in *out, if they
- * contradict each other or name what is not there. */
-enum hypar_status hp_sim_settings(struct sim_settings *out,
-                                  const struct hypar_sim_options *options,
-                                  struct hypar_error *err);
+/* HYPAR_USAGE if the options (may be NULL) contradict each other or name what is not there. */
+enum hypar_status hp_check_sim_options(const struct hypar_sim_options *options,
+                                       struct hypar_error *err);
 
 /* One comm of a pattern: one task, or one for each message. */
 struct comm_cost {
@@ -49,7 +41,7 @@ struct task_costs {
     const struct hypar_machine *machine;
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
-    struct sim_settings settings;
+    struct hypar_sim_options settings; /* all_reduce: the row's name; NULL: the fastest */
     int n_devices, n_queues;
     struct table model_keys;
     const struct comm_model **models;
@@ -66,22 +58,18 @@ struct task_costs {
 
 /* For plans of the same graph and machine, with the same precision and optimizer. */
 void hp_task_costs_begin(struct task_costs *costs, const struct hypar_plan *plan,
-                         const struct sim_settings *settings);
+                         const struct hypar_sim_options *options);
 void hp_task_costs_end(struct task_costs *costs);
 
 /* The comms of a pattern as tasks, its elements being of so many bytes. */
 const struct pattern_cost *hp_pattern_cost(struct task_costs *costs,
                                            const struct pattern *pattern, int element_bytes);
 
-/* The comms of an exchange of the tail with its gradients in buckets: the first of a bucket is
- * all of it, the others are a moment after it. Not shared: taken from `arena`. */
-struct pattern_cost *hp_make_bucket_cost(struct task_costs *costs, struct arena *arena,
-                                         const struct buckets *buckets, int tail,
-                                         const struct pattern *pattern, int element_bytes);
-
-struct pattern_cost *hp_make_pattern_cost(struct task_costs *costs,
-                                          const struct pattern *pattern,
-                                          int element_bytes); /* comm_costs.c */
+/* The same, not shared: taken from `arena`. `buckets`: NULL, or those that exchange `tail` of
+ * the tail is in: the first comm of a bucket is all of it, the others are a moment after it. */
+struct pattern_cost *hp_make_pattern_cost(struct task_costs *costs, struct arena *arena,
+                                          const struct pattern *pattern, int element_bytes,
+                                          const struct buckets *buckets, int tail);
 
 /* The updates of the parameter that `pattern` sums the gradient of, a task for each device. */
 const struct sim_task *hp_update_tasks(struct task_costs *costs, const struct pattern *pattern,

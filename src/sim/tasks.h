@@ -22,6 +22,15 @@ static inline ticks hp_later(ticks time, ticks by)
     return time < HP_MAX_TICKS - by ? time + by : HP_MAX_TICKS;
 }
 
+static inline ticks hp_latest(ticks a, ticks b)
+{
+    return a > b ? a : b;
+}
+static inline ticks hp_earliest(ticks a, ticks b)
+{
+    return a < b ? a : b;
+}
+
 /* Seconds to ticks, rounded to the nearest; at most HP_MAX_TICKS. */
 ticks hp_ticks(double seconds);
 double hp_seconds(ticks time);

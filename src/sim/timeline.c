@@ -50,7 +50,7 @@ struct timeline_run {
     int n_devices;
     struct waiting before;
     int *missing;             /* by task of a body: of all that it waits for ... */
-    int ***missing_in;        /* ... and of the tail: [group][phase][place] */
+    int ***missing_in;        /* ... and of the tail: [group][kind][place] */
     struct under_way *of_row; /* closed ones have no arrays */
     struct spare *spare;      /* by kind of row */
     /* Schedule: slots as the program has them; computations by (stage, phase, device). */
@@ -81,7 +81,8 @@ static const int *all_missing(const struct timeline_run *s, int row)
     int group = hp_row_group(&s->rows, row);
     if (group < 0)
         return s->missing + s->rows.first[hp_body_number(s->iteration, row)];
-    return s->missing_in[group][(row - s->rows.period[group]) % hp_phases(s->iteration, group)];
+    return s->missing_in[group]
+                        [(row - s->rows.period[group]) % hp_period_kinds(s->iteration, group)];
 }
 
 static struct under_way *open_row(struct timeline_run *s, int row)
@@ -123,7 +124,7 @@ static void release(struct timeline_run *s, int row, int task, ticks end)
         w = open_row(s, row);
     int place = hp_row_place(&s->rows, row, task);
     ticks *ready = &w->ready[place];
-    *ready = end > *ready ? end : *ready;
+    *ready = hp_latest(*ready, end);
     if (--w->missing[place] == 0)
         push(s, row, task, *ready);
 }
@@ -144,7 +145,7 @@ static void await_updates(struct timeline_run *s, const struct slot *slot, int d
     const struct updates *u = &s->updates[slot->stage * s->n_devices + device];
     int64_t left = (int64_t)(slot->micro + 1) * u->each - u->done;
     p->left = left > 0 ? (int)left : 0;
-    p->time = u->last > p->time ? u->last : p->time;
+    p->time = hp_latest(p->time, u->last);
 }
 
 /* The device has done its part of a slot: its tasks of the next one may go. Updates do not wait
@@ -176,11 +177,11 @@ static void note_update(struct timeline_run *s, int task, ticks end)
     struct progress *p = &s->progress[device];
     struct updates *u = &s->updates[stage * s->n_devices + device];
     u->done++;
-    u->last = end > u->last ? end : u->last;
+    u->last = hp_latest(u->last, end);
     if (p->slot < 0 || p->slot >= list->n_slots || p->left == 0 ||
         list->slot[p->slot].phase != PHASE_UPDATE || list->slot[p->slot].stage != stage)
         return;
-    p->time = u->last > p->time ? u->last : p->time;
+    p->time = hp_latest(p->time, u->last);
     if (--p->left == 0)
         next_slot(s, device);
 }
@@ -189,7 +190,7 @@ static void leave_slot(struct timeline_run *s, int task, ticks end)
 {
     int device = s->graph.task[task].queue;
     struct progress *p = &s->progress[device];
-    p->time = end > p->time ? end : p->time;
+    p->time = hp_latest(p->time, end);
     if (--p->left == 0)
         next_slot(s, device);
 }
@@ -251,7 +252,7 @@ static void start_slots(struct timeline_run *s)
 static void note_times(struct timeline_run *s, int row, int task, const struct times *times)
 {
     s->served++;
-    s->length = times->end > s->length ? times->end : s->length;
+    s->length = hp_latest(s->length, times->end);
     if (s->times)
         s->times[task] = *times;
     if (s->keep)
@@ -332,31 +333,32 @@ static void start_tasks(struct timeline_run *s)
                 start_task(s, row, hp_row_task(&s->rows, row, place));
 }
 
-/* Of what a task of the tail waits for, what is in the periods of one phase. */
+/* Of what a task of the tail waits for, what is in the update periods of one kind. */
 static void count_tail(struct timeline_run *s)
 {
     const struct rows *r = &s->rows;
     int first = r->first[s->iteration->n_bodies];
     s->missing_in = NEW(&s->arena, int **, s->iteration->n_groups);
     for (int g = 0; g < s->iteration->n_groups; g++) {
-        int n = hp_phases(s->iteration, g);
+        int n = hp_period_kinds(s->iteration, g);
         s->missing_in[g] = NEW(&s->arena, int *, n);
-        for (int phase = 0; phase < n; phase++)
-            s->missing_in[g][phase] = NEW(&s->arena, int, r->start[g + 1] - r->start[g] + 1);
+        for (int kind = 0; kind < n; kind++)
+            s->missing_in[g][kind] = NEW(&s->arena, int, r->start[g + 1] - r->start[g] + 1);
     }
     for (int t = first; t < s->graph.n_tasks; t++) {
         int g = r->group[t - first], place = r->place[t - first], b = 0;
         for (int64_t i = s->graph.after_start[t]; i < s->graph.after_start[t + 1]; i++) {
             int after = s->graph.after[i];
-            for (int phase = 0; after >= first && phase < hp_phases(s->iteration, g); phase++)
-                s->missing_in[g][phase][place]++;
+            for (int kind = 0; after >= first && kind < hp_period_kinds(s->iteration, g);
+                 kind++)
+                s->missing_in[g][kind][place]++;
             if (after >= first)
                 continue;
             while (after < r->first[b]) /* mostly in the same body as the one before */
                 b--;
             while (after >= r->first[b + 1])
                 b++;
-            s->missing_in[g][hp_phase_of(s->iteration, g, b)][place]++;
+            s->missing_in[g][hp_period_kind(s->iteration, g, b)][place]++;
         }
     }
 }

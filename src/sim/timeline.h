@@ -27,8 +27,7 @@ struct observer {
     void (*served)(void *who, int task, int micro, const struct times *times);
     void *who;
 };
-/* `program`: whose blocks the timing is of; it must outlive `keep`. NULL: blocks are written.
- */
+/* `program`: whose blocks the timing has; must outlive `keep`. NULL: blocks are written. */
 ticks hp_timeline_observe(struct timing *timing, const struct hypar_program *program,
                           struct timeline *keep, const struct observer *observer);
 

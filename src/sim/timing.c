@@ -46,9 +46,10 @@ static void fill_buckets(struct timing *s)
     hp_arena_free(&s->bucket_arena);
     s->tail_cost = NEW(&s->bucket_arena, struct pattern_cost *, k->n_tail);
     for (int x = 0; x < k->n_tail; x++)
-        s->tail_cost[x] = hp_make_bucket_cost(
-            s->costs, &s->bucket_arena, &s->blocks->buckets, x, s->lowering->tail[x],
-            hp_message_bytes(s->lowering->plan, k->exchange[k->n_exchanges + x].place.tensor));
+        s->tail_cost[x] = hp_make_pattern_cost(
+            s->costs, &s->bucket_arena, s->lowering->tail[x],
+            hp_message_bytes(s->lowering->plan, k->exchange[k->n_exchanges + x].place.tensor),
+            &s->blocks->buckets, x);
 }
 
 void hp_timing_update(struct timing *s)
@@ -56,18 +57,6 @@ void hp_timing_update(struct timing *s)
     hp_blocks_update(s->blocks);
     if (s->blocks->buckets.lead)
         fill_buckets(s);
-}
-
-/* A message simulated by itself would keep its sender from receiving: queues cannot say "either
- * computing, or sending and receiving". */
-enum hypar_status hp_check_settings(const struct sim_settings *settings,
-                                    struct hypar_error *err)
-{
-    if (settings->expand_collectives && settings->no_overlap)
-        return hp_fail(
-            err, HYPAR_USAGE,
-            "collectives cannot be expanded without overlap, expected one of the two");
-    return HYPAR_OK;
 }
 
 enum hypar_status hp_check_length(ticks length, struct hypar_error *err)
@@ -79,7 +68,7 @@ enum hypar_status hp_check_length(ticks length, struct hypar_error *err)
 }
 
 struct timing *hp_timing_new(struct lowering *lowering, struct blocks *blocks,
-                             const struct sim_settings *settings, struct task_costs *costs)
+                             const struct hypar_sim_options *options, struct task_costs *costs)
 {
     struct arena arena = { 0 };
     struct timing *s = NEW(&arena, struct timing, 1);
@@ -87,10 +76,10 @@ struct timing *hp_timing_new(struct lowering *lowering, struct blocks *blocks,
     s->lowering = lowering;
     s->costs = costs ? costs : &s->own;
     if (!costs)
-        hp_task_costs_begin(&s->own, lowering->plan, settings);
-    if (!blocks || settings->expand_collectives)
+        hp_task_costs_begin(&s->own, lowering->plan, options);
+    if (!blocks || options->expand_collectives)
         s->own_blocks =
-            hp_blocks_new(lowering, settings->expand_collectives ? messages_of : NULL, s);
+            hp_blocks_new(lowering, options->expand_collectives ? messages_of : NULL, s);
     s->blocks = s->own_blocks ? s->own_blocks : blocks;
     if (s->blocks->buckets.lead)
         fill_buckets(s);

@@ -17,10 +17,6 @@ struct timing {
                                            NULL: none */
 };
 
-/* What cannot be asked for together: HYPAR_USAGE. */
-enum hypar_status hp_check_settings(const struct sim_settings *settings,
-                                    struct hypar_error *err);
-
 /* More messages than could be kept, each by itself (some 300 bytes each; micro-batches share
  * them), or more links on the way of those without a pattern than could be looked at (10 ns
  * each): HYPAR_UNSUPPORTED. To be asked before the timing is made, which has them. The estimate
@@ -28,7 +24,7 @@ enum hypar_status hp_check_settings(const struct sim_settings *settings,
 enum { HP_MAX_MESSAGES = 1 << 24, HP_MAX_CROSSED = 1 << 30 };
 double hp_estimate_messages(const struct lowering *lowering); /* messages.c */
 enum hypar_status hp_check_messages(const struct lowering *lowering,
-                                    const struct sim_settings *settings,
+                                    const struct hypar_sim_options *options,
                                     struct hypar_error *err);
 
 /* measured.c; `profile` may be NULL. */
@@ -42,7 +38,7 @@ enum hypar_status hp_check_length(ticks length, struct hypar_error *err);
  * `blocks` are those of a program; NULL: it has its own. Where messages are simulated one by
  * one, they are tasks of its own blocks. */
 struct timing *hp_timing_new(struct lowering *lowering, struct blocks *blocks,
-                             const struct sim_settings *settings, struct task_costs *costs);
+                             const struct hypar_sim_options *options, struct task_costs *costs);
 void hp_timing_free(struct timing *timing); /* not the lowering; NULL is allowed */
 
 /* The lowering has changed: fusion groups and buckets anew. */
@@ -51,8 +47,7 @@ void hp_timing_update(struct timing *timing);
 /* The comms of an exchange as tasks. */
 const struct pattern_cost *hp_exchange_cost(struct timing *timing, int b, int exchange);
 
-/* Which of an exchange's comms has task `local` of its block, and the first of its tasks there.
- */
+/* Which comm of an exchange has task `local` of its block; the first task of a comm there. */
 int hp_comm_at(const struct pattern_cost *cost, int n_comms, int local);
 static inline int hp_first_of_comm(const struct pattern_cost *cost, int comm)
 {

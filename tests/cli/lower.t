@@ -255,7 +255,7 @@ $ hypar lower tests/cli/plan.json --model mlp:6-3 --on torus:2x2
 >
 > 176 B sent in all: forward 0 B, backward 0 B, gradients 168 B, loss 8 B
 
-A stretch of minibatches.
+A window of minibatches.
 $ hypar lower examples/plans/pipedream.json --minibatches 6
 > mlp:784-1024-1024-10, batch 128, on 4 devices, 6 minibatches: 140 tasks
 >

@@ -316,7 +316,7 @@ $ hypar simulate examples/plans/pipedream.json --json | grep -A 12 '"pipeline"'
 >     "minibatches": 45,
 >     "noam": 2,
 >     "startup_s": 0.000407902238,
->     "stretch_s": 0.005177931975,
+>     "window_s": 0.005177931975,
 >     "steady": true,
 >     "minibatches_per_s": 8690.728309539061,
 >     "stages": [

@@ -25,7 +25,7 @@ static void four_stages_alternate(void **state)
         struct slot slot[2 * 12];
         int admitted = 4 - s;
         assert_int_equal(hp_pipedream_stage_in_flight(&p, s), admitted); /* NOAM = 4 at 0 */
-        hp_pipedream_order(&p, s, 12, slot);
+        hp_alternate(slot, s, 12, admitted);
         for (int i = 0; i < admitted; i++)
             assert_true(slot[i].phase == PHASE_FORWARD && slot[i].micro == i);
         for (int i = admitted; i < 24 - admitted; i++) {
@@ -143,7 +143,7 @@ static void check_pipeline(const int *replicas, int n_stages, int n, struct rand
     e.p = (struct pipedream){ n_stages, replicas };
     e.n = n;
     for (int s = 0; s < n_stages; s++)
-        hp_pipedream_order(&e.p, s, n / replicas[s], e.order[s]);
+        hp_alternate(e.order[s], s, n / replicas[s], hp_pipedream_stage_in_flight(&e.p, s));
     emulate(&e, random);
     for (int s = 0; s < n_stages; s++)
         for (int b = 0; b < n; b++) {

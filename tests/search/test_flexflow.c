@@ -353,7 +353,7 @@ static void keeps_what_is_fixed_in_stages(void **state)
         const struct hypar_plan *plan = hypar_found_plan(found);
         assert_int_equal(hypar_plan_check(plan, NULL), HYPAR_OK);
         assert_int_equal(hypar_plan_part_count(plan, conv), pipedream ? 1 : 2);
-        if (pipedream) /* as it was: a step in the long run, not of the stretch */
+        if (pipedream) /* as it was: a step in the long run, not of the window */
             assert_true(hypar_found_info(found).start_s == simulated_s(then.start));
         const struct hypar_stage *last = &plan->stages[plan->n_stages - 1];
         for (int i = 0; i < 2 && !pipedream; i++)

@@ -58,8 +58,8 @@ static double cut_bytes(const struct oracle *o, unsigned set)
 
 static double best_s(struct oracle *o, int level, unsigned from, unsigned to);
 
-/* One piece of a pipeline at `level`; `first` of its range or not. */
-static double piece_s(struct oracle *o, int level, unsigned from, unsigned to, int m,
+/* One stage of a pipeline at `level`; `first` of its range or not. */
+static double stage_s(struct oracle *o, int level, unsigned from, unsigned to, int m,
                       bool first)
 {
     double b = o->bytes_per_s[level], w = sum(o->weight, to & ~from);
@@ -78,7 +78,7 @@ static double piece_s(struct oracle *o, int level, unsigned from, unsigned to, i
     return to == (1u << o->n) - 1 ? t : fmax(t, 2 * cut_bytes(o, to) / (b * m));
 }
 
-/* Every sequence of pieces that leads from `from` to `to` with `left` workers, one after the
+/* Every sequence of stages that leads from `from` to `to` with `left` workers, one after the
  * other; so_far is the slowest of those before. */
 static double every_way(struct oracle *o, int level, unsigned from, unsigned to, int left,
                         bool first, double so_far)
@@ -90,7 +90,7 @@ static double every_way(struct oracle *o, int level, unsigned from, unsigned to,
         if ((next & from) != from || (next & to) != next || !closed(o, next))
             continue;
         for (int m = 1; m <= (o->options.straight && left > 1 ? 1 : left); m++) {
-            double t = fmax(so_far, piece_s(o, level, from, next, m, first));
+            double t = fmax(so_far, stage_s(o, level, from, next, m, first));
             best = fmin(best, every_way(o, level, next, to, left - m, false, t));
         }
     }
@@ -175,7 +175,7 @@ static double plan_s(struct oracle *o, const struct hypar_plan *plan)
         unsigned to = from;
         for (int i = 0; i < stage.n_ops; i++)
             to |= 1u << (hypar_graph_op_name(hypar_plan_graph(plan), stage.op[i])[0] - 'a');
-        most = fmax(most, piece_s(o, 0, from, to, stage.replicas, s == 0));
+        most = fmax(most, stage_s(o, 0, from, to, stage.replicas, s == 0));
         from = to;
     }
     assert_int_equal(from, (1u << o->n) - 1);
@@ -229,7 +229,7 @@ static void no_plan_is_better_than_the_chosen_one(void **state)
 }
 
 /* The recomputed cost of whole solutions, levels and all. */
-static void costs_recomputed_from_the_pieces_agree(void **state)
+static void costs_recomputed_from_the_stages_agree(void **state)
 {
     enum { CASES = 500, SEED = 12 };
     struct random random = { SEED };
@@ -260,7 +260,7 @@ static void costs_recomputed_from_the_pieces_agree(void **state)
         assert_int_equal(p.states->n, N);
         assert_int_equal(hp_pipeline_solve(&arena, &p, &out, NULL), HYPAR_OK);
         assert_near(out.bottleneck_s, hp_pipeline_s(&p.rules, &p.machine, &p.states->cost,
-                                                    out.piece, out.n_pieces));
+                                                    out.stage, out.n_stages));
     }
     hp_arena_free(&arena);
 }
@@ -277,7 +277,7 @@ static double *plain_at(const struct plain *x, int l, int i, int j, int m)
     return &x->table[l][(m * n + i) * n + j];
 }
 
-static double plain_piece(const struct plain *x, int l, int i, int j, int m, int r, bool first)
+static double plain_stage(const struct plain *x, int l, int i, int j, int m, int r, bool first)
 {
     const struct pipeline_problem *p = x->p;
     const struct pipeline_states *c = &p->states->cost;
@@ -313,13 +313,13 @@ static double plain_best_s(struct plain *x, struct arena *arena)
         for (int j = 0; j < n; j++)
             for (int i = 0; i <= j; i++)
                 for (int m = 1; m <= workers; m++) {
-                    double best = plain_piece(x, l, i, j, m, m, true);
+                    double best = plain_stage(x, l, i, j, m, m, true);
                     if (p->use_fewer && m > 1)
                         best = fmin(best, *plain_at(x, l, i, j, m - 1));
                     for (int k = i; k < j; k++)
                         for (int r = 1; r < m; r++)
                             best = fmin(best, fmax(*plain_at(x, l, i, k, m - r),
-                                                   plain_piece(x, l, k + 1, j, m, r, false)));
+                                                   plain_stage(x, l, k + 1, j, m, r, false)));
                     *plain_at(x, l, i, j, m) = best;
                 }
     }
@@ -366,7 +366,7 @@ static void many_workers_are_all_thought_of(void **state)
         if (isfinite(best)) {
             assert_near(out.bottleneck_s, best);
             assert_near(
-                hp_pipeline_s(&p.rules, &p.machine, &p.states->cost, out.piece, out.n_pieces),
+                hp_pipeline_s(&p.rules, &p.machine, &p.states->cost, out.stage, out.n_stages),
                 best);
         }
         infeasible += !isfinite(best);
@@ -631,7 +631,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_plan_is_better_than_the_chosen_one),
-        cmocka_unit_test(costs_recomputed_from_the_pieces_agree),
+        cmocka_unit_test(costs_recomputed_from_the_stages_agree),
         cmocka_unit_test(many_workers_are_all_thought_of),
         cmocka_unit_test(a_chain_by_hand),
         cmocka_unit_test(memory_bounds_the_stages),

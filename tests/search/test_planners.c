@@ -178,7 +178,7 @@ static void all_planners(void **state)
         for (size_t k = 0; k < sizeof machines / sizeof machines[0]; k++) {
             struct task t = task(models[m], machines[k], 0);
             for (int i = 0; hypar_planner(i); i++) {
-                if (hp_planners[i]->wishes & WISH_FIX)
+                if (hp_planners[i]->can & CAN_FIX)
                     continue; /* test_flexflow.c */
                 const char *name = hypar_planner(i)->name;
                 struct hypar_found *found = search_for(&t, name, false);
@@ -268,7 +268,7 @@ static void check_auto(const struct task *t, struct hypar_search_options options
     for (int i = 0; hypar_planner(i); i++) {
         struct hypar_found *found;
         options.planner = hypar_planner(i)->name;
-        if (!hp_planners[i]->plan || hp_planners[i]->apart)
+        if (!hp_planners[i]->plan || hp_planners[i]->not_in_auto)
             continue;
         bool fits = hypar_search(&found, t->graph, t->machine, &options, NULL) == HYPAR_OK;
         if (fits)
@@ -346,7 +346,7 @@ static void auto_needs_least(void **state)
     for (int i = 0; hypar_planner(i); i++) {
         struct hypar_found *found;
         options.planner = hypar_planner(i)->name;
-        if (!hp_planners[i]->plan || hp_planners[i]->apart ||
+        if (!hp_planners[i]->plan || hp_planners[i]->not_in_auto ||
             hypar_search(&found, t.graph, t.machine, &options, NULL) != HYPAR_OK)
             continue;
         assert_true(fullest.peak <= hypar_found_simulated(found)->fullest.peak);
@@ -425,7 +425,8 @@ static void auto_says_why(void **state)
             assert_string_equal(err.text, rows[i].line);
         for (int p = 0; hypar_planner(p); p++) {
             bool flexflow = strcmp(hypar_planner(p)->name, "flexflow") == 0;
-            if (flexflow ? !rows[i].flexflow : !hp_planners[p]->plan || hp_planners[p]->apart)
+            if (flexflow ? !rows[i].flexflow
+                         : !hp_planners[p]->plan || hp_planners[p]->not_in_auto)
                 continue;
             assert_string_equal(refusals.by[n].planner, hypar_planner(p)->name);
             assert_true(strlen(refusals.by[n].why.text) + 1 < sizeof refusals.by[n].why.text);
@@ -459,7 +460,7 @@ static void auto_in_closed_form(void **state)
         for (int p = 0; hypar_planner(p); p++) {
             struct hypar_search_options options = { .planner = hypar_planner(p)->name };
             struct hypar_found *found;
-            if (!hp_planners[p]->plan || hp_planners[p]->apart ||
+            if (!hp_planners[p]->plan || hp_planners[p]->not_in_auto ||
                 hypar_search(&found, t.graph, t.machine, &options, NULL) != HYPAR_OK)
                 continue;
             assert_true(step_s <= hypar_found_prediction(found).step_s);
@@ -533,7 +534,7 @@ static void different_devices(void **state)
         for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
             struct task t = task(models[m], machines[k], 96);
             for (int i = 0; hypar_planner(i); i++) {
-                if (hp_planners[i]->wishes & WISH_FIX)
+                if (hp_planners[i]->can & CAN_FIX)
                     continue;
                 struct hypar_found *found = search_for(&t, hypar_planner(i)->name, false);
                 assert_int_equal(hypar_plan_check(hypar_found_plan(found), NULL), HYPAR_OK);

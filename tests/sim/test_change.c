@@ -15,21 +15,16 @@
 #include "tests/random_plan.h"
 
 /* How plans are lowered and simulated. */
-struct way {
-    struct hypar_lower_options lower;
-    struct sim_settings settings;
-};
+static const struct hypar_sim_options plain = { 0 };
+static const struct hypar_sim_options no_overlap = { .no_overlap = true };
+static const struct hypar_sim_options expanded = { .expand_collectives = true };
+static const struct hypar_sim_options local = { .lower = { .local_bn = true } };
 
-static const struct way plain = { 0 };
-static const struct way no_overlap = { .settings = { .no_overlap = true } };
-static const struct way expanded = { .settings = { .expand_collectives = true } };
-static const struct way local = { .lower = { .local_bn = true } };
-
-static ticks in_full(const struct hypar_plan *plan, const struct way *way)
+static ticks in_full(const struct hypar_plan *plan, const struct hypar_sim_options *way)
 {
     struct lowering *lowering;
     assert_int_equal(hp_lowering_make(&lowering, plan, &way->lower, NULL, NULL), HYPAR_OK);
-    struct timing *timing = hp_timing_new(lowering, NULL, &way->settings, NULL);
+    struct timing *timing = hp_timing_new(lowering, NULL, way, NULL);
     ticks length = hp_timeline_run(timing, NULL);
     hp_timing_free(timing);
     hp_lowering_free(lowering);
@@ -38,7 +33,7 @@ static ticks in_full(const struct hypar_plan *plan, const struct way *way)
 
 struct walk {
     struct hypar_plan *plan;
-    const struct way *way;
+    const struct hypar_sim_options *way;
     struct delta *delta;
     struct proposer proposer;
     struct proposal now, was;
@@ -46,11 +41,11 @@ struct walk {
     int64_t made[MOVE_COUNT], several, hopeless, failed, kept;
 };
 
-static bool begin(struct walk *w, struct hypar_plan *plan, const struct way *way,
+static bool begin(struct walk *w, struct hypar_plan *plan, const struct hypar_sim_options *way,
                   const bool *fixed, uint64_t seed)
 {
     *w = (struct walk){ .plan = plan, .way = way, .random = { seed } };
-    if (hp_delta_new(&w->delta, plan, &way->lower, &way->settings, NULL, NULL) != HYPAR_OK)
+    if (hp_delta_new(&w->delta, plan, way, NULL, NULL) != HYPAR_OK)
         return false;
     hp_proposer_begin(&w->proposer, plan, fixed);
     hp_proposal_begin(&w->now, plan->graph);
@@ -118,7 +113,7 @@ static void step(struct walk *w, enum move move)
 
 static const struct {
     const char *model, *machine;
-    const struct way *way;
+    const struct hypar_sim_options *way;
 } places[] = {
     { "lenet5", "full:4,device=p100", &plain },
     { "rnnlm:steps=3,hidden=32,vocab=100", "full:3", &plain },

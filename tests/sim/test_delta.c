@@ -237,9 +237,8 @@ static void undone_changes_leave_no_trace(void **state)
     struct random random = { 7 };
     struct delta *delta;
     struct hypar_error err;
-    struct hypar_lower_options lower = { 0 };
-    assert_int_equal(
-        hp_delta_new(&delta, plan, &lower, &(struct sim_settings){ 0 }, NULL, &err), HYPAR_OK);
+    struct hypar_sim_options options = { 0 };
+    assert_int_equal(hp_delta_new(&delta, plan, &options, NULL, &err), HYPAR_OK);
     uint64_t start = fingerprint(delta);
     int other = 0;
     hp_proposer_begin(&proposer, plan, NULL);
@@ -276,7 +275,7 @@ static void refused_changes_leave_the_length(void **state)
     struct hypar_machine *machine = machine_of("full:2");
     struct hypar_graph *graph;
     struct hypar_plan *plan = data_parallel(&n, &graph, machine);
-    struct hypar_lower_options lower = { .local_bn = true };
+    struct hypar_sim_options options = { .lower = { .local_bn = true } };
     struct arena arena = { 0 };
     struct delta *delta;
     struct hypar_error err;
@@ -285,8 +284,7 @@ static void refused_changes_leave_the_length(void **state)
         norm++;
     while (graph->ops[norm].nest->axis[h].role != HYPAR_ATTRIBUTE)
         h++;
-    assert_int_equal(
-        hp_delta_new(&delta, plan, &lower, &(struct sim_settings){ 0 }, NULL, &err), HYPAR_OK);
+    assert_int_equal(hp_delta_new(&delta, plan, &options, NULL, &err), HYPAR_OK);
     struct op_config now = hp_config_of(plan, conv, &arena); /* on one device: kept */
     for (int a = 0; a < graph->ops[conv].nest->n_axes; a++)
         now.split.degree[a] = 1;
@@ -347,8 +345,8 @@ static void a_long_chain_takes_no_more_memory(void **state)
     static const struct network n = { .model = "mlp:8-8-8", .batch = 4, .micro_batches = 1 };
     (void)state;
     for (int expand = 0; expand < 2; expand++) {
-        struct sim_settings how = { .expand_collectives = expand };
-        struct hypar_lower_options lower = { .bucket_bytes = 300 };
+        struct hypar_sim_options how = { .lower = { .bucket_bytes = 300 },
+                                         .expand_collectives = expand };
         struct hypar_machine *machine = machine_of("full:2");
         struct hypar_graph *graph;
         struct hypar_plan *plan = data_parallel(&n, &graph, machine);
@@ -358,7 +356,7 @@ static void a_long_chain_takes_no_more_memory(void **state)
         struct random random = { 7 };
         struct delta *delta;
         size_t first = 0, most = 0;
-        assert_int_equal(hp_delta_new(&delta, plan, &lower, &how, cache, NULL), HYPAR_OK);
+        assert_int_equal(hp_delta_new(&delta, plan, &how, cache, NULL), HYPAR_OK);
         hp_proposer_begin(&proposer, plan, NULL);
         hp_proposal_begin(&was, graph);
         for (int i = 0; i < PROPOSALS; i++) {
@@ -395,14 +393,12 @@ static void too_long_is_refused(void **state)
     struct hypar_machine *machine = machine_of("full:4,bandwidth=1B/s");
     struct hypar_graph *graph;
     struct hypar_plan *plan = data_parallel(&n, &graph, machine);
-    struct hypar_lower_options lower = { 0 };
+    struct hypar_sim_options options = { 0 };
     struct hypar_sim *sim;
     struct delta *delta;
     assert_int_equal(hypar_simulate(&sim, plan, NULL, NULL), HYPAR_UNSUPPORTED);
     assert_null(sim);
-    assert_int_equal(
-        hp_delta_new(&delta, plan, &lower, &(struct sim_settings){ 0 }, NULL, NULL),
-        HYPAR_UNSUPPORTED);
+    assert_int_equal(hp_delta_new(&delta, plan, &options, NULL, NULL), HYPAR_UNSUPPORTED);
     assert_null(delta);
     hypar_plan_free(plan);
     hypar_machine_free(machine);

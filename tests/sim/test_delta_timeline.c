@@ -128,7 +128,7 @@ static void change_one(struct world *w)
 }
 
 /* The full simulation of the table: times by place there, and each thing's place. */
-static ticks play_in_full(const struct world *w, struct times *times, int *place)
+static ticks in_full(const struct world *w, struct times *times, int *place)
 {
     struct sim_task task[MAX_TASKS];
     int64_t start[MAX_TASKS + 1] = { 0 };
@@ -151,7 +151,7 @@ static void compare(const struct world *w, uint64_t seed)
 {
     struct times times[MAX_TASKS];
     int place[MAX_TASKS];
-    ticks length = play_in_full(w, times, place);
+    ticks length = in_full(w, times, place);
     bool same = length == hp_delta_timeline_length(w->timeline);
     for (int i = 0; i < MAX_TASKS; i++)
         if (w->thing[i].there)
@@ -173,7 +173,7 @@ static bool replay(struct world *w, uint64_t seed)
     ticks length = hp_delta_timeline_update(w->timeline, limit);
     if (length <= limit)
         return hp_random_below(&w->random, 2);
-    if (length > play_in_full(w, times, place))
+    if (length > in_full(w, times, place))
         fail_msg("seed %llu: said to be longer than it is", (unsigned long long)seed);
     return false;
 }

@@ -48,7 +48,7 @@ static void check_points(const struct hypar_sim *sim, const char *what)
     struct hypar_sim_summary s = hypar_sim_summary(sim);
     struct hypar_sim_pipeline pipeline = hypar_sim_pipeline(sim);
     struct hypar_sim_memory_point p;
-    double end_s = pipeline.minibatches ? pipeline.stretch_s : s.step_s;
+    double end_s = pipeline.minibatches ? pipeline.window_s : s.step_s;
     int n = 0, expected = 0;
     for (int64_t i = 0; hypar_sim_memory_point(sim, i, &p); n++)
         i = check_device(sim, i, end_s, what);

@@ -24,8 +24,8 @@ static bool has_exchanges(const struct pattern *p)
 
 static double count_messages(struct lowering *lowering, bool *exact)
 {
-    struct sim_settings settings = { .expand_collectives = true };
-    struct timing *timing = hp_timing_new(lowering, NULL, &settings, NULL);
+    struct hypar_sim_options options = { .expand_collectives = true };
+    struct timing *timing = hp_timing_new(lowering, NULL, &options, NULL);
     double sum = 0;
     *exact = true;
     for (int i = 0; i < timing->blocks->n_blocks; i++) {

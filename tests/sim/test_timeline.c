@@ -406,7 +406,7 @@ static void check_starts(struct oracle *o, ticks *busy)
     if (!o->program->iteration->delayed)
         assert_true(o->sim->summary.step_s == hp_seconds(length));
     else
-        assert_true(hypar_sim_pipeline(o->sim).stretch_s == hp_seconds(length));
+        assert_true(hypar_sim_pipeline(o->sim).window_s == hp_seconds(length));
 }
 
 /* Sums ---------------------------------------------------------------------------------------
@@ -416,8 +416,8 @@ static void check_sums(const struct oracle *o, const ticks *busy)
 {
     const struct hypar_sim_summary *s = &o->sim->summary;
     struct hypar_program_totals totals = hypar_program_totals(o->program);
-    double on_links = 0, steps = o->program->iteration->n_steps;
-    double step_s = steps > 1 ? hypar_sim_pipeline(o->sim).stretch_s : s->step_s;
+    double on_links = 0, steps = o->program->iteration->n_batches;
+    double step_s = steps > 1 ? hypar_sim_pipeline(o->sim).window_s : s->step_s;
     for (int d = 0; d < s->n_devices; d++) {
         struct hypar_sim_device device = hypar_sim_device(o->sim, d);
         assert_true(device.busy_s == hp_seconds(busy[d]) / steps);

@@ -32,7 +32,7 @@ struct body_memory {
 struct store {
     int device;
     struct cover all, kept;
-    int first[2], last[2]; /* passes that touch it, by half; -1: none */
+    int first[2], last[2]; /* passes that access it, by half; -1: none */
 };
 
 struct memory_maker {

@@ -1,8 +1,6 @@
 /* From when to when each device holds what of each tensor. */
 #include "program/memory/parts.h"
 
-enum { FORWARD, BACKWARD };
-
 static struct store *store_on(struct memory_maker *m, int device)
 {
     if (m->store_of[device] < 0) {
@@ -14,10 +12,10 @@ static struct store *store_on(struct memory_maker *m, int device)
     return &m->store[m->store_of[device]];
 }
 
-/* Touching --------------------------------------------------------------------------- */
+/* Accesses --------------------------------------------------------------------------- */
 
 /* An operand that is, by whatever name, the tensor at hand: its value or its gradient. */
-struct touch {
+struct operand_use {
     const struct body_memory *body;
     int op, operand, tensor;
     bool grad;
@@ -40,8 +38,8 @@ static const struct part_layout *layout_of(const struct memory_maker *m,
     return m->program->lowering->body[body->body].layout[op];
 }
 
-/* Does this part of the pass touch the operand? A bias is read by those that add it. */
-static bool touches(const struct touch *t, const struct part_layout *l, int p, int part)
+/* Does this part of the pass access the operand? A bias is read by those that add it. */
+static bool accesses(const struct operand_use *t, const struct part_layout *l, int p, int part)
 {
     const struct pass *pass = &l->nest->pass[p];
     operand_set reads = pass->reads;
@@ -51,16 +49,16 @@ static bool touches(const struct touch *t, const struct part_layout *l, int p, i
     return set & bit(t->operand);
 }
 
-static void touch_pass(struct memory_maker *m, const struct touch *t, int device, int number,
-                       const struct box *box)
+static void note_pass(struct memory_maker *m, const struct operand_use *t, int device,
+                      int number, const struct box *box)
 {
     const struct op_pass *op_pass = pass_at(m, t->body, number);
     const struct pass *pass = &m->graph->ops[op_pass->op].nest->pass[op_pass->pass];
     struct store *s = store_on(m, device);
-    int half = op_pass->backward ? BACKWARD : FORWARD;
+    int half = op_pass->backward ? PHASE_BACKWARD : PHASE_FORWARD;
     bool param = m->graph->tensors[t->tensor].kind == TENSOR_PARAM;
     hp_cover_add(&s->all, &m->scratch, box);
-    if (!t->grad && (param || (half == BACKWARD && pass->reads & bit(t->operand))))
+    if (!t->grad && (param || (half == PHASE_BACKWARD && pass->reads & bit(t->operand))))
         hp_cover_add(&s->kept, &m->scratch, box);
     if (s->first[half] < 0 || number < s->first[half])
         s->first[half] = number;
@@ -68,8 +66,8 @@ static void touch_pass(struct memory_maker *m, const struct touch *t, int device
         s->last[half] = number;
 }
 
-/* All passes that touch one operand of one operator. */
-static void touch_operand(struct memory_maker *m, const struct touch *t)
+/* All passes that access one operand of one operator. */
+static void note_operand(struct memory_maker *m, const struct operand_use *t)
 {
     const struct part_layout *l = layout_of(m, t->body, t->op);
     const int *op_pass = m->program->lowering->training.op_pass_of[t->op];
@@ -86,29 +84,29 @@ static void touch_operand(struct memory_maker *m, const struct touch *t)
         struct box box = hp_region(l->nest, t->operand, l->range + part * l->nest->n_axes);
         box = hp_memory_named_box(m, t->tensor, box);
         for (int i = 0; i < n && !hp_box_empty(&box); i++)
-            if (touches(t, l, pass[i], part))
-                touch_pass(m, t, l->device[part],
-                           hp_pass_number(t->body->order, l, op_pass[pass[i]], part), &box);
+            if (accesses(t, l, pass[i], part))
+                note_pass(m, t, l->device[part],
+                          hp_pass_number(t->body->order, l, op_pass[pass[i]], part), &box);
     }
 }
 
-/* All passes of a body that touch `tensor`, under any of its names. */
-static void touch_tensor(struct memory_maker *m, const struct body_memory *body, int tensor,
-                         bool grad)
+/* All passes of a body that access `tensor`, under any of its names. */
+static void note_tensor(struct memory_maker *m, const struct body_memory *body, int tensor,
+                        bool grad)
 {
     const struct hypar_graph *g = m->graph;
     for (int t = tensor; t >= 0; t = m->next_name[t]) {
-        struct touch touch = { .body = body, .tensor = t, .grad = grad };
-        touch.op = g->tensors[t].producer;
-        for (int o = 0; touch.op >= 0 && o < g->ops[touch.op].nest->n_operands; o++)
-            if (o >= g->ops[touch.op].nest->n_inputs && g->ops[touch.op].tensor[o] == t) {
-                touch.operand = o;
-                touch_operand(m, &touch);
+        struct operand_use use = { .body = body, .tensor = t, .grad = grad };
+        use.op = g->tensors[t].producer;
+        for (int o = 0; use.op >= 0 && o < g->ops[use.op].nest->n_operands; o++)
+            if (o >= g->ops[use.op].nest->n_inputs && g->ops[use.op].tensor[o] == t) {
+                use.operand = o;
+                note_operand(m, &use);
             }
         for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++) {
-            touch.op = g->use[u].op;
-            touch.operand = g->use[u].operand;
-            touch_operand(m, &touch);
+            use.op = g->use[u].op;
+            use.operand = g->use[u].operand;
+            note_operand(m, &use);
         }
     }
 }
@@ -192,19 +190,21 @@ static void put_value(struct memory_maker *m, struct body_memory *body, const st
     double size = hp_message_bytes(m->program->plan, tensor);
     double all = size * (double)hp_cover_elements(&s->all, &m->scratch);
     const int *first = s->first, *last = s->last;
-    if (first[FORWARD] < 0) { /* a statistic of the backward half */
-        hold(body, first[BACKWARD], last[BACKWARD], all);
-        allow_in_place(m, body, first[BACKWARD], last[BACKWARD], tensor, false, all, all);
+    if (first[PHASE_FORWARD] < 0) { /* a statistic of the backward half */
+        hold(body, first[PHASE_BACKWARD], last[PHASE_BACKWARD], all);
+        allow_in_place(m, body, first[PHASE_BACKWARD], last[PHASE_BACKWARD], tensor, false, all,
+                       all);
         return;
     }
     double kept = size * (double)hp_cover_elements(&s->kept, &m->scratch);
-    hold(body, first[FORWARD], last[FORWARD], all - kept);
-    allow_in_place(m, body, first[FORWARD], last[FORWARD], tensor, false, all,
+    hold(body, first[PHASE_FORWARD], last[PHASE_FORWARD], all - kept);
+    allow_in_place(m, body, first[PHASE_FORWARD], last[PHASE_FORWARD], tensor, false, all,
                    kept > 0 ? 0 : all);
     if (kept <= 0)
         return;
-    struct pass_memory *begin = &body->pass[first[FORWARD]], *end = &body->pass[last[BACKWARD]];
-    double rebuilt = rebuilds(m, tensor, pass_at(m, body, first[FORWARD])) ? kept : 0;
+    struct pass_memory *begin = &body->pass[first[PHASE_FORWARD]],
+                       *end = &body->pass[last[PHASE_BACKWARD]];
+    double rebuilt = rebuilds(m, tensor, pass_at(m, body, first[PHASE_FORWARD])) ? kept : 0;
     begin->kept += kept;
     begin->rebuilt += rebuilt;
     end->end_kept += kept;
@@ -218,8 +218,9 @@ static void put_error(struct memory_maker *m, struct body_memory *body, const st
 {
     double all = hp_message_bytes(m->program->plan, tensor) *
                  (double)hp_cover_elements(&s->all, &m->scratch);
-    hold(body, s->first[BACKWARD], s->last[BACKWARD], all);
-    allow_in_place(m, body, s->first[BACKWARD], s->last[BACKWARD], tensor, true, all, all);
+    hold(body, s->first[PHASE_BACKWARD], s->last[PHASE_BACKWARD], all);
+    allow_in_place(m, body, s->first[PHASE_BACKWARD], s->last[PHASE_BACKWARD], tensor, true,
+                   all, all);
 }
 
 /* A model input without samples is there once, for all micro-batches and halves. */
@@ -259,11 +260,11 @@ static void add_param(struct memory_maker *m, int tensor, bool trained)
 {
     struct arena_mark mark = hp_arena_mark(&m->scratch);
     for (int b = 0; b < m->program->n_bodies; b++)
-        touch_tensor(m, &m->body[b], tensor, false);
+        note_tensor(m, &m->body[b], tensor, false);
     for (int i = 0; i < m->n_stores; i++)
         put_param(m, &m->store[i], true);
     for (int b = 0; trained && b < m->program->n_bodies; b++)
-        touch_tensor(m, &m->body[b], tensor, true);
+        note_tensor(m, &m->body[b], tensor, true);
     for (int i = 0; trained && i < m->n_stores; i++)
         put_param(m, &m->store[i], false);
     end_tensor(m, mark);
@@ -273,7 +274,7 @@ static void add_shared(struct memory_maker *m, int tensor)
 {
     struct arena_mark mark = hp_arena_mark(&m->scratch);
     for (int b = 0; b < m->program->n_bodies; b++)
-        touch_tensor(m, &m->body[b], tensor, false);
+        note_tensor(m, &m->body[b], tensor, false);
     for (int i = 0; i < m->n_stores; i++)
         put_shared(m, &m->store[i], tensor);
     end_tensor(m, mark);
@@ -282,7 +283,7 @@ static void add_shared(struct memory_maker *m, int tensor)
 static void add_place(struct memory_maker *m, struct body_memory *body, int tensor, bool grad)
 {
     struct arena_mark mark = hp_arena_mark(&m->scratch);
-    touch_tensor(m, body, tensor, grad);
+    note_tensor(m, body, tensor, grad);
     for (int i = 0; i < m->n_stores; i++)
         if (grad)
             put_error(m, body, &m->store[i], tensor);

@@ -9,14 +9,16 @@
 struct pattern {
     struct arena *arena;
     const struct hypar_machine *machine;
-    const char *word, *topology, *shape;
+    const struct topology *topology;
+    const char *word, *shape;
     int n_options;
     char **option;
 };
 
 /* One machine to be made; NULL or 0: as in the pattern. */
-struct wish {
-    const char *topology, *bandwidth;
+struct variant {
+    const struct topology *topology;
+    const char *bandwidth;
     int devices;
 };
 
@@ -24,22 +26,23 @@ static enum hypar_status take_apart(struct pattern *pattern, struct hypar_error 
 {
     const char *word = hypar_machine_word(pattern->machine);
     const struct hypar_machine *machine = pattern->machine;
-    if (!word || machine->n_parts != 1 || strcmp(hypar_machine_topology(machine), "local") == 0)
+    if (!word || machine->n_parts != 1 || !machine->topology->default_device)
         return hp_fail(err, HYPAR_INVALID,
                        "other sizes, topologies and bandwidths need a machine of one plain "
                        "word such as htree:16 or torus:4x4");
     size_t colon = strcspn(word, ":"), shape = strcspn(word + colon + 1, ",");
     const char *options = word + colon + 1 + shape;
     pattern->word = word;
-    pattern->topology = hp_arena_strndup(pattern->arena, word, colon);
+    pattern->topology = machine->topology;
     pattern->shape = hp_arena_strndup(pattern->arena, word + colon + 1, shape);
     return hp_explore_list(pattern->arena, "machine", *options ? options + 1 : NULL,
                            &pattern->option, &pattern->n_options, err);
 }
 
-static bool is_grid(const char *topology)
+/* One that has any number of sizes. */
+static bool is_grid(const struct topology *topology)
 {
-    return strcmp(topology, "torus") == 0 || strcmp(topology, "mesh") == 0;
+    return topology->max_dims > topology->min_dims;
 }
 
 /* n devices on a grid as near to square as can be: "4x2". */
@@ -63,15 +66,15 @@ static char *grid_shape(struct arena *arena, int n, int n_dims)
 }
 
 /* The sizes that make `n` devices of a topology. */
-static enum hypar_status shape_for(const struct pattern *pattern, const char *topology, int n,
-                                   const char **out, struct hypar_error *err)
+static enum hypar_status shape_for(const struct pattern *pattern,
+                                   const struct topology *topology, int n, const char **out,
+                                   struct hypar_error *err)
 {
     const struct part *part = pattern->machine->parts;
-    bool same = strcmp(topology, pattern->topology) == 0;
     if (is_grid(topology)) {
         *out = grid_shape(pattern->arena, n, is_grid(pattern->topology) ? part->n_dims : 2);
-    } else if (strcmp(topology, "cluster") == 0) {
-        int node = same ? part->dim[part->n_dims - 1] : 8;
+    } else if (topology->min_dims == 2) { /* nodes and devices of each */
+        int node = topology == pattern->topology ? part->dim[1] : 8;
         node = n < node ? n : node;
         if (n % node)
             return hp_fail(err, HYPAR_INVALID, "devices: %d do not fill nodes of %d", n, node);
@@ -82,38 +85,39 @@ static enum hypar_status shape_for(const struct pattern *pattern, const char *to
     return HYPAR_OK;
 }
 
-/* Does an option of the pattern go over to a machine of that wish? */
-static bool stays(const struct pattern *pattern, const struct wish *wish, const char *option)
+/* Does an option of the pattern go over to that variant? */
+static bool stays(const struct pattern *pattern, const struct variant *variant,
+                  const char *option)
 {
     static const char *const links[] = { "intra=", "inter=", "nics=", "bandwidth=" };
-    bool same = strcmp(wish->topology, pattern->topology) == 0;
+    bool same = variant->topology == pattern->topology;
     for (int i = 0; i < 4; i++)
         if (strncmp(option, links[i], strlen(links[i])) == 0)
-            return i == 3 ? !wish->bandwidth : same && (i == 2 || !wish->bandwidth);
+            return i == 3 ? !variant->bandwidth : same && (i == 2 || !variant->bandwidth);
     return true;
 }
 
-static enum hypar_status word_for(const struct pattern *pattern, const struct wish *wish,
+static enum hypar_status word_for(const struct pattern *pattern, const struct variant *variant,
                                   const char **out, struct hypar_error *err)
 {
     struct arena *arena = pattern->arena;
-    bool same = strcmp(wish->topology, pattern->topology) == 0;
+    bool same = variant->topology == pattern->topology;
     bool names_device = false;
     const char *shape = pattern->shape;
-    int n = wish->devices ? wish->devices : pattern->machine->n_devices;
-    if (!same || wish->devices)
-        TRY(shape_for(pattern, wish->topology, n, &shape, err));
-    const char *word = hp_arena_printf(arena, "%s:%s", wish->topology, shape);
+    int n = variant->devices ? variant->devices : pattern->machine->n_devices;
+    if (!same || variant->devices)
+        TRY(shape_for(pattern, variant->topology, n, &shape, err));
+    const char *word = hp_arena_printf(arena, "%s:%s", variant->topology->text.name, shape);
     for (int i = 0; i < pattern->n_options; i++) {
         names_device |= strncmp(pattern->option[i], "device=", 7) == 0;
-        if (stays(pattern, wish, pattern->option[i]))
+        if (stays(pattern, variant, pattern->option[i]))
             word = hp_arena_printf(arena, "%s,%s", word, pattern->option[i]);
     }
     if (!same && !names_device)
         word = hp_arena_printf(arena, "%s,device=%s", word,
                                hypar_machine_device(pattern->machine, 0)->name);
-    if (wish->bandwidth)
-        word = hp_arena_printf(arena, "%s,bandwidth=%s", word, wish->bandwidth);
+    if (variant->bandwidth)
+        word = hp_arena_printf(arena, "%s,bandwidth=%s", word, variant->bandwidth);
     *out = word;
     return HYPAR_OK;
 }
@@ -175,13 +179,17 @@ static enum hypar_status read_sizes(struct arena *arena, const char *text, int *
     return HYPAR_OK;
 }
 
-static enum hypar_status check_topologies(char **name, int n, struct hypar_error *err)
+static enum hypar_status read_topologies(struct arena *arena, const char *text,
+                                         const struct topology ***out, int *n,
+                                         struct hypar_error *err)
 {
-    const struct topology *topology;
-    for (int i = 0; i < n; i++) {
-        TRY(hp_in(err, hp_topology_get(&topology, name[i], strlen(name[i]), err),
+    char **name;
+    TRY(hp_explore_list(arena, "topologies", text, &name, n, err));
+    *out = NEW(arena, const struct topology *, *n);
+    for (int i = 0; i < *n; i++) {
+        TRY(hp_in(err, hp_topology_get(&(*out)[i], name[i], strlen(name[i]), err),
                   "topologies"));
-        if (!topology->default_device)
+        if (!(*out)[i]->default_device)
             return hp_fail(err, HYPAR_INVALID, "topologies: %s is this computer's own",
                            name[i]);
     }
@@ -192,24 +200,23 @@ static enum hypar_status check_topologies(char **name, int n, struct hypar_error
 static enum hypar_status vary(struct hypar_exploration *e, const struct pattern *pattern,
                               struct hypar_error *err)
 {
-    char **topology, **bandwidth;
+    const struct topology **topology;
+    char **bandwidth;
     int n_topologies, n_bandwidths, n_sizes, *size, capacity = 0;
     struct arena *arena = pattern->arena;
     TRY(read_sizes(arena, e->options.devices, &size, &n_sizes, err));
-    TRY(hp_explore_list(arena, "topologies", e->options.topologies, &topology, &n_topologies,
-                        err));
-    TRY(check_topologies(topology, n_topologies, err));
+    TRY(read_topologies(arena, e->options.topologies, &topology, &n_topologies, err));
     TRY(hp_explore_list(arena, "bandwidths", e->options.bandwidths, &bandwidth, &n_bandwidths,
                         err));
     for (int t = 0; t < (n_topologies ? n_topologies : 1); t++)
         for (int b = 0; b < (n_bandwidths ? n_bandwidths : 1); b++)
             for (int d = 0; d < (n_sizes ? n_sizes : 1); d++) {
-                struct wish wish = { n_topologies ? topology[t] : pattern->topology,
-                                     n_bandwidths ? bandwidth[b] : NULL,
-                                     n_sizes ? size[d] : 0 };
+                struct variant variant = { n_topologies ? topology[t] : pattern->topology,
+                                           n_bandwidths ? bandwidth[b] : NULL,
+                                           n_sizes ? size[d] : 0 };
                 struct hypar_machine *machine;
                 const char *word;
-                TRY(word_for(pattern, &wish, &word, err));
+                TRY(word_for(pattern, &variant, &word, err));
                 TRY(hypar_machine_read(&machine, word, err));
                 TRY(add_site(e, &capacity, machine, machine, err));
             }

@@ -90,34 +90,28 @@ static enum hypar_status solve(struct search *s, double price, int *state,
     return status;
 }
 
-/* The fastest plan within memory, to the price at which it is found: as for HyPar, the lowest
- * power of two. A price gives a lower bound too: no plan that fits is faster than the least of
- * time and price, less the price of all the room there is. Where no price helps the answer is
- * the one with the fewest weights, which is refused later. */
+/* The fastest plan within memory, to the price at which it is found, in seconds. A price gives
+ * a lower bound too: no plan that fits is faster than the least of time and price, less the
+ * price of all the room there is. */
 static enum hypar_status solve_within_memory(struct search *s, struct hypar_error *err)
 {
-    enum { TOO_LOW = -61, HIGHEST = 0 }; /* prices are 2^i seconds */
-    double room = hp_room_for_params(s->problem);
+    struct prices prices = hp_prices(-60, 0);
+    double price, room = hp_room_for_params(s->problem);
     TRY(solve(s, 0, s->state, &s->result, err));
     s->lower_bound_s = s->result.lower_bound;
     if (held(s, s->state) <= room)
         return HYPAR_OK;
     int *state = NEW(&s->arena, int, s->space.n_vars + 1);
-    for (int low = TOO_LOW, high = HIGHEST + 1, i = HIGHEST; high - low > 1;
-         i = (low + high) / 2) {
+    while (hp_price(&prices, &price)) {
         struct elimination_result priced;
-        TRY(solve(s, ldexp(1, i), state, &priced, err));
-        bool fits = held(s, state) <= room;
-        s->lower_bound_s = fmax(s->lower_bound_s, priced.lower_bound - ldexp(room, i));
-        if (fits || i == HIGHEST) {
+        TRY(solve(s, price, state, &priced, err));
+        s->lower_bound_s = fmax(s->lower_bound_s, priced.lower_bound - price * room);
+        if (hp_price_tried(&prices, held(s, state) <= room)) {
             memcpy(s->state, state, (size_t)s->space.n_vars * sizeof *state);
             s->result = priced;
             s->result.assignment = s->state;
             s->result.exact = false; /* of time alone */
         }
-        if (!fits && i == HIGHEST)
-            break;
-        *(fits ? &high : &low) = i;
     }
     return HYPAR_OK;
 }

@@ -15,10 +15,10 @@ enum {
     CHANNEL = 1u << TYPE_CHANNEL,
 };
 
-/* The types of `node` that are in `wish`, or whatever it has if there are none. */
-static unsigned choose(const struct layer_node *node, unsigned wish)
+/* The types of `node` that are in `preferred`, or whatever it has if there are none. */
+static unsigned choose(const struct layer_node *node, unsigned preferred)
 {
-    return node->types & wish ? node->types & wish : node->types;
+    return node->types & preferred ? node->types & preferred : node->types;
 }
 
 static bool is_convolution(const struct problem *problem, const struct layer_node *node)
@@ -30,8 +30,9 @@ static bool is_convolution(const struct problem *problem, const struct layer_nod
 static unsigned allow(const struct level_rules *rules, const struct problem *problem,
                       const struct layer_node *node)
 {
-    const unsigned *wish = is_convolution(problem, node) ? rules->convolution : rules->other;
-    return choose(node, node->types & wish[0] ? wish[0] : wish[1]);
+    const unsigned *preferred =
+        is_convolution(problem, node) ? rules->convolution : rules->other;
+    return choose(node, node->types & preferred[0] ? preferred[0] : preferred[1]);
 }
 
 /* Unequal shares (AccPar): where devices differ in speed, each side of a level gets work in
@@ -143,9 +144,7 @@ static void show(struct hypar_found *found, const struct problem *problem,
     };
 }
 
-/* HyPar looks at the exchange alone. Where its weights do not fit, they get a price, the lowest
- * (to a factor of two, by bisection) at which they do. Where no price helps the answer is the
- * one with the fewest weights, which is refused later. */
+/* HyPar looks at the exchange alone. Where its weights do not fit, they get a price. */
 static enum hypar_status trade_for_memory(const struct problem *problem,
                                           struct partition_problem *p, struct arena *arena,
                                           struct partition *out, struct hypar_error *err)
@@ -153,20 +152,14 @@ static enum hypar_status trade_for_memory(const struct problem *problem,
     double room = hp_room_for_params(problem);
     if (hp_partition_weight(p, out) <= room)
         return HYPAR_OK;
-    enum { TOO_LOW = -13, HIGHEST = 36 }; /* prices are 2^i */
-    for (int low = TOO_LOW, high = HIGHEST + 1, i = HIGHEST; high - low > 1;
-         i = (low + high) / 2) {
+    struct prices prices = hp_prices(-12, 36);
+    while (hp_price(&prices, &p->weight_price)) {
         struct partition priced;
-        p->weight_price = ldexp(1, i);
         TRY(hp_partition(arena, p, &priced, err));
-        bool fits = hp_partition_weight(p, &priced) <= room;
         priced.exact = false; /* of the exchange alone */
         priced.lower_bound = 0;
-        if (fits || i == HIGHEST)
+        if (hp_price_tried(&prices, hp_partition_weight(p, &priced) <= room))
             *out = priced;
-        if (!fits && i == HIGHEST)
-            break;
-        *(fits ? &high : &low) = i;
     }
     return HYPAR_OK;
 }
@@ -253,7 +246,7 @@ static const struct level_rules
     accpar_rules = { { ~0u },             { ~0u },             true,    NO_LAYER,     false };
 
 const struct planner hp_planner_dp = {
-    .info = { "dp", "data parallel: every operator by samples", "the baseline of all four papers", .simple = true },
+    .info = { "dp", "data parallel: every operator by samples", "the baseline of all four papers", .simple = true, .baseline = true },
     .plan = plan_by_levels, .rules = &dp_rules, .seeds = true,
 };
 const struct planner hp_planner_mp = {

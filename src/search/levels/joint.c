@@ -14,7 +14,7 @@ enum {
 };
 
 /* The solver's variables: one for each layer variable, one for each level of a join. */
-struct posed {
+struct solver_input {
     struct elimination_problem problem;
     int *first; /* of each of our variables */
     int *n_states;
@@ -96,7 +96,7 @@ static const double *fill_pair(const struct joint *j, const struct layer_edge *e
     return pair;
 }
 
-static void pose_variables(const struct joint *j, struct posed *q)
+static void add_variables(const struct joint *j, struct solver_input *q)
 {
     const struct layered *l = j->l;
     int most = l->n_vars * j->p->n_levels + 1, n = 0;
@@ -117,7 +117,8 @@ static void pose_variables(const struct joint *j, struct posed *q)
 }
 
 /* An edge between two layers is one table; with a join, one for each level. */
-static void pose_edge(const struct joint *j, const struct layer_edge *edge, struct posed *q)
+static void add_edge(const struct joint *j, const struct layer_edge *edge,
+                     struct solver_input *q)
 {
     int u = j->l->node[edge->from].var, v = j->l->node[edge->to].var;
     bool by_level = j->var[u].join || j->var[v].join;
@@ -130,19 +131,19 @@ static void pose_edge(const struct joint *j, const struct layer_edge *edge, stru
     }
 }
 
-static enum hypar_status pose_and_solve(struct joint *j, struct posed *q,
-                                        const struct elimination_options *options,
-                                        struct elimination_result *result, int64_t *evaluated,
-                                        struct hypar_error *err)
+static enum hypar_status build_and_solve(struct joint *j, struct solver_input *q,
+                                         const struct elimination_options *options,
+                                         struct elimination_result *result, int64_t *evaluated,
+                                         struct hypar_error *err)
 {
     const struct layered *l = j->l;
-    *q = (struct posed){ 0 };
-    pose_variables(j, q);
+    *q = (struct solver_input){ 0 };
+    add_variables(j, q);
     q->edges =
         NEW(j->arena, struct elimination_edge, (size_t)l->n_edges * (size_t)j->p->n_levels + 1);
     for (int e = 0; e < l->n_edges && !hp_stopped(j->p->stop); e++)
         if (l->node[l->edge[e].from].var != l->node[l->edge[e].to].var)
-            pose_edge(j, &l->edge[e], q); /* within one variable: counted with its columns */
+            add_edge(j, &l->edge[e], q); /* within one variable: counted with its columns */
     for (int e = 0; e < q->n_edges; e++)
         *evaluated += (int64_t)q->n_states[q->edges[e].u] * q->n_states[q->edges[e].v];
     q->problem = (struct elimination_problem){
@@ -176,7 +177,7 @@ static void expand_join(struct joint *j, struct var_columns *var)
 /* Joins by level make small tables where layers have few columns left (unrolled networks),
  * joins as columns where they have many (residual ones): the former is tried with little
  * patience. */
-static enum hypar_status eliminate(struct joint *j, struct posed *q,
+static enum hypar_status eliminate(struct joint *j, struct solver_input *q,
                                    struct elimination_result *result, int64_t *evaluated,
                                    struct hypar_error *err)
 {
@@ -185,14 +186,14 @@ static enum hypar_status eliminate(struct joint *j, struct posed *q,
     for (int v = 0; v < j->l->n_vars; v++)
         any |= j->var[v].join;
     if (any) {
-        TRY(pose_and_solve(j, q, &impatient, result, evaluated, err));
+        TRY(build_and_solve(j, q, &impatient, result, evaluated, err));
         if (result->exact)
             return HYPAR_OK;
         for (int v = 0; v < j->l->n_vars; v++)
             if (j->var[v].join)
                 expand_join(j, &j->var[v]);
     }
-    return pose_and_solve(j, q, NULL, result, evaluated, err);
+    return build_and_solve(j, q, NULL, result, evaluated, err);
 }
 
 /* What is to be made least: the exchange, and the weights where they have a price. */
@@ -226,7 +227,7 @@ static enum hypar_status solve_window(struct arena *arena, const struct partitio
     TRY(hp_list_columns(&j, partition, err));
     hp_prune_columns(&j);
 
-    struct posed q = { 0 };
+    struct solver_input q = { 0 };
     struct elimination_result result = { 0 };
     TRY(eliminate(&j, &q, &result, &partition->evaluated, err));
 

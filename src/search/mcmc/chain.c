@@ -26,10 +26,8 @@ static void copy_plan(struct hypar_plan *to, const struct hypar_plan *from)
 
 static enum hypar_status renew_delta(struct chain *c, struct hypar_error *err)
 {
-    struct hypar_lower_options lower = hp_lowering(c->problem);
-    struct sim_settings settings = hp_simulation(c->problem);
     hp_delta_free(c->delta);
-    TRY(hp_delta_new(&c->delta, c->plan, &lower, &settings, c->sim_cache, err));
+    TRY(hp_delta_new(&c->delta, c->plan, hp_simulation(c->problem), c->sim_cache, err));
     c->length = hp_delta_length(c->delta);
     return HYPAR_OK;
 }

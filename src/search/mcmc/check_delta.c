@@ -20,8 +20,7 @@ static double now_us(void)
 struct checking {
     struct hypar_plan *plan;
     struct delta *delta;
-    struct hypar_lower_options lower;
-    struct sim_settings settings;
+    const struct hypar_sim_options *options;
     struct random random;
     struct proposer proposer;
     struct proposal was, now; /* of what changes */
@@ -46,7 +45,7 @@ static void compare(struct checking *c, int64_t change, const struct blocks *ful
         note_mismatch(c, change, "another length", -1, -1);
         return;
     }
-    if (timeline->rows.iteration->n_micro > 1 || c->lower.bucket_bytes > 0)
+    if (timeline->rows.iteration->n_micro > 1 || c->options->lower.bucket_bytes > 0)
         return; /* both simulated as a whole */
     for (int i = 0; i < full->n_blocks; i++) {
         if (full->size[i] != mine->size[i]) {
@@ -74,8 +73,8 @@ static enum hypar_status do_in_full(struct checking *c, int64_t change, struct h
     struct lowering *lowering;
     struct timeline timeline;
     double began_us = now_us();
-    TRY(hp_lowering_make(&lowering, c->plan, &c->lower, NULL, err));
-    struct timing *timing = hp_timing_new(lowering, NULL, &c->settings, NULL);
+    TRY(hp_lowering_make(&lowering, c->plan, &c->options->lower, NULL, err));
+    struct timing *timing = hp_timing_new(lowering, NULL, c->options, NULL);
     hp_timeline_run(timing, &timeline);
     c->out->full_us += now_us() - began_us;
     c->out->tasks = timeline.n_instances;
@@ -131,10 +130,10 @@ static enum hypar_status check_size(const struct checking *c, const struct hypar
                                     struct hypar_error *err)
 {
     struct lowering *lowering;
-    if (!c->settings.expand_collectives)
+    if (!c->options->expand_collectives)
         return HYPAR_OK;
-    TRY(hp_lowering_make(&lowering, plan, &c->lower, NULL, err));
-    enum hypar_status status = hp_check_messages(lowering, &c->settings, err);
+    TRY(hp_lowering_make(&lowering, plan, &c->options->lower, NULL, err));
+    enum hypar_status status = hp_check_messages(lowering, c->options, err);
     hp_lowering_free(lowering);
     return status;
 }
@@ -146,17 +145,16 @@ enum hypar_status hypar_check_delta(struct hypar_delta_check *out,
 {
     struct checking c = { .out = out, .random = { (uint64_t)seed } };
     *out = (struct hypar_delta_check){ 0 };
-    struct hypar_sim_options planned = hypar_simulation_options(&plan->simulation);
-    options = options ? options : &planned;
-    c.lower = options->lower;
-    TRY(hp_sim_settings(&c.settings, options, err));
+    struct hypar_sim_options planned = hypar_as_planned(plan, NULL);
+    c.options = options ? options : &planned;
+    TRY(hp_check_sim_options(c.options, err));
     TRY(hp_check_lowerable(plan, err));
     TRY(check_size(&c, plan, err));
     c.plan = hp_plan_copy(plan);
     hp_proposer_begin(&c.proposer, c.plan, NULL);
     hp_proposal_begin(&c.now, c.plan->graph);
     hp_proposal_begin(&c.was, c.plan->graph);
-    enum hypar_status status = hp_delta_new(&c.delta, c.plan, &c.lower, &c.settings, NULL, err);
+    enum hypar_status status = hp_delta_new(&c.delta, c.plan, c.options, NULL, err);
     if (status == HYPAR_OK)
         status = check_changes(&c, changes, err);
     if (out->changes) {

@@ -1,3 +1,4 @@
+/* How one operator is split and placed, taken from a plan and put into one. */
 #include "search/mcmc/config.h"
 
 #include <string.h>

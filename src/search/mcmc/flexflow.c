@@ -89,10 +89,8 @@ static enum hypar_status find_step(const struct search *s, struct start *start,
 static enum hypar_status measure(const struct search *s, struct hypar_plan *plan,
                                  struct start *out, struct hypar_error *err)
 {
-    struct hypar_lower_options lower = hp_lowering(s->problem);
-    struct sim_settings settings = hp_simulation(s->problem);
     hp_delta_free(out->delta);
-    TRY(hp_delta_new(&out->delta, plan, &lower, &settings, s->sim_cache[0], err));
+    TRY(hp_delta_new(&out->delta, plan, hp_simulation(s->problem), s->sim_cache[0], err));
     out->plan = plan;
     out->length = hp_delta_length(out->delta);
     TRY(find_step(s, out, err));
@@ -316,7 +314,7 @@ static void jump(struct search *s)
 
 static struct hypar_search_progress progress_of(const struct search *s)
 {
-    int steps = hp_delta_timing(s->chain[0].delta)->lowering->iteration.n_steps;
+    int steps = hp_delta_timing(s->chain[0].delta)->lowering->iteration.n_batches;
     struct hypar_search_progress p = {
         .best_s = hp_seconds(best_length(s)) / steps,
         .seconds = hp_now_s() - s->began_s,
@@ -356,11 +354,10 @@ static bool goes_on(const struct search *s, int sweep, struct improvement last)
  * the plans at hand need. */
 static void renew_lane(struct search *s, int lane)
 {
-    struct sim_settings settings = hp_simulation(s->problem);
     for (int i = lane; i < CHAINS; i += s->n_lanes)
         hp_chain_leave(&s->chain[i]);
     hp_sim_cache_free(s->sim_cache[lane]);
-    s->sim_cache[lane] = hp_sim_cache_new(s->chain[lane].plan, &settings);
+    s->sim_cache[lane] = hp_sim_cache_new(s->chain[lane].plan, hp_simulation(s->problem));
     for (int i = lane; i < CHAINS; i += s->n_lanes)
         hp_chain_enter(&s->chain[i], s->sim_cache[lane]);
     s->most_bytes[lane] = 2 * hp_sim_cache_bytes(s->sim_cache[lane]);
@@ -438,13 +435,12 @@ static enum hypar_status run_sweeps(struct search *s, struct hypar_error *err)
 static void make_lanes(struct search *s)
 {
     const struct hypar_search_options *o = s->problem->options;
-    struct sim_settings settings = hp_simulation(s->problem);
     struct hypar_plan *like =
         hp_plan_new(s->problem->graph, s->problem->machine, &s->problem->settings);
     int threads = o->threads > 0 ? o->threads : hp_core_count();
     s->n_lanes = threads < CHAINS ? threads : CHAINS;
     for (int i = 0; i < s->n_lanes; i++)
-        s->sim_cache[i] = hp_sim_cache_new(like, &settings);
+        s->sim_cache[i] = hp_sim_cache_new(like, hp_simulation(s->problem));
     hypar_plan_free(like);
 }
 
@@ -506,7 +502,7 @@ const struct planner hp_planner_flexflow = {
     .info = { "flexflow", "random changes of splits and devices, judged by simulated steps",
               "Jia et al., MLSys 2019", .proposes = true },
     .plan = plan_flexflow,
-    .apart = true,
-    .judges = true,
-    .wishes = WISH_FIX | WISH_START,
+    .not_in_auto = true,
+    .checks_memory = true,
+    .can = CAN_FIX | CAN_START,
 };

@@ -1,3 +1,4 @@
+/* Which operators of a graph are best changed together. */
 #include "search/mcmc/groups.h"
 
 #include "base/csr.h"

@@ -56,22 +56,23 @@ static int axis_with(const struct nest *nest, enum hypar_role role, int n)
     return sample;
 }
 
-struct stretch {
+/* One way of splitting and one set of devices, for several operators. */
+struct way {
     struct drawn_set set;
     enum hypar_role role;
     int stage;
 };
 
-static struct stretch draw_stretch(const struct draw *d, int leader)
+static struct way draw_way(const struct draw *d, int leader)
 {
     static const enum hypar_role roles[] = { HYPAR_SAMPLE, HYPAR_SAMPLE, HYPAR_PARAMETER,
                                              HYPAR_ATTRIBUTE };
     struct device_pool pool = hp_device_pool(d->p->plan, leader);
-    return (struct stretch){ hp_draw_set(d->random, pool.each, &d->out->arena),
-                             roles[below(d, 4)], d->p->plan->ops[leader].stage };
+    return (struct way){ hp_draw_set(d->random, pool.each, &d->out->arena), roles[below(d, 4)],
+                         d->p->plan->ops[leader].stage };
 }
 
-static void lay_out(const struct draw *d, const struct stretch *s, int leader)
+static void lay_out(const struct draw *d, const struct way *s, int leader)
 {
     const struct nest *nest = d->p->plan->graph->ops[leader].nest;
     if (d->p->plan->ops[leader].stage != s->stage)
@@ -81,7 +82,7 @@ static void lay_out(const struct draw *d, const struct stretch *s, int leader)
     hp_proposal_add_group(d->p, &config, d->whole_family, d->out);
 }
 
-/* Where a random stretch of the branch that `op` is on begins. */
+/* Where a random part of the branch that `op` is on begins. */
 static int draw_beginning(const struct draw *d, int op)
 {
     const struct groups *g = d->p->groups;
@@ -94,7 +95,7 @@ static void move_branch(const struct draw *d)
 {
     const struct groups *g = d->p->groups;
     int op = draw_beginning(d, draw_leader(d));
-    struct stretch s = draw_stretch(d, op);
+    struct way s = draw_way(d, op);
     for (; op >= 0; op = below(d, 12) ? g->next[op] : -1)
         if (g->leader[op] == op)
             lay_out(d, &s, op);
@@ -104,7 +105,7 @@ static void move_run(const struct draw *d)
 {
     const struct groups *g = d->p->groups;
     int first = below(d, g->n_leaders), most = 2;
-    struct stretch s = draw_stretch(d, g->leaders[first]);
+    struct way s = draw_way(d, g->leaders[first]);
     while (most < g->n_leaders && below(d, 2))
         most *= 2;
     for (int i = first; i < g->n_leaders && i < first + most; i++)

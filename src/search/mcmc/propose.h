@@ -19,7 +19,7 @@ enum move {
     MOVE_ONE,     /* one operator: any degrees, any axes, any devices */
     MOVE_GROUP,   /* the same with its followers */
     MOVE_DEVICES, /* the same parts on other devices; of a group or a branch */
-    MOVE_BRANCH,  /* a stretch of a branch: one way of splitting, one set of devices */
+    MOVE_BRANCH,  /* operators in a row of a branch: one way of splitting, one set of devices */
     MOVE_RUN,     /* neighbours in the graph's order, likewise */
     MOVE_SWAP,    /* two groups exchange their devices */
     MOVE_COPY,    /* a group is laid out as one that it exchanges data with */

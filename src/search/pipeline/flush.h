@@ -9,7 +9,7 @@
 /* A number of stages and the cut into them. */
 struct flush_cut {
     int n_stages, replicas;
-    const struct pipeline_piece *piece;
+    const struct pipeline_stage *stage;
     int *device;            /* by stage: the one of its devices that has least memory */
     struct op_needs *needs; /* by stage; NULL: not known */
 };
@@ -35,8 +35,8 @@ struct choosing {
     int64_t evaluated;
 };
 
-/* What a piece has of what is summed up over the states. */
-static inline double hp_piece_sum(const double *cumulated, const struct pipeline_piece *p)
+/* What a stage has of what is summed up over the states. */
+static inline double hp_stage_sum(const double *cumulated, const struct pipeline_stage *p)
 {
     return hp_range_sum(cumulated, p->after, p->last);
 }

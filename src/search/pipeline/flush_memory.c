@@ -14,10 +14,10 @@ int64_t hp_flush_in_flight(const struct choosing *c, const struct candidate *k, 
 double hp_flush_closed_bytes(const struct choosing *c, const struct candidate *k, int s)
 {
     const struct pipeline_states *cost = &c->states->cost;
-    const struct pipeline_piece *p = &k->cut->piece[s];
+    const struct pipeline_stage *p = &k->cut->stage[s];
     double share = (double)hp_flush_in_flight(c, k, s) / (double)k->micro_batches;
-    return hp_piece_sum(cost->weight_bytes, p) + hp_piece_sum(cost->fixed_bytes, p) +
-           share / k->cut->replicas * hp_piece_sum(cost->activation_bytes, p);
+    return hp_stage_sum(cost->weight_bytes, p) + hp_stage_sum(cost->fixed_bytes, p) +
+           share / k->cut->replicas * hp_stage_sum(cost->activation_bytes, p);
 }
 
 /* The device of a stage that has least. */
@@ -38,8 +38,8 @@ void hp_flush_sum_up(const struct choosing *c, struct flush_cut *cut)
     for (int s = 0; s < cut->n_stages; s++) {
         cut->device[s] = smallest_device(c, cut, s);
         for (int op = 0; op < c->problem->graph->n_ops && cut->needs; op++)
-            if (hp_state_has(c->states, cut->piece[s].last, op) &&
-                !hp_state_has(c->states, cut->piece[s].after, op))
+            if (hp_state_has(c->states, cut->stage[s].last, op) &&
+                !hp_state_has(c->states, cut->stage[s].after, op))
                 hp_add_needs(&cut->needs[s], &c->needs[op]);
     }
 }

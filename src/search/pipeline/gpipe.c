@@ -48,16 +48,16 @@ static void weigh(struct choosing *c, struct candidate *k)
     double m = (double)k->micro_batches, pace_s = 0, first_s = 0, sum_s = 0, busy_s = 0;
     double bytes_per_s = stage_bytes_per_s(c, cut->replicas);
     for (int s = 0; s < cut->n_stages; s++) {
-        double stage_s = hp_piece_sum(cost->time_s, &cut->piece[s]) / cut->replicas / m;
+        double stage_s = hp_stage_sum(cost->time_s, &cut->stage[s]) / cut->replicas / m;
         double hop_s =
             s == cut->n_stages - 1
                 ? 0
-                : 2 * (cost->cut_bytes[cut->piece[s].last] / m / bytes_per_s + c->latency_s);
+                : 2 * (cost->cut_bytes[cut->stage[s].last] / m / bytes_per_s + c->latency_s);
         first_s += stage_s + hop_s;
         busy_s = fmax(busy_s, stage_s);
         pace_s = fmax(pace_s, stage_s + hop_s);
         sum_s = fmax(
-            sum_s, sync_s(c, hp_piece_sum(cost->weight_bytes, &cut->piece[s]), cut->replicas));
+            sum_s, sync_s(c, hp_stage_sum(cost->weight_bytes, &cut->stage[s]), cut->replicas));
     }
     k->step_s = first_s + (m - 1) * pace_s + sum_s;
     k->busiest_s = m * busy_s;
@@ -66,8 +66,8 @@ static void weigh(struct choosing *c, struct candidate *k)
 
 /* Candidates --------------------------------------------------------------------------- */
 
-/* All of one number of stages, the fewest micro-batches first. */
-struct group {
+/* All pipelines of one depth, the number of stages, the fewest micro-batches first. */
+struct depth {
     struct flush_cut cut;
     struct candidate *candidate;
     int n;
@@ -87,7 +87,7 @@ static bool cut(struct choosing *c, struct flush_cut *k)
     if (k->n_stages > c->states->n ||
         hp_pipeline_solve(c->arena, &p, &pipeline, NULL) != HYPAR_OK)
         return false;
-    k->piece = pipeline.piece;
+    k->stage = pipeline.stage;
     c->evaluated += pipeline.evaluated;
     hp_flush_sum_up(c, k);
     return true;
@@ -95,61 +95,61 @@ static bool cut(struct choosing *c, struct flush_cut *k)
 
 /* Numbers of micro-batches of even sizes, where the batch allows it, or the one that is asked
  * for; none where a replica would have no sample. */
-static void add_micro_batches(struct choosing *c, struct group *g)
+static void add_micro_batches(struct choosing *c, struct depth *d)
 {
     enum { MOST = 1024 };
     int64_t asked = c->problem->options->micro_batches;
-    int64_t each = c->problem->graph->batch / g->cut.replicas;
+    int64_t each = c->problem->graph->batch / d->cut.replicas;
     int capacity = 0;
     if (c->mixing >= 0 && each > 1)
         each = 1;
-    g->least_s = INFINITY;
-    for (int64_t m = asked ? asked : 1; m <= each && g->n < MOST; m++) {
+    d->least_s = INFINITY;
+    for (int64_t m = asked ? asked : 1; m <= each && d->n < MOST; m++) {
         if (asked && m > asked)
             break;
         if (!asked && each % m != 0)
             continue;
-        struct candidate k = { .cut = &g->cut, .micro_batches = m };
+        struct candidate k = { .cut = &d->cut, .micro_batches = m };
         weigh(c, &k);
         hp_flush_bound(c, &k);
         if (k.verdict != TOO_LARGE)
-            g->least_s = fmin(g->least_s, k.step_s);
-        g->candidate = GROW(c->arena, struct candidate, g->candidate, g->n, &capacity);
-        g->candidate[g->n++] = k;
+            d->least_s = fmin(d->least_s, k.step_s);
+        d->candidate = GROW(c->arena, struct candidate, d->candidate, d->n, &capacity);
+        d->candidate[d->n++] = k;
     }
 }
 
 /* All numbers of stages that use every device, or the one that is asked for. */
-static int add_groups(struct choosing *c, struct group **out)
+static int add_depths(struct choosing *c, struct depth **out)
 {
-    int n_devices = hypar_machine_device_count(c->problem->machine), n_groups = 0;
+    int n_devices = hypar_machine_device_count(c->problem->machine), n_depths = 0;
     int64_t asked = c->problem->options->stages;
-    struct group *group = NEW(c->arena, struct group, n_devices);
+    struct depth *depth = NEW(c->arena, struct depth, n_devices);
     for (int n = n_devices > 1 && !asked ? 2 : 1; n <= n_devices; n++) {
         if (asked ? n != asked : n_devices % n != 0)
             continue;
-        struct group *g = &group[n_groups];
-        *g = (struct group){ .cut = { .n_stages = n, .replicas = n_devices / n } };
-        if (!cut(c, &g->cut))
+        struct depth *d = &depth[n_depths];
+        *d = (struct depth){ .cut = { .n_stages = n, .replicas = n_devices / n } };
+        if (!cut(c, &d->cut))
             continue;
-        add_micro_batches(c, g);
-        n_groups += g->n > 0;
+        add_micro_batches(c, d);
+        n_depths += d->n > 0;
     }
-    *out = group;
-    return n_groups;
+    *out = depth;
+    return n_depths;
 }
 
 /* The choice --------------------------------------------------------------------------- */
 
 /* The shortest step that fits. Memory is looked at in the order of steps. */
-static struct candidate *fastest(const struct choosing *c, const struct group *g)
+static struct candidate *fastest(const struct choosing *c, const struct depth *d)
 {
     for (;;) {
         struct candidate *best = NULL;
-        for (int i = 0; i < g->n; i++)
-            if (g->candidate[i].verdict != TOO_LARGE &&
-                (!best || g->candidate[i].step_s < best->step_s))
-                best = &g->candidate[i];
+        for (int i = 0; i < d->n; i++)
+            if (d->candidate[i].verdict != TOO_LARGE &&
+                (!best || d->candidate[i].step_s < best->step_s))
+                best = &d->candidate[i];
         if (hp_stopped(c->problem->options->stop))
             return NULL;
         if (!best || hp_flush_fits(c, best))
@@ -159,36 +159,36 @@ static struct candidate *fastest(const struct choosing *c, const struct group *g
 
 /* Few micro-batches are better kernels: the least number whose step is within 5 % of the best.
  */
-static struct candidate *fewest(const struct choosing *c, const struct group *g)
+static struct candidate *fewest(const struct choosing *c, const struct depth *d)
 {
     const double tolerance = 1.05;
-    struct candidate *best = fastest(c, g);
-    for (int i = 0; i < g->n && best; i++)
-        if (g->candidate[i].step_s <= tolerance * best->step_s &&
-            hp_flush_fits(c, &g->candidate[i]))
-            return &g->candidate[i];
+    struct candidate *best = fastest(c, d);
+    for (int i = 0; i < d->n && best; i++)
+        if (d->candidate[i].step_s <= tolerance * best->step_s &&
+            hp_flush_fits(c, &d->candidate[i]))
+            return &d->candidate[i];
     return best;
 }
 
 static int by_step(const void *a, const void *b)
 {
-    const struct group *x = *(const struct group *const *)a;
-    const struct group *y = *(const struct group *const *)b;
+    const struct depth *x = *(const struct depth *const *)a;
+    const struct depth *y = *(const struct depth *const *)b;
     if (x->least_s != y->least_s)
         return x->least_s < y->least_s ? -1 : 1;
     return x->cut.n_stages - y->cut.n_stages;
 }
 
 /* The best number of stages that fits, with the fewest micro-batches; NULL: none does. */
-static struct candidate *choose(const struct choosing *c, struct group *group, int n_groups)
+static struct candidate *choose(const struct choosing *c, struct depth *depth, int n_depths)
 {
-    struct group **order = NEW(c->arena, struct group *, n_groups);
+    struct depth **order = NEW(c->arena, struct depth *, n_depths);
     struct candidate *best = NULL;
-    for (int g = 0; g < n_groups; g++)
-        order[g] = &group[g];
-    qsort(order, (size_t)n_groups, sizeof(struct group *), by_step);
-    for (int g = 0; g < n_groups && (!best || order[g]->least_s < best->step_s); g++) {
-        struct candidate *k = fewest(c, order[g]);
+    for (int d = 0; d < n_depths; d++)
+        order[d] = &depth[d];
+    qsort(order, (size_t)n_depths, sizeof(struct depth *), by_step);
+    for (int d = 0; d < n_depths && (!best || order[d]->least_s < best->step_s); d++) {
+        struct candidate *k = fewest(c, order[d]);
         if (k && (!best || k->step_s < best->step_s))
             best = k;
     }
@@ -207,18 +207,18 @@ static int by_least_part(const void *a, const void *b)
 
 /* None fits: what the candidate that lacks least would need, or one within a twentieth of that.
  */
-static enum hypar_status refuse(const struct choosing *c, const struct group *group,
-                                int n_groups, struct hypar_error *err)
+static enum hypar_status refuse(const struct choosing *c, const struct depth *depth,
+                                int n_depths, struct hypar_error *err)
 {
     const double near = 1 / 1.05;
     struct fullest nearest = { .part = INFINITY };
     int n = 0, n_all = 0;
-    for (int g = 0; g < n_groups; g++)
-        n_all += group[g].n;
+    for (int d = 0; d < n_depths; d++)
+        n_all += depth[d].n;
     struct candidate **all = NEW(c->arena, struct candidate *, n_all);
-    for (int g = 0; g < n_groups; g++)
-        for (int i = 0; i < group[g].n; i++)
-            all[n++] = &group[g].candidate[i];
+    for (int d = 0; d < n_depths; d++)
+        for (int i = 0; i < depth[d].n; i++)
+            all[n++] = &depth[d].candidate[i];
     qsort(all, (size_t)n, sizeof(struct candidate *), by_least_part);
     for (int i = 0; i < n && all[i]->least_part < near * nearest.part; i++) {
         struct fullest f = hp_flush_need(c, all[i]);
@@ -241,8 +241,8 @@ static struct planned_stage *write_stages(const struct choosing *c, const struct
     const struct flush_cut *cut = k->cut;
     struct planned_stage *stage = NEW(arena, struct planned_stage, cut->n_stages);
     for (int s = 0; s < cut->n_stages; s++) {
-        stage[s] = (struct planned_stage){ .after = cut->piece[s].after,
-                                           .last = cut->piece[s].last,
+        stage[s] = (struct planned_stage){ .after = cut->stage[s].after,
+                                           .last = cut->stage[s].last,
                                            .n_devices = cut->replicas,
                                            .device = NEW(arena, int, cut->replicas) };
         for (int r = 0; r < cut->replicas; r++)
@@ -250,7 +250,7 @@ static struct planned_stage *write_stages(const struct choosing *c, const struct
         struct hypar_pipeline_stage *about = &stage[s].about;
         hp_pipeline_sizes(c->states, &stage[s]);
         about->replicas = cut->replicas;
-        about->time_s = hp_piece_sum(c->states->cost.time_s, &cut->piece[s]) / cut->replicas;
+        about->time_s = hp_stage_sum(c->states->cost.time_s, &cut->stage[s]) / cut->replicas;
         about->in_flight = (int)hp_flush_in_flight(c, k, s);
         about->versions = 1;
         about->memory_bytes = hp_flush_closed_bytes(c, k, s);
@@ -316,8 +316,8 @@ static int find_mixing(const struct hypar_graph *graph)
     return -1;
 }
 
-static enum hypar_status check_wishes(const struct planner *self, const struct choosing *c,
-                                      struct hypar_error *err)
+static enum hypar_status check_asked(const struct planner *self, const struct choosing *c,
+                                     struct hypar_error *err)
 {
     const struct problem *problem = c->problem;
     int n_states = c->states->n;
@@ -352,18 +352,18 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
                           .machine = hp_pipeline_machine(problem),
                           .mixing = find_mixing(problem->graph),
                           .schedule = self->schedule };
-    struct group *group;
+    struct depth *depth;
     struct pipeline_layers *layers = hp_pipeline_layers(c.arena, problem, false);
     c.latency_s = problem->n_levels ? problem->level[0].latency_s : 0;
     c.states = hp_pipeline_states(c.arena, layers, &c.machine);
-    TRY(check_wishes(self, &c, err));
+    TRY(check_asked(self, &c, err));
     c.needs = hp_op_needs(problem, c.arena);
-    int n_groups = add_groups(&c, &group);
-    struct candidate *best = choose(&c, group, n_groups);
+    int n_depths = add_depths(&c, &depth);
+    struct candidate *best = choose(&c, depth, n_depths);
     if (!best)
         TRY(hp_in(err, hp_check_stop(problem->options->stop, err), "%s", self->info.name));
     if (!best)
-        return hp_in(err, refuse(&c, group, n_groups, err), "%s", self->info.name);
+        return hp_in(err, refuse(&c, depth, n_depths, err), "%s", self->info.name);
     keep(&c, best, found);
     return HYPAR_OK;
 }
@@ -374,13 +374,13 @@ const struct planner hp_planner_gpipe = {
       .source = "Huang et al., NeurIPS 2019" },
     .plan = plan_flush,
     .schedule = HYPAR_SCHEDULE_GPIPE,
-    .judges = true,
+    .checks_memory = true,
 };
 const struct planner hp_planner_1f1b = {
     .info = { "1f1b", "equal stages, one micro-batch forward, one backward in turn, less memory",
       .source = "Narayanan et al., ICML 2021" },
     .plan = plan_flush,
     .schedule = HYPAR_SCHEDULE_1F1B,
-    .judges = true,
+    .checks_memory = true,
 };
 /* clang-format on */

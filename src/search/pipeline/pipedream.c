@@ -13,7 +13,7 @@ struct flattening {
     int span[PIPELINE_MAX_LEVELS]; /* devices of one component */
     struct planned_stage *stage;
     int n, capacity;
-    int workers[PIPELINE_MAX_LEVELS]; /* of the pieces around the one being looked at */
+    int workers[PIPELINE_MAX_LEVELS]; /* of the stages around the one being looked at */
     bool first[PIPELINE_MAX_LEVELS];  /* ... which is the first of its range there */
 };
 
@@ -33,11 +33,11 @@ static double stage_s(const struct flattening *f, const struct planned_stage *st
     return seconds;
 }
 
-static void add_stage(struct flattening *f, const struct pipeline_piece *piece, int *device,
+static void add_stage(struct flattening *f, const struct pipeline_stage *from, int *device,
                       int n_devices)
 {
     struct planned_stage stage = {
-        .after = piece->after, .last = piece->last, .n_devices = n_devices, .device = device
+        .after = from->after, .last = from->last, .n_devices = n_devices, .device = device
     };
     stage.about.replicas = n_devices;
     hp_pipeline_sizes(f->problem->states, &stage);
@@ -47,21 +47,21 @@ static void add_stage(struct flattening *f, const struct pipeline_piece *piece, 
 }
 
 /* Pieces at `level`, in every group of components that begins at one of the devices base[]. */
-static void flatten(struct flattening *f, const struct pipeline_piece *piece, int n_pieces,
+static void flatten(struct flattening *f, const struct pipeline_stage *stage, int n_stages,
                     int level, const int *base, int n_bases)
 {
-    for (int p = 0, first = 0; p < n_pieces; first += piece[p++].workers) {
-        int n = n_bases * piece[p].workers;
+    for (int p = 0, first = 0; p < n_stages; first += stage[p++].workers) {
+        int n = n_bases * stage[p].workers;
         int *begin = NEW(f->arena, int, n);
         for (int i = 0; i < n; i++)
             begin[i] =
-                base[i / piece[p].workers] + (first + i % piece[p].workers) * f->span[level];
-        f->workers[level] = piece[p].workers;
+                base[i / stage[p].workers] + (first + i % stage[p].workers) * f->span[level];
+        f->workers[level] = stage[p].workers;
         f->first[level] = p == 0;
         if (level == 0)
-            add_stage(f, &piece[p], begin, n);
+            add_stage(f, &stage[p], begin, n);
         else
-            flatten(f, piece[p].inner, piece[p].n_inner, level - 1, begin, n);
+            flatten(f, stage[p].inner, stage[p].n_inner, level - 1, begin, n);
     }
 }
 
@@ -72,7 +72,7 @@ static void flatten_all(struct flattening *f, const struct pipeline *pipeline)
     f->span[0] = 1;
     for (int l = 1; l < machine->n_levels; l++)
         f->span[l] = f->span[l - 1] * machine->workers[l - 1];
-    flatten(f, pipeline->piece, pipeline->n_pieces, machine->n_levels - 1, &base, 1);
+    flatten(f, pipeline->stage, pipeline->n_stages, machine->n_levels - 1, &base, 1);
 }
 
 /* Minibatches in flight, versions and memory, from the last stage on; the most of it. */
@@ -112,7 +112,7 @@ static enum hypar_status solve(struct flattening *f, struct pipeline_problem *p,
     return hp_fail(err, HYPAR_INFEASIBLE, "no pipeline fits into memory");
 }
 
-static struct pipeline_problem pose(const struct problem *problem, struct arena *arena)
+static struct pipeline_problem make_problem(const struct problem *problem, struct arena *arena)
 {
     const struct hypar_search_options *o = problem->options;
     struct pipeline_layers *layers = hp_pipeline_layers(arena, problem, true);
@@ -132,7 +132,7 @@ static enum hypar_status plan_pipedream(const struct planner *self,
                                         struct hypar_found *found, struct hypar_error *err)
 {
     struct arena *arena = &found->arena;
-    struct pipeline_problem p = pose(problem, arena);
+    struct pipeline_problem p = make_problem(problem, arena);
     const struct pipeline_states *cost = &p.states->cost;
     struct flattening f = { .problem = &p, .arena = arena };
     struct hypar_pipeline_view *view = &found->pipeline;
@@ -176,5 +176,5 @@ const struct planner hp_planner_pipedream = {
               "replicated stages of a pipeline, minibatches in turn, delayed updates",
               .source = "PipeDream, SOSP 2019" },
     .plan = plan_pipedream,
-    .apart = true,
+    .not_in_auto = true,
 };

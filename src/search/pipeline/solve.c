@@ -30,8 +30,8 @@ struct level {
     int workers;
     double bytes_per_s;
     double spread; /* workers that one component has */
-    int below;     /* components of the level below, as the first piece divides by it */
-    bool limited;  /* by memory: at the lowest level, where pieces are on single workers */
+    int below;     /* components of the level below, as the first stage divides by it */
+    bool limited;  /* by memory: at the lowest level, where stages are on single workers */
     double *table;
     struct factors *factors; /* by replicas */
     /* For each row and m, where the last state was cut best: a good guess for the next. */
@@ -84,7 +84,7 @@ static int versions_that_fit(const struct solver *s, int after, int last)
                                                     : 1000000000;
 }
 
-/* In flight at a piece with `replicas`, the last of the first m components. */
+/* In flight at a stage with `replicas`, the last of the first m components. */
 static int in_flight(const struct level *l, int m, int replicas)
 {
     return hp_pipedream_in_flight(l->workers - m + replicas, replicas);
@@ -134,10 +134,10 @@ struct choice {
     const struct level *level;
     int i, j, m;
     double best_s;
-    int cut, replicas; /* of its last piece; cut -1: it is one piece */
+    int cut, replicas; /* of its last stage; cut -1: it is one stage */
 };
 
-/* What leaves the last piece; the code counts it, unless the piece is the very last. */
+/* What leaves the last stage; the code counts it, unless the stage is the very last. */
 static double out_s(const struct solver *s, const struct factors *f, int j)
 {
     return f->paper || j == s->n - 1 ? 0 : f->transfer_s_per_byte * s->cost->cut_bytes[j];
@@ -157,7 +157,7 @@ static void try_cut(const struct solver *s, struct choice *c, int k, int replica
     }
 }
 
-/* All cuts whose last piece has `replicas`. Lower bounds: the work of each side, spread evenly
+/* All cuts whose last stage has `replicas`. Lower bounds: the work of each side, spread evenly
  * over its workers; a hair is left for rounding. */
 static void try_cuts(struct solver *s, struct choice *c, int replicas)
 {
@@ -215,7 +215,7 @@ static void grow_tree(const struct solver *s, const struct level *l, int i, int 
     }
 }
 
-/* No cut at k with these heads takes less; the last piece has two replicas or more. Sharing a
+/* No cut at k with these heads takes less; the last stage has two replicas or more. Sharing a
  * stage makes it shorter, and so does the code's rule for its synchronisation; the paper's has
  * it grow. */
 static double bound_s(const struct solver *s, const struct choice *c, int k, struct heads h)
@@ -259,8 +259,8 @@ static void try_all_heads(struct solver *s, struct choice *c)
         try_heads(s, c, k, (struct heads){ 1, 1, 1 + c->level->n_leaves });
 }
 
-/* The whole range as one piece. */
-static double one_piece_s(const struct solver *s, int l, int i, int j, int m)
+/* The whole range as one stage. */
+static double one_stage_s(const struct solver *s, int l, int i, int j, int m)
 {
     const struct level *level = &s->level[l];
     const struct pipeline_rules *rules = &s->problem->rules;
@@ -281,7 +281,7 @@ static struct choice weigh(struct solver *s, int l, int i, int j, int m)
     struct choice c = { .level = level, .i = i, .j = j, .m = m, .cut = -1, .replicas = m };
     int most = s->problem->straight ? 1 : m - 1;
     size_t guess = (size_t)i * (size_t)level->workers + (size_t)m - 1;
-    c.best_s = one_piece_s(s, l, i, j, m);
+    c.best_s = one_stage_s(s, l, i, j, m);
     if (m == 1)
         return c;
     if (s->problem->use_fewer && at(s, level, i, m - 1)[j] < c.best_s) {
@@ -341,37 +341,37 @@ static void fill_level(struct solver *s, struct arena *arena, int l)
 
 /* Writing down how the best came about ---------------------------------------------------- */
 
-/* The pieces of A(i, j, m) at level l, in order. Their number is at most that of states. */
-static struct pipeline_piece *trace(struct solver *s, struct arena *arena, int l, int i, int j,
-                                    int m, int *n_pieces)
+/* The stages of A(i, j, m) at level l, in order. Their number is at most that of states. */
+static struct pipeline_stage *trace(struct solver *s, struct arena *arena, int l, int i, int j,
+                                    int m, int *n_stages)
 {
-    struct pipeline_piece *piece = NEW(arena, struct pipeline_piece, m);
+    struct pipeline_stage *stage = NEW(arena, struct pipeline_stage, m);
     int n = 0;
     while (j >= i && m > 0) {
         double best_s = at(s, &s->level[l], i, m)[j];
         if (s->problem->use_fewer && m > 1 && at(s, &s->level[l], i, m - 1)[j] == best_s &&
-            one_piece_s(s, l, i, j, m) > best_s) {
+            one_stage_s(s, l, i, j, m) > best_s) {
             m--;
             continue;
         }
         look_at(s, l, j);
         struct choice c = weigh(s, l, i, j, m);
-        piece[n++] = (struct pipeline_piece){ .after = c.cut < 0 ? i - 1 : c.cut,
+        stage[n++] = (struct pipeline_stage){ .after = c.cut < 0 ? i - 1 : c.cut,
                                               .last = j,
                                               .workers = c.replicas };
         m -= c.replicas;
         j = c.cut < 0 ? -1 : c.cut;
     }
     for (int a = 0, b = n - 1; a < b; a++, b--) { /* they were found from the end */
-        struct pipeline_piece swap = piece[a];
-        piece[a] = piece[b];
-        piece[b] = swap;
+        struct pipeline_stage swap = stage[a];
+        stage[a] = stage[b];
+        stage[b] = swap;
     }
     for (int p = 0; l > 0 && p < n; p++)
-        piece[p].inner = trace(s, arena, l - 1, piece[p].after + 1, piece[p].last,
-                               s->level[l - 1].workers, &piece[p].n_inner);
-    *n_pieces = n;
-    return piece;
+        stage[p].inner = trace(s, arena, l - 1, stage[p].after + 1, stage[p].last,
+                               s->level[l - 1].workers, &stage[p].n_inner);
+    *n_stages = n;
+    return stage;
 }
 
 /* What a tree is worth: of one cut it looks at so many nodes, instead of at all workers. */
@@ -446,7 +446,7 @@ enum hypar_status hp_pipeline_solve(struct arena *arena, const struct pipeline_p
     *out = (struct pipeline){ .bottleneck_s = at(&s, top, 0, top->workers)[s.n - 1] };
     s.tracing = true;
     if (isfinite(out->bottleneck_s))
-        out->piece = trace(&s, arena, s.n_levels - 1, 0, s.n - 1, top->workers, &out->n_pieces);
+        out->stage = trace(&s, arena, s.n_levels - 1, 0, s.n - 1, top->workers, &out->n_stages);
     out->evaluated = s.evaluated;
     hp_arena_free(&scratch);
     if (isfinite(out->bottleneck_s))

@@ -10,7 +10,7 @@ struct pipeline_problem {
     const struct cut_states *states;
     struct pipeline_machine machine;
     struct pipeline_rules rules;
-    bool straight;                     /* every piece on one worker */
+    bool straight;                     /* every stage on one worker */
     bool use_fewer;                    /* workers may be left over */
     double memory_bytes;               /* of one worker; 0: no limit */
     const volatile sig_atomic_t *stop; /* NULL: nobody can */
@@ -18,8 +18,8 @@ struct pipeline_problem {
 
 struct pipeline {
     double bottleneck_s;
-    int n_pieces; /* at the top level */
-    struct pipeline_piece *piece;
+    int n_stages; /* at the top level */
+    struct pipeline_stage *stage;
     int64_t evaluated; /* cuts weighed */
 };
 

@@ -29,14 +29,14 @@ bool hp_state_has(const struct cut_states *states, int j, int i)
 
 /* Layers that may not be parted ---------------------------------------------------------- */
 
-struct groups {
+struct shared_sets {
     int n;
     int *size, *inside; /* layers of each; scratch */
 };
 
-static struct groups find_groups(struct arena *arena, const struct pipeline_layers *l)
+static struct shared_sets find_shared_sets(struct arena *arena, const struct pipeline_layers *l)
 {
-    struct groups g = { 0 };
+    struct shared_sets g = { 0 };
     for (int i = 0; l->together && i < l->n; i++)
         g.n = l->together[i] >= g.n ? l->together[i] + 1 : g.n;
     g.size = NEW(arena, int, g.n);
@@ -47,8 +47,8 @@ static struct groups find_groups(struct arena *arena, const struct pipeline_laye
     return g;
 }
 
-/* Does a cut after `set` leave every group whole? */
-static bool keeps_together(const struct pipeline_layers *l, struct groups *g,
+/* Does a cut after `set` leave every set whole? */
+static bool keeps_together(const struct pipeline_layers *l, struct shared_sets *g,
                            const uint64_t *set)
 {
     for (int i = 0; i < g->n; i++)
@@ -204,10 +204,10 @@ static int by_time(const void *a, const void *b)
 static int sort_sets(struct walk *w, struct sized *sized)
 {
     const struct pipeline_layers *l = w->layers;
-    struct groups groups = find_groups(w->arena, l);
+    struct shared_sets sets = find_shared_sets(w->arena, l);
     int n = 0;
     for (int f = 0; f < w->n_found; f++) {
-        if (!keeps_together(l, &groups, w->found[f]))
+        if (!keeps_together(l, &sets, w->found[f]))
             continue;
         sized[n] = (struct sized){ .set = w->found[f], .place = f };
         for (int i = 0; i < l->n; i++)
@@ -263,16 +263,16 @@ static void keep_antichains(struct arena *arena, struct cut_states *s, struct wa
 
 /* Prefixes ----------------------------------------------------------------------------- */
 
-/* Which prefixes keep groups together: may[i], a cut after layer i. Returns how many. */
+/* Which prefixes keep sets together: may[i], a cut after layer i. Returns how many. */
 static int allowed_prefixes(struct arena *scratch, const struct pipeline_layers *l, bool *may)
 {
-    struct groups g = find_groups(scratch, l);
+    struct shared_sets g = find_shared_sets(scratch, l);
     int open = 0, n = 0;
     for (int i = 0; i < l->n; i++) {
-        int group = g.n ? l->together[i] : -1;
-        if (group >= 0) {
-            open += g.inside[group] == 0;
-            open -= ++g.inside[group] == g.size[group];
+        int set = g.n ? l->together[i] : -1;
+        if (set >= 0) {
+            open += g.inside[set] == 0;
+            open -= ++g.inside[set] == g.size[set];
         }
         may[i] = open == 0;
         n += may[i];

@@ -1,16 +1,7 @@
+/* What a step takes at least: the longest chain of tasks, of known operators and open ones. */
 #include "sim/delta/bound.h"
 
 #include "sim/delta/timeline.h"
-
-static ticks larger(ticks a, ticks b)
-{
-    return a > b ? a : b;
-}
-
-static ticks smaller(ticks a, ticks b)
-{
-    return a < b ? a : b;
-}
 
 /* Does a pass hand an error on to another operator? */
 static bool sends_error(const struct hypar_graph *g, int op, const struct pass *pass)
@@ -36,7 +27,7 @@ void hp_bound_least(struct delta *delta, int op, struct bound_input *in)
         ticks *least = nest->pass[p].backward ? &in->backward[op] : &in->forward[op];
         for (int part = 0; part < l->n_parts; part++)
             if (!l->empty[part])
-                *least = smaller(*least, time[part]);
+                *least = hp_earliest(*least, time[part]);
     }
 }
 
@@ -79,7 +70,7 @@ static ticks inputs_done(const struct bounder *b, int op)
     for (int o = 0; o < g->ops[op].nest->n_operands; o++) {
         int t = g->ops[op].tensor[o], from = t < 0 ? -1 : g->tensors[t].producer;
         if (from >= 0 && from != op)
-            least = smaller(least, b->done[from]);
+            least = hp_earliest(least, b->done[from]);
     }
     return least == HP_MAX_TICKS ? 0 : least;
 }
@@ -95,7 +86,7 @@ static ticks errors_sent(const struct bounder *b, int op)
             continue;
         for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++)
             if (g->use[u].op != op)
-                least = smaller(least, b->sent[g->use[u].op]);
+                least = hp_earliest(least, b->sent[g->use[u].op]);
     }
     return least == HP_MAX_TICKS ? b->done[op] : least;
 }
@@ -107,7 +98,7 @@ static ticks parts_done(const struct bounder *b, int op)
     int block = hp_pass_block(b->s->blocks, 0, hp_last_forward_pass(b->s->lowering, op));
     ticks least = HP_MAX_TICKS;
     for (int i = 0; i < b->s->blocks->size[block]; i++)
-        least = smaller(least, b->end[b->s->blocks->first[block] + i]);
+        least = hp_earliest(least, b->end[b->s->blocks->first[block] + i]);
     return least == HP_MAX_TICKS ? -1 : least;
 }
 
@@ -119,16 +110,15 @@ static void bound_ops(struct bounder *b, bool timed)
     for (int op = 0; op < g->n_ops; op++) {
         ticks own = b->in->forward[op] == HP_MAX_TICKS ? 0 : b->in->forward[op];
         ticks parts = timed && b->in->known[op] ? parts_done(b, op) : -1;
-        b->done[op] = larger(inputs_done(b, op) + own, parts);
+        b->done[op] = hp_latest(inputs_done(b, op) + own, parts);
     }
     for (int op = g->n_ops - 1; op >= 0; op--) {
         ticks own = b->in->backward[op] == HP_MAX_TICKS ? 0 : b->in->backward[op];
-        b->sent[op] = larger(b->done[op], errors_sent(b, op)) + own;
+        b->sent[op] = hp_latest(b->done[op], errors_sent(b, op)) + own;
     }
 }
 
-/* The tasks of a fusion group wait for whatever is not sure at least as long as operators take.
- */
+/* Tasks of a fusion group wait for what is not sure at least as long as operators take. */
 static ticks outside(const struct bounder *b, const struct block *block)
 {
     const struct op_pass *op_pass = &b->s->lowering->training.op_pass[block->index];
@@ -152,14 +142,14 @@ static ticks bound_tasks(struct bounder *b)
             for (int k = 0; sure && k < node->after.n; k++) {
                 ticks end = b->end[node->after.id[k]];
                 waits |= end < 0;
-                start = larger(start, end);
+                start = hp_latest(start, end);
             }
             if (!sure)
                 continue;
             if (waits)
-                start = larger(start, outside(b, &block));
+                start = hp_latest(start, outside(b, &block));
             b->end[id] = start + node->task.duration;
-            longest = larger(longest, b->end[id]);
+            longest = hp_latest(longest, b->end[id]);
         }
     }
     return longest;
@@ -180,7 +170,7 @@ ticks hp_bound(struct delta *delta, const struct bound_input *in, struct arena *
     bound_ops(&b, true);
     ticks longest = bound_tasks(&b);
     for (int op = 0; op < s->lowering->graph->n_ops; op++)
-        longest = larger(longest, b.sent[op]);
+        longest = hp_latest(longest, b.sent[op]);
     hp_arena_release(scratch, mark);
     return longest;
 }

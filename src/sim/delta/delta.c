@@ -1,3 +1,4 @@
+/* A change of a plan: its blocks are rewritten, the timeline is replayed, kept or undone. */
 #include "sim/delta/delta.h"
 
 #include <string.h>
@@ -38,7 +39,7 @@ struct delta {
     int *group, *next; /* as they were */
     bool groups_changed;
     /* as they were: each op's layouts, by body and then of the tail, and the patterns of the
-     * exchanges that it touches, by body, all ops' one after another */
+     * exchanges that it accesses, by body, all ops' one after another */
     const struct part_layout ***layout;
     const struct pattern ***pattern;
     double *busy;                      /* by device: what operators surely compute there */
@@ -122,8 +123,8 @@ static void mark_exchanges(struct delta *d)
     const struct training_graph *k = &d->lowering->training;
     const struct pattern *const *was = d->pattern[0];
     for (int i = 0; i < d->n_ops; i++)
-        for (int t = k->touch_start[d->op[i]]; t < k->touch_start[d->op[i] + 1]; t++, was++) {
-            int exchange = k->touch[t];
+        for (int t = k->access_start[d->op[i]]; t < k->access_start[d->op[i] + 1]; t++, was++) {
+            int exchange = k->accessed[t];
             if (*was == hp_exchange_pattern(d->lowering, 0, exchange))
                 continue;
             mark(d, hp_exchange_block(d->timing->blocks, 0, exchange));
@@ -214,10 +215,10 @@ static void update_groups(struct delta *d)
     memcpy(d->next, d->timing->blocks->next[0], bytes);
     d->groups_changed = false; /* they depend on which patterns are aligned, alone */
     for (int i = 0; i < d->n_ops; i++)
-        for (int t = k->touch_start[d->op[i]]; t < k->touch_start[d->op[i] + 1]; t++, was++)
-            if (k->touch[t] < k->n_exchanges)
+        for (int t = k->access_start[d->op[i]]; t < k->access_start[d->op[i] + 1]; t++, was++)
+            if (k->accessed[t] < k->n_exchanges)
                 d->groups_changed |=
-                    (*was)->aligned != d->lowering->body[0].pattern[k->touch[t]]->aligned;
+                    (*was)->aligned != d->lowering->body[0].pattern[k->accessed[t]]->aligned;
     if (d->groups_changed)
         hp_find_groups(d->timing->blocks, 0);
 }
@@ -232,8 +233,8 @@ static void remember(struct delta *d, const int *op, int n_ops)
         const struct pattern **was = d->pattern[b];
         for (int i = 0; i < n_ops; i++) {
             d->layout[b][i] = s->body[b].layout[op[i]];
-            for (int t = k->touch_start[op[i]]; t < k->touch_start[op[i] + 1]; t++)
-                *was++ = hp_exchange_pattern(s, b, k->touch[t]);
+            for (int t = k->access_start[op[i]]; t < k->access_start[op[i] + 1]; t++)
+                *was++ = hp_exchange_pattern(s, b, k->accessed[t]);
         }
     }
     for (int i = 0; i < n_ops; i++)
@@ -262,11 +263,11 @@ static void forget(struct delta *d)
         const struct pattern *const *was = d->pattern[b];
         for (int i = 0; i < d->n_ops; i++) {
             s->body[b].layout[d->op[i]] = d->layout[b][i];
-            for (int t = k->touch_start[d->op[i]]; t < k->touch_start[d->op[i] + 1]; t++)
-                if (k->touch[t] < k->n_exchanges)
-                    s->body[b].pattern[k->touch[t]] = *was++;
+            for (int t = k->access_start[d->op[i]]; t < k->access_start[d->op[i] + 1]; t++)
+                if (k->accessed[t] < k->n_exchanges)
+                    s->body[b].pattern[k->accessed[t]] = *was++;
                 else
-                    s->tail[k->touch[t] - k->n_exchanges] = *was++;
+                    s->tail[k->accessed[t] - k->n_exchanges] = *was++;
         }
     }
     for (int i = 0; i < d->n_ops; i++)
@@ -396,12 +397,11 @@ static void run_all(struct delta *d)
 }
 
 static enum hypar_status lower_plan(struct lowering **out, const struct hypar_plan *plan,
-                                    const struct hypar_lower_options *options,
-                                    const struct sim_settings *settings,
+                                    const struct hypar_sim_options *options,
                                     struct layout_cache *cache, struct hypar_error *err)
 {
-    TRY(hp_lowering_make(out, plan, options, cache, err));
-    enum hypar_status status = hp_check_messages(*out, settings, err);
+    TRY(hp_lowering_make(out, plan, &options->lower, cache, err));
+    enum hypar_status status = hp_check_messages(*out, options, err);
     if (status != HYPAR_OK)
         hp_lowering_free(*out);
     return status;
@@ -426,22 +426,20 @@ static void make_room(struct delta *d)
     for (int b = 0; b <= n_bodies; b++)
         d->layout[b] = NEW(arena, const struct part_layout *, n_ops);
     for (int b = 0; b < n_bodies; b++)
-        d->pattern[b] = NEW(arena, const struct pattern *, k->touch_start[n_ops]);
+        d->pattern[b] = NEW(arena, const struct pattern *, k->access_start[n_ops]);
 }
 
 enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
-                               const struct hypar_lower_options *options,
-                               const struct sim_settings *settings, struct sim_cache *sim_cache,
-                               struct hypar_error *err)
+                               const struct hypar_sim_options *options,
+                               struct sim_cache *sim_cache, struct hypar_error *err)
 {
     struct lowering *lowering;
     struct arena arena = { 0 };
     *out = NULL;
     TRY(hp_check_lowerable(plan, err));
-    struct sim_cache *own = sim_cache ? NULL : hp_sim_cache_new(plan, settings);
+    struct sim_cache *own = sim_cache ? NULL : hp_sim_cache_new(plan, options);
     sim_cache = sim_cache ? sim_cache : own;
-    enum hypar_status status =
-        lower_plan(&lowering, plan, options, settings, &sim_cache->cache, err);
+    enum hypar_status status = lower_plan(&lowering, plan, options, &sim_cache->cache, err);
     if (status != HYPAR_OK) {
         hp_sim_cache_free(own);
         return status;
@@ -452,7 +450,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     d->own = own;
     d->sim_cache = sim_cache;
     d->lowering = lowering;
-    d->timing = hp_timing_new(lowering, NULL, settings, &sim_cache->costs);
+    d->timing = hp_timing_new(lowering, NULL, options, &sim_cache->costs);
     d->whole = lowering->iteration.n_micro > 1 || lowering->options.bucket_bytes > 0;
     make_room(d);
     if (!sim_cache->loads.costs)

@@ -1,6 +1,6 @@
 /* sim/delta/delta.h - a plan's timeline, kept up to date while the plan changes. Internal.
  *
- *     TRY(hp_delta_new(&delta, plan, &options, &settings, NULL, err));
+ *     TRY(hp_delta_new(&delta, plan, &options, NULL, err));
  *     hp_plan_set(plan, op, &split, devices);
  *     TRY(hp_delta_change(delta, &op, 1, HP_MAX_TICKS, err));   hp_delta_length(): the new step
  *     hp_delta_keep(delta);  or  change the plan back and  hp_delta_undo(delta);
@@ -18,11 +18,10 @@
 
 struct delta;
 
-/* `sim_cache` was made with the same settings and must outlive it; NULL: it has its own. */
+/* `sim_cache` was made with the same options and must outlive it; NULL: it has its own. */
 enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
-                               const struct hypar_lower_options *options,
-                               const struct sim_settings *settings, struct sim_cache *sim_cache,
-                               struct hypar_error *err);
+                               const struct hypar_sim_options *options,
+                               struct sim_cache *sim_cache, struct hypar_error *err);
 void hp_delta_free(struct delta *delta); /* NULL is allowed */
 
 /* The plan's operators op[], each named once, have been changed. A step that is sure to be

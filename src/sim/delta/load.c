@@ -1,3 +1,4 @@
+/* How long each device surely computes, operator by operator. */
 #include "sim/delta/load.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Whose tasks may wait for whose, from the graph alone. */
 #include "sim/delta/targets.h"
 
 struct filling {

@@ -1,4 +1,4 @@
-/* sim/delta/targets.h - whose tasks may wait for whose: what has to be told anew when a step's
+/* sim/delta/targets.h - whose tasks may wait for whose: what has to be told anew when a pass's
  * or an exchange's tasks change. It follows from the graph alone. Internal. */
 #ifndef SIM_DELTA_TARGETS_H
 #define SIM_DELTA_TARGETS_H

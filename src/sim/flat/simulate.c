@@ -130,14 +130,12 @@ static enum hypar_status simulate_lowered(struct hypar_sim **out, const struct j
                                           struct hypar_error *err)
 {
     struct hypar_program *program;
-    struct sim_settings settings;
     TRY(hp_program_read_json(&program, root, err));
-    static const struct hypar_sim_options none = { 0 };
-    struct hypar_sim_options how = hypar_as_planned(program->plan, options ? options : &none);
+    struct hypar_sim_options how = hypar_as_planned(program->plan, options);
     how.lower = program->lowering->options; /* for the report */
-    enum hypar_status status = hp_sim_settings(&settings, &how, err);
+    enum hypar_status status = hp_check_sim_options(&how, err);
     if (status == HYPAR_OK)
-        return hp_simulate_program(out, program, &how, &settings, err);
+        return hp_simulate_program(out, program, &how, err);
     hypar_program_free(program);
     return status;
 }
