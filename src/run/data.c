@@ -17,8 +17,7 @@ size_t hp_tensor_element_bytes(const struct hypar_graph *graph, int t, enum real
     return graph->tensors[t].index ? sizeof(int32_t) : hp_real_bytes(real);
 }
 
-/* The integers that every reader of `t` takes are below this. */
-static int64_t integers_below(const struct hypar_graph *graph, int t)
+int64_t hp_integers_below(const struct hypar_graph *graph, int t)
 {
     int64_t below = INT32_MAX;
     for (int u = graph->use_start[t]; u < graph->use_start[t + 1]; u++) {
@@ -36,7 +35,7 @@ static void fill(const struct hypar_graph *graph, int t, void *data, enum real r
     struct random random = { seed ^ (uint64_t)t * 0x9e3779b97f4a7c15u };
     int64_t n = hp_shape_elements(&graph->tensors[t].shape);
     if (graph->tensors[t].index) {
-        int64_t below = integers_below(graph, t);
+        int64_t below = hp_integers_below(graph, t);
         for (int64_t i = 0; i < n; i++)
             ((int32_t *)data)[i] = (int32_t)hp_random_below(&random, below);
         return;

@@ -25,6 +25,9 @@ struct box hp_shape_box(const struct hypar_shape *shape);
 /* Bytes of one element of tensor `t`. */
 size_t hp_tensor_element_bytes(const struct hypar_graph *graph, int t, enum real real);
 
+/* The integers that every reader of `t` takes are below this: vocabulary, classes. */
+int64_t hp_integers_below(const struct hypar_graph *graph, int t);
+
 /* Random values for every parameter and model input: numbers between -1 and 1, integers below
  * what every reader takes (vocabulary, classes). The same seed gives the same numbers. */
 struct run_data hp_random_data(struct arena *arena, const struct hypar_graph *graph,

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct element_traits hp_element[ELEMENT_COUNT] = {
@@ -162,6 +163,16 @@ void hp_elements_to_file(const void *from, enum element type, int64_t n, void *b
         uint32_t y = width == 4 ? load_32(p, true) : 0;
         memcpy(p, width == 8 ? (const void *)&x : (const void *)&y, (size_t)width);
     }
+}
+
+const char *hp_shape_text(const struct hypar_shape *shape, char text[SHAPE_TEXT_BYTES])
+{
+    int n = snprintf(text, SHAPE_TEXT_BYTES, "[");
+    for (int d = 0; d < shape->n_dims; d++)
+        n += snprintf(text + n, (size_t)(SHAPE_TEXT_BYTES - n), "%s%lld", d ? ", " : "",
+                      (long long)shape->dim[d]);
+    snprintf(text + n, (size_t)(SHAPE_TEXT_BYTES - n), "]");
+    return text;
 }
 
 /* Runs ---------------------------------------------------------------------------------- */

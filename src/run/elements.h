@@ -65,6 +65,10 @@ void hp_elements_to_int(const struct elements *from, int64_t *out);
  * them. */
 void hp_elements_to_file(const void *from, enum element type, int64_t n, void *bytes);
 
+/* "[3, 32, 32]", for messages; returns `text`. */
+enum { SHAPE_TEXT_BYTES = 160 };
+const char *hp_shape_text(const struct hypar_shape *shape, char text[SHAPE_TEXT_BYTES]);
+
 /* A box of a row-major array, run by run:
  *
  *     struct runs r = hp_runs(&shape, &box);
