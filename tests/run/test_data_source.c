@@ -213,7 +213,7 @@ static void test_sets(void **state)
 static struct hypar_graph *odd_model(void)
 {
     struct graph_builder *b = hp_build("odd", 3);
-    struct hypar_graph *graph;
+    struct hypar_graph *graph = NULL;
     struct hypar_error err = { "" };
     int y[1], z[1];
     int middle = hp_build_input(b, "middle", &(struct hypar_shape){ 3, { 4, 3, 5 } }, false, 1);
