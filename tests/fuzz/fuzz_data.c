@@ -80,6 +80,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(source || (*err.text && !strchr(err.text, '\n')));
     if (source)
         read_batches(source, graph);
+    if (source && hp_data_check(source, &err) != HYPAR_OK)
+        require(*err.text);
     hp_data_close(source);
     return 0;
 }

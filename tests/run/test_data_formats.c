@@ -289,6 +289,7 @@ static void tokens(void **state)
         snprintf(text, sizeof text, "tokens%s:%s", width == 4 ? "32" : "", file_of(0, &b));
         struct data_source *source = open_data(graph, text);
         assert_int_equal(hp_data_samples(source, DATA_TRAIN), 2);
+        assert_int_equal(hp_data_check(source, NULL), HYPAR_OK);
         read_all(source, graph, "tokens", 0, id);
         read_all(source, graph, "labels", 0, label);
         for (int i = 0; i < 8; i++) {
@@ -463,6 +464,9 @@ static void bad_values(void **state)
     for (int i = 0; i < 5; i++)
         add_int(&y, values[i], 8, false);
     struct data_source *source = open_data(graph, pair_of(&x, &y));
+    assert_int_equal(hp_data_check(source, &err), HYPAR_INVALID);
+    assert_string_equal(strchr(err.text, ' ') + 1,
+                        "sample 2, element 0: 3, expected 0 to 2 for input 'labels'");
     for (int i = 0; i < 5; i++) {
         struct data_request request = { .tensor = input(graph, "labels"),
                                         .position = i,

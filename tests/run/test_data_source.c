@@ -178,6 +178,7 @@ static void test_sets(void **state)
     int number[18];
     assert_int_equal(hp_data_samples(source, DATA_TRAIN), 18);
     assert_int_equal(hp_data_samples(source, DATA_TEST), 5);
+    assert_int_equal(hp_data_check(source, NULL), HYPAR_OK);
     read_numbers(source, graph, DATA_TEST, 0, 5, number);
     for (int i = 0; i < 5; i++)
         assert_int_equal(number[i], 18 + i); /* the last ones, in order */

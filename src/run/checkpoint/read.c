@@ -244,6 +244,11 @@ void hp_checkpoint_close(struct checkpoint *c)
 
 /* What is there ------------------------------------------------------------------------- */
 
+const char *hp_checkpoint_path(const struct checkpoint *c)
+{
+    return c->file.path;
+}
+
 int hp_checkpoint_count(const struct checkpoint *c)
 {
     return c->n_tensors;
