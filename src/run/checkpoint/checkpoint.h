@@ -59,6 +59,7 @@ enum hypar_status hp_checkpoint_open(struct checkpoint **out, const char *path,
                                      struct hypar_error *err);
 void hp_checkpoint_close(struct checkpoint *checkpoint);
 
+const char *hp_checkpoint_path(const struct checkpoint *checkpoint);
 int hp_checkpoint_count(const struct checkpoint *checkpoint);
 const struct checkpoint_tensor *hp_checkpoint_tensor(const struct checkpoint *checkpoint,
                                                      int t);

@@ -244,6 +244,11 @@ void hp_checkpoint_close(struct checkpoint *c)
 
 /* What is there ------------------------------------------------------------------------- */
 
+const char *hp_checkpoint_path(const struct checkpoint *c)
+{
+    return c->file.path;
+}
+
 int hp_checkpoint_count(const struct checkpoint *c)
 {
     return c->n_tensors;
@@ -267,26 +272,16 @@ const char *hp_checkpoint_metadata(const struct checkpoint *c, const char *key)
     return NULL;
 }
 
-static const char *shape_text(const struct hypar_shape *shape, char text[160])
-{
-    int n = snprintf(text, 160, "[");
-    for (int d = 0; d < shape->n_dims; d++)
-        n += snprintf(text + n, (size_t)(160 - n), "%s%lld", d ? ", " : "",
-                      (long long)shape->dim[d]);
-    snprintf(text + n, (size_t)(160 - n), "]");
-    return text;
-}
-
 enum hypar_status hp_checkpoint_need(const struct checkpoint *c, const char *name,
                                      const struct hypar_shape *shape, int *t,
                                      struct hypar_error *err)
 {
-    char has[160], expected[160];
+    char has[SHAPE_TEXT_BYTES], expected[SHAPE_TEXT_BYTES];
     enum hypar_status status = HYPAR_OK;
     *t = hp_checkpoint_find(c, name);
     if (*t < 0) {
         status = hp_fail(err, HYPAR_INVALID, "has no tensor '%.80s', expected one of shape %s",
-                         name, shape_text(shape, expected));
+                         name, hp_shape_text(shape, expected));
         return hp_in(err, status, "%s", c->file.path);
     }
     const struct hypar_shape *found = &c->tensor[*t].shape;
@@ -295,7 +290,7 @@ enum hypar_status hp_checkpoint_need(const struct checkpoint *c, const char *nam
         same = found->dim[d] == shape->dim[d];
     if (!same)
         status = hp_fail(err, HYPAR_INVALID, "tensor '%.80s' has shape %s, expected %s", name,
-                         shape_text(found, has), shape_text(shape, expected));
+                         hp_shape_text(found, has), hp_shape_text(shape, expected));
     return hp_in(err, status, "%s", c->file.path);
 }
 

@@ -34,13 +34,13 @@ void hp_training_metadata(const struct training_state *s, struct arena *arena,
     memcpy(pair, all, sizeof all);
 }
 
-static enum hypar_status wrong(struct hypar_error *err, const char *key, const char *value,
-                               const char *expected)
+static enum hypar_status wrong(const struct checkpoint *c, struct hypar_error *err,
+                               const char *key, const char *value, const char *expected)
 {
     enum hypar_status status =
         value ? hp_fail(err, HYPAR_INVALID, "'%.40s', expected %s", value, expected)
               : hp_fail(err, HYPAR_INVALID, "missing, expected %s", expected);
-    return hp_in(err, status, "metadata %s", key);
+    return hp_in(err, status, "%s: metadata %s", hp_checkpoint_path(c), key);
 }
 
 /* All of a text in base 10 or 16, at most `most`. */
@@ -52,11 +52,11 @@ static enum hypar_status read_unsigned(const struct checkpoint *c, const char *k
     const char *text = hp_checkpoint_metadata(c, key);
     uint64_t value = 0;
     if (!text || !*text)
-        return wrong(err, key, text, expected);
+        return wrong(c, err, key, text, expected);
     for (const char *p = text; *p; p++) {
         const char *digit = memchr(digits, *p, (size_t)base);
         if (!digit || value > (most - (uint64_t)(digit - digits)) / (uint64_t)base)
-            return wrong(err, key, text, expected);
+            return wrong(c, err, key, text, expected);
         value = value * (uint64_t)base + (uint64_t)(digit - digits);
     }
     *out = value;
@@ -70,9 +70,9 @@ enum hypar_status hp_training_state(const struct checkpoint *c, struct training_
     const char *optimizer = hp_checkpoint_metadata(c, "optimizer");
     uint64_t step, position;
     if (!format || strcmp(format, FORMAT) != 0)
-        return wrong(err, "format", format, FORMAT);
+        return wrong(c, err, "format", format, FORMAT);
     if (!optimizer || !hypar_optimizer_find(optimizer, &out->optimizer))
-        return wrong(err, "optimizer", optimizer, "the name of an optimizer");
+        return wrong(c, err, "optimizer", optimizer, "the name of an optimizer");
     TRY(read_unsigned(c, "graph_hash", 16, UINT64_MAX, &out->graph_hash, err));
     TRY(read_unsigned(c, "step", 10, INT64_MAX, &step, err));
     TRY(read_unsigned(c, "position", 10, INT64_MAX, &position, err));

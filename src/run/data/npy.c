@@ -75,7 +75,7 @@ static int64_t read_size(struct header *h)
         expected(h, "a size");
     for (; *h->at >= '0' && *h->at <= '9' && !h->wrong; h->at++) {
         if (value >= (int64_t)1 << 55)
-            expected(h, "a size below 2^55");
+            expected(h, "a smaller size");
         value = 10 * value + (*h->at - '0');
     }
     if (*h->at == 'L') /* of Python 2 */

@@ -281,32 +281,81 @@ static enum hypar_status read_rows(const struct data_source *source,
     return HYPAR_OK;
 }
 
-enum hypar_status hp_data_read(const struct data_source *source,
-                               const struct data_request *request, void *dense,
-                               struct hypar_error *err)
+/* What the samples of an input are taken from; bytes are in the arena. */
+static enum hypar_status make_reader(struct reader *out, const struct data_source *source,
+                                     const struct data_request *request,
+                                     const struct slab *slab, struct arena *arena,
+                                     struct hypar_error *err)
 {
     const struct hypar_graph *graph = source->graph;
     const struct tensor *tensor = &graph->tensors[request->tensor];
     const struct data_files *files = source->set[request->set].files;
-    struct slab slab = slab_of(graph, request);
-    struct reader reader = { .input = tensor->name };
+    *out = (struct reader){ .input = tensor->name };
+    if (tensor->index)
+        out->below = hp_integers_below(graph, request->tensor);
+    if (!files) {
+        out->synthetic = hp_synthetic(graph, request->tensor, source->seed);
+        return HYPAR_OK;
+    }
+    out->column = &files->column[request->tensor];
+    if (!out->column->samples)
+        return hp_fail(err, HYPAR_INVALID, "data: no file for input '%.80s'", tensor->name);
+    out->span = span_of(slab);
+    out->bytes = NEW(arena, unsigned char,
+                     (out->span.hi - out->span.lo) * hp_element[out->column->type].bytes);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_data_read(const struct data_source *source,
+                               const struct data_request *request, void *dense,
+                               struct hypar_error *err)
+{
+    struct slab slab = slab_of(source->graph, request);
+    struct reader reader;
     struct arena scratch = { 0 };
     if (hp_box_empty(&request->box))
         return HYPAR_OK;
-    if (tensor->index)
-        reader.below = hp_integers_below(graph, request->tensor);
-    if (!files) {
-        reader.synthetic = hp_synthetic(graph, request->tensor, source->seed);
-    } else {
-        reader.column = &files->column[request->tensor];
-        if (!reader.column->samples)
-            return hp_fail(err, HYPAR_INVALID, "data: no file for input '%.80s'", tensor->name);
-        reader.span = span_of(&slab);
-        reader.bytes =
-            NEW(&scratch, unsigned char,
-                (reader.span.hi - reader.span.lo) * hp_element[reader.column->type].bytes);
-    }
-    enum hypar_status status = read_rows(source, request, &slab, &reader, dense, err);
+    enum hypar_status status = make_reader(&reader, source, request, &slab, &scratch, err);
+    if (status == HYPAR_OK)
+        status = read_rows(source, request, &slab, &reader, dense, err);
     hp_arena_free(&scratch);
     return status;
+}
+
+/* Checks before the first step ---------------------------------------------------------- */
+
+/* The samples of a set in the order of the files, each whole. */
+static enum hypar_status check_input(const struct data_source *source, enum data_set set, int t,
+                                     struct hypar_error *err)
+{
+    const int64_t most = (int64_t)1 << 24;
+    const struct samples *samples = &source->set[set];
+    struct arena scratch = { 0 };
+    struct data_request whole = { .set = set,
+                                  .tensor = t,
+                                  .box = hp_shape_box(&source->graph->tensors[t].shape) };
+    struct slab slab = slab_of(source->graph, &whole);
+    struct reader reader;
+    int64_t elements = hp_box_elements(&slab.box);
+    slab.rows = 1;
+    int32_t *taken = NEW(&scratch, int32_t, elements);
+    enum hypar_status status = make_reader(&reader, source, &whole, &slab, &scratch, err);
+    for (int64_t i = 0; status == HYPAR_OK && i < samples->samples && i * elements < most;
+         i++) {
+        status = load(&reader, samples->first + i, err);
+        if (status == HYPAR_OK)
+            status = take_sample(&slab, &reader, 0, taken, err);
+    }
+    hp_arena_free(&scratch);
+    return status;
+}
+
+enum hypar_status hp_data_check(const struct data_source *source, struct hypar_error *err)
+{
+    const struct hypar_graph *graph = source->graph;
+    for (int set = 0; set < DATA_SET_COUNT; set++)
+        for (int t = 0; source->set[set].files && t < graph->n_tensors; t++)
+            if (hp_is_data_input(graph, t) && graph->tensors[t].index)
+                TRY(check_input(source, (enum data_set)set, t, err));
+    return HYPAR_OK;
 }

@@ -60,4 +60,8 @@ enum hypar_status hp_data_read(const struct data_source *source,
                                const struct data_request *request, void *dense,
                                struct hypar_error *err);
 
+/* Look at labels and ids before the first step, the first 2^24 of each input and set: what
+ * hp_data_read() would find wrong with them, found early. One rank does it for all. */
+enum hypar_status hp_data_check(const struct data_source *source, struct hypar_error *err);
+
 #endif /* RUN_DATA_SOURCE_H */
