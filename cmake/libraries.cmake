@@ -57,7 +57,8 @@ endif()
 
 # The fast kernels: loops that become vectors, of x86-64 for several sets of instructions. Sums
 # may be taken in the order that vectors want, where the source says so (omp simd).
-set(fast_flags -O3 -fopenmp-simd -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+set(fast_flags -O3 -fopenmp-simd -fno-math-errno -fno-trapping-math -ffp-contract=fast
+    -Wno-pass-failed)
 set(fast_folder ${PROJECT_SOURCE_DIR}/src/kernel/fast)
 set(x86_levels OFF)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
