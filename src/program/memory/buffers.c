@@ -16,7 +16,7 @@ static int gradient_writers(const struct hypar_graph *g, int tensor)
 
 /* A parameter stays by itself: a view of it that is sent elsewhere is not in its place. A
  * gradient that others add to is not the one that the view's reader settled. */
-struct held_as hp_held_as(const struct hypar_graph *g, struct arena *arena)
+struct held_as hp_held_as(const struct hypar_graph *g, bool views, struct arena *arena)
 {
     struct held_as held;
     for (int grad = 0; grad < 2; grad++) {
@@ -24,7 +24,7 @@ struct held_as hp_held_as(const struct hypar_graph *g, struct arena *arena)
         for (int t = 0; t < g->n_tensors; t++)
             held.tensor[grad][t] = t;
     }
-    for (int i = 0; i < g->n_ops; i++) {
+    for (int i = 0; views && i < g->n_ops; i++) {
         const struct op *op = &g->ops[i];
         if (!hp_is_view(op->nest) || g->tensors[op->tensor[0]].kind == TENSOR_PARAM)
             continue;
@@ -159,22 +159,21 @@ static void collect_pass(struct collector *c, int body, const struct op_pass *op
     }
 }
 
-struct device_buffers hp_device_buffers(const struct hypar_program *p, int device,
+struct device_buffers hp_device_buffers(const struct hypar_program *p, int device, bool views,
                                         struct arena *arena)
 {
     const struct hypar_graph *g = p->plan->graph;
-    struct device_buffers out = { .held = hp_held_as(g, arena),
+    struct device_buffers out = { .held = hp_held_as(g, views, arena),
                                   .n_bodies = p->n_bodies,
                                   .n_tensors = g->n_tensors };
     struct arena scratch = { 0 };
     int n_lists = (1 + p->n_bodies) * 2 * g->n_tensors;
-    struct collector c = { p, g, &out.held, device, &scratch,
-                           NEW(&scratch, struct boxes, n_lists) };
+    struct collector c = { p,      g,        &out.held,
+                           device, &scratch, NEW(&scratch, struct boxes, n_lists) };
     for (int b = 0; b < p->n_bodies; b++) {
         struct pass_order order = hp_pass_order(p->blocks, b, &scratch);
         for (int i = 0; i < order.n; i++) {
-            const struct op_pass *op_pass =
-                &p->lowering->training.op_pass[order.at[i].op_pass];
+            const struct op_pass *op_pass = &p->lowering->training.op_pass[order.at[i].op_pass];
             if (p->lowering->body[b].layout[op_pass->op]->device[order.at[i].part] == device)
                 collect_pass(&c, b, op_pass, order.at[i].part);
         }
@@ -237,9 +236,9 @@ struct strides hp_place_in_buffer(const struct device_buffers *buffers,
     for (int d = box->n_dims - 1; d >= 0; d--) {
         int64_t extent = box->dim[d].hi - box->dim[d].lo;
         index[d]++;
-        out.stride[d] = extent > 1 ? address(buffers, g, buffer, place, index, box->n_dims) -
-                                         out.offset
-                                   : dense; /* never taken: as if there were nothing around */
+        out.stride[d] =
+            extent > 1 ? address(buffers, g, buffer, place, index, box->n_dims) - out.offset
+                       : dense; /* never taken: as if there were nothing around */
         index[d]--;
         dense = out.stride[d] * extent;
     }

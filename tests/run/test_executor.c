@@ -1,4 +1,4 @@
-/* Does the interpreter notice? A right program is made wrong in one place at a time. */
+/* Does the executor notice? A right program is made wrong in one place at a time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,10 +8,8 @@
 
 #include <cmocka.h>
 
-#include <math.h>
-
-#include "run/interpret.h"
-#include "run/reference.h"
+#include "tests/all_ranks.h"
+#include "tests/check_program.h"
 
 enum { BATCH = 8, MICRO_BATCHES = 4 };
 
@@ -24,9 +22,9 @@ struct fixture {
     struct run_data data;
 };
 
-/* Two linear layers in two stages of two devices each: the first split by outputs, the second
- * by inputs, under 1F1B. */
-static void set_up(struct fixture *f)
+/* Two linear layers in two stages of two devices each, under 1F1B: the first split by outputs,
+ * the second by inputs; or both by samples, which sums gradients at the end. */
+static void set_up(struct fixture *f, bool by_samples)
 {
     struct hypar_error err;
     *f = (struct fixture){ 0 };
@@ -53,7 +51,8 @@ static void set_up(struct fixture *f)
         const struct nest *nest = f->graph->ops[op].nest;
         struct split split = { .degree = { 0 } };
         int k = hp_nest_axis(nest, 'k'), c = hp_nest_axis(nest, 'c');
-        split.degree[f->plan->ops[op].stage == 0 && k >= 0 ? k : c] = 2;
+        int axis = f->plan->ops[op].stage == 0 && k >= 0 ? k : c;
+        split.degree[by_samples ? hp_nest_axis(nest, 'n') : axis] = 2;
         hp_plan_set(f->plan, op, &split, NULL);
     }
     if (hypar_lower(&f->program, f->plan, NULL, &err))
@@ -70,40 +69,41 @@ static void tear_down(struct fixture *f)
     hp_arena_free(&f->arena);
 }
 
-/* A step; the loss as device 2 knows it. */
-static enum hypar_status step(struct fixture *f, enum interpret_order order, double *loss,
+enum { FEW_TAGS = 1 }; /* too few to tell micro-batches apart */
+
+/* A step beside the unsplit run. */
+static enum hypar_status step(struct fixture *f, enum task_order order, int most_tags,
                               struct hypar_error *err)
 {
-    struct interpreter *it = hp_interpreter_new(
-        f->program, &f->data,
-        &(struct interpret_settings){ .order = order, .optimizer = hp_optimizer(HYPAR_SGD) });
-    enum hypar_status status = hp_interpret_step(it, err);
-    const struct view *view =
-        hp_interpreter_view(it, 2, (struct place){ f->graph->loss, false }, 0);
-    *loss = status == HYPAR_OK && view ? *(const double *)view->data : NAN;
-    hp_interpreter_free(it);
+    struct optimizer sgd = hp_optimizer(HYPAR_SGD);
+    struct reference_run *reference = hp_reference_new(
+        f->graph, &f->data,
+        &(struct reference_settings){ .micro_batches = MICRO_BATCHES, .optimizer = sgd });
+    struct all_ranks *ranks;
+    struct all_ranks_settings settings = { .data = &f->data,
+                                           .order = order,
+                                           .optimizer = sgd,
+                                           .reference = reference,
+                                           .most_tags = most_tags };
+    enum hypar_status status = all_ranks_new(&ranks, f->program, &settings, err);
+    if (status == HYPAR_OK)
+        status = all_ranks_step(ranks, err);
+    all_ranks_free(ranks);
+    hp_reference_free(reference);
     return status;
 }
 
-static void a_right_program(void **state)
+static void right_programs(void **state)
 {
     (void)state;
-    struct fixture f;
-    struct hypar_error err = { "" };
-    double loss;
-    set_up(&f);
-    struct reference_run *reference =
-        hp_reference_new(f.graph, &f.data,
-                         &(struct reference_settings){ .micro_batches = 1,
-                                                       .optimizer = hp_optimizer(HYPAR_SGD) });
-    hp_reference_step(reference);
-    for (int order = ORDER_RANKS; order <= ORDER_LATEST; order++) {
-        if (step(&f, (enum interpret_order)order, &loss, &err))
+    for (int i = 0; i < 8; i++) {
+        struct fixture f;
+        struct hypar_error err = { "" };
+        set_up(&f, i & 1);
+        if (step(&f, i & 2 ? ORDER_LATEST : ORDER_NUMBERS, i & 4 ? FEW_TAGS : 0, &err))
             fail_msg("%s", err.text);
-        assert_true(fabs(loss - hp_reference_loss(reference, 0)) < 1e-12);
+        tear_down(&f);
     }
-    hp_reference_free(reference);
-    tear_down(&f);
 }
 
 /* Ways to go wrong ----------------------------------------------------------------- */
@@ -157,6 +157,26 @@ static void backward_before_forward(struct hypar_program *p)
             list->slot[i].phase == PHASE_FORWARD ? PHASE_BACKWARD : PHASE_FORWARD;
 }
 
+/* The update of stage 0 in front of `n` slots. */
+static void move_update(struct hypar_program *p, int n)
+{
+    struct slot_list *list = p->schedule->list;
+    struct slot update = list->slot[list->n_slots - 1];
+    for (int i = list->n_slots - 1; i > list->n_slots - 1 - n; i--)
+        list->slot[i] = list->slot[i - 1];
+    list->slot[list->n_slots - 1 - n] = update;
+}
+
+static void update_first(struct hypar_program *p)
+{
+    move_update(p, p->schedule->list->n_slots - 1);
+}
+
+static void update_before_the_last(struct hypar_program *p)
+{
+    move_update(p, 1);
+}
+
 static void other_order_of_micro_batches(struct hypar_program *p)
 {
     struct slot *slot = p->schedule->list->slot; /* forward 0, 1 becomes forward 1, 0 */
@@ -182,20 +202,29 @@ static void update_too_soon(struct hypar_program *p)
 static const struct {
     const char *name;
     void (*spoil)(struct hypar_program *program);
-    enum interpret_order order;
-    const char *expected;
+    enum task_order order;
+    bool by_samples;
+    int most_tags;
+    const char *expected; /* "deadlock" of a cell sent twice: nobody takes the second */
 } wrongs[] = {
-    { "a receiver is forgotten", forget_a_receiver, ORDER_RANKS, "lacks some of" },
-    { "a cell is sent twice", send_twice, ORDER_RANKS, "sends device 2 what it has" },
-    { "comms wait for nobody", drop_edges_of_comms, ORDER_LATEST, "before its contributions" },
-    { "computations wait for nobody", drop_edges_of_computations, ORDER_RANKS,
-      "lacks some of" },
-    { "backward before forward", backward_before_forward, ORDER_RANKS, "deadlock" },
-    { "another order in one stage", other_order_of_micro_batches, ORDER_RANKS,
-      "comes in turn" },
-    { "a cycle", make_a_cycle, ORDER_LATEST, "a cycle of edges" },
-    { "a cycle", make_a_cycle, ORDER_RANKS, "deadlock" },
-    { "updates wait for nobody", update_too_soon, ORDER_LATEST, "before the gradient" },
+    { "a receiver is forgotten", forget_a_receiver, ORDER_NUMBERS, false, 0, "lacks" },
+    { "a cell is sent twice", send_twice, ORDER_NUMBERS, false, 0, "deadlock" },
+    { "comms wait for nobody", drop_edges_of_comms, ORDER_LATEST, false, 0, "lacks" },
+    { "comms wait for nobody", drop_edges_of_comms, ORDER_LATEST, true, 0, "lacks" },
+    { "computations wait for nobody", drop_edges_of_computations, ORDER_NUMBERS, false, 0,
+      "lacks" },
+    { "computations wait for nobody", drop_edges_of_computations, ORDER_LATEST, false, 0,
+      "lacks" },
+    { "backward before forward", backward_before_forward, ORDER_NUMBERS, false, 0, "deadlock" },
+    { "another order in one stage", other_order_of_micro_batches, ORDER_NUMBERS, false,
+      FEW_TAGS, "expected" },
+    { "a cycle", make_a_cycle, ORDER_LATEST, false, 0, "a cycle of edges" },
+    { "a cycle", make_a_cycle, ORDER_NUMBERS, false, 0, "deadlock" },
+    { "updates wait for nobody", update_too_soon, ORDER_LATEST, true, 0, "expected" },
+    { "updates wait for nobody", update_too_soon, ORDER_NUMBERS, true, 0, "expected" },
+    { "the update comes first", update_first, ORDER_NUMBERS, false, 0, "lacks" },
+    { "the update is a slot too soon", update_before_the_last, ORDER_NUMBERS, false, 0,
+      "expected" },
 };
 
 static void wrong_programs(void **state)
@@ -204,10 +233,9 @@ static void wrong_programs(void **state)
     for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++) {
         struct fixture f;
         struct hypar_error err = { "" };
-        double loss;
-        set_up(&f);
+        set_up(&f, wrongs[i].by_samples);
         wrongs[i].spoil(f.program);
-        enum hypar_status status = step(&f, wrongs[i].order, &loss, &err);
+        enum hypar_status status = step(&f, wrongs[i].order, wrongs[i].most_tags, &err);
         if (status != HYPAR_RUNTIME || !strstr(err.text, wrongs[i].expected))
             fail_msg("%s: '%s', expected '... %s ...'", wrongs[i].name, err.text,
                      wrongs[i].expected);
@@ -215,11 +243,41 @@ static void wrong_programs(void **state)
     }
 }
 
+/* Tags tell the micro-batches of messages: where there are enough, stages may take them in
+ * different orders. */
+static void tags_tell_micro_batches(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct hypar_error err = { "" };
+    set_up(&f, false);
+    other_order_of_micro_batches(f.program);
+    if (step(&f, ORDER_NUMBERS, 0, &err))
+        fail_msg("%s", err.text);
+    tear_down(&f);
+}
+
+/* The check of programs sees this without running one. */
+static void sent_twice(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct hypar_error err = { "" };
+    set_up(&f, false);
+    if (check_program(f.program, &err))
+        fail_msg("%s", err.text);
+    send_twice(f.program);
+    assert_int_equal(check_program(f.program, &err), HYPAR_RUNTIME);
+    tear_down(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_right_program),
+        cmocka_unit_test(right_programs),
         cmocka_unit_test(wrong_programs),
+        cmocka_unit_test(tags_tell_micro_batches),
+        cmocka_unit_test(sent_twice),
     };
-    return cmocka_run_group_tests_name("run: interpreter", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("run: executor", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The lists of tasks of one rank, from the program. */
-#include "run/rank.h"
+#include "run/exec/rank.h"
 
 #include "base/error.h"
 
@@ -181,11 +181,14 @@ static bool takes_part(const struct rank *rank, int task)
     return hp_is_in(comm->device, comm->n_devices, rank->device);
 }
 
-static struct rank_task *append(struct rank *rank, struct task_list *list, int task)
+static struct rank_task *append(struct rank *rank, struct rank_part *part,
+                                struct task_list *list, int task)
 {
     list->task = GROW(&rank->arena, struct rank_task, list->task, list->n, &list->capacity);
     struct rank_task *out = &list->task[list->n++];
-    *out = (struct rank_task){ .kind = rank->program->task[task].kind, .task = task };
+    *out = (struct rank_task){ .kind = rank->program->task[task].kind,
+                               .task = task,
+                               .at = part->n_tasks++ };
     return out;
 }
 
@@ -204,8 +207,8 @@ static void add_update(struct rank *rank, int task, const struct box *box)
 {
     struct rank_part *to = &rank->tail;
     int tensor = hp_task_place(rank->program, task).tensor;
-    to->update = GROW(&rank->arena, struct rank_update, to->update, to->n_updates,
-                      &to->update_capacity);
+    to->update =
+        GROW(&rank->arena, struct rank_update, to->update, to->n_updates, &to->update_capacity);
     to->update[to->n_updates++] = (struct rank_update){
         .tensor = tensor,
         .group = hp_update_group(rank->program, task),
@@ -250,39 +253,46 @@ static void add_updates(struct rank *rank, int task, struct rank_task *out)
     out->n = rank->tail.n_updates - out->index;
 }
 
-/* The comms of the rank that a task waits for. */
-static void add_waits(struct rank *rank, const int *comm_at, struct rank_task *out)
+/* The tasks of one part while they are listed. */
+struct part_maker {
+    struct rank *rank;
+    struct rank_part *part;
+    int body;    /* of the tail: 0 */
+    int lo, hi;  /* its tasks */
+    int *number; /* by task from lo on: its number on the rank, -1: another rank's */
+};
+
+static void add_waits(const struct part_maker *m, struct rank_task *out)
 {
-    const struct hypar_program *p = rank->program;
+    const struct hypar_program *p = m->rank->program;
     int64_t lo = p->after_start[out->task], hi = p->after_start[out->task + 1];
-    int *wait = NEW(&rank->arena, int, hi - lo);
-    if (out->kind == TASK_COMM)
-        return; /* posted in turn: what it sends is there */
-    for (int64_t i = lo; i < hi; i++)
-        if (comm_at[p->after[i]] >= 0)
-            add_to_list(wait, &out->n_waits, comm_at[p->after[i]]);
+    int *wait = NEW(&m->rank->arena, int, hi - lo);
+    for (int64_t i = lo; i < hi; i++) {
+        bool here = p->after[i] >= m->lo && p->after[i] < m->hi;
+        if (here && m->number[p->after[i] - m->lo] >= 0)
+            add_to_list(wait, &out->n_waits, m->number[p->after[i] - m->lo]);
+    }
     out->wait = wait;
 }
 
-static void add_task(struct rank *rank, struct rank_part *to, struct task_list *list, int body,
-                     int task, int *comm_at)
+static void add_task(const struct part_maker *m, struct task_list *list, int task)
 {
-    if (!takes_part(rank, task))
+    if (m->number[task - m->lo] < 0)
         return;
-    struct rank_task *out = append(rank, list, task);
+    struct rank_task *out = append(m->rank, m->part, list, task);
     switch (out->kind) {
     case TASK_COMPUTE:
-        add_compute(rank, to, body, task, out);
+        add_compute(m->rank, m->part, m->body, task, out);
         break;
     case TASK_UPDATE:
-        add_updates(rank, task, out);
+        add_updates(m->rank, task, out);
         break;
     case TASK_COMM:
-        out->index = comm_at[task] = to->n_comms;
-        hp_rank_comm(rank, to, body, task);
+        out->index = m->part->n_comms;
+        hp_rank_comm(m->rank, m->part, m->body, out);
         break;
     }
-    add_waits(rank, comm_at, out);
+    add_waits(m, out);
 }
 
 static void count_uses(struct rank *rank, int body)
@@ -298,32 +308,54 @@ static void count_uses(struct rank *rank, int body)
             part->uses[part->comm[i].buffer[k] - first]++;
 }
 
-static enum hypar_status make_body(struct rank *rank, int body, int *comm_at,
-                                   struct hypar_error *err)
+/* Begin with tasks lo .. hi - 1: those that the rank takes part in have numbers. */
+static struct part_maker begin_part(struct rank *rank, struct rank_part *part, int part_of,
+                                    struct arena *scratch)
+{
+    const int *first = &rank->program->first[part_of];
+    struct part_maker m = { .rank = rank, .part = part, .lo = first[0], .hi = first[1] };
+    int n = 0;
+    m.number = NEW(scratch, int, m.hi - m.lo + 1);
+    for (int t = m.lo; t < m.hi; t++)
+        m.number[t - m.lo] = takes_part(rank, t) ? n++ : -1;
+    return m;
+}
+
+static enum hypar_status make_body(struct rank *rank, int body, struct hypar_error *err)
 {
     const struct hypar_program *p = rank->program;
     struct rank_part *part = &rank->body[body];
+    struct arena scratch = { 0 };
+    struct part_maker m = begin_part(rank, part, body, &scratch);
+    m.body = body;
     part->n_lists = 2;
     part->list = NEW(&rank->arena, struct task_list, 2);
-    for (int t = p->first[body]; t < p->first[body + 1]; t++)
-        add_task(rank, part, &part->list[p->task[t].backward], body, t, comm_at);
+    for (int t = m.lo; t < m.hi; t++)
+        add_task(&m, &part->list[p->task[t].backward], t);
+    hp_arena_free(&scratch);
     count_uses(rank, body);
     for (int d = 0; d < p->lowering->training.n_exchanges; d++)
         find_zeros(rank, body, d);
     return find_first_writes(rank, body, err);
 }
 
-static void make_tail(struct rank *rank, int *comm_at)
+static void make_tail(struct rank *rank)
 {
     const struct hypar_program *p = rank->program;
     const struct training_graph *k = &p->lowering->training;
     struct rank_part *part = &rank->tail;
+    struct arena scratch = { 0 };
+    struct part_maker m = begin_part(rank, part, p->n_bodies, &scratch);
     part->n_lists = p->iteration->n_groups;
     part->list = NEW(&rank->arena, struct task_list, part->n_lists);
-    for (int t = p->first[p->n_bodies]; t < p->n_tasks; t++)
-        add_task(rank, part, &part->list[hp_update_group(p, t)], 0, t, comm_at);
-    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++)
+    for (int t = m.lo; t < m.hi; t++)
+        add_task(&m, &part->list[hp_update_group(p, t)], t);
+    hp_arena_free(&scratch);
+    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
         find_zeros(rank, 0, d);
+        if (k->exchange[d].place.tensor == rank->graph->loss)
+            rank->knows_loss = reads_cell(rank, hp_exchange_pattern(p->lowering, 0, d)->cell);
+    }
 }
 
 /* The whole -------------------------------------------------------------------------- */
@@ -340,13 +372,13 @@ static int *index_exchanges(struct rank *rank, int first, int n)
     return exchange_of;
 }
 
-static enum hypar_status make(struct rank *rank, struct hypar_error *err)
+static enum hypar_status make(struct rank *rank, bool views, struct hypar_error *err)
 {
     const struct hypar_program *p = rank->program;
     const struct training_graph *k = &p->lowering->training;
     rank->exchange_of = index_exchanges(rank, 0, k->n_exchanges);
     rank->exchange_of_tail = index_exchanges(rank, k->n_exchanges, k->n_tail);
-    rank->buffers = hp_device_buffers(p, rank->device, &rank->arena);
+    rank->buffers = hp_device_buffers(p, rank->device, views, &rank->arena);
     rank->clear = NEW(&rank->arena, bool, rank->buffers.n);
     rank->is_index = NEW(&rank->arena, bool, rank->buffers.n);
     for (int i = 0; i < rank->buffers.n; i++) {
@@ -355,21 +387,16 @@ static enum hypar_status make(struct rank *rank, struct hypar_error *err)
         rank->clear[i] = place.tensor == rank->graph->loss; /* a part may be empty */
     }
     hp_rank_tags(rank);
-    struct arena scratch = { 0 };
-    int *comm_at = NEW(&scratch, int, p->n_tasks);
-    for (int t = 0; t < p->n_tasks; t++)
-        comm_at[t] = -1;
     rank->body = NEW(&rank->arena, struct rank_part, p->n_bodies);
     enum hypar_status status = HYPAR_OK;
     for (int b = 0; b < p->n_bodies && status == HYPAR_OK; b++)
-        status = make_body(rank, b, comm_at, err);
-    make_tail(rank, comm_at);
-    hp_arena_free(&scratch);
+        status = make_body(rank, b, err);
+    make_tail(rank);
     return status;
 }
 
 enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *program,
-                               int device, struct hypar_error *err)
+                               int device, bool views, struct hypar_error *err)
 {
     struct arena arena = { 0 };
     struct rank *rank = NEW(&arena, struct rank, 1);
@@ -377,7 +404,7 @@ enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *pr
     rank->program = program;
     rank->graph = program->plan->graph;
     rank->device = device;
-    enum hypar_status status = make(rank, err);
+    enum hypar_status status = make(rank, views, err);
     *out = rank;
     if (status != HYPAR_OK) {
         hp_rank_free(rank);
