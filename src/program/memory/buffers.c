@@ -54,6 +54,22 @@ static void unfold(const struct nest *nest, const struct dim_map *map, struct ra
     }
 }
 
+/* A dimension that several loops run along: all of those inside one that takes steps, or else
+ * the view's elements would not lie at equal distances in the buffer. */
+static void widen(const struct nest *nest, struct range range[MAX_AXES])
+{
+    for (int d = 0; d < nest->operand[0].n_dims; d++) {
+        const struct dim_map *map = &nest->operand[0].dim[d];
+        bool steps = false;
+        for (int f = 0; f < map->n_axes; f++) {
+            struct range *r = &range[map->axis[f]];
+            if (steps)
+                *r = (struct range){ 0, nest->axis[map->axis[f]].extent };
+            steps |= r->hi - r->lo > 1;
+        }
+    }
+}
+
 struct box hp_held_box(const struct hypar_graph *g, const struct held_as *held,
                        struct place place, struct box box)
 {
@@ -64,6 +80,7 @@ struct box hp_held_box(const struct hypar_graph *g, const struct held_as *held,
         hp_whole_ranges(op->nest, range);
         for (int d = 0; d < box.n_dims; d++)
             unfold(op->nest, &op->nest->operand[1].dim[d], box.dim[d], range);
+        widen(op->nest, range);
         box = hp_region(op->nest, 0, range);
         tensor = op->tensor[0];
     }
