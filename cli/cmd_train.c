@@ -16,8 +16,8 @@ static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "of a model: machine to plan for (local:RANKS)", 0 },
     { "batch", OPT_BATCH, "N", 0, "of a model: samples in one step (as the model says)", 0 },
     { "precision", OPT_PRECISION, "NAME", 0, "of a model: fp32 or fp64 (fp32)", 0 },
-    { "optimizer", OPT_OPTIMIZER, "NAME", 0,
-      "of a model: sgd, momentum, adam or adamw (sgd)", 0 },
+    { "optimizer", OPT_OPTIMIZER, "NAME", 0, "of a model: sgd, momentum, adam or adamw (sgd)",
+      0 },
     { "seed", OPT_SEED, "N", 0, "of a model: of first values, data and planners (0)", 0 },
     { "stages", OPT_STAGES, "N", 0, "of a model: stages of gpipe and 1f1b", 0 },
     { "micro-batches", OPT_MICRO_BATCHES, "N", 0, "of a model: of gpipe and 1f1b", 0 },
@@ -233,7 +233,8 @@ static enum hypar_status run_alone(const struct args *args, struct hypar_error *
 {
     struct planned planned;
     struct hypar_ranks *ranks = NULL;
-    enum hypar_status status = find_plan(args, args->ranks ? (int)args->ranks : 1, &planned, err);
+    enum hypar_status status =
+        find_plan(args, args->ranks ? (int)args->ranks : 1, &planned, err);
     if (status == HYPAR_OK) {
         int n = hypar_machine_device_count(hypar_plan_machine(planned.plan));
         if (args->ranks && args->ranks != n) {
