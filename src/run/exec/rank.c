@@ -149,6 +149,33 @@ static enum hypar_status find_first_writes(struct rank *rank, int body, struct h
     return status;
 }
 
+/* Does the first body write all of what `o` does? */
+static bool is_begun(const struct rank_part *first, const struct rank_operand *o)
+{
+    for (int i = 0; i < first->n_passes; i++)
+        for (int k = 0; k < first->pass[i].n_operands; k++) {
+            const struct rank_operand *other = &first->pass[i].operand[k];
+            if (other->written && other->view.buffer == o->view.buffer &&
+                other->tensor == o->tensor && hp_box_contains(&other->view.box, &o->view.box))
+                return true;
+        }
+    return false;
+}
+
+/* Sums over the micro-batches of a batch that the first one does not begin, because a part is
+ * empty in it, start at zero. */
+static void find_later_writes(struct rank *rank, int body)
+{
+    const struct rank_part *part = &rank->body[body];
+    for (int i = 0; i < part->n_passes; i++)
+        for (int k = 0; k < part->pass[i].n_operands; k++) {
+            const struct rank_operand *o = &part->pass[i].operand[k];
+            if (o->written && o->view.buffer >= 0 && o->view.buffer < rank->buffers.first[0] &&
+                !is_begun(&rank->body[0], o))
+                rank->clear[o->view.buffer] = true;
+        }
+}
+
 /* Gradients that nobody contributes to are zero. */
 static void find_zeros(struct rank *rank, int body, int exchange)
 {
@@ -391,6 +418,8 @@ static enum hypar_status make(struct rank *rank, bool views, struct hypar_error 
     enum hypar_status status = HYPAR_OK;
     for (int b = 0; b < p->n_bodies && status == HYPAR_OK; b++)
         status = make_body(rank, b, err);
+    for (int b = 1; b < p->n_bodies && !p->iteration->delayed && status == HYPAR_OK; b++)
+        find_later_writes(rank, b);
     make_tail(rank);
     return status;
 }
