@@ -149,6 +149,21 @@ static void collect(struct collector *c, int body, struct place place, struct bo
                 box);
 }
 
+/* The box of an operand of a part. A model input without samples may be read along them: its
+ * micro-batches read one piece after the other, so it is all of it. */
+static struct box box_of(const struct hypar_graph *g, const struct op *op, int o,
+                         const struct range *part)
+{
+    const struct tensor *t = &g->tensors[op->tensor[o]];
+    struct range range[MAX_AXES];
+    for (int a = 0; a < op->nest->n_axes; a++) {
+        bool all = t->kind == TENSOR_INPUT && t->sample_dim < 0 &&
+                   op->nest->axis[a].role == HYPAR_SAMPLE && !hp_range_empty(part[a]);
+        range[a] = all ? (struct range){ 0, op->nest->axis[a].extent } : part[a];
+    }
+    return hp_region(op->nest, o, range);
+}
+
 static void collect_pass(struct collector *c, int body, const struct op_pass *op_pass, int part)
 {
     const struct op *op = &c->graph->ops[op_pass->op];
@@ -162,7 +177,7 @@ static void collect_pass(struct collector *c, int body, const struct op_pass *op
         operand_set bit = (operand_set)1 << o;
         if (t < 0)
             continue;
-        struct box box = hp_region(op->nest, o, l->range + part * op->nest->n_axes);
+        struct box box = box_of(c->graph, op, o, l->range + part * op->nest->n_axes);
         if (values & bit)
             collect(c, body, (struct place){ t, false }, box);
         if (t == c->graph->loss && !(values & bit))

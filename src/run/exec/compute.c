@@ -5,6 +5,15 @@
 
 #include "run/reference.h"
 
+/* What lasts is as a whole; a model input without samples may be read along them. */
+static int64_t offset_in(const struct rank_operand *o, const struct box *box)
+{
+    int64_t at = o->view.at.offset;
+    for (int d = 0; d < box->n_dims; d++)
+        at += (box->dim[d].lo - o->view.box.dim[d].lo) * o->view.at.stride[d];
+    return at;
+}
+
 static struct view view_of(const struct pass_run *r, const struct rank_operand *o)
 {
     struct executor *x = r->x;
@@ -16,10 +25,15 @@ static struct view view_of(const struct pass_run *r, const struct rank_operand *
     char *data = param ? hp_param_data(x, buffer, o->tensor, r->m->micro,
                                        r->call.nest->pass[r->call.pass].backward)
                        : hp_buffer_data(x, r->m, buffer);
-    view.data = data + (size_t)o->view.at.offset * hp_buffer_element_bytes(x, buffer);
-    memcpy(view.stride, o->view.at.stride, sizeof view.stride);
-    if (!hp_place_lasts(x->graph, (struct place){ o->tensor, o->grad }))
+    int64_t offset = o->view.at.offset;
+    if (!hp_place_lasts(x->graph, (struct place){ o->tensor, o->grad })) {
         view.box = hp_micro_box(x->program, o->tensor, &view.box, r->m->micro);
+    } else {
+        view.box = hp_region(r->call.nest, o->operand, r->call.range);
+        offset = offset_in(o, &view.box);
+    }
+    view.data = data + (size_t)offset * hp_buffer_element_bytes(x, buffer);
+    memcpy(view.stride, o->view.at.stride, sizeof view.stride);
     return view;
 }
 
