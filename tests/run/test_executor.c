@@ -96,7 +96,7 @@ static enum hypar_status step(struct fixture *f, enum task_order order, int most
 static void right_programs(void **state)
 {
     (void)state;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 6; i++) {
         struct fixture f;
         struct hypar_error err = { "" };
         set_up(&f, i & 1);
@@ -220,7 +220,7 @@ static const struct {
       FEW_TAGS, "expected" },
     { "a cycle", make_a_cycle, ORDER_LATEST, false, 0, "a cycle of edges" },
     { "a cycle", make_a_cycle, ORDER_NUMBERS, false, 0, "deadlock" },
-    { "updates wait for nobody", update_too_soon, ORDER_LATEST, true, 0, "expected" },
+    { "updates wait for nobody", update_too_soon, ORDER_LATEST, false, 0, "lacks" },
     { "updates wait for nobody", update_too_soon, ORDER_NUMBERS, true, 0, "expected" },
     { "the update comes first", update_first, ORDER_NUMBERS, false, 0, "lacks" },
     { "the update is a slot too soon", update_before_the_last, ORDER_NUMBERS, false, 0,

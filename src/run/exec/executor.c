@@ -12,8 +12,9 @@ void hp_executor_begin(struct executor *x)
     if (x->step > 0)
         hp_first_versions(x);
     x->step++;
-    x->slot = 0;
+    x->slot = x->left = 0;
     x->list = NULL;
+    x->over = false;
 }
 
 enum hypar_status hp_executor_step(struct executor *x, struct hypar_error *err)

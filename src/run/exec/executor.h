@@ -27,8 +27,8 @@ struct fill_request {
 
 enum task_order {
     ORDER_NUMBERS,
-    /* In each slot, of all tasks whose predecessors are done the last one first: any order that
-     * the program's edges allow must do. Only with `check`. */
+    /* Of all tasks whose predecessors are done the last one first, under pipedream slot by
+     * slot: any order that the program's edges allow must do. Only with `check`. */
     ORDER_LATEST,
 };
 
@@ -90,7 +90,7 @@ enum hypar_status hp_executors_step(struct executor **x, int n, struct hypar_err
 enum hypar_status hp_executor_status(const struct executor *x);
 
 /* What a rank waits at that is not done. */
-const char *hp_executor_where(const struct executor *x, char *text, size_t n);
+const char *hp_executor_where(struct executor *x, char *text, size_t n);
 
 /* The loss of the last step (pipedream: of period `period` of the loss's stage). False: the
  * rank does not know it. */

@@ -284,27 +284,32 @@ static void add_updates(struct rank *rank, int task, struct rank_task *out)
 struct part_maker {
     struct rank *rank;
     struct rank_part *part;
-    int body;    /* of the tail: 0 */
-    int lo, hi;  /* its tasks */
-    int *number; /* by task from lo on: its number on the rank, -1: another rank's */
+    int body;          /* of the tail: 0 */
+    int lo, hi;        /* its tasks */
+    const int *number; /* by task: its number in its part on the rank, -1: another rank's */
 };
 
 static void add_waits(const struct part_maker *m, struct rank_task *out)
 {
     const struct hypar_program *p = m->rank->program;
-    int64_t lo = p->after_start[out->task], hi = p->after_start[out->task + 1];
-    int *wait = NEW(&m->rank->arena, int, hi - lo);
-    for (int64_t i = lo; i < hi; i++) {
-        bool here = p->after[i] >= m->lo && p->after[i] < m->hi;
-        if (here && m->number[p->after[i] - m->lo] >= 0)
-            add_to_list(wait, &out->n_waits, m->number[p->after[i] - m->lo]);
+    const int *after = p->after + p->after_start[out->task];
+    int n = (int)(p->after_start[out->task + 1] - p->after_start[out->task]);
+    int *wait = NEW(&m->rank->arena, int, n);
+    struct body_task *before = NEW(&m->rank->arena, struct body_task, m->lo > 0 ? n : 0);
+    for (int i = 0; i < n; i++) {
+        int number = m->number[after[i]];
+        if (number >= 0 && after[i] >= m->lo && after[i] < m->hi)
+            add_to_list(wait, &out->n_waits, number);
+        else if (number >= 0 && hp_is_tail(p, out->task))
+            before[out->n_before++] = (struct body_task){ hp_task_body(p, after[i]), number };
     }
     out->wait = wait;
+    out->before = before;
 }
 
 static void add_task(const struct part_maker *m, struct task_list *list, int task)
 {
-    if (m->number[task - m->lo] < 0)
+    if (m->number[task] < 0)
         return;
     struct rank_task *out = append(m->rank, m->part, list, task);
     switch (out->kind) {
@@ -335,49 +340,43 @@ static void count_uses(struct rank *rank, int body)
             part->uses[part->comm[i].buffer[k] - first]++;
 }
 
-/* Begin with tasks lo .. hi - 1: those that the rank takes part in have numbers. */
-static struct part_maker begin_part(struct rank *rank, struct rank_part *part, int part_of,
-                                    struct arena *scratch)
+/* The tasks that the rank takes part in, numbered in each part. */
+static int *number_tasks(const struct rank *rank, struct arena *scratch)
 {
-    const int *first = &rank->program->first[part_of];
-    struct part_maker m = { .rank = rank, .part = part, .lo = first[0], .hi = first[1] };
-    int n = 0;
-    m.number = NEW(scratch, int, m.hi - m.lo + 1);
-    for (int t = m.lo; t < m.hi; t++)
-        m.number[t - m.lo] = takes_part(rank, t) ? n++ : -1;
-    return m;
+    const struct hypar_program *p = rank->program;
+    int *number = NEW(scratch, int, p->n_tasks);
+    for (int b = 0; b <= p->n_bodies; b++)
+        for (int t = p->first[b], n = 0; t < p->first[b + 1]; t++)
+            number[t] = takes_part(rank, t) ? n++ : -1;
+    return number;
 }
 
-static enum hypar_status make_body(struct rank *rank, int body, struct hypar_error *err)
+static enum hypar_status make_body(struct rank *rank, int body, const int *number,
+                                   struct hypar_error *err)
 {
     const struct hypar_program *p = rank->program;
     struct rank_part *part = &rank->body[body];
-    struct arena scratch = { 0 };
-    struct part_maker m = begin_part(rank, part, body, &scratch);
-    m.body = body;
+    struct part_maker m = { rank, part, body, p->first[body], p->first[body + 1], number };
     part->n_lists = 2;
     part->list = NEW(&rank->arena, struct task_list, 2);
     for (int t = m.lo; t < m.hi; t++)
         add_task(&m, &part->list[p->task[t].backward], t);
-    hp_arena_free(&scratch);
     count_uses(rank, body);
     for (int d = 0; d < p->lowering->training.n_exchanges; d++)
         find_zeros(rank, body, d);
     return find_first_writes(rank, body, err);
 }
 
-static void make_tail(struct rank *rank)
+static void make_tail(struct rank *rank, const int *number)
 {
     const struct hypar_program *p = rank->program;
     const struct training_graph *k = &p->lowering->training;
     struct rank_part *part = &rank->tail;
-    struct arena scratch = { 0 };
-    struct part_maker m = begin_part(rank, part, p->n_bodies, &scratch);
+    struct part_maker m = { rank, part, 0, p->first[p->n_bodies], p->n_tasks, number };
     part->n_lists = p->iteration->n_groups;
     part->list = NEW(&rank->arena, struct task_list, part->n_lists);
     for (int t = m.lo; t < m.hi; t++)
         add_task(&m, &part->list[hp_update_group(p, t)], t);
-    hp_arena_free(&scratch);
     for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
         find_zeros(rank, 0, d);
         if (k->exchange[d].place.tensor == rank->graph->loss)
@@ -414,13 +413,16 @@ static enum hypar_status make(struct rank *rank, bool views, struct hypar_error 
         rank->clear[i] = place.tensor == rank->graph->loss; /* a part may be empty */
     }
     hp_rank_tags(rank);
+    struct arena scratch = { 0 };
+    const int *number = number_tasks(rank, &scratch);
     rank->body = NEW(&rank->arena, struct rank_part, p->n_bodies);
     enum hypar_status status = HYPAR_OK;
     for (int b = 0; b < p->n_bodies && status == HYPAR_OK; b++)
-        status = make_body(rank, b, err);
+        status = make_body(rank, b, number, err);
     for (int b = 1; b < p->n_bodies && !p->iteration->delayed && status == HYPAR_OK; b++)
         find_later_writes(rank, b);
-    make_tail(rank);
+    make_tail(rank, number);
+    hp_arena_free(&scratch);
     return status;
 }
 

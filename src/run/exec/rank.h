@@ -80,6 +80,11 @@ struct rank_update {
     struct held_view param, gradient;
 };
 
+/* A task of the rank in a body. */
+struct body_task {
+    int body, at;
+};
+
 struct rank_task {
     enum task_kind kind;
     int task;     /* number in the program */
@@ -87,6 +92,8 @@ struct rank_task {
     int index, n; /* its passes, or updates; its comm */
     int n_waits;
     const int *wait; /* the rank's own tasks of the same part that it comes after */
+    int n_before;
+    const struct body_task *before; /* of the tail: those of bodies */
 };
 
 struct task_list {

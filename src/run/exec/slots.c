@@ -30,6 +30,18 @@ static enum hypar_status run_task(struct executor *x, const struct rank_task *t)
 
 /* Order ------------------------------------------------------------------------------ */
 
+/* Are the rank's tasks of bodies done that one of the tail comes after? Slots see to it. */
+static bool bodies_done(const struct executor *x, const struct rank_task *t)
+{
+    const struct iteration *it = x->program->iteration;
+    for (int i = 0; hp_any_order(x) && i < t->n_before; i++)
+        for (int m = 0; m < it->n_micro; m++)
+            if (hp_body_number(it, m) == t->before[i].body &&
+                x->micro[m]->progress[t->before[i].at] != TASK_DONE)
+                return false;
+    return true;
+}
+
 /* Is all done that the task comes after? In order of numbers a comm is posted behind others,
  * and does not wait for them. */
 static bool is_ready(const struct executor *x, const struct rank_task *t)
@@ -38,29 +50,23 @@ static bool is_ready(const struct executor *x, const struct rank_task *t)
     for (int i = 0; i < t->n_waits; i++)
         if (x->now->progress[t->wait[i]] < (posted ? TASK_BEGUN : TASK_DONE))
             return false;
-    return true;
-}
-
-/* The next task of the slot by number; the last one that waits. */
-static const struct rank_task *next_task(const struct executor *x)
-{
-    int i = x->list->n - x->left;
-    if (x->settings.order == ORDER_LATEST)
-        for (i = x->list->n - 1; x->now->progress[x->list->task[i].at] != TASK_WAITS;)
-            i--;
-    return &x->list->task[i];
+    return bodies_done(x, t);
 }
 
 /* The task that is done next; NULL: none can be done yet. */
-static const struct rank_task *find_ready(const struct executor *x)
+static const struct rank_task *find_ready(struct executor *x)
 {
-    const struct rank_task *t = next_task(x);
-    if (x->settings.order == ORDER_NUMBERS)
-        return is_ready(x, t) ? t : NULL;
-    for (; t >= x->list->task; t--)
-        if (x->now->progress[t->at] == TASK_WAITS && is_ready(x, t))
-            return t;
-    return NULL;
+    if (x->settings.order == ORDER_LATEST)
+        return hp_last_waiting(x, is_ready);
+    const struct rank_task *t = &x->list->task[x->list->n - x->left];
+    return is_ready(x, t) ? t : NULL;
+}
+
+/* The task that the rank waits at. */
+static const struct rank_task *waiting_task(struct executor *x)
+{
+    return x->settings.order == ORDER_LATEST ? hp_last_waiting(x, NULL)
+                                             : &x->list->task[x->list->n - x->left];
 }
 
 /* Slots ------------------------------------------------------------------------------ */
@@ -73,15 +79,6 @@ static bool is_mine(const struct executor *x, const struct slot *slot)
     return slot->phase == PHASE_UPDATE || part->list[0].n + part->list[1].n > 0;
 }
 
-/* Where the rank's share of the loss is; NULL: it has none. */
-static void *loss_data(const struct executor *x)
-{
-    struct box scalar = { .n_dims = 0 };
-    int b = hp_find_buffer(&x->rank->buffers, x->graph, 0,
-                           (struct place){ x->graph->loss, false }, &scalar);
-    return b < 0 ? NULL : x->lasting[b];
-}
-
 /* The losses of the micro-batches of a period, which the next ones may have overwritten. */
 static void add_losses(struct executor *x, int stage, int period)
 {
@@ -89,8 +86,8 @@ static void add_losses(struct executor *x, int stage, int period)
     double sum = 0;
     for (int m = period * n; m < (period + 1) * n; m++)
         sum += x->micro_loss[m];
-    if (loss_data(x))
-        hp_put(loss_data(x), 0, sum, x->settings.real);
+    if (hp_loss_data(x))
+        hp_put(hp_loss_data(x), 0, sum, x->settings.real);
 }
 
 static void enter_update(struct executor *x, const struct slot *slot)
@@ -125,7 +122,7 @@ static void enter_slot(struct executor *x, const struct slot *slot)
 /* False: it is kept until its messages are done. */
 static bool leave_slot(struct executor *x, const struct slot *slot)
 {
-    void *loss = loss_data(x);
+    void *loss = hp_loss_data(x);
     double value = loss ? hp_get(loss, 0, x->settings.real) : 0;
     if (slot->phase == PHASE_UPDATE) {
         if (x->tail.n_comms > 0)
@@ -144,25 +141,46 @@ static bool leave_slot(struct executor *x, const struct slot *slot)
     return true;
 }
 
-/* Tasks of the slot as far as they can be done. */
-static enum advance run_slot(struct executor *x)
+static enum hypar_status fail_of_cycle(struct executor *x)
 {
     char text[128];
+    const struct rank_task *t = waiting_task(x);
+    return hp_fail(&x->error, HYPAR_RUNTIME, "a cycle of edges at %s",
+                   hp_task_where(x, x->now, t->task, text, sizeof text));
+}
+
+/* Tasks as far as they can be done: those of the slot, or all. */
+static enum advance run_tasks(struct executor *x)
+{
     for (; x->left > 0; x->left--) {
         hp_progress(x);
         const struct rank_task *t = x->status == HYPAR_OK ? find_ready(x) : NULL;
         if (t)
             x->status = run_task(x, t);
         else if (x->settings.order == ORDER_LATEST && x->n_active == 0)
-            x->status =
-                hp_fail(&x->error, HYPAR_RUNTIME, "a cycle of edges at %s",
-                        hp_task_where(x, x->now, next_task(x)->task, text, sizeof text));
+            x->status = fail_of_cycle(x);
         if (x->status != HYPAR_OK)
             return ADVANCE_FAILED;
         if (!t)
             return ADVANCE_WAITS;
     }
+    hp_progress(x);
     return ADVANCE_DONE;
+}
+
+/* A step without slots. */
+static enum advance advance_all(struct executor *x)
+{
+    if (x->slot++ == 0)
+        hp_begin_all(x);
+    if (x->over)
+        return ADVANCE_DONE;
+    enum advance a = run_tasks(x);
+    if (a == ADVANCE_DONE && x->n_active)
+        return ADVANCE_WAITS;
+    if (a == ADVANCE_DONE)
+        hp_end_all(x);
+    return a;
 }
 
 static enum advance advance(struct executor *x)
@@ -174,10 +192,9 @@ static enum advance advance(struct executor *x)
             continue;
         if (!x->list)
             enter_slot(x, slot);
-        enum advance a = run_slot(x);
+        enum advance a = run_tasks(x);
         if (a != ADVANCE_DONE)
             return a;
-        hp_progress(x);
         if (!leave_slot(x, slot))
             return ADVANCE_WAITS;
     }
@@ -187,17 +204,19 @@ static enum advance advance(struct executor *x)
 enum advance hp_executor_advance(struct executor *x, struct hypar_error *err)
 {
     hp_progress(x);
-    enum advance a = advance(x);
+    enum advance a = hp_any_order(x) ? advance_all(x) : advance(x);
     if (x->status == HYPAR_OK)
         return a;
     *err = x->error;
     return ADVANCE_FAILED;
 }
 
-const char *hp_executor_where(const struct executor *x, char *text, size_t n)
+const char *hp_executor_where(struct executor *x, char *text, size_t n)
 {
-    if (x->list && x->left > 0)
-        return hp_task_where(x, x->now, next_task(x)->task, text, n);
+    if (x->left > 0) {
+        const struct rank_task *t = waiting_task(x);
+        return hp_task_where(x, x->now, t->task, text, n);
+    }
     return hp_task_where(x, x->active[0]->micro, x->active[0]->comm->task, text, n);
 }
 

@@ -70,6 +70,7 @@ struct executor {
     int slot, left;               /* where it is; tasks of the slot that wait */
     const struct rank_part *part; /* of the slot */
     const struct task_list *list; /* NULL: before a slot */
+    bool over;                    /* the step, if it has no slots */
     struct micro_state *now, tail;
     struct micro_state **micro; /* by micro-batch; NULL: not under way */
     double *micro_loss;         /* by micro-batch: the rank's share */
@@ -104,6 +105,9 @@ void hp_free_micro(struct executor *x, struct micro_state *m);
 /* The number of the batch that a micro-batch is of, from 0 on over all runs. */
 int64_t hp_batch_of(const struct executor *x, int micro);
 
+/* Where the rank's share of the loss is; NULL: it has none. */
+void *hp_loss_data(const struct executor *x);
+
 /* Where the version of a parameter is that a pass uses. */
 void *hp_param_data(const struct executor *x, int buffer, int tensor, int micro, bool backward);
 int hp_newest_version(const struct executor *x, int buffer);
@@ -131,6 +135,21 @@ enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task
                              const struct rank_pass *pass); /* compute.c */
 enum hypar_status hp_update_params(struct executor *x, const struct micro_state *m, int task,
                                    const struct rank_update *u); /* updates.c */
+
+/* Order (latest.c) -------------------------------------------------------------------- */
+
+/* Are all tasks of a step done in any order that the edges allow, without slots? */
+bool hp_any_order(const struct executor *x);
+
+/* Begin such a step, and end it. */
+void hp_begin_all(struct executor *x);
+void hp_end_all(struct executor *x);
+
+/* The last task that waits, or of them the last that `ready` says is ready, in x->now; NULL:
+ * none is. */
+const struct rank_task *hp_last_waiting(struct executor *x,
+                                        bool (*ready)(const struct executor *x,
+                                                      const struct rank_task *t));
 
 /* Messages (messages.c) --------------------------------------------------------------- */
 
