@@ -146,6 +146,13 @@ void hp_rank_comm(struct rank *rank, struct rank_part *part, int body,
 struct held_view hp_rank_view(const struct rank *rank, int body, struct place place,
                               const struct box *box);
 
+/* Which writes of a body are fresh, and which buffers start at zero (writes.c): those that
+ * writes meet in otherwise; sums over micro-batches that the first one does not begin, because
+ * a part is empty in it; gradients that nobody contributes to. */
+enum hypar_status hp_rank_first_writes(struct rank *rank, int body, struct hypar_error *err);
+void hp_rank_later_writes(struct rank *rank, int body);
+void hp_rank_zeros(struct rank *rank, int body, int exchange);
+
 /* The boxes of the part's result that the rank needs of it (copies.c). False: all of it. */
 bool hp_rank_taken(struct rank *rank, int body, int op, int pass, int operand, bool grad,
                    int part, const struct box *box, struct rank_operand *out);
