@@ -69,7 +69,7 @@ static const char *whole_model(const char *given, char *text, size_t size)
     if (!hypar_model_is_path(given) || length >= sizeof path)
         return given;
     snprintf(path, sizeof path, "%.*s", (int)length, given);
-    if (!realpath(path, whole))
+    if (!hypar_or_out_of_memory(realpath(path, whole)))
         return given;
     snprintf(text, size, "%s%s", whole, given + length);
     return text;
@@ -196,7 +196,7 @@ static enum hypar_status write_plan(const struct hypar_plan *plan, char *path,
                                     struct hypar_error *err)
 {
     int file = mkstemps(path, 5);
-    FILE *to = file < 0 ? NULL : fdopen(file, "w");
+    FILE *to = file < 0 ? NULL : hypar_or_out_of_memory(fdopen(file, "w"));
     if (!to) {
         snprintf(err->text, sizeof err->text, "%.400s: cannot be written", path);
         return HYPAR_RUNTIME;
