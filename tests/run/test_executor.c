@@ -149,6 +149,17 @@ static void drop_edges_of_computations(struct hypar_program *p)
     drop_edges(p, TASK_COMPUTE);
 }
 
+/* Backward computations wait for task 0 instead of forward ones. */
+static void drop_edges_to_forward(struct hypar_program *p)
+{
+    for (int t = 0; t < p->first[p->n_bodies]; t++)
+        for (int64_t i = p->after_start[t]; i < p->after_start[t + 1]; i++) {
+            const struct task *after = &p->task[p->after[i]];
+            if (p->task[t].backward && after->kind == TASK_COMPUTE && !after->backward)
+                ((int *)p->after)[i] = 0;
+        }
+}
+
 static void backward_before_forward(struct hypar_program *p)
 {
     struct slot_list *list = p->schedule->list; /* of stage 0 */
@@ -215,6 +226,7 @@ static const struct {
       "lacks" },
     { "computations wait for nobody", drop_edges_of_computations, ORDER_LATEST, false, 0,
       "lacks" },
+    { "backward waits for no forward", drop_edges_to_forward, ORDER_LATEST, false, 0, "lacks" },
     { "backward before forward", backward_before_forward, ORDER_NUMBERS, false, 0, "deadlock" },
     { "another order in one stage", other_order_of_micro_batches, ORDER_NUMBERS, false,
       FEW_TAGS, "expected" },
