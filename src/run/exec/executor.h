@@ -101,7 +101,7 @@ bool hp_executor_loss(const struct executor *x, int period, double *loss);
 void hp_executor_read(const struct executor *x, int tensor, int state, const struct box *box,
                       void *dense);
 
-/* Arrays that last: buffers 0 .. n - 1, of parameters and of gradients. */
+/* Arrays that last: buffers 0 .. n - 1, of parameters (the newest version) and of gradients. */
 const struct rank *hp_executor_rank(const struct executor *x);
 void *hp_executor_lasting(const struct executor *x, int buffer);
 
