@@ -16,8 +16,8 @@ static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "of a model: machine to plan for (local:RANKS)", 0 },
     { "batch", OPT_BATCH, "N", 0, "of a model: samples in one step (as the model says)", 0 },
     { "precision", OPT_PRECISION, "NAME", 0, "of a model: fp32 or fp64 (fp32)", 0 },
-    { "optimizer", OPT_OPTIMIZER, "NAME", 0,
-      "of a model: sgd, momentum, adam or adamw (sgd)", 0 },
+    { "optimizer", OPT_OPTIMIZER, "NAME", 0, "of a model: sgd, momentum, adam or adamw (sgd)",
+      0 },
     { "seed", OPT_SEED, "N", 0, "of a model: of first values, data and planners (0)", 0 },
     { "stages", OPT_STAGES, "N", 0, "of a model: stages of gpipe and 1f1b", 0 },
     { "micro-batches", OPT_MICRO_BATCHES, "N", 0, "of a model: of gpipe and 1f1b", 0 },
@@ -69,7 +69,7 @@ static const char *whole_model(const char *given, char *text, size_t size)
     if (!hypar_model_is_path(given) || length >= sizeof path)
         return given;
     snprintf(path, sizeof path, "%.*s", (int)length, given);
-    if (!realpath(path, whole))
+    if (!hypar_or_out_of_memory(realpath(path, whole)))
         return given;
     snprintf(text, size, "%s%s", whole, given + length);
     return text;
@@ -196,7 +196,7 @@ static enum hypar_status write_plan(const struct hypar_plan *plan, char *path,
                                     struct hypar_error *err)
 {
     int file = mkstemps(path, 5);
-    FILE *to = file < 0 ? NULL : fdopen(file, "w");
+    FILE *to = file < 0 ? NULL : hypar_or_out_of_memory(fdopen(file, "w"));
     if (!to) {
         snprintf(err->text, sizeof err->text, "%.400s: cannot be written", path);
         return HYPAR_RUNTIME;
@@ -233,7 +233,8 @@ static enum hypar_status run_alone(const struct args *args, struct hypar_error *
 {
     struct planned planned;
     struct hypar_ranks *ranks = NULL;
-    enum hypar_status status = find_plan(args, args->ranks ? (int)args->ranks : 1, &planned, err);
+    enum hypar_status status =
+        find_plan(args, args->ranks ? (int)args->ranks : 1, &planned, err);
     if (status == HYPAR_OK) {
         int n = hypar_machine_device_count(hypar_plan_machine(planned.plan));
         if (args->ranks && args->ranks != n) {

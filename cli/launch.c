@@ -99,7 +99,7 @@ static void copy_errors(int from)
 {
     char line[4096];
     bool inside = false;
-    FILE *in = fdopen(from, "r");
+    FILE *in = hypar_or_out_of_memory(fdopen(from, "r"));
     while (in && fgets(line, sizeof line, in)) {
         bool rule = is_rule(line);
         if (!rule && !inside)

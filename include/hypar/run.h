@@ -46,11 +46,11 @@ struct hypar_train_step {
 };
 
 struct hypar_train_options {
-    int64_t steps;            /* to be done in all, those before `resume` included */
-    const char *kernels;      /* "fast" or "reference"; NULL: fast if there are such */
-    int threads;              /* of each rank; 0: 1 */
-    bool check;               /* every number that is read must have been computed (slow) */
-    double learning_rate;     /* 0: the optimizer's usual one */
+    int64_t steps;        /* to be done in all, those before `resume` included */
+    const char *kernels;  /* "fast" or "reference"; NULL: fast if there are such */
+    int threads;          /* of each rank; 0: 1 */
+    bool check;           /* every number that is read must have been computed (slow) */
+    double learning_rate; /* 0: the optimizer's usual one */
     double weight_decay;
     const char *rate;         /* "constant" or "cosine"; NULL: constant */
     int64_t warm_up;          /* steps in which the rate rises */
@@ -67,7 +67,7 @@ struct hypar_train_options {
 /* What a run came to, as rank 0 knows it. */
 struct hypar_train_result {
     int ranks;
-    int64_t steps, first_step;  /* done in all, and before this run */
+    int64_t steps, first_step; /* done in all, and before this run */
     double first_loss, last_loss;
     double step_s;              /* median, without the first step if there are others */
     double comm_bytes_per_step; /* over all ranks: counted where messages are posted */

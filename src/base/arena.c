@@ -162,3 +162,18 @@ size_t hp_arena_bytes(const struct arena *arena)
         bytes += b->size;
     return bytes;
 }
+
+void *hp_array_new(size_t bytes)
+{
+    enum { ALIGN = 64 };
+    void *array =
+        bytes < SIZE_MAX / 2 ? aligned_alloc(ALIGN, bytes / ALIGN * ALIGN + ALIGN) : NULL;
+    if (!array)
+        hypar_out_of_memory(bytes);
+    return array;
+}
+
+void hp_array_free(void *array)
+{
+    free(array);
+}

@@ -56,4 +56,8 @@ void hp_arena_release(struct arena *arena, struct arena_mark mark);
 void hp_arena_free(struct arena *arena);
 size_t hp_arena_bytes(const struct arena *arena); /* taken from the system */
 
+/* An array that is released by itself, not zeroed, aligned for kernels (64 bytes). */
+void *hp_array_new(size_t bytes);
+void hp_array_free(void *array); /* NULL is allowed */
+
 #endif /* BASE_ARENA_H */

@@ -1,4 +1,4 @@
-/* program/blocks.h - the tasks of a program, block by block: the one place that writes them.
+/* program/blocks.h - the tasks of a program, block by block: their numbers and their edges.
  * Internal.
  *
  * A fusion group is a pass together with those that only follow it, part by part on the same

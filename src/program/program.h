@@ -6,7 +6,7 @@
  * micro-batches is the TAIL: gradients and the loss are summed over devices, parameters are
  * updated; an instance is (period, tail task). The SCHEDULE says in which order a
  * device runs the forward and backward halves of the micro-batches, and the updates. Tasks and
- * what they wait for are written block by block (blocks.h); every interpreter reads these.
+ * what they wait for are written block by block (blocks.h); simulator and executor read these.
  *
  * What has to move is derived by one rule from who writes and who reads each tensor
  * (exchange.c): the tensor is cut into cells by all their borders; a cell is summed once over

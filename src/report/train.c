@@ -23,8 +23,7 @@ static void print_step(FILE *to, const struct hypar_train_step *step, int64_t ba
     if (!is_round(step->step) && step->step != step->steps)
         return;
     fprintf(to, "%5lld/%-6lld  %12.6g  %14s  %10s\n", (long long)step->step,
-            (long long)step->steps, step->loss,
-            hp_metric(rate, (double)batch / step->seconds),
+            (long long)step->steps, step->loss, hp_metric(rate, (double)batch / step->seconds),
             hypar_format_quantity(left, step->seconds * (double)(step->steps - step->step),
                                   HYPAR_UNIT_SECONDS));
 }

@@ -4,7 +4,7 @@
 
 #include <hypar/run.h>
 
-#include "run/transport.h"
+#include "run/exec/transport.h"
 
 /* How this process's rank sends and receives; only where there are several. */
 struct transport hp_ranks_transport(struct hypar_ranks *ranks);

@@ -210,26 +210,6 @@ static void release(struct trainer *t)
 
 /* Steps ------------------------------------------------------------------------------ */
 
-/* All ranks of one process, each as far as it gets. */
-static enum hypar_status step_here(struct trainer *t, struct hypar_error *err)
-{
-    int done = 0;
-    if (!t->network)
-        return hp_executor_step(t->x[0], err);
-    for (int i = 0; i < t->n_here; i++)
-        hp_executor_begin(t->x[i]);
-    while (done < t->n_here) {
-        done = 0;
-        for (int i = 0; i < t->n_here; i++) {
-            enum advance a = hp_executor_advance(t->x[i], err);
-            if (a == ADVANCE_FAILED)
-                return hp_executor_status(t->x[i]);
-            done += a == ADVANCE_DONE;
-        }
-    }
-    return HYPAR_OK;
-}
-
 /* Steps that the program does at once: a batch, or pipedream's window. */
 static int steps_at_once(const struct trainer *t)
 {
@@ -299,10 +279,11 @@ static void report(const struct trainer *t, const struct hypar_train_step *step)
 
 static enum hypar_status not_a_number(struct trainer *t, int64_t step, struct hypar_error *err)
 {
-    return hp_fail(err, HYPAR_INFEASIBLE,
-                   "the loss of step %lld is not a number; a lower --learning-rate may help%s%s",
-                   (long long)step, t->options->checkpoint ? "; the last checkpoint is in " : "",
-                   t->options->checkpoint ? t->options->checkpoint : "");
+    return hp_fail(
+        err, HYPAR_INFEASIBLE,
+        "the loss of step %lld is not a number; a lower --learning-rate may help%s%s",
+        (long long)step, t->options->checkpoint ? "; the last checkpoint is in " : "",
+        t->options->checkpoint ? t->options->checkpoint : "");
 }
 
 static int by_size(const void *a, const void *b)
@@ -326,7 +307,8 @@ static enum hypar_status train(struct trainer *t, struct hypar_train_result *res
     enum word word = step < t->options->steps ? WORD_GO : WORD_END;
     while (word == WORD_GO) {
         double start = hp_now_s();
-        TRY(step_here(t, err));
+        TRY(t->network ? hp_executors_step(t->x, t->n_here, err)
+                       : hp_executor_step(t->x[0], err));
         collect_losses(t, loss, n);
         double each = (hp_now_s() - start) / at_once;
         if (step == t->first_step)
@@ -334,9 +316,9 @@ static enum hypar_status train(struct trainer *t, struct hypar_train_result *res
         word = decide(t, step + at_once, loss, n);
         bool save = is_due(t, word, step, step + at_once);
         for (int i = 0; i < n; i++)
-            report(t, &(struct hypar_train_step){ step + (i + 1) * at_once / n,
-                                                  t->options->steps, loss[i],
-                                                  each * at_once / n });
+            report(t,
+                   &(struct hypar_train_step){ step + (i + 1) * at_once / n, t->options->steps,
+                                               loss[i], each * at_once / n });
         seconds = GROW(&t->arena, double, seconds, used, &capacity);
         seconds[used++] = each;
         step += at_once;

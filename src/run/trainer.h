@@ -4,7 +4,7 @@
 
 #include "run/checkpoint/checkpoint.h"
 #include "run/data/source.h"
-#include "run/executor.h"
+#include "run/exec/executor.h"
 #include "run/ranks.h"
 
 struct trainer {

@@ -8,10 +8,7 @@
 
 #include <cmocka.h>
 
-#include <math.h>
-
-#include "run/interpret.h"
-#include "run/reference.h"
+#include "tests/all_ranks.h"
 #include "tests/random_graph.h"
 
 enum { GRAPHS = 60, MAX_REPLICAS = 6 };
@@ -44,28 +41,7 @@ static bool divides(const struct hypar_graph *graph, const struct hypar_machine 
     return ok;
 }
 
-/* What a device holds against the micro-batch of its number. A gradient without samples is
- * summed over devices, but not over micro-batches, unless it is a parameter's. */
-static void compare(const struct hypar_graph *graph, const struct interpreter *it,
-                    const struct reference_run *reference, int device, int tensor, bool grad)
-{
-    const struct tensor *t = &graph->tensors[tensor];
-    struct place place = { tensor, grad };
-    const struct view *held = hp_interpreter_view(it, device, place, 0);
-    const double *right = hp_reference_view(reference, place, device)->data;
-    double loss = hp_reference_loss(reference, 0);
-    if (!held || t->index || (grad && t->sample_dim < 0 && t->kind != TENSOR_PARAM))
-        return;
-    if (tensor == graph->loss)
-        right = &loss;
-    for (int64_t i = 0; i < hp_box_elements(&held->box); i++) {
-        double value = ((const double *)held->data)[i];
-        if (!isnan(value) && !(fabs(value - right[i]) <= 1e-9 * (1e-3 + fabs(right[i]))))
-            fail_msg("device %d: %s'%s' element %lld is %.17g, expected %.17g", device,
-                     grad ? "the gradient of " : "", t->name, (long long)i, value, right[i]);
-    }
-}
-
+/* What a device reads against the micro-batch of its number. */
 static void check(const struct hypar_graph *graph, const struct hypar_machine *machine,
                   int replicas, uint64_t seed)
 {
@@ -78,22 +54,20 @@ static void check(const struct hypar_graph *graph, const struct hypar_machine *m
     if (hypar_lower(&program, plan, &(struct hypar_lower_options){ .local_bn = true }, &err))
         fail_msg("%s", err.text);
     struct optimizer sgd = hp_optimizer(HYPAR_SGD);
-    struct interpreter *it = hp_interpreter_new(
-        program, &data, &(struct interpret_settings){ .optimizer = sgd, .seed = seed });
     struct reference_run *reference =
         hp_reference_new(graph, &data,
                          &(struct reference_settings){
                              .micro_batches = replicas, .optimizer = sgd, .seed = seed });
-    if (hp_interpret_step(it, &err))
+    struct all_ranks *ranks;
+    struct all_ranks_settings settings = { .data = &data,
+                                           .optimizer = sgd,
+                                           .seed = seed,
+                                           .reference = reference,
+                                           .micro_is_device = true };
+    if (all_ranks_new(&ranks, program, &settings, &err) || all_ranks_step(ranks, &err))
         fail_msg("%s", err.text);
-    hp_reference_step(reference);
-    for (int d = 0; d < replicas; d++)
-        for (int t = 0; t < graph->n_tensors; t++)
-            for (int grad = 0; grad < 2; grad++)
-                if (graph->tensors[t].kind != TENSOR_STAT)
-                    compare(graph, it, reference, d, t, grad);
+    all_ranks_free(ranks);
     hp_reference_free(reference);
-    hp_interpreter_free(it);
     hypar_program_free(program);
     hypar_plan_free(plan);
     hp_arena_free(&arena);

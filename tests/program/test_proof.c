@@ -1,6 +1,7 @@
 /* The proof: for random graphs and plans, the program of a plan computes what the unsplit graph
- * computes. Every pair is lowered, checked, run on the interpreter with each device's own
- * memory, and every number that any device holds at the end is compared with the unsplit run.
+ * computes. Every pair is lowered, checked, and run by the executor, all ranks in one process,
+ * in the order of numbers and in the latest that the edges allow. Every number that any task
+ * reads, and all that is left at the end, is compared with the unsplit run.
  *
  *     HYPAR_PROOF_PAIRS   how many pairs (1000)
  *     HYPAR_PROOF_SEED    the first seed (1)
@@ -16,18 +17,12 @@
 
 #include <cmocka.h>
 
-#include <math.h>
-
-#include "run/executor.h"
-#include "run/interpret.h"
-#include "run/reference.h"
+#include "tests/all_ranks.h"
 #include "tests/check_program.h"
 #include "tests/coverage.h"
 #include "tests/random_plan.h"
 
 enum { MAX_MACHINE = 8, GRAPH_DRAWS = 400, BATCHES = 3 };
-
-static const double tolerance = 1e-9;
 
 struct pair {
     uint64_t seed;
@@ -41,7 +36,6 @@ struct pair {
     struct run_data data, batch[BATCHES];
     struct delayed_updates delayed;
     int steps;
-    bool show; /* every difference, not the first only */
     struct hypar_error err;
 };
 
@@ -158,247 +152,28 @@ static struct reference_run *new_reference(struct pair *pair, double noise)
     return hp_reference_new(pair->graph, &pair->data, &settings);
 }
 
-/* The largest element, for what differences are relative to; 1e-3 for what is smaller. */
-static double scale_of(const double *known, const double *right, int64_t n)
+/* Both runs step by step. `*differs`: everything ran, but the numbers are not the same. */
+static enum hypar_status execute(struct pair *pair, enum task_order order, bool *differs)
 {
-    double scale = 1e-3;
-    for (int64_t i = 0; i < n; i++)
-        if (!isnan(known[i]) && isfinite(right[i]) && fabs(right[i]) > scale)
-            scale = fabs(right[i]);
-    return scale;
-}
-
-/* The number of the first element that differs, -1: none. */
-static int64_t first_difference(const double *known, const double *right, int64_t n)
-{
-    double scale = scale_of(known, right, n);
-    for (int64_t i = 0; i < n; i++)
-        if (!isnan(known[i]) && known[i] != right[i] &&
-            !(fabs(known[i] - right[i]) <= tolerance * scale))
-            return i;
-    return -1;
-}
-
-static enum hypar_status compare_place(struct pair *pair, const struct interpreter *it,
-                                       const struct reference_run *reference, int device,
-                                       struct place place, int micro)
-{
-    const struct tensor *tensor = &pair->graph->tensors[place.tensor];
-    const struct view *held = hp_interpreter_view(it, device, place, micro);
-    const double *right = hp_reference_view(reference, place, micro)->data;
-    double loss;
-    if (!held || tensor->index || (micro > 0 && tensor->kind == TENSOR_PARAM && !place.grad))
-        return HYPAR_OK;
-    if (place.tensor == pair->graph->loss && !place.grad) {
-        loss = hp_reference_loss(reference, micro);
-        right = &loss;
-    }
-    int64_t n = hp_box_elements(&held->box), at = first_difference(held->data, right, n);
-    if (at < 0)
-        return HYPAR_OK;
-    return hp_fail(&pair->err, HYPAR_RUNTIME,
-                   "device %d, micro-batch %d: %s'%s' element %lld is %.17g, expected %.17g",
-                   device, micro, place.grad ? "the gradient of " : "", tensor->name,
-                   (long long)at, ((const double *)held->data)[at], right[at]);
-}
-
-static enum hypar_status compare(struct pair *pair, const struct interpreter *it,
-                                 const struct reference_run *reference)
-{
-    bool loss = false;
-    enum hypar_status all = HYPAR_OK;
-    for (int d = 0; d < hypar_machine_device_count(pair->machine); d++) {
-        const struct view *held =
-            hp_interpreter_view(it, d, (struct place){ pair->graph->loss, false }, 0);
-        loss |= held && !isnan(((const double *)held->data)[0]);
-        for (int m = 0; m < pair->program->iteration->n_micro; m++)
-            for (int t = 0; t < pair->graph->n_tensors; t++)
-                for (int grad = 0; grad < 2; grad++) {
-                    enum hypar_status status =
-                        compare_place(pair, it, reference, d, (struct place){ t, grad }, m);
-                    if (status != HYPAR_OK && !pair->show)
-                        return status;
-                    if (status != HYPAR_OK) {
-                        print_error("%s\n", pair->err.text);
-                        all = status;
-                    }
-                }
-    }
-    TRY(all);
-    return loss ? HYPAR_OK : hp_fail(&pair->err, HYPAR_RUNTIME, "no device has the loss");
+    struct reference_run *reference = new_reference(pair, 0);
+    struct all_ranks_settings settings = { .data = &pair->data,
+                                           .batch = pair->batch,
+                                           .n_batches = BATCHES,
+                                           .order = order,
+                                           .optimizer = hp_optimizer(pair->plan->optimizer),
+                                           .seed = pair->seed,
+                                           .reference = reference };
+    struct all_ranks *ranks;
+    enum hypar_status status = all_ranks_new(&ranks, pair->program, &settings, &pair->err);
+    for (int s = 0; s < pair->steps && status == HYPAR_OK; s++)
+        status = hp_in(&pair->err, all_ranks_step(ranks, &pair->err), "step %d", s + 1);
+    *differs = ranks && all_ranks_differ(ranks);
+    all_ranks_free(ranks);
+    hp_reference_free(reference);
+    return status;
 }
 
 /* Proving -------------------------------------------------------------------------- */
-
-/* Both runs step by step, compared after each. `*differs`: everything ran, but the numbers are
- * not the same. */
-static enum hypar_status interpret(struct pair *pair, enum interpret_order order, bool *differs)
-{
-    struct interpret_settings settings = { .order = order,
-                                           .optimizer = hp_optimizer(pair->plan->optimizer),
-                                           .seed = pair->seed,
-                                           .batch = pair->batch,
-                                           .n_batches = BATCHES };
-    struct interpreter *it = hp_interpreter_new(pair->program, &pair->data, &settings);
-    struct reference_run *reference = new_reference(pair, 0);
-    enum hypar_status status = HYPAR_OK;
-    for (int s = 0; s < pair->steps && status == HYPAR_OK; s++) {
-        hp_reference_step(reference);
-        status = hp_interpret_step(it, &pair->err);
-        if (status == HYPAR_OK) {
-            status = hp_in(&pair->err, compare(pair, it, reference), "step %d", s + 1);
-            *differs = status != HYPAR_OK;
-        }
-    }
-    hp_reference_free(reference);
-    hp_interpreter_free(it);
-    return status;
-}
-
-/* Executing ------------------------------------------------------------------------ */
-
-/* Parameters and inputs of the pair's data. */
-static enum hypar_status fill(void *who, const struct fill_request *request,
-                              const struct view *to, struct hypar_error *err)
-{
-    struct pair *pair = who;
-    int tensor = request->tensor;
-    int64_t batch = request->batch;
-    (void)err;
-    if (request->state >= 0)
-        return HYPAR_OK;
-    bool own = pair->program->iteration->delayed &&
-               pair->graph->tensors[tensor].kind == TENSOR_INPUT;
-    const struct run_data *data = own ? &pair->batch[batch % pair->program->iteration->n_micro % BATCHES] : &pair->data;
-    hp_view_copy(to, &data->tensor[tensor], &to->box,
-                 hp_tensor_element_bytes(pair->graph, tensor, data->real));
-    return HYPAR_OK;
-}
-
-/* All ranks of one process, one after another as far as each gets. */
-static enum hypar_status step_ranks(struct executor **x, int n, struct hypar_error *err)
-{
-    int done = 0;
-    for (int d = 0; d < n; d++)
-        hp_executor_begin(x[d]);
-    for (int idle = 0; done < n; idle++) {
-        done = 0;
-        for (int d = 0; d < n; d++) {
-            enum advance a = hp_executor_advance(x[d], err);
-            if (a == ADVANCE_FAILED)
-                return HYPAR_RUNTIME;
-            done += a == ADVANCE_DONE;
-        }
-        if (idle > 100000)
-            return hp_fail(err, HYPAR_RUNTIME, "the ranks wait for each other");
-    }
-    return HYPAR_OK;
-}
-
-static enum hypar_status compare_array(struct pair *pair, int device, struct place place,
-                                       const struct box *box, const double *data,
-                                       const struct view *right)
-{
-    struct arena scratch = { 0 };
-    double *expected = NEW(&scratch, double, hp_box_elements(box));
-    struct view dense = hp_dense_view(expected, box);
-    hp_view_copy(&dense, right, box, sizeof(double));
-    int64_t at = first_difference(data, expected, hp_box_elements(box));
-    enum hypar_status status = HYPAR_OK;
-    if (at >= 0)
-        status = hp_fail(&pair->err, HYPAR_RUNTIME,
-                         "device %d: %s'%s' element %lld is %.17g, expected %.17g", device,
-                         place.grad ? "the gradient of " : "",
-                         pair->graph->tensors[place.tensor].name, (long long)at, data[at],
-                         expected[at]);
-    hp_arena_free(&scratch);
-    return status;
-}
-
-static enum hypar_status compare_held(struct pair *pair, const struct executor *x, int device,
-                                      struct place place, const struct held_view *v,
-                                      const struct view *right)
-{
-    struct view held = { .data = (double *)hp_executor_lasting(x, v->buffer) + v->at.offset,
-                         .box = v->box };
-    struct arena scratch = { 0 };
-    memcpy(held.stride, v->at.stride, sizeof held.stride);
-    struct view dense = hp_dense_view(NEW(&scratch, double, hp_box_elements(&v->box)), &v->box);
-    hp_view_copy(&dense, &held, &v->box, sizeof(double));
-    enum hypar_status status =
-        compare_array(pair, device, place, &v->box, dense.data, right);
-    hp_arena_free(&scratch);
-    return status;
-}
-
-/* What lasts on a rank: its parameters, and their gradients there. */
-static enum hypar_status compare_rank(struct pair *pair, const struct executor *x, int device,
-                                      const struct reference_run *reference, bool *loss)
-{
-    const struct rank *rank = hp_executor_rank(x);
-    double value;
-    const struct iteration *r = pair->program->iteration;
-    for (int i = 0; i < rank->tail.n_updates; i++) {
-        const struct rank_update *u = &rank->tail.update[i];
-        TRY(compare_held(pair, x, device, (struct place){ u->tensor, true }, &u->gradient,
-                         hp_reference_view(reference, (struct place){ u->tensor, true },
-                                           hp_period_count(r, u->group) - 1)));
-        TRY(compare_held(pair, x, device, (struct place){ u->tensor, false }, &u->param,
-                         hp_reference_view(reference, (struct place){ u->tensor, false }, 0)));
-    }
-    int producer = pair->graph->tensors[pair->graph->loss].producer;
-    int group = hp_slot_group(r, pair->program->schedule->stage_of_op[producer]);
-    for (int u = 0; u < hp_period_count(r, group) && hp_executor_loss(x, u, &value); u++) {
-        double right = hp_reference_loss(reference, u);
-        bool part = first_difference(&value, &right, 1) >= 0;
-        *loss |= !part;
-    }
-    return HYPAR_OK;
-}
-
-static enum hypar_status execute(struct pair *pair, bool *differs)
-{
-    struct executor_settings settings = { .kernels = hp_kernels_find("reference"),
-                                          .real = REAL_F64,
-                                          .optimizer = hp_optimizer(pair->plan->optimizer),
-                                          .seed = pair->seed,
-                                          .check = true,
-                                          .fill = fill,
-                                          .who = pair };
-    int n = hypar_machine_device_count(pair->machine);
-    struct local_network *network = hp_local_new(n);
-    struct executor *x[MAX_MACHINE] = { NULL };
-    struct reference_run *reference = new_reference(pair, 0);
-    enum hypar_status status = HYPAR_OK;
-    for (int d = 0; d < n && status == HYPAR_OK; d++) {
-        struct transport transport = hp_local_transport(network, d);
-        status = hp_executor_new(&x[d], pair->program, d, &settings, &transport, &pair->err);
-    }
-    for (int s = 0; s < pair->steps && status == HYPAR_OK; s++) {
-        bool loss = false;
-        hp_reference_step(reference);
-        status = step_ranks(x, n, &pair->err);
-        if (status == HYPAR_OK && s == pair->steps - 1) {
-            for (int d = 0; d < n; d++)
-                hp_executor_begin(x[d]); /* the newest parameters are the first */
-            for (int d = 0; d < n && status == HYPAR_OK; d++)
-                status = compare_rank(pair, x[d], d, reference, &loss);
-            if (status == HYPAR_OK && !loss)
-                status = hp_fail(&pair->err, HYPAR_RUNTIME, "no rank has the loss");
-            *differs = status != HYPAR_OK;
-        }
-    }
-    double sent = 0;
-    for (int d = 0; d < n; d++) {
-        if (x[d])
-            sent += hp_executor_counts(x[d]).sent_bytes;
-        hp_executor_free(x[d]);
-    }
-    (void)sent;
-    hp_local_free(network);
-    hp_reference_free(reference);
-    return status;
-}
 
 static bool differ(const struct pair *pair, const struct reference_run *a,
                    const struct reference_run *b)
@@ -409,7 +184,8 @@ static bool differ(const struct pair *pair, const struct reference_run *a,
                 struct place place = { t, grad };
                 const struct view *x = hp_reference_view(a, place, m);
                 const struct view *y = hp_reference_view(b, place, m);
-                if (first_difference(x->data, y->data, hp_box_elements(&x->box)) >= 0)
+                int64_t n = hp_box_elements(&x->box);
+                if (first_difference(x->data, y->data, n, scale_of(x->data, n)) >= 0)
                     return true;
             }
     return false;
@@ -439,11 +215,9 @@ static enum hypar_status prove(struct proof *proof, struct pair *pair)
     TRY(check_program(pair->program, &pair->err));
     bool differs = false; /* a task that cannot run is wrong whatever the numbers are */
     enum hypar_status status =
-        hp_in(&pair->err, interpret(pair, ORDER_RANKS, &differs), "in the ranks' order");
+        hp_in(&pair->err, execute(pair, ORDER_NUMBERS, &differs), "in order of numbers");
     if (status == HYPAR_OK)
-        status = hp_in(&pair->err, interpret(pair, ORDER_LATEST, &differs), "the latest first");
-    if (status == HYPAR_OK)
-        status = hp_in(&pair->err, execute(pair, &differs), "executed");
+        status = hp_in(&pair->err, execute(pair, ORDER_LATEST, &differs), "the latest first");
     if (differs && unstable(pair)) {
         proof->unstable++;
         return HYPAR_OK;
@@ -479,7 +253,7 @@ static void end(struct proof *proof)
 
 static void prove_one(struct proof *proof, uint64_t seed, const struct goal *goal)
 {
-    struct pair pair = { .seed = seed, .goal = *goal, .show = getenv("HYPAR_PROOF_ONLY") };
+    struct pair pair = { .seed = seed, .goal = *goal };
     if (prove(proof, &pair) != HYPAR_OK) {
         print_error("HYPAR_PROOF_ONLY='%llu %s %c %c'\n", (unsigned long long)seed,
                     goal->kind == OP_KIND_COUNT ? "pipeline" : hp_op[goal->kind].name,

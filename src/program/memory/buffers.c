@@ -16,7 +16,7 @@ static int gradient_writers(const struct hypar_graph *g, int tensor)
 
 /* A parameter stays by itself: a view of it that is sent elsewhere is not in its place. A
  * gradient that others add to is not the one that the view's reader settled. */
-struct held_as hp_held_as(const struct hypar_graph *g, struct arena *arena)
+struct held_as hp_held_as(const struct hypar_graph *g, bool views, struct arena *arena)
 {
     struct held_as held;
     for (int grad = 0; grad < 2; grad++) {
@@ -24,7 +24,7 @@ struct held_as hp_held_as(const struct hypar_graph *g, struct arena *arena)
         for (int t = 0; t < g->n_tensors; t++)
             held.tensor[grad][t] = t;
     }
-    for (int i = 0; i < g->n_ops; i++) {
+    for (int i = 0; views && i < g->n_ops; i++) {
         const struct op *op = &g->ops[i];
         if (!hp_is_view(op->nest) || g->tensors[op->tensor[0]].kind == TENSOR_PARAM)
             continue;
@@ -54,6 +54,22 @@ static void unfold(const struct nest *nest, const struct dim_map *map, struct ra
     }
 }
 
+/* A dimension that several loops run along: all of those inside one that takes steps, or else
+ * the view's elements would not lie at equal distances in the buffer. */
+static void widen(const struct nest *nest, struct range range[MAX_AXES])
+{
+    for (int d = 0; d < nest->operand[0].n_dims; d++) {
+        const struct dim_map *map = &nest->operand[0].dim[d];
+        bool steps = false;
+        for (int f = 0; f < map->n_axes; f++) {
+            struct range *r = &range[map->axis[f]];
+            if (steps)
+                *r = (struct range){ 0, nest->axis[map->axis[f]].extent };
+            steps |= r->hi - r->lo > 1;
+        }
+    }
+}
+
 struct box hp_held_box(const struct hypar_graph *g, const struct held_as *held,
                        struct place place, struct box box)
 {
@@ -64,6 +80,7 @@ struct box hp_held_box(const struct hypar_graph *g, const struct held_as *held,
         hp_whole_ranges(op->nest, range);
         for (int d = 0; d < box.n_dims; d++)
             unfold(op->nest, &op->nest->operand[1].dim[d], box.dim[d], range);
+        widen(op->nest, range);
         box = hp_region(op->nest, 0, range);
         tensor = op->tensor[0];
     }
@@ -132,6 +149,21 @@ static void collect(struct collector *c, int body, struct place place, struct bo
                 box);
 }
 
+/* The box of an operand of a part. A model input without samples may be read along them: its
+ * micro-batches read one piece after the other, so it is all of it. */
+static struct box box_of(const struct hypar_graph *g, const struct op *op, int o,
+                         const struct range *part)
+{
+    const struct tensor *t = &g->tensors[op->tensor[o]];
+    struct range range[MAX_AXES];
+    for (int a = 0; a < op->nest->n_axes; a++) {
+        bool all = t->kind == TENSOR_INPUT && t->sample_dim < 0 &&
+                   op->nest->axis[a].role == HYPAR_SAMPLE && !hp_range_empty(part[a]);
+        range[a] = all ? (struct range){ 0, op->nest->axis[a].extent } : part[a];
+    }
+    return hp_region(op->nest, o, range);
+}
+
 static void collect_pass(struct collector *c, int body, const struct op_pass *op_pass, int part)
 {
     const struct op *op = &c->graph->ops[op_pass->op];
@@ -145,7 +177,7 @@ static void collect_pass(struct collector *c, int body, const struct op_pass *op
         operand_set bit = (operand_set)1 << o;
         if (t < 0)
             continue;
-        struct box box = hp_region(op->nest, o, l->range + part * op->nest->n_axes);
+        struct box box = box_of(c->graph, op, o, l->range + part * op->nest->n_axes);
         if (values & bit)
             collect(c, body, (struct place){ t, false }, box);
         if (t == c->graph->loss && !(values & bit))
@@ -159,22 +191,21 @@ static void collect_pass(struct collector *c, int body, const struct op_pass *op
     }
 }
 
-struct device_buffers hp_device_buffers(const struct hypar_program *p, int device,
+struct device_buffers hp_device_buffers(const struct hypar_program *p, int device, bool views,
                                         struct arena *arena)
 {
     const struct hypar_graph *g = p->plan->graph;
-    struct device_buffers out = { .held = hp_held_as(g, arena),
+    struct device_buffers out = { .held = hp_held_as(g, views, arena),
                                   .n_bodies = p->n_bodies,
                                   .n_tensors = g->n_tensors };
     struct arena scratch = { 0 };
     int n_lists = (1 + p->n_bodies) * 2 * g->n_tensors;
-    struct collector c = { p, g, &out.held, device, &scratch,
-                           NEW(&scratch, struct boxes, n_lists) };
+    struct collector c = { p,      g,        &out.held,
+                           device, &scratch, NEW(&scratch, struct boxes, n_lists) };
     for (int b = 0; b < p->n_bodies; b++) {
         struct pass_order order = hp_pass_order(p->blocks, b, &scratch);
         for (int i = 0; i < order.n; i++) {
-            const struct op_pass *op_pass =
-                &p->lowering->training.op_pass[order.at[i].op_pass];
+            const struct op_pass *op_pass = &p->lowering->training.op_pass[order.at[i].op_pass];
             if (p->lowering->body[b].layout[op_pass->op]->device[order.at[i].part] == device)
                 collect_pass(&c, b, op_pass, order.at[i].part);
         }
@@ -237,9 +268,9 @@ struct strides hp_place_in_buffer(const struct device_buffers *buffers,
     for (int d = box->n_dims - 1; d >= 0; d--) {
         int64_t extent = box->dim[d].hi - box->dim[d].lo;
         index[d]++;
-        out.stride[d] = extent > 1 ? address(buffers, g, buffer, place, index, box->n_dims) -
-                                         out.offset
-                                   : dense; /* never taken: as if there were nothing around */
+        out.stride[d] =
+            extent > 1 ? address(buffers, g, buffer, place, index, box->n_dims) - out.offset
+                       : dense; /* never taken: as if there were nothing around */
         index[d]--;
         dense = out.stride[d] * extent;
     }

@@ -14,7 +14,8 @@
 struct held_as {
     int *tensor[2];
 };
-struct held_as hp_held_as(const struct hypar_graph *graph, struct arena *arena);
+/* `views` false: each as itself. */
+struct held_as hp_held_as(const struct hypar_graph *graph, bool views, struct arena *arena);
 
 /* The box of the tensor that `tensor` is held as, of (around) a box of `tensor`. */
 struct box hp_held_box(const struct hypar_graph *graph, const struct held_as *held,
@@ -29,14 +30,14 @@ struct buffer {
 struct device_buffers {
     struct held_as held;
     int n_bodies, n;
-    int *first;           /* by body: its first buffer; n_bodies + 1 */
+    int *first; /* by body: its first buffer; n_bodies + 1 */
     struct buffer *buffer;
     int n_tensors;
     int *start; /* [(1 + body) * 2 * n_tensors + 2 * tensor + grad], 0 for those that last */
 };
 
 struct device_buffers hp_device_buffers(const struct hypar_program *program, int device,
-                                        struct arena *arena);
+                                        bool views, struct arena *arena);
 
 /* Does the place last from step to step? */
 bool hp_place_lasts(const struct hypar_graph *graph, struct place place);

@@ -1,11 +1,11 @@
-/* run/rank.h - what one rank does: its tasks, ready to be run. Internal to run/.
+/* run/exec/rank.h - what one rank does: its tasks, ready to be run. Internal to run/exec/.
  *
  * A rank is one device of the plan. Its tasks of each body, by half, and of the tail are listed
  * once, in the order of their numbers, with everything that follows from the program: which
  * arrays a pass reads and writes, what a comm sends and receives, what a task waits for. The
- * executor (executor.h) goes through these lists, slot after slot. */
-#ifndef RUN_RANK_H
-#define RUN_RANK_H
+ * executor (executor.h) does what these lists say, slot after slot. */
+#ifndef RUN_EXEC_RANK_H
+#define RUN_EXEC_RANK_H
 
 #include "kernel/kernel.h"
 #include "program/memory/buffers.h"
@@ -64,7 +64,7 @@ struct rank_message {
 };
 
 struct rank_comm {
-    int task;
+    int task, at; /* number in the program; among the rank's tasks of its part */
     struct place place;
     enum combine combine;
     int n_messages;
@@ -73,18 +73,27 @@ struct rank_comm {
     int *buffer;
 };
 
-/* A box of a parameter that the rank updates: of its buffer, or of what the rank reads there. */
+/* A box of a parameter that the rank updates: of its buffer, or of what the rank reads there.
+ */
 struct rank_update {
     int tensor, group;
     struct held_view param, gradient;
 };
 
+/* A task of the rank in a body. */
+struct body_task {
+    int body, at;
+};
+
 struct rank_task {
     enum task_kind kind;
-    int task;        /* number in the program */
-    int index, n;    /* its passes, or updates; its comm */
+    int task;     /* number in the program */
+    int at;       /* among the rank's tasks of its part */
+    int index, n; /* its passes, or updates; its comm */
     int n_waits;
-    const int *wait; /* comms of the same list of comms */
+    const int *wait; /* the rank's own tasks of the same part that it comes after */
+    int n_before;
+    const struct body_task *before; /* of the tail: those of bodies */
 };
 
 struct task_list {
@@ -95,7 +104,7 @@ struct task_list {
 /* Of a body; or of the tail, whose lists are by group of parameters. */
 struct rank_part {
     struct task_list *list; /* forward, backward; by group */
-    int n_lists;
+    int n_lists, n_tasks;
     struct rank_comm *comm;
     struct rank_pass *pass;
     struct rank_update *update;
@@ -109,19 +118,22 @@ struct rank {
     const struct hypar_graph *graph;
     int device;
     struct device_buffers buffers;
-    bool *clear;    /* by buffer: it starts at zero, and all is added to it */
+    bool *clear;    /* by buffer: it starts neutral, and all is added to it */
     bool *is_index; /* by buffer: of integers */
     struct rank_part *body, tail;
-    int *first_tag; /* by task */
-    int n_tags;     /* of one micro-batch and of the tail */
+    bool knows_loss; /* at the end of a period */
+    int *first_tag;  /* by task */
+    int n_tags;      /* of one micro-batch and of the tail */
     /* [2 * tensor + grad]: exchange of a body, of the tail; -1 */
     int *exchange_of, *exchange_of_tail;
 };
 
-/* The lists of one device. HYPAR_UNSUPPORTED for what cannot be run (two parts of one batch
- * norm with statistics of their own on one device). To be released with hp_rank_free(). */
+/* The lists of one device; `views`: tensors may be others' by another name, which holds where
+ * tasks are done in order of their numbers. HYPAR_UNSUPPORTED for what cannot be run (two parts
+ * of one batch norm with statistics of their own on one device). To be released with
+ * hp_rank_free(). */
 enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *program,
-                               int device, struct hypar_error *err);
+                               int device, bool views, struct hypar_error *err);
 void hp_rank_free(struct rank *rank); /* NULL is allowed */
 
 /* Elements of a buffer. */
@@ -129,12 +141,20 @@ int64_t hp_buffer_elements(const struct rank *rank, int buffer);
 
 /* The parts of making one. */
 void hp_rank_tags(struct rank *rank); /* comms.c */
-void hp_rank_comm(struct rank *rank, struct rank_part *part, int body, int task); /* comms.c */
+void hp_rank_comm(struct rank *rank, struct rank_part *part, int body,
+                  const struct rank_task *task); /* comms.c */
 struct held_view hp_rank_view(const struct rank *rank, int body, struct place place,
                               const struct box *box);
+
+/* Which writes of a body are fresh, and which buffers start at zero (writes.c): those that
+ * writes meet in otherwise; sums over micro-batches that the first one does not begin, because
+ * a part is empty in it; gradients that nobody contributes to. */
+enum hypar_status hp_rank_first_writes(struct rank *rank, int body, struct hypar_error *err);
+void hp_rank_later_writes(struct rank *rank, int body);
+void hp_rank_zeros(struct rank *rank, int body, int exchange);
 
 /* The boxes of the part's result that the rank needs of it (copies.c). False: all of it. */
 bool hp_rank_taken(struct rank *rank, int body, int op, int pass, int operand, bool grad,
                    int part, const struct box *box, struct rank_operand *out);
 
-#endif /* RUN_RANK_H */
+#endif /* RUN_EXEC_RANK_H */

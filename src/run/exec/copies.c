@@ -3,7 +3,7 @@
  * Of parts that write the same (split along the axis of copies, or along one that has no part
  * in a pass) one is counted as a contribution. A rank takes over what its part wrote where that
  * is the one which counts, or where the rank keeps a copy of its own to read. */
-#include "run/rank.h"
+#include "run/exec/rank.h"
 
 /* A writer of an exchange in a body, or (tail) in all bodies. */
 struct writer_at {

@@ -1,16 +1,9 @@
 /* The messages of a rank's comms: posted in turn, done whenever they are. */
-#include <stdlib.h>
+#include "run/exec/state.h"
+
 #include <string.h>
 
-#include "run/executor_state.h"
-
 /* Pieces ----------------------------------------------------------------------------- */
-
-static size_t element_bytes(const struct executor *x, const struct piece *p)
-{
-    return x->rank->is_index[p->view.buffer] ? sizeof(int32_t)
-                                             : hp_real_bytes(x->settings.real);
-}
 
 bool hp_piece_is_dense(const struct piece *piece)
 {
@@ -24,6 +17,11 @@ bool hp_piece_is_dense(const struct piece *piece)
         dense *= extent;
     }
     return true;
+}
+
+static size_t piece_bytes(const struct executor *x, const struct piece *p)
+{
+    return (size_t)(p->hi - p->lo) * hp_buffer_element_bytes(x, p->view.buffer);
 }
 
 /* A run of elements along the last dimension. */
@@ -56,7 +54,7 @@ static struct run run_at(const struct piece *p, int64_t i)
 static void copy_piece(struct executor *x, const struct piece *p, char *data, char *apart,
                        bool gather)
 {
-    size_t size = element_bytes(x, p);
+    size_t size = hp_buffer_element_bytes(x, p->view.buffer);
     for (int64_t i = p->lo; i < p->hi;) {
         struct run run = run_at(p, i);
         for (int64_t k = 0; k < run.n; k += run.stride == 1 ? run.n : 1) {
@@ -86,40 +84,38 @@ static void sum_piece(struct executor *x, const struct piece *p, enum combine co
     }
 }
 
-/* Comms ------------------------------------------------------------------------------ */
+/* Checking --------------------------------------------------------------------------- */
 
-void hp_post_comm(struct executor *x, struct micro_state *m, const struct rank_comm *comm,
-                  int index)
+/* What is sent, or put together with what comes, has to be there. */
+static void check_piece(struct executor *x, const struct comm_run *run, const struct piece *p,
+                        char *data)
 {
-    size_t bytes = sizeof(struct comm_run) +
-                   (size_t)comm->n_messages * sizeof(struct message_run);
-    struct comm_run *run = calloc(1, bytes);
-    if (!run)
-        hypar_out_of_memory(bytes);
-    *run = (struct comm_run){ m, comm, index, comm->n_messages, (struct message_run *)(run + 1) };
-    x->active =
-        GROW(&x->arena, struct comm_run *, x->active, x->n_active, &x->active_capacity);
-    x->active[x->n_active++] = run;
-    m->n_comms++;
-    hp_progress(x);
+    if (!x->settings.check || x->status != HYPAR_OK)
+        return;
+    struct box box = { .n_dims = 1, .dim = { { 0, p->hi - p->lo } } };
+    struct view view = hp_dense_view(hp_array_new(piece_bytes(x, p)), &box);
+    copy_piece(x, p, data, view.data, true);
+    x->status = hp_check_known(x, run->micro, run->comm->task, run->comm->place, &view);
+    hp_array_free(view.data);
 }
+
+/* Messages --------------------------------------------------------------------------- */
 
 static void post(struct executor *x, struct comm_run *run, int i)
 {
     const struct rank_message *message = &run->comm->message[i];
     const struct piece *p = &message->piece;
     struct message_run *state = &run->message[i];
-    size_t size = element_bytes(x, p), bytes = (size_t)(p->hi - p->lo) * size;
+    size_t size = hp_buffer_element_bytes(x, p->view.buffer), bytes = piece_bytes(x, p);
     char *data = hp_buffer_data(x, run->micro, p->view.buffer);
     int tag = message->tag + run->micro->micro % x->tag_turns * x->rank->n_tags;
     if (!p->dense || message->kind == MESSAGE_SUM) {
-        state->apart = malloc(bytes);
-        if (!state->apart)
-            hypar_out_of_memory(bytes);
+        state->apart = hp_array_new(bytes);
         hp_count_bytes(x, (double)bytes);
     }
     char *at = state->apart ? state->apart : data + (size_t)run_at(p, p->lo).at * size;
     if (message->kind == MESSAGE_SEND) {
+        check_piece(x, run, p, data);
         if (state->apart)
             copy_piece(x, p, data, state->apart, true);
         x->counts.sent_bytes += (double)bytes;
@@ -128,6 +124,7 @@ static void post(struct executor *x, struct comm_run *run, int i)
         state->request = x->transport.receive(x->transport.who, at, bytes, message->peer, tag);
     }
     state->state = MESSAGE_POSTED;
+    x->counts.moves++;
 }
 
 static void finish(struct executor *x, struct comm_run *run, int i)
@@ -137,15 +134,18 @@ static void finish(struct executor *x, struct comm_run *run, int i)
     struct message_run *state = &run->message[i];
     state->state = MESSAGE_DONE;
     run->left--;
+    x->counts.moves++;
     if (!state->apart)
         return;
     char *data = hp_buffer_data(x, run->micro, p->view.buffer);
-    if (message->kind == MESSAGE_SUM)
+    if (message->kind == MESSAGE_SUM) {
+        check_piece(x, run, p, data);
         sum_piece(x, p, run->comm->combine, data, state->apart);
-    else if (message->kind == MESSAGE_RECEIVE)
+    } else if (message->kind == MESSAGE_RECEIVE) {
         copy_piece(x, p, data, state->apart, false);
-    free(state->apart);
-    hp_count_bytes(x, -(double)((size_t)(p->hi - p->lo) * element_bytes(x, p)));
+    }
+    hp_array_free(state->apart);
+    hp_count_bytes(x, -(double)piece_bytes(x, p));
     state->apart = NULL;
 }
 
@@ -157,20 +157,35 @@ static void go_on(struct executor *x, struct comm_run *run)
         if (state->state == MESSAGE_WAITS &&
             (after < 0 || run->message[after].state == MESSAGE_DONE))
             post(x, run, i);
-        if (state->state == MESSAGE_POSTED && x->transport.done(x->transport.who, state->request))
+        if (state->state == MESSAGE_POSTED &&
+            x->transport.done(x->transport.who, state->request))
             finish(x, run, i);
     }
+}
+
+/* Comms ------------------------------------------------------------------------------ */
+
+void hp_post_comm(struct executor *x, struct micro_state *m, const struct rank_comm *comm)
+{
+    size_t bytes =
+        sizeof(struct comm_run) + (size_t)comm->n_messages * sizeof(struct message_run);
+    struct comm_run *run = memset(hp_array_new(bytes), 0, bytes);
+    *run = (struct comm_run){ m, comm, comm->n_messages, (struct message_run *)(run + 1) };
+    x->active = GROW(&x->arena, struct comm_run *, x->active, x->n_active, &x->active_capacity);
+    x->active[x->n_active++] = run;
+    m->n_comms++;
+    hp_progress(x);
 }
 
 static void end_comm(struct executor *x, struct comm_run *run)
 {
     struct micro_state *m = run->micro;
-    m->comm_done[run->index] = true;
+    m->progress[run->comm->at] = TASK_DONE;
     m->n_comms--;
     hp_release_buffers(x, m, run->comm->buffer, run->comm->n_buffers);
     if (m->over && m->n_comms == 0)
         hp_free_micro(x, m);
-    free(run);
+    hp_array_free(run);
 }
 
 void hp_progress(struct executor *x)
@@ -187,18 +202,16 @@ void hp_progress(struct executor *x)
     x->n_active = kept;
 }
 
-int hp_comms_of(const struct executor *x, const struct micro_state *m)
-{
-    (void)x;
-    return m->n_comms;
-}
-
+/* A micro-batch that is over goes with its last comm. */
 void hp_drop_comms(struct executor *x)
 {
     for (int i = 0; i < x->n_active; i++) {
-        for (int k = 0; k < x->active[i]->comm->n_messages; k++)
-            free(x->active[i]->message[k].apart);
-        free(x->active[i]);
+        struct comm_run *run = x->active[i];
+        for (int k = 0; k < run->comm->n_messages; k++)
+            hp_array_free(run->message[k].apart);
+        if (--run->micro->n_comms == 0 && run->micro->over)
+            hp_free_micro(x, run->micro);
+        hp_array_free(run);
     }
     x->n_active = 0;
 }

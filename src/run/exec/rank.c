@@ -1,7 +1,5 @@
 /* The lists of tasks of one rank, from the program. */
-#include "run/rank.h"
-
-#include "base/error.h"
+#include "run/exec/rank.h"
 
 int64_t hp_buffer_elements(const struct rank *rank, int buffer)
 {
@@ -96,80 +94,6 @@ static void add_pass(struct rank *rank, struct rank_part *to, int body, int op_p
             add_to_list(p->buffer, &p->n_buffers, p->operand[i].view.buffer);
 }
 
-/* Who writes first ------------------------------------------------------------------- */
-
-/* Boxes of a buffer that have been written: all by the same name, the others being views. */
-struct written {
-    int tensor;
-    struct box *box;
-    int n, capacity;
-};
-
-/* Is the write the first one at its place (fresh), or into what one before it wrote? Where it
- * is neither, the whole buffer starts at zero. */
-static void place_write(struct rank *rank, struct arena *scratch, struct written *written,
-                        struct rank_operand *o)
-{
-    struct written *w = &written[o->view.buffer];
-    const struct box *box = &o->view.box;
-    bool apart = true, inside = false, other_name = w->n > 0 && w->tensor != o->tensor;
-    for (int i = 0; i < w->n && !other_name; i++) {
-        struct box both = hp_box_intersect(&w->box[i], box);
-        apart &= hp_box_empty(&both);
-        inside |= hp_box_contains(&w->box[i], box);
-    }
-    o->fresh = apart;
-    if (o->apart || other_name || (!apart && !inside))
-        rank->clear[o->view.buffer] = true;
-    w->box = GROW(scratch, struct box, w->box, w->n, &w->capacity);
-    w->box[w->n++] = *box;
-    w->tensor = o->tensor;
-}
-
-static enum hypar_status find_first_writes(struct rank *rank, int body, struct hypar_error *err)
-{
-    struct arena scratch = { 0 };
-    struct written *written = NEW(&scratch, struct written, rank->buffers.n);
-    struct rank_part *part = &rank->body[body];
-    enum hypar_status status = HYPAR_OK;
-    for (int i = 0; i < part->n_passes; i++)
-        for (int k = 0; k < part->pass[i].n_operands; k++) {
-            struct rank_operand *o = &part->pass[i].operand[k];
-            if (!o->written || o->view.buffer < 0 || part->pass[i].moves_nothing)
-                continue;
-            place_write(rank, &scratch, written, o);
-            bool stat = rank->graph->tensors[o->tensor].kind == TENSOR_STAT;
-            if (part->pass[i].own_statistics && stat && !o->fresh)
-                status = hp_fail(err, HYPAR_UNSUPPORTED,
-                                 "device %d has two parts of '%s', each with statistics of its "
-                                 "own",
-                                 rank->device, rank->graph->ops[part->pass[i].op].name);
-        }
-    hp_arena_free(&scratch);
-    return status;
-}
-
-/* Gradients that nobody contributes to are zero. */
-static void find_zeros(struct rank *rank, int body, int exchange)
-{
-    const struct lowering *s = rank->program->lowering;
-    const struct pattern *p = hp_exchange_pattern(s, body, exchange);
-    struct place place = s->training.exchange[exchange].place;
-    struct place held = { rank->buffers.held.tensor[place.grad][place.tensor], place.grad };
-    for (int c = 0; place.grad && c < p->n_cells; c++) {
-        if (p->cell[c].n_contributions > 0)
-            continue;
-        struct box box = hp_cell_box(p, c);
-        box = hp_held_box(rank->graph, &rank->buffers.held, place, box);
-        int list = hp_place_lasts(rank->graph, place) ? 0 : 1 + body;
-        int at = (list * rank->graph->n_tensors + held.tensor) * 2 + held.grad;
-        for (int i = rank->buffers.start[at]; i < rank->buffers.start[at + 1]; i++) {
-            struct box both = hp_box_intersect(&rank->buffers.buffer[i].box, &box);
-            rank->clear[i] |= !hp_box_empty(&both);
-        }
-    }
-}
-
 /* Tasks ------------------------------------------------------------------------------ */
 
 static bool takes_part(const struct rank *rank, int task)
@@ -181,11 +105,14 @@ static bool takes_part(const struct rank *rank, int task)
     return hp_is_in(comm->device, comm->n_devices, rank->device);
 }
 
-static struct rank_task *append(struct rank *rank, struct task_list *list, int task)
+static struct rank_task *append(struct rank *rank, struct rank_part *part,
+                                struct task_list *list, int task)
 {
     list->task = GROW(&rank->arena, struct rank_task, list->task, list->n, &list->capacity);
     struct rank_task *out = &list->task[list->n++];
-    *out = (struct rank_task){ .kind = rank->program->task[task].kind, .task = task };
+    *out = (struct rank_task){ .kind = rank->program->task[task].kind,
+                               .task = task,
+                               .at = part->n_tasks++ };
     return out;
 }
 
@@ -204,8 +131,8 @@ static void add_update(struct rank *rank, int task, const struct box *box)
 {
     struct rank_part *to = &rank->tail;
     int tensor = hp_task_place(rank->program, task).tensor;
-    to->update = GROW(&rank->arena, struct rank_update, to->update, to->n_updates,
-                      &to->update_capacity);
+    to->update =
+        GROW(&rank->arena, struct rank_update, to->update, to->n_updates, &to->update_capacity);
     to->update[to->n_updates++] = (struct rank_update){
         .tensor = tensor,
         .group = hp_update_group(rank->program, task),
@@ -250,39 +177,51 @@ static void add_updates(struct rank *rank, int task, struct rank_task *out)
     out->n = rank->tail.n_updates - out->index;
 }
 
-/* The comms of the rank that a task waits for. */
-static void add_waits(struct rank *rank, const int *comm_at, struct rank_task *out)
+/* The tasks of one part while they are listed. */
+struct part_maker {
+    struct rank *rank;
+    struct rank_part *part;
+    int body;          /* of the tail: 0 */
+    int lo, hi;        /* its tasks */
+    const int *number; /* by task: its number in its part on the rank, -1: another rank's */
+};
+
+static void add_waits(const struct part_maker *m, struct rank_task *out)
 {
-    const struct hypar_program *p = rank->program;
-    int64_t lo = p->after_start[out->task], hi = p->after_start[out->task + 1];
-    int *wait = NEW(&rank->arena, int, hi - lo);
-    if (out->kind == TASK_COMM)
-        return; /* posted in turn: what it sends is there */
-    for (int64_t i = lo; i < hi; i++)
-        if (comm_at[p->after[i]] >= 0)
-            add_to_list(wait, &out->n_waits, comm_at[p->after[i]]);
+    const struct hypar_program *p = m->rank->program;
+    const int *after = p->after + p->after_start[out->task];
+    int n = (int)(p->after_start[out->task + 1] - p->after_start[out->task]);
+    int *wait = NEW(&m->rank->arena, int, n);
+    struct body_task *before = NEW(&m->rank->arena, struct body_task, m->lo > 0 ? n : 0);
+    for (int i = 0; i < n; i++) {
+        int number = m->number[after[i]];
+        if (number >= 0 && after[i] >= m->lo && after[i] < m->hi)
+            add_to_list(wait, &out->n_waits, number);
+        else if (number >= 0 && hp_is_tail(p, out->task))
+            before[out->n_before++] = (struct body_task){ hp_task_body(p, after[i]), number };
+    }
     out->wait = wait;
+    out->before = before;
 }
 
-static void add_task(struct rank *rank, struct rank_part *to, struct task_list *list, int body,
-                     int task, int *comm_at)
+static void add_task(const struct part_maker *m, struct task_list *list, int task)
 {
-    if (!takes_part(rank, task))
+    if (m->number[task] < 0)
         return;
-    struct rank_task *out = append(rank, list, task);
+    struct rank_task *out = append(m->rank, m->part, list, task);
     switch (out->kind) {
     case TASK_COMPUTE:
-        add_compute(rank, to, body, task, out);
+        add_compute(m->rank, m->part, m->body, task, out);
         break;
     case TASK_UPDATE:
-        add_updates(rank, task, out);
+        add_updates(m->rank, task, out);
         break;
     case TASK_COMM:
-        out->index = comm_at[task] = to->n_comms;
-        hp_rank_comm(rank, to, body, task);
+        out->index = m->part->n_comms;
+        hp_rank_comm(m->rank, m->part, m->body, out);
         break;
     }
-    add_waits(rank, comm_at, out);
+    add_waits(m, out);
 }
 
 static void count_uses(struct rank *rank, int body)
@@ -298,32 +237,48 @@ static void count_uses(struct rank *rank, int body)
             part->uses[part->comm[i].buffer[k] - first]++;
 }
 
-static enum hypar_status make_body(struct rank *rank, int body, int *comm_at,
+/* The tasks that the rank takes part in, numbered in each part. */
+static int *number_tasks(const struct rank *rank, struct arena *scratch)
+{
+    const struct hypar_program *p = rank->program;
+    int *number = NEW(scratch, int, p->n_tasks);
+    for (int b = 0; b <= p->n_bodies; b++)
+        for (int t = p->first[b], n = 0; t < p->first[b + 1]; t++)
+            number[t] = takes_part(rank, t) ? n++ : -1;
+    return number;
+}
+
+static enum hypar_status make_body(struct rank *rank, int body, const int *number,
                                    struct hypar_error *err)
 {
     const struct hypar_program *p = rank->program;
     struct rank_part *part = &rank->body[body];
+    struct part_maker m = { rank, part, body, p->first[body], p->first[body + 1], number };
     part->n_lists = 2;
     part->list = NEW(&rank->arena, struct task_list, 2);
-    for (int t = p->first[body]; t < p->first[body + 1]; t++)
-        add_task(rank, part, &part->list[p->task[t].backward], body, t, comm_at);
+    for (int t = m.lo; t < m.hi; t++)
+        add_task(&m, &part->list[p->task[t].backward], t);
     count_uses(rank, body);
     for (int d = 0; d < p->lowering->training.n_exchanges; d++)
-        find_zeros(rank, body, d);
-    return find_first_writes(rank, body, err);
+        hp_rank_zeros(rank, body, d);
+    return hp_rank_first_writes(rank, body, err);
 }
 
-static void make_tail(struct rank *rank, int *comm_at)
+static void make_tail(struct rank *rank, const int *number)
 {
     const struct hypar_program *p = rank->program;
     const struct training_graph *k = &p->lowering->training;
     struct rank_part *part = &rank->tail;
+    struct part_maker m = { rank, part, 0, p->first[p->n_bodies], p->n_tasks, number };
     part->n_lists = p->iteration->n_groups;
     part->list = NEW(&rank->arena, struct task_list, part->n_lists);
-    for (int t = p->first[p->n_bodies]; t < p->n_tasks; t++)
-        add_task(rank, part, &part->list[hp_update_group(p, t)], 0, t, comm_at);
-    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++)
-        find_zeros(rank, 0, d);
+    for (int t = m.lo; t < m.hi; t++)
+        add_task(&m, &part->list[hp_update_group(p, t)], t);
+    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
+        hp_rank_zeros(rank, 0, d);
+        if (k->exchange[d].place.tensor == rank->graph->loss)
+            rank->knows_loss = reads_cell(rank, hp_exchange_pattern(p->lowering, 0, d)->cell);
+    }
 }
 
 /* The whole -------------------------------------------------------------------------- */
@@ -340,13 +295,13 @@ static int *index_exchanges(struct rank *rank, int first, int n)
     return exchange_of;
 }
 
-static enum hypar_status make(struct rank *rank, struct hypar_error *err)
+static enum hypar_status make(struct rank *rank, bool views, struct hypar_error *err)
 {
     const struct hypar_program *p = rank->program;
     const struct training_graph *k = &p->lowering->training;
     rank->exchange_of = index_exchanges(rank, 0, k->n_exchanges);
     rank->exchange_of_tail = index_exchanges(rank, k->n_exchanges, k->n_tail);
-    rank->buffers = hp_device_buffers(p, rank->device, &rank->arena);
+    rank->buffers = hp_device_buffers(p, rank->device, views, &rank->arena);
     rank->clear = NEW(&rank->arena, bool, rank->buffers.n);
     rank->is_index = NEW(&rank->arena, bool, rank->buffers.n);
     for (int i = 0; i < rank->buffers.n; i++) {
@@ -356,20 +311,20 @@ static enum hypar_status make(struct rank *rank, struct hypar_error *err)
     }
     hp_rank_tags(rank);
     struct arena scratch = { 0 };
-    int *comm_at = NEW(&scratch, int, p->n_tasks);
-    for (int t = 0; t < p->n_tasks; t++)
-        comm_at[t] = -1;
+    const int *number = number_tasks(rank, &scratch);
     rank->body = NEW(&rank->arena, struct rank_part, p->n_bodies);
     enum hypar_status status = HYPAR_OK;
     for (int b = 0; b < p->n_bodies && status == HYPAR_OK; b++)
-        status = make_body(rank, b, comm_at, err);
-    make_tail(rank, comm_at);
+        status = make_body(rank, b, number, err);
+    for (int b = 1; b < p->n_bodies && !p->iteration->delayed && status == HYPAR_OK; b++)
+        hp_rank_later_writes(rank, b);
+    make_tail(rank, number);
     hp_arena_free(&scratch);
     return status;
 }
 
 enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *program,
-                               int device, struct hypar_error *err)
+                               int device, bool views, struct hypar_error *err)
 {
     struct arena arena = { 0 };
     struct rank *rank = NEW(&arena, struct rank, 1);
@@ -377,7 +332,7 @@ enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *pr
     rank->program = program;
     rank->graph = program->plan->graph;
     rank->device = device;
-    enum hypar_status status = make(rank, err);
+    enum hypar_status status = make(rank, views, err);
     *out = rank;
     if (status != HYPAR_OK) {
         hp_rank_free(rank);

@@ -1,27 +1,43 @@
-/* run/executor.h - one rank of a program, run with real kernels and real messages. Internal.
+/* run/exec/executor.h - one rank of a program, run with real kernels and real messages.
+ * Internal.
  *
  * The executor goes through the slots of the rank's stage, and in each through the rank's tasks
  * in the order of their numbers. Messages are posted when their comm's turn comes and go on by
  * themselves; a task waits for the comms that it needs. Sums are put together by their owners,
- * in a fixed order: results do not depend on the transport. */
-#ifndef RUN_EXECUTOR_H
-#define RUN_EXECUTOR_H
+ * in a fixed order: results do not depend on the transport.
+ *
+ * The same code proves programs right (tests/program/test_proof.c): with `check`, in either
+ * order, with an observer that sees whatever a task reads. */
+#ifndef RUN_EXEC_EXECUTOR_H
+#define RUN_EXEC_EXECUTOR_H
 
 #include "run/data.h"
+#include "run/exec/rank.h"
+#include "run/exec/transport.h"
 #include "run/optimizer.h"
-#include "run/rank.h"
-#include "run/transport.h"
 
 struct executor;
 
 /* What a dense array over a box of a tensor is filled with. */
 struct fill_request {
     int tensor;
-    int state;     /* array of the optimizer's state of a parameter, zero so far; -1: its value */
+    int state; /* array of the optimizer's state of a parameter, zero so far; -1: its value */
     int64_t batch; /* of a model input: the number of its batch (0, 1, ...) */
 };
-typedef enum hypar_status hp_fill(void *who, const struct fill_request *request,
-                                  const struct view *to, struct hypar_error *err);
+
+enum task_order {
+    ORDER_NUMBERS,
+    /* Of all tasks whose predecessors are done the last one first, under pipedream slot by
+     * slot: any order that the program's edges allow must do. Only with `check`. */
+    ORDER_LATEST,
+};
+
+/* What a task reads: a box of a tensor's value or gradient. */
+struct reading {
+    int device, micro;
+    struct place place;
+    const struct view *view;
+};
 
 struct executor_settings {
     const struct kernels *kernels;
@@ -29,14 +45,20 @@ struct executor_settings {
     struct optimizer optimizer;
     struct rate_schedule rate;
     int64_t first_batch; /* batches that were trained on before */
-    uint64_t seed; /* of random numbers that operators draw */
-    bool check;    /* what is read must have been computed or received (NaN: it was not) */
-    hp_fill *fill;
+    uint64_t seed;       /* of random numbers that operators draw */
+    enum task_order order;
+    bool check; /* what is read must have been computed or received (NaN: it was not) */
+    enum hypar_status (*fill)(void *who, const struct fill_request *request,
+                              const struct view *to, struct hypar_error *err);
+    /* With `check`, called for all that a pass reads; NULL: nobody looks. */
+    enum hypar_status (*observe)(void *who, const struct reading *reading,
+                                 struct hypar_error *err);
     void *who;
 };
 
 /* What was done since it was made. */
 struct executor_counts {
+    int64_t moves; /* tasks begun, messages posted and done: it got on */
     double sent_bytes;
     double live_bytes, peak_bytes; /* of buffers: now, and at most */
 };
@@ -61,11 +83,17 @@ enum advance hp_executor_advance(struct executor *x, struct hypar_error *err);
 /* The same for all of a step, waiting for messages. */
 enum hypar_status hp_executor_step(struct executor *x, struct hypar_error *err);
 
+/* The same for all ranks, in one process. HYPAR_RUNTIME if they wait for each other. */
+enum hypar_status hp_executors_step(struct executor **x, int n, struct hypar_error *err);
+
 /* Why the last advance failed. */
 enum hypar_status hp_executor_status(const struct executor *x);
 
-/* The loss of the last step (pipedream: of period `period` of the loss's stage) as far as this
- * rank knows it. False: it does not. */
+/* What a rank waits at that is not done. */
+const char *hp_executor_where(struct executor *x, char *text, size_t n);
+
+/* The loss of the last step (pipedream: of period `period` of the loss's stage). False: the
+ * rank does not know it. */
 bool hp_executor_loss(const struct executor *x, int period, double *loss);
 
 /* A box of a parameter that the rank updates, or of an array of its optimizer's state (-1: its
@@ -73,10 +101,10 @@ bool hp_executor_loss(const struct executor *x, int period, double *loss);
 void hp_executor_read(const struct executor *x, int tensor, int state, const struct box *box,
                       void *dense);
 
-/* Arrays that last: buffers 0 .. n - 1, of parameters and of gradients. */
+/* Arrays that last: buffers 0 .. n - 1, of parameters (the newest version) and of gradients. */
 const struct rank *hp_executor_rank(const struct executor *x);
 void *hp_executor_lasting(const struct executor *x, int buffer);
 
 struct executor_counts hp_executor_counts(const struct executor *x);
 
-#endif /* RUN_EXECUTOR_H */
+#endif /* RUN_EXEC_EXECUTOR_H */

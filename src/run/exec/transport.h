@@ -1,9 +1,9 @@
-/* run/transport.h - how messages get from one rank to another. Internal.
+/* run/exec/transport.h - how messages get from one rank to another. Internal.
  *
  * Messages between two ranks with the same tag arrive in the order in which they were sent.
  * Nothing blocks but wait(). */
-#ifndef RUN_TRANSPORT_H
-#define RUN_TRANSPORT_H
+#ifndef RUN_EXEC_TRANSPORT_H
+#define RUN_EXEC_TRANSPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,4 +29,4 @@ struct local_network *hp_local_new(int n_ranks);
 void hp_local_free(struct local_network *network); /* NULL is allowed */
 struct transport hp_local_transport(struct local_network *network, int rank);
 
-#endif /* RUN_TRANSPORT_H */
+#endif /* RUN_EXEC_TRANSPORT_H */

@@ -2,7 +2,9 @@
  *
  * The contributors of a cell send each owner its piece, an owner puts them together, its own
  * first and then by device, and sends the result to the other readers. */
-#include "run/executor_state.h"
+#include "run/exec/state.h"
+
+#include <assert.h>
 
 struct comm_maker {
     struct rank *rank;
@@ -48,7 +50,8 @@ static int add_message(struct comm_maker *m, enum message_kind kind, int peer, b
         return after;
     c->message =
         GROW(&m->rank->arena, struct rank_message, c->message, c->n_messages, &m->capacity);
-    c->message[c->n_messages] = (struct rank_message){ kind, peer, m->tag + result, after, *piece };
+    c->message[c->n_messages] =
+        (struct rank_message){ kind, peer, m->tag + result, after, *piece };
     int b = piece->view.buffer;
     if (b >= m->rank->buffers.first[0] && !listed(b, c->buffer, c->n_buffers)) {
         c->buffer = GROW(&m->rank->arena, int, c->buffer, c->n_buffers, &m->buffer_capacity);
@@ -74,10 +77,12 @@ static void own_piece(struct comm_maker *m, const struct cell *cell, const struc
             add_message(m, MESSAGE_SEND, cell->receiver[i], true, last, piece);
 }
 
-/* A cell whose contributions lie on several devices. */
+/* A cell whose contributions lie on several devices. None of them has all of it by itself, and
+ * so more in its buffer than it contributes: its cell would have no owners. */
 static void sum_cell(struct comm_maker *m, const struct cell *cell, const struct box *box)
 {
     int me = m->rank->device;
+    assert(cell->n_kept == 0);
     bool gives = contributes(cell, me, cell->n_contributions);
     bool takes = listed(me, cell->receiver, cell->n_receivers);
     bool owns = listed(me, cell->owner, cell->n_owners);
@@ -116,18 +121,22 @@ static int tags_of(const struct cell *cell)
     return 2 * (cell->n_owners ? cell->n_owners : 1);
 }
 
-void hp_rank_comm(struct rank *rank, struct rank_part *part, int body, int task)
+void hp_rank_comm(struct rank *rank, struct rank_part *part, int body,
+                  const struct rank_task *of)
 {
+    int task = of->task;
     const struct hypar_program *p = rank->program;
     const struct pattern *pattern = hp_task_pattern(p, task);
     const struct comm *comm = hp_task_comm(p, task);
     part->comm =
         GROW(&rank->arena, struct rank_comm, part->comm, part->n_comms, &part->comm_capacity);
     struct rank_comm *out = &part->comm[part->n_comms++];
-    *out = (struct rank_comm){ .task = task,
-                               .place = hp_task_place(p, task),
-                               .combine = p->lowering->training.exchange[p->task[task].index]
-                                              .combine };
+    *out =
+        (struct rank_comm){ .task = task,
+                            .at = of->at,
+                            .place = hp_task_place(p, task),
+                            .combine =
+                                p->lowering->training.exchange[p->task[task].index].combine };
     struct comm_maker m = { .rank = rank, .comm = out, .body = body };
     int tag = rank->first_tag[task];
     for (int i = 0; i < comm->n_cells; i++) {

@@ -1,0 +1,75 @@
+/* What a rank checks as it goes: an element is unknown (NaN) until it is computed or comes. */
+#include "run/exec/state.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *hp_task_where(const struct executor *x, const struct micro_state *m, int task,
+                          char *text, size_t n)
+{
+    const struct hypar_program *p = x->program;
+    char where[48] = "at the end", what[80];
+    if (m != &x->tail)
+        snprintf(where, sizeof where, "in micro-batch %d", m->micro);
+    else if (p->iteration->delayed)
+        snprintf(where, sizeof where, "in update period %d", m->micro);
+    if (p->task[task].kind == TASK_COMPUTE)
+        hp_task_text(p, task, what, sizeof what);
+    else
+        snprintf(what, sizeof what, "%s of %s'%.40s'",
+                 p->task[task].kind == TASK_UPDATE ? "update" : "comm",
+                 p->task[task].kind == TASK_COMM && hp_task_place(p, task).grad
+                     ? "the gradient of "
+                     : "",
+                 x->graph->tensors[hp_task_place(p, task).tensor].name);
+    snprintf(text, n, "task %d %s: %s", task, where, what);
+    return text;
+}
+
+static bool is_index(const struct executor *x, struct place place)
+{
+    return x->graph->tensors[place.tensor].index && !place.grad;
+}
+
+/* A copy of what a view shows, one element after another. */
+static void *dense_copy(const struct executor *x, struct place place, const struct view *view)
+{
+    int64_t n = hp_box_elements(&view->box);
+    struct view dense = hp_dense_view(hp_array_new((size_t)n * sizeof(double)), &view->box);
+    hp_view_copy(&dense, view, &view->box,
+                 is_index(x, place) ? sizeof(int32_t) : hp_real_bytes(x->settings.real));
+    return dense.data;
+}
+
+enum hypar_status hp_check_known(struct executor *x, const struct micro_state *m, int task,
+                                 struct place place, const struct view *view)
+{
+    int64_t n = hp_box_elements(&view->box), unknown = 0;
+    void *all = dense_copy(x, place, view);
+    char text[128];
+    for (int64_t i = 0; i < n; i++)
+        unknown += is_index(x, place) ? ((int32_t *)all)[i] == INT32_MIN
+                                      : isnan(hp_get(all, i, x->settings.real)) != 0;
+    hp_array_free(all);
+    if (!unknown)
+        return HYPAR_OK;
+    return hp_fail(&x->error, HYPAR_RUNTIME, "%s: device %d lacks %lld of %lld of %s'%s'",
+                   hp_task_where(x, m, task, text, sizeof text), x->rank->device,
+                   (long long)unknown, (long long)n, place.grad ? "the gradient of " : "",
+                   x->graph->tensors[place.tensor].name);
+}
+
+void hp_make_neutral(const struct executor *x, struct place place, const struct view *view,
+                     enum combine combine)
+{
+    int64_t n = hp_box_elements(&view->box);
+    void *all = dense_copy(x, place, view), *neutral = dense_copy(x, place, view);
+    struct view dense = hp_dense_view(neutral, &view->box);
+    hp_view_clear(&dense, combine, x->settings.real);
+    for (int64_t i = 0; i < n; i++)
+        if (!isnan(hp_get(all, i, x->settings.real)))
+            hp_put(neutral, i, hp_get(all, i, x->settings.real), x->settings.real);
+    hp_view_copy(view, &dense, &view->box, hp_real_bytes(x->settings.real));
+    hp_array_free(all);
+    hp_array_free(neutral);
+}

@@ -1,0 +1,165 @@
+/* Computing: a pass of an operator's part, its operands where the rank holds them. */
+#include "run/exec/state.h"
+
+#include <string.h>
+
+#include "run/reference.h"
+
+/* What lasts is as a whole; a model input without samples may be read along them. */
+static int64_t offset_in(const struct rank_operand *o, const struct box *box)
+{
+    int64_t at = o->view.at.offset;
+    for (int d = 0; d < box->n_dims; d++)
+        at += (box->dim[d].lo - o->view.box.dim[d].lo) * o->view.at.stride[d];
+    return at;
+}
+
+static struct view view_of(const struct pass_run *r, const struct rank_operand *o)
+{
+    struct executor *x = r->x;
+    struct view view = { .box = o->view.box };
+    int buffer = o->view.buffer;
+    if (buffer < 0) /* an empty box, or the gradient of the loss */
+        return hp_dense_view(x->one, &view.box);
+    bool param = buffer < x->rank->buffers.first[0] && x->versions[buffer].n > 0;
+    char *data = param ? hp_param_data(x, buffer, o->tensor, r->m->micro,
+                                       r->call.nest->pass[r->call.pass].backward)
+                       : hp_buffer_data(x, r->m, buffer);
+    int64_t offset = o->view.at.offset;
+    if (!hp_place_lasts(x->graph, (struct place){ o->tensor, o->grad })) {
+        view.box = hp_micro_box(x->program, o->tensor, &view.box, r->m->micro);
+    } else {
+        view.box = hp_region(r->call.nest, o->operand, r->call.range);
+        offset = offset_in(o, &view.box);
+    }
+    view.data = data + (size_t)offset * hp_buffer_element_bytes(x, buffer);
+    memcpy(view.stride, o->view.at.stride, sizeof view.stride);
+    return view;
+}
+
+/* Reading ---------------------------------------------------------------------------- */
+
+static enum hypar_status check_read(const struct pass_run *r, int task,
+                                    const struct rank_operand *o, const struct view *view)
+{
+    struct executor *x = r->x;
+    struct place place = { o->tensor, o->grad };
+    struct reading reading = { x->rank->device, r->m->micro, place, view };
+    TRY(hp_check_known(x, r->m, task, place, view));
+    if (!x->settings.observe)
+        return HYPAR_OK;
+    char text[128];
+    return hp_in(&x->error, x->settings.observe(x->settings.who, &reading, &x->error), "%s",
+                 hp_task_where(x, r->m, task, text, sizeof text));
+}
+
+/* Writing ---------------------------------------------------------------------------- */
+
+static enum combine combine_of(const struct pass_run *r, const struct rank_operand *o)
+{
+    return o->grad ? COMBINE_SUM : r->call.nest->operand[o->operand].combine;
+}
+
+/* Is it to be overwritten: the first to write there, in a period's first micro-batch? */
+static bool is_fresh(const struct pass_run *r, const struct rank_operand *o)
+{
+    const struct executor *x = r->x;
+    int buffer = o->view.buffer;
+    if (buffer < 0 || !o->fresh || x->rank->clear[buffer])
+        return false;
+    bool sum = buffer < x->rank->buffers.first[0] && o->grad;
+    return !sum || x->program->iteration->delayed || r->m->micro == 0;
+}
+
+static void place_written(struct pass_run *r, const struct rank_operand *o, struct view *view)
+{
+    bool latest = r->x->settings.order == ORDER_LATEST;
+    bool fresh = o->apart || (!latest && is_fresh(r, o));
+    if (o->apart) {
+        size_t bytes = (size_t)(hp_box_elements(&view->box) + 1) * sizeof(double);
+        r->apart[r->n_apart] = hp_dense_view(hp_array_new(bytes), &view->box);
+        r->operand[r->n_apart] = (int)(o - r->pass->operand);
+        *view = r->apart[r->n_apart++];
+    } else if (latest) {
+        hp_make_neutral(r->x, (struct place){ o->tensor, o->grad }, view, combine_of(r, o));
+    }
+    if (fresh && o->grad)
+        r->call.fresh_grad |= (operand_set)1 << o->operand;
+    else if (fresh)
+        r->call.fresh |= (operand_set)1 << o->operand;
+}
+
+/* Of what was computed apart, take over what the rank needs. */
+static void take_over(struct pass_run *r)
+{
+    struct executor *x = r->x;
+    for (int i = 0; i < r->n_apart; i++) {
+        const struct rank_operand *o = &r->pass->operand[r->operand[i]];
+        struct place place = { o->tensor, o->grad };
+        struct view to = view_of(r, o);
+        for (int k = 0; k < o->n_taken; k++) {
+            struct box box = o->taken[k];
+            if (!hp_place_lasts(x->graph, place))
+                box = hp_micro_box(x->program, o->tensor, &box, r->m->micro);
+            struct view piece = hp_view_piece(&to, &box, hp_real_bytes(x->settings.real));
+            if (x->settings.order == ORDER_LATEST)
+                hp_make_neutral(x, place, &piece, combine_of(r, o));
+            hp_view_combine(&piece, &r->apart[i], combine_of(r, o), x->settings.real);
+        }
+        hp_array_free(r->apart[i].data);
+    }
+}
+
+/* The pass --------------------------------------------------------------------------- */
+
+static void *workspace(struct executor *x, size_t bytes)
+{
+    if (bytes > x->workspace_bytes) {
+        hp_array_free(x->workspace);
+        x->workspace = hp_array_new(bytes);
+        x->workspace_bytes = bytes;
+    }
+    return x->workspace;
+}
+
+static void begin(struct pass_run *r)
+{
+    const struct executor *x = r->x;
+    const struct rank_pass *pass = r->pass;
+    struct kernel_call *call = &r->call;
+    call->nest = x->graph->ops[pass->op].nest;
+    call->pass = pass->pass;
+    call->real = x->settings.real;
+    call->samples = hp_micro_samples(x->program, r->m->micro);
+    call->key = hp_draw_key(x->settings.seed, (int)hp_batch_of(x, r->m->micro) + 1, pass->op);
+    call->add_after = pass->adds;
+    hp_micro_ranges(x->graph, pass->op, &x->program->plan->ops[pass->op].split, pass->part,
+                    call->samples, call->range);
+    if (pass->own_statistics)
+        call->samples = call->range[hp_nest_axis(call->nest, 'n')];
+}
+
+enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task,
+                             const struct rank_pass *pass)
+{
+    struct pass_run *r = &x->pass_run;
+    *r = (struct pass_run){ .x = x, .m = m, .pass = pass };
+    begin(r);
+    for (int i = 0; i < pass->n_operands; i++) {
+        const struct rank_operand *o = &pass->operand[i];
+        struct view view = view_of(r, o);
+        if (!o->written && x->settings.check && view.data)
+            TRY(check_read(r, task, o, &view));
+        *(o->grad ? &r->call.grad[o->operand] : &r->call.value[o->operand]) = view;
+    }
+    for (int i = 0; i < pass->n_operands; i++) {
+        const struct rank_operand *o = &pass->operand[i];
+        if (o->written)
+            place_written(r, o,
+                          o->grad ? &r->call.grad[o->operand] : &r->call.value[o->operand]);
+    }
+    r->call.workspace = workspace(x, hp_kernel_workspace(x->settings.kernels, &r->call));
+    hp_kernel(x->settings.kernels, &r->call);
+    take_over(r);
+    return x->status; /* of the inputs that it asked for */
+}

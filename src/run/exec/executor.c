@@ -1,0 +1,162 @@
+/* One rank: made, taken through steps, looked at. */
+#include "run/exec/executor.h"
+
+#include <string.h>
+
+#include "run/exec/state.h"
+
+/* Steps ------------------------------------------------------------------------------ */
+
+void hp_executor_begin(struct executor *x)
+{
+    if (x->step > 0)
+        hp_first_versions(x);
+    x->step++;
+    x->slot = x->left = 0;
+    x->list = NULL;
+    x->over = false;
+}
+
+enum hypar_status hp_executor_step(struct executor *x, struct hypar_error *err)
+{
+    hp_executor_begin(x);
+    for (;;) {
+        enum advance a = hp_executor_advance(x, err);
+        if (a == ADVANCE_DONE)
+            return HYPAR_OK;
+        if (a == ADVANCE_FAILED)
+            return x->status;
+        x->transport.yield(x->transport.who);
+    }
+}
+
+/* The first rank that waits. */
+static enum hypar_status deadlock(struct executor **x, int n, struct hypar_error *err)
+{
+    char text[128] = "";
+    int d = 0;
+    while (d < n - 1 && hp_executor_advance(x[d], err) == ADVANCE_DONE)
+        d++;
+    return hp_fail(err, HYPAR_RUNTIME, "deadlock: device %d waits at %s", x[d]->rank->device,
+                   hp_executor_where(x[d], text, sizeof text));
+}
+
+/* Messages within a process are there at once: if no rank gets on, none ever will. */
+enum hypar_status hp_executors_step(struct executor **x, int n, struct hypar_error *err)
+{
+    int done = 0;
+    int64_t before = -1, moves = 0;
+    for (int i = 0; i < n; i++)
+        hp_executor_begin(x[i]);
+    while (done < n) {
+        if (moves == before)
+            return deadlock(x, n, err);
+        before = moves;
+        moves = done = 0;
+        for (int i = 0; i < n; i++) {
+            enum advance a = hp_executor_advance(x[i], err);
+            if (a == ADVANCE_FAILED)
+                return x[i]->status;
+            done += a == ADVANCE_DONE;
+            moves += x[i]->counts.moves;
+        }
+    }
+    return HYPAR_OK;
+}
+
+/* Looking at it ---------------------------------------------------------------------- */
+
+enum hypar_status hp_executor_status(const struct executor *x)
+{
+    return x->status;
+}
+
+void hp_executor_read(const struct executor *x, int tensor, int state, const struct box *box,
+                      void *dense)
+{
+    struct held_view v = hp_rank_view(x->rank, 0, (struct place){ tensor, false }, box);
+    char *data = state < 0 ? x->versions[v.buffer].data[hp_newest_version(x, v.buffer)]
+                           : x->state[v.buffer].array[state];
+    size_t size = hp_real_bytes(x->settings.real);
+    struct view from = { .data = data + (size_t)v.at.offset * size, .box = *box };
+    struct view to = hp_dense_view(dense, box);
+    memcpy(from.stride, v.at.stride, sizeof from.stride);
+    hp_view_copy(&to, &from, box, size);
+}
+
+const struct rank *hp_executor_rank(const struct executor *x)
+{
+    return x->rank;
+}
+
+void *hp_executor_lasting(const struct executor *x, int buffer)
+{
+    return x->versions[buffer].n ? x->versions[buffer].data[hp_newest_version(x, buffer)]
+                                 : x->lasting[buffer];
+}
+
+struct executor_counts hp_executor_counts(const struct executor *x)
+{
+    return x->counts;
+}
+
+/* Making one ------------------------------------------------------------------------- */
+
+static void make(struct executor *x)
+{
+    const struct iteration *it = x->program->iteration;
+    x->tag_turns = x->transport.most_tags / (x->rank->n_tags + 1);
+    if (x->tag_turns < 1)
+        x->tag_turns = 1;
+    x->micro = NEW(&x->arena, struct micro_state *, it->n_micro);
+    x->loss = NEW(&x->arena, double, it->n_micro + 1);
+    x->micro_loss = NEW(&x->arena, double, it->n_micro + 1);
+    x->tail.progress = NEW(&x->arena, unsigned char, x->rank->tail.n_tasks + 1);
+    hp_put(x->one, 0, 1, x->settings.real);
+    hp_make_lasting(x);
+}
+
+enum hypar_status hp_executor_new(struct executor **out, const struct hypar_program *program,
+                                  int device, const struct executor_settings *settings,
+                                  const struct transport *transport, struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    struct executor *x = NEW(&arena, struct executor, 1);
+    *out = NULL;
+    x->arena = arena;
+    x->program = program;
+    x->graph = program->plan->graph;
+    x->settings = *settings;
+    x->transport = *transport;
+    bool views = settings->order == ORDER_NUMBERS;
+    enum hypar_status status = hp_rank_make(&x->rank, program, device, views, err);
+    if (status != HYPAR_OK) {
+        arena = x->arena;
+        hp_arena_free(&arena);
+        return status;
+    }
+    make(x);
+    if (x->status != HYPAR_OK) {
+        status = x->status;
+        *err = x->error;
+        hp_executor_free(x);
+        return status;
+    }
+    *out = x;
+    return HYPAR_OK;
+}
+
+void hp_executor_free(struct executor *x)
+{
+    if (!x)
+        return;
+    hp_drop_comms(x);
+    for (int i = 0; i < x->program->iteration->n_micro; i++)
+        if (x->micro[i])
+            hp_free_micro(x, x->micro[i]);
+    hp_free_lasting(x);
+    hp_array_free(x->workspace);
+    hp_rank_free(x->rank);
+    struct arena arena = x->arena; /* it lives there */
+    hp_arena_free(&arena);
+}

@@ -1,0 +1,227 @@
+/* The tasks of a rank, slot after slot. */
+#include "run/exec/state.h"
+
+#include <string.h>
+
+/* Tasks ------------------------------------------------------------------------------ */
+
+static enum hypar_status run_task(struct executor *x, const struct rank_task *t)
+{
+    struct micro_state *m = x->now;
+    x->counts.moves++;
+    if (t->kind == TASK_COMM) {
+        m->progress[t->at] = TASK_BEGUN;
+        hp_post_comm(x, m, &x->part->comm[t->index]);
+        return x->status;
+    }
+    for (int i = t->index; i < t->index + t->n; i++) {
+        if (t->kind == TASK_UPDATE) {
+            TRY(hp_update_params(x, m, t->task, &x->part->update[i]));
+            continue;
+        }
+        const struct rank_pass *pass = &x->part->pass[i];
+        if (!pass->moves_nothing)
+            TRY(hp_compute(x, m, t->task, pass));
+        hp_release_buffers(x, m, pass->buffer, pass->n_buffers);
+    }
+    m->progress[t->at] = TASK_DONE;
+    return HYPAR_OK;
+}
+
+/* Order ------------------------------------------------------------------------------ */
+
+/* Are the rank's tasks of bodies done that one of the tail comes after? Slots see to it. */
+static bool bodies_done(const struct executor *x, const struct rank_task *t)
+{
+    const struct iteration *it = x->program->iteration;
+    for (int i = 0; hp_any_order(x) && i < t->n_before; i++)
+        for (int m = 0; m < it->n_micro; m++)
+            if (hp_body_number(it, m) == t->before[i].body &&
+                x->micro[m]->progress[t->before[i].at] != TASK_DONE)
+                return false;
+    return true;
+}
+
+/* Is all done that the task comes after? In order of numbers a comm is posted behind others,
+ * and does not wait for them. */
+static bool is_ready(const struct executor *x, const struct rank_task *t)
+{
+    bool posted = t->kind == TASK_COMM && x->settings.order == ORDER_NUMBERS;
+    for (int i = 0; i < t->n_waits; i++)
+        if (x->now->progress[t->wait[i]] < (posted ? TASK_BEGUN : TASK_DONE))
+            return false;
+    return bodies_done(x, t);
+}
+
+/* The task that is done next; NULL: none can be done yet. */
+static const struct rank_task *find_ready(struct executor *x)
+{
+    if (x->settings.order == ORDER_LATEST)
+        return hp_last_waiting(x, is_ready);
+    const struct rank_task *t = &x->list->task[x->list->n - x->left];
+    return is_ready(x, t) ? t : NULL;
+}
+
+/* The task that the rank waits at. */
+static const struct rank_task *waiting_task(struct executor *x)
+{
+    return x->settings.order == ORDER_LATEST ? hp_last_waiting(x, NULL)
+                                             : &x->list->task[x->list->n - x->left];
+}
+
+/* Slots ------------------------------------------------------------------------------ */
+
+/* Does the rank run this slot: a minibatch may be another replica's? */
+static bool is_mine(const struct executor *x, const struct slot *slot)
+{
+    int b = hp_body_number(x->program->iteration, slot->micro);
+    const struct rank_part *part = &x->rank->body[b];
+    return slot->phase == PHASE_UPDATE || part->list[0].n + part->list[1].n > 0;
+}
+
+/* The losses of the micro-batches of a period, which the next ones may have overwritten. */
+static void add_losses(struct executor *x, int stage, int period)
+{
+    int n = x->program->iteration->period[hp_slot_group(x->program->iteration, stage)];
+    double sum = 0;
+    for (int m = period * n; m < (period + 1) * n; m++)
+        sum += x->micro_loss[m];
+    if (hp_loss_data(x))
+        hp_put(hp_loss_data(x), 0, sum, x->settings.real);
+}
+
+static void enter_update(struct executor *x, const struct slot *slot)
+{
+    x->part = &x->rank->tail;
+    x->now = &x->tail;
+    x->now->micro = slot->micro;
+    add_losses(x, slot->stage, slot->micro);
+    memset(x->now->progress, TASK_WAITS, (size_t)x->part->n_tasks);
+    x->list = &x->part->list[hp_slot_group(x->program->iteration, slot->stage)];
+}
+
+static void enter_half(struct executor *x, const struct slot *slot)
+{
+    bool backward = slot->phase == PHASE_BACKWARD;
+    x->now = x->micro[slot->micro] ? x->micro[slot->micro] : hp_begin_micro(x, slot->micro);
+    x->part = &x->rank->body[hp_body_number(x->program->iteration, slot->micro)];
+    x->list = &x->part->list[backward];
+    if (!backward || x->program->iteration->delayed || slot->micro == 0)
+        hp_restart_sums(x, backward);
+}
+
+static void enter_slot(struct executor *x, const struct slot *slot)
+{
+    if (slot->phase == PHASE_UPDATE)
+        enter_update(x, slot);
+    else
+        enter_half(x, slot);
+    x->left = x->list->n;
+}
+
+/* False: it is kept until its messages are done. */
+static bool leave_slot(struct executor *x, const struct slot *slot)
+{
+    void *loss = hp_loss_data(x);
+    double value = loss ? hp_get(loss, 0, x->settings.real) : 0;
+    if (slot->phase == PHASE_UPDATE) {
+        if (x->tail.n_comms > 0)
+            return false;
+        x->loss[slot->micro] = value;
+    } else if (slot->phase == PHASE_FORWARD) {
+        x->micro_loss[slot->micro] = value;
+    } else {
+        x->now->over = true;
+        if (x->now->n_comms == 0)
+            hp_free_micro(x, x->now);
+        x->micro[slot->micro] = NULL;
+    }
+    x->list = NULL;
+    x->counts.moves++;
+    return true;
+}
+
+static enum hypar_status fail_of_cycle(struct executor *x)
+{
+    char text[128];
+    const struct rank_task *t = waiting_task(x);
+    return hp_fail(&x->error, HYPAR_RUNTIME, "a cycle of edges at %s",
+                   hp_task_where(x, x->now, t->task, text, sizeof text));
+}
+
+/* Tasks as far as they can be done: those of the slot, or all. */
+static enum advance run_tasks(struct executor *x)
+{
+    for (; x->left > 0; x->left--) {
+        hp_progress(x);
+        const struct rank_task *t = x->status == HYPAR_OK ? find_ready(x) : NULL;
+        if (t)
+            x->status = run_task(x, t);
+        else if (x->settings.order == ORDER_LATEST && x->n_active == 0)
+            x->status = fail_of_cycle(x);
+        if (x->status != HYPAR_OK)
+            return ADVANCE_FAILED;
+        if (!t)
+            return ADVANCE_WAITS;
+    }
+    hp_progress(x);
+    return ADVANCE_DONE;
+}
+
+/* A step without slots. */
+static enum advance advance_all(struct executor *x)
+{
+    if (x->slot++ == 0)
+        hp_begin_all(x);
+    if (x->over)
+        return ADVANCE_DONE;
+    enum advance a = run_tasks(x);
+    if (a == ADVANCE_DONE && x->n_active)
+        return ADVANCE_WAITS;
+    if (a == ADVANCE_DONE)
+        hp_end_all(x);
+    return a;
+}
+
+static enum advance advance(struct executor *x)
+{
+    const struct slot_list *slots = hp_slots_of(x->program->schedule, x->rank->device);
+    for (; x->slot < slots->n_slots; x->slot++) {
+        const struct slot *slot = &slots->slot[x->slot];
+        if (!is_mine(x, slot))
+            continue;
+        if (!x->list)
+            enter_slot(x, slot);
+        enum advance a = run_tasks(x);
+        if (a != ADVANCE_DONE)
+            return a;
+        if (!leave_slot(x, slot))
+            return ADVANCE_WAITS;
+    }
+    return x->n_active ? ADVANCE_WAITS : ADVANCE_DONE;
+}
+
+enum advance hp_executor_advance(struct executor *x, struct hypar_error *err)
+{
+    hp_progress(x);
+    enum advance a = hp_any_order(x) ? advance_all(x) : advance(x);
+    if (x->status == HYPAR_OK)
+        return a;
+    *err = x->error;
+    return ADVANCE_FAILED;
+}
+
+const char *hp_executor_where(struct executor *x, char *text, size_t n)
+{
+    if (x->left > 0) {
+        const struct rank_task *t = waiting_task(x);
+        return hp_task_where(x, x->now, t->task, text, n);
+    }
+    return hp_task_where(x, x->active[0]->micro, x->active[0]->comm->task, text, n);
+}
+
+bool hp_executor_loss(const struct executor *x, int period, double *loss)
+{
+    *loss = x->loss[period];
+    return x->rank->knows_loss;
+}

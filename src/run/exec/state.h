@@ -1,0 +1,161 @@
+/* run/exec/state.h - the inside of the executor. Internal to run/exec/. */
+#ifndef RUN_EXEC_STATE_H
+#define RUN_EXEC_STATE_H
+
+#include "base/error.h"
+#include "run/exec/executor.h"
+
+/* How far a task is. */
+enum { TASK_WAITS, TASK_BEGUN, TASK_DONE };
+
+/* A micro-batch under way; or a period of the tail. */
+struct micro_state {
+    int micro; /* of the tail: the period */
+    int first, n_buffers;
+    void **data;             /* by buffer from the first on; NULL: not there */
+    int *left;               /* likewise: passes and comms that still touch it */
+    unsigned char *progress; /* by task of the part: TASK_WAITS, ... */
+    int n_comms;             /* that are under way */
+    bool over;               /* all its tasks are done */
+};
+
+/* What a message has come to. */
+struct message_run {
+    enum { MESSAGE_WAITS, MESSAGE_POSTED, MESSAGE_DONE } state;
+    int request;
+    void *apart; /* where it is gathered from, or received apart from its place; NULL: none */
+};
+
+struct comm_run {
+    struct micro_state *micro;
+    const struct rank_comm *comm;
+    int left; /* messages that are not done */
+    struct message_run *message;
+};
+
+struct versions {
+    int n; /* 0: no parameter */
+    void **data;
+};
+
+struct pass_run {
+    struct executor *x;
+    struct micro_state *m;
+    const struct rank_pass *pass;
+    struct kernel_call call;
+    struct view apart[MAX_OPERANDS]; /* of what is computed apart */
+    int operand[MAX_OPERANDS], n_apart;
+};
+
+struct executor {
+    struct arena arena;
+    const struct hypar_program *program;
+    const struct hypar_graph *graph;
+    struct rank *rank;
+    struct executor_settings settings;
+    struct transport transport;
+    struct executor_counts counts;
+    void **lasting;            /* by buffer that lasts; of parameters NULL */
+    struct versions *versions; /* by buffer that lasts: of parameters */
+    struct optimizer_state *state;
+    double one[1]; /* the gradient of the loss, of either precision */
+    void *workspace;
+    size_t workspace_bytes;
+
+    enum hypar_status status; /* of what failed first */
+    struct hypar_error error; /* ... and why */
+    int tag_turns;            /* micro-batches that follow each other have different tags */
+
+    int step;                     /* 1, 2, ... */
+    int slot, left;               /* where it is; tasks of the slot that wait */
+    const struct rank_part *part; /* of the slot */
+    const struct task_list *list; /* NULL: before a slot */
+    bool over;                    /* the step, if it has no slots */
+    struct micro_state *now, tail;
+    struct micro_state **micro; /* by micro-batch; NULL: not under way */
+    double *micro_loss;         /* by micro-batch: the rank's share */
+    double *loss;               /* by period */
+    struct comm_run **active;
+    int n_active, active_capacity;
+    struct pass_run pass_run;
+};
+
+/* Buffers and versions (store.c) ----------------------------------------------------- */
+
+size_t hp_buffer_element_bytes(const struct executor *x, int buffer);
+size_t hp_buffer_bytes(const struct executor *x, int buffer);
+void hp_count_bytes(struct executor *x, double bytes);
+
+/* Parameters, gradients, the loss and inputs that last, for the first step. */
+void hp_make_lasting(struct executor *x);
+void hp_free_lasting(struct executor *x);
+
+/* Where a buffer lies; made, of a model input filled, if it is not there. */
+void *hp_buffer_data(struct executor *x, struct micro_state *m, int buffer);
+
+/* These buffers have been used once more; those that were for the last time go. */
+void hp_release_buffers(struct executor *x, struct micro_state *m, const int *buffer, int n);
+
+/* What the buffers of a new period (gradients), or of a micro-batch (the loss), start with. */
+void hp_restart_sums(struct executor *x, bool gradients);
+
+struct micro_state *hp_begin_micro(struct executor *x, int micro);
+void hp_free_micro(struct executor *x, struct micro_state *m);
+
+/* The number of the batch that a micro-batch is of, from 0 on over all runs. */
+int64_t hp_batch_of(const struct executor *x, int micro);
+
+/* Where the rank's share of the loss is; NULL: it has none. */
+void *hp_loss_data(const struct executor *x);
+
+/* Where the version of a parameter is that a pass uses. */
+void *hp_param_data(const struct executor *x, int buffer, int tensor, int micro, bool backward);
+int hp_newest_version(const struct executor *x, int buffer);
+
+/* The window is over: the newest version is the first of the next. */
+void hp_first_versions(struct executor *x);
+
+/* Checking (check.c) ------------------------------------------------------------------ */
+
+/* Is all of it there that a task reads or sends? HYPAR_RUNTIME: it lacks some. */
+enum hypar_status hp_check_known(struct executor *x, const struct micro_state *m, int task,
+                                 struct place place, const struct view *view);
+
+/* In ORDER_LATEST the first to write is not known before: what is unknown becomes neutral. */
+void hp_make_neutral(const struct executor *x, struct place place, const struct view *view,
+                     enum combine combine);
+
+/* "task 7 in micro-batch 1: fc1 forward part 2" */
+const char *hp_task_where(const struct executor *x, const struct micro_state *m, int task,
+                          char *text, size_t n);
+
+/* Tasks ------------------------------------------------------------------------------- */
+
+enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task,
+                             const struct rank_pass *pass); /* compute.c */
+enum hypar_status hp_update_params(struct executor *x, const struct micro_state *m, int task,
+                                   const struct rank_update *u); /* updates.c */
+
+/* Order (latest.c) -------------------------------------------------------------------- */
+
+/* Are all tasks of a step done in any order that the edges allow, without slots? */
+bool hp_any_order(const struct executor *x);
+
+/* Begin such a step, and end it. */
+void hp_begin_all(struct executor *x);
+void hp_end_all(struct executor *x);
+
+/* The last task that waits, or of them the last that `ready` says is ready, in x->now; NULL:
+ * none is. */
+const struct rank_task *hp_last_waiting(struct executor *x,
+                                        bool (*ready)(const struct executor *x,
+                                                      const struct rank_task *t));
+
+/* Messages (messages.c) --------------------------------------------------------------- */
+
+bool hp_piece_is_dense(const struct piece *piece);
+void hp_post_comm(struct executor *x, struct micro_state *m, const struct rank_comm *comm);
+void hp_progress(struct executor *x);
+void hp_drop_comms(struct executor *x);
+
+#endif /* RUN_EXEC_STATE_H */

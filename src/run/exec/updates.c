@@ -1,0 +1,82 @@
+/* Updating parameters: a new version from the one before it. */
+#include "run/exec/state.h"
+
+#include <string.h>
+
+/* How many elements of both lie one after another. */
+static int64_t dense_run(const struct held_view *a, const struct held_view *b)
+{
+    int64_t run = 1;
+    for (int d = a->box.n_dims - 1; d >= 0; d--) {
+        int64_t extent = a->box.dim[d].hi - a->box.dim[d].lo;
+        if (extent > 1 && (a->at.stride[d] != run || b->at.stride[d] != run))
+            break;
+        run *= extent;
+    }
+    return run;
+}
+
+/* Where element `i` of a view lies in its buffer. */
+static int64_t element_at(const struct held_view *v, int64_t i)
+{
+    int64_t at = v->at.offset;
+    for (int d = v->box.n_dims - 1; d >= 0; d--) {
+        int64_t extent = v->box.dim[d].hi - v->box.dim[d].lo;
+        at += i % extent * v->at.stride[d];
+        i /= extent;
+    }
+    return at;
+}
+
+static void *element_of(void *data, int64_t i, enum real real)
+{
+    return data ? (char *)data + (size_t)i * hp_real_bytes(real) : NULL;
+}
+
+/* Which update it is of a group of parameters, over all runs. */
+static struct update_step update_step(const struct executor *x, int group, int period)
+{
+    const struct iteration *it = x->program->iteration;
+    int64_t before = x->settings.first_batch / (it->delayed ? it->period[group] : 1);
+    int64_t step = before + (int64_t)(x->step - 1) * hp_period_count(it, group) + period + 1;
+    return (struct update_step){
+        step, hp_learning_rate(&x->settings.rate, x->settings.optimizer.learning_rate, step), 1
+    };
+}
+
+static enum hypar_status check_gradient(struct executor *x, const struct micro_state *m,
+                                        int task, const struct rank_update *u)
+{
+    struct view view = { .data = element_of(x->lasting[u->gradient.buffer],
+                                            u->gradient.at.offset, x->settings.real),
+                         .box = u->gradient.box };
+    memcpy(view.stride, u->gradient.at.stride, sizeof view.stride);
+    return hp_check_known(x, m, task, (struct place){ u->tensor, true }, &view);
+}
+
+enum hypar_status hp_update_params(struct executor *x, const struct micro_state *m, int task,
+                                   const struct rank_update *u)
+{
+    int period = m->micro;
+    struct versions *v = &x->versions[u->param.buffer];
+    void *old = v->data[period % v->n], *new = v->data[(period + 1) % v->n];
+    int64_t n = hp_box_elements(&u->param.box), run = dense_run(&u->param, &u->gradient);
+    enum real real = x->settings.real;
+    const struct update_step at_step = update_step(x, u->group, period);
+    if (x->settings.check)
+        TRY(check_gradient(x, m, task, u));
+    for (int64_t i = 0; i < n; i += run) {
+        int64_t at = element_at(&u->param, i);
+        struct optimizer_state state = x->state[u->param.buffer];
+        for (int k = 0; k < HP_MAX_STATE; k++)
+            state.array[k] = element_of(state.array[k], at, real);
+        if (new != old)
+            memcpy(element_of(new, at, real), element_of(old, at, real),
+                   (size_t)run * hp_real_bytes(real));
+        hp_update_at(
+            &x->settings.optimizer, &at_step, run, real, element_of(new, at, real),
+            element_of(x->lasting[u->gradient.buffer], element_at(&u->gradient, i), real),
+            &state);
+    }
+    return HYPAR_OK;
+}

@@ -1,0 +1,261 @@
+#include "tests/all_ranks.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static const double tolerance = 1e-9;
+
+struct all_ranks {
+    struct arena arena;
+    const struct hypar_program *program;
+    const struct hypar_graph *graph;
+    struct all_ranks_settings settings;
+    int n;
+    struct local_network *network;
+    struct executor **x;
+    double **before; /* by tensor: a parameter before the step */
+    double sent_bytes;
+    bool differs;
+};
+
+/* Comparing -------------------------------------------------------------------------- */
+
+double scale_of(const double *right, int64_t n)
+{
+    double scale = 1e-3;
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(right[i]) && fabs(right[i]) > scale)
+            scale = fabs(right[i]);
+    return scale;
+}
+
+int64_t first_difference(const double *found, const double *right, int64_t n, double scale)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (found[i] != right[i] && !(fabs(found[i] - right[i]) <= tolerance * scale))
+            return i;
+    return -1;
+}
+
+/* The first element that differs from the unsplit run's, which is all of the tensor. */
+static int64_t find_difference(const struct all_ranks *a, const double *found,
+                               const double *right, int64_t n, const struct view *all)
+{
+    double scale = scale_of(all->data, hp_box_elements(&all->box));
+    if (!a->settings.micro_is_device)
+        return first_difference(found, right, n, scale);
+    for (int64_t i = 0; i < n; i++)
+        if (first_difference(&found[i], &right[i], 1, 1e-3 + fabs(right[i])) == 0)
+            return i;
+    return -1;
+}
+
+static enum hypar_status compare(struct all_ranks *a, int device, struct place place,
+                                 const struct view *found, const struct view *right,
+                                 struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    int64_t n = hp_box_elements(&found->box);
+    struct view x = hp_dense_view(NEW(&scratch, double, n), &found->box);
+    struct view y = hp_dense_view(NEW(&scratch, double, n), &found->box);
+    hp_view_copy(&x, found, &found->box, sizeof(double));
+    hp_view_copy(&y, right, &found->box, sizeof(double));
+    int64_t at = find_difference(a, x.data, y.data, n, right);
+    enum hypar_status status = HYPAR_OK;
+    if (at >= 0) {
+        a->differs = true;
+        status = hp_fail(
+            err, HYPAR_RUNTIME, "device %d: %s'%s' element %lld is %.17g, expected %.17g",
+            device, place.grad ? "the gradient of " : "", a->graph->tensors[place.tensor].name,
+            (long long)at, ((double *)x.data)[at], ((double *)y.data)[at]);
+    }
+    hp_arena_free(&scratch);
+    return status;
+}
+
+/* What a task reads. Under pipedream the versions of parameters show in what is computed with
+ * them. */
+static enum hypar_status observe(void *who, const struct reading *r, struct hypar_error *err)
+{
+    struct all_ranks *a = who;
+    const struct tensor *t = &a->graph->tensors[r->place.tensor];
+    bool param = t->kind == TENSOR_PARAM && !r->place.grad;
+    bool one = a->settings.micro_is_device;
+    if (t->index || (param && a->program->iteration->delayed))
+        return HYPAR_OK;
+    if (one && r->place.grad && t->sample_dim < 0)
+        return HYPAR_OK; /* summed over devices, but not over micro-batches */
+    struct view right =
+        *hp_reference_view(a->settings.reference, r->place, one ? r->device : r->micro);
+    if (param)
+        right.data = a->before[r->place.tensor];
+    return compare(a, r->device, r->place, r->view, &right, err);
+}
+
+/* A box of a buffer that lasts. */
+static enum hypar_status compare_held(struct all_ranks *a, int device, struct place place,
+                                      const struct held_view *v, int period,
+                                      struct hypar_error *err)
+{
+    struct view held = { .data = (double *)hp_executor_lasting(a->x[device], v->buffer) +
+                                 v->at.offset,
+                         .box = v->box };
+    memcpy(held.stride, v->at.stride, sizeof held.stride);
+    return compare(a, device, place, &held,
+                   hp_reference_view(a->settings.reference, place, period), err);
+}
+
+static enum hypar_status compare_updates(struct all_ranks *a, int device,
+                                         struct hypar_error *err)
+{
+    const struct rank *rank = hp_executor_rank(a->x[device]);
+    for (int i = 0; i < rank->tail.n_updates; i++) {
+        const struct rank_update *u = &rank->tail.update[i];
+        int last = hp_period_count(a->program->iteration, u->group) - 1;
+        TRY(compare_held(a, device, (struct place){ u->tensor, true }, &u->gradient, last,
+                         err));
+        TRY(compare_held(a, device, (struct place){ u->tensor, false }, &u->param, 0, err));
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status compare_losses(struct all_ranks *a, struct hypar_error *err)
+{
+    const struct iteration *it = a->program->iteration;
+    int producer = a->graph->tensors[a->graph->loss].producer, known = 0;
+    int group = hp_slot_group(it, a->program->schedule->stage_of_op[producer]);
+    for (int d = 0; d < a->n; d++)
+        for (int u = 0; u < hp_period_count(it, group); u++) {
+            double value, right = hp_reference_loss(a->settings.reference, u);
+            if (!hp_executor_loss(a->x[d], u, &value))
+                continue;
+            known++;
+            if (first_difference(&value, &right, 1, scale_of(&right, 1)) < 0)
+                continue;
+            a->differs = true;
+            return hp_fail(err, HYPAR_RUNTIME,
+                           "device %d: the loss of period %d is %.17g, expected %.17g", d, u,
+                           value, right);
+        }
+    return known ? HYPAR_OK : hp_fail(err, HYPAR_RUNTIME, "no device has the loss");
+}
+
+/* Elements that the program says are sent in a step. A batch's; pipedream counts otherwise. */
+static enum hypar_status compare_sent(struct all_ranks *a, struct hypar_error *err)
+{
+    const struct hypar_program *p = a->program;
+    double said = 0, sent = 0;
+    for (int i = 0; i < p->n_tasks; i++)
+        if (p->task[i].kind == TASK_COMM)
+            said += hp_task_times(p, i) * hp_task_bytes(p, i) /
+                    hp_message_bytes(p->plan, hp_task_place(p, i).tensor);
+    for (int d = 0; d < a->n; d++)
+        sent += hp_executor_counts(a->x[d]).sent_bytes;
+    double step = (sent - a->sent_bytes) / sizeof(double);
+    a->sent_bytes = sent;
+    if (p->iteration->delayed || fabs(step - said) < .5)
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_RUNTIME, "the ranks sent %.0f elements, the program has %.0f",
+                   step, said);
+}
+
+/* Running ---------------------------------------------------------------------------- */
+
+/* Parameters and inputs as the unsplit run has them. */
+static enum hypar_status fill(void *who, const struct fill_request *request,
+                              const struct view *to, struct hypar_error *err)
+{
+    const struct all_ranks *a = who;
+    const struct all_ranks_settings *s = &a->settings;
+    const struct iteration *it = a->program->iteration;
+    int tensor = request->tensor;
+    (void)err;
+    if (request->state >= 0)
+        return HYPAR_OK;
+    bool own = it->delayed && s->batch && a->graph->tensors[tensor].kind == TENSOR_INPUT;
+    const struct run_data *data =
+        own ? &s->batch[request->batch % it->n_micro % s->n_batches] : s->data;
+    hp_view_copy(to, &data->tensor[tensor], &to->box,
+                 hp_tensor_element_bytes(a->graph, tensor, data->real));
+    return HYPAR_OK;
+}
+
+static enum hypar_status make_executors(struct all_ranks *a, struct hypar_error *err)
+{
+    struct executor_settings settings = { .kernels = hp_kernels_find("reference"),
+                                          .real = REAL_F64,
+                                          .optimizer = a->settings.optimizer,
+                                          .seed = a->settings.seed,
+                                          .order = a->settings.order,
+                                          .check = true,
+                                          .fill = fill,
+                                          .observe = observe,
+                                          .who = a };
+    for (int d = 0; d < a->n; d++) {
+        struct transport transport = hp_local_transport(a->network, d);
+        if (a->settings.most_tags)
+            transport.most_tags = a->settings.most_tags;
+        TRY(hp_executor_new(&a->x[d], a->program, d, &settings, &transport, err));
+    }
+    return HYPAR_OK;
+}
+
+enum hypar_status all_ranks_new(struct all_ranks **out, const struct hypar_program *program,
+                                const struct all_ranks_settings *settings,
+                                struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    struct all_ranks *a = NEW(&arena, struct all_ranks, 1);
+    *a = (struct all_ranks){ .arena = arena,
+                             .program = program,
+                             .graph = program->plan->graph,
+                             .settings = *settings,
+                             .n = hypar_machine_device_count(program->plan->machine) };
+    a->network = hp_local_new(a->n);
+    a->x = NEW(&a->arena, struct executor *, a->n);
+    a->before = NEW(&a->arena, double *, a->graph->n_tensors);
+    for (int t = 0; t < a->graph->n_tensors; t++)
+        if (a->graph->tensors[t].kind == TENSOR_PARAM)
+            a->before[t] =
+                NEW(&a->arena, double, hp_shape_elements(&a->graph->tensors[t].shape));
+    enum hypar_status status = make_executors(a, err);
+    *out = status == HYPAR_OK ? a : NULL;
+    if (status != HYPAR_OK)
+        all_ranks_free(a);
+    return status;
+}
+
+void all_ranks_free(struct all_ranks *a)
+{
+    if (!a)
+        return;
+    for (int d = 0; d < a->n; d++)
+        hp_executor_free(a->x[d]);
+    hp_local_free(a->network);
+    struct arena arena = a->arena; /* they live there */
+    hp_arena_free(&arena);
+}
+
+enum hypar_status all_ranks_step(struct all_ranks *a, struct hypar_error *err)
+{
+    for (int t = 0; t < a->graph->n_tensors; t++) {
+        const struct view *param =
+            hp_reference_view(a->settings.reference, (struct place){ t, false }, 0);
+        if (a->before[t])
+            memcpy(a->before[t], param->data,
+                   (size_t)hp_box_elements(&param->box) * sizeof(double));
+    }
+    hp_reference_step(a->settings.reference);
+    TRY(hp_executors_step(a->x, a->n, err));
+    for (int d = 0; d < a->n; d++)
+        TRY(compare_updates(a, d, err));
+    TRY(compare_losses(a, err));
+    return compare_sent(a, err);
+}
+
+bool all_ranks_differ(const struct all_ranks *a)
+{
+    return a->differs;
+}
