@@ -4,7 +4,7 @@
 #
 # It takes for never written what code built without it writes. So jansson, protobuf-c and cmocka
 # are built with it too, from Debian's source packages, kept in BUILD/libraries. Left out: hwloc
-# (the machine word local:N) and tests that run other programs (cli/, install).
+# (the machine word local:N), OpenBLAS (the fast kernels) and tests that run other programs (cli/, install).
 cd "$(dirname "$0")/.." || exit 2
 mkdir -p "$1/libraries" && here=$(cd "$1/libraries" && pwd) || exit 2
 jobs=${2:-1}
@@ -47,6 +47,6 @@ if [ ! -e "$here/lib/pkgconfig/libprotobuf-c.pc" ]; then
     (libraries) >"$here/log" 2>&1 || { tail -n 20 "$here/log" >&2; exit 1; }
 fi
 PKG_CONFIG_PATH=$here/lib/pkgconfig cmake -B "$1" -S . -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Release \
-    -DHYPAR_TESTS=ON -DHYPAR_WERROR=ON -DHYPAR_SANITIZE=memory -DHYPAR_WITH_HWLOC=OFF >/dev/null &&
+    -DHYPAR_TESTS=ON -DHYPAR_WERROR=ON -DHYPAR_SANITIZE=memory -DHYPAR_WITH_HWLOC=OFF -DHYPAR_WITH_BLAS=OFF >/dev/null &&
     cmake --build "$1" -j "$jobs" &&
     HYPAR_SEEDS=2 HYPAR_PROOF_PAIRS=200 ctest --test-dir "$1" -j "$jobs" -E '^(cli|tools|install|headers)' --output-on-failure

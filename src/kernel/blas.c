@@ -63,7 +63,26 @@ const char *hp_blas_core_wanted(void)
 }
 #endif
 
-#else /* built without BLAS: there are no fast kernels, and nobody calls the rest */
+#else /* built without BLAS: there are no fast kernels, which are those who ask for speed */
+
+#define PLAIN_GEMM(name, real)                                                           \
+    void name(const struct gemm *g, real alpha, const real *a, const real *b, real beta, \
+              real *c)                                                                   \
+    {                                                                                    \
+        for (int64_t i = 0; i < g->m; i++)                                               \
+            for (int64_t j = 0; j < g->n; j++) {                                         \
+                real sum = 0;                                                            \
+                for (int64_t k = 0; k < g->k; k++)                                       \
+                    sum += a[g->a_transposed ? k * g->lda + i : i * g->lda + k] *        \
+                           b[g->b_transposed ? j * g->ldb + k : k * g->ldb + j];         \
+                real old = beta == 0 ? 0 : beta * c[i * g->ldc + j];                     \
+                c[i * g->ldc + j] = alpha * sum + old;                                   \
+            }                                                                            \
+    }
+
+PLAIN_GEMM(hp_gemm_f32, float)
+PLAIN_GEMM(hp_gemm_f64, double)
+
 void hp_blas_threads(int threads)
 {
     (void)threads;

@@ -82,7 +82,8 @@ const char *hp_blas_core_wanted(void);
  * for or not, the result is the same up to rounding. */
 pass_set hp_kernel_joint(const struct kernels *kernels, const struct nest *nest, int pass);
 
-/* Bytes that the call wants as its workspace, at an address which is a multiple of 64. */
+/* Bytes that the call wants as its workspace, at an address which is a multiple of 64. They
+ * follow from nest, passes, ranges, precision and threads; views need not be there yet. */
 size_t hp_kernel_workspace(const struct kernels *kernels, const struct kernel_call *call);
 
 /* Compute the pass on the part. */

@@ -14,7 +14,8 @@ struct kernel_row {
     /* All passes of the call (one, or several of `joint`), what is fresh and what is added
      * after included; false: it has done nothing. */
     bool (*run)(const struct kernel_call *call);
-    size_t (*workspace)(const struct kernel_call *call); /* bytes; NULL: none */
+    /* Bytes, which do not depend on the views; NULL: none. */
+    size_t (*workspace)(const struct kernel_call *call);
     /* Passes that it does in one call with pass `pass`, which comes first; NULL: one alone. */
     pass_set (*joint)(const struct nest *nest, int pass);
 };

@@ -10,10 +10,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* e^x = 2^n e^r with n the integer nearest to x / log 2. */
+/* e^x = 2^n e^r with n the integer nearest to x / log 2; what is below the least normal number
+ * is 0. */
 static inline float fast_exp(float x)
 {
-    const float least = -87.3365447f, most = 88.7228394f;
+    const float least = -86.6433976f, most = 88.7228394f;
     float inside = x < least ? least : x > most ? most : x;
     float shifted = inside * 1.44269504088896341f + 12582912.0f; /* its last bits are n */
     float n = shifted - 12582912.0f;
@@ -25,16 +26,12 @@ static inline float fast_exp(float x)
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.0f;
-    int32_t bits;
+    uint32_t bits;
     memcpy(&bits, &shifted, sizeof bits);
-    uint32_t half = (uint32_t)((bits - 0x4b400000) / 2),
-             rest = (uint32_t)(bits - 0x4b400000) - half;
-    half = (half + 127u) << 23;
-    rest = (rest + 127u) << 23;
-    float first, second; /* 2^n as two factors: 2^128 is none */
-    memcpy(&first, &half, sizeof first);
-    memcpy(&second, &rest, sizeof second);
-    float y = p * first * second;
+    bits = (bits - 0x4b400000u + 126u) << 23; /* 2^(n - 1): 2^128 is no number */
+    float scale;
+    memcpy(&scale, &bits, sizeof scale);
+    float y = p * scale * 2.0f;
     return x < least ? 0.0f : x > most ? INFINITY : y;
 }
 
