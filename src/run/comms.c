@@ -48,7 +48,8 @@ static int add_message(struct comm_maker *m, enum message_kind kind, int peer, b
         return after;
     c->message =
         GROW(&m->rank->arena, struct rank_message, c->message, c->n_messages, &m->capacity);
-    c->message[c->n_messages] = (struct rank_message){ kind, peer, m->tag + result, after, *piece };
+    c->message[c->n_messages] =
+        (struct rank_message){ kind, peer, m->tag + result, after, *piece };
     int b = piece->view.buffer;
     if (b >= m->rank->buffers.first[0] && !listed(b, c->buffer, c->n_buffers)) {
         c->buffer = GROW(&m->rank->arena, int, c->buffer, c->n_buffers, &m->buffer_capacity);
@@ -124,10 +125,11 @@ void hp_rank_comm(struct rank *rank, struct rank_part *part, int body, int task)
     part->comm =
         GROW(&rank->arena, struct rank_comm, part->comm, part->n_comms, &part->comm_capacity);
     struct rank_comm *out = &part->comm[part->n_comms++];
-    *out = (struct rank_comm){ .task = task,
-                               .place = hp_task_place(p, task),
-                               .combine = p->lowering->training.exchange[p->task[task].index]
-                                              .combine };
+    *out =
+        (struct rank_comm){ .task = task,
+                            .place = hp_task_place(p, task),
+                            .combine =
+                                p->lowering->training.exchange[p->task[task].index].combine };
     struct comm_maker m = { .rank = rank, .comm = out, .body = body };
     int tag = rank->first_tag[task];
     for (int i = 0; i < comm->n_cells; i++) {

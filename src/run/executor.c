@@ -80,7 +80,7 @@ static int64_t batch_of(const struct executor *x, int micro)
 }
 
 static void fill_array(struct executor *x, int tensor, int state, int64_t batch,
-                          const struct view *to)
+                       const struct view *to)
 {
     struct fill_request request = { tensor, state, batch };
     if (x->filled == HYPAR_OK)
@@ -419,8 +419,7 @@ static void clear_sums(struct executor *x, bool gradients)
 {
     for (int i = 0; i < x->rank->buffers.first[0]; i++)
         if (x->rank->clear[i] && x->rank->buffers.buffer[i].place.grad == gradients) {
-            struct view view =
-                hp_dense_view(x->lasting[i], &x->rank->buffers.buffer[i].box);
+            struct view view = hp_dense_view(x->lasting[i], &x->rank->buffers.buffer[i].box);
             hp_view_clear(&view, COMBINE_SUM, x->settings.real);
         }
 }
@@ -610,9 +609,9 @@ static void make_param(struct executor *x, int buffer)
     struct versions *v = &x->versions[buffer];
     int64_t n = hp_buffer_elements(x->rank, buffer);
     bool trained = x->rank->exchange_of_tail[2 * b->place.tensor + 1] >= 0;
-    v->n = trained ? hp_versions_kept(x->program->iteration,
-                                      stage_of_tensor(x, b->place.tensor))
-                   : 1;
+    v->n = trained
+               ? hp_versions_kept(x->program->iteration, stage_of_tensor(x, b->place.tensor))
+               : 1;
     v->data = NEW(&x->arena, void *, v->n);
     for (int i = 0; i < v->n; i++)
         v->data[i] = take(x, buffer);

@@ -17,7 +17,7 @@ struct executor;
 /* What a dense array over a box of a tensor is filled with. */
 struct fill_request {
     int tensor;
-    int state;     /* array of the optimizer's state of a parameter, zero so far; -1: its value */
+    int state; /* array of the optimizer's state of a parameter, zero so far; -1: its value */
     int64_t batch; /* of a model input: the number of its batch (0, 1, ...) */
 };
 typedef enum hypar_status hp_fill(void *who, const struct fill_request *request,
@@ -29,8 +29,8 @@ struct executor_settings {
     struct optimizer optimizer;
     struct rate_schedule rate;
     int64_t first_batch; /* batches that were trained on before */
-    uint64_t seed; /* of random numbers that operators draw */
-    bool check;    /* what is read must have been computed or received (NaN: it was not) */
+    uint64_t seed;       /* of random numbers that operators draw */
+    bool check; /* what is read must have been computed or received (NaN: it was not) */
     hp_fill *fill;
     void *who;
 };

@@ -32,8 +32,8 @@ struct local_network *hp_local_new(int n_ranks)
     n->n_ranks = n_ranks;
     n->unused = -1;
     n->end = NEW(&arena, struct local_end, n_ranks);
-    n->first = NEW(&arena, int, n_ranks * n_ranks);
-    n->last = NEW(&arena, int, n_ranks * n_ranks);
+    n->first = NEW(&arena, int, n_ranks *n_ranks);
+    n->last = NEW(&arena, int, n_ranks *n_ranks);
     for (int r = 0; r < n_ranks; r++)
         n->end[r] = (struct local_end){ n, r };
     for (int i = 0; i < n_ranks * n_ranks; i++)

@@ -91,14 +91,14 @@ static void sum_piece(struct executor *x, const struct piece *p, enum combine co
 void hp_post_comm(struct executor *x, struct micro_state *m, const struct rank_comm *comm,
                   int index)
 {
-    size_t bytes = sizeof(struct comm_run) +
-                   (size_t)comm->n_messages * sizeof(struct message_run);
+    size_t bytes =
+        sizeof(struct comm_run) + (size_t)comm->n_messages * sizeof(struct message_run);
     struct comm_run *run = calloc(1, bytes);
     if (!run)
         hypar_out_of_memory(bytes);
-    *run = (struct comm_run){ m, comm, index, comm->n_messages, (struct message_run *)(run + 1) };
-    x->active =
-        GROW(&x->arena, struct comm_run *, x->active, x->n_active, &x->active_capacity);
+    *run =
+        (struct comm_run){ m, comm, index, comm->n_messages, (struct message_run *)(run + 1) };
+    x->active = GROW(&x->arena, struct comm_run *, x->active, x->n_active, &x->active_capacity);
     x->active[x->n_active++] = run;
     m->n_comms++;
     hp_progress(x);
@@ -157,7 +157,8 @@ static void go_on(struct executor *x, struct comm_run *run)
         if (state->state == MESSAGE_WAITS &&
             (after < 0 || run->message[after].state == MESSAGE_DONE))
             post(x, run, i);
-        if (state->state == MESSAGE_POSTED && x->transport.done(x->transport.who, state->request))
+        if (state->state == MESSAGE_POSTED &&
+            x->transport.done(x->transport.who, state->request))
             finish(x, run, i);
     }
 }

@@ -204,8 +204,8 @@ static void add_update(struct rank *rank, int task, const struct box *box)
 {
     struct rank_part *to = &rank->tail;
     int tensor = hp_task_place(rank->program, task).tensor;
-    to->update = GROW(&rank->arena, struct rank_update, to->update, to->n_updates,
-                      &to->update_capacity);
+    to->update =
+        GROW(&rank->arena, struct rank_update, to->update, to->n_updates, &to->update_capacity);
     to->update[to->n_updates++] = (struct rank_update){
         .tensor = tensor,
         .group = hp_update_group(rank->program, task),

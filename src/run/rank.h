@@ -73,7 +73,8 @@ struct rank_comm {
     int *buffer;
 };
 
-/* A box of a parameter that the rank updates: of its buffer, or of what the rank reads there. */
+/* A box of a parameter that the rank updates: of its buffer, or of what the rank reads there.
+ */
 struct rank_update {
     int tensor, group;
     struct held_view param, gradient;
@@ -81,8 +82,8 @@ struct rank_update {
 
 struct rank_task {
     enum task_kind kind;
-    int task;        /* number in the program */
-    int index, n;    /* its passes, or updates; its comm */
+    int task;     /* number in the program */
+    int index, n; /* its passes, or updates; its comm */
     int n_waits;
     const int *wait; /* comms of the same list of comms */
 };
@@ -128,7 +129,7 @@ void hp_rank_free(struct rank *rank); /* NULL is allowed */
 int64_t hp_buffer_elements(const struct rank *rank, int buffer);
 
 /* The parts of making one. */
-void hp_rank_tags(struct rank *rank); /* comms.c */
+void hp_rank_tags(struct rank *rank);                                             /* comms.c */
 void hp_rank_comm(struct rank *rank, struct rank_part *part, int body, int task); /* comms.c */
 struct held_view hp_rank_view(const struct rank *rank, int body, struct place place,
                               const struct box *box);

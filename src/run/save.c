@@ -1,7 +1,7 @@
 /* A checkpoint of a training run: rank 0 gathers, piece by piece, and writes. */
 #include "run/trainer.h"
 
-#include <stdlib.h>
+#include <stdalign.h>
 
 #include "base/error.h"
 
@@ -20,9 +20,10 @@ static enum hypar_status save_piece(struct trainer *t, struct checkpoint_writer 
     size_t bytes = (size_t)hp_box_elements(box) * hp_real_bytes(t->real);
     bool here = device >= t->first_device && device < t->first_device + t->n_here;
     enum hypar_status status = HYPAR_OK;
+    struct arena scratch = { 0 };
     if (!here && t->rank != 0)
         return HYPAR_OK;
-    void *dense = hypar_or_out_of_memory(malloc(bytes + 1));
+    void *dense = hp_arena_alloc(&scratch, bytes + 1, 1, alignof(double));
     if (here)
         hp_executor_read(t->x[device - t->first_device], tensor, state, box, dense);
     if (here && t->rank != 0)
@@ -31,7 +32,7 @@ static enum hypar_status save_piece(struct trainer *t, struct checkpoint_writer 
         hp_receive_now(&t->control, dense, bytes, device, t->tag_save);
     if (t->rank == 0 && writer)
         status = hp_checkpoint_put(writer, number, box, dense, err);
-    free(dense);
+    hp_arena_free(&scratch);
     return status;
 }
 
@@ -43,12 +44,14 @@ static enum hypar_status save_fixed(struct trainer *t, struct checkpoint_writer 
     struct fill_request request = { .tensor = tensor, .state = -1 };
     if (t->rank != 0 || !writer)
         return HYPAR_OK;
+    struct arena scratch = { 0 };
     size_t bytes = (size_t)hp_box_elements(&box) * hp_real_bytes(t->real);
-    struct view view = hp_dense_view(hypar_or_out_of_memory(malloc(bytes + 1)), &box);
+    struct view view =
+        hp_dense_view(hp_arena_alloc(&scratch, bytes + 1, 1, alignof(double)), &box);
     enum hypar_status status = hp_trainer_fill(t, &request, &view, err);
     if (status == HYPAR_OK)
         status = hp_checkpoint_put(writer, number, &box, view.data, err);
-    free(view.data);
+    hp_arena_free(&scratch);
     return status;
 }
 
@@ -75,9 +78,8 @@ static enum hypar_status save_tensor(struct trainer *t, struct checkpoint_writer
         struct box box = hp_cell_box(p, c);
         if (p->cell[c].n_receivers + p->cell[c].n_kept == 0)
             continue;
-        enum hypar_status one =
-            save_piece(t, status == HYPAR_OK ? writer : NULL, number, tensor, state, &box,
-                       holder(&p->cell[c]), err);
+        enum hypar_status one = save_piece(t, status == HYPAR_OK ? writer : NULL, number,
+                                           tensor, state, &box, holder(&p->cell[c]), err);
         status = status == HYPAR_OK ? one : status;
     }
     return status;
@@ -98,10 +100,10 @@ static int list_saved(const struct trainer *t, struct saved *saved,
             continue;
         for (int s = -1; s < (tail_exchange(t, i) < 0 ? 0 : states); s++) {
             saved[n] = (struct saved){ i, s };
-            tensor[n++] = (struct checkpoint_tensor){
-                s < 0 ? info->name : hp_state_name(arena, s, info->name),
-                hp_real_element(t->real), info->shape
-            };
+            tensor[n++] =
+                (struct checkpoint_tensor){ s < 0 ? info->name
+                                                  : hp_state_name(arena, s, info->name),
+                                            hp_real_element(t->real), info->shape };
         }
     }
     return n;

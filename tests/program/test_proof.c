@@ -267,9 +267,10 @@ static enum hypar_status fill(void *who, const struct fill_request *request,
     (void)err;
     if (request->state >= 0)
         return HYPAR_OK;
-    bool own = pair->program->iteration->delayed &&
-               pair->graph->tensors[tensor].kind == TENSOR_INPUT;
-    const struct run_data *data = own ? &pair->batch[batch % pair->program->iteration->n_micro % BATCHES] : &pair->data;
+    bool own =
+        pair->program->iteration->delayed && pair->graph->tensors[tensor].kind == TENSOR_INPUT;
+    const struct run_data *data =
+        own ? &pair->batch[batch % pair->program->iteration->n_micro % BATCHES] : &pair->data;
     hp_view_copy(to, &data->tensor[tensor], &to->box,
                  hp_tensor_element_bytes(pair->graph, tensor, data->real));
     return HYPAR_OK;
@@ -325,8 +326,7 @@ static enum hypar_status compare_held(struct pair *pair, const struct executor *
     memcpy(held.stride, v->at.stride, sizeof held.stride);
     struct view dense = hp_dense_view(NEW(&scratch, double, hp_box_elements(&v->box)), &v->box);
     hp_view_copy(&dense, &held, &v->box, sizeof(double));
-    enum hypar_status status =
-        compare_array(pair, device, place, &v->box, dense.data, right);
+    enum hypar_status status = compare_array(pair, device, place, &v->box, dense.data, right);
     hp_arena_free(&scratch);
     return status;
 }

@@ -168,13 +168,12 @@ struct device_buffers hp_device_buffers(const struct hypar_program *p, int devic
                                   .n_tensors = g->n_tensors };
     struct arena scratch = { 0 };
     int n_lists = (1 + p->n_bodies) * 2 * g->n_tensors;
-    struct collector c = { p, g, &out.held, device, &scratch,
-                           NEW(&scratch, struct boxes, n_lists) };
+    struct collector c = { p,      g,        &out.held,
+                           device, &scratch, NEW(&scratch, struct boxes, n_lists) };
     for (int b = 0; b < p->n_bodies; b++) {
         struct pass_order order = hp_pass_order(p->blocks, b, &scratch);
         for (int i = 0; i < order.n; i++) {
-            const struct op_pass *op_pass =
-                &p->lowering->training.op_pass[order.at[i].op_pass];
+            const struct op_pass *op_pass = &p->lowering->training.op_pass[order.at[i].op_pass];
             if (p->lowering->body[b].layout[op_pass->op]->device[order.at[i].part] == device)
                 collect_pass(&c, b, op_pass, order.at[i].part);
         }
@@ -237,9 +236,9 @@ struct strides hp_place_in_buffer(const struct device_buffers *buffers,
     for (int d = box->n_dims - 1; d >= 0; d--) {
         int64_t extent = box->dim[d].hi - box->dim[d].lo;
         index[d]++;
-        out.stride[d] = extent > 1 ? address(buffers, g, buffer, place, index, box->n_dims) -
-                                         out.offset
-                                   : dense; /* never taken: as if there were nothing around */
+        out.stride[d] =
+            extent > 1 ? address(buffers, g, buffer, place, index, box->n_dims) - out.offset
+                       : dense; /* never taken: as if there were nothing around */
         index[d]--;
         dense = out.stride[d] * extent;
     }

@@ -29,7 +29,7 @@ struct buffer {
 struct device_buffers {
     struct held_as held;
     int n_bodies, n;
-    int *first;           /* by body: its first buffer; n_bodies + 1 */
+    int *first; /* by body: its first buffer; n_bodies + 1 */
     struct buffer *buffer;
     int n_tensors;
     int *start; /* [(1 + body) * 2 * n_tensors + 2 * tensor + grad], 0 for those that last */
