@@ -17,16 +17,20 @@ rnnlm:steps=3,layers=2,hidden=8,vocab=20 7
 nmt:steps=2,layers=1,hidden=8,vocab=20 7
 bert:layers=1,hidden=12,heads=3,ffn=20,seq=6,vocab=30 7
 gpt:layers=2,hidden=16,heads=2,seq=5,vocab=30 7
-llama:layers=1,hidden=16,heads=4,kv_heads=2,ffn=24,seq=6,vocab=30 7'
+llama:layers=1,hidden=16,heads=4,kv_heads=2,ffn=24,seq=6,vocab=30 7
+vit-b-16:layers=2,hidden=16,heads=2,ffn=32,image=8,patch=4,classes=5 7'
 planners='dp mp owt hypar accpar optcnn flexflow gpipe 1f1b pipedream'
 steps=3
-if [ "$1" = full ]; then
-    steps=20
-    sample="$sample
-cifar-c 4
-resnet18:image=32,classes=10 2 gpipe 1f1b
-vit-b-16:layers=2,hidden=16,heads=2,ffn=32,image=8,patch=4,classes=5 7"
-fi
+small='cifar-c 3 dp mp owt gpipe flexflow optcnn pipedream'
+large='cifar-c 4
+resnet18:image=32,classes=10 2 gpipe 1f1b'
+case $1 in
+full) steps=20 networks="$sample
+$large" ;;
+sample) networks="$sample
+$small" ;;
+*) echo "usage: matrix.sh sample|full" >&2 && exit 2 ;;
+esac
 
 one_rank() { # MODEL BATCH: once for each network
     [ -e "$dir/one.out" ] && [ "$last" = "$1" ] && return
@@ -73,7 +77,7 @@ printf '%-10s' network
 printf ' %9s' $planners
 echo
 n=0 row=0
-echo "$sample" >"$dir/networks"
+echo "$networks" >"$dir/networks"
 while read -r model batch without; do
     printf '%-10s' "${model%%:*}"
     one_rank "$model" "$batch"
