@@ -173,6 +173,8 @@ static void hear_line(struct heard *h, const char *line)
         size_t n = strlen(h->mpirun);
         snprintf(h->mpirun + n, sizeof h->mpirun - n, "%s", line);
     } else if (strcmp(line, h->last) != 0) {
+        if (launch_on_terminal() && isatty(STDERR_FILENO))
+            fputs("\r\033[K", stderr); /* a line of progress may stand there */
         fputs(line, stderr);
         snprintf(h->last, sizeof h->last, "%s", line);
     }

@@ -47,7 +47,7 @@ bert:layers=1,hidden=12,heads=3,ffn=20,seq=6,vocab=30 7 mp:2 hypar:3 gpipe:4
 gpt:layers=2,hidden=16,heads=2,seq=5,vocab=30 7 owt:2 1f1b:3 optcnn:4
 llama:layers=1,hidden=16,heads=4,kv_heads=2,ffn=24,seq=6,vocab=30 7 accpar:3 flexflow:4 pipedream:3
 vit-b-16:layers=2,hidden=16,heads=2,ffn=32,image=8,patch=4,classes=5 7 dp:4 hypar:2 mp:3
-cifar-c 3 optcnn:3 gpipe:2 owt:4
+cifar-c 3 optcnn:3 gpipe:2 owt:3
 resnet18:image=32,classes=10 4 dp:2 accpar:3 optcnn:4
 CASES
 exit $fail
