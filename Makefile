@@ -50,7 +50,7 @@ bench-optcnn: all ## OptCNN's published results beside ours
 bench-flexflow: all ## FlexFlow's published results beside ours
 	@cmake --build $(BUILD) --target bench-flexflow
 
-bench-train: tests ## every planner on 1 to 8 ranks against one rank, bit by bit and in one table
+bench-train: tests ## every planner against one rank, on each of RANKS (1 2 3 4 5 6 7 8)
 	@PATH="$(abspath $(BUILD)):$$PATH" BUILD="$(abspath $(BUILD))" LC_ALL=C sh tests/mpi/matrix.sh full
 
 kill: tests ## kill a rank at a random moment, KILLS (200) times

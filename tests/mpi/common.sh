@@ -2,7 +2,13 @@
 # A folder $dir of its own; the exit code 77 (skipped) where ranks cannot be started.
 hypar --version | grep -q '^mpi: yes' || { echo "skipped: this build has no MPI"; exit 77; }
 command -v mpirun >/dev/null || { echo "skipped: mpirun is not installed"; exit 77; }
+case $SANITIZE in
+'' | OFF) ;;
+thread | memory) echo "skipped: MPI is not instrumented" && exit 77 ;;
+*) export ASAN_OPTIONS="detect_leaks=0:$ASAN_OPTIONS" ;; # those of MPI
+esac
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
 export TMPDIR="$dir"
 fail=0
 

@@ -2,8 +2,8 @@
 # matrix.sh sample|full - networks and planners on several ranks, with reference kernels in fp64:
 # MPI and one process give the same losses, to the last digit, and the same checkpoints; both are
 # those of one rank within 1e-6 (pipedream's delayed updates are not).
-# One table: the largest difference of a network under a planner. `full`: 1 to 8 ranks, and 20 steps
-# of networks that are quick.
+# One table: the largest difference of a network under a planner. `full`: on each of
+# $RANKS (1 to 8), and 20 steps of networks that are quick.
 . tests/mpi/common.sh
 
 wrong() { # after the table
@@ -71,7 +71,7 @@ try() { # MODEL BATCH PLANNER RANKS
 }
 
 ranks_of() { # ROW COLUMN
-    if [ "$mode" = full ]; then echo 1 2 3 4 5 6 7 8; else echo $((2 + ($1 + $2) % 3)); fi
+    if [ "$mode" = full ]; then echo ${RANKS:-1 2 3 4 5 6 7 8}; else echo $((2 + ($1 + $2) % 3)); fi
 }
 
 mode=$1
