@@ -185,6 +185,11 @@ static enum hypar_status find_plan_together(const struct args *args, struct hypa
     char *found = NULL;
     enum hypar_status status = HYPAR_OK;
     *p = (struct planned){ NULL };
+    if (!launch_plan() && strcmp(args->operand[0], "-") == 0)
+        return hypar_ranks_agree(ranks,
+                                 opt_usage(err, "train: standard input reaches one rank alone, "
+                                                "expected a file"),
+                                 err);
     if (is_plan(args) || hypar_ranks_rank(ranks) == 0)
         status = find_plan(args, hypar_ranks_count(ranks), p, err);
     status = hypar_ranks_agree(ranks, status, err);
@@ -339,7 +344,11 @@ static enum hypar_status launch(const struct args *args, const struct planned *p
 {
     int n = hypar_machine_device_count(hypar_plan_machine(p->plan));
     struct hypar_output aside;
-    if (p->read && strcmp(args->operand[0], "-") != 0)
+    bool standard = strcmp(args->operand[0], "-") == 0;
+    if (standard && !p->read)
+        return opt_usage(err, "train: a plan cannot name a model read from standard input, "
+                              "expected a file, or --in-process");
+    if (p->read && !standard)
         return launch_ranks(args, n, args->operand[0], err);
     char *text = plan_text(p->plan);
     enum hypar_status status = put_aside(&aside, text, err);

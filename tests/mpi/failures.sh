@@ -3,6 +3,7 @@
 # exit code and within seconds; signals end a run after its step; nothing unfinished stays behind.
 . tests/mpi/common.sh
 command -v pgrep >/dev/null || { echo "skipped: no pgrep"; exit 77; }
+trap - HUP INT TERM # a background command that is not hypar yet would take it for its own
 root=$(pwd)
 cd "$dir" || exit 1
 mkdir work && cd work || exit 1
@@ -36,6 +37,12 @@ fails 1 '--ranks 3, but the plan has 2 devices: one for each' hypar train plan.j
 fails 1 'there are 3 ranks, and the plan has 2 devices: one for each' $mpi -n 3 hypar train plan.json
 fails 1 'there are 3 ranks, and the plan has 2 devices: one for each' \
     $mpi -n 3 hypar train lenet5 --on local:2 --batch 8
+
+# Standard input.
+fails 2 'train: standard input reaches one rank alone, expected a file' $mpi -n 2 hypar train -
+fails 2 'train: a plan cannot name a model read from standard input, expected a file, or --in-process' \
+    sh -c 'hypar train - --ranks 2 <"$0"' "$root/examples/models/mlp.json"
+sh -c 'hypar train - --steps 1 -q >/dev/null' <plan.json || wrong "a plan from standard input"
 
 # What cannot be run.
 hypar plan lenet5 --on local:2 --batch 8 --precision bf16 --planner dp -q -o bf16.json
