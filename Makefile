@@ -6,6 +6,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 SOAK_CHANGES ?= 10000
 OOM_ALLOCATIONS ?= 2000
+KILLS ?= 200
 THREADED ?= 'search/(flexflow|planners|auto|exhaustive)|base/|cli/(compare|interrupt)'
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 BUILD ?= build$(if $(SANITIZE),-sanitize)
@@ -13,7 +14,7 @@ BUILD ?= build$(if $(SANITIZE),-sanitize)
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF)
 
-.PHONY: tsan msan proof soak oom all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow fuzz format lint valgrind coverage clean help
+.PHONY: bench-train kill tsan msan proof soak oom all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow fuzz format lint valgrind coverage clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -48,6 +49,12 @@ bench-optcnn: all ## OptCNN's published results beside ours
 
 bench-flexflow: all ## FlexFlow's published results beside ours
 	@cmake --build $(BUILD) --target bench-flexflow
+
+bench-train: tests ## every planner against one rank, on each of RANKS (1 2 3 4 5 6 7 8)
+	@PATH="$(abspath $(BUILD)):$$PATH" BUILD="$(abspath $(BUILD))" LC_ALL=C sh tests/mpi/matrix.sh full
+
+kill: tests ## kill a rank at a random moment, KILLS (200) times
+	@PATH="$(abspath $(BUILD)):$$PATH" BUILD="$(abspath $(BUILD))" LC_ALL=C sh tools/kill-ranks.sh $(KILLS)
 
 tsan: ## the tests that use threads, under the thread sanitizer
 	@$(MAKE) tests SANITIZE=thread BUILD=build-tsan

@@ -1,4 +1,4 @@
-#define _DEFAULT_SOURCE /* realpath, mkstemps */
+#define _DEFAULT_SOURCE /* realpath */
 
 #include <limits.h>
 #include <signal.h>
@@ -43,22 +43,6 @@ static const struct argp_option options[] = {
 
 enum { STEPS = 10 };
 
-static volatile int stop;
-
-static void wish_to_stop(int signal_number)
-{
-    (void)signal_number;
-    stop = 1;
-}
-
-static void watch_signals(void)
-{
-    struct sigaction action = { .sa_handler = wish_to_stop, .sa_flags = SA_RESTART };
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGUSR1, &action, NULL);
-}
-
 /* The plan ----------------------------------------------------------------------------- */
 
 /* A plan file elsewhere names its model by its whole path. */
@@ -89,6 +73,7 @@ static void release(struct planned *p)
     hypar_found_free(p->found);
     hypar_machine_free(p->machine);
     hypar_graph_free(p->graph);
+    *p = (struct planned){ NULL };
 }
 
 static enum hypar_status search(const struct args *args, int ranks, struct planned *p,
@@ -115,26 +100,111 @@ static enum hypar_status search(const struct args *args, int ranks, struct plann
     return status;
 }
 
+static bool is_plan(const struct args *args)
+{
+    return launch_plan() || opt_is_of_format(args->operand[0], "hypar-plan/");
+}
+
+static enum hypar_status read_plan(const struct args *args, const char *path, struct planned *p,
+                                   struct hypar_error *err)
+{
+    struct args as_it_is = *args;
+    as_it_is.machine = NULL; /* what a search was told, or nothing */
+    enum hypar_status status = opt_read_plan(&as_it_is, path, NULL, &p->read, err);
+    p->plan = p->read;
+    return status;
+}
+
+/* What is said of a model, beside a plan. */
+static enum hypar_status check_plan_options(const struct args *args, struct hypar_error *err)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } of_model[] = {
+        { "--planner", args->planner },     { "--on", args->machine },
+        { "--batch", args->batch != 0 },    { "--precision", args->precision },
+        { "--optimizer", args->optimizer }, { "--seed", args->seed != 0 },
+        { "--stages", args->stages != 0 },  { "--micro-batches", args->micro_batches != 0 },
+    };
+    for (size_t i = 0; i < sizeof of_model / sizeof *of_model; i++)
+        if (of_model[i].given)
+            return opt_usage(err, "train: %s is for a model, and %s is a plan",
+                             of_model[i].name, args->operand[0]);
+    return HYPAR_OK;
+}
+
 /* The plan that the first operand is, or one for the model that it is. */
 static enum hypar_status find_plan(const struct args *args, int ranks, struct planned *p,
                                    struct hypar_error *err)
 {
-    const char *given = launch_plan() ? launch_plan() : args->operand[0];
-    struct args as_it_is = *args;
+    enum hypar_status status = HYPAR_OK;
     *p = (struct planned){ NULL };
-    if (!launch_plan() && !opt_is_of_format(given, "hypar-plan/"))
+    if (!is_plan(args))
         return search(args, ranks, p, err);
-    if (!launch_plan() && (args->planner || args->machine || args->batch || args->optimizer))
-        return opt_usage(err, "train: %s is for a model, and %s is a plan",
-                         args->planner   ? "--planner"
-                         : args->machine ? "--on"
-                         : args->batch   ? "--batch"
-                                         : "--optimizer",
-                         given);
-    as_it_is.machine = NULL;
-    enum hypar_status status = opt_read_plan(&as_it_is, given, NULL, &p->read, err);
-    p->plan = p->read;
-    return status;
+    if (!launch_plan())
+        status = check_plan_options(args, err);
+    if (status != HYPAR_OK)
+        return status;
+    return read_plan(args, launch_plan() ? launch_plan() : args->operand[0], p, err);
+}
+
+/* A file for other processes: unfinished, it goes when it is closed, or a signal comes. */
+static enum hypar_status put_aside(struct hypar_output *aside, const char *text,
+                                   struct hypar_error *err)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/hypar-plan.json", folder && *folder ? folder : "/tmp");
+    enum hypar_status status = hypar_output_open(aside, path, err);
+    if (status != HYPAR_OK)
+        return status;
+    if (fputs(text, aside->file) >= 0 && fflush(aside->file) == 0)
+        return HYPAR_OK;
+    hypar_output_close(aside, false, NULL);
+    snprintf(err->text, sizeof err->text, "%.400s: cannot write", path);
+    return HYPAR_RUNTIME;
+}
+
+/* A plan as a text, to be freed. */
+static char *plan_text(const struct hypar_plan *plan)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *to = hypar_or_out_of_memory(open_memstream(&text, &n));
+    hypar_plan_write(plan, to);
+    fclose(to);
+    return hypar_or_out_of_memory(text);
+}
+
+/* One plan on all ranks: a search may depend on how fast it is. */
+static enum hypar_status find_plan_together(const struct args *args, struct hypar_ranks *ranks,
+                                            struct planned *p, struct hypar_error *err)
+{
+    struct hypar_output aside;
+    char *found = NULL;
+    enum hypar_status status = HYPAR_OK;
+    *p = (struct planned){ NULL };
+    if (!launch_plan() && strcmp(args->operand[0], "-") == 0)
+        return hypar_ranks_agree(ranks,
+                                 opt_usage(err, "train: standard input reaches one rank alone, "
+                                                "expected a file"),
+                                 err);
+    if (is_plan(args) || hypar_ranks_rank(ranks) == 0)
+        status = find_plan(args, hypar_ranks_count(ranks), p, err);
+    status = hypar_ranks_agree(ranks, status, err);
+    if (is_plan(args) || status != HYPAR_OK)
+        return status;
+    if (hypar_ranks_rank(ranks) == 0)
+        found = plan_text(p->plan);
+    release(p);
+    status = put_aside(&aside, hypar_ranks_share(ranks, found), err);
+    free(found);
+    if (status == HYPAR_OK) {
+        status = read_plan(args, aside.temporary, p, err);
+        hypar_output_close(&aside, false, NULL);
+    }
+    return hypar_ranks_agree(ranks, status, err);
 }
 
 /* The run ------------------------------------------------------------------------------ */
@@ -142,34 +212,94 @@ static enum hypar_status find_plan(const struct args *args, int ranks, struct pl
 struct showing {
     const struct args *args;
     const struct hypar_plan *plan;
+    bool over;               /* one line, written over */
+    double since_s, seconds; /* since it was written, and of all steps */
+    int64_t n;
 };
+
+/* "step 37 of 100, loss 2.3012, 1,284 samples/s, 5.1 s left", ten times a second at most. */
+static void show_over(struct showing *s, const struct hypar_train_step *step)
+{
+    char left[32];
+    double batch = (double)hypar_graph_batch(hypar_plan_graph(s->plan));
+    s->since_s += step->seconds;
+    s->seconds += step->seconds;
+    double mean_s = s->seconds / (double)++s->n;
+    if (s->since_s < 0.1 && step->step > 1)
+        return;
+    s->since_s = 0;
+    printf("\rstep %lld of %lld, loss %.6g, %.4g samples/s, %s left\033[K",
+           (long long)step->step, (long long)step->steps, step->loss, batch / mean_s,
+           hypar_format_quantity(left, mean_s * (double)(step->steps - step->step),
+                                 HYPAR_UNIT_SECONDS));
+}
 
 static void show_step(void *who, const struct hypar_train_step *step)
 {
-    const struct showing *s = who;
-    hypar_report_train_step(stdout, step, hypar_graph_batch(hypar_plan_graph(s->plan)),
-                            opt_format(s->args));
+    struct showing *s = who;
+    if (s->over)
+        show_over(s, step);
+    else
+        hypar_report_train_step(stdout, step, hypar_graph_batch(hypar_plan_graph(s->plan)),
+                                opt_format(s->args));
     fflush(stdout);
 }
 
-/* What the simulator says of the same plan. */
-static void tell(const struct args *args, const struct hypar_plan *plan,
-                 const struct hypar_train_result *result)
+static enum hypar_status write_summary(const struct args *args, const struct hypar_plan *plan,
+                                       const struct hypar_train_result *result,
+                                       const struct hypar_sim *sim, struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, args->output, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_report_train(out.file, result, plan, sim, HYPAR_JSON);
+    return opt_close(&out, status, err);
+}
+
+/* What was measured, beside what the simulator says of the same plan. */
+static enum hypar_status tell(const struct args *args, const struct hypar_plan *plan,
+                              const struct hypar_train_result *result, struct hypar_error *err)
 {
     struct hypar_sim *sim = NULL;
     struct hypar_error why;
+    enum hypar_status status = HYPAR_OK;
     if (hypar_simulate(&sim, plan, NULL, &why) != HYPAR_OK)
         opt_note(args, "not simulated: %s", why.text);
-    hypar_report_train(stdout, result, plan, sim, opt_format(args));
+    if (result->stopped)
+        opt_note(args, "interrupted: stopped after step %lld of %lld%s%s",
+                 (long long)result->steps, (long long)(args->steps ? args->steps : STEPS),
+                 args->checkpoint ? "; to go on: --resume " : "",
+                 args->checkpoint ? args->checkpoint : "");
+    if (args->output)
+        status = write_summary(args, plan, result, sim, err);
+    if (status == HYPAR_OK && opt_wants_summary(args)) {
+        if (!args->json && !args->quiet && !launch_on_terminal())
+            putchar('\n'); /* between the steps and their summary */
+        hypar_report_train(stdout, result, plan, sim, opt_format(args));
+    }
     hypar_sim_free(sim);
+    return status;
+}
+
+/* -o is tried before the first step, by rank 0. */
+static enum hypar_status try_output(const struct args *args, struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
+    return status == HYPAR_OK ? hypar_output_close(&out, false, err) : status;
 }
 
 /* As one rank of several, or alone with all devices. */
 static enum hypar_status train(const struct args *args, const struct hypar_plan *plan,
-                               struct hypar_ranks *ranks, struct hypar_error *err)
+                               struct hypar_ranks *ranks, const volatile sig_atomic_t *stop,
+                               struct hypar_error *err)
 {
-    struct showing showing = { args, plan };
+    struct showing showing = { .args = args,
+                               .plan = plan,
+                               .over = !args->json && launch_on_terminal() };
     struct hypar_train_result result;
+    bool first = hypar_ranks_rank(ranks) == 0;
     struct hypar_train_options how = { .steps = args->steps ? args->steps : STEPS,
                                        .kernels = args->kernels,
                                        .threads = (int)args->threads,
@@ -182,76 +312,81 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
                                        .checkpoint = args->checkpoint,
                                        .checkpoint_every = args->every,
                                        .resume = args->resume,
-                                       .report = show_step,
+                                       .report = args->quiet && !args->json ? NULL : show_step,
                                        .who = &showing,
-                                       .stop = &stop };
-    watch_signals();
-    enum hypar_status status = hypar_train(plan, ranks, &how, &result, err);
-    if (status == HYPAR_OK && hypar_ranks_rank(ranks) == 0)
-        tell(args, plan, &result);
+                                       .stop = stop };
+    enum hypar_status status = first ? try_output(args, err) : HYPAR_OK;
+    status = hypar_ranks_agree(ranks, status, err);
+    if (status == HYPAR_OK)
+        status = hypar_train(plan, ranks, &how, &result, err);
+    if (first && showing.over) {
+        fputs("\r\033[K", stdout);
+        fflush(stdout);
+    }
+    if (status == HYPAR_OK && first)
+        status = tell(args, plan, &result, err);
     return status;
 }
 
-static enum hypar_status write_plan(const struct hypar_plan *plan, char *path,
-                                    struct hypar_error *err)
+/* The first SIGINT or SIGTERM, and SIGUSR1, which mpirun hands on, end a run after its step. */
+static const volatile sig_atomic_t *stop_on_signals(void)
 {
-    int file = mkstemps(path, 5);
-    FILE *to = file < 0 ? NULL : hypar_or_out_of_memory(fdopen(file, "w"));
-    if (!to) {
-        snprintf(err->text, sizeof err->text, "%.400s: cannot be written", path);
-        return HYPAR_RUNTIME;
-    }
-    hypar_plan_write(plan, to);
-    bool failed = ferror(to) != 0;
-    failed |= fclose(to) != 0;
-    if (!failed)
-        return HYPAR_OK;
-    unlink(path);
-    snprintf(err->text, sizeof err->text, "%.400s: cannot be written", path);
-    return HYPAR_RUNTIME;
+    struct sigaction action;
+    const volatile sig_atomic_t *stop = opt_stop_on_signals();
+    if (sigaction(SIGTERM, NULL, &action) == 0)
+        sigaction(SIGUSR1, &action, NULL);
+    return stop;
 }
 
 /* Start the ranks, which read the plan that was found here. */
-static enum hypar_status launch(const struct args *args, const struct hypar_plan *plan,
+static enum hypar_status launch(const struct args *args, const struct planned *p,
                                 struct hypar_error *err)
 {
-    const char *folder = getenv("TMPDIR");
-    char path[PATH_MAX];
-    int code = 0, n = hypar_machine_device_count(hypar_plan_machine(plan));
-    snprintf(path, sizeof path, "%s/hypar-XXXXXX.json", folder && *folder ? folder : "/tmp");
-    enum hypar_status status = write_plan(plan, path, err);
+    int n = hypar_machine_device_count(hypar_plan_machine(p->plan));
+    struct hypar_output aside;
+    bool standard = strcmp(args->operand[0], "-") == 0;
+    if (standard && !p->read)
+        return opt_usage(err, "train: a plan cannot name a model read from standard input, "
+                              "expected a file, or --in-process");
+    if (p->read && !standard)
+        return launch_ranks(args, n, args->operand[0], err);
+    char *text = plan_text(p->plan);
+    enum hypar_status status = put_aside(&aside, text, err);
+    free(text);
     if (status != HYPAR_OK)
         return status;
-    status = launch_ranks(args, n, path, &code, err);
-    unlink(path);
-    if (status == HYPAR_OK && code != 0)
-        exit(code); /* the rank has said why */
+    status = launch_ranks(args, n, aside.temporary, err);
+    hypar_output_close(&aside, false, NULL);
+    return status;
+}
+
+static enum hypar_status run_here(const struct args *args, const struct hypar_plan *plan,
+                                  struct hypar_error *err)
+{
+    struct hypar_ranks *ranks;
+    enum hypar_status status = hypar_ranks_join(&ranks, err);
+    if (status != HYPAR_OK)
+        return status;
+    status = train(args, plan, ranks, stop_on_signals(), err);
+    hypar_ranks_leave(ranks, status);
     return status;
 }
 
 static enum hypar_status run_alone(const struct args *args, struct hypar_error *err)
 {
-    struct planned planned;
-    struct hypar_ranks *ranks = NULL;
-    enum hypar_status status =
-        find_plan(args, args->ranks ? (int)args->ranks : 1, &planned, err);
-    if (status == HYPAR_OK) {
-        int n = hypar_machine_device_count(hypar_plan_machine(planned.plan));
-        if (args->ranks && args->ranks != n) {
-            snprintf(err->text, sizeof err->text,
-                     "--ranks %d, but the plan has %d devices: one for each", (int)args->ranks,
-                     n);
-            status = HYPAR_INFEASIBLE;
-        } else if (n > 1 && !args->in_process) {
-            status = launch(args, planned.plan, err);
-        } else {
-            status = hypar_ranks_join(&ranks, err);
-            if (status == HYPAR_OK)
-                status = train(args, planned.plan, ranks, err);
-            hypar_ranks_leave(ranks, status);
-        }
+    struct planned p;
+    enum hypar_status status = find_plan(args, args->ranks ? (int)args->ranks : 1, &p, err);
+    int n = status == HYPAR_OK ? hypar_machine_device_count(hypar_plan_machine(p.plan)) : 0;
+    if (status == HYPAR_OK && args->ranks && args->ranks != n) {
+        snprintf(err->text, sizeof err->text,
+                 "--ranks %d, but the plan has %d devices: one for each", (int)args->ranks, n);
+        status = HYPAR_INFEASIBLE;
+    } else if (status == HYPAR_OK && n > 1 && !args->in_process) {
+        status = launch(args, &p, err);
+    } else if (status == HYPAR_OK) {
+        status = run_here(args, p.plan, err);
     }
-    release(&planned);
+    release(&p);
     return status;
 }
 
@@ -259,16 +394,22 @@ static enum hypar_status run_as_rank(const struct args *args, struct hypar_error
 {
     struct planned planned = { NULL };
     struct hypar_ranks *ranks;
+    const volatile sig_atomic_t *stop = stop_on_signals();
     enum hypar_status status = hypar_ranks_join(&ranks, err);
     if (status != HYPAR_OK)
         return status;
-    status = find_plan(args, hypar_ranks_count(ranks), &planned, err);
+    if (hypar_ranks_rank(ranks) == 0)
+        launch_ready();
+    if (!launch_on_terminal()) /* but a pseudo-terminal of the launcher's */
+        setenv("NO_COLOR", "1", 1);
+    status = find_plan_together(args, ranks, &planned, err);
     if (status == HYPAR_OK)
-        status = train(args, planned.plan, ranks, err);
+        status = train(args, planned.plan, ranks, stop, err);
     release(&planned);
-    if (status != HYPAR_OK) { /* before the launcher ends everybody */
-        fprintf(stderr, "hypar: %s\n", err->text);
-        fflush(NULL);
+    if (status != HYPAR_OK && err->text[0]) { /* before the launcher ends everybody */
+        fflush(stdout);
+        fprintf(stderr, "hypar: %s\n", hypar_clean_text(err->text));
+        err->text[0] = '\0';
     }
     hypar_ranks_leave(ranks, status);
     return status;
@@ -280,8 +421,8 @@ static void set_core(const struct args *args)
     const char *core = hypar_blas_core();
     if (!core || getenv("OPENBLAS_CORETYPE"))
         return;
-    char **argv =
-        hypar_or_out_of_memory(calloc((size_t)args->argc + 2, sizeof *argv)); /* the last NULL */
+    char **argv = hypar_or_out_of_memory(
+        calloc((size_t)args->argc + 2, sizeof *argv)); /* the last NULL */
     argv[0] = "hypar";
     argv[1] = "train";
     for (int i = 1; i < args->argc; i++)

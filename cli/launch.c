@@ -1,91 +1,158 @@
-#define _GNU_SOURCE /* environ, prctl */
+/* The ranks of a run, started by mpirun as this very command.
+ *
+ *     launcher ── mpirun ── rank 0, 1, ...      signals go down as SIGUSR1, which mpirun hands
+ * on; └── standard error of all ───┘         what is said comes back through a pipe
+ *
+ * A line of the pipe that begins with NOTICE is for the launcher alone. */
+#define _GNU_SOURCE /* prctl, strsignal */
 
 #include "cli/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char plan_variable[] = "HYPAR_TRAIN_PLAN";
+static const char terminal_variable[] = "HYPAR_TRAIN_TERMINAL";
+
+enum { NOTICE = 1, NO_MPIRUN = 127 };
 
 const char *launch_plan(void)
 {
     return getenv(plan_variable);
 }
 
-/* The arguments of mpirun, those of this command at the end. */
-struct words {
-    const char *word[64 + 2 * MAX_FIXES];
-    int n;
-};
-
-static void add(struct words *w, const char *word)
+bool launch_on_terminal(void)
 {
-    if (w->n < (int)(sizeof w->word / sizeof *w->word) - 1)
-        w->word[w->n++] = word;
+    const char *said = getenv(terminal_variable);
+    return said ? *said == '1' : !hypar_ranks_launched() && isatty(STDOUT_FILENO);
 }
 
-/* Ranks are bound to cores of their own where there are enough. */
-static void set_words(struct words *w, const struct args *args, int ranks, char *count,
-                      char *self)
+void launch_ready(void)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    bool enough = ranks * (args->threads ? args->threads : 1) <= cores;
-    add(w, "mpirun");
-    add(w, "--quiet");
-    add(w, "-n");
-    add(w, count);
-    add(w, "--oversubscribe");
-    add(w, "--bind-to");
-    add(w, enough && !args->threads ? "core" : "none");
-    if (geteuid() == 0)
-        add(w, "--allow-run-as-root");
-    if (!enough) {
-        add(w, "--mca");
-        add(w, "mpi_yield_when_idle");
-        add(w, "1");
-    }
-    add(w, self);
-    add(w, "train");
-    for (int i = 1; i < args->argc; i++)
-        add(w, args->argv[i]);
+    if (launch_plan())
+        fprintf(stderr, "%c%ld\n", NOTICE, (long)getpid());
 }
 
-static volatile sig_atomic_t child;
+/* Signals ------------------------------------------------------------------------------ */
 
-/* mpirun hands SIGUSR1 on to the ranks. */
-static void pass_on(int signal_number)
+static volatile sig_atomic_t child;   /* mpirun; 0: none */
+static volatile sig_atomic_t ready;   /* the ranks can take a signal */
+static volatile sig_atomic_t stopped; /* signals that came: none, one, or more */
+static volatile sig_atomic_t last_signal;
+
+static long now_ms(void)
 {
-    (void)signal_number;
-    if (child > 0)
-        kill((pid_t)child, SIGUSR1);
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Two at once are one: `timeout` sends its signal to the command, and to its group. */
+static void pass_on(int number)
+{
+    enum { AT_ONCE_MS = 50 };
+    static volatile long first_ms;
+    if (stopped && now_ms() <= first_ms + AT_ONCE_MS)
+        return;
+    if (!stopped)
+        first_ms = now_ms();
+    stopped = stopped ? 2 : 1;
+    last_signal = number;
+    if (child > 0 && (ready || stopped == 2))
+        kill((pid_t)child, stopped == 2 ? SIGTERM : SIGUSR1);
 }
 
 static void watch_signals(void)
 {
-    struct sigaction action = { .sa_handler = pass_on, .sa_flags = SA_RESTART };
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    static const int watched[] = { SIGINT, SIGTERM };
+    struct sigaction was, action = { .sa_handler = pass_on, .sa_flags = SA_RESTART };
+    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
+        if (sigaction(watched[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+            sigaction(watched[i], &action, NULL);
 }
 
-static void become_mpirun(const struct words *words, const char *plan, int errors)
+/* One that came before is passed on now. */
+static void become_ready(void)
 {
-    setpgid(0, 0); /* Ctrl-C is for the launching process alone */
+    sigset_t both, before;
+    sigemptyset(&both);
+    sigaddset(&both, SIGINT);
+    sigaddset(&both, SIGTERM);
+    sigprocmask(SIG_BLOCK, &both, &before);
+    ready = 1;
+    if (stopped == 1)
+        kill((pid_t)child, SIGUSR1);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* mpirun ------------------------------------------------------------------------------- */
+
+/* Its arguments, those of this command at the end; ranks are bound to cores of their own where
+ * there are enough. */
+static char **mpirun_words(const struct args *args, int ranks, char *count, char *self)
+{
+    enum { MOST_OWN = 16 };
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    bool enough = ranks * (args->threads ? args->threads : 1) <= cores;
+    char **word = hypar_or_out_of_memory(calloc((size_t)args->argc + MOST_OWN, sizeof *word)),
+         **w = word;
+    *w++ = "mpirun";
+    *w++ = "--quiet";
+    *w++ = "-n";
+    *w++ = count;
+    *w++ = "--oversubscribe";
+    *w++ = "--bind-to";
+    *w++ = enough && !args->threads ? "core" : "none";
+    if (geteuid() == 0)
+        *w++ = "--allow-run-as-root";
+    if (!enough) {
+        *w++ = "--mca";
+        *w++ = "mpi_yield_when_idle";
+        *w++ = "1";
+    }
+    *w++ = self;
+    *w++ = "train";
+    for (int i = 1; i < args->argc; i++)
+        *w++ = args->argv[i];
+    return word;
+}
+
+/* Ctrl-C is for the launching process alone, and standard input, which it may have read. Ranks
+ * write to a pseudo-terminal of mpirun's, whatever is behind it. */
+static void become_mpirun(char **word, const char *plan, int errors)
+{
+    int nothing = open("/dev/null", O_RDONLY);
+    bool terminal = launch_on_terminal();
+    setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     setenv(plan_variable, plan, 1);
+    setenv(terminal_variable, terminal ? "1" : "0", 1);
+    if (!terminal)
+        setenv("NO_COLOR", "1", 1);
     setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0); /* containers forbid it */
+    dup2(nothing, STDIN_FILENO);
     dup2(errors, STDERR_FILENO);
     close(errors);
-    execvp("mpirun", (char *const *)words->word);
-    fprintf(stderr, "hypar: mpirun cannot be started: %s (Debian: openmpi-bin)\n",
-            strerror(errno));
-    _exit(127);
+    execvp(word[0], word);
+    _exit(NO_MPIRUN);
 }
+
+/* What comes through the pipe ------------------------------------------------------------- */
+
+struct heard {
+    char last[4096];   /* what a rank said last */
+    char mpirun[4096]; /* what mpirun has to say itself */
+    bool inside;       /* between two of its rules */
+    long rank_0;       /* its process; 0: not known */
+};
 
 /* A line that mpirun puts around what it says itself. */
 static bool is_rule(const char *line)
@@ -94,51 +161,108 @@ static bool is_rule(const char *line)
     return n > 20 && (line[n] == '\n' || line[n] == '\0');
 }
 
-/* What the ranks say, without what mpirun has to say about how one of them ended. */
-static void copy_errors(int from)
+/* Ranks that fail alike say it once; mpirun, how one of them ended, only if none has. */
+static void hear_line(struct heard *h, const char *line)
+{
+    if (*line == NOTICE) {
+        h->rank_0 = strtol(line + 1, NULL, 10);
+        become_ready();
+    } else if (is_rule(line)) {
+        h->inside = !h->inside;
+    } else if (h->inside || *line == '[') {
+        size_t n = strlen(h->mpirun);
+        snprintf(h->mpirun + n, sizeof h->mpirun - n, "%s", line);
+    } else if (strcmp(line, h->last) != 0) {
+        if (launch_on_terminal() && isatty(STDERR_FILENO))
+            fputs("\r\033[K", stderr); /* a line of progress may stand there */
+        fputs(line, stderr);
+        snprintf(h->last, sizeof h->last, "%s", line);
+    }
+}
+
+static void hear(struct heard *h, int from)
 {
     char line[4096];
-    bool inside = false;
     FILE *in = hypar_or_out_of_memory(fdopen(from, "r"));
-    while (in && fgets(line, sizeof line, in)) {
-        bool rule = is_rule(line);
-        if (!rule && !inside)
-            fputs(line, stderr);
-        inside = rule ? !inside : inside;
-    }
+    while (in && fgets(line, sizeof line, in))
+        hear_line(h, line);
     if (in)
         fclose(in);
 }
 
-enum hypar_status launch_ranks(const struct args *args, int ranks, const char *plan,
-                               int *exit_code, struct hypar_error *err)
+/* A rank 0 that was killed leaves the checkpoint that it was writing. */
+static void remove_parts(const struct args *args, long rank_0)
 {
-    struct words words = { .n = 0 };
+    enum { MOST_PARTS = 4 };
+    char place[HYPAR_PLACE_BYTES], part[HYPAR_PLACE_BYTES + 64];
+    if (!args->checkpoint || !rank_0 ||
+        hypar_output_place(args->checkpoint, place, NULL) != HYPAR_OK)
+        return;
+    const char *slash = strrchr(place, '/');
+    int folder = slash ? (int)(slash + 1 - place) : 0;
+    for (int i = 0; i < MOST_PARTS; i++) {
+        snprintf(part, sizeof part, "%.*shypar-%ld-%d.part", folder, place, rank_0, i);
+        unlink(part);
+    }
+}
+
+/* How it ended ----------------------------------------------------------------------------- */
+
+static enum hypar_status fail(struct hypar_error *err, const char *what, const char *why)
+{
+    snprintf(err->text, sizeof err->text, "%s%s%s", what, *why ? ": " : "", why);
+    return HYPAR_RUNTIME;
+}
+
+static enum hypar_status judge(const struct heard *h, int status, struct hypar_error *err)
+{
+    static const enum hypar_status by_code[] = { HYPAR_OK, HYPAR_INFEASIBLE, HYPAR_USAGE,
+                                                 HYPAR_INVALID, HYPAR_RUNTIME };
+    enum { N_CODES = sizeof by_code / sizeof *by_code, SIGNALS = 128 };
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALS + WTERMSIG(status);
+    err->text[0] = '\0';
+    if (code == NO_MPIRUN)
+        return fail(err,
+                    "mpirun cannot be started (Debian: openmpi-bin); --in-process does "
+                    "without it",
+                    "");
+    if (code > SIGNALS)
+        return fail(err, "a rank died", strsignal(code - SIGNALS));
+    if (code == 0 || (code < N_CODES && h->last[0]))
+        return by_code[code];
+    fputs(h->mpirun, stderr);
+    return fail(err, "mpirun failed", "");
+}
+
+enum hypar_status launch_ranks(const struct args *args, int ranks, const char *plan,
+                               struct hypar_error *err)
+{
+    struct heard heard = { .rank_0 = 0 };
     char count[16], self[4096];
     int errors[2], status = 0;
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     snprintf(count, sizeof count, "%d", ranks);
     self[n > 0 ? n : 0] = '\0';
-    set_words(&words, args, ranks, count, self);
+    char **word = mpirun_words(args, ranks, count, self);
     fflush(stdout);
-    if (pipe(errors) != 0 || (child = fork()) < 0) {
-        snprintf(err->text, sizeof err->text, "no process can be started: %s", strerror(errno));
-        return HYPAR_RUNTIME;
-    }
+    watch_signals();
+    if (pipe(errors) != 0 || (child = fork()) < 0)
+        return fail(err, "no process can be started", strerror(errno));
     if (child == 0) {
         close(errors[0]);
-        become_mpirun(&words, plan, errors[1]);
+        become_mpirun(word, plan, errors[1]);
     }
-    watch_signals();
+    free(word);
     close(errors[1]);
-    copy_errors(errors[0]);
+    hear(&heard, errors[0]);
     while (waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR)
         ;
     child = 0;
-    *exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-    if (*exit_code < 5)
-        return HYPAR_OK;
-    snprintf(err->text, sizeof err->text, "a rank died%s%s", *exit_code > 128 ? ": " : "",
-             *exit_code > 128 ? strsignal(*exit_code - 128) : "");
-    return HYPAR_RUNTIME;
+    if (status != 0)
+        remove_parts(args, heard.rank_0);
+    if (stopped == 2) {
+        opt_end_on_signals();
+        raise(last_signal);
+    }
+    return judge(&heard, status, err);
 }

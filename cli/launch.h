@@ -7,11 +7,18 @@
 /* The plan that the launching process found, for those that it starts; NULL: none. */
 const char *launch_plan(void);
 
+/* Does this process's standard output end on a terminal? Of a rank the launcher knows. */
+bool launch_on_terminal(void);
+
+/* Rank 0 tells the launching process, if there is one, that all ranks can take signals. */
+void launch_ready(void);
+
 /* Run this very command on `ranks` processes of this machine, by mpirun, with the plan at
  * `plan`; returns when all have ended. Ctrl-C and SIGTERM reach them as a wish to stop after
- * the step at hand. What they print goes where it goes here. HYPAR_RUNTIME if they cannot be
- * started, or one has died. *exit_code is theirs, if they ended by themselves. */
+ * the step at hand; a second one ends them, and this process. What they print goes where it
+ * goes here. Returns what they did, with *err empty if a rank has told why; HYPAR_RUNTIME if
+ * they cannot be started, or one has died. */
 enum hypar_status launch_ranks(const struct args *args, int ranks, const char *plan,
-                               int *exit_code, struct hypar_error *err);
+                               struct hypar_error *err);
 
 #endif /* CLI_LAUNCH_H */

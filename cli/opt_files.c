@@ -72,10 +72,11 @@ static bool clash(const struct place *a, const struct place *b)
     return a->exists ? same_file(&a->about, &b->about) : strcmp(a->path, b->path) == 0;
 }
 
-/* A plan that --start names may be improved in its place. */
+/* A plan that --start names may be improved in its place, a checkpoint by further steps. */
 static bool may_meet(const struct named_file *written, const struct named_file *other)
 {
-    return written == other || (written->key == OPT_OUTPUT && other->key == OPT_START);
+    return written == other || (written->key == OPT_OUTPUT && other->key == OPT_START) ||
+           (written->key == OPT_CHECKPOINT && other->key == OPT_RESUME);
 }
 
 enum hypar_status opt_check_files(const struct named_file *file, int n, struct hypar_error *err)

@@ -41,3 +41,12 @@ printf '\ntrace.json: %s events; "hypar simulate PLAN --trace FILE" and https://
     "$(grep -c '"ph"' trace.json)"
 show simulate plan.json --fits
 show simulate plan.json --on cluster:4x1,device=a100,inter=12.5GB/s
+
+# The same plan for real: two processes of this machine, predicted beside measured.
+show plan lenet5 --on local:2 --batch 64 --planner hypar --optimizer momentum -q -o train.json
+if hypar --version | grep -q '^mpi: yes' && command -v mpirun >/dev/null; then
+    show train train.json --steps 50
+else
+    printf '\nWithout MPI both ranks run in one process; Debian: openmpi-bin, libopenmpi-dev.\n'
+    show train train.json --steps 50 --in-process
+fi

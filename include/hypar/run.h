@@ -9,6 +9,7 @@
 #define HYPAR_RUN_H
 
 #include <hypar/plan.h>
+#include <signal.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,41 +28,50 @@ HYPAR_API enum hypar_status hypar_ranks_join(struct hypar_ranks **out, struct hy
 HYPAR_API int hypar_ranks_rank(const struct hypar_ranks *ranks);
 HYPAR_API int hypar_ranks_count(const struct hypar_ranks *ranks);
 
-/* Leave. `status` is how it went on this rank: if it went wrong all others end, too. NULL is
- * allowed. */
+/* One status for all ranks, which all call this: that of the first rank on which something went
+ * wrong. The reason stays in that rank's *err and is empty on all others: it is told once. */
+HYPAR_API enum hypar_status
+hypar_ranks_agree(struct hypar_ranks *ranks, enum hypar_status status, struct hypar_error *err);
+
+/* Rank 0's `text`, on all ranks, which all call this; it lives until they leave. */
+HYPAR_API const char *hypar_ranks_share(struct hypar_ranks *ranks, const char *text);
+
+/* Leave. `status` is how it went on this rank: if it went wrong, and they did not agree that it
+ * did, all others end, too. NULL is allowed. */
 HYPAR_API void hypar_ranks_leave(struct hypar_ranks *ranks, enum hypar_status status);
 
-/* The core type that OpenBLAS should have taken this processor for (OPENBLAS_CORETYPE, read when
- * it is loaded); NULL: it has, or there is none. */
+/* The core type that OpenBLAS should have taken this processor for (OPENBLAS_CORETYPE, read
+ * when it is loaded); NULL: it has, or there is none. */
 HYPAR_API const char *hypar_blas_core(void);
 
 /* Training --------------------------------------------------------------------------- */
 
 /* One training step that is done. */
 struct hypar_train_step {
-    int64_t step;  /* 1, 2, ... */
-    int64_t steps; /* of the whole run */
-    double loss;
-    double seconds; /* that it took; under pipedream the mean of a window */
+    int64_t step;         /* 1, 2, ... */
+    int64_t first, steps; /* the first and the last of this run */
+    double loss;          /* under pipedream the mean of an update period, told at its end */
+    double seconds;       /* that it took; under pipedream the mean of a window */
 };
 
 struct hypar_train_options {
-    int64_t steps;        /* to be done in all, those before `resume` included */
-    const char *kernels;  /* "fast" or "reference"; NULL: fast if there are such */
-    int threads;          /* of each rank; 0: 1 */
-    bool check;           /* every number that is read must have been computed (slow) */
-    double learning_rate; /* 0: the optimizer's usual one */
-    double weight_decay;
+    int64_t steps;            /* to be done in all, those before `resume` included */
+    const char *kernels;      /* "fast" or "reference"; NULL: fast if there are such */
+    int threads;              /* of each rank; 0: 1 */
+    bool check;               /* every number that is read must have been computed (slow) */
+    double learning_rate;     /* 0: the optimizer's usual one */
+    double weight_decay;      /* 0: the optimizer's usual one */
     const char *rate;         /* "constant" or "cosine"; NULL: constant */
     int64_t warm_up;          /* steps in which the rate rises */
     const char *data;         /* NULL: synthetic */
     const char *checkpoint;   /* file to be written at the end and when stopped; NULL: none */
     int64_t checkpoint_every; /* ... and every so many steps; 0: not */
     const char *resume;       /* checkpoint to go on from; NULL: from the start */
-    /* Called on rank 0 after each step; `stop`, if not NULL, ends the run after a step. */
+    /* Called on rank 0 after each step. */
     void (*report)(void *who, const struct hypar_train_step *step);
     void *who;
-    const volatile int *stop;
+    /* Set on any rank, by a signal, it ends the run after a step; NULL: nothing does. */
+    const volatile sig_atomic_t *stop;
 };
 
 /* What a run came to, as rank 0 knows it. */
@@ -79,7 +89,8 @@ struct hypar_train_result {
 /* Train by a plan. The plan's machine must have as many devices as there are ranks; a process
  * that is alone runs all of them in turn. HYPAR_UNSUPPORTED for what cannot be run (bf16, an
  * opaque operator), HYPAR_INFEASIBLE if ranks and devices are not as many, or the loss is not a
- * number, HYPAR_RUNTIME if something failed on the way. */
+ * number, HYPAR_USAGE if there is nothing left to do, HYPAR_RUNTIME if something failed on the
+ * way. *err is empty on ranks that failed because another did. */
 HYPAR_API enum hypar_status hypar_train(const struct hypar_plan *plan,
                                         struct hypar_ranks *ranks,
                                         const struct hypar_train_options *options,

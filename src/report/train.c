@@ -14,13 +14,13 @@ static bool is_round(int64_t step)
     return step % power == 0;
 }
 
-/* On a terminal every step, each over the one before; elsewhere fewer and fewer of them. */
+/* Steps 1 to 10, 20, 30, ...: fewer and fewer of them, and the last. */
 static void print_step(FILE *to, const struct hypar_train_step *step, int64_t batch)
 {
     char rate[32], left[32];
-    if (step->step == 1)
+    if (step->step == step->first)
         fprintf(to, "%12s  %12s  %14s  %10s\n", "step", "loss", "samples/s", "left");
-    if (!is_round(step->step) && step->step != step->steps)
+    if (!is_round(step->step) && step->step != step->first && step->step != step->steps)
         return;
     fprintf(to, "%5lld/%-6lld  %12.6g  %14s  %10s\n", (long long)step->step,
             (long long)step->steps, step->loss, hp_metric(rate, (double)batch / step->seconds),
@@ -54,6 +54,23 @@ static void row(struct columns *table, struct arena *arena, const char *name, do
         hp_cell(table, arena, "-");
 }
 
+static void headline(FILE *to, const struct hypar_train_result *r,
+                     const struct hypar_plan *plan)
+{
+    struct arena arena = { 0 };
+    char ranks[64], rate[32];
+    int64_t batch = hypar_graph_batch(hypar_plan_graph(plan));
+    hp_count(ranks, r->ranks, "rank", "ranks");
+    fprintf(to, "%s, batch %lld, %s, on %s: a step takes %s\n",
+            hp_shown(&arena, hypar_plan_model(plan)), (long long)batch,
+            hypar_precision_text(hypar_plan_precision(plan)), ranks,
+            hypar_format_quantity(rate, r->step_s, HYPAR_UNIT_SECONDS));
+    fprintf(to, "%s samples/s, loss %.6g in step %lld, %.6g in step %lld\n\n",
+            hp_metric(rate, (double)batch / r->step_s), r->first_loss,
+            (long long)r->first_step + 1, r->last_loss, (long long)r->steps);
+    hp_arena_free(&arena);
+}
+
 static void print_table(FILE *to, const struct hypar_train_result *r,
                         const struct hypar_sim_summary *s, double memory)
 {
@@ -67,7 +84,6 @@ static void print_table(FILE *to, const struct hypar_train_result *r,
     row(&table, &arena, "sent in a step", r->program_bytes, r->comm_bytes_per_step,
         HYPAR_UNIT_BYTES);
     row(&table, &arena, "memory of the fullest rank", memory, r->peak_bytes, HYPAR_UNIT_BYTES);
-    fputc('\n', to);
     hp_columns_print(&table, to);
     hp_arena_free(&arena);
 }
@@ -100,8 +116,10 @@ void hypar_report_train(FILE *to, const struct hypar_train_result *result,
     struct hypar_sim_summary step;
     if (sim)
         step = hypar_sim_summary(sim);
-    if (format == HYPAR_JSON)
+    if (format == HYPAR_JSON) {
         write_json(to, result, sim ? &step : NULL, fullest(sim, plan));
-    else
-        print_table(to, result, sim ? &step : NULL, fullest(sim, plan));
+        return;
+    }
+    headline(to, result, plan);
+    print_table(to, result, sim ? &step : NULL, fullest(sim, plan));
 }

@@ -42,6 +42,7 @@ struct hypar_ranks {
     int *unused;   /* the next request that is not used, by request; -1 */
     int n_requests, capacity, unused_capacity, first_unused;
     int most_tags;
+    bool agreed; /* that something went wrong: they end one by one */
 };
 
 int hypar_ranks_rank(const struct hypar_ranks *ranks)
@@ -99,11 +100,40 @@ void hypar_ranks_leave(struct hypar_ranks *ranks, enum hypar_status status)
     if (!ranks)
         return;
     MPI_Initialized(&started);
-    if (started && status != HYPAR_OK && ranks->n > 1)
+    if (started && status != HYPAR_OK && ranks->n > 1 && !ranks->agreed)
         MPI_Abort(MPI_COMM_WORLD, hypar_status_exit_code(status));
     if (started)
         MPI_Finalize();
     free_ranks(ranks);
+}
+
+enum hypar_status hypar_ranks_agree(struct hypar_ranks *ranks, enum hypar_status status,
+                                    struct hypar_error *err)
+{
+    int first = status == HYPAR_OK ? ranks->n : ranks->rank, said = (int)status;
+    if (ranks->n == 1)
+        return status;
+    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (first == ranks->n)
+        return HYPAR_OK;
+    MPI_Bcast(&said, 1, MPI_INT, first, MPI_COMM_WORLD);
+    if (err && ranks->rank != first)
+        err->text[0] = '\0';
+    ranks->agreed = true;
+    return (enum hypar_status)said;
+}
+
+const char *hypar_ranks_share(struct hypar_ranks *ranks, const char *text)
+{
+    if (ranks->n == 1)
+        return text;
+    int n = ranks->rank == 0 ? (int)strlen(text) : 0;
+    MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    char *copy = NEW(&ranks->arena, char, n + 1);
+    if (ranks->rank == 0)
+        memcpy(copy, text, (size_t)n);
+    MPI_Bcast(copy, n, MPI_CHAR, 0, MPI_COMM_WORLD);
+    return copy;
 }
 
 static int new_request(struct hypar_ranks *r)
@@ -187,6 +217,20 @@ void hypar_ranks_leave(struct hypar_ranks *ranks, enum hypar_status status)
     (void)status;
     if (ranks)
         free_ranks(ranks);
+}
+
+enum hypar_status hypar_ranks_agree(struct hypar_ranks *ranks, enum hypar_status status,
+                                    struct hypar_error *err)
+{
+    (void)ranks;
+    (void)err;
+    return status;
+}
+
+const char *hypar_ranks_share(struct hypar_ranks *ranks, const char *text)
+{
+    (void)ranks;
+    return text;
 }
 
 struct transport hp_ranks_transport(struct hypar_ranks *ranks)

@@ -1,6 +1,8 @@
 /* A checkpoint of a training run: rank 0 gathers, piece by piece, and writes. */
 #include "run/trainer.h"
 
+#include <stdalign.h>
+
 #include "base/error.h"
 
 /* The first device that has the sum of a cell, and so updates it. */
@@ -18,9 +20,10 @@ static enum hypar_status save_piece(struct trainer *t, struct checkpoint_writer 
     size_t bytes = (size_t)hp_box_elements(box) * hp_real_bytes(t->real);
     bool here = device >= t->first_device && device < t->first_device + t->n_here;
     enum hypar_status status = HYPAR_OK;
+    struct arena scratch = { 0 };
     if (!here && t->rank != 0)
         return HYPAR_OK;
-    void *dense = hp_array_new(bytes);
+    void *dense = hp_arena_alloc(&scratch, bytes + 1, 1, alignof(double));
     if (here)
         hp_executor_read(t->x[device - t->first_device], tensor, state, box, dense);
     if (here && t->rank != 0)
@@ -29,7 +32,7 @@ static enum hypar_status save_piece(struct trainer *t, struct checkpoint_writer 
         hp_receive_now(&t->control, dense, bytes, device, t->tag_save);
     if (t->rank == 0 && writer)
         status = hp_checkpoint_put(writer, number, box, dense, err);
-    hp_array_free(dense);
+    hp_arena_free(&scratch);
     return status;
 }
 
@@ -41,12 +44,14 @@ static enum hypar_status save_fixed(struct trainer *t, struct checkpoint_writer 
     struct fill_request request = { .tensor = tensor, .state = -1 };
     if (t->rank != 0 || !writer)
         return HYPAR_OK;
+    struct arena scratch = { 0 };
     size_t bytes = (size_t)hp_box_elements(&box) * hp_real_bytes(t->real);
-    struct view view = hp_dense_view(hp_array_new(bytes), &box);
+    struct view view =
+        hp_dense_view(hp_arena_alloc(&scratch, bytes + 1, 1, alignof(double)), &box);
     enum hypar_status status = hp_trainer_fill(t, &request, &view, err);
     if (status == HYPAR_OK)
         status = hp_checkpoint_put(writer, number, &box, view.data, err);
-    hp_array_free(view.data);
+    hp_arena_free(&scratch);
     return status;
 }
 

@@ -102,6 +102,9 @@ static enum hypar_status resume(struct trainer *t, struct hypar_error *err)
         status = hp_fail(err, HYPAR_INVALID, "it was trained with %s, the plan has %s",
                          hypar_optimizer_text(state.optimizer),
                          hypar_optimizer_text(t->optimizer.kind));
+    if (status == HYPAR_OK && state.step >= t->options->steps)
+        status = hp_fail(err, HYPAR_USAGE, "it has %lld steps already, expected --steps above",
+                         (long long)state.step);
     if (status != HYPAR_OK)
         return hp_in(err, status, "%s", t->options->resume);
     t->first_step = state.step;
@@ -180,15 +183,26 @@ static enum hypar_status make_executors(struct trainer *t, struct hypar_error *e
     return HYPAR_OK;
 }
 
-static enum hypar_status make(struct trainer *t, struct hypar_ranks *ranks,
-                              struct hypar_error *err)
+/* A checkpoint that cannot be written is told before the first step, not after the last. */
+static enum hypar_status try_checkpoint(const struct trainer *t, struct hypar_error *err)
+{
+    struct hypar_output output;
+    if (!t->options->checkpoint || t->rank != 0)
+        return HYPAR_OK;
+    TRY(hypar_output_open(&output, t->options->checkpoint, err));
+    return hypar_output_close(&output, false, err);
+}
+
+static enum hypar_status make(struct trainer *t, struct hypar_error *err)
 {
     TRY(find_real(t, err));
-    TRY(find_devices(t, ranks, err));
+    TRY(find_devices(t, t->ranks, err));
+    TRY(try_checkpoint(t, err));
     t->optimizer = hp_optimizer(hypar_plan_optimizer(t->plan));
     if (t->options->learning_rate > 0)
         t->optimizer.learning_rate = t->options->learning_rate;
-    t->optimizer.weight_decay = t->options->weight_decay;
+    if (t->options->weight_decay > 0)
+        t->optimizer.weight_decay = t->options->weight_decay;
     TRY(resume(t, err));
     struct data_options data = { .train = t->options->data, .seed = t->seed };
     TRY(hp_data_open(&t->data, t->graph, &data, err));
@@ -231,8 +245,10 @@ static void collect_losses(struct trainer *t, double *loss, int n)
     int at = t->loss_device - t->first_device;
     bool here = at >= 0 && at < t->n_here;
     size_t bytes = (size_t)n * sizeof *loss;
-    for (int i = 0; here && i < n; i++)
+    for (int i = 0; here && i < n; i++) { /* the sum of a period's minibatches */
         hp_executor_loss(t->x[at], i, &loss[i]);
+        loss[i] *= (double)n / steps_at_once(t);
+    }
     if (here && t->rank != 0)
         hp_send_now(&t->control, loss, bytes, 0, t->tag_loss);
     else if (!here && t->rank == 0)
@@ -253,12 +269,26 @@ static enum word tell(struct trainer *t, enum word word, bool *save)
     return (enum word)said[0];
 }
 
-static enum word decide(const struct trainer *t, int64_t step, const double *loss, int n)
+/* A signal may have come to one rank alone. */
+static bool is_to_stop(struct trainer *t)
 {
-    for (int i = 0; i < n; i++)
+    int32_t stop = t->options->stop && *t->options->stop, other;
+    if (t->rank != 0)
+        hp_send_now(&t->control, &stop, sizeof stop, 0, t->tag_word);
+    for (int r = 1; t->rank == 0 && r < t->n_ranks; r++) {
+        hp_receive_now(&t->control, &other, sizeof other, r, t->tag_word);
+        stop |= other;
+    }
+    return stop;
+}
+
+static enum word decide(struct trainer *t, int64_t step, const double *loss, int n)
+{
+    bool stop = is_to_stop(t);
+    for (int i = 0; i < n && t->rank == 0; i++)
         if (!isfinite(loss[i]))
             return WORD_NOT_A_NUMBER;
-    if (t->options->stop && *t->options->stop)
+    if (stop)
         return WORD_STOP;
     return step >= t->options->steps ? WORD_END : WORD_GO;
 }
@@ -277,13 +307,17 @@ static void report(const struct trainer *t, const struct hypar_train_step *step)
         t->options->report(t->options->who, step);
 }
 
-static enum hypar_status not_a_number(struct trainer *t, int64_t step, struct hypar_error *err)
+/* The first step of those before `step` whose loss is none. */
+static enum hypar_status not_a_number(struct trainer *t, int64_t step, const double *loss,
+                                      int n, struct hypar_error *err)
 {
-    return hp_fail(
-        err, HYPAR_INFEASIBLE,
-        "the loss of step %lld is not a number; a lower --learning-rate may help%s%s",
-        (long long)step, t->options->checkpoint ? "; the last checkpoint is in " : "",
-        t->options->checkpoint ? t->options->checkpoint : "");
+    int i = 0, at_once = steps_at_once(t);
+    while (t->rank == 0 && i < n - 1 && isfinite(loss[i]))
+        i++;
+    hp_fail(err, HYPAR_INFEASIBLE,
+            "the loss of step %lld is not a number; a lower --learning-rate may help",
+            (long long)(step - at_once + (i + 1) * at_once / n));
+    return hypar_ranks_agree(t->ranks, HYPAR_INFEASIBLE, err);
 }
 
 static int by_size(const void *a, const void *b)
@@ -315,18 +349,19 @@ static enum hypar_status train(struct trainer *t, struct hypar_train_result *res
             result->first_loss = loss[0];
         word = decide(t, step + at_once, loss, n);
         bool save = is_due(t, word, step, step + at_once);
-        for (int i = 0; i < n; i++)
+        for (int i = 0; i < n && isfinite(loss[i]); i++)
             report(t,
-                   &(struct hypar_train_step){ step + (i + 1) * at_once / n, t->options->steps,
-                                               loss[i], each * at_once / n });
+                   &(struct hypar_train_step){ step + (i + 1) * at_once / n, t->first_step + 1,
+                                               t->options->steps, loss[i], each });
         seconds = GROW(&t->arena, double, seconds, used, &capacity);
         seconds[used++] = each;
         step += at_once;
         word = tell(t, word, &save);
         if (word == WORD_NOT_A_NUMBER)
-            return not_a_number(t, step, err);
+            return not_a_number(t, step, loss, n, err);
         if (save)
-            TRY(hp_trainer_save(t, t->options->checkpoint, step, err));
+            TRY(hypar_ranks_agree(t->ranks,
+                                  hp_trainer_save(t, t->options->checkpoint, step, err), err));
     }
     result->last_loss = loss[n - 1];
     result->steps = step;
@@ -368,9 +403,10 @@ enum hypar_status hypar_train(const struct hypar_plan *plan, struct hypar_ranks 
     struct trainer t = { .plan = plan,
                          .graph = hypar_plan_graph(plan),
                          .options = options,
+                         .ranks = ranks,
                          .seed = (uint64_t)hypar_plan_seed(plan) };
     *result = (struct hypar_train_result){ 0 };
-    enum hypar_status status = make(&t, ranks, err);
+    enum hypar_status status = hypar_ranks_agree(ranks, make(&t, err), err);
     if (status == HYPAR_OK)
         status = train(&t, result, err);
     if (status == HYPAR_OK)

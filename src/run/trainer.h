@@ -13,6 +13,7 @@ struct trainer {
     const struct hypar_graph *graph;
     struct hypar_program *program;
     const struct hypar_train_options *options;
+    struct hypar_ranks *ranks;
     enum real real;
     struct optimizer optimizer;
     uint64_t seed;

@@ -9,6 +9,7 @@ $ hypar --help
 >   simulate   predict one training step: time, traffic, memory, energy
 >   explore    sweep parallelisms, array sizes, topologies, bandwidths
 >   lower      make a plan explicit: every task and every byte
+>   train      run a plan for real
 >   import     convert, check and print a model's graph
 >   check      does a plan fit its graph and its machine
 >   models     list the models of the zoo, or describe one

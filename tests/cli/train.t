@@ -1,0 +1,122 @@
+A run in one process; what it took is not the same twice.
+$ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner dp --in-process --steps 12 --kernels reference | sed -n '1p;5,/^$/d;/^mlp/s/: a.*//p;/^sent/p'
+>         step          loss       samples/s        left
+> mlp:20-16-10, batch 6, fp32, on 2 ranks
+> sent in a step                4.06 kB   4.06 kB      1
+$ hypar train mlp:20-16-10 --batch 6 --steps 2 --kernels reference --precision fp64 --json | sed 's/"\([a-z_]*s\)": [0-9.e-]*/"\1": S/g'
+> {"step": 1, "loss": S, "seconds": S}
+> {"step": 2, "loss": S, "seconds": S}
+> {"ranks": S, "steps": S, "first_step": 0, "stopped": false, "first_loss": S, "last_loss": S, "step_s": S, "comm_bytes_per_step": 0, "peak_memory_bytes": S, "predicted": {"step_s": S, "comm_bytes": S, "peak_memory_bytes": S}}
+$ hypar train mlp:20-16-10 --batch 6 --steps 2 -q -o $TMP/summary.json && grep -o '"ranks": 1, "steps": 2, "first_step": 0, "stopped": false' $TMP/summary.json
+> "ranks": 1, "steps": 2, "first_step": 0, "stopped": false
+
+Checkpoints: written, gone on from, also under another plan.
+$ hypar train mlp:20-16-10 --batch 6 --steps 3 --kernels reference --precision fp64 -q --checkpoint $TMP/c >/dev/null
+$ hypar train mlp:20-16-10 --batch 6 --steps 5 --kernels reference --precision fp64 --ranks 3 --planner mp --in-process --resume $TMP/c --checkpoint $TMP/c | head -3 | cut -c1-27
+>         step          loss
+>     4/5            2.18293
+>     5/5            2.38827
+$ hypar train mlp:20-16-10 --batch 6 --steps 5 --precision fp64 --resume $TMP/c
+> hypar: $TMP/c: it has 5 steps already, expected --steps above
+? 2
+$ hypar train mlp:20-16-10 --batch 7 --steps 9 --precision fp64 --resume $TMP/c
+> hypar: $TMP/c: it is of another model, or of another batch
+? 3
+$ hypar train mlp:20-16-10 --batch 6 --steps 9 --optimizer adam --resume $TMP/c
+> hypar: $TMP/c: it was trained with sgd, the plan has adam
+? 3
+$ head -c 900 $TMP/c > $TMP/short; hypar train mlp:20-16-10 --batch 6 --steps 9 --resume $TMP/short
+> hypar: $TMP/short: fc1.w.data_offsets[1]: expected an integer in 0..420, not 2560
+? 3
+$ echo '{"weights": []}' > $TMP/foreign; hypar train mlp:20-16-10 --batch 6 --steps 9 --resume $TMP/foreign
+> hypar: $TMP/foreign: the header does not begin with '{', expected a safetensors file
+? 3
+$ hypar train mlp:20-16-10 --batch 6 --resume $TMP/none
+> hypar: $TMP/none: cannot open: No such file or directory
+? 3
+$ hypar train mlp:20-16-10 --batch 6 --checkpoint $TMP/none/c
+> hypar: $TMP/none/c: cannot write: No such file or directory
+? 4
+$ hypar train mlp:20-16-10 --batch 6 --checkpoint $TMP
+> hypar: $TMP: cannot write: Is a directory
+? 4
+$ hypar train mlp:20-16-10 --batch 6 --steps 2 --checkpoint /dev/full -q
+> hypar: /dev/full: cannot write: No space left on device
+? 4
+$ hypar train mlp:20-16-10 --batch 6 -o $TMP/none/o
+> hypar: $TMP/none/o: cannot write: No such file or directory
+? 4
+$ hypar train examples/models/mlp.json --checkpoint examples/models/mlp.json
+> hypar: --checkpoint: 'examples/models/mlp.json' is what this command reads, expected another file
+? 2
+$ ls $TMP
+> c
+> foreign
+> short
+> summary.json
+
+What cannot be run.
+$ hypar train mlp:20-16-10 --batch 6 --precision bf16
+> hypar: precision bf16 cannot be run: fp32 and fp64 can
+? 3
+$ hypar train examples/plans/pipeline.json --in-process
+> hypar: precision bf16 cannot be run: fp32 and fp64 can
+? 3
+$ hypar train examples/plans/one-weird-trick.json --ranks 3
+> hypar: --ranks 3, but the plan has 4 devices: one for each
+? 1
+$ printf '{"format":"hypar-graph/1","name":"net","batch":4,"inputs":[{"name":"x","shape":[4,8]},{"name":"y","shape":[4],"index":true}],"ops":[{"name":"f","kind":"linear","inputs":["x"],"attrs":{"out":8}},{"name":"o","kind":"opaque","inputs":["f"],"attrs":{"shape":[4,8],"flops":9}},{"name":"loss","kind":"cross_entropy","inputs":["o","y"]}]}' > $TMP/opaque.json; hypar train $TMP/opaque.json
+> hypar: opaque 'o' cannot be lowered
+? 3
+$ printf '{"format":"hypar-graph/1","name":"net","batch":4,"inputs":[{"name":"x","shape":[4,8]}],"ops":[{"name":"f","kind":"linear","inputs":["x"],"attrs":{"out":8}}]}' > $TMP/no-loss.json; hypar train $TMP/no-loss.json
+> hypar: net has no loss, expected a cross_entropy or mse_loss at its end
+? 3
+$ hypar train mlp:20-16-10 --batch 6 --steps 9 --kernels reference --learning-rate 1e38 -q
+> hypar: the loss of step 2 is not a number; a lower --learning-rate may help
+? 1
+
+Words, and options of a model beside a plan.
+$ hypar train mlp:20-16-10 --kernels slow
+> hypar: there are no kernels 'slow' in this build
+? 2
+$ hypar train mlp:20-16-10 --rate linear
+> hypar: unknown learning-rate schedule 'linear'
+? 2
+$ hypar train mlp:20-16-10 --optimizer sgdm
+> hypar: --optimizer: 'sgdm' is not sgd, momentum, adam or adamw
+? 2
+$ hypar train mlp:20-16-10 --planner best
+> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, pipedream, flexflow, exhaustive
+? 2
+$ hypar train mlp:20-16-10 --steps 0
+> hypar: --steps: '0' is not a whole number from 1 to 1000000000000
+? 2
+$ hypar train mlp:20-16-10 --learning-rate 0
+> hypar: --learning-rate: '0' is not a number above 0
+? 2
+$ hypar train examples/plans/one-weird-trick.json --batch 8
+> hypar: train: --batch is for a model, and examples/plans/one-weird-trick.json is a plan
+? 2
+$ hypar train examples/plans/one-weird-trick.json --seed 8
+> hypar: train: --seed is for a model, and examples/plans/one-weird-trick.json is a plan
+? 2
+$ hypar train
+> hypar: train: missing operand MODEL; see 'hypar train --help'
+? 2
+$ hypar train nonsense
+> hypar: unknown model 'nonsense', expected a built-in one or a path (with a '/', or ending in .json)
+? 3
+
+Data of another shape, or none.
+$ hypar train mlp:20-16-10 --data $TMP/x.npy
+> hypar: $TMP/x.npy: cannot open: No such file or directory
+? 3
+$ printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (8, 5), }" > $TMP/x.npy; head -c 160 /dev/zero >> $TMP/x.npy; hypar train mlp:20-16-10 --batch 4 --data x=$TMP/x.npy,labels=$TMP/x.npy
+> hypar: $TMP/x.npy: samples of shape [5], expected [20] for input 'x'
+? 3
+$ hypar train mlp:20-16-10 --batch 4 --data cifar11:$TMP/x.npy
+> hypar: cifar11:$TMP/x.npy: cannot open: No such file or directory
+? 3
+$ hypar train mlp:20-16-10 --batch 4 --data tokens:$TMP/x.npy
+> hypar: data: the model has no input of ids, expected one for tokens
+? 3

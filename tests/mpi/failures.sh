@@ -1,0 +1,187 @@
+#!/bin/sh
+# failures.sh - what goes wrong on one rank or on all is told in one line, once, with the right
+# exit code and within seconds; signals end a run after its step; nothing unfinished stays behind.
+. tests/mpi/common.sh
+command -v pgrep >/dev/null || { echo "skipped: no pgrep"; exit 77; }
+trap - HUP INT TERM # a background command that is not hypar yet would take it for its own
+root=$(pwd)
+cd "$dir" || exit 1
+mkdir work && cd work || exit 1
+mpi="mpirun --quiet --oversubscribe"
+[ "$(id -u)" != 0 ] || mpi="$mpi --allow-run-as-root"
+hypar plan lenet5 --on local:2 --batch 8 --planner dp -q -o plan.json || exit 1
+
+nothing_left() { # WHAT
+    left=$(find "$dir" -name '*.part*')
+    [ -z "$left" ] || wrong "$1: left $left"
+}
+
+# Of mpirun's own lines there are many; ours is one.
+fails() { # EXIT-CODE LINE COMMAND...
+    want=$1 line="hypar: $2"
+    shift 2
+    timeout -k 1 20 "$@" </dev/null >"$dir/out" 2>"$dir/err"
+    rc=$?
+    [ $rc = "$want" ] || wrong "exit code $rc, expected $want: $*"
+    case $1 in mpirun) grep '^hypar' "$dir/err" >"$dir/ours" ;; *) cp "$dir/err" "$dir/ours" ;; esac
+    case $line in
+    'hypar: @'*) # how it begins
+        [ "$(wc -l <"$dir/ours")" = 1 ] && grep -q "^hypar: ${line#*@}" "$dir/ours" ;;
+    *) [ "$(cat "$dir/ours")" = "$line" ] ;;
+    esac || wrong "$*: said '$(cat "$dir/ours")'"
+    nothing_left "$*"
+}
+
+# Ranks and devices.
+fails 1 '--ranks 3, but the plan has 2 devices: one for each' hypar train plan.json --ranks 3
+fails 1 'there are 3 ranks, and the plan has 2 devices: one for each' $mpi -n 3 hypar train plan.json
+fails 1 'there are 3 ranks, and the plan has 2 devices: one for each' \
+    $mpi -n 3 hypar train lenet5 --on local:2 --batch 8
+
+# Standard input.
+fails 2 'train: standard input reaches one rank alone, expected a file' $mpi -n 2 hypar train -
+fails 2 'train: a plan cannot name a model read from standard input, expected a file, or --in-process' \
+    sh -c 'hypar train - --ranks 2 <"$0"' "$root/examples/models/mlp.json"
+sh -c 'hypar train - --steps 1 -q >/dev/null' <plan.json || wrong "a plan from standard input"
+
+# What cannot be run.
+hypar plan lenet5 --on local:2 --batch 8 --precision bf16 --planner dp -q -o bf16.json
+fails 3 'precision bf16 cannot be run: fp32 and fp64 can' hypar train bf16.json
+cat >opaque.json <<'GRAPH'
+{"format": "hypar-graph/1", "name": "net", "batch": 4,
+ "inputs": [{"name": "x", "shape": [4, 8]}, {"name": "y", "shape": [4], "index": true}],
+ "ops": [{"name": "f", "kind": "linear", "inputs": ["x"], "attrs": {"out": 8}},
+         {"name": "o", "kind": "opaque", "inputs": ["f"], "attrs": {"shape": [4, 8], "flops": 9}},
+         {"name": "loss", "kind": "cross_entropy", "inputs": ["o", "y"]}]}
+GRAPH
+grep -v '"loss"\|"o"' opaque.json | sed 's/{"out": 8}},/{"out": 8}}]}/' >no-loss.json
+fails 3 "@opaque" hypar train opaque.json --ranks 2 --planner dp
+fails 3 'net has no loss, expected a cross_entropy or mse_loss at its end' \
+    hypar train no-loss.json --ranks 2 --planner dp
+
+# Words and files.
+fails 2 "there are no kernels 'slow' in this build" hypar train plan.json --kernels slow
+fails 2 "unknown learning-rate schedule 'linear'" hypar train plan.json --rate linear
+fails 3 'nowhere.npy: cannot open: No such file or directory' hypar train plan.json --data nowhere.npy
+fails 4 'nowhere/c: cannot write: No such file or directory' \
+    hypar train plan.json --checkpoint nowhere/c
+fails 4 'nowhere/o: cannot write: No such file or directory' hypar train plan.json -o nowhere/o
+printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (8, 5), }" >x.npy
+head -c 160 /dev/zero >>x.npy
+fails 3 "x.npy: samples of shape [5], expected [1, 28, 28] for input 'x'" \
+    hypar train plan.json --data x=x.npy,labels=x.npy
+
+# Checkpoints.
+hypar train plan.json --steps 3 --checkpoint good -q >/dev/null || wrong "a good checkpoint"
+head -c 100 good >short
+echo 'no checkpoint' >foreign
+fails 3 "@short: " hypar train plan.json --resume short
+fails 3 '@foreign: ' hypar train plan.json --resume foreign
+fails 3 'good: it is of another model, or of another batch' \
+    hypar train lenet5 --batch 16 --ranks 2 --resume good
+fails 2 'good: it has 3 steps already, expected --steps above' \
+    hypar train plan.json --resume good --steps 3
+fails 4 '/dev/full: cannot write: No space left on device' \
+    hypar train plan.json --steps 2 --checkpoint /dev/full -q
+mkdir full
+if mount -t tmpfs -o size=400k none full 2>/dev/null; then
+    cp good full/c
+    fails 4 "$(pwd)/full/c: cannot write: No space left on device" \
+        hypar train plan.json --steps 2 --checkpoint full/c -q
+    cmp -s good full/c || wrong "a full disk took the old checkpoint"
+    umount full
+else
+    echo "not tried: a full disk of our own"
+fi
+
+# No number.
+fails 1 'the loss of step 3 is not a number; a lower --learning-rate may help' \
+    hypar train plan.json --learning-rate 1e38 -q --checkpoint good
+fails 1 'the loss of step 3 is not a number; a lower --learning-rate may help' \
+    $mpi -n 2 hypar train plan.json --learning-rate 1e38 -q
+
+# Without mpirun.
+mkdir bin && ln -s "$(command -v hypar)" bin/hypar
+fails 4 'mpirun cannot be started (Debian: openmpi-bin); --in-process does without it' \
+    env PATH="$(pwd)/bin" hypar train plan.json
+PATH=$(pwd)/bin hypar train plan.json --in-process -q >/dev/null || wrong "in-process without mpirun"
+
+# Signals. A run that would take long, in the background; its first steps are awaited.
+begin() { # COMMAND...
+    rm -f c "$dir/out"
+    "$@" --steps 1000000 --checkpoint c --json >"$dir/out" 2>"$dir/err" &
+    pid=$!
+    for try in $(seq 200); do
+        grep -qs '"step": 3,' "$dir/out" && return
+        sleep 0.1
+    done
+    wrong "has not begun: $*: $(cat "$dir/err")"
+}
+await() { # WHAT: sets rc; within 20 s
+    for try in $(seq 200); do
+        kill -0 $pid 2>/dev/null || break
+        sleep 0.1
+    done
+    kill -KILL $pid 2>/dev/null && wrong "$1: did not end"
+    wait $pid
+    rc=$?
+}
+ends() { # EXIT-CODE WHAT LINE
+    await "$2"
+    [ $rc = "$1" ] || wrong "$2: exit code $rc, expected $1: $(cat "$dir/err")"
+    grep -q "^hypar: $3" "$dir/err" || wrong "$2: said '$(cat "$dir/err")'"
+    [ "$(grep -c ^hypar "$dir/err")" = 1 ] || wrong "$2: said more: '$(cat "$dir/err")'"
+    nothing_left "$2"
+}
+stops() { # WHAT
+    ends 0 "$1" 'note: interrupted: stopped after step [0-9]* of 1000000; to go on: --resume c$'
+    tail -n 1 "$dir/out" | grep -q '"stopped": true' || wrong "$1: the summary does not say so"
+    done=$(tail -n 1 "$dir/out" | sed 's/.*"steps": \([0-9]*\),.*/\1/')
+    hypar train plan.json --resume c --steps $((done + 1)) -q >/dev/null || wrong "$1: checkpoint"
+}
+rank() { # MPIRUN NUMBER
+    pgrep -P "$1" | sed -n "$(($2 + 1))p"
+}
+begin hypar train plan.json
+kill -TERM $pid
+stops "SIGTERM to the launcher"
+begin env --default-signal=INT hypar train plan.json
+kill -INT $pid
+stops "SIGINT to the launcher"
+begin hypar train plan.json
+kill -TERM "$(rank "$(pgrep -P $pid)" 1)"
+stops "SIGTERM to rank 1"
+begin hypar train plan.json --in-process
+kill -TERM $pid
+stops "SIGTERM to a run in one process"
+begin $mpi -n 2 hypar train plan.json
+kill -USR1 $pid
+stops "SIGUSR1 to mpirun"
+begin $mpi -n 2 hypar train plan.json
+kill -TERM "$(rank $pid 0)"
+stops "SIGTERM to rank 0 under mpirun"
+begin hypar train plan.json
+kill -KILL "$(rank "$(pgrep -P $pid)" 1)"
+ends 4 "SIGKILL of rank 1" 'a rank died: Killed$'
+
+# A second signal ends it at once; one that comes before the first step is not lost.
+begin hypar train lenet5 --batch 8 --ranks 2 --planner dp
+mpirun=$(pgrep -P $pid)
+kill -STOP "$(rank "$mpirun" 1)"
+kill -TERM $pid
+sleep 0.3
+kill -TERM $pid
+await "two signals"
+[ $rc = 143 ] || wrong "two signals: exit code $rc, expected 143: $(cat "$dir/err")"
+nothing_left "two signals"
+for tenth in 0 1 2 3 4 5 6; do
+    hypar train lenet5 --batch 8 --ranks 2 --planner dp --steps 1000000 >"$dir/out" 2>"$dir/err" &
+    pid=$!
+    sleep 0.$tenth
+    kill -TERM $pid
+    await "a signal after 0.$tenth s"
+    [ $rc = 0 ] || [ $rc = 143 ] || wrong "a signal after 0.$tenth s: exit $rc: $(cat "$dir/err")"
+    nothing_left "a signal after 0.$tenth s"
+done
+cd "$root" || exit 1
+exit $fail
