@@ -177,19 +177,28 @@ static char *plan_text(const struct hypar_plan *plan)
     return hypar_or_out_of_memory(text);
 }
 
+/* What the command line says, where somebody else has started the ranks. */
+static enum hypar_status check_ranks(const struct args *args, const struct hypar_ranks *ranks,
+                                     struct hypar_error *err)
+{
+    int n = hypar_ranks_count(ranks);
+    if (!launch_plan() && strcmp(args->operand[0], "-") == 0)
+        return opt_usage(err, "train: standard input reaches one rank alone, expected a file");
+    if (args->ranks && args->ranks != n)
+        return opt_usage(err, "train: --ranks %d, but %d were started", (int)args->ranks, n);
+    return HYPAR_OK;
+}
+
 /* One plan on all ranks: a search may depend on how fast it is. */
 static enum hypar_status find_plan_together(const struct args *args, struct hypar_ranks *ranks,
                                             struct planned *p, struct hypar_error *err)
 {
     struct hypar_output aside;
     char *found = NULL;
-    enum hypar_status status = HYPAR_OK;
+    enum hypar_status status = check_ranks(args, ranks, err);
     *p = (struct planned){ NULL };
-    if (!launch_plan() && strcmp(args->operand[0], "-") == 0)
-        return hypar_ranks_agree(ranks,
-                                 opt_usage(err, "train: standard input reaches one rank alone, "
-                                                "expected a file"),
-                                 err);
+    if (status != HYPAR_OK)
+        return hypar_ranks_agree(ranks, status, err);
     if (is_plan(args) || hypar_ranks_rank(ranks) == 0)
         status = find_plan(args, hypar_ranks_count(ranks), p, err);
     status = hypar_ranks_agree(ranks, status, err);

@@ -288,9 +288,9 @@ static enum word decide(struct trainer *t, int64_t step, const double *loss, int
     for (int i = 0; i < n && t->rank == 0; i++)
         if (!isfinite(loss[i]))
             return WORD_NOT_A_NUMBER;
-    if (stop)
-        return WORD_STOP;
-    return step >= t->options->steps ? WORD_END : WORD_GO;
+    if (step >= t->options->steps)
+        return WORD_END;
+    return stop ? WORD_STOP : WORD_GO;
 }
 
 static bool is_due(const struct trainer *t, enum word word, int64_t before, int64_t step)

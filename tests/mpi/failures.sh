@@ -38,6 +38,8 @@ fails 1 'there are 3 ranks, and the plan has 2 devices: one for each' $mpi -n 3 
 fails 1 'there are 3 ranks, and the plan has 2 devices: one for each' \
     $mpi -n 3 hypar train lenet5 --on local:2 --batch 8
 
+fails 2 'train: --ranks 2, but 3 were started' $mpi -n 3 hypar train plan.json --ranks 2
+
 # Standard input.
 fails 2 'train: standard input reaches one rank alone, expected a file' $mpi -n 2 hypar train -
 fails 2 'train: a plan cannot name a model read from standard input, expected a file, or --in-process' \
