@@ -9,10 +9,10 @@ printf '%-10s %5s %7s %12s %12s %7s\n' model batch threads hypar/s torch/s ratio
 ours() { # MODEL BATCH THREADS: as many steps as take about that long
     steps=2
     step_s=$("$hypar" train "$1" --planner dp --batch "$2" --threads "$3" --steps 2 --json -q | tail -n 1 |
-        sed 's/.*"step_s": \([^,]*\).*/\1/')
+        sed 's/.*"last_loss": [^,]*, "step_s": \([^,]*\).*/\1/')
     steps=$(awk -v s="$step_s" -v all="$seconds" 'BEGIN { n = int(all / s); print n < 2 ? 2 : n }')
     "$hypar" train "$1" --planner dp --batch "$2" --threads "$3" --steps "$steps" --json -q | tail -n 1 |
-        sed 's/.*"step_s": \([^,]*\).*/\1/' | awk -v n="$2" '{ print n / $1 }'
+        sed 's/.*"last_loss": [^,]*, "step_s": \([^,]*\).*/\1/' | awk -v n="$2" '{ print n / $1 }'
 }
 for threads in "${@:-1}"; do
     for row in 'resnet50 16' 'vgg16 8' 'bert-base:seq=128 8' 'gpt2:seq=256 4'; do

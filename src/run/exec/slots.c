@@ -5,13 +5,20 @@
 
 /* Tasks ------------------------------------------------------------------------------ */
 
+static void post_comm(struct executor *x, struct micro_state *m, const struct rank_part *part,
+                      const struct rank_task *t)
+{
+    m->progress[t->at] = TASK_BEGUN;
+    hp_post_comm(x, m, &part->comm[t->index]);
+}
+
 static enum hypar_status run_task(struct executor *x, const struct rank_task *t)
 {
     struct micro_state *m = x->now;
     x->counts.moves++;
     if (t->kind == TASK_COMM) {
-        m->progress[t->at] = TASK_BEGUN;
-        hp_post_comm(x, m, &x->part->comm[t->index]);
+        if (m->progress[t->at] == TASK_WAITS)
+            post_comm(x, m, x->part, t);
         return x->status;
     }
     for (int i = t->index; i < t->index + t->n; i++) {
@@ -69,6 +76,29 @@ static const struct rank_task *waiting_task(struct executor *x)
                                              : &x->list->task[x->list->n - x->left];
 }
 
+/* Gradients ahead -------------------------------------------------------------------- */
+
+/* In the last backward half of a period the sum of a gradient is posted as soon as the rank has
+ * computed its share, and goes on beside what is still to be computed. */
+static bool is_summable(const struct executor *x, const struct rank_task *t)
+{
+    int body = hp_body_number(x->program->iteration, x->now->micro);
+    if (t->kind != TASK_COMM || x->tail.progress[t->at] != TASK_WAITS ||
+        hp_task_place(x->program, t->task).tensor == x->graph->loss)
+        return false;
+    for (int i = 0; i < t->n_before; i++)
+        if (t->before[i].body == body && x->now->progress[t->before[i].at] != TASK_DONE)
+            return false;
+    return true;
+}
+
+static void post_sums(struct executor *x)
+{
+    for (int i = 0; x->ahead && i < x->ahead->n; i++)
+        if (is_summable(x, &x->ahead->task[i]))
+            post_comm(x, &x->tail, &x->rank->tail, &x->ahead->task[i]);
+}
+
 /* Slots ------------------------------------------------------------------------------ */
 
 /* Does the rank run this slot: a minibatch may be another replica's? */
@@ -90,14 +120,31 @@ static void add_losses(struct executor *x, int stage, int period)
         hp_put(hp_loss_data(x), 0, sum, x->settings.real);
 }
 
+/* A period is about to end: none of its sums has begun. */
+static const struct task_list *begin_tail(struct executor *x, const struct slot *slot)
+{
+    x->tail.micro = slot->micro;
+    memset(x->tail.progress, TASK_WAITS, (size_t)x->rank->tail.n_tasks);
+    return &x->rank->tail.list[hp_slot_group(x->program->iteration, slot->stage)];
+}
+
 static void enter_update(struct executor *x, const struct slot *slot)
 {
     x->part = &x->rank->tail;
     x->now = &x->tail;
-    x->now->micro = slot->micro;
+    x->list = x->ahead ? x->ahead : begin_tail(x, slot);
+    x->ahead = NULL;
     add_losses(x, slot->stage, slot->micro);
-    memset(x->now->progress, TASK_WAITS, (size_t)x->part->n_tasks);
-    x->list = &x->part->list[hp_slot_group(x->program->iteration, slot->stage)];
+}
+
+/* The update that comes after the slot at hand; NULL: something else does. */
+static const struct slot *next_update(const struct executor *x)
+{
+    const struct slot_list *slots = hp_slots_of(x->program->schedule, x->rank->device);
+    for (int i = x->slot + 1; i < slots->n_slots; i++)
+        if (is_mine(x, &slots->slot[i]))
+            return slots->slot[i].phase == PHASE_UPDATE ? &slots->slot[i] : NULL;
+    return NULL;
 }
 
 static void enter_half(struct executor *x, const struct slot *slot)
@@ -108,6 +155,9 @@ static void enter_half(struct executor *x, const struct slot *slot)
     x->list = &x->part->list[backward];
     if (!backward || x->program->iteration->delayed || slot->micro == 0)
         hp_restart_sums(x, backward);
+    const struct slot *update = backward ? next_update(x) : NULL;
+    if (update && x->settings.order == ORDER_NUMBERS)
+        x->ahead = begin_tail(x, update);
 }
 
 static void enter_slot(struct executor *x, const struct slot *slot)
@@ -155,10 +205,12 @@ static enum advance run_tasks(struct executor *x)
     for (; x->left > 0; x->left--) {
         hp_progress(x);
         const struct rank_task *t = x->status == HYPAR_OK ? find_ready(x) : NULL;
-        if (t)
+        if (t) {
             x->status = run_task(x, t);
-        else if (x->settings.order == ORDER_LATEST && x->n_active == 0)
+            post_sums(x);
+        } else if (x->settings.order == ORDER_LATEST && x->n_active == 0) {
             x->status = fail_of_cycle(x);
+        }
         if (x->status != HYPAR_OK)
             return ADVANCE_FAILED;
         if (!t)

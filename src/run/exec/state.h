@@ -66,11 +66,12 @@ struct executor {
     struct hypar_error error; /* ... and why */
     int tag_turns;            /* micro-batches that follow each other have different tags */
 
-    int step;                     /* 1, 2, ... */
-    int slot, left;               /* where it is; tasks of the slot that wait */
-    const struct rank_part *part; /* of the slot */
-    const struct task_list *list; /* NULL: before a slot */
-    bool over;                    /* the step, if it has no slots */
+    int step;                      /* 1, 2, ... */
+    int slot, left;                /* where it is; tasks of the slot that wait */
+    const struct rank_part *part;  /* of the slot */
+    const struct task_list *list;  /* NULL: before a slot */
+    const struct task_list *ahead; /* of the tail, whose sums are posted in this slot; NULL */
+    bool over;                     /* the step, if it has no slots */
     struct micro_state *now, tail;
     struct micro_state **micro; /* by micro-batch; NULL: not under way */
     double *micro_loss;         /* by micro-batch: the rank's share */
