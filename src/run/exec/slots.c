@@ -86,6 +86,9 @@ static bool is_summable(const struct executor *x, const struct rank_task *t)
     if (t->kind != TASK_COMM || x->tail.progress[t->at] != TASK_WAITS ||
         hp_task_place(x->program, t->task).tensor == x->graph->loss)
         return false;
+    for (int i = 0; i < t->n_waits; i++) /* the first of a bucket, which waits for all of it */
+        if (x->tail.progress[t->wait[i]] == TASK_WAITS)
+            return false;
     for (int i = 0; i < t->n_before; i++)
         if (t->before[i].body == body && x->now->progress[t->before[i].at] != TASK_DONE)
             return false;
