@@ -122,29 +122,27 @@ static void *workspace(struct executor *x, size_t bytes)
     return x->workspace;
 }
 
-static void begin(struct pass_run *r)
+static void begin(struct pass_run *r, const struct rank_pass *pass)
 {
     const struct executor *x = r->x;
-    const struct rank_pass *pass = r->pass;
     struct kernel_call *call = &r->call;
     call->nest = x->graph->ops[pass->op].nest;
     call->pass = pass->pass;
     call->real = x->settings.real;
     call->samples = hp_micro_samples(x->program, r->m->micro);
     call->key = hp_draw_key(x->settings.seed, (int)hp_batch_of(x, r->m->micro) + 1, pass->op);
-    call->add_after = pass->adds;
     hp_micro_ranges(x->graph, pass->op, &x->program->plan->ops[pass->op].split, pass->part,
                     call->samples, call->range);
     if (pass->own_statistics)
         call->samples = call->range[hp_nest_axis(call->nest, 'n')];
 }
 
-enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task,
-                             const struct rank_pass *pass)
+static enum hypar_status add_pass(struct pass_run *r, int task, const struct rank_pass *pass)
 {
-    struct pass_run *r = &x->pass_run;
-    *r = (struct pass_run){ .x = x, .m = m, .pass = pass };
-    begin(r);
+    struct executor *x = r->x;
+    r->pass = pass;
+    r->call.passes |= (pass_set)1 << pass->pass;
+    r->call.add_after |= pass->adds;
     for (int i = 0; i < pass->n_operands; i++) {
         const struct rank_operand *o = &pass->operand[i];
         struct view view = view_of(r, o);
@@ -158,6 +156,30 @@ enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task
             place_written(r, o,
                           o->grad ? &r->call.grad[o->operand] : &r->call.value[o->operand]);
     }
+    return HYPAR_OK;
+}
+
+bool hp_may_join(const struct executor *x, const struct rank_pass *first,
+                 const struct rank_pass *pass)
+{
+    const struct nest *nest = x->graph->ops[first->op].nest;
+    if (x->settings.check || pass->op != first->op || pass->part != first->part ||
+        !(hp_kernel_joint(x->settings.kernels, nest, first->pass) >> pass->pass & 1))
+        return false;
+    for (int i = 0; i < pass->n_operands; i++)
+        if (pass->operand[i].apart)
+            return false;
+    return true;
+}
+
+enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task,
+                             const struct rank_pass *const *pass, int n)
+{
+    struct pass_run *r = &x->pass_run;
+    *r = (struct pass_run){ .x = x, .m = m };
+    begin(r, pass[0]);
+    for (int i = 0; i < n; i++)
+        TRY(add_pass(r, task, pass[i]));
     r->call.workspace = workspace(x, hp_kernel_workspace(x->settings.kernels, &r->call));
     hp_kernel(x->settings.kernels, &r->call);
     take_over(r);

@@ -12,6 +12,59 @@ static void post_comm(struct executor *x, struct micro_state *m, const struct ra
     hp_post_comm(x, m, &part->comm[t->index]);
 }
 
+/* The tasks that follow `t` and can be computed in the same call, `t` first: passes of the same
+ * part which its kernel does together, and which wait for nothing but what is done and each
+ * other. Comms between them are posted later. */
+static int find_joined(const struct executor *x, const struct rank_task *t,
+                       const struct rank_task *joined[MAX_PASSES])
+{
+    const struct rank_pass *first = &x->part->pass[t->index];
+    int n = 0;
+    joined[n++] = t;
+    if (x->settings.order != ORDER_NUMBERS || t->n != 1 || !hp_may_join(x, first, first))
+        return n;
+    const struct rank_task *end = x->list->task + x->list->n;
+    for (const struct rank_task *next = t + 1; next < end && n < MAX_PASSES; next++) {
+        if (next->kind == TASK_COMM)
+            continue;
+        bool ready = next->n == 1 && hp_may_join(x, first, &x->part->pass[next->index]);
+        for (int i = 0; ready && i < next->n_waits; i++) {
+            ready = x->now->progress[next->wait[i]] == TASK_DONE;
+            for (int k = 0; k < n; k++)
+                ready |= joined[k]->at == next->wait[i];
+        }
+        if (!ready)
+            break;
+        joined[n++] = next;
+    }
+    return n;
+}
+
+/* All passes of a task, one after another; or those of several tasks in one call. */
+static enum hypar_status compute(struct executor *x, const struct rank_task *t)
+{
+    const struct rank_task *joined[MAX_PASSES];
+    const struct rank_pass *pass[MAX_PASSES];
+    struct micro_state *m = x->now;
+    int n = find_joined(x, t, joined);
+    for (int i = 0; n == 1 && i < t->n; i++) {
+        pass[0] = &x->part->pass[t->index + i];
+        if (!pass[0]->moves_nothing)
+            TRY(hp_compute(x, m, t->task, pass, 1));
+        hp_release_buffers(x, m, pass[0]->buffer, pass[0]->n_buffers);
+    }
+    for (int i = 0; n > 1 && i < n; i++)
+        pass[i] = &x->part->pass[joined[i]->index];
+    if (n > 1)
+        TRY(hp_compute(x, m, t->task, pass, n));
+    for (int i = 0; i < n; i++) {
+        m->progress[joined[i]->at] = TASK_DONE;
+        if (n > 1)
+            hp_release_buffers(x, m, pass[i]->buffer, pass[i]->n_buffers);
+    }
+    return HYPAR_OK;
+}
+
 static enum hypar_status run_task(struct executor *x, const struct rank_task *t)
 {
     struct micro_state *m = x->now;
@@ -21,16 +74,10 @@ static enum hypar_status run_task(struct executor *x, const struct rank_task *t)
             post_comm(x, m, x->part, t);
         return x->status;
     }
-    for (int i = t->index; i < t->index + t->n; i++) {
-        if (t->kind == TASK_UPDATE) {
-            TRY(hp_update_params(x, m, t->task, &x->part->update[i]));
-            continue;
-        }
-        const struct rank_pass *pass = &x->part->pass[i];
-        if (!pass->moves_nothing)
-            TRY(hp_compute(x, m, t->task, pass));
-        hp_release_buffers(x, m, pass->buffer, pass->n_buffers);
-    }
+    if (t->kind == TASK_COMPUTE) /* unless it was done together with another */
+        return m->progress[t->at] == TASK_DONE ? HYPAR_OK : compute(x, t);
+    for (int i = t->index; i < t->index + t->n; i++)
+        TRY(hp_update_params(x, m, t->task, &x->part->update[i]));
     m->progress[t->at] = TASK_DONE;
     return HYPAR_OK;
 }

@@ -132,8 +132,12 @@ const char *hp_task_where(const struct executor *x, const struct micro_state *m,
 
 /* Tasks ------------------------------------------------------------------------------- */
 
+/* A pass; or several of one part that the kernels do in one call, if hp_may_join() says so of
+ * the first and each (compute.c). */
 enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task,
-                             const struct rank_pass *pass); /* compute.c */
+                             const struct rank_pass *const *pass, int n);
+bool hp_may_join(const struct executor *x, const struct rank_pass *first,
+                 const struct rank_pass *pass);
 enum hypar_status hp_update_params(struct executor *x, const struct micro_state *m, int task,
                                    const struct rank_update *u); /* updates.c */
 
