@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "graph/graph.h"
-#include "report/svg.h"
+#include "report/svg/svg.h"
 
 enum { MOST_VALUES = 64, MOST_CURVE = 800 };
 

@@ -1,9 +1,9 @@
-/* report/svg.h - the few shapes that the pictures are made of. Internal.
+/* report/svg/svg.h - the few shapes that the pictures are made of. Internal.
  *
  * Coordinates are pixels from the upper left corner. A picture is one file without outside
  * references, readable on a white and on a dark page: it brings its own background. */
-#ifndef REPORT_SVG_H
-#define REPORT_SVG_H
+#ifndef REPORT_SVG_SVG_H
+#define REPORT_SVG_SVG_H
 
 #include <stdio.h>
 
@@ -44,4 +44,4 @@ struct svg_plot {
 /* Lines over common axes, with a legend. */
 void hp_svg_plot(FILE *to, const struct svg_plot *plot);
 
-#endif /* REPORT_SVG_H */
+#endif /* REPORT_SVG_SVG_H */

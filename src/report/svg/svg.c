@@ -1,5 +1,5 @@
 /* Drawing in SVG. */
-#include "report/svg.h"
+#include "report/svg/svg.h"
 
 #include <math.h>
 #include <stdbool.h>
