@@ -54,6 +54,14 @@ static void unfold(const struct nest *nest, const struct dim_map *map, struct ra
     }
 }
 
+void hp_view_loops(const struct nest *nest, const struct box *output,
+                   struct range range[MAX_AXES])
+{
+    hp_whole_ranges(nest, range);
+    for (int d = 0; d < output->n_dims; d++)
+        unfold(nest, &nest->operand[1].dim[d], output->dim[d], range);
+}
+
 /* A dimension that several loops run along: all of those inside one that takes steps, or else
  * the view's elements would not lie at equal distances in the buffer. */
 static void widen(const struct nest *nest, struct range range[MAX_AXES])
@@ -77,9 +85,7 @@ struct box hp_held_box(const struct hypar_graph *g, const struct held_as *held,
     while (held->tensor[place.grad][tensor] != tensor && !hp_box_empty(&box)) {
         const struct op *op = &g->ops[g->tensors[tensor].producer];
         struct range range[MAX_AXES];
-        hp_whole_ranges(op->nest, range);
-        for (int d = 0; d < box.n_dims; d++)
-            unfold(op->nest, &op->nest->operand[1].dim[d], box.dim[d], range);
+        hp_view_loops(op->nest, &box, range);
         widen(op->nest, range);
         box = hp_region(op->nest, 0, range);
         tensor = op->tensor[0];
