@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "program/memory/memory.h"
 
 static const double tolerance = 1e-9;
 
@@ -161,6 +162,25 @@ static enum hypar_status compare_sent(struct all_ranks *a, struct hypar_error *e
                    step, said);
 }
 
+/* What each device held when it was fullest is what the memory model says. */
+static enum hypar_status compare_memory(struct all_ranks *a, struct hypar_error *err)
+{
+    struct memory_model *model = hp_memory(a->program, NULL);
+    enum hypar_status status = HYPAR_OK;
+    for (int d = 0; d < a->n && status == HYPAR_OK; d++) {
+        struct executor_counts counts = hp_executor_counts(a->x[d]);
+        if (counts.peak_bytes != model->device[d].peak)
+            status = hp_fail(err, HYPAR_RUNTIME,
+                             "device %d held %.0f bytes, the memory model has %.0f", d,
+                             counts.peak_bytes, model->device[d].peak);
+        if (counts.memory_bytes < counts.peak_bytes)
+            status = hp_fail(err, HYPAR_RUNTIME, "device %d held %.0f bytes in %.0f", d,
+                             counts.peak_bytes, counts.memory_bytes);
+    }
+    hp_memory_free(model);
+    return status;
+}
+
 /* Running ---------------------------------------------------------------------------- */
 
 /* Parameters and inputs as the unsplit run has them. */
@@ -252,6 +272,8 @@ enum hypar_status all_ranks_step(struct all_ranks *a, struct hypar_error *err)
     for (int d = 0; d < a->n; d++)
         TRY(compare_updates(a, d, err));
     TRY(compare_losses(a, err));
+    if (a->settings.order == ORDER_NUMBERS && a->program->plan->precision == HYPAR_FP64)
+        TRY(compare_memory(a, err));
     return compare_sent(a, err);
 }
 

@@ -82,7 +82,9 @@ struct hypar_train_result {
     double step_s;              /* median, without the first step if there are others */
     double comm_bytes_per_step; /* over all ranks: counted where messages are posted */
     double program_bytes;       /* the same as the program has it */
-    double peak_bytes;          /* of the buffers of the rank that has most */
+    /* Of the rank that has most: its buffers when it is fullest; the array that they lie in;
+     * besides, for messages and for kernels; and of its process, all that was ever resident. */
+    double peak_bytes, memory_bytes, staging_bytes, workspace_bytes, process_bytes;
     bool stopped;
 };
 

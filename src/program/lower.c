@@ -101,9 +101,11 @@ struct box hp_micro_box(const struct hypar_program *p, int tensor, const struct 
 
 int hp_message_bytes(const struct hypar_plan *plan, int tensor)
 {
-    if (plan->graph->tensors[tensor].index || tensor == plan->graph->loss)
+    if (plan->graph->tensors[tensor].index)
         return 4;
-    return plan->precision == HYPAR_FP64 ? 8 : plan->precision == HYPAR_BF16 ? 2 : 4;
+    if (plan->precision == HYPAR_FP64)
+        return 8;
+    return plan->precision == HYPAR_BF16 && tensor != plan->graph->loss ? 2 : 4;
 }
 
 enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err)

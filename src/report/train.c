@@ -84,6 +84,10 @@ static void print_table(FILE *to, const struct hypar_train_result *r,
     row(&table, &arena, "sent in a step", r->program_bytes, r->comm_bytes_per_step,
         HYPAR_UNIT_BYTES);
     row(&table, &arena, "memory of the fullest rank", memory, r->peak_bytes, HYPAR_UNIT_BYTES);
+    row(&table, &arena, "  the array it lies in", 0, r->memory_bytes, HYPAR_UNIT_BYTES);
+    row(&table, &arena, "  for kernels and messages", 0, r->workspace_bytes + r->staging_bytes,
+        HYPAR_UNIT_BYTES);
+    row(&table, &arena, "  the process, resident", 0, r->process_bytes, HYPAR_UNIT_BYTES);
     hp_columns_print(&table, to);
     hp_arena_free(&arena);
 }
@@ -102,11 +106,14 @@ static void write_json(FILE *to, const struct hypar_train_result *r,
     fprintf(to,
             "{\"ranks\": %d, \"steps\": %lld, \"first_step\": %lld, \"stopped\": %s, "
             "\"first_loss\": %.17g, \"last_loss\": %.17g, \"step_s\": %.9g, "
-            "\"comm_bytes_per_step\": %.17g, \"peak_memory_bytes\": %.17g, \"predicted\": "
+            "\"comm_bytes_per_step\": %.17g, \"peak_memory_bytes\": %.17g, "
+            "\"memory\": {\"array\": %.17g, \"staging\": %.17g, \"workspace\": %.17g, "
+            "\"process\": %.17g}, \"predicted\": "
             "{\"step_s\": %.9g, \"comm_bytes\": %.17g, \"peak_memory_bytes\": %.17g}}\n",
             r->ranks, (long long)r->steps, (long long)r->first_step,
             r->stopped ? "true" : "false", r->first_loss, r->last_loss, r->step_s,
-            r->comm_bytes_per_step, r->peak_bytes, s ? s->step_s : 0, r->program_bytes, memory);
+            r->comm_bytes_per_step, r->peak_bytes, r->memory_bytes, r->staging_bytes,
+            r->workspace_bytes, r->process_bytes, s ? s->step_s : 0, r->program_bytes, memory);
 }
 
 void hypar_report_train(FILE *to, const struct hypar_train_result *result,

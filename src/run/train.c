@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -372,28 +373,54 @@ static enum hypar_status train(struct trainer *t, struct hypar_train_result *res
     return HYPAR_OK;
 }
 
-/* Bytes and memory of all ranks. */
+/* Bytes and memory of ranks: what all sent, and the most that one of them took. */
+enum {
+    COUNT_SENT,
+    COUNT_PEAK,
+    COUNT_MEMORY,
+    COUNT_STAGING,
+    COUNT_WORKSPACE,
+    COUNT_PROCESS,
+    N_COUNTS
+};
+
+static void add_counts(double sum[N_COUNTS], const double other[N_COUNTS])
+{
+    sum[COUNT_SENT] += other[COUNT_SENT];
+    for (int i = COUNT_PEAK; i < N_COUNTS; i++)
+        sum[i] = fmax(sum[i], other[i]);
+}
+
+static double process_bytes(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return 1024.0 * (double)usage.ru_maxrss;
+}
+
 static void collect_counts(struct trainer *t, struct hypar_train_result *result)
 {
-    double sum[2] = { 0, 0 };
+    double sum[N_COUNTS] = { [COUNT_PROCESS] = process_bytes() }, other[N_COUNTS];
     for (int i = 0; i < t->n_here; i++) {
-        struct executor_counts counts = hp_executor_counts(t->x[i]);
-        sum[0] += counts.sent_bytes;
-        sum[1] = counts.peak_bytes > sum[1] ? counts.peak_bytes : sum[1];
+        struct executor_counts c = hp_executor_counts(t->x[i]);
+        add_counts(sum, (double[N_COUNTS]){ c.sent_bytes, c.peak_bytes, c.memory_bytes,
+                                            c.staging_bytes, c.workspace_bytes });
     }
     if (t->rank != 0)
         hp_send_now(&t->control, sum, sizeof sum, 0, t->tag_word);
     for (int r = 1; t->rank == 0 && r < t->n_ranks; r++) {
-        double other[2];
         hp_receive_now(&t->control, other, sizeof other, r, t->tag_word);
-        sum[0] += other[0];
-        sum[1] = other[1] > sum[1] ? other[1] : sum[1];
+        add_counts(sum, other);
     }
     int64_t steps = result->steps - result->first_step;
     result->ranks = t->n_devices;
-    result->comm_bytes_per_step = steps ? sum[0] / (double)steps : 0;
+    result->comm_bytes_per_step = steps ? sum[COUNT_SENT] / (double)steps : 0;
     result->program_bytes = hypar_program_totals(t->program).comm_bytes;
-    result->peak_bytes = sum[1];
+    result->peak_bytes = sum[COUNT_PEAK];
+    result->memory_bytes = sum[COUNT_MEMORY];
+    result->staging_bytes = sum[COUNT_STAGING];
+    result->workspace_bytes = sum[COUNT_WORKSPACE];
+    result->process_bytes = sum[COUNT_PROCESS];
 }
 
 enum hypar_status hypar_train(const struct hypar_plan *plan, struct hypar_ranks *ranks,

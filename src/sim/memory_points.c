@@ -4,19 +4,17 @@
  * ready time, which now and then is another order. A change is drawn when its task starts or
  * ends, but never before the changes that the model has before it. So the counter takes on the
  * levels of the model, each of them, in their order: its maximum is the peak that is reported.
- * Messages take room for themselves, one at a time; the largest between two changes is drawn.
  */
 #include "base/csr.h"
-#include "program/memory/parts.h"
+#include "program/memory/memory.h"
 #include "sim/sim.h"
 
 /* A device, as far as it is drawn. */
 struct counter {
     ticks now;
     double level;
-    int last;                   /* its last point, -1 */
-    double room;                /* of a message since the last change; 0: none ... */
-    ticks room_start, room_end; /* ... and when that is under way */
+    double over; /* of that: what ends with the slot at hand */
+    int last;    /* its last point, -1 */
 };
 
 struct drawn {
@@ -27,7 +25,6 @@ struct drawn {
 
 struct points {
     struct hypar_sim *sim;
-    struct memory_maker maker; /* for the room that messages take */
     struct arena arena;
     struct counter *counter; /* by device */
     const struct schedule *schedule;
@@ -54,39 +51,15 @@ static void put(struct points *p, int device, ticks time, double bytes)
     p->point[p->n++] = (struct drawn){ device, time, bytes };
 }
 
-/* Draw the message since the last change; it is over when the next one comes. */
-static void put_room(struct points *p, int device, ticks next)
-{
-    struct counter *c = &p->counter[device];
-    if (!(c->room > 0))
-        return;
-    ticks start = hp_earliest(hp_latest(c->now, c->room_start), next);
-    c->now = hp_earliest(hp_latest(start, c->room_end), next);
-    put(p, device, start, c->level + c->room);
-    put(p, device, c->now, c->level);
-    c->room = 0;
-}
-
 static void change(struct points *p, int device, ticks time, double bytes)
 {
     struct counter *c = &p->counter[device];
     if (bytes == 0)
         return;
     time = hp_latest(time, c->now);
-    put_room(p, device, time);
     c->now = time;
     c->level += bytes;
     put(p, device, time, c->level);
-}
-
-static void note_room(struct points *p, int device, const struct times *span, double bytes)
-{
-    struct counter *c = &p->counter[device];
-    if (bytes <= c->room)
-        return;
-    c->room = bytes;
-    c->room_start = span->start;
-    c->room_end = span->end;
 }
 
 /* Tasks -------------------------------------------------------------------------------- */
@@ -124,118 +97,69 @@ static void put_compute(struct points *p, int micro, int b, int number)
     }
 }
 
-/* From when to when a comm's tasks, its messages if it is expanded, are under way. */
-static struct times comm_span(const struct points *p, int row, int b, int task)
-{
-    const struct task *what = &p->sim->program->task[task];
-    const struct pattern_cost *cost = hp_exchange_cost(p->sim->timing, b, what->index);
-    int first = first_of(p, task) + hp_first_of_comm(cost, what->comm);
-    struct times span = { 0 };
-    for (int i = 0; i < cost->comm[what->comm].n_tasks; i++) {
-        const struct times *t = times_of(p, row, first + i);
-        span.start = i ? hp_earliest(span.start, t->start) : t->start;
-        span.end = hp_latest(span.end, t->end);
-    }
-    return span;
-}
-
-static const struct comm_room *room_of(struct points *p, int task)
-{
-    const struct pattern *pattern = hp_task_pattern(p->sim->program, task);
-    return hp_memory_room(&p->maker, pattern);
-}
-
-/* Devices of one list. `more`: what else the message takes on each. */
-static void put_comm(struct points *p, int task, int list, const struct times *span,
-                     double more)
-{
-    const struct hypar_program *program = p->sim->program;
-    const struct comm_room *room = room_of(p, task);
-    int comm = program->task[task].comm;
-    double size = hp_message_bytes(program->plan, hp_task_place(program, task).tensor);
-    for (int r = room->start[comm]; r < room->start[comm + 1]; r++)
-        if (p->schedule->list_of[room->room[r].device] == list)
-            note_room(p, room->room[r].device, span,
-                      size * (double)room->room[r].elements + more);
-}
-
 /* Slots -------------------------------------------------------------------------------- */
-
-/* The lists on whose devices a task changes something: fills list[], returns how many. */
-static int lists_of(struct points *p, int number, int *list)
-{
-    const struct task *task = &p->sim->program->task[number];
-    int n = 0;
-    if (task->kind == TASK_COMPUTE) {
-        list[n++] = p->schedule->list_of[task->device];
-        return n;
-    }
-    const struct comm_room *room = room_of(p, number);
-    for (int r = room->start[task->comm]; r < room->start[task->comm + 1]; r++) {
-        int mine = p->schedule->list_of[room->room[r].device], i = 0;
-        while (i < n && list[i] != mine)
-            i++;
-        if (i == n)
-            list[n++] = mine;
-    }
-    return n;
-}
 
 /* The tasks of each half of a body in each list, in the order of their numbers. */
 static void list_tasks(struct points *p)
 {
     const struct hypar_program *program = p->sim->program;
-    int *list = NEW(&p->arena, int, p->schedule->n_lists);
     int n_keys = program->n_bodies * p->schedule->n_lists * 2;
-    p->start = NEW(&p->arena, int, n_keys + 2);
+    p->start = hp_csr(&p->arena, n_keys);
     for (int fill = 0; fill < 2; fill++) {
         for (int b = 0; b < program->n_bodies; b++)
             for (int i = program->first[b]; i < program->first[b + 1]; i++) {
-                int n = lists_of(p, i, list);
-                bool backward = program->task[i].backward;
-                for (int k = 0; k < n; k++) {
-                    int key = (b * p->schedule->n_lists + list[k]) * 2 + backward;
-                    if (fill)
-                        p->task[hp_csr_place(p->start, key)] = i;
-                    else
-                        hp_csr_count(p->start, key);
-                }
+                const struct task *task = &program->task[i];
+                if (task->kind != TASK_COMPUTE)
+                    continue;
+                int list = p->schedule->list_of[task->device];
+                int key = (b * p->schedule->n_lists + list) * 2 + task->backward;
+                if (fill)
+                    p->task[hp_csr_place(p->start, key)] = i;
+                else
+                    hp_csr_count(p->start, key);
             }
         if (!fill)
-            hp_csr_sum(p->start, n_keys);
-        if (!fill)
-            p->task = NEW(&p->arena, int, p->start[n_keys + 1]);
+            p->task = NEW(&p->arena, int, hp_csr_sum(p->start, n_keys));
     }
 }
 
-static void put_half(struct points *p, int list, const struct slot *slot)
+static void put_half(struct points *p, int list, int b, const struct slot *slot)
 {
-    const struct hypar_program *program = p->sim->program;
-    int b = hp_body_number(program->iteration, slot->micro);
     int key = (b * p->schedule->n_lists + list) * 2 + (slot->phase == PHASE_BACKWARD);
-    for (int i = p->start[key]; i < p->start[key + 1]; i++) {
-        int task = p->task[i];
-        if (program->task[task].kind == TASK_COMPUTE) {
-            put_compute(p, slot->micro, b, task);
-            continue;
-        }
-        struct times span = comm_span(p, slot->micro, b, task);
-        put_comm(p, task, list, &span, 0);
-    }
+    for (int i = p->start[key]; i < p->start[key + 1]; i++)
+        put_compute(p, slot->micro, b, p->task[i]);
 }
 
-static void put_update(struct points *p, int list, const struct slot *slot,
-                       const double *bucket)
+/* What was sent forward has been received when the backward half begins; what was sent backward
+ * when the next slot is over. */
+static void begin_slot(struct points *p, int device, int b, const struct slot *slot)
 {
-    const struct hypar_program *program = p->sim->program;
-    int group = hp_slot_group(program->iteration, slot->stage),
-        first = program->first[program->n_bodies];
-    int row = p->sim->timeline.rows.period[group] + slot->micro;
-    for (int t = first; t < program->n_tasks; t++) {
-        if (program->task[t].kind != TASK_COMM || hp_update_group(program, t) != group)
-            continue;
-        struct times span = comm_span(p, row, 0, t);
-        put_comm(p, t, list, &span, bucket[t - first]);
+    if (slot->phase == PHASE_BACKWARD)
+        change(p, device, p->counter[device].now, -p->sim->memory->waits[b][device]);
+}
+
+static void end_slot(struct points *p, int device, int b, const struct slot *slot)
+{
+    struct counter *c = &p->counter[device];
+    if (slot->phase == PHASE_FORWARD)
+        change(p, device, c->now, p->sim->memory->late[b][device]);
+    change(p, device, c->now, -c->over);
+    c->over = slot->phase == PHASE_BACKWARD ? p->sim->memory->over[b][device] : 0;
+}
+
+static void put_slots(struct points *p, int l)
+{
+    const struct slot_list *list = &p->schedule->list[l];
+    for (int i = 0; i < list->n_slots; i++) {
+        const struct slot *slot = &list->slot[i];
+        bool update = slot->phase == PHASE_UPDATE;
+        int b = update ? 0 : hp_body_number(p->sim->program->iteration, slot->micro);
+        for (int d = 0; d < list->n_devices; d++)
+            begin_slot(p, list->device[d], b, slot);
+        if (!update)
+            put_half(p, l, b, slot);
+        for (int d = 0; d < list->n_devices; d++)
+            end_slot(p, list->device[d], b, slot);
     }
 }
 
@@ -270,27 +194,12 @@ static void hand_over(struct points *p)
 
 void hp_make_memory_points(struct hypar_sim *sim)
 {
-    const struct hypar_program *program = sim->program;
-    struct points p = {
-        .sim = sim,
-        .schedule = program->schedule,
-        .maker = { .program = program, .graph = program->plan->graph, .model = sim->memory }
-    };
+    struct points p = { .sim = sim, .schedule = sim->program->schedule };
     begin_counters(&p);
     list_tasks(&p);
-    const double *bucket = hp_memory_buckets(&p.maker);
     for (int l = 0; l < p.schedule->n_lists; l++)
-        for (int i = 0; i < p.schedule->list[l].n_slots; i++) {
-            const struct slot *slot = &p.schedule->list[l].slot[i];
-            if (slot->phase == PHASE_UPDATE)
-                put_update(&p, l, slot, bucket);
-            else
-                put_half(&p, l, slot);
-        }
-    for (int d = 0; d < sim->summary.n_devices; d++)
-        put_room(&p, d, HP_MAX_TICKS);
+        put_slots(&p, l);
     hand_over(&p);
-    hp_arena_free(&p.maker.scratch);
     hp_arena_free(&p.arena);
 }
 

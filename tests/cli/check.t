@@ -1,17 +1,17 @@
 A plan that fits.
 $ hypar check tests/cli/plan.json
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 2 devices
-> memory: 400 B of 16 GB on the fullest device
+> memory: 404 B of 16 GB on the fullest device
 $ hypar check tests/cli/plan.json --json
-> {"ok": true, "batch": 8, "ops": 2, "parts": 4, "devices": 2, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 400, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 176, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
+> {"ok": true, "batch": 8, "ops": 2, "parts": 4, "devices": 2, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
 $ hypar check - < tests/cli/plan.json
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 2 devices
-> memory: 400 B of 16 GB on the fullest device
+> memory: 404 B of 16 GB on the fullest device
 
 Another machine, another model.
 $ hypar check tests/cli/plan.json --on torus:2x2
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 4 devices
-> memory: 400 B of 16 GB on the fullest device
+> memory: 404 B of 16 GB on the fullest device
 $ hypar check tests/cli/plan.json --on full:1
 > hypar: tests/cli/plan.json: op 'fc1': device 1 is not in the machine, expected 0
 ? 1
@@ -20,7 +20,7 @@ $ hypar check tests/cli/plan.json --model mlp:4-4-4
 ? 1
 $ hypar check tests/cli/plan.json --model mlp:6-3
 > ok: mlp:6-3, batch 8: 2 operators in 4 parts on a machine of 2 devices
-> memory: 408 B of 16 GB on the fullest device
+> memory: 412 B of 16 GB on the fullest device
 
 What does not fit is told with the operator and the reason; it is no malformed input.
 $ sed 's/"n": 2/"q": 2/' tests/cli/plan.json | hypar check -
@@ -41,7 +41,7 @@ $ hypar check examples/plans/data-parallel.json
 > ok: resnet18:image=32,classes=10, batch 64: 69 operators in 552 parts on a machine of 8 devices
 > memory: 92.9 MB of 16 GB on the fullest device
 $ hypar check examples/plans/data-parallel.json --json
-> {"ok": true, "batch": 64, "ops": 69, "parts": 552, "devices": 8, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 92899728, "memory": {"parameters_bytes": 44726568, "gradients_bytes": 44726568, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 3413504, "buffers_bytes": 33088, "recompute_saves_bytes": 3315200, "limit_bytes": 16000000000}}
+> {"ok": true, "batch": 64, "ops": 69, "parts": 552, "devices": 8, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 92899732, "memory": {"parameters_bytes": 44726568, "gradients_bytes": 44726568, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 3413508, "buffers_bytes": 33088, "recompute_saves_bytes": 3315200, "limit_bytes": 16000000000}}
 $ hypar check examples/plans/data-parallel.json --memory 90MB
 > hypar: examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 90 MB
 ? 1
@@ -49,17 +49,17 @@ $ hypar check examples/plans/data-parallel.json --memory 90MB --json 2>/dev/null
 > {"ok": false, "error": "examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 90 MB"}
 ? 1
 $ hypar check examples/plans/data-parallel.json --memory 92887119B
-> hypar: examples/plans/data-parallel.json: device 0 needs 92899728 B of memory, has 92887119 B
+> hypar: examples/plans/data-parallel.json: device 0 needs 92899732 B of memory, has 92887119 B
 ? 1
 $ hypar check examples/plans/data-parallel.json --memory 10MB
 > hypar: examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 10 MB
 ? 1
 $ hypar check examples/plans/pipedream.json
 > ok: mlp:784-1024-1024-10, batch 128: 6 operators in 14 parts on a machine of 4 devices; 2 stages, schedule pipedream, micro-batches 1
-> memory: 25.7 MB of 16 GB on the fullest device
+> memory: 26.2 MB of 16 GB on the fullest device
 $ hypar check examples/plans/pipedream.json -q
 > ok: mlp:784-1024-1024-10, batch 128: 6 operators in 14 parts on a machine of 4 devices; 2 stages, schedule pipedream, micro-batches 1
-> memory: 25.7 MB of 16 GB on the fullest device
+> memory: 26.2 MB of 16 GB on the fullest device
 
 What is no plan is malformed.
 $ sed 's/"n": 2/"n": "two"/' tests/cli/plan.json | hypar check -

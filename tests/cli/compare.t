@@ -3,37 +3,37 @@ $ hypar compare lenet-c --on htree:16 --planner dp,mp,owt,hypar,accpar | sed 's/
 > lenet-c, batch 256, on 16 devices
 >
 > planner     step   over dp      sent    memory    energy
-> dp       17.1 ms    1.00 x   51.7 MB   5.54 MB    116 mJ
-> mp        172 ms    0.10 x    355 MB   27.6 MB    597 mJ
+> dp       17.1 ms    1.00 x   51.7 MB   5.71 MB    116 mJ
+> mp        172 ms    0.10 x    355 MB   36.4 MB    597 mJ
 > owt      16.3 ms    1.05 x   37.3 MB   3.47 MB   93.4 mJ
-> hypar    12.3 ms*   1.39 x*  18.7 MB   2.71 MB*  81.6 mJ
-> accpar   18.4 ms    0.93 x   14.6 MB*  2.71 MB*  78.1 mJ*
+> hypar    12.3 ms*   1.39 x*  18.7 MB   2.88 MB*  81.6 mJ
+> accpar   18.4 ms    0.93 x   14.6 MB*  2.88 MB*  78.1 mJ*
 >
 > The fastest is hypar: 12.3 ms a step, 20.8 k samples/s, 21.3 % of peak.
 $ hypar compare lenet-c --on htree:16 --planner dp,hypar --batch 64 --precision bf16 --optimizer adam --json | sed 's/"seconds": [^,]*/"seconds": 0/'
 > [
 >   {
 >     "planner": "dp",
->     "predicted": {"model": "simulated", "step_s": 0.008292757306, "speedup_over_dp": 1, "samples_per_s": 7717.577837915808, "mfu": 0.07900181242116494, "comm_bytes": 25830120, "link_bytes": 96862950, "energy_j": 0.05918127990560001, "peak_memory_bytes": 7150272, "fits": true},
+>     "predicted": {"model": "simulated", "step_s": 0.008292757306, "speedup_over_dp": 1, "samples_per_s": 7717.577837915808, "mfu": 0.07900181242116494, "comm_bytes": 25830120, "link_bytes": 96862950, "energy_j": 0.05918127990560001, "peak_memory_bytes": 7170756, "fits": true},
 >     "search": {"seconds": 0, "evaluated": 12, "lower_bound_s": null}
 >   },
 >   {
 >     "planner": "hypar",
->     "predicted": {"model": "simulated", "step_s": 0.002887590707, "speedup_over_dp": 2.87186036646294, "samples_per_s": 22163.805917803158, "mfu": 0.22688217397108323, "comm_bytes": 5117424, "link_bytes": 19009006.666666597, "energy_j": 0.015802547254399987, "peak_memory_bytes": 927584, "fits": true},
+>     "predicted": {"model": "simulated", "step_s": 0.002887590707, "speedup_over_dp": 2.87186036646294, "samples_per_s": 22163.805917803158, "mfu": 0.22688217397108323, "comm_bytes": 5117424, "link_bytes": 19009006.666666597, "energy_j": 0.015802547254399987, "peak_memory_bytes": 990948, "fits": true},
 >     "search": {"seconds": 0, "evaluated": 48, "lower_bound_s": null}
 >   }
 > ]
 $ hypar compare lenet-c --on htree:16 --planner hypar,mp --csv - | cut -d , -f 1-6,8-
 > planner,step_s,speedup_over_dp,comm_bytes,peak_memory_bytes,energy_j,fits,why_not
-> hypar,0.012311319068,1.39301790809537,18729512,2712176,0.08163202408831957,1,
-> mp,0.172450653885,0.09944808875840234,355123200,27571456,0.5971601180048001,1,
+> hypar,0.012311319068,1.39301790809537,18729512,2876020,0.08163202408831957,1,
+> mp,0.172450653885,0.09944808875840234,355123200,36418820,0.5971601180048001,1,
 
 Planners without a plan that fits say why.
 $ hypar compare vgg-a --on htree:16 --planner dp,hypar --memory 600MB --csv - | cut -d , -f 1-6,8-
 > hypar: no planner has a plan for vgg-a that fits this machine
 > planner,step_s,speedup_over_dp,comm_bytes,peak_memory_bytes,energy_j,fits,why_not
 > dp,,,,,,,"weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB"
-> hypar,8.802727504811,0.9860395576258795,1562503680,761755136,130.33545205966834,0,
+> hypar,8.802727504811,0.9860395576258795,1562503680,761755140,130.33545205966834,0,
 $ hypar compare vgg-a --on htree:16 --planner dp --memory 1MB --json | sed 's/"seconds": [^,]*/"seconds": 0/'
 > hypar: no planner has a plan for vgg-a that fits this machine
 > [
@@ -57,19 +57,19 @@ Where devices differ the fullest is the one that needs the largest share of what
 $ hypar plan alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar | grep -E '^(level|state|memory)'
 > level   ways    hypar       dp       mp      owt
 > state          238 MB   489 MB    15 MB   240 MB
-> memory         291 MB   527 MB  84.1 MB   288 MB
+> memory         296 MB   492 MB  93.7 MB   289 MB
 $ hypar compare alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar,dp,mp,owt --csv - | cut -d, -f1,5
 > planner,peak_memory_bytes
-> hypar,290691840
-> dp,526555456
-> mp,84124192
-> owt,287982808
+> hypar,296075524
+> dp,492049476
+> mp,93726500
+> owt,288593372
 $ hypar compare alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar,dp,mp,owt --memory 500MB --csv - | cut -d, -f1,5,8
 > planner,peak_memory_bytes,fits
-> hypar,290691840,1
-> dp,536837440,0
-> mp,315851808,1
-> owt,287982808,1
+> hypar,296075524,1
+> dp,537448004,0
+> mp,323637028,1
+> owt,288593372,1
 
 Plans are compared without a search, and beside what planners find.
 $ cd $TMP && for p in dp owt pipedream; do hypar plan alexnet --on cluster:2x2,device=p100 --planner $p -q -o $p.json; done; hypar plan alexnet --on cluster:2x2,device=p100 --planner dp --no-overlap -q -o alone.json
@@ -77,10 +77,10 @@ $ cd $TMP && hypar compare dp.json owt.json pipedream.json alone.json
 > alexnet, batch 32, on 4 devices
 >
 > plan               step   over dp      sent   memory   energy
-> dp.json         23.7 ms    1.00 x   1.47 GB   527 MB   1.86 J
+> dp.json         23.7 ms    1.00 x   1.47 GB   515 MB   1.86 J
 > owt.json        6.87 ms*   3.45 x*  72.6 MB*  163 MB*   1.4 J*
-> pipedream.json  10.7 ms    2.22 x   31.7 MB   493 MB   1.38 J   updates are delayed
-> alone.json      30.7 ms    0.77 x   1.47 GB   527 MB   1.86 J   --no-overlap
+> pipedream.json  10.7 ms    2.22 x   31.7 MB   496 MB   1.38 J   updates are delayed
+> alone.json      30.7 ms    0.77 x   1.47 GB   515 MB   1.86 J   --no-overlap
 >
 > The fastest is owt.json: 6.87 ms a step, 4.65 k samples/s, 47.0 % of peak.
 $ cd $TMP && hypar compare owt.json --planner dp,mp --csv - | cut -d, -f1,2,8
@@ -111,7 +111,7 @@ $ cd $TMP && hypar compare dp.json owt.json --memory 100MB
 > alexnet, batch 32, on 4 devices
 >
 > plan         step  over dp     sent  memory  energy
-> dp.json   23.7 ms   1.00 x  1.47 GB  527 MB  1.86 J  does not fit
+> dp.json   23.7 ms   1.00 x  1.47 GB  515 MB  1.86 J  does not fit
 > owt.json  6.87 ms   3.45 x  72.6 MB  163 MB   1.4 J  does not fit
 >
 > No plan fits.

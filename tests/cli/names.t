@@ -29,18 +29,18 @@ $ hypar plan $TMP/净.json --on htree:4 -p hypar -o $TMP/plän.json | sed '/Sear
 > all           1.15 kB  1.15 kB   2.3 kB   2.3 kB
 > exact         1.18 kB  1.18 kB  1.92 kB  1.56 kB
 > state           384 B    384 B    112 B    112 B
-> memory          552 B    552 B    560 B    656 B
+> memory          556 B    556 B    564 B    660 B
 > step          1.47 us  1.47 us  2.41 us  1.96 us
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
 > program sends, each byte once (hypar lower). Memory and step: simulated.
 > Predicted step 1.47 us, simulated (the busiest device computes 8.37 ns of it), 5.43 M samples/s,
-> 0.5 % of peak, 1.65 uJ; 1.18 kB sent, 3.53 kB on links; 552 B of 8 GB of memory on the fullest
+> 0.5 % of peak, 1.65 uJ; 1.18 kB sent, 3.53 kB on links; 556 B of 8 GB of memory on the fullest
 > device.
 > In closed form 1.45 us: compute 7.57 ns, exchange 1.44 us, no overlap.
 $ hypar check $TMP/plän.json
 > ok: 净, batch 8: 3 operators in 12 parts on a machine of 4 devices
-> memory: 552 B of 8 GB on the fullest device
+> memory: 556 B of 8 GB on the fullest device
 $ hypar check $TMP/plän.json --on "füll:4"
 > hypar: $TMP/plän.json: machine: machine 'füll:4': unknown topology 'füll', expected one of htree, torus, mesh, ring, full, cluster, local
 ? 3

@@ -16,7 +16,7 @@ $ hypar plan vgg16 --on cluster:1x4,device=p100 --batch 128 --planner optcnn | s
 > parameters. 16 layers with 213 configurations by nkhw, 15 edges in 34 tables; 16 node, 0 edge
 > and 0 general eliminations.
 > Predicted step 578 ms, simulated (the busiest device computes 578 ms of it), 221 samples/s,
-> 48.5 % of peak, 119 J; 455 MB sent, 915 MB on links; 2.35 GB of 16 GB of memory on the fullest
+> 48.5 % of peak, 119 J; 455 MB sent, 915 MB on links; 2.36 GB of 16 GB of memory on the fullest
 > device.
 > In closed form 579 ms: compute 577 ms, exchange 1.59 ms, no overlap.
 > Searched in a moment; the optimum of its cost model.
@@ -51,7 +51,7 @@ $ hypar plan bert:layers=2 --on full:4 --planner optcnn --axes nktc | grep 't_C'
 Its plan is an ordinary one.
 $ hypar plan lenet5 --on full:3 --planner optcnn -q -o $TMP/plan.json && hypar check $TMP/plan.json && hypar simulate $TMP/plan.json | head -1
 > ok: lenet5, batch 32: 13 operators in 27 parts on a machine of 3 devices
-> memory: 1.16 MB of 16 GB on the fullest device
+> memory: 1.18 MB of 16 GB on the fullest device
 > lenet5, batch 32, fp32, on 3 devices: a step takes 17 us
 $ hypar plan lenet5 --on full:4 --planner optcnn --json | sed -n '/"search"/,/^  }/p; /"optcnn": {/,/^  }/p' | sed 's/"seconds": [^,]*/"seconds": 0/'
 >   "search": {
@@ -83,7 +83,7 @@ $ hypar plan lenet5 --on full:4 --planner optcnn --json | sed -n '/"search"/,/^ 
 
 Memory: a plan that fits is looked for; where there is none, what would be needed is said.
 $ hypar plan vgg16 --on full:4 --planner optcnn --memory 300MB | grep -o 'within.*model'
-> hypar: the plan does not fit: device 0 needs 874 MB of memory, has 300 MB
+> hypar: the plan does not fit: device 0 needs 924 MB of memory, has 300 MB
 > within 0.062 % of the optimum of its cost model
 $ hypar plan vgg16 --on full:4 --planner optcnn --memory 100MB
 > hypar: optcnn: weights, gradients and sgd state need 277 MB on device 0, which has 100 MB

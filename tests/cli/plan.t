@@ -17,13 +17,13 @@ $ hypar plan lenet-c --on htree:16 --planner hypar | sed '$d'
 > all           17.6 MB  51.7 MB   146 MB  24.1 MB
 > exact         18.7 MB  51.7 MB   355 MB  37.3 MB
 > state          614 kB  3.44 MB   227 kB   413 kB
-> memory        2.71 MB  5.54 MB  27.6 MB  3.47 MB
+> memory        2.88 MB  5.71 MB  36.4 MB  3.47 MB
 > step          12.3 ms  17.1 ms   172 ms  16.3 ms
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
 > program sends, each byte once (hypar lower). Memory and step: simulated.
 > Predicted step 12.3 ms, simulated (the busiest device computes 2.54 ms of it), 20.8 k samples/s,
-> 21.3 % of peak, 81.6 mJ; 18.7 MB sent, 80.5 MB on links; 2.71 MB of 8 GB of memory on the
+> 21.3 % of peak, 81.6 mJ; 18.7 MB sent, 80.5 MB on links; 2.88 MB of 8 GB of memory on the
 > fullest device.
 > In closed form 8.13 ms: compute 2.63 ms, exchange 5.5 ms, no overlap; it leaves out contention
 > on links, waiting, and operators that memory bounds.
@@ -45,13 +45,13 @@ $ hypar plan lenet-c --on htree:16 --planner accpar --joint | sed '$d'
 > all           14.6 MB  51.7 MB   146 MB  24.1 MB
 > exact         14.4 MB  51.7 MB   355 MB  37.3 MB
 > state          614 kB  3.44 MB   227 kB   413 kB
-> memory        2.71 MB  5.54 MB  27.6 MB  3.47 MB
+> memory        2.88 MB  5.71 MB  36.4 MB  3.47 MB
 > step          12.4 ms  17.1 ms   172 ms  16.3 ms
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
 > program sends, each byte once (hypar lower). Memory and step: simulated.
 > Predicted step 12.4 ms, simulated (the busiest device computes 2.54 ms of it), 20.7 k samples/s,
-> 21.2 % of peak, 78.1 mJ; 14.4 MB sent, 81.1 MB on links; 2.71 MB of 8 GB of memory on the
+> 21.2 % of peak, 78.1 mJ; 14.4 MB sent, 81.1 MB on links; 2.88 MB of 8 GB of memory on the
 > fullest device.
 > In closed form 7.21 ms: compute 2.63 ms, exchange 4.57 ms, no overlap; it leaves out contention
 > on links, waiting, and operators that memory bounds.
@@ -72,20 +72,20 @@ $ hypar plan resnet18 --on full:6 --planner hypar | sed '$d'
 > all            291 MB   468 MB  3.21 GB   448 MB
 > exact          309 MB   468 MB  4.08 GB   448 MB
 > state         36.7 MB  93.5 MB  15.8 MB  90.1 MB
-> memory         180 MB   218 MB   567 MB   214 MB
+> memory         183 MB   218 MB   567 MB   215 MB
 > step          10.3 ms  10.9 ms  25.5 ms  10.8 ms
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
 > program sends, each byte once (hypar lower). Memory and step: simulated.
 > Predicted step 10.3 ms, simulated (the busiest device computes 9.39 ms of it), 3.12 k samples/s,
-> 36.0 % of peak, 3.67 J; 309 MB sent, 310 MB on links; 180 MB of 16 GB of memory on the fullest
+> 36.0 % of peak, 3.67 J; 309 MB sent, 310 MB on links; 183 MB of 16 GB of memory on the fullest
 > device.
 > In closed form 9.13 ms: compute 8.18 ms, exchange 947 us, no overlap.
 
 A plan is written, and checked when it is read back.
 $ cd "${TMPDIR:-/tmp}" && hypar plan sfc --on htree:4 -q -o hypar-test-plan.json && hypar check hypar-test-plan.json && rm hypar-test-plan.json
 > ok: sfc, batch 256: 8 operators in 32 parts on a machine of 4 devices
-> memory: 299 MB of 8 GB on the fullest device
+> memory: 303 MB of 8 GB on the fullest device
 
 Predicted is what the simulator says, and beside it the closed form.
 $ hypar plan lenet-c --on htree:16 --planner hypar --json | sed -n '/"predicted"/,/"search"/p'
@@ -101,10 +101,10 @@ $ hypar plan lenet-c --on htree:16 --planner hypar --json | sed -n '/"predicted"
 >     "comm_bytes_paper": 17603040,
 >     "link_bytes": 80471288,
 >     "energy_j": 0.08163202408831957,
->     "peak_memory_bytes": 2712176,
+>     "peak_memory_bytes": 2876020,
 >     "state_bytes": 614000,
 >     "fullest_device": 0,
->     "memory": {"parameters_bytes": 307000, "gradients_bytes": 307000, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 971776, "buffers_bytes": 1126400, "recompute_saves_bytes": 921600, "limit_bytes": 8000000000},
+>     "memory": {"parameters_bytes": 307000, "gradients_bytes": 307000, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 787460, "buffers_bytes": 1474560, "recompute_saves_bytes": 737280, "limit_bytes": 8000000000},
 >     "fits": true
 >   },
 >   "closed_form": {
@@ -121,22 +121,23 @@ $ hypar plan lenet-c --on htree:16 --planner hypar --json | sed -n '/"predicted"
 >   "search": {
 $ hypar plan lenet-c --on htree:16 --planner hypar -q -o $TMP/plan.json; hypar simulate $TMP/plan.json --json | grep -e '"step_s"' -e '"comm_bytes"' -e '"peak_memory_bytes": [0-9]*,$' -e '"total_j"'
 >   "step_s": 0.012311319068,
->   "peak_memory_bytes": 2712176,
+>   "peak_memory_bytes": 2876020,
 >   "comm_bytes": 18729512,
 >   "energy": {"arithmetic_j": 0.007782685907200011, "sram_j": 0.025327859999999997, "dram_j": 0.04415671551999958, "link_j": 0.00436476266111999, "total_j": 0.08163202408831957}
 
 Where no other plan fits, flexflow may find one that does.
 $ hypar plan mlp --on full:4 --optimizer momentum --precision bf16 --memory 1288440B | head -n 1
-> mlp, batch 32, bf16, momentum, on 4 devices: planner flexflow
+> mlp, batch 32, bf16, momentum, on 4 devices: planner accpar
+> hypar: no plan fits; in the one given: device 1 needs 1.31 MB of memory, has 1.29 MB
 
 auto takes the fastest plan that fits, and says which do not, and why.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Left out/,$p'
 > vgg-a, batch 64, on 8 devices: planner owt
-> Left out: mp: device 0 needs 2.17 GB of memory, has 2.1 GB
+> Left out: mp: device 0 needs 2.61 GB of memory, has 2.1 GB
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
 >   "planner": "owt",
 >     "fits": true
->     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no plan found that fits; the nearest needs 1.03 GB on device 7, which has 600 MB; gpipe: no plan found that fits; the nearest needs 1.23 GB on device 6, which has 600 MB; mp: device 0 needs 2.17 GB of memory, has 600 MB",
+>     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no plan found that fits; the nearest needs 1.03 GB on device 7, which has 600 MB; gpipe: no plan found that fits; the nearest needs 1.12 GB on device 6, which has 600 MB; mp: device 0 needs 2.61 GB of memory, has 600 MB",
 >       {"planner": "flexflow", "step_s": 0.049124078083, "comm_bytes": 560376376, "energy_j": 29.4936886216422},
 >       {"planner": "optcnn", "step_s": 0.049255958312, "comm_bytes": 587241016, "energy_j": 29.493889760801235},
 >       {"planner": "hypar", "step_s": 0.04930926384, "comm_bytes": 581446144, "energy_j": 29.50292324927484},
@@ -161,11 +162,13 @@ $ hypar check $TMP/plan.json --memory 300MB
 > hypar: $TMP/plan.json: device 0 needs 492 MB of memory, has 300 MB
 ? 1
 $ hypar plan vgg-a --on htree:16 --planner mp | grep -A 1 'FIT'
-> IT DOES NOT FIT: device 0 would hold parameters 33.2 MB, gradients 33.2 MB, activations 7.54 GB,
-> buffers 514 MB.
+> IT DOES NOT FIT: device 0 would hold parameters 33.2 MB, gradients 33.2 MB, activations 3.34 GB,
+> buffers 6.58 GB.
 $ hypar plan vgg-a --on htree:16 --planner mp --memory 9GB -q -o $TMP/plan.json
+> hypar: the plan does not fit: device 0 needs 9.98 GB of memory, has 9 GB
+? 1
 $ hypar check $TMP/plan.json
-> hypar: $TMP/plan.json: device 0 needs 8.12 GB of memory, has 8 GB
+> hypar: $TMP/plan.json: device 0 needs 9.98 GB of memory, has 8 GB
 ? 1
 
 What takes long to simulate, or cannot be, is predicted in closed form.
@@ -212,7 +215,7 @@ $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 |
 > fc1 .. loss       (6)        whole  1
 >
 > Predicted step 12.5 us, simulated (the busiest device computes 8.63 us of it), 2.56 M samples/s,
-> 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 946 kB of 16 GB of memory on the fullest
+> 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 970 kB of 16 GB of memory on the fullest
 > device.
 > Began with dp (18.6 us): now 1.49 times as fast. 400 proposals in 4 chains, 8 % accepted, beta
 > 200; --proposals 400 repeats it.
@@ -224,7 +227,7 @@ $ hypar plan lenet5 --on full:4,device=p100 --planner exhaustive | sed '$d'
 > fc1 .. loss       (6)        whole  0
 >
 > Predicted step 12.5 us, simulated (the busiest device computes 8.63 us of it), 2.56 M samples/s,
-> 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 946 kB of 16 GB of memory on the fullest
+> 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 970 kB of 16 GB of memory on the fullest
 > device.
 $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 --json | grep -e '"proposals"' -e '"start' -e '"model": "sim'
 >     "model": "simulated",
@@ -243,7 +246,7 @@ $ hypar plan alexnet --batch 64 --on full:3,bandwidth=2GB/s --planner dp -q -o $
 $ hypar plan --start $TMP/dp.json --proposals 400 --fix conv1:h=3 --fix fc3: -q -o $TMP/better.json
 $ hypar check $TMP/better.json
 > ok: alexnet, batch 64: 22 operators in 63 parts on a machine of 3 devices
-> memory: 269 MB of 16 GB on the fullest device
+> memory: 296 MB of 16 GB on the fullest device
 $ grep -e '"conv1"' -e '"fc3"' $TMP/better.json
 >     {"name": "conv1", "kind": "conv", "split": {"h": 3}, "devices": [0, 1, 2]},
 >     {"name": "fc3", "kind": "linear", "split": {}, "devices": [0]},
@@ -278,7 +281,7 @@ $ hypar plan alexnet --on full:4 --planner exhaustive
 > hypar: exhaustive: 6.86e+09 plans of 8 operators on 4 devices, expected at most 10000000
 ? 3
 $ hypar plan alexnet --on full:4 --planner flexflow --memory 10MB
-> hypar: flexflow: no plan found that fits; the nearest needs 176 MB on device 0, which has 10 MB
+> hypar: flexflow: no plan found that fits; the nearest needs 166 MB on device 0, which has 10 MB
 ? 1
 
 Bad requests.
@@ -339,8 +342,8 @@ $ hypar plan gpt3-175b --on full:4
 > hypar: note: hypar: weights, gradients and sgd state need 353 GB on device 0, which has 16 GB
 > hypar: note: accpar: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
 > hypar: note: optcnn: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
-> hypar: note: 1f1b: no plan found that fits; the nearest needs 509 GB on device 0, which has 16 GB
-> hypar: note: gpipe: no plan found that fits; the nearest needs 1.6 TB on device 3, which has 16 GB
+> hypar: note: 1f1b: no plan found that fits; the nearest needs 510 GB on device 0, which has 16 GB
+> hypar: note: gpipe: no plan found that fits; the nearest needs 1.6 TB on device 1, which has 16 GB
 > hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
 ? 1
 $ hypar plan gpt3-175b --on full:4 -q

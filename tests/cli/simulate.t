@@ -44,8 +44,8 @@ $ hypar simulate examples/plans/pipeline.json
 >
 > Sent      7.98 MB, each byte once; 7.98 MB on links
 > Energy    15.5 mJ: arithmetic 1.49 mJ, SRAM 4.76 mJ, DRAM 8.78 mJ, links 511 uJ
-> Memory    18 MB of 16 GB (0.1 %) on device 2, the fullest: parameters 2.12 MB, gradients
->           2.12 MB, optimizer 12.7 MB, buffers 1.05 MB; it fits
+> Memory    17 MB of 16 GB (0.1 %) on device 2, the fullest: parameters 2.12 MB, gradients
+>           2.12 MB, optimizer 12.7 MB, activations 32.8 kB, buffers 32.8 kB; it fits
 >
 > Energy: a multiply-add is an add, a multiply and three words of SRAM; every tensor of a phase
 > moves once between DRAM and SRAM; a word sent is read from DRAM, crosses its links and is
@@ -94,7 +94,7 @@ $ hypar simulate tests/cli/plan.json --json
 >   "samples_per_s": 7967072.0910477005,
 >   "tokens_per_s": null,
 >   "mfu": 2.4357927412120357e-05,
->   "peak_memory_bytes": 400,
+>   "peak_memory_bytes": 404,
 >   "fullest_device": 0,
 >   "fits": true,
 >   "comm_bytes": 168,
@@ -104,8 +104,8 @@ $ hypar simulate tests/cli/plan.json --json
 >   "comm_tasks": 3,
 >   "update_tasks": 4,
 >   "devices": [
->     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 0, "peak_memory_bytes": 400, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 176, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}},
->     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 0, "peak_memory_bytes": 400, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 176, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
+>     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 0, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}},
+>     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 0, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
 >   ],
 >   "links": [
 >     {"from": 0, "to": 1, "busy_s": 3.36e-09, "bytes": 83.99999999999999},
@@ -118,24 +118,25 @@ Does it fit?
 $ hypar simulate examples/plans/pipeline.json --fits
 > mlp:784-1024-1024-10, batch 128, bf16, adam, on 4 devices
 >
-> device  parameters  gradients  optimizer  buffers     peak     of
-> 0-1        1.61 MB    1.61 MB    9.65 MB   803 kB  13.7 MB  16 GB  fits
-> 2-3        2.12 MB    2.12 MB    12.7 MB  1.05 MB    18 MB  16 GB  fits
+> device  parameters  gradients  optimizer  activations  buffers   peak     of
+> 0-1        1.61 MB    1.61 MB    9.65 MB      57.9 kB  32.8 kB  13 MB  16 GB  fits
+> 2-3        2.12 MB    2.12 MB    12.7 MB      32.8 kB  32.8 kB  17 MB  16 GB  fits
 >
-> It fits: device 2, the fullest, needs 18 MB of 16 GB (0.1 %).
+> It fits: device 2, the fullest, needs 17 MB of 16 GB (0.1 %).
+> Recomputing activations would save up to 16.4 kB there.
 $ hypar simulate tests/cli/plan.json --fits --json
 > {
 >   "fits": true,
 >   "fullest_device": 0,
->   "peak_memory_bytes": 400,
+>   "peak_memory_bytes": 404,
 >   "devices": [
->     {"peak_memory_bytes": 400, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 176, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}},
->     {"peak_memory_bytes": 400, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 176, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
+>     {"peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}},
+>     {"peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
 >   ]
 > }
 $ hypar simulate tests/cli/plan.json --fits --memory 399B | grep It
-> hypar: tests/cli/plan.json: device 0 needs 400 B of memory, has 399 B
-> It does not fit: device 0, the fullest, needs 400 B of 399 B (100.3 %).
+> hypar: tests/cli/plan.json: device 0 needs 404 B of memory, has 399 B
+> It does not fit: device 0, the fullest, needs 404 B of 399 B (101.3 %).
 $ hypar simulate tests/cli/plan.json --memory 399B
 > hypar: simulate: --memory goes with --fits
 ? 2
@@ -143,11 +144,11 @@ $ hypar simulate tests/cli/plan.json --fits --on full:2,memory=100B
 > mlp:4-4, batch 8, fp32, sgd, on 2 devices
 >
 > device  parameters  gradients  activations  buffers   peak     of
-> 0-1           80 B       80 B        176 B     64 B  400 B  100 B  too little
+> 0-1           80 B       80 B        180 B     64 B  404 B  100 B  too little
 >
-> It does not fit: device 0, the fullest, needs 400 B of 100 B (400.0 %).
+> It does not fit: device 0, the fullest, needs 404 B of 100 B (404.0 %).
 > Recomputing activations would save up to 96 B there.
-> hypar: tests/cli/plan.json: device 0 needs 400 B of memory, has 100 B
+> hypar: tests/cli/plan.json: device 0 needs 404 B of memory, has 100 B
 ? 1
 
 The timeline, for Perfetto.
@@ -180,22 +181,18 @@ $ hypar simulate tests/cli/plan.json --trace -
 >     {"name": "update fc1.w", "ph": "X", "ts": 1.00344, "pid": 1, "tid": 1, "dur": 0.000213, "cat": "update", "args": {"task": 12, "ready_us": 1.00344}},
 >     {"name": "update fc1.b", "ph": "X", "ts": 1.00408, "pid": 1, "tid": 0, "dur": 5.3e-05, "cat": "update", "args": {"task": 13, "ready_us": 1.00408}},
 >     {"name": "update fc1.b", "ph": "X", "ts": 1.00408, "pid": 1, "tid": 1, "dur": 5.3e-05, "cat": "update", "args": {"task": 14, "ready_us": 1.00408}},
->     {"name": "device 0", "ph": "C", "ts": 0, "pid": 3, "tid": 0, "args": {"bytes": 288}},
->     {"name": "device 0", "ph": "C", "ts": 0.000231, "pid": 3, "tid": 0, "args": {"bytes": 320}},
+>     {"name": "device 0", "ph": "C", "ts": 0, "pid": 3, "tid": 0, "args": {"bytes": 292}},
+>     {"name": "device 0", "ph": "C", "ts": 0.000231, "pid": 3, "tid": 0, "args": {"bytes": 324}},
 >     {"name": "device 0", "ph": "C", "ts": 0.000338, "pid": 3, "tid": 0, "args": {"bytes": 340}},
->     {"name": "device 0", "ph": "C", "ts": 0.000467, "pid": 3, "tid": 0, "args": {"bytes": 400}},
->     {"name": "device 0", "ph": "C", "ts": 0.000667, "pid": 3, "tid": 0, "args": {"bytes": 288}},
->     {"name": "device 0", "ph": "C", "ts": 0.00088, "pid": 3, "tid": 0, "args": {"bytes": 224}},
->     {"name": "device 0", "ph": "C", "ts": 0.000969, "pid": 3, "tid": 0, "args": {"bytes": 192}},
->     {"name": "device 0", "ph": "C", "ts": 1.00344, "pid": 3, "tid": 0, "args": {"bytes": 160}},
->     {"name": "device 1", "ph": "C", "ts": 0, "pid": 3, "tid": 1, "args": {"bytes": 288}},
->     {"name": "device 1", "ph": "C", "ts": 0.000231, "pid": 3, "tid": 1, "args": {"bytes": 320}},
+>     {"name": "device 0", "ph": "C", "ts": 0.000467, "pid": 3, "tid": 0, "args": {"bytes": 404}},
+>     {"name": "device 0", "ph": "C", "ts": 0.000667, "pid": 3, "tid": 0, "args": {"bytes": 292}},
+>     {"name": "device 0", "ph": "C", "ts": 0.000969, "pid": 3, "tid": 0, "args": {"bytes": 164}},
+>     {"name": "device 1", "ph": "C", "ts": 0, "pid": 3, "tid": 1, "args": {"bytes": 292}},
+>     {"name": "device 1", "ph": "C", "ts": 0.000231, "pid": 3, "tid": 1, "args": {"bytes": 324}},
 >     {"name": "device 1", "ph": "C", "ts": 0.000338, "pid": 3, "tid": 1, "args": {"bytes": 340}},
->     {"name": "device 1", "ph": "C", "ts": 0.000467, "pid": 3, "tid": 1, "args": {"bytes": 400}},
->     {"name": "device 1", "ph": "C", "ts": 0.000667, "pid": 3, "tid": 1, "args": {"bytes": 288}},
->     {"name": "device 1", "ph": "C", "ts": 0.00088, "pid": 3, "tid": 1, "args": {"bytes": 224}},
->     {"name": "device 1", "ph": "C", "ts": 0.000969, "pid": 3, "tid": 1, "args": {"bytes": 192}},
->     {"name": "device 1", "ph": "C", "ts": 1.00344, "pid": 3, "tid": 1, "args": {"bytes": 160}},
+>     {"name": "device 1", "ph": "C", "ts": 0.000467, "pid": 3, "tid": 1, "args": {"bytes": 404}},
+>     {"name": "device 1", "ph": "C", "ts": 0.000667, "pid": 3, "tid": 1, "args": {"bytes": 292}},
+>     {"name": "device 1", "ph": "C", "ts": 0.000969, "pid": 3, "tid": 1, "args": {"bytes": 164}},
 >     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 2, "tid": 0, "args": {"name": "0 -> 1"}},
 >     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 2, "tid": 0, "args": {"sort_index": 0}},
 >     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 2, "tid": 1, "args": {"name": "1 -> 0"}},
@@ -309,7 +306,7 @@ $ hypar simulate examples/plans/pipedream.json | sed -n 1,9p
 > 408 us: each replica of the first stage admits 2 before it goes on to the next.
 >
 > stage  replicas  computing  bubble  in flight  versions   memory
->     0         3    62.2 us  45.9 %          2         2  25.7 MB
+>     0         3    62.2 us  45.9 %          2         2  26.2 MB
 >     1         1    2.07 us  98.2 %          1         1  1.14 MB
 $ hypar simulate examples/plans/pipedream.json --json | grep -A 12 '"pipeline"'
 >   "pipeline": {
@@ -320,8 +317,8 @@ $ hypar simulate examples/plans/pipedream.json --json | grep -A 12 '"pipeline"'
 >     "steady": true,
 >     "minibatches_per_s": 8690.728309539061,
 >     "stages": [
->       {"replicas": 3, "in_flight": 2, "versions": 2, "busy_s": 6.222031633333333e-05, "bubble": 0.45926013541342436, "peak_memory_bytes": 25665536},
->       {"replicas": 1, "in_flight": 1, "versions": 1, "busy_s": 2.070986e-06, "bubble": 0.9820016233411409, "peak_memory_bytes": 1135696}
+>       {"replicas": 3, "in_flight": 2, "versions": 2, "busy_s": 6.222031633333333e-05, "bubble": 0.45926013541342436, "peak_memory_bytes": 26189824},
+>       {"replicas": 1, "in_flight": 1, "versions": 1, "busy_s": 2.070986e-06, "bubble": 0.9820016233411409, "peak_memory_bytes": 1135700}
 >     ]
 >   },
 >   "devices": [

@@ -165,9 +165,9 @@ static struct hypar_graph *small_net(bool rename)
 }
 
 /* One device, fp32. Kept: x (for linear1's gradient), relu's output (linear2's gradient and
- * relu's own error), linear2's output and the target (the loss's error). It is fullest when
- * linear2's error is computed: x and relu's output are there still, the error of linear2's
- * output and that of relu's, which relu's backward then turns into linear1's in place. */
+ * relu's own error), linear2's output and the target (the loss's error). It is fullest when the
+ * error of linear1's output is computed from that of relu's: x and relu's output are there
+ * still, and the loss, which lasts. */
 static void small_by_hand(void **state)
 {
     (void)state;
@@ -179,8 +179,8 @@ static void small_by_hand(void **state)
         const struct hypar_memory *m = &model->device[0];
         assert_true(model->kept[0][0] == 4 * N * (C0 + C1 + 2 * C2));
         assert_true(m->parameters == 4 * (C0 * C1 + C1 * C2));
-        assert_true(m->activations == 4 * N * (C0 + C1));
-        assert_true(m->buffers == 4 * N * (C1 + C2));
+        assert_true(m->activations == 4 * N * (C0 + C1) + 4);
+        assert_true(m->buffers == 4 * N * 2 * C1);
         assert_true(m->recompute_saves == 4 * N * C1);
         assert_true(m->peak == 2 * m->parameters + m->activations + m->buffers);
         hp_memory_free(model);
@@ -191,7 +191,7 @@ static void small_by_hand(void **state)
 }
 
 /* Two devices, each with half of the samples: after the step each adds up half of a gradient,
- * which here is more than a body ever takes, being kept for one sample only. */
+ * in its place. It is fullest when the error of the loss is computed. */
 static void sums_by_hand(void **state)
 {
     (void)state;
@@ -207,8 +207,8 @@ static void sums_by_hand(void **state)
     struct memory_model *model = memory_of(plan, false);
     for (int d = 0; d < 2; d++) {
         assert_true(model->kept[0][d] == 4 * (100 + 60 + 60));
-        assert_true(model->device[d].activations == 0);
-        assert_true(model->device[d].buffers == 4 * 100 * 60 / 2);
+        assert_true(model->device[d].activations == 4 * (100 + 60 + 60) + 4);
+        assert_true(model->device[d].buffers == 4 * 60);
     }
     hp_memory_free(model);
     hypar_plan_free(plan);
@@ -216,8 +216,8 @@ static void sums_by_hand(void **state)
     hypar_graph_free(graph);
 }
 
-/* Every second operator on another device: what is sent and not read again is there until it is
- * sent, what is received is kept. */
+/* All but the first operator on another device: the first one's output is sent, and is there
+ * until the backward half begins, since nothing else is done meanwhile. */
 static void sends_by_hand(void **state)
 {
     (void)state;
@@ -227,10 +227,12 @@ static void sends_by_hand(void **state)
     for (int op = 1; op < graph->n_ops; op++)
         hp_plan_set(plan, op, &(struct split){ .degree = { 0 } }, (int[]){ 1 });
     struct memory_model *model = memory_of(plan, false);
-    assert_true(model->kept[0][0] == 4 * N * C0);
-    assert_true(model->kept[0][1] == 4 * N * (C1 + 2 * C2));
-    assert_true(model->device[0].activations == 4 * N * C0);
-    assert_true(model->device[0].buffers == 4 * N * C1);
+    assert_true(model->kept[0][0] == 4 * N * (C0 + C1) && model->waits[0][0] == 4 * N * C1);
+    assert_true(model->kept[0][1] == 4 * N * (C1 + 2 * C2) && model->waits[0][1] == 0);
+    assert_true(model->device[0].activations == 4 * N * (C0 + C1));
+    assert_true(model->device[0].buffers == 0);
+    assert_true(model->device[1].activations == 4 * N * C1 + 4);
+    assert_true(model->device[1].buffers == 4 * N * 2 * C1);
     hp_memory_free(model);
     hypar_plan_free(plan);
     hypar_machine_free(machine);
@@ -369,9 +371,10 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* A stage but the last keeps its input and its relu's output of every micro-batch in flight; it
- * is fullest when the first backward half begins, with the error that it receives, which is
- * turned into that of the linear layer in place, and with the error that it sends. */
+/* A stage keeps its input and its relu's output of every micro-batch in flight, the last one
+ * the target too. It is fullest when the first backward half begins, with the error of its
+ * relu's output and that of its linear layer's; as full when the next forward half ends, with
+ * the linear layer's output and the error that was sent. */
 static void check_pipeline(enum hypar_schedule_kind kind, int micro_batches, int rows)
 {
     struct hypar_graph *graph;
@@ -391,9 +394,9 @@ static void check_pipeline(enum hypar_schedule_kind kind, int micro_batches, int
         assert_true(model->kept[0][s] == (s == STAGES - 1 ? 3 : 2) * tensor);
         const struct hypar_memory *m = &model->device[s];
         if (s < STAGES - 1)
-            assert_true(m->activations + m->buffers == (2 * flying + 1) * tensor);
+            assert_true(m->activations + m->buffers == (2 * flying + 2) * tensor);
         else
-            assert_true(m->activations + m->buffers == (3 * flying + 1) * tensor);
+            assert_true(m->activations + m->buffers == (3 * flying + 1) * tensor + 4);
         assert_true(m->recompute_saves <= m->activations);
     }
     hp_memory_free(model);
@@ -428,7 +431,7 @@ static void uneven_micro_batches(void **state)
         for (int s = 0; s < STAGES - 1; s++) {
             double rows = k ? alternate[s] : gpipe[s], row = 4.0 * WIDTH;
             const struct hypar_memory *m = &model->device[s];
-            assert_true(m->activations + m->buffers == (2 * rows + 3) * row);
+            assert_true(m->activations + m->buffers == (2 * rows + 2 * 3) * row);
         }
         hp_memory_free(model);
         hypar_plan_free(plan);

@@ -134,7 +134,8 @@ static void four_stages_alternate_in_the_trace(void **state)
 
 /* Weights in as many versions as minibatches in flight (with vertical sync: as the first stage
  * has in flight, everywhere), one gradient, and of each minibatch in flight what a layer and
- * its activation keep; beside these the error that comes in. */
+ * its activation keep; beside these the error that comes in, and the one that follows from it.
+ */
 static void memory_is_the_closed_form(void **state)
 {
     (void)state;
@@ -151,8 +152,9 @@ static void memory_is_the_closed_form(void **state)
             int versions = !rows[i].stash ? 1 : rows[i].vertical_sync ? STAGES : in_flight;
             /* the last stage also has labels, and two statistics of a sample */
             double extra = s == STAGES - 1 ? 3 * 4.0 * BATCH : 0;
-            double expected =
-                (versions + 1) * weights + in_flight * (2 * activation + extra) + activation;
+            double loss = s == STAGES - 1 ? 4 : 0, errors = s == STAGES - 1 ? 1 : 2;
+            double expected = (versions + 1) * weights + in_flight * (2 * activation + extra) +
+                              errors * activation + loss;
             assert_int_equal(stage.in_flight, in_flight);
             assert_int_equal(stage.versions, versions);
             if (stage.peak_memory_bytes != expected)

@@ -1,101 +1,12 @@
-/* Which arrays a device needs to hold what its tasks read and write. */
+/* Which arrays devices need to hold what their tasks read and write, and for how long. */
 #include "program/memory/buffers.h"
 
-#include <assert.h>
-
-/* Names for the same elements ------------------------------------------------------- */
-
-/* How many operators add to the gradient of a tensor. */
-static int gradient_writers(const struct hypar_graph *g, int tensor)
-{
-    int n = 0;
-    for (int u = g->use_start[tensor]; u < g->use_start[tensor + 1]; u++)
-        n += hp_op_trained(g, &g->ops[g->use[u].op]);
-    return n;
-}
-
-/* A parameter stays by itself: a view of it that is sent elsewhere is not in its place. A
- * gradient that others add to is not the one that the view's reader settled. */
-struct held_as hp_held_as(const struct hypar_graph *g, bool views, struct arena *arena)
-{
-    struct held_as held;
-    for (int grad = 0; grad < 2; grad++) {
-        held.tensor[grad] = NEW(arena, int, g->n_tensors);
-        for (int t = 0; t < g->n_tensors; t++)
-            held.tensor[grad][t] = t;
-    }
-    for (int i = 0; views && i < g->n_ops; i++) {
-        const struct op *op = &g->ops[i];
-        if (!hp_is_view(op->nest) || g->tensors[op->tensor[0]].kind == TENSOR_PARAM)
-            continue;
-        int from = op->tensor[0], to = op->tensor[1];
-        held.tensor[0][to] = held.tensor[0][from];
-        if (gradient_writers(g, from) == 1)
-            held.tensor[1][to] = held.tensor[1][from];
-    }
-    return held;
-}
-
-/* The loops that an output's range covers; of a product, from its first to its last. */
-static void unfold(const struct nest *nest, const struct dim_map *map, struct range r,
-                   struct range range[MAX_AXES])
-{
-    int64_t inner = 1;
-    for (int f = 1; f < map->n_axes; f++)
-        inner *= nest->axis[map->axis[f]].extent;
-    for (int f = 0; f < map->n_axes; f++) {
-        int64_t first = r.lo / inner, last = (r.hi - 1) / inner;
-        range[map->axis[f]] = (struct range){ first, last + 1 };
-        if (first != last)
-            return; /* all of the factors inside */
-        r = (struct range){ r.lo - first * inner, r.hi - first * inner };
-        if (f + 1 < map->n_axes)
-            inner /= nest->axis[map->axis[f + 1]].extent;
-    }
-}
-
-void hp_view_loops(const struct nest *nest, const struct box *output,
-                   struct range range[MAX_AXES])
-{
-    hp_whole_ranges(nest, range);
-    for (int d = 0; d < output->n_dims; d++)
-        unfold(nest, &nest->operand[1].dim[d], output->dim[d], range);
-}
-
-/* A dimension that several loops run along: all of those inside one that takes steps, or else
- * the view's elements would not lie at equal distances in the buffer. */
-static void widen(const struct nest *nest, struct range range[MAX_AXES])
-{
-    for (int d = 0; d < nest->operand[0].n_dims; d++) {
-        const struct dim_map *map = &nest->operand[0].dim[d];
-        bool steps = false;
-        for (int f = 0; f < map->n_axes; f++) {
-            struct range *r = &range[map->axis[f]];
-            if (steps)
-                *r = (struct range){ 0, nest->axis[map->axis[f]].extent };
-            steps |= r->hi - r->lo > 1;
-        }
-    }
-}
-
-struct box hp_held_box(const struct hypar_graph *g, const struct held_as *held,
-                       struct place place, struct box box)
-{
-    int tensor = place.tensor;
-    while (held->tensor[place.grad][tensor] != tensor && !hp_box_empty(&box)) {
-        const struct op *op = &g->ops[g->tensors[tensor].producer];
-        struct range range[MAX_AXES];
-        hp_view_loops(op->nest, &box, range);
-        widen(op->nest, range);
-        box = hp_region(op->nest, 0, range);
-        tensor = op->tensor[0];
-    }
-    return box;
-}
+#include <limits.h>
+#include <string.h>
 
 /* Boxes ------------------------------------------------------------------------------ */
 
-/* Disjoint boxes of one place. */
+/* Disjoint boxes. */
 struct boxes {
     struct box *box;
     int n, capacity;
@@ -127,158 +38,472 @@ static void add_box(struct boxes *s, struct arena *arena, struct box box)
     s->box[s->n++] = box;
 }
 
-bool hp_place_lasts(const struct hypar_graph *g, struct place place)
-{
-    const struct tensor *t = &g->tensors[place.tensor];
-    return t->kind == TENSOR_PARAM || place.tensor == g->loss ||
-           (t->kind == TENSOR_INPUT && t->sample_dim < 0);
-}
+/* Accesses --------------------------------------------------------------------------- */
 
-/* Collecting ------------------------------------------------------------------------- */
-
-struct collector {
-    const struct hypar_program *program;
-    const struct hypar_graph *graph;
-    const struct held_as *held;
-    int device;
-    struct arena *scratch;
-    struct boxes *boxes; /* as `start` of struct device_buffers */
+/* What the passes of a part touch in one half, as one operand. */
+struct access {
+    struct box box;
+    bool backward;
+    int first, last;  /* pass; with those that are one with it */
+    int first_writes; /* INT_MAX: none */
+    int next;         /* of the same device, -1 */
 };
 
-static void collect(struct collector *c, int body, struct place place, struct box box)
+/* What a device touches of the place at hand. */
+struct holder {
+    int device;
+    int access;   /* the latest, -1 */
+    int first, n; /* its buffers */
+};
+
+static struct holder *holder_on(struct buffer_finder *f, int device)
 {
-    int list = hp_place_lasts(c->graph, place) ? 0 : 1 + body;
-    box = hp_held_box(c->graph, c->held, place, box);
-    int tensor = c->held->tensor[place.grad][place.tensor];
-    if (!hp_box_empty(&box))
-        add_box(&c->boxes[(list * c->graph->n_tensors + tensor) * 2 + place.grad], c->scratch,
-                box);
+    if (f->holder_of[device] < 0) {
+        f->holder =
+            GROW(&f->arena, struct holder, f->holder, f->n_holders, &f->holder_capacity);
+        f->holder[f->n_holders] = (struct holder){ .device = device, .access = -1 };
+        f->holder_of[device] = f->n_holders++;
+    }
+    return &f->holder[f->holder_of[device]];
+}
+
+static void add_access(struct buffer_finder *f, int device, struct access new)
+{
+    struct holder *h = holder_on(f, device);
+    new.next = h->access;
+    f->access = GROW(&f->arena, struct access, f->access, f->n_accesses, &f->access_capacity);
+    h->access = f->n_accesses;
+    f->access[f->n_accesses++] = new;
+}
+
+/* An operand that is, by whatever name, the place at hand. */
+struct operand_use {
+    int op, operand, tensor;
+    bool grad, lasts;
+    int n;         /* passes that touch it */
+    bool adds;     /* some do as far as they add it */
+    struct touch { /* ... and each of them */
+        int pass;
+        bool adds, writes;
+    } touch[MAX_PASSES];
+};
+
+/* The gradient of the loss is one; a gradient that nobody computes counts as zero. A view
+ * writes nothing where its input is. */
+static void add_touch(const struct buffer_finder *f, struct operand_use *u, int p)
+{
+    const struct nest *nest = f->graph->ops[u->op].nest;
+    const struct pass *pass = &nest->pass[p];
+    operand_set bit = (operand_set)1 << u->operand;
+    bool reads = (u->grad ? pass->reads_grad : pass->reads) & bit;
+    bool writes = (u->grad ? pass->writes_grad : pass->writes) & bit;
+    if (u->grad) {
+        reads &= f->exchange_of[2 * u->tensor + 1] >= 0;
+        writes &= f->graph->tensors[u->tensor].needs_grad;
+    }
+    if ((!reads && !writes) || (u->grad && u->tensor == f->graph->loss))
+        return;
+    const int *tensor = f->graph->ops[u->op].tensor, *as = f->held.tensor[u->grad];
+    bool view = hp_is_view(nest) && as[tensor[0]] == as[tensor[1]];
+    bool adds = !u->grad && !writes && pass->adds & bit;
+    u->touch[u->n++] = (struct touch){ p, adds, writes && !view };
+    u->adds |= adds;
 }
 
 /* The box of an operand of a part. A model input without samples may be read along them: its
  * micro-batches read one piece after the other, so it is all of it. */
-static struct box box_of(const struct hypar_graph *g, const struct op *op, int o,
+static struct box box_of(const struct hypar_graph *g, const struct operand_use *u,
                          const struct range *part)
 {
-    const struct tensor *t = &g->tensors[op->tensor[o]];
+    const struct tensor *t = &g->tensors[u->tensor];
+    const struct nest *nest = g->ops[u->op].nest;
+    if (t->kind != TENSOR_INPUT || t->sample_dim >= 0)
+        return hp_region(nest, u->operand, part);
     struct range range[MAX_AXES];
-    for (int a = 0; a < op->nest->n_axes; a++) {
-        bool all = t->kind == TENSOR_INPUT && t->sample_dim < 0 &&
-                   op->nest->axis[a].role == HYPAR_SAMPLE && !hp_range_empty(part[a]);
-        range[a] = all ? (struct range){ 0, op->nest->axis[a].extent } : part[a];
+    for (int a = 0; a < nest->n_axes; a++) {
+        bool all = nest->axis[a].role == HYPAR_SAMPLE && !hp_range_empty(part[a]);
+        range[a] = all ? (struct range){ 0, nest->axis[a].extent } : part[a];
     }
-    return hp_region(op->nest, o, range);
+    return hp_region(nest, u->operand, range);
 }
 
-static void collect_pass(struct collector *c, int body, const struct op_pass *op_pass, int part)
+/* A bias is read by those parts that add it. */
+static bool touches(const struct touch *t, const struct part_layout *l, int part)
 {
-    const struct op *op = &c->graph->ops[op_pass->op];
-    const struct part_layout *l = c->program->lowering->body[body].layout[op_pass->op];
-    const struct pass *pass = &op->nest->pass[op_pass->pass];
-    operand_set values = pass->reads | pass->writes;
-    if (!hp_adds_after(l, op_pass->pass, part))
-        values &= ~pass->adds;
-    for (int o = 0; o < op->nest->n_operands; o++) {
-        int t = op->tensor[o];
-        operand_set bit = (operand_set)1 << o;
-        if (t < 0)
+    return !t->adds || hp_adds_after(l, t->pass, part);
+}
+
+static void note_part(struct buffer_finder *f, int body, const struct operand_use *u, int part)
+{
+    const struct body_passes *passes = &f->body[body];
+    const struct part_layout *l = f->program->lowering->body[body].layout[u->op];
+    const int *op_pass = f->program->lowering->training.op_pass_of[u->op];
+    struct access half[2] = { { .first = INT_MAX, .first_writes = INT_MAX, .last = -1 },
+                              { .first = INT_MAX, .first_writes = INT_MAX, .last = -1 } };
+    for (int i = 0; i < u->n; i++) {
+        const struct touch *t = &u->touch[i];
+        if (u->adds && !touches(t, l, part))
             continue;
-        struct box box = box_of(c->graph, op, o, l->range + part * op->nest->n_axes);
-        if (values & bit)
-            collect(c, body, (struct place){ t, false }, box);
-        if (t == c->graph->loss && !(values & bit))
-            continue; /* its gradient is one */
-        if ((pass->reads_grad | pass->writes_grad) & bit && c->graph->tensors[t].needs_grad)
-            collect(c, body, (struct place){ t, true }, box);
-        /* a parameter's gradient lies where the parameter does, to update it */
-        if (values & bit && c->graph->tensors[t].kind == TENSOR_PARAM &&
-            c->graph->tensors[t].needs_grad)
-            collect(c, body, (struct place){ t, true }, box);
+        struct access *a = &half[!u->lasts && l->nest->pass[t->pass].backward];
+        int number = u->lasts ? 0 : hp_pass_number(&passes->order, l, op_pass[t->pass], part);
+        int first = u->lasts ? 0 : passes->first[number],
+            last = u->lasts ? 0 : passes->last[number];
+        a->first = first < a->first ? first : a->first;
+        a->last = last > a->last ? last : a->last;
+        if (t->writes && first < a->first_writes)
+            a->first_writes = first;
     }
+    if (half[0].last < 0 && half[1].last < 0)
+        return;
+    struct box box = box_of(f->graph, u, l->range + part * l->nest->n_axes);
+    box = hp_held_box(f->graph, &f->held, (struct place){ u->tensor, u->grad }, box);
+    for (int h = 0; h < 2 && !hp_box_empty(&box); h++)
+        if (half[h].last >= 0) {
+            half[h].box = box;
+            half[h].backward = h;
+            add_access(f, l->device[part], half[h]);
+        }
 }
 
-struct device_buffers hp_device_buffers(const struct hypar_program *p, int device, bool views,
-                                        struct arena *arena)
+static void note_operand(struct buffer_finder *f, int body, struct operand_use *u)
 {
-    const struct hypar_graph *g = p->plan->graph;
-    struct device_buffers out = { .held = hp_held_as(g, views, arena),
-                                  .n_bodies = p->n_bodies,
-                                  .n_tensors = g->n_tensors };
-    struct arena scratch = { 0 };
-    int n_lists = (1 + p->n_bodies) * 2 * g->n_tensors;
-    struct collector c = { p,      g,        &out.held,
-                           device, &scratch, NEW(&scratch, struct boxes, n_lists) };
-    for (int b = 0; b < p->n_bodies; b++) {
-        struct pass_order order = hp_pass_order(p->blocks, b, &scratch);
-        for (int i = 0; i < order.n; i++) {
-            const struct op_pass *op_pass = &p->lowering->training.op_pass[order.at[i].op_pass];
-            if (p->lowering->body[b].layout[op_pass->op]->device[order.at[i].part] == device)
-                collect_pass(&c, b, op_pass, order.at[i].part);
+    const struct part_layout *l = f->program->lowering->body[body].layout[u->op];
+    const int *op_pass = f->program->lowering->training.op_pass_of[u->op];
+    u->n = 0;
+    u->adds = false;
+    for (int p = 0; p < l->nest->n_passes; p++)
+        if (op_pass[p] >= 0)
+            add_touch(f, u, p);
+    for (int part = 0; u->n && part < l->n_parts; part++)
+        if (!l->empty[part] && (f->only < 0 || f->only == l->device[part]))
+            note_part(f, body, u, part);
+}
+
+/* All passes of a body that touch the place, under any of its names. */
+static void note_place(struct buffer_finder *f, int body, struct place place, bool lasts)
+{
+    const struct hypar_graph *g = f->graph;
+    for (int t = place.tensor; t >= 0; t = f->held.next[place.grad][t]) {
+        struct operand_use use = {
+            .op = g->tensors[t].producer, .tensor = t, .grad = place.grad, .lasts = lasts
+        };
+        for (int o = 0; use.op >= 0 && o < g->ops[use.op].nest->n_operands; o++)
+            if (o >= g->ops[use.op].nest->n_inputs && g->ops[use.op].tensor[o] == t) {
+                use.operand = o;
+                note_operand(f, body, &use);
+            }
+        for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++) {
+            use.op = g->use[u].op;
+            use.operand = g->use[u].operand;
+            note_operand(f, body, &use);
         }
     }
-    out.start = NEW(arena, int, n_lists + 1);
-    for (int i = 0; i < n_lists; i++)
-        out.start[i + 1] = out.start[i] + c.boxes[i].n;
-    out.n = out.start[n_lists];
-    out.buffer = NEW(arena, struct buffer, out.n);
-    out.first = NEW(arena, int, p->n_bodies + 1);
-    for (int b = 0; b <= p->n_bodies; b++)
-        out.first[b] = out.start[(1 + b) * 2 * g->n_tensors];
-    for (int i = 0; i < n_lists; i++)
-        for (int k = 0; k < c.boxes[i].n; k++)
-            out.buffer[out.start[i] + k] =
-                (struct buffer){ { i / 2 % g->n_tensors, i % 2 }, c.boxes[i].box[k] };
-    hp_arena_free(&scratch);
-    return out;
 }
 
-/* Looking up ------------------------------------------------------------------------- */
+/* Buffers ---------------------------------------------------------------------------- */
 
-int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_graph *g, int body,
-                   struct place place, const struct box *box)
+static void add_buffer(struct buffer_finder *f, struct holder *h, const struct buffer *new)
 {
-    int list = hp_place_lasts(g, place) ? 0 : 1 + body;
-    struct box held = hp_held_box(g, &buffers->held, place, *box);
-    int tensor = buffers->held.tensor[place.grad][place.tensor];
-    int at = (list * g->n_tensors + tensor) * 2 + place.grad;
-    for (int i = buffers->start[at]; i < buffers->start[at + 1]; i++)
-        if (hp_box_contains(&buffers->buffer[i].box, &held))
-            return i;
-    return -1;
+    f->buffer = GROW(&f->arena, struct buffer, f->buffer, f->n, &f->capacity);
+    f->buffer[f->n++] = *new;
+    h->n++;
 }
 
-/* Where one element lies. */
-static int64_t address(const struct device_buffers *buffers, const struct hypar_graph *g,
-                       int buffer, struct place place, const int64_t *index, int n_dims)
+static struct buffer *buffer_around(const struct buffer_finder *f, const struct holder *h,
+                                    const struct box *box)
 {
-    struct box one = { .n_dims = n_dims };
-    for (int d = 0; d < n_dims; d++)
-        one.dim[d] = (struct range){ index[d], index[d] + 1 };
-    one = hp_held_box(g, &buffers->held, place, one);
-    const struct box *all = &buffers->buffer[buffer].box;
-    int64_t at = 0;
-    for (int d = 0; d < all->n_dims; d++)
-        at = at * (all->dim[d].hi - all->dim[d].lo) + one.dim[d].lo - all->dim[d].lo;
-    return at;
+    for (int i = h->first; i < h->first + h->n; i++)
+        if (hp_box_contains(&f->buffer[i].box, box))
+            return &f->buffer[i];
+    return NULL;
 }
 
-struct strides hp_place_in_buffer(const struct device_buffers *buffers,
-                                  const struct hypar_graph *g, int buffer, struct place place,
-                                  const struct box *box)
+/* In which half does what a device holds begin: that of its exchange, of a model input that of
+ * its first reader. */
+static bool begins_backward(const struct buffer_finder *f, const struct holder *h,
+                            struct place place)
 {
-    int64_t index[MAX_DIMS];
-    for (int d = 0; d < box->n_dims; d++)
-        index[d] = box->dim[d].lo;
-    struct strides out = { .offset = address(buffers, g, buffer, place, index, box->n_dims) };
-    int64_t dense = 1;
-    for (int d = box->n_dims - 1; d >= 0; d--) {
-        int64_t extent = box->dim[d].hi - box->dim[d].lo;
-        index[d]++;
-        out.stride[d] =
-            extent > 1 ? address(buffers, g, buffer, place, index, box->n_dims) - out.offset
-                       : dense; /* never taken: as if there were nothing around */
-        index[d]--;
-        dense = out.stride[d] * extent;
+    int e = f->exchange_of[2 * place.tensor + place.grad];
+    if (e >= 0)
+        return f->program->lowering->training.exchange[e].backward;
+    for (int i = h->access; i >= 0; i = f->access[i].next)
+        if (!f->access[i].backward)
+            return false;
+    return true;
+}
+
+/* Do all accesses of a device touch the same? */
+static bool is_one_box(const struct buffer_finder *f, const struct holder *h)
+{
+    const struct box *first = &f->access[h->access].box;
+    for (int i = f->access[h->access].next; i >= 0; i = f->access[i].next)
+        for (int d = 0; d < first->n_dims; d++)
+            if (f->access[i].box.dim[d].lo != first->dim[d].lo ||
+                f->access[i].box.dim[d].hi != first->dim[d].hi)
+                return false;
+    return true;
+}
+
+/* The boxes that the half which they begin in touches, and what the backward half reads inside
+ * one of them. */
+static void make_buffers(struct buffer_finder *f, struct holder *h, struct place place)
+{
+    struct boxes boxes = { 0 };
+    bool backward = begins_backward(f, h, place), changed = !is_one_box(f, h);
+    if (!changed)
+        add_box(&boxes, &f->scratch, f->access[h->access].box);
+    for (int i = h->access; changed && i >= 0; i = f->access[i].next)
+        if (f->access[i].backward == backward)
+            add_box(&boxes, &f->scratch, f->access[i].box);
+    while (changed) {
+        changed = false;
+        for (int i = h->access; i >= 0; i = f->access[i].next) {
+            bool inside = false;
+            for (int k = 0; k < boxes.n; k++)
+                inside |= hp_box_contains(&boxes.box[k], &f->access[i].box);
+            if (!inside)
+                add_box(&boxes, &f->scratch, f->access[i].box);
+            changed |= !inside;
+        }
     }
-    return out;
+    h->first = f->n;
+    for (int k = 0; k < boxes.n; k++)
+        add_buffer(f, h,
+                   &(struct buffer){ .place = place,
+                                     .box = boxes.box[k],
+                                     .device = h->device,
+                                     .backward = backward,
+                                     .begin = INT_MAX,
+                                     .end = -1,
+                                     .copied = -1 });
+}
+
+/* Lifetimes -------------------------------------------------------------------------- */
+
+static void begin_by(struct buffer *b, int number)
+{
+    b->begin = number < b->begin ? number : b->begin;
+}
+
+static void end_by(struct buffer *b, int number)
+{
+    b->end = number > b->end ? number : b->end;
+}
+
+static void note_received(const struct buffer_finder *f, const struct body_passes *p,
+                          int device, int at, const struct box *box, bool backward)
+{
+    if (f->holder_of[device] < 0)
+        return;
+    struct buffer *b = buffer_around(f, &f->holder[f->holder_of[device]], box);
+    int next = hp_next_pass(p, device, at, backward);
+    if (!b)
+        return;
+    b->exchanged = true;
+    if (next >= 0)
+        begin_by(b, p->first[next]);
+}
+
+static void note_sent(const struct buffer_finder *f, const struct body_passes *p, int device,
+                      int at, const struct box *box, bool backward, bool within)
+{
+    if (f->holder_of[device] < 0)
+        return;
+    struct buffer *b = buffer_around(f, &f->holder[f->holder_of[device]], box);
+    if (!b)
+        return;
+    int next = within ? hp_next_pass(p, device, at, backward) : -1;
+    b->exchanged = true;
+    if (next < 0)
+        *(backward ? &b->over : &b->waits) = f->in_order;
+    else
+        end_by(b, p->last[next]);
+}
+
+/* Do all who take part in a comm go through the same slots? */
+static bool is_within(const struct schedule *s, const struct comm *comm)
+{
+    for (int i = 1; i < comm->n_devices; i++)
+        if (s->list_of[comm->device[i]] != s->list_of[comm->device[0]])
+            return false;
+    return true;
+}
+
+static void note_comm(struct buffer_finder *f, const struct body_passes *p, int exchange,
+                      const struct pattern *pattern, const struct comm *comm)
+{
+    const struct exchange *x = &f->program->lowering->training.exchange[exchange];
+    bool within = is_within(f->program->schedule, comm);
+    int at = p->comms_at[exchange];
+    for (int i = 0; i < comm->n_cells; i++) {
+        const struct cell *cell = &pattern->cell[comm->cell[i]];
+        struct box box = hp_cell_box(pattern, comm->cell[i]);
+        box = hp_held_box(f->graph, &f->held, x->place, box);
+        for (int k = 0; k < cell->n_contributions; k++)
+            note_sent(f, p, cell->contribution[k].device, at, &box, x->backward, within);
+        for (int k = 0; k < cell->n_owners; k++) {
+            note_received(f, p, cell->owner[k], at, &box, x->backward);
+            note_sent(f, p, cell->owner[k], at, &box, x->backward, within);
+        }
+        for (int k = 0; k < cell->n_receivers; k++)
+            note_received(f, p, cell->receiver[k], at, &box, x->backward);
+    }
+}
+
+/* The exchanges of a place, under any of its names. */
+static void note_comms(struct buffer_finder *f, int body, struct place place)
+{
+    const struct body_passes *p = &f->body[body];
+    for (int t = place.tensor; t >= 0; t = f->held.next[place.grad][t]) {
+        int e = f->exchange_of[2 * t + place.grad];
+        if (e < 0 || p->comms_at[e] < 0)
+            continue;
+        const struct pattern *pattern = hp_exchange_pattern(f->program->lowering, body, e);
+        for (int c = 0; c < pattern->n_comms; c++)
+            note_comm(f, p, e, pattern, &pattern->comm[c]);
+    }
+}
+
+/* Elements of a buffer that the backward half reads, as disjoint boxes. */
+static struct boxes find_kept(struct buffer_finder *f, const struct holder *h,
+                              const struct buffer *b)
+{
+    struct boxes kept = { 0 };
+    for (int i = h->access; i >= 0; i = f->access[i].next)
+        if (f->access[i].backward && !b->backward &&
+            hp_box_contains(&b->box, &f->access[i].box))
+            add_box(&kept, &f->scratch, f->access[i].box);
+    return kept;
+}
+
+/* Passes that touch the buffer, in the half that it begins in (or, `kept`, in the backward
+ * half). */
+static void note_passes(const struct buffer_finder *f, const struct holder *h, struct buffer *b,
+                        bool kept)
+{
+    int first_write = INT_MAX, first = INT_MAX;
+    for (int i = h->access; i >= 0; i = f->access[i].next) {
+        const struct access *a = &f->access[i];
+        if (a->backward != (kept || b->backward) || !hp_box_contains(&b->box, &a->box))
+            continue;
+        end_by(b, a->last);
+        first = a->first < first ? a->first : first;
+        first_write = a->first_writes < first_write ? a->first_writes : first_write;
+    }
+    if (kept)
+        return;
+    bool input = f->graph->tensors[b->place.tensor].kind == TENSOR_INPUT && !b->place.grad;
+    if (first_write < INT_MAX)
+        begin_by(b, first_write);
+    if (first < INT_MAX && (input || b->begin == INT_MAX)) /* filled, or zero, for a reader */
+        begin_by(b, first);
+}
+
+static int64_t all_elements(const struct boxes *boxes)
+{
+    int64_t n = 0;
+    for (int i = 0; i < boxes->n; i++)
+        n += hp_box_elements(&boxes->box[i]);
+    return n;
+}
+
+/* Buffer `i` of the holder: from when to when, and what is kept of it. */
+static void find_lifetime(struct buffer_finder *f, const struct body_passes *p,
+                          struct holder *h, int i)
+{
+    struct buffer *b = &f->buffer[i];
+    struct boxes kept = find_kept(f, h, b);
+    note_passes(f, h, b, false);
+    b->begin = b->begin == INT_MAX ? -1 : b->begin;
+    bool copied = f->in_order && !b->over && !b->waits && b->end >= 0 && kept.n > 0 &&
+                  2 * all_elements(&kept) <= hp_box_elements(&b->box);
+    if (kept.n > 0 && !copied) {
+        b->waits = b->over = false;
+        b->end = -1;
+        note_passes(f, h, b, true);
+    }
+    b->kept = b->waits || (kept.n > 0 && !copied);
+    if (b->over || b->waits)
+        b->end = -1;
+    else if (b->exchanged)
+        b->end = hp_task_end(p, b->end);
+    for (int k = 0; copied && k < kept.n; k++) {
+        struct buffer copy = { .place = b->place,
+                               .box = kept.box[k],
+                               .device = b->device,
+                               .kept = true,
+                               .begin = b->end,
+                               .end = -1,
+                               .copied = i };
+        note_passes(f, h, &copy, true);
+        add_buffer(f, h, &copy);
+        b = &f->buffer[i];
+    }
+}
+
+/* Places ----------------------------------------------------------------------------- */
+
+static void begin_place(struct buffer_finder *f)
+{
+    for (int i = 0; i < f->n_holders; i++)
+        f->holder_of[f->holder[i].device] = -1;
+    f->n_holders = f->n_accesses = f->n = 0;
+    hp_arena_release(&f->scratch, (struct arena_mark){ 0 });
+}
+
+/* A parameter's gradient lies where the parameter does, to update it. */
+static void find_lasting(struct buffer_finder *f, struct place place)
+{
+    const struct tensor *t = &f->graph->tensors[place.tensor];
+    for (int b = 0; b < f->program->n_bodies; b++) {
+        note_place(f, b, place, true);
+        if (place.grad && t->kind == TENSOR_PARAM && t->needs_grad)
+            note_place(f, b, (struct place){ place.tensor, false }, true);
+    }
+    for (int i = 0; i < f->n_holders; i++)
+        make_buffers(f, &f->holder[i], place);
+}
+
+void hp_find_buffers(struct buffer_finder *f, int body, struct place place)
+{
+    begin_place(f);
+    if (body < 0) {
+        find_lasting(f, place);
+        return;
+    }
+    note_place(f, body, place, false);
+    for (int i = 0; i < f->n_holders; i++)
+        make_buffers(f, &f->holder[i], place);
+    note_comms(f, body, place);
+    for (int i = 0; i < f->n_holders; i++) {
+        int n = f->holder[i].n;
+        for (int k = 0; k < n; k++)
+            find_lifetime(f, &f->body[body], &f->holder[i], f->holder[i].first + k);
+    }
+}
+
+void hp_finder_begin(struct buffer_finder *f, const struct hypar_program *program, int device,
+                     bool in_order)
+{
+    const struct training_graph *k = &program->lowering->training;
+    int n_devices = hypar_machine_device_count(program->plan->machine);
+    *f = (struct buffer_finder){
+        .program = program, .graph = program->plan->graph, .only = device, .in_order = in_order
+    };
+    f->held = hp_held_as(program, in_order, &f->arena);
+    f->exchange_of = NEW(&f->arena, int, 2 * f->graph->n_tensors);
+    memset(f->exchange_of, -1, 2 * (size_t)f->graph->n_tensors * sizeof *f->exchange_of);
+    for (int e = 0; e < k->n_exchanges; e++)
+        f->exchange_of[2 * k->exchange[e].place.tensor + k->exchange[e].place.grad] = e;
+    f->holder_of = NEW(&f->arena, int, n_devices);
+    memset(f->holder_of, -1, (size_t)n_devices * sizeof *f->holder_of);
+    f->body = NEW(&f->arena, struct body_passes, program->n_bodies);
+    for (int b = 0; b < program->n_bodies; b++)
+        f->body[b] = hp_body_passes(program, b, &f->arena);
+}
+
+void hp_finder_end(struct buffer_finder *f)
+{
+    hp_arena_free(&f->arena);
+    hp_arena_free(&f->scratch);
 }

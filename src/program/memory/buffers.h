@@ -1,62 +1,71 @@
-/* program/memory/buffers.h - the arrays in which a device holds its share of tensors. Internal.
+/* program/memory/buffers.h - the arrays in which devices hold tensors, and from when to when.
+ * Internal.
  *
- * A device holds of a tensor what its tasks read and write: a box for each, and boxes that
- * overlap are one array, over their bounding box, so that every task finds what it touches in
- * one array. What lasts from step to step (parameters and their gradients, the loss, model
- * inputs without samples) is held once; all else once for each micro-batch. */
+ * Memory that is predicted and memory that is taken follow from the same buffers: the memory
+ * model adds up those of all devices, the executor allocates those of its own.
+ *
+ *  - A device holds of a tensor what its tasks read and write: a box for each, and boxes that
+ *    overlap are one buffer, over their bounding box, so that every task finds what it touches
+ *    in one array.
+ *  - What lasts from step to step (parameters and their gradients, the loss, model inputs
+ *    without samples) is held once; all else once for each micro-batch.
+ *  - A buffer begins with the first pass that writes there, or when what is received is posted;
+ *    it ends with the last pass that touches it. Passes that a kernel may do in one call are
+ *    one.
+ *  - What the backward half reads of a forward value is KEPT; all else is temporary. If that is
+ *    at most half of a buffer, it is copied out of it when the forward half has done with it.
+ *  - What is sent within a stage is held until the task after the comm is done. What goes to
+ *    another stage is held, of a forward half, until the micro-batch's backward half begins, of
+ *    a backward half until the device's next slot is over. If it has not been received by then,
+ *    the device waits for it, which no other device waits for: those of a stage go through
+ *    their tasks in the same order; a stage has received what is sent forward before the
+ *    sender's backward half; and it can do backward halves whatever becomes of later ones. */
 #ifndef PROGRAM_MEMORY_BUFFERS_H
 #define PROGRAM_MEMORY_BUFFERS_H
 
-#include "program/blocks.h"
-
-/* Tensors whose elements are another's in the same order (reshape, flatten, ...) are held as
- * that other: by tensor, of its value and of its gradient, the tensor that it is held as. */
-struct held_as {
-    int *tensor[2];
-};
-/* `views` false: each as itself. */
-struct held_as hp_held_as(const struct hypar_graph *graph, bool views, struct arena *arena);
-
-/* The loops of a view (hp_is_view()) around those that a box of its output covers. */
-void hp_view_loops(const struct nest *nest, const struct box *output,
-                   struct range range[MAX_AXES]);
-
-/* The box of the tensor that `tensor` is held as, of (around) a box of `tensor`. */
-struct box hp_held_box(const struct hypar_graph *graph, const struct held_as *held,
-                       struct place place, struct box box);
+#include "program/memory/held_as.h"
+#include "program/memory/passes.h"
 
 struct buffer {
     struct place place; /* of the tensor that others are held as */
     struct box box;     /* of a body's: in its first micro-batch */
+    int device;
+    bool backward;  /* it begins in the backward half */
+    bool kept;      /* from the forward half to the backward half */
+    bool exchanged; /* comms touch it */
+    bool waits;     /* sent to another stage: it ends when the backward half begins ... */
+    bool over;      /* ... or when the device's next slot is over */
+    int begin;      /* a pass; -1: when it is received, after the last pass of its half */
+    int end;        /* a pass; -1: `waits` or `over` */
+    int copied;     /* what it begins as a copy of, among the buffers of its place; -1 */
 };
 
-/* Of one device: those that last, then those of body 0, of body 1, ... */
-struct device_buffers {
+/* Finds the buffers of one place after another. */
+struct buffer_finder {
+    const struct hypar_program *program;
+    const struct hypar_graph *graph;
     struct held_as held;
-    int n_bodies, n;
-    int *first; /* by body: its first buffer; n_bodies + 1 */
+    struct body_passes *body;
+    int *exchange_of; /* [2 * tensor + grad]: exchange of the bodies, -1 */
+    int only;         /* of this device; -1: of all */
+    bool in_order;    /* devices do their tasks in order of numbers: else nothing is copied */
+    struct arena arena, scratch; /* for the whole, for the place at hand */
+    /* the place at hand: its accesses, by device; its buffers, copies last */
+    int *holder_of; /* by device, -1 */
+    struct holder *holder;
+    int n_holders, holder_capacity;
+    struct access *access;
+    int n_accesses, access_capacity;
     struct buffer *buffer;
-    int n_tensors;
-    int *start; /* [(1 + body) * 2 * n_tensors + 2 * tensor + grad], 0 for those that last */
+    int n, capacity;
 };
 
-struct device_buffers hp_device_buffers(const struct hypar_program *program, int device,
-                                        bool views, struct arena *arena);
+void hp_finder_begin(struct buffer_finder *finder, const struct hypar_program *program,
+                     int device, bool in_order);
+void hp_finder_end(struct buffer_finder *finder);
 
-/* Does the place last from step to step? */
-bool hp_place_lasts(const struct hypar_graph *graph, struct place place);
-
-/* The buffer that holds `box` of a place in a body; -1: none does. */
-int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_graph *graph,
-                   int body, struct place place, const struct box *box);
-
-/* Where a box of a place lies in a buffer: the element at its lower corner, and from one index
- * to the next in each dimension. */
-struct strides {
-    int64_t offset, stride[MAX_DIMS];
-};
-struct strides hp_place_in_buffer(const struct device_buffers *buffers,
-                                  const struct hypar_graph *graph, int buffer,
-                                  struct place place, const struct box *box);
+/* Those of a place that others are held as, in a body (of what lasts: -1); they stay until the
+ * next call. */
+void hp_find_buffers(struct buffer_finder *finder, int body, struct place place);
 
 #endif /* PROGRAM_MEMORY_BUFFERS_H */

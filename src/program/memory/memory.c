@@ -13,9 +13,8 @@ static double total(const struct instant *at)
 }
 
 /* A fuller instant takes the place of the fullest so far. */
-static void note(struct instant *most, struct instant at, double more)
+static void note(struct instant *most, struct instant at)
 {
-    at.temporary += more;
     if (total(&at) > total(most))
         *most = at;
 }
@@ -24,102 +23,63 @@ static void compute(const struct pass_memory *t, struct instant *at, struct inst
 {
     at->kept += t->kept;
     at->rebuilt += t->rebuilt;
-    at->temporary += t->temporary - t->replaced;
-    note(most, *at, 0);
+    at->temporary += t->temporary;
+    note(most, *at);
     at->kept -= t->end_kept;
     at->rebuilt -= t->end_rebuilt;
-    at->temporary -= t->end_temporary - t->replaced;
+    at->temporary -= t->end_temporary;
 }
 
-/* What a comm takes on each device while it goes on, and `more`. */
-static void communicate(struct memory_maker *m, int task, double more,
-                        const struct instant *now, struct instant *most)
+/* Go through the passes of a half, every device at once. */
+static void walk_half(struct memory_maker *m, struct body_memory *body, bool backward,
+                      struct instant *now)
 {
-    const struct pattern *pattern = hp_task_pattern(m->program, task);
-    const struct comm_room *room = hp_memory_room(m, pattern);
-    int comm = m->program->task[task].comm;
-    double size = hp_message_bytes(m->program->plan, hp_task_place(m->program, task).tensor);
-    for (int r = room->start[comm]; r < room->start[comm + 1]; r++) {
-        int device = room->room[r].device;
-        note(&most[device], now[device], size * (double)room->room[r].elements + more);
-    }
+    body->most[backward] = NEW(&m->scratch, struct instant, m->model->n_devices);
+    for (int i = 0; i < body->passes->order.n; i++)
+        if (hp_pass_at(body->passes, i)->backward == backward) {
+            int device = hp_device_at(body->passes, i);
+            compute(&body->pass[i], &now[device], &body->most[backward][device]);
+        }
 }
 
-/* Go through a body in the order of its tasks, every device at once; the forward half of a
- * device comes first. Both halves are looked at where they begin, too: all that is kept is
- * there even if nothing is done. */
+/* Halves are looked at between them, too: what is kept is there even if nothing is done. */
 static void walk(struct memory_maker *m, struct body_memory *body)
 {
-    const struct hypar_program *p = m->program;
-    int n = m->model->n_devices, number = 0;
-    struct instant *now = NEW(&m->scratch, struct instant, n);
-    for (int h = 0; h < 2; h++)
-        body->most[h] = NEW(&m->scratch, struct instant, n);
-    for (int d = 0; d < n; d++)
-        body->most[1][d] = body->between[d];
-    for (int t = p->first[body->body]; t < p->first[body->body + 1]; t++) {
-        const struct task *task = &p->task[t];
-        struct instant *most = body->most[task->backward];
-        if (task->kind == TASK_COMM)
-            communicate(m, t, 0, now, most);
-        else
-            for (int i = body->order->stride[task->index]; i > 0; i--)
-                compute(&body->pass[number++], &now[task->device], &most[task->device]);
+    struct instant *now = NEW(&m->scratch, struct instant, m->model->n_devices);
+    walk_half(m, body, false, now);
+    for (int d = 0; d < m->model->n_devices; d++) {
+        now[d].kept += body->late[d].kept;
+        now[d].rebuilt += body->late[d].rebuilt;
+        note(&body->most[0][d], now[d]);
     }
-}
-
-double *hp_memory_buckets(struct memory_maker *m)
-{
-    const struct hypar_program *p = m->program;
-    int first = p->first[p->n_bodies];
-    double *others = NEW(&m->scratch, double, p->n_tasks - first);
-    for (int t = first; t < p->n_tasks; t++) {
-        const struct task *task = &p->task[t];
-        if (task->kind != TASK_COMM || task->bucket < 0 || task->bucket == t)
-            continue;
-        const struct pattern *pattern = hp_task_pattern(p, t);
-        const struct comm_room *room = hp_memory_room(m, pattern);
-        int64_t largest = 0;
-        for (int r = room->start[task->comm]; r < room->start[task->comm + 1]; r++)
-            largest = room->room[r].elements > largest ? room->room[r].elements : largest;
-        others[task->bucket - first] +=
-            hp_message_bytes(p->plan, hp_task_place(p, t).tensor) * (double)largest;
+    for (int d = 0; d < m->model->n_devices; d++) {
+        now[d].kept -= body->waits[d].kept;
+        now[d].rebuilt -= body->waits[d].rebuilt;
     }
-    return others;
-}
-
-/* When an update period ends gradients and the loss are summed. */
-static void walk_tail(struct memory_maker *m)
-{
-    const struct hypar_program *p = m->program;
-    const double *bucket = hp_memory_buckets(m);
-    struct instant *none = NEW(&m->scratch, struct instant, m->model->n_devices);
-    m->tail = NEW(&m->scratch, struct instant, m->model->n_devices);
-    for (int t = p->first[p->n_bodies]; t < p->n_tasks; t++)
-        if (p->task[t].kind == TASK_COMM)
-            communicate(m, t, bucket[t - p->first[p->n_bodies]], none, m->tail);
+    walk_half(m, body, true, now);
 }
 
 /* Slots ------------------------------------------------------------------------------ */
 
-/* A slot, and how many other micro-batches are in flight. */
+/* A slot, the one before it, and how many other micro-batches are in flight. */
 struct flight {
     int body; /* an update has none */
     enum phase phase;
+    int before;  /* [2 * body + backward]; -1: an update, or none */
     int *others; /* by body */
 };
 
 struct flights {
     struct flight *flight;
     int n, capacity;
-    int versions; /* of weights, the most of any of its stages */
 };
 
 /* Has `a` no less of anything than `b`? */
 static bool no_less(const struct memory_maker *m, const struct flight *a,
                     const struct flight *b)
 {
-    if (a->body != b->body || a->phase != b->phase)
+    if (a->body != b->body || a->phase != b->phase ||
+        (b->before >= 0 && a->before != b->before))
         return false;
     for (int i = 0; i < m->program->n_bodies; i++)
         if (a->others[i] < b->others[i])
@@ -150,7 +110,7 @@ static struct flights find_flights(struct memory_maker *m, const struct slot_lis
 {
     struct memory_model *model = m->model;
     struct flights f = { 0 };
-    int *flying = NEW(&m->scratch, int, m->program->n_bodies), n = 0;
+    int *flying = NEW(&m->scratch, int, m->program->n_bodies), n = 0, before = -1;
     for (int i = 0; i < list->n_slots; i++) {
         const struct slot *slot = &list->slot[i];
         bool update = slot->phase == PHASE_UPDATE;
@@ -159,15 +119,14 @@ static struct flights find_flights(struct memory_maker *m, const struct slot_lis
             flying[b]--;
             n--;
         }
-        add_flight(m, &f, (struct flight){ b, slot->phase, flying });
+        add_flight(m, &f, (struct flight){ b, slot->phase, before, flying });
+        before = slot->phase == PHASE_BACKWARD ? b : -1;
         if (slot->phase == PHASE_FORWARD) {
             flying[b]++;
             n++;
         }
         if (n > model->in_flight[slot->stage])
             model->in_flight[slot->stage] = n;
-        if (model->versions[slot->stage] > f.versions)
-            f.versions = model->versions[slot->stage];
     }
     return f;
 }
@@ -175,8 +134,11 @@ static struct flights find_flights(struct memory_maker *m, const struct slot_lis
 static struct instant in_flight(const struct memory_maker *m, const struct flight *f,
                                 int device)
 {
-    struct instant at =
-        f->phase == PHASE_UPDATE ? m->tail[device] : m->body[f->body].most[f->phase][device];
+    struct instant at = { 0 };
+    if (f->phase != PHASE_UPDATE)
+        at = m->body[f->body].most[f->phase][device];
+    if (f->before >= 0)
+        at.temporary += m->model->over[f->before][device];
     for (int b = 0; b < m->program->n_bodies; b++) {
         at.kept += f->others[b] * m->body[b].between[device].kept;
         at.rebuilt += f->others[b] * m->body[b].between[device].rebuilt;
@@ -189,8 +151,7 @@ static void finish_device(struct memory_maker *m, int device, const struct fligh
     struct hypar_memory *out = &m->model->device[device];
     struct instant most = { 0 };
     for (int i = 0; i < f->n; i++)
-        note(&most, in_flight(m, &f->flight[i], device), 0);
-    out->weight_versions = (f->versions - 1) * out->parameters;
+        note(&most, in_flight(m, &f->flight[i], device));
     out->activations = most.kept + m->shared[device];
     out->buffers = most.temporary;
     out->recompute_saves = most.rebuilt;
@@ -202,12 +163,6 @@ static void finish_device(struct memory_maker *m, int device, const struct fligh
 static void finish_devices(struct memory_maker *m)
 {
     const struct schedule *schedule = m->program->schedule;
-    m->model->in_flight = NEW(&m->model->arena, int, schedule->n_stages);
-    m->model->versions = NEW(&m->model->arena, int, schedule->n_stages);
-    for (int s = 0; s < schedule->n_stages; s++)
-        m->model->versions[s] = m->options.versions
-                                    ? m->options.versions[s]
-                                    : hp_versions_kept(m->program->iteration, s);
     for (int l = 0; l < schedule->n_lists; l++) {
         struct arena_mark mark = hp_arena_mark(&m->scratch);
         struct flights f = find_flights(m, &schedule->list[l]);
@@ -224,18 +179,15 @@ static void finish_devices(struct memory_maker *m)
 
 static void begin_body(struct memory_maker *m, int b)
 {
-    const struct hypar_program *p = m->program;
-    const struct training_graph *k = &p->lowering->training;
+    struct memory_model *model = m->model;
     struct body_memory *body = &m->body[b];
-    m->model->order[b] = hp_pass_order(p->blocks, b, &m->model->arena);
-    body->body = b;
-    body->order = &m->model->order[b];
-    body->has_grad = NEW(&m->scratch, bool, m->graph->n_tensors);
-    body->pass = NEW(&m->scratch, struct pass_memory, body->order->n);
-    body->between = NEW(&m->scratch, struct instant, m->model->n_devices);
-    for (int d = 0; d < k->n_exchanges; d++)
-        if (k->exchange[d].place.grad)
-            body->has_grad[m->seen_as[k->exchange[d].place.tensor]] = true;
+    model->order[b] = hp_pass_order(m->program->blocks, b, &model->arena);
+    model->over[b] = NEW(&model->arena, double, model->n_devices);
+    body->passes = &m->finder.body[b];
+    body->pass = NEW(&m->scratch, struct pass_memory, body->passes->order.n);
+    body->between = NEW(&m->scratch, struct instant, model->n_devices);
+    body->late = NEW(&m->scratch, struct instant, model->n_devices);
+    body->waits = NEW(&m->scratch, struct instant, model->n_devices);
 }
 
 /* What users of the model want of a body. */
@@ -244,15 +196,41 @@ static void hand_over(struct memory_maker *m, int b)
     struct memory_model *model = m->model;
     const struct body_memory *body = &m->body[b];
     model->kept[b] = NEW(&model->arena, double, model->n_devices);
-    model->delta[b] = NEW(&model->arena, struct memory_delta, body->order->n);
-    for (int d = 0; d < model->n_devices; d++)
+    model->late[b] = NEW(&model->arena, double, model->n_devices);
+    model->waits[b] = NEW(&model->arena, double, model->n_devices);
+    model->delta[b] = NEW(&model->arena, struct memory_delta, model->order[b].n);
+    for (int d = 0; d < model->n_devices; d++) {
         model->kept[b][d] = body->between[d].kept;
-    for (int i = 0; i < body->order->n; i++) {
+        model->late[b][d] = body->late[d].kept;
+        model->waits[b][d] = body->waits[d].kept;
+    }
+    for (int i = 0; i < model->order[b].n; i++) {
         const struct pass_memory *t = &body->pass[i];
         model->delta[b][i] =
-            (struct memory_delta){ t->kept + t->temporary - t->replaced,
-                                   t->end_kept + t->end_temporary - t->replaced, t->end_kept };
+            (struct memory_delta){ t->kept + t->temporary, t->end_kept + t->end_temporary,
+                                   t->end_kept };
     }
+}
+
+static void begin_model(struct memory_maker *m)
+{
+    const struct hypar_program *p = m->program;
+    struct memory_model *model = m->model;
+    int n_stages = p->schedule->n_stages;
+    model->n_devices = hypar_machine_device_count(p->plan->machine);
+    model->device = NEW(&model->arena, struct hypar_memory, model->n_devices);
+    model->fixed = NEW(&model->arena, double, model->n_devices);
+    model->kept = NEW(&model->arena, double *, p->n_bodies);
+    model->late = NEW(&model->arena, double *, p->n_bodies);
+    model->waits = NEW(&model->arena, double *, p->n_bodies);
+    model->over = NEW(&model->arena, double *, p->n_bodies);
+    model->order = NEW(&model->arena, struct pass_order, p->n_bodies);
+    model->delta = NEW(&model->arena, struct memory_delta *, p->n_bodies);
+    model->in_flight = NEW(&model->arena, int, n_stages);
+    model->versions = NEW(&model->arena, int, n_stages);
+    for (int s = 0; s < n_stages; s++)
+        model->versions[s] =
+            m->options.versions ? m->options.versions[s] : hp_versions_kept(p->iteration, s);
 }
 
 struct memory_model *hp_memory(const struct hypar_program *program,
@@ -265,27 +243,19 @@ struct memory_model *hp_memory(const struct hypar_program *program,
     if (options)
         m.options = *options;
     model->arena = arena;
-    model->n_devices = hypar_machine_device_count(program->plan->machine);
-    model->device = NEW(&model->arena, struct hypar_memory, model->n_devices);
-    model->fixed = NEW(&model->arena, double, model->n_devices);
+    begin_model(&m);
+    hp_finder_begin(&m.finder, program, -1, true);
     m.shared = NEW(&m.scratch, double, model->n_devices);
-    m.store_of = NEW(&m.scratch, int, model->n_devices);
-    memset(m.store_of, -1, (size_t)model->n_devices * sizeof *m.store_of);
-    hp_memory_find_names(&m);
     m.body = NEW(&m.scratch, struct body_memory, program->n_bodies);
-    model->kept = NEW(&model->arena, double *, program->n_bodies);
-    model->order = NEW(&model->arena, struct pass_order, program->n_bodies);
-    model->delta = NEW(&model->arena, struct memory_delta *, program->n_bodies);
     for (int b = 0; b < program->n_bodies; b++)
         begin_body(&m, b);
-    hp_memory_stores(&m);
+    hp_memory_of_passes(&m);
     for (int b = 0; b < program->n_bodies; b++) {
         walk(&m, &m.body[b]);
         hand_over(&m, b);
     }
-    walk_tail(&m);
     finish_devices(&m);
-    hp_arena_free(&m.stores);
+    hp_finder_end(&m.finder);
     hp_arena_free(&m.scratch);
     return model;
 }

@@ -1,23 +1,14 @@
 /* program/memory/memory.h - what lies in each device's memory during a step. Internal.
  *
- * From the program and its schedule alone, without times. Each device goes through its tasks in
- * the order of their numbers, through the halves of the micro-batches in the order of its
- * slots. The model:
+ * From the program and its schedule alone, without times. Each device goes through its passes
+ * in the order of their numbers, through the halves of the micro-batches in the order of its
+ * slots, and holds buffers (buffers.h) from when to when they last. Besides:
  *
- *  - A device holds of a tensor the union of what its tasks read and write, from its first such
- *    task to its last. What the backward half of a micro-batch reads of a forward value is KEPT
- *    (an activation) until the last task there that reads it; all else is TEMPORARY.
- *  - Operators whose output is the same elements in the same order (reshape, flatten, identity,
- *    ...) make another name, not another tensor.
- *  - Where a pass goes element by element and its input ends there, the result takes its place.
- *  - Errors of several readers are added up in place. What is received is counted from the
- *    first task that reads it; what is sent by a device that does not read it, until it is
- *    sent.
- *  - Whoever adds up parts of a sum from other devices has room for one part of its share.
- *  - Gradients of parameters are as large as the parameters, from step to step; their exchange
- *    is counted when an update period ends: after the last backward half, under pipedream
- *    beside what other minibatches keep.
- *  - Kernels take no room of their own, and nothing is lost to fragmentation. */
+ *  - Errors of several readers are added up in place.
+ *  - Gradients of parameters are as large as the parameters, from step to step.
+ *  - Sums need no room of their own: what is received is added piece by piece, through a
+ * staging area that does not grow with the tensors. Nor do kernels' workspaces count, nor what
+ * is lost to fragmentation. */
 #ifndef PROGRAM_MEMORY_H
 #define PROGRAM_MEMORY_H
 
@@ -45,9 +36,11 @@ struct memory_model {
     struct hypar_memory *device; /* when it is fullest */
     double *fixed; /* by device: parameters, gradients, optimizer, versions, inputs that all
                       micro-batches share */
-    /* By body: by device, what one micro-batch keeps between its halves; and by pass of a part,
-     * on its device. */
-    double **kept;
+    /* By body: by device, what one micro-batch keeps between its halves; what of that is
+     * received after the last pass of the forward half; what of it ends when the backward half
+     * begins; and what the backward half has sent to other stages, which lasts until the
+     * device's next slot is over. By pass of a part, on its device. */
+    double **kept, **late, **waits, **over;
     struct pass_order *order;
     struct memory_delta **delta; /* in that order */
     int *in_flight; /* by stage: micro-batches of which a replica keeps something, at most */

@@ -10,6 +10,7 @@ struct comm_maker {
     struct rank *rank;
     struct rank_comm *comm;
     int body, capacity, buffer_capacity;
+    bool backward;
     int tag; /* of the piece at hand, towards its owner; the next is that of its result */
 };
 
@@ -35,7 +36,8 @@ static struct piece piece_of(struct comm_maker *m, const struct box *box, int o,
 {
     int64_t together = m->comm->combine == COMBINE_SOFTMAX ? 2 : 1;
     struct range r = hp_even_part(hp_box_elements(box) / together, pieces, o);
-    struct piece out = { .view = hp_rank_view(m->rank, m->body, m->comm->place, box),
+    struct piece out = { .view =
+                             hp_rank_view(m->rank, m->body, m->backward, m->comm->place, box),
                          .lo = r.lo * together,
                          .hi = r.hi * together };
     out.dense = hp_piece_is_dense(&out);
@@ -137,7 +139,9 @@ void hp_rank_comm(struct rank *rank, struct rank_part *part, int body,
                             .place = hp_task_place(p, task),
                             .combine =
                                 p->lowering->training.exchange[p->task[task].index].combine };
-    struct comm_maker m = { .rank = rank, .comm = out, .body = body };
+    struct comm_maker m = {
+        .rank = rank, .comm = out, .body = body, .backward = p->task[task].backward
+    };
     int tag = rank->first_tag[task];
     for (int i = 0; i < comm->n_cells; i++) {
         m.tag = tag;

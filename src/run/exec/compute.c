@@ -118,6 +118,7 @@ static void *workspace(struct executor *x, size_t bytes)
         hp_array_free(x->workspace);
         x->workspace = hp_array_new(bytes);
         x->workspace_bytes = bytes;
+        x->counts.workspace_bytes = (double)bytes;
     }
     return x->workspace;
 }

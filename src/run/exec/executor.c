@@ -74,7 +74,7 @@ enum hypar_status hp_executor_status(const struct executor *x)
 void hp_executor_read(const struct executor *x, int tensor, int state, const struct box *box,
                       void *dense)
 {
-    struct held_view v = hp_rank_view(x->rank, 0, (struct place){ tensor, false }, box);
+    struct held_view v = hp_rank_view(x->rank, 0, true, (struct place){ tensor, false }, box);
     char *data = state < 0 ? x->versions[v.buffer].data[hp_newest_version(x, v.buffer)]
                            : x->state[v.buffer].array[state];
     size_t size = hp_real_bytes(x->settings.real);
@@ -128,8 +128,7 @@ enum hypar_status hp_executor_new(struct executor **out, const struct hypar_prog
     x->graph = program->plan->graph;
     x->settings = *settings;
     x->transport = *transport;
-    bool views = settings->order == ORDER_NUMBERS;
-    enum hypar_status status = hp_rank_make(&x->rank, program, device, views, err);
+    enum hypar_status status = hp_rank_make(&x->rank, program, device, hp_in_order(x), err);
     if (status != HYPAR_OK) {
         arena = x->arena;
         hp_arena_free(&arena);
@@ -151,10 +150,7 @@ void hp_executor_free(struct executor *x)
     if (!x)
         return;
     hp_drop_comms(x);
-    for (int i = 0; i < x->program->iteration->n_micro; i++)
-        if (x->micro[i])
-            hp_free_micro(x, x->micro[i]);
-    hp_free_lasting(x);
+    hp_array_free(x->memory);
     hp_array_free(x->workspace);
     hp_rank_free(x->rank);
     struct arena arena = x->arena; /* it lives there */

@@ -61,6 +61,9 @@ struct executor_counts {
     int64_t moves; /* tasks begun, messages posted and done: it got on */
     double sent_bytes;
     double live_bytes, peak_bytes; /* of buffers: now, and at most */
+    double memory_bytes;           /* that all buffers lie in */
+    double staging_bytes;          /* besides, for messages, and for kernels, at most */
+    double workspace_bytes;
 };
 
 enum advance {

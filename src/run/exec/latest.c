@@ -53,10 +53,8 @@ void hp_begin_all(struct executor *x)
 
 void hp_end_all(struct executor *x)
 {
-    for (int m = 0; m < x->program->iteration->n_micro; m++) {
-        hp_free_micro(x, x->micro[m]);
-        x->micro[m] = NULL;
-    }
+    for (int m = 0; m < x->program->iteration->n_micro; m++)
+        hp_end_micro(x, x->micro[m]);
     if (hp_loss_data(x))
         x->loss[0] = hp_get(hp_loss_data(x), 0, x->settings.real);
     x->over = true;

@@ -101,52 +101,130 @@ static void check_piece(struct executor *x, const struct comm_run *run, const st
 
 /* Messages --------------------------------------------------------------------------- */
 
+/* A message is sent in chunks of so many bytes, so that the staging areas of those under way
+ * are small. */
+enum { CHUNK_BYTES = 1 << 20 };
+
+static int64_t chunk_elements(const struct executor *x, const struct piece *p)
+{
+    return CHUNK_BYTES / (int64_t)hp_buffer_element_bytes(x, p->view.buffer);
+}
+
+static int n_chunks(const struct executor *x, const struct piece *p)
+{
+    int64_t each = chunk_elements(x, p);
+    return (int)((p->hi - p->lo + each - 1) / each);
+}
+
+static struct piece chunk_of(const struct executor *x, const struct piece *p, int i)
+{
+    struct piece chunk = *p;
+    int64_t each = chunk_elements(x, p);
+    chunk.lo = p->lo + i * each;
+    chunk.hi = chunk.lo + each < p->hi ? chunk.lo + each : p->hi;
+    return chunk;
+}
+
+static bool is_staged(const struct rank_message *message)
+{
+    return !message->piece.dense || message->kind == MESSAGE_SUM;
+}
+
+static void post_chunk(struct executor *x, struct comm_run *run, int i, int c)
+{
+    const struct rank_message *message = &run->comm->message[i];
+    struct piece p = chunk_of(x, &message->piece, c);
+    struct message_run *state = &run->message[i];
+    size_t size = hp_buffer_element_bytes(x, p.view.buffer), bytes = piece_bytes(x, &p);
+    char *data = hp_buffer_data(x, run->micro, p.view.buffer);
+    char *at = state->apart ? state->apart : data + (size_t)run_at(&p, p.lo).at * size;
+    int tag = message->tag + run->micro->micro % x->tag_turns * x->rank->n_tags;
+    int *request = &state->request[state->apart ? 0 : c];
+    if (message->kind == MESSAGE_SEND) {
+        check_piece(x, run, &p, data);
+        if (state->apart)
+            copy_piece(x, &p, data, state->apart, true);
+        x->counts.sent_bytes += (double)bytes;
+        *request = x->transport.send(x->transport.who, at, bytes, message->peer, tag);
+    } else {
+        *request = x->transport.receive(x->transport.who, at, bytes, message->peer, tag);
+    }
+    x->counts.moves++;
+}
+
+static size_t staging_bytes(const struct executor *x, const struct rank_message *message)
+{
+    size_t bytes = piece_bytes(x, &message->piece);
+    return bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES;
+}
+
+static void count_staging(struct executor *x, double bytes)
+{
+    x->staged_bytes += bytes;
+    if (x->staged_bytes > x->counts.staging_bytes)
+        x->counts.staging_bytes = x->staged_bytes;
+}
+
 static void post(struct executor *x, struct comm_run *run, int i)
 {
     const struct rank_message *message = &run->comm->message[i];
-    const struct piece *p = &message->piece;
     struct message_run *state = &run->message[i];
-    size_t size = hp_buffer_element_bytes(x, p->view.buffer), bytes = piece_bytes(x, p);
-    char *data = hp_buffer_data(x, run->micro, p->view.buffer);
-    int tag = message->tag + run->micro->micro % x->tag_turns * x->rank->n_tags;
-    if (!p->dense || message->kind == MESSAGE_SUM) {
-        state->apart = hp_array_new(bytes);
-        hp_count_bytes(x, (double)bytes);
-    }
-    char *at = state->apart ? state->apart : data + (size_t)run_at(p, p->lo).at * size;
-    if (message->kind == MESSAGE_SEND) {
-        check_piece(x, run, p, data);
-        if (state->apart)
-            copy_piece(x, p, data, state->apart, true);
-        x->counts.sent_bytes += (double)bytes;
-        state->request = x->transport.send(x->transport.who, at, bytes, message->peer, tag);
-    } else {
-        state->request = x->transport.receive(x->transport.who, at, bytes, message->peer, tag);
-    }
+    int n = n_chunks(x, &message->piece);
     state->state = MESSAGE_POSTED;
-    x->counts.moves++;
+    if (is_staged(message)) {
+        state->apart = hp_array_new(staging_bytes(x, message));
+        count_staging(x, (double)staging_bytes(x, message));
+        n = 1;
+    }
+    for (int c = 0; c < n; c++)
+        post_chunk(x, run, i, c);
+}
+
+/* What came into the staging area, to its place. */
+static void take_chunk(struct executor *x, struct comm_run *run, int i, int c)
+{
+    const struct rank_message *message = &run->comm->message[i];
+    struct piece p = chunk_of(x, &message->piece, c);
+    char *apart = run->message[i].apart, *data = hp_buffer_data(x, run->micro, p.view.buffer);
+    if (message->kind == MESSAGE_SUM) {
+        check_piece(x, run, &p, data);
+        sum_piece(x, &p, run->comm->combine, data, apart);
+    } else if (message->kind == MESSAGE_RECEIVE) {
+        copy_piece(x, &p, data, apart, false);
+    }
 }
 
 static void finish(struct executor *x, struct comm_run *run, int i)
 {
-    const struct rank_message *message = &run->comm->message[i];
-    const struct piece *p = &message->piece;
     struct message_run *state = &run->message[i];
     state->state = MESSAGE_DONE;
     run->left--;
-    x->counts.moves++;
+    if (run->comm->message[i].kind != MESSAGE_SEND && --run->left_coming == 0)
+        run->micro->progress[run->comm->at] = TASK_DONE;
     if (!state->apart)
         return;
-    char *data = hp_buffer_data(x, run->micro, p->view.buffer);
-    if (message->kind == MESSAGE_SUM) {
-        check_piece(x, run, p, data);
-        sum_piece(x, p, run->comm->combine, data, state->apart);
-    } else if (message->kind == MESSAGE_RECEIVE) {
-        copy_piece(x, p, data, state->apart, false);
-    }
     hp_array_free(state->apart);
-    hp_count_bytes(x, -(double)piece_bytes(x, p));
+    count_staging(x, -(double)staging_bytes(x, &run->comm->message[i]));
     state->apart = NULL;
+}
+
+/* The chunks that are done, and those behind them. */
+static void go_on_with(struct executor *x, struct comm_run *run, int i)
+{
+    struct message_run *state = &run->message[i];
+    int n = n_chunks(x, &run->comm->message[i].piece);
+    while (
+        state->n_done < n && x->status == HYPAR_OK &&
+        x->transport.done(x->transport.who, state->request[state->apart ? 0 : state->n_done])) {
+        x->counts.moves++;
+        if (state->apart)
+            take_chunk(x, run, i, state->n_done);
+        state->n_done++;
+        if (state->apart && state->n_done < n)
+            post_chunk(x, run, i, state->n_done);
+    }
+    if (state->n_done == n)
+        finish(x, run, i);
 }
 
 static void go_on(struct executor *x, struct comm_run *run)
@@ -157,34 +235,47 @@ static void go_on(struct executor *x, struct comm_run *run)
         if (state->state == MESSAGE_WAITS &&
             (after < 0 || run->message[after].state == MESSAGE_DONE))
             post(x, run, i);
-        if (state->state == MESSAGE_POSTED &&
-            x->transport.done(x->transport.who, state->request))
-            finish(x, run, i);
+        if (state->state == MESSAGE_POSTED)
+            go_on_with(x, run, i);
     }
 }
 
 /* Comms ------------------------------------------------------------------------------ */
 
+/* `change`: one more comm touches the buffers of the micro-batch, or one less. */
+static void touch_buffers(struct micro_state *m, const struct rank_comm *comm, int change)
+{
+    for (int i = 0; i < comm->n_buffers; i++)
+        m->busy[comm->buffer[i] - m->first] += change;
+}
+
 void hp_post_comm(struct executor *x, struct micro_state *m, const struct rank_comm *comm)
 {
-    size_t bytes =
-        sizeof(struct comm_run) + (size_t)comm->n_messages * sizeof(struct message_run);
+    size_t n_requests = 0, messages = (size_t)comm->n_messages * sizeof(struct message_run);
+    for (int i = 0; i < comm->n_messages; i++)
+        n_requests +=
+            is_staged(&comm->message[i]) ? 1 : (size_t)n_chunks(x, &comm->message[i].piece);
+    size_t bytes = sizeof(struct comm_run) + messages + n_requests * sizeof(int);
     struct comm_run *run = memset(hp_array_new(bytes), 0, bytes);
-    *run = (struct comm_run){ m, comm, comm->n_messages, (struct message_run *)(run + 1) };
+    *run = (struct comm_run){ m, comm, comm->n_messages, 0, (struct message_run *)(run + 1) };
+    int *request = (int *)(void *)(run->message + comm->n_messages);
+    for (int i = 0; i < comm->n_messages; i++) {
+        run->message[i].request = request;
+        run->left_coming += comm->message[i].kind != MESSAGE_SEND;
+        request += is_staged(&comm->message[i]) ? 1 : n_chunks(x, &comm->message[i].piece);
+    }
     x->active = GROW(&x->arena, struct comm_run *, x->active, x->n_active, &x->active_capacity);
     x->active[x->n_active++] = run;
     m->n_comms++;
+    m->progress[comm->at] = run->left_coming > 0 ? TASK_BEGUN : TASK_DONE;
+    touch_buffers(m, comm, 1);
     hp_progress(x);
 }
 
 static void end_comm(struct executor *x, struct comm_run *run)
 {
-    struct micro_state *m = run->micro;
-    m->progress[run->comm->at] = TASK_DONE;
-    m->n_comms--;
-    hp_release_buffers(x, m, run->comm->buffer, run->comm->n_buffers);
-    if (m->over && m->n_comms == 0)
-        hp_free_micro(x, m);
+    touch_buffers(run->micro, run->comm, -1);
+    hp_end_comm(x, run->micro);
     hp_array_free(run);
 }
 
@@ -202,16 +293,12 @@ void hp_progress(struct executor *x)
     x->n_active = kept;
 }
 
-/* A micro-batch that is over goes with its last comm. */
 void hp_drop_comms(struct executor *x)
 {
     for (int i = 0; i < x->n_active; i++) {
-        struct comm_run *run = x->active[i];
-        for (int k = 0; k < run->comm->n_messages; k++)
-            hp_array_free(run->message[k].apart);
-        if (--run->micro->n_comms == 0 && run->micro->over)
-            hp_free_micro(x, run->micro);
-        hp_array_free(run);
+        for (int k = 0; k < x->active[i]->comm->n_messages; k++)
+            hp_array_free(x->active[i]->message[k].apart);
+        hp_array_free(x->active[i]);
     }
     x->n_active = 0;
 }

@@ -1,18 +1,20 @@
 /* The lists of tasks of one rank, from the program. */
 #include "run/exec/rank.h"
 
+#include "base/csr.h"
+
 int64_t hp_buffer_elements(const struct rank *rank, int buffer)
 {
     return hp_box_elements(&rank->buffers.buffer[buffer].box);
 }
 
-struct held_view hp_rank_view(const struct rank *rank, int body, struct place place,
-                              const struct box *box)
+struct held_view hp_rank_view(const struct rank *rank, int body, bool backward,
+                              struct place place, const struct box *box)
 {
     struct held_view out = { .buffer = -1, .box = *box };
     if (hp_box_empty(box))
         return out;
-    out.buffer = hp_find_buffer(&rank->buffers, rank->graph, body, place, box);
+    out.buffer = hp_find_buffer(&rank->buffers, rank->graph, body, backward, place, box);
     if (out.buffer >= 0)
         out.at = hp_place_in_buffer(&rank->buffers, rank->graph, out.buffer, place, box);
     return out;
@@ -42,7 +44,8 @@ static void add_operand(struct rank *rank, int body, struct rank_pass *p, int o,
     *out = (struct rank_operand){ .operand = o, .tensor = t, .grad = grad, .written = written };
     if (grad && !written && t != rank->graph->loss && rank->exchange_of[2 * t + 1] < 0)
         return; /* nobody computes it: it counts as zero */
-    out->view = hp_rank_view(rank, body, (struct place){ t, grad }, &box);
+    out->view = hp_rank_view(rank, body, op->nest->pass[p->pass].backward,
+                             (struct place){ t, grad }, &box);
     if (written)
         out->apart = hp_rank_taken(rank, body, p->op, p->pass, o, grad, p->part, &box, out);
     p->n_operands++;
@@ -88,10 +91,6 @@ static void add_pass(struct rank *rank, struct rank_part *to, int body, int op_p
     p->moves_nothing = hp_is_view(op->nest) && p->n_operands == 2 &&
                        p->operand[0].view.buffer == p->operand[1].view.buffer &&
                        p->operand[0].view.at.offset == p->operand[1].view.at.offset;
-    p->buffer = NEW(&rank->arena, int, p->n_operands);
-    for (int i = 0; i < p->n_operands; i++)
-        if (p->operand[i].view.buffer >= rank->buffers.first[0])
-            add_to_list(p->buffer, &p->n_buffers, p->operand[i].view.buffer);
 }
 
 /* Tasks ------------------------------------------------------------------------------ */
@@ -136,8 +135,8 @@ static void add_update(struct rank *rank, int task, const struct box *box)
     to->update[to->n_updates++] = (struct rank_update){
         .tensor = tensor,
         .group = hp_update_group(rank->program, task),
-        .param = hp_rank_view(rank, 0, (struct place){ tensor, false }, box),
-        .gradient = hp_rank_view(rank, 0, (struct place){ tensor, true }, box),
+        .param = hp_rank_view(rank, 0, true, (struct place){ tensor, false }, box),
+        .gradient = hp_rank_view(rank, 0, true, (struct place){ tensor, true }, box),
     };
 }
 
@@ -224,17 +223,49 @@ static void add_task(const struct part_maker *m, struct task_list *list, int tas
     add_waits(m, out);
 }
 
-static void count_uses(struct rank *rank, int body)
+/* The buffers of a body by the pass that they begin (or end) with. */
+static void sort_buffers(struct rank *rank, int body, bool begin, int **start, int **sorted)
 {
+    const struct device_buffers *all = &rank->buffers;
+    int n = rank->body[body].n_passes;
+    *start = hp_csr(&rank->arena, n);
+    *sorted = NEW(&rank->arena, int, all->first[body + 1] - all->first[body]);
+    for (int fill = 0; fill < 2; fill++) {
+        for (int i = all->first[body]; i < all->first[body + 1]; i++) {
+            int pass = begin ? all->buffer[i].begin : all->buffer[i].end;
+            if (pass < 0)
+                continue;
+            if (fill)
+                (*sorted)[hp_csr_place(*start, pass)] = i;
+            else
+                hp_csr_count(*start, pass);
+        }
+        if (!fill)
+            hp_csr_sum(*start, n);
+    }
+}
+
+static void list_buffers(struct rank *rank, int body)
+{
+    const struct device_buffers *all = &rank->buffers;
     struct rank_part *part = &rank->body[body];
-    int first = rank->buffers.first[body], n = rank->buffers.first[body + 1] - first;
-    part->uses = NEW(&rank->arena, int, n + 1);
-    for (int i = 0; i < part->n_passes; i++)
-        for (int k = 0; k < part->pass[i].n_buffers; k++)
-            part->uses[part->pass[i].buffer[k] - first]++;
-    for (int i = 0; i < part->n_comms; i++)
-        for (int k = 0; k < part->comm[i].n_buffers; k++)
-            part->uses[part->comm[i].buffer[k] - first]++;
+    int n = all->first[body + 1] - all->first[body];
+    sort_buffers(rank, body, true, &part->begin_start, &part->begins);
+    sort_buffers(rank, body, false, &part->end_start, &part->ends);
+    part->waits = NEW(&rank->arena, int, n);
+    part->over = NEW(&rank->arena, int, n);
+    for (int i = all->first[body]; i < all->first[body + 1]; i++) {
+        if (all->buffer[i].waits)
+            part->waits[part->n_waits++] = i;
+        if (all->buffer[i].over)
+            part->over[part->n_over++] = i;
+    }
+    while (part->n_forward < part->n_passes) {
+        const struct rank_pass *p = &part->pass[part->n_forward];
+        if (rank->graph->ops[p->op].nest->pass[p->pass].backward)
+            break;
+        part->n_forward++;
+    }
 }
 
 /* The tasks that the rank takes part in, numbered in each part. */
@@ -258,7 +289,7 @@ static enum hypar_status make_body(struct rank *rank, int body, const int *numbe
     part->list = NEW(&rank->arena, struct task_list, 2);
     for (int t = m.lo; t < m.hi; t++)
         add_task(&m, &part->list[p->task[t].backward], t);
-    count_uses(rank, body);
+    list_buffers(rank, body);
     for (int d = 0; d < p->lowering->training.n_exchanges; d++)
         hp_rank_zeros(rank, body, d);
     return hp_rank_first_writes(rank, body, err);
@@ -295,13 +326,13 @@ static int *index_exchanges(struct rank *rank, int first, int n)
     return exchange_of;
 }
 
-static enum hypar_status make(struct rank *rank, bool views, struct hypar_error *err)
+static enum hypar_status make(struct rank *rank, bool in_order, struct hypar_error *err)
 {
     const struct hypar_program *p = rank->program;
     const struct training_graph *k = &p->lowering->training;
     rank->exchange_of = index_exchanges(rank, 0, k->n_exchanges);
     rank->exchange_of_tail = index_exchanges(rank, k->n_exchanges, k->n_tail);
-    rank->buffers = hp_device_buffers(p, rank->device, views, &rank->arena);
+    rank->buffers = hp_device_buffers(p, rank->device, in_order, &rank->arena);
     rank->clear = NEW(&rank->arena, bool, rank->buffers.n);
     rank->is_index = NEW(&rank->arena, bool, rank->buffers.n);
     for (int i = 0; i < rank->buffers.n; i++) {
@@ -324,7 +355,7 @@ static enum hypar_status make(struct rank *rank, bool views, struct hypar_error 
 }
 
 enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *program,
-                               int device, bool views, struct hypar_error *err)
+                               int device, bool in_order, struct hypar_error *err)
 {
     struct arena arena = { 0 };
     struct rank *rank = NEW(&arena, struct rank, 1);
@@ -332,7 +363,7 @@ enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *pr
     rank->program = program;
     rank->graph = program->plan->graph;
     rank->device = device;
-    enum hypar_status status = make(rank, views, err);
+    enum hypar_status status = make(rank, in_order, err);
     *out = rank;
     if (status != HYPAR_OK) {
         hp_rank_free(rank);

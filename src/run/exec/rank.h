@@ -8,7 +8,7 @@
 #define RUN_EXEC_RANK_H
 
 #include "kernel/kernel.h"
-#include "program/memory/buffers.h"
+#include "program/memory/device_buffers.h"
 #include "program/program.h"
 
 /* A box of a place in a buffer. */
@@ -38,8 +38,6 @@ struct rank_pass {
     bool moves_nothing;  /* its output is its input by another name */
     int n_operands;
     struct rank_operand *operand;
-    int n_buffers;
-    int *buffer; /* of the micro-batch, that it touches: each once */
 };
 
 enum message_kind {
@@ -109,7 +107,11 @@ struct rank_part {
     struct rank_pass *pass;
     struct rank_update *update;
     int n_comms, n_passes, n_updates, comm_capacity, pass_capacity, update_capacity;
-    int *uses; /* by buffer of the body: passes and comms that touch it */
+    /* Of a body: buffers by the pass with which they begin, and end, CSR; those that end when
+     * the backward half begins, and when the slot after it is over. */
+    int n_forward; /* passes of the forward half, which come first */
+    int *begin_start, *begins, *end_start, *ends;
+    int *waits, n_waits, *over, n_over;
 };
 
 struct rank {
@@ -128,12 +130,12 @@ struct rank {
     int *exchange_of, *exchange_of_tail;
 };
 
-/* The lists of one device; `views`: tensors may be others' by another name, which holds where
- * tasks are done in order of their numbers. HYPAR_UNSUPPORTED for what cannot be run (two parts
- * of one batch norm with statistics of their own on one device). To be released with
- * hp_rank_free(). */
+/* The lists of one device; `in_order`: its tasks are done in order of their numbers, so that
+ * buffers come and go, and tensors may be others by another name. HYPAR_UNSUPPORTED for what
+ * cannot be run (two parts of one batch norm with statistics of their own on one device). To be
+ * released with hp_rank_free(). */
 enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *program,
-                               int device, bool views, struct hypar_error *err);
+                               int device, bool in_order, struct hypar_error *err);
 void hp_rank_free(struct rank *rank); /* NULL is allowed */
 
 /* Elements of a buffer. */
@@ -143,8 +145,8 @@ int64_t hp_buffer_elements(const struct rank *rank, int buffer);
 void hp_rank_tags(struct rank *rank); /* comms.c */
 void hp_rank_comm(struct rank *rank, struct rank_part *part, int body,
                   const struct rank_task *task); /* comms.c */
-struct held_view hp_rank_view(const struct rank *rank, int body, struct place place,
-                              const struct box *box);
+struct held_view hp_rank_view(const struct rank *rank, int body, bool backward,
+                              struct place place, const struct box *box);
 
 /* Which writes of a body are fresh, and which buffers start at zero (writes.c): those that
  * writes meet in otherwise; sums over micro-batches that the first one does not begin, because

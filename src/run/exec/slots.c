@@ -5,13 +5,6 @@
 
 /* Tasks ------------------------------------------------------------------------------ */
 
-static void post_comm(struct executor *x, struct micro_state *m, const struct rank_part *part,
-                      const struct rank_task *t)
-{
-    m->progress[t->at] = TASK_BEGUN;
-    hp_post_comm(x, m, &part->comm[t->index]);
-}
-
 /* The tasks that follow `t` and can be computed in the same call, `t` first: passes of the same
  * part which its kernel does together, and which wait for nothing but what is done and each
  * other. Comms between them are posted later. */
@@ -40,27 +33,49 @@ static int find_joined(const struct executor *x, const struct rank_task *t,
     return n;
 }
 
-/* All passes of a task, one after another; or those of several tasks in one call. */
+/* What begins and ends with a task's pass `i`; in any order buffers stay. */
+static void begin_pass(struct executor *x, const struct rank_task *t, int i)
+{
+    if (hp_in_order(x))
+        hp_begin_buffers(x, x->now, t->index + i);
+}
+
+static void end_pass(struct executor *x, const struct rank_task *t, int i)
+{
+    if (hp_in_order(x))
+        hp_end_buffers(x, x->now, t->index + i);
+}
+
+/* All passes of a task, one after another. */
+static enum hypar_status compute_task(struct executor *x, const struct rank_task *t)
+{
+    for (int i = 0; i < t->n; i++) {
+        const struct rank_pass *pass = &x->part->pass[t->index + i];
+        begin_pass(x, t, i);
+        if (!pass->moves_nothing)
+            TRY(hp_compute(x, x->now, t->task, &pass, 1));
+        end_pass(x, t, i);
+    }
+    x->now->progress[t->at] = TASK_DONE;
+    return HYPAR_OK;
+}
+
+/* The passes of several tasks in one call; or those of one. */
 static enum hypar_status compute(struct executor *x, const struct rank_task *t)
 {
     const struct rank_task *joined[MAX_PASSES];
     const struct rank_pass *pass[MAX_PASSES];
-    struct micro_state *m = x->now;
     int n = find_joined(x, t, joined);
-    for (int i = 0; n == 1 && i < t->n; i++) {
-        pass[0] = &x->part->pass[t->index + i];
-        if (!pass[0]->moves_nothing)
-            TRY(hp_compute(x, m, t->task, pass, 1));
-        hp_release_buffers(x, m, pass[0]->buffer, pass[0]->n_buffers);
-    }
-    for (int i = 0; n > 1 && i < n; i++)
-        pass[i] = &x->part->pass[joined[i]->index];
-    if (n > 1)
-        TRY(hp_compute(x, m, t->task, pass, n));
+    if (n == 1)
+        return compute_task(x, t);
     for (int i = 0; i < n; i++) {
-        m->progress[joined[i]->at] = TASK_DONE;
-        if (n > 1)
-            hp_release_buffers(x, m, pass[i]->buffer, pass[i]->n_buffers);
+        pass[i] = &x->part->pass[joined[i]->index];
+        begin_pass(x, joined[i], 0);
+    }
+    TRY(hp_compute(x, x->now, t->task, pass, n));
+    for (int i = 0; i < n; i++) {
+        x->now->progress[joined[i]->at] = TASK_DONE;
+        end_pass(x, joined[i], 0);
     }
     return HYPAR_OK;
 }
@@ -71,7 +86,7 @@ static enum hypar_status run_task(struct executor *x, const struct rank_task *t)
     x->counts.moves++;
     if (t->kind == TASK_COMM) {
         if (m->progress[t->at] == TASK_WAITS)
-            post_comm(x, m, x->part, t);
+            hp_post_comm(x, m, &x->part->comm[t->index]);
         return x->status;
     }
     if (t->kind == TASK_COMPUTE) /* unless it was done together with another */
@@ -146,7 +161,7 @@ static void post_sums(struct executor *x)
 {
     for (int i = 0; x->ahead && i < x->ahead->n; i++)
         if (is_summable(x, &x->ahead->task[i]))
-            post_comm(x, &x->tail, &x->rank->tail, &x->ahead->task[i]);
+            hp_post_comm(x, &x->tail, &x->rank->tail.comm[x->ahead->task[i].index]);
 }
 
 /* Slots ------------------------------------------------------------------------------ */
@@ -203,6 +218,8 @@ static void enter_half(struct executor *x, const struct slot *slot)
     x->now = x->micro[slot->micro] ? x->micro[slot->micro] : hp_begin_micro(x, slot->micro);
     x->part = &x->rank->body[hp_body_number(x->program->iteration, slot->micro)];
     x->list = &x->part->list[backward];
+    if (backward)
+        hp_end_waits(x, x->now, x->part);
     if (!backward || x->program->iteration->delayed || slot->micro == 0)
         hp_restart_sums(x, backward);
     const struct slot *update = backward ? next_update(x) : NULL;
@@ -219,22 +236,20 @@ static void enter_slot(struct executor *x, const struct slot *slot)
     x->left = x->list->n;
 }
 
-/* False: it is kept until its messages are done. */
+/* False: it waits for messages, its own or those of the slot before. */
 static bool leave_slot(struct executor *x, const struct slot *slot)
 {
     void *loss = hp_loss_data(x);
     double value = loss ? hp_get(loss, 0, x->settings.real) : 0;
-    if (slot->phase == PHASE_UPDATE) {
-        if (x->tail.n_comms > 0)
-            return false;
+    if ((slot->phase == PHASE_UPDATE && x->tail.n_comms > 0) || !hp_settle_over(x))
+        return false;
+    if (slot->phase == PHASE_UPDATE)
         x->loss[slot->micro] = value;
-    } else if (slot->phase == PHASE_FORWARD) {
+    if (slot->phase == PHASE_FORWARD)
         x->micro_loss[slot->micro] = value;
-    } else {
-        x->now->over = true;
-        if (x->now->n_comms == 0)
-            hp_free_micro(x, x->now);
-        x->micro[slot->micro] = NULL;
+    if (slot->phase == PHASE_BACKWARD) {
+        hp_keep_over(x, x->now, x->part);
+        hp_end_micro(x, x->now);
     }
     x->list = NULL;
     x->counts.moves++;
@@ -254,7 +269,8 @@ static enum advance run_tasks(struct executor *x)
 {
     for (; x->left > 0; x->left--) {
         hp_progress(x);
-        const struct rank_task *t = x->status == HYPAR_OK ? find_ready(x) : NULL;
+        bool ready = x->status == HYPAR_OK && hp_settle_ends(x);
+        const struct rank_task *t = ready ? find_ready(x) : NULL;
         if (t) {
             x->status = run_task(x, t);
             post_sums(x);
@@ -267,7 +283,7 @@ static enum advance run_tasks(struct executor *x)
             return ADVANCE_WAITS;
     }
     hp_progress(x);
-    return ADVANCE_DONE;
+    return hp_settle_ends(x) ? ADVANCE_DONE : ADVANCE_WAITS;
 }
 
 /* A step without slots. */
@@ -290,8 +306,11 @@ static enum advance advance(struct executor *x)
     const struct slot_list *slots = hp_slots_of(x->program->schedule, x->rank->device);
     for (; x->slot < slots->n_slots; x->slot++) {
         const struct slot *slot = &slots->slot[x->slot];
-        if (!is_mine(x, slot))
+        if (!is_mine(x, slot)) {
+            if (!hp_settle_over(x))
+                return ADVANCE_WAITS;
             continue;
+        }
         if (!x->list)
             enter_slot(x, slot);
         enum advance a = run_tasks(x);
@@ -300,7 +319,10 @@ static enum advance advance(struct executor *x)
         if (!leave_slot(x, slot))
             return ADVANCE_WAITS;
     }
-    return x->n_active ? ADVANCE_WAITS : ADVANCE_DONE;
+    if (x->n_active)
+        return ADVANCE_WAITS;
+    hp_settle_all(x);
+    return ADVANCE_DONE;
 }
 
 enum advance hp_executor_advance(struct executor *x, struct hypar_error *err)

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "run/exec/executor.h"
+#include "run/exec/layout.h"
 
 /* How far a task is. */
 enum { TASK_WAITS, TASK_BEGUN, TASK_DONE };
@@ -11,25 +12,41 @@ enum { TASK_WAITS, TASK_BEGUN, TASK_DONE };
 /* A micro-batch under way; or a period of the tail. */
 struct micro_state {
     int micro; /* of the tail: the period */
-    int first, n_buffers;
-    void **data;             /* by buffer from the first on; NULL: not there */
-    int *left;               /* likewise: passes and comms that still touch it */
-    unsigned char *progress; /* by task of the part: TASK_WAITS, ... */
-    int n_comms;             /* that are under way */
-    bool over;               /* all its tasks are done */
+    int lane;
+    int first;                /* of its body's buffers */
+    void **data;              /* by buffer from the first on; NULL: not there */
+    int *busy;                /* likewise: comms under way that touch it */
+    unsigned char *progress;  /* by task of the part: TASK_WAITS, ... */
+    int n_comms;              /* that are under way */
+    int n_over;               /* buffers that outlast it, until the next slot is over */
+    bool over;                /* all its tasks are done */
+    struct micro_state *next; /* unused */
 };
 
-/* What a message has come to. */
+struct micro_buffer {
+    struct micro_state *micro;
+    int buffer;
+};
+
+struct micro_buffers {
+    struct micro_buffer *at;
+    int n, capacity;
+};
+
+/* What a message has come to. It goes in chunks: all at once, or, where it is gathered,
+ * scattered or added to what is there, one after another through a staging area. */
 struct message_run {
     enum { MESSAGE_WAITS, MESSAGE_POSTED, MESSAGE_DONE } state;
-    int request;
-    void *apart; /* where it is gathered from, or received apart from its place; NULL: none */
+    int *request; /* by chunk; through a staging area: of the one at hand */
+    int n_done;   /* chunks */
+    void *apart;  /* the staging area; NULL: none */
 };
 
 struct comm_run {
     struct micro_state *micro;
     const struct rank_comm *comm;
-    int left; /* messages that are not done */
+    int left;        /* messages that are not done ... */
+    int left_coming; /* ... and of them, what is received: the rank's tasks wait for that */
     struct message_run *message;
 };
 
@@ -55,6 +72,11 @@ struct executor {
     struct executor_settings settings;
     struct transport transport;
     struct executor_counts counts;
+    struct memory_layout layout;
+    size_t *bytes; /* by buffer */
+    char *memory;  /* all buffers; from here on: what lasts, lanes, common, over */
+    size_t lanes_at, common_at, over_at;
+    bool *lane_taken;
     void **lasting;            /* by buffer that lasts; of parameters NULL */
     struct versions *versions; /* by buffer that lasts: of parameters */
     struct optimizer_state *state;
@@ -74,8 +96,12 @@ struct executor {
     bool over;                     /* the step, if it has no slots */
     struct micro_state *now, tail;
     struct micro_state **micro; /* by micro-batch; NULL: not under way */
-    double *micro_loss;         /* by micro-batch: the rank's share */
-    double *loss;               /* by period */
+    struct micro_state *unused;
+    struct micro_buffers ending;  /* with the last task, when comms have done with them */
+    struct micro_buffers sent[2]; /* with the next slot, by slot in turn */
+    double *micro_loss;           /* by micro-batch: the rank's share */
+    double *loss;                 /* by period */
+    double staged_bytes;          /* of messages under way */
     struct comm_run **active;
     int n_active, active_capacity;
     struct pass_run pass_run;
@@ -84,24 +110,38 @@ struct executor {
 /* Buffers and versions (store.c) ----------------------------------------------------- */
 
 size_t hp_buffer_element_bytes(const struct executor *x, int buffer);
-size_t hp_buffer_bytes(const struct executor *x, int buffer);
-void hp_count_bytes(struct executor *x, double bytes);
+
+/* Do tasks come in order of their numbers, so that buffers begin and end with them? */
+bool hp_in_order(const struct executor *x);
 
 /* Parameters, gradients, the loss and inputs that last, for the first step. */
 void hp_make_lasting(struct executor *x);
-void hp_free_lasting(struct executor *x);
 
 /* Where a buffer lies; made, of a model input filled, if it is not there. */
 void *hp_buffer_data(struct executor *x, struct micro_state *m, int buffer);
 
-/* These buffers have been used once more; those that were for the last time go. */
-void hp_release_buffers(struct executor *x, struct micro_state *m, const int *buffer, int n);
+/* What begins, and ends, with a pass of the micro-batch at hand. */
+void hp_begin_buffers(struct executor *x, struct micro_state *m, int pass);
+void hp_end_buffers(struct executor *x, struct micro_state *m, int pass);
+
+/* Give back what ended with the last task; what was sent in the slot before the one at hand;
+ * all that was sent. False: comms still touch some of it. */
+bool hp_settle_ends(struct executor *x);
+bool hp_settle_over(struct executor *x);
+void hp_settle_all(struct executor *x);
+
+/* What was sent to other stages: what ends with the beginning of the backward half; and what
+ * stays until the slot after it is over. */
+void hp_end_waits(struct executor *x, struct micro_state *m, const struct rank_part *part);
+void hp_keep_over(struct executor *x, struct micro_state *m, const struct rank_part *part);
 
 /* What the buffers of a new period (gradients), or of a micro-batch (the loss), start with. */
 void hp_restart_sums(struct executor *x, bool gradients);
 
+/* A micro-batch comes under way; all its tasks are done; so is one of its comms. */
 struct micro_state *hp_begin_micro(struct executor *x, int micro);
-void hp_free_micro(struct executor *x, struct micro_state *m);
+void hp_end_micro(struct executor *x, struct micro_state *m);
+void hp_end_comm(struct executor *x, struct micro_state *m);
 
 /* The number of the batch that a micro-batch is of, from 0 on over all runs. */
 int64_t hp_batch_of(const struct executor *x, int micro);

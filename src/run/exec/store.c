@@ -11,12 +11,12 @@ size_t hp_buffer_element_bytes(const struct executor *x, int buffer)
     return x->rank->is_index[buffer] ? sizeof(int32_t) : hp_real_bytes(x->settings.real);
 }
 
-size_t hp_buffer_bytes(const struct executor *x, int buffer)
+bool hp_in_order(const struct executor *x)
 {
-    return (size_t)hp_buffer_elements(x->rank, buffer) * hp_buffer_element_bytes(x, buffer);
+    return x->settings.order == ORDER_NUMBERS;
 }
 
-void hp_count_bytes(struct executor *x, double bytes)
+static void count_bytes(struct executor *x, double bytes)
 {
     x->counts.live_bytes += bytes;
     if (x->counts.live_bytes > x->counts.peak_bytes)
@@ -52,20 +52,36 @@ static void start(const struct executor *x, int buffer, void *data)
     }
 }
 
-static void *take(struct executor *x, int buffer)
+/* Where a buffer of a micro-batch lies. */
+static void *spot_of(const struct executor *x, const struct micro_state *m, int buffer)
 {
-    size_t bytes = hp_buffer_bytes(x, buffer);
-    void *data = hp_array_new(bytes);
-    hp_count_bytes(x, (double)bytes);
+    const struct spot *spot = &x->layout.spot[buffer];
+    size_t at = spot->offset;
+    switch (spot->region) {
+    case REGION_LANE:
+        at += x->lanes_at + (size_t)m->lane * x->layout.lane_bytes;
+        break;
+    case REGION_COMMON:
+        at += x->common_at;
+        break;
+    case REGION_OVER:
+        at += x->over_at + (size_t)(x->slot % 2) * x->layout.over_bytes;
+        break;
+    }
+    return x->memory + at;
+}
+
+static void *take(struct executor *x, int buffer, void *data)
+{
+    count_bytes(x, (double)x->bytes[buffer]);
     start(x, buffer, data);
     return data;
 }
 
-static void give_back(struct executor *x, int buffer, void **data)
+static void give_back(struct executor *x, struct micro_state *m, int buffer)
 {
-    hp_count_bytes(x, -(double)hp_buffer_bytes(x, buffer));
-    hp_array_free(*data);
-    *data = NULL;
+    count_bytes(x, -(double)x->bytes[buffer]);
+    m->data[buffer - m->first] = NULL;
 }
 
 int64_t hp_batch_of(const struct executor *x, int micro)
@@ -99,50 +115,180 @@ void *hp_buffer_data(struct executor *x, struct micro_state *m, int buffer)
         return x->lasting[buffer];
     void **data = &m->data[buffer - m->first];
     if (!*data) {
-        *data = take(x, buffer);
+        *data = take(x, buffer, spot_of(x, m, buffer));
         fill_input(x, m, buffer, *data);
     }
     return *data;
 }
 
-void hp_release_buffers(struct executor *x, struct micro_state *m, const int *buffer, int n)
+void hp_begin_buffers(struct executor *x, struct micro_state *m, int pass)
 {
-    for (int i = 0; i < n; i++)
-        if (--m->left[buffer[i] - m->first] == 0)
-            give_back(x, buffer[i], &m->data[buffer[i] - m->first]);
+    const struct rank_part *part = x->part;
+    for (int i = part->begin_start[pass]; i < part->begin_start[pass + 1]; i++)
+        hp_buffer_data(x, m, part->begins[i]);
+}
+
+/* What the backward half reads of a buffer, where that is copied out of it. */
+static void copy_kept(struct executor *x, struct micro_state *m, int buffer)
+{
+    const struct device_buffers *all = &x->rank->buffers;
+    size_t size = hp_buffer_element_bytes(x, buffer);
+    int tensor = all->buffer[buffer].place.tensor; /* whose copies follow */
+    for (int i = buffer + 1; i < all->n && all->buffer[i].place.tensor == tensor; i++) {
+        if (all->buffer[i].copied != buffer)
+            continue;
+        struct view from =
+            hp_dense_view(hp_buffer_data(x, m, buffer), &all->buffer[buffer].box);
+        struct view to = hp_dense_view(hp_buffer_data(x, m, i), &all->buffer[i].box);
+        hp_view_copy(&to, &from, &to.box, size);
+    }
+}
+
+static void add_buffer(struct executor *x, struct micro_buffers *list, struct micro_state *m,
+                       int buffer)
+{
+    list->at = GROW(&x->arena, struct micro_buffer, list->at, list->n, &list->capacity);
+    list->at[list->n++] = (struct micro_buffer){ m, buffer };
+}
+
+void hp_end_buffers(struct executor *x, struct micro_state *m, int pass)
+{
+    const struct rank_part *part = x->part;
+    for (int i = part->end_start[pass]; i < part->end_start[pass + 1]; i++)
+        add_buffer(x, &x->ending, m, part->ends[i]);
+    hp_settle_ends(x);
+}
+
+bool hp_settle_ends(struct executor *x)
+{
+    int kept = 0;
+    for (int i = 0; i < x->ending.n; i++) {
+        struct micro_buffer at = x->ending.at[i];
+        if (at.micro->busy[at.buffer - at.micro->first] > 0) {
+            x->ending.at[kept++] = at;
+            continue;
+        }
+        copy_kept(x, at.micro, at.buffer);
+        give_back(x, at.micro, at.buffer);
+    }
+    x->ending.n = kept;
+    return kept == 0;
 }
 
 /* Micro-batches ---------------------------------------------------------------------- */
 
-static void *new_zeroed(size_t bytes)
+static struct micro_state *new_micro(struct executor *x)
 {
-    return memset(hp_array_new(bytes), 0, bytes);
+    const struct rank *rank = x->rank;
+    struct micro_state *m = x->unused;
+    int n = 0, n_tasks = 0;
+    if (m) {
+        x->unused = m->next;
+        return m;
+    }
+    for (int b = 0; b < x->program->n_bodies; b++) {
+        int n_here = rank->buffers.first[b + 1] - rank->buffers.first[b];
+        n = n_here > n ? n_here : n;
+        n_tasks = rank->body[b].n_tasks > n_tasks ? rank->body[b].n_tasks : n_tasks;
+    }
+    m = NEW(&x->arena, struct micro_state, 1);
+    m->data = NEW(&x->arena, void *, n + 1);
+    m->busy = NEW(&x->arena, int, n + 1);
+    m->progress = NEW(&x->arena, unsigned char, n_tasks + 1);
+    return m;
 }
 
 struct micro_state *hp_begin_micro(struct executor *x, int micro)
 {
-    int b = hp_body_number(x->program->iteration, micro);
-    const struct rank_part *part = &x->rank->body[b];
-    int first = x->rank->buffers.first[b], n = x->rank->buffers.first[b + 1] - first;
-    struct micro_state *m = new_zeroed(sizeof *m);
-    *m = (struct micro_state){ .micro = micro, .first = first, .n_buffers = n };
-    m->data = new_zeroed((size_t)n * sizeof *m->data);
-    m->left = hp_array_new((size_t)n * sizeof *m->left);
-    m->progress = new_zeroed((size_t)part->n_tasks);
-    memcpy(m->left, part->uses, (size_t)n * sizeof *m->left);
+    int b = hp_body_number(x->program->iteration, micro), lane = 0;
+    struct micro_state *m = new_micro(x);
+    while (x->lane_taken[lane])
+        lane++;
+    x->lane_taken[lane] = true;
+    m->micro = micro;
+    m->lane = lane;
+    m->first = x->rank->buffers.first[b];
+    m->n_comms = m->n_over = 0;
+    m->over = false;
+    memset(m->progress, TASK_WAITS, (size_t)x->rank->body[b].n_tasks);
     x->micro[micro] = m;
     return m;
 }
 
-void hp_free_micro(struct executor *x, struct micro_state *m)
+/* In any order buffers end with the last comm. */
+static void end_buffers(struct executor *x, struct micro_state *m)
 {
-    for (int i = 0; i < m->n_buffers; i++)
-        if (m->data[i])
-            give_back(x, m->first + i, &m->data[i]);
-    hp_array_free(m->data);
-    hp_array_free(m->left);
-    hp_array_free(m->progress);
-    hp_array_free(m);
+    int b = hp_body_number(x->program->iteration, m->micro);
+    for (int i = m->first; i < x->rank->buffers.first[b + 1]; i++)
+        if (m->data[i - m->first])
+            give_back(x, m, i);
+    x->lane_taken[m->lane] = false;
+}
+
+/* It may be used again when no comm and no buffer is left of it. */
+static void release_micro(struct executor *x, struct micro_state *m)
+{
+    if (!m->over || m->n_comms > 0 || m->n_over > 0)
+        return;
+    if (!hp_in_order(x))
+        end_buffers(x, m);
+    m->next = x->unused;
+    x->unused = m;
+}
+
+void hp_end_micro(struct executor *x, struct micro_state *m)
+{
+    if (hp_in_order(x)) /* what comms still touch is not in the lane */
+        x->lane_taken[m->lane] = false;
+    x->micro[m->micro] = NULL;
+    m->over = true;
+    release_micro(x, m);
+}
+
+void hp_end_comm(struct executor *x, struct micro_state *m)
+{
+    m->n_comms--;
+    release_micro(x, m);
+}
+
+void hp_end_waits(struct executor *x, struct micro_state *m, const struct rank_part *part)
+{
+    for (int i = 0; i < part->n_waits; i++)
+        if (m->data[part->waits[i] - m->first])
+            add_buffer(x, &x->ending, m, part->waits[i]);
+}
+
+void hp_keep_over(struct executor *x, struct micro_state *m, const struct rank_part *part)
+{
+    for (int i = 0; i < part->n_over; i++)
+        if (m->data[part->over[i] - m->first]) {
+            add_buffer(x, &x->sent[x->slot % 2], m, part->over[i]);
+            m->n_over++;
+        }
+}
+
+static bool settle(struct executor *x, struct micro_buffers *list)
+{
+    for (; list->n > 0; list->n--) {
+        struct micro_buffer at = list->at[list->n - 1];
+        if (at.micro->busy[at.buffer - at.micro->first] > 0)
+            return false;
+        give_back(x, at.micro, at.buffer);
+        at.micro->n_over--;
+        release_micro(x, at.micro);
+    }
+    return true;
+}
+
+bool hp_settle_over(struct executor *x)
+{
+    return settle(x, &x->sent[(x->slot + 1) % 2]);
+}
+
+void hp_settle_all(struct executor *x)
+{
+    settle(x, &x->sent[0]);
+    settle(x, &x->sent[1]);
 }
 
 /* Versions of parameters --------------------------------------------------------------- */
@@ -205,59 +351,92 @@ void hp_restart_sums(struct executor *x, bool gradients)
 void *hp_loss_data(const struct executor *x)
 {
     struct box scalar = { .n_dims = 0 };
-    int b = hp_find_buffer(&x->rank->buffers, x->graph, 0,
+    int b = hp_find_buffer(&x->rank->buffers, x->graph, 0, true,
                            (struct place){ x->graph->loss, false }, &scalar);
     return b < 0 ? NULL : x->lasting[b];
+}
+
+/* Room for one more array that lasts, like a buffer; lanes begin after the last. */
+static void *next_room(struct executor *x, int buffer)
+{
+    char *data = x->memory + x->lanes_at;
+    x->lanes_at += hp_aligned(x->bytes[buffer]);
+    return data;
+}
+
+static int versions_of(const struct executor *x, int tensor)
+{
+    return is_trained(x, tensor)
+               ? hp_versions_kept(x->program->iteration, stage_of_tensor(x, tensor))
+               : 1;
+}
+
+static int states_of(const struct executor *x, int tensor)
+{
+    return is_trained(x, tensor) ? hp_optimizer_states(x->settings.optimizer.kind) : 0;
+}
+
+static bool is_param(const struct executor *x, int buffer)
+{
+    struct place place = x->rank->buffers.buffer[buffer].place;
+    return x->graph->tensors[place.tensor].kind == TENSOR_PARAM && !place.grad;
 }
 
 static void make_param(struct executor *x, int buffer)
 {
     const struct buffer *b = &x->rank->buffers.buffer[buffer];
     struct versions *v = &x->versions[buffer];
-    bool trained = is_trained(x, b->place.tensor);
-    v->n = trained
-               ? hp_versions_kept(x->program->iteration, stage_of_tensor(x, b->place.tensor))
-               : 1;
+    v->n = versions_of(x, b->place.tensor);
     v->data = NEW(&x->arena, void *, v->n);
     for (int i = 0; i < v->n; i++)
-        v->data[i] = take(x, buffer);
+        v->data[i] = take(x, buffer, next_room(x, buffer));
     struct view view = hp_dense_view(v->data[0], &b->box);
     fill_array(x, b->place.tensor, -1, 0, &view);
-    for (int i = 0; trained && i < hp_optimizer_states(x->settings.optimizer.kind); i++) {
-        x->state[buffer].array[i] = new_zeroed(hp_buffer_bytes(x, buffer));
-        hp_count_bytes(x, (double)hp_buffer_bytes(x, buffer));
-        view.data = x->state[buffer].array[i];
+    for (int i = 0; i < states_of(x, b->place.tensor); i++) {
+        view.data = x->state[buffer].array[i] =
+            memset(next_room(x, buffer), 0, x->bytes[buffer]);
+        count_bytes(x, (double)x->bytes[buffer]);
         fill_array(x, b->place.tensor, i, 0, &view);
     }
+}
+
+/* One array for all buffers. */
+static void make_memory(struct executor *x)
+{
+    const struct device_buffers *all = &x->rank->buffers;
+    size_t lasting = 0;
+    x->bytes = NEW(&x->arena, size_t, all->n + 1);
+    for (int i = 0; i < all->n; i++)
+        x->bytes[i] = (size_t)hp_buffer_elements(x->rank, i) * hp_buffer_element_bytes(x, i);
+    x->layout = hp_memory_layout(x->rank, x->bytes, hp_in_order(x), &x->arena);
+    x->lane_taken = NEW(&x->arena, bool, x->layout.n_lanes + 1);
+    for (int i = 0; i < all->first[0]; i++) {
+        int tensor = all->buffer[i].place.tensor;
+        int n = is_param(x, i) ? versions_of(x, tensor) + states_of(x, tensor) : 1;
+        lasting += (size_t)n * hp_aligned(x->bytes[i]);
+    }
+    x->common_at = lasting + (size_t)x->layout.n_lanes * x->layout.lane_bytes;
+    x->over_at = x->common_at + x->layout.common_bytes;
+    x->counts.memory_bytes = (double)(x->over_at + 2 * x->layout.over_bytes);
+    x->memory = hp_array_new(x->over_at + 2 * x->layout.over_bytes);
 }
 
 void hp_make_lasting(struct executor *x)
 {
     int n = x->rank->buffers.first[0];
+    make_memory(x);
     x->lasting = NEW(&x->arena, void *, n + 1);
     x->versions = NEW(&x->arena, struct versions, n + 1);
     x->state = NEW(&x->arena, struct optimizer_state, n + 1);
     for (int i = 0; i < n; i++) {
         const struct buffer *b = &x->rank->buffers.buffer[i];
-        enum tensor_kind kind = x->graph->tensors[b->place.tensor].kind;
-        if (kind == TENSOR_PARAM && !b->place.grad) {
+        if (is_param(x, i)) {
             make_param(x, i);
             continue;
         }
-        x->lasting[i] = take(x, i);
+        x->lasting[i] = take(x, i, next_room(x, i));
         struct view view = hp_dense_view(x->lasting[i], &b->box);
-        if (kind == TENSOR_INPUT)
+        if (x->graph->tensors[b->place.tensor].kind == TENSOR_INPUT)
             fill_array(x, b->place.tensor, -1, 0, &view);
-    }
-}
-
-void hp_free_lasting(struct executor *x)
-{
-    for (int i = 0; i < x->rank->buffers.first[0]; i++) {
-        hp_array_free(x->lasting[i]);
-        for (int v = 0; v < x->versions[i].n; v++)
-            hp_array_free(x->versions[i].data[v]);
-        for (int k = 0; k < HP_MAX_STATE; k++)
-            hp_array_free(x->state[i].array[k]);
     }
 }

@@ -1,0 +1,114 @@
+/* The buffers of one device. */
+#include "program/memory/device_buffers.h"
+
+struct collector {
+    struct buffer_finder finder;
+    struct device_buffers *to;
+    struct arena *arena;
+    int capacity;
+};
+
+/* The place of a pass of the body among those of the device. */
+static int own_pass(const struct collector *c, int body, int number)
+{
+    const struct body_passes *p = &c->finder.body[body];
+    int device = c->finder.only;
+    return number < 0 ? -1
+                      : hp_place_in(p->number + p->start[device],
+                                    p->start[device + 1] - p->start[device], number);
+}
+
+static void collect(struct collector *c, int body, struct place place)
+{
+    struct device_buffers *to = c->to;
+    int first = to->n;
+    hp_find_buffers(&c->finder, body, place);
+    for (int i = 0; i < c->finder.n; i++) {
+        to->buffer = GROW(c->arena, struct buffer, to->buffer, to->n, &c->capacity);
+        struct buffer *b = &to->buffer[to->n++];
+        *b = c->finder.buffer[i];
+        if (body >= 0) {
+            b->begin = own_pass(c, body, b->begin);
+            b->end = own_pass(c, body, b->end);
+        }
+        b->copied += b->copied < 0 ? 0 : first;
+    }
+}
+
+struct device_buffers hp_device_buffers(const struct hypar_program *p, int device,
+                                        bool in_order, struct arena *arena)
+{
+    const struct hypar_graph *g = p->plan->graph;
+    struct device_buffers out = { .held = hp_held_as(p, in_order, arena),
+                                  .n_bodies = p->n_bodies,
+                                  .n_tensors = g->n_tensors };
+    struct collector c = { .to = &out, .arena = arena };
+    hp_finder_begin(&c.finder, p, device, in_order);
+    out.start = NEW(arena, int, (1 + p->n_bodies) * 2 * g->n_tensors + 1);
+    out.first = NEW(arena, int, p->n_bodies + 1);
+    for (int list = 0, at = 0; list <= p->n_bodies; list++)
+        for (int i = 0; i < 2 * g->n_tensors; i++) {
+            struct place place = { i / 2, i % 2 };
+            if (hp_place_lasts(g, place) == (list == 0) &&
+                out.held.tensor[place.grad][place.tensor] == place.tensor)
+                collect(&c, list - 1, place);
+            out.start[++at] = out.n;
+        }
+    for (int b = 0; b <= p->n_bodies; b++)
+        out.first[b] = out.start[(1 + b) * 2 * g->n_tensors];
+    hp_finder_end(&c.finder);
+    return out;
+}
+
+/* Looking up ------------------------------------------------------------------------- */
+
+int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_graph *g, int body,
+                   bool backward, struct place place, const struct box *box)
+{
+    int list = hp_place_lasts(g, place) ? 0 : 1 + body;
+    struct box held = hp_held_box(g, &buffers->held, place, *box);
+    int tensor = buffers->held.tensor[place.grad][place.tensor];
+    int at = (list * g->n_tensors + tensor) * 2 + place.grad;
+    for (int i = buffers->start[at + 1] - 1; i >= buffers->start[at]; i--) { /* copies first */
+        const struct buffer *b = &buffers->buffer[i];
+        if ((backward || b->copied < 0) && hp_box_contains(&b->box, &held))
+            return i;
+    }
+    return -1;
+}
+
+/* Where one element lies. */
+static int64_t address(const struct device_buffers *buffers, const struct hypar_graph *g,
+                       int buffer, struct place place, const int64_t *index, int n_dims)
+{
+    struct box one = { .n_dims = n_dims };
+    for (int d = 0; d < n_dims; d++)
+        one.dim[d] = (struct range){ index[d], index[d] + 1 };
+    one = hp_held_box(g, &buffers->held, place, one);
+    const struct box *all = &buffers->buffer[buffer].box;
+    int64_t at = 0;
+    for (int d = 0; d < all->n_dims; d++)
+        at = at * (all->dim[d].hi - all->dim[d].lo) + one.dim[d].lo - all->dim[d].lo;
+    return at;
+}
+
+struct strides hp_place_in_buffer(const struct device_buffers *buffers,
+                                  const struct hypar_graph *g, int buffer, struct place place,
+                                  const struct box *box)
+{
+    int64_t index[MAX_DIMS];
+    for (int d = 0; d < box->n_dims; d++)
+        index[d] = box->dim[d].lo;
+    struct strides out = { .offset = address(buffers, g, buffer, place, index, box->n_dims) };
+    int64_t dense = 1;
+    for (int d = box->n_dims - 1; d >= 0; d--) {
+        int64_t extent = box->dim[d].hi - box->dim[d].lo;
+        index[d]++;
+        out.stride[d] =
+            extent > 1 ? address(buffers, g, buffer, place, index, box->n_dims) - out.offset
+                       : dense; /* never taken: as if there were nothing around */
+        index[d]--;
+        dense = out.stride[d] * extent;
+    }
+    return out;
+}

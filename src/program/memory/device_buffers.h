@@ -1,0 +1,35 @@
+/* program/memory/device_buffers.h - all buffers of one device, to be looked up. Internal. */
+#ifndef PROGRAM_MEMORY_DEVICE_BUFFERS_H
+#define PROGRAM_MEMORY_DEVICE_BUFFERS_H
+
+#include "program/memory/buffers.h"
+
+/* Those that last, then those of body 0, of body 1, ... Passes are counted among those of the
+ * device, and what a buffer is a copy of among all its buffers. */
+struct device_buffers {
+    struct held_as held;
+    int n_bodies, n;
+    int *first; /* by body: its first buffer; n_bodies + 1 */
+    struct buffer *buffer;
+    int n_tensors;
+    int *start; /* [(1 + body) * 2 * n_tensors + 2 * tensor + grad], 0 for those that last */
+};
+
+/* `in_order`: the device does its tasks in order of their numbers. */
+struct device_buffers hp_device_buffers(const struct hypar_program *program, int device,
+                                        bool in_order, struct arena *arena);
+
+/* The buffer that holds `box` of a place in a half of a body; -1: none does. */
+int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_graph *graph,
+                   int body, bool backward, struct place place, const struct box *box);
+
+/* Where a box of a place lies in a buffer: the element at its lower corner, and from one index
+ * to the next in each dimension. */
+struct strides {
+    int64_t offset, stride[MAX_DIMS];
+};
+struct strides hp_place_in_buffer(const struct device_buffers *buffers,
+                                  const struct hypar_graph *graph, int buffer,
+                                  struct place place, const struct box *box);
+
+#endif /* PROGRAM_MEMORY_DEVICE_BUFFERS_H */

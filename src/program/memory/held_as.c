@@ -1,0 +1,128 @@
+/* Tensors that are others by another name: the same elements in the same order. */
+#include "program/memory/held_as.h"
+
+#include "program/lowering.h"
+
+bool hp_place_lasts(const struct hypar_graph *g, struct place place)
+{
+    const struct tensor *t = &g->tensors[place.tensor];
+    return t->kind == TENSOR_PARAM || place.tensor == g->loss ||
+           (t->kind == TENSOR_INPUT && t->sample_dim < 0);
+}
+
+/* How many operators add to the gradient of a tensor. */
+static int gradient_writers(const struct hypar_graph *g, int tensor)
+{
+    int n = 0;
+    for (int u = g->use_start[tensor]; u < g->use_start[tensor + 1]; u++)
+        n += hp_op_trained(g, &g->ops[g->use[u].op]);
+    return n;
+}
+
+/* What lasts stays by itself: a view of it is of one micro-batch. A gradient that others add to
+ * is not the one that the view's reader settled. */
+static bool may_be_input(const struct hypar_graph *g, const struct op *op, bool grad)
+{
+    return hp_is_view(op->nest) && !hp_place_lasts(g, (struct place){ op->tensor[0], false }) &&
+           (!grad || gradient_writers(g, op->tensor[0]) == 1);
+}
+
+/* By tensor: its value, or gradient, is sent between devices. */
+static bool *find_moved(const struct hypar_program *p, bool grad, struct arena *arena)
+{
+    const struct training_graph *k = &p->lowering->training;
+    bool *moved = NEW(arena, bool, p->plan->graph->n_tensors);
+    for (int b = 0; b < p->n_bodies; b++)
+        for (int e = 0; e < k->n_exchanges; e++)
+            if (k->exchange[e].place.grad == grad)
+                moved[k->exchange[e].place.tensor] |=
+                    hp_exchange_pattern(p->lowering, b, e)->n_comms > 0;
+    return moved;
+}
+
+/* Of tensors that are one, at most one is sent: else what is received of one might lie where
+ * another is still being sent from. */
+struct held_as hp_held_as(const struct hypar_program *p, bool views, struct arena *arena)
+{
+    const struct hypar_graph *g = p->plan->graph;
+    struct held_as held;
+    for (int grad = 0; grad < 2; grad++) {
+        int *tensor = held.tensor[grad] = NEW(arena, int, g->n_tensors);
+        int *next = held.next[grad] = NEW(arena, int, g->n_tensors);
+        int *last = NEW(arena, int, g->n_tensors); /* by tensor: held as it */
+        bool *moved = find_moved(p, grad, arena);  /* ... or one that is held as it */
+        for (int t = 0; t < g->n_tensors; t++) {
+            tensor[t] = last[t] = t;
+            next[t] = -1;
+        }
+        for (int i = 0; views && i < g->n_ops; i++) {
+            if (!may_be_input(g, &g->ops[i], grad))
+                continue;
+            int name = g->ops[i].tensor[1], first = tensor[g->ops[i].tensor[0]];
+            if (moved[name] && moved[first])
+                continue;
+            tensor[name] = first;
+            moved[first] |= moved[name];
+            next[last[first]] = name;
+            last[first] = name;
+        }
+    }
+    return held;
+}
+
+/* The loops that an output's range covers; of a product, from its first to its last. */
+static void unfold(const struct nest *nest, const struct dim_map *map, struct range r,
+                   struct range range[MAX_AXES])
+{
+    int64_t inner = 1;
+    for (int f = 1; f < map->n_axes; f++)
+        inner *= nest->axis[map->axis[f]].extent;
+    for (int f = 0; f < map->n_axes; f++) {
+        int64_t first = r.lo / inner, last = (r.hi - 1) / inner;
+        range[map->axis[f]] = (struct range){ first, last + 1 };
+        if (first != last)
+            return; /* all of the factors inside */
+        r = (struct range){ r.lo - first * inner, r.hi - first * inner };
+        if (f + 1 < map->n_axes)
+            inner /= nest->axis[map->axis[f + 1]].extent;
+    }
+}
+
+void hp_view_loops(const struct nest *nest, const struct box *output,
+                   struct range range[MAX_AXES])
+{
+    hp_whole_ranges(nest, range);
+    for (int d = 0; d < output->n_dims; d++)
+        unfold(nest, &nest->operand[1].dim[d], output->dim[d], range);
+}
+
+/* A dimension that several loops run along: all of those inside one that takes steps, or else
+ * the view's elements would not lie at equal distances in the buffer. */
+static void widen(const struct nest *nest, struct range range[MAX_AXES])
+{
+    for (int d = 0; d < nest->operand[0].n_dims; d++) {
+        const struct dim_map *map = &nest->operand[0].dim[d];
+        bool steps = false;
+        for (int f = 0; f < map->n_axes; f++) {
+            struct range *r = &range[map->axis[f]];
+            if (steps)
+                *r = (struct range){ 0, nest->axis[map->axis[f]].extent };
+            steps |= r->hi - r->lo > 1;
+        }
+    }
+}
+
+struct box hp_held_box(const struct hypar_graph *g, const struct held_as *held,
+                       struct place place, struct box box)
+{
+    int tensor = place.tensor;
+    while (held->tensor[place.grad][tensor] != tensor && !hp_box_empty(&box)) {
+        const struct op *op = &g->ops[g->tensors[tensor].producer];
+        struct range range[MAX_AXES];
+        hp_view_loops(op->nest, &box, range);
+        widen(op->nest, range);
+        box = hp_region(op->nest, 0, range);
+        tensor = op->tensor[0];
+    }
+    return box;
+}

@@ -1,0 +1,31 @@
+/* program/memory/held_as.h - tensors that are held as another. Internal.
+ *
+ * Where an operator's output has its input's elements in the same order (reshape, flatten,
+ * identity, ...) it is another name, and takes no memory of its own. */
+#ifndef PROGRAM_MEMORY_HELD_AS_H
+#define PROGRAM_MEMORY_HELD_AS_H
+
+#include "program/program.h"
+
+/* Does the place last from step to step: a parameter, its gradient, the loss, or a model input
+ * without samples? */
+bool hp_place_lasts(const struct hypar_graph *graph, struct place place);
+
+/* By tensor, of its value [0] and of its gradient [1]. */
+struct held_as {
+    int *tensor[2]; /* the tensor that it is held as, or itself */
+    int *next[2];   /* the next one that is held as the same, -1 */
+};
+
+/* `views` false: each as itself. */
+struct held_as hp_held_as(const struct hypar_program *program, bool views, struct arena *arena);
+
+/* The loops of a view (hp_is_view()) around those that a box of its output covers. */
+void hp_view_loops(const struct nest *nest, const struct box *output,
+                   struct range range[MAX_AXES]);
+
+/* The box of the tensor that `tensor` is held as, of (around) a box of `tensor`. */
+struct box hp_held_box(const struct hypar_graph *graph, const struct held_as *held,
+                       struct place place, struct box box);
+
+#endif /* PROGRAM_MEMORY_HELD_AS_H */

@@ -1,0 +1,86 @@
+/* The passes of a body in the order in which each device does them. */
+#include "program/memory/passes.h"
+
+#include "base/csr.h"
+
+static void sort_by_device(struct body_passes *p, int n_devices, struct arena *arena)
+{
+    p->start = hp_csr(arena, n_devices);
+    p->number = NEW(arena, int, p->order.n);
+    for (int i = 0; i < p->order.n; i++)
+        hp_csr_count(p->start, hp_device_at(p, i));
+    hp_csr_sum(p->start, n_devices);
+    for (int i = 0; i < p->order.n; i++)
+        p->number[hp_csr_place(p->start, hp_device_at(p, i))] = i;
+}
+
+/* Of one part in one half, each a task of its own? */
+static bool are_one(const struct body_passes *p, int a, int b)
+{
+    const struct op_pass *x = hp_pass_at(p, a), *y = hp_pass_at(p, b);
+    return x->op == y->op && x->backward == y->backward &&
+           p->order.at[a].part == p->order.at[b].part &&
+           p->order.stride[p->order.at[a].op_pass] == 1 &&
+           p->order.stride[p->order.at[b].op_pass] == 1;
+}
+
+static void join(struct body_passes *p, int n_devices, struct arena *arena)
+{
+    p->first = NEW(arena, int, p->order.n);
+    p->last = NEW(arena, int, p->order.n);
+    for (int d = 0; d < n_devices; d++) {
+        const int *number = p->number + p->start[d];
+        int n = p->start[d + 1] - p->start[d];
+        for (int i = 0; i < n; i++)
+            p->first[number[i]] = i > 0 && are_one(p, number[i - 1], number[i])
+                                      ? p->first[number[i - 1]]
+                                      : number[i];
+        for (int i = n - 1; i >= 0; i--)
+            p->last[number[i]] = i + 1 < n && p->first[number[i + 1]] == p->first[number[i]]
+                                     ? p->last[number[i + 1]]
+                                     : number[i];
+    }
+}
+
+static void place_comms(struct body_passes *p, struct arena *arena)
+{
+    const struct hypar_program *program = p->program;
+    int n = program->lowering->training.n_exchanges, number = 0;
+    p->comms_at = NEW(arena, int, n);
+    for (int e = 0; e < n; e++)
+        p->comms_at[e] = -1;
+    for (int t = program->first[p->body]; t < program->first[p->body + 1]; t++) {
+        const struct task *task = &program->task[t];
+        if (task->kind == TASK_COMM)
+            p->comms_at[task->index] = number;
+        else
+            number += p->order.stride[task->index];
+    }
+}
+
+struct body_passes hp_body_passes(const struct hypar_program *program, int body,
+                                  struct arena *arena)
+{
+    struct body_passes p = { .program = program, .body = body };
+    int n_devices = hypar_machine_device_count(program->plan->machine);
+    p.order = hp_pass_order(program->blocks, body, arena);
+    sort_by_device(&p, n_devices, arena);
+    join(&p, n_devices, arena);
+    place_comms(&p, arena);
+    return p;
+}
+
+int hp_next_pass(const struct body_passes *p, int device, int number, bool backward)
+{
+    const int *list = p->number + p->start[device];
+    int n = p->start[device + 1] - p->start[device], at = hp_place_in(list, n, number);
+    return at < n && hp_pass_at(p, list[at])->backward == backward ? list[at] : -1;
+}
+
+int hp_task_end(const struct body_passes *p, int number)
+{
+    const struct pass_part *at = &p->order.at[number];
+    int head = p->program->blocks->head[p->body][at->op_pass];
+    int first = hp_pass_number(&p->order, hp_layout_at(p, number), head, at->part);
+    return first + p->order.stride[head] - 1;
+}
