@@ -24,6 +24,7 @@ static const struct argp_option options[] = {
     OPT_FOLLOW_LINKS_ROW,
     { "data", OPT_DATA, "WHAT", 0,
       "x.npy,y.npy, IDX files, cifar10:FILE, tokens:FILE (synthetic)", 0 },
+    { "init", OPT_INIT, "HOW", 0, "first values: file (an ONNX file's) or random (file)", 0 },
     { "learning-rate", OPT_LEARNING_RATE, "RATE", 0, "0.01; 0.001 of adam and adamw", 0 },
     { "rate", OPT_RATE, "HOW", 0, "how it goes on: constant or cosine (constant)", 0 },
     { "warm-up", OPT_WARM_UP, "N", 0, "steps in which it rises (0)", 0 },
@@ -315,6 +316,8 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
                                        .check = args->check,
                                        .learning_rate = args->learning_rate,
                                        .weight_decay = args->weight_decay,
+                                       .init_random =
+                                           args->init && strcmp(args->init, "random") == 0,
                                        .rate = args->rate,
                                        .warm_up = args->warm_up,
                                        .data = args->data,
@@ -443,6 +446,8 @@ static void set_core(const struct args *args)
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
+    if (args->init && strcmp(args->init, "file") != 0 && strcmp(args->init, "random") != 0)
+        return opt_usage(err, "--init: '%s' is not file or random", args->init);
     set_core(args);
     return hypar_ranks_launched() ? run_as_rank(args, err) : run_alone(args, err);
 }

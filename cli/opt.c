@@ -97,6 +97,7 @@ static const struct value {
     { OPT_DATA, "--data", TEXT, offsetof(struct args, data), 0, 0 },
     { OPT_EVERY, "--every", COUNT, offsetof(struct args, every), 1, 1e12 },
     { OPT_IN_PROCESS, "--in-process", FLAG, offsetof(struct args, in_process), 0, 0 },
+    { OPT_INIT, "--init", TEXT, offsetof(struct args, init), 0, 0 },
     { OPT_KERNELS, "--kernels", TEXT, offsetof(struct args, kernels), 0, 0 },
     { OPT_LEARNING_RATE, "--learning-rate", NUMBER, offsetof(struct args, learning_rate), 0,
       0 },

@@ -68,6 +68,7 @@ enum opt_key {
     OPT_DATA,
     OPT_EVERY,
     OPT_IN_PROCESS,
+    OPT_INIT,
     OPT_KERNELS,
     OPT_LEARNING_RATE,
     OPT_RANKS,
@@ -92,7 +93,7 @@ struct args {
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
     const char *axes, *sync, *all_reduce;
-    const char *checkpoint, *data, *kernels, *rate, *resume;
+    const char *checkpoint, *data, *init, *kernels, *rate, *resume;
     struct text_list {
         int n;
         const char *text[MAX_FIXES];

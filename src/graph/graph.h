@@ -38,6 +38,12 @@ struct use {
     int op, operand;
 };
 
+/* The file that has values of the parameters, and how the graph was read from it. */
+struct weights_file {
+    const char *path; /* NULL: none has */
+    struct hypar_import_options options;
+};
+
 /* Ops are in topological order: an op reads only inputs, parameters and what earlier ops write.
  */
 struct hypar_graph {
@@ -55,6 +61,7 @@ struct hypar_graph {
     struct table op_names; /* name -> op */
     const char **notes;    /* what the user should know about how it was read */
     int n_notes;
+    struct weights_file weights;
     uint64_t hash;
 };
 

@@ -36,7 +36,13 @@ enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
                                   const struct view *to, struct hypar_error *err)
 {
     struct trainer *t = who;
-    if (t->graph->tensors[request->tensor].kind != TENSOR_PARAM) {
+    const struct tensor *info = &t->graph->tensors[request->tensor];
+    bool param = info->kind == TENSOR_PARAM;
+    bool in_file = t->weights && hp_weights_has(t->weights, info->name);
+    if (!param && in_file) /* a constant */
+        return hp_init_from(t->weights, t->graph, request->tensor, &to->box, t->real, to->data,
+                            err);
+    if (!param) {
         struct data_request wanted = { .set = DATA_TRAIN,
                                        .tensor = request->tensor,
                                        .position = request->batch * t->graph->batch,
@@ -46,8 +52,12 @@ enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
     }
     if (t->resumed)
         return fill_resumed(t, request, to, err);
-    if (request->state < 0)
-        hp_init_box(t->graph, request->tensor, &to->box, t->real, t->seed, to->data);
+    if (request->state >= 0)
+        return HYPAR_OK;
+    if (in_file && !t->options->init_random)
+        return hp_init_from(t->weights, t->graph, request->tensor, &to->box, t->real, to->data,
+                            err);
+    hp_init_box(t->graph, request->tensor, &to->box, t->real, t->seed, to->data);
     return HYPAR_OK;
 }
 
@@ -204,6 +214,9 @@ static enum hypar_status make(struct trainer *t, struct hypar_error *err)
     if (t->options->weight_decay > 0)
         t->optimizer.weight_decay = t->options->weight_decay;
     TRY(resume(t, err));
+    if (t->graph->weights.path)
+        TRY(hp_weights_open(&t->weights, t->graph->weights.path, &t->graph->weights.options,
+                            err));
     struct data_options data = { .train = t->options->data, .seed = t->seed };
     TRY(hp_data_open(&t->data, t->graph, &data, err));
     TRY(lower(t, err));
@@ -219,6 +232,7 @@ static void release(struct trainer *t)
     hypar_program_free(t->program);
     hp_data_close(t->data);
     hp_checkpoint_close(t->resumed);
+    hp_weights_close(t->weights);
     hp_arena_free(&t->arena);
 }
 

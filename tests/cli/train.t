@@ -120,3 +120,27 @@ $ hypar train mlp:20-16-10 --batch 4 --data cifar11:$TMP/x.npy
 $ hypar train mlp:20-16-10 --batch 4 --data tokens:$TMP/x.npy
 > hypar: data: the model has no input of ids, expected one for tokens
 ? 3
+
+The weights of an ONNX file, under any plan; or none of them.
+$ for plan in '' '--ranks 3 --planner dp' '--ranks 2 --planner mp' '--init random'; do hypar train tests/data/onnx/small/convolutions.onnx --batch 8 --steps 3 --precision fp64 --kernels reference --in-process -q --json $plan | grep -o '"[a-z]*_loss": [0-9.]\{10\}' | tr '\n' ' '; echo; done
+> "first_loss": 1.78425553 "last_loss": 1.54758858
+> "first_loss": 1.78425553 "last_loss": 1.54758858
+> "first_loss": 1.78425553 "last_loss": 1.54758858
+> "first_loss": 1.78814016 "last_loss": 1.77025931
+$ hypar plan tests/data/onnx/small/convolutions.onnx --on full:2 --batch 8 --precision fp64 --planner dp -q -o $TMP/p.json && cd $TMP && hypar train p.json --steps 3 --kernels reference --in-process -q --json | grep -o '"first_loss": [0-9.]\{10\}'
+> "first_loss": 1.78425553
+$ hypar train tests/data/onnx/small/convolutions.onnx --init zero
+> hypar: --init: 'zero' is not file or random
+? 2
+$ hypar train tests/data/onnx/train/lstm_lm.onnx:batch-dim=x=1 --batch 2 --steps 1 -q --json | grep -o '"first_loss": [0-9.]'
+> "first_loss": 6
+
+Values that are not there any more.
+$ cp tests/data/external.onnx $TMP/e.onnx && head -c 96 /dev/zero > $TMP/w.bin && hypar train $TMP/e.onnx --batch 2 --steps 1 -q --json | grep -o '"first_loss": [0-9.]\{5\}'
+> "first_loss": 1.386
+$ head -c 90 /dev/zero > $TMP/w.bin; hypar train $TMP/e.onnx --batch 2
+> hypar: $TMP/e.onnx: initializer 'w': external data '$TMP/w.bin' has 90 bytes, expected 96 from byte 0 on
+? 3
+$ rm $TMP/w.bin; hypar train $TMP/e.onnx --batch 2
+> hypar: $TMP/e.onnx: initializer 'w': external data '$TMP/w.bin': No such file or directory
+? 3

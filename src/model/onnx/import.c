@@ -478,6 +478,24 @@ enum hypar_status hp_onnx_read_stream(struct hypar_graph **out, FILE *stream, co
     return read_open(out, file, options, err);
 }
 
+static const char *copy_text(struct hypar_graph *graph, const char *text)
+{
+    return text ? hp_arena_strdup(&graph->arena, text) : NULL;
+}
+
+/* Note how values of its parameters are found again. */
+static void note_file(struct hypar_graph *graph, const char *path,
+                      const struct hypar_import_options *options)
+{
+    graph->weights = (struct weights_file){
+        copy_text(graph, path),
+        { .batch = graph->batch,
+          .batch_dims = copy_text(graph, options->batch_dims),
+          .dims = copy_text(graph, options->dims),
+          .follow_links = options->follow_links },
+    };
+}
+
 static enum hypar_status read_path(struct hypar_graph **out, const char *path,
                                    const struct hypar_import_options *options,
                                    struct hypar_error *err)
@@ -485,7 +503,9 @@ static enum hypar_status read_path(struct hypar_graph **out, const char *path,
     struct onnx_file *file;
     *out = NULL;
     TRY(hp_onnx_open(&file, path, err));
-    return read_open(out, file, options, err);
+    TRY(read_open(out, file, options, err));
+    note_file(*out, path, options);
+    return HYPAR_OK;
 }
 
 /* ir_version, then the producer's name or a graph: the fields in the order that all write. */

@@ -35,6 +35,11 @@ struct named_source {
     struct weight_source source;
 };
 
+/* Mean and variance that a batch norm has in the file. */
+struct norm_source {
+    struct weight_source mean, variance;
+};
+
 enum value_kind {
     VALUE_CONSTANT, /* its elements are known */
     VALUE_WEIGHT,   /* ranges of initializers, not read */
@@ -88,8 +93,11 @@ struct importing {
     int n_causal, causal_capacity;
     bool *from_data; /* by tensor of the first graph */
     int n_from_data, from_data_capacity;
-    int n_frozen;       /* batch norms of an export for inference */
-    const char **notes; /* for the user */
+    struct norm_source *norm;
+    int n_norms, norm_capacity;
+    struct table norm_names; /* of their operators in the first graph */
+    int n_frozen;            /* batch norms of an export for inference */
+    const char **notes;      /* for the user */
     int n_notes, note_capacity;
 };
 
