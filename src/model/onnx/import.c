@@ -256,6 +256,13 @@ static enum hypar_status read_inputs(struct importing *im,
 /* Initializers
  * --------------------------------------------------------------------------------- */
 
+/* Did the exporter make the name up? "onnx::Mul_12" of the older one, "val_12" of the newer. */
+static bool is_made_up(const char *name)
+{
+    return strncmp(name, "onnx::", 6) == 0 || (strncmp(name, "val_", 4) == 0 && name[4] &&
+                                               !name[4 + strspn(name + 4, "0123456789")]);
+}
+
 /* A number of the exporter's own, not of the model: integers, and single numbers that it named
  * itself. */
 static bool is_constant(const struct onnx_tensor *t)
@@ -263,7 +270,7 @@ static bool is_constant(const struct onnx_tensor *t)
     if (t->elements > ONNX_MAX_FOLDED)
         return false;
     return hp_onnx_family(t->type) == ONNX_INTEGERS ||
-           (t->shape.n_dims == 0 && strncmp(t->name, "onnx::", 6) == 0 && t->field);
+           (t->elements == 1 && t->field && is_made_up(t->name));
 }
 
 static enum hypar_status read_initializer(struct importing *im, int i)

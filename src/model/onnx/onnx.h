@@ -219,7 +219,7 @@ enum hypar_status hp_onnx_node(struct importing *im);
     X(hp_onnx_expand) X(hp_onnx_gather) X(hp_onnx_split) X(hp_onnx_pad) X(hp_onnx_unary) \
     X(hp_onnx_binary) X(hp_onnx_sum) X(hp_onnx_clip) X(hp_onnx_pow) X(hp_onnx_reciprocal) \
     X(hp_onnx_where) X(hp_onnx_reduce) X(hp_onnx_softmax) X(hp_onnx_dropout) \
-    X(hp_onnx_prelu) X(hp_onnx_selu) X(hp_onnx_conv) X(hp_onnx_pool) \
+    X(hp_onnx_gelu) X(hp_onnx_prelu) X(hp_onnx_selu) X(hp_onnx_conv) X(hp_onnx_pool) \
     X(hp_onnx_global_pool) X(hp_onnx_gemm) X(hp_onnx_matmul) X(hp_onnx_batch_norm) \
     X(hp_onnx_layer_norm) X(hp_onnx_instance_norm) X(hp_onnx_lrn) X(hp_onnx_lstm) \
     X(hp_onnx_opaque_like) X(hp_onnx_opaque_sequence) X(hp_onnx_opaque_transposed) \
