@@ -94,6 +94,7 @@ static const struct value {
     { OPT_TIMELINE, "--timeline", WRITE, offsetof(struct args, timeline), 0, 0 },
     { OPT_CHECK, "--check", FLAG, offsetof(struct args, check), 0, 0 },
     { OPT_CHECKPOINT, "--checkpoint", WRITE, offsetof(struct args, checkpoint), 0, 0 },
+    { OPT_CLIP, "--clip", NUMBER, offsetof(struct args, clip), 0, 0 },
     { OPT_DATA, "--data", TEXT, offsetof(struct args, data), 0, 0 },
     { OPT_EVERY, "--every", COUNT, offsetof(struct args, every), 1, 1e12 },
     { OPT_IN_PROCESS, "--in-process", FLAG, offsetof(struct args, in_process), 0, 0 },

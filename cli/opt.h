@@ -65,6 +65,7 @@ enum opt_key {
     OPT_START,
     OPT_CHECK,
     OPT_CHECKPOINT,
+    OPT_CLIP,
     OPT_DATA,
     OPT_EVERY,
     OPT_IN_PROCESS,
@@ -100,7 +101,7 @@ struct args {
     } fix;
     int64_t batch, seed, check_delta, proposals, stages, micro_batches, minibatches;
     int64_t steps, ranks, threads, warm_up, every;
-    double learning_rate, weight_decay;
+    double clip, learning_rate, weight_decay;
     bool check, in_process;
     int argc; /* as the command was given them, its name first */
     char **argv;
@@ -122,6 +123,12 @@ struct command {
 
 extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cmd_lower,
     cmd_import, cmd_check, cmd_train, cmd_models, cmd_machines, cmd_planners, cmd_ops;
+
+/* Of every command that makes a plan to train by. */
+#define OPT_CLIP_ROW                                                                           \
+    {                                                                                          \
+        "clip", OPT_CLIP, "NORM", 0, "gradients have at most this norm, all together (any)", 0 \
+    }
 
 /* Of every command that reads a model. */
 #define OPT_FOLLOW_LINKS_ROW                                                   \

@@ -111,6 +111,8 @@ void hp_plan_write_json(struct json_writer *w, const char *key, const struct hyp
     hp_json_put_string(w, "precision", hypar_precision_text(plan->precision));
     hp_json_put_string(w, "optimizer", hypar_optimizer_text(plan->optimizer));
     hp_json_put_int(w, "seed", plan->seed);
+    if (plan->clip > 0)
+        hp_json_put_number(w, "clip", plan->clip);
     hp_plan_put_ops(w, plan);
     hp_plan_put_stages(w, plan);
     hp_plan_put_schedule(w, plan);

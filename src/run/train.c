@@ -146,7 +146,7 @@ static int find_loss(const struct trainer *t)
     const struct training_graph *k = &t->program->lowering->training;
     int first = t->n_devices;
     for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
-        if (k->exchange[d].place.tensor != t->graph->loss)
+        if (k->exchange[d].place.grad)
             continue;
         const struct cell *cell = hp_exchange_pattern(t->program->lowering, 0, d)->cell;
         if (cell->n_receivers && cell->receiver[0] < first)

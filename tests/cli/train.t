@@ -144,3 +144,25 @@ $ head -c 90 /dev/zero > $TMP/w.bin; hypar train $TMP/e.onnx --batch 2
 $ rm $TMP/w.bin; hypar train $TMP/e.onnx --batch 2
 > hypar: $TMP/e.onnx: initializer 'w': external data '$TMP/w.bin': No such file or directory
 ? 3
+
+Gradients that are clipped: the plan says it, the norm is exchanged, and its bytes are those of the program.
+$ for plan in '' '--ranks 3 --planner dp' '--ranks 2 --planner mp' '--ranks 2 --planner 1f1b --micro-batches 2'; do hypar train mlp:20-16-10 --batch 6 --steps 3 --precision fp64 --kernels reference --clip 0.1 --in-process -q --json $plan | grep -o '"[a-z]*_loss": [0-9.]\{10\}' | tr '\n' ' '; echo; done
+> "first_loss": 2.15966194 "last_loss": 2.21008782
+> "first_loss": 2.15966194 "last_loss": 2.21008782
+> "first_loss": 2.15966194 "last_loss": 2.21008782
+> "first_loss": 2.15966194 "last_loss": 2.21008782
+$ hypar plan mlp:20-16-10 --batch 6 --on full:3 --planner dp --clip 0.1 -q -o $TMP/clip.json && grep clip $TMP/clip.json; hypar train $TMP/clip.json --steps 2 --kernels reference --in-process -q | grep '^sent'
+>   "clip": 0.1,
+> sent in a step                8.13 kB   8.13 kB      1
+$ hypar simulate $TMP/clip.json --json | grep comm_bytes; sed -i /clip/d $TMP/clip.json; hypar simulate $TMP/clip.json --json | grep comm_bytes
+>   "comm_bytes": 8128,
+>   "comm_bytes": 8112,
+$ hypar train $TMP/clip.json --clip 1
+> hypar: train: --clip is for a model, and $TMP/clip.json is a plan
+? 2
+$ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner pipedream --clip 1 --in-process
+> hypar: gradients are clipped by the norm of all of them, and under schedule pipedream stages update on their own
+? 3
+$ hypar train mlp:20-16-10 --batch 6 --clip 0
+> hypar: --clip: '0' is not a number above 0
+? 2

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "program/lowering.h"
 #include "tests/all_ranks.h"
 #include "tests/check_program.h"
 #include "tests/coverage.h"
@@ -44,6 +45,9 @@ struct proof {
     struct hypar_machine *machine[MAX_MACHINE + 1];
     int64_t proved, unstable, one_micro, tasks;
     int64_t delayed[2][2][2]; /* by stashing, vertical sync, whether stages are replicated */
+    /* Gradients that are clipped, or were short enough: on one device, on several, in several
+     * micro-batches, in stages. */
+    int64_t clipped[2][4];
 };
 
 /* Drawing a pair ------------------------------------------------------------------- */
@@ -86,6 +90,43 @@ static enum hypar_status lower(struct proof *proof, struct pair *pair)
     return status;
 }
 
+/* Every third pair clips its gradients, to a norm that most have, or that none has. */
+static void draw_clip(struct pair *pair)
+{
+    static const double norm[] = { 0.01, 0.5, 1e6 };
+    struct random random = { pair->seed };
+    if (pair->plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM && one_in(&random, 3))
+        pair->plan->clip = norm[hp_random_below(&random, 3)];
+}
+
+static void note_clip(struct proof *proof, const struct pair *pair, double scale)
+{
+    const struct lowering *s = pair->program->lowering;
+    if (s->training.norm < 0)
+        return;
+    int64_t *met = proof->clipped[scale >= 1];
+    met[0] += s->norm.n == 1;
+    met[1] += s->norm.n > 1;
+    met[2] += pair->program->iteration->n_micro > 1;
+    met[3] += pair->plan->n_stages > 1;
+}
+
+static void check_clipped(const struct proof *p)
+{
+    static const char *const where[] = { "on one device", "on several devices",
+                                         "in several micro-batches", "in stages" };
+    for (int i = 0; i < 8; i++) {
+        print_message("%s%lld %s",
+                      i % 4 ? ", "
+                      : i   ? "; not clipped: "
+                            : "clipped: ",
+                      (long long)p->clipped[i / 4][i % 4], where[i % 4]);
+        if (!p->clipped[i / 4][i % 4])
+            fail_msg("no gradients %s %s", i < 4 ? "clipped" : "short enough", where[i % 4]);
+    }
+    print_message("\n");
+}
+
 /* A model input without samples is the same in every batch. */
 static void share_constants(struct pair *pair)
 {
@@ -113,6 +154,7 @@ static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
     focus.delayed = any;
     pair->machine = proof->machine[draw(&pair->random, 1, MAX_MACHINE)];
     pair->plan = random_plan(&pair->random, pair->graph, pair->machine, &focus);
+    draw_clip(pair);
     pair->data = hp_random_data(&pair->arena, pair->graph, REAL_F64, pair->seed);
     for (int i = 0; i < BATCHES; i++)
         pair->batch[i] = hp_random_data(&pair->arena, pair->graph, REAL_F64,
@@ -146,6 +188,7 @@ static struct reference_run *new_reference(struct pair *pair, double noise)
         .micro_batches = r->n_micro,
         .delayed = r->delayed ? &pair->delayed : NULL,
         .optimizer = hp_optimizer(pair->plan->optimizer),
+        .clip = pair->plan->clip,
         .seed = pair->seed,
         .noise = noise,
     };
@@ -153,7 +196,8 @@ static struct reference_run *new_reference(struct pair *pair, double noise)
 }
 
 /* Both runs step by step. `*differs`: everything ran, but the numbers are not the same. */
-static enum hypar_status execute(struct pair *pair, enum task_order order, bool *differs)
+static enum hypar_status execute(struct proof *proof, struct pair *pair, enum task_order order,
+                                 bool *differs)
 {
     struct reference_run *reference = new_reference(pair, 0);
     struct all_ranks_settings settings = { .data = &pair->data,
@@ -169,6 +213,8 @@ static enum hypar_status execute(struct pair *pair, enum task_order order, bool 
         status = hp_in(&pair->err, all_ranks_step(ranks, &pair->err), "step %d", s + 1);
     *differs = ranks && all_ranks_differ(ranks);
     all_ranks_free(ranks);
+    if (status == HYPAR_OK && !pair->program->iteration->delayed)
+        note_clip(proof, pair, hp_reference_scale(reference));
     hp_reference_free(reference);
     return status;
 }
@@ -215,9 +261,10 @@ static enum hypar_status prove(struct proof *proof, struct pair *pair)
     TRY(check_program(pair->program, &pair->err));
     bool differs = false; /* a task that cannot run is wrong whatever the numbers are */
     enum hypar_status status =
-        hp_in(&pair->err, execute(pair, ORDER_NUMBERS, &differs), "in order of numbers");
+        hp_in(&pair->err, execute(proof, pair, ORDER_NUMBERS, &differs), "in order of numbers");
     if (status == HYPAR_OK)
-        status = hp_in(&pair->err, execute(pair, ORDER_LATEST, &differs), "the latest first");
+        status =
+            hp_in(&pair->err, execute(proof, pair, ORDER_LATEST, &differs), "the latest first");
     if (differs && unstable(pair)) {
         proof->unstable++;
         return HYPAR_OK;
@@ -341,6 +388,8 @@ static void every_plan_computes_the_same(void **state)
         int n = coverage_missing(&proof.coverage, missing, sizeof missing);
         if (n && pairs >= 1000)
             fail_msg("%d cases are not covered, the first: %s", n, missing);
+        if (pairs >= 1000)
+            check_clipped(&proof);
         assert_true(proof.unstable * 50 <= proof.proved);
     }
     end(&proof);

@@ -164,18 +164,19 @@ def regression():
 REFERENCE = ["--kernels", "reference"]
 ONE_AFTER_ANOTHER = ["--ranks", "2", "--in-process"]
 
-# Each: the network, its samples, hypar's optimizer, the learning rate, and what hypar is told in each of its runs.
+# Each: the network, its samples, hypar's optimizer, the learning rate, the norm to which gradients are clipped (0: not),
+# and what hypar is told in each of its runs.
 NETWORKS = {
-    "lenet5": (lenet5, lambda: images(1, 28, 28), "momentum", 0.01, [REFERENCE, []]),
-    "alexnet": (alexnet, lambda: images(3, 64, 64), "momentum", 0.05,
+    "lenet5": (lenet5, lambda: images(1, 28, 28), "momentum", 0.01, 0, [REFERENCE, []]),
+    "alexnet": (alexnet, lambda: images(3, 64, 64), "momentum", 0.05, 0,
                 [REFERENCE, ["--planner", "owt"] + ONE_AFTER_ANOTHER]),
-    "resnet18": (resnet18, lambda: images(3, 32, 32), "momentum", 0.01,
+    "resnet18": (resnet18, lambda: images(3, 32, 32), "momentum", 0.01, 2,
                  [REFERENCE, ["--planner", "dp"] + ONE_AFTER_ANOTHER]),
-    "encoder": (Encoder, lambda: (tokens()[0], torch.randint(0, 10, (SAMPLES,))), "adam", 0.001,
+    "encoder": (Encoder, lambda: (tokens()[0], torch.randint(0, 10, (SAMPLES,))), "adam", 0.001, 0,
                 [REFERENCE, ["--planner", "mp"] + ONE_AFTER_ANOTHER]),
-    "lstm": (LanguageModel, tokens, "momentum", 0.5, [REFERENCE, ["--planner", "dp"] + ONE_AFTER_ANOTHER]),
-    "gpt": (Gpt, tokens, "adamw", 0.003, [REFERENCE, ["--ranks", "2", "--planner", "mp"]]),
-    "regression": (Regression, regression, "sgd", 0.05, [REFERENCE]),
+    "lstm": (LanguageModel, tokens, "momentum", 0.5, 0.05, [REFERENCE, ["--planner", "dp"] + ONE_AFTER_ANOTHER]),
+    "gpt": (Gpt, tokens, "adamw", 0.003, 0.5, [REFERENCE, ["--ranks", "2", "--planner", "mp"]]),
+    "regression": (Regression, regression, "sgd", 0.05, 0, [REFERENCE]),
 }
 FILE_TYPE = {"gpt": torch.float32}  # of the weights in the file, where it is not fp64
 
@@ -220,7 +221,7 @@ def optimizer_of(name, model, rate):
     return torch.optim.SGD(model.parameters(), rate, momentum=0.9 if name == "momentum" else 0)
 
 
-def train_torch(model, x, y, batch, optimizer):
+def train_torch(model, x, y, batch, optimizer, clip):
     losses = []
     for step in range(STEPS):
         chosen = samples_of(step, batch)
@@ -229,6 +230,8 @@ def train_torch(model, x, y, batch, optimizer):
                 else F.cross_entropy(out.reshape(-1, out.shape[-1]), wanted.reshape(-1)))
         optimizer.zero_grad()
         loss.backward()
+        if clip:
+            nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimizer.step()
         losses.append(loss.item())
     return losses
@@ -246,7 +249,7 @@ def train_hypar(hypar, folder, batch, optimizer, rate, more):
 
 def differences(name, hypar, exporter, batch=8):
     """The largest difference of a loss, for each run of a network."""
-    make, data, optimizer, rate, runs = NETWORKS[name]
+    make, data, optimizer, rate, clip, runs = NETWORKS[name]
     torch.manual_seed(1)
     torch.set_default_dtype(FILE_TYPE.get(name, torch.float64))
     model = make()
@@ -258,8 +261,9 @@ def differences(name, hypar, exporter, batch=8):
         model.double()
         numpy.save(os.path.join(folder, "x.npy"), x.numpy())
         numpy.save(os.path.join(folder, "y.npy"), y.numpy())
-        want = train_torch(model, x, y, batch, optimizer_of(optimizer, model, rate))
+        want = train_torch(model, x, y, batch, optimizer_of(optimizer, model, rate), clip)
         for more in runs:
+            more = more + (["--clip", str(clip)] if clip else [])
             have = train_hypar(hypar, folder, batch, optimizer, rate, more)
             worst = max(abs(a - b) for a, b in zip(want, have)) if len(have) == len(want) else math.inf
             print(f"{name:11} {optimizer:9} loss {want[0]:.6f} to {want[-1]:.6f}, largest difference {worst:.1e}  "

@@ -216,6 +216,9 @@ struct device_buffers hp_device_buffers(const struct hypar_program *p, int devic
                 collect_pass(&c, b, op_pass, order.at[i].part);
         }
     }
+    if (p->lowering->training.norm >= 0 && p->lowering->norm.of_device[device] >= 0)
+        collect(&c, 0, p->lowering->training.exchange[p->lowering->training.norm].place,
+                (struct box){ .n_dims = 0 });
     out.start = NEW(arena, int, n_lists + 1);
     for (int i = 0; i < n_lists; i++)
         out.start[i + 1] = out.start[i] + c.boxes[i].n;

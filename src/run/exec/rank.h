@@ -80,6 +80,13 @@ struct rank_update {
     struct held_view param, gradient;
 };
 
+/* Elements of a box of a gradient whose squares the rank adds up, by number. */
+struct rank_square {
+    int tensor;
+    struct held_view gradient;
+    struct range elements;
+};
+
 /* A task of the rank in a body. */
 struct body_task {
     int body, at;
@@ -89,7 +96,7 @@ struct rank_task {
     enum task_kind kind;
     int task;     /* number in the program */
     int at;       /* among the rank's tasks of its part */
-    int index, n; /* its passes, or updates; its comm */
+    int index, n; /* its passes, squares or updates; its comm */
     int n_waits;
     const int *wait; /* the rank's own tasks of the same part that it comes after */
     int n_before;
@@ -108,6 +115,8 @@ struct rank_part {
     struct rank_comm *comm;
     struct rank_pass *pass;
     struct rank_update *update;
+    struct rank_square *square;
+    int n_squares, square_capacity;
     int n_comms, n_passes, n_updates, comm_capacity, pass_capacity, update_capacity;
     int *uses; /* by buffer of the body: passes and comms that touch it */
 };
