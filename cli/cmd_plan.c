@@ -26,6 +26,7 @@ static const struct argp_option options[] = {
     { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum, adam or adamw (sgd)", 0 },
     OPT_CLIP_ROW,
+    OPT_FREEZE_ROW,
     { "recurrence", OPT_RECURRENCE, "WHICH", 0,
       "pipedream: code or paper, whose formulas (code)", 0 },
     { "straight", OPT_STRAIGHT, NULL, 0, "pipedream: every stage on one device", 0 },
@@ -278,6 +279,8 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
     struct hypar_plan *plan;
     if (args->batch)
         return opt_usage(err, "plan: --batch beside --start, whose plan says how large it is");
+    if (*args->freeze)
+        return opt_usage(err, "plan: --freeze beside --start, whose plan says what is frozen");
     enum hypar_status status = opt_read_plan(args, args->start, args->operand[0], &plan, err);
     if (status != HYPAR_OK)
         return status;

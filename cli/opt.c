@@ -98,6 +98,7 @@ static const struct value {
     { OPT_DATA, "--data", TEXT, offsetof(struct args, data), 0, 0 },
     { OPT_EVERY, "--every", COUNT, offsetof(struct args, every), 1, 1e12 },
     { OPT_IN_PROCESS, "--in-process", FLAG, offsetof(struct args, in_process), 0, 0 },
+    { OPT_FREEZE, "--freeze", LIST, offsetof(struct args, freeze), 0, 0 },
     { OPT_INIT, "--init", TEXT, offsetof(struct args, init), 0, 0 },
     { OPT_KERNELS, "--kernels", TEXT, offsetof(struct args, kernels), 0, 0 },
     { OPT_LEARNING_RATE, "--learning-rate", NUMBER, offsetof(struct args, learning_rate), 0,
@@ -577,6 +578,7 @@ enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
                                         .batch_dims =
                                             *args->batch_dims ? args->batch_dims : NULL,
                                         .dims = *args->dims ? args->dims : NULL,
+                                        .freeze = *args->freeze ? args->freeze : NULL,
                                         .follow_links = args->follow_links,
                                         .reads = opt_reads,
                                         .who = (void *)args };

@@ -68,6 +68,7 @@ enum opt_key {
     OPT_CLIP,
     OPT_DATA,
     OPT_EVERY,
+    OPT_FREEZE,
     OPT_IN_PROCESS,
     OPT_INIT,
     OPT_KERNELS,
@@ -89,7 +90,7 @@ struct args {
     const char *operand[MAX_OPERANDS];
     int n_operands;
     const char *model, *machine, *output, *planner;
-    char batch_dims[LIST_BYTES], dims[LIST_BYTES];
+    char batch_dims[LIST_BYTES], dims[LIST_BYTES], freeze[LIST_BYTES];
     const char *objective, *optimizer, *precision, *recurrence;
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
@@ -128,6 +129,12 @@ extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cm
 #define OPT_CLIP_ROW                                                                           \
     {                                                                                          \
         "clip", OPT_CLIP, "NORM", 0, "gradients have at most this norm, all together (any)", 0 \
+    }
+
+#define OPT_FREEZE_ROW                                                              \
+    {                                                                               \
+        "freeze", OPT_FREEZE, "PATTERN", 0,                                         \
+            "parameters whose names fit are not trained (none); may be repeated", 0 \
     }
 
 /* Of every command that reads a model. */

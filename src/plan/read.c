@@ -75,9 +75,14 @@ static enum hypar_status read_graph(struct hypar_graph **out, const struct json 
                                             .reads = source->options->reads,
                                             .who = source->options->who };
     const char *from = source->options->model;
+    struct json freeze = hp_json_member(root, "freeze");
+    if (freeze.value)
+        TRY(hp_json_name(&freeze, &options.freeze, err));
     if (source->graph) {
         *out = source->graph;
         TRY(read_text(root, "model", model, err));
+        if (options.freeze)
+            TRY(hp_graph_freeze(*out, options.freeze, err));
         return check_hash(*out, *model, root, err);
     }
     struct json batch = hp_json_member(root, "batch");
@@ -147,10 +152,10 @@ static enum hypar_status read_settings(struct plan_settings *settings, const str
 
 static enum hypar_status check_format(const struct json *root, struct hypar_error *err)
 {
-    static const char *const members[] = { "format",     "model",     "graph_hash", "batch",
-                                           "machine",    "precision", "optimizer",  "seed",
-                                           "clip",       "ops",       "stages",     "schedule",
-                                           "simulation", NULL };
+    static const char *const members[] = { "format",   "model",      "graph_hash", "batch",
+                                           "freeze",   "machine",    "precision",  "optimizer",
+                                           "seed",     "clip",       "ops",        "stages",
+                                           "schedule", "simulation", NULL };
     static const char *const formats[] = { "hypar-plan/1" };
     int format;
     TRY(hp_json_object(root, err));

@@ -166,3 +166,29 @@ $ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner pipedream --clip 1 --in
 $ hypar train mlp:20-16-10 --batch 6 --clip 0
 > hypar: --clip: '0' is not a number above 0
 ? 2
+
+Parameters that are frozen: none of their bytes are exchanged, in the program and in the run.
+$ hypar plan mlp:20-16-10 --batch 6 --on full:3 --planner dp --freeze 'fc1.*' -q -o $TMP/freeze.json && grep freeze $TMP/freeze.json; hypar train $TMP/freeze.json --steps 2 --kernels reference --in-process -q | grep '^sent'
+>   "freeze": "fc1.*",
+> sent in a step                2.74 kB   2.74 kB      1
+$ hypar simulate $TMP/freeze.json --json | grep comm_bytes; hypar lower $TMP/freeze.json -o $TMP/freeze.program -q && hypar simulate $TMP/freeze.program --json | grep comm_bytes
+>   "comm_bytes": 2736,
+>   "comm_bytes": 2736,
+$ for plan in '' '--ranks 3 --planner dp' '--ranks 2 --planner mp'; do hypar train mlp:20-16-10 --batch 6 --steps 3 --precision fp64 --kernels reference --freeze 'fc1.w,fc2.?' --optimizer adam --in-process -q --json --checkpoint $TMP/f $plan | grep -o '"[a-z]*_loss": [0-9.]\{10\}' | tr '\n' ' '; grep -a -o '"optimizer\.0\.[a-z0-9.]*"' $TMP/f | tr '\n' ' '; echo; done
+> "first_loss": 2.15966194 "last_loss": 2.21035267 "optimizer.0.fc1.b"
+> "first_loss": 2.15966194 "last_loss": 2.21035267 "optimizer.0.fc1.b"
+> "first_loss": 2.15966194 "last_loss": 2.21035267 "optimizer.0.fc1.b"
+$ hypar train mlp:20-16-10 --batch 6 --freeze 'fc3.*'
+> hypar: mlp:20-16-10: no parameter to freeze fits 'fc3.*'
+? 3
+$ hypar train mlp:20-16-10 --batch 6 --freeze 'fc1.*' --freeze '*2.*'
+> hypar: mlp:20-16-10: all parameters are frozen, expected one to train
+? 3
+$ hypar train $TMP/freeze.json --freeze 'fc2.*'
+> hypar: train: --freeze is for a model, and $TMP/freeze.json is a plan
+? 2
+$ hypar plan --start $TMP/freeze.json --freeze 'fc2.*'
+> hypar: plan: --freeze beside --start, whose plan says what is frozen
+? 2
+$ hypar plan --start $TMP/freeze.json --proposals 10 -q -o $TMP/again.json && grep freeze $TMP/again.json
+>   "freeze": "fc1.*",

@@ -48,6 +48,9 @@ struct proof {
     /* Gradients that are clipped, or were short enough: on one device, on several, in several
      * micro-batches, in stages. */
     int64_t clipped[2][4];
+    /* Parameters that are frozen: beside one of the same operator that is not, and so that an
+     * operator has no backward half. They are more than the pairs asked for. */
+    int64_t frozen, beside, forward_only;
 };
 
 /* Drawing a pair ------------------------------------------------------------------- */
@@ -88,6 +91,57 @@ static enum hypar_status lower(struct proof *proof, struct pair *pair)
         status = hypar_lower(&pair->program, pair->plan, &options, &pair->err);
     }
     return status;
+}
+
+/* In every fourth pair one to three parameters are frozen, if any are left then. */
+static void draw_frozen(struct pair *pair)
+{
+    struct hypar_graph *g = pair->graph;
+    struct random random = { pair->seed ^ 0x5851f42d4c957f2d };
+    int n = 0, *param = NEW(&pair->arena, int, g->n_tensors);
+    for (int t = 0; t < g->n_tensors; t++)
+        if (g->tensors[t].kind == TENSOR_PARAM && g->tensors[t].needs_grad)
+            param[n++] = t;
+    int frozen = (int)draw(&random, 1, 3);
+    char patterns[512] = "";
+    if (!one_in(&random, 4) || n <= frozen)
+        return;
+    for (int i = 0; i < frozen; i++) {
+        size_t used = strlen(patterns);
+        snprintf(patterns + used, sizeof patterns - used, "%s%s", used ? "," : "",
+                 g->tensors[param[hp_random_below(&random, n)]].name);
+    }
+    if (hp_graph_freeze(g, patterns, &pair->err) != HYPAR_OK)
+        fail_msg("%s", pair->err.text);
+}
+
+static void note_frozen(struct proof *proof, const struct hypar_graph *g)
+{
+    bool beside = false, forward_only = false;
+    for (int i = 0; i < g->n_ops; i++) {
+        int params = 0, trained = 0;
+        for (int o = 0; o < g->ops[i].nest->n_inputs; o++) {
+            int t = g->ops[i].tensor[o];
+            if (t < 0 || g->tensors[t].kind != TENSOR_PARAM)
+                continue;
+            params++;
+            trained += g->tensors[t].needs_grad;
+        }
+        beside |= trained > 0 && trained < params;
+        forward_only |= params > 0 && !hp_op_trained(g, &g->ops[i]);
+    }
+    proof->frozen++;
+    proof->beside += beside;
+    proof->forward_only += forward_only;
+}
+
+static void check_frozen(const struct proof *p)
+{
+    print_message("%lld more with frozen parameters: %lld beside trained ones, %lld without a "
+                  "backward half\n",
+                  (long long)p->frozen, (long long)p->beside, (long long)p->forward_only);
+    if (!p->beside || !p->forward_only)
+        fail_msg("a case of frozen parameters was not met");
 }
 
 /* Every third pair clips its gradients, to a norm that most have, or that none has. */
@@ -152,6 +206,7 @@ static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
         focus = find_focus(pair->graph, &pair->goal);
     }
     focus.delayed = any;
+    draw_frozen(pair);
     pair->machine = proof->machine[draw(&pair->random, 1, MAX_MACHINE)];
     pair->plan = random_plan(&pair->random, pair->graph, pair->machine, &focus);
     draw_clip(pair);
@@ -268,6 +323,10 @@ static enum hypar_status prove(struct proof *proof, struct pair *pair)
     if (differs && unstable(pair)) {
         proof->unstable++;
         return HYPAR_OK;
+    }
+    if (pair->graph->frozen) {
+        note_frozen(proof, pair->graph);
+        return status;
     }
     proof->proved++;
     proof->tasks += hypar_program_totals(pair->program).tasks;
@@ -388,8 +447,10 @@ static void every_plan_computes_the_same(void **state)
         int n = coverage_missing(&proof.coverage, missing, sizeof missing);
         if (n && pairs >= 1000)
             fail_msg("%d cases are not covered, the first: %s", n, missing);
-        if (pairs >= 1000)
+        if (pairs >= 1000) {
             check_clipped(&proof);
+            check_frozen(&proof);
+        }
         assert_true(proof.unstable * 50 <= proof.proved);
     }
     end(&proof);

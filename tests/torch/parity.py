@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from fnmatch import fnmatch
 
 try:
     import numpy
@@ -178,6 +179,7 @@ NETWORKS = {
     "gpt": (Gpt, tokens, "adamw", 0.003, 0.5, [REFERENCE, ["--ranks", "2", "--planner", "mp"]]),
     "regression": (Regression, regression, "sgd", 0.05, 0, [REFERENCE]),
 }
+FROZEN = {"alexnet": "0.*,3.*", "encoder": "embed.*,*.norm1.weight"}  # parameters that are not trained
 FILE_TYPE = {"gpt": torch.float32}  # of the weights in the file, where it is not fp64
 
 
@@ -261,9 +263,12 @@ def differences(name, hypar, exporter, batch=8):
         model.double()
         numpy.save(os.path.join(folder, "x.npy"), x.numpy())
         numpy.save(os.path.join(folder, "y.npy"), y.numpy())
+        frozen = FROZEN.get(name)
+        for parameter, value in model.named_parameters():
+            value.requires_grad = not (frozen and any(fnmatch(parameter, f) for f in frozen.split(",")))
         want = train_torch(model, x, y, batch, optimizer_of(optimizer, model, rate), clip)
         for more in runs:
-            more = more + (["--clip", str(clip)] if clip else [])
+            more = more + (["--clip", str(clip)] if clip else []) + (["--freeze", frozen] if frozen else [])
             have = train_hypar(hypar, folder, batch, optimizer, rate, more)
             worst = max(abs(a - b) for a, b in zip(want, have)) if len(have) == len(want) else math.inf
             print(f"{name:11} {optimizer:9} loss {want[0]:.6f} to {want[-1]:.6f}, largest difference {worst:.1e}  "
