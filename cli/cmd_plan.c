@@ -25,6 +25,8 @@ static const struct argp_option options[] = {
       0 },
     { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum, adam or adamw (sgd)", 0 },
+    OPT_CLIP_ROW,
+    OPT_FREEZE_ROW,
     { "recurrence", OPT_RECURRENCE, "WHICH", 0,
       "pipedream: code or paper, whose formulas (code)", 0 },
     { "straight", OPT_STRAIGHT, NULL, 0, "pipedream: every stage on one device", 0 },
@@ -277,6 +279,8 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
     struct hypar_plan *plan;
     if (args->batch)
         return opt_usage(err, "plan: --batch beside --start, whose plan says how large it is");
+    if (*args->freeze)
+        return opt_usage(err, "plan: --freeze beside --start, whose plan says what is frozen");
     enum hypar_status status = opt_read_plan(args, args->start, args->operand[0], &plan, err);
     if (status != HYPAR_OK)
         return status;
@@ -291,6 +295,8 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
         how->precision = hypar_plan_precision(plan);
     if (!args->optimizer)
         how->optimizer = hypar_plan_optimizer(plan);
+    if (args->clip <= 0)
+        how->clip = hypar_plan_clip(plan);
     status = search(args, hypar_plan_graph(plan), hypar_plan_machine(plan), how, err);
     hypar_plan_free(plan);
     return opt_in_file(args->start, status, err);
@@ -311,6 +317,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
                                         .n_fix = args->fix.n,
                                         .proposals = args->proposals,
                                         .budget_s = args->budget_s,
+                                        .clip = args->clip,
                                         .seed = args->seed };
     struct hypar_sim_options simulation;
     struct hypar_profile *profile;

@@ -18,12 +18,15 @@ static const struct argp_option options[] = {
     { "precision", OPT_PRECISION, "NAME", 0, "of a model: fp32 or fp64 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "of a model: sgd, momentum, adam or adamw (sgd)",
       0 },
+    OPT_CLIP_ROW,
+    OPT_FREEZE_ROW,
     { "seed", OPT_SEED, "N", 0, "of a model: of first values, data and planners (0)", 0 },
     { "stages", OPT_STAGES, "N", 0, "of a model: stages of gpipe and 1f1b", 0 },
     { "micro-batches", OPT_MICRO_BATCHES, "N", 0, "of a model: of gpipe and 1f1b", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { "data", OPT_DATA, "WHAT", 0,
       "x.npy,y.npy, IDX files, cifar10:FILE, tokens:FILE (synthetic)", 0 },
+    { "init", OPT_INIT, "HOW", 0, "first values: file (an ONNX file's) or random (file)", 0 },
     { "learning-rate", OPT_LEARNING_RATE, "RATE", 0, "0.01; 0.001 of adam and adamw", 0 },
     { "rate", OPT_RATE, "HOW", 0, "how it goes on: constant or cosine (constant)", 0 },
     { "warm-up", OPT_WARM_UP, "N", 0, "steps in which it rises (0)", 0 },
@@ -83,6 +86,7 @@ static enum hypar_status search(const struct args *args, int ranks, struct plann
     struct hypar_search_options how = { .planner = args->planner,
                                         .stages = args->stages,
                                         .micro_batches = args->micro_batches,
+                                        .clip = args->clip,
                                         .seed = args->seed };
     snprintf(word, sizeof word, "local:%d", ranks);
     enum hypar_status status = opt_choices(args, &how, err);
@@ -125,6 +129,7 @@ static enum hypar_status check_plan_options(const struct args *args, struct hypa
         { "--planner", args->planner },     { "--on", args->machine },
         { "--batch", args->batch != 0 },    { "--precision", args->precision },
         { "--optimizer", args->optimizer }, { "--seed", args->seed != 0 },
+        { "--clip", args->clip > 0 },       { "--freeze", *args->freeze },
         { "--stages", args->stages != 0 },  { "--micro-batches", args->micro_batches != 0 },
     };
     for (size_t i = 0; i < sizeof of_model / sizeof *of_model; i++)
@@ -315,6 +320,8 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
                                        .check = args->check,
                                        .learning_rate = args->learning_rate,
                                        .weight_decay = args->weight_decay,
+                                       .init_random =
+                                           args->init && strcmp(args->init, "random") == 0,
                                        .rate = args->rate,
                                        .warm_up = args->warm_up,
                                        .data = args->data,
@@ -443,6 +450,8 @@ static void set_core(const struct args *args)
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
+    if (args->init && strcmp(args->init, "file") != 0 && strcmp(args->init, "random") != 0)
+        return opt_usage(err, "--init: '%s' is not file or random", args->init);
     set_core(args);
     return hypar_ranks_launched() ? run_as_rank(args, err) : run_alone(args, err);
 }

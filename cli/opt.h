@@ -65,9 +65,12 @@ enum opt_key {
     OPT_START,
     OPT_CHECK,
     OPT_CHECKPOINT,
+    OPT_CLIP,
     OPT_DATA,
     OPT_EVERY,
+    OPT_FREEZE,
     OPT_IN_PROCESS,
+    OPT_INIT,
     OPT_KERNELS,
     OPT_LEARNING_RATE,
     OPT_RANKS,
@@ -87,19 +90,19 @@ struct args {
     const char *operand[MAX_OPERANDS];
     int n_operands;
     const char *model, *machine, *output, *planner;
-    char batch_dims[LIST_BYTES], dims[LIST_BYTES];
+    char batch_dims[LIST_BYTES], dims[LIST_BYTES], freeze[LIST_BYTES];
     const char *objective, *optimizer, *precision, *recurrence;
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
     const char *axes, *sync, *all_reduce;
-    const char *checkpoint, *data, *kernels, *rate, *resume;
+    const char *checkpoint, *data, *init, *kernels, *rate, *resume;
     struct text_list {
         int n;
         const char *text[MAX_FIXES];
     } fix;
     int64_t batch, seed, check_delta, proposals, stages, micro_batches, minibatches;
     int64_t steps, ranks, threads, warm_up, every;
-    double learning_rate, weight_decay;
+    double clip, learning_rate, weight_decay;
     bool check, in_process;
     int argc; /* as the command was given them, its name first */
     char **argv;
@@ -121,6 +124,18 @@ struct command {
 
 extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cmd_lower,
     cmd_import, cmd_check, cmd_train, cmd_models, cmd_machines, cmd_planners, cmd_ops;
+
+/* Of every command that makes a plan to train by. */
+#define OPT_CLIP_ROW                                                                           \
+    {                                                                                          \
+        "clip", OPT_CLIP, "NORM", 0, "gradients have at most this norm, all together (any)", 0 \
+    }
+
+#define OPT_FREEZE_ROW                                                              \
+    {                                                                               \
+        "freeze", OPT_FREEZE, "PATTERN", 0,                                         \
+            "parameters whose names fit are not trained (none); may be repeated", 0 \
+    }
 
 /* Of every command that reads a model. */
 #define OPT_FOLLOW_LINKS_ROW                                                   \

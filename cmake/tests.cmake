@@ -120,6 +120,9 @@ hypar_add_test(mpi/failures sh tests/mpi/failures.sh)
 hypar_add_test(mpi/kill sh tools/kill-ranks.sh 5)
 set_tests_properties(mpi/same mpi/fast mpi/resume mpi/failures mpi/kill PROPERTIES PROCESSORS 4)
 
+# Training as PyTorch trains; skipped where HYPAR_TORCH names no environment that has it.
+hypar_add_test(torch/parity sh tests/torch/run.sh)
+
 # Allocations that fail. A sanitizer has its own allocation functions; `make oom` does them all.
 if(NOT HYPAR_SANITIZE AND NOT HYPAR_FUZZ)
   add_library(failing MODULE tests/failing/preload.c)

@@ -143,6 +143,27 @@ static enum hypar_status compare_losses(struct all_ranks *a, struct hypar_error 
     return known ? HYPAR_OK : hp_fail(err, HYPAR_RUNTIME, "no device has the loss");
 }
 
+/* What gradients are scaled by, on every device that updates some. */
+static enum hypar_status compare_scale(struct all_ranks *a, int device, struct hypar_error *err)
+{
+    const struct rank *rank = hp_executor_rank(a->x[device]);
+    struct box scalar = { .n_dims = 0 };
+    int b = hp_find_buffer(&rank->buffers, a->graph, 0, true,
+                           (struct place){ a->graph->loss, true }, &scalar);
+    if ((b < 0) != (a->program->plan->clip <= 0 || rank->tail.n_updates == 0))
+        return hp_fail(err, HYPAR_RUNTIME, "device %d has a norm, or lacks it", device);
+    if (b < 0)
+        return HYPAR_OK;
+    double sum = *(const double *)hp_executor_lasting(a->x[device], b);
+    double scale = hp_clip_scale(sum, a->program->plan->clip),
+           right = hp_reference_scale(a->settings.reference);
+    if (first_difference(&scale, &right, 1, right) < 0)
+        return HYPAR_OK;
+    a->differs = true;
+    return hp_fail(err, HYPAR_RUNTIME, "device %d: gradients are scaled by %.17g, not %.17g",
+                   device, scale, right);
+}
+
 /* Elements that the program says are sent in a step. A batch's; pipedream counts otherwise. */
 static enum hypar_status compare_sent(struct all_ranks *a, struct hypar_error *err)
 {
@@ -269,8 +290,10 @@ enum hypar_status all_ranks_step(struct all_ranks *a, struct hypar_error *err)
     }
     hp_reference_step(a->settings.reference);
     TRY(hp_executors_step(a->x, a->n, err));
-    for (int d = 0; d < a->n; d++)
+    for (int d = 0; d < a->n; d++) {
+        TRY(compare_scale(a, d, err));
         TRY(compare_updates(a, d, err));
+    }
     TRY(compare_losses(a, err));
     if (a->settings.order == ORDER_NUMBERS && a->program->plan->precision == HYPAR_FP64)
         TRY(compare_memory(a, err));

@@ -279,6 +279,40 @@ static enum hypar_status check_exchange(const struct hypar_program *p, int excha
     return status;
 }
 
+/* The norm of gradients: each element of each is one device's, which has all of its sum; the
+ * sums of these devices come together as those of any tensor of one element. */
+static enum hypar_status check_norm(const struct hypar_program *p, struct hypar_error *err)
+{
+    const struct training_graph *k = &p->lowering->training;
+    const struct pattern *norm = hp_exchange_pattern(p->lowering, 0, k->norm);
+    device_set all = 0, updates = 0;
+    for (int d = k->n_exchanges; d < k->norm; d++) {
+        const struct pattern *g = hp_exchange_pattern(p->lowering, 0, d);
+        for (int c = 0; k->exchange[d].place.grad && c < g->n_cells; c++) {
+            const struct cell *cell = &g->cell[c];
+            device_set has =
+                listed(cell->kept, cell->n_kept) | listed(cell->receiver, cell->n_receivers);
+            int64_t elements = 0;
+            for (int i = 0; i < 64; i++) {
+                struct range share = hp_norm_share(cell, i);
+                elements += share.hi - share.lo;
+                if (share.hi > share.lo && !(has >> i & 1))
+                    return hp_fail(err, HYPAR_RUNTIME, "device %d squares what it has not", i);
+            }
+            if (elements != (has ? cell->elements : 0))
+                return hp_fail(err, HYPAR_RUNTIME, "of %lld elements %lld are squared",
+                               (long long)cell->elements, (long long)elements);
+            updates |= has;
+        }
+    }
+    all = contributors(norm->cell);
+    int n = count(updates);
+    double sent = norm->n_comms ? norm->comm[0].sent_elements : 0;
+    if (all != updates || norm->n_cells != 1 || norm->n_comms > 1 || sent != 2 * (n - 1))
+        return hp_fail(err, HYPAR_RUNTIME, "the norm of %d devices takes %g elements", n, sent);
+    return HYPAR_OK;
+}
+
 /* Edges and totals ----------------------------------------------------------------- */
 
 /* Tasks stand in an order in which they could run, so there is no cycle; a body's wait for its
@@ -334,7 +368,11 @@ enum hypar_status check_program(const struct hypar_program *p, struct hypar_erro
         for (int d = 0; d < k->n_exchanges; d++)
             if (!k->exchange[d].private)
                 TRY(check_exchange(p, d, b, 0, err));
+    if (k->norm >= 0)
+        TRY(check_norm(p, err));
     for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
+        if (d == k->norm)
+            continue;
         int group = hp_slot_group(p->iteration, stage_of_exchange(p, d));
         for (int kind = 0; kind < hp_period_kinds(p->iteration, group); kind++)
             TRY(check_exchange(p, d, p->n_bodies, kind, err));

@@ -2,18 +2,21 @@
 """export-onnx.py [OPTIONS] DIR [NAME...] - write networks of PyTorch and torchvision as ONNX files into DIR.
 
 On Debian: apt-get install python3-torch python3-torchvision (and python3-onnx for --shapes-only). Weights are random:
-nothing is fetched. Without NAMEs, all networks of the table below.
+nothing is fetched. Without NAMEs, all networks of the table below. A network of your own is FILE.py:FUNCTION, where the
+function returns the model (with its weights), an input, and the dimension of that which holds the samples.
 
-The files are exported for training (the graph as it is trained, nothing folded), or with --inference for inference;
-auxiliary heads and stochastic depth are off. Beside each file one line of NAME.txt says what PyTorch itself knows:
-the parameters and the output's shape."""
+The files are exported for training (the graph as it is trained, nothing folded: batch norms are BatchNormalization
+nodes), or with --inference for inference; auxiliary heads and stochastic depth are off. A model's output are logits
+[samples, ..., classes], or numbers: `hypar train` adds the loss itself, cross-entropy against an input 'labels' or the
+mean of squares against an input 'target'. Beside each file one line of NAME.txt says what PyTorch itself knows: the
+parameters and the output's shape."""
 import argparse
+import importlib.util
 import math
 import os
 import warnings
 
 import torch
-import torchvision
 from torch import nn
 
 
@@ -51,6 +54,7 @@ class LanguageModel(nn.Module):
 def vision(name, size=224, **options):
     """A network of torchvision and its input."""
     def make():
+        import torchvision
         return getattr(torchvision.models, name)(weights=None, **options), torch.randn(2, 3, size, size), 0
     return make
 
@@ -90,21 +94,50 @@ def strip(path):
     onnx.save(model, path)
 
 
-def export(name, args):
-    torch.manual_seed(1)
-    model, x, batch_dim = NETWORKS[name]()
-    if args.inference:
-        model.eval()
-    else:
-        model.train()
-    path = os.path.join(args.dir, name + ".onnx")
-    mode = torch.onnx.TrainingMode.EVAL if args.inference else torch.onnx.TrainingMode.TRAINING
+def no_dropout(model):
+    """Set the rate of every dropout to 0, those inside attentions and LSTMs too."""
+    for module in model.modules():
+        if isinstance(module, nn.modules.dropout._DropoutNd):
+            module.p = 0.0
+        elif isinstance(getattr(module, "dropout", None), float):
+            module.dropout = 0.0
+
+
+def write(model, x, path, batch_dim=0, opset=17, inference=False):
+    """A model and an example of its input as an ONNX file, with its weights."""
+    mode = torch.onnx.TrainingMode.EVAL if inference else torch.onnx.TrainingMode.TRAINING
+    model.train(not inference)
+    kept = {name: value.clone() for name, value in model.named_buffers()}
+    options = {"dynamo": False} if "dynamo" in torch.onnx.export.__kwdefaults__ else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(model, x, path, training=mode, do_constant_folding=args.inference,
-                          opset_version=args.opset, input_names=["x"], output_names=["y"],
-                          dynamic_axes={"x": {batch_dim: "batch"}, "y": {batch_dim: "batch"}})
-        shape = list(model(x).shape)
+        torch.onnx.export(model, (x,), path, training=mode, do_constant_folding=inference, opset_version=opset,
+                          input_names=["x"], output_names=["y"],
+                          dynamic_axes={"x": {batch_dim: "batch"}, "y": {batch_dim: "batch"}}, **options)
+    for name, value in model.named_buffers():  # it was run: running statistics are not as before
+        value.data.copy_(kept[name])
+
+
+def find(name):
+    """The model of a name, an input and the dimension of the samples."""
+    if name in NETWORKS:
+        return NETWORKS[name]()
+    file, function = name.rsplit(":", 1)
+    spec = importlib.util.spec_from_file_location("network", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, function)()
+
+
+def export(name, args):
+    torch.manual_seed(1)
+    model, x, batch_dim = find(name)
+    if args.no_dropout:
+        no_dropout(model)
+    name = name.rsplit(":", 1)[-1]
+    path = os.path.join(args.dir, name + ".onnx")
+    write(model, x, path, batch_dim, args.opset, args.inference)
+    shape = list(model(x).shape)
     if args.shapes_only:
         strip(path)
     parameters = sum(p.numel() for p in model.parameters())
@@ -116,14 +149,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--inference", action="store_true", help="export for inference")
     parser.add_argument("--opset", type=int, default=14)
+    parser.add_argument("--no-dropout", action="store_true", help="set the rate of every dropout to 0")
     parser.add_argument("--shapes-only", action="store_true", help="without the weights' values")
     parser.add_argument("dir")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
     os.makedirs(args.dir, exist_ok=True)
     for name in args.names or NETWORKS:
-        if name not in NETWORKS:
-            parser.error(f"unknown network '{name}', expected one of {', '.join(NETWORKS)}")
+        if name not in NETWORKS and ":" not in name:
+            parser.error(f"unknown network '{name}', expected FILE.py:FUNCTION or one of {', '.join(NETWORKS)}")
         export(name, args)
 
 

@@ -48,6 +48,9 @@ struct hypar_import_options {
     /* Of an ONNX file. Which dimension of an input holds the samples, where it is not the first
      * ("x=1,state=1"; -1: none), and how large symbolic dimensions are ("seq=128"). */
     const char *batch_dims, *dims;
+    /* Parameters that are not trained: patterns of their names, as the shell's
+     * ("conv1.*,fc.b"); NULL: none. */
+    const char *freeze;
     bool follow_links; /* read values of weights, though a link leads out of its folder */
     /* Called with the path of each file before it is read, if given; anything but HYPAR_OK ends
      * reading with that status and the reason in *err, which may be NULL. */

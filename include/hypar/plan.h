@@ -137,6 +137,10 @@ HYPAR_API enum hypar_precision hypar_plan_precision(const struct hypar_plan *pla
 HYPAR_API enum hypar_optimizer hypar_plan_optimizer(const struct hypar_plan *plan);
 HYPAR_API int64_t hypar_plan_seed(const struct hypar_plan *plan);
 
+/* The norm that the gradients of all parameters together may have: they are scaled down to it
+ * before the update. 0: any. */
+HYPAR_API double hypar_plan_clip(const struct hypar_plan *plan);
+
 /* As it was simulated when it was searched for, or as its file says; owned by the plan. */
 HYPAR_API const struct hypar_simulation *hypar_plan_simulation(const struct hypar_plan *plan);
 

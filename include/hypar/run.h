@@ -61,6 +61,7 @@ struct hypar_train_options {
     bool check;               /* every number that is read must have been computed (slow) */
     double learning_rate;     /* 0: the optimizer's usual one */
     double weight_decay;      /* 0: the optimizer's usual one */
+    bool init_random;         /* not from the values that the model's file has */
     const char *rate;         /* "constant" or "cosine"; NULL: constant */
     int64_t warm_up;          /* steps in which the rate rises */
     const char *data;         /* NULL: synthetic */

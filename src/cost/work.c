@@ -107,6 +107,12 @@ struct work hp_update_work(double elements, enum hypar_precision precision,
                           .bytes = elements * bytes };
 }
 
+struct work hp_squares_work(double elements, enum hypar_precision precision)
+{
+    return (struct work){ .macs = elements,
+                          .bytes = elements * hp_element_bytes(precision, false) };
+}
+
 /* Seconds ------------------------------------------------------------------------------- */
 
 /* The roofline of Williams, Waterman and Patterson (CACM 2009). */

@@ -60,6 +60,9 @@ bool hp_pass_is_measured(const struct nest *nest, int pass, const struct range r
 struct work hp_update_work(double elements, enum hypar_precision precision,
                            enum hypar_optimizer optimizer);
 
+/* Adding up the squares of so many elements of gradients. */
+struct work hp_squares_work(double elements, enum hypar_precision precision);
+
 /* Joules of the work itself: multiply-adds (one add, one multiply, three SRAM words), other
  * operations (one add each), DRAM words. The energies of the table are those of a word of 32
  * bits; other widths scale with the width (assumed). */

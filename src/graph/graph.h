@@ -38,6 +38,12 @@ struct use {
     int op, operand;
 };
 
+/* The file that has values of the parameters, and how the graph was read from it. */
+struct weights_file {
+    const char *path; /* NULL: none has */
+    struct hypar_import_options options;
+};
+
 /* Ops are in topological order: an op reads only inputs, parameters and what earlier ops write.
  */
 struct hypar_graph {
@@ -55,6 +61,8 @@ struct hypar_graph {
     struct table op_names; /* name -> op */
     const char **notes;    /* what the user should know about how it was read */
     int n_notes;
+    struct weights_file weights;
+    const char *frozen; /* patterns of parameters that are not trained; NULL: none */
     uint64_t hash;
 };
 
@@ -116,6 +124,12 @@ enum hypar_status hp_build_finish(struct graph_builder *b, struct hypar_graph **
  * it has been written and read back. */
 enum hypar_status hp_graph_renumber(const struct hypar_graph *graph, struct hypar_graph **out,
                                     struct hypar_error *err);
+
+/* Parameters whose names fit one of `patterns` ("conv1.*,*.bias", as the shell's) are not
+ * trained. Before anybody else has the graph, whose hash stays: it is the same network. Each
+ * pattern must fit some, and something must be left to train: HYPAR_INVALID. */
+enum hypar_status hp_graph_freeze(struct hypar_graph *graph, const char *patterns,
+                                  struct hypar_error *err);
 
 /* Derive what follows from ops and tensors: uses, outputs, hash. The last step of building. */
 void hp_graph_seal(struct hypar_graph *graph);

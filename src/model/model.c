@@ -171,14 +171,11 @@ bool hypar_model_is_path(const char *model)
     return strchr(model, '/') || reader_by_extension(model, hypar_model_path_length(model));
 }
 
-enum hypar_status hypar_import(struct hypar_graph **out, const char *model,
-                               const struct hypar_import_options *options,
-                               struct hypar_error *err)
+static enum hypar_status import(struct hypar_graph **out, const char *model,
+                                const struct hypar_import_options *options,
+                                struct hypar_error *err)
 {
-    static const struct hypar_import_options defaults = { 0 };
-    options = options ? options : &defaults;
     int64_t batch = options->batch;
-    *out = NULL;
     if (batch < 0 || batch > HP_MAX_BATCH)
         return hp_fail(err, HYPAR_INVALID, "batch is %lld, expected 1 to %lld",
                        (long long)batch, (long long)HP_MAX_BATCH);
@@ -188,4 +185,21 @@ enum hypar_status hypar_import(struct hypar_graph **out, const char *model,
     return strcmp(model, "-") == 0 || hypar_model_is_path(model)
                ? import_file(out, model, options, err)
                : hp_zoo_build(out, model, batch, err);
+}
+
+enum hypar_status hypar_import(struct hypar_graph **out, const char *model,
+                               const struct hypar_import_options *options,
+                               struct hypar_error *err)
+{
+    static const struct hypar_import_options defaults = { 0 };
+    options = options ? options : &defaults;
+    *out = NULL;
+    TRY(import(out, model, options, err));
+    enum hypar_status status =
+        options->freeze ? hp_graph_freeze(*out, options->freeze, err) : HYPAR_OK;
+    if (status != HYPAR_OK) {
+        hypar_graph_free(*out);
+        *out = NULL;
+    }
+    return status;
 }

@@ -31,6 +31,11 @@ int64_t hypar_plan_seed(const struct hypar_plan *plan)
     return plan->seed;
 }
 
+double hypar_plan_clip(const struct hypar_plan *plan)
+{
+    return plan->clip;
+}
+
 int hypar_plan_degree(const struct hypar_plan *plan, int op, int axis)
 {
     int degree = plan->ops[op].split.degree[axis];

@@ -25,6 +25,7 @@ struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
     plan->optimizer = settings->optimizer;
     plan->seed = settings->seed;
     plan->simulation = settings->simulation;
+    plan->clip = settings->clip;
     plan->schedule.micro_batches = 1;
     plan->all_devices = devices;
     plan->n_all_devices = n_devices;
@@ -190,7 +191,8 @@ void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, con
 struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan)
 {
     struct plan_settings settings = { plan->model,     plan->machine_word, plan->precision,
-                                      plan->optimizer, plan->seed,         plan->simulation };
+                                      plan->optimizer, plan->seed,         plan->simulation,
+                                      plan->clip };
     return hp_plan_copy_with(plan, &settings);
 }
 

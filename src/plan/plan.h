@@ -47,6 +47,7 @@ struct hypar_plan {
     enum hypar_optimizer optimizer;
     int64_t seed; /* >= 0 */
     struct hypar_simulation simulation;
+    double clip; /* gradients have at most this norm, all together; 0: any */
     struct op_plan *ops;
     int n_stages, stage_capacity;
     struct hypar_stage *stages;
@@ -62,6 +63,7 @@ struct plan_settings {
     enum hypar_optimizer optimizer;
     int64_t seed;
     struct hypar_simulation simulation;
+    double clip; /* 0: not */
 };
 
 /* A plan with every operator unsplit on device 0, without stages. Graph and machine must

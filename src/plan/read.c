@@ -1,6 +1,7 @@
 /* Reading a plan: the file as a whole, its model and its machine. */
 #include "plan/read.h"
 
+#include <float.h>
 #include <string.h>
 
 #include "machine/machine.h"
@@ -74,9 +75,14 @@ static enum hypar_status read_graph(struct hypar_graph **out, const struct json 
                                             .reads = source->options->reads,
                                             .who = source->options->who };
     const char *from = source->options->model;
+    struct json freeze = hp_json_member(root, "freeze");
+    if (freeze.value)
+        TRY(hp_json_name(&freeze, &options.freeze, err));
     if (source->graph) {
         *out = source->graph;
         TRY(read_text(root, "model", model, err));
+        if (options.freeze)
+            TRY(hp_graph_freeze(*out, options.freeze, err));
         return check_hash(*out, *model, root, err);
     }
     struct json batch = hp_json_member(root, "batch");
@@ -135,6 +141,9 @@ static enum hypar_status read_settings(struct plan_settings *settings, const str
     at = hp_json_member(root, "seed");
     if (at.value)
         TRY(hp_json_int(&at, 0, HYPAR_MAX_SEED, &settings->seed, err));
+    at = hp_json_member(root, "clip");
+    if (at.value)
+        TRY(hp_json_number(&at, 0, DBL_MAX, &settings->clip, err));
     TRY(hp_read_simulation(root, &settings->simulation, err));
     settings->precision = (enum hypar_precision)precision;
     settings->optimizer = (enum hypar_optimizer)optimizer;
@@ -143,10 +152,10 @@ static enum hypar_status read_settings(struct plan_settings *settings, const str
 
 static enum hypar_status check_format(const struct json *root, struct hypar_error *err)
 {
-    static const char *const members[] = { "format",  "model",     "graph_hash", "batch",
-                                           "machine", "precision", "optimizer",  "seed",
-                                           "ops",     "stages",    "schedule",   "simulation",
-                                           NULL };
+    static const char *const members[] = { "format",   "model",      "graph_hash", "batch",
+                                           "freeze",   "machine",    "precision",  "optimizer",
+                                           "seed",     "clip",       "ops",        "stages",
+                                           "schedule", "simulation", NULL };
     static const char *const formats[] = { "hypar-plan/1" };
     int format;
     TRY(hp_json_object(root, err));

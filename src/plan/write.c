@@ -106,11 +106,15 @@ void hp_plan_write_json(struct json_writer *w, const char *key, const struct hyp
     hp_json_put_string(w, "model", plan->model);
     hp_json_put_string(w, "graph_hash", hash);
     hp_json_put_int(w, "batch", hypar_graph_batch(plan->graph));
+    if (plan->graph->frozen)
+        hp_json_put_string(w, "freeze", plan->graph->frozen);
     if (!key || plan->machine_word) /* as a part of a file that has the machine: its word */
         hp_plan_put_machine(w, plan);
     hp_json_put_string(w, "precision", hypar_precision_text(plan->precision));
     hp_json_put_string(w, "optimizer", hypar_optimizer_text(plan->optimizer));
     hp_json_put_int(w, "seed", plan->seed);
+    if (plan->clip > 0)
+        hp_json_put_number(w, "clip", plan->clip);
     hp_plan_put_ops(w, plan);
     hp_plan_put_stages(w, plan);
     hp_plan_put_schedule(w, plan);

@@ -113,9 +113,14 @@ struct block hp_block_at(const struct blocks *s, int number)
 {
     const struct training_graph *k = &s->lowering->training;
     int tail = number - s->lowering->n_bodies * k->n_items;
+    if (tail >= 0 && k->norm >= 0 && (tail == k->n_tail - 1 || tail == k->n_tail))
+        return (struct block){ tail < k->n_tail ? BLOCK_NORM : BLOCK_TAIL_EXCHANGE, 0,
+                               k->norm };
+    if (tail >= k->n_tail)
+        return (struct block){ BLOCK_UPDATE, 0,
+                               k->n_exchanges + tail - k->n_tail - (k->norm >= 0) };
     if (tail >= 0)
-        return (struct block){ tail < k->n_tail ? BLOCK_TAIL_EXCHANGE : BLOCK_UPDATE, 0,
-                               k->n_exchanges + tail % k->n_tail };
+        return (struct block){ BLOCK_TAIL_EXCHANGE, 0, k->n_exchanges + tail };
     const struct item *item = &k->item[number % k->n_items];
     return (struct block){ item->is_pass ? BLOCK_COMPUTE : BLOCK_EXCHANGE, number / k->n_items,
                            item->index };
@@ -138,6 +143,8 @@ int hp_block_size(struct blocks *s, int number)
         return s->head[block.body][block.index] == block.index
                    ? hp_pass_layout(s, block.body, block.index)->n_live
                    : 0;
+    case BLOCK_NORM:
+        return s->lowering->norm.n;
     case BLOCK_UPDATE:
         return s->lowering->training.exchange[block.index].place.grad
                    ? hp_update_devices(s->lowering, block.index)->n

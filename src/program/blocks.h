@@ -11,6 +11,9 @@
  *
  *     body 0's items | body 1's items | ... | exchanges of the tail | updates
  *
+ * Where gradients are clipped, the last exchange of the tail is that of their norm, and before
+ * it comes a block of the squares that each device adds up for it.
+ *
  * Whoever writes all blocks (hp_lower()) gives tasks ids without gaps, in the order of their
  * numbers; delta simulation gives ids as blocks come and go. What a block's tasks wait for is
  * written in ids, as edges. */
@@ -19,7 +22,13 @@
 
 #include "program/lowering.h"
 
-enum block_kind { BLOCK_COMPUTE, BLOCK_EXCHANGE, BLOCK_TAIL_EXCHANGE, BLOCK_UPDATE };
+enum block_kind {
+    BLOCK_COMPUTE,
+    BLOCK_EXCHANGE,
+    BLOCK_TAIL_EXCHANGE,
+    BLOCK_NORM,
+    BLOCK_UPDATE
+};
 
 struct block {
     enum block_kind kind;
@@ -67,13 +76,18 @@ static inline int hp_pass_block(const struct blocks *s, int b, int op_pass)
 static inline int hp_exchange_block(const struct blocks *s, int b, int exchange)
 {
     const struct training_graph *k = &s->lowering->training;
-    return exchange < k->n_exchanges
-               ? b * k->n_items + k->exchange[exchange].item
-               : s->lowering->n_bodies * k->n_items + exchange - k->n_exchanges;
+    return exchange < k->n_exchanges ? b * k->n_items + k->exchange[exchange].item
+                                     : s->lowering->n_bodies * k->n_items + exchange -
+                                           k->n_exchanges + (exchange == k->norm);
+}
+static inline int hp_norm_block(const struct blocks *s)
+{
+    return hp_exchange_block(s, 0, s->lowering->training.norm) - 1;
 }
 static inline int hp_update_block(const struct blocks *s, int exchange)
 {
-    return hp_exchange_block(s, 0, exchange) + s->lowering->training.n_tail;
+    const struct training_graph *k = &s->lowering->training;
+    return hp_exchange_block(s, 0, exchange) + k->n_tail + (k->norm >= 0);
 }
 
 /* The parts of a pass in body `b`. */

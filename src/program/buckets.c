@@ -28,7 +28,8 @@ struct buckets hp_find_buckets(const struct lowering *s, struct arena *arena)
             int me = b.base[x] + c;
             b.lead[me] = b.next[me] = -1;
             b.exchange[me] = x;
-            if (comm->kind != COMM_ALL_REDUCE || !place->grad || s->options.bucket_bytes <= 0)
+            if (comm->kind != COMM_ALL_REDUCE || !place->grad ||
+                k->n_exchanges + x == k->norm || s->options.bucket_bytes <= 0)
                 continue;
             int g = hp_table_put(&groups, &scratch, comm->device,
                                  (size_t)comm->n_devices * sizeof(int), n_groups);

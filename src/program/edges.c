@@ -28,6 +28,12 @@ static void wait_for_bodies(struct blocks *s, int local, const struct source *fr
     }
 }
 
+/* The squares that `device` adds up. */
+static void wait_for_squares(struct blocks *s, int local, int device)
+{
+    add_edge(s, local, s->first[hp_norm_block(s)] + s->lowering->norm.of_device[device]);
+}
+
 /* What the parts on `device` contribute to a comm. */
 static void wait_for_feeds(struct blocks *s, int local, int b, int exchange, int comm,
                            int device)
@@ -35,6 +41,10 @@ static void wait_for_feeds(struct blocks *s, int local, int b, int exchange, int
     const struct training_graph *k = &s->lowering->training;
     const struct pattern *p = hp_exchange_pattern(s->lowering, b, exchange);
     bool tail = exchange >= k->n_exchanges;
+    if (exchange == k->norm) {
+        wait_for_squares(s, local, device);
+        return;
+    }
     for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
         const struct source *from = &k->exchange[exchange].writer[p->feed[i].writer];
         int op_pass = k->op_pass_of[from->op][from->pass], part = p->feed[i].part;
@@ -198,6 +208,21 @@ static void message_edges(struct blocks *s, int number, const struct comm_messag
             add_edge(s, m->first + i, s->first[number] + m->first + m->list[i].after[a]);
 }
 
+/* The norm's only comm waits for the squares of every device. */
+static void norm_feeds(struct blocks *s, int exchange)
+{
+    const struct comm_messages *m = messages_of(s, 0, exchange, 0);
+    const struct comm *comm = hp_exchange_pattern(s->lowering, 0, exchange)->comm;
+    for (int i = 0; i < s->lowering->norm.n; i++) {
+        int device = s->lowering->norm.device[i], place = hp_comm_index(comm, device);
+        if (!m || !m->list)
+            wait_for_squares(s, 0, device);
+        else
+            for (int t = m->depart_start[place]; t < m->depart_start[place + 1]; t++)
+                wait_for_squares(s, m->depart[t], device);
+    }
+}
+
 static void exchange_edges(struct blocks *s, int b, int exchange, int number)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -205,6 +230,10 @@ static void exchange_edges(struct blocks *s, int b, int exchange, int number)
     bool tail = exchange >= k->n_exchanges;
     for (int c = 0; s->expand && c < p->n_comms; c++)
         message_edges(s, number, messages_of(s, b, exchange, c));
+    if (exchange == k->norm) {
+        norm_feeds(s, exchange);
+        return;
+    }
     for (int body = tail ? 0 : b; body < (tail ? s->lowering->n_bodies : b + 1); body++)
         for (int c = 0; c < p->n_comms; c++) {
             const struct comm_messages *m = messages_of(s, b, exchange, c);
@@ -228,6 +257,44 @@ static uint32_t last_reads(const struct lowering *s, const struct reader *r)
     return r->passes & backward ? r->passes & backward : r->passes;
 }
 
+/* The tasks of these devices wait for what each reads of a sum of gradients. */
+static void wait_for_sum(struct blocks *s, int exchange, const struct update_devices *who)
+{
+    const struct lowering *lowering = s->lowering;
+    const struct exchange *what = &lowering->training.exchange[exchange];
+    const struct pattern *p = hp_exchange_pattern(lowering, 0, exchange);
+    for (int i = 0; i < p->n_waits; i++) {
+        const struct wait *wait = &p->wait[i];
+        int device = lowering->tail_layout[what->reader[wait->reader].op]->device[wait->part];
+        int local = who->of_device[device];
+        if (wait->comm >= 0)
+            wait_for_comm(s, local, 0, exchange, wait->comm, device);
+        else
+            wait_for_bodies(s, local, &what->writer[wait->writer], wait->writer_part);
+    }
+}
+
+/* Squares wait for the sums of all gradients. */
+static void norm_edges(struct blocks *s)
+{
+    const struct training_graph *k = &s->lowering->training;
+    for (int d = k->n_exchanges; d < k->norm; d++)
+        if (k->exchange[d].place.grad)
+            wait_for_sum(s, d, &s->lowering->norm);
+}
+
+/* Updates wait for the norm, if there is one. */
+static void wait_for_norm(struct blocks *s, const struct update_devices *updates)
+{
+    int norm = s->lowering->training.norm;
+    bool moves = norm >= 0 && hp_exchange_pattern(s->lowering, 0, norm)->n_comms;
+    for (int i = 0; norm >= 0 && i < updates->n; i++)
+        if (moves)
+            wait_for_comm(s, i, 0, norm, 0, updates->device[i]);
+        else
+            wait_for_squares(s, i, updates->device[i]);
+}
+
 /* An update waits for the sum, and for its device's passes that read the parameter: they want
  * the old one. */
 static void update_edges(struct blocks *s, int exchange)
@@ -235,17 +302,9 @@ static void update_edges(struct blocks *s, int exchange)
     const struct lowering *lowering = s->lowering;
     const struct training_graph *k = &lowering->training;
     const struct exchange *what = &k->exchange[exchange];
-    const struct pattern *p = hp_exchange_pattern(lowering, 0, exchange);
     const struct update_devices *updates = hp_update_devices(s->lowering, exchange);
-    for (int i = 0; i < p->n_waits; i++) {
-        const struct wait *wait = &p->wait[i];
-        int device = lowering->tail_layout[what->reader[wait->reader].op]->device[wait->part];
-        int local = updates->of_device[device];
-        if (wait->comm >= 0)
-            wait_for_comm(s, local, 0, exchange, wait->comm, device);
-        else
-            wait_for_bodies(s, local, &what->writer[wait->writer], wait->writer_part);
-    }
+    wait_for_sum(s, exchange, updates);
+    wait_for_norm(s, updates);
     for (int b = 0; b < lowering->n_bodies; b++)
         for (int r = 0; r < what->n_readers; r++) {
             const struct part_layout *layout = lowering->body[b].layout[what->reader[r].op];
@@ -266,6 +325,8 @@ void hp_block_edges(struct blocks *s, int number)
         return;
     if (block.kind == BLOCK_COMPUTE)
         compute_edges(s, block.body, block.index);
+    else if (block.kind == BLOCK_NORM)
+        norm_edges(s);
     else if (block.kind == BLOCK_UPDATE)
         update_edges(s, block.index);
     else

@@ -116,7 +116,7 @@ enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar
             return hp_fail(err, HYPAR_UNSUPPORTED, "'%s': %s cannot be lowered yet",
                            plan->graph->ops[op].name,
                            plan->ops[op].recompute ? "recompute" : "shard_state");
-    return HYPAR_OK;
+    return hp_check_clip(plan, err);
 }
 
 /* Is this the part that adds what the pass adds after partial sums? */
@@ -211,6 +211,17 @@ static void write_comms(struct hypar_program *p, int number, const struct block 
                                  .backward = exchange->backward };
 }
 
+static void write_norm(struct hypar_program *p, int number, const struct block *block)
+{
+    struct task *task = p->task + p->blocks->first[number];
+    for (int i = 0; i < p->blocks->size[number]; i++)
+        task[i] = (struct task){ .kind = TASK_NORM,
+                                 .block = number,
+                                 .index = block->index,
+                                 .device = p->lowering->norm.device[i],
+                                 .backward = true };
+}
+
 static void write_updates(struct hypar_program *p, int number, const struct block *block)
 {
     const int *device = hp_update_devices(p->lowering, block->index)->device;
@@ -226,9 +237,8 @@ static void write_updates(struct hypar_program *p, int number, const struct bloc
 static void write_blocks(struct hypar_program *p)
 {
     static void (*const write[])(struct hypar_program *, int, const struct block *) = {
-        [BLOCK_COMPUTE] = write_computes,
-        [BLOCK_EXCHANGE] = write_comms,
-        [BLOCK_TAIL_EXCHANGE] = write_comms,
+        [BLOCK_COMPUTE] = write_computes,    [BLOCK_EXCHANGE] = write_comms,
+        [BLOCK_TAIL_EXCHANGE] = write_comms, [BLOCK_NORM] = write_norm,
         [BLOCK_UPDATE] = write_updates,
     };
     for (int i = 0; i < p->blocks->n_blocks; i++) {

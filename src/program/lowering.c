@@ -151,8 +151,9 @@ static enum hypar_status make(struct lowering *s)
     for (int op = 0; op < n_ops; op++)
         lay_out(s, op);
     for (int d = 0; d < k->n_exchanges + k->n_tail; d++)
-        TRY(settle(s, d));
-    return HYPAR_OK;
+        if (d != k->norm)
+            TRY(settle(s, d));
+    return hp_find_norm(s);
 }
 
 enum hypar_status hp_lowering_make(struct lowering **out, const struct hypar_plan *plan,

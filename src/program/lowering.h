@@ -55,8 +55,10 @@ struct training_graph {
     struct op_pass *op_pass;
     int (*op_pass_of)[MAX_PASSES]; /* by op and pass; -1 */
     struct exchange *exchange;     /* the body's, then n_tail of the tail: loss, parameters */
-    int *value_exchange;           /* by tensor: the exchange that settles its value, -1 */
-    int *input_start;              /* what each op_pass reads: CSR */
+    int norm; /* the last of the tail: sums of squares of all gradients; -1: they stay as they
+                 are */
+    int *value_exchange; /* by tensor: the exchange that settles its value, -1 */
+    int *input_start;    /* what each op_pass reads: CSR */
     struct pass_input *input;
     int *access_start; /* exchanges that each op accesses: CSR, ascending */
     int *accessed;
@@ -107,6 +109,7 @@ struct lowering {
      * 0, then of 1, ...; patterns by exchange - n_exchanges. */
     const struct part_layout **tail_layout;
     const struct pattern **tail;
+    struct update_devices norm;      /* who adds up squares, and how many */
     struct layout_cache own, *cache; /* its own, or one that it shares */
     int32_t *pattern_key;            /* room for most_sides, and one more */
     int *settled, change;            /* by exchange: the change in which it was last settled */
@@ -138,6 +141,12 @@ enum hypar_status hp_lowering_exchange(struct lowering *lowering, const int *op,
 
 /* Who updates the parameter whose gradient an exchange of the tail sums up; shared, too. */
 const struct update_devices *hp_update_devices(struct lowering *lowering, int exchange);
+
+/* Gradients that are clipped (norm.c): who adds up the squares of what. Each element is one
+ * device's, however many have it: of a cell the elements, by number, that are `device`'s. */
+enum hypar_status hp_check_clip(const struct hypar_plan *plan, struct hypar_error *err);
+struct range hp_norm_share(const struct cell *cell, int device);
+enum hypar_status hp_find_norm(struct lowering *lowering);
 
 /* The parameters that an exchange of the tail is updated with (iteration.h). */
 int hp_exchange_group(const struct lowering *s, int d);

@@ -33,6 +33,7 @@ struct place {
 enum task_kind {
     TASK_COMPUTE, /* one part of the passes of a fusion group */
     TASK_COMM,    /* a transfer or a collective */
+    TASK_NORM,    /* squares of one device's share of all gradients; tail only */
     TASK_UPDATE,  /* of what one device holds of a parameter; tail only */
 };
 
@@ -42,7 +43,7 @@ struct task {
     int index;     /* COMPUTE: its first op_pass; else: the exchange */
     int part;      /* COMPUTE */
     int comm;      /* COMM: which of the exchange's pattern */
-    int device;    /* COMPUTE, UPDATE; of COMM -1 */
+    int device;    /* COMPUTE, NORM, UPDATE; of COMM -1 */
     int bucket;    /* COMM: those with the same number are one message; -1: alone */
     bool backward; /* belongs to the backward half of a micro-batch, or to the tail */
 };

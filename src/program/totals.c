@@ -8,7 +8,7 @@ static void add_task(const struct hypar_program *p, int i, struct hypar_program_
     int64_t times = (int64_t)(hp_task_times(p, i) * p->iteration->n_batches + .5);
     out->tasks += times;
     out->compute += t->kind == TASK_COMPUTE ? times : 0;
-    out->update += t->kind == TASK_UPDATE ? times : 0;
+    out->update += t->kind == TASK_UPDATE || t->kind == TASK_NORM ? times : 0;
     if (t->kind != TASK_COMM)
         return;
     double bytes = hp_task_times(p, i) * hp_task_bytes(p, i);

@@ -217,7 +217,8 @@ static int order_params(const struct lowering *s, int *param)
 }
 
 /* The loss, which everyone who has a part of it is told; then the parameters' gradients, which
- * whoever reads the parameter wants in order to keep it up to date. */
+ * whoever reads the parameter wants in order to keep it up to date; and last their norm, which
+ * no pass reads (norm.c). */
 static void add_tail(struct builder *b)
 {
     struct lowering *s = b->s;
@@ -243,6 +244,13 @@ static void add_tail(struct builder *b)
         append_exchange(b, exchange);
         s->training.n_tail++;
     }
+    s->training.norm = -1;
+    if (s->plan->clip <= 0)
+        return;
+    append_exchange(b, (struct exchange){ .place = { g->loss, true },
+                                          .backward = true,
+                                          .item = s->training.n_tail });
+    s->training.norm = s->training.n_exchanges + s->training.n_tail++;
 }
 
 /* What each pass waits for. */

@@ -120,8 +120,11 @@ static void put_comm(struct json_writer *w, const struct hypar_program *p, int t
 static void put_exchange(struct json_writer *w, const struct hypar_program *p, int first, int n)
 {
     struct place place = hp_task_place(p, first);
-    hp_json_put_string(w, place.grad ? "gradient" : "tensor",
-                       p->plan->graph->tensors[place.tensor].name);
+    if (p->task[first].index == p->lowering->training.norm)
+        hp_json_put_string(w, "norm", "sum");
+    else
+        hp_json_put_string(w, place.grad ? "gradient" : "tensor",
+                           p->plan->graph->tensors[place.tensor].name);
     hp_json_put_string(w, "half", p->task[first].backward ? "backward" : "forward");
     hp_json_begin_array(w, "comms", false);
     for (int t = first; t < first + n; t++)
@@ -139,6 +142,12 @@ static void put_update(struct json_writer *w, const struct hypar_program *p,
     hp_json_put_int(w, "group", hp_update_group(p, first));
 }
 
+static void put_norm(struct json_writer *w, const struct hypar_program *p)
+{
+    hp_json_put_string(w, "norm", "squares");
+    put_ints(w, "devices", p->lowering->norm.device, p->lowering->norm.n);
+}
+
 /* The whole ---------------------------------------------------------------------------- */
 
 /* The blocks first .. last - 1 that have tasks. */
@@ -152,10 +161,12 @@ static void put_blocks(struct json_writer *w, const struct hypar_program *p, con
         if (!n)
             continue;
         hp_json_begin_object(w, NULL,
-                             block.kind == BLOCK_COMPUTE || block.kind == BLOCK_UPDATE);
+                             block.kind != BLOCK_EXCHANGE && block.kind != BLOCK_TAIL_EXCHANGE);
         hp_json_put_int(w, "first", id);
         if (block.kind == BLOCK_COMPUTE)
             put_compute(w, p, &block, id, n);
+        else if (block.kind == BLOCK_NORM)
+            put_norm(w, p);
         else if (block.kind == BLOCK_UPDATE)
             put_update(w, p, &block, id);
         else

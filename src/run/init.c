@@ -131,6 +131,39 @@ static double draw(struct init_rule rule, uint64_t key, int64_t index)
     }
 }
 
+/* A part of a parameter's elements, which its runs in a box are taken from. */
+struct window {
+    int64_t at, n, room;
+    double *value;
+};
+
+/* Runs that lie near each other come from one read. */
+enum hypar_status hp_init_from(const struct weights *weights, const struct hypar_graph *graph,
+                               int tensor, const struct box *box, enum real real, void *dense,
+                               struct hypar_error *err)
+{
+    const struct tensor *info = &graph->tensors[tensor];
+    struct arena scratch = { 0 };
+    struct window w = { .room = 1 << 16 };
+    int64_t all = hp_shape_elements(&info->shape);
+    enum hypar_status status = HYPAR_OK;
+    w.room = all < w.room ? all : w.room;
+    w.value = NEW(&scratch, double, w.room);
+    struct runs r = hp_runs(&info->shape, box);
+    while (status == HYPAR_OK && hp_next_run(&r))
+        for (int64_t i = 0; i < r.length && status == HYPAR_OK; i++) {
+            int64_t at = r.in_array + i;
+            if (at >= w.at + w.n) {
+                w.at = at;
+                w.n = all - at < w.room ? all - at : w.room;
+                status = hp_weights_read_part(weights, info->name, all, at, w.n, w.value, err);
+            }
+            hp_put(dense, r.in_box + i, w.value[at - w.at], real);
+        }
+    hp_arena_free(&scratch);
+    return status;
+}
+
 void hp_init_box(const struct hypar_graph *graph, int tensor, const struct box *box,
                  enum real real, uint64_t seed, void *dense)
 {

@@ -15,6 +15,8 @@
  *     factors (mul, div)         1
  *     all others                 normal, deviation 0.02: learned positions and tokens
  *
+ * A model file may have values itself (model/weights.h); then a box is read from it.
+ *
  * What decides is the first operator that reads the parameter, behind those that only move data
  * (reshape, transpose, slice). */
 #ifndef RUN_INIT_H
@@ -22,6 +24,7 @@
 
 #include "graph/graph.h"
 #include "kernel/kernel.h"
+#include "model/weights.h"
 
 enum init_kind {
     INIT_CONSTANT, /* `value` */
@@ -39,5 +42,10 @@ struct init_rule hp_init_rule(const struct hypar_graph *graph, int tensor);
 /* A box of a parameter into a dense array. */
 void hp_init_box(const struct hypar_graph *graph, int tensor, const struct box *box,
                  enum real real, uint64_t seed, void *dense);
+
+/* The same of a parameter, or a constant input, that a model file has values of. */
+enum hypar_status hp_init_from(const struct weights *weights, const struct hypar_graph *graph,
+                               int tensor, const struct box *box, enum real real, void *dense,
+                               struct hypar_error *err);
 
 #endif /* RUN_INIT_H */

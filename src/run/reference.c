@@ -245,15 +245,28 @@ static void run_micro(const struct reference_run *run, int micro)
 
 /* The next value of a parameter from its gradient; `number` of the update, 1 at first. One that
  * is not trained stays as it is: weight decay is not for it. */
-static void update(struct reference_run *run, int t, int number, const struct view *old,
-                   const struct view *new, const struct view *gradient)
+static void update(struct reference_run *run, int t, int number, double scale,
+                   const struct view *old, const struct view *new, const struct view *gradient)
 {
+    const struct optimizer *optimizer = &run->settings.optimizer;
     if (new != old)
         hp_view_copy(new, old, &new->box, hp_real_bytes(run->real));
     if (!run->graph->tensors[t].needs_grad)
         return;
-    hp_update(&run->settings.optimizer, number, hp_box_elements(&new->box), run->real,
-              new->data, gradient->data, &run->state[t]);
+    hp_update_at(optimizer, &(struct update_step){ number, optimizer->learning_rate, scale },
+                 hp_box_elements(&new->box), run->real, new->data, gradient->data,
+                 &run->state[t]);
+}
+
+double hp_reference_scale(const struct reference_run *run)
+{
+    const struct hypar_graph *g = run->graph;
+    double sum = 0;
+    for (int t = 0; t < g->n_tensors; t++)
+        if (g->tensors[t].kind == TENSOR_PARAM && g->tensors[t].needs_grad)
+            sum += hp_sum_of_squares(hp_box_elements(&run->grad[t].box), run->real,
+                                     run->grad[t].data);
+    return hp_clip_scale(sum, run->settings.clip);
 }
 
 /* Parameters of the stages of which minibatch `micro` is the last of a period. */
@@ -268,7 +281,7 @@ static void end_periods(struct reference_run *run, int micro)
         int period = micro / turns, periods = run->settings.micro_batches / turns;
         if ((micro + 1) % turns)
             continue;
-        update(run, t, (run->step - 1) * periods + period + 1,
+        update(run, t, (run->step - 1) * periods + period + 1, 1,
                &run->value[slot(run, t, period)], &run->value[slot(run, t, period + 1)],
                &run->grad[slot(run, t, period)]);
         if (period == periods - 1) { /* the next window begins with it */
@@ -288,7 +301,8 @@ void hp_reference_step(struct reference_run *run)
         if (delayed(run))
             end_periods(run, m);
     }
+    double scale = delayed(run) ? 1 : hp_reference_scale(run);
     for (int t = 0; !delayed(run) && t < run->graph->n_tensors; t++)
         if (run->graph->tensors[t].kind == TENSOR_PARAM)
-            update(run, t, run->step, &run->value[t], &run->value[t], &run->grad[t]);
+            update(run, t, run->step, scale, &run->value[t], &run->value[t], &run->grad[t]);
 }

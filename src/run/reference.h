@@ -29,6 +29,7 @@ struct reference_settings {
     int micro_batches; /* delayed: minibatches, whole periods of every stage */
     const struct delayed_updates *delayed; /* NULL: synchronous */
     struct optimizer optimizer;
+    double clip;   /* the norm that gradients may have; 0: any. Not delayed */
     uint64_t seed; /* of random numbers that operators draw */
     double noise;  /* every output is off by up to this, relative: how stable is the graph? */
 };
@@ -50,6 +51,9 @@ const struct view *hp_reference_view(const struct reference_run *run, struct pla
 
 /* The loss of the last step; delayed: of a period of the loss's stage. */
 double hp_reference_loss(const struct reference_run *run, int period);
+
+/* What the gradients of the last step, not delayed, were multiplied with. */
+double hp_reference_scale(const struct reference_run *run);
 
 /* The key of random numbers that `op` draws in a step (1 at first), the same in every plan. */
 uint64_t hp_draw_key(uint64_t seed, int step, int op);

@@ -37,7 +37,13 @@ enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
                                   const struct view *to, struct hypar_error *err)
 {
     struct trainer *t = who;
-    if (t->graph->tensors[request->tensor].kind != TENSOR_PARAM) {
+    const struct tensor *info = &t->graph->tensors[request->tensor];
+    bool param = info->kind == TENSOR_PARAM;
+    bool in_file = t->weights && hp_weights_has(t->weights, info->name);
+    if (!param && in_file) /* a constant */
+        return hp_init_from(t->weights, t->graph, request->tensor, &to->box, t->real, to->data,
+                            err);
+    if (!param) {
         struct data_request wanted = { .set = DATA_TRAIN,
                                        .tensor = request->tensor,
                                        .position = request->batch * t->graph->batch,
@@ -47,8 +53,12 @@ enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
     }
     if (t->resumed)
         return fill_resumed(t, request, to, err);
-    if (request->state < 0)
-        hp_init_box(t->graph, request->tensor, &to->box, t->real, t->seed, to->data);
+    if (request->state >= 0)
+        return HYPAR_OK;
+    if (in_file && !t->options->init_random)
+        return hp_init_from(t->weights, t->graph, request->tensor, &to->box, t->real, to->data,
+                            err);
+    hp_init_box(t->graph, request->tensor, &to->box, t->real, t->seed, to->data);
     return HYPAR_OK;
 }
 
@@ -137,7 +147,7 @@ static int find_loss(const struct trainer *t)
     const struct training_graph *k = &t->program->lowering->training;
     int first = t->n_devices;
     for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
-        if (k->exchange[d].place.tensor != t->graph->loss)
+        if (k->exchange[d].place.grad)
             continue;
         const struct cell *cell = hp_exchange_pattern(t->program->lowering, 0, d)->cell;
         if (cell->n_receivers && cell->receiver[0] < first)
@@ -205,6 +215,9 @@ static enum hypar_status make(struct trainer *t, struct hypar_error *err)
     if (t->options->weight_decay > 0)
         t->optimizer.weight_decay = t->options->weight_decay;
     TRY(resume(t, err));
+    if (t->graph->weights.path)
+        TRY(hp_weights_open(&t->weights, t->graph->weights.path, &t->graph->weights.options,
+                            err));
     struct data_options data = { .train = t->options->data, .seed = t->seed };
     TRY(hp_data_open(&t->data, t->graph, &data, err));
     TRY(lower(t, err));
@@ -220,6 +233,7 @@ static void release(struct trainer *t)
     hypar_program_free(t->program);
     hp_data_close(t->data);
     hp_checkpoint_close(t->resumed);
+    hp_weights_close(t->weights);
     hp_arena_free(&t->arena);
 }
 

@@ -2,6 +2,7 @@
 #ifndef RUN_TRAINER_H
 #define RUN_TRAINER_H
 
+#include "model/weights.h"
 #include "run/checkpoint/checkpoint.h"
 #include "run/data/source.h"
 #include "run/exec/executor.h"
@@ -20,6 +21,7 @@ struct trainer {
     int64_t first_step; /* done before this run */
     struct data_source *data;
     struct checkpoint *resumed; /* NULL: from the start */
+    struct weights *weights;    /* of the model's file; NULL: it has none */
 
     /* The devices that this process runs: its rank's, or all. */
     int rank, n_ranks, first_device, n_here, n_devices;

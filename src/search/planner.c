@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/stop.h"
+#include "program/lowering.h"
 
 const struct planner *const hp_planners[] = {
     &hp_planner_auto,
@@ -136,6 +137,21 @@ static enum hypar_status check_asked(const struct hypar_search_options *options,
     return HYPAR_OK;
 }
 
+/* Gradients are clipped whatever the plan, so planners do not look at it; what they found is
+ * simulated once more. */
+static enum hypar_status clip_gradients(const struct problem *problem,
+                                        struct hypar_found *found, struct hypar_error *err)
+{
+    const struct hypar_search_options *options = problem->options;
+    if (options->clip <= 0)
+        return HYPAR_OK;
+    found->plan->clip = options->clip;
+    TRY(hp_check_clip(found->plan, err));
+    if (found->has_simulated)
+        hp_simulate_found(problem, options->simulation, 0, found);
+    return HYPAR_OK;
+}
+
 enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_graph *graph,
                                const struct hypar_machine *machine,
                                const struct hypar_search_options *options,
@@ -164,10 +180,14 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
                                .limit_bytes = options->memory_bytes };
     if (options->unlimited)
         with.memory_bytes = HP_UNLIMITED_BYTES;
-    problem.settings =
-        (struct plan_settings){ options->model,     options->machine,
-                                options->precision, options->optimizer,
-                                options->seed,      hypar_simulation_of(options->simulation) };
+    problem.settings = (struct plan_settings){
+        .model = options->model,
+        .machine_word = options->machine,
+        .precision = options->precision,
+        .optimizer = options->optimizer,
+        .seed = options->seed,
+        .simulation = hypar_simulation_of(options->simulation),
+    };
     struct hypar_plan *start =
         options->start ? hp_plan_copy_with(options->start, &problem.settings) : NULL;
     with.start = start; /* what is found has the settings that were asked for */
@@ -181,6 +201,12 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
         hp_simulate_found(&problem, options->simulation, hp_plan_parts((*out)->plan), *out);
     if (status == HYPAR_OK)
         (*out)->info.interrupted = hp_stopped(options->stop);
+    if (status == HYPAR_OK)
+        status = clip_gradients(&problem, *out, err);
+    if (status != HYPAR_OK) {
+        hypar_found_free(*out);
+        *out = NULL;
+    }
     hypar_plan_free(start);
     hp_arena_free(&arena);
     return status;

@@ -46,10 +46,11 @@ static void name_comm(const struct hypar_sim *sim, const struct block *block, in
     const struct pattern_cost *costs = hp_exchange_cost(s, block->body, block->index);
     int c = hp_comm_at(costs, p->n_comms, local);
     const struct comm_cost *cost = &costs->comm[c];
-    size_t n =
-        (size_t)snprintf(e->name, sizeof e->name, "%s %s%.80s", hp_comm_text(p->comm[c].kind),
-                         exchange->place.grad ? "gradient of " : "",
-                         s->lowering->graph->tensors[exchange->place.tensor].name);
+    bool norm = block->index == s->lowering->training.norm;
+    size_t n = (size_t)snprintf(
+        e->name, sizeof e->name, "%s %s%.80s", hp_comm_text(p->comm[c].kind),
+        exchange->place.grad && !norm ? "gradient of " : "",
+        norm ? "norm of gradients" : s->lowering->graph->tensors[exchange->place.tensor].name);
     e->kind = HYPAR_EVENT_COMM;
     e->bytes = cost->sent_bytes;
     const struct message *m = hp_message_at(costs, c, local);
@@ -66,8 +67,11 @@ static void name_update(const struct hypar_sim *sim, const struct block *block,
 {
     const struct lowering *s = sim->timing->lowering;
     e->kind = HYPAR_EVENT_UPDATE;
-    snprintf(e->name, sizeof e->name, "update %.120s",
-             s->graph->tensors[s->training.exchange[block->index].place.tensor].name);
+    if (block->kind == BLOCK_NORM)
+        snprintf(e->name, sizeof e->name, "squares of gradients");
+    else
+        snprintf(e->name, sizeof e->name, "update %.120s",
+                 s->graph->tensors[s->training.exchange[block->index].place.tensor].name);
 }
 
 /* Which task instance event `i` is: row by row. */
@@ -116,7 +120,7 @@ bool hypar_sim_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_ev
     };
     if (block.kind == BLOCK_COMPUTE)
         name_compute(sim, &block, local, event);
-    else if (block.kind == BLOCK_UPDATE)
+    else if (block.kind == BLOCK_UPDATE || block.kind == BLOCK_NORM)
         name_update(sim, &block, event);
     else
         name_comm(sim, &block, local, event);

@@ -66,11 +66,11 @@ static void count_task(void *who, int task, int micro, const struct times *times
     int number = sim->block_of[task];
     struct block block = hp_block_at(timing->blocks, number);
     const struct sim_task *what = &c->graph->task[task];
-    if (block.kind == BLOCK_COMPUTE || block.kind == BLOCK_UPDATE) {
+    if (block.kind != BLOCK_EXCHANGE && block.kind != BLOCK_TAIL_EXCHANGE) {
         c->busy[what->queue] = hp_later(c->busy[what->queue], what->duration);
         hp_cover(&c->either[what->queue], &c->arena, times->ready, times->start, times->end);
         c->compute += block.kind == BLOCK_COMPUTE;
-        c->update += block.kind == BLOCK_UPDATE;
+        c->update += block.kind != BLOCK_COMPUTE;
         if (block.kind == BLOCK_COMPUTE && c->begins)
             note_begin(c, block.index, micro, times->start);
         return;
@@ -126,10 +126,13 @@ static double periods_per_step(const struct lowering *s, int exchange)
 static void add_updates(struct hypar_sim *sim, int exchange, struct hypar_energy *sum)
 {
     const struct lowering *s = sim->timing->lowering;
-    const struct update_devices *u = hp_update_devices(sim->timing->lowering, exchange);
+    bool norm = exchange == s->training.norm;
+    const struct update_devices *u =
+        norm ? &s->norm : hp_update_devices(sim->timing->lowering, exchange);
     for (int i = 0; i < u->n; i++) {
         struct work work =
-            hp_update_work(u->elements[i], s->plan->precision, s->plan->optimizer);
+            norm ? hp_squares_work(u->elements[i], s->plan->precision)
+                 : hp_update_work(u->elements[i], s->plan->precision, s->plan->optimizer);
         struct work_energy e =
             hp_work_energy(&work, hypar_machine_device(s->plan->machine, u->device[i]),
                            hp_master_precision(s->plan->precision));

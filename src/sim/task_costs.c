@@ -97,6 +97,13 @@ ticks hp_update_time(const struct task_costs *a, int device, double elements)
                                     hp_master_precision(a->precision)));
 }
 
+ticks hp_squares_time(const struct task_costs *a, int device, double elements)
+{
+    struct work work = hp_squares_work(elements, a->precision);
+    return hp_ticks(hp_work_seconds(&work, hypar_machine_device(a->machine, device),
+                                    hp_master_precision(a->precision)));
+}
+
 static struct sim_task *make_updates(struct task_costs *a, const struct update_devices *u)
 {
     struct sim_task *task = NEW(&a->arena, struct sim_task, u->n);

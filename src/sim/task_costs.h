@@ -78,6 +78,9 @@ const struct sim_task *hp_update_tasks(struct task_costs *costs, const struct pa
 /* How long a device takes to update so many elements. */
 ticks hp_update_time(const struct task_costs *costs, int device, double elements);
 
+/* Of adding up the squares of so many elements of gradients. */
+ticks hp_squares_time(const struct task_costs *costs, int device, double elements);
+
 /* How long each part of a pass takes. */
 const ticks *hp_pass_times(struct task_costs *costs, int op, int pass,
                            const struct part_layout *layout);

@@ -132,11 +132,23 @@ static void update_tasks(struct timing *s, int exchange, struct sim_task *task)
            (size_t)u->n * sizeof *task);
 }
 
+static void norm_tasks(struct timing *s, struct sim_task *task)
+{
+    const struct update_devices *u = &s->lowering->norm;
+    for (int i = 0; i < u->n; i++)
+        task[i] = (struct sim_task){ .duration = hp_squares_time(s->costs, u->device[i],
+                                                                 u->elements[i]),
+                                     .n_holds = 1,
+                                     .queue = u->device[i] };
+}
+
 void hp_block_tasks(struct timing *s, int number, struct sim_task *task)
 {
     struct block block = hp_block_at(s->blocks, number);
     if (block.kind == BLOCK_COMPUTE)
         compute_tasks(s, block.body, block.index, task);
+    else if (block.kind == BLOCK_NORM)
+        norm_tasks(s, task);
     else if (block.kind == BLOCK_UPDATE)
         update_tasks(s, block.index, task);
     else

@@ -120,3 +120,75 @@ $ hypar train mlp:20-16-10 --batch 4 --data cifar11:$TMP/x.npy
 $ hypar train mlp:20-16-10 --batch 4 --data tokens:$TMP/x.npy
 > hypar: data: the model has no input of ids, expected one for tokens
 ? 3
+
+The weights of an ONNX file, under any plan; or none of them.
+$ for plan in '' '--ranks 3 --planner dp' '--ranks 2 --planner mp' '--init random'; do hypar train tests/data/onnx/small/convolutions.onnx --batch 8 --steps 3 --precision fp64 --kernels reference --in-process -q --json $plan | grep -o '"[a-z]*_loss": [0-9.]\{10\}' | tr '\n' ' '; echo; done
+> "first_loss": 1.78425553 "last_loss": 1.54758858
+> "first_loss": 1.78425553 "last_loss": 1.54758858
+> "first_loss": 1.78425553 "last_loss": 1.54758858
+> "first_loss": 1.78814016 "last_loss": 1.77025931
+$ hypar plan tests/data/onnx/small/convolutions.onnx --on full:2 --batch 8 --precision fp64 --planner dp -q -o $TMP/p.json && cd $TMP && hypar train p.json --steps 3 --kernels reference --in-process -q --json | grep -o '"first_loss": [0-9.]\{10\}'
+> "first_loss": 1.78425553
+$ hypar train tests/data/onnx/small/convolutions.onnx --init zero
+> hypar: --init: 'zero' is not file or random
+? 2
+$ hypar train tests/data/onnx/train/lstm_lm.onnx:batch-dim=x=1 --batch 2 --steps 1 -q --json | grep -o '"first_loss": [0-9.]'
+> "first_loss": 6
+
+Values that are not there any more.
+$ cp tests/data/external.onnx $TMP/e.onnx && head -c 96 /dev/zero > $TMP/w.bin && hypar train $TMP/e.onnx --batch 2 --steps 1 -q --json | grep -o '"first_loss": [0-9.]\{5\}'
+> "first_loss": 1.386
+$ head -c 90 /dev/zero > $TMP/w.bin; hypar train $TMP/e.onnx --batch 2
+> hypar: $TMP/e.onnx: initializer 'w': external data '$TMP/w.bin' has 90 bytes, expected 96 from byte 0 on
+? 3
+$ rm $TMP/w.bin; hypar train $TMP/e.onnx --batch 2
+> hypar: $TMP/e.onnx: initializer 'w': external data '$TMP/w.bin': No such file or directory
+? 3
+
+Gradients that are clipped: the plan says it, the norm is exchanged, and its bytes are those of the program.
+$ for plan in '' '--ranks 3 --planner dp' '--ranks 2 --planner mp' '--ranks 2 --planner 1f1b --micro-batches 2'; do hypar train mlp:20-16-10 --batch 6 --steps 3 --precision fp64 --kernels reference --clip 0.1 --in-process -q --json $plan | grep -o '"[a-z]*_loss": [0-9.]\{10\}' | tr '\n' ' '; echo; done
+> "first_loss": 2.15966194 "last_loss": 2.21008782
+> "first_loss": 2.15966194 "last_loss": 2.21008782
+> "first_loss": 2.15966194 "last_loss": 2.21008782
+> "first_loss": 2.15966194 "last_loss": 2.21008782
+$ hypar plan mlp:20-16-10 --batch 6 --on full:3 --planner dp --clip 0.1 -q -o $TMP/clip.json && grep clip $TMP/clip.json; hypar train $TMP/clip.json --steps 2 --kernels reference --in-process -q | grep '^sent'
+>   "clip": 0.1,
+> sent in a step                8.13 kB   8.13 kB      1
+$ hypar simulate $TMP/clip.json --json | grep comm_bytes; sed -i /clip/d $TMP/clip.json; hypar simulate $TMP/clip.json --json | grep comm_bytes
+>   "comm_bytes": 8128,
+>   "comm_bytes": 8112,
+$ hypar train $TMP/clip.json --clip 1
+> hypar: train: --clip is for a model, and $TMP/clip.json is a plan
+? 2
+$ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner pipedream --clip 1 --in-process
+> hypar: gradients are clipped by the norm of all of them, and under schedule pipedream stages update on their own
+? 3
+$ hypar train mlp:20-16-10 --batch 6 --clip 0
+> hypar: --clip: '0' is not a number above 0
+? 2
+
+Parameters that are frozen: none of their bytes are exchanged, in the program and in the run.
+$ hypar plan mlp:20-16-10 --batch 6 --on full:3 --planner dp --freeze 'fc1.*' -q -o $TMP/freeze.json && grep freeze $TMP/freeze.json; hypar train $TMP/freeze.json --steps 2 --kernels reference --in-process -q | grep '^sent'
+>   "freeze": "fc1.*",
+> sent in a step                2.74 kB   2.74 kB      1
+$ hypar simulate $TMP/freeze.json --json | grep comm_bytes; hypar lower $TMP/freeze.json -o $TMP/freeze.program -q && hypar simulate $TMP/freeze.program --json | grep comm_bytes
+>   "comm_bytes": 2736,
+>   "comm_bytes": 2736,
+$ for plan in '' '--ranks 3 --planner dp' '--ranks 2 --planner mp'; do hypar train mlp:20-16-10 --batch 6 --steps 3 --precision fp64 --kernels reference --freeze 'fc1.w,fc2.?' --optimizer adam --in-process -q --json --checkpoint $TMP/f $plan | grep -o '"[a-z]*_loss": [0-9.]\{10\}' | tr '\n' ' '; grep -a -o '"optimizer\.0\.[a-z0-9.]*"' $TMP/f | tr '\n' ' '; echo; done
+> "first_loss": 2.15966194 "last_loss": 2.21035267 "optimizer.0.fc1.b"
+> "first_loss": 2.15966194 "last_loss": 2.21035267 "optimizer.0.fc1.b"
+> "first_loss": 2.15966194 "last_loss": 2.21035267 "optimizer.0.fc1.b"
+$ hypar train mlp:20-16-10 --batch 6 --freeze 'fc3.*'
+> hypar: mlp:20-16-10: no parameter to freeze fits 'fc3.*'
+? 3
+$ hypar train mlp:20-16-10 --batch 6 --freeze 'fc1.*' --freeze '*2.*'
+> hypar: mlp:20-16-10: all parameters are frozen, expected one to train
+? 3
+$ hypar train $TMP/freeze.json --freeze 'fc2.*'
+> hypar: train: --freeze is for a model, and $TMP/freeze.json is a plan
+? 2
+$ hypar plan --start $TMP/freeze.json --freeze 'fc2.*'
+> hypar: plan: --freeze beside --start, whose plan says what is frozen
+? 2
+$ hypar plan --start $TMP/freeze.json --proposals 10 -q -o $TMP/again.json && grep freeze $TMP/again.json
+>   "freeze": "fc1.*",

@@ -225,6 +225,13 @@ static void test_weights(void **state)
             fail_msg("%s", err.text);
         assert_memory_equal(have, cases[i].value, (size_t)cases[i].n * sizeof *have);
         assert_int_equal(hp_weights_read(weights, cases[i].name, 1, have, &err), HYPAR_INVALID);
+        for (int start = 0; start < cases[i].n; start++) /* any part of it alone */
+            for (int m = 1; start + m <= cases[i].n; m++) {
+                assert_int_equal(hp_weights_read_part(weights, cases[i].name, cases[i].n, start,
+                                                      m, have, &err),
+                                 HYPAR_OK);
+                assert_memory_equal(have, cases[i].value + start, (size_t)m * sizeof *have);
+            }
     }
     FILE *cut = fopen(path, "wb"); /* nothing is left of it */
     fclose(cut);

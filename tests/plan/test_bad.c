@@ -38,8 +38,8 @@ static const struct {
     { "{'format':'hypar-plan/2'}", HYPAR_INVALID,
       "plan: format: expected one of hypar-plan/1, not \"hypar-plan/2\"" },
     { HEAD OPS ",'stage':[]}", HYPAR_INVALID,
-      "plan: unknown member 'stage', expected one of format, model, graph_hash, batch, machine, "
-      "precision, optimizer, seed, ops, stages, schedule, simulation" },
+      "plan: unknown member 'stage', expected one of format, model, graph_hash, batch, freeze, "
+      "machine, precision, optimizer, seed, clip, ops, stages, schedule, simulation" },
     { "{'format':'hypar-plan/1','machine':'full:4'," OPS "}", HYPAR_INVALID,
       "plan: model: missing, expected a string" },
     { "{'format':'hypar-plan/1','model':'-','machine':'full:4'," OPS "}", HYPAR_INVALID,
@@ -67,6 +67,11 @@ static const struct {
       "plan: simulation.all_reduce: expected the name of an all-reduce, not "
       "\"a-ring-of-more-than-thirty-one-letters\"" },
     { HEAD OPS ",'seed':-1}", HYPAR_INVALID, "plan: seed: expected an integer in 0..9007199254740992, not -1" },
+    { HEAD OPS ",'freeze':'fc9.*'}", HYPAR_INVALID, "?" },
+    { HEAD OPS ",'freeze':'*'}", HYPAR_INVALID, "?" },
+    { HEAD OPS ",'freeze':['fc1.*']}", HYPAR_INVALID, "?" },
+    { HEAD OPS ",'clip':-1}", HYPAR_INVALID, "plan: clip: expected a number in 0..1.79769e+308, not -1" },
+    { HEAD OPS ",'clip':'1'}", HYPAR_INVALID, "plan: clip: expected a number in 0..1.79769e+308, not \"1\"" },
     { HEAD OPS ",'seed':1.5}", HYPAR_INVALID, "plan: seed: expected an integer in 0..9007199254740992, not 1.5" },
     { "{'format':'hypar-plan/1','model':'mlp:8-6-4','batch':0,'machine':'full:4'," OPS "}", HYPAR_INVALID,
       "plan: batch: expected an integer >= 1, not 0" },

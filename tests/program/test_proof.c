@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "program/lowering.h"
 #include "tests/all_ranks.h"
 #include "tests/check_program.h"
 #include "tests/coverage.h"
@@ -44,6 +45,12 @@ struct proof {
     struct hypar_machine *machine[MAX_MACHINE + 1];
     int64_t proved, unstable, one_micro, tasks;
     int64_t delayed[2][2][2]; /* by stashing, vertical sync, whether stages are replicated */
+    /* Gradients that are clipped, or were short enough: on one device, on several, in several
+     * micro-batches, in stages. */
+    int64_t clipped[2][4];
+    /* Parameters that are frozen: beside one of the same operator that is not, and so that an
+     * operator has no backward half. They are more than the pairs asked for. */
+    int64_t frozen, beside, forward_only;
 };
 
 /* Drawing a pair ------------------------------------------------------------------- */
@@ -86,6 +93,94 @@ static enum hypar_status lower(struct proof *proof, struct pair *pair)
     return status;
 }
 
+/* In every fourth pair one to three parameters are frozen, if any are left then. */
+static void draw_frozen(struct pair *pair)
+{
+    struct hypar_graph *g = pair->graph;
+    struct random random = { pair->seed ^ 0x5851f42d4c957f2d };
+    int n = 0, *param = NEW(&pair->arena, int, g->n_tensors);
+    for (int t = 0; t < g->n_tensors; t++)
+        if (g->tensors[t].kind == TENSOR_PARAM && g->tensors[t].needs_grad)
+            param[n++] = t;
+    int frozen = (int)draw(&random, 1, 3);
+    char patterns[512] = "";
+    if (!one_in(&random, 4) || n <= frozen)
+        return;
+    for (int i = 0; i < frozen; i++) {
+        size_t used = strlen(patterns);
+        snprintf(patterns + used, sizeof patterns - used, "%s%s", used ? "," : "",
+                 g->tensors[param[hp_random_below(&random, n)]].name);
+    }
+    if (hp_graph_freeze(g, patterns, &pair->err) != HYPAR_OK)
+        fail_msg("%s", pair->err.text);
+}
+
+static void note_frozen(struct proof *proof, const struct hypar_graph *g)
+{
+    bool beside = false, forward_only = false;
+    for (int i = 0; i < g->n_ops; i++) {
+        int params = 0, trained = 0;
+        for (int o = 0; o < g->ops[i].nest->n_inputs; o++) {
+            int t = g->ops[i].tensor[o];
+            if (t < 0 || g->tensors[t].kind != TENSOR_PARAM)
+                continue;
+            params++;
+            trained += g->tensors[t].needs_grad;
+        }
+        beside |= trained > 0 && trained < params;
+        forward_only |= params > 0 && !hp_op_trained(g, &g->ops[i]);
+    }
+    proof->frozen++;
+    proof->beside += beside;
+    proof->forward_only += forward_only;
+}
+
+static void check_frozen(const struct proof *p)
+{
+    print_message("%lld more with frozen parameters: %lld beside trained ones, %lld without a "
+                  "backward half\n",
+                  (long long)p->frozen, (long long)p->beside, (long long)p->forward_only);
+    if (!p->beside || !p->forward_only)
+        fail_msg("a case of frozen parameters was not met");
+}
+
+/* Every third pair clips its gradients, to a norm that most have, or that none has. */
+static void draw_clip(struct pair *pair)
+{
+    static const double norm[] = { 0.01, 0.5, 1e6 };
+    struct random random = { pair->seed };
+    if (pair->plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM && one_in(&random, 3))
+        pair->plan->clip = norm[hp_random_below(&random, 3)];
+}
+
+static void note_clip(struct proof *proof, const struct pair *pair, double scale)
+{
+    const struct lowering *s = pair->program->lowering;
+    if (s->training.norm < 0)
+        return;
+    int64_t *met = proof->clipped[scale >= 1];
+    met[0] += s->norm.n == 1;
+    met[1] += s->norm.n > 1;
+    met[2] += pair->program->iteration->n_micro > 1;
+    met[3] += pair->plan->n_stages > 1;
+}
+
+static void check_clipped(const struct proof *p)
+{
+    static const char *const where[] = { "on one device", "on several devices",
+                                         "in several micro-batches", "in stages" };
+    for (int i = 0; i < 8; i++) {
+        print_message("%s%lld %s",
+                      i % 4 ? ", "
+                      : i   ? "; not clipped: "
+                            : "clipped: ",
+                      (long long)p->clipped[i / 4][i % 4], where[i % 4]);
+        if (!p->clipped[i / 4][i % 4])
+            fail_msg("no gradients %s %s", i < 4 ? "clipped" : "short enough", where[i % 4]);
+    }
+    print_message("\n");
+}
+
 /* A model input without samples is the same in every batch. */
 static void share_constants(struct pair *pair)
 {
@@ -111,8 +206,10 @@ static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
         focus = find_focus(pair->graph, &pair->goal);
     }
     focus.delayed = any;
+    draw_frozen(pair);
     pair->machine = proof->machine[draw(&pair->random, 1, MAX_MACHINE)];
     pair->plan = random_plan(&pair->random, pair->graph, pair->machine, &focus);
+    draw_clip(pair);
     pair->data = hp_random_data(&pair->arena, pair->graph, REAL_F64, pair->seed);
     for (int i = 0; i < BATCHES; i++)
         pair->batch[i] = hp_random_data(&pair->arena, pair->graph, REAL_F64,
@@ -146,6 +243,7 @@ static struct reference_run *new_reference(struct pair *pair, double noise)
         .micro_batches = r->n_micro,
         .delayed = r->delayed ? &pair->delayed : NULL,
         .optimizer = hp_optimizer(pair->plan->optimizer),
+        .clip = pair->plan->clip,
         .seed = pair->seed,
         .noise = noise,
     };
@@ -153,7 +251,8 @@ static struct reference_run *new_reference(struct pair *pair, double noise)
 }
 
 /* Both runs step by step. `*differs`: everything ran, but the numbers are not the same. */
-static enum hypar_status execute(struct pair *pair, enum task_order order, bool *differs)
+static enum hypar_status execute(struct proof *proof, struct pair *pair, enum task_order order,
+                                 bool *differs)
 {
     struct reference_run *reference = new_reference(pair, 0);
     struct all_ranks_settings settings = { .data = &pair->data,
@@ -169,6 +268,8 @@ static enum hypar_status execute(struct pair *pair, enum task_order order, bool 
         status = hp_in(&pair->err, all_ranks_step(ranks, &pair->err), "step %d", s + 1);
     *differs = ranks && all_ranks_differ(ranks);
     all_ranks_free(ranks);
+    if (status == HYPAR_OK && !pair->program->iteration->delayed)
+        note_clip(proof, pair, hp_reference_scale(reference));
     hp_reference_free(reference);
     return status;
 }
@@ -215,12 +316,17 @@ static enum hypar_status prove(struct proof *proof, struct pair *pair)
     TRY(check_program(pair->program, &pair->err));
     bool differs = false; /* a task that cannot run is wrong whatever the numbers are */
     enum hypar_status status =
-        hp_in(&pair->err, execute(pair, ORDER_NUMBERS, &differs), "in order of numbers");
+        hp_in(&pair->err, execute(proof, pair, ORDER_NUMBERS, &differs), "in order of numbers");
     if (status == HYPAR_OK)
-        status = hp_in(&pair->err, execute(pair, ORDER_LATEST, &differs), "the latest first");
+        status =
+            hp_in(&pair->err, execute(proof, pair, ORDER_LATEST, &differs), "the latest first");
     if (differs && unstable(pair)) {
         proof->unstable++;
         return HYPAR_OK;
+    }
+    if (pair->graph->frozen) {
+        note_frozen(proof, pair->graph);
+        return status;
     }
     proof->proved++;
     proof->tasks += hypar_program_totals(pair->program).tasks;
@@ -341,6 +447,10 @@ static void every_plan_computes_the_same(void **state)
         int n = coverage_missing(&proof.coverage, missing, sizeof missing);
         if (n && pairs >= 1000)
             fail_msg("%d cases are not covered, the first: %s", n, missing);
+        if (pairs >= 1000) {
+            check_clipped(&proof);
+            check_frozen(&proof);
+        }
         assert_true(proof.unstable * 50 <= proof.proved);
     }
     end(&proof);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/json.h"
+#include "program/lowering.h"
 #include "program/program.h"
 #include "tests/random_plan.h"
 
@@ -65,7 +66,7 @@ static void random_plans(void **state)
     static const char *const words[] = { "full:4", "cluster:2x3", "ring:5", "full:1",
                                          "cluster:1x2,device=h100+cluster:1x2,device=a100" };
     (void)state;
-    int delayed = 0;
+    int delayed = 0, clipped = 0;
     for (uint64_t seed = 1; seed <= PLANS; seed++) {
         struct random random = { seed * 0x9e3779b97f4a7c15 };
         struct plan_focus focus = { -1, -1, -1, seed % 3 == 0 };
@@ -78,17 +79,21 @@ static void random_plans(void **state)
         assert_int_equal(hp_graph_renumber(drawn, &graph, NULL), HYPAR_OK);
         struct hypar_plan *plan = random_plan(&random, graph, machine, &focus);
         struct hypar_lower_options how = { .bucket_bytes = seed % 4 ? 0 : 1000 };
+        if (!focus.delayed && seed % 2)
+            plan->clip = 0.5;
         if (hypar_lower(&program, plan, &how, NULL) == HYPAR_OK)
             check_round_trip(program, title);
         delayed += program && hypar_program_totals(program).minibatches > 0;
+        clipped += program && program->lowering->training.norm >= 0;
         hypar_program_free(program);
         hypar_plan_free(plan);
         hypar_graph_free(graph);
         hypar_graph_free(drawn);
         hypar_machine_free(machine);
     }
-    print_message("  %d plans, %d of them pipedream's\n", PLANS, delayed);
-    assert_true(delayed > 10);
+    print_message("  %d plans, %d of them pipedream's, %d with clipping\n", PLANS, delayed,
+                  clipped);
+    assert_true(delayed > 10 && clipped > 10);
 }
 
 /* One place of a small program is changed. */

@@ -1,4 +1,5 @@
 /* Values of parameters: the rule of each kind, their moments, and the same in every box. */
+#define _XOPEN_SOURCE 700 /* mkdtemp */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,12 +10,15 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <hypar/graph.h>
 
 #include "base/random.h"
 #include "run/data.h"
+#include "run/elements.h"
 #include "run/init.h"
+#include "tests/onnx_text.h"
 
 static struct hypar_graph *model(const char *word)
 {
@@ -239,12 +243,140 @@ static void recorded(void **state)
     hypar_graph_free(g);
 }
 
+/* Boxes of a parameter from a file are boxes of the whole. */
+static void check_boxes(const struct weights *weights, const struct hypar_graph *g, int t)
+{
+    struct random random = { 5 };
+    struct hypar_error err = { "" };
+    const struct hypar_shape *shape = &g->tensors[t].shape;
+    int64_t n = hp_shape_elements(shape);
+    double *all = malloc((size_t)n * sizeof *all), *part = malloc((size_t)n * sizeof *part);
+    assert_true(hp_weights_has(weights, g->tensors[t].name));
+    assert_int_equal(hp_weights_read(weights, g->tensors[t].name, n, all, &err), HYPAR_OK);
+    for (int i = 0; i < 20; i++) {
+        enum real real = i % 2 ? REAL_F32 : REAL_F64;
+        struct box box = hp_shape_box(shape);
+        for (int d = 0; d < box.n_dims && i; d++) {
+            box.dim[d].lo = hp_random_below(&random, shape->dim[d]);
+            box.dim[d].hi =
+                box.dim[d].lo + 1 + hp_random_below(&random, shape->dim[d] - box.dim[d].lo);
+        }
+        assert_int_equal(hp_init_from(weights, g, t, &box, real, part, &err), HYPAR_OK);
+        struct runs r = hp_runs(shape, &box);
+        while (hp_next_run(&r))
+            for (int64_t e = 0; e < r.length; e++) {
+                double want = all[r.in_array + e];
+                want = real == REAL_F32 ? (double)(float)want : want;
+                assert_true(hp_get(part, r.in_box + e, real) == want);
+            }
+    }
+    free(all);
+    free(part);
+}
+
+static int check_parameters(const char *path)
+{
+    struct hypar_graph *g = model(path);
+    struct weights *weights;
+    struct hypar_error err = { "" };
+    int n = 0;
+    assert_string_equal(g->weights.path, path);
+    if (hp_weights_open(&weights, g->weights.path, &g->weights.options, &err))
+        fail_msg("%s", err.text);
+    for (int t = 0; t < g->n_tensors; t++)
+        if (g->tensors[t].kind == TENSOR_PARAM) {
+            check_boxes(weights, g, t);
+            n++;
+        }
+    hp_weights_close(weights);
+    hypar_graph_free(g);
+    return n;
+}
+
+/* Parameters that are one initializer, a part of its rows or columns, or gates of an LSTM in
+ * another order. */
+static void from_file(void **state)
+{
+    (void)state;
+    if (strstr(hypar_features(), "protobuf-c: no"))
+        skip();
+    int n = check_parameters("tests/data/onnx/small/encoder.onnx") +
+            check_parameters("tests/data/onnx/small/generative.onnx") +
+            check_parameters("tests/data/onnx/small/recurrent.onnx") +
+            check_parameters("tests/data/onnx/small/convolutions.onnx");
+    assert_true(n > 40);
+}
+
+/* More than is read at once, from a file beside the model. */
+static void from_external_file(void **state)
+{
+    (void)state;
+    enum { ROWS = 300, COLUMNS = 400, N = ROWS * COLUMNS };
+    char folder[] = "/tmp/hypar-init-XXXXXX", path[64], data[64];
+    static float values[N];
+    size_t n;
+    if (strstr(hypar_features(), "protobuf-c: no"))
+        skip();
+    unsigned char *bytes =
+        onnx_text("in x float batch 300; init w float 300 400 at w.bin 0 480000; node MatMul m "
+                  "x w -> y; out y float batch 400",
+                  &n);
+    for (int i = 0; i < N; i++)
+        values[i] = (float)i;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/m.onnx", folder);
+    snprintf(data, sizeof data, "%s/w.bin", folder);
+    FILE *file = fopen(path, "wb"), *beside = fopen(data, "wb");
+    assert_true(file && fwrite(bytes, 1, n, file) == n && fclose(file) == 0);
+    assert_true(beside && fwrite(values, sizeof *values, N, beside) == N &&
+                fclose(beside) == 0);
+    assert_int_equal(check_parameters(path), 1);
+    unlink(path);
+    unlink(data);
+    rmdir(folder);
+    free(bytes);
+}
+
+/* What a batch norm has for inference is known by its operator's name. */
+static void statistics(void **state)
+{
+    (void)state;
+    struct weights *weights;
+    struct hypar_error err = { "" };
+    double mean[8], variance[8];
+    int norms = 0;
+    if (strstr(hypar_features(), "protobuf-c: no"))
+        skip();
+    struct hypar_graph *g = model("tests/data/onnx/small/convolutions.onnx");
+    assert_int_equal(hp_weights_open(&weights, g->weights.path, &g->weights.options, &err), 0);
+    for (int op = 0; op < g->n_ops; op++) {
+        char name[2][64];
+        if (g->ops[op].kind != OP_BATCH_NORM)
+            continue;
+        snprintf(name[0], sizeof name[0], "%s.mean", g->ops[op].name);
+        snprintf(name[1], sizeof name[1], "%s.variance", g->ops[op].name);
+        assert_int_equal(hp_weights_read(weights, name[0], 8, mean, &err), HYPAR_OK);
+        assert_int_equal(hp_weights_read(weights, name[1], 8, variance, &err), HYPAR_OK);
+        for (int c = 0; c < 8; c++)
+            assert_true(fabs(mean[c]) < 1 && variance[c] > 0.9); /* they begin as 0 and 1 */
+        norms++;
+    }
+    assert_int_equal(norms, 1);
+    hp_weights_close(weights);
+    hypar_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules),    cmocka_unit_test(rules_of_kinds),
-        cmocka_unit_test(boxes),    cmocka_unit_test(distributions),
+        cmocka_unit_test(rules),
+        cmocka_unit_test(rules_of_kinds),
+        cmocka_unit_test(boxes),
+        cmocka_unit_test(distributions),
         cmocka_unit_test(recorded),
+        cmocka_unit_test(from_file),
+        cmocka_unit_test(from_external_file),
+        cmocka_unit_test(statistics),
     };
     return cmocka_run_group_tests_name("run: values of parameters", tests, NULL, NULL);
 }

@@ -227,18 +227,35 @@ static bool take_varint(struct source *from, uint64_t *out)
     return true;
 }
 
+/* Elements of a fixed width: the next `count`. */
+static bool decode_fixed(struct source *from, int type, int width, int64_t count, double *out)
+{
+    enum { AT_ONCE = 1024 };
+    unsigned char bytes[AT_ONCE * 8];
+    while (count > 0) {
+        int n = count < AT_ONCE ? (int)count : AT_ONCE;
+        if (!take_bytes(from, bytes, n * width))
+            return false;
+        for (int i = 0; i < n; i++)
+            *out++ = value_of(bits_at(bytes + i * width, width), type);
+        count -= n;
+    }
+    return true;
+}
+
 static bool decode(struct source *from, const struct onnx_tensor *t, int64_t start,
                    int64_t count, double *out)
 {
-    unsigned char bytes[8] = { 0 };
     int width = element_bytes(t);
     uint64_t bits;
     int type = t->field == FLOATS ? ONNX_FLOAT : t->field == DOUBLES ? ONNX_DOUBLE : t->type;
-    for (int64_t i = width ? start : 0; i < start + count; i++) {
-        if (width ? !take_bytes(from, bytes, width) : !take_varint(from, &bits))
+    if (width)
+        return decode_fixed(from, type, width, count, out);
+    for (int64_t i = 0; i < start + count; i++) {
+        if (!take_varint(from, &bits))
             return false;
         if (i >= start)
-            out[i - start] = value_of(width ? bits_at(bytes, width) : bits, type);
+            out[i - start] = value_of(bits, type);
     }
     return true;
 }

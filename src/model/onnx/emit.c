@@ -197,12 +197,25 @@ static bool is_row_wise(enum op_kind kind)
            kind == OP_SOFTMAX || kind == OP_LOG_SOFTMAX;
 }
 
+/* The statistics of a batch norm, by its name in the network. */
+static void keep_statistics(struct emitting *e, const struct new_op *s, const char *name)
+{
+    const struct importing *im = e->rw->im;
+    int i = hp_table_get(&im->norm_names, s->name, strlen(s->name));
+    if (i < 0)
+        return; /* the file has none */
+    keep_source(e, hp_arena_printf(e->rw->arena, "%s.mean", name), &im->norm[i].mean);
+    keep_source(e, hp_arena_printf(e->rw->arena, "%s.variance", name), &im->norm[i].variance);
+}
+
 static enum hypar_status build(struct emitting *e, const struct new_op *s, const int *inputs,
                                const struct attrs *attrs, int *outputs)
 {
-    return hp_build_op(
-        e->b, &(struct op_request){ s->kind, unique(e, s->name), s->n_inputs, inputs, attrs },
-        outputs, e->err);
+    const char *name = unique(e, s->name);
+    if (s->kind == OP_BATCH_NORM)
+        keep_statistics(e, s, name);
+    return hp_build_op(e->b, &(struct op_request){ s->kind, name, s->n_inputs, inputs, attrs },
+                       outputs, e->err);
 }
 
 /* The operator on tensors with all elements in their places. */

@@ -256,6 +256,13 @@ static enum hypar_status read_inputs(struct importing *im,
 /* Initializers
  * --------------------------------------------------------------------------------- */
 
+/* Did the exporter make the name up? "onnx::Mul_12" of the older one, "val_12" of the newer. */
+static bool is_made_up(const char *name)
+{
+    return strncmp(name, "onnx::", 6) == 0 || (strncmp(name, "val_", 4) == 0 && name[4] &&
+                                               !name[4 + strspn(name + 4, "0123456789")]);
+}
+
 /* A number of the exporter's own, not of the model: integers, and single numbers that it named
  * itself. */
 static bool is_constant(const struct onnx_tensor *t)
@@ -263,7 +270,7 @@ static bool is_constant(const struct onnx_tensor *t)
     if (t->elements > ONNX_MAX_FOLDED)
         return false;
     return hp_onnx_family(t->type) == ONNX_INTEGERS ||
-           (t->shape.n_dims == 0 && strncmp(t->name, "onnx::", 6) == 0 && t->field);
+           (t->elements == 1 && t->field && is_made_up(t->name));
 }
 
 static enum hypar_status read_initializer(struct importing *im, int i)
@@ -478,6 +485,24 @@ enum hypar_status hp_onnx_read_stream(struct hypar_graph **out, FILE *stream, co
     return read_open(out, file, options, err);
 }
 
+static const char *copy_text(struct hypar_graph *graph, const char *text)
+{
+    return text ? hp_arena_strdup(&graph->arena, text) : NULL;
+}
+
+/* Note how values of its parameters are found again. */
+static void note_file(struct hypar_graph *graph, const char *path,
+                      const struct hypar_import_options *options)
+{
+    graph->weights = (struct weights_file){
+        copy_text(graph, path),
+        { .batch = graph->batch,
+          .batch_dims = copy_text(graph, options->batch_dims),
+          .dims = copy_text(graph, options->dims),
+          .follow_links = options->follow_links },
+    };
+}
+
 static enum hypar_status read_path(struct hypar_graph **out, const char *path,
                                    const struct hypar_import_options *options,
                                    struct hypar_error *err)
@@ -485,7 +510,9 @@ static enum hypar_status read_path(struct hypar_graph **out, const char *path,
     struct onnx_file *file;
     *out = NULL;
     TRY(hp_onnx_open(&file, path, err));
-    return read_open(out, file, options, err);
+    TRY(read_open(out, file, options, err));
+    note_file(*out, path, options);
+    return HYPAR_OK;
 }
 
 /* ir_version, then the producer's name or a graph: the fields in the order that all write. */

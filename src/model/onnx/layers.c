@@ -309,6 +309,22 @@ static enum hypar_status scale_and_shift(struct importing *im, int *t)
     return HYPAR_OK;
 }
 
+/* Note where the statistics of the batch norm at hand lie, if they are weights. */
+static void note_statistics(struct importing *im)
+{
+    const struct value *mean = hp_onnx_input(im, 3), *variance = hp_onnx_input(im, 4);
+    const struct hypar_graph *g = hp_build_graph(im->b);
+    if (!mean || !variance || mean->kind != VALUE_WEIGHT || variance->kind != VALUE_WEIGHT)
+        return;
+    const char *op = g->ops[g->n_ops - 1].name;
+    hp_table_put(&im->norm_names, &im->arena, op, strlen(op), im->n_norms);
+    im->norm = GROW(&im->arena, struct norm_source, im->norm, im->n_norms, &im->norm_capacity);
+    im->norm[im->n_norms++] = (struct norm_source){
+        { .n_ranges = mean->n_ranges, .range = mean->range, .whole = mean->shape },
+        { .n_ranges = variance->n_ranges, .range = variance->range, .whole = variance->shape },
+    };
+}
+
 enum hypar_status hp_onnx_batch_norm(struct importing *im)
 {
     double eps = hp_onnx_float(im->node, "epsilon", 1e-5);
@@ -322,6 +338,7 @@ enum hypar_status hp_onnx_batch_norm(struct importing *im)
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t[0]));
     TRY(scale_and_shift(im, t));
     TRY(hp_onnx_emit(im, OP_BATCH_NORM, NULL, 3, t, ATTRS({ ATTR_EPS, 1, &eps }), &y));
+    note_statistics(im);
     return hp_onnx_define_tensor(im, 0, y);
 }
 

@@ -220,6 +220,25 @@ enum hypar_status hp_onnx_selu(struct importing *im)
     return hp_onnx_define_tensor(im, 0, t);
 }
 
+/* x Phi(x), or x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, its approximation. */
+enum hypar_status hp_onnx_gelu(struct importing *im)
+{
+    static const double root = 0.79788456080286535588;
+    int x, t[2];
+    if (strcmp(hp_onnx_string(im->node, "approximate", "none"), "tanh") != 0)
+        return hp_onnx_unary(im);
+    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &x));
+    TRY(hp_onnx_emit(im, OP_POW, "cube", 1, &x, ATTRS({ ATTR_EXPONENT, 1, V(3) }), &t[1]));
+    TRY(affine(im, "part", 0.044715, 0, &t[1]));
+    t[0] = x;
+    TRY(hp_onnx_emit(im, OP_ADD, "sum", 2, t, NULL, &t[1]));
+    TRY(affine(im, "root", root, 0, &t[1]));
+    TRY(hp_onnx_emit(im, OP_TANH, "tanh", 1, &t[1], NULL, &t[1]));
+    TRY(affine(im, "half", 0.5, 0.5, &t[1]));
+    TRY(hp_onnx_emit(im, OP_MUL, NULL, 2, t, NULL, &t[1]));
+    return hp_onnx_define_tensor(im, 0, t[1]);
+}
+
 /* relu(x) - slope relu(-x) */
 enum hypar_status hp_onnx_prelu(struct importing *im)
 {

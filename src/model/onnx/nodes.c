@@ -30,6 +30,7 @@ static const struct onnx_row rows[] = {
     { "Elu", OP_ELU, "alpha=1", hp_onnx_unary, NULL },
     { "Selu", OP_ELU, NULL, hp_onnx_selu, NULL },
     { "PRelu", OP_MUL, NULL, hp_onnx_prelu, NULL },
+    { "Gelu", OP_GELU, NULL, hp_onnx_gelu, NULL },
     { "Softplus", OP_SOFTPLUS, NULL, hp_onnx_unary, NULL },
     { "HardSigmoid", OP_HARD_SIGMOID, "alpha=0.2 beta=0.5", hp_onnx_unary, NULL },
     { "HardSwish", OP_HARD_SWISH, NULL, hp_onnx_unary, NULL },

@@ -35,6 +35,11 @@ struct named_source {
     struct weight_source source;
 };
 
+/* Mean and variance that a batch norm has in the file. */
+struct norm_source {
+    struct weight_source mean, variance;
+};
+
 enum value_kind {
     VALUE_CONSTANT, /* its elements are known */
     VALUE_WEIGHT,   /* ranges of initializers, not read */
@@ -88,8 +93,11 @@ struct importing {
     int n_causal, causal_capacity;
     bool *from_data; /* by tensor of the first graph */
     int n_from_data, from_data_capacity;
-    int n_frozen;       /* batch norms of an export for inference */
-    const char **notes; /* for the user */
+    struct norm_source *norm;
+    int n_norms, norm_capacity;
+    struct table norm_names; /* of their operators in the first graph */
+    int n_frozen;            /* batch norms of an export for inference */
+    const char **notes;      /* for the user */
     int n_notes, note_capacity;
 };
 
@@ -211,7 +219,7 @@ enum hypar_status hp_onnx_node(struct importing *im);
     X(hp_onnx_expand) X(hp_onnx_gather) X(hp_onnx_split) X(hp_onnx_pad) X(hp_onnx_unary) \
     X(hp_onnx_binary) X(hp_onnx_sum) X(hp_onnx_clip) X(hp_onnx_pow) X(hp_onnx_reciprocal) \
     X(hp_onnx_where) X(hp_onnx_reduce) X(hp_onnx_softmax) X(hp_onnx_dropout) \
-    X(hp_onnx_prelu) X(hp_onnx_selu) X(hp_onnx_conv) X(hp_onnx_pool) \
+    X(hp_onnx_gelu) X(hp_onnx_prelu) X(hp_onnx_selu) X(hp_onnx_conv) X(hp_onnx_pool) \
     X(hp_onnx_global_pool) X(hp_onnx_gemm) X(hp_onnx_matmul) X(hp_onnx_batch_norm) \
     X(hp_onnx_layer_norm) X(hp_onnx_instance_norm) X(hp_onnx_lrn) X(hp_onnx_lstm) \
     X(hp_onnx_opaque_like) X(hp_onnx_opaque_sequence) X(hp_onnx_opaque_transposed) \

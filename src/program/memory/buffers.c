@@ -451,10 +451,22 @@ static void begin_place(struct buffer_finder *f)
     hp_arena_release(&f->scratch, (struct arena_mark){ 0 });
 }
 
+/* The norm of gradients, in place of the gradient of the loss. */
+static void note_norm(struct buffer_finder *f, struct place place)
+{
+    const struct lowering *s = f->program->lowering;
+    if (s->training.norm < 0 || place.tensor != f->graph->loss || !place.grad)
+        return;
+    for (int i = 0; i < s->norm.n; i++)
+        if (f->only < 0 || f->only == s->norm.device[i])
+            add_access(f, s->norm.device[i], (struct access){ .box = { .n_dims = 0 } });
+}
+
 /* A parameter's gradient lies where the parameter does, to update it. */
 static void find_lasting(struct buffer_finder *f, struct place place)
 {
     const struct tensor *t = &f->graph->tensors[place.tensor];
+    note_norm(f, place);
     for (int b = 0; b < f->program->n_bodies; b++) {
         note_place(f, b, place, true);
         if (place.grad && t->kind == TENSOR_PARAM && t->needs_grad)

@@ -15,6 +15,9 @@ const char *hp_task_where(const struct executor *x, const struct micro_state *m,
         snprintf(where, sizeof where, "in update period %d", m->micro);
     if (p->task[task].kind == TASK_COMPUTE)
         hp_task_text(p, task, what, sizeof what);
+    else if (p->task[task].index == p->lowering->training.norm)
+        snprintf(what, sizeof what, "%s of gradients",
+                 p->task[task].kind == TASK_NORM ? "squares" : "comm of the norm");
     else
         snprintf(what, sizeof what, "%s of %s'%.40s'",
                  p->task[task].kind == TASK_UPDATE ? "update" : "comm",

@@ -44,8 +44,10 @@ static void add_operand(struct rank *rank, int body, struct rank_pass *p, int o,
     *out = (struct rank_operand){ .operand = o, .tensor = t, .grad = grad, .written = written };
     if (grad && !written && t != rank->graph->loss && rank->exchange_of[2 * t + 1] < 0)
         return; /* nobody computes it: it counts as zero */
-    out->view = hp_rank_view(rank, body, op->nest->pass[p->pass].backward,
-                             (struct place){ t, grad }, &box);
+    out->view = (struct held_view){ .buffer = -1, .box = box };
+    if (!grad || t != rank->graph->loss) /* whose gradient is one, and not held */
+        out->view = hp_rank_view(rank, body, op->nest->pass[p->pass].backward,
+                                 (struct place){ t, grad }, &box);
     if (written)
         out->apart = hp_rank_taken(rank, body, p->op, p->pass, o, grad, p->part, &box, out);
     p->n_operands++;
@@ -176,6 +178,29 @@ static void add_updates(struct rank *rank, int task, struct rank_task *out)
     out->n = rank->tail.n_updates - out->index;
 }
 
+/* The rank's share of every gradient, cell by cell. */
+static void add_squares(struct rank *rank, struct rank_task *out)
+{
+    const struct lowering *s = rank->program->lowering;
+    struct rank_part *to = &rank->tail;
+    for (int d = s->training.n_exchanges; d < s->training.norm; d++) {
+        struct place place = s->training.exchange[d].place;
+        const struct pattern *p = hp_exchange_pattern(s, 0, d);
+        for (int c = 0; place.grad && c < p->n_cells; c++) {
+            struct range share = hp_norm_share(&p->cell[c], rank->device);
+            struct box box = hp_cell_box(p, c);
+            if (hp_range_empty(share))
+                continue;
+            to->square = GROW(&rank->arena, struct rank_square, to->square, to->n_squares,
+                              &to->square_capacity);
+            to->square[to->n_squares++] =
+                (struct rank_square){ place.tensor, hp_rank_view(rank, 0, true, place, &box),
+                                      share };
+        }
+    }
+    out->n = to->n_squares;
+}
+
 /* The tasks of one part while they are listed. */
 struct part_maker {
     struct rank *rank;
@@ -211,6 +236,9 @@ static void add_task(const struct part_maker *m, struct task_list *list, int tas
     switch (out->kind) {
     case TASK_COMPUTE:
         add_compute(m->rank, m->part, m->body, task, out);
+        break;
+    case TASK_NORM:
+        add_squares(m->rank, out);
         break;
     case TASK_UPDATE:
         add_updates(m->rank, task, out);
@@ -307,7 +335,7 @@ static void make_tail(struct rank *rank, const int *number)
         add_task(&m, &part->list[hp_update_group(p, t)], t);
     for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
         hp_rank_zeros(rank, 0, d);
-        if (k->exchange[d].place.tensor == rank->graph->loss)
+        if (!k->exchange[d].place.grad)
             rank->knows_loss = reads_cell(rank, hp_exchange_pattern(p->lowering, 0, d)->cell);
     }
 }
@@ -338,7 +366,8 @@ static enum hypar_status make(struct rank *rank, bool in_order, struct hypar_err
     for (int i = 0; i < rank->buffers.n; i++) {
         struct place place = rank->buffers.buffer[i].place;
         rank->is_index[i] = !place.grad && rank->graph->tensors[place.tensor].index;
-        rank->clear[i] = place.tensor == rank->graph->loss; /* a part may be empty */
+        rank->clear[i] = place.tensor == rank->graph->loss && !place.grad; /* a part may be
+                                                                               empty */
     }
     hp_rank_tags(rank);
     struct arena scratch = { 0 };

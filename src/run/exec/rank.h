@@ -78,6 +78,13 @@ struct rank_update {
     struct held_view param, gradient;
 };
 
+/* Elements of a box of a gradient whose squares the rank adds up, by number. */
+struct rank_square {
+    int tensor;
+    struct held_view gradient;
+    struct range elements;
+};
+
 /* A task of the rank in a body. */
 struct body_task {
     int body, at;
@@ -87,7 +94,7 @@ struct rank_task {
     enum task_kind kind;
     int task;     /* number in the program */
     int at;       /* among the rank's tasks of its part */
-    int index, n; /* its passes, or updates; its comm */
+    int index, n; /* its passes, squares or updates; its comm */
     int n_waits;
     const int *wait; /* the rank's own tasks of the same part that it comes after */
     int n_before;
@@ -106,6 +113,8 @@ struct rank_part {
     struct rank_comm *comm;
     struct rank_pass *pass;
     struct rank_update *update;
+    struct rank_square *square;
+    int n_squares, square_capacity;
     int n_comms, n_passes, n_updates, comm_capacity, pass_capacity, update_capacity;
     /* Of a body: buffers by the pass with which they begin, and end, CSR; those that end when
      * the backward half begins, and when the slot after it is over. */

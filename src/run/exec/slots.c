@@ -91,7 +91,9 @@ static enum hypar_status run_task(struct executor *x, const struct rank_task *t)
     }
     if (t->kind == TASK_COMPUTE) /* unless it was done together with another */
         return m->progress[t->at] == TASK_DONE ? HYPAR_OK : compute(x, t);
-    for (int i = t->index; i < t->index + t->n; i++)
+    if (t->kind == TASK_NORM)
+        TRY(hp_add_squares(x, m, t->task, &x->part->square[t->index], t->n));
+    for (int i = t->index; t->kind == TASK_UPDATE && i < t->index + t->n; i++)
         TRY(hp_update_params(x, m, t->task, &x->part->update[i]));
     m->progress[t->at] = TASK_DONE;
     return HYPAR_OK;

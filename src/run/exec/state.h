@@ -149,6 +149,9 @@ int64_t hp_batch_of(const struct executor *x, int micro);
 /* Where the rank's share of the loss is; NULL: it has none. */
 void *hp_loss_data(const struct executor *x);
 
+/* Where the sum of squares of all gradients is; NULL: they are not clipped. */
+void *hp_norm_data(const struct executor *x);
+
 /* Where the version of a parameter is that a pass uses. */
 void *hp_param_data(const struct executor *x, int buffer, int tensor, int micro, bool backward);
 int hp_newest_version(const struct executor *x, int buffer);
@@ -180,6 +183,8 @@ bool hp_may_join(const struct executor *x, const struct rank_pass *first,
                  const struct rank_pass *pass);
 enum hypar_status hp_update_params(struct executor *x, const struct micro_state *m, int task,
                                    const struct rank_update *u); /* updates.c */
+enum hypar_status hp_add_squares(struct executor *x, const struct micro_state *m, int task,
+                                 const struct rank_square *square, int n); /* updates.c */
 
 /* Order (latest.c) -------------------------------------------------------------------- */
 

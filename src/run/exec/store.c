@@ -348,12 +348,23 @@ void hp_restart_sums(struct executor *x, bool gradients)
     }
 }
 
-void *hp_loss_data(const struct executor *x)
+/* The buffer of one element that has the loss, or in its gradient's place the norm. */
+static void *scalar_data(const struct executor *x, bool grad)
 {
     struct box scalar = { .n_dims = 0 };
     int b = hp_find_buffer(&x->rank->buffers, x->graph, 0, true,
-                           (struct place){ x->graph->loss, false }, &scalar);
+                           (struct place){ x->graph->loss, grad }, &scalar);
     return b < 0 ? NULL : x->lasting[b];
+}
+
+void *hp_loss_data(const struct executor *x)
+{
+    return scalar_data(x, false);
+}
+
+void *hp_norm_data(const struct executor *x)
+{
+    return scalar_data(x, true);
 }
 
 /* Room for one more array that lasts, like a buffer; lanes begin after the last. */

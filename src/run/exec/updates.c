@@ -39,19 +39,51 @@ static struct update_step update_step(const struct executor *x, int group, int p
     const struct iteration *it = x->program->iteration;
     int64_t before = x->settings.first_batch / (it->delayed ? it->period[group] : 1);
     int64_t step = before + (int64_t)(x->step - 1) * hp_period_count(it, group) + period + 1;
+    const void *norm = hp_norm_data(x);
+    double scale = norm ? hp_clip_scale(hp_get(norm, 0, x->settings.real),
+                                        hypar_plan_clip(x->program->plan))
+                        : 1;
     return (struct update_step){
-        step, hp_learning_rate(&x->settings.rate, x->settings.optimizer.learning_rate, step), 1
+        step, hp_learning_rate(&x->settings.rate, x->settings.optimizer.learning_rate, step),
+        scale
     };
 }
 
 static enum hypar_status check_gradient(struct executor *x, const struct micro_state *m,
-                                        int task, const struct rank_update *u)
+                                        int task, int tensor, const struct held_view *gradient)
 {
-    struct view view = { .data = element_of(x->lasting[u->gradient.buffer],
-                                            u->gradient.at.offset, x->settings.real),
-                         .box = u->gradient.box };
-    memcpy(view.stride, u->gradient.at.stride, sizeof view.stride);
-    return hp_check_known(x, m, task, (struct place){ u->tensor, true }, &view);
+    struct view view = { .data = element_of(x->lasting[gradient->buffer], gradient->at.offset,
+                                            x->settings.real),
+                         .box = gradient->box };
+    memcpy(view.stride, gradient->at.stride, sizeof view.stride);
+    return hp_check_known(x, m, task, (struct place){ tensor, true }, &view);
+}
+
+/* Of elements one after another as the box has them, run by run. */
+static double squares_of(const struct executor *x, const struct rank_square *s)
+{
+    int64_t run = dense_run(&s->gradient, &s->gradient), n;
+    double sum = 0;
+    for (int64_t i = s->elements.lo; i < s->elements.hi; i += n) {
+        n = run - i % run < s->elements.hi - i ? run - i % run : s->elements.hi - i;
+        sum += hp_sum_of_squares(n, x->settings.real,
+                                 element_of(x->lasting[s->gradient.buffer],
+                                            element_at(&s->gradient, i), x->settings.real));
+    }
+    return sum;
+}
+
+enum hypar_status hp_add_squares(struct executor *x, const struct micro_state *m, int task,
+                                 const struct rank_square *square, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) {
+        if (x->settings.check)
+            TRY(check_gradient(x, m, task, square[i].tensor, &square[i].gradient));
+        sum += squares_of(x, &square[i]);
+    }
+    hp_put(hp_norm_data(x), 0, sum, x->settings.real);
+    return HYPAR_OK;
 }
 
 enum hypar_status hp_update_params(struct executor *x, const struct micro_state *m, int task,
@@ -64,7 +96,7 @@ enum hypar_status hp_update_params(struct executor *x, const struct micro_state 
     enum real real = x->settings.real;
     const struct update_step at_step = update_step(x, u->group, period);
     if (x->settings.check)
-        TRY(check_gradient(x, m, task, u));
+        TRY(check_gradient(x, m, task, u->tensor, &u->gradient));
     for (int64_t i = 0; i < n; i += run) {
         int64_t at = element_at(&u->param, i);
         struct optimizer_state state = x->state[u->param.buffer];

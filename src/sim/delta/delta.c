@@ -1,6 +1,7 @@
 /* A change of a plan: its blocks are rewritten, the timeline is replayed, kept or undone. */
 #include "sim/delta/delta.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "sim/delta/targets.h"
@@ -436,6 +437,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     struct lowering *lowering;
     struct arena arena = { 0 };
     *out = NULL;
+    assert(plan->clip <= 0); /* a search leaves that to the end */
     TRY(hp_check_lowerable(plan, err));
     struct sim_cache *own = sim_cache ? NULL : hp_sim_cache_new(plan, options);
     sim_cache = sim_cache ? sim_cache : own;
