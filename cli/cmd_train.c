@@ -424,26 +424,8 @@ static enum hypar_status run_as_rank(const struct args *args, struct hypar_error
     return status;
 }
 
-/* OpenBLAS takes some processors for older ones; it is told better before it is loaded. */
-static void set_core(const struct args *args)
-{
-    const char *core = hypar_blas_core();
-    if (!core || getenv("OPENBLAS_CORETYPE"))
-        return;
-    char **argv = hypar_or_out_of_memory(
-        calloc((size_t)args->argc + 2, sizeof *argv)); /* the last NULL */
-    argv[0] = "hypar";
-    argv[1] = "train";
-    for (int i = 1; i < args->argc; i++)
-        argv[i + 1] = args->argv[i];
-    setenv("OPENBLAS_CORETYPE", core, 1);
-    execv("/proc/self/exe", argv); /* if it fails it goes on, slower */
-    free(argv);
-}
-
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    set_core(args);
     return hypar_ranks_launched() ? run_as_rank(args, err) : run_alone(args, err);
 }
 

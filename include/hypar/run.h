@@ -40,10 +40,6 @@ HYPAR_API const char *hypar_ranks_share(struct hypar_ranks *ranks, const char *t
  * did, all others end, too. NULL is allowed. */
 HYPAR_API void hypar_ranks_leave(struct hypar_ranks *ranks, enum hypar_status status);
 
-/* The core type that OpenBLAS should have taken this processor for (OPENBLAS_CORETYPE, read
- * when it is loaded); NULL: it has, or there is none. */
-HYPAR_API const char *hypar_blas_core(void);
-
 /* Training --------------------------------------------------------------------------- */
 
 /* One training step that is done. */

@@ -8,11 +8,6 @@
 #include "run/init.h"
 #include "run/trainer.h"
 
-const char *hypar_blas_core(void)
-{
-    return hp_blas_core_wanted();
-}
-
 /* Filling ---------------------------------------------------------------------------- */
 
 /* A parameter, or its state, as another run left it. */
@@ -149,10 +144,8 @@ static int find_loss(const struct trainer *t)
 
 static enum hypar_status make_executors(struct trainer *t, struct hypar_error *err)
 {
-    const char *name = t->options->kernels;
     const struct hypar_train_options *o = t->options;
     struct executor_settings settings = {
-        .kernels = hp_kernels_find(name ? name : "fast"),
         .real = t->real,
         .optimizer = t->optimizer,
         .rate = { .kind = o->rate ? hp_rate_find(o->rate) : RATE_CONSTANT,
@@ -168,10 +161,7 @@ static enum hypar_status make_executors(struct trainer *t, struct hypar_error *e
     };
     if (settings.rate.kind == RATE_KIND_COUNT)
         return hp_fail(err, HYPAR_USAGE, "unknown learning-rate schedule '%s'", o->rate);
-    if (!settings.kernels && !name)
-        settings.kernels = hp_kernels_find("reference");
-    if (!settings.kernels)
-        return hp_fail(err, HYPAR_USAGE, "there are no kernels '%s' in this build", name);
+    TRY(hp_kernels_open(&settings.kernels, o->kernels, err));
     hp_kernels_threads(o->threads ? o->threads : 1);
     t->x = NEW(&t->arena, struct executor *, t->n_here);
     for (int i = 0; i < t->n_here; i++) {

@@ -108,6 +108,23 @@ fails 4 'mpirun cannot be started (Debian: openmpi-bin); --in-process does witho
     env PATH="$(pwd)/bin" hypar train plan.json
 PATH=$(pwd)/bin hypar train plan.json --in-process -q >/dev/null || wrong "in-process without mpirun"
 
+# Without a library that training alone loads: one that is no library comes first.
+broken() { # MPI or BLAS: prints the name of the library that is in the way
+    name=$(sed -n "s/^HYPAR_$1_LIBRARY:STRING=//p" "$BUILD/CMakeCache.txt")
+    case $name in '' | */*) return 1 ;; esac
+    mkdir -p "broken-$1" && : >"broken-$1/$name" && echo "$(pwd)/broken-$1/$name: file too short"
+}
+if why=$(broken MPI); then
+    fails 4 "MPI cannot be loaded: $why" env LD_LIBRARY_PATH="$(pwd)/broken-MPI" hypar train plan.json
+    LD_LIBRARY_PATH=$(pwd)/broken-MPI hypar train plan.json --in-process -q >/dev/null || wrong "in-process without MPI"
+fi
+if why=$(broken BLAS); then
+    fails 4 "OpenBLAS cannot be loaded: $why; --kernels reference does without it" \
+        env LD_LIBRARY_PATH="$(pwd)/broken-BLAS" hypar train plan.json
+    LD_LIBRARY_PATH=$(pwd)/broken-BLAS hypar train plan.json --kernels reference -q >/dev/null ||
+        wrong "reference kernels without OpenBLAS"
+fi
+
 # Signals. A run that would take long, in the background; its first steps are awaited.
 begin() { # COMMAND...
     rm -f c "$dir/out"
