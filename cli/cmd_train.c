@@ -32,6 +32,8 @@ static const struct argp_option options[] = {
       "write parameters and state there at the end, and when stopped", 0 },
     { "every", OPT_EVERY, "N", 0, "... and every N steps", 0 },
     { "resume", OPT_RESUME, "FILE", 0, "go on from this checkpoint, under any plan", 0 },
+    { "trace", OPT_TRACE, "FILE", 0,
+      "write what each rank did in the last steps to FILE, for Perfetto", 0 },
     { "kernels", OPT_KERNELS, "NAME", 0, "fast or reference (fast)", 0 },
     { "threads", OPT_THREADS, "N", 0, "of each rank (1)", 0 },
     { "in-process", OPT_IN_PROCESS, NULL, 0, "all ranks in this process, one after another",
@@ -41,7 +43,7 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-enum { STEPS = 10 };
+enum { STEPS = 10, TRACE_STEPS = 3 };
 
 /* The plan ----------------------------------------------------------------------------- */
 
@@ -266,6 +268,17 @@ static enum hypar_status write_summary(const struct args *args, const struct hyp
     return opt_close(&out, status, err);
 }
 
+static enum hypar_status write_trace(const struct args *args, const struct hypar_trace *trace,
+                                     const struct hypar_sim *sim, struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, args->trace, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_report_train_trace(out.file, trace, sim);
+    return opt_close(&out, status, err);
+}
+
 /* What was measured, beside what the simulator says of the same plan. */
 static enum hypar_status tell(const struct args *args, const struct hypar_plan *plan,
                               const struct hypar_train_result *result, struct hypar_error *err)
@@ -273,14 +286,18 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
     struct hypar_sim *sim = NULL;
     struct hypar_error why;
     enum hypar_status status = HYPAR_OK;
-    if (hypar_simulate(&sim, plan, NULL, &why) != HYPAR_OK)
+    struct hypar_sim_options how = { .timeline = args->trace };
+    how = hypar_as_planned(plan, &how);
+    if (hypar_simulate(&sim, plan, &how, &why) != HYPAR_OK)
         opt_note(args, "not simulated: %s", why.text);
     if (result->stopped)
         opt_note(args, "interrupted: stopped after step %lld of %lld%s%s",
                  (long long)result->steps, (long long)(args->steps ? args->steps : STEPS),
                  args->checkpoint ? "; to go on: --resume " : "",
                  args->checkpoint ? args->checkpoint : "");
-    if (args->output)
+    if (args->trace)
+        status = write_trace(args, result->trace, sim, err);
+    if (status == HYPAR_OK && args->output)
         status = write_summary(args, plan, result, sim, err);
     if (status == HYPAR_OK && opt_wants_summary(args)) {
         if (!args->json && !args->quiet && !launch_on_terminal())
@@ -291,12 +308,18 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
     return status;
 }
 
-/* -o is tried before the first step, by rank 0. */
-static enum hypar_status try_output(const struct args *args, struct hypar_error *err)
+static enum hypar_status try_file(const char *path, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
+    enum hypar_status status = hypar_output_open(&out, path, err);
     return status == HYPAR_OK ? hypar_output_close(&out, false, err) : status;
+}
+
+/* -o and --trace are tried before the first step, by rank 0. */
+static enum hypar_status try_outputs(const struct args *args, struct hypar_error *err)
+{
+    enum hypar_status status = try_file(opt_output(args), err);
+    return status == HYPAR_OK && args->trace ? try_file(args->trace, err) : status;
 }
 
 /* As one rank of several, or alone with all devices. */
@@ -307,7 +330,7 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
     struct showing showing = { .args = args,
                                .plan = plan,
                                .over = !args->json && launch_on_terminal() };
-    struct hypar_train_result result;
+    struct hypar_train_result result = { .trace = NULL };
     bool first = hypar_ranks_rank(ranks) == 0;
     struct hypar_train_options how = { .steps = args->steps ? args->steps : STEPS,
                                        .kernels = args->kernels,
@@ -321,10 +344,11 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
                                        .checkpoint = args->checkpoint,
                                        .checkpoint_every = args->every,
                                        .resume = args->resume,
+                                       .trace_steps = args->trace ? TRACE_STEPS : 0,
                                        .report = args->quiet && !args->json ? NULL : show_step,
                                        .who = &showing,
                                        .stop = stop };
-    enum hypar_status status = first ? try_output(args, err) : HYPAR_OK;
+    enum hypar_status status = first ? try_outputs(args, err) : HYPAR_OK;
     status = hypar_ranks_agree(ranks, status, err);
     if (status == HYPAR_OK)
         status = hypar_train(plan, ranks, &how, &result, err);
@@ -334,6 +358,7 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
     }
     if (status == HYPAR_OK && first)
         status = tell(args, plan, &result, err);
+    hypar_trace_free(result.trace);
     return status;
 }
 

@@ -78,6 +78,7 @@ static enum hypar_status find_devices(struct trainer *t, struct hypar_ranks *ran
         t->tag_loss = t->control.most_tags;
         t->tag_word = t->tag_loss + 1;
         t->tag_save = t->tag_word + 1;
+        t->tag_trace = t->tag_save + 1;
     } else {
         t->network = hp_local_new(t->n_devices);
     }
@@ -155,6 +156,7 @@ static enum hypar_status make_executors(struct trainer *t, struct hypar_error *e
                   .factor = 1 },
         .first_batch = t->first_step,
         .seed = t->seed,
+        .record_steps = o->trace_steps,
         .check = o->check,
         .fill = hp_trainer_fill,
         .who = t,
@@ -401,6 +403,8 @@ enum hypar_status hypar_train(const struct hypar_plan *plan, struct hypar_ranks 
         status = train(&t, result, err);
     if (status == HYPAR_OK)
         collect_counts(&t, result);
+    if (status == HYPAR_OK && options->trace_steps)
+        hp_trainer_trace(&t, &result->trace);
     release(&t);
     return status;
 }

@@ -170,7 +170,8 @@ void hp_post_comm(struct executor *x, struct micro_state *m, const struct rank_c
     size_t bytes =
         sizeof(struct comm_run) + (size_t)comm->n_messages * sizeof(struct message_run);
     struct comm_run *run = memset(hp_array_new(bytes), 0, bytes);
-    *run = (struct comm_run){ m, comm, comm->n_messages, (struct message_run *)(run + 1) };
+    *run = (struct comm_run){ m, comm, comm->n_messages, hp_record_start(x),
+                              (struct message_run *)(run + 1) };
     x->active = GROW(&x->arena, struct comm_run *, x->active, x->n_active, &x->active_capacity);
     x->active[x->n_active++] = run;
     m->n_comms++;
@@ -182,6 +183,7 @@ static void end_comm(struct executor *x, struct comm_run *run)
     struct micro_state *m = run->micro;
     m->progress[run->comm->at] = TASK_DONE;
     m->n_comms--;
+    hp_record_comm(x, run);
     hp_release_buffers(x, m, run->comm->buffer, run->comm->n_buffers);
     if (m->over && m->n_comms == 0)
         hp_free_micro(x, m);

@@ -47,6 +47,7 @@ static enum hypar_status compute(struct executor *x, const struct rank_task *t)
     const struct rank_pass *pass[MAX_PASSES];
     struct micro_state *m = x->now;
     int n = find_joined(x, t, joined);
+    double start_s = hp_record_start(x);
     for (int i = 0; n == 1 && i < t->n; i++) {
         pass[0] = &x->part->pass[t->index + i];
         if (!pass[0]->moves_nothing)
@@ -62,6 +63,9 @@ static enum hypar_status compute(struct executor *x, const struct rank_task *t)
         if (n > 1)
             hp_release_buffers(x, m, pass[i]->buffer, pass[i]->n_buffers);
     }
+    hp_record(x, m, t->task, start_s);
+    for (int i = 1; i < n; i++)
+        hp_record_joined(x, m, joined[i]->task, t->task);
     return HYPAR_OK;
 }
 
@@ -76,9 +80,11 @@ static enum hypar_status run_task(struct executor *x, const struct rank_task *t)
     }
     if (t->kind == TASK_COMPUTE) /* unless it was done together with another */
         return m->progress[t->at] == TASK_DONE ? HYPAR_OK : compute(x, t);
+    double start_s = hp_record_start(x);
     for (int i = t->index; i < t->index + t->n; i++)
         TRY(hp_update_params(x, m, t->task, &x->part->update[i]));
     m->progress[t->at] = TASK_DONE;
+    hp_record(x, m, t->task, start_s);
     return HYPAR_OK;
 }
 

@@ -30,6 +30,7 @@ struct comm_run {
     struct micro_state *micro;
     const struct rank_comm *comm;
     int left; /* messages that are not done */
+    double start_s;
     struct message_run *message;
 };
 
@@ -55,6 +56,7 @@ struct executor {
     struct executor_settings settings;
     struct transport transport;
     struct executor_counts counts;
+    struct records records;
     void **lasting;            /* by buffer that lasts; of parameters NULL */
     struct versions *versions; /* by buffer that lasts: of parameters */
     struct optimizer_state *state;
@@ -140,6 +142,18 @@ bool hp_may_join(const struct executor *x, const struct rank_pass *first,
                  const struct rank_pass *pass);
 enum hypar_status hp_update_params(struct executor *x, const struct micro_state *m, int task,
                                    const struct rank_update *u); /* updates.c */
+
+/* Recording (record.c) ------------------------------------------------------------------ */
+
+void hp_make_records(struct executor *x);
+
+/* When a task begins; 0: nothing is recorded. */
+double hp_record_start(const struct executor *x);
+
+/* A task ends now that began at `start_s`. */
+void hp_record(struct executor *x, const struct micro_state *m, int task, double start_s);
+void hp_record_joined(struct executor *x, const struct micro_state *m, int task, int with);
+void hp_record_comm(struct executor *x, const struct comm_run *run);
 
 /* Order (latest.c) -------------------------------------------------------------------- */
 
