@@ -36,6 +36,8 @@ static const struct argp_option options[] = {
       "write what each rank did in the last steps to FILE, for Perfetto", 0 },
     { "kernels", OPT_KERNELS, "NAME", 0, "fast or reference (fast)", 0 },
     { "threads", OPT_THREADS, "N", 0, "of each rank (1)", 0 },
+    { "bind", OPT_BIND, "TO", 0,
+      "bind ranks that are started here to cores of their own, or none (cores)", 0 },
     { "in-process", OPT_IN_PROCESS, NULL, 0, "all ranks in this process, one after another",
       0 },
     { "check", OPT_CHECK, NULL, 0,
@@ -429,6 +431,7 @@ static enum hypar_status run_as_rank(const struct args *args, struct hypar_error
     struct planned planned = { NULL };
     struct hypar_ranks *ranks;
     const volatile sig_atomic_t *stop = stop_on_signals();
+    launch_bind(args); /* before anybody starts threads */
     enum hypar_status status = hypar_ranks_join(&ranks, err);
     if (status != HYPAR_OK)
         return status;
@@ -451,6 +454,8 @@ static enum hypar_status run_as_rank(const struct args *args, struct hypar_error
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
+    if (args->bind && strcmp(args->bind, "none") != 0 && strcmp(args->bind, "cores") != 0)
+        return opt_usage(err, "train: --bind %.100s, expected cores or none", args->bind);
     return hypar_ranks_launched() ? run_as_rank(args, err) : run_alone(args, err);
 }
 

@@ -41,6 +41,30 @@ void launch_ready(void)
         fprintf(stderr, "%c%ld\n", NOTICE, (long)getpid());
 }
 
+/* Cores -------------------------------------------------------------------------------- */
+
+static int threads_of(const struct args *args)
+{
+    return args->threads ? (int)args->threads : 1;
+}
+
+/* Of mpirun's, among the ranks of this host; -1: it does not tell. */
+static int own_number(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? (int)strtol(text, NULL, 10) : -1;
+}
+
+void launch_bind(const struct args *args)
+{
+    int rank = own_number("OMPI_COMM_WORLD_LOCAL_RANK"), threads = threads_of(args);
+    int ranks = own_number("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (!launch_plan() || (args->bind && strcmp(args->bind, "none") == 0) || rank < 0)
+        return;
+    if (ranks * threads <= hypar_local_cores())
+        hypar_local_bind(rank * threads, threads);
+}
+
 /* Signals ------------------------------------------------------------------------------ */
 
 static volatile sig_atomic_t child;   /* mpirun; 0: none */
@@ -95,13 +119,11 @@ static void become_ready(void)
 
 /* mpirun ------------------------------------------------------------------------------- */
 
-/* Its arguments, those of this command at the end; ranks are bound to cores of their own where
- * there are enough. */
+/* Its arguments, those of this command at the end. Ranks bind themselves (launch_bind()). */
 static char **mpirun_words(const struct args *args, int ranks, char *count, char *self)
 {
     enum { MOST_OWN = 16 };
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    bool enough = ranks * (args->threads ? args->threads : 1) <= cores;
+    bool enough = ranks * threads_of(args) <= hypar_local_cores();
     char **word = hypar_or_out_of_memory(calloc((size_t)args->argc + MOST_OWN, sizeof *word)),
          **w = word;
     *w++ = "mpirun";
@@ -110,7 +132,7 @@ static char **mpirun_words(const struct args *args, int ranks, char *count, char
     *w++ = count;
     *w++ = "--oversubscribe";
     *w++ = "--bind-to";
-    *w++ = enough && !args->threads ? "core" : "none";
+    *w++ = "none";
     if (geteuid() == 0)
         *w++ = "--allow-run-as-root";
     if (!enough) {

@@ -10,6 +10,11 @@ const char *launch_plan(void);
 /* Does this process's standard output end on a terminal? Of a rank the launcher knows. */
 bool launch_on_terminal(void);
 
+/* A rank that the launching process has started is bound to cores of its own, one for each of
+ * its threads, unless --bind none says otherwise or there are fewer cores than all ranks want.
+ */
+void launch_bind(const struct args *args);
+
 /* Rank 0 tells the launching process, if there is one, that all ranks can take signals. */
 void launch_ready(void);
 

@@ -92,6 +92,7 @@ static const struct value {
     { OPT_VERTICAL_SYNC, "--vertical-sync", FLAG, offsetof(struct args, vertical_sync), 0, 0 },
     { OPT_TRACE, "--trace", WRITE, offsetof(struct args, trace), 0, 0 },
     { OPT_TIMELINE, "--timeline", WRITE, offsetof(struct args, timeline), 0, 0 },
+    { OPT_BIND, "--bind", TEXT, offsetof(struct args, bind), 0, 0 },
     { OPT_CHECK, "--check", FLAG, offsetof(struct args, check), 0, 0 },
     { OPT_CHECKPOINT, "--checkpoint", WRITE, offsetof(struct args, checkpoint), 0, 0 },
     { OPT_DATA, "--data", TEXT, offsetof(struct args, data), 0, 0 },

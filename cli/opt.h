@@ -63,6 +63,7 @@ enum opt_key {
     OPT_BUDGET,
     OPT_PROPOSALS,
     OPT_START,
+    OPT_BIND,
     OPT_CHECK,
     OPT_CHECKPOINT,
     OPT_DATA,
@@ -92,7 +93,7 @@ struct args {
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
     const char *axes, *sync, *all_reduce;
-    const char *checkpoint, *data, *kernels, *rate, *resume;
+    const char *bind, *checkpoint, *data, *kernels, *rate, *resume;
     struct text_list {
         int n;
         const char *text[MAX_FIXES];
