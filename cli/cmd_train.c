@@ -1,9 +1,11 @@
-#define _DEFAULT_SOURCE /* realpath */
+#define _GNU_SOURCE /* realpath, memfd_create */
 
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cli/launch.h"
@@ -36,6 +38,7 @@ static const struct argp_option options[] = {
       "write what each rank did in the last steps to FILE, for Perfetto", 0 },
     { "kernels", OPT_KERNELS, "NAME", 0, "fast or reference (fast)", 0 },
     { "threads", OPT_THREADS, "N", 0, "of each rank (1)", 0 },
+    { "hostfile", OPT_HOSTFILE, "FILE", 0, "start ranks on the hosts that FILE lists", 0 },
     { "bind", OPT_BIND, "TO", 0,
       "bind ranks that are started here to cores of their own, or none (cores)", 0 },
     { "in-process", OPT_IN_PROCESS, NULL, 0, "all ranks in this process, one after another",
@@ -153,23 +156,6 @@ static enum hypar_status find_plan(const struct args *args, int ranks, struct pl
     return read_plan(args, launch_plan() ? launch_plan() : args->operand[0], p, err);
 }
 
-/* A file for other processes: unfinished, it goes when it is closed, or a signal comes. */
-static enum hypar_status put_aside(struct hypar_output *aside, const char *text,
-                                   struct hypar_error *err)
-{
-    const char *folder = getenv("TMPDIR");
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/hypar-plan.json", folder && *folder ? folder : "/tmp");
-    enum hypar_status status = hypar_output_open(aside, path, err);
-    if (status != HYPAR_OK)
-        return status;
-    if (fputs(text, aside->file) >= 0 && fflush(aside->file) == 0)
-        return HYPAR_OK;
-    hypar_output_close(aside, false, NULL);
-    snprintf(err->text, sizeof err->text, "%.400s: cannot write", path);
-    return HYPAR_RUNTIME;
-}
-
 /* A plan as a text, to be freed. */
 static char *plan_text(const struct hypar_plan *plan)
 {
@@ -193,31 +179,81 @@ static enum hypar_status check_ranks(const struct args *args, const struct hypar
     return HYPAR_OK;
 }
 
+/* What standard input has, to be freed. */
+static char *read_input(void)
+{
+    char *text = NULL, piece[4096];
+    size_t size, n;
+    FILE *to = hypar_or_out_of_memory(open_memstream(&text, &size));
+    while ((n = fread(piece, 1, sizeof piece, stdin)) > 0)
+        fwrite(piece, 1, n, to);
+    fclose(to);
+    return hypar_or_out_of_memory(text);
+}
+
+/* A text as a file without a name, which goes with its last reader; -1: it cannot be made. */
+static int nameless_file(const char *text, struct hypar_error *err)
+{
+    size_t n = strlen(text);
+    int fd = memfd_create("hypar-plan", MFD_CLOEXEC);
+    if (fd >= 0 && write(fd, text, n) == (ssize_t)n && lseek(fd, 0, SEEK_SET) == 0)
+        return fd;
+    snprintf(err->text, sizeof err->text, "the plan cannot be handed on: %s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* A plan from its text. */
+static enum hypar_status read_plan_text(const struct args *args, const char *text,
+                                        struct planned *p, struct hypar_error *err)
+{
+    char path[64];
+    int fd = nameless_file(text, err);
+    if (fd < 0)
+        return HYPAR_RUNTIME;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    enum hypar_status status = read_plan(args, path, p, err);
+    close(fd);
+    return status;
+}
+
+/* Rank 0's plan as a text: as the launching process has it, or as it is found here. */
+static enum hypar_status make_text(const struct args *args, int ranks, char **text,
+                                   struct hypar_error *err)
+{
+    struct planned p;
+    if (launch_hands_on()) {
+        *text = read_input();
+        return HYPAR_OK;
+    }
+    enum hypar_status status = find_plan(args, ranks, &p, err);
+    if (status == HYPAR_OK)
+        *text = plan_text(p.plan);
+    release(&p);
+    return status;
+}
+
 /* One plan on all ranks: a search may depend on how fast it is. */
 static enum hypar_status find_plan_together(const struct args *args, struct hypar_ranks *ranks,
                                             struct planned *p, struct hypar_error *err)
 {
-    struct hypar_output aside;
-    char *found = NULL;
+    char *text = NULL;
     enum hypar_status status = check_ranks(args, ranks, err);
     *p = (struct planned){ NULL };
     if (status != HYPAR_OK)
         return hypar_ranks_agree(ranks, status, err);
-    if (is_plan(args) || hypar_ranks_rank(ranks) == 0)
-        status = find_plan(args, hypar_ranks_count(ranks), p, err);
-    status = hypar_ranks_agree(ranks, status, err);
-    if (is_plan(args) || status != HYPAR_OK)
-        return status;
+    if (is_plan(args) && !launch_hands_on())
+        return hypar_ranks_agree(ranks, find_plan(args, 0, p, err), err);
     if (hypar_ranks_rank(ranks) == 0)
-        found = plan_text(p->plan);
-    release(p);
-    status = put_aside(&aside, hypar_ranks_share(ranks, found), err);
-    free(found);
+        status = make_text(args, hypar_ranks_count(ranks), &text, err);
+    status = hypar_ranks_agree(ranks, status, err);
     if (status == HYPAR_OK) {
-        status = read_plan(args, aside.temporary, p, err);
-        hypar_output_close(&aside, false, NULL);
+        status = read_plan_text(args, hypar_ranks_share(ranks, text), p, err);
+        status = hypar_ranks_agree(ranks, status, err);
     }
-    return hypar_ranks_agree(ranks, status, err);
+    free(text);
+    return status;
 }
 
 /* The run ------------------------------------------------------------------------------ */
@@ -379,20 +415,19 @@ static enum hypar_status launch(const struct args *args, const struct planned *p
                                 struct hypar_error *err)
 {
     int n = hypar_machine_device_count(hypar_plan_machine(p->plan));
-    struct hypar_output aside;
     bool standard = strcmp(args->operand[0], "-") == 0;
     if (standard && !p->read)
         return opt_usage(err, "train: a plan cannot name a model read from standard input, "
                               "expected a file, or --in-process");
     if (p->read && !standard)
-        return launch_ranks(args, n, args->operand[0], err);
+        return launch_ranks(args, n, args->operand[0], -1, err);
     char *text = plan_text(p->plan);
-    enum hypar_status status = put_aside(&aside, text, err);
+    int fd = nameless_file(text, err);
     free(text);
-    if (status != HYPAR_OK)
-        return status;
-    status = launch_ranks(args, n, aside.temporary, err);
-    hypar_output_close(&aside, false, NULL);
+    if (fd < 0)
+        return HYPAR_RUNTIME;
+    enum hypar_status status = launch_ranks(args, n, NULL, fd, err);
+    close(fd);
     return status;
 }
 
@@ -417,7 +452,7 @@ static enum hypar_status run_alone(const struct args *args, struct hypar_error *
         snprintf(err->text, sizeof err->text,
                  "--ranks %d, but the plan has %d devices: one for each", (int)args->ranks, n);
         status = HYPAR_INFEASIBLE;
-    } else if (status == HYPAR_OK && n > 1 && !args->in_process) {
+    } else if (status == HYPAR_OK && (n > 1 || args->hostfile) && !args->in_process) {
         status = launch(args, &p, err);
     } else if (status == HYPAR_OK) {
         status = run_here(args, p.plan, err);

@@ -29,6 +29,11 @@ const char *launch_plan(void)
     return getenv(plan_variable);
 }
 
+bool launch_hands_on(void)
+{
+    return launch_plan() && strcmp(launch_plan(), "-") == 0;
+}
+
 bool launch_on_terminal(void)
 {
     const char *said = getenv(terminal_variable);
@@ -122,7 +127,7 @@ static void become_ready(void)
 /* Its arguments, those of this command at the end. Ranks bind themselves (launch_bind()). */
 static char **mpirun_words(const struct args *args, int ranks, char *count, char *self)
 {
-    enum { MOST_OWN = 16 };
+    enum { MOST_OWN = 24 };
     bool enough = ranks * threads_of(args) <= hypar_local_cores();
     char **word = hypar_or_out_of_memory(calloc((size_t)args->argc + MOST_OWN, sizeof *word)),
          **w = word;
@@ -133,9 +138,16 @@ static char **mpirun_words(const struct args *args, int ranks, char *count, char
     *w++ = "--oversubscribe";
     *w++ = "--bind-to";
     *w++ = "none";
+    *w++ = "-x"; /* other hosts do not have them */
+    *w++ = (char *)plan_variable;
+    *w++ = "-x";
+    *w++ = (char *)terminal_variable;
     if (geteuid() == 0)
         *w++ = "--allow-run-as-root";
-    if (!enough) {
+    if (args->hostfile) {
+        *w++ = "--hostfile";
+        *w++ = (char *)args->hostfile;
+    } else if (!enough) {
         *w++ = "--mca";
         *w++ = "mpi_yield_when_idle";
         *w++ = "1";
@@ -147,11 +159,15 @@ static char **mpirun_words(const struct args *args, int ranks, char *count, char
     return word;
 }
 
-/* Ctrl-C is for the launching process alone, and standard input, which it may have read. Ranks
- * write to a pseudo-terminal of mpirun's, whatever is behind it. */
-static void become_mpirun(char **word, const char *plan, int errors)
+/* Ctrl-C is for the launching process alone, and standard input, which it may have read: rank 0
+ * gets what `input` has. Ranks write to a pseudo-terminal of mpirun's, whatever is behind it.
+ */
+static void become_mpirun(char **word, const char *plan, int input, int errors)
 {
-    int nothing = open("/dev/null", O_RDONLY);
+    if (!plan)
+        plan = "-";
+    else
+        input = open("/dev/null", O_RDONLY);
     bool terminal = launch_on_terminal();
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -160,7 +176,7 @@ static void become_mpirun(char **word, const char *plan, int errors)
     if (!terminal)
         setenv("NO_COLOR", "1", 1);
     setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0); /* containers forbid it */
-    dup2(nothing, STDIN_FILENO);
+    dup2(input, STDIN_FILENO);
     dup2(errors, STDERR_FILENO);
     close(errors);
     execvp(word[0], word);
@@ -256,7 +272,7 @@ static enum hypar_status judge(const struct heard *h, int status, struct hypar_e
     return fail(err, "mpirun failed", "");
 }
 
-enum hypar_status launch_ranks(const struct args *args, int ranks, const char *plan,
+enum hypar_status launch_ranks(const struct args *args, int ranks, const char *plan, int input,
                                struct hypar_error *err)
 {
     struct heard heard = { .rank_0 = 0 };
@@ -272,7 +288,7 @@ enum hypar_status launch_ranks(const struct args *args, int ranks, const char *p
         return fail(err, "no process can be started", strerror(errno));
     if (child == 0) {
         close(errors[0]);
-        become_mpirun(word, plan, errors[1]);
+        become_mpirun(word, plan, input, errors[1]);
     }
     free(word);
     close(errors[1]);

@@ -97,6 +97,7 @@ static const struct value {
     { OPT_CHECKPOINT, "--checkpoint", WRITE, offsetof(struct args, checkpoint), 0, 0 },
     { OPT_DATA, "--data", TEXT, offsetof(struct args, data), 0, 0 },
     { OPT_EVERY, "--every", COUNT, offsetof(struct args, every), 1, 1e12 },
+    { OPT_HOSTFILE, "--hostfile", READ, offsetof(struct args, hostfile), 0, 0 },
     { OPT_IN_PROCESS, "--in-process", FLAG, offsetof(struct args, in_process), 0, 0 },
     { OPT_KERNELS, "--kernels", TEXT, offsetof(struct args, kernels), 0, 0 },
     { OPT_LEARNING_RATE, "--learning-rate", NUMBER, offsetof(struct args, learning_rate), 0,

@@ -68,6 +68,7 @@ enum opt_key {
     OPT_CHECKPOINT,
     OPT_DATA,
     OPT_EVERY,
+    OPT_HOSTFILE,
     OPT_IN_PROCESS,
     OPT_KERNELS,
     OPT_LEARNING_RATE,
@@ -93,7 +94,7 @@ struct args {
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
     const char *axes, *sync, *all_reduce;
-    const char *bind, *checkpoint, *data, *kernels, *rate, *resume;
+    const char *bind, *hostfile, *checkpoint, *data, *kernels, *rate, *resume;
     struct text_list {
         int n;
         const char *text[MAX_FIXES];

@@ -118,9 +118,10 @@ hypar_add_test(mpi/fast sh tests/mpi/fast.sh)
 hypar_add_test(mpi/resume sh tests/mpi/resume.sh)
 hypar_add_test(mpi/trace sh tests/mpi/trace.sh)
 hypar_add_test(mpi/bind sh tests/mpi/bind.sh)
+hypar_add_test(mpi/hosts sh tests/mpi/hosts.sh)
 hypar_add_test(mpi/failures sh tests/mpi/failures.sh)
 hypar_add_test(mpi/kill sh tools/kill-ranks.sh 5)
-set_tests_properties(mpi/same mpi/fast mpi/resume mpi/trace mpi/bind mpi/failures mpi/kill PROPERTIES PROCESSORS 4)
+set_tests_properties(mpi/same mpi/fast mpi/resume mpi/trace mpi/bind mpi/hosts mpi/failures mpi/kill PROPERTIES PROCESSORS 4)
 
 # Allocations that fail. A sanitizer has its own allocation functions; `make oom` does them all.
 if(NOT HYPAR_SANITIZE AND NOT HYPAR_FUZZ)
