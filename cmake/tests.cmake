@@ -134,6 +134,11 @@ if(NOT HYPAR_SANITIZE AND NOT HYPAR_FUZZ)
   hypar_add_test(cli/out_of_memory out_of_memory $<TARGET_FILE:failing>
     $<TARGET_FILE:hypar-cli> 2000 16)
   hypar_add_test(cli/failing_writes sh tests/failing/writes.sh $<TARGET_FILE:failing>)
+  # The same where the file system has no files without a name.
+  hypar_add_test(cli/failing_named_writes env FAIL_TMPFILE=1 sh tests/failing/writes.sh
+    $<TARGET_FILE:failing>)
+  hypar_add_test(base/named_output env FAIL_TMPFILE=1 LD_PRELOAD=$<TARGET_FILE:failing>
+    $<TARGET_FILE:test_base_output>)
 endif()
 
 hypar_add_test(install sh tests/install/run.sh)
