@@ -3,7 +3,7 @@
  *     launcher ── mpirun ── rank 0, 1, ...      signals go down as SIGUSR1, which mpirun hands
  * on; └── standard error of all ───┘         what is said comes back through a pipe
  *
- * A line of the pipe that begins with NOTICE is for the launcher alone. */
+ * What follows NOTICE in a line of the pipe is for the launcher alone. */
 #define _GNU_SOURCE /* prctl, strsignal */
 
 #include "cli/launch.h"
@@ -162,7 +162,7 @@ static char **mpirun_words(const struct args *args, int ranks, char *count, char
 /* Ctrl-C is for the launching process alone, and standard input, which it may have read: rank 0
  * gets what `input` has. Ranks write to a pseudo-terminal of mpirun's, whatever is behind it.
  */
-static void become_mpirun(char **word, const char *plan, int input, int errors)
+static void become_mpirun(char **word, const char *plan, int input, int errors, pid_t launcher)
 {
     if (!plan)
         plan = "-";
@@ -171,11 +171,15 @@ static void become_mpirun(char **word, const char *plan, int input, int errors)
     bool terminal = launch_on_terminal();
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != launcher) /* killed before that */
+        _exit(NO_MPIRUN);
     setenv(plan_variable, plan, 1);
     setenv(terminal_variable, terminal ? "1" : "0", 1);
     if (!terminal)
         setenv("NO_COLOR", "1", 1);
     setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0); /* containers forbid it */
+    /* Where one rank fails mpirun would wait, for a second and more, for the others to end. */
+    setenv("OMPI_MCA_odls_base_sigkill_timeout", "0", 0);
     dup2(input, STDIN_FILENO);
     dup2(errors, STDERR_FILENO);
     close(errors);
@@ -199,13 +203,24 @@ static bool is_rule(const char *line)
     return n > 20 && (line[n] == '\n' || line[n] == '\0');
 }
 
-/* Ranks that fail alike say it once; mpirun, how one of them ended, only if none has. */
-static void hear_line(struct heard *h, const char *line)
+/* If rank 0 is ready, note it; somebody may have begun the line. Is anything left of it? */
+static bool hear_notice(struct heard *h, char *line)
 {
-    if (*line == NOTICE) {
-        h->rank_0 = strtol(line + 1, NULL, 10);
-        become_ready();
-    } else if (is_rule(line)) {
+    char *notice = strchr(line, NOTICE);
+    if (!notice)
+        return *line;
+    h->rank_0 = strtol(notice + 1, NULL, 10);
+    become_ready();
+    *notice = '\0';
+    return *line;
+}
+
+/* Ranks that fail alike say it once; mpirun, how one of them ended, only if none has. */
+static void hear_line(struct heard *h, char *line)
+{
+    if (!hear_notice(h, line))
+        return;
+    if (is_rule(line)) {
         h->inside = !h->inside;
     } else if (h->inside || *line == '[') {
         size_t n = strlen(h->mpirun);
@@ -265,7 +280,8 @@ static enum hypar_status judge(const struct heard *h, int status, struct hypar_e
                     "without it",
                     "");
     if (code > SIGNALS)
-        return fail(err, "a rank died", strsignal(code - SIGNALS));
+        return fail(err, WIFEXITED(status) ? "a rank died" : "mpirun died",
+                    strsignal(code - SIGNALS));
     if (code == 0 || (code < N_CODES && h->last[0]))
         return by_code[code];
     fputs(h->mpirun, stderr);
@@ -278,6 +294,7 @@ enum hypar_status launch_ranks(const struct args *args, int ranks, const char *p
     struct heard heard = { .rank_0 = 0 };
     char count[16], self[4096];
     int errors[2], status = 0;
+    pid_t launcher = getpid();
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     snprintf(count, sizeof count, "%d", ranks);
     self[n > 0 ? n : 0] = '\0';
@@ -288,7 +305,7 @@ enum hypar_status launch_ranks(const struct args *args, int ranks, const char *p
         return fail(err, "no process can be started", strerror(errno));
     if (child == 0) {
         close(errors[0]);
-        become_mpirun(word, plan, input, errors[1]);
+        become_mpirun(word, plan, input, errors[1], launcher);
     }
     free(word);
     close(errors[1]);
