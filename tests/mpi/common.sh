@@ -40,3 +40,10 @@ apart() { # FILE FILE
 above() { # NUMBER LIMIT: is it, or no number?
     awk -v x="$1" -v most="$2" 'BEGIN { exit x ~ /^[0-9.e+-]+$/ && x + 0 <= most ? 1 : 0 }'
 }
+
+# The process of a rank that a mpirun of this host has started.
+rank() { # MPIRUN NUMBER
+    for process in $(pgrep -P "$1"); do
+        tr '\0' '\n' 2>/dev/null <"/proc/$process/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$2" && echo "$process"
+    done
+}

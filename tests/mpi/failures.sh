@@ -154,7 +154,7 @@ gone() { # WHAT PROCESS...: within 20 s; a zombie is
     shift
     for process in "$@"; do
         for try in $(seq 200); do
-            grep -qs '^State:[[:space:]]*[^Z]' "/proc/$process/status" || continue 2
+            grep -qs '^State:[[:space:]]*[A-Y]' "/proc/$process/status" || continue 2
             sleep 0.1
         done
         wrong "$what: process $process is still there"
@@ -173,11 +173,6 @@ stops() { # WHAT
     tail -n 1 "$dir/out" | grep -q '"stopped": true' || wrong "$1: the summary does not say so"
     done=$(tail -n 1 "$dir/out" | sed 's/.*"steps": \([0-9]*\),.*/\1/')
     run plan.json --resume c --steps $((done + 1)) || wrong "$1: checkpoint"
-}
-rank() { # MPIRUN NUMBER
-    for process in $(pgrep -P "$1"); do
-        tr '\0' '\n' <"/proc/$process/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$2" && echo "$process"
-    done
 }
 begin hypar train plan.json
 kill -TERM $pid
