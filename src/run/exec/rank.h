@@ -109,7 +109,8 @@ struct rank_part {
     struct rank_pass *pass;
     struct rank_update *update;
     int n_comms, n_passes, n_updates, comm_capacity, pass_capacity, update_capacity;
-    int *uses; /* by buffer of the body: passes and comms that touch it */
+    int *uses;   /* by buffer of the body: passes and comms that touch it */
+    bool *feeds; /* by task of the body: one of the tail comes after it */
 };
 
 struct rank {
@@ -121,6 +122,7 @@ struct rank {
     bool *clear;    /* by buffer: it starts neutral, and all is added to it */
     bool *is_index; /* by buffer: of integers */
     struct rank_part *body, tail;
+    int loss;        /* the buffer of the rank's share of the loss; -1: it has none */
     bool knows_loss; /* at the end of a period */
     int *first_tag;  /* by task */
     int n_tags;      /* of one micro-batch and of the tail */

@@ -60,6 +60,7 @@ static enum hypar_status compute(struct executor *x, const struct rank_task *t)
         TRY(hp_compute(x, m, t->task, pass, n));
     for (int i = 0; i < n; i++) {
         m->progress[joined[i]->at] = TASK_DONE;
+        x->fed |= x->ahead && x->part->feeds[joined[i]->at];
         if (n > 1)
             hp_release_buffers(x, m, pass[i]->buffer, pass[i]->n_buffers);
     }
@@ -150,7 +151,8 @@ static bool is_summable(const struct executor *x, const struct rank_task *t)
 
 static void post_sums(struct executor *x)
 {
-    for (int i = 0; x->ahead && i < x->ahead->n; i++)
+    x->fed = false;
+    for (int i = 0; i < x->ahead->n; i++)
         if (is_summable(x, &x->ahead->task[i]))
             post_comm(x, &x->tail, &x->rank->tail, &x->ahead->task[i]);
 }
@@ -190,6 +192,7 @@ static void enter_update(struct executor *x, const struct slot *slot)
     x->now = &x->tail;
     x->list = x->ahead ? x->ahead : begin_tail(x, slot);
     x->ahead = NULL;
+    x->fed = false;
     add_losses(x, slot->stage, slot->micro);
 }
 
@@ -212,8 +215,10 @@ static void enter_half(struct executor *x, const struct slot *slot)
     if (!backward || x->program->iteration->delayed || slot->micro == 0)
         hp_restart_sums(x, backward);
     const struct slot *update = backward ? next_update(x) : NULL;
-    if (update && x->settings.order == ORDER_NUMBERS)
+    if (update && x->settings.order == ORDER_NUMBERS) {
         x->ahead = begin_tail(x, update);
+        x->fed = true; /* by micro-batches before */
+    }
 }
 
 static void enter_slot(struct executor *x, const struct slot *slot)
@@ -263,7 +268,8 @@ static enum advance run_tasks(struct executor *x)
         const struct rank_task *t = x->status == HYPAR_OK ? find_ready(x) : NULL;
         if (t) {
             x->status = run_task(x, t);
-            post_sums(x);
+            if (x->fed)
+                post_sums(x);
         } else if (x->settings.order == ORDER_LATEST && x->n_active == 0) {
             x->status = fail_of_cycle(x);
         }

@@ -73,6 +73,7 @@ struct executor {
     const struct rank_part *part;  /* of the slot */
     const struct task_list *list;  /* NULL: before a slot */
     const struct task_list *ahead; /* of the tail, whose sums are posted in this slot; NULL */
+    bool fed;                      /* ... one of which may now be ready */
     bool over;                     /* the step, if it has no slots */
     struct micro_state *now, tail;
     struct micro_state **micro; /* by micro-batch; NULL: not under way */
