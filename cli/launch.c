@@ -21,6 +21,7 @@
 
 static const char plan_variable[] = "HYPAR_TRAIN_PLAN";
 static const char terminal_variable[] = "HYPAR_TRAIN_TERMINAL";
+static const char bind_variable[] = "HYPAR_TRAIN_BIND";
 
 enum { NOTICE = 1, NO_MPIRUN = 127 };
 
@@ -53,20 +54,26 @@ static int threads_of(const struct args *args)
     return args->threads ? (int)args->threads : 1;
 }
 
-/* Of mpirun's, among the ranks of this host; -1: it does not tell. */
+/* What mpirun, or the launching process, tells a rank; -1: nothing. */
 static int own_number(const char *name)
 {
     const char *text = getenv(name);
     return text ? (int)strtol(text, NULL, 10) : -1;
 }
 
+/* Whoever has told mpirun by its variable how to bind means these ranks too. */
+static bool wants_bound(const struct args *args)
+{
+    if (args->bind)
+        return strcmp(args->bind, "cores") == 0;
+    return !getenv("OMPI_MCA_hwloc_base_binding_policy");
+}
+
 void launch_bind(const struct args *args)
 {
     int rank = own_number("OMPI_COMM_WORLD_LOCAL_RANK"), threads = threads_of(args);
     int ranks = own_number("OMPI_COMM_WORLD_LOCAL_SIZE");
-    if (!launch_plan() || (args->bind && strcmp(args->bind, "none") == 0) || rank < 0)
-        return;
-    if (ranks * threads <= hypar_local_cores())
+    if (own_number(bind_variable) == 1 && rank >= 0 && ranks * threads <= hypar_local_cores())
         hypar_local_bind(rank * threads, threads);
 }
 
@@ -124,7 +131,7 @@ static void become_ready(void)
 
 /* mpirun ------------------------------------------------------------------------------- */
 
-/* Its arguments, those of this command at the end. Ranks bind themselves (launch_bind()). */
+/* Its arguments, those of this command at the end. */
 static char **mpirun_words(const struct args *args, int ranks, char *count, char *self)
 {
     enum { MOST_OWN = 24 };
@@ -136,12 +143,16 @@ static char **mpirun_words(const struct args *args, int ranks, char *count, char
     *w++ = "-n";
     *w++ = count;
     *w++ = "--oversubscribe";
-    *w++ = "--bind-to";
-    *w++ = "none";
+    if (args->bind || wants_bound(args)) { /* they bind themselves */
+        *w++ = "--bind-to";
+        *w++ = "none";
+    }
     *w++ = "-x"; /* other hosts do not have them */
     *w++ = (char *)plan_variable;
     *w++ = "-x";
     *w++ = (char *)terminal_variable;
+    *w++ = "-x";
+    *w++ = (char *)bind_variable;
     if (geteuid() == 0)
         *w++ = "--allow-run-as-root";
     if (args->hostfile) {
@@ -162,7 +173,8 @@ static char **mpirun_words(const struct args *args, int ranks, char *count, char
 /* Ctrl-C is for the launching process alone, and standard input, which it may have read: rank 0
  * gets what `input` has. Ranks write to a pseudo-terminal of mpirun's, whatever is behind it.
  */
-static void become_mpirun(char **word, const char *plan, int input, int errors, pid_t launcher)
+static void become_mpirun(const struct args *args, char **word, const char *plan, int input,
+                          int errors, pid_t launcher)
 {
     if (!plan)
         plan = "-";
@@ -175,9 +187,13 @@ static void become_mpirun(char **word, const char *plan, int input, int errors, 
         _exit(NO_MPIRUN);
     setenv(plan_variable, plan, 1);
     setenv(terminal_variable, terminal ? "1" : "0", 1);
+    setenv(bind_variable, wants_bound(args) ? "1" : "0", 1);
     if (!terminal)
         setenv("NO_COLOR", "1", 1);
     setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0); /* containers forbid it */
+    /* Not in shared memory: mpirun would wait for ever for a lock that a rank which was killed
+     * as it started has there. */
+    setenv("PMIX_MCA_gds", "hash", 0);
     /* Where one rank fails mpirun would wait, for a second and more, for the others to end. */
     setenv("OMPI_MCA_odls_base_sigkill_timeout", "0", 0);
     dup2(input, STDIN_FILENO);
@@ -305,7 +321,7 @@ enum hypar_status launch_ranks(const struct args *args, int ranks, const char *p
         return fail(err, "no process can be started", strerror(errno));
     if (child == 0) {
         close(errors[0]);
-        become_mpirun(word, plan, input, errors[1], launcher);
+        become_mpirun(args, word, plan, input, errors[1], launcher);
     }
     free(word);
     close(errors[1]);

@@ -14,8 +14,8 @@ bool launch_hands_on(void);
 bool launch_on_terminal(void);
 
 /* A rank that the launching process has started is bound to cores of its own, one for each of
- * its threads, unless --bind none says otherwise or there are fewer cores than all ranks want.
- */
+ * its threads, unless --bind none or a variable of mpirun's says otherwise, or there are fewer
+ * cores than all ranks want. */
 void launch_bind(const struct args *args);
 
 /* Rank 0 tells the launching process, if there is one, that all ranks can take signals. */

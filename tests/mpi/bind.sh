@@ -29,6 +29,9 @@ look() { # COMMAND...
     wait $pid || wrong "$*: $(cat "$dir/err")"
 }
 look hypar train lenet5 --ranks 2
+[ "$(echo "$bound" | sort -u)" = "$here" ] || wrong "mpirun's variable says none: $bound"
+unset OMPI_MCA_hwloc_base_binding_policy
+look hypar train lenet5 --ranks 2
 [ "$(echo "$bound" | sort -u | wc -l)" = 2 ] || wrong "two ranks: $bound"
 look hypar train lenet5 --ranks 2 --bind none
 [ "$(echo "$bound" | sort -u)" = "$here" ] || wrong "--bind none: $bound"

@@ -10,6 +10,7 @@ esac
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 export TMPDIR="$dir"
+export OMPI_MCA_hwloc_base_binding_policy=none # tests at the same time would share cores
 fail=0
 
 wrong() { # TEXT...
