@@ -23,8 +23,12 @@ enum hypar_status hp_library_load(void **out, const char *name,
         return cannot_load(err);
     for (int i = 0; i < n_symbols; i++) {
         void *found = dlsym(*out, symbol[i].name);
-        if (!found)
-            return cannot_load(err);
+        if (!found) {
+            enum hypar_status status = cannot_load(err);
+            dlclose(*out);
+            *out = NULL;
+            return status;
+        }
         memcpy(symbol[i].pointer, &found, sizeof found);
     }
     return HYPAR_OK;

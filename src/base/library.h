@@ -13,7 +13,7 @@ struct library_symbol {
 };
 
 /* Load a library by the name that the dynamic linker knows, or by its path. *out is for
- * hp_library_unload(). HYPAR_RUNTIME: it is not there, or lacks a symbol. */
+ * hp_library_unload(). HYPAR_RUNTIME: it is not there, or lacks a symbol; then *out is NULL. */
 enum hypar_status hp_library_load(void **out, const char *name,
                                   const struct library_symbol *symbol, int n_symbols,
                                   struct hypar_error *err);
