@@ -79,7 +79,7 @@ static void check_name(const struct traced *t, const struct hypar_trace_event *e
 
 static void check(const struct hypar_search_options *how, const char *machine)
 {
-    struct traced t = { NULL };
+    struct traced t = { .graph = NULL };
     struct arena arena = { 0 };
     struct hypar_trace_event e;
     struct hypar_sim_event simulated;
