@@ -1,9 +1,11 @@
-#define _DEFAULT_SOURCE /* realpath */
+#define _GNU_SOURCE /* realpath, memfd_create */
 
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cli/launch.h"
@@ -35,8 +37,13 @@ static const struct argp_option options[] = {
       "write parameters and state there at the end, and when stopped", 0 },
     { "every", OPT_EVERY, "N", 0, "... and every N steps", 0 },
     { "resume", OPT_RESUME, "FILE", 0, "go on from this checkpoint, under any plan", 0 },
+    { "trace", OPT_TRACE, "FILE", 0,
+      "write what each rank did in the last steps to FILE, for Perfetto", 0 },
     { "kernels", OPT_KERNELS, "NAME", 0, "fast or reference (fast)", 0 },
     { "threads", OPT_THREADS, "N", 0, "of each rank (1)", 0 },
+    { "hostfile", OPT_HOSTFILE, "FILE", 0, "start ranks on the hosts that FILE lists", 0 },
+    { "bind", OPT_BIND, "TO", 0,
+      "bind ranks that are started here to cores of their own, or none (cores)", 0 },
     { "in-process", OPT_IN_PROCESS, NULL, 0, "all ranks in this process, one after another",
       0 },
     { "check", OPT_CHECK, NULL, 0,
@@ -44,7 +51,7 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-enum { STEPS = 10 };
+enum { STEPS = 10, TRACE_STEPS = 3 };
 
 /* The plan ----------------------------------------------------------------------------- */
 
@@ -154,23 +161,6 @@ static enum hypar_status find_plan(const struct args *args, int ranks, struct pl
     return read_plan(args, launch_plan() ? launch_plan() : args->operand[0], p, err);
 }
 
-/* A file for other processes: unfinished, it goes when it is closed, or a signal comes. */
-static enum hypar_status put_aside(struct hypar_output *aside, const char *text,
-                                   struct hypar_error *err)
-{
-    const char *folder = getenv("TMPDIR");
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/hypar-plan.json", folder && *folder ? folder : "/tmp");
-    enum hypar_status status = hypar_output_open(aside, path, err);
-    if (status != HYPAR_OK)
-        return status;
-    if (fputs(text, aside->file) >= 0 && fflush(aside->file) == 0)
-        return HYPAR_OK;
-    hypar_output_close(aside, false, NULL);
-    snprintf(err->text, sizeof err->text, "%.400s: cannot write", path);
-    return HYPAR_RUNTIME;
-}
-
 /* A plan as a text, to be freed. */
 static char *plan_text(const struct hypar_plan *plan)
 {
@@ -194,31 +184,81 @@ static enum hypar_status check_ranks(const struct args *args, const struct hypar
     return HYPAR_OK;
 }
 
+/* What standard input has, to be freed. */
+static char *read_input(void)
+{
+    char *text = NULL, piece[4096];
+    size_t size, n;
+    FILE *to = hypar_or_out_of_memory(open_memstream(&text, &size));
+    while ((n = fread(piece, 1, sizeof piece, stdin)) > 0)
+        fwrite(piece, 1, n, to);
+    fclose(to);
+    return hypar_or_out_of_memory(text);
+}
+
+/* A text as a file without a name, which goes with its last reader; -1: it cannot be made. */
+static int nameless_file(const char *text, struct hypar_error *err)
+{
+    size_t n = strlen(text);
+    int fd = memfd_create("hypar-plan", MFD_CLOEXEC);
+    if (fd >= 0 && write(fd, text, n) == (ssize_t)n && lseek(fd, 0, SEEK_SET) == 0)
+        return fd;
+    snprintf(err->text, sizeof err->text, "the plan cannot be handed on: %s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* A plan from its text. */
+static enum hypar_status read_plan_text(const struct args *args, const char *text,
+                                        struct planned *p, struct hypar_error *err)
+{
+    char path[64];
+    int fd = nameless_file(text, err);
+    if (fd < 0)
+        return HYPAR_RUNTIME;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    enum hypar_status status = read_plan(args, path, p, err);
+    close(fd);
+    return status;
+}
+
+/* Rank 0's plan as a text: as the launching process has it, or as it is found here. */
+static enum hypar_status make_text(const struct args *args, int ranks, char **text,
+                                   struct hypar_error *err)
+{
+    struct planned p;
+    if (launch_hands_on()) {
+        *text = read_input();
+        return HYPAR_OK;
+    }
+    enum hypar_status status = find_plan(args, ranks, &p, err);
+    if (status == HYPAR_OK)
+        *text = plan_text(p.plan);
+    release(&p);
+    return status;
+}
+
 /* One plan on all ranks: a search may depend on how fast it is. */
 static enum hypar_status find_plan_together(const struct args *args, struct hypar_ranks *ranks,
                                             struct planned *p, struct hypar_error *err)
 {
-    struct hypar_output aside;
-    char *found = NULL;
+    char *text = NULL;
     enum hypar_status status = check_ranks(args, ranks, err);
     *p = (struct planned){ NULL };
     if (status != HYPAR_OK)
         return hypar_ranks_agree(ranks, status, err);
-    if (is_plan(args) || hypar_ranks_rank(ranks) == 0)
-        status = find_plan(args, hypar_ranks_count(ranks), p, err);
-    status = hypar_ranks_agree(ranks, status, err);
-    if (is_plan(args) || status != HYPAR_OK)
-        return status;
+    if (is_plan(args) && !launch_hands_on())
+        return hypar_ranks_agree(ranks, find_plan(args, 0, p, err), err);
     if (hypar_ranks_rank(ranks) == 0)
-        found = plan_text(p->plan);
-    release(p);
-    status = put_aside(&aside, hypar_ranks_share(ranks, found), err);
-    free(found);
+        status = make_text(args, hypar_ranks_count(ranks), &text, err);
+    status = hypar_ranks_agree(ranks, status, err);
     if (status == HYPAR_OK) {
-        status = read_plan(args, aside.temporary, p, err);
-        hypar_output_close(&aside, false, NULL);
+        status = read_plan_text(args, hypar_ranks_share(ranks, text), p, err);
+        status = hypar_ranks_agree(ranks, status, err);
     }
-    return hypar_ranks_agree(ranks, status, err);
+    free(text);
+    return status;
 }
 
 /* The run ------------------------------------------------------------------------------ */
@@ -271,6 +311,17 @@ static enum hypar_status write_summary(const struct args *args, const struct hyp
     return opt_close(&out, status, err);
 }
 
+static enum hypar_status write_trace(const struct args *args, const struct hypar_trace *trace,
+                                     const struct hypar_sim *sim, struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, args->trace, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_report_train_trace(out.file, trace, sim);
+    return opt_close(&out, status, err);
+}
+
 /* What was measured, beside what the simulator says of the same plan. */
 static enum hypar_status tell(const struct args *args, const struct hypar_plan *plan,
                               const struct hypar_train_result *result, struct hypar_error *err)
@@ -278,14 +329,18 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
     struct hypar_sim *sim = NULL;
     struct hypar_error why;
     enum hypar_status status = HYPAR_OK;
-    if (hypar_simulate(&sim, plan, NULL, &why) != HYPAR_OK)
+    struct hypar_sim_options how = { .timeline = args->trace };
+    how = hypar_as_planned(plan, &how);
+    if (hypar_simulate(&sim, plan, &how, &why) != HYPAR_OK)
         opt_note(args, "not simulated: %s", why.text);
     if (result->stopped)
         opt_note(args, "interrupted: stopped after step %lld of %lld%s%s",
                  (long long)result->steps, (long long)(args->steps ? args->steps : STEPS),
                  args->checkpoint ? "; to go on: --resume " : "",
                  args->checkpoint ? args->checkpoint : "");
-    if (args->output)
+    if (args->trace)
+        status = write_trace(args, result->trace, sim, err);
+    if (status == HYPAR_OK && args->output)
         status = write_summary(args, plan, result, sim, err);
     if (status == HYPAR_OK && opt_wants_summary(args)) {
         if (!args->json && !args->quiet && !launch_on_terminal())
@@ -296,12 +351,18 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
     return status;
 }
 
-/* -o is tried before the first step, by rank 0. */
-static enum hypar_status try_output(const struct args *args, struct hypar_error *err)
+static enum hypar_status try_file(const char *path, struct hypar_error *err)
 {
     struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
+    enum hypar_status status = hypar_output_open(&out, path, err);
     return status == HYPAR_OK ? hypar_output_close(&out, false, err) : status;
+}
+
+/* -o and --trace are tried before the first step, by rank 0. */
+static enum hypar_status try_outputs(const struct args *args, struct hypar_error *err)
+{
+    enum hypar_status status = try_file(opt_output(args), err);
+    return status == HYPAR_OK && args->trace ? try_file(args->trace, err) : status;
 }
 
 /* As one rank of several, or alone with all devices. */
@@ -312,7 +373,7 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
     struct showing showing = { .args = args,
                                .plan = plan,
                                .over = !args->json && launch_on_terminal() };
-    struct hypar_train_result result;
+    struct hypar_train_result result = { .trace = NULL };
     bool first = hypar_ranks_rank(ranks) == 0;
     struct hypar_train_options how = { .steps = args->steps ? args->steps : STEPS,
                                        .kernels = args->kernels,
@@ -328,10 +389,11 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
                                        .checkpoint = args->checkpoint,
                                        .checkpoint_every = args->every,
                                        .resume = args->resume,
+                                       .trace_steps = args->trace ? TRACE_STEPS : 0,
                                        .report = args->quiet && !args->json ? NULL : show_step,
                                        .who = &showing,
                                        .stop = stop };
-    enum hypar_status status = first ? try_output(args, err) : HYPAR_OK;
+    enum hypar_status status = first ? try_outputs(args, err) : HYPAR_OK;
     status = hypar_ranks_agree(ranks, status, err);
     if (status == HYPAR_OK)
         status = hypar_train(plan, ranks, &how, &result, err);
@@ -341,6 +403,7 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
     }
     if (status == HYPAR_OK && first)
         status = tell(args, plan, &result, err);
+    hypar_trace_free(result.trace);
     return status;
 }
 
@@ -359,20 +422,19 @@ static enum hypar_status launch(const struct args *args, const struct planned *p
                                 struct hypar_error *err)
 {
     int n = hypar_machine_device_count(hypar_plan_machine(p->plan));
-    struct hypar_output aside;
     bool standard = strcmp(args->operand[0], "-") == 0;
     if (standard && !p->read)
         return opt_usage(err, "train: a plan cannot name a model read from standard input, "
                               "expected a file, or --in-process");
     if (p->read && !standard)
-        return launch_ranks(args, n, args->operand[0], err);
+        return launch_ranks(args, n, args->operand[0], -1, err);
     char *text = plan_text(p->plan);
-    enum hypar_status status = put_aside(&aside, text, err);
+    int fd = nameless_file(text, err);
     free(text);
-    if (status != HYPAR_OK)
-        return status;
-    status = launch_ranks(args, n, aside.temporary, err);
-    hypar_output_close(&aside, false, NULL);
+    if (fd < 0)
+        return HYPAR_RUNTIME;
+    enum hypar_status status = launch_ranks(args, n, NULL, fd, err);
+    close(fd);
     return status;
 }
 
@@ -397,7 +459,7 @@ static enum hypar_status run_alone(const struct args *args, struct hypar_error *
         snprintf(err->text, sizeof err->text,
                  "--ranks %d, but the plan has %d devices: one for each", (int)args->ranks, n);
         status = HYPAR_INFEASIBLE;
-    } else if (status == HYPAR_OK && n > 1 && !args->in_process) {
+    } else if (status == HYPAR_OK && (n > 1 || args->hostfile) && !args->in_process) {
         status = launch(args, &p, err);
     } else if (status == HYPAR_OK) {
         status = run_here(args, p.plan, err);
@@ -411,6 +473,7 @@ static enum hypar_status run_as_rank(const struct args *args, struct hypar_error
     struct planned planned = { NULL };
     struct hypar_ranks *ranks;
     const volatile sig_atomic_t *stop = stop_on_signals();
+    launch_bind(args); /* before anybody starts threads */
     enum hypar_status status = hypar_ranks_join(&ranks, err);
     if (status != HYPAR_OK)
         return status;
@@ -431,28 +494,12 @@ static enum hypar_status run_as_rank(const struct args *args, struct hypar_error
     return status;
 }
 
-/* OpenBLAS takes some processors for older ones; it is told better before it is loaded. */
-static void set_core(const struct args *args)
-{
-    const char *core = hypar_blas_core();
-    if (!core || getenv("OPENBLAS_CORETYPE"))
-        return;
-    char **argv = hypar_or_out_of_memory(
-        calloc((size_t)args->argc + 2, sizeof *argv)); /* the last NULL */
-    argv[0] = "hypar";
-    argv[1] = "train";
-    for (int i = 1; i < args->argc; i++)
-        argv[i + 1] = args->argv[i];
-    setenv("OPENBLAS_CORETYPE", core, 1);
-    execv("/proc/self/exe", argv); /* if it fails it goes on, slower */
-    free(argv);
-}
-
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     if (args->init && strcmp(args->init, "file") != 0 && strcmp(args->init, "random") != 0)
         return opt_usage(err, "--init: '%s' is not file or random", args->init);
-    set_core(args);
+    if (args->bind && strcmp(args->bind, "none") != 0 && strcmp(args->bind, "cores") != 0)
+        return opt_usage(err, "train: --bind %.100s, expected cores or none", args->bind);
     return hypar_ranks_launched() ? run_as_rank(args, err) : run_alone(args, err);
 }
 

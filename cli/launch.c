@@ -3,7 +3,7 @@
  *     launcher ── mpirun ── rank 0, 1, ...      signals go down as SIGUSR1, which mpirun hands
  * on; └── standard error of all ───┘         what is said comes back through a pipe
  *
- * A line of the pipe that begins with NOTICE is for the launcher alone. */
+ * What follows NOTICE in a line of the pipe is for the launcher alone. */
 #define _GNU_SOURCE /* prctl, strsignal */
 
 #include "cli/launch.h"
@@ -21,12 +21,18 @@
 
 static const char plan_variable[] = "HYPAR_TRAIN_PLAN";
 static const char terminal_variable[] = "HYPAR_TRAIN_TERMINAL";
+static const char bind_variable[] = "HYPAR_TRAIN_BIND";
 
 enum { NOTICE = 1, NO_MPIRUN = 127 };
 
 const char *launch_plan(void)
 {
     return getenv(plan_variable);
+}
+
+bool launch_hands_on(void)
+{
+    return launch_plan() && strcmp(launch_plan(), "-") == 0;
 }
 
 bool launch_on_terminal(void)
@@ -39,6 +45,36 @@ void launch_ready(void)
 {
     if (launch_plan())
         fprintf(stderr, "%c%ld\n", NOTICE, (long)getpid());
+}
+
+/* Cores -------------------------------------------------------------------------------- */
+
+static int threads_of(const struct args *args)
+{
+    return args->threads ? (int)args->threads : 1;
+}
+
+/* What mpirun, or the launching process, tells a rank; -1: nothing. */
+static int own_number(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? (int)strtol(text, NULL, 10) : -1;
+}
+
+/* Whoever has told mpirun by its variable how to bind means these ranks too. */
+static bool wants_bound(const struct args *args)
+{
+    if (args->bind)
+        return strcmp(args->bind, "cores") == 0;
+    return !getenv("OMPI_MCA_hwloc_base_binding_policy");
+}
+
+void launch_bind(const struct args *args)
+{
+    int rank = own_number("OMPI_COMM_WORLD_LOCAL_RANK"), threads = threads_of(args);
+    int ranks = own_number("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (own_number(bind_variable) == 1 && rank >= 0 && ranks * threads <= hypar_local_cores())
+        hypar_local_bind(rank * threads, threads);
 }
 
 /* Signals ------------------------------------------------------------------------------ */
@@ -95,13 +131,11 @@ static void become_ready(void)
 
 /* mpirun ------------------------------------------------------------------------------- */
 
-/* Its arguments, those of this command at the end; ranks are bound to cores of their own where
- * there are enough. */
+/* Its arguments, those of this command at the end. */
 static char **mpirun_words(const struct args *args, int ranks, char *count, char *self)
 {
-    enum { MOST_OWN = 16 };
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    bool enough = ranks * (args->threads ? args->threads : 1) <= cores;
+    enum { MOST_OWN = 24 };
+    bool enough = ranks * threads_of(args) <= hypar_local_cores();
     char **word = hypar_or_out_of_memory(calloc((size_t)args->argc + MOST_OWN, sizeof *word)),
          **w = word;
     *w++ = "mpirun";
@@ -109,11 +143,22 @@ static char **mpirun_words(const struct args *args, int ranks, char *count, char
     *w++ = "-n";
     *w++ = count;
     *w++ = "--oversubscribe";
-    *w++ = "--bind-to";
-    *w++ = enough && !args->threads ? "core" : "none";
+    if (args->bind || wants_bound(args)) { /* they bind themselves */
+        *w++ = "--bind-to";
+        *w++ = "none";
+    }
+    *w++ = "-x"; /* other hosts do not have them */
+    *w++ = (char *)plan_variable;
+    *w++ = "-x";
+    *w++ = (char *)terminal_variable;
+    *w++ = "-x";
+    *w++ = (char *)bind_variable;
     if (geteuid() == 0)
         *w++ = "--allow-run-as-root";
-    if (!enough) {
+    if (args->hostfile) {
+        *w++ = "--hostfile";
+        *w++ = (char *)args->hostfile;
+    } else if (!enough) {
         *w++ = "--mca";
         *w++ = "mpi_yield_when_idle";
         *w++ = "1";
@@ -125,20 +170,33 @@ static char **mpirun_words(const struct args *args, int ranks, char *count, char
     return word;
 }
 
-/* Ctrl-C is for the launching process alone, and standard input, which it may have read. Ranks
- * write to a pseudo-terminal of mpirun's, whatever is behind it. */
-static void become_mpirun(char **word, const char *plan, int errors)
+/* Ctrl-C is for the launching process alone, and standard input, which it may have read: rank 0
+ * gets what `input` has. Ranks write to a pseudo-terminal of mpirun's, whatever is behind it.
+ */
+static void become_mpirun(const struct args *args, char **word, const char *plan, int input,
+                          int errors, pid_t launcher)
 {
-    int nothing = open("/dev/null", O_RDONLY);
+    if (!plan)
+        plan = "-";
+    else
+        input = open("/dev/null", O_RDONLY);
     bool terminal = launch_on_terminal();
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != launcher) /* killed before that */
+        _exit(NO_MPIRUN);
     setenv(plan_variable, plan, 1);
     setenv(terminal_variable, terminal ? "1" : "0", 1);
+    setenv(bind_variable, wants_bound(args) ? "1" : "0", 1);
     if (!terminal)
         setenv("NO_COLOR", "1", 1);
     setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0); /* containers forbid it */
-    dup2(nothing, STDIN_FILENO);
+    /* Not in shared memory: mpirun would wait for ever for a lock that a rank which was killed
+     * as it started has there. */
+    setenv("PMIX_MCA_gds", "hash", 0);
+    /* Where one rank fails mpirun would wait, for a second and more, for the others to end. */
+    setenv("OMPI_MCA_odls_base_sigkill_timeout", "0", 0);
+    dup2(input, STDIN_FILENO);
     dup2(errors, STDERR_FILENO);
     close(errors);
     execvp(word[0], word);
@@ -161,13 +219,24 @@ static bool is_rule(const char *line)
     return n > 20 && (line[n] == '\n' || line[n] == '\0');
 }
 
-/* Ranks that fail alike say it once; mpirun, how one of them ended, only if none has. */
-static void hear_line(struct heard *h, const char *line)
+/* If rank 0 is ready, note it; somebody may have begun the line. Is anything left of it? */
+static bool hear_notice(struct heard *h, char *line)
 {
-    if (*line == NOTICE) {
-        h->rank_0 = strtol(line + 1, NULL, 10);
-        become_ready();
-    } else if (is_rule(line)) {
+    char *notice = strchr(line, NOTICE);
+    if (!notice)
+        return *line;
+    h->rank_0 = strtol(notice + 1, NULL, 10);
+    become_ready();
+    *notice = '\0';
+    return *line;
+}
+
+/* Ranks that fail alike say it once; mpirun, how one of them ended, only if none has. */
+static void hear_line(struct heard *h, char *line)
+{
+    if (!hear_notice(h, line))
+        return;
+    if (is_rule(line)) {
         h->inside = !h->inside;
     } else if (h->inside || *line == '[') {
         size_t n = strlen(h->mpirun);
@@ -227,19 +296,21 @@ static enum hypar_status judge(const struct heard *h, int status, struct hypar_e
                     "without it",
                     "");
     if (code > SIGNALS)
-        return fail(err, "a rank died", strsignal(code - SIGNALS));
+        return fail(err, WIFEXITED(status) ? "a rank died" : "mpirun died",
+                    strsignal(code - SIGNALS));
     if (code == 0 || (code < N_CODES && h->last[0]))
         return by_code[code];
     fputs(h->mpirun, stderr);
     return fail(err, "mpirun failed", "");
 }
 
-enum hypar_status launch_ranks(const struct args *args, int ranks, const char *plan,
+enum hypar_status launch_ranks(const struct args *args, int ranks, const char *plan, int input,
                                struct hypar_error *err)
 {
     struct heard heard = { .rank_0 = 0 };
     char count[16], self[4096];
     int errors[2], status = 0;
+    pid_t launcher = getpid();
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     snprintf(count, sizeof count, "%d", ranks);
     self[n > 0 ? n : 0] = '\0';
@@ -250,7 +321,7 @@ enum hypar_status launch_ranks(const struct args *args, int ranks, const char *p
         return fail(err, "no process can be started", strerror(errno));
     if (child == 0) {
         close(errors[0]);
-        become_mpirun(word, plan, errors[1]);
+        become_mpirun(args, word, plan, input, errors[1], launcher);
     }
     free(word);
     close(errors[1]);

@@ -63,12 +63,14 @@ enum opt_key {
     OPT_BUDGET,
     OPT_PROPOSALS,
     OPT_START,
+    OPT_BIND,
     OPT_CHECK,
     OPT_CHECKPOINT,
     OPT_CLIP,
     OPT_DATA,
     OPT_EVERY,
     OPT_FREEZE,
+    OPT_HOSTFILE,
     OPT_IN_PROCESS,
     OPT_INIT,
     OPT_KERNELS,
@@ -95,7 +97,7 @@ struct args {
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
     const char *axes, *sync, *all_reduce;
-    const char *checkpoint, *data, *init, *kernels, *rate, *resume;
+    const char *bind, *hostfile, *checkpoint, *data, *init, *kernels, *rate, *resume;
     struct text_list {
         int n;
         const char *text[MAX_FIXES];

@@ -2,12 +2,16 @@
 
 # Who links the static library also links what it is built on.
 list(JOIN HYPAR_PC_PACKAGES " " packages)
+set(system_libraries " -lm -pthread")
+foreach(library ${CMAKE_DL_LIBS}) # older C libraries have dlopen() in one of its own
+  string(APPEND system_libraries " -l${library}")
+endforeach()
 if(BUILD_SHARED_LIBS)
   set(HYPAR_PC_REQUIRES "Requires.private: ${packages}")
-  set(HYPAR_PC_LIBS_PRIVATE "Libs.private: -lm -pthread")
+  set(HYPAR_PC_LIBS_PRIVATE "Libs.private:${system_libraries}")
 else()
   set(HYPAR_PC_REQUIRES "Requires: ${packages}")
-  set(HYPAR_PC_LIBS " -lm -pthread")
+  set(HYPAR_PC_LIBS "${system_libraries}")
 endif()
 # The prefix follows from where hypar.pc lies, so an installed tree can be moved.
 file(RELATIVE_PATH HYPAR_PC_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)

@@ -116,9 +116,12 @@ hypar_add_program(compare_checkpoints tests/mpi/compare_checkpoints.c)
 hypar_add_test(mpi/same sh tests/mpi/matrix.sh sample)
 hypar_add_test(mpi/fast sh tests/mpi/fast.sh)
 hypar_add_test(mpi/resume sh tests/mpi/resume.sh)
+hypar_add_test(mpi/trace sh tests/mpi/trace.sh)
+hypar_add_test(mpi/bind sh tests/mpi/bind.sh)
+hypar_add_test(mpi/hosts sh tests/mpi/hosts.sh)
 hypar_add_test(mpi/failures sh tests/mpi/failures.sh)
 hypar_add_test(mpi/kill sh tools/kill-ranks.sh 5)
-set_tests_properties(mpi/same mpi/fast mpi/resume mpi/failures mpi/kill PROPERTIES PROCESSORS 4)
+set_tests_properties(mpi/same mpi/fast mpi/resume mpi/trace mpi/bind mpi/hosts mpi/failures mpi/kill PROPERTIES PROCESSORS 4)
 
 # Training as PyTorch trains; skipped where HYPAR_TORCH names no environment that has it.
 hypar_add_test(torch/parity sh tests/torch/run.sh)
@@ -134,6 +137,11 @@ if(NOT HYPAR_SANITIZE AND NOT HYPAR_FUZZ)
   hypar_add_test(cli/out_of_memory out_of_memory $<TARGET_FILE:failing>
     $<TARGET_FILE:hypar-cli> 2000 16)
   hypar_add_test(cli/failing_writes sh tests/failing/writes.sh $<TARGET_FILE:failing>)
+  # The same where the file system has no files without a name.
+  hypar_add_test(cli/failing_named_writes env FAIL_TMPFILE=1 sh tests/failing/writes.sh
+    $<TARGET_FILE:failing>)
+  hypar_add_test(base/named_output env FAIL_TMPFILE=1 LD_PRELOAD=$<TARGET_FILE:failing>
+    $<TARGET_FILE:test_base_output>)
 endif()
 
 hypar_add_test(install sh tests/install/run.sh)

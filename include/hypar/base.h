@@ -91,11 +91,14 @@ HYPAR_API enum hypar_status hypar_output_place(const char *path, char place[HYPA
  * /dev/stdin. */
 HYPAR_API bool hypar_file_folder(const char *path, char folder[HYPAR_PLACE_BYTES]);
 
-/* A file that appears whole or not at all: written beside its place, then renamed.
+/* A file that appears whole or not at all: written without a name, so that nothing stays of it
+ * whatever ends the process, or on file systems that have no such files beside its place; then
+ * given a name beside its place, and renamed.
  * "-" is standard output, and so is a file that it goes to already. */
 struct hypar_output {
     FILE *file; /* write here */
     char path[HYPAR_PLACE_BYTES], temporary[HYPAR_PLACE_BYTES + 32];
+    bool nameless; /* it does not have its temporary name yet */
 };
 
 HYPAR_API enum hypar_status hypar_output_open(struct hypar_output *out, const char *path,
@@ -112,7 +115,7 @@ HYPAR_API enum hypar_status hypar_output_close(struct hypar_output *out, bool ke
 HYPAR_API enum hypar_status hypar_output_finish(struct hypar_output *out,
                                                 struct hypar_error *err);
 
-/* Remove what hypar_output_open() opened beside its place and nobody has closed (of the first
+/* Remove what has a name beside its place and nobody has closed (of the first
  * 32 at a time). For a process that is about to end: a signal handler may call it. */
 HYPAR_API void hypar_output_remove_unfinished(void);
 

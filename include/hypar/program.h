@@ -38,6 +38,16 @@ HYPAR_API void hypar_program_free(struct hypar_program *program); /* NULL is all
 HYPAR_API enum hypar_status hypar_graph_lowerable(const struct hypar_graph *graph,
                                                   struct hypar_error *err);
 
+/* What a task does, in a timeline that was simulated or measured. */
+enum hypar_event_kind {
+    HYPAR_EVENT_FORWARD,
+    HYPAR_EVENT_BACKWARD, /* errors */
+    HYPAR_EVENT_GRADIENT, /* of parameters */
+    HYPAR_EVENT_UPDATE,
+    HYPAR_EVENT_COMM,
+    HYPAR_EVENT_OTHER, /* of a program file */
+};
+
 /* Of one training step; bytes under schedule pipedream: of one minibatch of the window, on
  * average. */
 struct hypar_program_totals {

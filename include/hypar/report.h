@@ -74,6 +74,12 @@ HYPAR_API void hypar_report_simulation(FILE *to, const struct hypar_sim *sim,
  * and each directed link, memory as counters. The simulation must have kept its timeline. */
 HYPAR_API void hypar_report_trace(FILE *to, const struct hypar_sim *sim);
 
+/* What ranks really did, in the same format: a row for each rank, and rows for its messages;
+ * with a simulation that has kept its timeline that one too, in processes of its own. NULL:
+ * none. */
+HYPAR_API void hypar_report_train_trace(FILE *to, const struct hypar_trace *trace,
+                                        const struct hypar_sim *sim);
+
 /* The same as hypar-timeline/1: every task instance with its times. */
 HYPAR_API void hypar_report_timeline(FILE *to, const struct hypar_sim *sim);
 
@@ -142,7 +148,8 @@ HYPAR_API void hypar_report_explored_csv(FILE *to, const struct hypar_exploratio
 HYPAR_API void hypar_report_explored_svg(FILE *to, const struct hypar_exploration *exploration);
 
 /* A training run, step by step (JSON: a line for each), and at the end measured beside
- * predicted; `sim` may be NULL. */
+ * predicted; `sim` may be NULL. With a trace, and a timeline of the simulation, also the
+ * operators whose times differ most (JSON: all). */
 HYPAR_API void hypar_report_train_step(FILE *to, const struct hypar_train_step *step,
                                        int64_t batch, enum hypar_format format);
 HYPAR_API void hypar_report_train(FILE *to, const struct hypar_train_result *result,

@@ -9,6 +9,7 @@
 #define HYPAR_RUN_H
 
 #include <hypar/plan.h>
+#include <hypar/program.h>
 #include <signal.h>
 
 #ifdef __cplusplus
@@ -40,10 +41,6 @@ HYPAR_API const char *hypar_ranks_share(struct hypar_ranks *ranks, const char *t
  * did, all others end, too. NULL is allowed. */
 HYPAR_API void hypar_ranks_leave(struct hypar_ranks *ranks, enum hypar_status status);
 
-/* The core type that OpenBLAS should have taken this processor for (OPENBLAS_CORETYPE, read
- * when it is loaded); NULL: it has, or there is none. */
-HYPAR_API const char *hypar_blas_core(void);
-
 /* Training --------------------------------------------------------------------------- */
 
 /* One training step that is done. */
@@ -68,6 +65,7 @@ struct hypar_train_options {
     const char *checkpoint;   /* file to be written at the end and when stopped; NULL: none */
     int64_t checkpoint_every; /* ... and every so many steps; 0: not */
     const char *resume;       /* checkpoint to go on from; NULL: from the start */
+    int trace_steps;          /* times of all tasks of so many last steps are kept; 0: none */
     /* Called on rank 0 after each step. */
     void (*report)(void *who, const struct hypar_train_step *step);
     void *who;
@@ -87,7 +85,37 @@ struct hypar_train_result {
      * besides, for messages and for kernels; and of its process, all that was ever resident. */
     double peak_bytes, memory_bytes, staging_bytes, workspace_bytes, process_bytes;
     bool stopped;
+    struct hypar_trace *trace; /* with trace_steps; to be released with hypar_trace_free() */
 };
+
+/* What all ranks did in the last steps of a run, task by task (pipedream: in the last windows
+ * of minibatches); opaque. A rank keeps a million tasks at most. The plan must outlive it. */
+struct hypar_trace;
+
+struct hypar_trace_event {
+    enum hypar_event_kind kind;
+    int64_t id;       /* the number that hypar_sim_event() gives the same task */
+    char name[160];   /* ... and its name, without the algorithm of a collective */
+    int rank, op;     /* op: the first of those that are computed; -1: a comm or an update */
+    int micro, stage; /* -1: none */
+    int64_t step;     /* 1, 2, ...; pipedream: window of this run */
+    /* Several passes of a part may be computed in one call. The first has the time; of the
+     * others this is the number of the first; -1. */
+    int64_t with;
+    double bytes; /* sent by the rank; 0: none */
+    /* Seconds since the first of all events, by one clock for all ranks. A comm begins when it
+     * is posted, and ends when the rank sees that its messages are done. */
+    double start_s, end_s;
+};
+
+/* Event `i`, by rank and in the order in which they ended; false past the last. */
+HYPAR_API bool hypar_trace_event(const struct hypar_trace *trace, int64_t i,
+                                 struct hypar_trace_event *event);
+HYPAR_API int hypar_trace_rank_count(const struct hypar_trace *trace);
+
+/* How many steps it has. */
+HYPAR_API int64_t hypar_trace_step_count(const struct hypar_trace *trace);
+HYPAR_API void hypar_trace_free(struct hypar_trace *trace); /* NULL is allowed */
 
 /* Train by a plan. The plan's machine must have as many devices as there are ranks; a process
  * that is alone runs all of them in turn. HYPAR_UNSUPPORTED for what cannot be run (bf16, an

@@ -144,14 +144,6 @@ struct hypar_sim_link {
 HYPAR_API struct hypar_sim_link hypar_sim_link(const struct hypar_sim *sim, int link);
 
 /* The timeline, in the order of numbers: event `i`, false past the last. */
-enum hypar_event_kind {
-    HYPAR_EVENT_FORWARD,
-    HYPAR_EVENT_BACKWARD, /* errors */
-    HYPAR_EVENT_GRADIENT, /* of parameters */
-    HYPAR_EVENT_UPDATE,
-    HYPAR_EVENT_COMM,
-    HYPAR_EVENT_OTHER, /* of a program file */
-};
 struct hypar_sim_event {
     enum hypar_event_kind kind;
     int64_t id;       /* its number; of a program file: its id there */

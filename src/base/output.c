@@ -1,5 +1,5 @@
 /* Files written whole or not at all, links followed; and the version of the library. */
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _GNU_SOURCE /* realpath, O_TMPFILE */
 
 #include "base/error.h"
 
@@ -126,39 +126,92 @@ void hypar_output_remove_unfinished(void)
     errno = before;
 }
 
-/* A signal between the making of a file and the note of it would leave it behind: it waits. */
-static FILE *make_noted(const char *name)
+/* What makes a file, or gives it its name; NULL or -1 if that fails. A signal between the
+ * making of a file and the note of it would leave it behind: it waits. */
+struct naming {
+    const char *name;
+    int fd;     /* of a file that is there: link it; -1: open one */
+    FILE *file; /* that was opened */
+    int why;    /* errno; 0: done */
+};
+
+static void link_or_open(struct naming *n)
+{
+    char self[64];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", n->fd);
+    if (n->fd >= 0)
+        n->why = linkat(AT_FDCWD, self, AT_FDCWD, n->name, AT_SYMLINK_FOLLOW) ? errno : 0;
+    else
+        n->why = (n->file = fopen(n->name, "wx")) ? 0 : errno;
+}
+
+static void make_noted(struct naming *n)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    FILE *file = fopen(name, "wx");
-    int why = errno;
-    if (file)
-        note_unfinished(name);
+    link_or_open(n);
+    if (!n->why)
+        note_unfinished(n->name);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = why;
-    return hypar_or_out_of_memory(file);
+    errno = n->why;
+    hypar_or_out_of_memory(n->why ? NULL : n);
 }
 
-/* Open a file of a new name beside the place. The name is short, however long that of the place
- * is, and has the process in it, so that what a kill left behind is not in the way. */
-static enum hypar_status open_beside(struct hypar_output *out, struct hypar_error *err)
+/* The folder of a path, as open() wants it. */
+static void folder_of(const char *path, char folder[HYPAR_PLACE_BYTES])
+{
+    const char *slash = strrchr(path, '/');
+    strcpy(folder, ".");
+    if (slash)
+        snprintf(folder, HYPAR_PLACE_BYTES, "%.*s", (int)(slash + 1 - path), path);
+}
+
+/* A new name beside the place, for a file that is opened now, or open already. The name is
+ * short, however long that of the place is, and has the process in it, so that what a kill left
+ * behind is not in the way. 0, or errno. */
+static int take_name(struct hypar_output *out, int fd)
 {
     enum { MAX_TRIES = 1000 };
     const char *slash = strrchr(out->path, '/');
     int folder = slash ? (int)(slash + 1 - out->path) : 0;
-    for (int i = 0; i < MAX_TRIES; i++) {
+    struct naming n = { .name = out->temporary, .fd = fd, .why = EEXIST };
+    for (int i = 0; i < MAX_TRIES && n.why == EEXIST; i++) {
         snprintf(out->temporary, sizeof out->temporary, "%.*shypar-%ld-%d.part", folder,
                  out->path, (long)getpid(), i);
-        out->file = make_noted(out->temporary);
-        if (out->file)
-            return HYPAR_OK;
-        if (errno != EEXIST)
-            break;
+        make_noted(&n);
     }
-    out->temporary[0] = '\0';
-    return cannot_write(out->path, errno, err);
+    if (n.why)
+        out->temporary[0] = '\0';
+    else if (fd < 0)
+        out->file = n.file;
+    return n.why;
+}
+
+/* A file in the folder of its place that has no name, and can be given one later. False: the
+ * file system has none. */
+static bool open_nameless(struct hypar_output *out)
+{
+    char folder[HYPAR_PLACE_BYTES], self[64];
+    folder_of(out->path, folder);
+    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return false;
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    out->nameless = access(self, F_OK) == 0;
+    out->file = out->nameless ? hypar_or_out_of_memory(fdopen(fd, "w")) : NULL;
+    if (!out->file)
+        close(fd);
+    return out->file;
+}
+
+static enum hypar_status open_beside(struct hypar_output *out, struct hypar_error *err)
+{
+    if (open_nameless(out))
+        return HYPAR_OK;
+    out->nameless = false;
+    int why = take_name(out, -1);
+    return why ? cannot_write(out->path, why, err) : HYPAR_OK;
 }
 
 /* A file that standard output goes to already must not be replaced: what else is printed would
@@ -175,6 +228,7 @@ enum hypar_status hypar_output_open(struct hypar_output *out, const char *path,
 {
     out->file = NULL;
     out->path[0] = out->temporary[0] = '\0';
+    out->nameless = false;
     if (strcmp(path, "-") == 0) {
         out->file = stdout;
         strcpy(out->path, "standard output");
@@ -219,10 +273,8 @@ static int sync_file(int fd)
  * and the file has its place already: it is no error. */
 static void sync_folder(const char *path)
 {
-    char folder[HYPAR_PLACE_BYTES] = ".";
-    const char *slash = strrchr(path, '/');
-    if (slash)
-        snprintf(folder, sizeof folder, "%.*s", (int)(slash + 1 - path), path);
+    char folder[HYPAR_PLACE_BYTES];
+    folder_of(path, folder);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return;
@@ -253,10 +305,14 @@ enum hypar_status hypar_output_finish(struct hypar_output *out, struct hypar_err
         return HYPAR_OK;
     out->file = NULL;
     errno = 0;
+    bool beside = out->nameless || out->temporary[0];
     if (fflush(file) != 0 || ferror(file))
         why = errno ? errno : EIO;
-    else if (out->temporary[0])
+    else if (beside)
         why = sync_file(fileno(file));
+    if (out->nameless && !why)
+        why = take_name(out, fileno(file));
+    out->nameless = false;
     if (file != stdout && fclose(file) != 0 && !why)
         why = errno;
     if (why && out->temporary[0])
@@ -272,6 +328,7 @@ enum hypar_status hypar_output_close(struct hypar_output *out, bool keep,
     else if (out->file && out->file != stdout)
         fclose(out->file);
     out->file = NULL;
+    out->nameless = false;
     int why = out->temporary[0] ? leave_beside(out, keep) : 0;
     return why ? cannot_write(out->path, why, err) : HYPAR_OK;
 }

@@ -1,39 +1,43 @@
 #include "kernel/blas.h"
 
-#include "kernel/kernel.h"
+#include "base/error.h"
 
 #ifdef HYPAR_WITH_BLAS
 #include <cblas.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
-static CBLAS_TRANSPOSE stored(bool transposed)
-{
-    return transposed ? CblasTrans : CblasNoTrans;
-}
+#include "base/library.h"
 
-void hp_gemm_f32(const struct gemm *g, float alpha, const float *a, const float *b, float beta,
-                 float *c)
-{
-    cblas_sgemm(CblasRowMajor, stored(g->a_transposed), stored(g->b_transposed), (blasint)g->m,
-                (blasint)g->n, (blasint)g->k, alpha, a, (blasint)g->lda, b, (blasint)g->ldb,
-                beta, c, (blasint)g->ldc);
-}
+/* The library's functions, once it is loaded. */
+static struct {
+    void (*sgemm)(CBLAS_ORDER order, CBLAS_TRANSPOSE a_stored, CBLAS_TRANSPOSE b_stored,
+                  blasint m, blasint n, blasint k, float alpha, const float *a, blasint lda,
+                  const float *b, blasint ldb, float beta, float *c, blasint ldc);
+    void (*dgemm)(CBLAS_ORDER order, CBLAS_TRANSPOSE a_stored, CBLAS_TRANSPOSE b_stored,
+                  blasint m, blasint n, blasint k, double alpha, const double *a, blasint lda,
+                  const double *b, blasint ldb, double beta, double *c, blasint ldc);
+    void (*set_num_threads)(int threads);
+    char *(*get_corename)(void);
+} blas;
 
-void hp_gemm_f64(const struct gemm *g, double alpha, const double *a, const double *b,
-                 double beta, double *c)
-{
-    cblas_dgemm(CblasRowMajor, stored(g->a_transposed), stored(g->b_transposed), (blasint)g->m,
-                (blasint)g->n, (blasint)g->k, alpha, a, (blasint)g->lda, b, (blasint)g->ldb,
-                beta, c, (blasint)g->ldc);
-}
+static const struct library_symbol symbols[] = {
+    { "cblas_sgemm", &blas.sgemm },
+    { "cblas_dgemm", &blas.dgemm },
+    { "openblas_set_num_threads", &blas.set_num_threads },
+    { "openblas_get_corename", &blas.get_corename },
+};
 
-void hp_blas_threads(int threads)
+static enum hypar_status load(void **out, struct hypar_error *err)
 {
-    openblas_set_num_threads(threads);
+    return hp_library_load(out, HYPAR_BLAS_LIBRARY, symbols, sizeof symbols / sizeof *symbols,
+                           err);
 }
 
 /* OpenBLAS takes a processor that is newer than itself for one of twenty years ago, and then
- * computes without its vectors. */
+ * computes without its vectors. The core type that it should have taken it for; NULL: it has.
+ */
 #ifdef __x86_64__
 static const char *core_of_processor(void)
 {
@@ -46,22 +50,73 @@ static const char *core_of_processor(void)
     return __builtin_cpu_supports("avx") ? "Sandybridge" : NULL;
 }
 
-const char *hp_blas_core_wanted(void)
+static const char *better_core(const char *core)
 {
     static const char *const old[] = { "Prescott", "Core2", "Penryn",  "Dunnington", "Nehalem",
                                        "Atom",     "Nano",  "Generic", "Unknown" };
-    const char *core = openblas_get_corename();
     for (size_t i = 0; i < sizeof old / sizeof *old; i++)
         if (strcmp(core, old[i]) == 0)
             return core_of_processor();
     return NULL;
 }
 #else
-const char *hp_blas_core_wanted(void)
+static const char *better_core(const char *core)
 {
+    (void)core;
     return NULL;
 }
 #endif
+
+static enum hypar_status load_status;
+static struct hypar_error load_error;
+
+/* It reads its variables when it is loaded: told better, it is loaded again. */
+static void load_once(void)
+{
+    static const char variable[] = "OPENBLAS_CORETYPE";
+    void *library;
+    load_status = load(&library, &load_error);
+    const char *core = load_status == HYPAR_OK ? better_core(blas.get_corename()) : NULL;
+    if (core && !getenv(variable)) {
+        setenv(variable, core, 1);
+        hp_library_unload(library);
+        load_status = load(&library, &load_error);
+    }
+    if (load_status == HYPAR_OK)
+        blas.set_num_threads(1);
+}
+
+enum hypar_status hp_blas_load(struct hypar_error *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load_once);
+    if (load_status == HYPAR_OK)
+        return HYPAR_OK;
+    return hp_fail(err, load_status,
+                   "OpenBLAS cannot be loaded: %.300s; --kernels reference does without it",
+                   load_error.text);
+}
+
+static CBLAS_TRANSPOSE stored(bool transposed)
+{
+    return transposed ? CblasTrans : CblasNoTrans;
+}
+
+void hp_gemm_f32(const struct gemm *g, float alpha, const float *a, const float *b, float beta,
+                 float *c)
+{
+    blas.sgemm(CblasRowMajor, stored(g->a_transposed), stored(g->b_transposed), (blasint)g->m,
+               (blasint)g->n, (blasint)g->k, alpha, a, (blasint)g->lda, b, (blasint)g->ldb,
+               beta, c, (blasint)g->ldc);
+}
+
+void hp_gemm_f64(const struct gemm *g, double alpha, const double *a, const double *b,
+                 double beta, double *c)
+{
+    blas.dgemm(CblasRowMajor, stored(g->a_transposed), stored(g->b_transposed), (blasint)g->m,
+               (blasint)g->n, (blasint)g->k, alpha, a, (blasint)g->lda, b, (blasint)g->ldb,
+               beta, c, (blasint)g->ldc);
+}
 
 #else /* built without BLAS: there are no fast kernels, which are those who ask for speed */
 
@@ -83,13 +138,8 @@ const char *hp_blas_core_wanted(void)
 PLAIN_GEMM(hp_gemm_f32, float)
 PLAIN_GEMM(hp_gemm_f64, double)
 
-void hp_blas_threads(int threads)
+enum hypar_status hp_blas_load(struct hypar_error *err)
 {
-    (void)threads;
-}
-
-const char *hp_blas_core_wanted(void)
-{
-    return NULL;
+    return hp_fail(err, HYPAR_USAGE, "built without OpenBLAS");
 }
 #endif

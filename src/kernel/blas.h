@@ -4,8 +4,7 @@
 #ifndef KERNEL_BLAS_H
 #define KERNEL_BLAS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <hypar/base.h>
 
 /* A product of an m by k and a k by n matrix; either may be stored transposed. */
 struct gemm {
@@ -20,7 +19,8 @@ void hp_gemm_f32(const struct gemm *g, float alpha, const float *a, const float 
 void hp_gemm_f64(const struct gemm *g, double alpha, const double *a, const double *b,
                  double beta, double *c);
 
-/* Threads that one product may use. */
-void hp_blas_threads(int threads);
+/* Load OpenBLAS, before the first product; a product then uses one thread, the caller's.
+ * HYPAR_RUNTIME: it is not there. */
+enum hypar_status hp_blas_load(struct hypar_error *err);
 
 #endif /* KERNEL_BLAS_H */

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "kernel/blas.h"
 #include "kernel/divide.h"
 #include "kernel/fast/fast.h"
@@ -16,20 +17,31 @@ static const struct reference *reference(enum real real)
 }
 
 static const struct kernels tables[] = {
-    { "reference", NULL },
 #ifdef HYPAR_WITH_BLAS
     { "fast", hp_fast_table },
 #endif
+    { "reference", NULL },
 };
+
+enum hypar_status hp_kernels_open(const struct kernels **out, const char *name,
+                                  struct hypar_error *err)
+{
+    *out = NULL;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (!name || strcmp(tables[i].name, name) == 0) {
+            if (tables[i].table)
+                TRY(hp_blas_load(err));
+            *out = &tables[i];
+            return HYPAR_OK;
+        }
+    return hp_fail(err, HYPAR_USAGE, "there are no kernels '%s' in this build", name);
+}
 
 const struct kernels *hp_kernels_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (strcmp(tables[i].name, name) == 0) {
-            hp_blas_threads(1); /* a call is divided before it comes there */
-            return &tables[i];
-        }
-    return NULL;
+    const struct kernels *found;
+    hp_kernels_open(&found, name, NULL);
+    return found;
 }
 
 void hp_kernels_threads(int threads)

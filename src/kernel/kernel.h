@@ -66,17 +66,19 @@ struct kernel_call {
 
 struct kernels; /* a table: for each kind of operator what computes its passes */
 
-/* The table called "reference" or "fast"; NULL: there is none (fast: built without BLAS). */
+/* The table called "reference" or "fast", with what it computes with; NULL: fast, of a build
+ * without BLAS reference. HYPAR_USAGE: there is none of that name in this build, HYPAR_RUNTIME:
+ * a library that it needs cannot be loaded. */
+enum hypar_status hp_kernels_open(const struct kernels **out, const char *name,
+                                  struct hypar_error *err);
+
+/* The same; NULL where it fails. */
 const struct kernels *hp_kernels_find(const char *name);
 
 /* Threads that a call of the fast kernels may use; 1 until told otherwise. For a number of
  * threads results are the same in every run. To be called while no kernel runs, after a process
  * has forked; with more than one thread there is one call at a time. */
 void hp_kernels_threads(int threads);
-
-/* The processor that OpenBLAS should compute for where it has taken this one for an older one,
- * to be set as OPENBLAS_CORETYPE before the process starts; NULL: all is well. */
-const char *hp_blas_core_wanted(void);
 
 /* The passes that a call for `pass` may do besides: `pass` itself, and later ones. To be asked
  * for or not, the result is the same up to rounding. */

@@ -1,4 +1,5 @@
-/* This computer as a machine: cores and memory from hwloc, or from sysconf without it. */
+/* This computer as a machine: cores and memory from hwloc, or from sysconf without it; and
+ * processes bound to its cores. */
 #include "machine/machine.h"
 
 #include <unistd.h>
@@ -15,19 +16,65 @@ static void make_sure_of_memory(void)
     hp_arena_free(&arena);
 }
 
+/* False: hwloc knows nothing of this computer. */
+static bool open_topology(hwloc_topology_t *out)
+{
+    make_sure_of_memory();
+    if (hwloc_topology_init(out) != 0)
+        return false;
+    if (hwloc_topology_load(*out) == 0)
+        return true;
+    hwloc_topology_destroy(*out);
+    return false;
+}
+
 static bool ask_hwloc(int *cores, double *memory_bytes)
 {
     hwloc_topology_t topology;
-    make_sure_of_memory();
-    if (hwloc_topology_init(&topology) != 0)
+    if (!open_topology(&topology))
         return false;
-    bool ok = hwloc_topology_load(topology) == 0;
-    if (ok) {
-        *cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
-        *memory_bytes = (double)hwloc_get_root_obj(topology)->total_memory;
-    }
+    *cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+    *memory_bytes = (double)hwloc_get_root_obj(topology)->total_memory;
     hwloc_topology_destroy(topology);
-    return ok;
+    return true;
+}
+
+/* The cores that the process may run on are counted, and what it may use of cores first ..
+ * first + n - 1 of them is put into `taken`. */
+static int walk_cores(hwloc_topology_t topology, int first, int n, hwloc_bitmap_t taken)
+{
+    hwloc_bitmap_t mine = hwloc_bitmap_alloc(), of_core = hwloc_bitmap_alloc();
+    hwloc_obj_t core = NULL;
+    int count = 0;
+    if (mine && of_core && hwloc_get_cpubind(topology, mine, HWLOC_CPUBIND_PROCESS) == 0)
+        core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, NULL);
+    for (; core; core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) {
+        hwloc_bitmap_and(of_core, core->cpuset, mine);
+        if (hwloc_bitmap_iszero(of_core))
+            continue;
+        if (count >= first && count < first + n)
+            hwloc_bitmap_or(taken, taken, of_core);
+        count++;
+    }
+    hwloc_bitmap_free(of_core);
+    hwloc_bitmap_free(mine);
+    return count;
+}
+
+/* Bound, where n > 0; returns how many cores there are to bind to, 0: not known. */
+static int bind_to(int first, int n, bool *bound)
+{
+    hwloc_topology_t topology;
+    *bound = false;
+    if (!open_topology(&topology))
+        return 0;
+    hwloc_bitmap_t taken = hypar_or_out_of_memory(hwloc_bitmap_alloc());
+    int count = walk_cores(topology, first, n, taken);
+    if (n > 0 && first + n <= count)
+        *bound = hwloc_set_cpubind(topology, taken, HWLOC_CPUBIND_PROCESS) == 0;
+    hwloc_bitmap_free(taken);
+    hwloc_topology_destroy(topology);
+    return count;
 }
 #else
 static bool ask_hwloc(int *cores, double *memory_bytes)
@@ -36,7 +83,31 @@ static bool ask_hwloc(int *cores, double *memory_bytes)
     (void)memory_bytes;
     return false;
 }
+
+static int bind_to(int first, int n, bool *bound)
+{
+    (void)first;
+    (void)n;
+    *bound = false;
+    return 0;
+}
 #endif
+
+int hypar_local_cores(void)
+{
+    bool bound;
+    int cores = bind_to(0, 0, &bound);
+    if (cores < 1)
+        cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : cores;
+}
+
+bool hypar_local_bind(int first, int n)
+{
+    bool bound;
+    bind_to(first, n, &bound);
+    return bound;
+}
 
 struct hypar_device_type hp_local_device(int n)
 {

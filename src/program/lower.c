@@ -133,38 +133,6 @@ bool hp_adds_after(const struct part_layout *layout, int pass, int part)
     return !partial || hp_first_along(layout, part, partial);
 }
 
-/* A pass that writes a parameter's gradient is of the gradient phase. */
-static enum phase phase_of(const struct hypar_program *p, const struct op_pass *op_pass)
-{
-    const struct hypar_graph *g = p->plan->graph;
-    const struct op *op = &g->ops[op_pass->op];
-    operand_set written = op->nest->pass[op_pass->pass].writes_grad;
-    for (int o = 0; o < op->nest->n_operands; o++)
-        if (written >> o & 1 && op->tensor[o] >= 0 &&
-            g->tensors[op->tensor[o]].kind == TENSOR_PARAM)
-            return PHASE_GRADIENT;
-    return op_pass->backward ? PHASE_BACKWARD : PHASE_FORWARD;
-}
-
-enum phase hp_task_text(const struct hypar_program *p, int task, char *text, size_t size)
-{
-    static const char *const phases[] = { "forward", "backward", "gradient" };
-    enum { ROOM = 60 }; /* for what follows the names */
-    const struct op_pass *op_pass = p->lowering->training.op_pass;
-    const int *next = p->blocks->next[hp_task_body(p, task)];
-    enum phase phase = phase_of(p, &op_pass[p->task[task].index]);
-    size_t n = 0;
-    for (int i = p->task[task].index, last = -1; i >= 0; i = next[i]) {
-        if (op_pass[i].op != last && n < size)
-            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? "+" : "",
-                                  p->plan->graph->ops[op_pass[i].op].name);
-        last = op_pass[i].op;
-    }
-    n = n < size - ROOM ? n : size - ROOM;
-    snprintf(text + n, size - n, " %s part %d", phases[phase], p->task[task].part);
-    return phase;
-}
-
 /* Writing out -------------------------------------------------------------------------- */
 
 static void write_computes(struct hypar_program *p, int number, const struct block *block)

@@ -231,6 +231,20 @@ double hp_task_bytes(const struct hypar_program *program, int task);
 /* "conv1+bn1+relu1 forward part 3" of a COMPUTE task; returns its phase. */
 enum phase hp_task_text(const struct hypar_program *program, int task, char *text, size_t n);
 
+/* Names in timelines: a task's; those of its kinds, where messages of a comm are tasks of their
+ * own: "all-reduce gradient of w", "update w". Returns what it does. */
+struct lowering;
+enum hypar_event_kind hp_task_name(const struct hypar_program *program, int task, char *text,
+                                   size_t n);
+enum hypar_event_kind hp_compute_name(const struct hypar_program *program, int task, char *text,
+                                      size_t n);
+void hp_comm_name(const struct lowering *lowering, int body, int exchange, int comm, char *text,
+                  size_t n);
+void hp_update_name(const struct lowering *lowering, int exchange, char *text, size_t n);
+
+/* Append which of several instances it is: " micro 3", " period 0" (`micro` is -1). */
+void hp_add_instance(const struct hypar_program *program, int micro, char *text, size_t n);
+
 /* The group of parameters that an update slot of `stage` is of. */
 static inline int hp_slot_group(const struct iteration *iteration, int stage)
 {

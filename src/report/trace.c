@@ -5,15 +5,20 @@
 #include <hypar/report.h>
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/json.h"
 #include "report/put.h"
 
 /* What the trace calls processes: the groups of rows. */
-enum process { DEVICES = 1, LINKS, MEMORY };
+enum process { DEVICES = 1, LINKS, MEMORY, RANKS, MESSAGES };
 
 static const char *const process_name[] = {
-    [DEVICES] = "devices", [LINKS] = "links", [MEMORY] = "memory"
+    [DEVICES] = "devices",
+    [LINKS] = "links",
+    [MEMORY] = "memory",
+    [RANKS] = "measured: ranks",
+    [MESSAGES] = "measured: messages",
 };
 
 static const char *const kind_name[] = {
@@ -122,32 +127,152 @@ static void put_devices(struct json_writer *w, enum process process, const bool 
     }
 }
 
-void hypar_report_trace(FILE *to, const struct hypar_sim *sim)
+static void put_simulated(struct json_writer *w, const struct hypar_sim *sim)
 {
     struct arena arena = { 0 };
-    struct json_writer w = { .file = to };
     struct hypar_sim_summary s = hypar_sim_summary(sim);
     bool *link = NEW(&arena, bool, s.n_links + 1), *memory = NEW(&arena, bool, s.n_devices + 1);
-    hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "displayTimeUnit", "ms");
-    hp_json_begin_array(&w, "traceEvents", false);
     for (int p = DEVICES; p <= MEMORY; p++)
-        put_label(&w, "process_name", (enum process)p, 0, process_name[p]);
-    put_devices(&w, DEVICES, NULL, s.n_devices);
-    put_bars(&w, sim, link);
-    put_counters(&w, sim, memory);
+        put_label(w, "process_name", (enum process)p, 0, process_name[p]);
+    put_devices(w, DEVICES, NULL, s.n_devices);
+    put_bars(w, sim, link);
+    put_counters(w, sim, memory);
     for (int i = 0; i < s.n_links; i++) {
         struct hypar_sim_link l = hypar_sim_link(sim, i);
         struct arena_mark mark = hp_arena_mark(&arena);
         if (link[i])
-            put_row(&w, LINKS, i, hp_link_name(&arena, &l, s.n_devices));
+            put_row(w, LINKS, i, hp_link_name(&arena, &l, s.n_devices));
         hp_arena_release(&arena, mark);
     }
-    put_devices(&w, MEMORY, memory, s.n_devices);
-    hp_json_end_array(&w);
-    hp_json_end_object(&w);
+    put_devices(w, MEMORY, memory, s.n_devices);
     hp_arena_free(&arena);
 }
+
+static void begin_trace(struct json_writer *w)
+{
+    hp_json_begin_object(w, NULL, false);
+    hp_json_put_string(w, "displayTimeUnit", "ms");
+    hp_json_begin_array(w, "traceEvents", false);
+}
+
+static void end_trace(struct json_writer *w)
+{
+    hp_json_end_array(w);
+    hp_json_end_object(w);
+}
+
+void hypar_report_trace(FILE *to, const struct hypar_sim *sim)
+{
+    struct json_writer w = { .file = to };
+    begin_trace(&w);
+    put_simulated(&w, sim);
+    end_trace(&w);
+}
+
+/* What was measured ---------------------------------------------------------------------- */
+
+/* The clock has no finer ones. */
+static int64_t nanoseconds(double seconds)
+{
+    return (int64_t)llround(seconds * 1e9);
+}
+
+static void put_measured(struct json_writer *w, const struct hypar_trace_event *e,
+                         enum process process, int row)
+{
+    int64_t start = nanoseconds(e->start_s), end = nanoseconds(e->end_s);
+    begin_event(w, e->name, "X", 1000 * start, process, row);
+    hp_json_put_number(w, "dur", (double)(end - start) / 1e3);
+    hp_json_put_string(w, "cat", kind_name[e->kind]);
+    hp_json_begin_object(w, "args", true);
+    hp_json_put_int(w, "task", e->id);
+    hp_json_put_int(w, "step", e->step);
+    if (e->with >= 0)
+        hp_json_put_int(w, "with", e->with);
+    if (e->bytes > 0)
+        hp_json_put_number(w, "bytes", e->bytes);
+    if (e->micro >= 0)
+        hp_json_put_int(w, "micro_batch", e->micro);
+    if (e->stage >= 0)
+        hp_json_put_int(w, "stage", e->stage);
+    hp_json_end_object(w);
+    hp_json_end_object(w);
+}
+
+/* A comm of a rank. */
+struct posted {
+    int64_t event;
+    double start_s, end_s;
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct posted *x = a, *y = b;
+    if (x->start_s != y->start_s)
+        return x->start_s < y->start_s ? -1 : 1;
+    return (x->event > y->event) - (x->event < y->event);
+}
+
+/* The comms of a rank, which may be under way at the same time, on as many rows as it takes,
+ * from `first` on; returns how many. */
+static int put_messages(struct json_writer *w, const struct hypar_trace *trace, int rank,
+                        int first, struct posted *posted, int64_t n)
+{
+    struct arena arena = { 0 };
+    double *busy_until = NEW(&arena, double, n + 1);
+    struct hypar_trace_event e;
+    int rows = 0;
+    qsort(posted, (size_t)n, sizeof *posted, by_start);
+    for (int64_t i = 0; i < n; i++) {
+        int row = 0;
+        while (row < rows && busy_until[row] > posted[i].start_s)
+            row++;
+        if (row == rows) {
+            char name[64];
+            snprintf(name, sizeof name, rows ? "rank %d (%d)" : "rank %d", rank, rows + 1);
+            put_row(w, MESSAGES, first + rows++, name);
+        }
+        busy_until[row] = posted[i].end_s;
+        hypar_trace_event(trace, posted[i].event, &e);
+        put_measured(w, &e, MESSAGES, first + row);
+    }
+    hp_arena_free(&arena);
+    return rows;
+}
+
+void hypar_report_train_trace(FILE *to, const struct hypar_trace *trace,
+                              const struct hypar_sim *sim)
+{
+    struct arena arena = { 0 };
+    struct json_writer w = { .file = to };
+    struct hypar_trace_event e;
+    struct posted *posted = NULL;
+    int capacity = 0, n = 0, rows = 0;
+    int64_t i = 0;
+    begin_trace(&w);
+    if (sim)
+        put_simulated(&w, sim);
+    for (int p = RANKS; p <= MESSAGES; p++)
+        put_label(&w, "process_name", (enum process)p, 0, process_name[p]);
+    for (int rank = 0; rank < hypar_trace_rank_count(trace); rank++) {
+        char name[32];
+        snprintf(name, sizeof name, "rank %d", rank);
+        put_row(&w, RANKS, rank, name);
+        for (n = 0; hypar_trace_event(trace, i, &e) && e.rank == rank; i++) {
+            if (e.kind != HYPAR_EVENT_COMM) {
+                put_measured(&w, &e, RANKS, rank);
+                continue;
+            }
+            posted = GROW(&arena, struct posted, posted, n, &capacity);
+            posted[n++] = (struct posted){ i, e.start_s, e.end_s };
+        }
+        rows += put_messages(&w, trace, rank, rows, posted, n);
+    }
+    end_trace(&w);
+    hp_arena_free(&arena);
+}
+
+/* Times alone ---------------------------------------------------------------------------- */
 
 /* On a device, or on directed links (2 * link + direction). */
 static void put_on(struct json_writer *w, const struct hypar_sim_event *e)

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "report/columns.h"
+#include "report/train_ops.h"
 
 static bool is_round(int64_t step)
 {
@@ -101,19 +102,24 @@ static double fullest(const struct hypar_sim *sim, const struct hypar_plan *plan
 }
 
 static void write_json(FILE *to, const struct hypar_train_result *r,
-                       const struct hypar_sim_summary *s, double memory)
+                       const struct hypar_plan *plan, const struct hypar_sim *sim,
+                       const struct hypar_sim_summary *s)
 {
+    double memory = fullest(sim, plan);
     fprintf(to,
             "{\"ranks\": %d, \"steps\": %lld, \"first_step\": %lld, \"stopped\": %s, "
             "\"first_loss\": %.17g, \"last_loss\": %.17g, \"step_s\": %.9g, "
             "\"comm_bytes_per_step\": %.17g, \"peak_memory_bytes\": %.17g, "
             "\"memory\": {\"array\": %.17g, \"staging\": %.17g, \"workspace\": %.17g, "
             "\"process\": %.17g}, \"predicted\": "
-            "{\"step_s\": %.9g, \"comm_bytes\": %.17g, \"peak_memory_bytes\": %.17g}}\n",
+            "{\"step_s\": %.9g, \"comm_bytes\": %.17g, \"peak_memory_bytes\": %.17g}",
             r->ranks, (long long)r->steps, (long long)r->first_step,
             r->stopped ? "true" : "false", r->first_loss, r->last_loss, r->step_s,
             r->comm_bytes_per_step, r->peak_bytes, r->memory_bytes, r->staging_bytes,
             r->workspace_bytes, r->process_bytes, s ? s->step_s : 0, r->program_bytes, memory);
+    if (r->trace && sim)
+        hp_write_train_ops(to, r->trace, sim, hypar_plan_graph(plan));
+    fputs("}\n", to);
 }
 
 void hypar_report_train(FILE *to, const struct hypar_train_result *result,
@@ -124,9 +130,11 @@ void hypar_report_train(FILE *to, const struct hypar_train_result *result,
     if (sim)
         step = hypar_sim_summary(sim);
     if (format == HYPAR_JSON) {
-        write_json(to, result, sim ? &step : NULL, fullest(sim, plan));
+        write_json(to, result, plan, sim, sim ? &step : NULL);
         return;
     }
     headline(to, result, plan);
     print_table(to, result, sim ? &step : NULL, fullest(sim, plan));
+    if (result->trace && sim)
+        hp_print_train_ops(to, result->trace, sim, hypar_plan_graph(plan));
 }

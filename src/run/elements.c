@@ -87,23 +87,23 @@ static double from_f16(unsigned bits)
     }                                                                              \
     break
 
+/* The cases of integers that both int64_t and double hold exactly. */
+/* clang-format off */
+#define EACH_OF_INTEGERS                                    \
+    case ELEMENT_U8: EACH(1, *p);                           \
+    case ELEMENT_I8: EACH(1, (int8_t)*p);                   \
+    case ELEMENT_U16: EACH(2, load_16(p, turn));            \
+    case ELEMENT_I16: EACH(2, (int16_t)load_16(p, turn));   \
+    case ELEMENT_U32: EACH(4, load_32(p, turn));            \
+    case ELEMENT_I32: EACH(4, (int32_t)load_32(p, turn));
+/* clang-format on */
+
 void hp_elements_to_double(const struct elements *from, double *out)
 {
     const bool turn = from->big_endian != host_is_big_endian();
     assert(hp_element[from->type].kind != ' ');
     switch (from->type) {
-    case ELEMENT_U8:
-        EACH(1, *p);
-    case ELEMENT_I8:
-        EACH(1, (int8_t)*p);
-    case ELEMENT_U16:
-        EACH(2, load_16(p, turn));
-    case ELEMENT_I16:
-        EACH(2, (int16_t)load_16(p, turn));
-    case ELEMENT_U32:
-        EACH(4, load_32(p, turn));
-    case ELEMENT_I32:
-        EACH(4, (int32_t)load_32(p, turn));
+        EACH_OF_INTEGERS
     case ELEMENT_U64:
         EACH(8, (double)load_64(p, turn));
     case ELEMENT_I64:
@@ -131,18 +131,7 @@ void hp_elements_to_int(const struct elements *from, int64_t *out)
     const bool turn = from->big_endian != host_is_big_endian();
     assert(hp_element[from->type].kind == 'u' || hp_element[from->type].kind == 'i');
     switch (from->type) {
-    case ELEMENT_U8:
-        EACH(1, *p);
-    case ELEMENT_I8:
-        EACH(1, (int8_t)*p);
-    case ELEMENT_U16:
-        EACH(2, load_16(p, turn));
-    case ELEMENT_I16:
-        EACH(2, (int16_t)load_16(p, turn));
-    case ELEMENT_U32:
-        EACH(4, load_32(p, turn));
-    case ELEMENT_I32:
-        EACH(4, (int32_t)load_32(p, turn));
+        EACH_OF_INTEGERS
     case ELEMENT_U64:
         EACH(8, at_most_int64(load_64(p, turn)));
     case ELEMENT_I64:
@@ -151,6 +140,7 @@ void hp_elements_to_int(const struct elements *from, int64_t *out)
         break;
     }
 }
+#undef EACH_OF_INTEGERS
 #undef EACH
 
 void hp_elements_to_file(const void *from, enum element type, int64_t n, void *bytes)

@@ -1,4 +1,4 @@
-/* The processes of a run. MPI is called here and nowhere else. */
+/* The processes of a run. MPI is called here and nowhere else, and loaded for ranks alone. */
 #include "run/ranks.h"
 
 #include <limits.h>
@@ -42,6 +42,7 @@ struct hypar_ranks {
     int *unused;   /* the next request that is not used, by request; -1 */
     int n_requests, capacity, unused_capacity, first_unused;
     int most_tags;
+    bool joined; /* MPI is at work */
     bool agreed; /* that something went wrong: they end one by one */
 };
 
@@ -75,48 +76,113 @@ static void free_ranks(struct hypar_ranks *ranks)
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
 
+#include "base/library.h"
+
+/* MPI's functions and handles, once it is loaded: by a process that was started as a rank. */
+static struct {
+    int (*init)(int *argc, char ***argv);
+    int (*finalize)(void);
+    int (*abort_all)(MPI_Comm comm, int code);
+    int (*comm_rank)(MPI_Comm comm, int *rank);
+    int (*comm_size)(MPI_Comm comm, int *size);
+    int (*comm_get_attr)(MPI_Comm comm, int key, void *value, int *found);
+    int (*allreduce)(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op,
+                     MPI_Comm comm);
+    int (*bcast)(void *data, int n, MPI_Datatype type, int root, MPI_Comm comm);
+    int (*isend)(const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                 MPI_Request *request);
+    int (*irecv)(void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                 MPI_Request *request);
+    int (*test)(MPI_Request *request, int *done, MPI_Status *status);
+    MPI_Comm world;
+    MPI_Datatype int32, byte;
+    MPI_Op min;
+} mpi;
+
+/* Handles of Open MPI are addresses of objects; those of MPICH and its kin are constants. */
+static const struct library_symbol symbols[] = {
+    { "MPI_Init", &mpi.init },
+    { "MPI_Finalize", &mpi.finalize },
+    { "MPI_Abort", &mpi.abort_all },
+    { "MPI_Comm_rank", &mpi.comm_rank },
+    { "MPI_Comm_size", &mpi.comm_size },
+    { "MPI_Comm_get_attr", &mpi.comm_get_attr },
+    { "MPI_Allreduce", &mpi.allreduce },
+    { "MPI_Bcast", &mpi.bcast },
+    { "MPI_Isend", &mpi.isend },
+    { "MPI_Irecv", &mpi.irecv },
+    { "MPI_Test", &mpi.test },
+#ifdef OPEN_MPI
+    { "ompi_mpi_comm_world", &mpi.world },
+    { "ompi_mpi_int32_t", &mpi.int32 },
+    { "ompi_mpi_byte", &mpi.byte },
+    { "ompi_mpi_op_min", &mpi.min },
+#endif
+};
+
+static enum hypar_status load(struct hypar_error *err)
+{
+    void *library;
+    enum hypar_status status = hp_library_load(&library, HYPAR_MPI_LIBRARY, symbols,
+                                               sizeof symbols / sizeof *symbols, err);
+#ifndef OPEN_MPI
+    mpi.world = MPI_COMM_WORLD;
+    mpi.int32 = MPI_INT32_T;
+    mpi.byte = MPI_BYTE;
+    mpi.min = MPI_MIN;
+#endif
+    return hp_in(err, status, "MPI cannot be loaded");
+}
+
 /* MPI's errors end the program: the launcher then ends the other ranks. */
+static enum hypar_status join(struct hypar_ranks *ranks, struct hypar_error *err)
+{
+    int *most, found;
+    TRY(load(err));
+    if (mpi.init(NULL, NULL) != MPI_SUCCESS)
+        return hp_fail(err, HYPAR_RUNTIME, "MPI cannot be started");
+    ranks->joined = true;
+    mpi.comm_rank(mpi.world, &ranks->rank);
+    mpi.comm_size(mpi.world, &ranks->n);
+    mpi.comm_get_attr(mpi.world, MPI_TAG_UB, &most, &found);
+    ranks->most_tags = found ? *most : 32767;
+    return HYPAR_OK;
+}
+
 enum hypar_status hypar_ranks_join(struct hypar_ranks **out, struct hypar_error *err)
 {
     *out = new_ranks();
     if (!hypar_ranks_launched())
         return HYPAR_OK;
-    int *most, found;
-    if (MPI_Init(NULL, NULL) != MPI_SUCCESS) {
+    enum hypar_status status = join(*out, err);
+    if (status != HYPAR_OK) {
         free_ranks(*out);
         *out = NULL;
-        return hp_fail(err, HYPAR_RUNTIME, "MPI cannot be started");
     }
-    MPI_Comm_rank(MPI_COMM_WORLD, &(*out)->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &(*out)->n);
-    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &found);
-    (*out)->most_tags = found ? *most : 32767;
-    return HYPAR_OK;
+    return status;
 }
 
 void hypar_ranks_leave(struct hypar_ranks *ranks, enum hypar_status status)
 {
-    int started = 0;
     if (!ranks)
         return;
-    MPI_Initialized(&started);
-    if (started && status != HYPAR_OK && ranks->n > 1 && !ranks->agreed)
-        MPI_Abort(MPI_COMM_WORLD, hypar_status_exit_code(status));
-    if (started)
-        MPI_Finalize();
+    if (ranks->joined && status != HYPAR_OK && ranks->n > 1 && !ranks->agreed)
+        mpi.abort_all(mpi.world, hypar_status_exit_code(status));
+    if (ranks->joined)
+        mpi.finalize();
     free_ranks(ranks);
 }
 
 enum hypar_status hypar_ranks_agree(struct hypar_ranks *ranks, enum hypar_status status,
                                     struct hypar_error *err)
 {
-    int first = status == HYPAR_OK ? ranks->n : ranks->rank, said = (int)status;
+    int32_t first = status == HYPAR_OK ? ranks->n : ranks->rank, said = (int32_t)status;
     if (ranks->n == 1)
         return status;
-    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    mpi.allreduce(MPI_IN_PLACE, &first, 1, mpi.int32, mpi.min, mpi.world);
     if (first == ranks->n)
         return HYPAR_OK;
-    MPI_Bcast(&said, 1, MPI_INT, first, MPI_COMM_WORLD);
+    mpi.bcast(&said, 1, mpi.int32, first, mpi.world);
     if (err && ranks->rank != first)
         err->text[0] = '\0';
     ranks->agreed = true;
@@ -127,12 +193,12 @@ const char *hypar_ranks_share(struct hypar_ranks *ranks, const char *text)
 {
     if (ranks->n == 1)
         return text;
-    int n = ranks->rank == 0 ? (int)strlen(text) : 0;
-    MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    int32_t n = ranks->rank == 0 ? (int32_t)strlen(text) : 0;
+    mpi.bcast(&n, 1, mpi.int32, 0, mpi.world);
     char *copy = NEW(&ranks->arena, char, n + 1);
     if (ranks->rank == 0)
         memcpy(copy, text, (size_t)n);
-    MPI_Bcast(copy, n, MPI_CHAR, 0, MPI_COMM_WORLD);
+    mpi.bcast(copy, n, mpi.byte, 0, mpi.world);
     return copy;
 }
 
@@ -158,8 +224,7 @@ static int mpi_send(void *who, const void *data, size_t bytes, int to, int tag)
 {
     struct hypar_ranks *r = who;
     int i = new_request(r);
-    MPI_Isend(data, units(bytes), MPI_INT32_T, to, tag, MPI_COMM_WORLD,
-              (MPI_Request *)r->request + i);
+    mpi.isend(data, units(bytes), mpi.int32, to, tag, mpi.world, (MPI_Request *)r->request + i);
     return i;
 }
 
@@ -167,7 +232,7 @@ static int mpi_receive(void *who, void *data, size_t bytes, int from, int tag)
 {
     struct hypar_ranks *r = who;
     int i = new_request(r);
-    MPI_Irecv(data, units(bytes), MPI_INT32_T, from, tag, MPI_COMM_WORLD,
+    mpi.irecv(data, units(bytes), mpi.int32, from, tag, mpi.world,
               (MPI_Request *)r->request + i);
     return i;
 }
@@ -176,7 +241,7 @@ static bool mpi_done(void *who, int request)
 {
     struct hypar_ranks *r = who;
     int done;
-    MPI_Test((MPI_Request *)r->request + request, &done, MPI_STATUS_IGNORE);
+    mpi.test((MPI_Request *)r->request + request, &done, MPI_STATUS_IGNORE);
     if (done) {
         r->unused[request] = r->first_unused;
         r->first_unused = request;

@@ -9,11 +9,6 @@
 #include "run/init.h"
 #include "run/trainer.h"
 
-const char *hypar_blas_core(void)
-{
-    return hp_blas_core_wanted();
-}
-
 /* Filling ---------------------------------------------------------------------------- */
 
 /* A parameter, or its state, as another run left it. */
@@ -94,6 +89,7 @@ static enum hypar_status find_devices(struct trainer *t, struct hypar_ranks *ran
         t->tag_loss = t->control.most_tags;
         t->tag_word = t->tag_loss + 1;
         t->tag_save = t->tag_word + 1;
+        t->tag_trace = t->tag_save + 1;
     } else {
         t->network = hp_local_new(t->n_devices);
     }
@@ -160,10 +156,8 @@ static int find_loss(const struct trainer *t)
 
 static enum hypar_status make_executors(struct trainer *t, struct hypar_error *err)
 {
-    const char *name = t->options->kernels;
     const struct hypar_train_options *o = t->options;
     struct executor_settings settings = {
-        .kernels = hp_kernels_find(name ? name : "fast"),
         .real = t->real,
         .optimizer = t->optimizer,
         .rate = { .kind = o->rate ? hp_rate_find(o->rate) : RATE_CONSTANT,
@@ -173,16 +167,14 @@ static enum hypar_status make_executors(struct trainer *t, struct hypar_error *e
                   .factor = 1 },
         .first_batch = t->first_step,
         .seed = t->seed,
+        .record_steps = o->trace_steps,
         .check = o->check,
         .fill = hp_trainer_fill,
         .who = t,
     };
     if (settings.rate.kind == RATE_KIND_COUNT)
         return hp_fail(err, HYPAR_USAGE, "unknown learning-rate schedule '%s'", o->rate);
-    if (!settings.kernels && !name)
-        settings.kernels = hp_kernels_find("reference");
-    if (!settings.kernels)
-        return hp_fail(err, HYPAR_USAGE, "there are no kernels '%s' in this build", name);
+    TRY(hp_kernels_open(&settings.kernels, o->kernels, err));
     hp_kernels_threads(o->threads ? o->threads : 1);
     t->x = NEW(&t->arena, struct executor *, t->n_here);
     for (int i = 0; i < t->n_here; i++) {
@@ -452,6 +444,8 @@ enum hypar_status hypar_train(const struct hypar_plan *plan, struct hypar_ranks 
         status = train(&t, result, err);
     if (status == HYPAR_OK)
         collect_counts(&t, result);
+    if (status == HYPAR_OK && options->trace_steps)
+        hp_trainer_trace(&t, &result->trace);
     release(&t);
     return status;
 }

@@ -28,7 +28,7 @@ struct trainer {
     struct executor **x;
     struct local_network *network; /* between them; NULL: MPI */
     struct transport control;      /* between processes, where there are several */
-    int tag_loss, tag_word, tag_save;
+    int tag_loss, tag_word, tag_save, tag_trace;
     int loss_device; /* the first that knows the loss */
 };
 
@@ -39,5 +39,9 @@ enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
 /* Write a checkpoint at `step`: rank 0 does, the others send what they have (save.c). */
 enum hypar_status hp_trainer_save(struct trainer *t, const char *path, int64_t step,
                                   struct hypar_error *err);
+
+/* What was recorded comes to rank 0, where it becomes *out, which takes the program over; NULL
+ * on the others (trace.c). */
+void hp_trainer_trace(struct trainer *t, struct hypar_trace **out);
 
 #endif /* RUN_TRAINER_H */

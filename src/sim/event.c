@@ -26,14 +26,9 @@ void hp_put_event_links(const struct hypar_sim *sim, const struct sim_task *task
 static void name_compute(const struct hypar_sim *sim, const struct block *block, int local,
                          struct hypar_sim_event *e)
 {
-    static const enum hypar_event_kind kinds[] = {
-        [PHASE_FORWARD] = HYPAR_EVENT_FORWARD,
-        [PHASE_BACKWARD] = HYPAR_EVENT_BACKWARD,
-        [PHASE_GRADIENT] = HYPAR_EVENT_GRADIENT,
-    };
     const struct hypar_program *p = sim->program;
     int task = p->blocks->first[hp_pass_block(p->blocks, block->body, block->index)] + local;
-    e->kind = kinds[hp_task_text(p, task, e->name, sizeof e->name)];
+    e->kind = hp_compute_name(p, task, e->name, sizeof e->name);
     e->stage = p->plan->ops[p->lowering->training.op_pass[block->index].op].stage;
 }
 
@@ -41,16 +36,12 @@ static void name_comm(const struct hypar_sim *sim, const struct block *block, in
                       struct hypar_sim_event *e)
 {
     struct timing *s = sim->timing;
-    const struct exchange *exchange = &s->lowering->training.exchange[block->index];
     const struct pattern *p = hp_exchange_pattern(s->lowering, block->body, block->index);
     const struct pattern_cost *costs = hp_exchange_cost(s, block->body, block->index);
     int c = hp_comm_at(costs, p->n_comms, local);
     const struct comm_cost *cost = &costs->comm[c];
-    bool norm = block->index == s->lowering->training.norm;
-    size_t n = (size_t)snprintf(
-        e->name, sizeof e->name, "%s %s%.80s", hp_comm_text(p->comm[c].kind),
-        exchange->place.grad && !norm ? "gradient of " : "",
-        norm ? "norm of gradients" : s->lowering->graph->tensors[exchange->place.tensor].name);
+    hp_comm_name(s->lowering, block->body, block->index, c, e->name, sizeof e->name);
+    size_t n = strlen(e->name);
     e->kind = HYPAR_EVENT_COMM;
     e->bytes = cost->sent_bytes;
     const struct message *m = hp_message_at(costs, c, local);
@@ -65,13 +56,8 @@ static void name_comm(const struct hypar_sim *sim, const struct block *block, in
 static void name_update(const struct hypar_sim *sim, const struct block *block,
                         struct hypar_sim_event *e)
 {
-    const struct lowering *s = sim->timing->lowering;
     e->kind = HYPAR_EVENT_UPDATE;
-    if (block->kind == BLOCK_NORM)
-        snprintf(e->name, sizeof e->name, "squares of gradients");
-    else
-        snprintf(e->name, sizeof e->name, "update %.120s",
-                 s->graph->tensors[s->training.exchange[block->index].place.tensor].name);
+    hp_update_name(sim->timing->lowering, block->index, e->name, sizeof e->name);
 }
 
 /* Which task instance event `i` is: row by row. */
@@ -124,11 +110,7 @@ bool hypar_sim_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_ev
         name_update(sim, &block, event);
     else
         name_comm(sim, &block, local, event);
-    if (micro >= 0 ? sim->program->iteration->n_micro > 1 : sim->program->iteration->delayed) {
-        size_t n = strlen(event->name);
-        snprintf(event->name + n, sizeof event->name - n,
-                 micro < 0 ? " period %d" : " micro %d", micro < 0 ? -1 - micro : micro);
-    }
+    hp_add_instance(sim->program, micro, event->name, sizeof event->name);
     if (event->kind == HYPAR_EVENT_COMM)
         hp_put_event_links(sim, what, event);
     else

@@ -1,6 +1,9 @@
+#define _GNU_SOURCE /* O_TMPFILE */
+
 #include <hypar/base.h>
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -76,6 +79,15 @@ static void folders(void **state)
     assert_string_equal(found, fd);
     close(ends[0]);
     close(ends[1]);
+}
+
+/* Has an unfinished file a name? Where the file system has files without one it has not. */
+static bool named(void)
+{
+    int fd = open(folder, O_TMPFILE | O_WRONLY, 0600);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0;
 }
 
 static void a_file_appears_whole_or_not_at_all(void **state)
@@ -156,7 +168,7 @@ static void the_unfinished_can_be_removed(void **state)
         assert_int_equal(hypar_output_close(&out[3], true, NULL), HYPAR_OK);
         assert_int_equal(hypar_output_close(&out[4], false, NULL), HYPAR_OK);
         assert_int_equal(hypar_output_finish(&out[5], NULL), HYPAR_OK);
-        assert_int_equal(count_files(), N - 1);
+        assert_int_equal(count_files(), named() ? N - 1 : 2);
         hypar_output_remove_unfinished();
         assert_int_equal(count_files(), 1);
         assert_content(in_folder(path, "u3"), "");
@@ -220,7 +232,7 @@ static void the_mode_of_a_file_is_kept(void **state)
         write_file(path, "old");
         assert_int_equal(chmod(path, modes[i]), 0);
         assert_int_equal(hypar_output_open(&out, path, NULL), HYPAR_OK);
-        assert_int_equal(stat(out.temporary, &about), 0);
+        assert_int_equal(fstat(fileno(out.file), &about), 0);
         assert_int_equal(about.st_mode & 0777, modes[i]); /* never more open than the old */
         fputs("new", out.file);
         assert_int_equal(hypar_output_close(&out, true, NULL), HYPAR_OK);
@@ -242,8 +254,9 @@ static void a_name_may_be_as_long_as_the_system_takes(void **state)
         name[n] = '\0';
         snprintf(path, sizeof path, "%s/%s", folder, name);
         assert_int_equal(hypar_output_open(&out, path, NULL), HYPAR_OK);
-        assert_non_null(strstr(out.temporary, process)); /* others' leftovers do not matter */
         fputs("new", out.file);
+        assert_int_equal(hypar_output_finish(&out, NULL), HYPAR_OK);
+        assert_non_null(strstr(out.temporary, process)); /* others' leftovers do not matter */
         assert_int_equal(hypar_output_close(&out, true, NULL), HYPAR_OK);
         assert_content(path, "new");
         remove(path);

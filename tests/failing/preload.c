@@ -3,14 +3,17 @@
  *     FAIL_ALLOCATION=N       the Nth allocation after the program was loaded
  *     FAIL_ON=1               and all after it
  *     FAIL_FSYNC=ERRNO        every fsync(), with that error; -1: it never ends
+ *     FAIL_TMPFILE=1          opening files without a name, as if the file system had none
  *     COUNT_ALLOCATIONS=FILE  none, but write how many there were to FILE
  *
  * glibc has its allocation functions under a second name each, so that nothing is to be looked
  * up, which would itself allocate. */
-#define _GNU_SOURCE /* RTLD_NEXT */
+#define _GNU_SOURCE /* RTLD_NEXT, O_TMPFILE */
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,6 +29,7 @@ static atomic_long count;
 static long first; /* 0: none fails */
 static bool on;
 static int fsync_error;
+static bool no_tmpfile;
 static _Thread_local bool spared;
 
 static long number(const char *name)
@@ -38,6 +42,7 @@ __attribute__((constructor)) static void begin(void)
 {
     on = number("FAIL_ON") != 0;
     fsync_error = (int)number("FAIL_FSYNC");
+    no_tmpfile = number("FAIL_TMPFILE") != 0;
     count = 0;
     first = number("FAIL_ALLOCATION");
 }
@@ -119,6 +124,19 @@ int hwloc_topology_load(void *topology)
 }
 
 /* The real one is not to be had by this name; what it does beyond this one does not matter. */
+int open(const char *path, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    if (no_tmpfile && flags & __O_TMPFILE) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return openat(AT_FDCWD, path, flags, mode);
+}
+
 int fsync(int fd)
 {
     while (fsync_error < 0)

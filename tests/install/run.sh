@@ -25,3 +25,10 @@ version=$(pkg-config --modversion hypar)
 for page in docs/man/*.[15]; do
     [ -f "$dir/usr/share/man/man${page##*.}/$(basename "$page")" ] || { echo "not installed: $page"; exit 1; }
 done
+
+# What training alone needs is loaded by training alone.
+if command -v readelf >/dev/null && readelf -d "$dir/usr/bin/hypar" | grep 'NEEDED.*lib\(mpi\|openblas\)'; then
+    exit 1
+fi
+PATH=$dir/usr/bin:$PATH
+hypar train lenet5 --ranks 2 --in-process --batch 8 --planner dp --steps 1 -q >"$dir/log" || { cat "$dir/log"; exit 1; }

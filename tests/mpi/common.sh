@@ -10,6 +10,7 @@ esac
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 export TMPDIR="$dir"
+export OMPI_MCA_hwloc_base_binding_policy=none # tests at the same time would share cores
 fail=0
 
 wrong() { # TEXT...
@@ -39,4 +40,11 @@ apart() { # FILE FILE
 
 above() { # NUMBER LIMIT: is it, or no number?
     awk -v x="$1" -v most="$2" 'BEGIN { exit x ~ /^[0-9.e+-]+$/ && x + 0 <= most ? 1 : 0 }'
+}
+
+# The process of a rank that a mpirun of this host has started.
+rank() { # MPIRUN NUMBER
+    for process in $(pgrep -P "$1"); do
+        tr '\0' '\n' 2>/dev/null <"/proc/$process/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$2" && echo "$process"
+    done
 }

@@ -11,6 +11,10 @@ mpi="mpirun --quiet --oversubscribe"
 [ "$(id -u)" != 0 ] || mpi="$mpi --allow-run-as-root"
 hypar plan lenet5 --on local:2 --batch 8 --planner dp -q -o plan.json || exit 1
 
+run() { # ARGUMENTS...: of a run that goes well, within 30 s
+    timeout -k 1 30 hypar train "$@" -q >/dev/null
+}
+
 nothing_left() { # WHAT
     left=$(find "$dir" -name '*.part*')
     [ -z "$left" ] || wrong "$1: left $left"
@@ -44,7 +48,7 @@ fails 2 'train: --ranks 2, but 3 were started' $mpi -n 3 hypar train plan.json -
 fails 2 'train: standard input reaches one rank alone, expected a file' $mpi -n 2 hypar train -
 fails 2 'train: a plan cannot name a model read from standard input, expected a file, or --in-process' \
     sh -c 'hypar train - --ranks 2 <"$0"' "$root/examples/models/mlp.json"
-sh -c 'hypar train - --steps 1 -q >/dev/null' <plan.json || wrong "a plan from standard input"
+run - --steps 1 <plan.json || wrong "a plan from standard input"
 
 # What cannot be run.
 hypar plan lenet5 --on local:2 --batch 8 --precision bf16 --planner dp -q -o bf16.json
@@ -74,7 +78,7 @@ fails 3 "x.npy: samples of shape [5], expected [1, 28, 28] for input 'x'" \
     hypar train plan.json --data x=x.npy,labels=x.npy
 
 # Checkpoints.
-hypar train plan.json --steps 3 --checkpoint good -q >/dev/null || wrong "a good checkpoint"
+run plan.json --steps 3 --checkpoint good || wrong "a good checkpoint"
 head -c 100 good >short
 echo 'no checkpoint' >foreign
 fails 3 "@short: " hypar train plan.json --resume short
@@ -106,7 +110,24 @@ fails 1 'the loss of step 3 is not a number; a lower --learning-rate may help' \
 mkdir bin && ln -s "$(command -v hypar)" bin/hypar
 fails 4 'mpirun cannot be started (Debian: openmpi-bin); --in-process does without it' \
     env PATH="$(pwd)/bin" hypar train plan.json
-PATH=$(pwd)/bin hypar train plan.json --in-process -q >/dev/null || wrong "in-process without mpirun"
+env PATH="$(pwd)/bin" "$(command -v timeout)" 30 hypar train plan.json --in-process -q >/dev/null || wrong "in-process without mpirun"
+
+# Without a library that training alone loads: one that is no library comes first.
+broken() { # MPI or BLAS: prints the name of the library that is in the way
+    name=$(sed -n "s/^HYPAR_$1_LIBRARY:STRING=//p" "$BUILD/CMakeCache.txt")
+    case $name in '' | */*) return 1 ;; esac
+    mkdir -p "broken-$1" && : >"broken-$1/$name" && echo "$(pwd)/broken-$1/$name: file too short"
+}
+if why=$(broken MPI); then
+    fails 4 "MPI cannot be loaded: $why" env LD_LIBRARY_PATH="$(pwd)/broken-MPI" hypar train plan.json
+    (export LD_LIBRARY_PATH="$(pwd)/broken-MPI" && run plan.json --in-process) || wrong "in-process without MPI"
+fi
+if why=$(broken BLAS); then
+    fails 4 "OpenBLAS cannot be loaded: $why; --kernels reference does without it" \
+        env LD_LIBRARY_PATH="$(pwd)/broken-BLAS" hypar train plan.json
+    (export LD_LIBRARY_PATH="$(pwd)/broken-BLAS" && run plan.json --kernels reference) ||
+        wrong "reference kernels without OpenBLAS"
+fi
 
 # Signals. A run that would take long, in the background; its first steps are awaited.
 begin() { # COMMAND...
@@ -128,6 +149,18 @@ await() { # WHAT: sets rc; within 20 s
     wait $pid
     rc=$?
 }
+gone() { # WHAT PROCESS...: within 20 s; a zombie is
+    what=$1
+    shift
+    for process in "$@"; do
+        for try in $(seq 200); do
+            grep -qs '^State:[[:space:]]*[A-Y]' "/proc/$process/status" || continue 2
+            sleep 0.1
+        done
+        wrong "$what: process $process is still there"
+        kill -KILL "$process"
+    done
+}
 ends() { # EXIT-CODE WHAT LINE
     await "$2"
     [ $rc = "$1" ] || wrong "$2: exit code $rc, expected $1: $(cat "$dir/err")"
@@ -139,10 +172,7 @@ stops() { # WHAT
     ends 0 "$1" 'note: interrupted: stopped after step [0-9]* of 1000000; to go on: --resume c$'
     tail -n 1 "$dir/out" | grep -q '"stopped": true' || wrong "$1: the summary does not say so"
     done=$(tail -n 1 "$dir/out" | sed 's/.*"steps": \([0-9]*\),.*/\1/')
-    hypar train plan.json --resume c --steps $((done + 1)) -q >/dev/null || wrong "$1: checkpoint"
-}
-rank() { # MPIRUN NUMBER
-    pgrep -P "$1" | sed -n "$(($2 + 1))p"
+    run plan.json --resume c --steps $((done + 1)) || wrong "$1: checkpoint"
 }
 begin hypar train plan.json
 kill -TERM $pid
@@ -165,6 +195,26 @@ stops "SIGTERM to rank 0 under mpirun"
 begin hypar train plan.json
 kill -KILL "$(rank "$(pgrep -P $pid)" 1)"
 ends 4 "SIGKILL of rank 1" 'a rank died: Killed$'
+begin hypar train plan.json --every 1
+kill -KILL "$(rank "$(pgrep -P $pid)" 0)"
+ends 4 "SIGKILL of rank 0" 'a rank died: Killed$'
+begin $mpi -n 2 hypar train plan.json --every 1
+kill -KILL "$(rank $pid 0)"
+await "SIGKILL of rank 0 under mpirun"
+nothing_left "SIGKILL of rank 0 under mpirun"
+begin hypar train plan.json
+mpirun=$(pgrep -P $pid)
+ranks=$(pgrep -P "$mpirun")
+kill -KILL "$mpirun"
+ends 4 "SIGKILL of mpirun" 'mpirun died: Killed$'
+gone "SIGKILL of mpirun" $ranks
+begin hypar train lenet5 --batch 8 --ranks 2 --planner dp
+mpirun=$(pgrep -P $pid)
+ranks=$(pgrep -P "$mpirun")
+kill -KILL $pid
+await "SIGKILL of the launcher"
+gone "SIGKILL of the launcher" "$mpirun" $ranks
+nothing_left "SIGKILL of the launcher"
 
 # A second signal ends it at once; one that comes before the first step is not lost.
 begin hypar train lenet5 --batch 8 --ranks 2 --planner dp

@@ -112,6 +112,7 @@ static void make(struct executor *x)
     x->loss = NEW(&x->arena, double, it->n_micro + 1);
     x->micro_loss = NEW(&x->arena, double, it->n_micro + 1);
     x->tail.progress = NEW(&x->arena, unsigned char, x->rank->tail.n_tasks + 1);
+    hp_make_records(x);
     hp_put(x->one, 0, 1, x->settings.real);
     hp_make_lasting(x);
 }

@@ -47,7 +47,8 @@ struct executor_settings {
     int64_t first_batch; /* batches that were trained on before */
     uint64_t seed;       /* of random numbers that operators draw */
     enum task_order order;
-    bool check; /* what is read must have been computed or received (NaN: it was not) */
+    int record_steps; /* tasks of so many last steps are recorded; 0: none */
+    bool check;       /* what is read must have been computed or received (NaN: it was not) */
     enum hypar_status (*fill)(void *who, const struct fill_request *request,
                               const struct view *to, struct hypar_error *err);
     /* With `check`, called for all that a pass reads; NULL: nobody looks. */
@@ -64,6 +65,22 @@ struct executor_counts {
     double memory_bytes;           /* that all buffers lie in */
     double staging_bytes;          /* besides, for messages, and for kernels, at most */
     double workspace_bytes;
+};
+
+/* What a rank did when, by the clock of base/clock.h. */
+struct task_record {
+    int32_t task;  /* number in the program */
+    int32_t micro; /* in the tail: the period */
+    int32_t step;  /* 1, 2, ... since it was made */
+    int32_t with;  /* the task that it was computed with, in one call, which has the time; -1 */
+    double start_s, end_s;
+    double bytes; /* sent by the rank */
+};
+
+/* The last of them, in a ring. */
+struct records {
+    struct task_record *at;
+    int64_t n, capacity; /* those that there were; that are kept: n modulo capacity is next */
 };
 
 enum advance {
@@ -109,5 +126,6 @@ const struct rank *hp_executor_rank(const struct executor *x);
 void *hp_executor_lasting(const struct executor *x, int buffer);
 
 struct executor_counts hp_executor_counts(const struct executor *x);
+const struct records *hp_executor_records(const struct executor *x);
 
 #endif /* RUN_EXEC_EXECUTOR_H */

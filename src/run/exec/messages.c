@@ -257,7 +257,9 @@ void hp_post_comm(struct executor *x, struct micro_state *m, const struct rank_c
             is_staged(&comm->message[i]) ? 1 : (size_t)n_chunks(x, &comm->message[i].piece);
     size_t bytes = sizeof(struct comm_run) + messages + n_requests * sizeof(int);
     struct comm_run *run = memset(hp_array_new(bytes), 0, bytes);
-    *run = (struct comm_run){ m, comm, comm->n_messages, 0, (struct message_run *)(run + 1) };
+    *run = (struct comm_run){
+        m, comm, comm->n_messages, 0, hp_record_start(x), (struct message_run *)(run + 1)
+    };
     int *request = (int *)(void *)(run->message + comm->n_messages);
     for (int i = 0; i < comm->n_messages; i++) {
         run->message[i].request = request;
@@ -274,6 +276,7 @@ void hp_post_comm(struct executor *x, struct micro_state *m, const struct rank_c
 
 static void end_comm(struct executor *x, struct comm_run *run)
 {
+    hp_record_comm(x, run);
     touch_buffers(run->micro, run->comm, -1);
     hp_end_comm(x, run->micro);
     hp_array_free(run);

@@ -323,6 +323,19 @@ static enum hypar_status make_body(struct rank *rank, int body, const int *numbe
     return hp_rank_first_writes(rank, body, err);
 }
 
+/* Which tasks of bodies the tail's sums wait for. */
+static void mark_feeds(struct rank *rank)
+{
+    for (int b = 0; b < rank->program->n_bodies; b++)
+        rank->body[b].feeds = NEW(&rank->arena, bool, rank->body[b].n_tasks + 1);
+    for (int g = 0; g < rank->tail.n_lists; g++)
+        for (int i = 0; i < rank->tail.list[g].n; i++) {
+            const struct rank_task *t = &rank->tail.list[g].task[i];
+            for (int k = 0; k < t->n_before; k++)
+                rank->body[t->before[k].body].feeds[t->before[k].at] = true;
+        }
+}
+
 static void make_tail(struct rank *rank, const int *number)
 {
     const struct hypar_program *p = rank->program;
@@ -338,6 +351,7 @@ static void make_tail(struct rank *rank, const int *number)
         if (!k->exchange[d].place.grad)
             rank->knows_loss = reads_cell(rank, hp_exchange_pattern(p->lowering, 0, d)->cell);
     }
+    mark_feeds(rank);
 }
 
 /* The whole -------------------------------------------------------------------------- */
@@ -369,6 +383,11 @@ static enum hypar_status make(struct rank *rank, bool in_order, struct hypar_err
         rank->clear[i] = place.tensor == rank->graph->loss && !place.grad; /* a part may be
                                                                                empty */
     }
+    struct box scalar = { .n_dims = 0 };
+    rank->loss = hp_find_buffer(&rank->buffers, rank->graph, 0, true,
+                                (struct place){ rank->graph->loss, false }, &scalar);
+    rank->norm = hp_find_buffer(&rank->buffers, rank->graph, 0, true,
+                                (struct place){ rank->graph->loss, true }, &scalar);
     hp_rank_tags(rank);
     struct arena scratch = { 0 };
     const int *number = number_tasks(rank, &scratch);

@@ -121,6 +121,7 @@ struct rank_part {
     int n_forward; /* passes of the forward half, which come first */
     int *begin_start, *begins, *end_start, *ends;
     int *waits, n_waits, *over, n_over;
+    bool *feeds; /* by task of the body: one of the tail comes after it */
 };
 
 struct rank {
@@ -132,6 +133,7 @@ struct rank {
     bool *clear;    /* by buffer: it starts neutral, and all is added to it */
     bool *is_index; /* by buffer: of integers */
     struct rank_part *body, tail;
+    int loss, norm;  /* the buffers of the rank's shares of them; -1: it has none */
     bool knows_loss; /* at the end of a period */
     int *first_tag;  /* by task */
     int n_tags;      /* of one micro-batch and of the tail */

@@ -56,27 +56,37 @@ static enum hypar_status compute_task(struct executor *x, const struct rank_task
             TRY(hp_compute(x, x->now, t->task, &pass, 1));
         end_pass(x, t, i);
     }
-    x->now->progress[t->at] = TASK_DONE;
     return HYPAR_OK;
 }
 
-/* The passes of several tasks in one call; or those of one. */
+/* The passes of several tasks, one each, in one call. */
+static enum hypar_status compute_joined(struct executor *x, const struct rank_task *const *t,
+                                        int n)
+{
+    const struct rank_pass *pass[MAX_PASSES];
+    for (int i = 0; i < n; i++) {
+        pass[i] = &x->part->pass[t[i]->index];
+        begin_pass(x, t[i], 0);
+    }
+    TRY(hp_compute(x, x->now, t[0]->task, pass, n));
+    for (int i = 0; i < n; i++)
+        end_pass(x, t[i], 0);
+    return HYPAR_OK;
+}
+
 static enum hypar_status compute(struct executor *x, const struct rank_task *t)
 {
     const struct rank_task *joined[MAX_PASSES];
-    const struct rank_pass *pass[MAX_PASSES];
     int n = find_joined(x, t, joined);
-    if (n == 1)
-        return compute_task(x, t);
-    for (int i = 0; i < n; i++) {
-        pass[i] = &x->part->pass[joined[i]->index];
-        begin_pass(x, joined[i], 0);
-    }
-    TRY(hp_compute(x, x->now, t->task, pass, n));
+    double start_s = hp_record_start(x);
+    TRY(n > 1 ? compute_joined(x, joined, n) : compute_task(x, t));
     for (int i = 0; i < n; i++) {
         x->now->progress[joined[i]->at] = TASK_DONE;
-        end_pass(x, joined[i], 0);
+        x->fed |= x->ahead && x->part->feeds[joined[i]->at];
     }
+    hp_record(x, x->now, t->task, start_s);
+    for (int i = 1; i < n; i++)
+        hp_record_joined(x, x->now, joined[i]->task, t->task);
     return HYPAR_OK;
 }
 
@@ -91,11 +101,13 @@ static enum hypar_status run_task(struct executor *x, const struct rank_task *t)
     }
     if (t->kind == TASK_COMPUTE) /* unless it was done together with another */
         return m->progress[t->at] == TASK_DONE ? HYPAR_OK : compute(x, t);
+    double start_s = hp_record_start(x);
     if (t->kind == TASK_NORM)
         TRY(hp_add_squares(x, m, t->task, &x->part->square[t->index], t->n));
     for (int i = t->index; t->kind == TASK_UPDATE && i < t->index + t->n; i++)
         TRY(hp_update_params(x, m, t->task, &x->part->update[i]));
     m->progress[t->at] = TASK_DONE;
+    hp_record(x, m, t->task, start_s);
     return HYPAR_OK;
 }
 
@@ -161,7 +173,8 @@ static bool is_summable(const struct executor *x, const struct rank_task *t)
 
 static void post_sums(struct executor *x)
 {
-    for (int i = 0; x->ahead && i < x->ahead->n; i++)
+    x->fed = false;
+    for (int i = 0; i < x->ahead->n; i++)
         if (is_summable(x, &x->ahead->task[i]))
             hp_post_comm(x, &x->tail, &x->rank->tail.comm[x->ahead->task[i].index]);
 }
@@ -201,6 +214,7 @@ static void enter_update(struct executor *x, const struct slot *slot)
     x->now = &x->tail;
     x->list = x->ahead ? x->ahead : begin_tail(x, slot);
     x->ahead = NULL;
+    x->fed = false;
     add_losses(x, slot->stage, slot->micro);
 }
 
@@ -225,8 +239,10 @@ static void enter_half(struct executor *x, const struct slot *slot)
     if (!backward || x->program->iteration->delayed || slot->micro == 0)
         hp_restart_sums(x, backward);
     const struct slot *update = backward ? next_update(x) : NULL;
-    if (update && x->settings.order == ORDER_NUMBERS)
+    if (update && x->settings.order == ORDER_NUMBERS) {
         x->ahead = begin_tail(x, update);
+        x->fed = true; /* by micro-batches before */
+    }
 }
 
 static void enter_slot(struct executor *x, const struct slot *slot)
@@ -275,7 +291,8 @@ static enum advance run_tasks(struct executor *x)
         const struct rank_task *t = ready ? find_ready(x) : NULL;
         if (t) {
             x->status = run_task(x, t);
-            post_sums(x);
+            if (x->fed)
+                post_sums(x);
         } else if (x->settings.order == ORDER_LATEST && x->n_active == 0) {
             x->status = fail_of_cycle(x);
         }

@@ -47,6 +47,7 @@ struct comm_run {
     const struct rank_comm *comm;
     int left;        /* messages that are not done ... */
     int left_coming; /* ... and of them, what is received: the rank's tasks wait for that */
+    double start_s;
     struct message_run *message;
 };
 
@@ -72,6 +73,7 @@ struct executor {
     struct executor_settings settings;
     struct transport transport;
     struct executor_counts counts;
+    struct records records;
     struct memory_layout layout;
     size_t *bytes; /* by buffer */
     char *memory;  /* all buffers; from here on: what lasts, lanes, common, over */
@@ -93,6 +95,7 @@ struct executor {
     const struct rank_part *part;  /* of the slot */
     const struct task_list *list;  /* NULL: before a slot */
     const struct task_list *ahead; /* of the tail, whose sums are posted in this slot; NULL */
+    bool fed;                      /* ... one of which may now be ready */
     bool over;                     /* the step, if it has no slots */
     struct micro_state *now, tail;
     struct micro_state **micro; /* by micro-batch; NULL: not under way */
@@ -185,6 +188,18 @@ enum hypar_status hp_update_params(struct executor *x, const struct micro_state 
                                    const struct rank_update *u); /* updates.c */
 enum hypar_status hp_add_squares(struct executor *x, const struct micro_state *m, int task,
                                  const struct rank_square *square, int n); /* updates.c */
+
+/* Recording (record.c) ------------------------------------------------------------------ */
+
+void hp_make_records(struct executor *x);
+
+/* When a task begins; 0: nothing is recorded. */
+double hp_record_start(const struct executor *x);
+
+/* A task ends now that began at `start_s`. */
+void hp_record(struct executor *x, const struct micro_state *m, int task, double start_s);
+void hp_record_joined(struct executor *x, const struct micro_state *m, int task, int with);
+void hp_record_comm(struct executor *x, const struct comm_run *run);
 
 /* Order (latest.c) -------------------------------------------------------------------- */
 

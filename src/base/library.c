@@ -1,0 +1,40 @@
+/* Loading shared libraries. */
+#include "base/library.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* The linker's words name the library. */
+static enum hypar_status cannot_load(struct hypar_error *err)
+{
+    const char *why = dlerror();
+    return hp_fail(err, HYPAR_RUNTIME, "%s", why ? why : "cannot load a library");
+}
+
+/* Libraries with plugins of their own, as MPI's, want their symbols seen by these. */
+enum hypar_status hp_library_load(void **out, const char *name,
+                                  const struct library_symbol *symbol, int n_symbols,
+                                  struct hypar_error *err)
+{
+    *out = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+    if (!*out)
+        return cannot_load(err);
+    for (int i = 0; i < n_symbols; i++) {
+        void *found = dlsym(*out, symbol[i].name);
+        if (!found) {
+            enum hypar_status status = cannot_load(err);
+            dlclose(*out);
+            *out = NULL;
+            return status;
+        }
+        memcpy(symbol[i].pointer, &found, sizeof found);
+    }
+    return HYPAR_OK;
+}
+
+void hp_library_unload(void *library)
+{
+    dlclose(library);
+}

@@ -1,0 +1,91 @@
+/* What tasks are called, in messages, files and timelines. */
+#include <stdio.h>
+#include <string.h>
+
+#include "program/blocks.h"
+#include "program/program.h"
+
+/* A pass that writes a parameter's gradient is of the gradient phase. */
+static enum phase phase_of(const struct hypar_program *p, const struct op_pass *op_pass)
+{
+    const struct hypar_graph *g = p->plan->graph;
+    const struct op *op = &g->ops[op_pass->op];
+    operand_set written = op->nest->pass[op_pass->pass].writes_grad;
+    for (int o = 0; o < op->nest->n_operands; o++)
+        if (written >> o & 1 && op->tensor[o] >= 0 &&
+            g->tensors[op->tensor[o]].kind == TENSOR_PARAM)
+            return PHASE_GRADIENT;
+    return op_pass->backward ? PHASE_BACKWARD : PHASE_FORWARD;
+}
+
+enum phase hp_task_text(const struct hypar_program *p, int task, char *text, size_t size)
+{
+    static const char *const phases[] = { "forward", "backward", "gradient" };
+    enum { ROOM = 60 }; /* for what follows the names */
+    const struct op_pass *op_pass = p->lowering->training.op_pass;
+    const int *next = p->blocks->next[hp_task_body(p, task)];
+    enum phase phase = phase_of(p, &op_pass[p->task[task].index]);
+    size_t n = 0;
+    for (int i = p->task[task].index, last = -1; i >= 0; i = next[i]) {
+        if (op_pass[i].op != last && n < size)
+            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? "+" : "",
+                                  p->plan->graph->ops[op_pass[i].op].name);
+        last = op_pass[i].op;
+    }
+    n = n < size - ROOM ? n : size - ROOM;
+    snprintf(text + n, size - n, " %s part %d", phases[phase], p->task[task].part);
+    return phase;
+}
+
+enum hypar_event_kind hp_compute_name(const struct hypar_program *p, int task, char *text,
+                                      size_t n)
+{
+    static const enum hypar_event_kind kinds[] = {
+        [PHASE_FORWARD] = HYPAR_EVENT_FORWARD,
+        [PHASE_BACKWARD] = HYPAR_EVENT_BACKWARD,
+        [PHASE_GRADIENT] = HYPAR_EVENT_GRADIENT,
+    };
+    return kinds[hp_task_text(p, task, text, n)];
+}
+
+void hp_comm_name(const struct lowering *l, int body, int exchange, int comm, char *text,
+                  size_t n)
+{
+    struct place place = l->training.exchange[exchange].place;
+    bool norm = exchange == l->training.norm;
+    snprintf(text, n, "%s %s%.80s",
+             hp_comm_text(hp_exchange_pattern(l, body, exchange)->comm[comm].kind),
+             place.grad && !norm ? "gradient of " : "",
+             norm ? "norm of gradients" : l->graph->tensors[place.tensor].name);
+}
+
+void hp_update_name(const struct lowering *l, int exchange, char *text, size_t n)
+{
+    if (exchange == l->training.norm)
+        snprintf(text, n, "squares of gradients");
+    else
+        snprintf(text, n, "update %.120s",
+                 l->graph->tensors[l->training.exchange[exchange].place.tensor].name);
+}
+
+enum hypar_event_kind hp_task_name(const struct hypar_program *p, int task, char *text,
+                                   size_t n)
+{
+    const struct task *t = &p->task[task];
+    if (t->kind == TASK_COMPUTE)
+        return hp_compute_name(p, task, text, n);
+    if (t->kind != TASK_COMM)
+        hp_update_name(p->lowering, t->index, text, n);
+    else
+        hp_comm_name(p->lowering, hp_is_tail(p, task) ? 0 : hp_task_body(p, task), t->index,
+                     t->comm, text, n);
+    return t->kind == TASK_COMM ? HYPAR_EVENT_COMM : HYPAR_EVENT_UPDATE;
+}
+
+void hp_add_instance(const struct hypar_program *p, int micro, char *text, size_t n)
+{
+    size_t length = strlen(text);
+    if (micro >= 0 ? p->iteration->n_micro > 1 : p->iteration->delayed)
+        snprintf(text + length, n - length, micro < 0 ? " period %d" : " micro %d",
+                 micro < 0 ? -1 - micro : micro);
+}

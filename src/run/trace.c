@@ -1,0 +1,209 @@
+/* What ranks recorded, gathered at rank 0: clocks made one, tasks numbered as the simulator
+ * numbers them. */
+#include "base/clock.h"
+#include "program/instances.h"
+#include "run/trainer.h"
+
+struct rank_records {
+    struct task_record *record;
+    int64_t n, before; /* events of it; of the ranks before it */
+    double offset_s;   /* its clock is so far ahead of rank 0's */
+};
+
+struct hypar_trace {
+    struct arena arena; /* it lives there */
+    struct hypar_program *program;
+    struct rows rows;
+    int64_t *row_start; /* by row: the number of its first instance */
+    int64_t first_step; /* of the run */
+    int n_ranks;
+    struct rank_records *rank;
+    double start_s;
+    int32_t last_step, n_steps;
+};
+
+/* Clocks ------------------------------------------------------------------------------- */
+
+enum { TRIPS = 20 };
+
+/* Of several round trips the shortest tells best what the other's clock said in its middle.
+ * Ranks of one host have one clock: an offset that the trip itself may have made is none. */
+static double ask_clock(struct trainer *t, int rank)
+{
+    double best_s = 0, offset_s = 0;
+    for (int i = 0; i < TRIPS; i++) {
+        double there, start = hp_now_s();
+        hp_send_now(&t->control, &start, sizeof start, rank, t->tag_trace);
+        hp_receive_now(&t->control, &there, sizeof there, rank, t->tag_trace);
+        double trip_s = hp_now_s() - start;
+        if (i == 0 || trip_s < best_s) {
+            best_s = trip_s;
+            offset_s = there - (start + trip_s / 2);
+        }
+    }
+    return offset_s < best_s / 2 && -offset_s < best_s / 2 ? 0 : offset_s;
+}
+
+static void tell_clock(struct trainer *t)
+{
+    for (int i = 0; i < TRIPS; i++) {
+        double there;
+        hp_receive_now(&t->control, &there, sizeof there, 0, t->tag_trace);
+        there = hp_now_s();
+        hp_send_now(&t->control, &there, sizeof there, 0, t->tag_trace);
+    }
+}
+
+/* Gathering ---------------------------------------------------------------------------- */
+
+/* A ring's records, the oldest first. */
+static int64_t unroll(const struct records *records, struct arena *arena,
+                      struct task_record **out)
+{
+    int64_t n = records->n < records->capacity ? records->n : records->capacity;
+    *out = NEW(arena, struct task_record, n + 1);
+    for (int64_t i = 0; i < n; i++)
+        (*out)[i] = records->at[(records->n - n + i) % records->capacity];
+    return n;
+}
+
+static void send_records(struct trainer *t)
+{
+    struct arena arena = { 0 };
+    struct task_record *record;
+    int64_t n = unroll(hp_executor_records(t->x[0]), &arena, &record);
+    tell_clock(t);
+    hp_send_now(&t->control, &n, sizeof n, 0, t->tag_trace);
+    hp_send_now(&t->control, record, (size_t)n * sizeof *record, 0, t->tag_trace);
+    hp_arena_free(&arena);
+}
+
+static void receive_records(struct trainer *t, struct hypar_trace *trace, int rank)
+{
+    struct rank_records *r = &trace->rank[rank];
+    r->offset_s = ask_clock(t, rank);
+    hp_receive_now(&t->control, &r->n, sizeof r->n, rank, t->tag_trace);
+    r->record = NEW(&trace->arena, struct task_record, r->n + 1);
+    hp_receive_now(&t->control, r->record, (size_t)r->n * sizeof *r->record, rank,
+                   t->tag_trace);
+}
+
+/* Where all begins, and which steps there are. */
+static void find_span(struct hypar_trace *trace)
+{
+    int32_t first = 0;
+    int64_t before = 0;
+    for (int r = 0; r < trace->n_ranks; r++) {
+        struct rank_records *rank = &trace->rank[r];
+        rank->before = before;
+        before += rank->n;
+        for (int64_t i = 0; i < rank->n; i++) {
+            struct task_record *record = &rank->record[i];
+            record->start_s -= rank->offset_s;
+            record->end_s -= rank->offset_s;
+            if (!first || record->start_s < trace->start_s)
+                trace->start_s = record->start_s;
+            if (!first || record->step < first)
+                first = record->step;
+            if (record->step > trace->last_step)
+                trace->last_step = record->step;
+        }
+    }
+    trace->n_steps = first ? trace->last_step - first + 1 : 0;
+}
+
+static void number_rows(struct hypar_trace *trace)
+{
+    struct hypar_program *p = trace->program;
+    trace->rows = hp_rows_of(p->blocks, p->n_tasks, &trace->arena);
+    trace->row_start = NEW(&trace->arena, int64_t, trace->rows.n + 1);
+    for (int row = 0; row < trace->rows.n; row++)
+        trace->row_start[row + 1] = trace->row_start[row] + hp_row_size(&trace->rows, row);
+}
+
+void hp_trainer_trace(struct trainer *t, struct hypar_trace **out)
+{
+    *out = NULL;
+    if (t->rank != 0) {
+        send_records(t);
+        return;
+    }
+    struct arena arena = { 0 };
+    struct hypar_trace *trace = NEW(&arena, struct hypar_trace, 1);
+    trace->arena = arena;
+    trace->program = t->program;
+    trace->first_step = t->program->iteration->delayed ? 0 : t->first_step;
+    trace->n_ranks = t->n_devices;
+    trace->rank = NEW(&trace->arena, struct rank_records, t->n_devices);
+    for (int i = 0; i < t->n_here; i++)
+        trace->rank[i].n =
+            unroll(hp_executor_records(t->x[i]), &trace->arena, &trace->rank[i].record);
+    for (int r = 1; r < t->n_ranks; r++)
+        receive_records(t, trace, r);
+    find_span(trace);
+    number_rows(trace);
+    t->program = NULL;
+    *out = trace;
+}
+
+/* Looking at it ------------------------------------------------------------------------ */
+
+int hypar_trace_rank_count(const struct hypar_trace *trace)
+{
+    return trace->n_ranks;
+}
+
+int64_t hypar_trace_step_count(const struct hypar_trace *trace)
+{
+    return trace->n_steps;
+}
+
+static int64_t instance(const struct hypar_trace *trace, int task, int micro)
+{
+    const struct rows *r = &trace->rows;
+    int row = micro;
+    if (hp_is_tail(trace->program, task))
+        row = r->period[hp_update_group(trace->program, task)] + micro;
+    return trace->row_start[row] + hp_row_place(r, row, task);
+}
+
+bool hypar_trace_event(const struct hypar_trace *trace, int64_t i,
+                       struct hypar_trace_event *event)
+{
+    const struct hypar_program *p = trace->program;
+    int rank = 0;
+    while (rank < trace->n_ranks && i >= trace->rank[rank].before + trace->rank[rank].n)
+        rank++;
+    if (i < 0 || rank == trace->n_ranks)
+        return false;
+    const struct task_record *record = &trace->rank[rank].record[i - trace->rank[rank].before];
+    const struct task *task = &p->task[record->task];
+    bool tail = hp_is_tail(p, record->task), compute = task->kind == TASK_COMPUTE;
+    *event = (struct hypar_trace_event){
+        .id = instance(trace, record->task, record->micro),
+        .rank = rank,
+        .op = compute ? p->lowering->training.op_pass[task->index].op : -1,
+        .micro = tail ? -1 : record->micro,
+        .stage = -1,
+        .step = trace->first_step + record->step,
+        .with = record->with < 0 ? -1 : instance(trace, record->with, record->micro),
+        .bytes = record->bytes,
+        .start_s = record->start_s - trace->start_s,
+        .end_s = record->end_s - trace->start_s,
+    };
+    if (compute)
+        event->stage = p->plan->ops[event->op].stage;
+    event->kind = hp_task_name(p, record->task, event->name, sizeof event->name);
+    hp_add_instance(p, tail ? -1 - record->micro : record->micro, event->name,
+                    sizeof event->name);
+    return true;
+}
+
+void hypar_trace_free(struct hypar_trace *trace)
+{
+    if (!trace)
+        return;
+    struct arena arena = trace->arena; /* it lives there */
+    hypar_program_free(trace->program);
+    hp_arena_free(&arena);
+}
