@@ -48,6 +48,7 @@ static const struct value {
     { OPT_DEVICES, "--devices", TEXT, offsetof(struct args, devices), 0, 0 },
     { OPT_BUDGET, "--budget", SECONDS, offsetof(struct args, budget_s), 0, 0 },
     { OPT_FIX, "--fix", TEXTS, offsetof(struct args, fix), 0, 0 },
+    { OPT_FORWARD, "--forward", FLAG, offsetof(struct args, forward), 0, 0 },
     { OPT_FOLLOW_LINKS, "--follow-links", FLAG, offsetof(struct args, follow_links), 0, 0 },
     { OPT_FREE_TRANSFERS, "--free-transfers", FLAG, offsetof(struct args, free_transfers), 0,
       0 },
@@ -406,7 +407,8 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
     *how = (struct hypar_sim_options){
         .lower = { .bucket_bytes = args->bucket_bytes,
                    .local_bn = args->local_bn,
-                   .minibatches = args->minibatches },
+                   .minibatches = args->minibatches,
+                   .forward = args->forward },
         .expand_collectives = args->expand_collectives,
         .no_overlap = args->no_overlap,
         .half_duplex = args->half_duplex,

@@ -67,6 +67,7 @@ enum opt_key {
     OPT_CHECKPOINT,
     OPT_DATA,
     OPT_EVERY,
+    OPT_FORWARD,
     OPT_IN_PROCESS,
     OPT_KERNELS,
     OPT_LEARNING_RATE,
@@ -105,7 +106,7 @@ struct args {
     char **argv;
     double memory_bytes, bucket_bytes, measured_s, budget_s;
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
-    bool straight, use_fewer, free_transfers, vertical_sync, follow_links;
+    bool forward, straight, use_fewer, free_transfers, vertical_sync, follow_links;
 };
 
 struct command {

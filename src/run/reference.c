@@ -28,9 +28,11 @@ uint64_t hp_draw_key(uint64_t seed, int step, int op)
     return hp_random_u64(&random);
 }
 
-static bool given(const struct tensor *t)
+static bool given(const struct reference_run *run, int t)
 {
-    return t->kind == TENSOR_PARAM || t->kind == TENSOR_INPUT;
+    enum tensor_kind kind = run->graph->tensors[t].kind;
+    return kind == TENSOR_PARAM || kind == TENSOR_INPUT ||
+           (run->settings.forward && hp_is_running(run->graph, t));
 }
 
 static const struct delayed_updates *delayed(const struct reference_run *run)
@@ -39,14 +41,15 @@ static const struct delayed_updates *delayed(const struct reference_run *run)
 }
 
 /* The only row that a tensor has, -1: it has more. */
-static int only_row(const struct reference_run *run, const struct tensor *t)
+static int only_row(const struct reference_run *run, int t)
 {
-    return given(t) && !delayed(run) ? 0 : -1;
+    bool stays = run->settings.forward && run->graph->tensors[t].kind != TENSOR_INPUT;
+    return given(run, t) && (!delayed(run) || stays) ? 0 : -1;
 }
 
 static int slot(const struct reference_run *run, int t, int row)
 {
-    int only = only_row(run, &run->graph->tensors[t]);
+    int only = only_row(run, t);
     return (only >= 0 ? only : row) * run->graph->n_tensors + t;
 }
 
@@ -101,7 +104,7 @@ static void fill_given(struct reference_run *run, const struct run_data *data)
         for (int row = 0; row < (d && input ? run->n_rows : 1); row++) {
             const struct run_data *from =
                 d && input && d->batch ? &d->batch[row % d->n_batches] : data;
-            if (given(&run->graph->tensors[t]))
+            if (given(run, t))
                 hp_view_copy(&run->value[slot(run, t, row)], &from->tensor[t],
                              &from->tensor[t].box,
                              hp_tensor_element_bytes(run->graph, t, run->real));
@@ -133,7 +136,7 @@ struct reference_run *hp_reference_new(const struct hypar_graph *graph,
     run->state = NEW(&run->arena, struct optimizer_state, graph->n_tensors);
     for (int t = 0; t < graph->n_tensors; t++) {
         const struct tensor *info = &graph->tensors[t];
-        for (int row = 0; row < (only_row(run, info) >= 0 ? 1 : run->n_rows); row++) {
+        for (int row = 0; row < (only_row(run, t) >= 0 ? 1 : run->n_rows); row++) {
             run->value[slot(run, t, row)] = new_view(run, t);
             run->grad[slot(run, t, row)] = new_view(run, t);
         }
@@ -158,7 +161,8 @@ static void clear(struct reference_run *run)
     const struct hypar_graph *g = run->graph;
     for (int op = 0; op < g->n_ops; op++)
         for (int o = g->ops[op].nest->n_inputs; o < g->ops[op].nest->n_operands; o++)
-            for (int m = 0; m < run->settings.micro_batches; m++)
+            for (int m = 0;
+                 m < run->settings.micro_batches && !given(run, g->ops[op].tensor[o]); m++)
                 hp_view_clear(&run->value[slot(run, g->ops[op].tensor[o], m)],
                               g->ops[op].nest->operand[o].combine, run->real);
     for (int i = 0; i < run->n_rows * g->n_tensors; i++)
@@ -198,12 +202,15 @@ static void run_passes(const struct reference_run *run, int op, int micro, bool 
         .real = run->real,
         .samples = delayed(run) ? (struct range){ 0, g->batch }
                                 : hp_even_part(g->batch, n_micro, micro),
+        .inference = run->settings.forward,
         .key = hp_draw_key(run->settings.seed, batch, op),
     };
+    uint32_t inference = hp_inference_passes(g, &g->ops[op]);
     if (!hp_micro_ranges(g, op, &whole, 0, call.samples, call.range))
         return;
     for (call.pass = 0; call.pass < call.nest->n_passes; call.pass++) {
-        if (call.nest->pass[call.pass].backward != backward)
+        if (call.nest->pass[call.pass].backward != backward ||
+            (run->settings.forward && !(inference >> call.pass & 1)))
             continue;
         memset(call.value, 0, sizeof call.value);
         memset(call.grad, 0, sizeof call.grad);
@@ -238,6 +245,8 @@ static void run_micro(const struct reference_run *run, int micro)
         if (run->settings.noise > 0)
             add_noise(run, op, micro);
     }
+    if (run->settings.forward)
+        return;
     hp_put(run->grad[slot(run, g->loss, micro)].data, 0, 1, run->real); /* dL/dL */
     for (int op = g->n_ops - 1; op >= 0; op--)
         run_passes(run, op, micro, true);
@@ -285,9 +294,11 @@ void hp_reference_step(struct reference_run *run)
     clear(run);
     for (int m = 0; m < run->settings.micro_batches; m++) {
         run_micro(run, m);
-        if (delayed(run))
+        if (delayed(run) && !run->settings.forward)
             end_periods(run, m);
     }
+    if (run->settings.forward)
+        return;
     for (int t = 0; !delayed(run) && t < run->graph->n_tensors; t++)
         if (run->graph->tensors[t].kind == TENSOR_PARAM)
             update(run, t, run->step, &run->value[t], &run->value[t], &run->grad[t]);

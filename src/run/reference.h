@@ -28,6 +28,7 @@ struct delayed_updates {
 struct reference_settings {
     int micro_batches; /* delayed: minibatches, whole periods of every stage */
     const struct delayed_updates *delayed; /* NULL: synchronous */
+    bool forward; /* forward phases alone, with running statistics as the data has them */
     struct optimizer optimizer;
     uint64_t seed; /* of random numbers that operators draw */
     double noise;  /* every output is off by up to this, relative: how stable is the graph? */
@@ -39,7 +40,7 @@ struct reference_run *hp_reference_new(const struct hypar_graph *graph,
                                        const struct reference_settings *settings);
 void hp_reference_free(struct reference_run *run);
 
-/* One step: forward, backward, update. */
+/* One step: forward, backward, update; or forward. */
 void hp_reference_step(struct reference_run *run);
 
 /* After a step: all of a tensor's value or gradient. Of a parameter the updated value, and the

@@ -31,6 +31,7 @@ struct pair {
     struct hypar_graph *graph;
     struct hypar_machine *machine;
     struct hypar_plan *plan;
+    struct hypar_lower_options options;
     struct hypar_program *program;
     struct arena arena;
     struct run_data data, batch[BATCHES];
@@ -71,17 +72,18 @@ static struct plan_focus find_focus(const struct hypar_graph *graph, const struc
 static enum hypar_status lower(struct proof *proof, struct pair *pair)
 {
     static const double buckets[] = { 0, 0, 64, 1e9 };
-    struct hypar_lower_options options = {
+    pair->options = (struct hypar_lower_options){
         .bucket_bytes = buckets[hp_random_below(&pair->random, 4)],
         .minibatches = draw(&pair->random, 1, 12),
     };
-    enum hypar_status status = hypar_lower(&pair->program, pair->plan, &options, &pair->err);
+    enum hypar_status status =
+        hypar_lower(&pair->program, pair->plan, &pair->options, &pair->err);
     if (status == HYPAR_UNSUPPORTED && pair->plan->schedule.micro_batches > 1) {
         struct hypar_schedule schedule = pair->plan->schedule;
         schedule.micro_batches = 1;
         hp_plan_set_schedule(pair->plan, &schedule);
         proof->one_micro++;
-        status = hypar_lower(&pair->program, pair->plan, &options, &pair->err);
+        status = hypar_lower(&pair->program, pair->plan, &pair->options, &pair->err);
     }
     return status;
 }
@@ -145,6 +147,7 @@ static struct reference_run *new_reference(struct pair *pair, double noise)
     struct reference_settings settings = {
         .micro_batches = r->n_micro,
         .delayed = r->delayed ? &pair->delayed : NULL,
+        .forward = r->forward,
         .optimizer = hp_optimizer(pair->plan->optimizer),
         .seed = pair->seed,
         .noise = noise,
@@ -209,15 +212,34 @@ static bool unstable(struct pair *pair)
     return moved;
 }
 
+/* The program in both orders. `*differs`: the numbers are not the same, but a task that cannot
+ * run is wrong whatever they are. */
+static enum hypar_status prove_program(struct pair *pair, bool *differs)
+{
+    TRY(check_program(pair->program, &pair->err));
+    TRY(hp_in(&pair->err, execute(pair, ORDER_NUMBERS, differs), "in order of numbers"));
+    return hp_in(&pair->err, execute(pair, ORDER_LATEST, differs), "the latest first");
+}
+
+/* The same plan, forward phases alone. */
+static enum hypar_status prove_forward(struct pair *pair, bool *differs)
+{
+    pair->options.forward = true;
+    hypar_program_free(pair->program);
+    pair->program = NULL;
+    TRY(hypar_lower(&pair->program, pair->plan, &pair->options, &pair->err));
+    for (int l = 0; l < pair->program->schedule->n_lists; l++)
+        for (int i = 0; i < pair->program->schedule->list[l].n_slots; i++)
+            if (pair->program->schedule->list[l].slot[i].phase == PHASE_BACKWARD)
+                return hp_fail(&pair->err, HYPAR_RUNTIME, "a backward slot");
+    return hp_in(&pair->err, prove_program(pair, differs), "forward alone");
+}
+
 static enum hypar_status prove(struct proof *proof, struct pair *pair)
 {
     TRY(draw_pair(proof, pair));
-    TRY(check_program(pair->program, &pair->err));
-    bool differs = false; /* a task that cannot run is wrong whatever the numbers are */
-    enum hypar_status status =
-        hp_in(&pair->err, execute(pair, ORDER_NUMBERS, &differs), "in order of numbers");
-    if (status == HYPAR_OK)
-        status = hp_in(&pair->err, execute(pair, ORDER_LATEST, &differs), "the latest first");
+    bool differs = false, forward_differs = false;
+    enum hypar_status status = prove_program(pair, &differs);
     if (differs && unstable(pair)) {
         proof->unstable++;
         return HYPAR_OK;
@@ -228,7 +250,9 @@ static enum hypar_status prove(struct proof *proof, struct pair *pair)
     const struct iteration *r = pair->program->iteration;
     if (r->delayed)
         proof->delayed[r->stash][r->sync][r->n_bodies > 1]++;
-    return status;
+    if (status == HYPAR_OK)
+        status = prove_forward(pair, &forward_differs);
+    return forward_differs && unstable(pair) ? HYPAR_OK : status;
 }
 
 static void begin(struct proof *proof)

@@ -127,11 +127,11 @@ static void add_box(struct boxes *s, struct arena *arena, struct box box)
     s->box[s->n++] = box;
 }
 
-bool hp_place_lasts(const struct hypar_graph *g, struct place place)
+bool hp_place_lasts(const struct hypar_graph *g, bool forward, struct place place)
 {
     const struct tensor *t = &g->tensors[place.tensor];
-    return t->kind == TENSOR_PARAM || place.tensor == g->loss ||
-           (t->kind == TENSOR_INPUT && t->sample_dim < 0);
+    return t->kind == TENSOR_PARAM || (forward && hp_is_running(g, place.tensor)) ||
+           place.tensor == g->loss || (t->kind == TENSOR_INPUT && t->sample_dim < 0);
 }
 
 /* Collecting ------------------------------------------------------------------------- */
@@ -147,7 +147,8 @@ struct collector {
 
 static void collect(struct collector *c, int body, struct place place, struct box box)
 {
-    int list = hp_place_lasts(c->graph, place) ? 0 : 1 + body;
+    bool lasts = hp_place_lasts(c->graph, c->program->iteration->forward, place);
+    int list = lasts ? 0 : 1 + body;
     box = hp_held_box(c->graph, c->held, place, box);
     int tensor = c->held->tensor[place.grad][place.tensor];
     if (!hp_box_empty(&box))
@@ -192,7 +193,7 @@ static void collect_pass(struct collector *c, int body, const struct op_pass *op
             collect(c, body, (struct place){ t, true }, box);
         /* a parameter's gradient lies where the parameter does, to update it */
         if (values & bit && c->graph->tensors[t].kind == TENSOR_PARAM &&
-            c->graph->tensors[t].needs_grad)
+            c->graph->tensors[t].needs_grad && !c->program->iteration->forward)
             collect(c, body, (struct place){ t, true }, box);
     }
 }
@@ -202,6 +203,7 @@ struct device_buffers hp_device_buffers(const struct hypar_program *p, int devic
 {
     const struct hypar_graph *g = p->plan->graph;
     struct device_buffers out = { .held = hp_held_as(g, views, arena),
+                                  .forward = p->iteration->forward,
                                   .n_bodies = p->n_bodies,
                                   .n_tensors = g->n_tensors };
     struct arena scratch = { 0 };
@@ -237,7 +239,7 @@ struct device_buffers hp_device_buffers(const struct hypar_program *p, int devic
 int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_graph *g, int body,
                    struct place place, const struct box *box)
 {
-    int list = hp_place_lasts(g, place) ? 0 : 1 + body;
+    int list = hp_place_lasts(g, buffers->forward, place) ? 0 : 1 + body;
     struct box held = hp_held_box(g, &buffers->held, place, *box);
     int tensor = buffers->held.tensor[place.grad][place.tensor];
     int at = (list * g->n_tensors + tensor) * 2 + place.grad;

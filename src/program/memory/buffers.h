@@ -33,6 +33,7 @@ struct buffer {
 /* Of one device: those that last, then those of body 0, of body 1, ... */
 struct device_buffers {
     struct held_as held;
+    bool forward; /* of a program of forward phases alone */
     int n_bodies, n;
     int *first; /* by body: its first buffer; n_bodies + 1 */
     struct buffer *buffer;
@@ -43,8 +44,9 @@ struct device_buffers {
 struct device_buffers hp_device_buffers(const struct hypar_program *program, int device,
                                         bool views, struct arena *arena);
 
-/* Does the place last from step to step? */
-bool hp_place_lasts(const struct hypar_graph *graph, struct place place);
+/* Does the place last from step to step? Running statistics do where they are given, in a
+ * program of forward phases alone. */
+bool hp_place_lasts(const struct hypar_graph *graph, bool forward, struct place place);
 
 /* The buffer that holds `box` of a place in a body; -1: none does. */
 int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_graph *graph,

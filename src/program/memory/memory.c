@@ -160,7 +160,7 @@ static struct flights find_flights(struct memory_maker *m, const struct slot_lis
             n--;
         }
         add_flight(m, &f, (struct flight){ b, slot->phase, flying });
-        if (slot->phase == PHASE_FORWARD) {
+        if (slot->phase == PHASE_FORWARD && !m->program->iteration->forward) {
             flying[b]++;
             n++;
         }

@@ -14,6 +14,11 @@ static int64_t offset_in(const struct rank_operand *o, const struct box *box)
     return at;
 }
 
+static bool lasts(const struct executor *x, struct place place)
+{
+    return hp_place_lasts(x->graph, x->program->iteration->forward, place);
+}
+
 static struct view view_of(const struct pass_run *r, const struct rank_operand *o)
 {
     struct executor *x = r->x;
@@ -26,7 +31,7 @@ static struct view view_of(const struct pass_run *r, const struct rank_operand *
                                        r->call.nest->pass[r->call.pass].backward)
                        : hp_buffer_data(x, r->m, buffer);
     int64_t offset = o->view.at.offset;
-    if (!hp_place_lasts(x->graph, (struct place){ o->tensor, o->grad })) {
+    if (!lasts(x, (struct place){ o->tensor, o->grad })) {
         view.box = hp_micro_box(x->program, o->tensor, &view.box, r->m->micro);
     } else {
         view.box = hp_region(r->call.nest, o->operand, r->call.range);
@@ -99,7 +104,7 @@ static void take_over(struct pass_run *r)
         struct view to = view_of(r, o);
         for (int k = 0; k < o->n_taken; k++) {
             struct box box = o->taken[k];
-            if (!hp_place_lasts(x->graph, place))
+            if (!lasts(x, place))
                 box = hp_micro_box(x->program, o->tensor, &box, r->m->micro);
             struct view piece = hp_view_piece(&to, &box, hp_real_bytes(x->settings.real));
             if (x->settings.order == ORDER_LATEST)
@@ -130,6 +135,7 @@ static void begin(struct pass_run *r, const struct rank_pass *pass)
     call->pass = pass->pass;
     call->real = x->settings.real;
     call->samples = hp_micro_samples(x->program, r->m->micro);
+    call->inference = x->program->iteration->forward;
     call->key = hp_draw_key(x->settings.seed, (int)hp_batch_of(x, r->m->micro) + 1, pass->op);
     hp_micro_ranges(x->graph, pass->op, &x->program->plan->ops[pass->op].split, pass->part,
                     call->samples, call->range);

@@ -18,7 +18,8 @@
 
 struct executor;
 
-/* What a dense array over a box of a tensor is filled with. */
+/* What a dense array over a box of a tensor is filled with. Of the statistics of batch norm
+ * (hp_is_running()) that is the running mean and variance before the first step. */
 struct fill_request {
     int tensor;
     int state; /* array of the optimizer's state of a parameter, zero so far; -1: its value */

@@ -219,6 +219,12 @@ static void enter_slot(struct executor *x, const struct slot *slot)
     x->left = x->list->n;
 }
 
+/* The half after which a micro-batch is over. */
+static enum phase last_half(const struct executor *x)
+{
+    return x->program->iteration->forward ? PHASE_FORWARD : PHASE_BACKWARD;
+}
+
 /* False: it is kept until its messages are done. */
 static bool leave_slot(struct executor *x, const struct slot *slot)
 {
@@ -228,9 +234,10 @@ static bool leave_slot(struct executor *x, const struct slot *slot)
         if (x->tail.n_comms > 0)
             return false;
         x->loss[slot->micro] = value;
-    } else if (slot->phase == PHASE_FORWARD) {
+    }
+    if (slot->phase == PHASE_FORWARD)
         x->micro_loss[slot->micro] = value;
-    } else {
+    if (slot->phase == last_half(x)) {
         x->now->over = true;
         if (x->now->n_comms == 0)
             hp_free_micro(x, x->now);

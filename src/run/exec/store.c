@@ -246,7 +246,7 @@ void hp_make_lasting(struct executor *x)
         }
         x->lasting[i] = take(x, i);
         struct view view = hp_dense_view(x->lasting[i], &b->box);
-        if (kind == TENSOR_INPUT)
+        if (kind == TENSOR_INPUT || kind == TENSOR_STAT)
             fill_array(x, b->place.tensor, -1, 0, &view);
     }
 }
