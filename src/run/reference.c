@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "run/running.h"
 
 struct reference_run {
     struct arena arena;
@@ -18,6 +19,7 @@ struct reference_run {
     struct view *value, *grad;
     int n_rows;
     struct optimizer_state *state; /* by tensor */
+    struct view *running;          /* by tensor: statistics that training keeps */
 };
 
 uint64_t hp_draw_key(uint64_t seed, int step, int op)
@@ -83,6 +85,11 @@ const struct view *hp_reference_view(const struct reference_run *run, struct pla
     return &(place.grad ? run->grad : run->value)[slot(run, place.tensor, newest ? 0 : micro)];
 }
 
+const struct view *hp_reference_running(const struct reference_run *run, int tensor)
+{
+    return &run->running[tensor];
+}
+
 double hp_reference_loss(const struct reference_run *run, int period)
 {
     const struct delayed_updates *d = delayed(run);
@@ -134,11 +141,17 @@ struct reference_run *hp_reference_new(const struct hypar_graph *graph,
     run->value = NEW(&run->arena, struct view, run->n_rows * graph->n_tensors);
     run->grad = NEW(&run->arena, struct view, run->n_rows * graph->n_tensors);
     run->state = NEW(&run->arena, struct optimizer_state, graph->n_tensors);
+    run->running = NEW(&run->arena, struct view, graph->n_tensors);
     for (int t = 0; t < graph->n_tensors; t++) {
         const struct tensor *info = &graph->tensors[t];
         for (int row = 0; row < (only_row(run, t) >= 0 ? 1 : run->n_rows); row++) {
             run->value[slot(run, t, row)] = new_view(run, t);
             run->grad[slot(run, t, row)] = new_view(run, t);
+        }
+        if (hp_is_running(graph, t)) {
+            run->running[t] = new_view(run, t);
+            hp_view_copy(&run->running[t], &data->tensor[t], &data->tensor[t].box,
+                         hp_real_bytes(run->real));
         }
         for (int i = 0; info->kind == TENSOR_PARAM && i < HP_MAX_STATE; i++)
             run->state[t].array[i] = new_view(run, t).data;
@@ -217,6 +230,9 @@ static void run_passes(const struct reference_run *run, int op, int micro, bool 
         if (bind_views(run, op, micro, &call)) {
             hp_kernel(run->kernels, &call);
             hp_kernel_add_after(run->kernels, &call);
+            int o = hp_running_operand(g, &g->ops[op], call.pass);
+            if (o >= 0 && !run->settings.forward)
+                hp_move_running(&call, o, &run->running[g->ops[op].tensor[o]]);
         }
     }
 }

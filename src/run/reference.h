@@ -49,6 +49,9 @@ void hp_reference_step(struct reference_run *run);
 const struct view *hp_reference_view(const struct reference_run *run, struct place place,
                                      int micro);
 
+/* After a step: the running statistics that training keeps of a tensor. */
+const struct view *hp_reference_running(const struct reference_run *run, int tensor);
+
 /* The loss of the last step; delayed: of a period of the loss's stage. */
 double hp_reference_loss(const struct reference_run *run, int period);
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "run/init.h"
+#include "run/running.h"
 #include "run/trainer.h"
 
 const char *hypar_blas_core(void)
@@ -32,10 +33,39 @@ static enum hypar_status fill_resumed(struct trainer *t, const struct fill_reque
     return hp_in(err, status, "%s", t->options->resume);
 }
 
+/* Running statistics as another run left them; one that knew of none, or that has been made
+ * elsewhere, leaves their first values. */
+static enum hypar_status fill_running(struct trainer *t, int tensor, const struct view *to,
+                                      struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    struct hypar_shape channels = { 1, { t->graph->tensors[tensor].shape.dim[0] } };
+    struct box box = { 1, { to->box.dim[0] } };
+    int64_t n = hp_box_elements(&box);
+    void *one = NEW(&scratch, double, n);
+    enum hypar_status status = HYPAR_OK;
+    hp_first_running(to, t->real);
+    for (int which = 0; t->resumed && which < RUNNING_COUNT && status == HYPAR_OK; which++) {
+        const char *name = hp_running_name(&scratch, t->graph, tensor, which);
+        int at = hp_checkpoint_find(t->resumed, name);
+        if (at < 0)
+            continue;
+        status = hp_checkpoint_need(t->resumed, name, &channels, &at, err);
+        if (status == HYPAR_OK)
+            status = hp_checkpoint_read(t->resumed, at, &box, t->real, one, err);
+        for (int64_t i = 0; status == HYPAR_OK && i < n; i++)
+            hp_put(to->data, i * RUNNING_COUNT + which, hp_get(one, i, t->real), t->real);
+    }
+    hp_arena_free(&scratch);
+    return hp_in(err, status, "%s", t->options->resume);
+}
+
 enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
                                   const struct view *to, struct hypar_error *err)
 {
     struct trainer *t = who;
+    if (t->graph->tensors[request->tensor].kind == TENSOR_STAT)
+        return fill_running(t, request->tensor, to, err);
     if (t->graph->tensors[request->tensor].kind != TENSOR_PARAM) {
         struct data_request wanted = { .set = DATA_TRAIN,
                                        .tensor = request->tensor,

@@ -36,14 +36,14 @@ struct pair {
     struct arena arena;
     struct run_data data, batch[BATCHES];
     struct delayed_updates delayed;
-    int steps;
+    int steps, running; /* running statistics of batch norms that were compared */
     struct hypar_error err;
 };
 
 struct proof {
     struct coverage coverage;
     struct hypar_machine *machine[MAX_MACHINE + 1];
-    int64_t proved, unstable, one_micro, tasks;
+    int64_t proved, unstable, one_micro, tasks, running;
     int64_t delayed[2][2][2]; /* by stashing, vertical sync, whether stages are replicated */
 };
 
@@ -171,6 +171,7 @@ static enum hypar_status execute(struct pair *pair, enum task_order order, bool 
     for (int s = 0; s < pair->steps && status == HYPAR_OK; s++)
         status = hp_in(&pair->err, all_ranks_step(ranks, &pair->err), "step %d", s + 1);
     *differs = ranks && all_ranks_differ(ranks);
+    pair->running += ranks ? all_ranks_running(ranks) : 0;
     all_ranks_free(ranks);
     hp_reference_free(reference);
     return status;
@@ -246,6 +247,7 @@ static enum hypar_status prove(struct proof *proof, struct pair *pair)
     }
     proof->proved++;
     proof->tasks += hypar_program_totals(pair->program).tasks;
+    proof->running += pair->running;
     coverage_note(&proof->coverage, pair->plan);
     const struct iteration *r = pair->program->iteration;
     if (r->delayed)
@@ -366,6 +368,7 @@ static void every_plan_computes_the_same(void **state)
         if (n && pairs >= 1000)
             fail_msg("%d cases are not covered, the first: %s", n, missing);
         assert_true(proof.unstable * 50 <= proof.proved);
+        assert_true(proof.running > 0 || pairs < 1000);
     }
     end(&proof);
 }

@@ -187,6 +187,8 @@ static void collect_pass(struct collector *c, int body, const struct op_pass *op
         struct box box = box_of(c->graph, op, o, l->range + part * op->nest->n_axes);
         if (values & bit)
             collect(c, body, (struct place){ t, false }, box);
+        if (pass->reads & bit && !pass->backward && hp_is_running(c->graph, t))
+            add_box(&c->boxes[2 * t], c->scratch, box); /* what training keeps of it */
         if (t == c->graph->loss && !(values & bit))
             continue; /* its gradient is one */
         if ((pass->reads_grad | pass->writes_grad) & bit && c->graph->tensors[t].needs_grad)
@@ -245,6 +247,14 @@ int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_grap
     int at = (list * g->n_tensors + tensor) * 2 + place.grad;
     for (int i = buffers->start[at]; i < buffers->start[at + 1]; i++)
         if (hp_box_contains(&buffers->buffer[i].box, &held))
+            return i;
+    return -1;
+}
+
+int hp_find_running(const struct device_buffers *buffers, int tensor, const struct box *box)
+{
+    for (int i = buffers->start[2 * tensor]; i < buffers->start[2 * tensor + 1]; i++)
+        if (hp_box_contains(&buffers->buffer[i].box, box))
             return i;
     return -1;
 }

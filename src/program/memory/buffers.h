@@ -3,7 +3,8 @@
  * A device holds of a tensor what its tasks read and write: a box for each, and boxes that
  * overlap are one array, over their bounding box, so that every task finds what it touches in
  * one array. What lasts from step to step (parameters and their gradients, the loss, model
- * inputs without samples) is held once; all else once for each micro-batch. */
+ * inputs without samples, running statistics) is held once; all else once for each micro-batch.
+ */
 #ifndef PROGRAM_MEMORY_BUFFERS_H
 #define PROGRAM_MEMORY_BUFFERS_H
 
@@ -51,6 +52,9 @@ bool hp_place_lasts(const struct hypar_graph *graph, bool forward, struct place 
 /* The buffer that holds `box` of a place in a body; -1: none does. */
 int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_graph *graph,
                    int body, struct place place, const struct box *box);
+
+/* The buffer that holds `box` of the running statistics of a tensor; -1: none does. */
+int hp_find_running(const struct device_buffers *buffers, int tensor, const struct box *box);
 
 /* Where a box of a place lies in a buffer: the element at its lower corner, and from one index
  * to the next in each dimension. */

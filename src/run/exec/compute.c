@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "run/reference.h"
+#include "run/running.h"
 
 /* What lasts is as a whole; a model input without samples may be read along them. */
 static int64_t offset_in(const struct rank_operand *o, const struct box *box)
@@ -178,6 +179,19 @@ bool hp_may_join(const struct executor *x, const struct rank_pass *first,
     return true;
 }
 
+/* Running statistics follow those of the samples at hand. */
+static void move_running(const struct pass_run *r, const struct rank_pass *pass)
+{
+    const struct held_view *v = &pass->running;
+    if (v->buffer < 0)
+        return;
+    struct view running = { .data = (char *)r->x->lasting[v->buffer] +
+                                    (size_t)v->at.offset * hp_real_bytes(r->call.real),
+                            .box = v->box };
+    memcpy(running.stride, v->at.stride, sizeof running.stride);
+    hp_move_running(&r->call, pass->running_operand, &running);
+}
+
 enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task,
                              const struct rank_pass *const *pass, int n)
 {
@@ -188,6 +202,8 @@ enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task
         TRY(add_pass(r, task, pass[i]));
     r->call.workspace = workspace(x, hp_kernel_workspace(x->settings.kernels, &r->call));
     hp_kernel(x->settings.kernels, &r->call);
+    for (int i = 0; i < n; i++)
+        move_running(r, pass[i]);
     take_over(r);
     return x->status; /* of the inputs that it asked for */
 }

@@ -74,9 +74,13 @@ enum hypar_status hp_executor_status(const struct executor *x)
 void hp_executor_read(const struct executor *x, int tensor, int state, const struct box *box,
                       void *dense)
 {
-    struct held_view v = hp_rank_view(x->rank, 0, (struct place){ tensor, false }, box);
-    char *data = state < 0 ? x->versions[v.buffer].data[hp_newest_version(x, v.buffer)]
-                           : x->state[v.buffer].array[state];
+    bool running = x->graph->tensors[tensor].kind == TENSOR_STAT;
+    struct held_view v = running
+                             ? hp_rank_running(x->rank, tensor, box)
+                             : hp_rank_view(x->rank, 0, (struct place){ tensor, false }, box);
+    char *data = running     ? x->lasting[v.buffer]
+                 : state < 0 ? x->versions[v.buffer].data[hp_newest_version(x, v.buffer)]
+                             : x->state[v.buffer].array[state];
     size_t size = hp_real_bytes(x->settings.real);
     struct view from = { .data = data + (size_t)v.at.offset * size, .box = *box };
     struct view to = hp_dense_view(dense, box);

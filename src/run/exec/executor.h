@@ -98,7 +98,7 @@ const char *hp_executor_where(struct executor *x, char *text, size_t n);
 bool hp_executor_loss(const struct executor *x, int period, double *loss);
 
 /* A box of a parameter that the rank updates, or of an array of its optimizer's state (-1: its
- * value), into a dense array. */
+ * value), or of the running statistics that it keeps, into a dense array. */
 void hp_executor_read(const struct executor *x, int tensor, int state, const struct box *box,
                       void *dense);
 

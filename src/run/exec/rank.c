@@ -1,6 +1,8 @@
 /* The lists of tasks of one rank, from the program. */
 #include "run/exec/rank.h"
 
+#include "run/running.h"
+
 int64_t hp_buffer_elements(const struct rank *rank, int buffer)
 {
     return hp_box_elements(&rank->buffers.buffer[buffer].box);
@@ -15,6 +17,16 @@ struct held_view hp_rank_view(const struct rank *rank, int body, struct place pl
     out.buffer = hp_find_buffer(&rank->buffers, rank->graph, body, place, box);
     if (out.buffer >= 0)
         out.at = hp_place_in_buffer(&rank->buffers, rank->graph, out.buffer, place, box);
+    return out;
+}
+
+struct held_view hp_rank_running(const struct rank *rank, int tensor, const struct box *box)
+{
+    struct held_view out = { .box = *box };
+    out.buffer = hp_find_running(&rank->buffers, tensor, box);
+    if (out.buffer >= 0)
+        out.at = hp_place_in_buffer(&rank->buffers, rank->graph, out.buffer,
+                                    (struct place){ tensor, false }, box);
     return out;
 }
 
@@ -62,6 +74,25 @@ static bool keeps_statistics(const struct rank *rank, int body, const struct op 
     return false;
 }
 
+/* Parts of an operator have the same channels, or others. */
+static void add_running(const struct rank *rank, const struct rank_part *part, int body,
+                        struct rank_pass *p)
+{
+    const struct op *op = &rank->graph->ops[p->op];
+    const struct part_layout *l = rank->program->lowering->body[body].layout[p->op];
+    int o = hp_running_operand(rank->graph, op, p->pass);
+    p->running_operand = o;
+    p->running.buffer = -1;
+    if (o < 0 || rank->program->iteration->forward)
+        return;
+    struct box box = hp_region(op->nest, o, l->range + p->part * op->nest->n_axes);
+    for (const struct rank_pass *before = part->pass; before < p; before++)
+        if (before->op == p->op && before->running.buffer >= 0 &&
+            hp_box_contains(&before->running.box, &box))
+            return;
+    p->running = hp_rank_running(rank, op->tensor[o], &box);
+}
+
 static void add_pass(struct rank *rank, struct rank_part *to, int body, int op_pass, int part)
 {
     const struct lowering *s = rank->program->lowering;
@@ -88,6 +119,7 @@ static void add_pass(struct rank *rank, struct rank_part *to, int body, int op_p
     p->moves_nothing = hp_is_view(op->nest) && p->n_operands == 2 &&
                        p->operand[0].view.buffer == p->operand[1].view.buffer &&
                        p->operand[0].view.at.offset == p->operand[1].view.at.offset;
+    add_running(rank, to, body, p);
     p->buffer = NEW(&rank->arena, int, p->n_operands);
     for (int i = 0; i < p->n_operands; i++)
         if (p->operand[i].view.buffer >= rank->buffers.first[0])

@@ -40,6 +40,10 @@ struct rank_pass {
     struct rank_operand *operand;
     int n_buffers;
     int *buffer; /* of the micro-batch, that it touches: each once */
+    /* Training: the running statistics that it moves, where it is the first of the rank's
+     * passes that read the operand over its channels; buffer -1: none. */
+    int running_operand;
+    struct held_view running;
 };
 
 enum message_kind {
@@ -143,6 +147,7 @@ int64_t hp_buffer_elements(const struct rank *rank, int buffer);
 void hp_rank_tags(struct rank *rank); /* comms.c */
 void hp_rank_comm(struct rank *rank, struct rank_part *part, int body,
                   const struct rank_task *task); /* comms.c */
+struct held_view hp_rank_running(const struct rank *rank, int tensor, const struct box *box);
 struct held_view hp_rank_view(const struct rank *rank, int body, struct place place,
                               const struct box *box);
 
