@@ -105,6 +105,8 @@ static const struct value {
     { OPT_RATE, "--rate", TEXT, offsetof(struct args, rate), 0, 0 },
     { OPT_RESUME, "--resume", READ, offsetof(struct args, resume), 0, 0 },
     { OPT_STEPS, "--steps", COUNT, offsetof(struct args, steps), 1, 1e12 },
+    { OPT_TEST_DATA, "--test-data", TEXT, offsetof(struct args, test_data), 0, 0 },
+    { OPT_TEST_EVERY, "--test-every", COUNT, offsetof(struct args, test_every), 1, 1e12 },
     { OPT_THREADS, "--threads", COUNT, offsetof(struct args, threads), 1, 1024 },
     { OPT_WARM_UP, "--warm-up", COUNT, offsetof(struct args, warm_up), 0, 1e12 },
     { OPT_WEIGHT_DECAY, "--weight-decay", NUMBER, offsetof(struct args, weight_decay), 0, 0 },

@@ -75,6 +75,8 @@ enum opt_key {
     OPT_RATE,
     OPT_RESUME,
     OPT_STEPS,
+    OPT_TEST_DATA,
+    OPT_TEST_EVERY,
     OPT_THREADS,
     OPT_WARM_UP,
     OPT_WEIGHT_DECAY,
@@ -93,13 +95,13 @@ struct args {
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
     const char *axes, *sync, *all_reduce;
-    const char *checkpoint, *data, *kernels, *rate, *resume;
+    const char *checkpoint, *data, *kernels, *rate, *resume, *test_data;
     struct text_list {
         int n;
         const char *text[MAX_FIXES];
     } fix;
     int64_t batch, seed, check_delta, proposals, stages, micro_batches, minibatches;
-    int64_t steps, ranks, threads, warm_up, every;
+    int64_t steps, ranks, threads, warm_up, every, test_every;
     double learning_rate, weight_decay;
     bool check, in_process;
     int argc; /* as the command was given them, its name first */

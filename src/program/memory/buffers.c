@@ -200,8 +200,25 @@ static void collect_pass(struct collector *c, int body, const struct op_pass *op
     }
 }
 
+/* What another program of the plan keeps, of what this one reads: in the same boxes. */
+static void collect_like(struct collector *c, const struct device_buffers *like)
+{
+    for (int t = 0; t < c->graph->n_tensors; t++) {
+        struct boxes *boxes = &c->boxes[2 * t];
+        const struct buffer *other = &like->buffer[like->start[2 * t]];
+        int n = like->start[2 * t + 1] - like->start[2 * t];
+        if (boxes->n == 0 || !hp_is_shared(c->graph, &(struct buffer){ .place = { t, false } }))
+            continue;
+        boxes->n = 0;
+        for (int i = 0; i < n; i++) {
+            boxes->box = GROW(c->scratch, struct box, boxes->box, boxes->n, &boxes->capacity);
+            boxes->box[boxes->n++] = other[i].box;
+        }
+    }
+}
+
 struct device_buffers hp_device_buffers(const struct hypar_program *p, int device, bool views,
-                                        struct arena *arena)
+                                        const struct device_buffers *like, struct arena *arena)
 {
     const struct hypar_graph *g = p->plan->graph;
     struct device_buffers out = { .held = hp_held_as(g, views, arena),
@@ -220,6 +237,8 @@ struct device_buffers hp_device_buffers(const struct hypar_program *p, int devic
                 collect_pass(&c, b, op_pass, order.at[i].part);
         }
     }
+    if (like)
+        collect_like(&c, like);
     out.start = NEW(arena, int, n_lists + 1);
     for (int i = 0; i < n_lists; i++)
         out.start[i + 1] = out.start[i] + c.boxes[i].n;

@@ -42,8 +42,18 @@ struct device_buffers {
     int *start; /* [(1 + body) * 2 * n_tensors + 2 * tensor + grad], 0 for those that last */
 };
 
+/* `like`: buffers of the same device in another program of the plan, whose parameters and
+ * running statistics these are; NULL: none. */
 struct device_buffers hp_device_buffers(const struct hypar_program *program, int device,
-                                        bool views, struct arena *arena);
+                                        bool views, const struct device_buffers *like,
+                                        struct arena *arena);
+
+/* Is what the buffer holds the other program's, where there is one? */
+static inline bool hp_is_shared(const struct hypar_graph *g, const struct buffer *b)
+{
+    enum tensor_kind kind = g->tensors[b->place.tensor].kind;
+    return !b->place.grad && (kind == TENSOR_PARAM || kind == TENSOR_STAT);
+}
 
 /* Does the place last from step to step? Running statistics do where they are given, in a
  * program of forward phases alone. */

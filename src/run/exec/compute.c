@@ -179,6 +179,32 @@ bool hp_may_join(const struct executor *x, const struct rank_pass *first,
     return true;
 }
 
+static bool writes_loss(const struct executor *x, const struct rank_pass *pass)
+{
+    for (int i = 0; i < pass->n_operands; i++)
+        if (pass->operand[i].written && !pass->operand[i].grad &&
+            pass->operand[i].tensor == x->graph->loss)
+            return true;
+    return false;
+}
+
+/* Samples beyond those that count add nothing to the loss. False: none is left. */
+static bool leave_out(struct pass_run *r)
+{
+    const struct iteration *it = r->x->program->iteration;
+    const struct nest *nest = r->call.nest;
+    int64_t batch = r->x->graph->batch;
+    int64_t left = r->x->counted - (it->delayed ? r->m->micro * batch : 0);
+    for (int a = 0; a < nest->n_axes && left < batch; a++) {
+        int64_t end = (left < 0 ? 0 : left) * (nest->axis[a].extent / batch);
+        if (nest->axis[a].role == HYPAR_SAMPLE && r->call.range[a].hi > end)
+            r->call.range[a].hi = end;
+        if (nest->axis[a].role == HYPAR_SAMPLE && hp_range_empty(r->call.range[a]))
+            return false;
+    }
+    return true;
+}
+
 /* Running statistics follow those of the samples at hand. */
 static void move_running(const struct pass_run *r, const struct rank_pass *pass)
 {
@@ -197,13 +223,20 @@ enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task
 {
     struct pass_run *r = &x->pass_run;
     *r = (struct pass_run){ .x = x, .m = m };
+    bool loss = false;
     begin(r, pass[0]);
+    for (int i = 0; i < n; i++)
+        loss |= writes_loss(x, pass[i]);
+    if (loss && !leave_out(r))
+        return x->status;
     for (int i = 0; i < n; i++)
         TRY(add_pass(r, task, pass[i]));
     r->call.workspace = workspace(x, hp_kernel_workspace(x->settings.kernels, &r->call));
     hp_kernel(x->settings.kernels, &r->call);
     for (int i = 0; i < n; i++)
         move_running(r, pass[i]);
+    if (loss && x->settings.scored)
+        x->settings.scored(x->settings.who, r->m->micro, &r->call);
     take_over(r);
     return x->status; /* of the inputs that it asked for */
 }

@@ -7,8 +7,17 @@
 
 /* Steps ------------------------------------------------------------------------------ */
 
+void hp_executor_restart(struct executor *x, int64_t batch, int64_t counted)
+{
+    x->settings.first_batch = batch;
+    x->step = 0;
+    x->counted = counted;
+}
+
 void hp_executor_begin(struct executor *x)
 {
+    if (x->settings.shares)
+        hp_take_shared(x);
     if (x->step > 0)
         hp_first_versions(x);
     x->step++;
@@ -132,8 +141,11 @@ enum hypar_status hp_executor_new(struct executor **out, const struct hypar_prog
     x->graph = program->plan->graph;
     x->settings = *settings;
     x->transport = *transport;
-    bool views = settings->order == ORDER_NUMBERS;
-    enum hypar_status status = hp_rank_make(&x->rank, program, device, views, err);
+    x->counted = INT64_MAX;
+    struct rank_options how = { .views = settings->order == ORDER_NUMBERS };
+    if (settings->shares)
+        how.like = &settings->shares->rank->buffers;
+    enum hypar_status status = hp_rank_make(&x->rank, program, device, &how, err);
     if (status != HYPAR_OK) {
         arena = x->arena;
         hp_arena_free(&arena);

@@ -54,7 +54,12 @@ struct executor_settings {
     /* With `check`, called for all that a pass reads; NULL: nobody looks. */
     enum hypar_status (*observe)(void *who, const struct reading *reading,
                                  struct hypar_error *err);
+    /* Called with what a part's share of the loss was computed from; NULL: nobody looks. */
+    void (*scored)(void *who, int micro, const struct kernel_call *call);
     void *who;
+    /* Forward phases alone: a rank of the same plan's training, whose parameters and running
+     * statistics are used where they are; NULL: its own. It must outlive this one. */
+    const struct executor *shares;
 };
 
 /* What was done since it was made. */
@@ -75,6 +80,10 @@ enum hypar_status hp_executor_new(struct executor **out, const struct hypar_prog
                                   int device, const struct executor_settings *settings,
                                   const struct transport *transport, struct hypar_error *err);
 void hp_executor_free(struct executor *x); /* NULL is allowed */
+
+/* The next step is of batch number `batch`, and of the samples from its first on so many count
+ * for the loss. */
+void hp_executor_restart(struct executor *x, int64_t batch, int64_t counted);
 
 /* Begin a training step (pipedream: a window of minibatches), and go on with it as far as it
  * gets. */

@@ -327,13 +327,14 @@ static int *index_exchanges(struct rank *rank, int first, int n)
     return exchange_of;
 }
 
-static enum hypar_status make(struct rank *rank, bool views, struct hypar_error *err)
+static enum hypar_status make(struct rank *rank, const struct rank_options *how,
+                              struct hypar_error *err)
 {
     const struct hypar_program *p = rank->program;
     const struct training_graph *k = &p->lowering->training;
     rank->exchange_of = index_exchanges(rank, 0, k->n_exchanges);
     rank->exchange_of_tail = index_exchanges(rank, k->n_exchanges, k->n_tail);
-    rank->buffers = hp_device_buffers(p, rank->device, views, &rank->arena);
+    rank->buffers = hp_device_buffers(p, rank->device, how->views, how->like, &rank->arena);
     rank->clear = NEW(&rank->arena, bool, rank->buffers.n);
     rank->is_index = NEW(&rank->arena, bool, rank->buffers.n);
     for (int i = 0; i < rank->buffers.n; i++) {
@@ -356,7 +357,8 @@ static enum hypar_status make(struct rank *rank, bool views, struct hypar_error 
 }
 
 enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *program,
-                               int device, bool views, struct hypar_error *err)
+                               int device, const struct rank_options *how,
+                               struct hypar_error *err)
 {
     struct arena arena = { 0 };
     struct rank *rank = NEW(&arena, struct rank, 1);
@@ -364,7 +366,7 @@ enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *pr
     rank->program = program;
     rank->graph = program->plan->graph;
     rank->device = device;
-    enum hypar_status status = make(rank, views, err);
+    enum hypar_status status = make(rank, how, err);
     *out = rank;
     if (status != HYPAR_OK) {
         hp_rank_free(rank);

@@ -132,12 +132,18 @@ struct rank {
     int *exchange_of, *exchange_of_tail;
 };
 
-/* The lists of one device; `views`: tensors may be others' by another name, which holds where
- * tasks are done in order of their numbers. HYPAR_UNSUPPORTED for what cannot be run (two parts
+struct rank_options {
+    bool views; /* tensors may be others' by another name, which holds where tasks are done in
+                   order of their numbers */
+    const struct device_buffers *like; /* parameters lie as they do there; NULL: as is best */
+};
+
+/* The lists of one device. HYPAR_UNSUPPORTED for what cannot be run (two parts
  * of one batch norm with statistics of their own on one device). To be released with
  * hp_rank_free(). */
 enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *program,
-                               int device, bool views, struct hypar_error *err);
+                               int device, const struct rank_options *how,
+                               struct hypar_error *err);
 void hp_rank_free(struct rank *rank); /* NULL is allowed */
 
 /* Elements of a buffer. */

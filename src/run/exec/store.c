@@ -108,7 +108,7 @@ void *hp_buffer_data(struct executor *x, struct micro_state *m, int buffer)
 void hp_release_buffers(struct executor *x, struct micro_state *m, const int *buffer, int n)
 {
     for (int i = 0; i < n; i++)
-        if (--m->left[buffer[i] - m->first] == 0)
+        if (--m->left[buffer[i] - m->first] == 0 && m->data[buffer[i] - m->first])
             give_back(x, buffer[i], &m->data[buffer[i] - m->first]);
 }
 
@@ -231,6 +231,28 @@ static void make_param(struct executor *x, int buffer)
     }
 }
 
+static bool is_shared(const struct executor *x, int buffer)
+{
+    return x->settings.shares && hp_is_shared(x->graph, &x->rank->buffers.buffer[buffer]);
+}
+
+void hp_take_shared(struct executor *x)
+{
+    const struct executor *from = x->settings.shares;
+    for (int i = 0; i < x->rank->buffers.first[0]; i++) {
+        int tensor = x->rank->buffers.buffer[i].place.tensor;
+        if (!is_shared(x, i))
+            continue;
+        int other =
+            i - x->rank->buffers.start[2 * tensor] + from->rank->buffers.start[2 * tensor];
+        void *data = hp_executor_lasting(from, other);
+        if (x->versions[i].n)
+            x->versions[i].data[0] = data;
+        else
+            x->lasting[i] = data;
+    }
+}
+
 void hp_make_lasting(struct executor *x)
 {
     int n = x->rank->buffers.first[0];
@@ -240,6 +262,11 @@ void hp_make_lasting(struct executor *x)
     for (int i = 0; i < n; i++) {
         const struct buffer *b = &x->rank->buffers.buffer[i];
         enum tensor_kind kind = x->graph->tensors[b->place.tensor].kind;
+        if (is_shared(x, i)) {
+            x->versions[i] =
+                (struct versions){ kind == TENSOR_PARAM, NEW(&x->arena, void *, 1) };
+            continue;
+        }
         if (kind == TENSOR_PARAM && !b->place.grad) {
             make_param(x, i);
             continue;
@@ -254,6 +281,8 @@ void hp_make_lasting(struct executor *x)
 void hp_free_lasting(struct executor *x)
 {
     for (int i = 0; i < x->rank->buffers.first[0]; i++) {
+        if (is_shared(x, i))
+            continue;
         hp_array_free(x->lasting[i]);
         for (int v = 0; v < x->versions[i].n; v++)
             hp_array_free(x->versions[i].data[v]);
