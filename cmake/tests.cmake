@@ -111,14 +111,18 @@ hypar_add_test(cli/interrupt sh tests/cli/interrupt.sh)
 hypar_add_test(cli/man sh tests/cli/man.sh)
 hypar_add_test(cli/readme sh tests/cli/readme.sh)
 
+# A real data set, under data parallelism and PipeDream.
+hypar_add_test(bench/accuracy sh bench/accuracy.sh hypar 4 85)
+
 # Training on several processes; skipped where there is no MPI.
 hypar_add_program(compare_checkpoints tests/mpi/compare_checkpoints.c)
 hypar_add_test(mpi/same sh tests/mpi/matrix.sh sample)
 hypar_add_test(mpi/fast sh tests/mpi/fast.sh)
 hypar_add_test(mpi/resume sh tests/mpi/resume.sh)
+hypar_add_test(mpi/held_out sh tests/mpi/held_out.sh)
 hypar_add_test(mpi/failures sh tests/mpi/failures.sh)
 hypar_add_test(mpi/kill sh tools/kill-ranks.sh 5)
-set_tests_properties(mpi/same mpi/fast mpi/resume mpi/failures mpi/kill PROPERTIES PROCESSORS 4)
+set_tests_properties(mpi/same mpi/fast mpi/resume mpi/held_out mpi/failures mpi/kill PROPERTIES PROCESSORS 4)
 
 # Allocations that fail. A sanitizer has its own allocation functions; `make oom` does them all.
 if(NOT HYPAR_SANITIZE AND NOT HYPAR_FUZZ)

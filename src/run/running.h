@@ -3,7 +3,13 @@
  * Each forward pass in training moves them by a tenth towards the mean and the variance (of n
  * numbers, divided by n - 1) of the samples that belong together, as torch.nn.BatchNorm2d does;
  * forward phases alone take them instead. They lie in arrays like the statistics that they are
- * made from (hp_is_running()): pairs of a mean and a variance, one for each channel. */
+ * made from (hp_is_running()): pairs of a mean and a variance, one for each channel.
+ *
+ * A rank moves those of its channels by what the program's exchanges have brought it:
+ * statistics of all samples, however they are split. Replicas of a pipedream stage see
+ * minibatches of their own, as parts with statistics of their own (local_bn) see samples of
+ * theirs: each keeps what it sees, and a checkpoint has what the first one kept. So does a rank
+ * whose part is empty in the smaller micro-batches of a batch. */
 #ifndef RUN_RUNNING_H
 #define RUN_RUNNING_H
 
