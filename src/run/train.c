@@ -428,7 +428,7 @@ static enum hypar_status train(struct trainer *t, struct hypar_train_result *res
         if (word == WORD_NOT_A_NUMBER)
             return not_a_number(t, step, loss, n, err);
         if (due.test)
-            TRY(hypar_ranks_agree(t->ranks, test(t, step, result, err), err));
+            TRY(test(t, step, result, err)); /* as a step: others may wait for this rank */
         if (due.save)
             TRY(hypar_ranks_agree(t->ranks,
                                   hp_trainer_save(t, t->options->checkpoint, step, err), err));
