@@ -9,7 +9,7 @@
 #include "kernel/kernel.h"
 
 /* Views over whole tensors; data is NULL for tensors that operators write, but for the running
- * statistics of batch norm. */
+ * statistics of batch norm, which may be there. */
 struct run_data {
     enum real real;
     const struct view *tensor; /* by number */

@@ -150,8 +150,10 @@ struct reference_run *hp_reference_new(const struct hypar_graph *graph,
         }
         if (hp_is_running(graph, t)) {
             run->running[t] = new_view(run, t);
-            hp_view_copy(&run->running[t], &data->tensor[t], &data->tensor[t].box,
-                         hp_real_bytes(run->real));
+            hp_first_running(&run->running[t], run->real);
+            if (data->tensor[t].data)
+                hp_view_copy(&run->running[t], &data->tensor[t], &data->tensor[t].box,
+                             hp_real_bytes(run->real));
         }
         for (int i = 0; info->kind == TENSOR_PARAM && i < HP_MAX_STATE; i++)
             run->state[t].array[i] = new_view(run, t).data;
