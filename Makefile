@@ -14,7 +14,7 @@ BUILD ?= build$(if $(SANITIZE),-sanitize)
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF)
 
-.PHONY: bench-train kill tsan msan proof soak oom all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow fuzz format lint valgrind coverage clean help
+.PHONY: bench-accuracy bench-train kill tsan msan proof soak oom all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow fuzz format lint valgrind coverage clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -49,6 +49,9 @@ bench-optcnn: all ## OptCNN's published results beside ours
 
 bench-flexflow: all ## FlexFlow's published results beside ours
 	@cmake --build $(BUILD) --target bench-flexflow
+
+bench-accuracy: all ## digits learned under data parallelism and PipeDream: epochs to a target
+	@bench/accuracy.sh $(BUILD)/hypar
 
 bench-train: tests ## every planner against one rank, on each of RANKS (1 2 3 4 5 6 7 8)
 	@PATH="$(abspath $(BUILD)):$$PATH" BUILD="$(abspath $(BUILD))" LC_ALL=C sh tests/mpi/matrix.sh full

@@ -6,6 +6,7 @@ static const struct argp_option options[] = {
     { "local-bn", OPT_LOCAL_BN, NULL, 0, "batch norm over each part's own samples", 0 },
     { "minibatches", OPT_MINIBATCHES, "N", 0,
       "pipedream: write out N of them (enough to fill the pipeline and go on a while)", 0 },
+    { "forward", OPT_FORWARD, NULL, 0, "forward phases alone, as for inference", 0 },
     { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plan's", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { "on", OPT_ON, "MACHINE", 0, "use MACHINE instead of the plan's", 0 },
@@ -27,7 +28,8 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct hypar_sim_options how = { .lower = { .bucket_bytes = args->bucket_bytes,
                                                 .local_bn = args->local_bn,
-                                                .minibatches = args->minibatches } };
+                                                .minibatches = args->minibatches,
+                                                .forward = args->forward } };
     struct hypar_plan *plan;
     struct hypar_program *program = NULL;
     enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);

@@ -7,6 +7,7 @@ static const struct argp_option options[] = {
     { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plan's", 0 },
     OPT_FOLLOW_LINKS_ROW,
     OPT_SIMULATION_ROWS,
+    { "forward", OPT_FORWARD, NULL, 0, "forward phases alone, as for inference", 0 },
     { "trace", OPT_TRACE, "FILE", 0,
       "write the timeline to FILE, for Perfetto (-: standard output)", 0 },
     { "timeline", OPT_TIMELINE, "FILE", 0,
@@ -177,6 +178,7 @@ static const char *needs_plan(const struct args *args, bool lowered)
                            : args->measured_s > 0   ? "measured"
                            : args->model            ? "model"
                            : args->minibatches      ? "minibatches"
+                           : args->forward          ? "forward"
                            : args->bucket_bytes > 0 ? "bucket"
                            : args->local_bn         ? "local-bn"
                                                     : NULL;

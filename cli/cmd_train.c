@@ -29,6 +29,8 @@ static const struct argp_option options[] = {
     { "data", OPT_DATA, "WHAT", 0,
       "x.npy,y.npy, IDX files, cifar10:FILE, tokens:FILE (synthetic)", 0 },
     { "init", OPT_INIT, "HOW", 0, "first values: file (an ONNX file's) or random (file)", 0 },
+    { "test-data", OPT_TEST_DATA, "WHAT", 0, "held-out samples: test on them at the end", 0 },
+    { "test-every", OPT_TEST_EVERY, "N", 0, "... and every N steps", 0 },
     { "learning-rate", OPT_LEARNING_RATE, "RATE", 0, "0.01; 0.001 of adam and adamw", 0 },
     { "rate", OPT_RATE, "HOW", 0, "how it goes on: constant or cosine (constant)", 0 },
     { "warm-up", OPT_WARM_UP, "N", 0, "steps in which it rises (0)", 0 },
@@ -299,6 +301,15 @@ static void show_step(void *who, const struct hypar_train_step *step)
     fflush(stdout);
 }
 
+static void show_test(void *who, const struct hypar_train_test *test)
+{
+    const struct showing *s = who;
+    if (s->over)
+        fputs("\r\033[K", stdout);
+    hypar_report_train_test(stdout, test, opt_format(s->args));
+    fflush(stdout);
+}
+
 static enum hypar_status write_summary(const struct args *args, const struct hypar_plan *plan,
                                        const struct hypar_train_result *result,
                                        const struct hypar_sim *sim, struct hypar_error *err)
@@ -386,14 +397,20 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
                                        .rate = args->rate,
                                        .warm_up = args->warm_up,
                                        .data = args->data,
+                                       .test_data = args->test_data,
+                                       .test_every = args->test_every,
                                        .checkpoint = args->checkpoint,
                                        .checkpoint_every = args->every,
                                        .resume = args->resume,
                                        .trace_steps = args->trace ? TRACE_STEPS : 0,
                                        .report = args->quiet && !args->json ? NULL : show_step,
+                                       .report_test =
+                                           args->quiet && !args->json ? NULL : show_test,
                                        .who = &showing,
                                        .stop = stop };
     enum hypar_status status = first ? try_outputs(args, err) : HYPAR_OK;
+    if (args->test_every && !args->test_data)
+        status = opt_usage(err, "train: --test-every goes with --test-data");
     status = hypar_ranks_agree(ranks, status, err);
     if (status == HYPAR_OK)
         status = hypar_train(plan, ranks, &how, &result, err);

@@ -69,6 +69,7 @@ enum opt_key {
     OPT_CLIP,
     OPT_DATA,
     OPT_EVERY,
+    OPT_FORWARD,
     OPT_FREEZE,
     OPT_HOSTFILE,
     OPT_IN_PROCESS,
@@ -79,6 +80,8 @@ enum opt_key {
     OPT_RATE,
     OPT_RESUME,
     OPT_STEPS,
+    OPT_TEST_DATA,
+    OPT_TEST_EVERY,
     OPT_THREADS,
     OPT_WARM_UP,
     OPT_WEIGHT_DECAY,
@@ -97,20 +100,21 @@ struct args {
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
     const char *axes, *sync, *all_reduce;
-    const char *bind, *hostfile, *checkpoint, *data, *init, *kernels, *rate, *resume;
+    const char *bind, *hostfile, *checkpoint, *data, *init, *kernels, *rate, *resume,
+        *test_data;
     struct text_list {
         int n;
         const char *text[MAX_FIXES];
     } fix;
     int64_t batch, seed, check_delta, proposals, stages, micro_batches, minibatches;
-    int64_t steps, ranks, threads, warm_up, every;
+    int64_t steps, ranks, threads, warm_up, every, test_every;
     double clip, learning_rate, weight_decay;
     bool check, in_process;
     int argc; /* as the command was given them, its name first */
     char **argv;
     double memory_bytes, bucket_bytes, measured_s, budget_s;
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
-    bool straight, use_fewer, free_transfers, vertical_sync, follow_links;
+    bool forward, straight, use_fewer, free_transfers, vertical_sync, follow_links;
 };
 
 struct command {

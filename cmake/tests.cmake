@@ -111,6 +111,9 @@ hypar_add_test(cli/interrupt sh tests/cli/interrupt.sh)
 hypar_add_test(cli/man sh tests/cli/man.sh)
 hypar_add_test(cli/readme sh tests/cli/readme.sh)
 
+# A real data set, under data parallelism and PipeDream.
+hypar_add_test(bench/accuracy sh bench/accuracy.sh hypar 4 85)
+
 # Training on several processes; skipped where there is no MPI.
 hypar_add_program(compare_checkpoints tests/mpi/compare_checkpoints.c)
 hypar_add_test(mpi/same sh tests/mpi/matrix.sh sample)
@@ -119,9 +122,10 @@ hypar_add_test(mpi/resume sh tests/mpi/resume.sh)
 hypar_add_test(mpi/trace sh tests/mpi/trace.sh)
 hypar_add_test(mpi/bind sh tests/mpi/bind.sh)
 hypar_add_test(mpi/hosts sh tests/mpi/hosts.sh)
+hypar_add_test(mpi/held_out sh tests/mpi/held_out.sh)
 hypar_add_test(mpi/failures sh tests/mpi/failures.sh)
 hypar_add_test(mpi/kill sh tools/kill-ranks.sh 5)
-set_tests_properties(mpi/same mpi/fast mpi/resume mpi/trace mpi/bind mpi/hosts mpi/failures mpi/kill PROPERTIES PROCESSORS 4)
+set_tests_properties(mpi/same mpi/fast mpi/resume mpi/trace mpi/bind mpi/hosts mpi/held_out mpi/failures mpi/kill PROPERTIES PROCESSORS 4)
 
 # Training as PyTorch trains; skipped where HYPAR_TORCH names no environment that has it.
 hypar_add_test(torch/parity sh tests/torch/run.sh)

@@ -18,6 +18,7 @@ struct all_ranks {
     struct executor **x;
     double **before; /* by tensor: a parameter before the step */
     double sent_bytes;
+    int running; /* statistics of batch norms that were compared */
     bool differs;
 };
 
@@ -118,6 +119,46 @@ static enum hypar_status compare_updates(struct all_ranks *a, int device,
         TRY(compare_held(a, device, (struct place){ u->tensor, true }, &u->gradient, last,
                          err));
         TRY(compare_held(a, device, (struct place){ u->tensor, false }, &u->param, 0, err));
+    }
+    return HYPAR_OK;
+}
+
+/* The pass of a body that moves running statistics of an operator over these channels. */
+static const struct rank_pass *moves(const struct rank_part *part, int op,
+                                     const struct box *box)
+{
+    for (int i = 0; i < part->n_passes; i++)
+        if (part->pass[i].op == op && part->pass[i].running.buffer >= 0 &&
+            hp_box_contains(&part->pass[i].running.box, box))
+            return &part->pass[i];
+    return NULL;
+}
+
+/* Running statistics, of a rank that sees every micro-batch, and one after the other. */
+static enum hypar_status compare_running(struct all_ranks *a, int device,
+                                         struct hypar_error *err)
+{
+    const struct rank *rank = hp_executor_rank(a->x[device]);
+    const struct hypar_program *p = a->program;
+    if (a->settings.micro_is_device || p->iteration->forward ||
+        (a->settings.order == ORDER_LATEST && p->iteration->n_micro > 1))
+        return HYPAR_OK;
+    for (int i = 0; i < rank->body[0].n_passes; i++) {
+        const struct rank_pass *pass = &rank->body[0].pass[i];
+        bool sees_all = pass->running.buffer >= 0;
+        for (int b = 1; b < p->n_bodies && sees_all; b++)
+            sees_all = moves(&rank->body[b], pass->op, &pass->running.box);
+        if (!sees_all)
+            continue;
+        int tensor = a->graph->ops[pass->op].tensor[pass->running_operand];
+        struct view held = { .data = (double *)hp_executor_lasting(a->x[device],
+                                                                   pass->running.buffer) +
+                                     pass->running.at.offset,
+                             .box = pass->running.box };
+        memcpy(held.stride, pass->running.at.stride, sizeof held.stride);
+        a->running++;
+        TRY(compare(a, device, (struct place){ tensor, false }, &held,
+                    hp_reference_running(a->settings.reference, tensor), err));
     }
     return HYPAR_OK;
 }
@@ -293,11 +334,17 @@ enum hypar_status all_ranks_step(struct all_ranks *a, struct hypar_error *err)
     for (int d = 0; d < a->n; d++) {
         TRY(compare_scale(a, d, err));
         TRY(compare_updates(a, d, err));
+        TRY(compare_running(a, d, err));
     }
     TRY(compare_losses(a, err));
     if (a->settings.order == ORDER_NUMBERS && a->program->plan->precision == HYPAR_FP64)
         TRY(compare_memory(a, err));
     return compare_sent(a, err);
+}
+
+int all_ranks_running(const struct all_ranks *a)
+{
+    return a->running;
 }
 
 bool all_ranks_differ(const struct all_ranks *a)

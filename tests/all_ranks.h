@@ -1,7 +1,8 @@
 /* all_ranks.h - a program run by all its ranks in one process, beside the unsplit run.
  *
  * Whatever a task reads is compared with what the unsplit run has there, and after each step
- * the parameters, their gradients and the loss of every rank, and how much they sent. */
+ * the parameters, their gradients, the loss and running statistics of every rank, and how much
+ * they sent. */
 #ifndef TESTS_ALL_RANKS_H
 #define TESTS_ALL_RANKS_H
 
@@ -36,6 +37,9 @@ enum hypar_status all_ranks_step(struct all_ranks *a, struct hypar_error *err);
 
 /* ... it could, but the numbers are not the same. */
 bool all_ranks_differ(const struct all_ranks *a);
+
+/* How many running statistics of batch norms have been compared so far. */
+int all_ranks_running(const struct all_ranks *a);
 
 /* The number of the first element that differs, -1: none; `scale`: the largest there is. */
 int64_t first_difference(const double *found, const double *right, int64_t n, double scale);

@@ -22,6 +22,9 @@ struct hypar_lower_options {
     int64_t minibatches; /* pipedream: of the window that is simulated, rounded up to whole
                             update periods of every stage; 0: enough to fill the pipeline and go
                             on a while */
+    bool forward;        /* forward phases alone, as for inference: nothing is kept for backward
+                            or updated, batch norm takes running statistics, and dropout lets
+                            everything through. What ends a period is the sum of the loss */
 };
 
 /* Write out `plan` as tasks; the plan must outlive the program. `options` may be NULL:

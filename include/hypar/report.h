@@ -152,6 +152,10 @@ HYPAR_API void hypar_report_explored_svg(FILE *to, const struct hypar_exploratio
  * operators whose times differ most (JSON: all). */
 HYPAR_API void hypar_report_train_step(FILE *to, const struct hypar_train_step *step,
                                        int64_t batch, enum hypar_format format);
+
+/* A test: "test after 100/200: loss 0.123, 97.31 % of 297 samples right". */
+HYPAR_API void hypar_report_train_test(FILE *to, const struct hypar_train_test *test,
+                                       enum hypar_format format);
 HYPAR_API void hypar_report_train(FILE *to, const struct hypar_train_result *result,
                                   const struct hypar_plan *plan, const struct hypar_sim *sim,
                                   enum hypar_format format);

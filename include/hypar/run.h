@@ -51,6 +51,18 @@ struct hypar_train_step {
     double seconds;       /* that it took; under pipedream the mean of a window */
 };
 
+/* What a test on held-out samples came to. */
+struct hypar_train_test {
+    int64_t step, steps; /* after which, and the last of the run */
+    int64_t samples;
+    double loss; /* mean over the samples */
+    double
+        accuracy; /* of a classifier: the share of labels (of tokens, those of positions)
+                     whose class scored most, of several the first; -1: there are no labels */
+    bool tokens;  /* a label for each position: perplexity is e^loss */
+    double seconds;
+};
+
 struct hypar_train_options {
     int64_t steps;            /* to be done in all, those before `resume` included */
     const char *kernels;      /* "fast" or "reference"; NULL: fast if there are such */
@@ -62,12 +74,16 @@ struct hypar_train_options {
     const char *rate;         /* "constant" or "cosine"; NULL: constant */
     int64_t warm_up;          /* steps in which the rate rises */
     const char *data;         /* NULL: synthetic */
+    const char *test_data;    /* held-out samples, tested on at the end; NULL: none */
+    int64_t test_every;       /* ... and every so many steps; 0: not */
     const char *checkpoint;   /* file to be written at the end and when stopped; NULL: none */
     int64_t checkpoint_every; /* ... and every so many steps; 0: not */
     const char *resume;       /* checkpoint to go on from; NULL: from the start */
     int trace_steps;          /* times of all tasks of so many last steps are kept; 0: none */
     /* Called on rank 0 after each step. */
     void (*report)(void *who, const struct hypar_train_step *step);
+    /* ... and after each test. */
+    void (*report_test)(void *who, const struct hypar_train_test *test);
     void *who;
     /* Set on any rank, by a signal, it ends the run after a step; NULL: nothing does. */
     const volatile sig_atomic_t *stop;
@@ -84,6 +100,9 @@ struct hypar_train_result {
     /* Of the rank that has most: its buffers when it is fullest; the array that they lie in;
      * besides, for messages and for kernels; and of its process, all that was ever resident. */
     double peak_bytes, memory_bytes, staging_bytes, workspace_bytes, process_bytes;
+    /* With test_data: the last test, and the one with the highest accuracy, or the lowest loss
+     * where there is none, of several the first; samples 0: there was none. */
+    struct hypar_train_test test, best_test;
     bool stopped;
     struct hypar_trace *trace; /* with trace_steps; to be released with hypar_trace_free() */
 };

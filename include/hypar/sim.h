@@ -86,7 +86,8 @@ struct hypar_sim_summary {
     double samples_per_s;
     double tokens_per_s; /* samples times positions, for models of sequences; else 0 */
     double mfu;          /* model-FLOP utilisation: three forward passes (of what is not
-                            trained, one) over the peak */
+                            trained, one) over the peak; forward alone: one */
+    bool forward;        /* forward phases alone */
     int64_t tasks, compute, comm, update; /* simulated: followers are one with their producer */
     double comm_bytes;                    /* each byte sent once */
     double link_bytes;          /* on every link it crosses, by the algorithms chosen */

@@ -239,6 +239,32 @@ uint32_t hp_done_passes(const struct hypar_graph *graph, const struct op *op)
     return passes;
 }
 
+bool hp_is_running(const struct hypar_graph *graph, int tensor)
+{
+    const struct tensor *t = &graph->tensors[tensor];
+    if (t->kind != TENSOR_STAT || graph->ops[t->producer].kind != OP_BATCH_NORM)
+        return false;
+    const struct op *op = &graph->ops[t->producer];
+    for (int p = 0; p < op->nest->n_passes; p++)
+        for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++)
+            if (op->tensor[o] == tensor && op->nest->pass[p].writes >> o & 1)
+                return !op->nest->pass[p].backward;
+    return false;
+}
+
+uint32_t hp_inference_passes(const struct hypar_graph *graph, const struct op *op)
+{
+    uint32_t passes = 0;
+    for (int p = 0; p < op->nest->n_passes; p++) {
+        bool done = !op->nest->pass[p].backward;
+        for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++)
+            if (op->nest->pass[p].writes >> o & 1)
+                done &= !hp_is_running(graph, op->tensor[o]);
+        passes |= (uint32_t)done << p;
+    }
+    return passes;
+}
+
 int hypar_graph_layer_count(const struct hypar_graph *graph)
 {
     int n = 0;

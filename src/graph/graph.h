@@ -148,6 +148,13 @@ uint32_t hp_backward_passes(const struct hypar_graph *graph, const struct op *op
 /* These and all forward passes: what a step does. */
 uint32_t hp_done_passes(const struct hypar_graph *graph, const struct op *op);
 
+/* The forward passes, but for those that write running statistics (below), which are given. */
+uint32_t hp_inference_passes(const struct hypar_graph *graph, const struct op *op);
+
+/* Statistics over the samples of a batch (batch norm's), of which training keeps a running mean
+ * and variance, in this tensor's shape. */
+bool hp_is_running(const struct hypar_graph *graph, int tensor);
+
 /* Does it have a backward half? */
 bool hp_op_trained(const struct hypar_graph *graph, const struct op *op);
 

@@ -60,6 +60,9 @@ struct kernel_call {
     /* The samples that belong together: all of the batch, or one micro-batch. Statistics over
      * samples (batch norm) are means over these. */
     struct range samples;
+    /* Not training: the statistics s of batch norm are a running mean and variance instead of
+     * sums, and dropout lets everything through. */
+    bool inference;
     uint64_t key; /* of an operator that draws random numbers (dropout): its seed and place */
     void *workspace; /* hp_kernel_workspace() bytes; NULL: a kernel that needs none */
 };

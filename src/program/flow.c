@@ -48,7 +48,8 @@ enum hypar_status hp_find_flow(struct lowering *s)
         const struct op *op = &g->ops[i];
         TRY(hp_check_local_bn(s, i));
         TRY(refuse_mixing(s, op));
-        s->training.passes[i] = hp_done_passes(g, op);
+        s->training.passes[i] =
+            s->options.forward ? hp_inference_passes(g, op) : hp_done_passes(g, op);
     }
     return HYPAR_OK;
 }

@@ -56,8 +56,8 @@ static enum hypar_status make_delayed(struct iteration *r, const struct hypar_pl
                        "1: a minibatch is a whole batch",
                        (long long)plan->schedule.micro_batches);
     r->delayed = true;
-    r->stash = plan->schedule.stash;
-    r->sync = plan->schedule.vertical_sync;
+    r->stash = plan->schedule.stash && !r->forward;
+    r->sync = plan->schedule.vertical_sync && !r->forward;
     r->n_bodies = 1;
     for (int s = 0; s < r->pipe.n_stages; s++) {
         int64_t turns = r->pipe.replicas[s];
@@ -84,7 +84,8 @@ enum hypar_status hp_iteration_make(struct iteration *r, struct arena *arena,
         replicas[s] = plan->n_stages && plan->stages[s].share == HYPAR_SHARE_MINIBATCH
                           ? plan->stages[s].replicas
                           : 1;
-    *r = (struct iteration){ .pipe = { n_stages, replicas } };
+    *r = (struct iteration){ .forward = options && options->forward,
+                             .pipe = { n_stages, replicas } };
     bool delayed = plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM;
     r->n_groups = delayed ? n_stages : 1;
     r->period = NEW(arena, int, r->n_groups);
@@ -109,7 +110,7 @@ int hp_last_in_period(const struct iteration *r, int group, int period, int body
 
 int hp_version_used(const struct iteration *r, int stage, int micro, bool backward)
 {
-    if (!r->delayed)
+    if (!r->delayed || r->forward)
         return 0;
     if (backward && !r->stash)
         return (int)hp_pipedream_newest(&r->pipe, stage, micro);

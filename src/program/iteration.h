@@ -29,6 +29,7 @@ struct iteration {
     int n_batches; /* batches that are trained on: 1, or (pipedream) n_micro */
     int n_bodies;  /* body b first occurs in micro-batch first_micro[b] */
     int n_larger;  /* synchronous: so many have body 0, the others body 1 */
+    bool forward;  /* forward phases alone: parameters stay as they are */
     bool delayed;  /* pipedream: order is meaning, weights have versions */
     bool stash;    /* ... and a backward pass uses the version of its forward pass */
     bool sync;     /* ... which is the same in all stages (vertical sync) */
@@ -90,7 +91,7 @@ static inline int hp_period_kind(const struct iteration *r, int group, int body)
 }
 
 /* The version of its stage's parameters that a half of a micro-batch uses; 0 is the first, and
- * period u makes u + 1 from u. Synchronous: 0. */
+ * period u makes u + 1 from u. Synchronous, or forward alone: 0. */
 int hp_version_used(const struct iteration *r, int stage, int micro, bool backward);
 
 /* How many versions a stage has to keep, the newest included. */

@@ -3,7 +3,9 @@
  * Minibatch b runs on replica b mod r of a stage with r replicas (1F1B-RR), forward and
  * backward. The r minibatches r u .. r u + r - 1 are period u of that stage: its replicas sum
  * their gradients and update once, which makes version u + 1 of its weights; version 0 is the
- * first. With weight stashing a backward pass uses the version of its forward pass. */
+ * first. They are summed, not averaged: one update by r gradients goes as far as the r updates
+ * of a stage with one replica, so all stages learn at the same rate, that of a batch. With
+ * weight stashing a backward pass uses the version of its forward pass. */
 #ifndef PROGRAM_PIPEDREAM_H
 #define PROGRAM_PIPEDREAM_H
 

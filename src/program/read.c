@@ -7,7 +7,8 @@
 static enum hypar_status read_options(const struct json *root, struct hypar_lower_options *out,
                                       struct hypar_error *err)
 {
-    static const char *const members[] = { "bucket_bytes", "local_bn", "minibatches", NULL };
+    static const char *const members[] = { "bucket_bytes", "local_bn", "minibatches", "forward",
+                                           NULL };
     struct json all = hp_json_member(root, "lower");
     TRY(hp_json_object(&all, err));
     TRY(hp_json_only(&all, members, err));
@@ -16,7 +17,9 @@ static enum hypar_status read_options(const struct json *root, struct hypar_lowe
     at = hp_json_member(&all, "local_bn");
     TRY(hp_json_bool(&at, &out->local_bn, err));
     at = hp_json_member(&all, "minibatches");
-    return hp_json_int(&at, 0, INT32_MAX, &out->minibatches, err);
+    TRY(hp_json_int(&at, 0, INT32_MAX, &out->minibatches, err));
+    at = hp_json_member(&all, "forward");
+    return at.value ? hp_json_bool(&at, &out->forward, err) : HYPAR_OK;
 }
 
 static enum hypar_status read_plan(struct hypar_plan **out, const struct json *root,

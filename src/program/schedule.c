@@ -41,6 +41,18 @@ void hp_alternate(struct slot *slot, int stage, int n_micro, int in_flight)
     }
 }
 
+/* Forward phases alone: each minibatch of a replica with the end of its period, or all
+ * micro-batches of a batch. */
+static void forward_only(const struct iteration *r, int stage, int replica, struct slot *slot)
+{
+    int turns = r->pipe.replicas[stage];
+    for (int m = replica; m < r->n_micro; m += turns) {
+        *slot++ = forward(stage, m);
+        if (r->delayed || m == r->n_micro - 1)
+            *slot++ = (struct slot){ stage, r->delayed ? m / turns : 0, PHASE_UPDATE };
+    }
+}
+
 /* PipeDream: a replica has one minibatch of each update period, with whose backward half it
  * updates. */
 static void one_of_each_period(const struct iteration *r, int stage, int replica,
@@ -60,6 +72,10 @@ static void one_of_each_period(const struct iteration *r, int stage, int replica
 static void fill_slots(enum hypar_schedule_kind kind, const struct iteration *r, int stage,
                        int replica, struct slot *slot)
 {
+    if (r->forward) {
+        forward_only(r, stage, replica, slot);
+        return;
+    }
     switch (kind) {
     case HYPAR_SCHEDULE_PIPEDREAM:
         one_of_each_period(r, stage, replica, slot);
@@ -83,7 +99,8 @@ static void add_stage(struct schedule *s, const struct hypar_plan *plan,
     const int *device = plan->n_stages ? plan->stages[stage].device : plan->all_devices;
     int n_devices = plan->n_stages ? plan->stages[stage].n_devices : plan->n_all_devices;
     int replicas = r->pipe.replicas[stage], n = n_devices / replicas;
-    int n_slots = 2 * (r->n_micro / replicas) + hp_period_count(r, hp_slot_group(r, stage));
+    int n_halves = (r->forward ? 1 : 2) * (r->n_micro / replicas);
+    int n_slots = n_halves + hp_period_count(r, hp_slot_group(r, stage));
     for (int replica = 0; replica < replicas; replica++) {
         struct slot_list *list = &s->list[s->n_lists];
         *list = (struct slot_list){ n_slots, n, NEW(arena, struct slot, n_slots),

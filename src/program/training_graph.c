@@ -224,7 +224,7 @@ static void add_tail(struct builder *b)
     struct lowering *s = b->s;
     const struct hypar_graph *g = s->graph;
     int *param = NEW(&s->scratch, int, g->n_tensors);
-    int n_params = order_params(s, param);
+    int n_params = s->options.forward ? 0 : order_params(s, param);
     for (int i = -1; i < n_params; i++) {
         struct place place = { i < 0 ? g->loss : param[i], i >= 0 };
         int most = most_sides(g, place.tensor);
@@ -245,7 +245,7 @@ static void add_tail(struct builder *b)
         s->training.n_tail++;
     }
     s->training.norm = -1;
-    if (s->plan->clip <= 0)
+    if (s->plan->clip <= 0 || s->options.forward)
         return;
     append_exchange(b, (struct exchange){ .place = { g->loss, true },
                                           .backward = true,
@@ -317,7 +317,7 @@ void hp_make_training_graph(struct lowering *s)
     memset(k->value_exchange, -1, (size_t)g->n_tensors * sizeof *k->value_exchange);
     for (int op = 0; op < g->n_ops; op++)
         add_op(&b, op, false);
-    for (int op = g->n_ops - 1; op >= 0; op--)
+    for (int op = g->n_ops - 1; op >= 0 && !s->options.forward; op--)
         if (hp_op_trained(g, &g->ops[op]))
             add_op(&b, op, true);
     add_tail(&b);

@@ -223,6 +223,8 @@ static void put_options(struct json_writer *w, const struct hypar_lower_options 
     hp_json_put_number(w, "bucket_bytes", options->bucket_bytes);
     hp_json_put_bool(w, "local_bn", options->local_bn);
     hp_json_put_int(w, "minibatches", options->minibatches);
+    if (options->forward)
+        hp_json_put_bool(w, "forward", true);
     hp_json_end_object(w);
 }
 

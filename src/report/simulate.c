@@ -103,6 +103,8 @@ static void put_plan(struct json_writer *w, const struct hypar_plan *plan,
     hp_json_put_string(w, "precision", hypar_precision_text(hypar_plan_precision(plan)));
     hp_json_put_string(w, "optimizer", hypar_optimizer_text(hypar_plan_optimizer(plan)));
     hp_put_simulation(w, &s->how);
+    if (s->forward)
+        hp_json_put_bool(w, "forward", true);
     hp_json_put_number(w, "samples_per_s", s->samples_per_s);
     hp_json_put_known(w, "tokens_per_s", s->tokens_per_s > 0, s->tokens_per_s);
     hp_json_put_number(w, "mfu", s->mfu);
@@ -198,10 +200,11 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
         fprintf(to, "%s on %s: %s\n\n", tasks, devices, step);
         return;
     }
-    fprintf(to, "%s, batch %lld, %s, on %s: a step takes %s\n",
+    fprintf(to, "%s, batch %lld, %s, on %s: a %s takes %s\n",
             hp_shown(arena, hypar_plan_model(plan)),
             (long long)hypar_graph_batch(hypar_plan_graph(plan)),
-            hypar_precision_text(hypar_plan_precision(plan)), devices, step);
+            hypar_precision_text(hypar_plan_precision(plan)), devices,
+            s->forward ? "forward pass" : "step", step);
     const char *tokens = "";
     if (s->tokens_per_s > 0)
         tokens = hp_arena_printf(arena, ", %s tokens/s", hp_metric(b, s->tokens_per_s));

@@ -40,6 +40,48 @@ void hypar_report_train_step(FILE *to, const struct hypar_train_step *step, int6
             step->loss, step->seconds);
 }
 
+/* "loss 0.123, 97.31 % right", "loss 3.2, perplexity 24.5", or the loss alone. */
+static const char *test_text(struct arena *arena, const struct hypar_train_test *t)
+{
+    if (t->tokens)
+        return hp_arena_printf(arena, "loss %.6g, perplexity %.6g, %.2f %% of tokens right",
+                               t->loss, exp(t->loss), 100 * t->accuracy);
+    if (t->accuracy >= 0)
+        return hp_arena_printf(arena, "loss %.6g, %.2f %% right", t->loss, 100 * t->accuracy);
+    return hp_arena_printf(arena, "loss %.6g", t->loss);
+}
+
+/* The members of a test, without braces. */
+static const char *test_members(struct arena *arena, const struct hypar_train_test *t)
+{
+    const char *loss = hp_arena_printf(
+        arena, isfinite(t->loss) ? "\"samples\": %lld, \"loss\": %.17g" : "\"samples\": %lld",
+        (long long)t->samples, t->loss);
+    const char *accuracy =
+        t->accuracy >= 0 ? hp_arena_printf(arena, ", \"accuracy\": %.17g", t->accuracy) : "";
+    const char *perplexity =
+        t->tokens && isfinite(exp(t->loss))
+            ? hp_arena_printf(arena, ", \"perplexity\": %.17g", exp(t->loss))
+            : "";
+    return hp_arena_printf(arena, "%s%s%s", loss, accuracy, perplexity);
+}
+
+void hypar_report_train_test(FILE *to, const struct hypar_train_test *test,
+                             enum hypar_format format)
+{
+    struct arena arena = { 0 };
+    char seconds[32], samples[64];
+    if (format == HYPAR_JSON)
+        fprintf(to, "{\"test_after\": %lld, %s, \"seconds\": %.9g}\n", (long long)test->step,
+                test_members(&arena, test), test->seconds);
+    else
+        fprintf(to, "%5lld/%-6lld  test on %s: %s (%s)\n", (long long)test->step,
+                (long long)test->steps, hp_count(samples, test->samples, "sample", "samples"),
+                test_text(&arena, test),
+                hypar_format_quantity(seconds, test->seconds, HYPAR_UNIT_SECONDS));
+    hp_arena_free(&arena);
+}
+
 static void row(struct columns *table, struct arena *arena, const char *name, double predicted,
                 double measured, enum hypar_unit unit)
 {
@@ -66,9 +108,18 @@ static void headline(FILE *to, const struct hypar_train_result *r,
             hp_shown(&arena, hypar_plan_model(plan)), (long long)batch,
             hypar_precision_text(hypar_plan_precision(plan)), ranks,
             hypar_format_quantity(rate, r->step_s, HYPAR_UNIT_SECONDS));
-    fprintf(to, "%s samples/s, loss %.6g in step %lld, %.6g in step %lld\n\n",
+    fprintf(to, "%s samples/s, loss %.6g in step %lld, %.6g in step %lld\n",
             hp_metric(rate, (double)batch / r->step_s), r->first_loss,
             (long long)r->first_step + 1, r->last_loss, (long long)r->steps);
+    if (r->test.samples)
+        fprintf(to, "test on %s: %s%s\n", hp_count(ranks, r->test.samples, "sample", "samples"),
+                test_text(&arena, &r->test),
+                r->best_test.step == r->test.step
+                    ? ""
+                    : hp_arena_printf(&arena, "; best after step %lld: %s",
+                                      (long long)r->best_test.step,
+                                      test_text(&arena, &r->best_test)));
+    fputc('\n', to);
     hp_arena_free(&arena);
 }
 
@@ -101,25 +152,38 @@ static double fullest(const struct hypar_sim *sim, const struct hypar_plan *plan
     return most;
 }
 
+/* "test": the last one, and the best. */
+static const char *tests_text(struct arena *arena, const struct hypar_train_result *r)
+{
+    if (!r->test.samples)
+        return "";
+    return hp_arena_printf(arena, "\"test\": {%s}, \"best_test\": {\"after\": %lld, %s}, ",
+                           test_members(arena, &r->test), (long long)r->best_test.step,
+                           test_members(arena, &r->best_test));
+}
+
 static void write_json(FILE *to, const struct hypar_train_result *r,
                        const struct hypar_plan *plan, const struct hypar_sim *sim,
                        const struct hypar_sim_summary *s)
 {
     double memory = fullest(sim, plan);
+    struct arena arena = { 0 };
     fprintf(to,
             "{\"ranks\": %d, \"steps\": %lld, \"first_step\": %lld, \"stopped\": %s, "
             "\"first_loss\": %.17g, \"last_loss\": %.17g, \"step_s\": %.9g, "
-            "\"comm_bytes_per_step\": %.17g, \"peak_memory_bytes\": %.17g, "
+            "%s\"comm_bytes_per_step\": %.17g, \"peak_memory_bytes\": %.17g, "
             "\"memory\": {\"array\": %.17g, \"staging\": %.17g, \"workspace\": %.17g, "
             "\"process\": %.17g}, \"predicted\": "
             "{\"step_s\": %.9g, \"comm_bytes\": %.17g, \"peak_memory_bytes\": %.17g}",
             r->ranks, (long long)r->steps, (long long)r->first_step,
             r->stopped ? "true" : "false", r->first_loss, r->last_loss, r->step_s,
-            r->comm_bytes_per_step, r->peak_bytes, r->memory_bytes, r->staging_bytes,
-            r->workspace_bytes, r->process_bytes, s ? s->step_s : 0, r->program_bytes, memory);
+            tests_text(&arena, r), r->comm_bytes_per_step, r->peak_bytes, r->memory_bytes,
+            r->staging_bytes, r->workspace_bytes, r->process_bytes, s ? s->step_s : 0,
+            r->program_bytes, memory);
     if (r->trace && sim)
         hp_write_train_ops(to, r->trace, sim, hypar_plan_graph(plan));
     fputs("}\n", to);
+    hp_arena_free(&arena);
 }
 
 void hypar_report_train(FILE *to, const struct hypar_train_result *result,

@@ -8,7 +8,8 @@
 #include "graph/graph.h"
 #include "kernel/kernel.h"
 
-/* Views over whole tensors; data is NULL for tensors that operators write. */
+/* Views over whole tensors; data is NULL for tensors that operators write, but for the running
+ * statistics of batch norm, which may be there. */
 struct run_data {
     enum real real;
     const struct view *tensor; /* by number */
@@ -23,8 +24,9 @@ size_t hp_tensor_element_bytes(const struct hypar_graph *graph, int t, enum real
 /* The integers that every reader of `t` takes are below this: vocabulary, classes. */
 int64_t hp_integers_below(const struct hypar_graph *graph, int t);
 
-/* Random values for every parameter and model input: numbers between -1 and 1, integers below
- * what every reader takes (vocabulary, classes). The same seed gives the same numbers. */
+/* Random values for every parameter, model input and running statistic: numbers between -1 and
+ * 1, integers below what every reader takes (vocabulary, classes). The same seed gives the same
+ * numbers. */
 struct run_data hp_random_data(struct arena *arena, const struct hypar_graph *graph,
                                enum real real, uint64_t seed);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "run/running.h"
 
 struct reference_run {
     struct arena arena;
@@ -18,6 +19,7 @@ struct reference_run {
     struct view *value, *grad;
     int n_rows;
     struct optimizer_state *state; /* by tensor */
+    struct view *running;          /* by tensor: statistics that training keeps */
 };
 
 uint64_t hp_draw_key(uint64_t seed, int step, int op)
@@ -28,9 +30,11 @@ uint64_t hp_draw_key(uint64_t seed, int step, int op)
     return hp_random_u64(&random);
 }
 
-static bool given(const struct tensor *t)
+static bool given(const struct reference_run *run, int t)
 {
-    return t->kind == TENSOR_PARAM || t->kind == TENSOR_INPUT;
+    enum tensor_kind kind = run->graph->tensors[t].kind;
+    return kind == TENSOR_PARAM || kind == TENSOR_INPUT ||
+           (run->settings.forward && hp_is_running(run->graph, t));
 }
 
 static const struct delayed_updates *delayed(const struct reference_run *run)
@@ -39,14 +43,15 @@ static const struct delayed_updates *delayed(const struct reference_run *run)
 }
 
 /* The only row that a tensor has, -1: it has more. */
-static int only_row(const struct reference_run *run, const struct tensor *t)
+static int only_row(const struct reference_run *run, int t)
 {
-    return given(t) && !delayed(run) ? 0 : -1;
+    bool stays = run->settings.forward && run->graph->tensors[t].kind != TENSOR_INPUT;
+    return given(run, t) && (!delayed(run) || stays) ? 0 : -1;
 }
 
 static int slot(const struct reference_run *run, int t, int row)
 {
-    int only = only_row(run, &run->graph->tensors[t]);
+    int only = only_row(run, t);
     return (only >= 0 ? only : row) * run->graph->n_tensors + t;
 }
 
@@ -80,6 +85,11 @@ const struct view *hp_reference_view(const struct reference_run *run, struct pla
     return &(place.grad ? run->grad : run->value)[slot(run, place.tensor, newest ? 0 : micro)];
 }
 
+const struct view *hp_reference_running(const struct reference_run *run, int tensor)
+{
+    return &run->running[tensor];
+}
+
 double hp_reference_loss(const struct reference_run *run, int period)
 {
     const struct delayed_updates *d = delayed(run);
@@ -101,7 +111,7 @@ static void fill_given(struct reference_run *run, const struct run_data *data)
         for (int row = 0; row < (d && input ? run->n_rows : 1); row++) {
             const struct run_data *from =
                 d && input && d->batch ? &d->batch[row % d->n_batches] : data;
-            if (given(&run->graph->tensors[t]))
+            if (given(run, t))
                 hp_view_copy(&run->value[slot(run, t, row)], &from->tensor[t],
                              &from->tensor[t].box,
                              hp_tensor_element_bytes(run->graph, t, run->real));
@@ -131,11 +141,19 @@ struct reference_run *hp_reference_new(const struct hypar_graph *graph,
     run->value = NEW(&run->arena, struct view, run->n_rows * graph->n_tensors);
     run->grad = NEW(&run->arena, struct view, run->n_rows * graph->n_tensors);
     run->state = NEW(&run->arena, struct optimizer_state, graph->n_tensors);
+    run->running = NEW(&run->arena, struct view, graph->n_tensors);
     for (int t = 0; t < graph->n_tensors; t++) {
         const struct tensor *info = &graph->tensors[t];
-        for (int row = 0; row < (only_row(run, info) >= 0 ? 1 : run->n_rows); row++) {
+        for (int row = 0; row < (only_row(run, t) >= 0 ? 1 : run->n_rows); row++) {
             run->value[slot(run, t, row)] = new_view(run, t);
             run->grad[slot(run, t, row)] = new_view(run, t);
+        }
+        if (hp_is_running(graph, t)) {
+            run->running[t] = new_view(run, t);
+            hp_first_running(&run->running[t], run->real);
+            if (data->tensor[t].data)
+                hp_view_copy(&run->running[t], &data->tensor[t], &data->tensor[t].box,
+                             hp_real_bytes(run->real));
         }
         for (int i = 0; info->kind == TENSOR_PARAM && i < HP_MAX_STATE; i++)
             run->state[t].array[i] = new_view(run, t).data;
@@ -158,7 +176,8 @@ static void clear(struct reference_run *run)
     const struct hypar_graph *g = run->graph;
     for (int op = 0; op < g->n_ops; op++)
         for (int o = g->ops[op].nest->n_inputs; o < g->ops[op].nest->n_operands; o++)
-            for (int m = 0; m < run->settings.micro_batches; m++)
+            for (int m = 0;
+                 m < run->settings.micro_batches && !given(run, g->ops[op].tensor[o]); m++)
                 hp_view_clear(&run->value[slot(run, g->ops[op].tensor[o], m)],
                               g->ops[op].nest->operand[o].combine, run->real);
     for (int i = 0; i < run->n_rows * g->n_tensors; i++)
@@ -198,18 +217,24 @@ static void run_passes(const struct reference_run *run, int op, int micro, bool 
         .real = run->real,
         .samples = delayed(run) ? (struct range){ 0, g->batch }
                                 : hp_even_part(g->batch, n_micro, micro),
+        .inference = run->settings.forward,
         .key = hp_draw_key(run->settings.seed, batch, op),
     };
+    uint32_t inference = hp_inference_passes(g, &g->ops[op]);
     if (!hp_micro_ranges(g, op, &whole, 0, call.samples, call.range))
         return;
     for (call.pass = 0; call.pass < call.nest->n_passes; call.pass++) {
-        if (call.nest->pass[call.pass].backward != backward)
+        if (call.nest->pass[call.pass].backward != backward ||
+            (run->settings.forward && !(inference >> call.pass & 1)))
             continue;
         memset(call.value, 0, sizeof call.value);
         memset(call.grad, 0, sizeof call.grad);
         if (bind_views(run, op, micro, &call)) {
             hp_kernel(run->kernels, &call);
             hp_kernel_add_after(run->kernels, &call);
+            int o = hp_running_operand(g, &g->ops[op], call.pass);
+            if (o >= 0 && !run->settings.forward)
+                hp_move_running(&call, o, &run->running[g->ops[op].tensor[o]]);
         }
     }
 }
@@ -238,6 +263,8 @@ static void run_micro(const struct reference_run *run, int micro)
         if (run->settings.noise > 0)
             add_noise(run, op, micro);
     }
+    if (run->settings.forward)
+        return;
     hp_put(run->grad[slot(run, g->loss, micro)].data, 0, 1, run->real); /* dL/dL */
     for (int op = g->n_ops - 1; op >= 0; op--)
         run_passes(run, op, micro, true);
@@ -298,9 +325,11 @@ void hp_reference_step(struct reference_run *run)
     clear(run);
     for (int m = 0; m < run->settings.micro_batches; m++) {
         run_micro(run, m);
-        if (delayed(run))
+        if (delayed(run) && !run->settings.forward)
             end_periods(run, m);
     }
+    if (run->settings.forward)
+        return;
     double scale = delayed(run) ? 1 : hp_reference_scale(run);
     for (int t = 0; !delayed(run) && t < run->graph->n_tensors; t++)
         if (run->graph->tensors[t].kind == TENSOR_PARAM)

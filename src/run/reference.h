@@ -28,6 +28,7 @@ struct delayed_updates {
 struct reference_settings {
     int micro_batches; /* delayed: minibatches, whole periods of every stage */
     const struct delayed_updates *delayed; /* NULL: synchronous */
+    bool forward; /* forward phases alone, with running statistics as the data has them */
     struct optimizer optimizer;
     double clip;   /* the norm that gradients may have; 0: any. Not delayed */
     uint64_t seed; /* of random numbers that operators draw */
@@ -40,7 +41,7 @@ struct reference_run *hp_reference_new(const struct hypar_graph *graph,
                                        const struct reference_settings *settings);
 void hp_reference_free(struct reference_run *run);
 
-/* One step: forward, backward, update. */
+/* One step: forward, backward, update; or forward. */
 void hp_reference_step(struct reference_run *run);
 
 /* After a step: all of a tensor's value or gradient. Of a parameter the updated value, and the
@@ -48,6 +49,9 @@ void hp_reference_step(struct reference_run *run);
  * micro-batch `micro` left. Outside its samples it means nothing. */
 const struct view *hp_reference_view(const struct reference_run *run, struct place place,
                                      int micro);
+
+/* After a step: the running statistics that training keeps of a tensor. */
+const struct view *hp_reference_running(const struct reference_run *run, int tensor);
 
 /* The loss of the last step; delayed: of a period of the loss's stage. */
 double hp_reference_loss(const struct reference_run *run, int period);

@@ -4,6 +4,7 @@
 #include <stdalign.h>
 
 #include "base/error.h"
+#include "run/running.h"
 
 /* The first device that has the sum of a cell, and so updates it. */
 static int holder(const struct cell *cell)
@@ -12,10 +13,17 @@ static int holder(const struct cell *cell)
     return cell->n_kept && cell->kept[0] < first ? cell->kept[0] : first;
 }
 
-/* One piece: from where it is held to rank 0, and into the file. */
+/* What the file has: parameters, each with its state, and running statistics. */
+struct saved {
+    int tensor;
+    int state; /* -1: the value; of running statistics which of them */
+};
+
+/* One piece: from where it is held to rank 0, and as box `to` of a tensor into the file. */
 static enum hypar_status save_piece(struct trainer *t, struct checkpoint_writer *writer,
-                                    int number, int tensor, int state, const struct box *box,
-                                    int device, struct hypar_error *err)
+                                    int number, const struct saved *saved,
+                                    const struct box *box, const struct box *to, int device,
+                                    struct hypar_error *err)
 {
     size_t bytes = (size_t)hp_box_elements(box) * hp_real_bytes(t->real);
     bool here = device >= t->first_device && device < t->first_device + t->n_here;
@@ -25,13 +33,14 @@ static enum hypar_status save_piece(struct trainer *t, struct checkpoint_writer 
         return HYPAR_OK;
     void *dense = hp_arena_alloc(&scratch, bytes + 1, 1, alignof(double));
     if (here)
-        hp_executor_read(t->x[device - t->first_device], tensor, state, box, dense);
+        hp_executor_read(t->x[device - t->first_device], saved->tensor, saved->state, box,
+                         dense);
     if (here && t->rank != 0)
         hp_send_now(&t->control, dense, bytes, 0, t->tag_save);
     else if (!here)
         hp_receive_now(&t->control, dense, bytes, device, t->tag_save);
     if (t->rank == 0 && writer)
-        status = hp_checkpoint_put(writer, number, box, dense, err);
+        status = hp_checkpoint_put(writer, number, to, dense, err);
     hp_arena_free(&scratch);
     return status;
 }
@@ -55,6 +64,31 @@ static enum hypar_status save_fixed(struct trainer *t, struct checkpoint_writer 
     return status;
 }
 
+/* Running statistics: those of the first part with each channel, in the first micro-batch. */
+static enum hypar_status save_running(struct trainer *t, struct checkpoint_writer *writer,
+                                      int number, const struct saved *saved,
+                                      struct hypar_error *err)
+{
+    int producer = t->graph->tensors[saved->tensor].producer;
+    const struct op *op = &t->graph->ops[producer];
+    const struct part_layout *l = t->program->lowering->body[0].layout[producer];
+    int o = hp_output_operand(op, saved->tensor);
+    enum hypar_status status = HYPAR_OK;
+    int64_t done = 0; /* channels: parts are in their order, others' copies between them */
+    for (int part = 0; part < l->n_parts; part++) {
+        struct box pairs = hp_region(op->nest, o, l->range + part * op->nest->n_axes);
+        struct box channels = { 1, { pairs.dim[0] } };
+        if (l->empty[part] || pairs.dim[0].lo != done)
+            continue;
+        done = pairs.dim[0].hi;
+        pairs.dim[1] = (struct range){ saved->state, saved->state + 1 };
+        enum hypar_status one = save_piece(t, status == HYPAR_OK ? writer : NULL, number, saved,
+                                           &pairs, &channels, l->device[part], err);
+        status = status == HYPAR_OK ? one : status;
+    }
+    return status;
+}
+
 static int tail_exchange(const struct trainer *t, int tensor)
 {
     const struct training_graph *k = &t->program->lowering->training;
@@ -64,31 +98,29 @@ static int tail_exchange(const struct trainer *t, int tensor)
     return -1;
 }
 
-/* A tensor of the file: a parameter, or an array of its state. All ranks go through the same
+/* A tensor of the file. All ranks go through the same
  * pieces, also where nothing can be written any more. */
 static enum hypar_status save_tensor(struct trainer *t, struct checkpoint_writer *writer,
-                                     int number, int tensor, int state, struct hypar_error *err)
+                                     int number, const struct saved *saved,
+                                     struct hypar_error *err)
 {
-    int d = tail_exchange(t, tensor);
+    int d = tail_exchange(t, saved->tensor);
     enum hypar_status status = HYPAR_OK;
+    if (t->graph->tensors[saved->tensor].kind == TENSOR_STAT)
+        return save_running(t, writer, number, saved, err);
     if (d < 0)
-        return save_fixed(t, writer, number, tensor, err);
+        return save_fixed(t, writer, number, saved->tensor, err);
     const struct pattern *p = hp_exchange_pattern(t->program->lowering, 0, d);
     for (int c = 0; c < p->n_cells; c++) {
         struct box box = hp_cell_box(p, c);
         if (p->cell[c].n_receivers + p->cell[c].n_kept == 0)
             continue;
-        enum hypar_status one = save_piece(t, status == HYPAR_OK ? writer : NULL, number,
-                                           tensor, state, &box, holder(&p->cell[c]), err);
+        enum hypar_status one = save_piece(t, status == HYPAR_OK ? writer : NULL, number, saved,
+                                           &box, &box, holder(&p->cell[c]), err);
         status = status == HYPAR_OK ? one : status;
     }
     return status;
 }
-
-/* What the file has: parameters, each with its state. */
-struct saved {
-    int tensor, state; /* -1: the value */
-};
 
 static int list_saved(const struct trainer *t, struct saved *saved,
                       struct checkpoint_tensor *tensor, struct arena *arena)
@@ -96,6 +128,13 @@ static int list_saved(const struct trainer *t, struct saved *saved,
     int n = 0, states = hp_optimizer_states(t->optimizer.kind);
     for (int i = 0; i < t->graph->n_tensors; i++) {
         const struct tensor *info = &t->graph->tensors[i];
+        for (int which = 0; hp_is_running(t->graph, i) && which < RUNNING_COUNT; which++) {
+            saved[n] = (struct saved){ i, which };
+            tensor[n++] =
+                (struct checkpoint_tensor){ hp_running_name(arena, t->graph, i, which),
+                                            hp_real_element(t->real),
+                                            { 1, { info->shape.dim[0] } } };
+        }
         if (info->kind != TENSOR_PARAM)
             continue;
         for (int s = -1; s < (tail_exchange(t, i) < 0 ? 0 : states); s++) {
@@ -130,8 +169,8 @@ enum hypar_status hp_trainer_save(struct trainer *t, const char *path, int64_t s
         status = hp_checkpoint_create(&writer, path, tensor, n, pair, TRAINING_PAIRS, err);
     for (int i = 0; i < n; i++) {
         struct hypar_error why;
-        enum hypar_status one = save_tensor(t, status == HYPAR_OK ? writer : NULL, i,
-                                            saved[i].tensor, saved[i].state, &why);
+        enum hypar_status one =
+            save_tensor(t, status == HYPAR_OK ? writer : NULL, i, &saved[i], &why);
         if (status == HYPAR_OK && one != HYPAR_OK && err)
             *err = why;
         status = status == HYPAR_OK ? one : status;

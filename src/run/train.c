@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "run/init.h"
+#include "run/running.h"
 #include "run/trainer.h"
 
 /* Filling ---------------------------------------------------------------------------- */
@@ -28,6 +29,33 @@ static enum hypar_status fill_resumed(struct trainer *t, const struct fill_reque
     return hp_in(err, status, "%s", t->options->resume);
 }
 
+/* Running statistics as another run left them; one that knew of none, or that has been made
+ * elsewhere, leaves their first values. */
+static enum hypar_status fill_running(struct trainer *t, int tensor, const struct view *to,
+                                      struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    struct hypar_shape channels = { 1, { t->graph->tensors[tensor].shape.dim[0] } };
+    struct box box = { 1, { to->box.dim[0] } };
+    int64_t n = hp_box_elements(&box);
+    void *one = NEW(&scratch, double, n);
+    enum hypar_status status = HYPAR_OK;
+    hp_first_running(to, t->real);
+    for (int which = 0; t->resumed && which < RUNNING_COUNT && status == HYPAR_OK; which++) {
+        const char *name = hp_running_name(&scratch, t->graph, tensor, which);
+        int at = hp_checkpoint_find(t->resumed, name);
+        if (at < 0)
+            continue;
+        status = hp_checkpoint_need(t->resumed, name, &channels, &at, err);
+        if (status == HYPAR_OK)
+            status = hp_checkpoint_read(t->resumed, at, &box, t->real, one, err);
+        for (int64_t i = 0; status == HYPAR_OK && i < n; i++)
+            hp_put(to->data, i * RUNNING_COUNT + which, hp_get(one, i, t->real), t->real);
+    }
+    hp_arena_free(&scratch);
+    return hp_in(err, status, "%s", t->options->resume);
+}
+
 enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
                                   const struct view *to, struct hypar_error *err)
 {
@@ -38,6 +66,8 @@ enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
     if (!param && in_file) /* a constant */
         return hp_init_from(t->weights, t->graph, request->tensor, &to->box, t->real, to->data,
                             err);
+    if (info->kind == TENSOR_STAT)
+        return fill_running(t, request->tensor, to, err);
     if (!param) {
         struct data_request wanted = { .set = DATA_TRAIN,
                                        .tensor = request->tensor,
@@ -83,13 +113,14 @@ static enum hypar_status find_devices(struct trainer *t, struct hypar_ranks *ran
     t->first_device = t->n_ranks > 1 ? t->rank : 0;
     t->n_here = t->n_ranks > 1 ? 1 : t->n_devices;
     if (t->n_ranks > 1) {
-        enum { OWN_TAGS = 4 };
+        enum { OWN_TAGS = 5 };
         t->control = hp_ranks_transport(ranks);
         t->control.most_tags -= OWN_TAGS;
         t->tag_loss = t->control.most_tags;
         t->tag_word = t->tag_loss + 1;
         t->tag_save = t->tag_word + 1;
         t->tag_trace = t->tag_save + 1;
+        t->tag_test = t->tag_trace + 1;
     } else {
         t->network = hp_local_new(t->n_devices);
     }
@@ -123,8 +154,10 @@ static enum hypar_status resume(struct trainer *t, struct hypar_error *err)
 static int64_t window_of(const struct trainer *t)
 {
     enum { MOST = 1024 };
-    int64_t left = t->options->steps - t->first_step, every = t->options->checkpoint_every;
-    int64_t window = every > 0 && every < left ? every : left;
+    int64_t every[] = { t->options->checkpoint_every, t->options->test_every };
+    int64_t window = t->options->steps - t->first_step;
+    for (int i = 0; i < 2; i++)
+        window = every[i] > 0 && every[i] < window ? every[i] : window;
     return window < 1 ? 1 : window > MOST ? MOST : window;
 }
 
@@ -137,15 +170,14 @@ static enum hypar_status lower(struct trainer *t, struct hypar_error *err)
     return hypar_lower(&t->program, t->plan, &options, err);
 }
 
-/* The first device that knows the loss. */
-static int find_loss(const struct trainer *t)
+int hp_loss_device(const struct trainer *t, const struct hypar_program *program)
 {
-    const struct training_graph *k = &t->program->lowering->training;
+    const struct training_graph *k = &program->lowering->training;
     int first = t->n_devices;
     for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
         if (k->exchange[d].place.grad)
             continue;
-        const struct cell *cell = hp_exchange_pattern(t->program->lowering, 0, d)->cell;
+        const struct cell *cell = hp_exchange_pattern(program->lowering, 0, d)->cell;
         if (cell->n_receivers && cell->receiver[0] < first)
             first = cell->receiver[0];
         if (cell->n_kept && cell->kept[0] < first)
@@ -183,7 +215,7 @@ static enum hypar_status make_executors(struct trainer *t, struct hypar_error *e
         TRY(hp_executor_new(&t->x[i], t->program, t->first_device + i, &settings, &transport,
                             err));
     }
-    return HYPAR_OK;
+    return hp_evaluation_make(t, &settings, err);
 }
 
 /* A checkpoint that cannot be written is told before the first step, not after the last. */
@@ -210,15 +242,18 @@ static enum hypar_status make(struct trainer *t, struct hypar_error *err)
     if (t->graph->weights.path)
         TRY(hp_weights_open(&t->weights, t->graph->weights.path, &t->graph->weights.options,
                             err));
-    struct data_options data = { .train = t->options->data, .seed = t->seed };
+    struct data_options data = { .train = t->options->data,
+                                 .test = t->options->test_data,
+                                 .seed = t->seed };
     TRY(hp_data_open(&t->data, t->graph, &data, err));
     TRY(lower(t, err));
-    t->loss_device = find_loss(t);
+    t->loss_device = hp_loss_device(t, t->program);
     return make_executors(t, err);
 }
 
 static void release(struct trainer *t)
 {
+    hp_evaluation_free(t);
     for (int i = 0; t->x && i < t->n_here; i++)
         hp_executor_free(t->x[i]);
     hp_local_free(t->network);
@@ -237,42 +272,52 @@ static int steps_at_once(const struct trainer *t)
     return t->program->iteration->delayed ? t->program->iteration->n_micro : 1;
 }
 
-/* Updates of the loss's stage among them, each with a loss. */
-static int losses_at_once(const struct trainer *t)
+/* Each update of the loss's stage has one. */
+int hp_loss_count(const struct trainer *t, const struct hypar_program *program)
 {
-    const struct iteration *it = t->program->iteration;
+    const struct iteration *it = program->iteration;
     int producer = t->graph->tensors[t->graph->loss].producer;
-    int stage = t->program->schedule->stage_of_op[producer];
+    int stage = program->schedule->stage_of_op[producer];
     return hp_period_count(it, hp_slot_group(it, stage));
 }
 
-/* Losses come to rank 0. */
-static void collect_losses(struct trainer *t, double *loss, int n)
+void hp_collect_losses(struct trainer *t, struct executor **x, int device, double *loss, int n)
 {
-    int at = t->loss_device - t->first_device;
+    int at = device - t->first_device;
     bool here = at >= 0 && at < t->n_here;
     size_t bytes = (size_t)n * sizeof *loss;
-    for (int i = 0; here && i < n; i++) { /* the sum of a period's minibatches */
-        hp_executor_loss(t->x[at], i, &loss[i]);
-        loss[i] *= (double)n / steps_at_once(t);
-    }
+    for (int i = 0; here && i < n; i++)
+        hp_executor_loss(x[at], i, &loss[i]);
     if (here && t->rank != 0)
         hp_send_now(&t->control, loss, bytes, 0, t->tag_loss);
     else if (!here && t->rank == 0)
-        hp_receive_now(&t->control, loss, bytes, t->loss_device, t->tag_loss);
+        hp_receive_now(&t->control, loss, bytes, device, t->tag_loss);
+}
+
+/* Those of training steps, of a period's minibatches the mean. */
+static void collect_losses(struct trainer *t, double *loss, int n)
+{
+    hp_collect_losses(t, t->x, t->loss_device, loss, n);
+    for (int i = 0; i < n; i++)
+        loss[i] *= (double)n / steps_at_once(t);
 }
 
 /* What all ranks do after a step, as rank 0 says. */
 enum word { WORD_GO, WORD_END, WORD_STOP, WORD_NOT_A_NUMBER };
 
-static enum word tell(struct trainer *t, enum word word, bool *save)
+/* What is due after a step. */
+struct due {
+    bool save, test;
+};
+
+static enum word tell(struct trainer *t, enum word word, struct due *due)
 {
-    int32_t said[2] = { (int32_t)word, *save };
+    int32_t said[3] = { (int32_t)word, due->save, due->test };
     for (int r = 1; t->rank == 0 && r < t->n_ranks; r++)
         hp_send_now(&t->control, said, sizeof said, r, t->tag_word);
     if (t->rank != 0)
         hp_receive_now(&t->control, said, sizeof said, 0, t->tag_word);
-    *save = said[1];
+    *due = (struct due){ said[1], said[2] };
     return (enum word)said[0];
 }
 
@@ -300,12 +345,30 @@ static enum word decide(struct trainer *t, int64_t step, const double *loss, int
     return stop ? WORD_STOP : WORD_GO;
 }
 
-static bool is_due(const struct trainer *t, enum word word, int64_t before, int64_t step)
+/* Every so many steps, and at the end. */
+static bool is_due(int64_t every, enum word word, int64_t before, int64_t step)
 {
-    int64_t every = t->options->checkpoint_every;
-    if (!t->options->checkpoint || word == WORD_NOT_A_NUMBER)
+    if (word == WORD_NOT_A_NUMBER)
         return false;
     return word != WORD_GO || (every > 0 && before / every != step / every);
+}
+
+static bool is_better(const struct hypar_train_test *test, const struct hypar_train_test *best)
+{
+    if (!best->samples)
+        return true;
+    return test->accuracy >= 0 ? test->accuracy > best->accuracy : test->loss < best->loss;
+}
+
+static enum hypar_status test(struct trainer *t, int64_t step,
+                              struct hypar_train_result *result, struct hypar_error *err)
+{
+    TRY(hp_evaluate(t, step, &result->test, err));
+    if (is_better(&result->test, &result->best_test))
+        result->best_test = result->test;
+    if (t->rank == 0 && t->options->report_test)
+        t->options->report_test(t->options->who, &result->test);
+    return HYPAR_OK;
 }
 
 static void report(const struct trainer *t, const struct hypar_train_step *step)
@@ -342,7 +405,7 @@ static double median(double *value, int64_t n)
 static enum hypar_status train(struct trainer *t, struct hypar_train_result *result,
                                struct hypar_error *err)
 {
-    int at_once = steps_at_once(t), n = losses_at_once(t), capacity = 0, used = 0;
+    int at_once = steps_at_once(t), n = hp_loss_count(t, t->program), capacity = 0, used = 0;
     double *loss = NEW(&t->arena, double, n), *seconds = NULL;
     int64_t step = t->first_step;
     enum word word = step < t->options->steps ? WORD_GO : WORD_END;
@@ -355,7 +418,12 @@ static enum hypar_status train(struct trainer *t, struct hypar_train_result *res
         if (step == t->first_step)
             result->first_loss = loss[0];
         word = decide(t, step + at_once, loss, n);
-        bool save = is_due(t, word, step, step + at_once);
+        struct due due = {
+            .save = t->options->checkpoint &&
+                    is_due(t->options->checkpoint_every, word, step, step + at_once),
+            .test =
+                t->test.program && is_due(t->options->test_every, word, step, step + at_once),
+        };
         for (int i = 0; i < n && isfinite(loss[i]); i++)
             report(t,
                    &(struct hypar_train_step){ step + (i + 1) * at_once / n, t->first_step + 1,
@@ -363,10 +431,12 @@ static enum hypar_status train(struct trainer *t, struct hypar_train_result *res
         seconds = GROW(&t->arena, double, seconds, used, &capacity);
         seconds[used++] = each;
         step += at_once;
-        word = tell(t, word, &save);
+        word = tell(t, word, &due);
         if (word == WORD_NOT_A_NUMBER)
             return not_a_number(t, step, loss, n, err);
-        if (save)
+        if (due.test)
+            TRY(test(t, step, result, err)); /* as a step: others may wait for this rank */
+        if (due.save)
             TRY(hypar_ranks_agree(t->ranks,
                                   hp_trainer_save(t, t->options->checkpoint, step, err), err));
     }

@@ -8,6 +8,21 @@
 #include "run/exec/executor.h"
 #include "run/ranks.h"
 
+/* Forward phases alone on held-out samples (evaluate.c). */
+struct evaluation {
+    struct arena arena;
+    struct trainer *trainer;
+    struct hypar_program *program; /* NULL: there are no such samples */
+    struct executor **x;           /* as the trainer's, whose parameters they use */
+    int loss_device;
+    int64_t samples, batches_at_once, rows_at_once;
+    int64_t classes;     /* of a classifier; else 0 */
+    struct score *score; /* of this process, since they were last gathered */
+    struct score *best;  /* on rank 0, by row */
+    int n_scores, capacity;
+    int64_t right, counted; /* rows of this test, on rank 0 */
+};
+
 struct trainer {
     struct arena arena;
     const struct hypar_plan *plan;
@@ -28,9 +43,26 @@ struct trainer {
     struct executor **x;
     struct local_network *network; /* between them; NULL: MPI */
     struct transport control;      /* between processes, where there are several */
-    int tag_loss, tag_word, tag_save, tag_trace;
+    int tag_loss, tag_word, tag_save, tag_trace, tag_test;
     int loss_device; /* the first that knows the loss */
+    struct evaluation test;
 };
+
+/* The first device that knows the loss; losses of a step (one, or of each update period); these
+ * come to rank 0 (train.c). */
+int hp_loss_device(const struct trainer *t, const struct hypar_program *program);
+int hp_loss_count(const struct trainer *t, const struct hypar_program *program);
+void hp_collect_losses(struct trainer *t, struct executor **x, int device, double *loss, int n);
+
+/* Get ready for tests, executors set up as `as` says; nothing is done without held-out samples.
+ */
+enum hypar_status hp_evaluation_make(struct trainer *t, const struct executor_settings *as,
+                                     struct hypar_error *err);
+void hp_evaluation_free(struct trainer *t);
+
+/* A test after `step`, on all ranks; what it came to is known to rank 0. */
+enum hypar_status hp_evaluate(struct trainer *t, int64_t step, struct hypar_train_test *out,
+                              struct hypar_error *err);
 
 /* What the executor asks for (train.c). */
 enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,

@@ -144,7 +144,8 @@ static void end_slot(struct points *p, int device, int b, const struct slot *slo
     if (slot->phase == PHASE_FORWARD)
         change(p, device, c->now, p->sim->memory->late[b][device]);
     change(p, device, c->now, -c->over);
-    c->over = slot->phase == PHASE_BACKWARD ? p->sim->memory->over[b][device] : 0;
+    bool last = slot->phase == hp_last_half(p->sim->program->iteration);
+    c->over = last ? p->sim->memory->over[b][device] : 0;
 }
 
 static void put_slots(struct points *p, int l)

@@ -257,6 +257,7 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
     struct hypar_sim_summary *s = &sim->summary;
     struct hypar_memory fullest;
     double peak = 0, steps = sim->program->iteration->n_batches;
+    s->forward = sim->program->iteration->forward;
     s->step_s =
         sim->program->iteration->delayed ? steady_s(sim, c, length) : hp_seconds(length);
     s->compute = c->compute;
@@ -283,7 +284,9 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
     if (s->step_s > 0) {
         s->samples_per_s = (double)g->batch / s->step_s;
         s->tokens_per_s = positions(g) * s->samples_per_s;
-        s->mfu = hp_step_flops_per_sample(g) * s->samples_per_s / peak;
+        double flops =
+            s->forward ? hypar_graph_flops_per_sample(g) : hp_step_flops_per_sample(g);
+        s->mfu = flops * s->samples_per_s / peak;
     }
 }
 

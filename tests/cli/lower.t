@@ -217,6 +217,24 @@ $ hypar lower tests/cli/plan.json --bucket 1MB -q -o - | grep bucket
 >         {"kind": "all-reduce", "devices": [0, 1], "bytes": 128, "bucket": 9, "regions": [{"box": [[0, 4], [0, 4]], "from": [0, 1], "sum_on": [0, 1], "to": [0, 1]}]}
 >         {"kind": "all-reduce", "devices": [0, 1], "bytes": 32, "bucket": 9, "regions": [{"box": [[0, 4]], "from": [0, 1], "sum_on": [0, 1], "to": [0, 1]}]}
 
+Forward phases alone: what is left are computations, and the loss.
+$ hypar lower examples/plans/data-parallel.json --forward
+> resnet18:image=32,classes=10, batch 64, on 8 devices, 1 micro-batch: 233 tasks
+>
+> tasks         number  bytes sent
+> computations     232
+> updates            0
+> all-reduce         1        56 B
+>
+> operator                 bytes sent
+> loss      cross_entropy        56 B
+>
+> 56 B sent in all: forward 0 B, backward 0 B, gradients 0 B, loss 56 B
+$ hypar lower tests/cli/plan.json --forward -q -o - | grep -e lower -e slots
+>   "form": "lowered",
+>   "lower": {"bucket_bytes": 0, "local_bn": false, "minibatches": 0, "forward": true},
+>       "slots": ["F0.0", "U0.0"]
+
 Batch norm over each part's own samples.
 $ hypar lower examples/plans/data-parallel.json --local-bn
 > resnet18:image=32,classes=10, batch 64, on 8 devices, 1 micro-batch: 1,279 tasks

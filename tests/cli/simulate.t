@@ -83,6 +83,28 @@ $ hypar simulate examples/plans/data-parallel.json --local-bn | head -n 2
 > resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a step takes 1.71 ms
 > 37.5 k samples/s, 6.6 % of peak (model FLOPs), 1,279 tasks
 
+Forward phases alone, as for inference.
+$ hypar simulate examples/plans/data-parallel.json --forward | head -n 2
+> resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a forward pass takes 108 us
+> 591 k samples/s, 34.8 % of peak (model FLOPs), 233 tasks
+$ hypar simulate examples/plans/data-parallel.json --forward --json | grep -e forward -e update_tasks
+>   "forward": true,
+>   "update_tasks": 0,
+$ hypar simulate examples/plans/data-parallel.json --forward --fits
+> resnet18:image=32,classes=10, batch 64, fp32, sgd, on 8 devices
+>
+> device  parameters  buffers     peak     of
+> 0-7        44.7 MB   655 kB  45.4 MB  16 GB  fits
+>
+> It fits: device 0, the fullest, needs 45.4 MB of 16 GB (0.3 %).
+$ hypar simulate examples/plans/data-parallel.json --forward --check-delta 20 --json | grep -e changes -e mismatches
+>   "changes": 20,
+>   "mismatches": 0,
+$ hypar lower examples/plans/data-parallel.json --forward -q -o $TMP/forward.json
+$ hypar simulate $TMP/forward.json | head -n 2
+> resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a forward pass takes 108 us
+> 591 k samples/s, 34.8 % of peak (model FLOPs), 233 tasks
+
 For other programs.
 $ hypar simulate tests/cli/plan.json --json
 > {

@@ -50,6 +50,14 @@ fails 2 'train: a plan cannot name a model read from standard input, expected a 
     sh -c 'hypar train - --ranks 2 <"$0"' "$root/examples/models/mlp.json"
 run - --steps 1 <plan.json || wrong "a plan from standard input"
 
+# A label that one rank alone reads, and in a test.
+digits=$root/examples/data/digits
+cp "$digits-test-y.npy" labels.npy
+printf M | dd of=labels.npy bs=1 seek=278 conv=notrunc 2>/dev/null
+fails 3 "labels.npy: sample 150, element 0: 77, expected 0 to 9 for input 'labels'" \
+    hypar train "$root/examples/models/digits.json" --ranks 2 --planner dp --steps 1 -q \
+    --data "$digits-train-x.npy,$digits-train-y.npy" --test-data "$digits-test-x.npy,labels.npy"
+
 # What cannot be run.
 hypar plan lenet5 --on local:2 --batch 8 --precision bf16 --planner dp -q -o bf16.json
 fails 3 'precision bf16 cannot be run: fp32 and fp64 can' hypar train bf16.json

@@ -32,18 +32,19 @@ struct pair {
     struct hypar_graph *graph;
     struct hypar_machine *machine;
     struct hypar_plan *plan;
+    struct hypar_lower_options options;
     struct hypar_program *program;
     struct arena arena;
     struct run_data data, batch[BATCHES];
     struct delayed_updates delayed;
-    int steps;
+    int steps, running; /* running statistics of batch norms that were compared */
     struct hypar_error err;
 };
 
 struct proof {
     struct coverage coverage;
     struct hypar_machine *machine[MAX_MACHINE + 1];
-    int64_t proved, unstable, one_micro, tasks;
+    int64_t proved, unstable, one_micro, tasks, running;
     int64_t delayed[2][2][2]; /* by stashing, vertical sync, whether stages are replicated */
     /* Gradients that are clipped, or were short enough: on one device, on several, in several
      * micro-batches, in stages. */
@@ -78,17 +79,18 @@ static struct plan_focus find_focus(const struct hypar_graph *graph, const struc
 static enum hypar_status lower(struct proof *proof, struct pair *pair)
 {
     static const double buckets[] = { 0, 0, 64, 1e9 };
-    struct hypar_lower_options options = {
+    pair->options = (struct hypar_lower_options){
         .bucket_bytes = buckets[hp_random_below(&pair->random, 4)],
         .minibatches = draw(&pair->random, 1, 12),
     };
-    enum hypar_status status = hypar_lower(&pair->program, pair->plan, &options, &pair->err);
+    enum hypar_status status =
+        hypar_lower(&pair->program, pair->plan, &pair->options, &pair->err);
     if (status == HYPAR_UNSUPPORTED && pair->plan->schedule.micro_batches > 1) {
         struct hypar_schedule schedule = pair->plan->schedule;
         schedule.micro_batches = 1;
         hp_plan_set_schedule(pair->plan, &schedule);
         proof->one_micro++;
-        status = hypar_lower(&pair->program, pair->plan, &options, &pair->err);
+        status = hypar_lower(&pair->program, pair->plan, &pair->options, &pair->err);
     }
     return status;
 }
@@ -242,6 +244,7 @@ static struct reference_run *new_reference(struct pair *pair, double noise)
     struct reference_settings settings = {
         .micro_batches = r->n_micro,
         .delayed = r->delayed ? &pair->delayed : NULL,
+        .forward = r->forward,
         .optimizer = hp_optimizer(pair->plan->optimizer),
         .clip = pair->plan->clip,
         .seed = pair->seed,
@@ -267,6 +270,7 @@ static enum hypar_status execute(struct proof *proof, struct pair *pair, enum ta
     for (int s = 0; s < pair->steps && status == HYPAR_OK; s++)
         status = hp_in(&pair->err, all_ranks_step(ranks, &pair->err), "step %d", s + 1);
     *differs = ranks && all_ranks_differ(ranks);
+    pair->running += ranks ? all_ranks_running(ranks) : 0;
     all_ranks_free(ranks);
     if (status == HYPAR_OK && !pair->program->iteration->delayed)
         note_clip(proof, pair, hp_reference_scale(reference));
@@ -310,16 +314,34 @@ static bool unstable(struct pair *pair)
     return moved;
 }
 
+/* The program in both orders. `*differs`: the numbers are not the same, but a task that cannot
+ * run is wrong whatever they are. */
+static enum hypar_status prove_program(struct proof *proof, struct pair *pair, bool *differs)
+{
+    TRY(check_program(pair->program, &pair->err));
+    TRY(hp_in(&pair->err, execute(proof, pair, ORDER_NUMBERS, differs), "in order of numbers"));
+    return hp_in(&pair->err, execute(proof, pair, ORDER_LATEST, differs), "the latest first");
+}
+
+/* The same plan, forward phases alone. */
+static enum hypar_status prove_forward(struct proof *proof, struct pair *pair, bool *differs)
+{
+    pair->options.forward = true;
+    hypar_program_free(pair->program);
+    pair->program = NULL;
+    TRY(hypar_lower(&pair->program, pair->plan, &pair->options, &pair->err));
+    for (int l = 0; l < pair->program->schedule->n_lists; l++)
+        for (int i = 0; i < pair->program->schedule->list[l].n_slots; i++)
+            if (pair->program->schedule->list[l].slot[i].phase == PHASE_BACKWARD)
+                return hp_fail(&pair->err, HYPAR_RUNTIME, "a backward slot");
+    return hp_in(&pair->err, prove_program(proof, pair, differs), "forward alone");
+}
+
 static enum hypar_status prove(struct proof *proof, struct pair *pair)
 {
     TRY(draw_pair(proof, pair));
-    TRY(check_program(pair->program, &pair->err));
-    bool differs = false; /* a task that cannot run is wrong whatever the numbers are */
-    enum hypar_status status =
-        hp_in(&pair->err, execute(proof, pair, ORDER_NUMBERS, &differs), "in order of numbers");
-    if (status == HYPAR_OK)
-        status =
-            hp_in(&pair->err, execute(proof, pair, ORDER_LATEST, &differs), "the latest first");
+    bool differs = false, forward_differs = false;
+    enum hypar_status status = prove_program(proof, pair, &differs);
     if (differs && unstable(pair)) {
         proof->unstable++;
         return HYPAR_OK;
@@ -330,11 +352,14 @@ static enum hypar_status prove(struct proof *proof, struct pair *pair)
     }
     proof->proved++;
     proof->tasks += hypar_program_totals(pair->program).tasks;
+    proof->running += pair->running;
     coverage_note(&proof->coverage, pair->plan);
     const struct iteration *r = pair->program->iteration;
     if (r->delayed)
         proof->delayed[r->stash][r->sync][r->n_bodies > 1]++;
-    return status;
+    if (status == HYPAR_OK)
+        status = prove_forward(proof, pair, &forward_differs);
+    return forward_differs && unstable(pair) ? HYPAR_OK : status;
 }
 
 static void begin(struct proof *proof)
@@ -452,6 +477,7 @@ static void every_plan_computes_the_same(void **state)
             check_frozen(&proof);
         }
         assert_true(proof.unstable * 50 <= proof.proved);
+        assert_true(proof.running > 0 || pairs < 1000);
     }
     end(&proof);
 }

@@ -181,7 +181,7 @@ static bool counts(const struct oracle *o, int tensor, bool grad)
         struct place place = k->exchange[d].place;
         settled |= place.grad && o->pair->held.tensor[1][place.tensor] == tensor;
     }
-    return settled && !hp_place_lasts(o->pair->graph, (struct place){ tensor, grad }) &&
+    return settled && !hp_place_lasts(o->pair->graph, false, (struct place){ tensor, grad }) &&
            t->kind != TENSOR_PARAM;
 }
 

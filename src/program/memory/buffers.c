@@ -80,6 +80,7 @@ static void add_access(struct buffer_finder *f, int device, struct access new)
 struct operand_use {
     int op, operand, tensor;
     bool grad, lasts;
+    bool running;  /* what of the statistics of batch norm training keeps: read forward */
     int n;         /* passes that touch it */
     bool adds;     /* some do as far as they add it */
     struct touch { /* ... and each of them */
@@ -101,7 +102,8 @@ static void add_touch(const struct buffer_finder *f, struct operand_use *u, int 
         reads &= f->exchange_of[2 * u->tensor + 1] >= 0;
         writes &= f->graph->tensors[u->tensor].needs_grad;
     }
-    if ((!reads && !writes) || (u->grad && u->tensor == f->graph->loss))
+    if ((!reads && !writes) || (u->grad && u->tensor == f->graph->loss) ||
+        (u->running && (!reads || pass->backward)))
         return;
     const int *tensor = f->graph->ops[u->op].tensor, *as = f->held.tensor[u->grad];
     bool view = hp_is_view(nest) && as[tensor[0]] == as[tensor[1]];
@@ -187,6 +189,7 @@ static void note_place(struct buffer_finder *f, int body, struct place place, bo
         struct operand_use use = {
             .op = g->tensors[t].producer, .tensor = t, .grad = place.grad, .lasts = lasts
         };
+        use.running = lasts && !hp_place_lasts(g, f->program->iteration->forward, place);
         for (int o = 0; use.op >= 0 && o < g->ops[use.op].nest->n_operands; o++)
             if (o >= g->ops[use.op].nest->n_inputs && g->ops[use.op].tensor[o] == t) {
                 use.operand = o;
@@ -315,7 +318,7 @@ static void note_sent(const struct buffer_finder *f, const struct body_passes *p
     int next = within ? hp_next_pass(p, device, at, backward) : -1;
     b->exchanged = true;
     if (next < 0)
-        *(backward ? &b->over : &b->waits) = f->in_order;
+        *(backward || f->program->iteration->forward ? &b->over : &b->waits) = f->in_order;
     else
         end_by(b, p->last[next]);
 }
@@ -469,7 +472,8 @@ static void find_lasting(struct buffer_finder *f, struct place place)
     note_norm(f, place);
     for (int b = 0; b < f->program->n_bodies; b++) {
         note_place(f, b, place, true);
-        if (place.grad && t->kind == TENSOR_PARAM && t->needs_grad)
+        if (place.grad && t->kind == TENSOR_PARAM && t->needs_grad &&
+            !f->program->iteration->forward)
             note_place(f, b, (struct place){ place.tensor, false }, true);
     }
     for (int i = 0; i < f->n_holders; i++)

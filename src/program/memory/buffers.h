@@ -8,7 +8,7 @@
  *    overlap are one buffer, over their bounding box, so that every task finds what it touches
  *    in one array.
  *  - What lasts from step to step (parameters and their gradients, the loss, model inputs
- *    without samples) is held once; all else once for each micro-batch.
+ *    without samples, running statistics) is held once; all else once for each micro-batch.
  *  - A buffer begins with the first pass that writes there, or when what is received is posted;
  *    it ends with the last pass that touches it. Passes that a kernel may do in one call are
  *    one.
@@ -16,10 +16,11 @@
  *    at most half of a buffer, it is copied out of it when the forward half has done with it.
  *  - What is sent within a stage is held until the task after the comm is done. What goes to
  *    another stage is held, of a forward half, until the micro-batch's backward half begins, of
- *    a backward half until the device's next slot is over. If it has not been received by then,
- *    the device waits for it, which no other device waits for: those of a stage go through
- *    their tasks in the same order; a stage has received what is sent forward before the
- *    sender's backward half; and it can do backward halves whatever becomes of later ones. */
+ *    a backward half, or where there is none, until the device's next slot is over. If it has
+ * not been received by then, the device waits for it, which no other device waits for: those of
+ * a stage go through their tasks in the same order; a stage has received what is sent forward
+ * before the sender's backward half; and it can do backward halves whatever becomes of later
+ * ones. */
 #ifndef PROGRAM_MEMORY_BUFFERS_H
 #define PROGRAM_MEMORY_BUFFERS_H
 
@@ -64,8 +65,9 @@ void hp_finder_begin(struct buffer_finder *finder, const struct hypar_program *p
                      int device, bool in_order);
 void hp_finder_end(struct buffer_finder *finder);
 
-/* Those of a place that others are held as, in a body (of what lasts: -1); they stay until the
- * next call. */
+/* Those of a place that others are held as, in a body (-1: of what lasts; of the statistics of
+ * batch norm, what training keeps of them as running statistics); they stay until the next
+ * call. */
 void hp_find_buffers(struct buffer_finder *finder, int body, struct place place);
 
 #endif /* PROGRAM_MEMORY_BUFFERS_H */

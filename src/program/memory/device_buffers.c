@@ -4,6 +4,7 @@
 struct collector {
     struct buffer_finder finder;
     struct device_buffers *to;
+    const struct device_buffers *like; /* whose parameters these are; NULL: none */
     struct arena *arena;
     int capacity;
 };
@@ -23,10 +24,17 @@ static void collect(struct collector *c, int body, struct place place)
     struct device_buffers *to = c->to;
     int first = to->n;
     hp_find_buffers(&c->finder, body, place);
-    for (int i = 0; i < c->finder.n; i++) {
+    const struct buffer *found = c->finder.buffer;
+    int n = c->finder.n;
+    if (c->like && body < 0 && n > 0 && hp_is_shared(c->finder.graph, found)) {
+        const int *start = &c->like->start[2 * place.tensor];
+        found = c->like->buffer + start[0];
+        n = start[1] - start[0];
+    }
+    for (int i = 0; i < n; i++) {
         to->buffer = GROW(c->arena, struct buffer, to->buffer, to->n, &c->capacity);
         struct buffer *b = &to->buffer[to->n++];
-        *b = c->finder.buffer[i];
+        *b = found[i];
         if (body >= 0) {
             b->begin = own_pass(c, body, b->begin);
             b->end = own_pass(c, body, b->end);
@@ -36,20 +44,24 @@ static void collect(struct collector *c, int body, struct place place)
 }
 
 struct device_buffers hp_device_buffers(const struct hypar_program *p, int device,
-                                        bool in_order, struct arena *arena)
+                                        bool in_order, const struct device_buffers *like,
+                                        struct arena *arena)
 {
     const struct hypar_graph *g = p->plan->graph;
     struct device_buffers out = { .held = hp_held_as(p, in_order, arena),
+                                  .forward = p->iteration->forward,
                                   .n_bodies = p->n_bodies,
                                   .n_tensors = g->n_tensors };
-    struct collector c = { .to = &out, .arena = arena };
+    struct collector c = { .to = &out, .like = like, .arena = arena };
     hp_finder_begin(&c.finder, p, device, in_order);
     out.start = NEW(arena, int, (1 + p->n_bodies) * 2 * g->n_tensors + 1);
     out.first = NEW(arena, int, p->n_bodies + 1);
     for (int list = 0, at = 0; list <= p->n_bodies; list++)
         for (int i = 0; i < 2 * g->n_tensors; i++) {
             struct place place = { i / 2, i % 2 };
-            if (hp_place_lasts(g, place) == (list == 0) &&
+            bool lasts = hp_place_lasts(g, out.forward, place),
+                 running = list == 0 && !place.grad && hp_is_running(g, place.tensor);
+            if ((lasts == (list == 0) || running) &&
                 out.held.tensor[place.grad][place.tensor] == place.tensor)
                 collect(&c, list - 1, place);
             out.start[++at] = out.n;
@@ -65,7 +77,7 @@ struct device_buffers hp_device_buffers(const struct hypar_program *p, int devic
 int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_graph *g, int body,
                    bool backward, struct place place, const struct box *box)
 {
-    int list = hp_place_lasts(g, place) ? 0 : 1 + body;
+    int list = hp_place_lasts(g, buffers->forward, place) ? 0 : 1 + body;
     struct box held = hp_held_box(g, &buffers->held, place, *box);
     int tensor = buffers->held.tensor[place.grad][place.tensor];
     int at = (list * g->n_tensors + tensor) * 2 + place.grad;
@@ -74,6 +86,14 @@ int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_grap
         if ((backward || b->copied < 0) && hp_box_contains(&b->box, &held))
             return i;
     }
+    return -1;
+}
+
+int hp_find_running(const struct device_buffers *buffers, int tensor, const struct box *box)
+{
+    for (int i = buffers->start[2 * tensor]; i < buffers->start[2 * tensor + 1]; i++)
+        if (hp_box_contains(&buffers->buffer[i].box, box))
+            return i;
     return -1;
 }
 

@@ -8,6 +8,7 @@
  * device, and what a buffer is a copy of among all its buffers. */
 struct device_buffers {
     struct held_as held;
+    bool forward; /* of a program of forward phases alone */
     int n_bodies, n;
     int *first; /* by body: its first buffer; n_bodies + 1 */
     struct buffer *buffer;
@@ -15,13 +16,26 @@ struct device_buffers {
     int *start; /* [(1 + body) * 2 * n_tensors + 2 * tensor + grad], 0 for those that last */
 };
 
-/* `in_order`: the device does its tasks in order of their numbers. */
+/* `in_order`: the device does its tasks in order of their numbers. `like`: buffers of the same
+ * device in another program of the plan, whose parameters and running statistics these are;
+ * NULL: none. */
 struct device_buffers hp_device_buffers(const struct hypar_program *program, int device,
-                                        bool in_order, struct arena *arena);
+                                        bool in_order, const struct device_buffers *like,
+                                        struct arena *arena);
+
+/* Is what the buffer holds the other program's, where there is one? */
+static inline bool hp_is_shared(const struct hypar_graph *g, const struct buffer *b)
+{
+    enum tensor_kind kind = g->tensors[b->place.tensor].kind;
+    return !b->place.grad && (kind == TENSOR_PARAM || kind == TENSOR_STAT);
+}
 
 /* The buffer that holds `box` of a place in a half of a body; -1: none does. */
 int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_graph *graph,
                    int body, bool backward, struct place place, const struct box *box);
+
+/* The buffer that holds `box` of the running statistics of a tensor; -1: none does. */
+int hp_find_running(const struct device_buffers *buffers, int tensor, const struct box *box);
 
 /* Where a box of a place lies in a buffer: the element at its lower corner, and from one index
  * to the next in each dimension. */

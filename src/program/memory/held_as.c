@@ -3,11 +3,11 @@
 
 #include "program/lowering.h"
 
-bool hp_place_lasts(const struct hypar_graph *g, struct place place)
+bool hp_place_lasts(const struct hypar_graph *g, bool forward, struct place place)
 {
     const struct tensor *t = &g->tensors[place.tensor];
-    return t->kind == TENSOR_PARAM || place.tensor == g->loss ||
-           (t->kind == TENSOR_INPUT && t->sample_dim < 0);
+    return t->kind == TENSOR_PARAM || (forward && hp_is_running(g, place.tensor)) ||
+           place.tensor == g->loss || (t->kind == TENSOR_INPUT && t->sample_dim < 0);
 }
 
 /* How many operators add to the gradient of a tensor. */
@@ -23,7 +23,8 @@ static int gradient_writers(const struct hypar_graph *g, int tensor)
  * is not the one that the view's reader settled. */
 static bool may_be_input(const struct hypar_graph *g, const struct op *op, bool grad)
 {
-    return hp_is_view(op->nest) && !hp_place_lasts(g, (struct place){ op->tensor[0], false }) &&
+    return hp_is_view(op->nest) &&
+           !hp_place_lasts(g, false, (struct place){ op->tensor[0], false }) &&
            (!grad || gradient_writers(g, op->tensor[0]) == 1);
 }
 

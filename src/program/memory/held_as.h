@@ -7,9 +7,9 @@
 
 #include "program/program.h"
 
-/* Does the place last from step to step: a parameter, its gradient, the loss, or a model input
- * without samples? */
-bool hp_place_lasts(const struct hypar_graph *graph, struct place place);
+/* Does the place last from step to step: a parameter, its gradient, the loss, a model input
+ * without samples, or in a program of forward phases alone running statistics? */
+bool hp_place_lasts(const struct hypar_graph *graph, bool forward, struct place place);
 
 /* By tensor, of its value [0] and of its gradient [1]. */
 struct held_as {

@@ -120,8 +120,8 @@ static struct flights find_flights(struct memory_maker *m, const struct slot_lis
             n--;
         }
         add_flight(m, &f, (struct flight){ b, slot->phase, before, flying });
-        before = slot->phase == PHASE_BACKWARD ? b : -1;
-        if (slot->phase == PHASE_FORWARD) {
+        before = slot->phase == hp_last_half(m->program->iteration) ? b : -1;
+        if (slot->phase == PHASE_FORWARD && !m->program->iteration->forward) {
             flying[b]++;
             n++;
         }

@@ -100,13 +100,14 @@ static void add_masks(struct memory_maker *m, struct body_memory *body)
 
 static void add_place(struct memory_maker *m, struct place place, bool trained)
 {
-    bool lasts = hp_place_lasts(m->graph, place);
+    bool lasts = hp_place_lasts(m->graph, m->program->iteration->forward, place);
+    bool running = !place.grad && hp_is_running(m->graph, place.tensor);
     if (m->finder.held.tensor[place.grad][place.tensor] != place.tensor)
         return;
-    for (int b = lasts ? -1 : 0; b < (lasts ? 0 : m->program->n_bodies); b++) {
+    for (int b = lasts || running ? -1 : 0; b < (lasts ? 0 : m->program->n_bodies); b++) {
         hp_find_buffers(&m->finder, b, place);
         for (int i = 0; i < m->finder.n; i++)
-            if (lasts)
+            if (b < 0)
                 add_lasting(m, &m->finder.buffer[i], trained);
             else
                 add_buffer(m, b, &m->finder.buffer[i]);

@@ -105,9 +105,8 @@ void hp_training_metadata(const struct training_state *state, struct arena *aren
 enum hypar_status hp_training_state(const struct checkpoint *checkpoint,
                                     struct training_state *out, struct hypar_error *err);
 
-/* Parameters have their own names; array k of a parameter's optimizer state and what was
- * running (statistics of batch norms) these: "optimizer.0.fc1.w", "running.bn1.mean". */
+/* Parameters have their own names; array k of a parameter's optimizer state this:
+ * "optimizer.0.fc1.w". (Running statistics: hp_running_name().) */
 const char *hp_state_name(struct arena *arena, int k, const char *name);
-const char *hp_running_name(struct arena *arena, const char *name);
 
 #endif /* RUN_CHECKPOINT_CHECKPOINT_H */

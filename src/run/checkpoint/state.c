@@ -12,11 +12,6 @@ const char *hp_state_name(struct arena *arena, int k, const char *name)
     return hp_arena_printf(arena, "optimizer.%d.%s", k, name);
 }
 
-const char *hp_running_name(struct arena *arena, const char *name)
-{
-    return hp_arena_printf(arena, "running.%s", name);
-}
-
 /* Integers are decimal, the hash is as in a plan: 16 hexadecimal digits. */
 void hp_training_metadata(const struct training_state *s, struct arena *arena,
                           struct checkpoint_pair pair[TRAINING_PAIRS])

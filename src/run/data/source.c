@@ -10,7 +10,7 @@
 #include "run/data/shuffle.h"
 #include "run/data/synthetic.h"
 
-static const int64_t SYNTHETIC_SAMPLES = (int64_t)1 << 16;
+static const int64_t SYNTHETIC_SAMPLES[] = { [DATA_TRAIN] = 1 << 16, [DATA_TEST] = 1 << 10 };
 
 /* The samples of a set: first .. first + samples of those that are there. */
 struct samples {
@@ -42,7 +42,7 @@ static enum hypar_status open_set(struct data_source *source, enum data_set set,
     struct samples *out = &source->set[set];
     if (is_synthetic(text)) {
         out->samples =
-            options->synthetic_samples ? options->synthetic_samples : SYNTHETIC_SAMPLES;
+            options->synthetic_samples ? options->synthetic_samples : SYNTHETIC_SAMPLES[set];
         out->first = set == DATA_TRAIN ? 0 : (int64_t)1 << 40;
         return HYPAR_OK;
     }

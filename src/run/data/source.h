@@ -27,7 +27,7 @@ struct data_options {
     const char *train, *test;  /* texts as above; NULL: synthetic, none */
     double held_out;           /* share of the training's samples, its last ones, for testing:
                                   0 <= held_out < 1; not together with `test` */
-    int64_t synthetic_samples; /* 0: 2^16 */
+    int64_t synthetic_samples; /* 0: 2^16, for testing 2^10 */
     uint64_t seed;
     bool in_order; /* samples are not shuffled; those for testing never are */
 };

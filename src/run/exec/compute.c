@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "run/reference.h"
+#include "run/running.h"
 
 /* What lasts is as a whole; a model input without samples may be read along them. */
 static int64_t offset_in(const struct rank_operand *o, const struct box *box)
@@ -12,6 +13,11 @@ static int64_t offset_in(const struct rank_operand *o, const struct box *box)
     for (int d = 0; d < box->n_dims; d++)
         at += (box->dim[d].lo - o->view.box.dim[d].lo) * o->view.at.stride[d];
     return at;
+}
+
+static bool lasts(const struct executor *x, struct place place)
+{
+    return hp_place_lasts(x->graph, x->program->iteration->forward, place);
 }
 
 static struct view view_of(const struct pass_run *r, const struct rank_operand *o)
@@ -26,7 +32,7 @@ static struct view view_of(const struct pass_run *r, const struct rank_operand *
                                        r->call.nest->pass[r->call.pass].backward)
                        : hp_buffer_data(x, r->m, buffer);
     int64_t offset = o->view.at.offset;
-    if (!hp_place_lasts(x->graph, (struct place){ o->tensor, o->grad })) {
+    if (!lasts(x, (struct place){ o->tensor, o->grad })) {
         view.box = hp_micro_box(x->program, o->tensor, &view.box, r->m->micro);
     } else {
         view.box = hp_region(r->call.nest, o->operand, r->call.range);
@@ -99,7 +105,7 @@ static void take_over(struct pass_run *r)
         struct view to = view_of(r, o);
         for (int k = 0; k < o->n_taken; k++) {
             struct box box = o->taken[k];
-            if (!hp_place_lasts(x->graph, place))
+            if (!lasts(x, place))
                 box = hp_micro_box(x->program, o->tensor, &box, r->m->micro);
             struct view piece = hp_view_piece(&to, &box, hp_real_bytes(x->settings.real));
             if (x->settings.order == ORDER_LATEST)
@@ -131,6 +137,7 @@ static void begin(struct pass_run *r, const struct rank_pass *pass)
     call->pass = pass->pass;
     call->real = x->settings.real;
     call->samples = hp_micro_samples(x->program, r->m->micro);
+    call->inference = x->program->iteration->forward;
     call->key = hp_draw_key(x->settings.seed, (int)hp_batch_of(x, r->m->micro) + 1, pass->op);
     hp_micro_ranges(x->graph, pass->op, &x->program->plan->ops[pass->op].split, pass->part,
                     call->samples, call->range);
@@ -173,16 +180,64 @@ bool hp_may_join(const struct executor *x, const struct rank_pass *first,
     return true;
 }
 
+static bool writes_loss(const struct executor *x, const struct rank_pass *pass)
+{
+    for (int i = 0; i < pass->n_operands; i++)
+        if (pass->operand[i].written && !pass->operand[i].grad &&
+            pass->operand[i].tensor == x->graph->loss)
+            return true;
+    return false;
+}
+
+/* Samples beyond those that count add nothing to the loss. False: none is left. */
+static bool leave_out(struct pass_run *r)
+{
+    const struct iteration *it = r->x->program->iteration;
+    const struct nest *nest = r->call.nest;
+    int64_t batch = r->x->graph->batch;
+    int64_t left = r->x->counted - (it->delayed ? r->m->micro * batch : 0);
+    for (int a = 0; a < nest->n_axes && left < batch; a++) {
+        int64_t end = (left < 0 ? 0 : left) * (nest->axis[a].extent / batch);
+        if (nest->axis[a].role == HYPAR_SAMPLE && r->call.range[a].hi > end)
+            r->call.range[a].hi = end;
+        if (nest->axis[a].role == HYPAR_SAMPLE && hp_range_empty(r->call.range[a]))
+            return false;
+    }
+    return true;
+}
+
+/* Running statistics follow those of the samples at hand. */
+static void move_running(const struct pass_run *r, const struct rank_pass *pass)
+{
+    const struct held_view *v = &pass->running;
+    if (v->buffer < 0)
+        return;
+    struct view running = { .data = (char *)r->x->lasting[v->buffer] +
+                                    (size_t)v->at.offset * hp_real_bytes(r->call.real),
+                            .box = v->box };
+    memcpy(running.stride, v->at.stride, sizeof running.stride);
+    hp_move_running(&r->call, pass->running_operand, &running);
+}
+
 enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task,
                              const struct rank_pass *const *pass, int n)
 {
     struct pass_run *r = &x->pass_run;
     *r = (struct pass_run){ .x = x, .m = m };
+    bool loss = false;
     begin(r, pass[0]);
+    for (int i = 0; i < n; i++)
+        loss |= writes_loss(x, pass[i]);
+    if (loss && !leave_out(r))
+        return x->status;
     for (int i = 0; i < n; i++)
         TRY(add_pass(r, task, pass[i]));
     r->call.workspace = workspace(x, hp_kernel_workspace(x->settings.kernels, &r->call));
     hp_kernel(x->settings.kernels, &r->call);
+    for (int i = 0; i < n; i++)
+        move_running(r, pass[i]);
+    if (loss && x->settings.scored)
+        x->settings.scored(x->settings.who, r->m->micro, &r->call);
     take_over(r);
     return x->status; /* of the inputs that it asked for */
 }

@@ -7,8 +7,17 @@
 
 /* Steps ------------------------------------------------------------------------------ */
 
+void hp_executor_restart(struct executor *x, int64_t batch, int64_t counted)
+{
+    x->settings.first_batch = batch;
+    x->step = 0;
+    x->counted = counted;
+}
+
 void hp_executor_begin(struct executor *x)
 {
+    if (x->settings.shares)
+        hp_take_shared(x);
     if (x->step > 0)
         hp_first_versions(x);
     x->step++;
@@ -74,9 +83,13 @@ enum hypar_status hp_executor_status(const struct executor *x)
 void hp_executor_read(const struct executor *x, int tensor, int state, const struct box *box,
                       void *dense)
 {
-    struct held_view v = hp_rank_view(x->rank, 0, true, (struct place){ tensor, false }, box);
-    char *data = state < 0 ? x->versions[v.buffer].data[hp_newest_version(x, v.buffer)]
-                           : x->state[v.buffer].array[state];
+    bool running = x->graph->tensors[tensor].kind == TENSOR_STAT;
+    struct held_view v =
+        running ? hp_rank_running(x->rank, tensor, box)
+                : hp_rank_view(x->rank, 0, true, (struct place){ tensor, false }, box);
+    char *data = running     ? x->lasting[v.buffer]
+                 : state < 0 ? x->versions[v.buffer].data[hp_newest_version(x, v.buffer)]
+                             : x->state[v.buffer].array[state];
     size_t size = hp_real_bytes(x->settings.real);
     struct view from = { .data = data + (size_t)v.at.offset * size, .box = *box };
     struct view to = hp_dense_view(dense, box);
@@ -129,7 +142,11 @@ enum hypar_status hp_executor_new(struct executor **out, const struct hypar_prog
     x->graph = program->plan->graph;
     x->settings = *settings;
     x->transport = *transport;
-    enum hypar_status status = hp_rank_make(&x->rank, program, device, hp_in_order(x), err);
+    x->counted = INT64_MAX;
+    struct rank_options how = { .in_order = hp_in_order(x) };
+    if (settings->shares)
+        how.like = &settings->shares->rank->buffers;
+    enum hypar_status status = hp_rank_make(&x->rank, program, device, &how, err);
     if (status != HYPAR_OK) {
         arena = x->arena;
         hp_arena_free(&arena);

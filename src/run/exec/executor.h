@@ -18,7 +18,8 @@
 
 struct executor;
 
-/* What a dense array over a box of a tensor is filled with. */
+/* What a dense array over a box of a tensor is filled with. Of the statistics of batch norm
+ * (hp_is_running()) that is the running mean and variance before the first step. */
 struct fill_request {
     int tensor;
     int state; /* array of the optimizer's state of a parameter, zero so far; -1: its value */
@@ -54,7 +55,12 @@ struct executor_settings {
     /* With `check`, called for all that a pass reads; NULL: nobody looks. */
     enum hypar_status (*observe)(void *who, const struct reading *reading,
                                  struct hypar_error *err);
+    /* Called with what a part's share of the loss was computed from; NULL: nobody looks. */
+    void (*scored)(void *who, int micro, const struct kernel_call *call);
     void *who;
+    /* Forward phases alone: a rank of the same plan's training, whose parameters and running
+     * statistics are used where they are; NULL: its own. It must outlive this one. */
+    const struct executor *shares;
 };
 
 /* What was done since it was made. */
@@ -95,6 +101,10 @@ enum hypar_status hp_executor_new(struct executor **out, const struct hypar_prog
                                   const struct transport *transport, struct hypar_error *err);
 void hp_executor_free(struct executor *x); /* NULL is allowed */
 
+/* The next step is of batch number `batch`, and of the samples from its first on so many count
+ * for the loss. */
+void hp_executor_restart(struct executor *x, int64_t batch, int64_t counted);
+
 /* Begin a training step (pipedream: a window of minibatches), and go on with it as far as it
  * gets. */
 void hp_executor_begin(struct executor *x);
@@ -117,7 +127,7 @@ const char *hp_executor_where(struct executor *x, char *text, size_t n);
 bool hp_executor_loss(const struct executor *x, int period, double *loss);
 
 /* A box of a parameter that the rank updates, or of an array of its optimizer's state (-1: its
- * value), into a dense array. */
+ * value), or of the running statistics that it keeps, into a dense array. */
 void hp_executor_read(const struct executor *x, int tensor, int state, const struct box *box,
                       void *dense);
 

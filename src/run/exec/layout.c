@@ -188,7 +188,7 @@ static int count_lanes(const struct rank *rank)
     for (int i = 0; i < list->n_slots; i++) {
         n += list->slot[i].phase == PHASE_FORWARD;
         most = n > most ? n : most;
-        n -= list->slot[i].phase == PHASE_BACKWARD;
+        n -= list->slot[i].phase == hp_last_half(rank->program->iteration);
     }
     return most;
 }

@@ -2,6 +2,7 @@
 #include "run/exec/rank.h"
 
 #include "base/csr.h"
+#include "run/running.h"
 
 int64_t hp_buffer_elements(const struct rank *rank, int buffer)
 {
@@ -17,6 +18,16 @@ struct held_view hp_rank_view(const struct rank *rank, int body, bool backward,
     out.buffer = hp_find_buffer(&rank->buffers, rank->graph, body, backward, place, box);
     if (out.buffer >= 0)
         out.at = hp_place_in_buffer(&rank->buffers, rank->graph, out.buffer, place, box);
+    return out;
+}
+
+struct held_view hp_rank_running(const struct rank *rank, int tensor, const struct box *box)
+{
+    struct held_view out = { .box = *box };
+    out.buffer = hp_find_running(&rank->buffers, tensor, box);
+    if (out.buffer >= 0)
+        out.at = hp_place_in_buffer(&rank->buffers, rank->graph, out.buffer,
+                                    (struct place){ tensor, false }, box);
     return out;
 }
 
@@ -67,6 +78,25 @@ static bool keeps_statistics(const struct rank *rank, int body, const struct op 
     return false;
 }
 
+/* Parts of an operator have the same channels, or others. */
+static void add_running(const struct rank *rank, const struct rank_part *part, int body,
+                        struct rank_pass *p)
+{
+    const struct op *op = &rank->graph->ops[p->op];
+    const struct part_layout *l = rank->program->lowering->body[body].layout[p->op];
+    int o = hp_running_operand(rank->graph, op, p->pass);
+    p->running_operand = o;
+    p->running.buffer = -1;
+    if (o < 0 || rank->program->iteration->forward)
+        return;
+    struct box box = hp_region(op->nest, o, l->range + p->part * op->nest->n_axes);
+    for (const struct rank_pass *before = part->pass; before < p; before++)
+        if (before->op == p->op && before->running.buffer >= 0 &&
+            hp_box_contains(&before->running.box, &box))
+            return;
+    p->running = hp_rank_running(rank, op->tensor[o], &box);
+}
+
 static void add_pass(struct rank *rank, struct rank_part *to, int body, int op_pass, int part)
 {
     const struct lowering *s = rank->program->lowering;
@@ -93,6 +123,7 @@ static void add_pass(struct rank *rank, struct rank_part *to, int body, int op_p
     p->moves_nothing = hp_is_view(op->nest) && p->n_operands == 2 &&
                        p->operand[0].view.buffer == p->operand[1].view.buffer &&
                        p->operand[0].view.at.offset == p->operand[1].view.at.offset;
+    add_running(rank, to, body, p);
 }
 
 /* Tasks ------------------------------------------------------------------------------ */
@@ -368,13 +399,14 @@ static int *index_exchanges(struct rank *rank, int first, int n)
     return exchange_of;
 }
 
-static enum hypar_status make(struct rank *rank, bool in_order, struct hypar_error *err)
+static enum hypar_status make(struct rank *rank, const struct rank_options *how,
+                              struct hypar_error *err)
 {
     const struct hypar_program *p = rank->program;
     const struct training_graph *k = &p->lowering->training;
     rank->exchange_of = index_exchanges(rank, 0, k->n_exchanges);
     rank->exchange_of_tail = index_exchanges(rank, k->n_exchanges, k->n_tail);
-    rank->buffers = hp_device_buffers(p, rank->device, in_order, &rank->arena);
+    rank->buffers = hp_device_buffers(p, rank->device, how->in_order, how->like, &rank->arena);
     rank->clear = NEW(&rank->arena, bool, rank->buffers.n);
     rank->is_index = NEW(&rank->arena, bool, rank->buffers.n);
     for (int i = 0; i < rank->buffers.n; i++) {
@@ -403,7 +435,8 @@ static enum hypar_status make(struct rank *rank, bool in_order, struct hypar_err
 }
 
 enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *program,
-                               int device, bool in_order, struct hypar_error *err)
+                               int device, const struct rank_options *how,
+                               struct hypar_error *err)
 {
     struct arena arena = { 0 };
     struct rank *rank = NEW(&arena, struct rank, 1);
@@ -411,7 +444,7 @@ enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *pr
     rank->program = program;
     rank->graph = program->plan->graph;
     rank->device = device;
-    enum hypar_status status = make(rank, in_order, err);
+    enum hypar_status status = make(rank, how, err);
     *out = rank;
     if (status != HYPAR_OK) {
         hp_rank_free(rank);

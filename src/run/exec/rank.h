@@ -38,6 +38,10 @@ struct rank_pass {
     bool moves_nothing;  /* its output is its input by another name */
     int n_operands;
     struct rank_operand *operand;
+    /* Training: the running statistics that it moves, where it is the first of the rank's
+     * passes that read the operand over its channels; buffer -1: none. */
+    int running_operand;
+    struct held_view running;
 };
 
 enum message_kind {
@@ -141,12 +145,18 @@ struct rank {
     int *exchange_of, *exchange_of_tail;
 };
 
-/* The lists of one device; `in_order`: its tasks are done in order of their numbers, so that
- * buffers come and go, and tensors may be others by another name. HYPAR_UNSUPPORTED for what
- * cannot be run (two parts of one batch norm with statistics of their own on one device). To be
- * released with hp_rank_free(). */
+struct rank_options {
+    bool in_order; /* tasks are done in order of their numbers, so that buffers come and go, and
+                      tensors may be others by another name */
+    const struct device_buffers *like; /* parameters lie as they do there; NULL: as is best */
+};
+
+/* The lists of one device. HYPAR_UNSUPPORTED for what cannot be run (two parts
+ * of one batch norm with statistics of their own on one device). To be released with
+ * hp_rank_free(). */
 enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *program,
-                               int device, bool in_order, struct hypar_error *err);
+                               int device, const struct rank_options *how,
+                               struct hypar_error *err);
 void hp_rank_free(struct rank *rank); /* NULL is allowed */
 
 /* Elements of a buffer. */
@@ -156,6 +166,7 @@ int64_t hp_buffer_elements(const struct rank *rank, int buffer);
 void hp_rank_tags(struct rank *rank); /* comms.c */
 void hp_rank_comm(struct rank *rank, struct rank_part *part, int body,
                   const struct rank_task *task); /* comms.c */
+struct held_view hp_rank_running(const struct rank *rank, int tensor, const struct box *box);
 struct held_view hp_rank_view(const struct rank *rank, int body, bool backward,
                               struct place place, const struct box *box);
 

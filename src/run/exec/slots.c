@@ -265,7 +265,7 @@ static bool leave_slot(struct executor *x, const struct slot *slot)
         x->loss[slot->micro] = value;
     if (slot->phase == PHASE_FORWARD)
         x->micro_loss[slot->micro] = value;
-    if (slot->phase == PHASE_BACKWARD) {
+    if (slot->phase == hp_last_half(x->program->iteration)) {
         hp_keep_over(x, x->now, x->part);
         hp_end_micro(x, x->now);
     }

@@ -90,6 +90,8 @@ struct executor {
     struct hypar_error error; /* ... and why */
     int tag_turns;            /* micro-batches that follow each other have different tags */
 
+    int64_t counted; /* samples that count for the loss, from the step's first on */
+
     int step;                      /* 1, 2, ... */
     int slot, left;                /* where it is; tasks of the slot that wait */
     const struct rank_part *part;  /* of the slot */
@@ -119,6 +121,9 @@ bool hp_in_order(const struct executor *x);
 
 /* Parameters, gradients, the loss and inputs that last, for the first step. */
 void hp_make_lasting(struct executor *x);
+
+/* Parameters and running statistics are those that the other rank has now. */
+void hp_take_shared(struct executor *x);
 
 /* Where a buffer lies; made, of a model input filled, if it is not there. */
 void *hp_buffer_data(struct executor *x, struct micro_state *m, int buffer);

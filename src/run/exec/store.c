@@ -409,6 +409,11 @@ static void make_param(struct executor *x, int buffer)
     }
 }
 
+static bool is_shared(const struct executor *x, int buffer)
+{
+    return x->settings.shares && hp_is_shared(x->graph, &x->rank->buffers.buffer[buffer]);
+}
+
 /* One array for all buffers. */
 static void make_memory(struct executor *x)
 {
@@ -422,12 +427,30 @@ static void make_memory(struct executor *x)
     for (int i = 0; i < all->first[0]; i++) {
         int tensor = all->buffer[i].place.tensor;
         int n = is_param(x, i) ? versions_of(x, tensor) + states_of(x, tensor) : 1;
+        n = is_shared(x, i) ? 0 : n;
         lasting += (size_t)n * hp_aligned(x->bytes[i]);
     }
     x->common_at = lasting + (size_t)x->layout.n_lanes * x->layout.lane_bytes;
     x->over_at = x->common_at + x->layout.common_bytes;
     x->counts.memory_bytes = (double)(x->over_at + 2 * x->layout.over_bytes);
     x->memory = hp_array_new(x->over_at + 2 * x->layout.over_bytes);
+}
+
+void hp_take_shared(struct executor *x)
+{
+    const struct executor *from = x->settings.shares;
+    for (int i = 0; i < x->rank->buffers.first[0]; i++) {
+        int tensor = x->rank->buffers.buffer[i].place.tensor;
+        if (!is_shared(x, i))
+            continue;
+        int other =
+            i - x->rank->buffers.start[2 * tensor] + from->rank->buffers.start[2 * tensor];
+        void *data = hp_executor_lasting(from, other);
+        if (x->versions[i].n)
+            x->versions[i].data[0] = data;
+        else
+            x->lasting[i] = data;
+    }
 }
 
 void hp_make_lasting(struct executor *x)
@@ -439,13 +462,19 @@ void hp_make_lasting(struct executor *x)
     x->state = NEW(&x->arena, struct optimizer_state, n + 1);
     for (int i = 0; i < n; i++) {
         const struct buffer *b = &x->rank->buffers.buffer[i];
+        enum tensor_kind kind = x->graph->tensors[b->place.tensor].kind;
+        if (is_shared(x, i)) {
+            x->versions[i] =
+                (struct versions){ kind == TENSOR_PARAM, NEW(&x->arena, void *, 1) };
+            continue;
+        }
         if (is_param(x, i)) {
             make_param(x, i);
             continue;
         }
         x->lasting[i] = take(x, i, next_room(x, i));
         struct view view = hp_dense_view(x->lasting[i], &b->box);
-        if (x->graph->tensors[b->place.tensor].kind == TENSOR_INPUT)
+        if (kind == TENSOR_INPUT || kind == TENSOR_STAT)
             fill_array(x, b->place.tensor, -1, 0, &view);
     }
 }

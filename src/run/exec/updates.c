@@ -33,20 +33,21 @@ static void *element_of(void *data, int64_t i, enum real real)
     return data ? (char *)data + (size_t)i * hp_real_bytes(real) : NULL;
 }
 
-/* Which update it is of a group of parameters, over all runs. */
+/* Which update it is of a group of parameters, over all runs. The rate goes by batches: a stage
+ * with several replicas has fewer updates than there are. */
 static struct update_step update_step(const struct executor *x, int group, int period)
 {
     const struct iteration *it = x->program->iteration;
-    int64_t before = x->settings.first_batch / (it->delayed ? it->period[group] : 1);
+    int64_t each = it->delayed ? it->period[group] : 1;
+    int64_t before = x->settings.first_batch / each;
     int64_t step = before + (int64_t)(x->step - 1) * hp_period_count(it, group) + period + 1;
     const void *norm = hp_norm_data(x);
     double scale = norm ? hp_clip_scale(hp_get(norm, 0, x->settings.real),
                                         hypar_plan_clip(x->program->plan))
                         : 1;
-    return (struct update_step){
-        step, hp_learning_rate(&x->settings.rate, x->settings.optimizer.learning_rate, step),
-        scale
-    };
+    double rate =
+        hp_learning_rate(&x->settings.rate, x->settings.optimizer.learning_rate, step * each);
+    return (struct update_step){ step, rate, scale };
 }
 
 static enum hypar_status check_gradient(struct executor *x, const struct micro_state *m,
