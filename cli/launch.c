@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,9 +192,6 @@ static void become_mpirun(const struct args *args, char **word, const char *plan
     if (!terminal)
         setenv("NO_COLOR", "1", 1);
     setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0); /* containers forbid it */
-    /* Not in shared memory: mpirun would wait for ever for a lock that a rank which was killed
-     * as it started has there. */
-    setenv("PMIX_MCA_gds", "hash", 0);
     /* Where one rank fails mpirun would wait, for a second and more, for the others to end. */
     setenv("OMPI_MCA_odls_base_sigkill_timeout", "0", 0);
     dup2(input, STDIN_FILENO);
@@ -210,6 +208,7 @@ struct heard {
     char mpirun[4096]; /* what mpirun has to say itself */
     bool inside;       /* between two of its rules */
     long rank_0;       /* its process; 0: not known */
+    bool hung;         /* mpirun did not end after its ranks */
 };
 
 /* A line that mpirun puts around what it says itself. */
@@ -249,14 +248,82 @@ static void hear_line(struct heard *h, char *line)
     }
 }
 
+/* Whole lines, and what is too long for one; returns how much is left in `text`. */
+static size_t hear_lines(struct heard *h, char *text, size_t n, size_t most)
+{
+    char *begin = text, *end;
+    text[n] = '\0';
+    while ((end = memchr(begin, '\n', n - (size_t)(begin - text)))) {
+        char after = end[1];
+        end[1] = '\0';
+        hear_line(h, begin);
+        end[1] = after;
+        begin = end + 1;
+    }
+    n -= (size_t)(begin - text);
+    memmove(text, begin, n + 1);
+    if (n < most)
+        return n;
+    hear_line(h, text);
+    return 0;
+}
+
+static bool is_zombie(long process)
+{
+    char path[64], about[512];
+    snprintf(path, sizeof path, "/proc/%ld/stat", process);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, about, sizeof about - 1);
+    if (fd >= 0)
+        close(fd);
+    about[n > 0 ? n : 0] = '\0';
+    const char *name_end = strrchr(about, ')');
+    return name_end && strncmp(name_end, ") Z", 3) == 0;
+}
+
+/* Has mpirun children, of which it has not noticed that all are dead? */
+static bool only_zombies(void)
+{
+    char path[64], list[4096], *at = list, *end;
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", (long)child, (long)child);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, list, sizeof list - 1);
+    if (fd >= 0)
+        close(fd);
+    list[n > 0 ? n : 0] = '\0';
+    bool all = true, any = false;
+    for (long process; (process = strtol(at, &end, 10)) > 0 && all; at = end, any = true)
+        all = is_zombie(process);
+    return any && all;
+}
+
+/* Until mpirun has ended. Where a rank dies as it starts mpirun may wait for a lock of its own
+ * for ever (PMIx 4.2): it is given some seconds. */
 static void hear(struct heard *h, int from)
 {
-    char line[4096];
-    FILE *in = hypar_or_out_of_memory(fdopen(from, "r"));
-    while (in && fgets(line, sizeof line, in))
-        hear_line(h, line);
-    if (in)
-        fclose(in);
+    enum { LOOK_MS = 500, LOOKS = 8 };
+    char text[4096];
+    size_t n = 0;
+    struct pollfd pipe_end = { .fd = from, .events = POLLIN };
+    for (int dead = 0;;) {
+        int some = poll(&pipe_end, 1, LOOK_MS);
+        if (some == 0) {
+            dead = only_zombies() ? dead + 1 : 0;
+            h->hung |= dead == LOOKS;
+            if (dead == LOOKS)
+                kill((pid_t)child, SIGKILL);
+            continue;
+        }
+        ssize_t got = some < 0 ? -1 : read(from, text + n, sizeof text - 2 - n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        n = hear_lines(h, text, n + (size_t)got, sizeof text - 2);
+    }
+    if (n > 0)
+        hear_line(h, text);
+    close(from);
 }
 
 /* A rank 0 that was killed leaves the checkpoint that it was writing. */
@@ -295,6 +362,8 @@ static enum hypar_status judge(const struct heard *h, int status, struct hypar_e
                     "mpirun cannot be started (Debian: openmpi-bin); --in-process does "
                     "without it",
                     "");
+    if (h->hung)
+        return fail(err, "a rank died, and mpirun did not end", "");
     if (code > SIGNALS)
         return fail(err, WIFEXITED(status) ? "a rank died" : "mpirun died",
                     strsignal(code - SIGNALS));
