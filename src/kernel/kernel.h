@@ -74,6 +74,10 @@ const struct kernels *hp_kernels_find(const char *name);
  * has forked; with more than one thread there is one call at a time. */
 void hp_kernels_threads(int threads);
 
+/* Call job(arg, lo, hi) on pieces of 0..n-1, each on its own thread; for few elements on this
+ * one alone. */
+void hp_kernels_share(int64_t n, void (*job)(void *arg, int64_t lo, int64_t hi), void *arg);
+
 /* The processor that OpenBLAS should compute for where it has taken this one for an older one,
  * to be set as OPENBLAS_CORETYPE before the process starts; NULL: all is well. */
 const char *hp_blas_core_wanted(void);
