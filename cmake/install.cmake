@@ -4,10 +4,10 @@
 list(JOIN HYPAR_PC_PACKAGES " " packages)
 if(BUILD_SHARED_LIBS)
   set(HYPAR_PC_REQUIRES "Requires.private: ${packages}")
-  set(HYPAR_PC_LIBS_PRIVATE "Libs.private: -lm -pthread")
+  set(HYPAR_PC_LIBS_PRIVATE "Libs.private: -lm -pthread${HYPAR_PC_DNNL}")
 else()
   set(HYPAR_PC_REQUIRES "Requires: ${packages}")
-  set(HYPAR_PC_LIBS " -lm -pthread")
+  set(HYPAR_PC_LIBS " -lm -pthread${HYPAR_PC_DNNL}")
 endif()
 # The prefix follows from where hypar.pc lies, so an installed tree can be moved.
 file(RELATIVE_PATH HYPAR_PC_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)

@@ -14,6 +14,12 @@
 #define BLAS_LINE "openblas: no (reference kernels alone)\n"
 #endif
 
+#ifdef HYPAR_WITH_DNNL
+#define DNNL_LINE "onednn: yes (convolutions)\n"
+#else
+#define DNNL_LINE "onednn: no (convolutions as products, by OpenBLAS)\n"
+#endif
+
 #ifdef HYPAR_WITH_MPI
 #define MPI_LINE "mpi: yes (training on several processes)\n"
 #else
@@ -28,5 +34,5 @@
 
 const char *hypar_features(void)
 {
-    return HWLOC_LINE BLAS_LINE MPI_LINE PROTOBUF_C_LINE;
+    return HWLOC_LINE BLAS_LINE DNNL_LINE MPI_LINE PROTOBUF_C_LINE;
 }

@@ -1,5 +1,38 @@
 #include "kernel/threads.h"
 
+#ifdef HYPAR_WITH_DNNL
+/* oneDNN computes with OpenMP's threads: those are the threads of all kernels then, or there
+ * would be two threads for each core that wait for each other's. */
+#include <omp.h>
+
+static int threads = 1;
+
+int hp_threads(void)
+{
+    return threads;
+}
+
+void hp_threads_set(int n)
+{
+    threads = n < 1 ? 1 : n;
+    omp_set_num_threads(threads);
+}
+
+/* All threads are called every time: OpenMP ends those that are not. */
+void hp_threads_run(int n, void (*job)(void *arg, int i), void *arg)
+{
+    if (n == 1) {
+        job(arg, 0);
+        return;
+    }
+#pragma omp parallel num_threads(threads)
+    {
+        for (int i = omp_get_thread_num(); i < n; i += omp_get_num_threads())
+            job(arg, i);
+    }
+}
+
+#else
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -125,3 +158,4 @@ void hp_threads_run(int n, void (*job)(void *arg, int i), void *arg)
     for (int i = 0; n > 1 && atomic_load(&pool.unfinished) > 0; i += i < LOOKS)
         wait_a_moment(i);
 }
+#endif

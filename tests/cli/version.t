@@ -3,6 +3,7 @@ $ hypar --version | sed 's/: \(yes\|no\) .*/: yes or no/'
 > hypar 0.1.0
 > hwloc: yes or no
 > openblas: yes or no
+> onednn: yes or no
 > mpi: yes or no
 > protobuf-c: yes or no
 
