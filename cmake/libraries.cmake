@@ -98,7 +98,7 @@ foreach(precision f32 f64)
     PROPERTIES COMPILE_OPTIONS "${fast_flags}")
   foreach(level 3 4)
     set_source_files_properties(${fast_folder}/fast_${precision}_v${level}.c
-      PROPERTIES COMPILE_OPTIONS "${fast_flags};$<$<BOOL:${x86_levels}>:-march=x86-64-v${level}>")
+      PROPERTIES COMPILE_OPTIONS "${fast_flags};$<$<BOOL:${x86_levels}>:-march=x86-64-v${level}\;-mprefer-vector-width=512>")
   endforeach()
 endforeach()
 
