@@ -16,8 +16,8 @@ option(HYPAR_WITH_PROTOBUF_C "read ONNX files with protobuf-c" ${protobuf_c_foun
 pkg_check_modules(OPENBLAS IMPORTED_TARGET openblas>=0.3)
 option(HYPAR_WITH_BLAS "compute fast, with OpenBLAS" ${OPENBLAS_FOUND})
 
-# oneDNN 2: version 3 has other functions. It computes with OpenMP's threads, which are then those
-# of all kernels, so both have to be of the same library: GNU's. Of arm64 its package is slow.
+# oneDNN 2: version 3 has other functions. It asks OpenMP for the number of its threads, GNU's, so
+# that is the one to be told that it is 1. Of arm64 its package is slow.
 find_path(DNNL_HEADERS dnnl.h)
 find_library(DNNL_LIBRARY NAMES dnnl libdnnl.so.2)
 set(dnnl_found OFF)
@@ -97,8 +97,12 @@ foreach(precision f32 f64)
   set_source_files_properties(${fast_folder}/fast_${precision}.c
     PROPERTIES COMPILE_OPTIONS "${fast_flags}")
   foreach(level 3 4)
+    set(x86_flags)
+    if(x86_levels)
+      set(x86_flags -march=x86-64-v${level} -mprefer-vector-width=512)
+    endif()
     set_source_files_properties(${fast_folder}/fast_${precision}_v${level}.c
-      PROPERTIES COMPILE_OPTIONS "${fast_flags};$<$<BOOL:${x86_levels}>:-march=x86-64-v${level}\;-mprefer-vector-width=512>")
+      PROPERTIES COMPILE_OPTIONS "${fast_flags};${x86_flags}")
   endforeach()
 endforeach()
 

@@ -1,38 +1,5 @@
 #include "kernel/threads.h"
 
-#ifdef HYPAR_WITH_DNNL
-/* oneDNN computes with OpenMP's threads: those are the threads of all kernels then, or there
- * would be two threads for each core that wait for each other's. */
-#include <omp.h>
-
-static int threads = 1;
-
-int hp_threads(void)
-{
-    return threads;
-}
-
-void hp_threads_set(int n)
-{
-    threads = n < 1 ? 1 : n;
-    omp_set_num_threads(threads);
-}
-
-/* All threads are called every time: OpenMP ends those that are not. */
-void hp_threads_run(int n, void (*job)(void *arg, int i), void *arg)
-{
-    if (n == 1) {
-        job(arg, 0);
-        return;
-    }
-#pragma omp parallel num_threads(threads)
-    {
-        for (int i = omp_get_thread_num(); i < n; i += omp_get_num_threads())
-            job(arg, i);
-    }
-}
-
-#else
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -41,7 +8,7 @@ void hp_threads_run(int n, void (*job)(void *arg, int i), void *arg)
 
 /* Threads at most. Looks for what a thread waits for: so many at once, then so many between
  * which others may have the core, before it goes to sleep. */
-enum { MOST = 256, LOOKS = 1000, YIELDS = 200 };
+enum { MOST = 256, LOOKS = 1000, YIELDS = 10000 };
 
 static struct {
     pthread_t thread[MOST];
@@ -56,6 +23,9 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t wake;
 } pool = { .threads = 1, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
+
+/* Whether this thread works at a job: what it calls computes on it alone. */
+static _Thread_local bool at_work;
 
 /* Tell the processor that this is a loop that waits. */
 static void relax(void)
@@ -99,6 +69,7 @@ static void *work(void *arg)
 {
     int i = (int)(intptr_t)arg;
     unsigned turn = 0;
+    at_work = true;
     for (;;) {
         turn = next_turn(turn);
         if (pool.stop)
@@ -124,7 +95,7 @@ static void hand_out(void)
 
 int hp_threads(void)
 {
-    return pool.threads;
+    return at_work ? 1 : pool.threads;
 }
 
 void hp_threads_set(int threads)
@@ -148,14 +119,18 @@ void hp_threads_set(int threads)
 
 void hp_threads_run(int n, void (*job)(void *arg, int i), void *arg)
 {
-    if (n > 1) {
-        pool.n = n;
-        pool.job = job;
-        pool.arg = arg;
-        hand_out();
+    if (n == 1 || at_work) {
+        for (int i = 0; i < n; i++)
+            job(arg, i);
+        return;
     }
+    pool.n = n;
+    pool.job = job;
+    pool.arg = arg;
+    hand_out();
+    at_work = true;
     job(arg, 0);
-    for (int i = 0; n > 1 && atomic_load(&pool.unfinished) > 0; i += i < LOOKS)
+    at_work = false;
+    for (int i = 0; atomic_load(&pool.unfinished) > 0; i += i < LOOKS)
         wait_a_moment(i);
 }
-#endif

@@ -1,6 +1,7 @@
-/* Convolutions by oneDNN: primitives are made once for each shape and kept. A primitive wants
- * its arrays in a layout of its own, so views are reordered into the workspace and back, but
- * for convolutions of one tap over large images, which are as fast where the arrays lie. */
+/* Convolutions by oneDNN, each call on one thread: calls are divided before they come here, by
+ * threads that are not OpenMP's. Primitives are made once for each shape and kept. A primitive
+ * wants its arrays in a layout of its own, so views are reordered into the workspace and back,
+ * but for convolutions of one tap over large images, which are as fast where the arrays lie. */
 #include "kernel/fast/dnnl.h"
 
 #ifdef HYPAR_WITH_DNNL
@@ -11,7 +12,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "kernel/threads.h"
 #include "kernel/walk.h"
 
 enum { X, W, Y, ARRAYS };                     /* of a convolution */
@@ -20,7 +20,6 @@ enum pass_kind { VALUES, ERRORS, GRADIENTS }; /* writes y, dx, dw */
 /* All that a primitive follows from. */
 struct shape {
     enum pass_kind pass;
-    int threads;
     dnnl_dim_t groups;
     dnnl_dims_t x, w, y; /* n c h w; (g) k c i j; n k h w */
     dnnl_dims_t stride, dilation, before, after;
@@ -43,7 +42,8 @@ struct conv_primitive {
     bool room[ARRAYS];
 };
 
-/* Ranks in one process may ask at the same time. */
+/* Threads ask at the same time. Those of one call have views that lie alike, so a change of
+ * layout is not made anew while one of them uses it. */
 static struct {
     pthread_mutex_t lock;
     dnnl_engine_t engine;
@@ -119,7 +119,6 @@ static bool shape_of(const struct kernel_call *call, struct shape *s)
     s->pass = writes_o(call, 0)                       ? ERRORS
               : call->nest->pass[call->pass].backward ? GRADIENTS
                                                       : VALUES;
-    s->threads = hp_threads();
     set_dims(s->x, &box[X]);
     set_dims(s->w, &box[W]);
     set_dims(s->y, &box[Y]);
@@ -247,7 +246,7 @@ static struct conv_primitive *primitive_for(const struct kernel_call *call)
     struct shape s;
     if (!shape_of(call, &s))
         return NULL;
-    omp_set_num_threads(s.threads);
+    omp_set_num_threads(1); /* of this thread's OpenMP, which oneDNN asks */
     pthread_mutex_lock(&cache.lock);
     struct conv_primitive **at = &cache.bucket[hash_of(&s)], *p = *at;
     while (p && memcmp(&p->shape, &s, sizeof s) != 0)

@@ -1,7 +1,7 @@
 /* kernel/fast/dnnl.h - convolutions by oneDNN, in single precision. Internal to kernel/.
  *
- * oneDNN wants its threads from OpenMP, so with it the threads of all kernels are OpenMP's
- * (kernel/threads.c). It is called with whole calls, and shares them out itself. */
+ * It computes on the thread that calls it: the threads of all kernels are those of
+ * kernel/threads.h, and those of OpenMP, which it would take, would compete with them. */
 #ifndef KERNEL_FAST_DNNL_H
 #define KERNEL_FAST_DNNL_H
 
@@ -9,7 +9,7 @@
 
 #ifdef HYPAR_WITH_DNNL
 
-/* Whether it computes this pass: follows from shape, range, precision and threads. */
+/* Whether it computes this pass: follows from shape, range and precision. */
 bool hp_dnnl_takes(const struct kernel_call *call);
 
 /* Bytes for a call that it takes. */
