@@ -6,11 +6,27 @@
 #include <cblas.h>
 #include <string.h>
 
+/* Of x86-64 oneDNN's products in single precision are faster by a tenth. */
+#if defined HYPAR_WITH_DNNL && defined __x86_64__
+#define HYPAR_DNNL_PRODUCTS
+#include <dnnl.h>
+#include <omp.h>
+#endif
+
 static CBLAS_TRANSPOSE stored(bool transposed)
 {
     return transposed ? CblasTrans : CblasNoTrans;
 }
 
+#ifdef HYPAR_DNNL_PRODUCTS
+void hp_gemm_f32(const struct gemm *g, float alpha, const float *a, const float *b, float beta,
+                 float *c)
+{
+    omp_set_num_threads(1); /* a call is divided before it comes here */
+    dnnl_sgemm(g->a_transposed ? 'T' : 'N', g->b_transposed ? 'T' : 'N', g->m, g->n, g->k,
+               alpha, a, g->lda, b, g->ldb, beta, c, g->ldc);
+}
+#else
 void hp_gemm_f32(const struct gemm *g, float alpha, const float *a, const float *b, float beta,
                  float *c)
 {
@@ -18,6 +34,8 @@ void hp_gemm_f32(const struct gemm *g, float alpha, const float *a, const float 
                 (blasint)g->n, (blasint)g->k, alpha, a, (blasint)g->lda, b, (blasint)g->ldb,
                 beta, c, (blasint)g->ldc);
 }
+
+#endif
 
 void hp_gemm_f64(const struct gemm *g, double alpha, const double *a, const double *b,
                  double beta, double *c)
