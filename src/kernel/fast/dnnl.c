@@ -25,9 +25,10 @@ struct shape {
     dnnl_dims_t stride, dilation, before, after;
 };
 
-/* A change of layout from one array to another. */
+/* A change of layout from one array to another; `next` is for other layouts. */
 struct reorder {
-    dnnl_primitive_t primitive; /* NULL: not made yet */
+    struct reorder *next;
+    dnnl_primitive_t primitive; /* NULL: oneDNN has none */
     dnnl_memory_desc_t from, to;
     bool add;
 };
@@ -37,13 +38,12 @@ struct conv_primitive {
     struct conv_primitive *next; /* with the same hash */
     dnnl_primitive_t primitive;  /* NULL: oneDNN has none */
     dnnl_memory_desc_t dense[ARRAYS], wanted[ARRAYS], scratchpad;
-    struct reorder reorder[ARRAYS][2];                /* the second adds */
+    struct reorder *reorders;
     size_t at[ARRAYS], bias_at, scratchpad_at, bytes; /* in the workspace */
     bool room[ARRAYS];
 };
 
-/* Threads ask at the same time. Those of one call have views that lie alike, so a change of
- * layout is not made anew while one of them uses it. */
+/* Threads ask at the same time. What was made stays: another thread may use it. */
 static struct {
     pthread_mutex_t lock;
     dnnl_engine_t engine;
@@ -291,31 +291,46 @@ static dnnl_memory_desc_t layout_of(const struct shape *s, int array, const stru
     return md;
 }
 
-/* The change of layout, made again if it was made for another one. */
-static dnnl_primitive_t reorder_for(struct reorder *r, const dnnl_memory_desc_t *from,
-                                    const dnnl_memory_desc_t *to, bool add)
+/* It must not want room: oneDNN would take it from the thread that made it. */
+static dnnl_primitive_t make_reorder(const struct reorder *r)
 {
+    dnnl_primitive_t primitive = NULL;
     dnnl_primitive_desc_t pd = NULL;
     dnnl_primitive_attr_t attr = NULL;
     dnnl_post_ops_t ops = NULL;
-    if (r->primitive && dnnl_memory_desc_equal(&r->from, from) &&
-        dnnl_memory_desc_equal(&r->to, to))
-        return r->primitive;
-    dnnl_primitive_destroy(r->primitive);
-    *r = (struct reorder){ NULL, *from, *to, add };
-    if (dnnl_primitive_attr_create(&attr) != dnnl_success ||
-        dnnl_post_ops_create(&ops) != dnnl_success)
-        return NULL;
-    if (add)
-        dnnl_post_ops_append_sum(ops, 1);
-    dnnl_primitive_attr_set_post_ops(attr, ops);
-    if (dnnl_reorder_primitive_desc_create(&pd, from, cache.engine, to, cache.engine, attr) ==
-            dnnl_success &&
-        dnnl_primitive_create(&r->primitive, pd) != dnnl_success)
-        r->primitive = NULL;
+    if (dnnl_primitive_attr_create(&attr) == dnnl_success &&
+        dnnl_post_ops_create(&ops) == dnnl_success) {
+        if (r->add)
+            dnnl_post_ops_append_sum(ops, 1);
+        dnnl_primitive_attr_set_post_ops(attr, ops);
+        dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
+        if (dnnl_reorder_primitive_desc_create(&pd, &r->from, cache.engine, &r->to,
+                                               cache.engine, attr) == dnnl_success &&
+            dnnl_memory_desc_get_size(
+                dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0)) == 0 &&
+            dnnl_primitive_create(&primitive, pd) != dnnl_success)
+            primitive = NULL;
+    }
     dnnl_primitive_desc_destroy(pd);
     dnnl_post_ops_destroy(ops);
     dnnl_primitive_attr_destroy(attr);
+    return primitive;
+}
+
+/* The change of layout, made if it is the first of its kind; the cache is locked. */
+static dnnl_primitive_t reorder_for(struct conv_primitive *p, const dnnl_memory_desc_t *from,
+                                    const dnnl_memory_desc_t *to, bool add)
+{
+    struct reorder *r = p->reorders;
+    while (r && !(r->add == add && dnnl_memory_desc_equal(&r->from, from) &&
+                  dnnl_memory_desc_equal(&r->to, to)))
+        r = r->next;
+    if (!r) {
+        r = hp_array_new(sizeof *r);
+        *r = (struct reorder){ p->reorders, NULL, *from, *to, add };
+        r->primitive = make_reorder(r);
+        p->reorders = r;
+    }
     return r->primitive;
 }
 
@@ -390,9 +405,8 @@ static bool open_array(struct conv_run *r, int i, const struct view *view,
     if (!p->room[i])
         return false;
     r->own[i] = r->workspace + p->at[i];
-    r->reorder[i] =
-        output ? reorder_for(&p->reorder[i][!fresh], &p->wanted[i], &r->layout[i], !fresh)
-               : reorder_for(&p->reorder[i][0], &r->layout[i], &p->wanted[i], false);
+    r->reorder[i] = output ? reorder_for(p, &p->wanted[i], &r->layout[i], !fresh)
+                           : reorder_for(p, &r->layout[i], &p->wanted[i], false);
     return r->reorder[i] != NULL;
 }
 
