@@ -17,7 +17,7 @@ pkg_check_modules(OPENBLAS IMPORTED_TARGET openblas>=0.3)
 option(HYPAR_WITH_BLAS "compute fast, with OpenBLAS" ${OPENBLAS_FOUND})
 
 # oneDNN 2: version 3 has other functions. It asks OpenMP for the number of its threads, GNU's, so
-# that is the one to be told that it is 1. Of arm64 its package is slow.
+# that is the one to be told that it is 1.
 find_path(DNNL_HEADERS dnnl.h)
 find_library(DNNL_LIBRARY NAMES dnnl libdnnl.so.2)
 set(dnnl_found OFF)
@@ -28,11 +28,7 @@ if(DNNL_HEADERS AND DNNL_LIBRARY AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     set(dnnl_found ON)
   endif()
 endif()
-set(dnnl_wanted OFF)
-if(dnnl_found AND OPENBLAS_FOUND AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set(dnnl_wanted ON)
-endif()
-option(HYPAR_WITH_DNNL "compute convolutions with oneDNN" ${dnnl_wanted})
+option(HYPAR_WITH_DNNL "on x86-64, compute products in single precision with oneDNN" OFF)
 
 find_package(MPI QUIET COMPONENTS C)
 option(HYPAR_WITH_MPI "train on several processes, with MPI" ${MPI_C_FOUND})

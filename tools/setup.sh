@@ -31,7 +31,6 @@ need libjansson-dev pkg-config --exists jansson
 if [ "$1" != build ] || [ -n "$missing" ]; then # welcome, but no reason to stop a build
     need libhwloc-dev pkg-config --exists hwloc
     need libopenblas-dev pkg-config --exists openblas
-    [ "$(uname -m)" != x86_64 ] || need libdnnl-dev test -e /usr/include/dnnl.h
     need "libopenmpi-dev openmpi-bin" mpi_tools
     need "libprotobuf-c-dev protobuf-c-compiler" onnx_tools
 fi

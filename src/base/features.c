@@ -15,9 +15,9 @@
 #endif
 
 #ifdef HYPAR_WITH_DNNL
-#define DNNL_LINE "onednn: yes (convolutions)\n"
+#define DNNL_LINE "onednn: yes (products in single precision, x86-64)\n"
 #else
-#define DNNL_LINE "onednn: no (convolutions as products, by OpenBLAS)\n"
+#define DNNL_LINE "onednn: no (all products by OpenBLAS)\n"
 #endif
 
 #ifdef HYPAR_WITH_MPI
