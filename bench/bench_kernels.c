@@ -1,9 +1,9 @@
-/* How fast the kernels compute the operators of a network: time and GFLOP/s by kind, one
- * thread, beside a plain matrix product.
+/* How fast the kernels compute the operators of a network: time and GFLOP/s by kind, beside a
+ * plain matrix product.
  *
- *     bench_kernels                        the networks of the table below
- *     bench_kernels MODEL BATCH [KERNELS]  one network, every operator; KERNELS: fast,
- * reference */
+ *     bench_kernels                            the networks of the table below, one thread
+ *     bench_kernels MODEL BATCH [THREADS [KERNELS]]    one network, every operator, with so
+ *                                              many threads; KERNELS: fast, reference */
 #include "bench/bench.h"
 
 #include <stdio.h>
@@ -100,10 +100,13 @@ static struct kernel_call *call_of(struct bench *b, int pass)
     return &call;
 }
 
+/* How long a call is repeated. Threads that have slept take a while until all of them run. */
+static double window_s = 0.02;
+
 static double time_call(struct bench *b, const struct kernel_call *call)
 {
-    double best_s = 1e9, end_s = now_s() + 0.02;
-    for (int i = 0; i < 2 || (i < 20 && now_s() < end_s); i++) {
+    double best_s = 1e9, end_s = now_s() + window_s;
+    for (int i = 0; i < 2 || (i < 40 && now_s() < end_s); i++) {
         double start_s = now_s();
         hp_kernel(b->kernels, call);
         double time_s = now_s() - start_s;
@@ -243,12 +246,15 @@ int main(int argc, char **argv)
         const char *model;
         int64_t batch;
     } rows[] = { { "resnet50", 8 }, { "vgg16", 2 }, { "bert-base", 2 }, { "gpt2", 1 } };
-    const struct kernels *kernels = hp_kernels_find(argc > 3 ? argv[3] : "fast");
+    const struct kernels *kernels = hp_kernels_find(argc > 4 ? argv[4] : "fast");
     if (!kernels) {
         printf("bench_kernels: built without BLAS\n");
         return 0;
     }
-    hp_kernels_threads(1);
+    if (argc > 3 && atoi(argv[3]) > 1) {
+        hp_kernels_threads(atoi(argv[3]));
+        window_s = 0.2;
+    }
     measure_gemm(1024);
     if (argc > 2)
         measure_model(argv[1], atoll(argv[2]), kernels, true);

@@ -16,6 +16,9 @@ static const struct reference *reference(enum real real)
     return real == REAL_F32 ? &hp_reference_f32 : &hp_reference_f64;
 }
 
+/* For fewer elements no thread is worth waking. */
+static const int few_elements = 8192;
+
 static const struct kernels tables[] = {
 #ifdef HYPAR_WITH_BLAS
     { "fast", hp_fast_table },
@@ -49,6 +52,32 @@ void hp_kernels_threads(int threads)
     hp_threads_set(threads);
 }
 
+/* Pieces of whole cache lines, as far as the array begins with one. */
+struct shared_loop {
+    int64_t n;
+    int threads;
+    void (*job)(void *arg, int64_t lo, int64_t hi);
+    void *arg;
+};
+
+static void run_piece(void *arg, int i)
+{
+    enum { LINE = 16 };
+    const struct shared_loop *loop = arg;
+    struct range lines = hp_even_part((loop->n + LINE - 1) / LINE, loop->threads, i);
+    int64_t hi = lines.hi * LINE;
+    loop->job(loop->arg, lines.lo * LINE, hi < loop->n ? hi : loop->n);
+}
+
+void hp_kernels_share(int64_t n, void (*job)(void *arg, int64_t lo, int64_t hi), void *arg)
+{
+    int64_t worth = n / few_elements;
+    struct shared_loop loop = { n, hp_threads(), job, arg };
+    if (worth < loop.threads)
+        loop.threads = worth < 1 ? 1 : (int)worth;
+    hp_threads_run(loop.threads, run_piece, &loop);
+}
+
 bool hp_kernel_exists(enum op_kind kind)
 {
     return hp_reference_f64.kernel[kind] != NULL;
@@ -71,7 +100,7 @@ static struct kernel_call one_pass(const struct kernel_call *call, int p)
 static const struct kernel_row *row_of(const struct kernels *kernels,
                                        const struct kernel_call *call)
 {
-    static const struct kernel_row none = { NULL, NULL, NULL };
+    static const struct kernel_row none = { NULL, NULL, NULL, NULL };
     return kernels->table ? &kernels->table(call->real)->row[call->nest->kind] : &none;
 }
 
@@ -92,10 +121,11 @@ static bool takes(const struct kernel_row *row, const struct kernel_call *call)
     return passes == alone || (row->joint && !(passes & ~row->joint(call->nest, call->pass)));
 }
 
-/* Among the threads that there are; for fewer elements none is worth waking. */
-static struct division divide(const struct kernel_call *call)
+/* Among the threads that there are. A row that takes the threads itself gets the whole call. */
+static struct division divide(const struct kernel_row *row, const struct kernel_call *call)
 {
-    return hp_divide(call, hp_threads(), 8192);
+    bool itself = row->threads && takes(row, call) && row->threads(call);
+    return hp_divide(call, itself ? 1 : hp_threads(), few_elements);
 }
 
 static size_t whole_lines(size_t bytes)
@@ -103,20 +133,52 @@ static size_t whole_lines(size_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-/* What the row wants for a call that it takes, divided among threads. */
+/* Bytes of the partial sums that part i keeps apart: all but the first of each sum. */
+static size_t sums_bytes(const struct division *d, int i, const struct range *range)
+{
+    size_t bytes = 0;
+    for (int o = 0; o < d->call->nest->n_operands; o++)
+        for (int grad = 0; grad < 2; grad++)
+            if (hp_division_turn(d, i, o, grad) > 0) {
+                struct box box = hp_region(d->call->nest, o, range);
+                bytes +=
+                    whole_lines((size_t)hp_box_elements(&box) * hp_real_bytes(d->call->real));
+            }
+    return bytes;
+}
+
+/* A call divided among threads, each with its piece of the workspace: what the row wants, then
+ * partial sums. */
+struct parallel_call {
+    const struct kernel_row *row;
+    struct division division;
+    size_t row_bytes, sums_bytes; /* of one part */
+};
+
+/* Parts differ by one in the extents of two axes, so the corners are all that there is. */
+static struct parallel_call parallel_call(const struct kernel_row *row,
+                                          const struct kernel_call *call)
+{
+    struct parallel_call p = { row, divide(row, call), 0, 0 };
+    const struct division *d = &p.division;
+    for (int corner = 0; corner < 4; corner++) {
+        int i = (corner & 1 ? d->n[0] - 1 : 0) * d->n[1] + (corner & 2 ? d->n[1] - 1 : 0);
+        struct kernel_call part;
+        hp_division_part(d, i, &part);
+        size_t bytes = row->workspace ? whole_lines(row->workspace(&part)) : 0;
+        p.row_bytes = bytes > p.row_bytes ? bytes : p.row_bytes;
+        bytes = sums_bytes(d, i, part.range);
+        p.sums_bytes = bytes > p.sums_bytes ? bytes : p.sums_bytes;
+        if (d->parts == 1)
+            break;
+    }
+    return p;
+}
+
 static size_t workspace_of(const struct kernel_row *row, const struct kernel_call *call)
 {
-    struct division division = divide(call);
-    size_t most = 0;
-    if (division.n == 1)
-        return row->workspace(call);
-    for (int i = 0; i < division.n; i += division.n - 1) { /* the largest and the least */
-        struct kernel_call part;
-        hp_division_part(&division, i, &part);
-        size_t bytes = whole_lines(row->workspace(&part));
-        most = bytes > most ? bytes : most;
-    }
-    return (size_t)division.n * most;
+    struct parallel_call p = parallel_call(row, call);
+    return (size_t)p.division.parts * (p.row_bytes + p.sums_bytes);
 }
 
 static bool is_single(pass_set passes)
@@ -129,7 +191,7 @@ static bool is_single(pass_set passes)
 static bool at_once(const struct kernel_row *row, const struct kernel_call *call)
 {
     return is_single(passes_of(call)) ||
-           (takes(row, call) && (hp_threads() == 1 || divide(call).n > 1));
+           (takes(row, call) && (hp_threads() == 1 || divide(row, call).parts > 1));
 }
 
 /* A row may refuse several passes at once and then is asked for each. */
@@ -137,7 +199,7 @@ size_t hp_kernel_workspace(const struct kernels *kernels, const struct kernel_ca
 {
     const struct kernel_row *row = row_of(kernels, call);
     pass_set passes = passes_of(call);
-    if (!row->workspace)
+    if (!kernels->table)
         return 0;
     size_t most = at_once(row, call) ? workspace_of(row, call) : 0;
     for (int p = 0; p < call->nest->n_passes && !is_single(passes); p++) {
@@ -193,33 +255,86 @@ static void run_part(const struct kernel_row *row, const struct kernel_call *cal
     }
 }
 
-/* A call divided among threads, each with its piece of the workspace. */
-struct parallel_call {
-    const struct kernel_row *row;
-    struct division division;
-    size_t workspace; /* of one part */
-};
+/* The partial sum of operand `o` that part i of the call keeps apart, from `*at` on. */
+static void keep_apart(struct kernel_call *part, int o, bool grad, char **at)
+{
+    struct view *view = grad ? &part->grad[o] : &part->value[o];
+    struct box box = hp_region(part->nest, o, part->range);
+    *(grad ? &part->fresh_grad : &part->fresh) |= (operand_set)1 << o;
+    if (view->data)
+        *view = hp_dense_view(*at, &box);
+    *at += whole_lines((size_t)hp_box_elements(&box) * hp_real_bytes(part->real));
+}
+
+static struct kernel_call part_at(const struct parallel_call *p, int i)
+{
+    const struct division *d = &p->division;
+    struct kernel_call part;
+    hp_division_part(d, i, &part);
+    if (part.workspace)
+        part.workspace = (char *)part.workspace + (size_t)i * (p->row_bytes + p->sums_bytes);
+    char *at = (char *)part.workspace + p->row_bytes;
+    for (int o = 0; p->sums_bytes && o < part.nest->n_operands; o++)
+        for (int grad = 0; grad < 2; grad++)
+            if (hp_division_turn(d, i, o, grad) > 0)
+                keep_apart(&part, o, grad, &at);
+    return part;
+}
 
 static void run_on_thread(void *arg, int i)
 {
     const struct parallel_call *parallel = arg;
-    struct kernel_call part;
-    hp_division_part(&parallel->division, i, &part);
-    if (part.workspace)
-        part.workspace = (char *)part.workspace + (size_t)i * parallel->workspace;
+    struct kernel_call part = part_at(parallel, i);
     run_part(parallel->row, &part);
+}
+
+/* Thread `thread`'s piece of a box: of its longest dimension. */
+static struct box piece_of(struct box box, int threads, int thread)
+{
+    int longest = 0;
+    for (int d = 1; d < box.n_dims; d++)
+        if (box.dim[d].hi - box.dim[d].lo > box.dim[longest].hi - box.dim[longest].lo)
+            longest = d;
+    struct range *dim = &box.dim[longest];
+    if (box.n_dims == 0)
+        return box;
+    struct range part = hp_even_part(dim->hi - dim->lo, threads, thread);
+    *dim = (struct range){ dim->lo + part.lo, dim->lo + part.hi };
+    return box;
+}
+
+/* Put the thread's piece of every partial sum together, in the order of parts. */
+static void sum_on_thread(void *arg, int thread)
+{
+    const struct parallel_call *p = arg;
+    const struct kernel_call *call = p->division.call;
+    for (int i = 0; i < p->division.parts; i++) {
+        struct kernel_call part = part_at(p, i);
+        for (int o = 0; o < call->nest->n_operands; o++)
+            for (int grad = 0; grad < 2; grad++) {
+                const struct view *from = grad ? &part.grad[o] : &part.value[o];
+                const struct view *to = grad ? &call->grad[o] : &call->value[o];
+                if (hp_division_turn(&p->division, i, o, grad) == 0 || !from->data)
+                    continue;
+                if (from->box.n_dims == 0 && thread > 0)
+                    continue;
+                struct box box = piece_of(from->box, p->division.parts, thread);
+                struct view piece = hp_view_piece(to, &box, hp_real_bytes(call->real));
+                hp_view_combine(&piece, from, COMBINE_SUM, call->real);
+            }
+    }
 }
 
 static void run_parts(const struct kernel_row *row, const struct kernel_call *call)
 {
-    struct parallel_call parallel = { row, divide(call), 0 };
-    if (parallel.division.n == 1) {
+    struct parallel_call parallel = parallel_call(row, call);
+    if (parallel.division.parts == 1) {
         run_part(row, call);
         return;
     }
-    if (row->workspace)
-        parallel.workspace = workspace_of(row, call) / (size_t)parallel.division.n;
-    hp_threads_run(parallel.division.n, run_on_thread, &parallel);
+    hp_threads_run(parallel.division.parts, run_on_thread, &parallel);
+    if (parallel.sums_bytes)
+        hp_threads_run(parallel.division.parts, sum_on_thread, &parallel);
 }
 
 void hp_kernel(const struct kernels *kernels, const struct kernel_call *call)

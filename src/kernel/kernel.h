@@ -83,6 +83,10 @@ const struct kernels *hp_kernels_find(const char *name);
  * has forked; with more than one thread there is one call at a time. */
 void hp_kernels_threads(int threads);
 
+/* Call job(arg, lo, hi) on pieces of 0..n-1, each on its own thread; for few elements on this
+ * one alone. */
+void hp_kernels_share(int64_t n, void (*job)(void *arg, int64_t lo, int64_t hi), void *arg);
+
 /* The passes that a call for `pass` may do besides: `pass` itself, and later ones. To be asked
  * for or not, the result is the same up to rounding. */
 pass_set hp_kernel_joint(const struct kernels *kernels, const struct nest *nest, int pass);

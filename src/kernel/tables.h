@@ -18,6 +18,9 @@ struct kernel_row {
     size_t (*workspace)(const struct kernel_call *call);
     /* Passes that it does in one call with pass `pass`, which comes first; NULL: one alone. */
     pass_set (*joint)(const struct nest *nest, int pass);
+    /* Whether it shares the call out among the threads itself (kernel/threads.h); NULL: never,
+     * it gets parts of calls, each on one thread. */
+    bool (*threads)(const struct kernel_call *call);
 };
 
 struct kernel_table {

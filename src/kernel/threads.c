@@ -6,13 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MOST = 256, PATIENCE = 2000 }; /* threads; looks before a thread goes to sleep */
+/* Threads at most. Looks for what a thread waits for: so many at once, then so many between
+ * which others may have the core, before it goes to sleep. */
+enum { MOST = 256, LOOKS = 1000, YIELDS = 10000 };
 
 static struct {
     pthread_t thread[MOST];
     int threads;           /* the caller's included */
     atomic_uint turn;      /* of the jobs handed out */
     atomic_int unfinished; /* threads that work at this turn's */
+    atomic_int asleep;     /* threads that want to be woken */
     bool stop;
     int n;
     void (*job)(void *arg, int i);
@@ -21,19 +24,43 @@ static struct {
     pthread_cond_t wake;
 } pool = { .threads = 1, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
 
+/* Whether this thread works at a job: what it calls computes on it alone. */
+static _Thread_local bool at_work;
+
+/* Tell the processor that this is a loop that waits. */
+static void relax(void)
+{
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("isb");
+#endif
+}
+
+/* A moment, the longer the more have passed in vain. */
+static void wait_a_moment(int passed)
+{
+    if (passed < LOOKS)
+        relax();
+    else
+        sched_yield();
+}
+
 /* Kernels come one after the other, so the next is looked for a while before sleeping. */
 static unsigned next_turn(unsigned last)
 {
     unsigned turn = atomic_load(&pool.turn);
-    for (int i = 0; i < PATIENCE && turn == last; i++) {
-        sched_yield();
+    for (int i = 0; i < LOOKS + YIELDS && turn == last; i++) {
+        wait_a_moment(i);
         turn = atomic_load(&pool.turn);
     }
     if (turn != last)
         return turn;
     pthread_mutex_lock(&pool.lock);
+    atomic_fetch_add(&pool.asleep, 1);
     while ((turn = atomic_load(&pool.turn)) == last)
         pthread_cond_wait(&pool.wake, &pool.lock);
+    atomic_fetch_sub(&pool.asleep, 1);
     pthread_mutex_unlock(&pool.lock);
     return turn;
 }
@@ -42,6 +69,7 @@ static void *work(void *arg)
 {
     int i = (int)(intptr_t)arg;
     unsigned turn = 0;
+    at_work = true;
     for (;;) {
         turn = next_turn(turn);
         if (pool.stop)
@@ -52,19 +80,22 @@ static void *work(void *arg)
     }
 }
 
-/* Let the threads see what has been written into the pool. */
+/* Let the threads see what has been written into the pool. One that goes to sleep says so
+ * before it looks at the turn for the last time. */
 static void hand_out(void)
 {
     atomic_store(&pool.unfinished, pool.threads - 1);
-    pthread_mutex_lock(&pool.lock);
     atomic_fetch_add(&pool.turn, 1);
+    if (atomic_load(&pool.asleep) == 0)
+        return;
+    pthread_mutex_lock(&pool.lock);
     pthread_cond_broadcast(&pool.wake);
     pthread_mutex_unlock(&pool.lock);
 }
 
 int hp_threads(void)
 {
-    return pool.threads;
+    return at_work ? 1 : pool.threads;
 }
 
 void hp_threads_set(int threads)
@@ -88,13 +119,18 @@ void hp_threads_set(int threads)
 
 void hp_threads_run(int n, void (*job)(void *arg, int i), void *arg)
 {
-    if (n > 1) {
-        pool.n = n;
-        pool.job = job;
-        pool.arg = arg;
-        hand_out();
+    if (n == 1 || at_work) {
+        for (int i = 0; i < n; i++)
+            job(arg, i);
+        return;
     }
+    pool.n = n;
+    pool.job = job;
+    pool.arg = arg;
+    hand_out();
+    at_work = true;
     job(arg, 0);
-    while (n > 1 && atomic_load(&pool.unfinished) > 0)
-        sched_yield();
+    at_work = false;
+    for (int i = 0; atomic_load(&pool.unfinished) > 0; i += i < LOOKS)
+        wait_a_moment(i);
 }

@@ -196,11 +196,8 @@ static void check_division(struct pair *pair, struct random *random)
         call.fresh = pass->writes;
         call.fresh_grad = pass->writes_grad;
         struct division division = hp_divide(&call, 2 + (int)hp_random_below(random, 4), 0);
-        for (int i = 0; i < division.n; i++) {
-            if (division.n > 1)
-                hp_division_part(&division, i, &part);
-            else
-                part = call;
+        for (int i = 0; i < division.parts; i++) {
+            hp_division_part(&division, i, &part);
             run_call(s, &part);
         }
     }
@@ -220,7 +217,7 @@ static void check_threads(struct pair *pair, struct random *random)
     struct subject again = subject_new(s->c, s->real);
     again.kernels = s->kernels;
     fill(&again, draw);
-    hp_kernels_threads(2 + (int)hp_random_below(random, 2));
+    hp_kernels_threads(2 + (int)hp_random_below(random, 5));
     struct subject *both[2] = { s, &again };
     for (int i = 0; i < 2; i++)
         for (int p = 0; p < s->nest->n_passes; p++)

@@ -87,6 +87,28 @@ enum hypar_status hp_add_squares(struct executor *x, const struct micro_state *m
     return HYPAR_OK;
 }
 
+/* The update of a run of elements, which threads share. */
+struct run_update {
+    const struct executor *x;
+    struct update_step step;
+    void *old, *new, *gradient;
+    struct optimizer_state state;
+};
+
+static void update_piece(void *arg, int64_t lo, int64_t hi)
+{
+    const struct run_update *u = arg;
+    enum real real = u->x->settings.real;
+    struct optimizer_state state = u->state;
+    for (int k = 0; k < HP_MAX_STATE; k++)
+        state.array[k] = element_of(state.array[k], lo, real);
+    if (u->new != u->old)
+        memcpy(element_of(u->new, lo, real), element_of(u->old, lo, real),
+               (size_t)(hi - lo) * hp_real_bytes(real));
+    hp_update_at(&u->x->settings.optimizer, &u->step, hi - lo, real,
+                 element_of(u->new, lo, real), element_of(u->gradient, lo, real), &state);
+}
+
 enum hypar_status hp_update_params(struct executor *x, const struct micro_state *m, int task,
                                    const struct rank_update *u)
 {
@@ -99,17 +121,16 @@ enum hypar_status hp_update_params(struct executor *x, const struct micro_state 
     if (x->settings.check)
         TRY(check_gradient(x, m, task, u->tensor, &u->gradient));
     for (int64_t i = 0; i < n; i += run) {
-        int64_t at = element_at(&u->param, i);
-        struct optimizer_state state = x->state[u->param.buffer];
+        int64_t at = element_at(&u->param, i), from = element_at(&u->gradient, i);
+        struct run_update piece = { x,
+                                    at_step,
+                                    element_of(old, at, real),
+                                    element_of(new, at, real),
+                                    element_of(x->lasting[u->gradient.buffer], from, real),
+                                    x->state[u->param.buffer] };
         for (int k = 0; k < HP_MAX_STATE; k++)
-            state.array[k] = element_of(state.array[k], at, real);
-        if (new != old)
-            memcpy(element_of(new, at, real), element_of(old, at, real),
-                   (size_t)run * hp_real_bytes(real));
-        hp_update_at(
-            &x->settings.optimizer, &at_step, run, real, element_of(new, at, real),
-            element_of(x->lasting[u->gradient.buffer], element_at(&u->gradient, i), real),
-            &state);
+            piece.state.array[k] = element_of(piece.state.array[k], at, real);
+        hp_kernels_share(run, update_piece, &piece);
     }
     return HYPAR_OK;
 }
