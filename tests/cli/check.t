@@ -41,7 +41,7 @@ $ hypar check examples/plans/data-parallel.json
 > ok: resnet18:image=32,classes=10, batch 64: 69 operators in 552 parts on a machine of 8 devices
 > memory: 92.9 MB of 16 GB on the fullest device
 $ hypar check examples/plans/data-parallel.json --json
-> {"ok": true, "batch": 64, "ops": 69, "parts": 552, "devices": 8, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 92899732, "memory": {"parameters_bytes": 44726568, "gradients_bytes": 44726568, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 3413508, "buffers_bytes": 33088, "recompute_saves_bytes": 3315200, "limit_bytes": 16000000000}}
+> {"ok": true, "batch": 64, "ops": 69, "parts": 552, "devices": 8, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 92938132, "memory": {"parameters_bytes": 44726568, "gradients_bytes": 44726568, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 3451908, "buffers_bytes": 33088, "recompute_saves_bytes": 3315200, "limit_bytes": 16000000000}}
 $ hypar check examples/plans/data-parallel.json --memory 90MB
 > hypar: examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 90 MB
 ? 1
@@ -49,7 +49,7 @@ $ hypar check examples/plans/data-parallel.json --memory 90MB --json 2>/dev/null
 > {"ok": false, "error": "examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 90 MB"}
 ? 1
 $ hypar check examples/plans/data-parallel.json --memory 92887119B
-> hypar: examples/plans/data-parallel.json: device 0 needs 92899732 B of memory, has 92887119 B
+> hypar: examples/plans/data-parallel.json: device 0 needs 92938132 B of memory, has 92887119 B
 ? 1
 $ hypar check examples/plans/data-parallel.json --memory 10MB
 > hypar: examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 10 MB

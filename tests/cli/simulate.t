@@ -18,7 +18,7 @@ $ hypar simulate examples/plans/data-parallel.json
 > Sent      627 MB, each byte once; 629 MB on links
 > Energy    295 mJ: arithmetic 32.5 mJ, SRAM 106 mJ, DRAM 117 mJ, links 40.3 mJ
 > Memory    92.9 MB of 16 GB (0.6 %) on device 0, the fullest: parameters 44.7 MB, gradients
->           44.7 MB, activations 3.41 MB, buffers 33.1 kB; it fits
+>           44.7 MB, activations 3.45 MB, buffers 33.1 kB; it fits
 >
 > Energy: a multiply-add is an add, a multiply and three words of SRAM; every tensor of a phase
 > moves once between DRAM and SRAM; a word sent is read from DRAM, crosses its links and is
@@ -93,10 +93,10 @@ $ hypar simulate examples/plans/data-parallel.json --forward --json | grep -e fo
 $ hypar simulate examples/plans/data-parallel.json --forward --fits
 > resnet18:image=32,classes=10, batch 64, fp32, sgd, on 8 devices
 >
-> device  parameters  buffers     peak     of
-> 0-7        44.7 MB   655 kB  45.4 MB  16 GB  fits
+> device  parameters  activations  buffers     peak     of
+> 0-7        44.7 MB      38.4 kB  1.05 MB  45.8 MB  16 GB  fits
 >
-> It fits: device 0, the fullest, needs 45.4 MB of 16 GB (0.3 %).
+> It fits: device 0, the fullest, needs 45.8 MB of 16 GB (0.3 %).
 $ hypar simulate examples/plans/data-parallel.json --forward --check-delta 20 --json | grep -e changes -e mismatches
 >   "changes": 20,
 >   "mismatches": 0,

@@ -373,7 +373,7 @@ static void auto_repairs(void **state)
         { "lenet5", "cluster:1x2,memory=2MB+cluster:1x2,memory=50kB", HYPAR_COMM, 0, 8 },
         { "lenet5", "cluster:1x2,memory=2MB+cluster:1x2,memory=200kB", HYPAR_TIME, 0, 8 },
         { "alexnet", "cluster:1x1,memory=2GB+cluster:1x3,memory=50kB", HYPAR_ENERGY, 0, 8 },
-        { "lenet5", "cluster:1x1+cluster:1x31,memory=50kB", HYPAR_TIME, 20, 8 },
+        { "lenet5", "cluster:1x1+cluster:1x31,memory=16kB", HYPAR_TIME, 20, 8 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct task t = task(rows[i].model, rows[i].machine, 0);
