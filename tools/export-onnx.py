@@ -107,15 +107,18 @@ def write(model, x, path, batch_dim=0, opset=17, inference=False):
     """A model and an example of its input as an ONNX file, with its weights."""
     mode = torch.onnx.TrainingMode.EVAL if inference else torch.onnx.TrainingMode.TRAINING
     model.train(not inference)
-    kept = {name: value.clone() for name, value in model.named_buffers()}
+    norms = [module for module in model.modules() if getattr(module, "momentum", None)]
+    kept = [module.momentum for module in norms]
+    for module in norms:
+        module.momentum = 0.0  # the model is run once: running statistics stay as they are, in the file too
     options = {"dynamo": False} if "dynamo" in torch.onnx.export.__kwdefaults__ else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(model, (x,), path, training=mode, do_constant_folding=inference, opset_version=opset,
                           input_names=["x"], output_names=["y"],
                           dynamic_axes={"x": {batch_dim: "batch"}, "y": {batch_dim: "batch"}}, **options)
-    for name, value in model.named_buffers():  # it was run: running statistics are not as before
-        value.data.copy_(kept[name])
+    for module, momentum in zip(norms, kept):
+        module.momentum = momentum
 
 
 def find(name):

@@ -29,31 +29,57 @@ static enum hypar_status fill_resumed(struct trainer *t, const struct fill_reque
     return hp_in(err, status, "%s", t->options->resume);
 }
 
+/* Running means (or variances) of the channels [lo, hi) as another run, or the model's file,
+ * left them: into `values`. False: there are none, or it failed. */
+static bool find_running(struct trainer *t, int tensor, int which, struct range channels,
+                         double *values, enum hypar_status *status, struct hypar_error *err)
+{
+    static const char *const in_file[] = {
+        [RUNNING_MEAN] = "mean", [RUNNING_VARIANCE] = "variance"
+    };
+    struct arena scratch = { 0 };
+    const struct tensor *info = &t->graph->tensors[tensor];
+    struct hypar_shape all = { 1, { info->shape.dim[0] } };
+    struct box box = { 1, { channels } };
+    bool found = false;
+    if (t->resumed) {
+        const char *name = hp_running_name(&scratch, t->graph, tensor, which);
+        int at = hp_checkpoint_find(t->resumed, name);
+        found = at >= 0;
+        if (found)
+            *status = hp_checkpoint_need(t->resumed, name, &all, &at, err);
+        if (found && *status == HYPAR_OK)
+            *status = hp_checkpoint_read(t->resumed, at, &box, REAL_F64, values, err);
+        *status = hp_in(err, *status, "%s", t->options->resume);
+    } else if (t->weights && !t->options->init_random) {
+        const char *name = hp_arena_printf(&scratch, "%s.%s",
+                                           t->graph->ops[info->producer].name, in_file[which]);
+        found = hp_weights_has(t->weights, name);
+        if (found)
+            *status = hp_weights_read_part(t->weights, name, all.dim[0], channels.lo,
+                                           channels.hi - channels.lo, values, err);
+    }
+    hp_arena_free(&scratch);
+    return found && *status == HYPAR_OK;
+}
+
 /* Running statistics as another run left them; one that knew of none, or that has been made
  * elsewhere, leaves their first values. */
 static enum hypar_status fill_running(struct trainer *t, int tensor, const struct view *to,
                                       struct hypar_error *err)
 {
     struct arena scratch = { 0 };
-    struct hypar_shape channels = { 1, { t->graph->tensors[tensor].shape.dim[0] } };
-    struct box box = { 1, { to->box.dim[0] } };
-    int64_t n = hp_box_elements(&box);
-    void *one = NEW(&scratch, double, n);
+    struct range channels = to->box.dim[0];
+    int64_t n = channels.hi - channels.lo;
+    double *values = NEW(&scratch, double, n);
     enum hypar_status status = HYPAR_OK;
     hp_first_running(to, t->real);
-    for (int which = 0; t->resumed && which < RUNNING_COUNT && status == HYPAR_OK; which++) {
-        const char *name = hp_running_name(&scratch, t->graph, tensor, which);
-        int at = hp_checkpoint_find(t->resumed, name);
-        if (at < 0)
-            continue;
-        status = hp_checkpoint_need(t->resumed, name, &channels, &at, err);
-        if (status == HYPAR_OK)
-            status = hp_checkpoint_read(t->resumed, at, &box, t->real, one, err);
-        for (int64_t i = 0; status == HYPAR_OK && i < n; i++)
-            hp_put(to->data, i * RUNNING_COUNT + which, hp_get(one, i, t->real), t->real);
-    }
+    for (int which = 0; which < RUNNING_COUNT && status == HYPAR_OK; which++)
+        if (find_running(t, tensor, which, channels, values, &status, err))
+            for (int64_t i = 0; i < n; i++)
+                hp_put(to->data, i * RUNNING_COUNT + which, values[i], t->real);
     hp_arena_free(&scratch);
-    return hp_in(err, status, "%s", t->options->resume);
+    return status;
 }
 
 enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,

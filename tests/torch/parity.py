@@ -2,7 +2,8 @@
 """parity.py [--hypar FILE] [NAME...] - train networks with PyTorch and with `hypar train`, compare the losses.
 
 Both work in fp64 on the same samples, from the same weights, which hypar reads from the ONNX file that
-tools/export-onnx.py writes. Without NAMEs, all networks of the table below. Losses may differ by 1e-6."""
+tools/export-onnx.py writes, with the running statistics of batch norms. In the end both are tested on all samples. Without
+NAMEs, all networks of the table below. Losses may differ by 1e-6."""
 import argparse
 import importlib.util
 import json
@@ -223,30 +224,36 @@ def optimizer_of(name, model, rate):
     return torch.optim.SGD(model.parameters(), rate, momentum=0.9 if name == "momentum" else 0)
 
 
+def loss_of(model, x, wanted):
+    out = model(x)
+    return (F.mse_loss(out, wanted) if wanted.is_floating_point()
+            else F.cross_entropy(out.reshape(-1, out.shape[-1]), wanted.reshape(-1)))
+
+
 def train_torch(model, x, y, batch, optimizer, clip):
     losses = []
     for step in range(STEPS):
         chosen = samples_of(step, batch)
-        out, wanted = model(x[chosen]), y[chosen]
-        loss = (F.mse_loss(out, wanted) if wanted.is_floating_point()
-                else F.cross_entropy(out.reshape(-1, out.shape[-1]), wanted.reshape(-1)))
+        loss = loss_of(model, x[chosen], y[chosen])
         optimizer.zero_grad()
         loss.backward()
         if clip:
             nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimizer.step()
         losses.append(loss.item())
-    return losses
+    model.eval()
+    return losses + [loss_of(model, x, y).item()]
 
 
 def train_hypar(hypar, folder, batch, optimizer, rate, more):
     command = [hypar, "train", os.path.join(folder, "net.onnx"), "--data", f"{folder}/x.npy,{folder}/y.npy",
                "--batch", str(batch), "--precision", "fp64", "--optimizer", optimizer, "--learning-rate", str(rate),
-               "--steps", str(STEPS), "--json", "-q"] + more
+               "--steps", str(STEPS), "--test-data", f"{folder}/x.npy,{folder}/y.npy", "--json", "-q"] + more
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}: {done.stderr.strip()}")
-    return [json.loads(line)["loss"] for line in done.stdout.splitlines() if line.startswith('{"step"')]
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return [line["loss"] for line in lines if "step" in line] + [lines[-1]["test"]["loss"]]
 
 
 def differences(name, hypar, exporter, batch=8):
@@ -256,6 +263,7 @@ def differences(name, hypar, exporter, batch=8):
     torch.set_default_dtype(FILE_TYPE.get(name, torch.float64))
     model = make()
     x, y = data()
+    model(2 * x + 1 if x.is_floating_point() else x)  # moves running statistics
     with tempfile.TemporaryDirectory() as folder:
         exporter.no_dropout(model)
         exporter.write(model, x[:batch], os.path.join(folder, "net.onnx"))
@@ -271,7 +279,7 @@ def differences(name, hypar, exporter, batch=8):
             more = more + (["--clip", str(clip)] if clip else []) + (["--freeze", frozen] if frozen else [])
             have = train_hypar(hypar, folder, batch, optimizer, rate, more)
             worst = max(abs(a - b) for a, b in zip(want, have)) if len(have) == len(want) else math.inf
-            print(f"{name:11} {optimizer:9} loss {want[0]:.6f} to {want[-1]:.6f}, largest difference {worst:.1e}  "
+            print(f"{name:11} {optimizer:9} loss {want[0]:.6f} to {want[-2]:.6f}, test {want[-1]:.6f}, largest difference {worst:.1e}  "
                   f"{' '.join(more)}", flush=True)
             yield worst
 
