@@ -264,6 +264,14 @@ static enum hypar_status fill(void *who, const struct fill_request *request,
     return HYPAR_OK;
 }
 
+static int count_tags(const struct hypar_program *p)
+{
+    int n = 0;
+    for (int t = 0; t < p->n_tasks; t++)
+        n += hp_task_tags(p, t);
+    return n > 0 ? n : 1;
+}
+
 static enum hypar_status make_executors(struct all_ranks *a, struct hypar_error *err)
 {
     struct executor_settings settings = { .kernels = hp_kernels_find("reference"),
@@ -271,14 +279,15 @@ static enum hypar_status make_executors(struct all_ranks *a, struct hypar_error 
                                           .optimizer = a->settings.optimizer,
                                           .seed = a->settings.seed,
                                           .order = a->settings.order,
+                                          .chunk_bytes = 16, /* so that messages have some */
                                           .check = true,
                                           .fill = fill,
                                           .observe = observe,
                                           .who = a };
     for (int d = 0; d < a->n; d++) {
         struct transport transport = hp_local_transport(a->network, d);
-        if (a->settings.most_tags)
-            transport.most_tags = a->settings.most_tags;
+        if (a->settings.few_tags)
+            transport.most_tags = count_tags(a->program);
         TRY(hp_executor_new(&a->x[d], a->program, d, &settings, &transport, err));
     }
     return HYPAR_OK;

@@ -21,7 +21,8 @@ struct all_ranks_settings {
     /* The unsplit run does in its micro-batches what the devices do: a number is then wrong
      * relative to itself, not to its tensor. */
     bool micro_is_device;
-    int most_tags; /* 0: no limit */
+    bool
+        few_tags; /* no more than messages of one micro-batch have, and chunks that are small */
 };
 
 struct all_ranks;

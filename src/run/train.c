@@ -505,6 +505,12 @@ static void collect_counts(struct trainer *t, struct hypar_train_result *result)
     double sum[N_COUNTS] = { [COUNT_PROCESS] = process_bytes() }, other[N_COUNTS];
     for (int i = 0; i < t->n_here; i++) {
         struct executor_counts c = hp_executor_counts(t->x[i]);
+        if (t->test.x) { /* beside those of training */
+            struct executor_counts test = hp_executor_counts(t->test.x[i]);
+            c.memory_bytes += test.memory_bytes;
+            c.staging_bytes += test.staging_bytes;
+            c.workspace_bytes += test.workspace_bytes;
+        }
         add_counts(sum, (double[N_COUNTS]){ c.sent_bytes, c.peak_bytes, c.memory_bytes,
                                             c.staging_bytes, c.workspace_bytes });
     }

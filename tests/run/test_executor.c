@@ -69,10 +69,8 @@ static void tear_down(struct fixture *f)
     hp_arena_free(&f->arena);
 }
 
-enum { FEW_TAGS = 1 }; /* too few to tell micro-batches apart */
-
 /* A step beside the unsplit run. */
-static enum hypar_status step(struct fixture *f, enum task_order order, int most_tags,
+static enum hypar_status step(struct fixture *f, enum task_order order, bool few_tags,
                               struct hypar_error *err)
 {
     struct optimizer sgd = hp_optimizer(HYPAR_SGD);
@@ -84,7 +82,7 @@ static enum hypar_status step(struct fixture *f, enum task_order order, int most
                                            .order = order,
                                            .optimizer = sgd,
                                            .reference = reference,
-                                           .most_tags = most_tags };
+                                           .few_tags = few_tags };
     enum hypar_status status = all_ranks_new(&ranks, f->program, &settings, err);
     if (status == HYPAR_OK)
         status = all_ranks_step(ranks, err);
@@ -100,7 +98,7 @@ static void right_programs(void **state)
         struct fixture f;
         struct hypar_error err = { "" };
         set_up(&f, i & 1);
-        if (step(&f, i & 2 ? ORDER_LATEST : ORDER_NUMBERS, i & 4 ? FEW_TAGS : 0, &err))
+        if (step(&f, i & 2 ? ORDER_LATEST : ORDER_NUMBERS, i & 4, &err))
             fail_msg("%s", err.text);
         tear_down(&f);
     }
@@ -215,7 +213,7 @@ static const struct {
     void (*spoil)(struct hypar_program *program);
     enum task_order order;
     bool by_samples;
-    int most_tags;
+    bool few_tags;        /* too few to tell micro-batches apart */
     const char *expected; /* "deadlock" of a cell sent twice: nobody takes the second */
 } wrongs[] = {
     { "a receiver is forgotten", forget_a_receiver, ORDER_NUMBERS, false, 0, "lacks" },
@@ -228,8 +226,8 @@ static const struct {
       "lacks" },
     { "backward waits for no forward", drop_edges_to_forward, ORDER_LATEST, false, 0, "lacks" },
     { "backward before forward", backward_before_forward, ORDER_NUMBERS, false, 0, "deadlock" },
-    { "another order in one stage", other_order_of_micro_batches, ORDER_NUMBERS, false,
-      FEW_TAGS, "expected" },
+    { "another order in one stage", other_order_of_micro_batches, ORDER_NUMBERS, false, true,
+      "expected" },
     { "a cycle", make_a_cycle, ORDER_LATEST, false, 0, "a cycle of edges" },
     { "a cycle", make_a_cycle, ORDER_NUMBERS, false, 0, "deadlock" },
     { "updates wait for nobody", update_too_soon, ORDER_LATEST, false, 0, "lacks" },
@@ -247,7 +245,7 @@ static void wrong_programs(void **state)
         struct hypar_error err = { "" };
         set_up(&f, wrongs[i].by_samples);
         wrongs[i].spoil(f.program);
-        enum hypar_status status = step(&f, wrongs[i].order, wrongs[i].most_tags, &err);
+        enum hypar_status status = step(&f, wrongs[i].order, wrongs[i].few_tags, &err);
         if (status != HYPAR_RUNTIME || !strstr(err.text, wrongs[i].expected))
             fail_msg("%s: '%s', expected '... %s ...'", wrongs[i].name, err.text,
                      wrongs[i].expected);

@@ -16,11 +16,12 @@
  *    at most half of a buffer, it is copied out of it when the forward half has done with it.
  *  - What is sent within a stage is held until the task after the comm is done. What goes to
  *    another stage is held, of a forward half, until the micro-batch's backward half begins, of
- *    a backward half, or where there is none, until the device's next slot is over. If it has
- * not been received by then, the device waits for it, which no other device waits for: those of
- * a stage go through their tasks in the same order; a stage has received what is sent forward
- * before the sender's backward half; and it can do backward halves whatever becomes of later
- * ones. */
+ *    a backward half, or where there is none, until the device's next slot is over.
+ *
+ * If it has not been received by then, the device waits for it, which no other device waits
+ * for: those of a stage go through their tasks in the same order; a stage has received what is
+ * sent forward before the sender's backward half; and it can do backward halves whatever
+ * becomes of later ones. */
 #ifndef PROGRAM_MEMORY_BUFFERS_H
 #define PROGRAM_MEMORY_BUFFERS_H
 

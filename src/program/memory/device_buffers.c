@@ -50,8 +50,7 @@ struct device_buffers hp_device_buffers(const struct hypar_program *p, int devic
     const struct hypar_graph *g = p->plan->graph;
     struct device_buffers out = { .held = hp_held_as(p, in_order, arena),
                                   .forward = p->iteration->forward,
-                                  .n_bodies = p->n_bodies,
-                                  .n_tensors = g->n_tensors };
+                                  .n_bodies = p->n_bodies };
     struct collector c = { .to = &out, .like = like, .arena = arena };
     hp_finder_begin(&c.finder, p, device, in_order);
     out.start = NEW(arena, int, (1 + p->n_bodies) * 2 * g->n_tensors + 1);

@@ -12,7 +12,6 @@ struct device_buffers {
     int n_bodies, n;
     int *first; /* by body: its first buffer; n_bodies + 1 */
     struct buffer *buffer;
-    int n_tensors;
     int *start; /* [(1 + body) * 2 * n_tensors + 2 * tensor + grad], 0 for those that last */
 };
 

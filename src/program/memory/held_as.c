@@ -89,8 +89,9 @@ static void unfold(const struct nest *nest, const struct dim_map *map, struct ra
     }
 }
 
-void hp_view_loops(const struct nest *nest, const struct box *output,
-                   struct range range[MAX_AXES])
+/* The loops of a view around those that a box of its output covers. */
+static void view_loops(const struct nest *nest, const struct box *output,
+                       struct range range[MAX_AXES])
 {
     hp_whole_ranges(nest, range);
     for (int d = 0; d < output->n_dims; d++)
@@ -120,7 +121,7 @@ struct box hp_held_box(const struct hypar_graph *g, const struct held_as *held,
     while (held->tensor[place.grad][tensor] != tensor && !hp_box_empty(&box)) {
         const struct op *op = &g->ops[g->tensors[tensor].producer];
         struct range range[MAX_AXES];
-        hp_view_loops(op->nest, &box, range);
+        view_loops(op->nest, &box, range);
         widen(op->nest, range);
         box = hp_region(op->nest, 0, range);
         tensor = op->tensor[0];

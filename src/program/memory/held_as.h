@@ -20,10 +20,6 @@ struct held_as {
 /* `views` false: each as itself. */
 struct held_as hp_held_as(const struct hypar_program *program, bool views, struct arena *arena);
 
-/* The loops of a view (hp_is_view()) around those that a box of its output covers. */
-void hp_view_loops(const struct nest *nest, const struct box *output,
-                   struct range range[MAX_AXES]);
-
 /* The box of the tensor that `tensor` is held as, of (around) a box of `tensor`. */
 struct box hp_held_box(const struct hypar_graph *graph, const struct held_as *held,
                        struct place place, struct box box);

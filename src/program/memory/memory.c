@@ -65,7 +65,7 @@ static void walk(struct memory_maker *m, struct body_memory *body)
 struct flight {
     int body; /* an update has none */
     enum phase phase;
-    int before;  /* [2 * body + backward]; -1: an update, or none */
+    int before;  /* the body, if that ended a micro-batch; -1 */
     int *others; /* by body */
 };
 

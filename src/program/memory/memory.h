@@ -6,9 +6,9 @@
  *
  *  - Errors of several readers are added up in place.
  *  - Gradients of parameters are as large as the parameters, from step to step.
- *  - Sums need no room of their own: what is received is added piece by piece, through a
- * staging area that does not grow with the tensors. Nor do kernels' workspaces count, nor what
- * is lost to fragmentation. */
+ *  - Sums need no room of their own: what is received is added chunk by chunk.
+ *
+ * Staging areas of messages, kernels' workspaces and fragmentation do not count. */
 #ifndef PROGRAM_MEMORY_H
 #define PROGRAM_MEMORY_H
 
@@ -38,7 +38,7 @@ struct memory_model {
                       micro-batches share */
     /* By body: by device, what one micro-batch keeps between its halves; what of that is
      * received after the last pass of the forward half; what of it ends when the backward half
-     * begins; and what the backward half has sent to other stages, which lasts until the
+     * begins; and what its last half has sent to other stages, which lasts until the
      * device's next slot is over. By pass of a part, on its device. */
     double **kept, **late, **waits, **over;
     struct pass_order *order;

@@ -14,15 +14,7 @@ struct comm_maker {
     int tag; /* of the piece at hand, towards its owner; the next is that of its result */
 };
 
-static bool listed(int device, const int *list, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (list[i] == device)
-            return true;
-    return false;
-}
-
-/* Does `device` contribute; only the first contribution of each counts, with `first`. */
+/* Is `device` among the first `before` contributions? Of each device the first one counts. */
 static bool contributes(const struct cell *cell, int device, int before)
 {
     for (int i = 0; i < before; i++)
@@ -44,6 +36,14 @@ static struct piece piece_of(struct comm_maker *m, const struct box *box, int o,
     return out;
 }
 
+static bool has_buffer(const struct rank_comm *c, int buffer)
+{
+    for (int i = 0; i < c->n_buffers; i++)
+        if (c->buffer[i] == buffer)
+            return true;
+    return false;
+}
+
 static int add_message(struct comm_maker *m, enum message_kind kind, int peer, bool result,
                        int after, const struct piece *piece)
 {
@@ -55,7 +55,7 @@ static int add_message(struct comm_maker *m, enum message_kind kind, int peer, b
     c->message[c->n_messages] =
         (struct rank_message){ kind, peer, m->tag + result, after, *piece };
     int b = piece->view.buffer;
-    if (b >= m->rank->buffers.first[0] && !listed(b, c->buffer, c->n_buffers)) {
+    if (b >= m->rank->buffers.first[0] && !has_buffer(c, b)) {
         c->buffer = GROW(&m->rank->arena, int, c->buffer, c->n_buffers, &m->buffer_capacity);
         c->buffer[c->n_buffers++] = b;
     }
@@ -86,8 +86,8 @@ static void sum_cell(struct comm_maker *m, const struct cell *cell, const struct
     int me = m->rank->device;
     assert(cell->n_kept == 0);
     bool gives = contributes(cell, me, cell->n_contributions);
-    bool takes = listed(me, cell->receiver, cell->n_receivers);
-    bool owns = listed(me, cell->owner, cell->n_owners);
+    bool takes = hp_is_in(cell->receiver, cell->n_receivers, me);
+    bool owns = hp_is_in(cell->owner, cell->n_owners, me);
     for (int o = 0; (gives || takes || owns) && o < cell->n_owners; o++, m->tag += 2) {
         struct piece piece = piece_of(m, box, o, cell->n_owners);
         int sent = -1;
@@ -105,7 +105,7 @@ static void sum_cell(struct comm_maker *m, const struct cell *cell, const struct
 static void copy_cell(struct comm_maker *m, const struct cell *cell, const struct box *box)
 {
     int me = m->rank->device, owner = cell->contribution[0].device;
-    if (owner != me && !listed(me, cell->receiver, cell->n_receivers))
+    if (owner != me && !hp_is_in(cell->receiver, cell->n_receivers, me))
         return;
     struct piece all = piece_of(m, box, 0, 1);
     if (owner != me) {
@@ -155,16 +155,23 @@ void hp_rank_comm(struct rank *rank, struct rank_part *part, int body,
     }
 }
 
+int hp_task_tags(const struct hypar_program *p, int task)
+{
+    int n = 0;
+    if (p->task[task].kind != TASK_COMM)
+        return n;
+    const struct comm *comm = hp_task_comm(p, task);
+    for (int i = 0; i < comm->n_cells; i++)
+        n += tags_of(&hp_task_pattern(p, task)->cell[comm->cell[i]]);
+    return n;
+}
+
 void hp_rank_tags(struct rank *rank)
 {
     const struct hypar_program *p = rank->program;
     rank->first_tag = NEW(&rank->arena, int, p->n_tasks);
     for (int t = 0; t < p->n_tasks; t++) {
         rank->first_tag[t] = rank->n_tags;
-        if (p->task[t].kind != TASK_COMM)
-            continue;
-        const struct comm *comm = hp_task_comm(p, t);
-        for (int i = 0; i < comm->n_cells; i++)
-            rank->n_tags += tags_of(&hp_task_pattern(p, t)->cell[comm->cell[i]]);
+        rank->n_tags += hp_task_tags(p, t);
     }
 }

@@ -75,11 +75,6 @@ enum hypar_status hp_executors_step(struct executor **x, int n, struct hypar_err
 
 /* Looking at it ---------------------------------------------------------------------- */
 
-enum hypar_status hp_executor_status(const struct executor *x)
-{
-    return x->status;
-}
-
 void hp_executor_read(const struct executor *x, int tensor, int state, const struct box *box,
                       void *dense)
 {
@@ -118,9 +113,7 @@ struct executor_counts hp_executor_counts(const struct executor *x)
 static void make(struct executor *x)
 {
     const struct iteration *it = x->program->iteration;
-    x->tag_turns = x->transport.most_tags / (x->rank->n_tags + 1);
-    if (x->tag_turns < 1)
-        x->tag_turns = 1;
+    x->tag_turns = x->transport.most_tags / (x->rank->n_tags ? x->rank->n_tags : 1);
     x->micro = NEW(&x->arena, struct micro_state *, it->n_micro);
     x->loss = NEW(&x->arena, double, it->n_micro + 1);
     x->micro_loss = NEW(&x->arena, double, it->n_micro + 1);
@@ -152,7 +145,12 @@ enum hypar_status hp_executor_new(struct executor **out, const struct hypar_prog
         hp_arena_free(&arena);
         return status;
     }
-    make(x);
+    if (x->rank->n_tags > x->transport.most_tags)
+        x->status = hp_fail(&x->error, HYPAR_UNSUPPORTED,
+                            "messages of the plan need %d tags, there are %d", x->rank->n_tags,
+                            x->transport.most_tags);
+    else
+        make(x);
     if (x->status != HYPAR_OK) {
         status = x->status;
         *err = x->error;

@@ -48,8 +48,9 @@ struct executor_settings {
     int64_t first_batch; /* batches that were trained on before */
     uint64_t seed;       /* of random numbers that operators draw */
     enum task_order order;
-    int record_steps; /* tasks of so many last steps are recorded; 0: none */
-    bool check;       /* what is read must have been computed or received (NaN: it was not) */
+    size_t chunk_bytes; /* of messages; 0: as is usual */
+    int record_steps;   /* tasks of so many last steps are recorded; 0: none */
+    bool check;         /* what is read must have been computed or received (NaN: it was not) */
     enum hypar_status (*fill)(void *who, const struct fill_request *request,
                               const struct view *to, struct hypar_error *err);
     /* With `check`, called for all that a pass reads; NULL: nobody looks. */
@@ -115,9 +116,6 @@ enum hypar_status hp_executor_step(struct executor *x, struct hypar_error *err);
 
 /* The same for all ranks, in one process. HYPAR_RUNTIME if they wait for each other. */
 enum hypar_status hp_executors_step(struct executor **x, int n, struct hypar_error *err);
-
-/* Why the last advance failed. */
-enum hypar_status hp_executor_status(const struct executor *x);
 
 /* What a rank waits at that is not done. */
 const char *hp_executor_where(struct executor *x, char *text, size_t n);

@@ -101,13 +101,16 @@ static void check_piece(struct executor *x, const struct comm_run *run, const st
 
 /* Messages --------------------------------------------------------------------------- */
 
-/* A message is sent in chunks of so many bytes, so that the staging areas of those under way
- * are small. */
-enum { CHUNK_BYTES = 1 << 20 };
+/* A message is sent in chunks, so that the staging areas of those under way are small. */
+static size_t chunk_bytes(const struct executor *x)
+{
+    enum { USUAL = 1 << 20 };
+    return x->settings.chunk_bytes ? x->settings.chunk_bytes : USUAL;
+}
 
 static int64_t chunk_elements(const struct executor *x, const struct piece *p)
 {
-    return CHUNK_BYTES / (int64_t)hp_buffer_element_bytes(x, p->view.buffer);
+    return (int64_t)(chunk_bytes(x) / hp_buffer_element_bytes(x, p->view.buffer));
 }
 
 static int n_chunks(const struct executor *x, const struct piece *p)
@@ -155,7 +158,7 @@ static void post_chunk(struct executor *x, struct comm_run *run, int i, int c)
 static size_t staging_bytes(const struct executor *x, const struct rank_message *message)
 {
     size_t bytes = piece_bytes(x, &message->piece);
-    return bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES;
+    return bytes < chunk_bytes(x) ? bytes : chunk_bytes(x);
 }
 
 static void count_staging(struct executor *x, double bytes)
@@ -282,12 +285,28 @@ static void end_comm(struct executor *x, struct comm_run *run)
     hp_array_free(run);
 }
 
+/* Is the same comm under way in an earlier micro-batch, with the same tags? Their chunks must
+ * not mix. `n`: comms before it. */
+static bool is_behind(const struct executor *x, const struct comm_run *run, int n)
+{
+    if (x->tag_turns >= x->program->iteration->n_micro)
+        return false;
+    for (int i = 0; i < n; i++) {
+        const struct comm_run *other = x->active[i];
+        if (other->comm == run->comm &&
+            (run->micro->micro - other->micro->micro) % x->tag_turns == 0)
+            return true;
+    }
+    return false;
+}
+
 void hp_progress(struct executor *x)
 {
     int kept = 0;
     for (int i = 0; i < x->n_active; i++) {
         struct comm_run *run = x->active[i];
-        go_on(x, run);
+        if (!is_behind(x, run, kept))
+            go_on(x, run);
         if (run->left == 0)
             end_comm(x, run);
         else

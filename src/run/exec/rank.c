@@ -1,6 +1,8 @@
 /* The lists of tasks of one rank, from the program. */
 #include "run/exec/rank.h"
 
+#include <assert.h>
+
 #include "base/csr.h"
 #include "run/running.h"
 
@@ -59,6 +61,7 @@ static void add_operand(struct rank *rank, int body, struct rank_pass *p, int o,
     if (!grad || t != rank->graph->loss) /* whose gradient is one, and not held */
         out->view = hp_rank_view(rank, body, op->nest->pass[p->pass].backward,
                                  (struct place){ t, grad }, &box);
+    assert(out->view.buffer >= 0 || hp_box_empty(&box) || (grad && t == rank->graph->loss));
     if (written)
         out->apart = hp_rank_taken(rank, body, p->op, p->pass, o, grad, p->part, &box, out);
     p->n_operands++;
@@ -412,8 +415,8 @@ static enum hypar_status make(struct rank *rank, const struct rank_options *how,
     for (int i = 0; i < rank->buffers.n; i++) {
         struct place place = rank->buffers.buffer[i].place;
         rank->is_index[i] = !place.grad && rank->graph->tensors[place.tensor].index;
-        rank->clear[i] = place.tensor == rank->graph->loss && !place.grad; /* a part may be
-                                                                               empty */
+        /* the loss: a part of it may be empty */
+        rank->clear[i] = place.tensor == rank->graph->loss && !place.grad;
     }
     struct box scalar = { .n_dims = 0 };
     rank->loss = hp_find_buffer(&rank->buffers, rank->graph, 0, true,
@@ -429,7 +432,8 @@ static enum hypar_status make(struct rank *rank, const struct rank_options *how,
         status = make_body(rank, b, number, err);
     for (int b = 1; b < p->n_bodies && !p->iteration->delayed && status == HYPAR_OK; b++)
         hp_rank_later_writes(rank, b);
-    make_tail(rank, number);
+    if (status == HYPAR_OK)
+        make_tail(rank, number);
     hp_arena_free(&scratch);
     return status;
 }

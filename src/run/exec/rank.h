@@ -163,7 +163,8 @@ void hp_rank_free(struct rank *rank); /* NULL is allowed */
 int64_t hp_buffer_elements(const struct rank *rank, int buffer);
 
 /* The parts of making one. */
-void hp_rank_tags(struct rank *rank); /* comms.c */
+void hp_rank_tags(struct rank *rank);                            /* comms.c */
+int hp_task_tags(const struct hypar_program *program, int task); /* how many it has */
 void hp_rank_comm(struct rank *rank, struct rank_part *part, int body,
                   const struct rank_task *task); /* comms.c */
 struct held_view hp_rank_running(const struct rank *rank, int tensor, const struct box *box);

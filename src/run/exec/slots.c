@@ -7,7 +7,7 @@
 
 /* The tasks that follow `t` and can be computed in the same call, `t` first: passes of the same
  * part which its kernel does together, and which wait for nothing but what is done and each
- * other. Comms between them are posted later. */
+ * other. */
 static int find_joined(const struct executor *x, const struct rank_task *t,
                        const struct rank_task *joined[MAX_PASSES])
 {
@@ -19,7 +19,7 @@ static int find_joined(const struct executor *x, const struct rank_task *t,
     const struct rank_task *end = x->list->task + x->list->n;
     for (const struct rank_task *next = t + 1; next < end && n < MAX_PASSES; next++) {
         if (next->kind == TASK_COMM)
-            continue;
+            break;
         bool ready = next->n == 1 && hp_may_join(x, first, &x->part->pass[next->index]);
         for (int i = 0; ready && i < next->n_waits; i++) {
             ready = x->now->progress[next->wait[i]] == TASK_DONE;
@@ -181,7 +181,7 @@ static void post_sums(struct executor *x)
 
 /* Slots ------------------------------------------------------------------------------ */
 
-/* Does the rank run this slot: a minibatch may be another replica's? */
+/* Does the rank run this slot? It may have nothing to do in a body. */
 static bool is_mine(const struct executor *x, const struct slot *slot)
 {
     int b = hp_body_number(x->program->iteration, slot->micro);
@@ -293,7 +293,8 @@ static enum advance run_tasks(struct executor *x)
             x->status = run_task(x, t);
             if (x->fed)
                 post_sums(x);
-        } else if (x->settings.order == ORDER_LATEST && x->n_active == 0) {
+        } else if (x->status == HYPAR_OK && x->settings.order == ORDER_LATEST &&
+                   x->n_active == 0) {
             x->status = fail_of_cycle(x);
         }
         if (x->status != HYPAR_OK)

@@ -20,7 +20,7 @@ struct micro_state {
     int n_comms;              /* that are under way */
     int n_over;               /* buffers that outlast it, until the next slot is over */
     bool over;                /* all its tasks are done */
-    struct micro_state *next; /* unused */
+    struct micro_state *next; /* of those that are not in use */
 };
 
 struct micro_buffer {

@@ -1,7 +1,7 @@
 /* run/exec/transport.h - how messages get from one rank to another. Internal.
  *
  * Messages between two ranks with the same tag arrive in the order in which they were sent.
- * Nothing blocks but wait(). */
+ * Nothing blocks. */
 #ifndef RUN_EXEC_TRANSPORT_H
 #define RUN_EXEC_TRANSPORT_H
 
@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 struct transport {
-    int rank, n_ranks;
     int most_tags; /* tags are 0 .. most_tags - 1 */
     void *who;
     /* Begin to send or to receive; `data` stays as it is until the request is done. Returns the
