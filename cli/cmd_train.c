@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/launch.h"
@@ -370,6 +371,22 @@ static enum hypar_status try_file(const char *path, struct hypar_error *err)
 }
 
 /* -o and --trace are tried before the first step, by rank 0. */
+/* None of the files that samples are in, "x.npy,y.npy", is to be written. */
+static enum hypar_status check_data(const struct args *args, const char *data,
+                                    struct hypar_error *err)
+{
+    char name[PATH_MAX];
+    for (const char *at = data; at && *at;) {
+        size_t n = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(n < PATH_MAX ? n : PATH_MAX - 1), at);
+        enum hypar_status status = opt_reads((void *)args, name, err);
+        if (status != HYPAR_OK)
+            return status;
+        at += n + (at[n] == ',');
+    }
+    return HYPAR_OK;
+}
+
 static enum hypar_status try_outputs(const struct args *args, struct hypar_error *err)
 {
     enum hypar_status status = try_file(opt_output(args), err);
@@ -411,6 +428,12 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
     enum hypar_status status = first ? try_outputs(args, err) : HYPAR_OK;
     if (args->test_every && !args->test_data)
         status = opt_usage(err, "train: --test-every goes with --test-data");
+    if (args->every && !args->checkpoint)
+        status = opt_usage(err, "train: --every goes with --checkpoint");
+    if (status == HYPAR_OK)
+        status = check_data(args, args->data, err);
+    if (status == HYPAR_OK)
+        status = check_data(args, args->test_data, err);
     status = hypar_ranks_agree(ranks, status, err);
     if (status == HYPAR_OK)
         status = hypar_train(plan, ranks, &how, &result, err);
@@ -467,11 +490,27 @@ static enum hypar_status run_here(const struct args *args, const struct hypar_pl
     return status;
 }
 
+/* What mpirun says of a file that names no host is hard to understand. */
+static enum hypar_status check_hosts(const struct args *args, struct hypar_error *err)
+{
+    struct stat about;
+    if (args->in_process)
+        return opt_usage(err, "train: --hostfile does not go with --in-process");
+    if (stat(args->hostfile, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0)
+        return HYPAR_OK;
+    snprintf(err->text, sizeof err->text, "%.200s: %s, expected a file that lists hosts",
+             args->hostfile,
+             access(args->hostfile, R_OK) ? "cannot be read" : "is no such file");
+    return HYPAR_INVALID;
+}
+
 static enum hypar_status run_alone(const struct args *args, struct hypar_error *err)
 {
     struct planned p;
     enum hypar_status status = find_plan(args, args->ranks ? (int)args->ranks : 1, &p, err);
     int n = status == HYPAR_OK ? hypar_machine_device_count(hypar_plan_machine(p.plan)) : 0;
+    if (status == HYPAR_OK && args->hostfile)
+        status = check_hosts(args, err);
     if (status == HYPAR_OK && args->ranks && args->ranks != n) {
         snprintf(err->text, sizeof err->text,
                  "--ranks %d, but the plan has %d devices: one for each", (int)args->ranks, n);

@@ -12,7 +12,8 @@
 
 /* Filling ---------------------------------------------------------------------------- */
 
-/* A parameter, or its state, as another run left it. */
+/* A parameter, or its state, as another run left it; state that is not there, because the
+ * parameter was frozen, stays zero. */
 static enum hypar_status fill_resumed(struct trainer *t, const struct fill_request *request,
                                       const struct view *to, struct hypar_error *err)
 {
@@ -20,13 +21,16 @@ static enum hypar_status fill_resumed(struct trainer *t, const struct fill_reque
     struct arena scratch = { 0 };
     const char *name = info->name;
     int at;
+    enum hypar_status status = HYPAR_OK;
     if (request->state >= 0)
         name = hp_state_name(&scratch, request->state, name);
-    enum hypar_status status = hp_checkpoint_need(t->resumed, name, &info->shape, &at, err);
-    if (status == HYPAR_OK)
-        status = hp_checkpoint_read(t->resumed, at, &to->box, t->real, to->data, err);
+    if (request->state < 0 || hp_checkpoint_find(t->resumed, name) >= 0) {
+        status = hp_checkpoint_need(t->resumed, name, &info->shape, &at, err);
+        if (status == HYPAR_OK)
+            status = hp_checkpoint_read(t->resumed, at, &to->box, t->real, to->data, err);
+    }
     hp_arena_free(&scratch);
-    return hp_in(err, status, "%s", t->options->resume);
+    return status;
 }
 
 /* Running means (or variances) of the channels [lo, hi) as another run, or the model's file,
@@ -50,7 +54,6 @@ static bool find_running(struct trainer *t, int tensor, int which, struct range 
             *status = hp_checkpoint_need(t->resumed, name, &all, &at, err);
         if (found && *status == HYPAR_OK)
             *status = hp_checkpoint_read(t->resumed, at, &box, REAL_F64, values, err);
-        *status = hp_in(err, *status, "%s", t->options->resume);
     } else if (t->weights && !t->options->init_random) {
         const char *name = hp_arena_printf(&scratch, "%s.%s",
                                            t->graph->ops[info->producer].name, in_file[which]);
@@ -132,10 +135,11 @@ static enum hypar_status find_devices(struct trainer *t, struct hypar_ranks *ran
     t->n_devices = hypar_machine_device_count(hypar_plan_machine(t->plan));
     t->rank = hypar_ranks_rank(ranks);
     t->n_ranks = hypar_ranks_count(ranks);
-    if (t->n_ranks > 1 && t->n_ranks != t->n_devices)
+    if (hypar_ranks_launched() && t->n_ranks != t->n_devices)
         return hp_fail(err, HYPAR_INFEASIBLE,
-                       "there are %d ranks, and the plan has %d devices: one for each",
-                       t->n_ranks, t->n_devices);
+                       "there %s %d %s, and the plan has %d devices: one for each",
+                       t->n_ranks == 1 ? "is" : "are", t->n_ranks,
+                       t->n_ranks == 1 ? "rank" : "ranks", t->n_devices);
     t->first_device = t->n_ranks > 1 ? t->rank : 0;
     t->n_here = t->n_ranks > 1 ? 1 : t->n_devices;
     if (t->n_ranks > 1) {
@@ -159,9 +163,11 @@ static enum hypar_status resume(struct trainer *t, struct hypar_error *err)
     if (!t->options->resume)
         return HYPAR_OK;
     TRY(hp_checkpoint_open(&t->resumed, t->options->resume, err));
-    enum hypar_status status = hp_training_state(t->resumed, &state, err);
-    if (status == HYPAR_OK && state.graph_hash != t->graph->hash)
-        status = hp_fail(err, HYPAR_INVALID, "it is of another model, or of another batch");
+    enum hypar_status status = HYPAR_OK;
+    TRY(hp_training_state(t->resumed, &state, err));
+    if (state.graph_hash != t->graph->hash)
+        status = hp_fail(err, HYPAR_INVALID,
+                         "it is of another model, or was made with another --batch");
     if (status == HYPAR_OK && state.optimizer != t->optimizer.kind)
         status = hp_fail(err, HYPAR_INVALID, "it was trained with %s, the plan has %s",
                          hypar_optimizer_text(state.optimizer),
@@ -179,7 +185,7 @@ static enum hypar_status resume(struct trainer *t, struct hypar_error *err)
 /* Steps of one window: under pipedream the pipeline is empty before and after it. */
 static int64_t window_of(const struct trainer *t)
 {
-    enum { MOST = 1024 };
+    enum { MOST = 64 };
     int64_t every[] = { t->options->checkpoint_every, t->options->test_every };
     int64_t window = t->options->steps - t->first_step;
     for (int i = 0; i < 2; i++)
@@ -460,11 +466,11 @@ static enum hypar_status train(struct trainer *t, struct hypar_train_result *res
         word = tell(t, word, &due);
         if (word == WORD_NOT_A_NUMBER)
             return not_a_number(t, step, loss, n, err);
-        if (due.test)
-            TRY(test(t, step, result, err)); /* as a step: others may wait for this rank */
-        if (due.save)
+        if (due.save) /* first: a test may fail */
             TRY(hypar_ranks_agree(t->ranks,
                                   hp_trainer_save(t, t->options->checkpoint, step, err), err));
+        if (due.test)
+            TRY(test(t, step, result, err)); /* as a step: others may wait for this rank */
     }
     result->last_loss = loss[n - 1];
     result->steps = step;

@@ -20,7 +20,7 @@ $ hypar train mlp:20-16-10 --batch 6 --steps 5 --precision fp64 --resume $TMP/c
 > hypar: $TMP/c: it has 5 steps already, expected --steps above
 ? 2
 $ hypar train mlp:20-16-10 --batch 7 --steps 9 --precision fp64 --resume $TMP/c
-> hypar: $TMP/c: it is of another model, or of another batch
+> hypar: $TMP/c: it is of another model, or was made with another --batch
 ? 3
 $ hypar train mlp:20-16-10 --batch 6 --steps 9 --optimizer adam --resume $TMP/c
 > hypar: $TMP/c: it was trained with sgd, the plan has adam

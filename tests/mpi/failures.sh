@@ -91,7 +91,7 @@ head -c 100 good >short
 echo 'no checkpoint' >foreign
 fails 3 "@short: " hypar train plan.json --resume short
 fails 3 '@foreign: ' hypar train plan.json --resume foreign
-fails 3 'good: it is of another model, or of another batch' \
+fails 3 'good: it is of another model, or was made with another --batch' \
     hypar train lenet5 --batch 16 --ranks 2 --resume good
 fails 2 'good: it has 3 steps already, expected --steps above' \
     hypar train plan.json --resume good --steps 3
