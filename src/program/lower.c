@@ -108,6 +108,12 @@ int hp_message_bytes(const struct hypar_plan *plan, int tensor)
     return plan->precision == HYPAR_BF16 && tensor != plan->graph->loss ? 2 : 4;
 }
 
+int hp_param_stage(const struct hypar_program *p, int tensor)
+{
+    const struct hypar_graph *g = p->plan->graph;
+    return p->schedule->stage_of_op[g->use[g->use_start[tensor]].op];
+}
+
 enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err)
 {
     TRY(hypar_plan_check(plan, err));

@@ -245,6 +245,9 @@ void hp_update_name(const struct lowering *lowering, int exchange, char *text, s
 /* Append which of several instances it is: " micro 3", " period 0" (`micro` is -1). */
 void hp_add_instance(const struct hypar_program *program, int micro, char *text, size_t n);
 
+/* The stage of a parameter: that of its first reader. */
+int hp_param_stage(const struct hypar_program *program, int tensor);
+
 /* The half after which a micro-batch is over. */
 static inline enum phase hp_last_half(const struct iteration *r)
 {

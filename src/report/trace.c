@@ -44,6 +44,19 @@ static void begin_event(struct json_writer *w, const char *name, const char *pha
     hp_json_put_int(w, "tid", row);
 }
 
+/* What every bar ends with. */
+static void end_bar(struct json_writer *w, double bytes, int micro, int stage)
+{
+    if (bytes > 0)
+        hp_json_put_number(w, "bytes", bytes);
+    if (micro >= 0)
+        hp_json_put_int(w, "micro_batch", micro);
+    if (stage >= 0)
+        hp_json_put_int(w, "stage", stage);
+    hp_json_end_object(w);
+    hp_json_end_object(w);
+}
+
 /* One bar: from one whole picosecond to another, so that neighbours never overlap. */
 static void put_bar(struct json_writer *w, const struct hypar_sim_event *e,
                     enum process process, int row, double start_s, double end_s)
@@ -55,14 +68,7 @@ static void put_bar(struct json_writer *w, const struct hypar_sim_event *e,
     hp_json_begin_object(w, "args", true);
     hp_json_put_int(w, "task", e->id);
     hp_json_put_number(w, "ready_us", (double)picoseconds(e->ready_s) / 1e6);
-    if (e->bytes > 0)
-        hp_json_put_number(w, "bytes", e->bytes);
-    if (e->micro >= 0)
-        hp_json_put_int(w, "micro_batch", e->micro);
-    if (e->stage >= 0)
-        hp_json_put_int(w, "stage", e->stage);
-    hp_json_end_object(w);
-    hp_json_end_object(w);
+    end_bar(w, e->bytes, e->micro, e->stage);
 }
 
 /* All bars; marks the links that have one. */
@@ -189,14 +195,7 @@ static void put_measured(struct json_writer *w, const struct hypar_trace_event *
     hp_json_put_int(w, "step", e->step);
     if (e->with >= 0)
         hp_json_put_int(w, "with", e->with);
-    if (e->bytes > 0)
-        hp_json_put_number(w, "bytes", e->bytes);
-    if (e->micro >= 0)
-        hp_json_put_int(w, "micro_batch", e->micro);
-    if (e->stage >= 0)
-        hp_json_put_int(w, "stage", e->stage);
-    hp_json_end_object(w);
-    hp_json_end_object(w);
+    end_bar(w, e->bytes, e->micro, e->stage);
 }
 
 /* A comm of a rank. */

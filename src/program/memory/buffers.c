@@ -498,15 +498,15 @@ void hp_find_buffers(struct buffer_finder *f, int body, struct place place)
     }
 }
 
-void hp_finder_begin(struct buffer_finder *f, const struct hypar_program *program, int device,
-                     bool in_order)
+void hp_finder_begin(struct buffer_finder *f, const struct hypar_program *program,
+                     const struct held_as *held, int device, bool in_order)
 {
     const struct training_graph *k = &program->lowering->training;
     int n_devices = hypar_machine_device_count(program->plan->machine);
     *f = (struct buffer_finder){
         .program = program, .graph = program->plan->graph, .only = device, .in_order = in_order
     };
-    f->held = hp_held_as(program, in_order, &f->arena);
+    f->held = *held;
     f->exchange_of = NEW(&f->arena, int, 2 * f->graph->n_tensors);
     memset(f->exchange_of, -1, 2 * (size_t)f->graph->n_tensors * sizeof *f->exchange_of);
     for (int e = 0; e < k->n_exchanges; e++)

@@ -62,8 +62,9 @@ struct buffer_finder {
     int n, capacity;
 };
 
+/* `held` as hp_held_as() says of the program and `in_order`; it must outlive the finder. */
 void hp_finder_begin(struct buffer_finder *finder, const struct hypar_program *program,
-                     int device, bool in_order);
+                     const struct held_as *held, int device, bool in_order);
 void hp_finder_end(struct buffer_finder *finder);
 
 /* Those of a place that others are held as, in a body (-1: of what lasts; of the statistics of

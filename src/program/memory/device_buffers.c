@@ -52,7 +52,7 @@ struct device_buffers hp_device_buffers(const struct hypar_program *p, int devic
                                   .forward = p->iteration->forward,
                                   .n_bodies = p->n_bodies };
     struct collector c = { .to = &out, .like = like, .arena = arena };
-    hp_finder_begin(&c.finder, p, device, in_order);
+    hp_finder_begin(&c.finder, p, &out.held, device, in_order);
     out.start = NEW(arena, int, (1 + p->n_bodies) * 2 * g->n_tensors + 1);
     out.first = NEW(arena, int, p->n_bodies + 1);
     for (int list = 0, at = 0; list <= p->n_bodies; list++)

@@ -9,12 +9,6 @@ static double bytes_of(const struct memory_maker *m, const struct buffer *b)
 
 /* What lasts ------------------------------------------------------------------------- */
 
-static int stage_of(const struct memory_maker *m, int tensor)
-{
-    const struct use *use = &m->graph->use[m->graph->use_start[tensor]];
-    return m->program->schedule->stage_of_op[use->op];
-}
-
 static void add_lasting(struct memory_maker *m, const struct buffer *b, bool trained)
 {
     const struct hypar_plan *plan = m->program->plan;
@@ -32,7 +26,7 @@ static void add_lasting(struct memory_maker *m, const struct buffer *b, bool tra
     memory->parameters += each.weight * elements;
     if (!trained)
         return;
-    int versions = m->model->versions[stage_of(m, b->place.tensor)];
+    int versions = m->model->versions[hp_param_stage(m->program, b->place.tensor)];
     memory->optimizer += each.state * elements;
     memory->weight_versions += (versions - 1) * each.weight * elements;
 }

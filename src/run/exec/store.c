@@ -293,12 +293,6 @@ void hp_settle_all(struct executor *x)
 
 /* Versions of parameters --------------------------------------------------------------- */
 
-static int stage_of_tensor(const struct executor *x, int tensor)
-{
-    const struct use *use = &x->graph->use[x->graph->use_start[tensor]];
-    return x->program->schedule->stage_of_op[use->op];
-}
-
 static bool is_trained(const struct executor *x, int tensor)
 {
     return x->rank->exchange_of_tail[2 * tensor + 1] >= 0;
@@ -309,8 +303,8 @@ void *hp_param_data(const struct executor *x, int buffer, int tensor, int micro,
     const struct versions *v = &x->versions[buffer];
     int version = 0; /* one that is not trained has no other */
     if (is_trained(x, tensor))
-        version =
-            hp_version_used(x->program->iteration, stage_of_tensor(x, tensor), micro, backward);
+        version = hp_version_used(x->program->iteration, hp_param_stage(x->program, tensor),
+                                  micro, backward);
     return v->data[version % v->n];
 }
 
@@ -320,7 +314,7 @@ int hp_newest_version(const struct executor *x, int buffer)
     int tensor = x->rank->buffers.buffer[buffer].place.tensor;
     if (x->step == 0 || !is_trained(x, tensor))
         return 0;
-    int group = hp_slot_group(it, stage_of_tensor(x, tensor));
+    int group = hp_slot_group(it, hp_param_stage(x->program, tensor));
     return hp_period_count(it, group) % x->versions[buffer].n;
 }
 
@@ -376,7 +370,7 @@ static void *next_room(struct executor *x, int buffer)
 static int versions_of(const struct executor *x, int tensor)
 {
     return is_trained(x, tensor)
-               ? hp_versions_kept(x->program->iteration, stage_of_tensor(x, tensor))
+               ? hp_versions_kept(x->program->iteration, hp_param_stage(x->program, tensor))
                : 1;
 }
 
