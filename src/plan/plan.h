@@ -31,7 +31,8 @@ struct op_plan {
     const int *device;
     int stage; /* -1: the plan has none */
     bool recompute, shard_state;
-    int *own; /* room for `capacity` devices, reused when the split changes; or NULL */
+    bool resend; /* what others received of its result is not kept, but sent to them again */
+    int *own;    /* room for `capacity` devices, reused when the split changes; or NULL */
     int capacity;
 };
 

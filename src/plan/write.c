@@ -47,6 +47,8 @@ static void put_op(struct json_writer *w, const struct hypar_plan *plan, int op)
     put_ints(w, "devices", mine->device, mine->n_devices);
     if (mine->recompute)
         hp_json_put_bool(w, "recompute", true);
+    if (mine->resend)
+        hp_json_put_bool(w, "resend", true);
     if (mine->shard_state)
         hp_json_put_bool(w, "shard_state", true);
     hp_json_end_object(w);

@@ -121,6 +121,7 @@ enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar
         if (plan->ops[op].shard_state)
             return hp_fail(err, HYPAR_UNSUPPORTED, "'%s': shard_state cannot be lowered yet",
                            plan->graph->ops[op].name);
+    TRY(hp_check_resend(plan, err));
     return hp_check_clip(plan, err);
 }
 

@@ -17,7 +17,9 @@
 struct op_pass {
     int op, pass;
     bool backward; /* it is done in the backward half, perhaps ... */
-    bool again;    /* ... as a forward pass that is computed again */
+    bool again;    /* ... as a forward pass that is computed again, or ... */
+    bool resend;   /* ... of which no more is done than to send again what it wrote: it was kept
+                      where it was computed, and nowhere else */
     int item;      /* its place in the order of items */
 };
 
@@ -210,13 +212,23 @@ struct some_passes hp_first_reads(const struct hypar_graph *graph, const struct 
 /* Which passes are done again, and where (recompute.c). */
 void hp_find_recomputed(struct lowering *s);
 
-/* The value of `tensor` that a pass of `op` reads in the backward half: the one that was
- * computed again, unless it came from another stage. */
+/* Is the value of `tensor` that a pass of `op` reads in the backward half the one that was
+ * computed, or sent, again? It is the first one where it came from another stage, or, of what
+ * is sent again, where it was computed. */
 bool hp_reads_again(const struct lowering *s, int op, int tensor);
 
-/* The place that a pass reads or writes as an operand. */
+/* Operands that a pass reads and writes: values and gradients. */
+struct pass_operands {
+    operand_set reads, reads_grad, writes, writes_grad;
+};
+struct pass_operands hp_pass_operands(const struct lowering *s, const struct op_pass *op_pass);
+
+/* The place that a pass reads, or writes, as an operand. */
 struct place hp_operand_place(const struct lowering *s, const struct op_pass *op_pass, int o,
-                              bool grad);
+                              bool grad, bool written);
+
+/* HYPAR_INFEASIBLE: what an operator is to send again is in parts that have to be summed. */
+enum hypar_status hp_check_resend(const struct hypar_plan *plan, struct hypar_error *err);
 
 /* The comms of the tail, numbered: comm c of its exchange x is base[x] + c. lead[] is the first
  * one of the bucket that a comm is in, -1: it goes alone; next[] the next one of the bucket,

@@ -88,7 +88,9 @@ static void put_compute(struct points *p, int micro, int b, int number)
     ticks at = times_of(p, micro, first_of(p, number) + place)->start;
     for (int i = task->index; i >= 0; i = s->blocks->next[b][i]) {
         const struct part_layout *l = layout[op_pass[i].op];
-        ticks took = hp_pass_times(s->costs, op_pass[i].op, op_pass[i].pass, l)[task->part];
+        ticks took = op_pass[i].resend ? 0
+                                       : hp_pass_times(s->costs, op_pass[i].op, op_pass[i].pass,
+                                                       l)[task->part];
         const struct memory_delta *delta =
             &p->sim->memory->delta[b][hp_pass_number(order, l, i, task->part)];
         change(p, task->device, at, delta->alloc);

@@ -102,7 +102,7 @@ static void add_passes(struct hypar_sim *sim, int b, struct hypar_energy *sum)
         const struct part_layout *l = s->body[b].layout[k->op_pass[i].op];
         operand_set present = hp_present(&s->graph->ops[k->op_pass[i].op]);
         for (int part = 0; part < l->n_parts; part++) {
-            if (l->empty[part])
+            if (l->empty[part] || k->op_pass[i].resend)
                 continue;
             struct work work =
                 hp_pass_work(l->nest, k->op_pass[i].pass, l->range + part * l->nest->n_axes,

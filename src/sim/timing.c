@@ -108,6 +108,8 @@ static void compute_tasks(struct timing *s, int b, int group, struct sim_task *t
     for (int op_pass = group; op_pass >= 0; op_pass = s->blocks->next[b][op_pass]) {
         const struct op_pass *what = &s->lowering->training.op_pass[op_pass];
         const struct part_layout *l = hp_pass_layout(s->blocks, b, op_pass);
+        if (what->resend) /* messages alone */
+            continue;
         const ticks *time = hp_pass_times(s->costs, what->op, what->pass, l);
         for (int part = 0; part < l->n_parts; part++)
             if (!l->empty[part])

@@ -52,7 +52,7 @@ struct proof {
     /* Parameters that are frozen: beside one of the same operator that is not, and so that an
      * operator has no backward half. They are more than the pairs asked for. */
     int64_t frozen, beside, forward_only;
-    int64_t again, again_sent, again_staged, again_kind[OP_KIND_COUNT];
+    int64_t again, resent, again_sent, again_staged, again_kind[OP_KIND_COUNT];
 };
 
 /* Drawing a pair ------------------------------------------------------------------- */
@@ -165,33 +165,42 @@ static void draw_recompute(struct pair *pair)
     int one_of = (int)draw(&random, 1, 3);
     if (one_in(&random, 2) || (schedule->kind == HYPAR_SCHEDULE_PIPEDREAM && !schedule->stash))
         return;
-    for (int op = 0; op < pair->graph->n_ops; op++)
+    for (int op = 0; op < pair->graph->n_ops; op++) {
         pair->plan->ops[op].recompute = one_in(&random, one_of);
+        pair->plan->ops[op].resend = one_in(&random, 4);
+        if (hp_check_resend(pair->plan, &pair->err) != HYPAR_OK)
+            pair->plan->ops[op].resend = false;
+    }
 }
 
 /* Kinds of operators that were computed again, on one device, with messages, in stages. */
 static void note_recomputed(struct proof *proof, const struct pair *pair)
 {
     const struct training_graph *k = &pair->program->lowering->training;
-    bool any = false, sent = false;
+    bool any = false, sent = false, resent = false;
     for (int op = 0; op < pair->graph->n_ops; op++) {
         any |= k->again[op] != 0;
         proof->again_kind[pair->graph->ops[op].kind] += k->again[op] != 0;
     }
     for (int d = 0; d < k->n_exchanges; d++)
-        sent |= k->exchange[d].place.again &&
-                hp_exchange_pattern(pair->program->lowering, 0, d)->n_comms > 0;
+        if (k->exchange[d].place.again &&
+            hp_exchange_pattern(pair->program->lowering, 0, d)->n_comms > 0)
+            *(k->op_pass[hp_source_pass(k, k->exchange[d].writer)].resend ? &resent : &sent) =
+                true;
     proof->again += any;
     proof->again_sent += sent;
+    proof->resent += resent;
     proof->again_staged += any && pair->plan->n_stages > 1;
 }
 
 /* An operator whose passes nobody may need: none of the kinds that keep nothing. */
 static void check_recomputed(const struct proof *p)
 {
-    print_message("computed again: in %lld pairs, with messages in %lld, in stages in %lld\n",
-                  (long long)p->again, (long long)p->again_sent, (long long)p->again_staged);
-    if (!p->again_sent || !p->again_staged)
+    print_message("computed again: in %lld pairs, with messages in %lld, in stages in %lld; "
+                  "kept and sent again in %lld\n",
+                  (long long)p->again, (long long)p->again_sent, (long long)p->again_staged,
+                  (long long)p->resent);
+    if (!p->again_sent || !p->again_staged || !p->resent)
         fail_msg("a case of recomputation was not met");
     for (int kind = 0; kind < OP_KIND_COUNT; kind++)
         if (!p->again_kind[kind] && !(hp_op[kind].flags & (ROW_OPAQUE | ROW_LOSS)))

@@ -117,7 +117,7 @@ static int device_at(const struct oracle *o, int number)
     return layout_at(o, number)->device[o->order->at[number].part];
 }
 
-static void touch(struct oracle *o, int number, int operand, bool grad)
+static void touch(struct oracle *o, int number, int operand, bool grad, bool written)
 {
     const struct hypar_graph *g = o->pair->graph;
     const struct op_pass *op_pass = pass_at(o, number);
@@ -129,7 +129,8 @@ static void touch(struct oracle *o, int number, int operand, bool grad)
     if (tensor < 0 || hp_box_empty(&box))
         return;
     const struct hypar_shape *shape = &g->tensors[tensor].shape;
-    struct place place = hp_operand_place(o->pair->program->lowering, op_pass, operand, grad);
+    struct place place =
+        hp_operand_place(o->pair->program->lowering, op_pass, operand, grad, written);
     place.tensor = o->pair->held.tensor[hp_place_kind(place)][tensor];
     struct held *h = held_at(o, device_at(o, number), place);
     int64_t n = hp_shape_elements(shape);
@@ -161,13 +162,16 @@ static void touch_all(struct oracle *o)
         const struct op_pass *op_pass = pass_at(o, i);
         const struct pass *pass = &g->ops[op_pass->op].nest->pass[op_pass->pass];
         bool adds = hp_adds_after(layout_at(o, i), op_pass->pass, o->order->at[i].part);
-        operand_set reads = adds ? pass->reads : pass->reads & ~pass->adds;
+        struct pass_operands all = hp_pass_operands(o->pair->program->lowering, op_pass);
+        operand_set reads = adds || op_pass->resend ? all.reads : all.reads & ~pass->adds;
         for (int q = 0; q < g->ops[op_pass->op].nest->n_operands; q++) {
-            if ((reads | pass->writes) >> q & 1)
-                touch(o, i, q, false);
-            if (pass->writes_grad >> q & 1 ||
-                (pass->reads_grad >> q & 1 && is_settled(o, g->ops[op_pass->op].tensor[q])))
-                touch(o, i, q, true);
+            if (reads >> q & 1)
+                touch(o, i, q, false, false);
+            if (all.writes >> q & 1)
+                touch(o, i, q, false, true);
+            if (all.writes_grad >> q & 1 ||
+                (all.reads_grad >> q & 1 && is_settled(o, g->ops[op_pass->op].tensor[q])))
+                touch(o, i, q, true, false);
         }
     }
 }

@@ -96,24 +96,26 @@ static void add_touch(const struct buffer_finder *f, struct operand_use *u,
                       const struct op_pass *at)
 {
     const struct nest *nest = f->graph->ops[u->op].nest;
-    const struct pass *pass = &nest->pass[at->pass];
+    const struct lowering *s = f->program->lowering;
+    struct pass_operands pass = hp_pass_operands(s, at);
     operand_set bit = (operand_set)1 << u->operand;
     int t = u->place.tensor;
-    bool grad = u->place.grad;
-    bool reads = (grad ? pass->reads_grad : pass->reads) & bit;
-    bool writes = (grad ? pass->writes_grad : pass->writes) & bit;
+    bool grad = u->place.grad, again = u->place.again;
+    bool reads = (grad ? pass.reads_grad : pass.reads) & bit &&
+                 hp_operand_place(s, at, u->operand, grad, false).again == again;
+    bool writes = (grad ? pass.writes_grad : pass.writes) & bit &&
+                  hp_operand_place(s, at, u->operand, grad, true).again == again;
     if (grad) {
         reads &= f->exchange_of[hp_place_index(u->place)] >= 0;
         writes &= f->graph->tensors[t].needs_grad;
     }
-    struct place place = hp_operand_place(f->program->lowering, at, u->operand, grad);
-    if ((!reads && !writes) || (grad && t == f->graph->loss) || place.again != u->place.again ||
+    if ((!reads && !writes) || (grad && t == f->graph->loss) ||
         (u->running && (!reads || at->backward)))
         return;
     const int *tensor = f->graph->ops[u->op].tensor,
               *as = f->held.tensor[hp_place_kind(u->place)];
     bool view = hp_is_view(nest) && as[tensor[0]] == as[tensor[1]];
-    bool adds = !grad && !writes && pass->adds & bit;
+    bool adds = !grad && !writes && !at->resend && nest->pass[at->pass].adds & bit;
     u->touch[u->n++] = (struct touch){ at, adds, writes && !view };
     u->adds |= adds;
 }

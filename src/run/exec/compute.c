@@ -220,6 +220,21 @@ static void move_running(const struct pass_run *r, const struct rank_pass *pass)
     hp_move_running(&r->call, pass->running_operand, &running);
 }
 
+/* What was kept of a result is to be sent once more. */
+static enum hypar_status copy_kept(struct pass_run *r, int task, const struct rank_pass *pass)
+{
+    struct executor *x = r->x;
+    r->pass = pass;
+    for (int i = 0; i + 1 < pass->n_operands; i += 2) { /* each is read, then written */
+        struct view from = view_of(r, &pass->operand[i]);
+        struct view to = view_of(r, &pass->operand[i + 1]);
+        if (x->settings.check && from.data)
+            TRY(check_read(r, task, &pass->operand[i], &from));
+        hp_view_copy(&to, &from, &from.box, hp_real_bytes(x->settings.real));
+    }
+    return x->status;
+}
+
 enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task,
                              const struct rank_pass *const *pass, int n)
 {
@@ -227,6 +242,8 @@ enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task
     *r = (struct pass_run){ .x = x, .m = m };
     bool loss = false;
     begin(r, pass[0]);
+    if (pass[0]->resend)
+        return copy_kept(r, task, pass[0]);
     for (int i = 0; i < n; i++)
         loss |= writes_loss(x, pass[i]);
     if (loss && !leave_out(r))

@@ -50,8 +50,8 @@ static void add_operand(struct rank *rank, int body, struct rank_pass *p, int o,
     const struct op *op = &rank->graph->ops[p->op];
     const struct part_layout *l = rank->program->lowering->body[body].layout[p->op];
     const struct lowering *s = rank->program->lowering;
-    struct place place = hp_operand_place(
-        s, &s->training.op_pass[hp_op_pass(&s->training, p->op, p->pass, p->again)], o, grad);
+    int op_pass = hp_op_pass(&s->training, p->op, p->pass, p->again);
+    struct place place = hp_operand_place(s, &s->training.op_pass[op_pass], o, grad, written);
     int t = place.tensor;
     if (t < 0 || (grad && written && !rank->graph->tensors[t].needs_grad))
         return;
@@ -115,19 +115,21 @@ static void add_pass(struct rank *rank, struct rank_part *to, int body, int op_p
                              .pass = at->pass,
                              .part = part,
                              .backward = at->backward,
-                             .again = at->again };
+                             .again = at->again,
+                             .resend = at->resend };
     p->adds = hp_adds_after(s->body[body].layout[at->op], at->pass, part);
     p->own_statistics = keeps_statistics(rank, body, op);
     p->operand = NEW(&rank->arena, struct rank_operand, 4 * op->nest->n_operands);
-    operand_set reads = p->adds ? pass->reads : pass->reads & ~pass->adds;
+    struct pass_operands all = hp_pass_operands(s, at);
+    operand_set reads = p->adds || at->resend ? all.reads : all.reads & ~pass->adds;
     for (int o = 0; o < op->nest->n_operands; o++) {
         if (reads >> o & 1)
             add_operand(rank, body, p, o, false, false);
-        if (pass->reads_grad >> o & 1)
+        if (all.reads_grad >> o & 1)
             add_operand(rank, body, p, o, true, false);
-        if (pass->writes >> o & 1)
+        if (all.writes >> o & 1)
             add_operand(rank, body, p, o, false, true);
-        if (pass->writes_grad >> o & 1)
+        if (all.writes_grad >> o & 1)
             add_operand(rank, body, p, o, true, true);
     }
     p->moves_nothing = hp_is_view(op->nest) && p->n_operands == 2 &&

@@ -34,10 +34,10 @@ struct rank_operand {
 
 struct rank_pass {
     int op, pass, part;
-    bool backward, again; /* as its op_pass says */
-    bool adds;            /* what is added after partial sums (a bias) */
-    bool own_statistics;  /* means are over the part's own samples */
-    bool moves_nothing;   /* its output is its input by another name */
+    bool backward, again, resend; /* as its op_pass says */
+    bool adds;                    /* what is added after partial sums (a bias) */
+    bool own_statistics;          /* means are over the part's own samples */
+    bool moves_nothing;           /* its output is its input by another name */
     int n_operands;
     struct rank_operand *operand;
     /* Training: the running statistics that it moves, where it is the first of the rank's
