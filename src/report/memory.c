@@ -6,7 +6,7 @@
 #include "report/devices.h"
 #include "report/put.h"
 
-enum { MOST_ROWS = 16, N_ITEMS = 6 };
+enum { MOST_ROWS = 16, N_ITEMS = 7 };
 
 /* What the peak is made of, once for all reports. */
 struct item {
@@ -23,6 +23,7 @@ static void itemise(const struct hypar_memory *m, struct item item[N_ITEMS])
         { "weight versions", "weight_versions_bytes", m->weight_versions },
         { "activations", "activations_bytes", m->activations },
         { "buffers", "buffers_bytes", m->buffers },
+        { "framework", "framework_bytes", m->framework },
     };
     for (int i = 0; i < N_ITEMS; i++)
         item[i] = all[i];

@@ -83,7 +83,7 @@ $ hypar train mlp:20-16-10 --batch 6 --precision bf16
 > hypar: precision bf16 cannot be run: fp32 and fp64 can
 ? 3
 $ hypar train examples/plans/pipeline.json --in-process
-> hypar: precision bf16 cannot be run: fp32 and fp64 can
+> hypar: precision fp16 cannot be run: fp32 and fp64 can
 ? 3
 $ hypar train examples/plans/one-weird-trick.json --ranks 3
 > hypar: --ranks 3, but the plan has 4 devices: one for each

@@ -21,14 +21,13 @@ static struct hypar_machine *full(int n)
     return machine;
 }
 
-static struct memory_model *memory_of(const struct hypar_plan *plan, bool keep_masks)
+static struct memory_model *memory_of(const struct hypar_plan *plan)
 {
     struct hypar_program *program;
     struct hypar_error err;
     if (hypar_lower(&program, plan, NULL, &err))
         fail_msg("%s", err.text);
-    struct memory_options options = { .keep_masks = keep_masks };
-    struct memory_model *model = hp_memory(program, &options);
+    struct memory_model *model = hp_memory(program, NULL);
     hypar_program_free(program);
     return model;
 }
@@ -74,15 +73,19 @@ static const double per_param[HYPAR_PRECISION_COUNT][HYPAR_OPTIMIZER_COUNT][3] =
     [HYPAR_FP32] = { { 4, 4, 0 }, { 4, 4, 4 }, { 4, 4, 8 }, { 4, 4, 8 } },
     [HYPAR_BF16] = { { 2, 2, 4 }, { 2, 2, 8 }, { 2, 2, 12 }, { 2, 2, 12 } },
     [HYPAR_FP64] = { { 8, 8, 0 }, { 8, 8, 8 }, { 8, 8, 16 }, { 8, 8, 16 } },
+    [HYPAR_FP16] = { { 2, 2, 4 }, { 2, 2, 8 }, { 2, 2, 12 }, { 2, 2, 12 } },
+    [HYPAR_TF32] = { { 4, 4, 0 }, { 4, 4, 4 }, { 4, 4, 8 }, { 4, 4, 8 } },
 };
 
 static void check_state(const struct hypar_graph *graph, struct hypar_machine *machine,
-                        enum hypar_precision precision, enum hypar_optimizer optimizer)
+                        const struct plan_settings *settings)
 {
-    struct plan_settings settings = { .precision = precision, .optimizer = optimizer };
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &settings);
-    const double *bytes = per_param[precision][optimizer];
+    struct hypar_plan *plan = hp_plan_new(graph, machine, settings);
+    const double *each = per_param[settings->precision][settings->optimizer];
+    double bytes[3] = { each[0], each[1], each[2] };
     double params = (double)hypar_graph_params(graph), state[4];
+    if (settings->fp32_gradients && bytes[1] < 4)
+        bytes[1] = 4;
     struct hypar_memory memory[4];
     split_samples(plan, 4);
     assert_int_equal(hypar_plan_memory(plan, NULL, memory, NULL), HYPAR_OK);
@@ -94,7 +97,9 @@ static void check_state(const struct hypar_graph *graph, struct hypar_machine *m
         assert_true(memory[d].weight_versions == 0);
         assert_true(state[d] == (bytes[0] + bytes[1] + bytes[2]) * params);
         assert_true(memory[d].limit == (double)hypar_machine_device(machine, d)->memory_bytes);
-        assert_true(memory[d].peak == state[d] + memory[d].activations + memory[d].buffers);
+        assert_true(memory[d].framework == settings->framework_bytes);
+        assert_true(memory[d].peak == state[d] + memory[d].activations + memory[d].buffers +
+                                          settings->framework_bytes);
         assert_true(memory[d].peak == memory[0].peak);
     }
     hypar_plan_free(plan);
@@ -109,8 +114,12 @@ static void data_parallel_state(void **state)
         struct hypar_import_options options = { .batch = 8 };
         assert_int_equal(hypar_import(&graph, i ? "gpt2" : "vgg16", &options, NULL), HYPAR_OK);
         for (int p = 0; p < HYPAR_PRECISION_COUNT; p++)
-            for (int o = 0; o < HYPAR_OPTIMIZER_COUNT; o++)
-                check_state(graph, machine, (enum hypar_precision)p, (enum hypar_optimizer)o);
+            for (int o = 0; o < 2 * HYPAR_OPTIMIZER_COUNT; o++)
+                check_state(graph, machine,
+                            &(struct plan_settings){ .precision = (enum hypar_precision)p,
+                                                     .optimizer = (enum hypar_optimizer)(o / 2),
+                                                     .fp32_gradients = o % 2,
+                                                     .framework_bytes = o % 2 ? 1e9 : 0 });
         hypar_graph_free(graph);
     }
     hypar_machine_free(machine);
@@ -175,7 +184,7 @@ static void small_by_hand(void **state)
         struct hypar_graph *graph = small_net(rename);
         struct hypar_machine *machine = full(1);
         struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
-        struct memory_model *model = memory_of(plan, false);
+        struct memory_model *model = memory_of(plan);
         const struct hypar_memory *m = &model->device[0];
         assert_true(model->kept[0][0] == 4 * N * (C0 + C1 + 2 * C2));
         assert_true(m->parameters == 4 * (C0 * C1 + C1 * C2));
@@ -204,7 +213,7 @@ static void sums_by_hand(void **state)
     struct hypar_machine *machine = full(2);
     struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
     split_samples(plan, 2);
-    struct memory_model *model = memory_of(plan, false);
+    struct memory_model *model = memory_of(plan);
     for (int d = 0; d < 2; d++) {
         assert_true(model->kept[0][d] == 4 * (100 + 60 + 60));
         assert_true(model->device[d].activations == 4 * (100 + 60 + 60) + 4);
@@ -226,7 +235,7 @@ static void sends_by_hand(void **state)
     struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
     for (int op = 1; op < graph->n_ops; op++)
         hp_plan_set(plan, op, &(struct split){ .degree = { 0 } }, (int[]){ 1 });
-    struct memory_model *model = memory_of(plan, false);
+    struct memory_model *model = memory_of(plan);
     assert_true(model->kept[0][0] == 4 * N * (C0 + C1) && model->waits[0][0] == 4 * N * C1);
     assert_true(model->kept[0][1] == 4 * N * (C1 + 2 * C2) && model->waits[0][1] == 0);
     assert_true(model->device[0].activations == 4 * N * (C0 + C1));
@@ -289,7 +298,7 @@ static int perceptron(struct graph_builder *b, int l, int x)
     return add_op(b, OP_DROPOUT, named("down.drop", l), y, HP_ABSENT, NULL);
 }
 
-static double kept_by_layers(int layers, bool keep_masks)
+static double kept_by_layers(int layers, enum hypar_masks masks)
 {
     struct graph_builder *b = hp_build("transformer", SAMPLES);
     struct hypar_shape shape = { 3, { SAMPLES, SEQUENCE, HIDDEN } };
@@ -306,9 +315,9 @@ static double kept_by_layers(int layers, bool keep_masks)
     add_op(b, OP_MSE_LOSS, "loss", x, target, NULL);
     struct hypar_graph *graph = finish(b);
     struct hypar_machine *machine = full(1);
-    struct plan_settings settings = { .precision = HYPAR_BF16 };
+    struct plan_settings settings = { .precision = HYPAR_BF16, .masks = masks };
     struct hypar_plan *plan = hp_plan_new(graph, machine, &settings);
-    struct memory_model *model = memory_of(plan, keep_masks);
+    struct memory_model *model = memory_of(plan);
     double kept = model->kept[0][0];
     hp_memory_free(model);
     hypar_plan_free(plan);
@@ -325,8 +334,8 @@ static void transformer_layer(void **state)
     (void)state;
     double s = SEQUENCE, b = SAMPLES, h = HIDDEN, a = HEADS;
     double published = s * b * h * (34 + 5 * a * s / h), statistics = 2 * 2 * 2 * s * b;
-    double layer = kept_by_layers(3, true) - kept_by_layers(2, true);
-    double bare = kept_by_layers(3, false) - kept_by_layers(2, false);
+    double layer = kept_by_layers(3, HYPAR_MASKS_KEPT) - kept_by_layers(2, HYPAR_MASKS_KEPT);
+    double bare = kept_by_layers(3, HYPAR_MASKS_DRAWN) - kept_by_layers(2, HYPAR_MASKS_DRAWN);
     print_message("  a layer keeps %.0f bytes, published %.0f: %.2f %% more\n", layer,
                   published, 100 * (layer / published - 1));
     assert_true(layer == published + statistics);
@@ -381,7 +390,7 @@ static void check_pipeline(enum hypar_schedule_kind kind, int micro_batches, int
     struct hypar_machine *machine = full(STAGES);
     struct hypar_plan *plan =
         pipeline(&graph, machine, rows * micro_batches, kind, micro_batches);
-    struct memory_model *model = memory_of(plan, false);
+    struct memory_model *model = memory_of(plan);
     for (int s = 0; s < STAGES; s++) {
         int flying = kind == HYPAR_SCHEDULE_GPIPE  ? micro_batches
                      : kind == HYPAR_SCHEDULE_1F1B ? least(STAGES - s, micro_batches)
@@ -427,7 +436,7 @@ static void uneven_micro_batches(void **state)
         struct hypar_graph *graph;
         struct hypar_plan *plan =
             pipeline(&graph, machine, 10, k ? HYPAR_SCHEDULE_1F1B : HYPAR_SCHEDULE_GPIPE, 4);
-        struct memory_model *model = memory_of(plan, false);
+        struct memory_model *model = memory_of(plan);
         for (int s = 0; s < STAGES - 1; s++) {
             double rows = k ? alternate[s] : gpipe[s], row = 4.0 * WIDTH;
             const struct hypar_memory *m = &model->device[s];
@@ -455,7 +464,7 @@ static void larger_batches(void **state)
             struct hypar_import_options options = { .batch = batch };
             assert_int_equal(hypar_import(&graph, models[i], &options, NULL), HYPAR_OK);
             struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
-            struct memory_model *model = memory_of(plan, false);
+            struct memory_model *model = memory_of(plan);
             assert_true(model->device[0].peak > peak);
             if (i == 0 && batch > 1)
                 assert_true(model->kept[0][0] == 2 * kept);

@@ -3,8 +3,7 @@
 
 static double bytes_of(const struct memory_maker *m, const struct buffer *b)
 {
-    return hp_message_bytes(m->program->plan, b->place.tensor) *
-           (double)hp_box_elements(&b->box);
+    return hp_message_bytes(m->program->plan, b->place) * (double)hp_box_elements(&b->box);
 }
 
 /* What lasts ------------------------------------------------------------------------- */
@@ -12,7 +11,8 @@ static double bytes_of(const struct memory_maker *m, const struct buffer *b)
 static void add_lasting(struct memory_maker *m, const struct buffer *b, bool trained)
 {
     const struct hypar_plan *plan = m->program->plan;
-    struct param_bytes each = hp_param_bytes(plan->precision, plan->optimizer);
+    struct param_bytes each =
+        hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
     struct hypar_memory *memory = &m->model->device[b->device];
     double elements = (double)hp_box_elements(&b->box);
     if (m->graph->tensors[b->place.tensor].kind != TENSOR_PARAM) {
@@ -116,6 +116,7 @@ void hp_memory_of_passes(struct memory_maker *m)
         trained[k->exchange[d].place.tensor] |= k->exchange[d].place.grad;
     for (int i = 0; i < HP_PLACES * m->graph->n_tensors; i++)
         add_place(m, hp_place_at(i), trained[i / HP_PLACES]);
-    for (int b = 0; m->options.keep_masks && b < m->program->n_bodies; b++)
+    for (int b = 0; m->program->plan->masks == HYPAR_MASKS_KEPT && b < m->program->n_bodies;
+         b++)
         add_masks(m, &m->body[b]);
 }
