@@ -125,9 +125,6 @@ static enum hypar_status find_real(struct trainer *t, struct hypar_error *err)
     if (precision != HYPAR_FP32 && precision != HYPAR_FP64)
         return hp_fail(err, HYPAR_UNSUPPORTED, "precision %s cannot be run: fp32 and fp64 can",
                        hypar_precision_text(precision));
-    if (hypar_plan_masks(t->plan) == HYPAR_MASKS_KEPT)
-        return hp_fail(err, HYPAR_UNSUPPORTED,
-                       "dropout masks that are kept cannot be run: those drawn again can");
     return HYPAR_OK;
 }
 
