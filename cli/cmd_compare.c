@@ -281,6 +281,9 @@ static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
     struct hypar_comparison comparison = { .graph = c->graph,
                                            .machine = c->machine,
                                            .precision = c->how.precision,
+                                           .gradient_precision = c->how.fp32_gradients
+                                                                     ? HYPAR_FP32
+                                                                     : c->how.precision,
                                            .optimizer = c->how.optimizer,
                                            .dp_step_s = baseline_step_s(c),
                                            .n = c->n,

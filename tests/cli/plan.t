@@ -368,7 +368,7 @@ $ hypar plan mlp --on full:2,device=a100 --planner dp --precision bf16 --gradien
 >   "dropout_masks": "kept",
 >   "framework_memory_bytes": 2000000000,
 >   "seed": 0,
-> mlp, batch 32, bf16, adam, on 2 devices
+> mlp, batch 32, bf16 with fp32 gradients, adam, on 2 devices
 >
 > device  parameters  gradients  optimizer  activations  buffers  framework     peak     of
 > 0-1         814 kB    1.63 MB    4.88 MB      41.5 kB  32.8 kB       2 GB  2.01 GB  80 GB  fits
