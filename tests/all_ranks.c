@@ -214,7 +214,7 @@ static enum hypar_status compare_sent(struct all_ranks *a, struct hypar_error *e
     for (int i = 0; i < p->n_tasks; i++)
         if (p->task[i].kind == TASK_COMM)
             said += hp_task_times(p, i) * hp_task_bytes(p, i) /
-                    hp_message_bytes(p->plan, hp_task_place(p, i).tensor);
+                    hp_message_bytes(p->plan, hp_task_place(p, i));
     for (int d = 0; d < a->n; d++)
         sent += hp_executor_counts(a->x[d]).sent_bytes;
     double step = (sent - a->sent_bytes) / sizeof(double);

@@ -77,6 +77,7 @@ struct hypar_memory {
     double weight_versions;       /* older weights that a pipeline keeps */
     double activations;           /* kept for backward, of all micro-batches in flight */
     double buffers;               /* transient: errors, sums in progress, messages */
+    double framework;             /* what the plan says that the framework takes */
     double recompute_saves;       /* of the activations: what recomputation would not keep */
     double peak;                  /* all but recompute_saves */
     double limit;                 /* what the device has */

@@ -116,7 +116,7 @@ struct hypar_compared {
 struct hypar_comparison {
     const struct hypar_graph *graph;
     const struct hypar_machine *machine;
-    enum hypar_precision precision; /* of the first row's plan */
+    enum hypar_precision precision, gradient_precision; /* of the first row's plan */
     enum hypar_optimizer optimizer;
     double dp_step_s; /* of data parallelism, whether it fits or not; 0: not known */
     int n;

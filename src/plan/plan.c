@@ -23,6 +23,9 @@ struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
         plan->machine_word = hp_arena_strdup(&arena, settings->machine_word);
     plan->precision = settings->precision;
     plan->optimizer = settings->optimizer;
+    plan->fp32_gradients = settings->fp32_gradients;
+    plan->masks = settings->masks;
+    plan->framework_bytes = settings->framework_bytes;
     plan->seed = settings->seed;
     plan->simulation = settings->simulation;
     plan->clip = settings->clip;
@@ -192,9 +195,16 @@ void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, con
 
 struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan)
 {
-    struct plan_settings settings = { plan->model,     plan->machine_word,  plan->precision,
-                                      plan->optimizer, plan->seed,          plan->simulation,
-                                      plan->clip,      HYPAR_RECOMPUTE_NONE };
+    struct plan_settings settings = { .model = plan->model,
+                                      .machine_word = plan->machine_word,
+                                      .precision = plan->precision,
+                                      .optimizer = plan->optimizer,
+                                      .fp32_gradients = plan->fp32_gradients,
+                                      .masks = plan->masks,
+                                      .framework_bytes = plan->framework_bytes,
+                                      .seed = plan->seed,
+                                      .simulation = plan->simulation,
+                                      .clip = plan->clip };
     return hp_plan_copy_with(plan, &settings);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/precision.h"
 #include "graph/graph.h"
 #include "layout/layout.h"
 
@@ -46,7 +47,10 @@ struct hypar_plan {
     const char *machine_word;          /* word or path as written; NULL: an object */
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
-    int64_t seed; /* >= 0 */
+    bool fp32_gradients; /* of parameters that are shorter */
+    enum hypar_masks masks;
+    double framework_bytes; /* that are not there for the plan, on each device */
+    int64_t seed;           /* >= 0 */
     struct hypar_simulation simulation;
     double clip; /* gradients have at most this norm, all together; 0: any */
     struct op_plan *ops;
@@ -62,6 +66,9 @@ struct plan_settings {
     const char *machine_word; /* what hypar_machine_read() took; NULL: written as an object */
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
+    bool fp32_gradients;
+    enum hypar_masks masks;
+    double framework_bytes;
     int64_t seed;
     struct hypar_simulation simulation;
     double clip; /* 0: not */
@@ -100,18 +107,27 @@ struct param_bytes {
     double weight, gradient;
     double state; /* the optimizer's moments, and a master copy beside short weights */
 };
-struct param_bytes hp_param_bytes(enum hypar_precision precision,
+struct param_bytes hp_param_bytes(enum hypar_precision precision, bool fp32_gradients,
                                   enum hypar_optimizer optimizer);
 
 /* All of them together. */
-double hp_bytes_per_param(enum hypar_precision precision, enum hypar_optimizer optimizer);
+double hp_bytes_per_param(enum hypar_precision precision, bool fp32_gradients,
+                          enum hypar_optimizer optimizer);
+
+/* The precision of the gradients of parameters. */
+static inline enum hypar_precision hp_plan_gradients(const struct hypar_plan *plan)
+{
+    return hp_gradient_precision(plan->precision, plan->fp32_gradients);
+}
 
 /* The same of a parameter of the plan: one that is not trained has neither gradient nor state.
  */
 double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor);
 
-/* What a device may use: `limit_bytes`, or its own memory if that is 0. */
-double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes);
+/* What a device may use: `limit_bytes`, or its own memory if that is 0, without what the
+ * framework takes; always above 0. */
+double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes,
+                      double framework_bytes);
 
 /* The fullest of the devices that were looked at so far: the one whose need is the largest part
  * of what it has, the first among equals. */

@@ -42,7 +42,7 @@ const struct comm *hp_task_comm(const struct hypar_program *p, int task)
 double hp_task_bytes(const struct hypar_program *p, int task)
 {
     return hp_task_comm(p, task)->sent_elements *
-           hp_message_bytes(p->plan, hp_task_place(p, task).tensor);
+           hp_message_bytes(p->plan, hp_task_place(p, task));
 }
 
 __extension__ typedef __int128 wide; /* a product of two extents */
@@ -99,13 +99,15 @@ struct box hp_micro_box(const struct hypar_program *p, int tensor, const struct 
     return out;
 }
 
-int hp_message_bytes(const struct hypar_plan *plan, int tensor)
+int hp_message_bytes(const struct hypar_plan *plan, struct place place)
 {
-    if (plan->graph->tensors[tensor].index)
+    const struct tensor *tensor = &plan->graph->tensors[place.tensor];
+    if (tensor->index)
         return 4;
-    if (plan->precision == HYPAR_FP64)
-        return 8;
-    return plan->precision == HYPAR_BF16 && tensor != plan->graph->loss ? 2 : 4;
+    if (place.tensor == plan->graph->loss) /* and the norm of gradients, in its place */
+        return hp_precision_bytes(hp_master_precision(plan->precision));
+    bool gradient = place.grad && tensor->kind == TENSOR_PARAM;
+    return hp_precision_bytes(gradient ? hp_plan_gradients(plan) : plan->precision);
 }
 
 int hp_param_stage(const struct hypar_program *p, int tensor)

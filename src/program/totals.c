@@ -78,7 +78,7 @@ void hypar_program_pair_bytes(const struct hypar_program *p, double *bytes)
         for (int c = 0; c < comm->n_cells; c++) {
             const struct cell *cell = &hp_task_pattern(p, i)->cell[comm->cell[c]];
             pairs.bytes = hp_task_times(p, i) * (double)cell->elements *
-                          hp_message_bytes(p->plan, hp_task_place(p, i).tensor);
+                          hp_message_bytes(p->plan, hp_task_place(p, i));
             hp_cell_sends(cell, seen, add_send, &pairs);
         }
     }

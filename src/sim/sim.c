@@ -130,9 +130,10 @@ static void add_updates(struct hypar_sim *sim, int exchange, struct hypar_energy
     const struct update_devices *u =
         norm ? &s->norm : hp_update_devices(sim->timing->lowering, exchange);
     for (int i = 0; i < u->n; i++) {
-        struct work work =
-            norm ? hp_squares_work(u->elements[i], s->plan->precision)
-                 : hp_update_work(u->elements[i], s->plan->precision, s->plan->optimizer);
+        struct work work = norm
+                               ? hp_squares_work(u->elements[i], hp_plan_gradients(s->plan))
+                               : hp_update_work(u->elements[i], s->plan->precision,
+                                                hp_plan_gradients(s->plan), s->plan->optimizer);
         struct work_energy e =
             hp_work_energy(&work, hypar_machine_device(s->plan->machine, u->device[i]),
                            hp_master_precision(s->plan->precision));

@@ -10,7 +10,7 @@ const struct pattern_cost *hp_exchange_cost(struct timing *s, int b, int exchang
         return s->tail_cost[tail];
     const struct place *place = &s->lowering->training.exchange[exchange].place;
     return hp_pattern_cost(s->costs, hp_exchange_pattern(s->lowering, b, exchange),
-                           hp_message_bytes(s->lowering->plan, place->tensor));
+                           hp_message_bytes(s->lowering->plan, *place));
 }
 
 int hp_comm_at(const struct pattern_cost *cost, int n_comms, int local)
@@ -48,7 +48,7 @@ static void fill_buckets(struct timing *s)
     for (int x = 0; x < k->n_tail; x++)
         s->tail_cost[x] = hp_make_pattern_cost(
             s->costs, &s->bucket_arena, s->lowering->tail[x],
-            hp_message_bytes(s->lowering->plan, k->exchange[k->n_exchanges + x].place.tensor),
+            hp_message_bytes(s->lowering->plan, k->exchange[k->n_exchanges + x].place),
             &s->blocks->buckets, x);
 }
 

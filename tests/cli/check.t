@@ -3,7 +3,7 @@ $ hypar check tests/cli/plan.json
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 2 devices
 > memory: 404 B of 16 GB on the fullest device
 $ hypar check tests/cli/plan.json --json
-> {"ok": true, "batch": 8, "ops": 2, "parts": 4, "devices": 2, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
+> {"ok": true, "batch": 8, "ops": 2, "parts": 4, "devices": 2, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
 $ hypar check - < tests/cli/plan.json
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 2 devices
 > memory: 404 B of 16 GB on the fullest device
@@ -41,7 +41,7 @@ $ hypar check examples/plans/data-parallel.json
 > ok: resnet18:image=32,classes=10, batch 64: 69 operators in 552 parts on a machine of 8 devices
 > memory: 92.9 MB of 16 GB on the fullest device
 $ hypar check examples/plans/data-parallel.json --json
-> {"ok": true, "batch": 64, "ops": 69, "parts": 552, "devices": 8, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 92938132, "memory": {"parameters_bytes": 44726568, "gradients_bytes": 44726568, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 3451908, "buffers_bytes": 33088, "recompute_saves_bytes": 3315200, "limit_bytes": 16000000000}}
+> {"ok": true, "batch": 64, "ops": 69, "parts": 552, "devices": 8, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 92938132, "memory": {"parameters_bytes": 44726568, "gradients_bytes": 44726568, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 3451908, "buffers_bytes": 33088, "framework_bytes": 0, "recompute_saves_bytes": 3315200, "limit_bytes": 16000000000}}
 $ hypar check examples/plans/data-parallel.json --memory 90MB
 > hypar: examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 90 MB
 ? 1
@@ -66,7 +66,7 @@ $ sed 's/"n": 2/"n": "two"/' tests/cli/plan.json | hypar check -
 > hypar: standard input: ops[0].split.n: expected an integer in 1..1048576, not "two"
 ? 3
 $ sed 's/"batch"/"botch"/' tests/cli/plan.json | hypar check -
-> hypar: standard input: unknown member 'botch', expected one of format, model, graph_hash, batch, freeze, machine, precision, optimizer, seed, clip, ops, stages, schedule, simulation
+> hypar: standard input: unknown member 'botch', expected one of format, model, graph_hash, batch, freeze, machine, precision, gradient_precision, optimizer, dropout_masks, framework_memory_bytes, seed, clip, recompute, ops, stages, schedule, simulation
 ? 3
 $ sed 's/full:2/fall:2/' tests/cli/plan.json | hypar check -
 > hypar: standard input: machine: machine 'fall:2': unknown topology 'fall', expected one of htree, torus, mesh, ring, full, cluster, local

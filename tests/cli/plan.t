@@ -104,7 +104,7 @@ $ hypar plan lenet-c --on htree:16 --planner hypar --json | sed -n '/"predicted"
 >     "peak_memory_bytes": 2876020,
 >     "state_bytes": 614000,
 >     "fullest_device": 0,
->     "memory": {"parameters_bytes": 307000, "gradients_bytes": 307000, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 787460, "buffers_bytes": 1474560, "recompute_saves_bytes": 737280, "limit_bytes": 8000000000},
+>     "memory": {"parameters_bytes": 307000, "gradients_bytes": 307000, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 787460, "buffers_bytes": 1474560, "framework_bytes": 0, "recompute_saves_bytes": 737280, "limit_bytes": 8000000000},
 >     "fits": true
 >   },
 >   "closed_form": {
@@ -127,6 +127,7 @@ $ hypar plan lenet-c --on htree:16 --planner hypar -q -o $TMP/plan.json; hypar s
 
 Where no other plan fits, flexflow may find one that does.
 $ hypar plan mlp --on full:4 --optimizer momentum --precision bf16 --memory 1305000B | head -n 1
+> hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
 > mlp, batch 32, bf16, momentum, on 4 devices: planner flexflow
 
 auto takes the fastest plan that fits, and says which do not, and why.
@@ -358,3 +359,41 @@ $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^T
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 --objective comm | grep -A 1 '^The others'
 > The others: accpar 664 MB, hypar 1.08 GB, owt 1.37 GB, 1f1b 1.58 GB, gpipe 1.58 GB, dp 7.33 GB,
 >             mp 31.5 GB.
+
+What numbers take is the plan's: precisions, masks, and what the framework has of each device.
+$ hypar plan mlp --on full:2,device=a100 --planner dp --precision bf16 --gradient-precision fp32 --optimizer adam --framework-memory 2GB --dropout-masks kept -q -o $TMP/numbers.json; sed -n '/"precision"/,/"seed"/p' $TMP/numbers.json; hypar simulate $TMP/numbers.json --fits
+>   "precision": "bf16",
+>   "gradient_precision": "fp32",
+>   "optimizer": "adam",
+>   "dropout_masks": "kept",
+>   "framework_memory_bytes": 2000000000,
+>   "seed": 0,
+> mlp, batch 32, bf16 with fp32 gradients, adam, on 2 devices
+>
+> device  parameters  gradients  optimizer  activations  buffers  framework     peak     of
+> 0-1         814 kB    1.63 MB    4.88 MB      41.5 kB  32.8 kB       2 GB  2.01 GB  80 GB  fits
+>
+> It fits: device 0, the fullest, needs 2.01 GB of 80 GB (2.5 %).
+> Recomputing activations would save up to 16.4 kB there.
+$ hypar plan --start $TMP/numbers.json --proposals 1 --framework-memory 3GB -q -o $TMP/again.json; sed -n '/"precision"/,/"seed"/p' $TMP/again.json
+>   "precision": "bf16",
+>   "gradient_precision": "fp32",
+>   "optimizer": "adam",
+>   "dropout_masks": "kept",
+>   "framework_memory_bytes": 3000000000,
+>   "seed": 0,
+$ hypar plan --start $TMP/numbers.json --proposals 1 --precision fp16 -q -o $TMP/again.json; sed -n '/"precision"/,/"seed"/p' $TMP/again.json
+>   "precision": "fp16",
+>   "optimizer": "adam",
+>   "dropout_masks": "kept",
+>   "framework_memory_bytes": 2000000000,
+>   "seed": 0,
+$ hypar plan mlp --on full:2 --planner dp --framework-memory 15.9999GB
+> hypar: dp: weights, gradients and sgd state need 3.26 MB on device 0, which has 100 kB beside the framework
+? 1
+$ hypar plan mlp --on full:2 --planner 1f1b --memory 16MB --framework-memory 15MB --batch 64
+> hypar: 1f1b: no plan found that fits; the nearest needs 3.23 MB on device 0, which has 1 MB
+? 1
+$ hypar train $TMP/numbers.json
+> hypar: precision bf16 cannot be run: fp32 and fp64 can
+? 3

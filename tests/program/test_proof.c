@@ -265,6 +265,7 @@ static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
     pair->plan = random_plan(&pair->random, pair->graph, pair->machine, &focus);
     draw_clip(pair);
     draw_recompute(pair);
+    pair->plan->masks = pair->seed % 2 ? HYPAR_MASKS_KEPT : HYPAR_MASKS_DRAWN;
     pair->data = hp_random_data(&pair->arena, pair->graph, REAL_F64, pair->seed);
     for (int i = 0; i < BATCHES; i++)
         pair->batch[i] = hp_random_data(&pair->arena, pair->graph, REAL_F64,

@@ -212,7 +212,7 @@ static double bytes_after(const struct oracle *o, int device, int number)
         int64_t n = hp_shape_elements(&g->tensors[place.tensor].shape), there = 0;
         for (int64_t i = 0; h->last[0] && counts(o, place) && i < n; i++)
             there += is_there(h, i, number, backward);
-        sum += (double)there * hp_message_bytes(o->pair->plan, place.tensor);
+        sum += (double)there * hp_message_bytes(o->pair->plan, place);
     }
     return sum;
 }

@@ -95,7 +95,7 @@ static void find_task(struct oracle *o, int t)
     if (task->kind == TASK_COMM) {
         const struct pattern_cost *cost = hp_pattern_cost(
             timing->costs, hp_task_pattern(o->program, t),
-            hp_message_bytes(timing->lowering->plan, hp_task_place(o->program, t).tensor));
+            hp_message_bytes(timing->lowering->plan, hp_task_place(o->program, t)));
         place = hp_first_of_comm(cost, task->comm);
         if (cost->messages && cost->messages[task->comm].list)
             o->comm[t] = &cost->messages[task->comm];

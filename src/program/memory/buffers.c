@@ -508,6 +508,42 @@ void hp_find_buffers(struct buffer_finder *f, int body, struct place place)
     }
 }
 
+/* The mask of the part whose backward pass `number` is. */
+static struct buffer mask_of(const struct buffer_finder *f, const struct body_passes *p,
+                             int number)
+{
+    int op = hp_pass_at(p, number)->op, part = p->order.at[number].part;
+    const struct part_layout *l = hp_layout_at(p, number);
+    int forward = f->program->lowering->training.op_pass_of[op][0];
+    int output = l->nest->n_inputs;
+    return (struct buffer){
+        .place = { .tensor = f->graph->ops[op].tensor[output] },
+        .box = hp_region(l->nest, output, l->range + part * l->nest->n_axes),
+        .device = l->device[part],
+        .kept = true,
+        .begin = p->first[hp_pass_number(&p->order, l, forward, part)],
+        .end = p->last[number],
+        .copied = -1,
+        .mask = true,
+        .part = part,
+    };
+}
+
+void hp_find_masks(struct buffer_finder *f, int body)
+{
+    const struct body_passes *p = &f->body[body];
+    begin_place(f);
+    for (int i = 0; f->program->plan->masks == HYPAR_MASKS_KEPT && i < p->order.n; i++) {
+        const struct op_pass *op_pass = hp_pass_at(p, i);
+        if (f->graph->ops[op_pass->op].kind != OP_DROPOUT || !op_pass->backward ||
+            f->program->plan->ops[op_pass->op].recompute ||
+            (f->only >= 0 && f->only != hp_device_at(p, i)))
+            continue;
+        f->buffer = GROW(&f->arena, struct buffer, f->buffer, f->n, &f->capacity);
+        f->buffer[f->n++] = mask_of(f, p, i);
+    }
+}
+
 void hp_finder_begin(struct buffer_finder *f, const struct hypar_program *program,
                      const struct held_as *held, int device, bool in_order)
 {

@@ -14,6 +14,7 @@
  *    one.
  *  - What the backward half reads of a forward value is KEPT; all else is temporary. If that is
  *    at most half of a buffer, it is copied out of it when the forward half has done with it.
+ *  - A part of a dropout may keep its mask, in a buffer of its own that no other part reads.
  *  - What is sent within a stage is held until the task after the comm is done. What goes to
  *    another stage is held, of a forward half, until the micro-batch's backward half begins, of
  *    a backward half, or where there is none, until the device's next slot is over.
@@ -40,6 +41,9 @@ struct buffer {
     int begin;      /* a pass; -1: when it is received, after the last pass of its half */
     int end;        /* a pass; -1: `waits` or `over` */
     int copied;     /* what it begins as a copy of, among the buffers of its place; -1 */
+    bool mask;      /* a byte for each element: the mask that this part of the dropout whose
+                       output the place is draws */
+    int part;
 };
 
 /* Finds the buffers of one place after another. */
@@ -71,5 +75,9 @@ void hp_finder_end(struct buffer_finder *finder);
  * batch norm, what training keeps of them as running statistics); they stay until the next
  * call. */
 void hp_find_buffers(struct buffer_finder *finder, int body, struct place place);
+
+/* The masks of a body's dropouts, if the plan keeps them; until the next call. What is computed
+ * again is drawn again. */
+void hp_find_masks(struct buffer_finder *finder, int body);
 
 #endif /* PROGRAM_MEMORY_BUFFERS_H */

@@ -156,8 +156,9 @@ static void finish_device(struct memory_maker *m, int device, const struct fligh
     out->buffers = most.temporary;
     out->recompute_saves = most.rebuilt;
     double lasting = out->parameters + out->gradients + out->optimizer + out->weight_versions;
-    m->model->fixed[device] = lasting + m->shared[device];
-    out->peak = lasting + out->activations + out->buffers;
+    out->framework = m->program->plan->framework_bytes;
+    m->model->fixed[device] = lasting + m->shared[device] + out->framework;
+    out->peak = lasting + out->activations + out->buffers + out->framework;
 }
 
 static void finish_devices(struct memory_maker *m)

@@ -19,8 +19,6 @@
 struct layout_cache; /* of a lowering (program/lowering.h) */
 
 struct memory_options {
-    bool keep_masks;     /* a dropout keeps a byte for each element, as frameworks do; hypar's
-                            kernels draw the mask again */
     const int *versions; /* of the weights, by stage; NULL: as the schedule keeps them */
 };
 
@@ -35,7 +33,7 @@ struct memory_model {
     int n_devices;
     struct hypar_memory *device; /* when it is fullest */
     double *fixed; /* by device: parameters, gradients, optimizer, versions, inputs that all
-                      micro-batches share */
+                      micro-batches share, the framework */
     /* By body: by device, what one micro-batch keeps between its halves; what of that is
      * received after the last pass of the forward half; what of it ends when the backward half
      * begins; and what its last half has sent to other stages, which lasts until the

@@ -3,8 +3,8 @@
 
 static double bytes_of(const struct memory_maker *m, const struct buffer *b)
 {
-    return hp_message_bytes(m->program->plan, b->place.tensor) *
-           (double)hp_box_elements(&b->box);
+    int each = b->mask ? 1 : hp_message_bytes(m->program->plan, b->place);
+    return each * (double)hp_box_elements(&b->box);
 }
 
 /* What lasts ------------------------------------------------------------------------- */
@@ -12,7 +12,8 @@ static double bytes_of(const struct memory_maker *m, const struct buffer *b)
 static void add_lasting(struct memory_maker *m, const struct buffer *b, bool trained)
 {
     const struct hypar_plan *plan = m->program->plan;
-    struct param_bytes each = hp_param_bytes(plan->precision, plan->optimizer);
+    struct param_bytes each =
+        hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
     struct hypar_memory *memory = &m->model->device[b->device];
     double elements = (double)hp_box_elements(&b->box);
     if (m->graph->tensors[b->place.tensor].kind != TENSOR_PARAM) {
@@ -67,29 +68,6 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
                    : &body->pass[buffer->end].end_temporary) += bytes_of(m, buffer);
 }
 
-/* A byte for each element that a dropout lets through or not. */
-static void add_masks(struct memory_maker *m, struct body_memory *body)
-{
-    for (int i = 0; i < body->passes->order.n; i++) {
-        const struct op_pass *op_pass = hp_pass_at(body->passes, i);
-        if (m->graph->ops[op_pass->op].kind != OP_DROPOUT || !op_pass->backward)
-            continue;
-        const struct part_layout *l = hp_layout_at(body->passes, i);
-        int part = body->passes->order.at[i].part, device = l->device[part];
-        int forward = m->program->lowering->training.op_pass_of[op_pass->op][0];
-        struct box box = hp_region(l->nest, 0, l->range + part * l->nest->n_axes);
-        double bytes = (double)hp_box_elements(&box);
-        struct pass_memory *begin =
-            &body->pass[hp_pass_number(&body->passes->order, l, forward, part)];
-        begin->kept += bytes;
-        begin->rebuilt += bytes;
-        body->pass[i].end_kept += bytes;
-        body->pass[i].end_rebuilt += bytes;
-        body->between[device].kept += bytes;
-        body->between[device].rebuilt += bytes;
-    }
-}
-
 /* The whole -------------------------------------------------------------------------- */
 
 static void add_place(struct memory_maker *m, struct place place, bool trained)
@@ -116,6 +94,9 @@ void hp_memory_of_passes(struct memory_maker *m)
         trained[k->exchange[d].place.tensor] |= k->exchange[d].place.grad;
     for (int i = 0; i < HP_PLACES * m->graph->n_tensors; i++)
         add_place(m, hp_place_at(i), trained[i / HP_PLACES]);
-    for (int b = 0; m->options.keep_masks && b < m->program->n_bodies; b++)
-        add_masks(m, &m->body[b]);
+    for (int b = 0; b < m->program->n_bodies; b++) {
+        hp_find_masks(&m->finder, b);
+        for (int i = 0; i < m->finder.n; i++)
+            add_buffer(m, b, &m->finder.buffer[i]);
+    }
 }

@@ -145,12 +145,23 @@ static void begin(struct pass_run *r, const struct rank_pass *pass)
         call->samples = call->range[hp_nest_axis(call->nest, 'n')];
 }
 
+static void place_mask(struct pass_run *r, const struct rank_pass *pass)
+{
+    const struct held_view *v = &pass->mask;
+    if (v->buffer < 0)
+        return;
+    int tensor = r->x->rank->buffers.buffer[v->buffer].place.tensor;
+    struct box box = hp_micro_box(r->x->program, tensor, &v->box, r->m->micro);
+    r->call.mask = hp_dense_view(hp_buffer_data(r->x, r->m, v->buffer), &box);
+}
+
 static enum hypar_status add_pass(struct pass_run *r, int task, const struct rank_pass *pass)
 {
     struct executor *x = r->x;
     r->pass = pass;
     r->call.passes |= (pass_set)1 << pass->pass;
     r->call.add_after |= pass->adds;
+    place_mask(r, pass);
     for (int i = 0; i < pass->n_operands; i++) {
         const struct rank_operand *o = &pass->operand[i];
         struct view view = view_of(r, o);

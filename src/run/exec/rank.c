@@ -103,6 +103,18 @@ static void add_running(const struct rank *rank, const struct rank_part *part, i
     p->running = hp_rank_running(rank, op->tensor[o], &box);
 }
 
+/* It holds the part's mask, and nothing else. */
+static void add_mask(const struct rank *rank, int body, struct rank_pass *p)
+{
+    const struct op *op = &rank->graph->ops[p->op];
+    int tensor = op->tensor[op->nest->n_inputs];
+    p->mask.buffer = op->kind == OP_DROPOUT
+                         ? hp_find_mask(&rank->buffers, rank->graph, body, tensor, p->part)
+                         : -1;
+    if (p->mask.buffer >= 0)
+        p->mask.box = rank->buffers.buffer[p->mask.buffer].box;
+}
+
 static void add_pass(struct rank *rank, struct rank_part *to, int body, int op_pass, int part)
 {
     const struct lowering *s = rank->program->lowering;
@@ -136,6 +148,7 @@ static void add_pass(struct rank *rank, struct rank_part *to, int body, int op_p
                        p->operand[0].view.buffer == p->operand[1].view.buffer &&
                        p->operand[0].view.at.offset == p->operand[1].view.at.offset;
     add_running(rank, to, body, p);
+    add_mask(rank, body, p);
 }
 
 /* Tasks ------------------------------------------------------------------------------ */

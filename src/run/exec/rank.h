@@ -44,6 +44,7 @@ struct rank_pass {
      * passes that read the operand over its channels; buffer -1: none. */
     int running_operand;
     struct held_view running;
+    struct held_view mask; /* that a dropout keeps; buffer -1: none */
 };
 
 enum message_kind {

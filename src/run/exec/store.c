@@ -8,6 +8,8 @@
 
 size_t hp_buffer_element_bytes(const struct executor *x, int buffer)
 {
+    if (x->rank->buffers.buffer[buffer].mask)
+        return 1;
     return x->rank->is_index[buffer] ? sizeof(int32_t) : hp_real_bytes(x->settings.real);
 }
 
@@ -34,6 +36,10 @@ static enum combine combine_of(const struct executor *x, int buffer)
 static void make_unknown(const struct executor *x, int buffer, void *data)
 {
     int64_t n = hp_buffer_elements(x->rank, buffer);
+    if (x->rank->buffers.buffer[buffer].mask) {
+        memset(data, UINT8_MAX, (size_t)n); /* neither kept nor not */
+        return;
+    }
     for (int64_t i = 0; i < n; i++)
         if (x->rank->is_index[buffer])
             ((int32_t *)data)[i] = INT32_MIN;
