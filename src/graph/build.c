@@ -362,6 +362,10 @@ static enum hypar_status check_meaning(const struct nest *nest, struct hypar_err
     if (nest->kind == OP_CLIP && least > most)
         return hp_fail(err, HYPAR_INVALID, "attribute 'min' is %g, expected at most 'max', %g",
                        least, most);
+    if (nest->kind == OP_SOFTMAX && hp_attr_int(nest->attrs, ATTR_CAUSAL, 0, 0) &&
+        nest->operand[0].n_dims < 3)
+        return hp_fail(err, HYPAR_INVALID, "causal, but %d dimensions, expected 3 or 4",
+                       nest->operand[0].n_dims);
     int width = hp_nest_axis(nest, 'd');
     if (nest->kind == OP_ROPE && nest->axis[width].extent % 2)
         return hp_fail(err, HYPAR_INVALID, "heads are %lld wide, expected an even width",

@@ -358,3 +358,17 @@ $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^T
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 --objective comm | grep -A 1 '^The others'
 > The others: accpar 664 MB, hypar 1.08 GB, owt 1.37 GB, 1f1b 1.58 GB, gpipe 1.58 GB, dp 7.33 GB,
 >             mp 31.5 GB.
+
+How attention is written is an option of the model, which the plan keeps.
+$ hypar plan gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16 --attention unfused --on full:2 --planner dp -q -o $TMP/unfused.json && grep '"model"' $TMP/unfused.json && hypar check $TMP/unfused.json | sed 1q
+>   "model": "gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16,attention=unfused",
+> ok: gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16,attention=unfused, batch 32: 31 operators in 62 parts on a machine of 2 devices
+$ hypar plan gpt2:attention=fused --attention unfused --on full:2
+> hypar: gpt2:attention=fused,attention=unfused: option 'attention' is given twice
+? 3
+$ hypar plan resnet18 --attention unfused --on full:2
+> hypar: resnet18:attention=unfused: unknown option 'attention', expected one of depth, image, classes
+? 3
+$ hypar plan $TMP/unfused.json --attention unfused --on full:2
+> hypar: --attention is for models of the zoo, and '$TMP/unfused.json' is a file
+? 2

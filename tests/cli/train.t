@@ -215,3 +215,12 @@ $ hypar plan --start $TMP/freeze.json --freeze 'fc2.*'
 ? 2
 $ hypar plan --start $TMP/freeze.json --proposals 10 -q -o $TMP/again.json && grep freeze $TMP/again.json
 >   "freeze": "fc1.*",
+
+Attention written out computes the same.
+$ for how in fused unfused; do hypar train gpt:layers=2,hidden=16,heads=4,seq=6,vocab=20,dropout_percent=0 --attention $how --batch 4 --steps 3 --precision fp64 --kernels reference --in-process -q --json | grep -o '"[a-z]*_loss": [0-9.]\{12\}' | tr '\n' ' '; echo; done
+> "first_loss": 3.0011645389 "last_loss": 2.9960580721
+> "first_loss": 3.0011645389 "last_loss": 2.9960580721
+$ for how in '' '--ranks 2 --planner mp' '--ranks 3 --planner hypar'; do hypar train llama2-7b:layers=1,hidden=16,heads=4,kv_heads=2,ffn=8,seq=6,vocab=20 --attention unfused --batch 4 --steps 3 --precision fp64 --kernels reference --in-process -q --json $how | grep -o '"[a-z]*_loss": [0-9.]\{12\}' | tr '\n' ' '; echo; done
+> "first_loss": 3.2788184040 "last_loss": 3.1066433402
+> "first_loss": 3.2788184040 "last_loss": 3.1066433402
+> "first_loss": 3.2788184040 "last_loss": 3.1066433402

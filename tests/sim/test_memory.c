@@ -334,6 +334,39 @@ static void transformer_layer(void **state)
     assert_true(layer - bare == 2 * s * b * h + a * s * s * b);
 }
 
+static double kept_by_gpt(int layers)
+{
+    struct hypar_graph *graph;
+    char word[160];
+    snprintf(word, sizeof word,
+             "gpt:layers=%d,hidden=%d,heads=%d,seq=%d,vocab=16,attention=unfused,"
+             "attention_dropout_percent=10",
+             layers, HIDDEN, HEADS, SEQUENCE);
+    assert_int_equal(
+        hypar_import(&graph, word, &(struct hypar_import_options){ .batch = SAMPLES }, NULL),
+        HYPAR_OK);
+    struct hypar_machine *machine = full(1);
+    struct hypar_plan *plan =
+        hp_plan_new(graph, machine, &(struct plan_settings){ .precision = HYPAR_BF16 });
+    struct memory_model *model = memory_of(plan, true);
+    double kept = model->kept[0][0];
+    hp_memory_free(model);
+    hypar_plan_free(plan);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+    return kept;
+}
+
+/* A layer of the zoo's gpt with attention written out has just the operators that they count.
+ */
+static void zoo_layer(void **state)
+{
+    (void)state;
+    double s = SEQUENCE, b = SAMPLES, h = HIDDEN, a = HEADS;
+    assert_true(kept_by_gpt(3) - kept_by_gpt(2) ==
+                s * b * h * (34 + 5 * a * s / h) + 2 * 2 * 2 * s * b);
+}
+
 /* Pipelines ---------------------------------------------------------------------------- */
 
 enum { STAGES = 4, WIDTH = 16 };
@@ -492,11 +525,17 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(data_parallel_state), cmocka_unit_test(weight_versions),
-        cmocka_unit_test(small_by_hand),       cmocka_unit_test(sums_by_hand),
-        cmocka_unit_test(sends_by_hand),       cmocka_unit_test(transformer_layer),
-        cmocka_unit_test(pipelines),           cmocka_unit_test(uneven_micro_batches),
-        cmocka_unit_test(larger_batches),      cmocka_unit_test(refused),
+        cmocka_unit_test(data_parallel_state),
+        cmocka_unit_test(weight_versions),
+        cmocka_unit_test(small_by_hand),
+        cmocka_unit_test(sums_by_hand),
+        cmocka_unit_test(sends_by_hand),
+        cmocka_unit_test(transformer_layer),
+        cmocka_unit_test(zoo_layer),
+        cmocka_unit_test(pipelines),
+        cmocka_unit_test(uneven_micro_batches),
+        cmocka_unit_test(larger_batches),
+        cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests_name("sim: memory", tests, NULL, NULL);
 }
