@@ -17,6 +17,7 @@ static const struct argp_option options[] = {
     { "planner", OPT_PLANNER, "NAME", 0,
       "of a model: search algorithm ('hypar planners' lists them; auto)", 0 },
     { "on", OPT_ON, "MACHINE", 0, "of a model: machine to plan for (local:RANKS)", 0 },
+    OPT_ATTENTION_ROW,
     { "batch", OPT_BATCH, "N", 0, "of a model: samples in one step (as the model says)", 0 },
     { "precision", OPT_PRECISION, "NAME", 0, "of a model: fp32 or fp64 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "of a model: sgd, momentum, adam or adamw (sgd)",

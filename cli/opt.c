@@ -39,6 +39,7 @@ static const struct value {
     double least, most; /* of a COUNT */
 } values[] = {
     { OPT_ALL_REDUCE, "--all-reduce", TEXT, offsetof(struct args, all_reduce), 0, 0 },
+    { OPT_ATTENTION, "--attention", TEXT, offsetof(struct args, attention), 0, 0 },
     { OPT_AXES, "--axes", TEXT, offsetof(struct args, axes), 0, 0 },
     { OPT_BANDWIDTH, "--bandwidth", TEXT, offsetof(struct args, bandwidth), 0, 0 },
     { OPT_BATCH, "--batch", COUNT, offsetof(struct args, batch), 1, 1e9 },
@@ -356,6 +357,23 @@ enum hypar_status opt_reads(void *args, const char *path, struct hypar_error *er
     return check_files(args, path, err);
 }
 
+/* --attention is an option of the model: it becomes part of the word, which plans keep. */
+static enum hypar_status add_attention(struct args *args, struct hypar_error *err)
+{
+    const char *model = args->operand[0];
+    if (!args->n_operands || strcmp(model, "-") == 0 || hypar_model_is_path(model))
+        return opt_usage(err, "--attention is for models of the zoo%s%s%s",
+                         args->n_operands ? ", and '" : "", args->n_operands ? model : "",
+                         args->n_operands ? "' is a file" : "");
+    int n = snprintf(args->word, sizeof args->word, "%s%sattention=%s", model,
+                     strchr(model, ':') ? "," : ":", args->attention);
+    if ((size_t)n >= sizeof args->word)
+        return opt_usage(err, "model '%.40s...': too long, expected less than %d characters",
+                         model, LIST_BYTES);
+    args->operand[0] = args->word;
+    return HYPAR_OK;
+}
+
 enum hypar_status opt_parse(const struct command *command, int argc, char **argv,
                             struct args *out, struct hypar_error *err)
 {
@@ -382,6 +400,8 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
         return opt_usage(err, "%s: missing operand %.*s; see 'hypar %s --help'", command->name,
                          (int)strcspn(command->operands, "\n"), command->operands,
                          command->name);
+    if (out->attention && add_attention(out, err) != HYPAR_OK)
+        return HYPAR_USAGE;
     return check_files(out, NULL, err);
 }
 

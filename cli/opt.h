@@ -62,6 +62,7 @@ enum opt_key {
     OPT_PROFILE,
     OPT_TRACE,
     OPT_TIMELINE,
+    OPT_ATTENTION,
     OPT_AXES,
     OPT_SYNC,
     OPT_BUDGET,
@@ -104,7 +105,8 @@ struct args {
         *recompute, *recurrence;
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
-    const char *axes, *sync, *all_reduce;
+    const char *attention, *axes, *sync, *all_reduce;
+    char word[LIST_BYTES]; /* operand 0 where `attention` is part of it */
     const char *bind, *hostfile, *checkpoint, *data, *init, *kernels, *rate, *resume,
         *test_data;
     struct text_list {
@@ -175,6 +177,13 @@ extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cm
     {                                                                               \
         "freeze", OPT_FREEZE, "PATTERN", 0,                                         \
             "parameters whose names fit are not trained (none); may be repeated", 0 \
+    }
+
+/* Of every command that is given a model. */
+#define OPT_ATTENTION_ROW                                                                 \
+    {                                                                                     \
+        "attention", OPT_ATTENTION, "HOW", 0,                                             \
+            "transformers of the zoo: fused, or unfused: scores lie in memory (fused)", 0 \
     }
 
 /* Of every command that reads a model. */

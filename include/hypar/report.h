@@ -54,7 +54,7 @@ HYPAR_API void hypar_report_graph(FILE *to, const struct hypar_graph *graph,
 /* Whether a plan fits: `plan`, which does, summed up, and the memory of its fullest device
  * (NULL: not known); or NULL, and `why` it does not. */
 HYPAR_API void hypar_report_check(FILE *to, const struct hypar_plan *plan,
-                                  const struct hypar_memory *fullest,
+                                  const struct hypar_memory *fullest, const char *warning,
                                   const struct hypar_error *why, enum hypar_format format);
 
 /* One plan: how each operator is split, alike neighbours together. */

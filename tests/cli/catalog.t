@@ -1,16 +1,19 @@
 What there is. One model with its options, one operator in words.
 $ hypar models gpt2
 > gpt2: GPT-2 small (Radford et al. 2019)
-> 124,439,808 parameters, 292 GFLOP per sample forward, 162 operators, 50 weighted layers, batch
+> 124,439,808 parameters, 292 GFLOP per sample forward, 174 operators, 74 weighted layers, batch
 > 32
 >
-> option     default  least      most
-> layers          12      1      4096
-> hidden         768      1   1048576
-> heads           12      1   1048576
-> seq           1024      1   1048576
-> vocab        50257      1  16777216
-> positions     1024      0   1048576
+> option                     default  least      most
+> layers                          12      1      4096
+> hidden                         768      1   1048576
+> heads                           12      1   1048576
+> seq                           1024      1   1048576
+> vocab                        50257      1  16777216
+> positions                     1024      0   1048576
+> attention                    fused  fused   unfused
+> attention_dropout_percent        0      0        99
+> dropout_percent                 10      0        99
 >
 > As in gpt2:layers=12.
 $ hypar models mlp

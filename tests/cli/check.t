@@ -131,3 +131,16 @@ $ for p in dp hypar optcnn flexflow exhaustive 1f1b; do hypar plan tests/data/un
 > memory: 566 kB of 1.1 MB on the fullest device
 > memory: 566 kB of 1.1 MB on the fullest device
 > memory: 1.08 MB of 1.1 MB on the fullest device
+
+Splits that look alike and are not: 12 heads on 5 devices.
+$ printf '{"format": "hypar-plan/1", "model": "gpt:layers=1,hidden=60,heads=12,seq=8,vocab=16", "batch": 2, "machine": "full:5", "ops": [%s {"name": "h.0.attn", "split": {"a": 5}}, {"name": "*"}]}' "$(printf '{"name": "h.0.attn.%s", "split": {"k": 5}},' q k v)" > $TMP/heads.json; hypar check $TMP/heads.json
+> ok: gpt:layers=1,hidden=60,heads=12,seq=8,vocab=16, batch 2: 20 operators in 36 parts on a machine of 5 devices
+> memory: 386 kB of 16 GB on the fullest device
+> warning: 'h.0.attn.q' (k=5) and 'h.0.attn' (a=5) are split alike, on the same devices, but not into the same elements: what is between them is sent, 2.88 kB a step, forward, with 2 more such pairs
+$ hypar check $TMP/heads.json --json | grep -o '"warning.*'
+> "warning": "'h.0.attn.q' (k=5) and 'h.0.attn' (a=5) are split alike, on the same devices, but not into the same elements: what is between them is sent, 2.88 kB a step, forward, with 2 more such pairs"}
+$ hypar simulate $TMP/heads.json 2>&1 >/dev/null
+> hypar: note: 'h.0.attn.q' (k=5) and 'h.0.attn' (a=5) are split alike, on the same devices, but not into the same elements: what is between them is sent, 2.88 kB a step, forward, with 2 more such pairs
+$ sed 's/5/4/g' $TMP/heads.json | hypar check -
+> ok: gpt:layers=1,hidden=60,heads=12,seq=8,vocab=16, batch 2: 20 operators in 32 parts on a machine of 4 devices
+> memory: 390 kB of 16 GB on the fullest device

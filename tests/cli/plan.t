@@ -172,9 +172,9 @@ $ hypar check $TMP/plan.json
 What takes long to simulate, or cannot be, is predicted in closed form.
 $ hypar plan gpt2-xl --on cluster:128x8,memory=1TB --batch 1024 --planner dp | sed '1,/^Levels/d; $d'
 > program sends, each byte once (hypar lower). Step: in closed form.
-> Predicted step 2.41 s (compute 1.34 s, exchange 1.07 s; no overlap), 424 samples/s, 27.8 % of
+> Predicted step 2.42 s (compute 1.34 s, exchange 1.08 s; no overlap), 423 samples/s, 27.7 % of
 > peak, 108 kJ; weights, gradients and optimizer state 12.5 GB on the fullest device.
-> In closed form, not simulated: a plan of 645120 parts, more than 262144, takes long.
+> In closed form, not simulated: a plan of 694272 parts, more than 262144, takes long.
 $ hypar plan tests/data/pipedream/chain.txt --on full:2 --planner 1f1b --json | sed -n '/"predicted"/,/"search"/p'
 >   "predicted": {
 >     "model": "closed form: no overlap, levels one after another",
@@ -340,8 +340,8 @@ $ hypar plan gpt3-175b --on full:4
 > hypar: note: hypar: weights, gradients and sgd state need 353 GB on device 0, which has 16 GB
 > hypar: note: accpar: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
 > hypar: note: optcnn: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
-> hypar: note: 1f1b: no plan found that fits; the nearest needs 510 GB on device 0, which has 16 GB
-> hypar: note: gpipe: no plan found that fits; the nearest needs 1.6 TB on device 1, which has 16 GB
+> hypar: note: 1f1b: no plan found that fits; the nearest needs 511 GB on device 0, which has 16 GB
+> hypar: note: gpipe: no plan found that fits; the nearest needs 1.6 TB on device 0, which has 16 GB
 > hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
 ? 1
 $ hypar plan gpt3-175b --on full:4 -q
@@ -397,3 +397,17 @@ $ hypar plan mlp --on full:2 --planner 1f1b --memory 16MB --framework-memory 15M
 $ hypar train $TMP/numbers.json
 > hypar: precision bf16 cannot be run: fp32 and fp64 can
 ? 3
+
+How attention is written is an option of the model, which the plan keeps.
+$ hypar plan gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16 --attention unfused --on full:2 --planner dp -q -o $TMP/unfused.json && grep '"model"' $TMP/unfused.json && hypar check $TMP/unfused.json | sed 1q
+>   "model": "gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16,attention=unfused",
+> ok: gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16,attention=unfused, batch 32: 31 operators in 62 parts on a machine of 2 devices
+$ hypar plan gpt2:attention=fused --attention unfused --on full:2
+> hypar: gpt2:attention=fused,attention=unfused: option 'attention' is given twice
+? 3
+$ hypar plan resnet18 --attention unfused --on full:2
+> hypar: resnet18:attention=unfused: unknown option 'attention', expected one of depth, image, classes
+? 3
+$ hypar plan $TMP/unfused.json --attention unfused --on full:2
+> hypar: --attention is for models of the zoo, and '$TMP/unfused.json' is a file
+? 2

@@ -286,6 +286,42 @@ static char *named(const char *name, int layer)
     return text;
 }
 
+enum { HIDDEN = 12, HEADS = 3, SEQUENCE = 8, LAYER_SAMPLES = 2 };
+
+static double kept_by_gpt(int layers)
+{
+    struct hypar_graph *graph;
+    char word[160];
+    snprintf(word, sizeof word,
+             "gpt:layers=%d,hidden=%d,heads=%d,seq=%d,vocab=16,attention=unfused,"
+             "attention_dropout_percent=10",
+             layers, HIDDEN, HEADS, SEQUENCE);
+    assert_int_equal(
+        hypar_import(&graph, word, &(struct hypar_import_options){ .batch = LAYER_SAMPLES }, NULL),
+        HYPAR_OK);
+    struct hypar_machine *machine = full(1);
+    struct hypar_plan *plan =
+        hp_plan_new(graph, machine,
+                    &(struct plan_settings){ .precision = HYPAR_BF16, .masks = HYPAR_MASKS_KEPT });
+    struct memory_model *model = memory_of(plan);
+    double kept = model->kept[0][0];
+    hp_memory_free(model);
+    hypar_plan_free(plan);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+    return kept;
+}
+
+/* A layer of the zoo's gpt with attention written out has just the operators that they count.
+ */
+static void zoo_layer(void **state)
+{
+    (void)state;
+    double s = SEQUENCE, b = LAYER_SAMPLES, h = HIDDEN, a = HEADS;
+    assert_true(kept_by_gpt(3) - kept_by_gpt(2) ==
+                s * b * h * (34 + 5 * a * s / h) + 2 * 2 * 2 * s * b);
+}
+
 /* A linear layer and a relu for each stage, each stage on a device of its own. */
 static struct hypar_plan *pipeline(struct hypar_graph **graph, struct hypar_machine *machine,
                                    int batch, enum hypar_schedule_kind kind, int micro_batches)
@@ -444,6 +480,7 @@ int main(void)
         cmocka_unit_test(gradient_messages),   cmocka_unit_test(small_by_hand),
         cmocka_unit_test(sums_by_hand),        cmocka_unit_test(sends_by_hand),
 
+        cmocka_unit_test(zoo_layer),
         cmocka_unit_test(pipelines),           cmocka_unit_test(uneven_micro_batches),
         cmocka_unit_test(larger_batches),      cmocka_unit_test(refused),
     };
