@@ -309,6 +309,8 @@ static enum hypar_status check_norm(const struct hypar_program *p, struct hypar_
             updates |= has;
         }
     }
+    if (!updates && norm->n_cells == 0) /* no gradient is computed anywhere */
+        return HYPAR_OK;
     all = contributors(norm->cell);
     int n = count(updates);
     double sent = norm->n_comms ? norm->comm[0].sent_elements : 0;
