@@ -118,7 +118,9 @@ static void add_item(struct builder *b, bool is_pass, int index)
     k->item[k->n_items++] = (struct item){ is_pass, index };
 }
 
-/* Passes that write gradients of parameters and nothing else: no other pass waits for them. */
+/* Passes that write gradients of parameters and nothing else, so that no other pass waits for
+ * them, and are worth to be moved: those of norms and biases alone would keep errors longer
+ * than they take. */
 static bool is_gradient(const struct hypar_graph *g, int op, int pass)
 {
     const struct op *o = &g->ops[op];
@@ -132,7 +134,7 @@ static bool is_gradient(const struct hypar_graph *g, int op, int pass)
         else if (g->tensors[o->tensor[i]].needs_grad)
             return false;
     }
-    return any && !p->writes;
+    return any && !p->writes && hp_multiplies(o->nest);
 }
 
 static enum phase phase_of(const struct lowering *s, int op, int pass)

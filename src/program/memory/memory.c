@@ -243,6 +243,7 @@ static struct instant level_bytes(const struct memory_maker *m, const struct mic
                     &m->body[level->body].lasts[device][b * (n_own + 1) + e];
                 at.kept += lasts->kept;
                 at.rebuilt += lasts->rebuilt;
+                at.temporary += lasts->temporary;
             }
     return at;
 }
@@ -257,6 +258,7 @@ static struct instant in_flight(const struct memory_maker *m, const struct fligh
     for (int i = 0; i < f->n_levels; i++) {
         at.kept += flight->others[i] * level[i].kept;
         at.rebuilt += flight->others[i] * level[i].rebuilt;
+        at.temporary += flight->others[i] * level[i].temporary;
     }
     for (int i = f->n_levels; i < f->n_others; i++) {
         int body = (i - f->n_levels) / (f->n_own + 1), own = (i - f->n_levels) % (f->n_own + 1);
@@ -342,7 +344,7 @@ static void hand_over(struct memory_maker *m, int b)
         struct micro_level between = { b, ((uint64_t)1 << list->n_stages) - 1 };
         model->kept[b][d] = level_bytes(m, &between, n_own, d).kept;
         for (int i = 0; i < n_own; i++)
-            model->rest[b][d] += body->lasts[d][i * (n_own + 1) + n_own].kept;
+            model->rest[b][d] += total(&body->lasts[d][i * (n_own + 1) + n_own]);
     }
     for (int i = 0; i < model->order[b].n; i++) {
         const struct pass_memory *t = &body->pass[i];

@@ -60,9 +60,9 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
         last = hp_own_at(m, device, buffer->last);
     int n = hp_list_segments(m->program->schedule, hp_slots_of(m->program->schedule, device));
     double bytes = bytes_of(m, buffer);
-    struct instant of = { .kept = buffer->kept ? bytes : 0,
-                          .temporary = buffer->kept ? 0 : bytes };
-    of.rebuilt = buffer->kept && rebuilds(m, body, buffer) ? bytes : 0;
+    bool kept = buffer->kept && !buffer->backward; /* errors that wait are not activations */
+    struct instant of = { .kept = kept ? bytes : 0, .temporary = kept ? 0 : bytes };
+    of.rebuilt = kept && rebuilds(m, body, buffer) ? bytes : 0;
     if (buffer->begin < 0) {
         add_to(&body->late[hp_memory_at(m->model, device, first)], &of);
     } else {
