@@ -56,10 +56,14 @@ enum hypar_masks {
 };
 
 enum hypar_schedule_kind {
-    HYPAR_SCHEDULE_NONE,      /* micro-batches one after another */
-    HYPAR_SCHEDULE_GPIPE,     /* all forward, all backward, flush */
-    HYPAR_SCHEDULE_1F1B,      /* one forward, one backward, flush */
-    HYPAR_SCHEDULE_PIPEDREAM, /* 1F1B without flush */
+    HYPAR_SCHEDULE_NONE,        /* micro-batches one after another */
+    HYPAR_SCHEDULE_GPIPE,       /* all forward, all backward, flush */
+    HYPAR_SCHEDULE_1F1B,        /* one forward, one backward, flush */
+    HYPAR_SCHEDULE_PIPEDREAM,   /* 1F1B without flush */
+    HYPAR_SCHEDULE_INTERLEAVED, /* 1F1B, each device in several stages */
+    HYPAR_SCHEDULE_ZB_H1,       /* zero bubble: gradients apart, as many in flight as 1F1B */
+    HYPAR_SCHEDULE_ZB_H2,       /* ... twice as many, and hardly a bubble */
+    HYPAR_SCHEDULE_SLOTS,       /* as the plan lists it */
     HYPAR_SCHEDULE_COUNT,
 };
 
@@ -89,6 +93,7 @@ struct hypar_schedule {
     int64_t micro_batches; /* of one batch; their sizes differ by at most one sample */
     bool stash;            /* pipedream: a minibatch's backward uses its forward's weights */
     bool vertical_sync;    /* pipedream: ... and the same version in every stage */
+    int chunks;            /* interleaved: stages of each device; else 0 or 1 */
 };
 
 /* How the step of a plan is simulated (hypar/sim.h); zero: by default. */

@@ -26,6 +26,10 @@ const char *const hp_schedule_names[HYPAR_SCHEDULE_COUNT] = {
     [HYPAR_SCHEDULE_GPIPE] = "gpipe",
     [HYPAR_SCHEDULE_1F1B] = "1f1b",
     [HYPAR_SCHEDULE_PIPEDREAM] = "pipedream",
+    [HYPAR_SCHEDULE_INTERLEAVED] = "interleaved",
+    [HYPAR_SCHEDULE_ZB_H1] = "zb-h1",
+    [HYPAR_SCHEDULE_ZB_H2] = "zb-h2",
+    [HYPAR_SCHEDULE_SLOTS] = "slots",
 };
 
 const char *const hp_share_names[HYPAR_SHARE_COUNT] = {

@@ -1,5 +1,6 @@
 /* Making and changing a plan: splits, devices, stages, schedule. */
 #include "plan/plan.h"
+#include "plan/slots.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -88,6 +89,19 @@ void hp_plan_add_stage(struct hypar_plan *plan, const struct hypar_stage *stage)
 void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *schedule)
 {
     plan->schedule = *schedule;
+}
+
+void hp_plan_set_orders(struct hypar_plan *plan, const struct slot_order *order, int n)
+{
+    plan->n_orders = n;
+    plan->order = NEW(&plan->arena, struct slot_order, n);
+    for (int i = 0; i < n; i++) {
+        plan->order[i] =
+            (struct slot_order){ order[i].n, NEW(&plan->arena, struct slot, order[i].n) };
+        if (order[i].n > 0)
+            memcpy(plan->order[i].slot, order[i].slot,
+                   (size_t)order[i].n * sizeof *order[i].slot);
+    }
 }
 
 /* The devices that `op` may use: those of its stage, else all; in groups, one per replica. */
@@ -215,6 +229,7 @@ struct hypar_plan *hp_plan_copy_with(const struct hypar_plan *plan,
     for (int s = 0; s < plan->n_stages; s++)
         hp_plan_add_stage(copy, &plan->stages[s]);
     hp_plan_set_schedule(copy, &plan->schedule);
+    hp_plan_set_orders(copy, plan->order, plan->n_orders);
     for (int op = 0; op < plan->graph->n_ops; op++) {
         hp_plan_set(copy, op, &plan->ops[op].split, plan->ops[op].device);
         copy->ops[op].recompute |= plan->ops[op].recompute;

@@ -22,6 +22,7 @@ enum {
     HP_MAX_PARTS = 1 << 20,      /* of one operator */
     HP_MAX_PLACEMENTS = 1 << 27, /* of all operators: 512 MiB of device numbers */
     HP_MAX_STAGES = 1 << 16,
+    HP_MAX_CHUNKS = 21, /* stages of one device: three slots of each are bits of 64 */
 };
 
 /* One operator. */
@@ -57,6 +58,8 @@ struct hypar_plan {
     int n_stages, stage_capacity;
     struct hypar_stage *stages;
     struct hypar_schedule schedule;
+    int n_orders; /* schedule 'slots': lists of slots, by group of devices (slots.h) */
+    struct slot_order *order;
     const int *all_devices; /* 0, 1, 2, ...: the default placement, shared by all ops */
     int n_all_devices;
 };
@@ -95,6 +98,10 @@ void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *
 
 /* Which operators are computed again, as a word says (recompute.c). */
 void hp_plan_set_recompute(struct hypar_plan *plan, enum hypar_recompute recompute);
+
+/* What each group of devices does in turn, under schedule 'slots'; all is copied. */
+struct slot_order;
+void hp_plan_set_orders(struct hypar_plan *plan, const struct slot_order *order, int n);
 
 /* Split `op`; all is copied, even sizes are dropped. `device` names one for each part (and for
  * each replica of a stage that shares minibatches); NULL: the first ones of its stage (of each

@@ -219,7 +219,7 @@ static enum hypar_status check_format(const struct json *root, struct hypar_erro
 static enum hypar_status fill(struct hypar_plan *plan, const struct json *root,
                               struct arena *scratch, struct hypar_error *err)
 {
-    TRY(hp_read_schedule(plan, root, err));
+    TRY(hp_read_schedule(plan, root, scratch, err));
     TRY(hp_read_stages(plan, root, scratch, err));
     TRY(hp_read_ops(plan, root, scratch, err));
     return hypar_plan_check(plan, err);

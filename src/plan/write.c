@@ -2,7 +2,7 @@
  * saying. */
 #include "base/json.h"
 #include "machine/machine.h"
-#include "plan/plan.h"
+#include "plan/slots.h"
 
 static void put_ints(struct json_writer *w, const char *key, const int *values, int n)
 {
@@ -88,6 +88,19 @@ void hp_plan_put_stages(struct json_writer *w, const struct hypar_plan *plan)
     hp_json_end_array(w);
 }
 
+static void put_slots(struct json_writer *w, const struct hypar_plan *plan)
+{
+    char text[SLOT_TEXT_BYTES];
+    hp_json_begin_array(w, "slots", true);
+    for (int g = 0; g < plan->n_orders; g++) {
+        hp_json_begin_array(w, NULL, true);
+        for (int i = 0; i < plan->order[g].n; i++)
+            hp_json_put_string(w, NULL, hp_slot_text(&plan->order[g].slot[i], text));
+        hp_json_end_array(w);
+    }
+    hp_json_end_array(w);
+}
+
 void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan)
 {
     const struct hypar_schedule *schedule = &plan->schedule;
@@ -96,6 +109,10 @@ void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan)
     hp_json_put_int(w, "micro_batches", schedule->micro_batches);
     hp_json_put_bool(w, "stash", schedule->stash);
     hp_json_put_bool(w, "vertical_sync", schedule->vertical_sync);
+    if (schedule->kind == HYPAR_SCHEDULE_INTERLEAVED)
+        hp_json_put_int(w, "chunks", schedule->chunks);
+    if (schedule->kind == HYPAR_SCHEDULE_SLOTS)
+        put_slots(w, plan);
     hp_json_end_object(w);
 }
 

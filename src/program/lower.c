@@ -146,7 +146,7 @@ bool hp_adds_after(const struct part_layout *layout, int pass, int part)
 static void write_computes(struct hypar_program *p, int number, const struct block *block)
 {
     const struct part_layout *l = hp_pass_layout(p->blocks, block->body, block->index);
-    bool backward = p->lowering->training.op_pass[block->index].backward;
+    enum phase phase = p->lowering->training.op_pass[block->index].phase;
     struct task *task = p->task + p->blocks->first[number];
     for (int part = 0; part < l->n_parts; part++)
         if (!l->empty[part])
@@ -155,7 +155,7 @@ static void write_computes(struct hypar_program *p, int number, const struct blo
                                                  .index = block->index,
                                                  .part = part,
                                                  .device = l->device[part],
-                                                 .backward = backward };
+                                                 .phase = phase };
 }
 
 /* The first comm of a bucket gives it its number. */
@@ -176,6 +176,9 @@ static int bucket_of(const struct hypar_program *p, const struct block *block, i
 static void write_comms(struct hypar_program *p, int number, const struct block *block)
 {
     const struct exchange *exchange = &p->lowering->training.exchange[block->index];
+    enum phase phase = block->kind == BLOCK_TAIL_EXCHANGE ? PHASE_UPDATE
+                       : exchange->backward               ? PHASE_BACKWARD
+                                                          : PHASE_FORWARD;
     struct task *task = p->task + p->blocks->first[number];
     for (int c = 0; c < p->blocks->size[number]; c++)
         task[c] = (struct task){ .kind = TASK_COMM,
@@ -184,7 +187,7 @@ static void write_comms(struct hypar_program *p, int number, const struct block 
                                  .comm = c,
                                  .device = -1,
                                  .bucket = bucket_of(p, block, c),
-                                 .backward = exchange->backward };
+                                 .phase = phase };
 }
 
 static void write_norm(struct hypar_program *p, int number, const struct block *block)
@@ -195,7 +198,7 @@ static void write_norm(struct hypar_program *p, int number, const struct block *
                                  .block = number,
                                  .index = block->index,
                                  .device = p->lowering->norm.device[i],
-                                 .backward = true };
+                                 .phase = PHASE_UPDATE };
 }
 
 static void write_updates(struct hypar_program *p, int number, const struct block *block)
@@ -207,7 +210,7 @@ static void write_updates(struct hypar_program *p, int number, const struct bloc
                                  .block = number,
                                  .index = block->index,
                                  .device = device[i],
-                                 .backward = true };
+                                 .phase = PHASE_UPDATE };
 }
 
 static void write_blocks(struct hypar_program *p)

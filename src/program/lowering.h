@@ -16,11 +16,12 @@
 /* One pass of one operator. */
 struct op_pass {
     int op, pass;
-    bool backward; /* it is done in the backward half, perhaps ... */
-    bool again;    /* ... as a forward pass that is computed again, or ... */
-    bool resend;   /* ... of which no more is done than to send again what it wrote: it was kept
-                      where it was computed, and nowhere else */
-    int item;      /* its place in the order of items */
+    bool backward;    /* it is done in the backward half, perhaps ... */
+    bool again;       /* ... as a forward pass that is computed again, or ... */
+    bool resend;      /* ... of which no more is done than to send again what it wrote: it was
+                         kept where it was computed, and nowhere else */
+    enum phase phase; /* gradient: where the schedule takes that apart */
+    int item;         /* its place in the order of items */
 };
 
 struct source {
@@ -238,6 +239,24 @@ struct buckets {
     double *bytes;
 };
 struct buckets hp_find_buckets(const struct lowering *s, struct arena *arena);
+
+/* Do slots say more than edges do? */
+static inline bool hp_has_order(const struct lowering *s)
+{
+    return s->iteration.n_micro > 1 || s->schedule.apart || s->schedule.several;
+}
+
+/* The segment (schedule.h) of a pass. */
+static inline int hp_pass_segment(const struct lowering *s, int op_pass)
+{
+    const struct op_pass *p = &s->training.op_pass[op_pass];
+    return hp_segment(&s->schedule, s->schedule.stage_of_op[p->op], p->phase);
+}
+
+/* The segment in which `device` takes part in a comm of a body's exchange: that of the last of
+ * its passes that contribute to it; if none does, that of the first stage in which it reads it,
+ * or, if it sums what others contribute there, of their stage. */
+int hp_comm_segment(const struct lowering *s, int body, int exchange, int comm, int device);
 
 /* The last forward pass of an op, as an index of op_pass[]. */
 int hp_last_forward_pass(const struct lowering *s, int op);

@@ -18,7 +18,7 @@ static void add_task(const struct hypar_program *p, int i, struct hypar_program_
         out->loss_bytes += bytes;
     else if (tail)
         out->gradient_bytes += bytes;
-    else if (t->backward)
+    else if (t->phase == PHASE_BACKWARD)
         out->backward_bytes += bytes;
     else
         out->forward_bytes += bytes;

@@ -119,6 +119,33 @@ static void add_item(struct builder *b, bool is_pass, int index)
     k->item[k->n_items++] = (struct item){ is_pass, index };
 }
 
+/* Passes that write gradients of parameters and nothing else, so that no other pass waits for
+ * them, and are worth to be moved: those of norms and biases alone would keep errors longer
+ * than they take. */
+static bool is_gradient(const struct hypar_graph *g, int op, int pass)
+{
+    const struct op *o = &g->ops[op];
+    const struct pass *p = &o->nest->pass[pass];
+    bool any = false;
+    for (int i = 0; i < o->nest->n_operands; i++) {
+        if (!(p->writes_grad >> i & 1) || o->tensor[i] < 0)
+            continue;
+        if (g->tensors[o->tensor[i]].kind == TENSOR_PARAM)
+            any = true;
+        else if (g->tensors[o->tensor[i]].needs_grad)
+            return false;
+    }
+    return any && !p->writes && hp_multiplies(o->nest);
+}
+
+static enum phase phase_of(const struct lowering *s, int op, int pass)
+{
+    if (!s->graph->ops[op].nest->pass[pass].backward)
+        return PHASE_FORWARD;
+    return s->iteration.apart && is_gradient(s->graph, op, pass) ? PHASE_GRADIENT
+                                                                 : PHASE_BACKWARD;
+}
+
 static void add_pass(struct builder *b, int op, int pass, bool again)
 {
     struct training_graph *k = &b->s->training;
@@ -126,8 +153,9 @@ static void add_pass(struct builder *b, int op, int pass, bool again)
     k->op_pass =
         GROW(&b->s->arena, struct op_pass, k->op_pass, k->n_op_passes, &b->pass_capacity);
     bool resend = again && !b->s->plan->ops[op].recompute;
+    enum phase phase = again ? PHASE_BACKWARD : phase_of(b->s, op, pass);
     k->op_pass[k->n_op_passes] =
-        (struct op_pass){ op, pass, backward, again, resend, k->n_items };
+        (struct op_pass){ op, pass, backward, again, resend, phase, k->n_items };
     (again ? k->again_of : k->op_pass_of)[op][pass] = k->n_op_passes;
     add_item(b, true, k->n_op_passes++);
 }

@@ -45,6 +45,8 @@ struct proof {
     struct coverage coverage;
     struct hypar_machine *machine[MAX_MACHINE + 1];
     int64_t proved, unstable, one_micro, tasks, running;
+    int64_t schedules[HYPAR_SCHEDULE_COUNT][2]; /* of one micro-batch, of several */
+    int64_t apart[2]; /* slots by hand with gradients apart: one stage on a device, several */
     int64_t delayed[2][2][2]; /* by stashing, vertical sync, whether stages are replicated */
     /* Gradients that are clipped, or were short enough: on one device, on several, in several
      * micro-batches, in stages. */
@@ -219,6 +221,30 @@ static void note_clip(struct proof *proof, const struct pair *pair, double scale
     met[3] += pair->plan->n_stages > 1;
 }
 
+static void note_schedule(struct proof *proof, const struct hypar_program *p)
+{
+    proof->schedules[p->plan->schedule.kind][p->iteration->n_micro > 1]++;
+    if (p->plan->schedule.kind == HYPAR_SCHEDULE_SLOTS && p->schedule->apart)
+        proof->apart[p->schedule->several]++;
+}
+
+static void check_schedules(const struct proof *p)
+{
+    for (int i = 0; i < HYPAR_SCHEDULE_COUNT; i++) {
+        print_message("%s%s %lld + %lld",
+                      i ? ", " : "schedules of one and several micro-batches: ",
+                      hypar_schedule_text((enum hypar_schedule_kind)i),
+                      (long long)p->schedules[i][0], (long long)p->schedules[i][1]);
+        if (!p->schedules[i][1])
+            fail_msg("no schedule '%s'", hypar_schedule_text((enum hypar_schedule_kind)i));
+    }
+    print_message("; by hand with gradients apart %lld, of them %lld with several stages on a "
+                  "device\n",
+                  (long long)(p->apart[0] + p->apart[1]), (long long)p->apart[1]);
+    if (!p->apart[0] || !p->apart[1])
+        fail_msg("no slots by hand with gradients apart");
+}
+
 static void check_clipped(const struct proof *p)
 {
     static const char *const where[] = { "on one device", "on several devices",
@@ -386,7 +412,8 @@ static enum hypar_status prove_forward(struct proof *proof, struct pair *pair, b
     TRY(hypar_lower(&pair->program, pair->plan, &pair->options, &pair->err));
     for (int l = 0; l < pair->program->schedule->n_lists; l++)
         for (int i = 0; i < pair->program->schedule->list[l].n_slots; i++)
-            if (pair->program->schedule->list[l].slot[i].phase == PHASE_BACKWARD)
+            if (pair->program->schedule->list[l].slot[i].phase != PHASE_FORWARD &&
+                pair->program->schedule->list[l].slot[i].phase != PHASE_UPDATE)
                 return hp_fail(&pair->err, HYPAR_RUNTIME, "a backward slot");
     return hp_in(&pair->err, prove_program(proof, pair, differs), "forward alone");
 }
@@ -407,6 +434,7 @@ static enum hypar_status prove(struct proof *proof, struct pair *pair)
     proof->proved++;
     proof->tasks += hypar_program_totals(pair->program).tasks;
     proof->running += pair->running;
+    note_schedule(proof, pair->program);
     coverage_note(&proof->coverage, pair->plan);
     note_recomputed(proof, pair);
     const struct iteration *r = pair->program->iteration;
@@ -531,6 +559,7 @@ static void every_plan_computes_the_same(void **state)
             check_clipped(&proof);
             check_frozen(&proof);
             check_recomputed(&proof);
+            check_schedules(&proof);
         }
         assert_true(proof.unstable * 50 <= proof.proved);
         assert_true(proof.running > 0 || pairs < 1000);

@@ -263,8 +263,11 @@ static void sends_by_hand(void **state)
     for (int op = 1; op < graph->n_ops; op++)
         hp_plan_set(plan, op, &(struct split){ .degree = { 0 } }, (int[]){ 1 });
     struct memory_model *model = memory_of(plan);
-    assert_true(model->kept[0][0] == 4 * N * (C0 + C1) && model->waits[0][0] == 4 * N * C1);
-    assert_true(model->kept[0][1] == 4 * N * (C1 + 2 * C2) && model->waits[0][1] == 0);
+    const double *waits = model->waits[0];
+    assert_true(model->kept[0][0] == 4 * N * (C0 + C1));
+    assert_true(waits[hp_memory_at(model, 0, PHASE_BACKWARD)] == 4 * N * C1);
+    assert_true(model->kept[0][1] == 4 * N * (C1 + 2 * C2));
+    assert_true(waits[hp_memory_at(model, 1, PHASE_BACKWARD)] == 0);
     assert_true(model->device[0].activations == 4 * N * (C0 + C1));
     assert_true(model->device[0].buffers == 0);
     assert_true(model->device[1].activations == 4 * N * C1 + 4);

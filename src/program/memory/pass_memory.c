@@ -40,32 +40,50 @@ static bool rebuilds(const struct memory_maker *m, const struct body_memory *bod
 {
     const int *stage = m->program->schedule->stage_of_op;
     int producer = m->graph->tensors[b->place.tensor].producer;
-    return producer >= 0 && !b->waits &&
+    return producer >= 0 && b->end >= 0 && !b->backward &&
+           hp_segment_phase(m->program->schedule, b->last) != PHASE_FORWARD &&
            stage[producer] == stage[hp_pass_at(body->passes, b->end)->op];
 }
 
-static void add_kept(struct memory_maker *m, struct body_memory *body, const struct buffer *b)
+static void add_to(struct instant *at, const struct instant *bytes)
 {
-    double bytes = bytes_of(m, b), rebuilt = rebuilds(m, body, b) ? bytes : 0;
-    struct instant *late = &body->late[b->device], *waits = &body->waits[b->device];
-    *(b->begin < 0 ? &late->kept : &body->pass[b->begin].kept) += bytes;
-    *(b->begin < 0 ? &late->rebuilt : &body->pass[b->begin].rebuilt) += rebuilt;
-    *(b->waits ? &waits->kept : &body->pass[b->end].end_kept) += bytes;
-    *(b->waits ? &waits->rebuilt : &body->pass[b->end].end_rebuilt) += rebuilt;
-    body->between[b->device].kept += bytes;
-    body->between[b->device].rebuilt += rebuilt;
+    at->kept += bytes->kept;
+    at->rebuilt += bytes->rebuilt;
+    at->temporary += bytes->temporary;
 }
 
+/* What begins with a pass, or after the last of its segment; and ends with one, or with the
+ * slot at hand, or before or after that. */
 static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffer)
 {
     struct body_memory *body = &m->body[b];
-    if (buffer->kept) {
-        add_kept(m, body, buffer);
-        return;
+    int device = buffer->device, first = hp_own_at(m, device, buffer->segment),
+        last = hp_own_at(m, device, buffer->last);
+    int n = hp_list_segments(m->program->schedule, hp_slots_of(m->program->schedule, device));
+    double bytes = bytes_of(m, buffer);
+    bool kept = buffer->kept && !buffer->backward; /* errors that wait are not activations */
+    struct instant of = { .kept = kept ? bytes : 0, .temporary = kept ? 0 : bytes };
+    of.rebuilt = kept && rebuilds(m, body, buffer) ? bytes : 0;
+    if (buffer->begin < 0) {
+        add_to(&body->late[hp_memory_at(m->model, device, first)], &of);
+    } else {
+        struct pass_memory *begin = &body->pass[buffer->begin];
+        begin->kept += of.kept;
+        begin->rebuilt += of.rebuilt;
+        begin->temporary += of.temporary;
     }
-    body->pass[buffer->begin].temporary += bytes_of(m, buffer);
-    *(buffer->over ? &m->model->over[b][buffer->device]
-                   : &body->pass[buffer->end].end_temporary) += bytes_of(m, buffer);
+    if (buffer->kept)
+        add_to(&body->lasts[device][first * (n + 1) + last], &of);
+    if (buffer->over)
+        body->over[hp_memory_at(m->model, device, last)].temporary += bytes;
+    else if (buffer->waits)
+        add_to(&body->waits[hp_memory_at(m->model, device, last)], &of);
+    else if (buffer->end >= 0) {
+        struct pass_memory *end = &body->pass[buffer->end];
+        end->end_kept += of.kept;
+        end->end_rebuilt += of.rebuilt;
+        end->end_temporary += of.temporary;
+    }
 }
 
 /* The whole -------------------------------------------------------------------------- */
