@@ -97,7 +97,7 @@ static void look_at_exchange(struct lowering *s, int d, struct hypar_hidden_move
                                                     body->layout[reader->op], reader->operand))
             continue;
         double bytes = received_elements(pattern, r, counted) *
-                       hp_message_bytes(s->plan, x->place.tensor) *
+                       hp_message_bytes(s->plan, x->place) *
                        (s->iteration.delayed ? 1 : s->iteration.n_micro);
         if (bytes > 0 && !out->count++) {
             out->writer = writer->op;
