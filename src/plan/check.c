@@ -116,7 +116,8 @@ static enum hypar_status check_all(const struct hypar_plan *plan, struct device_
     for (int op = 0; op < plan->graph->n_ops; op++)
         TRY(hp_in(err, check_op(plan, op, home, err), "op '%s'", plan->graph->ops[op].name));
     TRY(hp_check_replicas(plan, err));
-    return hp_check_order(plan, err);
+    TRY(hp_check_order(plan, err));
+    return hp_check_shards(plan, err);
 }
 
 enum hypar_status hypar_plan_check(const struct hypar_plan *plan, struct hypar_error *err)
