@@ -109,6 +109,25 @@ static enum hypar_status compare_held(struct all_ranks *a, int device, struct pl
                    hp_reference_view(a->settings.reference, place, period), err);
 }
 
+/* Of a gradient the elements that the rank updates with. */
+static enum hypar_status compare_gradient(struct all_ranks *a, int device,
+                                          const struct rank_update *u, int period,
+                                          struct hypar_error *err)
+{
+    struct box box[MAX_FLAT_BOXES];
+    struct place place = { .tensor = u->tensor, .grad = true };
+    int n = hp_flat_boxes(&u->gradient.box, u->elements.lo, u->elements.hi, box);
+    for (int i = 0; i < n; i++) {
+        struct held_view piece = u->gradient;
+        piece.box = box[i];
+        for (int d = 0; d < box[i].n_dims; d++)
+            piece.at.offset +=
+                (box[i].dim[d].lo - u->gradient.box.dim[d].lo) * piece.at.stride[d];
+        TRY(compare_held(a, device, place, &piece, period, err));
+    }
+    return HYPAR_OK;
+}
+
 static enum hypar_status compare_updates(struct all_ranks *a, int device,
                                          struct hypar_error *err)
 {
@@ -116,10 +135,8 @@ static enum hypar_status compare_updates(struct all_ranks *a, int device,
     for (int i = 0; i < rank->tail.n_updates; i++) {
         const struct rank_update *u = &rank->tail.update[i];
         int last = hp_period_count(a->program->iteration, u->group) - 1;
-        TRY(compare_held(a, device, (struct place){ .tensor = u->tensor, .grad = true },
-                         &u->gradient, last, err));
-        TRY(compare_held(a, device, (struct place){ .tensor = u->tensor, .grad = false },
-                         &u->param, 0, err));
+        TRY(compare_gradient(a, device, u, last, err));
+        TRY(compare_held(a, device, (struct place){ .tensor = u->tensor }, &u->param, 0, err));
     }
     return HYPAR_OK;
 }

@@ -25,6 +25,8 @@ struct expected {
     int replica; /* that runs the body at hand */
     struct box whole;
     device_set *readers; /* by element */
+    device_set *holders; /* by element of a parameter: who has it in any body */
+    device_set *arrived; /* by element of a parameter that is gathered: who has it then */
     int *cell;           /* by element, -1 */
     struct result *result;
     int n_results, capacity;
@@ -128,12 +130,13 @@ static void add_pass(struct expected *x, const struct task *task, const struct o
         bool reads = has(grad && !tail ? all.reads_grad : all.reads, o) && !op_pass->resend &&
                      (adds || !has(pass->adds, o)) &&
                      (tail || hp_operand_place(s, op_pass, o, grad, false).again == again);
+        bool loss = op->tensor[o] == x->graph->loss;
         struct box box = hp_region(op->nest, o, range);
         if (hp_box_empty(&box))
             continue;
         if (writes)
             add_result(x, op_pass, task->part, task->device, o, box);
-        if (tail && !grad ? writes : reads)
+        if (tail && loss ? writes : reads)
             each_element(x, &box, add_reader, (void *)&task->device);
     }
 }
@@ -189,6 +192,24 @@ static device_set contributors(const struct cell *cell)
     return set;
 }
 
+/* Those of a list of devices, ascending, that own a piece of what is divided by `each` of them.
+ */
+static device_set owners_of(device_set holders, int piece, int each)
+{
+    device_set owners = 0;
+    for (int i = 0, n = 0; i < 64; i++)
+        if (holders >> i & 1 && n++ % each == piece)
+            owners |= (device_set)1 << i;
+    return owners;
+}
+
+/* Holders that divide a cell among them. */
+static int divided_by(const struct exchange *x, device_set holders)
+{
+    int n = count(holders);
+    return x->over && n > 1 ? x->over : n;
+}
+
 /* How often one element is sent, by the rule; -1: the cell does not say what the tasks say. */
 static double sends(const struct expected *x, int64_t element)
 {
@@ -204,6 +225,11 @@ static double sends(const struct expected *x, int64_t element)
     const struct cell *cell = &x->pattern->cell[x->cell[element]];
     if (cell->n_contributions != n)
         return -1;
+    if (x->exchange->division == DIVIDE_SUM && n && readers) {
+        if (cell->pieces != divided_by(x->exchange, readers))
+            return -1;
+        readers = owners_of(readers, cell->piece, cell->pieces);
+    }
     if (n == 0 || readers == 0)
         return cell->n_receivers || cell->comm >= 0 ? -1 : 0;
     device_set from = contributors(cell), receive = listed(cell->receiver, cell->n_receivers);
@@ -228,8 +254,14 @@ static enum hypar_status check_sends(struct expected *x, struct hypar_error *err
     double must = 0, does = 0;
     for (int c = 0; c < pattern->n_cells; c++) {
         struct cell_mark mark = { c, false };
-        struct box box = hp_cell_box(pattern, c);
-        each_element(x, &box, mark_cell, &mark);
+        struct box box = hp_cell_box(pattern, c), part[MAX_FLAT_BOXES];
+        const struct cell *cell = &pattern->cell[c];
+        struct range even = hp_even_part(hp_box_elements(&box), cell->pieces, cell->piece);
+        int n = hp_flat_boxes(&box, even.lo, even.hi, part);
+        for (int i = 0; i < n; i++)
+            each_element(x, &part[i], mark_cell, &mark);
+        if (even.lo != cell->lo || even.hi != cell->lo + cell->elements)
+            return hp_fail(err, HYPAR_RUNTIME, "%s'%s': a piece that is not even", what, name);
         if (mark.twice)
             return hp_fail(err, HYPAR_RUNTIME, "%s'%s': cells overlap", what, name);
     }
@@ -249,10 +281,68 @@ static enum hypar_status check_sends(struct expected *x, struct hypar_error *err
     return HYPAR_OK;
 }
 
+/* A piece of a parameter on its way from its owner. */
+struct piece_mark {
+    const struct cell *cell;
+    int owner;
+    bool wrong;
+};
+
+static void mark_arrived(struct expected *x, int64_t element, void *with)
+{
+    struct piece_mark *mark = with;
+    const struct cell *cell = mark->cell;
+    device_set holders = x->holders[element], readers = x->readers[element], group = 0;
+    int each = divided_by(x->exchange, holders), place = 0;
+    for (int i = 0; i < mark->owner; i++)
+        place += (int)(holders >> i & 1);
+    for (int piece = 0, first = place / each * each, i = 0, n = 0; i < 64; i++)
+        if (holders >> i & 1 && n++ >= first && piece++ < each)
+            group |= (device_set)1 << i;
+    device_set owner = (device_set)1 << mark->owner;
+    device_set to = listed(cell->receiver, cell->n_receivers);
+    mark->wrong |= !(holders & owner) || place % each != cell->piece || cell->pieces != each ||
+                   to != (group & readers & ~owner) || x->arrived[element] & (to | owner);
+    x->arrived[element] |= to | owner;
+}
+
+/* Each piece comes from its owner to the members of the group that read it. */
+static enum hypar_status check_gather(struct expected *x, struct hypar_error *err)
+{
+    const struct pattern *pattern = x->pattern;
+    const char *name = x->graph->tensors[x->exchange->place.tensor].name;
+    double must = 0, does = 0;
+    bool wrong = false;
+    for (int c = 0; c < pattern->n_cells; c++) {
+        const struct cell *cell = &pattern->cell[c];
+        struct piece_mark mark = { cell, cell->contribution[0].device, false };
+        struct box box = hp_cell_box(pattern, c), part[MAX_FLAT_BOXES];
+        struct range even = hp_even_part(hp_box_elements(&box), cell->pieces, cell->piece);
+        int n = hp_flat_boxes(&box, even.lo, even.hi, part);
+        for (int i = 0; i < n; i++)
+            each_element(x, &part[i], mark_arrived, &mark);
+        wrong |= mark.wrong || cell->n_contributions != 1 || even.lo != cell->lo ||
+                 even.hi != cell->lo + cell->elements;
+    }
+    for (int64_t i = 0; i < hp_box_elements(&x->whole); i++) {
+        device_set holders = x->holders[i];
+        int groups = holders ? count(holders) / divided_by(x->exchange, holders) : 0;
+        wrong |= x->readers[i] & ~x->arrived[i] || x->arrived[i] & ~holders;
+        must += count(x->arrived[i]) - groups;
+    }
+    for (int c = 0; c < pattern->n_comms; c++)
+        does += pattern->comm[c].sent_elements;
+    if (wrong || fabs(must - does) > 1e-9 * must)
+        return hp_fail(err, HYPAR_RUNTIME, "'%s': %g elements are gathered, expected %g%s",
+                       name, does, must, wrong ? ", from others" : "");
+    return HYPAR_OK;
+}
+
 /* Of the tail: where what is summed is computed. */
 static int stage_of_exchange(const struct hypar_program *p, int d)
 {
-    return p->schedule->stage_of_op[p->lowering->training.exchange[d].writer[0].op];
+    const struct exchange *x = &p->lowering->training.exchange[d];
+    return p->schedule->stage_of_op[x->n_holders ? x->holder[0].op : x->writer[0].op];
 }
 
 /* The exchange of a body, or of the tail (b is n_bodies) in the update periods of one kind. */
@@ -270,6 +360,8 @@ static enum hypar_status check_exchange(const struct hypar_program *p, int excha
         x.whole.dim[d] = (struct range){ 0, shape->dim[d] };
     int64_t n = hp_box_elements(&x.whole);
     x.readers = NEW(&x.arena, device_set, n);
+    x.arrived = NEW(&x.arena, device_set, n);
+    x.holders = x.readers;
     x.cell = NEW(&x.arena, int, n);
     memset(x.cell, -1, (size_t)n * sizeof *x.cell);
     for (int i = tail ? 0 : b; i < (tail ? p->n_bodies : b + 1); i++) {
@@ -279,7 +371,8 @@ static enum hypar_status check_exchange(const struct hypar_program *p, int excha
         x.replica = tail ? hp_replica_of(p->iteration, stage, i) : 0;
         add_body(&x, i, tail);
     }
-    enum hypar_status status = check_sends(&x, err);
+    enum hypar_status status =
+        x.exchange->division == DIVIDE_GATHER ? check_gather(&x, err) : check_sends(&x, err);
     hp_arena_free(&x.arena);
     return status;
 }
@@ -355,7 +448,7 @@ static enum hypar_status check_totals(const struct hypar_program *p, struct hypa
             return hp_fail(err, HYPAR_RUNTIME, "device %d sends to itself", i / n);
     }
     double parts = totals.forward_bytes + totals.backward_bytes + totals.gradient_bytes +
-                   totals.loss_bytes;
+                   totals.loss_bytes + totals.parameter_bytes;
     double slack = 1e-9 * totals.comm_bytes;
     if (fabs(by_op - totals.comm_bytes) > slack || fabs(by_pair - totals.comm_bytes) > slack ||
         fabs(parts - totals.comm_bytes) > slack)

@@ -74,6 +74,16 @@ enum hypar_share {
     HYPAR_SHARE_COUNT,
 };
 
+/* What the devices that hold the same piece of an operator's parameters divide among them,
+ * instead of each having all of it. Each kind has the one before it. */
+enum hypar_shard {
+    HYPAR_SHARD_NONE,
+    HYPAR_SHARD_OPTIMIZER,  /* the optimizer's state, and the update (ZeRO-1) */
+    HYPAR_SHARD_GRADIENTS,  /* ... gradients, summed in each micro-batch (ZeRO-2) */
+    HYPAR_SHARD_PARAMETERS, /* ... parameters, gathered before each use (ZeRO-3, FSDP) */
+    HYPAR_SHARD_COUNT,
+};
+
 /* The names that files and options use ("adam", "1f1b"), and back: false if unknown. */
 HYPAR_API const char *hypar_precision_text(enum hypar_precision precision);
 HYPAR_API const char *hypar_optimizer_text(enum hypar_optimizer optimizer);
@@ -81,12 +91,14 @@ HYPAR_API const char *hypar_masks_text(enum hypar_masks masks);
 HYPAR_API const char *hypar_schedule_text(enum hypar_schedule_kind kind);
 HYPAR_API const char *hypar_share_text(enum hypar_share share);
 HYPAR_API const char *hypar_recompute_text(enum hypar_recompute recompute);
+HYPAR_API const char *hypar_shard_text(enum hypar_shard shard);
 HYPAR_API bool hypar_precision_find(const char *name, enum hypar_precision *out);
 HYPAR_API bool hypar_optimizer_find(const char *name, enum hypar_optimizer *out);
 HYPAR_API bool hypar_masks_find(const char *name, enum hypar_masks *out);
 HYPAR_API bool hypar_schedule_find(const char *name, enum hypar_schedule_kind *out);
 HYPAR_API bool hypar_share_find(const char *name, enum hypar_share *out);
 HYPAR_API bool hypar_recompute_find(const char *name, enum hypar_recompute *out);
+HYPAR_API bool hypar_shard_find(const char *name, enum hypar_shard *out);
 
 struct hypar_schedule {
     enum hypar_schedule_kind kind;
@@ -185,7 +197,12 @@ HYPAR_API int hypar_plan_part_count(const struct hypar_plan *plan, int op);
 HYPAR_API int hypar_plan_device_count(const struct hypar_plan *plan, int op);
 HYPAR_API int hypar_plan_device(const struct hypar_plan *plan, int op, int i);
 HYPAR_API bool hypar_plan_recompute(const struct hypar_plan *plan, int op);
-HYPAR_API bool hypar_plan_shard_state(const struct hypar_plan *plan, int op);
+
+/* What is divided of its parameters, and among how many of the devices that hold the same: 0 is
+ * all of them. */
+HYPAR_API enum hypar_shard hypar_plan_shard(const struct hypar_plan *plan, int op);
+HYPAR_API int hypar_plan_shard_over(const struct hypar_plan *plan, int op);
+
 HYPAR_API int hypar_plan_op_stage(const struct hypar_plan *plan, int op); /* -1: no stages */
 
 HYPAR_API int hypar_plan_stage_count(const struct hypar_plan *plan);

@@ -51,6 +51,13 @@ enum hypar_event_kind {
     HYPAR_EVENT_OTHER, /* of a program file */
 };
 
+/* Divide what `shard` says of the parameters of all operators that several devices have the
+ * same of, among `over` of these devices (0: all); users of one parameter agree on the kind
+ * that divides less. HYPAR_INFEASIBLE or HYPAR_UNSUPPORTED if the plan cannot be lowered so. */
+HYPAR_API enum hypar_status hypar_plan_shard_all(struct hypar_plan *plan,
+                                                 enum hypar_shard shard, int over,
+                                                 struct hypar_error *err);
+
 /* Of one training step; bytes under schedule pipedream: of one minibatch of the window, on
  * average. */
 struct hypar_program_totals {
@@ -58,8 +65,9 @@ struct hypar_program_totals {
     int64_t compute, comm, update;
     double comm_bytes; /* each byte sent once, over all devices */
     double forward_bytes, backward_bytes, gradient_bytes, loss_bytes;
-    int micro_batches; /* of a batch */
-    int minibatches;   /* pipedream: of the window; else 0 */
+    double parameter_bytes; /* of parameters that are divided, and gathered */
+    int micro_batches;      /* of a batch */
+    int minibatches;        /* pipedream: of the window; else 0 */
 };
 HYPAR_API struct hypar_program_totals hypar_program_totals(const struct hypar_program *program);
 

@@ -43,6 +43,13 @@ const char *const hp_recompute_names[HYPAR_RECOMPUTE_COUNT] = {
     [HYPAR_RECOMPUTE_FULL] = "full",
 };
 
+const char *const hp_shard_names[HYPAR_SHARD_COUNT] = {
+    [HYPAR_SHARD_NONE] = "none",
+    [HYPAR_SHARD_OPTIMIZER] = "optimizer",
+    [HYPAR_SHARD_GRADIENTS] = "gradients",
+    [HYPAR_SHARD_PARAMETERS] = "parameters",
+};
+
 /* The row called `name`, or `count`. */
 static int find(const char *const *names, int count, const char *name)
 {
@@ -72,3 +79,4 @@ NAMED(masks, hypar_masks, hp_masks_names, HYPAR_MASKS_COUNT)
 NAMED(schedule, hypar_schedule_kind, hp_schedule_names, HYPAR_SCHEDULE_COUNT)
 NAMED(share, hypar_share, hp_share_names, HYPAR_SHARE_COUNT)
 NAMED(recompute, hypar_recompute, hp_recompute_names, HYPAR_RECOMPUTE_COUNT)
+NAMED(shard, hypar_shard, hp_shard_names, HYPAR_SHARD_COUNT)

@@ -47,3 +47,33 @@ bool hp_box_contains(const struct box *outer, const struct box *inner)
             return false;
     return true;
 }
+
+/* From where it is as far as the outermost dimension goes that is begun there and not left. */
+int hp_flat_boxes(const struct box *box, int64_t lo, int64_t hi, struct box out[MAX_FLAT_BOXES])
+{
+    int64_t inner[MAX_DIMS + 1], extent[MAX_DIMS];
+    int n = 0;
+    inner[box->n_dims] = 1;
+    for (int d = box->n_dims - 1; d >= 0; d--) {
+        extent[d] = box->dim[d].hi - box->dim[d].lo;
+        inner[d] = inner[d + 1] * extent[d];
+    }
+    if (box->n_dims == 0 && lo < hi)
+        out[n++] = *box;
+    while (box->n_dims > 0 && lo < hi) {
+        int d = 0;
+        while (lo % inner[d + 1] != 0 || lo + inner[d + 1] > hi)
+            d++;
+        int64_t at = lo / inner[d + 1] % extent[d], most = (hi - lo) / inner[d + 1];
+        int64_t taken = extent[d] - at < most ? extent[d] - at : most;
+        struct box *part = &out[n++];
+        *part = *box;
+        for (int i = 0; i < d; i++) {
+            int64_t index = box->dim[i].lo + lo / inner[i + 1] % extent[i];
+            part->dim[i] = (struct range){ index, index + 1 };
+        }
+        part->dim[d] = (struct range){ box->dim[d].lo + at, box->dim[d].lo + at + taken };
+        lo += taken * inner[d + 1];
+    }
+    return n;
+}

@@ -49,6 +49,12 @@ axis_set hp_divided_axes(const struct nest *nest, const struct split *split);
  * degree exceeds the extent. */
 struct range hp_even_part(int64_t extent, int degree, int i);
 
+/* Elements lo .. hi - 1 of a box, row-major, as boxes one after another; returns how many they
+ * are, at most MAX_FLAT_BOXES. */
+enum { MAX_FLAT_BOXES = 2 * MAX_DIMS };
+int hp_flat_boxes(const struct box *box, int64_t lo, int64_t hi,
+                  struct box out[MAX_FLAT_BOXES]);
+
 /* Divide `extent` level by level, ways[0] first: every piece of a level is cut evenly by the
  * next (HyPar's nested halving: 10 by 2, 2 gives 5,5, then 3,2,3,2; an even cut would give
  * 3,3,2,2). `sizes` takes the product of all ways, that is one size for each part, in order. */

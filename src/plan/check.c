@@ -118,7 +118,8 @@ static enum hypar_status check_all(const struct hypar_plan *plan, struct device_
         TRY(hp_in(err, check_op(plan, op, home, err), "op '%s'", plan->graph->ops[op].name));
     TRY(hp_check_replicas(plan, err));
     TRY(hp_check_order(plan, err));
-    return hp_check_sharing(plan, home, err);
+    TRY(hp_check_sharing(plan, home, err));
+    return hp_check_shards(plan, err);
 }
 
 enum hypar_status hypar_plan_check(const struct hypar_plan *plan, struct hypar_error *err)

@@ -42,4 +42,7 @@ enum hypar_status hp_check_replicas(const struct hypar_plan *plan, struct hypar_
 /* No op reads from a later stage; under pipedream no parameter is used in two stages. */
 enum hypar_status hp_check_order(const struct hypar_plan *plan, struct hypar_error *err);
 
+/* What is divided of parameters: operators that have some, users that agree. */
+enum hypar_status hp_check_shards(const struct hypar_plan *plan, struct hypar_error *err);
+
 #endif /* PLAN_CHECK_H */

@@ -91,9 +91,14 @@ bool hypar_plan_recompute(const struct hypar_plan *plan, int op)
     return plan->ops[op].recompute;
 }
 
-bool hypar_plan_shard_state(const struct hypar_plan *plan, int op)
+enum hypar_shard hypar_plan_shard(const struct hypar_plan *plan, int op)
 {
-    return plan->ops[op].shard_state;
+    return plan->ops[op].shard;
+}
+
+int hypar_plan_shard_over(const struct hypar_plan *plan, int op)
+{
+    return plan->ops[op].shard_over;
 }
 
 int hypar_plan_op_stage(const struct hypar_plan *plan, int op)

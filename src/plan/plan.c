@@ -234,7 +234,8 @@ struct hypar_plan *hp_plan_copy_with(const struct hypar_plan *plan,
         hp_plan_set(copy, op, &plan->ops[op].split, plan->ops[op].device);
         copy->ops[op].recompute |= plan->ops[op].recompute;
         copy->ops[op].resend = plan->ops[op].resend;
-        copy->ops[op].shard_state = plan->ops[op].shard_state;
+        copy->ops[op].shard = plan->ops[op].shard;
+        copy->ops[op].shard_over = plan->ops[op].shard_over;
     }
     return copy;
 }

@@ -32,9 +32,11 @@ struct op_plan {
     int n_devices;      /* n_parts, or replicas * n_parts where its stage shares minibatches */
     const int *device;
     int stage; /* -1: the plan has none */
-    bool recompute, shard_state;
+    bool recompute;
     bool resend; /* what others received of its result is not kept, but sent to them again */
-    int *own;    /* room for `capacity` devices, reused when the split changes; or NULL */
+    enum hypar_shard shard;
+    int shard_over; /* devices that divide a piece; 0: all that hold it */
+    int *own;       /* room for `capacity` devices, reused when the split changes; or NULL */
     int capacity;
 };
 
@@ -108,6 +110,17 @@ void hp_plan_set_orders(struct hypar_plan *plan, const struct slot_order *order,
  * replica's group), without stages of the machine, in order. At most HP_MAX_PARTS parts; NULL
  * only where hp_plan_has_default() says so. May be called again: room is reused. */
 void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, const int *device);
+
+/* The first operator that uses a parameter: all of them divide it alike. */
+static inline const struct op_plan *hp_param_user(const struct hypar_plan *plan, int tensor)
+{
+    const struct hypar_graph *g = plan->graph;
+    return &plan->ops[g->use[g->use_start[tensor]].op];
+}
+
+/* Does an operator have parameters? Is one used in several stages? (check_shard.c) */
+bool hp_op_has_params(const struct hypar_graph *graph, int op);
+bool hp_param_crosses_stages(const struct hypar_plan *plan, int tensor);
 
 /* Bytes kept for one element of a parameter. */
 struct param_bytes {

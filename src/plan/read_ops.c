@@ -123,9 +123,32 @@ static enum hypar_status read_flags(struct op_plan *op, const struct json *at,
     member = hp_json_member(at, "resend");
     if (member.value)
         TRY(hp_json_bool(&member, &op->resend, err));
-    member = hp_json_member(at, "shard_state");
+    return HYPAR_OK;
+}
+
+/* With `lenient` operators without parameters are passed over. "shard_state": true is what
+ * "shard": "optimizer" was called. */
+static enum hypar_status read_shard(struct hypar_plan *plan, int op, const struct json *at,
+                                    bool lenient, struct hypar_error *err)
+{
+    struct op_plan *mine = &plan->ops[op];
+    int shard = HYPAR_SHARD_NONE;
+    int64_t over = 0;
+    bool state = false;
+    struct json member = hp_json_member(at, "shard_state");
     if (member.value)
-        TRY(hp_json_bool(&member, &op->shard_state, err));
+        TRY(hp_json_bool(&member, &state, err));
+    shard = state ? HYPAR_SHARD_OPTIMIZER : HYPAR_SHARD_NONE;
+    member = hp_json_member(at, "shard");
+    if (member.value)
+        TRY(hp_read_choice(&member, hp_shard_names, HYPAR_SHARD_COUNT, &shard, err));
+    member = hp_json_member(at, "shard_over");
+    if (member.value)
+        TRY(hp_json_int(&member, 1, HP_MAX_PARTS, &over, err));
+    if (lenient && !hp_op_has_params(plan->graph, op))
+        return HYPAR_OK;
+    mine->shard = (enum hypar_shard)shard;
+    mine->shard_over = (int)over;
     return HYPAR_OK;
 }
 
@@ -159,6 +182,7 @@ static enum hypar_status read_op(struct hypar_plan *plan, int op, const struct j
     if (member.value)
         TRY(hp_read_devices(scratch, &member, &devices, &n, err));
     TRY(read_flags(&plan->ops[op], at, err));
+    TRY(read_shard(plan, op, at, lenient, err));
     return place(plan, op, &split, devices, n, err);
 }
 
@@ -180,11 +204,11 @@ static enum hypar_status read_listed(struct hypar_plan *plan, const struct json 
                                      struct json *rest, struct arena *scratch,
                                      struct hypar_error *err)
 {
-    static const char *const members[] = { "name",   "kind",        "split",
-                                           "sizes",  "devices",     "recompute",
-                                           "resend", "shard_state", NULL };
-    static const char *const rest_members[] = { "name",   "split",       "recompute",
-                                                "resend", "shard_state", NULL };
+    static const char *const members[] = { "name",       "kind",        "split",  "sizes",
+                                           "devices",    "recompute",   "resend", "shard",
+                                           "shard_over", "shard_state", NULL };
+    static const char *const rest_members[] = { "name",  "split",      "recompute",   "resend",
+                                                "shard", "shard_over", "shard_state", NULL };
     const char *name;
     int op;
     TRY(hp_json_object(at, err));

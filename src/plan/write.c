@@ -49,8 +49,10 @@ static void put_op(struct json_writer *w, const struct hypar_plan *plan, int op)
         hp_json_put_bool(w, "recompute", true);
     if (mine->resend)
         hp_json_put_bool(w, "resend", true);
-    if (mine->shard_state)
-        hp_json_put_bool(w, "shard_state", true);
+    if (mine->shard)
+        hp_json_put_string(w, "shard", hypar_shard_text(mine->shard));
+    if (mine->shard_over)
+        hp_json_put_int(w, "shard_over", mine->shard_over);
     hp_json_end_object(w);
 }
 

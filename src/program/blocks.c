@@ -95,7 +95,7 @@ struct blocks *hp_blocks_new(struct lowering *lowering, hp_messages_of *expand, 
     s->lowering = lowering;
     s->expand = expand;
     s->who = who;
-    s->n_blocks = lowering->n_bodies * k->n_items + 2 * k->n_tail;
+    s->n_blocks = lowering->n_bodies * k->n_items + k->n_sums + k->n_tail;
     s->may_fuse = NEW(&s->arena, bool, k->n_op_passes);
     s->first = NEW(&s->arena, int, s->n_blocks);
     s->size = NEW(&s->arena, int, s->n_blocks);
@@ -127,12 +127,14 @@ struct block hp_block_at(const struct blocks *s, int number)
 {
     const struct training_graph *k = &s->lowering->training;
     int tail = number - s->lowering->n_bodies * k->n_items;
-    if (tail >= 0 && k->norm >= 0 && (tail == k->n_tail - 1 || tail == k->n_tail))
-        return (struct block){ tail < k->n_tail ? BLOCK_NORM : BLOCK_TAIL_EXCHANGE, 0,
+    if (tail >= 0 && k->norm >= 0 && (tail == k->n_sums - 1 || tail == k->n_sums))
+        return (struct block){ tail < k->n_sums ? BLOCK_NORM : BLOCK_TAIL_EXCHANGE, 0,
                                k->norm };
-    if (tail >= k->n_tail)
+    if (tail >= 2 * k->n_sums)
+        return (struct block){ BLOCK_TAIL_EXCHANGE, 0, k->n_exchanges + tail - k->n_sums };
+    if (tail >= k->n_sums)
         return (struct block){ BLOCK_UPDATE, 0,
-                               k->n_exchanges + tail - k->n_tail - (k->norm >= 0) };
+                               k->n_exchanges + tail - k->n_sums - (k->norm >= 0) };
     if (tail >= 0)
         return (struct block){ BLOCK_TAIL_EXCHANGE, 0, k->n_exchanges + tail };
     const struct item *item = &k->item[number % k->n_items];

@@ -5,13 +5,13 @@
  * device, without multiply-adds of their own (activations, normalisation, pooling): one task
  * for each part that is not empty. A block is all tasks of a fusion group, of an exchange of a
  * body, of an exchange of the tail (a task for each comm), or of the updates of a parameter (a
- * task for each device that has some of it). A block's number follows from the graph alone, so
- * that a task's number (block, place in the block) keeps its order when others come and go, and
- * a change of one operator rewrites its own blocks and no others.
+ * task for each device that has some of it). A block's number follows from the graph and the
+ * plan's words alone, so that a task's number (block, place in the block) keeps its order when
+ * others come and go, and a change of one operator rewrites its own blocks and no others.
  *
- *     body 0's items | body 1's items | ... | exchanges of the tail | updates
+ *     body 0's items | body 1's items | ... | sums of the tail | updates | gathers of the tail
  *
- * Where gradients are clipped, the last exchange of the tail is that of their norm, and before
+ * Where gradients are clipped, the last sum of the tail is that of their norm, and before
  * it comes a block of the squares that each device adds up for it.
  *
  * Whoever writes all blocks (hp_lower()) gives tasks ids without gaps, in the order of their
@@ -76,9 +76,11 @@ static inline int hp_pass_block(const struct blocks *s, int b, int op_pass)
 static inline int hp_exchange_block(const struct blocks *s, int b, int exchange)
 {
     const struct training_graph *k = &s->lowering->training;
-    return exchange < k->n_exchanges ? b * k->n_items + k->exchange[exchange].item
-                                     : s->lowering->n_bodies * k->n_items + exchange -
-                                           k->n_exchanges + (exchange == k->norm);
+    int tail = exchange - k->n_exchanges;
+    if (tail < 0)
+        return b * k->n_items + k->exchange[exchange].item;
+    return s->lowering->n_bodies * k->n_items + tail +
+           (tail < k->n_sums ? exchange == k->norm : k->n_sums);
 }
 static inline int hp_norm_block(const struct blocks *s)
 {
@@ -87,7 +89,7 @@ static inline int hp_norm_block(const struct blocks *s)
 static inline int hp_update_block(const struct blocks *s, int exchange)
 {
     const struct training_graph *k = &s->lowering->training;
-    return hp_exchange_block(s, 0, exchange) + k->n_tail + (k->norm >= 0);
+    return hp_exchange_block(s, 0, exchange) + k->n_sums + (k->norm >= 0);
 }
 
 /* The parts of a pass in body `b`. */

@@ -1,5 +1,5 @@
-/* Gradients in buckets: all-reduces over the same devices that follow each other are one
- * message until a bucket is full. */
+/* Gradients in buckets: all-reduces, or reduce-scatters, over the same devices that follow each
+ * other are one message until a bucket is full. */
 #include "program/lowering.h"
 
 struct open_bucket {
@@ -12,7 +12,7 @@ struct buckets hp_find_buckets(const struct lowering *s, struct arena *arena)
     const struct training_graph *k = &s->training;
     struct buckets b = { .base = NEW(arena, int, k->n_tail + 1) };
     struct arena scratch = { 0 };
-    struct table groups = { 0 };
+    struct table groups[2] = { { 0 } }; /* of all-reduces, of reduce-scatters */
     int n_groups = 0;
     for (int x = 0; x < k->n_tail; x++)
         b.base[x + 1] = b.base[x] + s->tail[x]->n_comms;
@@ -28,10 +28,11 @@ struct buckets hp_find_buckets(const struct lowering *s, struct arena *arena)
             int me = b.base[x] + c;
             b.lead[me] = b.next[me] = -1;
             b.exchange[me] = x;
-            if (comm->kind != COMM_ALL_REDUCE || !place->grad ||
+            bool scatter = comm->kind == COMM_REDUCE_SCATTER;
+            if ((comm->kind != COMM_ALL_REDUCE && !scatter) || !place->grad ||
                 k->n_exchanges + x == k->norm || s->options.bucket_bytes <= 0)
                 continue;
-            int g = hp_table_put(&groups, &scratch, comm->device,
+            int g = hp_table_put(&groups[scatter], &scratch, comm->device,
                                  (size_t)comm->n_devices * sizeof(int), n_groups);
             if (g == n_groups)
                 open[n_groups++].first = -1;

@@ -34,6 +34,8 @@ struct cut {
     int64_t unwalked_elements;        /* of the other dimensions together */
     int writing_cells, covered_cells; /* by those that write, and by all, all added up */
     int *start, *of_cell;             /* accesses of each cell, ascending: CSR */
+    enum division division;           /* of cells into pieces ... */
+    int *piece_start; /* ... which are a pattern's cells: CSR; NULL: one of each */
 };
 
 /* Find all accesses and cells, but not yet who accesses each; all of it is scratch. No
@@ -45,6 +47,12 @@ enum hypar_status hp_cut(struct cut *cut, struct arena *scratch,
 
 /* Find the accesses of each cell: start, of_cell. */
 void hp_distribute(struct cut *cut, struct arena *scratch);
+
+/* Where the pieces of a cell begin among a pattern's cells. */
+static inline int hp_piece_start(const struct cut *cut, int cell)
+{
+    return cut->piece_start ? cut->piece_start[cell] : cell;
+}
 
 /* The cells of an access: runs [lo, hi) of consecutive ones. */
 struct run {

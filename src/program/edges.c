@@ -297,6 +297,28 @@ static void norm_feeds(struct blocks *s, int exchange)
     }
 }
 
+/* What is gathered after the updates comes from who has updated it. */
+static void gather_feeds(struct blocks *s, int exchange)
+{
+    const struct lowering *lowering = s->lowering;
+    const struct exchange *what = &lowering->training.exchange[exchange];
+    const struct pattern *p = hp_exchange_pattern(lowering, 0, exchange);
+    const struct update_devices *updates = hp_update_devices(s->lowering, what->sum);
+    int first = s->first[hp_update_block(s, what->sum)];
+    for (int i = 0; i < p->n_feeds; i++) {
+        const struct feed *feed = &p->feed[i];
+        const struct part_layout *l = lowering->tail_layout[what->holder[feed->writer].op];
+        const struct comm_messages *m = messages_of(s, 0, exchange, feed->comm);
+        int device = l->device[feed->part], id = first + updates->of_device[device];
+        int place = hp_comm_index(&p->comm[feed->comm], device);
+        if (!m || !m->list)
+            add_edge(s, m ? m->first : feed->comm, id);
+        else
+            for (int t = m->depart_start[place]; t < m->depart_start[place + 1]; t++)
+                add_edge(s, m->first + m->depart[t], id);
+    }
+}
+
 static void exchange_edges(struct blocks *s, int b, int exchange, int number)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -306,6 +328,10 @@ static void exchange_edges(struct blocks *s, int b, int exchange, int number)
         message_edges(s, number, messages_of(s, b, exchange, c));
     if (exchange == k->norm) {
         norm_feeds(s, exchange);
+        return;
+    }
+    if (k->exchange[exchange].division == DIVIDE_GATHER) {
+        gather_feeds(s, exchange);
         return;
     }
     for (int body = tail ? 0 : b; body < (tail ? s->lowering->n_bodies : b + 1); body++)

@@ -13,7 +13,7 @@ struct mark {
     int counted; /* the latest class that was counted, plus one */
 };
 
-enum { READS = 1, CHOSEN = 2, HAS_ALL = 4, SEEN = 8 };
+enum { READS = 1, CHOSEN = 2, HAS_ALL = 4, SEEN = 8, HOLDS = 16 };
 
 /* The accesses of one cell. The copies of one partial result are a class, and a list. */
 struct accesses_view {
@@ -38,6 +38,8 @@ struct finder {
     int *by_class;             /* -1 between cells */
     struct accesses_view view; /* of the cell at hand */
     bool moves;                /* some cell does */
+    int over;                  /* holders that divide a cell; 0: all */
+    int *holder;               /* of the cell at hand */
     /* room for the lists of the cells to come, taken from the arena in pieces */
     int *ints, n_ints;
     struct contribution *contributions;
@@ -262,21 +264,103 @@ static void list_devices(struct finder *f)
     hp_sort_devices(v->device, v->n_devices);
 }
 
-static void settle(struct finder *f, struct cell *cell)
+static void forget_marks(struct finder *f)
+{
+    for (int i = 0; i < f->view.n_devices; i++)
+        f->mark[f->view.device[i]] = (struct mark){ 0 };
+}
+
+/* Its devices are marked. `like`: a piece of the same cell; NULL: it is the first. */
+static void settle(struct finder *f, struct cell *cell, const struct cell *like)
 {
     const struct accesses_view *v = &f->view;
-    list_devices(f);
     bool sufficient = choose(f);
     make_room(f, sufficient);
     cell->n_contributions = v->n_classes;
-    cell->contribution = collect_contributions(f);
+    cell->contribution = like && !f->cut.copied ? like->contribution : collect_contributions(f);
     if (v->n > v->n_writers) /* who keeps it, or else who sums it */
         collect(f, cell, sufficient ? HAS_ALL : CHOSEN);
     f->moves |= cell->n_receivers > 0;
     for (int i = 0; !cell->n_receivers && i < cell->n_kept; i++)
         f->keeps[cell->kept[i]] = true;
-    for (int i = 0; i < v->n_devices; i++)
-        f->mark[v->device[i]] = (struct mark){ 0 };
+    forget_marks(f);
+}
+
+/* Cells that are divided -------------------------------------------------------------- */
+
+/* The devices that have the cell at hand, ascending: who reads its gradient, or is in the place
+ * of a writer of the parameter. */
+static int list_holders(struct finder *f)
+{
+    struct accesses_view *v = &f->view;
+    int n = 0;
+    list_devices(f);
+    for (int i = 0; f->cut.division == DIVIDE_GATHER && i < v->n_writers; i++)
+        mark_at(f, i)->flag |= HOLDS;
+    for (int i = 0; i < v->n_devices; i++) {
+        unsigned flag = f->mark[v->device[i]].flag;
+        if (flag & (f->cut.division == DIVIDE_GATHER ? HOLDS : READS))
+            f->holder[n++] = v->device[i];
+    }
+    return n;
+}
+
+/* Of the cell at hand, which has so many holders. */
+static int group_size(const struct finder *f, int n_holders)
+{
+    return f->over && n_holders > 1 ? f->over : n_holders;
+}
+
+/* The gradient of a piece, which its owners read and nobody else does. */
+static void settle_sum(struct finder *f, struct cell *cell, int n_holders)
+{
+    const struct accesses_view *v = &f->view;
+    int each = group_size(f, n_holders);
+    for (int piece = 0; piece < each; piece++) {
+        for (int i = 0; i < v->n_devices; i++)
+            f->mark[v->device[i]].flag = SEEN;
+        for (int i = piece; i < n_holders; i += each)
+            f->mark[f->holder[i]].flag |= READS;
+        settle(f, &cell[piece], piece ? cell : NULL);
+        cell[piece].piece = piece;
+        cell[piece].pieces = each;
+    }
+}
+
+/* The first part of an owner stands for it. */
+static const struct contribution *contribution_of(struct finder *f, int device)
+{
+    struct contribution *out = NEW(f->arena, struct contribution, 1);
+    int i = 0;
+    while (access_at(f, i)->device != device)
+        i++;
+    *out = (struct contribution){ access_at(f, i)->holder, access_at(f, i)->part, device };
+    return out;
+}
+
+/* The pieces of a parameter, group after group: each to those of the group that read it. */
+static void settle_gather(struct finder *f, struct cell *cell, int n_holders)
+{
+    int each = group_size(f, n_holders);
+    for (int i = 0; i < n_holders; i++) {
+        int *to = NEW(f->arena, int, each), n = 0, owner = f->holder[i],
+            first = i / each * each;
+        for (int k = first; k < first + each; k++)
+            if (k != i && f->mark[f->holder[k]].flag & READS)
+                to[n++] = f->holder[k];
+        cell[i].n_contributions = 1;
+        cell[i].contribution = contribution_of(f, owner);
+        cell[i].receiver = to;
+        cell[i].n_receivers = n;
+        if (f->mark[owner].flag & READS) {
+            cell[i].kept = &cell[i].contribution->device;
+            cell[i].n_kept = 1;
+        }
+        cell[i].piece = i - first;
+        cell[i].pieces = each;
+        f->moves |= n > 0;
+    }
+    forget_marks(f);
 }
 
 static void prepare(struct finder *f)
@@ -303,25 +387,79 @@ static void prepare(struct finder *f)
     f->reading_left = total - cut->writing_cells;
 }
 
-static void settle_all(struct finder *f)
+/* Look at the accesses of a cell. */
+static void view_cell(struct finder *f, int c)
 {
     const struct cut *cut = &f->cut;
     struct accesses_view *v = &f->view;
-    prepare(f);
-    struct cell *cell = NEW(f->arena, struct cell, cut->n_cells);
+    v->of = cut->of_cell + cut->start[c];
+    v->n = cut->start[c + 1] - cut->start[c];
+    for (v->n_writers = 0; v->n_writers < v->n && v->of[v->n_writers] < cut->n_writing;)
+        v->n_writers++;
+}
+
+/* How many pieces each cell has; a gradient that nobody writes is not divided. */
+static enum hypar_status count_pieces(struct finder *f, struct hypar_error *err)
+{
+    struct cut *cut = &f->cut;
+    f->holder = NEW(f->scratch, int, cut->last_device + 1);
+    cut->piece_start = NEW(f->scratch, int, cut->n_cells + 1);
     for (int c = 0; c < cut->n_cells; c++) {
-        v->of = cut->of_cell + cut->start[c];
-        v->n = cut->start[c + 1] - cut->start[c];
-        for (v->n_writers = 0; v->n_writers < v->n && v->of[v->n_writers] < cut->n_writing;)
-            v->n_writers++;
-        cell[c].comm = -1;
-        if (v->n_writers)
-            settle(f, &cell[c]);
-        f->writing_left -= v->n_writers;
-        f->reading_left -= v->n - v->n_writers;
+        view_cell(f, c);
+        int n = list_holders(f);
+        forget_marks(f);
+        if (f->over && n > 1 && n % f->over)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "shard_over %d does not divide the %d devices that have a piece of "
+                           "the parameters",
+                           f->over, n);
+        int pieces = cut->division == DIVIDE_GATHER ? n
+                     : f->view.n_writers            ? group_size(f, n)
+                                                    : 1;
+        cut->piece_start[c + 1] = cut->piece_start[c] + (pieces ? pieces : 1);
     }
-    f->pattern->n_cells = cut->n_cells;
+    return HYPAR_OK;
+}
+
+static void settle_cell(struct finder *f, struct cell *cell)
+{
+    if (f->cut.division != DIVIDE_NOT) {
+        int n = list_holders(f);
+        if (n && f->cut.division == DIVIDE_GATHER)
+            settle_gather(f, cell, n);
+        else if (n && f->view.n_writers)
+            settle_sum(f, cell, n);
+        else
+            forget_marks(f);
+    } else if (f->view.n_writers) {
+        list_devices(f);
+        settle(f, cell, NULL);
+    }
+}
+
+static enum hypar_status settle_all(struct finder *f, struct hypar_error *err)
+{
+    const struct cut *cut = &f->cut;
+    prepare(f);
+    if (cut->division != DIVIDE_NOT)
+        TRY(count_pieces(f, err));
+    int n = hp_piece_start(cut, cut->n_cells);
+    struct cell *cell = NEW(f->arena, struct cell, n);
+    for (int c = 0; c < cut->n_cells; c++) {
+        int first = hp_piece_start(cut, c);
+        for (int i = first; i < hp_piece_start(cut, c + 1); i++) {
+            cell[i].comm = -1;
+            cell[i].box = c;
+            cell[i].pieces = 1;
+        }
+        view_cell(f, c);
+        settle_cell(f, &cell[first]);
+        f->writing_left -= f->view.n_writers;
+        f->reading_left -= f->view.n - f->view.n_writers;
+    }
+    f->pattern->n_cells = n;
     f->pattern->cell = cell;
+    return HYPAR_OK;
 }
 
 /* Sizes -------------------------------------------------------------------------------- */
@@ -364,9 +502,15 @@ static void move_on(const struct cut *cut, int at[MAX_DIMS])
 static void count_elements(struct finder *f)
 {
     struct pattern *p = f->pattern;
-    int at[MAX_DIMS] = { 0 };
-    for (int c = 0; c < p->n_cells; c++, move_on(&f->cut, at))
-        p->cell[c].elements = elements_at(&f->cut, at);
+    int at[MAX_DIMS] = { 0 }, box = 0;
+    for (int c = 0; c < p->n_cells; c++) {
+        struct cell *cell = &p->cell[c];
+        for (; box < cell->box; box++)
+            move_on(&f->cut, at);
+        struct range r = hp_even_part(elements_at(&f->cut, at), cell->pieces, cell->piece);
+        cell->lo = r.lo;
+        cell->elements = r.hi - r.lo;
+    }
     for (int c = 0; c < p->n_comms; c++) {
         p->comm[c].sent_elements = 0;
         for (int i = 0; i < p->comm[c].n_cells; i++) {
@@ -382,12 +526,14 @@ static void count_elements(struct finder *f)
 static const int *key_of(const struct finder *f, size_t *bytes)
 {
     const struct cut *cut = &f->cut;
-    int n_walked = cut->n_walked, n = 4 + n_walked + cut->n_accesses * (5 + n_walked);
+    int n_walked = cut->n_walked, n = 6 + n_walked + cut->n_accesses * (5 + n_walked);
     int *key = NEW(f->scratch, int, n), *at = key;
     *at++ = f->pattern->n_writers;
     *at++ = f->pattern->n_readers;
     *at++ = cut->n_writing;
     *at++ = n_walked;
+    *at++ = (int)cut->division;
+    *at++ = f->over;
     for (int w = 0; w < n_walked; w++)
         *at++ = cut->n[cut->walked[w]];
     for (const struct access *s = cut->access; s < cut->access + cut->n_accesses; s++) {
@@ -437,7 +583,7 @@ static enum hypar_status find_shape(struct finder *f, const struct exchange_side
     if (!f->cut.n_accesses)
         return HYPAR_OK;
     hp_distribute(&f->cut, f->scratch);
-    settle_all(f);
+    TRY(settle_all(f, err));
     if (f->moves)
         hp_name_comms(f->arena, f->scratch, p, f->keeps);
     TRY(hp_find_waits(f->arena, f->scratch, &f->cut, p, err));
@@ -465,32 +611,31 @@ static enum hypar_status find_or_take_shape(struct finder *f, struct shapes *sha
 }
 
 static enum hypar_status find(struct finder *f, struct shapes *shapes,
-                              const struct exchange_side *writers,
-                              const struct exchange_side *readers, struct hypar_error *err)
+                              const struct exchange_sides *s, struct hypar_error *err)
 {
     struct pattern *p = f->pattern;
-    TRY(hp_cut(&f->cut, f->scratch, writers, p->n_writers, readers, p->n_readers, err));
-    TRY(find_or_take_shape(f, shapes, writers, err));
+    TRY(hp_cut(&f->cut, f->scratch, s->writer, s->n_writers, s->reader, s->n_readers, err));
+    f->cut.division = s->division;
+    TRY(find_or_take_shape(f, shapes, s->writer, err));
     if (f->cut.n_accesses) {
         keep_borders(f);
         count_elements(f);
     }
-    p->aligned = hp_is_aligned(p, writers, readers);
+    p->aligned = s->division == DIVIDE_NOT && hp_is_aligned(p, s->writer, s->reader);
     return HYPAR_OK;
 }
 
 enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
-                                  struct shapes *shapes, const struct exchange_side *writers,
-                                  int n_writers, const struct exchange_side *readers,
-                                  int n_readers, struct pattern **out, struct hypar_error *err)
+                                  struct shapes *shapes, const struct exchange_sides *sides,
+                                  struct pattern **out, struct hypar_error *err)
 {
     struct arena_mark mark = hp_arena_mark(scratch);
-    struct finder f = { .arena = arena, .scratch = scratch };
+    struct finder f = { .arena = arena, .scratch = scratch, .over = sides->over };
     f.pattern = NEW(arena, struct pattern, 1);
-    f.pattern->n_writers = n_writers;
-    f.pattern->n_readers = n_readers;
+    f.pattern->n_writers = sides->n_writers;
+    f.pattern->n_readers = sides->n_readers;
     *out = f.pattern;
-    enum hypar_status status = find(&f, shapes, writers, readers, err);
+    enum hypar_status status = find(&f, shapes, sides, err);
     hp_arena_release(scratch, mark);
     return status;
 }

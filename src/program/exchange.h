@@ -2,7 +2,12 @@
  *
  * "Cut a tensor into cells by the borders of all its writers' and readers' regions. A cell is
  * summed once, spread evenly over devices that are both contributor and reader (else over
- * readers), then copied to the other readers. Parts on one device are added locally first." */
+ * readers), then copied to the other readers. Parts on one device are added locally first."
+ *
+ * What several devices have of a parameter they may divide among them: a cell with g holders,
+ * in groups of s, is s even pieces; piece i is owned by the i-th of each group. Its gradient is
+ * summed by the rule, the owners of each piece being all who read it; the parameter comes from
+ * a group's owners to its other members. */
 #ifndef PROGRAM_EXCHANGE_H
 #define PROGRAM_EXCHANGE_H
 
@@ -30,6 +35,21 @@ struct exchange_side {
     axis_set partial; /* readers: only parts that are first along these axes (0: all parts) */
 };
 
+/* What is done to a parameter that its holders divide among them. */
+enum division {
+    DIVIDE_NOT,
+    DIVIDE_SUM,    /* its gradient comes to the owners of each piece; readers are its holders */
+    DIVIDE_GATHER, /* its pieces come to who reads it; the place of writers have its holders */
+};
+
+/* All who access a tensor. */
+struct exchange_sides {
+    const struct exchange_side *writer, *reader;
+    int n_writers, n_readers;
+    enum division division;
+    int over; /* holders that divide a cell: s; 0: all */
+};
+
 /* Patterns that were found, by who accesses which of their cells: those that have the
  * same differ in sizes alone. Zero-initialised is none. */
 struct shapes {
@@ -40,11 +60,11 @@ struct shapes {
 
 /* Work out the pattern; what stays is taken from `arena`, what does not from `scratch` and
  * given back. It may share lists with those in `shapes`, all of the same arena; NULL: it shares
- * nothing. HYPAR_UNSUPPORTED if there are absurdly many cells. */
+ * nothing. HYPAR_UNSUPPORTED if there are absurdly many cells, HYPAR_INFEASIBLE if the holders
+ * of one cannot be divided into groups. */
 enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
-                                  struct shapes *shapes, const struct exchange_side *writers,
-                                  int n_writers, const struct exchange_side *readers,
-                                  int n_readers, struct pattern **out, struct hypar_error *err);
+                                  struct shapes *shapes, const struct exchange_sides *sides,
+                                  struct pattern **out, struct hypar_error *err);
 
 /* Is `part` the first non-empty one along `axes`, its other coordinates being what they are? */
 bool hp_first_along(const struct part_layout *layout, int part, axis_set axes);

@@ -209,26 +209,36 @@ static struct pattern *private_pattern(struct lowering *s, const struct exchange
     return p;
 }
 
+static int *reader_key(const struct reader *reader, int n, int *at)
+{
+    for (int i = 0; i < n; i++) {
+        *at++ = reader[i].operand;
+        *at++ = reader[i].only_adds ? (int)reader[i].passes : 0;
+    }
+    return at;
+}
+
 /* What decides an exchange's pattern apart from the layouts: exchanges with the same number are
  * alike.
  */
 int hp_pattern_class(struct lowering *s, const struct exchange *exchange)
 {
     struct arena_mark mark = hp_arena_mark(&s->scratch);
-    int n = 3 + 2 * exchange->n_writers + 2 * exchange->n_readers,
+    int n = 6 + 2 * (exchange->n_writers + exchange->n_holders + exchange->n_readers),
         *key = NEW(&s->scratch, int, n);
     int *at = key;
     *at++ = exchange->n_writers;
+    *at++ = exchange->n_holders;
     *at++ = exchange->n_readers;
     *at++ = exchange->private;
+    *at++ = (int)exchange->division;
+    *at++ = exchange->over;
     for (int i = 0; i < exchange->n_writers; i++) {
         *at++ = exchange->writer[i].operand;
         *at++ = exchange->writer[i].pass;
     }
-    for (int i = 0; i < exchange->n_readers; i++) {
-        *at++ = exchange->reader[i].operand;
-        *at++ = exchange->reader[i].only_adds ? (int)exchange->reader[i].passes : 0;
-    }
+    at = reader_key(exchange->holder, exchange->n_holders, at);
+    reader_key(exchange->reader, exchange->n_readers, at);
     size_t bytes = (size_t)n * sizeof *key;
     int known = hp_table_get(&s->cache->pattern_classes, key, bytes);
     if (known < 0)
@@ -238,27 +248,40 @@ int hp_pattern_class(struct lowering *s, const struct exchange *exchange)
     return known;
 }
 
+/* Who holds a parameter that is divided is the same in all bodies. */
+static const struct part_layout *const *reader_layouts(const struct lowering *s,
+                                                       const struct exchange *exchange,
+                                                       const struct part_layout *const *layout)
+{
+    return exchange->division == DIVIDE_SUM ? s->tail_layout : layout;
+}
+
 static enum hypar_status find_pattern(struct lowering *s, const struct exchange *exchange,
                                       const struct part_layout *const *layout,
                                       struct pattern **out)
 {
     struct arena_mark mark = hp_arena_mark(&s->scratch);
+    int n_from = exchange->n_writers + exchange->n_holders;
     struct exchange_side *who =
-        NEW(&s->scratch, struct exchange_side, exchange->n_writers + exchange->n_readers);
+        NEW(&s->scratch, struct exchange_side, n_from + exchange->n_readers);
     bool copied = false;
     for (int i = 0; i < exchange->n_writers; i++) {
         who[i] = as_writer(&exchange->writer[i], layout);
         copied |= who[i].copies != 0;
     }
+    for (int i = 0; i < exchange->n_holders; i++)
+        who[exchange->n_writers + i] = as_reader(&exchange->holder[i], s->tail_layout);
     for (int i = 0; i < exchange->n_readers; i++)
-        who[exchange->n_writers + i] = as_reader(&exchange->reader[i], layout);
+        who[n_from + i] = as_reader(&exchange->reader[i], reader_layouts(s, exchange, layout));
+    struct exchange_sides sides = {
+        who, who + n_from, n_from, exchange->n_readers, exchange->division, exchange->over
+    };
     enum hypar_status status = HYPAR_OK;
     if (exchange->private)
         *out = private_pattern(s, who, exchange->n_readers);
     else
-        status = hp_find_pattern(&s->cache->arena, &s->scratch, &s->cache->shapes, who,
-                                 exchange->n_writers, who + exchange->n_writers,
-                                 exchange->n_readers, out, s->err);
+        status = hp_find_pattern(&s->cache->arena, &s->scratch, &s->cache->shapes, &sides, out,
+                                 s->err);
     (*out)->copied = copied;
     hp_arena_release(&s->scratch, mark);
     return status;
@@ -272,8 +295,10 @@ enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *excha
     key[n++] = exchange->pattern_class;
     for (int i = 0; i < exchange->n_writers; i++)
         key[n++] = layout[exchange->writer[i].op]->id;
+    for (int i = 0; i < exchange->n_holders; i++)
+        key[n++] = s->tail_layout[exchange->holder[i].op]->id;
     for (int i = 0; i < exchange->n_readers; i++)
-        key[n++] = layout[exchange->reader[i].op]->id;
+        key[n++] = reader_layouts(s, exchange, layout)[exchange->reader[i].op]->id;
     size_t bytes = (size_t)n * sizeof *key;
     int known = hp_table_get(&s->cache->pattern_keys, key, bytes);
     if (known < 0) {

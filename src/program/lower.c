@@ -120,9 +120,9 @@ enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar
 {
     TRY(hypar_plan_check(plan, err));
     for (int op = 0; op < plan->graph->n_ops; op++)
-        if (plan->ops[op].shard_state)
-            return hp_fail(err, HYPAR_UNSUPPORTED, "'%s': shard_state cannot be lowered yet",
-                           plan->graph->ops[op].name);
+        if (plan->ops[op].shard > HYPAR_SHARD_OPTIMIZER)
+            return hp_fail(err, HYPAR_UNSUPPORTED, "'%s': shard '%s' cannot be lowered yet",
+                           plan->graph->ops[op].name, hypar_shard_text(plan->ops[op].shard));
     TRY(hp_check_resend(plan, err));
     return hp_check_clip(plan, err);
 }
@@ -264,8 +264,12 @@ enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *
     *out = NULL;
     TRY(hp_check_lowerable(plan, err));
     TRY(hp_lowering_make(&lowering, plan, options ? options : &planned, cache, err));
-    *out = write_out(lowering);
-    return HYPAR_OK;
+    enum hypar_status status = hp_check_divided(lowering, err);
+    if (status == HYPAR_OK)
+        *out = write_out(lowering);
+    else
+        hp_lowering_free(lowering);
+    return status;
 }
 
 enum hypar_status hypar_lower(struct hypar_program **out, const struct hypar_plan *plan,

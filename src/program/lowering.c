@@ -63,7 +63,10 @@ static void lay_out(struct lowering *s, int op)
 /* Parameters are used in one stage if stages update them on their own (hypar_plan_check()). */
 int hp_exchange_group(const struct lowering *s, int d)
 {
-    return s->iteration.delayed ? s->plan->ops[s->training.exchange[d].writer[0].op].stage : 0;
+    const struct exchange *x = &s->training.exchange[d];
+    if (!s->iteration.delayed)
+        return 0;
+    return s->plan->ops[x->n_holders ? x->holder[0].op : x->writer[0].op].stage;
 }
 
 /* Elements of the parameter that each device keeps: the cells that it reads. */

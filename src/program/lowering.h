@@ -40,9 +40,15 @@ struct exchange {
     enum combine combine;
     bool backward; /* it happens in the backward half */
     bool private;  /* each part keeps its own (local batch norm statistics) */
-    int n_writers, n_readers;
+    int n_writers, n_readers, n_holders;
     const struct source *writer;
     const struct reader *reader;
+    /* Of a parameter that is divided: how, over how many, and of one that is gathered all who
+     * read it in any half; the sum of its gradient. */
+    enum division division;
+    int over;
+    const struct reader *holder;
+    int sum;
     int item;          /* its place in the order of items; of a tail's exchange: its number */
     int pattern_class; /* those of one class with the same layouts have the same pattern */
 };
@@ -65,14 +71,16 @@ struct training_graph {
     int *again_before; /* by op that is done again: before the backward passes of this op, the
                           first to need what comes of it; -1 */
     int *again_first, *again_next; /* those before an op, and the next one, ascending; -1 */
-    int n_items, n_op_passes, n_exchanges, n_tail;
+    int n_items, n_op_passes, n_exchanges;
+    int n_sums, n_tail; /* exchanges of the tail: before the updates, and all */
     struct item *item;
     struct op_pass *op_pass;
     int (*op_pass_of)[MAX_PASSES]; /* by op and pass; -1 */
     int (*again_of)[MAX_PASSES];   /* likewise, of those that are done again */
-    struct exchange *exchange;     /* the body's, then n_tail of the tail: loss, parameters */
-    int norm; /* the last of the tail: sums of squares of all gradients; -1: they stay as they
-                 are */
+    struct exchange *exchange;     /* the body's; those of the tail: the loss, gradients, their
+                                      norm;     after the updates, parameters that are divided */
+    int norm; /* the last sum of the tail: squares of all gradients; -1: they stay as they are
+               */
     int *value_exchange; /* by tensor: the exchange that settles its value, -1 */
     int *error_exchange; /* by tensor: the exchange of a body that settles its gradient, -1 */
     int *input_start;    /* what each op_pass reads: CSR */
@@ -164,6 +172,10 @@ const struct update_devices *hp_update_devices(struct lowering *lowering, int ex
 enum hypar_status hp_check_clip(const struct hypar_plan *plan, struct hypar_error *err);
 struct range hp_norm_share(const struct cell *cell, int device);
 enum hypar_status hp_find_norm(struct lowering *lowering);
+
+/* HYPAR_INFEASIBLE if the parameters of an operator are to be divided and no two devices have
+ * the same of them (divide.c). */
+enum hypar_status hp_check_divided(const struct lowering *lowering, struct hypar_error *err);
 
 /* The parameters that an exchange of the tail is updated with (iteration.h). */
 int hp_exchange_group(const struct lowering *s, int d);

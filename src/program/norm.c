@@ -107,7 +107,10 @@ enum hypar_status hp_find_norm(struct lowering *s)
     const struct op *op = &s->graph->ops[s->graph->tensors[s->graph->loss].producer];
     struct exchange_side side = { .layout = &layout,
                                   .operand = hp_output_operand(op, s->graph->loss) };
-    TRY(hp_find_pattern(&cache->arena, &s->scratch, NULL, &side, 1, &side, 1, &p, s->err));
+    struct exchange_sides sides = {
+        .writer = &side, .reader = &side, .n_writers = 1, .n_readers = 1
+    };
+    TRY(hp_find_pattern(&cache->arena, &s->scratch, NULL, &sides, &p, s->err));
     p->id = cache->n_patterns;
     cache->patterns = GROW(&cache->arena, struct pattern *, cache->patterns, cache->n_patterns,
                            &cache->pattern_capacity);

@@ -4,14 +4,15 @@
 struct box hp_cell_box(const struct pattern *p, int cell)
 {
     struct box box = { .n_dims = p->n_dims };
+    int number = p->cell[cell].box;
     const int64_t *border = p->border;
     for (int d = 0; d < p->n_dims; d++)
         border += p->n_intervals[d] + 1;
     for (int d = p->n_dims - 1; d >= 0; d--) {
-        int i = cell % p->n_intervals[d];
+        int i = number % p->n_intervals[d];
         border -= p->n_intervals[d] + 1;
         box.dim[d] = (struct range){ border[i], border[i + 1] };
-        cell /= p->n_intervals[d];
+        number /= p->n_intervals[d];
     }
     return box;
 }

@@ -70,9 +70,13 @@ struct contribution {
     int writer, part, device;
 };
 
-/* A box of the tensor in which everybody's access is the same. */
+/* A box of the tensor in which everybody's access is the same; or, where it is divided among
+ * the devices that have it, one of its pieces: elements that follow each other, row-major. */
 struct cell {
-    int64_t elements;                        /* hp_cell_box() says which they are */
+    int64_t elements;                        /* of the box of hp_cell_box() ... */
+    int64_t lo;                              /* ... from this one on */
+    int box;                                 /* its number, row-major */
+    int piece, pieces;                       /* which of its even pieces it is: 0 of 1 */
     int n_contributions;                     /* to be summed; 0: nobody writes it, it is zero */
     const struct contribution *contribution; /* one for each partial result; copies left out */
     int n_receivers;     /* devices that read it and do not have the sum already */
@@ -112,9 +116,9 @@ struct pattern {
     int n_writers, n_readers;
     int n_cells, n_comms, n_waits, n_feeds;
     int n_dims;
-    int n_intervals[MAX_DIMS]; /* of each dimension; cells are numbered row-major */
+    int n_intervals[MAX_DIMS]; /* of each dimension; boxes are numbered row-major */
     const int64_t *border;     /* one more than intervals for each dimension, ascending */
-    struct cell *cell;
+    struct cell *cell;         /* by box, then by piece */
     struct comm *comm;
     struct wait *wait; /* by reader, then by part */
     struct feed *feed; /* by comm; each once */
@@ -159,7 +163,7 @@ static inline double hp_comm_elements(const struct pattern *pattern, const struc
     return elements;
 }
 
-/* The part of the tensor that cell number `cell` is. */
+/* The part of the tensor that cell number `cell` is, or is a piece of. */
 struct box hp_cell_box(const struct pattern *pattern, int cell);
 
 /* What is sent of one cell, message by message: contributors send to the owners (round 0),

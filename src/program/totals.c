@@ -1,5 +1,5 @@
 /* What a program amounts to: tasks and bytes. */
-#include "program/program.h"
+#include "program/lowering.h"
 
 static void add_task(const struct hypar_program *p, int i, struct hypar_program_totals *out)
 {
@@ -14,7 +14,9 @@ static void add_task(const struct hypar_program *p, int i, struct hypar_program_
     double bytes = hp_task_times(p, i) * hp_task_bytes(p, i);
     out->comm += times;
     out->comm_bytes += bytes;
-    if (tail && !hp_task_place(p, i).grad)
+    if (p->lowering->training.exchange[t->index].division == DIVIDE_GATHER)
+        out->parameter_bytes += bytes;
+    else if (tail && !hp_task_place(p, i).grad)
         out->loss_bytes += bytes;
     else if (tail)
         out->gradient_bytes += bytes;

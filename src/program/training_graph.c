@@ -176,6 +176,11 @@ static bool is_private(const struct lowering *s, int tensor)
            s->graph->ops[t->producer].kind == OP_BATCH_NORM;
 }
 
+static int accesses_of(const struct exchange *x)
+{
+    return x->n_writers + x->n_holders + x->n_readers;
+}
+
 /* Append an exchange with these writers and readers, which are copied. */
 static struct exchange *append_exchange(struct builder *b, struct exchange exchange)
 {
@@ -188,10 +193,14 @@ static struct exchange *append_exchange(struct builder *b, struct exchange excha
         memcpy(reader, exchange.reader, (size_t)exchange.n_readers * sizeof *reader);
     exchange.writer = writer;
     exchange.reader = reader;
+    struct reader *holder = NEW(&b->s->arena, struct reader, exchange.n_holders);
+    if (exchange.n_holders)
+        memcpy(holder, exchange.holder, (size_t)exchange.n_holders * sizeof *holder);
+    exchange.holder = holder;
     int n = k->n_exchanges + k->n_tail;
     k->exchange = GROW(&b->s->arena, struct exchange, k->exchange, n, &b->exchange_capacity);
     k->exchange[n] = exchange;
-    int accesses = exchange.n_writers + exchange.n_readers;
+    int accesses = accesses_of(&exchange);
     k->most_sides = accesses > k->most_sides ? accesses : k->most_sides;
     return &k->exchange[n];
 }
@@ -277,42 +286,85 @@ static int order_params(const struct lowering *s, int *param)
     return n;
 }
 
-/* The loss, which everyone who has a part of it is told; then the parameters' gradients, which
- * whoever reads the parameter wants in order to keep it up to date; and last their norm, which
- * no pass reads (norm.c). */
+static void append_tail(struct builder *b, struct exchange exchange)
+{
+    exchange.backward = true;
+    exchange.item = b->s->training.n_tail;
+    append_exchange(b, exchange);
+    b->s->training.n_tail++;
+}
+
+/* The sum of what the bodies leave of a place, for `reader`. */
+static void add_sum(struct builder *b, struct place place, struct reader *reader, int n_readers)
+{
+    struct lowering *s = b->s;
+    struct source *writer = NEW(&s->scratch, struct source, most_sides(s->graph, place.tensor));
+    struct exchange sum = { .place = place,
+                            .n_writers = sources_of(s, place, writer),
+                            .n_readers = n_readers,
+                            .writer = writer,
+                            .reader = reader };
+    const struct op_plan *user = place.grad ? hp_param_user(s->plan, place.tensor) : NULL;
+    if (user && user->shard) {
+        sum.division = DIVIDE_SUM;
+        sum.over = user->shard_over;
+    }
+    append_tail(b, sum);
+}
+
+/* Everyone who has a part of the loss is told it. */
+static void add_loss(struct builder *b)
+{
+    struct lowering *s = b->s;
+    struct place loss = { .tensor = s->graph->loss, .grad = false };
+    int most = most_sides(s->graph, loss.tensor);
+    struct source *writer = NEW(&s->scratch, struct source, most);
+    struct reader *reader = NEW(&s->scratch, struct reader, most);
+    int n = sources_of(s, loss, writer);
+    for (int w = 0; w < n; w++)
+        reader[w] = (struct reader){ .op = writer[w].op, .operand = writer[w].operand };
+    add_sum(b, loss, reader, n);
+}
+
+/* A parameter whose owners have updated it comes to its other holders. */
+static void add_gather(struct builder *b, int sum)
+{
+    struct exchange from = b->s->training.exchange[sum];
+    append_tail(b, (struct exchange){ .place = { .tensor = from.place.tensor },
+                                      .n_readers = from.n_readers,
+                                      .reader = from.reader,
+                                      .n_holders = from.n_readers,
+                                      .holder = from.reader,
+                                      .division = DIVIDE_GATHER,
+                                      .over = from.over,
+                                      .sum = sum });
+}
+
+/* The loss; the parameters' gradients, which whoever reads the parameter wants in order to keep
+ * it up to date; their norm, which no pass reads (norm.c); and, after the updates, parameters
+ * that were divided. */
 static void add_tail(struct builder *b)
 {
     struct lowering *s = b->s;
     const struct hypar_graph *g = s->graph;
+    struct training_graph *k = &s->training;
     int *param = NEW(&s->scratch, int, g->n_tensors);
     int n_params = s->options.forward ? 0 : order_params(s, param);
-    for (int i = -1; i < n_params; i++) {
-        struct place place = { .tensor = i < 0 ? g->loss : param[i], .grad = i >= 0 };
-        int most = most_sides(g, place.tensor);
-        struct source *writer = NEW(&s->scratch, struct source, most);
-        struct reader *reader = NEW(&s->scratch, struct reader, most);
-        struct exchange exchange = { .place = place,
-                                     .backward = true,
-                                     .n_writers = sources_of(s, place, writer),
-                                     .writer = writer,
-                                     .reader = reader,
-                                     .item = i + 1 };
-        if (place.grad)
-            exchange.n_readers =
-                readers_of(s, (struct place){ .tensor = place.tensor }, reader);
-        for (int w = 0; !place.grad && w < exchange.n_writers; w++)
-            reader[exchange.n_readers++] =
-                (struct reader){ .op = writer[w].op, .operand = writer[w].operand };
-        append_exchange(b, exchange);
-        s->training.n_tail++;
+    add_loss(b);
+    for (int i = 0; i < n_params; i++) {
+        struct reader *reader = NEW(&s->scratch, struct reader, most_sides(g, param[i]));
+        int n = readers_of(s, (struct place){ .tensor = param[i], .grad = false }, reader);
+        add_sum(b, (struct place){ .tensor = param[i], .grad = true }, reader, n);
     }
-    s->training.norm = -1;
-    if (s->plan->clip <= 0 || s->options.forward)
-        return;
-    append_exchange(b, (struct exchange){ .place = { .tensor = g->loss, .grad = true },
-                                          .backward = true,
-                                          .item = s->training.n_tail });
-    s->training.norm = s->training.n_exchanges + s->training.n_tail++;
+    k->norm = -1;
+    if (s->plan->clip > 0 && !s->options.forward) {
+        k->norm = k->n_exchanges + k->n_tail;
+        append_tail(b, (struct exchange){ .place = { .tensor = g->loss, .grad = true } });
+    }
+    k->n_sums = k->n_tail;
+    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_sums; d++)
+        if (k->exchange[d].division == DIVIDE_SUM)
+            add_gather(b, d);
 }
 
 /* What each pass waits for. */
@@ -343,6 +395,14 @@ static void find_ports(struct lowering *s)
     }
 }
 
+static int op_of_access(const struct exchange *x, int i)
+{
+    int holder = i - x->n_writers, reader = holder - x->n_holders;
+    return holder < 0   ? x->writer[i].op
+           : reader < 0 ? x->holder[holder].op
+                        : x->reader[reader].op;
+}
+
 /* The exchanges of each operator. */
 static void find_touched(struct lowering *s)
 {
@@ -352,9 +412,8 @@ static void find_touched(struct lowering *s)
     for (int fill = 0; fill < 2; fill++) {
         memset(last, -1, (size_t)s->graph->n_ops * sizeof *last);
         for (int d = 0; d < k->n_exchanges + k->n_tail; d++)
-            for (int i = 0; i < k->exchange[d].n_writers + k->exchange[d].n_readers; i++) {
-                int w = i - k->exchange[d].n_writers;
-                int op = w < 0 ? k->exchange[d].writer[i].op : k->exchange[d].reader[w].op;
+            for (int i = 0; i < accesses_of(&k->exchange[d]); i++) {
+                int op = op_of_access(&k->exchange[d], i);
                 if (last[op] == d)
                     continue;
                 last[op] = d;

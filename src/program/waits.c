@@ -87,17 +87,32 @@ static bool look_for_writers(struct waits *w, int who, int cell, bool add)
     return any;
 }
 
+/* Of a divided cell a reader waits for the pieces that it owns, or for those that come. */
+static bool is_waited_for(const struct waits *w, const struct cell *c, int device)
+{
+    return w->cut->division == DIVIDE_NOT || hp_is_in(c->receiver, c->n_receivers, device) ||
+           (w->cut->division == DIVIDE_SUM && hp_is_in(c->kept, c->n_kept, device));
+}
+
 /* Who reads what moves receives it, unless it is there already: it then has a part in it. */
-static void add_waits_of_cell(struct waits *w, int who, int cell)
+static void add_waits_of_piece(struct waits *w, int who, int cell, const struct cell *c)
 {
     const struct access *s = &w->cut->access[who];
-    const struct cell *c = &w->pattern->cell[cell];
+    if (!is_waited_for(w, c, s->device))
+        return;
     if (c->comm >= 0 && (!look_for_writers(w, who, cell, false) ||
                          hp_is_in(c->receiver, c->n_receivers, s->device)))
         add_wait(w, &w->by_comm[c->comm], who,
                  (struct wait){ s->holder, s->part, c->comm, -1, -1 });
     else
         look_for_writers(w, who, cell, true);
+}
+
+static void add_waits_of_cell(struct waits *w, int who, int cell)
+{
+    int end = hp_piece_start(w->cut, cell + 1);
+    for (int c = hp_piece_start(w->cut, cell); c < end; c++)
+        add_waits_of_piece(w, who, cell, &w->pattern->cell[c]);
 }
 
 static enum hypar_status add_waits(struct waits *w, int who, struct hypar_error *err)

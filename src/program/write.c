@@ -90,6 +90,15 @@ static void put_compute(struct json_writer *w, const struct hypar_program *p,
 
 /* Exchanges ---------------------------------------------------------------------------- */
 
+/* Which elements of its box, row-major. */
+static void put_piece(struct json_writer *w, const struct cell *cell)
+{
+    hp_json_begin_array(w, "elements", true);
+    hp_json_put_int(w, NULL, cell->lo);
+    hp_json_put_int(w, NULL, cell->lo + cell->elements);
+    hp_json_end_array(w);
+}
+
 /* A box of the tensor: who contributes to it, who sums it up, who receives it. */
 static void put_region(struct json_writer *w, const struct pattern *pattern, int c)
 {
@@ -100,6 +109,8 @@ static void put_region(struct json_writer *w, const struct pattern *pattern, int
     for (int d = 0; d < box.n_dims; d++)
         put_range(w, box.dim[d]);
     hp_json_end_array(w);
+    if (cell->pieces > 1)
+        put_piece(w, cell);
     hp_json_begin_array(w, "from", true);
     for (int i = 0; i < cell->n_contributions; i++)
         hp_json_put_int(w, NULL, cell->contribution[i].device);

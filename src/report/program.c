@@ -47,6 +47,8 @@ static void program_json(FILE *to, const struct hypar_program *p)
     hp_json_put_number(&w, "backward_bytes", t.backward_bytes);
     hp_json_put_number(&w, "gradient_bytes", t.gradient_bytes);
     hp_json_put_number(&w, "loss_bytes", t.loss_bytes);
+    if (t.parameter_bytes > 0)
+        hp_json_put_number(&w, "parameter_bytes", t.parameter_bytes);
     hp_json_begin_array(&w, "comms", false);
     for (int k = 0; k < COMM_KIND_COUNT; k++)
         if (kinds.count[k]) {
@@ -141,7 +143,11 @@ static void program_text(FILE *to, const struct hypar_program *p)
     fprintf(to, ": forward %s", hypar_format_quantity(b, t.forward_bytes, HYPAR_UNIT_BYTES));
     fprintf(to, ", backward %s", hypar_format_quantity(b, t.backward_bytes, HYPAR_UNIT_BYTES));
     fprintf(to, ", gradients %s", hypar_format_quantity(b, t.gradient_bytes, HYPAR_UNIT_BYTES));
-    fprintf(to, ", loss %s\n", hypar_format_quantity(b, t.loss_bytes, HYPAR_UNIT_BYTES));
+    fprintf(to, ", loss %s", hypar_format_quantity(b, t.loss_bytes, HYPAR_UNIT_BYTES));
+    if (t.parameter_bytes > 0)
+        fprintf(to, ", parameters %s",
+                hypar_format_quantity(b, t.parameter_bytes, HYPAR_UNIT_BYTES));
+    fprintf(to, "\n");
     hp_arena_free(&arena);
 }
 

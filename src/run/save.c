@@ -112,12 +112,16 @@ static enum hypar_status save_tensor(struct trainer *t, struct checkpoint_writer
         return save_fixed(t, writer, number, saved->tensor, err);
     const struct pattern *p = hp_exchange_pattern(t->program->lowering, 0, d);
     for (int c = 0; c < p->n_cells; c++) {
-        struct box box = hp_cell_box(p, c);
-        if (p->cell[c].n_receivers + p->cell[c].n_kept == 0)
+        const struct cell *cell = &p->cell[c];
+        struct box all = hp_cell_box(p, c), box[MAX_FLAT_BOXES];
+        if (cell->n_receivers + cell->n_kept == 0)
             continue;
-        enum hypar_status one = save_piece(t, status == HYPAR_OK ? writer : NULL, number, saved,
-                                           &box, &box, holder(&p->cell[c]), err);
-        status = status == HYPAR_OK ? one : status;
+        int n = hp_flat_boxes(&all, cell->lo, cell->lo + cell->elements, box);
+        for (int i = 0; i < n; i++) {
+            enum hypar_status one = save_piece(t, status == HYPAR_OK ? writer : NULL, number,
+                                               saved, &box[i], &box[i], holder(cell), err);
+            status = status == HYPAR_OK ? one : status;
+        }
     }
     return status;
 }

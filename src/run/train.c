@@ -207,7 +207,7 @@ int hp_loss_device(const struct trainer *t, const struct hypar_program *program)
     const struct training_graph *k = &program->lowering->training;
     int first = t->n_devices;
     for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
-        if (k->exchange[d].place.grad)
+        if (k->exchange[d].place.grad || k->exchange[d].place.tensor != t->graph->loss)
             continue;
         const struct cell *cell = hp_exchange_pattern(program->lowering, 0, d)->cell;
         if (cell->n_receivers && cell->receiver[0] < first)

@@ -33,7 +33,7 @@ struct progress {
     ticks time;
 };
 
-/* Updates of a stage's parameters that a device does. */
+/* Updates of a stage's parameters that a device does, and what it gets of others. */
 struct updates {
     int each;     /* in a period */
     int64_t done; /* in all periods so far ... */
@@ -60,6 +60,7 @@ struct timeline_run {
     int *group_of;             /* by task of a body; -1: not gated */
     struct progress *progress; /* by device */
     struct updates *updates;   /* [stage * n_devices + device]; NULL: nothing waits for them */
+    int *updated_start, *updated; /* by task of the tail: devices that it brings up to date */
     ticks *free;
     struct ready_heap heap;
     struct timeline *keep;
@@ -169,10 +170,8 @@ static void next_slot(struct timeline_run *s, int device)
 }
 
 /* An update has been done: perhaps the device has waited for it. */
-static void note_update(struct timeline_run *s, int task, ticks end)
+static void note_update(struct timeline_run *s, int stage, int device, ticks end)
 {
-    int stage = s->rows.group[task - s->rows.first[s->iteration->n_bodies]];
-    int device = s->graph.task[task].queue;
     const struct slot_list *list = hp_slots_of(s->schedule, device);
     struct progress *p = &s->progress[device];
     struct updates *u = &s->updates[stage * s->n_devices + device];
@@ -184,6 +183,13 @@ static void note_update(struct timeline_run *s, int task, ticks end)
     p->time = hp_latest(p->time, u->last);
     if (--p->left == 0)
         next_slot(s, device);
+}
+
+static void note_updates(struct timeline_run *s, int task, ticks end)
+{
+    int tail = task - s->rows.first[s->iteration->n_bodies];
+    for (int i = s->updated_start[tail]; i < s->updated_start[tail + 1]; i++)
+        note_update(s, s->rows.group[tail], s->updated[i], end);
 }
 
 static void leave_slot(struct timeline_run *s, int task, ticks end)
@@ -221,18 +227,47 @@ static void group_tasks(struct timeline_run *s, int b)
             s->group[b][hp_csr_place(s->group_start[b], s->group_of[id])] = id;
 }
 
-/* How many updates of each stage each device does in a period. */
+/* The devices that task `local` of a block of the tail brings up to date: that of an update,
+ * those that a parameter is gathered by. */
+static int updated_by(struct timeline_run *s, int number, int local, const int **device)
+{
+    const struct blocks *blocks = s->timing->blocks;
+    struct block block = hp_block_at(blocks, number);
+    if (block.kind == BLOCK_UPDATE) {
+        *device = &s->graph.task[blocks->first[number] + local].queue;
+        return 1;
+    }
+    if (blocks->lowering->training.exchange[block.index].division != DIVIDE_GATHER)
+        return 0;
+    const struct pattern *p = hp_exchange_pattern(blocks->lowering, 0, block.index);
+    const struct pattern_cost *cost = hp_exchange_cost(s->timing, 0, block.index);
+    int comm = hp_comm_at(cost, p->n_comms, local);
+    const struct message *message = hp_message_at(cost, comm, local);
+    *device = message ? &message->to : p->comm[comm].device;
+    return message ? 1 : p->comm[comm].n_devices;
+}
+
+/* How many updates of each stage each device waits for in a period. */
 static void count_updates(struct timeline_run *s)
 {
     const struct blocks *blocks = s->timing->blocks;
     const struct lowering *lowering = blocks->lowering;
+    int n_bodies = lowering->n_bodies, first = s->rows.first[n_bodies];
+    int capacity = 0, n = 0;
     s->updates = NEW(&s->arena, struct updates, s->schedule->n_stages * s->n_devices);
-    for (int i = lowering->n_bodies * lowering->training.n_items; i < blocks->n_blocks; i++) {
-        struct block block = hp_block_at(blocks, i);
-        int stage = hp_exchange_group(lowering, block.index);
-        for (int t = 0; block.kind == BLOCK_UPDATE && t < blocks->size[i]; t++)
-            s->updates[stage * s->n_devices + s->graph.task[blocks->first[i] + t].queue].each++;
-    }
+    s->updated_start = NEW(&s->arena, int, s->rows.first[n_bodies + 1] - first + 1);
+    for (int i = n_bodies * lowering->training.n_items; i < blocks->n_blocks; i++)
+        for (int t = 0; t < blocks->size[i]; t++) {
+            const int *device = NULL;
+            int stage = s->rows.group[blocks->first[i] + t - first];
+            int n_updated = updated_by(s, i, t, &device);
+            for (int k = 0; k < n_updated; k++) {
+                s->updated = GROW(&s->arena, int, s->updated, n, &capacity);
+                s->updated[n++] = device[k];
+                s->updates[stage * s->n_devices + device[k]].each++;
+            }
+            s->updated_start[blocks->first[i] + t - first + 1] = n;
+        }
 }
 
 static void start_slots(struct timeline_run *s)
@@ -277,14 +312,6 @@ static void release_next(struct timeline_run *s, int row, int task, ticks end)
     }
 }
 
-/* Blocks of updates come last. */
-static bool is_update(const struct timeline_run *s, int task)
-{
-    const struct lowering *k = s->timing->lowering;
-    return task >=
-           s->timing->blocks->first[k->n_bodies * k->training.n_items + k->training.n_tail];
-}
-
 static void serve(struct timeline_run *s, const struct ready_task *what)
 {
     int row = s->timing ? (int)(what->number >> 32) : 0, task = what->id;
@@ -296,8 +323,8 @@ static void serve(struct timeline_run *s, const struct ready_task *what)
     release_next(s, row, task, times.end);
     if (!is_tail(s, task) && s->gated && s->group_of[task] >= 0)
         leave_slot(s, task, times.end);
-    if (is_tail(s, task) && s->gated && s->iteration->delayed && is_update(s, task))
-        note_update(s, task, times.end);
+    if (is_tail(s, task) && s->gated && s->iteration->delayed)
+        note_updates(s, task, times.end);
     if (--s->of_row[row].left == 0)
         close_row(s, row);
 }

@@ -24,6 +24,8 @@ same $resnet full:2 "$by_h"
 same $resnet full:2 "$by_h" '"simulation": {"local_bn": true}'
 same mlp:8-6-4 full:2 '{"name": "*", "split": {"n": 2}, "recompute": true}'
 same mlp:8-6-4 full:2 '{"name": "*", "split": {"n": 2}, "shard_state": true}'
+same mlp:8-6-4 full:2 '{"name": "*", "split": {"k": 2}, "shard": "optimizer"}'
+same mlp:8-6-4 full:4 '{"name": "*", "split": {"n": 4}, "shard": "optimizer", "shard_over": 3}'
 stages='"stages": [{"devices": [0, 1], "from": "fc1", "to": "loss"}]'
 same mlp:8-6-4 full:2 '{"name": "*", "split": {"n": 2}}' \
     "$stages, \"schedule\": {\"name\": \"pipedream\", \"micro_batches\": 2}"

@@ -363,13 +363,38 @@ $ hypar lower examples/plans/pipedream.json --minibatches 4 -qo $TMP/p.json && s
 >     }
 >   ],
 
+The devices that have the same piece of a parameter divide the optimizer's state: gradients come to
+owners, parameters from them.
+$ sed 's/"n": 2}/&, "shard_state": true/' examples/plans/pipeline.json | hypar lower -
+> mlp:784-1024-1024-10, batch 128, on 4 devices, 8 micro-batches: 281 tasks
+>
+> tasks           number  bytes sent
+> computations       224
+> updates             12
+> send                32      524 kB
+> all-gather           6     3.73 MB
+> reduce-scatter       6     3.73 MB
+> all-reduce           1         8 B
+>
+> operator                 bytes sent
+> fc2       linear             4.2 MB
+> fc1       linear            3.22 MB
+> relu1     relu               524 kB
+> fc3       linear              41 kB
+> loss      cross_entropy         8 B
+>
+> 7.98 MB sent in all: forward 262 kB, backward 262 kB, gradients 3.73 MB, loss 8 B, parameters 3.73 MB
+
 What cannot be lowered.
 $ sed 's/"stash"/"micro_batches": 2, &/' examples/plans/pipedream.json | hypar lower -
 > hypar: standard input: schedule pipedream with 2 micro-batches cannot be lowered, expected 1: a minibatch is a whole batch
 ? 3
-$ sed 's/"n": 2}/&, "shard_state": true/' examples/plans/pipeline.json | hypar lower -
-> hypar: standard input: 'fc1': shard_state cannot be lowered yet
-? 3
+$ printf '{"format": "hypar-plan/1", "model": "mlp:4-4", "batch": 8, "machine": "full:2", "ops": [{"name": "*", "split": {"k": 2}, "shard": "optimizer"}]}' | hypar lower -
+> hypar: standard input: op 'fc1': shard 'optimizer', but no two devices have the same of its parameters
+? 1
+$ sed 's/"n": 2}/&, "shard": "optimizer", "shard_over": 3/' examples/plans/pipeline.json | hypar lower -
+> hypar: standard input: shard_over 3 does not divide the 2 devices that have a piece of the parameters
+? 1
 $ hypar import mlp:4-4 -q -o - | sed '/"loss"/d; s/\(.*"fc1", "kind".*\),$/\1/' >$TMP/no-loss.json
 $ printf '{"format": "hypar-plan/1", "model": "%s", "batch": 8, "machine": "full:2", "ops": [{"name": "*"}]}' $TMP/no-loss.json | hypar lower -
 > hypar: standard input: mlp:4-4 has no loss, expected a cross_entropy or mse_loss at its end

@@ -105,7 +105,8 @@ static const struct {
       "plan: ops: has 6 elements, expected at most 5" },
     { HEAD "'ops':[" REST "," REST "]}", HYPAR_INVALID, "plan: ops[1]: '*' is listed twice" },
     { HEAD "'ops':[{'name':'*','devices':[0]}]}", HYPAR_INVALID,
-      "plan: ops[0]: unknown member 'devices', expected one of name, split, recompute, resend, shard_state" },
+      "plan: ops[0]: unknown member 'devices', expected one of name, split, recompute, resend, shard, "
+      "shard_over, shard_state" },
     { HEAD "'ops':[{'name':'*','split':{'N':4}}]}", HYPAR_INFEASIBLE,
       "plan: op '*': no operator has an axis 'N'" },
     { HEAD "'ops':[{'name':'*','split':{'n':4,'nk':4}}]}", HYPAR_INFEASIBLE,
@@ -123,7 +124,7 @@ static const struct {
     { OP("'kind':1"), HYPAR_INVALID, "plan: ops[0].kind: expected a string, not 1" },
     { OP("'splits':{'n':2}"), HYPAR_INVALID,
       "plan: ops[0]: unknown member 'splits', expected one of name, kind, split, sizes, devices, "
-      "recompute, resend, shard_state" },
+      "recompute, resend, shard, shard_over, shard_state" },
     { OP("'recompute':1"), HYPAR_INVALID, "plan: ops[0].recompute: expected true or false, not 1" },
 
     /* splits */

@@ -65,7 +65,7 @@ static const char written[] =
     "    {\"name\": \"relu1\", \"kind\": \"relu\", \"split\": {\"n\": 2}, \"devices\": [0, 1], "
     "\"recompute\": true},\n"
     "    {\"name\": \"fc2\", \"kind\": \"linear\", \"split\": {}, \"devices\": [3], "
-    "\"shard_state\": true},\n"
+    "\"shard\": \"optimizer\"},\n"
     "    {\"name\": \"loss\", \"kind\": \"cross_entropy\", \"split\": {\"n\": 2}, "
     "\"devices\": [2, 3]}\n"
     "  ],\n"
@@ -205,7 +205,7 @@ static void test_getters(void **state)
     assert_int_equal(hypar_plan_device(plan, loss, 3), 3);
     assert_false(hypar_plan_recompute(plan, fc1));
     assert_true(hypar_plan_recompute(plan, loss));
-    assert_false(hypar_plan_shard_state(plan, loss));
+    assert_int_equal(hypar_plan_shard(plan, loss), HYPAR_SHARD_NONE);
     assert_int_equal(hypar_plan_op_stage(plan, loss), -1);
     assert_int_equal(hypar_plan_stage_count(plan), 0);
     assert_int_equal(hypar_plan_schedule(plan).kind, HYPAR_SCHEDULE_NONE);
@@ -341,7 +341,20 @@ static void randomise(struct hypar_plan *plan, struct random *random)
             devices[i] = (int)hp_random_below(random, plan->n_all_devices);
         hp_plan_set(plan, op, &split, devices);
         plan->ops[op].recompute = hp_random_below(random, 2);
-        plan->ops[op].shard_state = hp_random_below(random, 2);
+        if (hp_op_has_params(plan->graph, op))
+            plan->ops[op].shard = (enum hypar_shard)hp_random_below(random, 4);
+        plan->ops[op].shard_over = plan->ops[op].shard ? (int)hp_random_below(random, 3) : 0;
+    }
+    for (int t = 0; t < 2 * plan->graph->n_tensors; t++) { /* users of one agree */
+        int tensor = t % plan->graph->n_tensors;
+        const int start = plan->graph->use_start[tensor];
+        for (int u = start + 1; u < plan->graph->use_start[tensor + 1] &&
+                                plan->graph->tensors[tensor].kind == TENSOR_PARAM;
+             u++) {
+            struct op_plan *user = &plan->ops[plan->graph->use[u].op];
+            user->shard = plan->ops[plan->graph->use[start].op].shard;
+            user->shard_over = plan->ops[plan->graph->use[start].op].shard_over;
+        }
     }
 }
 

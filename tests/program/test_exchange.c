@@ -99,8 +99,11 @@ static struct pattern *find(struct timing *s, struct arena *arena, struct shapes
     struct arena scratch = { 0 };
     struct pattern *p;
     struct hypar_error err;
-    if (hp_find_pattern(arena, &scratch, shapes, s->writer, s->n_writers, s->reader,
-                        s->n_readers, &p, &err))
+    struct exchange_sides sides = { .writer = s->writer,
+                                    .reader = s->reader,
+                                    .n_writers = s->n_writers,
+                                    .n_readers = s->n_readers };
+    if (hp_find_pattern(arena, &scratch, shapes, &sides, &p, &err))
         fail_msg("%s", err.text);
     hp_arena_free(&scratch);
     return p;

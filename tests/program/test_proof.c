@@ -23,7 +23,9 @@
 #include "tests/coverage.h"
 #include "tests/random_plan.h"
 
-enum { MAX_MACHINE = 8, GRAPH_DRAWS = 400, BATCHES = 3 };
+enum { MAX_MACHINE = 8, GRAPH_DRAWS = 400, BATCHES = 3, DIVIDED = 7 };
+
+#define MOST_SHARD HYPAR_SHARD_OPTIMIZER
 
 struct pair {
     uint64_t seed;
@@ -55,6 +57,7 @@ struct proof {
      * operator has no backward half. They are more than the pairs asked for. */
     int64_t frozen, beside, forward_only;
     int64_t again, resent, again_sent, again_staged, again_kind[OP_KIND_COUNT];
+    int64_t divided[HYPAR_SHARD_COUNT][DIVIDED]; /* exchanges of parameters that are */
 };
 
 /* Drawing a pair ------------------------------------------------------------------- */
@@ -147,6 +150,88 @@ static void check_frozen(const struct proof *p)
                   (long long)p->frozen, (long long)p->beside, (long long)p->forward_only);
     if (!p->beside || !p->forward_only)
         fail_msg("a case of frozen parameters was not met");
+}
+
+static bool shares_params(const struct hypar_graph *g, int op)
+{
+    for (int o = 0; o < g->ops[op].nest->n_inputs; o++) {
+        int t = g->ops[op].tensor[o];
+        if (t >= 0 && g->tensors[t].kind == TENSOR_PARAM &&
+            g->use_start[t + 1] - g->use_start[t] > 1)
+            return true;
+    }
+    return false;
+}
+
+/* Every second pair divides some of its parameters, with one kind or several. */
+static void draw_shards(struct pair *pair)
+{
+    struct hypar_plan *plan = pair->plan;
+    struct random random = { pair->seed ^ 0x9e3779b97f4a7c15 };
+    enum hypar_shard most = MOST_SHARD;
+    if (plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM)
+        most = HYPAR_SHARD_OPTIMIZER;
+    enum hypar_shard kind = (enum hypar_shard)draw(&random, 1, most);
+    int over = one_in(&random, 2) ? 0 : (int)draw(&random, 1, 4);
+    struct hypar_error err;
+    if (one_in(&random, 2))
+        return;
+    if (hypar_plan_shard_all(plan, kind, over, &err) != HYPAR_OK &&
+        hypar_plan_shard_all(plan, kind, 0, &err) != HYPAR_OK)
+        hypar_plan_shard_all(plan, HYPAR_SHARD_NONE, 0, &err);
+    for (int op = 0; one_in(&random, 2) && op < plan->graph->n_ops; op++)
+        if (plan->ops[op].shard && one_in(&random, 3) && !shares_params(plan->graph, op)) {
+            plan->ops[op].shard = (enum hypar_shard)hp_random_below(&random, kind + 1);
+            plan->ops[op].shard_over = plan->ops[op].shard ? plan->ops[op].shard_over : 0;
+        }
+}
+
+/* Which kinds of dividing were met: over all who hold a piece and over some, of several pieces,
+ * with gradients that are clipped, in several micro-batches, in stages. */
+static void note_shards(struct proof *proof, const struct pair *pair)
+{
+    const struct training_graph *k = &pair->program->lowering->training;
+    for (int d = 0; d < k->n_exchanges + k->n_tail; d++) {
+        const struct exchange *x = &k->exchange[d];
+        const struct pattern *p = hp_exchange_pattern(pair->program->lowering, 0, d);
+        enum hypar_shard kind =
+            x->division ? hp_param_user(pair->plan, x->place.tensor)->shard : HYPAR_SHARD_NONE;
+        bool several = false, groups = false;
+        for (int c = 0; kind && c < p->n_cells; c++) {
+            several |= p->cell[c].pieces > 1;
+            groups |= x->division == DIVIDE_SUM && p->cell[c].pieces > 1 &&
+                      p->cell[c].n_receivers + p->cell[c].n_kept > 1;
+        }
+        if (!several)
+            continue;
+        int64_t *met = proof->divided[kind];
+        met[0]++;
+        met[1] += groups;
+        met[2] += p->copied;
+        met[3] += pair->plan->clip > 0;
+        met[4] += pair->program->iteration->n_micro > 1;
+        met[5] += pair->plan->n_stages > 1;
+        met[6] += pair->options.bucket_bytes > 0;
+    }
+}
+
+static void check_divided(const struct proof *p)
+{
+    static const char *const where[DIVIDED] = {
+        "of any kind", "in groups",  "where parts are copies", "clipped", "in micro-batches",
+        "in stages",   "in buckets",
+    };
+    for (int kind = HYPAR_SHARD_OPTIMIZER; kind <= (int)MOST_SHARD; kind++)
+        for (int i = 0; i < DIVIDED; i++) {
+            print_message("%s%s %lld %s", i ? ", " : "",
+                          i ? "" : hypar_shard_text((enum hypar_shard)kind),
+                          (long long)p->divided[kind][i], where[i]);
+            if (i == DIVIDED - 1)
+                print_message("\n");
+            if (!p->divided[kind][i])
+                fail_msg("no %s divided %s", hypar_shard_text((enum hypar_shard)kind),
+                         where[i]);
+        }
 }
 
 /* Every third pair clips its gradients, to a norm that most have, or that none has. */
@@ -292,6 +377,7 @@ static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
     draw_clip(pair);
     draw_recompute(pair);
     pair->plan->masks = pair->seed % 2 ? HYPAR_MASKS_KEPT : HYPAR_MASKS_DRAWN;
+    draw_shards(pair);
     pair->data = hp_random_data(&pair->arena, pair->graph, REAL_F64, pair->seed);
     for (int i = 0; i < BATCHES; i++)
         pair->batch[i] = hp_random_data(&pair->arena, pair->graph, REAL_F64,
@@ -421,6 +507,7 @@ static enum hypar_status prove_forward(struct proof *proof, struct pair *pair, b
 static enum hypar_status prove(struct proof *proof, struct pair *pair)
 {
     TRY(draw_pair(proof, pair));
+    note_shards(proof, pair);
     bool differs = false, forward_differs = false;
     enum hypar_status status = prove_program(proof, pair, &differs);
     if (differs && unstable(pair)) {
@@ -560,6 +647,7 @@ static void every_plan_computes_the_same(void **state)
             check_frozen(&proof);
             check_recomputed(&proof);
             check_schedules(&proof);
+            check_divided(&proof);
         }
         assert_true(proof.unstable * 50 <= proof.proved);
         assert_true(proof.running > 0 || pairs < 1000);

@@ -9,7 +9,8 @@ static double bytes_of(const struct memory_maker *m, const struct buffer *b)
 
 /* What lasts ------------------------------------------------------------------------- */
 
-static void add_lasting(struct memory_maker *m, const struct buffer *b, bool trained)
+/* `sum`: the exchange that sums the gradient of a parameter; -1: it is not trained. */
+static void add_lasting(struct memory_maker *m, const struct buffer *b, int sum)
 {
     const struct hypar_plan *plan = m->program->plan;
     struct param_bytes each =
@@ -25,11 +26,23 @@ static void add_lasting(struct memory_maker *m, const struct buffer *b, bool tra
         return;
     }
     memory->parameters += each.weight * elements;
-    if (!trained)
+    if (sum < 0)
         return;
     int versions = m->model->versions[hp_param_stage(m->program, b->place.tensor)];
-    memory->optimizer += each.state * elements;
+    if (m->program->lowering->training.exchange[sum].division == DIVIDE_NOT)
+        memory->optimizer += each.state * elements;
     memory->weight_versions += (versions - 1) * each.weight * elements;
+}
+
+/* The optimizer's state of a parameter that is divided, where it is updated. */
+static void add_owned(struct memory_maker *m, int sum)
+{
+    const struct hypar_plan *plan = m->program->plan;
+    struct param_bytes each =
+        hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
+    const struct update_devices *u = hp_update_devices(m->program->lowering, sum);
+    for (int i = 0; i < u->n; i++)
+        m->model->device[u->device[i]].optimizer += each.state * u->elements[i];
 }
 
 /* Bodies ----------------------------------------------------------------------------- */
@@ -88,7 +101,7 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
 
 /* The whole -------------------------------------------------------------------------- */
 
-static void add_place(struct memory_maker *m, struct place place, bool trained)
+static void add_place(struct memory_maker *m, struct place place, int sum)
 {
     bool lasts = hp_place_lasts(m->graph, m->program->iteration->forward, place);
     bool running = hp_place_kind(place) == PLACE_VALUE && hp_is_running(m->graph, place.tensor);
@@ -98,7 +111,7 @@ static void add_place(struct memory_maker *m, struct place place, bool trained)
         hp_find_buffers(&m->finder, b, place);
         for (int i = 0; i < m->finder.n; i++)
             if (b < 0)
-                add_lasting(m, &m->finder.buffer[i], trained);
+                add_lasting(m, &m->finder.buffer[i], sum);
             else
                 add_buffer(m, b, &m->finder.buffer[i]);
     }
@@ -107,11 +120,17 @@ static void add_place(struct memory_maker *m, struct place place, bool trained)
 void hp_memory_of_passes(struct memory_maker *m)
 {
     const struct training_graph *k = &m->program->lowering->training;
-    bool *trained = NEW(&m->scratch, bool, m->graph->n_tensors);
-    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++)
-        trained[k->exchange[d].place.tensor] |= k->exchange[d].place.grad;
+    int *sum = NEW(&m->scratch, int, m->graph->n_tensors);
+    for (int t = 0; t < m->graph->n_tensors; t++)
+        sum[t] = -1;
+    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_sums; d++) {
+        if (k->exchange[d].place.grad)
+            sum[k->exchange[d].place.tensor] = d;
+        if (k->exchange[d].division == DIVIDE_SUM)
+            add_owned(m, d);
+    }
     for (int i = 0; i < HP_PLACES * m->graph->n_tensors; i++)
-        add_place(m, hp_place_at(i), trained[i / HP_PLACES]);
+        add_place(m, hp_place_at(i), sum[i / HP_PLACES]);
     for (int b = 0; b < m->program->n_bodies; b++) {
         hp_find_masks(&m->finder, b);
         for (int i = 0; i < m->finder.n; i++)

@@ -24,14 +24,15 @@ static bool contributes(const struct cell *cell, int device, int before)
 }
 
 /* Piece `o` of `pieces` of a cell; the pairs of softmax statistics stay together. */
-static struct piece piece_of(struct comm_maker *m, const struct box *box, int o, int pieces)
+static struct piece piece_of(struct comm_maker *m, const struct cell *cell,
+                             const struct box *box, int o, int pieces)
 {
     int64_t together = m->comm->combine == COMBINE_SOFTMAX ? 2 : 1;
-    struct range r = hp_even_part(hp_box_elements(box) / together, pieces, o);
+    struct range r = hp_even_part(cell->elements / together, pieces, o);
     struct piece out = { .view =
                              hp_rank_view(m->rank, m->body, m->backward, m->comm->place, box),
-                         .lo = r.lo * together,
-                         .hi = r.hi * together };
+                         .lo = cell->lo + r.lo * together,
+                         .hi = cell->lo + r.hi * together };
     out.dense = hp_piece_is_dense(&out);
     return out;
 }
@@ -89,7 +90,7 @@ static void sum_cell(struct comm_maker *m, const struct cell *cell, const struct
     bool takes = hp_is_in(cell->receiver, cell->n_receivers, me);
     bool owns = hp_is_in(cell->owner, cell->n_owners, me);
     for (int o = 0; (gives || takes || owns) && o < cell->n_owners; o++, m->tag += 2) {
-        struct piece piece = piece_of(m, box, o, cell->n_owners);
+        struct piece piece = piece_of(m, cell, box, o, cell->n_owners);
         int sent = -1;
         if (cell->owner[o] == me) {
             own_piece(m, cell, &piece);
@@ -107,7 +108,7 @@ static void copy_cell(struct comm_maker *m, const struct cell *cell, const struc
     int me = m->rank->device, owner = cell->contribution[0].device;
     if (owner != me && !hp_is_in(cell->receiver, cell->n_receivers, me))
         return;
-    struct piece all = piece_of(m, box, 0, 1);
+    struct piece all = piece_of(m, cell, box, 0, 1);
     if (owner != me) {
         add_message(m, MESSAGE_RECEIVE, owner, true, -1, &all);
         return;

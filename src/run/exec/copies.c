@@ -71,6 +71,14 @@ static bool is_wanted(const struct writer_at *w, int writer, int part, int devic
     return false;
 }
 
+static int most_taken(const struct pattern *p)
+{
+    bool divided = false;
+    for (int c = 0; c < p->n_cells; c++)
+        divided |= p->cell[c].pieces > 1;
+    return p->n_cells * (divided ? MAX_FLAT_BOXES : 1);
+}
+
 bool hp_rank_taken(struct rank *rank, int body, const struct rank_pass *pass,
                    const struct box *box, struct rank_operand *out)
 {
@@ -95,16 +103,20 @@ bool hp_rank_taken(struct rank *rank, int body, const struct rank_pass *pass,
         int n = s->tail_layout[op]->n_parts / s->tail_layout[op]->n_each;
         part += body % n * s->tail_layout[op]->n_each;
     }
-    struct box *taken = NEW(&rank->arena, struct box, pattern->n_cells);
+    struct box *taken = NEW(&rank->arena, struct box, most_taken(pattern));
     bool all = true;
     for (int c = 0; c < pattern->n_cells; c++) {
         struct box cell = hp_cell_box(pattern, c), both = hp_box_intersect(&cell, box);
         if (hp_box_empty(&both))
             continue;
-        if (is_wanted(&w, writer, part, rank->device, &pattern->cell[c]))
+        if (!is_wanted(&w, writer, part, rank->device, &pattern->cell[c]))
+            all = false;
+        else if (pattern->cell[c].pieces == 1)
             taken[out->n_taken++] = both;
         else
-            all = false;
+            out->n_taken += hp_flat_boxes(&cell, pattern->cell[c].lo,
+                                          pattern->cell[c].lo + pattern->cell[c].elements,
+                                          taken + out->n_taken);
     }
     out->taken = taken;
     return !all;

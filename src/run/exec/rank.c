@@ -183,19 +183,23 @@ static void add_compute(struct rank *rank, struct rank_part *to, int body, int t
     out->n = to->n_passes - out->index;
 }
 
-static void add_update(struct rank *rank, int task, const struct box *box)
+static struct rank_update *add_update(struct rank *rank, int task, const struct box *box)
 {
     struct rank_part *to = &rank->tail;
     int tensor = hp_task_place(rank->program, task).tensor;
     to->update =
         GROW(&rank->arena, struct rank_update, to->update, to->n_updates, &to->update_capacity);
-    to->update[to->n_updates++] = (struct rank_update){
+    struct rank_update *out = &to->update[to->n_updates++];
+    *out = (struct rank_update){
         .tensor = tensor,
         .group = hp_update_group(rank->program, task),
         .param = hp_rank_view(rank, 0, true, (struct place){ .tensor = tensor }, box),
         .gradient =
             hp_rank_view(rank, 0, true, (struct place){ .tensor = tensor, .grad = true }, box),
+        .elements = { 0, hp_box_elements(box) },
+        .state = -1,
     };
+    return out;
 }
 
 /* Does the rank read the cell, and so have its sum? */
@@ -205,6 +209,21 @@ static bool reads_cell(const struct rank *rank, const struct cell *cell)
            hp_is_in(cell->kept, cell->n_kept, rank->device);
 }
 
+/* The pieces that the rank owns of a parameter that is divided. */
+static void add_owned(struct rank *rank, int task, const struct pattern *p)
+{
+    for (int c = 0; c < p->n_cells; c++) {
+        const struct cell *cell = &p->cell[c];
+        struct box box = hp_cell_box(p, c);
+        if (!reads_cell(rank, cell))
+            continue;
+        struct rank_update *u = add_update(rank, task, &box);
+        u->elements = (struct range){ cell->lo, cell->lo + cell->elements };
+        u->state = rank->states[u->param.buffer];
+        rank->states[u->param.buffer] += cell->elements;
+    }
+}
+
 /* A parameter's buffers, each with its gradient; where the tasks read less than a buffer, cell
  * by cell. */
 static void add_updates(struct rank *rank, int task, struct rank_task *out)
@@ -212,7 +231,13 @@ static void add_updates(struct rank *rank, int task, struct rank_task *out)
     int tensor = hp_task_place(rank->program, task).tensor;
     const struct pattern *p = hp_task_pattern(rank->program, task);
     const int *start = &rank->buffers.start[hp_place_index((struct place){ .tensor = tensor })];
+    int d = rank->program->task[task].index;
     out->index = rank->tail.n_updates;
+    if (rank->program->lowering->training.exchange[d].division == DIVIDE_SUM) {
+        add_owned(rank, task, p);
+        out->n = rank->tail.n_updates - out->index;
+        return;
+    }
     for (int b = start[0]; b < start[1]; b++) {
         const struct box *all = &rank->buffers.buffer[b].box;
         int64_t read = 0;
@@ -247,6 +272,8 @@ static void add_squares(struct rank *rank, struct rank_task *out)
             struct box box = hp_cell_box(p, c);
             if (hp_range_empty(share))
                 continue;
+            share.lo += p->cell[c].lo;
+            share.hi += p->cell[c].lo;
             to->square = GROW(&rank->arena, struct rank_square, to->square, to->n_squares,
                               &to->square_capacity);
             to->square[to->n_squares++] =
@@ -456,7 +483,7 @@ static void make_tail(struct rank *rank, const int *number)
         add_task(&m, &part->list[hp_update_group(p, t)], t);
     for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
         hp_rank_zeros(rank, 0, d);
-        if (!k->exchange[d].place.grad)
+        if (!k->exchange[d].place.grad && k->exchange[d].place.tensor == rank->graph->loss)
             rank->knows_loss = reads_cell(rank, hp_exchange_pattern(p->lowering, 0, d)->cell);
     }
     mark_feeds(rank);
@@ -484,6 +511,7 @@ static enum hypar_status make(struct rank *rank, const struct rank_options *how,
     rank->exchange_of = index_exchanges(rank, 0, k->n_exchanges);
     rank->exchange_of_tail = index_exchanges(rank, k->n_exchanges, k->n_tail);
     rank->buffers = hp_device_buffers(p, rank->device, how->in_order, how->like, &rank->arena);
+    rank->states = NEW(&rank->arena, int64_t, rank->buffers.first[0] + 1);
     rank->clear = NEW(&rank->arena, bool, rank->buffers.n);
     rank->is_index = NEW(&rank->arena, bool, rank->buffers.n);
     for (int i = 0; i < rank->buffers.n; i++) {
@@ -492,6 +520,12 @@ static enum hypar_status make(struct rank *rank, const struct rank_options *how,
         /* the loss: a part of it may be empty; sums that any micro-batch may begin */
         rank->clear[i] = place.grad ? p->schedule->grouped && i < rank->buffers.first[0]
                                     : place.tensor == rank->graph->loss;
+    }
+    for (int i = 0; i < rank->buffers.first[0]; i++) {
+        int sum = rank->exchange_of_tail[hp_place_index(
+            (struct place){ .tensor = rank->buffers.buffer[i].place.tensor, .grad = true })];
+        if (sum >= 0 && k->exchange[sum].division == DIVIDE_NOT)
+            rank->states[i] = hp_buffer_elements(rank, i);
     }
     struct box scalar = { .n_dims = 0 };
     rank->loss = hp_find_buffer(&rank->buffers, rank->graph, 0, true,

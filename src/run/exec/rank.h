@@ -79,10 +79,13 @@ struct rank_comm {
 };
 
 /* A box of a parameter that the rank updates: of its buffer, or of what the rank reads there.
- */
+ * Of one that is divided its piece of the box: those of a buffer have their optimizer's state
+ * one after another. */
 struct rank_update {
     int tensor, group;
     struct held_view param, gradient;
+    struct range elements; /* of the box, row-major */
+    int64_t state;         /* where the state of the first is; -1: where the parameter is */
 };
 
 /* Elements of a box of a gradient whose squares the rank adds up, by number. */
@@ -140,8 +143,9 @@ struct rank {
     const struct slot_list *slots;
     int n_segments; /* of a micro-batch on the device */
     struct device_buffers buffers;
-    bool *clear;    /* by buffer: it starts neutral, and all is added to it */
-    bool *is_index; /* by buffer: of integers */
+    int64_t *states; /* by buffer of a parameter: elements of the optimizer's state */
+    bool *clear;     /* by buffer: it starts neutral, and all is added to it */
+    bool *is_index;  /* by buffer: of integers */
     struct rank_part *body, tail;
     int loss, norm;  /* the buffers of the rank's shares of them; -1: it has none */
     bool knows_loss; /* at the end of a period */

@@ -118,8 +118,10 @@ static void fill_input(struct executor *x, const struct micro_state *m, int buff
 
 void *hp_buffer_data(struct executor *x, struct micro_state *m, int buffer)
 {
-    if (buffer < x->rank->buffers.first[0])
-        return x->lasting[buffer];
+    if (buffer < x->rank->buffers.first[0]) {
+        const struct versions *v = &x->versions[buffer]; /* the tail makes the next one */
+        return v->n ? v->data[(m->micro + 1) % v->n] : x->lasting[buffer];
+    }
     void **data = &m->data[buffer - m->first];
     if (!*data) {
         *data = take(x, buffer, spot_of(x, m, buffer));
@@ -409,11 +411,11 @@ void *hp_norm_data(const struct executor *x)
     return scalar_data(x, true);
 }
 
-/* Room for one more array that lasts, like a buffer; lanes begin after the last. */
-static void *next_room(struct executor *x, int buffer)
+/* Room for one more array that lasts; lanes begin after the last. */
+static void *next_room(struct executor *x, size_t bytes)
 {
     char *data = x->memory + x->lanes_at;
-    x->lanes_at += hp_aligned(x->bytes[buffer]);
+    x->lanes_at += hp_aligned(bytes);
     return data;
 }
 
@@ -429,10 +431,42 @@ static int states_of(const struct executor *x, int tensor)
     return is_trained(x, tensor) ? hp_optimizer_states(x->settings.optimizer.kind) : 0;
 }
 
+/* Of one array of the optimizer's state of a parameter's buffer. */
+static size_t state_bytes(const struct executor *x, int buffer)
+{
+    return (size_t)x->rank->states[buffer] * hp_real_bytes(x->settings.real);
+}
+
 static bool is_param(const struct executor *x, int buffer)
 {
     struct place place = x->rank->buffers.buffer[buffer].place;
     return x->graph->tensors[place.tensor].kind == TENSOR_PARAM && !place.grad;
+}
+
+/* Of a parameter that is divided, piece by piece: boxes of one lie one after another. */
+static void fill_state(struct executor *x, int buffer, int state)
+{
+    const struct rank_part *tail = &x->rank->tail;
+    const struct buffer *b = &x->rank->buffers.buffer[buffer];
+    char *data = x->state[buffer].array[state];
+    bool divided = false;
+    for (int i = 0; i < tail->n_updates; i++) {
+        const struct rank_update *u = &tail->update[i];
+        struct box box[MAX_FLAT_BOXES];
+        if (u->param.buffer != buffer || u->state < 0)
+            continue;
+        divided = true;
+        int n = hp_flat_boxes(&u->param.box, u->elements.lo, u->elements.hi, box);
+        char *at = data + (size_t)u->state * hp_real_bytes(x->settings.real);
+        for (int k = 0; k < n; k++) {
+            struct view view = hp_dense_view(at, &box[k]);
+            fill_array(x, b->place.tensor, state, 0, &view);
+            at += (size_t)hp_box_elements(&box[k]) * hp_real_bytes(x->settings.real);
+        }
+    }
+    struct view view = hp_dense_view(data, &b->box);
+    if (!divided && x->rank->states[buffer])
+        fill_array(x, b->place.tensor, state, 0, &view);
 }
 
 static void make_param(struct executor *x, int buffer)
@@ -442,14 +476,14 @@ static void make_param(struct executor *x, int buffer)
     v->n = versions_of(x, b->place.tensor);
     v->data = NEW(&x->arena, void *, v->n);
     for (int i = 0; i < v->n; i++)
-        v->data[i] = take(x, buffer, next_room(x, buffer));
+        v->data[i] = take(x, buffer, next_room(x, x->bytes[buffer]));
     struct view view = hp_dense_view(v->data[0], &b->box);
     fill_array(x, b->place.tensor, -1, 0, &view);
     for (int i = 0; i < states_of(x, b->place.tensor); i++) {
-        view.data = x->state[buffer].array[i] =
-            memset(next_room(x, buffer), 0, x->bytes[buffer]);
-        count_bytes(x, (double)x->bytes[buffer]);
-        fill_array(x, b->place.tensor, i, 0, &view);
+        size_t bytes = state_bytes(x, buffer);
+        x->state[buffer].array[i] = memset(next_room(x, bytes), 0, bytes);
+        count_bytes(x, (double)bytes);
+        fill_state(x, buffer, i);
     }
 }
 
@@ -473,9 +507,12 @@ static void make_memory(struct executor *x)
     x->sent = NEW(&x->arena, struct micro_buffers, x->layout.n_over);
     for (int i = 0; i < all->first[0]; i++) {
         int tensor = all->buffer[i].place.tensor;
-        int n = is_param(x, i) ? versions_of(x, tensor) + states_of(x, tensor) : 1;
-        n = is_shared(x, i) ? 0 : n;
-        lasting += (size_t)n * hp_aligned(x->bytes[i]);
+        if (is_shared(x, i))
+            continue;
+        int versions = is_param(x, i) ? versions_of(x, tensor) : 1;
+        int states = is_param(x, i) ? states_of(x, tensor) : 0;
+        lasting += (size_t)versions * hp_aligned(x->bytes[i]) +
+                   (size_t)states * hp_aligned(state_bytes(x, i));
     }
     x->common_at = lasting + x->layout.lanes_bytes;
     x->over_at = x->common_at + x->layout.common_bytes;
@@ -520,7 +557,7 @@ void hp_make_lasting(struct executor *x)
             make_param(x, i);
             continue;
         }
-        x->lasting[i] = take(x, i, next_room(x, i));
+        x->lasting[i] = take(x, i, next_room(x, x->bytes[i]));
         struct view view = hp_dense_view(x->lasting[i], &b->box);
         if (kind == TENSOR_INPUT || kind == TENSOR_STAT)
             fill_array(x, b->place.tensor, -1, 0, &view);

@@ -50,14 +50,23 @@ static struct update_step update_step(const struct executor *x, int group, int p
     return (struct update_step){ step, rate, scale };
 }
 
+/* The elements of a gradient that a task reads. */
 static enum hypar_status check_gradient(struct executor *x, const struct micro_state *m,
-                                        int task, int tensor, const struct held_view *gradient)
+                                        int task, int tensor, const struct held_view *gradient,
+                                        struct range elements)
 {
     struct view view = { .data = element_of(x->lasting[gradient->buffer], gradient->at.offset,
                                             x->settings.real),
                          .box = gradient->box };
+    struct box box[MAX_FLAT_BOXES];
+    int n = hp_flat_boxes(&gradient->box, elements.lo, elements.hi, box);
     memcpy(view.stride, gradient->at.stride, sizeof view.stride);
-    return hp_check_known(x, m, task, (struct place){ .tensor = tensor, .grad = true }, &view);
+    for (int i = 0; i < n; i++) {
+        struct view piece = hp_view_piece(&view, &box[i], hp_real_bytes(x->settings.real));
+        TRY(hp_check_known(x, m, task, (struct place){ .tensor = tensor, .grad = true },
+                           &piece));
+    }
+    return HYPAR_OK;
 }
 
 /* Of elements one after another as the box has them, run by run. */
@@ -80,7 +89,8 @@ enum hypar_status hp_add_squares(struct executor *x, const struct micro_state *m
     double sum = 0;
     for (int i = 0; i < n; i++) {
         if (x->settings.check)
-            TRY(check_gradient(x, m, task, square[i].tensor, &square[i].gradient));
+            TRY(check_gradient(x, m, task, square[i].tensor, &square[i].gradient,
+                               square[i].elements));
         sum += squares_of(x, &square[i]);
     }
     hp_put(hp_norm_data(x), 0, sum, x->settings.real);
@@ -115,13 +125,15 @@ enum hypar_status hp_update_params(struct executor *x, const struct micro_state 
     int period = m->micro;
     struct versions *v = &x->versions[u->param.buffer];
     void *old = v->data[period % v->n], *new = v->data[(period + 1) % v->n];
-    int64_t n = hp_box_elements(&u->param.box), run = dense_run(&u->param, &u->gradient);
+    int64_t run = dense_run(&u->param, &u->gradient);
     enum real real = x->settings.real;
     const struct update_step at_step = update_step(x, u->group, period);
     if (x->settings.check)
-        TRY(check_gradient(x, m, task, u->tensor, &u->gradient));
-    for (int64_t i = 0; i < n; i += run) {
+        TRY(check_gradient(x, m, task, u->tensor, &u->gradient, u->elements));
+    for (int64_t i = u->elements.lo, n; i < u->elements.hi; i += n) {
         int64_t at = element_at(&u->param, i), from = element_at(&u->gradient, i);
+        int64_t state = u->state < 0 ? at : u->state + i - u->elements.lo;
+        n = run - i % run < u->elements.hi - i ? run - i % run : u->elements.hi - i;
         struct run_update piece = { x,
                                     at_step,
                                     element_of(old, at, real),
@@ -129,8 +141,8 @@ enum hypar_status hp_update_params(struct executor *x, const struct micro_state 
                                     element_of(x->lasting[u->gradient.buffer], from, real),
                                     x->state[u->param.buffer] };
         for (int k = 0; k < HP_MAX_STATE; k++)
-            piece.state.array[k] = element_of(piece.state.array[k], at, real);
-        hp_kernels_share(run, update_piece, &piece);
+            piece.state.array[k] = element_of(piece.state.array[k], state, real);
+        hp_kernels_share(n, update_piece, &piece);
     }
     return HYPAR_OK;
 }

@@ -129,7 +129,7 @@ static void mark_exchanges(struct delta *d)
             if (*was == hp_exchange_pattern(d->lowering, 0, exchange))
                 continue;
             mark(d, hp_exchange_block(d->timing->blocks, 0, exchange));
-            if (exchange >= k->n_exchanges)
+            if (exchange >= k->n_exchanges && exchange < k->n_exchanges + k->n_sums)
                 mark(d, hp_update_block(d->timing->blocks, exchange));
         }
 }
@@ -190,6 +190,8 @@ static void mark_waiting(struct delta *d)
         const struct block_before *before = &d->before[i];
         if (block.kind == BLOCK_EXCHANGE || block.kind == BLOCK_TAIL_EXCHANGE)
             mark_target(d, k->n_op_passes + block.index);
+        if (block.kind == BLOCK_UPDATE)
+            mark_target(d, k->n_op_passes + k->n_tail + block.index);
         if (block.kind != BLOCK_COMPUTE ||
             (!d->groups_changed && before->first == d->timing->blocks->first[before->number]))
             continue;

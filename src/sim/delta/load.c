@@ -16,13 +16,14 @@ struct op_load {
 };
 
 /* Parameters whose gradients have one reader, and all of it: one that is only added to partial
- * sums is read by some parts. */
+ * sums is read by some parts, and one that is divided is updated by its owners. */
 static void find_own(struct loads *l, const struct training_graph *k)
 {
     l->own = NEW(&l->arena, operand_set, l->costs->graph->n_ops);
     for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
         const struct reader *reader = k->exchange[d].reader;
-        if (k->exchange[d].place.grad && k->exchange[d].n_readers == 1 && !reader->only_adds)
+        if (k->exchange[d].place.grad && k->exchange[d].n_readers == 1 && !reader->only_adds &&
+            k->exchange[d].division == DIVIDE_NOT)
             l->own[reader->op] |= (operand_set)1 << reader->operand;
     }
 }

@@ -44,6 +44,10 @@ static void list_exchange(struct filling *f, int i)
     const struct exchange *exchange = &k->exchange[i];
     int me = k->n_op_passes + i, update = me + k->n_tail; /* of a tail's exchange */
     bool tail = i >= k->n_exchanges;
+    if (exchange->division == DIVIDE_GATHER) { /* after the updates of the same parameter */
+        add_target(f, k->n_op_passes + exchange->sum + k->n_tail, me);
+        return;
+    }
     if (tail)
         add_target(f, me, update);
     for (int w = 0; w < exchange->n_writers; w++) {
