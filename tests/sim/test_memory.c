@@ -299,13 +299,14 @@ static double kept_by_gpt(int layers)
              "gpt:layers=%d,hidden=%d,heads=%d,seq=%d,vocab=16,attention=unfused,"
              "attention_dropout_percent=10",
              layers, HIDDEN, HEADS, SEQUENCE);
-    assert_int_equal(
-        hypar_import(&graph, word, &(struct hypar_import_options){ .batch = LAYER_SAMPLES }, NULL),
-        HYPAR_OK);
+    assert_int_equal(hypar_import(&graph, word,
+                                  &(struct hypar_import_options){ .batch = LAYER_SAMPLES },
+                                  NULL),
+                     HYPAR_OK);
     struct hypar_machine *machine = full(1);
-    struct hypar_plan *plan =
-        hp_plan_new(graph, machine,
-                    &(struct plan_settings){ .precision = HYPAR_BF16, .masks = HYPAR_MASKS_KEPT });
+    struct hypar_plan *plan = hp_plan_new(
+        graph, machine,
+        &(struct plan_settings){ .precision = HYPAR_BF16, .masks = HYPAR_MASKS_KEPT });
     struct memory_model *model = memory_of(plan);
     double kept = model->kept[0][0];
     hp_memory_free(model);
@@ -479,13 +480,17 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(data_parallel_state), cmocka_unit_test(weight_versions),
-        cmocka_unit_test(gradient_messages),   cmocka_unit_test(small_by_hand),
-        cmocka_unit_test(sums_by_hand),        cmocka_unit_test(sends_by_hand),
-
+        cmocka_unit_test(data_parallel_state),
+        cmocka_unit_test(weight_versions),
+        cmocka_unit_test(gradient_messages),
+        cmocka_unit_test(small_by_hand),
+        cmocka_unit_test(sums_by_hand),
+        cmocka_unit_test(sends_by_hand),
         cmocka_unit_test(zoo_layer),
-        cmocka_unit_test(pipelines),           cmocka_unit_test(uneven_micro_batches),
-        cmocka_unit_test(larger_batches),      cmocka_unit_test(refused),
+        cmocka_unit_test(pipelines),
+        cmocka_unit_test(uneven_micro_batches),
+        cmocka_unit_test(larger_batches),
+        cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests_name("sim: memory", tests, NULL, NULL);
 }
