@@ -123,18 +123,22 @@ static struct hypar_graph *transformer(const struct sizes *size, int layers)
 /* How the operators of a layer are split over t devices, by the beginning of their names:
  * Megatron's tensor parallelism. What is said of the stream (norms, dropouts, sums) is another
  * thing with and without sequence parallelism. */
+enum { HEADS = '*' }; /* the first axis that is as long as there are heads */
+
 static const struct {
     const char *name;
     char axis;
 } splits[] = {
-    { "q.shape", 'h' }, { "q.heads", 'c' },     { "q.", 'k' },        { "k.shape", 'h' },
-    { "k.heads", 'c' }, { "k.", 'k' },          { "v.shape", 'h' },   { "v.heads", 'c' },
-    { "v.", 'k' },      { "scores.drop", 'c' }, { "scores", 'b' },    { "scale", 'c' },
-    { "softmax", 't' }, { "mix.join", 'h' },    { "mix.shape", 'h' }, { "mix", 'b' },
-    { "proj", 'c' },    { "up", 'k' },          { "gelu", 'c' },      { "down", 'c' },
+    { "q.shape", HEADS },     { "q.heads", HEADS },  { "q.", 'k' },
+    { "k.shape", HEADS },     { "k.heads", HEADS },  { "k.", 'k' },
+    { "v.shape", HEADS },     { "v.heads", HEADS },  { "v.", 'k' },
+    { "scores.drop", HEADS }, { "scores", 'b' },     { "scale", HEADS },
+    { "softmax", HEADS },     { "mix.join", HEADS }, { "mix.shape", HEADS },
+    { "mix", 'b' },           { "proj", 'c' },       { "up", 'k' },
+    { "gelu", 'c' },          { "down", 'c' },
 };
 
-static char axis_of(const char *name, char stream)
+static char letter_of(const char *name, char stream)
 {
     for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++)
         if (strncmp(name, splits[i].name, strlen(splits[i].name)) == 0)
@@ -142,13 +146,21 @@ static char axis_of(const char *name, char stream)
     return stream;
 }
 
-static void split_ops(struct hypar_plan *plan, int degree, char stream)
+static int axis_of(const struct op *op, int64_t heads, char stream)
+{
+    char letter = letter_of(op->name, stream);
+    int axis = letter == HEADS ? 0 : hp_nest_axis(op->nest, letter);
+    while (letter == HEADS && op->nest->axis[axis].extent != heads)
+        axis++;
+    return axis;
+}
+
+static void split_ops(struct hypar_plan *plan, int64_t heads, int degree, char stream)
 {
     for (int op = 0; op < plan->graph->n_ops; op++) {
-        const struct nest *nest = plan->graph->ops[op].nest;
         struct split split = { .degree = { 0 } };
-        int axis = hp_nest_axis(nest, axis_of(plan->graph->ops[op].name, stream));
-        assert_true(axis >= 0);
+        int axis = axis_of(&plan->graph->ops[op], heads, stream);
+        assert_true(axis >= 0 && axis < plan->graph->ops[op].nest->n_axes);
         split.degree[axis] = degree;
         hp_plan_set(plan, op, &split, NULL);
     }
@@ -193,7 +205,7 @@ static double kept_by_layers(const struct sizes *size, int layers, const struct 
                                       .masks = masks,
                                       .recompute = row->recompute };
     struct hypar_plan *plan = hp_plan_new(graph, machine, &settings);
-    split_ops(plan, row->degree, row->stream);
+    split_ops(plan, size->heads, row->degree, row->stream);
     for (int op = 0; op < graph->n_ops && row->gathers_again; op++)
         plan->ops[op].recompute |= strncmp(graph->ops[op].name, "stream.gather", 13) == 0;
     if (hypar_lower(&program, plan, NULL, &err) != HYPAR_OK)

@@ -486,7 +486,6 @@ int main(void)
         cmocka_unit_test(small_by_hand),
         cmocka_unit_test(sums_by_hand),
         cmocka_unit_test(sends_by_hand),
-
         cmocka_unit_test(zoo_layer),
         cmocka_unit_test(pipelines),
         cmocka_unit_test(uneven_micro_batches),
