@@ -52,7 +52,9 @@ struct hypar_plan {
     int n_stages, stage_capacity;
     struct hypar_stage *stages;
     struct hypar_schedule schedule;
-    const int *all_devices; /* 0, 1, 2, ...: the default placement, shared by all ops */
+    bool has_layout;
+    struct hypar_layout layout; /* that it was made from; operators may differ from it */
+    const int *all_devices;     /* 0, 1, 2, ...: the default placement, shared by all ops */
     int n_all_devices;
 };
 
@@ -89,6 +91,18 @@ void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *
  * replica's group), without stages of the machine, in order. At most HP_MAX_PARTS parts; NULL
  * only where hp_plan_has_default() says so. May be called again: room is reused. */
 void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, const int *device);
+
+/* Make a new plan, every operator unsplit, what `layout` says (expert/expert.h): stages,
+ * schedule, splits and devices. Members that are 0: data, tensor, pipeline, chunks and
+ * micro-batches 1. HYPAR_INFEASIBLE where graph or machine do not fit it. */
+enum hypar_status hp_plan_set_layout(struct hypar_plan *plan, const struct hypar_layout *layout,
+                                     struct hypar_error *err);
+
+/* The schedule of a layout that names none. */
+static inline enum hypar_schedule_kind hp_layout_schedule(const struct hypar_layout *layout)
+{
+    return layout->pipeline > 1 ? HYPAR_SCHEDULE_1F1B : HYPAR_SCHEDULE_NONE;
+}
 
 /* Bytes kept for one element of a parameter. */
 struct param_bytes {
@@ -160,6 +174,7 @@ void hp_plan_write_json(struct json_writer *w, const char *key, const struct hyp
 void hp_plan_put_machine(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_ops(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_stages(struct json_writer *w, const struct hypar_plan *plan);
+void hp_plan_put_layout(struct json_writer *w, const struct hypar_layout *layout);
 void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan);
 
 /* How a step is simulated (simulation.c): the member "simulation" of the file form, nothing if

@@ -155,7 +155,7 @@ static enum hypar_status check_format(const struct json *root, struct hypar_erro
     static const char *const members[] = { "format",   "model",      "graph_hash", "batch",
                                            "freeze",   "machine",    "precision",  "optimizer",
                                            "seed",     "clip",       "ops",        "stages",
-                                           "schedule", "simulation", NULL };
+                                           "schedule", "simulation", "layout",     NULL };
     static const char *const formats[] = { "hypar-plan/1" };
     int format;
     TRY(hp_json_object(root, err));
@@ -167,6 +167,7 @@ static enum hypar_status check_format(const struct json *root, struct hypar_erro
 static enum hypar_status fill(struct hypar_plan *plan, const struct json *root,
                               struct arena *scratch, struct hypar_error *err)
 {
+    TRY(hp_read_layout(plan, root, err));
     TRY(hp_read_schedule(plan, root, err));
     TRY(hp_read_stages(plan, root, scratch, err));
     TRY(hp_read_ops(plan, root, scratch, err));
