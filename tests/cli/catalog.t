@@ -1,7 +1,7 @@
 What there is. One model with its options, one operator in words.
 $ hypar models gpt2
 > gpt2: GPT-2 small (Radford et al. 2019)
-> 124,439,808 parameters, 292 GFLOP per sample forward, 162 operators, 50 weighted layers, batch
+> 124,439,808 parameters, 292 GFLOP per sample forward, 174 operators, 74 weighted layers, batch
 > 32
 >
 > option     default  least      most

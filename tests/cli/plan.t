@@ -171,9 +171,9 @@ $ hypar check $TMP/plan.json
 What takes long to simulate, or cannot be, is predicted in closed form.
 $ hypar plan gpt2-xl --on cluster:128x8,memory=1TB --batch 1024 --planner dp | sed '1,/^Levels/d; $d'
 > program sends, each byte once (hypar lower). Step: in closed form.
-> Predicted step 2.41 s (compute 1.34 s, exchange 1.07 s; no overlap), 424 samples/s, 27.8 % of
+> Predicted step 2.42 s (compute 1.34 s, exchange 1.08 s; no overlap), 423 samples/s, 27.7 % of
 > peak, 108 kJ; weights, gradients and optimizer state 12.5 GB on the fullest device.
-> In closed form, not simulated: a plan of 645120 parts, more than 262144, takes long.
+> In closed form, not simulated: a plan of 694272 parts, more than 262144, takes long.
 $ hypar plan tests/data/pipedream/chain.txt --on full:2 --planner 1f1b --json | sed -n '/"predicted"/,/"search"/p'
 >   "predicted": {
 >     "model": "closed form: no overlap, levels one after another",
@@ -339,8 +339,8 @@ $ hypar plan gpt3-175b --on full:4
 > hypar: note: hypar: weights, gradients and sgd state need 353 GB on device 0, which has 16 GB
 > hypar: note: accpar: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
 > hypar: note: optcnn: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
-> hypar: note: 1f1b: no plan found that fits; the nearest needs 510 GB on device 0, which has 16 GB
-> hypar: note: gpipe: no plan found that fits; the nearest needs 1.6 TB on device 1, which has 16 GB
+> hypar: note: 1f1b: no plan found that fits; the nearest needs 511 GB on device 0, which has 16 GB
+> hypar: note: gpipe: no plan found that fits; the nearest needs 1.6 TB on device 0, which has 16 GB
 > hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
 ? 1
 $ hypar plan gpt3-175b --on full:4 -q

@@ -19,7 +19,7 @@
     "{'format':'hypar-plan/1','model':'gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16'," \
     "'batch':4,'machine':'full:4',"
 #define GPT_REST                                                                     \
-    "'wpe.add','drop','h.0.ln_1','h.0.attn.c_attn','h.0.attn.split','h.0.attn',"     \
+    "'wpe.add','drop','h.0.ln_1','h.0.attn.q','h.0.attn.k','h.0.attn.v','h.0.attn'," \
     "'h.0.attn.c_proj','h.0.attn.dropout','h.0.attn.add','h.0.ln_2','h.0.mlp.c_fc'," \
     "'h.0.mlp.gelu','h.0.mlp.c_proj','h.0.mlp.dropout','h.0.mlp.add','ln_f','lm_head','loss'"
 

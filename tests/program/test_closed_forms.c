@@ -1,5 +1,5 @@
-/* Bytes that can be worked out by hand: data parallelism, halos, and the table entries of HyPar
- * and AccPar for two devices. */
+/* Bytes that can be worked out by hand: data and tensor parallelism, halos, and the table
+ * entries of HyPar and AccPar for two devices. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -101,6 +101,92 @@ static void data_parallel(void **state)
     check_data_parallel("vgg16", 1);
     check_data_parallel("resnet18", 7);
     check_data_parallel("gpt2", 3);
+}
+
+/* Tensor parallelism --------------------------------------------------------------- */
+
+/* Megatron's splits of a layer (Shoeybi et al. 2019), by the end of an operator's name; all
+ * other operators are computed by each device. */
+struct tensor_split {
+    const char *end;
+    char axis;
+};
+
+static char tensor_axis(const char *name, const struct tensor_split *splits)
+{
+    for (; splits->end; splits++) {
+        size_t n = strlen(name), m = strlen(splits->end);
+        if (n >= m && strcmp(name + n - m, splits->end) == 0)
+            return splits->axis;
+    }
+    return 'r';
+}
+
+/* Each layer sums [n,t,h] twice forward, behind attention and behind the perceptron, and twice
+ * backward, before them; nothing else moves. */
+static void check_tensor_parallel(const char *model, int layers, int degree, double elements,
+                                  const struct tensor_split *splits)
+{
+    struct hypar_graph *graph;
+    struct hypar_error err;
+    struct hypar_import_options options = { .batch = 2 };
+    if (hypar_import(&graph, model, &options, &err))
+        fail_msg("%s", err.text);
+    struct hypar_machine *machine = full(degree);
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    for (int op = 0; op < graph->n_ops; op++)
+        split_axis(plan, op, tensor_axis(graph->ops[op].name, splits), degree);
+    struct hypar_program *program = lower(plan, false);
+    struct hypar_program_totals totals = hypar_program_totals(program);
+    double bytes = layers * 2 * (2.0 * (degree - 1) * 4 * elements);
+    if (totals.forward_bytes != bytes || totals.backward_bytes != bytes ||
+        totals.comm_bytes != 2 * bytes)
+        fail_msg("%s on %d devices: %.0f bytes forward, %.0f backward, %.0f in all; expected "
+                 "%.0f forward and backward",
+                 model, degree, totals.forward_bytes, totals.backward_bytes, totals.comm_bytes,
+                 bytes);
+    hypar_program_free(program);
+    hypar_plan_free(plan);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+}
+
+static void tensor_parallel(void **state)
+{
+    (void)state;
+    /* clang-format off */
+    static const struct tensor_split gpt[] = {
+        { ".attn.q", 'k' }, { ".attn.k", 'k' }, { ".attn.v", 'k' }, { ".attn", 'a' }, { ".attn.c_proj", 'c' },
+        { ".c_fc", 'k' }, { ".gelu", 'c' }, { ".mlp.c_proj", 'c' }, { NULL, 0 },
+    };
+    static const struct tensor_split bert[] = {
+        { ".attention.q", 'k' }, { ".attention.k", 'k' }, { ".attention.v", 'k' }, { ".attention", 'a' },
+        { ".attention.out", 'c' }, { ".ffn.in", 'k' }, { ".gelu", 'c' }, { ".ffn.out", 'c' }, { NULL, 0 },
+    };
+    static const struct tensor_split vit[] = {
+        { ".attn.q", 'k' }, { ".attn.k", 'k' }, { ".attn.v", 'k' }, { ".attn", 'a' }, { ".attn.out", 'c' },
+        { ".mlp.0", 'k' }, { ".gelu", 'c' }, { ".mlp.3", 'c' }, { NULL, 0 },
+    };
+    static const struct tensor_split llama[] = {
+        { ".q_proj", 'k' }, { ".k_proj", 'k' }, { ".v_proj", 'k' }, { ".rope_q", 'a' }, { ".rope_k", 'a' },
+        { ".attn", 'a' }, { ".o_proj", 'c' }, { ".gate_proj", 'k' }, { ".up_proj", 'k' }, { ".silu", 'c' },
+        { ".gate", 'c' }, { ".down_proj", 'c' }, { NULL, 0 },
+    };
+    /* clang-format on */
+    check_tensor_parallel("gpt:layers=2,hidden=48,heads=12,seq=16,vocab=96", 2, 4, 2 * 16 * 48,
+                          gpt);
+    check_tensor_parallel("gpt:layers=1,hidden=48,heads=12,seq=16,vocab=96", 1, 3, 2 * 16 * 48,
+                          gpt);
+    check_tensor_parallel("gpt2", 12, 2, 2.0 * 1024 * 768, gpt);
+    check_tensor_parallel("bert:layers=2,hidden=48,heads=12,seq=16,vocab=96", 2, 6, 2 * 16 * 48,
+                          bert);
+    check_tensor_parallel("vit-b-16:layers=2,hidden=48,heads=4,image=32,patch=8,ffn=96", 2, 2,
+                          2 * 17 * 48, vit);
+    check_tensor_parallel("llama2-7b:layers=2,hidden=64,heads=8,ffn=96,seq=16,vocab=96", 2, 4,
+                          2 * 16 * 64, llama);
+    check_tensor_parallel(
+        "llama2-7b:layers=1,hidden=64,heads=8,kv_heads=4,ffn=96,seq=16,vocab=96", 1, 4,
+        2 * 16 * 64, llama);
 }
 
 /* Halos ---------------------------------------------------------------------------- */
@@ -288,6 +374,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_parallel),
+        cmocka_unit_test(tensor_parallel),
         cmocka_unit_test(halos),
         cmocka_unit_test(tables),
     };

@@ -98,16 +98,26 @@ static const struct option gpt_options[] = {
     [GPT_POSITIONS] = { "positions", 0, 0, MAX_LENGTH }, /* 0: as many as seq */
 };
 
+/* Columns [start, stop) of the matrix and of the bias of `whole`, as a layer of their own: a
+ * split of its k then follows heads, which one of the whole matrix would not. */
+static int linear_part(struct net *net, const char *name, int x, const char *whole, int start,
+                       int stop)
+{
+    int sizes[] = { hp_net_dim(net, x, 2), stop - start };
+    int w = hp_net_param(net, hp_net_label(net, "%s.w[%d:%d]", whole, start, stop), 2, sizes);
+    int b =
+        hp_net_param(net, hp_net_label(net, "%s.b[%d:%d]", whole, start, stop), 1, sizes + 1);
+    return hp_net_op(net, OP_LINEAR, name, INPUTS(x, w, b), NULL);
+}
+
 static int gpt_layer(struct net *net, int x, const int *option)
 {
-    int hidden = option[GPT_HIDDEN], heads = option[GPT_HEADS], qkv[3];
-    int y = linear_bias(net, "attn.c_attn", layer_norm(net, "ln_1", x, 1e-5), 3 * hidden);
-    hp_net_outputs(net,
-                   &(struct op_request){ OP_SPLIT, "attn.split", 1, &y,
-                                         ATTRS({ ATTR_AXIS, 1, V(2) },
-                                               { ATTR_SIZES, 3, V(hidden, hidden, hidden) }) },
-                   qkv, 3);
-    y = attention(net, "attn", qkv[0], qkv[1], qkv[2], heads, heads, true);
+    int hidden = option[GPT_HIDDEN], heads = option[GPT_HEADS];
+    int y = layer_norm(net, "ln_1", x, 1e-5);
+    int q = linear_part(net, "attn.q", y, "attn.c_attn", 0, hidden);
+    int k = linear_part(net, "attn.k", y, "attn.c_attn", hidden, 2 * hidden);
+    int v = linear_part(net, "attn.v", y, "attn.c_attn", 2 * hidden, 3 * hidden);
+    y = attention(net, "attn", q, k, v, heads, heads, true);
     y = dropout(net, "attn.dropout", linear_bias(net, "attn.c_proj", y, hidden), 0.1);
     x = add(net, "attn.add", x, y);
 
