@@ -139,13 +139,9 @@ static bool same_schedule(const struct hypar_schedule *a, const struct hypar_sch
 
 static bool same_op(const struct nest *nest, const struct op_plan *a, const struct op_plan *b)
 {
-    for (int x = 0; x < nest->n_axes; x++) {
-        int degree = hp_degree(&a->split, x);
-        const int64_t *p = a->split.sizes[x], *q = b->split.sizes[x];
-        if (degree != hp_degree(&b->split, x) || !p != !q ||
-            (p && memcmp(p, q, (size_t)degree * sizeof *p) != 0))
+    for (int x = 0; x < nest->n_axes; x++)
+        if (!hp_same_parts(&a->split, &b->split, x))
             return false;
-    }
     return same_ints(a->device, a->n_devices, b->device, b->n_devices) &&
            a->recompute == b->recompute && a->shard_state == b->shard_state;
 }
