@@ -23,6 +23,7 @@ static const struct argp_option options[] = {
       0 },
     { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum, adam or adamw (sgd)", 0 },
+    OPT_RECOMPUTE_ROW,
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
     { "budget", OPT_BUDGET, "SECONDS", 0, "flexflow: search no longer than that", 0 },
     { "proposals", OPT_PROPOSALS, "N", 0, "flexflow: so many (until it finds no more)", 0 },
@@ -376,6 +377,7 @@ static enum hypar_status compare_plans(struct comparing *c, struct hypar_error *
                              : *args->dims       ? "dim"
                              : args->precision   ? "precision"
                              : args->optimizer   ? "optimizer"
+                             : args->recompute   ? "recompute"
                                                  : NULL;
     if (for_models)
         return opt_usage(err, "compare: --%s needs a model; '%s' is a plan, which says it",

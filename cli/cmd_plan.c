@@ -26,6 +26,7 @@ static const struct argp_option options[] = {
     { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum, adam or adamw (sgd)", 0 },
     OPT_CLIP_ROW,
+    OPT_RECOMPUTE_ROW,
     OPT_FREEZE_ROW,
     { "recurrence", OPT_RECURRENCE, "WHICH", 0,
       "pipedream: code or paper, whose formulas (code)", 0 },

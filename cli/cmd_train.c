@@ -22,6 +22,7 @@ static const struct argp_option options[] = {
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "of a model: sgd, momentum, adam or adamw (sgd)",
       0 },
     OPT_CLIP_ROW,
+    OPT_RECOMPUTE_ROW,
     OPT_FREEZE_ROW,
     { "seed", OPT_SEED, "N", 0, "of a model: of first values, data and planners (0)", 0 },
     { "stages", OPT_STAGES, "N", 0, "of a model: stages of gpipe and 1f1b", 0 },
@@ -136,11 +137,17 @@ static enum hypar_status check_plan_options(const struct args *args, struct hypa
         const char *name;
         bool given;
     } of_model[] = {
-        { "--planner", args->planner },     { "--on", args->machine },
-        { "--batch", args->batch != 0 },    { "--precision", args->precision },
-        { "--optimizer", args->optimizer }, { "--seed", args->seed != 0 },
-        { "--clip", args->clip > 0 },       { "--freeze", *args->freeze },
-        { "--stages", args->stages != 0 },  { "--micro-batches", args->micro_batches != 0 },
+        { "--planner", args->planner },
+        { "--on", args->machine },
+        { "--batch", args->batch != 0 },
+        { "--precision", args->precision },
+        { "--optimizer", args->optimizer },
+        { "--seed", args->seed != 0 },
+        { "--clip", args->clip > 0 },
+        { "--freeze", *args->freeze },
+        { "--recompute", args->recompute },
+        { "--stages", args->stages != 0 },
+        { "--micro-batches", args->micro_batches != 0 },
     };
     for (size_t i = 0; i < sizeof of_model / sizeof *of_model; i++)
         if (of_model[i].given)

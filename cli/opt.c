@@ -88,6 +88,7 @@ static const struct value {
     { OPT_PROFILE, "--profile", READ, offsetof(struct args, profile), 0, 0 },
     { OPT_PROPOSALS, "--proposals", COUNT, offsetof(struct args, proposals), 1, 1e12 },
     { OPT_QUIET, "--quiet", FLAG, offsetof(struct args, quiet), 0, 0 },
+    { OPT_RECOMPUTE, "--recompute", TEXT, offsetof(struct args, recompute), 0, 0 },
     { OPT_RECURRENCE, "--recurrence", TEXT, offsetof(struct args, recurrence), 0, 0 },
     { OPT_SEED, "--seed", COUNT, offsetof(struct args, seed), 0, (double)HYPAR_MAX_SEED },
     { OPT_STAGES, "--stages", COUNT, offsetof(struct args, stages), 1, 1 << 16 },
@@ -426,6 +427,9 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
     if (args->optimizer && !hypar_optimizer_find(args->optimizer, &how->optimizer))
         return opt_usage(err, "--optimizer: '%s' is not sgd, momentum, adam or adamw",
                          args->optimizer);
+    if (args->recompute && !hypar_recompute_find(args->recompute, &how->recompute))
+        return opt_usage(err, "--recompute: '%s' is not none, selective or full",
+                         args->recompute);
     if (args->recurrence && strcmp(args->recurrence, "paper") == 0)
         how->recurrence = HYPAR_RECURRENCE_PAPER;
     else if (args->recurrence && strcmp(args->recurrence, "code") != 0)

@@ -23,6 +23,7 @@ enum opt_key {
     OPT_MEMORY,
     OPT_OBJECTIVE,
     OPT_OPTIMIZER,
+    OPT_RECOMPUTE,
     OPT_PRECISION,
     OPT_SEED,
     OPT_BUCKET,
@@ -102,7 +103,7 @@ struct args {
     int n_operands;
     const char *model, *machine, *output, *planner;
     char batch_dims[LIST_BYTES], dims[LIST_BYTES], freeze[LIST_BYTES];
-    const char *objective, *optimizer, *precision, *recurrence;
+    const char *objective, *optimizer, *precision, *recompute, *recurrence;
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
     const char *axes, *sync, *all_reduce, *schedule;
@@ -143,6 +144,14 @@ extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cm
 #define OPT_CLIP_ROW                                                                           \
     {                                                                                          \
         "clip", OPT_CLIP, "NORM", 0, "gradients have at most this norm, all together (any)", 0 \
+    }
+
+#define OPT_RECOMPUTE_ROW                                                                     \
+    {                                                                                         \
+        "recompute", OPT_RECOMPUTE, "WHAT", 0,                                                \
+            "full (repeated layers), selective (scores of attention) or none: compute again " \
+            "in the backward half instead of keeping it (none)",                              \
+            0                                                                                 \
     }
 
 #define OPT_FREEZE_ROW                                                              \

@@ -116,9 +116,10 @@ static enum hypar_status compare_updates(struct all_ranks *a, int device,
     for (int i = 0; i < rank->tail.n_updates; i++) {
         const struct rank_update *u = &rank->tail.update[i];
         int last = hp_period_count(a->program->iteration, u->group) - 1;
-        TRY(compare_held(a, device, (struct place){ u->tensor, true }, &u->gradient, last,
-                         err));
-        TRY(compare_held(a, device, (struct place){ u->tensor, false }, &u->param, 0, err));
+        TRY(compare_held(a, device, (struct place){ .tensor = u->tensor, .grad = true },
+                         &u->gradient, last, err));
+        TRY(compare_held(a, device, (struct place){ .tensor = u->tensor, .grad = false },
+                         &u->param, 0, err));
     }
     return HYPAR_OK;
 }
@@ -157,7 +158,7 @@ static enum hypar_status compare_running(struct all_ranks *a, int device,
                              .box = pass->running.box };
         memcpy(held.stride, pass->running.at.stride, sizeof held.stride);
         a->running++;
-        TRY(compare(a, device, (struct place){ tensor, false }, &held,
+        TRY(compare(a, device, (struct place){ .tensor = tensor, .grad = false }, &held,
                     hp_reference_running(a->settings.reference, tensor), err));
     }
     return HYPAR_OK;
@@ -190,7 +191,7 @@ static enum hypar_status compare_scale(struct all_ranks *a, int device, struct h
     const struct rank *rank = hp_executor_rank(a->x[device]);
     struct box scalar = { .n_dims = 0 };
     int b = hp_find_buffer(&rank->buffers, a->graph, 0, true,
-                           (struct place){ a->graph->loss, true }, &scalar);
+                           (struct place){ .tensor = a->graph->loss, .grad = true }, &scalar);
     if ((b < 0) != (a->program->plan->clip <= 0 || rank->tail.n_updates == 0))
         return hp_fail(err, HYPAR_RUNTIME, "device %d has a norm, or lacks it", device);
     if (b < 0)
@@ -332,8 +333,8 @@ void all_ranks_free(struct all_ranks *a)
 enum hypar_status all_ranks_step(struct all_ranks *a, struct hypar_error *err)
 {
     for (int t = 0; t < a->graph->n_tensors; t++) {
-        const struct view *param =
-            hp_reference_view(a->settings.reference, (struct place){ t, false }, 0);
+        const struct view *param = hp_reference_view(
+            a->settings.reference, (struct place){ .tensor = t, .grad = false }, 0);
         if (a->before[t])
             memcpy(a->before[t], param->data,
                    (size_t)hp_box_elements(&param->box) * sizeof(double));

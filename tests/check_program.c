@@ -120,6 +120,10 @@ static void add_pass(struct expected *x, const struct task *task, const struct o
     for (int o = 0; o < op->nest->n_operands; o++) {
         if (op->tensor[o] != x->exchange->place.tensor)
             continue;
+        if (hp_operand_place(x->program->lowering, op_pass, o, grad).again !=
+                x->exchange->place.again &&
+            !tail)
+            continue;
         bool writes = has(grad ? pass->writes_grad : pass->writes, o);
         bool reads = has(grad && !tail ? pass->reads_grad : pass->reads, o) &&
                      (adds || !has(pass->adds, o));

@@ -38,6 +38,14 @@ enum hypar_optimizer {
     HYPAR_OPTIMIZER_COUNT,
 };
 
+/* What is computed again in the backward half instead of being kept for it. */
+enum hypar_recompute {
+    HYPAR_RECOMPUTE_NONE,
+    HYPAR_RECOMPUTE_SELECTIVE, /* scores of attention, their softmax and its dropout */
+    HYPAR_RECOMPUTE_FULL,      /* repeated layers, but for what passes from one to the next */
+    HYPAR_RECOMPUTE_COUNT,
+};
+
 enum hypar_schedule_kind {
     HYPAR_SCHEDULE_NONE,      /* micro-batches one after another */
     HYPAR_SCHEDULE_GPIPE,     /* all forward, all backward, flush */
@@ -58,10 +66,12 @@ HYPAR_API const char *hypar_precision_text(enum hypar_precision precision);
 HYPAR_API const char *hypar_optimizer_text(enum hypar_optimizer optimizer);
 HYPAR_API const char *hypar_schedule_text(enum hypar_schedule_kind kind);
 HYPAR_API const char *hypar_share_text(enum hypar_share share);
+HYPAR_API const char *hypar_recompute_text(enum hypar_recompute recompute);
 HYPAR_API bool hypar_precision_find(const char *name, enum hypar_precision *out);
 HYPAR_API bool hypar_optimizer_find(const char *name, enum hypar_optimizer *out);
 HYPAR_API bool hypar_schedule_find(const char *name, enum hypar_schedule_kind *out);
 HYPAR_API bool hypar_share_find(const char *name, enum hypar_share *out);
+HYPAR_API bool hypar_recompute_find(const char *name, enum hypar_recompute *out);
 
 struct hypar_schedule {
     enum hypar_schedule_kind kind;
@@ -80,6 +90,7 @@ struct hypar_layout {
     int64_t micro_batches;
     enum hypar_schedule_kind schedule;
     bool sequence_parallel; /* what is between the layers is divided by sequence, else copied */
+    enum hypar_recompute recompute;
 };
 
 /* How the step of a plan is simulated (hypar/sim.h); zero: by default. */

@@ -58,6 +58,7 @@ struct hypar_search_options {
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
     double clip; /* gradients have at most this norm, all together; 0: any */
+    enum hypar_recompute recompute;
     int64_t seed;
     /* Simulate what is found so, and in the search of flexflow and exhaustive; NULL: only auto
      * and those two simulate, as is the default. Must outlive the call. */

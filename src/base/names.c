@@ -29,6 +29,12 @@ const char *const hp_share_names[HYPAR_SHARE_COUNT] = {
     [HYPAR_SHARE_MINIBATCH] = "minibatch",
 };
 
+const char *const hp_recompute_names[HYPAR_RECOMPUTE_COUNT] = {
+    [HYPAR_RECOMPUTE_NONE] = "none",
+    [HYPAR_RECOMPUTE_SELECTIVE] = "selective",
+    [HYPAR_RECOMPUTE_FULL] = "full",
+};
+
 /* The row called `name`, or `count`. */
 static int find(const char *const *names, int count, const char *name)
 {
@@ -56,3 +62,4 @@ NAMED(precision, hypar_precision, hp_precision_names, HYPAR_PRECISION_COUNT)
 NAMED(optimizer, hypar_optimizer, hp_optimizer_names, HYPAR_OPTIMIZER_COUNT)
 NAMED(schedule, hypar_schedule_kind, hp_schedule_names, HYPAR_SCHEDULE_COUNT)
 NAMED(share, hypar_share, hp_share_names, HYPAR_SHARE_COUNT)
+NAMED(recompute, hypar_recompute, hp_recompute_names, HYPAR_RECOMPUTE_COUNT)

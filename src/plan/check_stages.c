@@ -112,6 +112,12 @@ enum hypar_status hp_check_schedule(const struct hypar_plan *plan, struct hypar_
                        name);
     if (schedule->vertical_sync && !schedule->stash)
         return hp_fail(err, HYPAR_INFEASIBLE, "schedule '%s': vertical_sync needs stash", name);
+    for (int op = 0; pipedream && !schedule->stash && op < plan->graph->n_ops; op++)
+        if (plan->ops[op].recompute)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "op '%s': recompute needs stash under schedule '%s', or it would be "
+                           "computed again with other weights",
+                           plan->graph->ops[op].name, name);
     return HYPAR_OK;
 }
 

@@ -34,6 +34,8 @@ struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
         plan->ops[op] =
             (struct op_plan){ .stage = -1, .n_parts = 1, .n_devices = 1, .device = devices };
     plan->arena = arena;
+    if (settings->recompute != HYPAR_RECOMPUTE_NONE)
+        hp_plan_set_recompute(plan, settings->recompute);
     return plan;
 }
 
@@ -190,9 +192,9 @@ void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, con
 
 struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan)
 {
-    struct plan_settings settings = { plan->model,     plan->machine_word, plan->precision,
-                                      plan->optimizer, plan->seed,         plan->simulation,
-                                      plan->clip };
+    struct plan_settings settings = { plan->model,     plan->machine_word,  plan->precision,
+                                      plan->optimizer, plan->seed,          plan->simulation,
+                                      plan->clip,      HYPAR_RECOMPUTE_NONE };
     return hp_plan_copy_with(plan, &settings);
 }
 
@@ -207,7 +209,7 @@ struct hypar_plan *hp_plan_copy_with(const struct hypar_plan *plan,
     copy->layout = plan->layout;
     for (int op = 0; op < plan->graph->n_ops; op++) {
         hp_plan_set(copy, op, &plan->ops[op].split, plan->ops[op].device);
-        copy->ops[op].recompute = plan->ops[op].recompute;
+        copy->ops[op].recompute |= plan->ops[op].recompute;
         copy->ops[op].shard_state = plan->ops[op].shard_state;
     }
     return copy;

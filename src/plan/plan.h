@@ -66,6 +66,7 @@ struct plan_settings {
     int64_t seed;
     struct hypar_simulation simulation;
     double clip; /* 0: not */
+    enum hypar_recompute recompute;
 };
 
 /* A plan with every operator unsplit on device 0, without stages. Graph and machine must
@@ -85,6 +86,9 @@ struct hypar_plan *hp_plan_copy_with(const struct hypar_plan *plan,
 void hp_plan_add_stage(struct hypar_plan *plan, const struct hypar_stage *stage);
 
 void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *schedule);
+
+/* Which operators are computed again, as a word says (recompute.c). */
+void hp_plan_set_recompute(struct hypar_plan *plan, enum hypar_recompute recompute);
 
 /* Split `op`; all is copied, even sizes are dropped. `device` names one for each part (and for
  * each replica of a stage that shares minibatches); NULL: the first ones of its stage (of each

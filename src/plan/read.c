@@ -131,7 +131,7 @@ static enum hypar_status read_machine(struct hypar_machine **out, const struct j
 static enum hypar_status read_settings(struct plan_settings *settings, const struct json *root,
                                        struct hypar_error *err)
 {
-    int precision = HYPAR_FP32, optimizer = HYPAR_SGD;
+    int precision = HYPAR_FP32, optimizer = HYPAR_SGD, recompute = HYPAR_RECOMPUTE_NONE;
     struct json at = hp_json_member(root, "precision");
     if (at.value)
         TRY(hp_read_choice(&at, hp_precision_names, HYPAR_PRECISION_COUNT, &precision, err));
@@ -141,21 +141,26 @@ static enum hypar_status read_settings(struct plan_settings *settings, const str
     at = hp_json_member(root, "seed");
     if (at.value)
         TRY(hp_json_int(&at, 0, HYPAR_MAX_SEED, &settings->seed, err));
+    at = hp_json_member(root, "recompute");
+    if (at.value)
+        TRY(hp_read_choice(&at, hp_recompute_names, HYPAR_RECOMPUTE_COUNT, &recompute, err));
     at = hp_json_member(root, "clip");
     if (at.value)
         TRY(hp_json_number(&at, 0, DBL_MAX, &settings->clip, err));
     TRY(hp_read_simulation(root, &settings->simulation, err));
     settings->precision = (enum hypar_precision)precision;
     settings->optimizer = (enum hypar_optimizer)optimizer;
+    settings->recompute = (enum hypar_recompute)recompute;
     return HYPAR_OK;
 }
 
 static enum hypar_status check_format(const struct json *root, struct hypar_error *err)
 {
-    static const char *const members[] = { "format",   "model",      "graph_hash", "batch",
-                                           "freeze",   "machine",    "precision",  "optimizer",
-                                           "seed",     "clip",       "ops",        "stages",
-                                           "schedule", "simulation", "layout",     NULL };
+    static const char *const members[] = { "format", "model",    "graph_hash", "batch",
+                                           "freeze", "machine",  "precision",  "optimizer",
+                                           "seed",   "clip",     "recompute",  "ops",
+                                           "stages", "schedule", "simulation", "layout",
+                                           NULL };
     static const char *const formats[] = { "hypar-plan/1" };
     int format;
     TRY(hp_json_object(root, err));

@@ -18,7 +18,8 @@ static enum hypar_status read_members(const struct json *at, struct hypar_layout
 {
     static const char *const members[] = {
         "data",   "tensor",        "pipeline",          "schedule",
-        "chunks", "micro_batches", "sequence_parallel", NULL
+        "chunks", "micro_batches", "sequence_parallel", "recompute",
+        NULL
     };
     TRY(hp_json_object(at, err));
     TRY(hp_json_only(at, members, err));
@@ -35,6 +36,12 @@ static enum hypar_status read_members(const struct json *at, struct hypar_layout
     if (member.value)
         TRY(hp_read_choice(&member, hp_schedule_names, HYPAR_SCHEDULE_COUNT, &kind, err));
     layout->schedule = (enum hypar_schedule_kind)kind;
+    member = hp_json_member(at, "recompute");
+    int recompute = HYPAR_RECOMPUTE_NONE;
+    if (member.value)
+        TRY(hp_read_choice(&member, hp_recompute_names, HYPAR_RECOMPUTE_COUNT, &recompute,
+                           err));
+    layout->recompute = (enum hypar_recompute)recompute;
     member = hp_json_member(at, "sequence_parallel");
     if (member.value)
         TRY(hp_json_bool(&member, &layout->sequence_parallel, err));
@@ -44,12 +51,12 @@ static enum hypar_status read_members(const struct json *at, struct hypar_layout
 enum hypar_status hp_read_layout(struct hypar_plan *plan, const struct json *root,
                                  struct hypar_error *err)
 {
-    static const char *const others[] = { "stages", "schedule" };
+    static const char *const others[] = { "stages", "schedule", "recompute" };
     struct json at = hp_json_member(root, "layout");
     struct hypar_layout layout = { 0 };
     if (!at.value)
         return HYPAR_OK;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         struct json other = hp_json_member(root, others[i]);
         if (other.value)
             return hp_json_fail(&other, err, "beside 'layout', which says it");

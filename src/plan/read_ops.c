@@ -155,7 +155,8 @@ static enum hypar_status read_op(struct hypar_plan *plan, int op, const struct j
     member = hp_json_member(at, "devices");
     if (member.value)
         TRY(hp_read_devices(scratch, &member, &devices, &n, err));
-    plan->ops[op].recompute = plan->ops[op].shard_state = false;
+    if (plan->has_layout) /* the row stands in place of it, in all */
+        plan->ops[op].recompute = plan->ops[op].shard_state = false;
     TRY(read_flags(&plan->ops[op], at, err));
     return place(plan, op, &split, devices, n, err);
 }

@@ -25,6 +25,17 @@ static void find_fusable(struct blocks *s)
     }
 }
 
+/* Does a pass come after one of its operator that is done again only after `group` began? */
+static bool is_computed_later(const struct training_graph *k, int op_pass, int group)
+{
+    const struct op_pass *at = &k->op_pass[op_pass];
+    for (int p = 0; !at->again && at->backward && k->again[at->op] >> p; p++)
+        if (k->again[at->op] >> p & 1 &&
+            k->op_pass[k->again_of[at->op][p]].item > k->op_pass[group].item)
+            return true;
+    return false;
+}
+
 /* The fusion group that `op_pass` belongs to. It is fused if all that it waits for is
  * done by one group, part by part, where it is. */
 static int group_of(const struct blocks *s, int b, int op_pass)
@@ -38,12 +49,14 @@ static int group_of(const struct blocks *s, int b, int op_pass)
         const struct source *from = &k->exchange[d].writer[0];
         if (!s->lowering->body[b].pattern[d]->aligned)
             return op_pass;
-        int theirs = s->head[b][k->op_pass_of[from->op][from->pass]];
+        int theirs = s->head[b][hp_source_pass(k, from)];
         if (group >= 0 && group != theirs)
             return op_pass;
         group = theirs;
     }
-    return k->op_pass[group].backward == k->op_pass[op_pass].backward ? group : op_pass;
+    bool apart = k->op_pass[group].backward != k->op_pass[op_pass].backward ||
+                 is_computed_later(k, op_pass, group);
+    return apart ? op_pass : group;
 }
 
 void hp_find_groups(struct blocks *s, int b)

@@ -20,7 +20,7 @@ static void wait_for_part(struct blocks *s, int local, int b, int op_pass, int p
 /* The same of the tail's parts, in every body that has it. */
 static void wait_for_bodies(struct blocks *s, int local, const struct source *from, int part)
 {
-    int op_pass = s->lowering->training.op_pass_of[from->op][from->pass];
+    int op_pass = hp_source_pass(&s->lowering->training, from);
     for (int b = 0; b < s->lowering->n_bodies; b++) {
         int live = hp_live_part(s->lowering, from->op, part, b);
         if (live >= 0)
@@ -47,7 +47,7 @@ static void wait_for_feeds(struct blocks *s, int local, int b, int exchange, int
     }
     for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
         const struct source *from = &k->exchange[exchange].writer[p->feed[i].writer];
-        int op_pass = k->op_pass_of[from->op][from->pass], part = p->feed[i].part;
+        int op_pass = hp_source_pass(k, from), part = p->feed[i].part;
         const struct part_layout *layout =
             tail ? s->lowering->tail_layout[from->op] : hp_pass_layout(s, b, op_pass);
         if (layout->device[part] != device)
@@ -120,11 +120,61 @@ static void forward_edges(struct blocks *s, int b, int group)
             waits[layout->rank[p->wait[w].part]] = true;
     }
     for (int op_pass = group; op_pass >= 0; op_pass = s->next[b][op_pass]) {
-        int forward = hp_last_forward_pass(s->lowering, k->op_pass[op_pass].op);
-        bool implied = comes_after_forward(s, b, k->op_pass[op_pass].op);
+        const struct op_pass *at = &k->op_pass[op_pass];
+        int forward = hp_last_forward_pass(s->lowering, at->op);
+        bool implied = !at->again && comes_after_forward(s, b, at->op);
         for (int part = 0; part < layout->n_parts; part++)
             if (!layout->empty[part] && !(implied && waits[layout->rank[part]]))
                 wait_for_part(s, layout->rank[part], b, forward, part);
+        for (int p = 0; !at->again && k->again[at->op] >> p; p++) {
+            int again = k->again_of[at->op][p];
+            bool other = again >= 0 && s->head[b][again] != group;
+            for (int part = 0; other && part < layout->n_parts; part++)
+                if (!layout->empty[part])
+                    wait_for_part(s, layout->rank[part], b, again, part);
+        }
+    }
+    hp_arena_release(&s->scratch, mark);
+}
+
+/* Task `local` waits for what part `w->part` of a reader of exchange `d` waits for. */
+static void wait_for(struct blocks *s, int local, int b, int d, const struct wait *w)
+{
+    const struct exchange *exchange = &s->lowering->training.exchange[d];
+    int op = exchange->reader[w->reader].op;
+    if (w->comm >= 0)
+        wait_for_comm(s, local, b, d, w->comm,
+                      s->lowering->body[b].layout[op]->device[w->part]);
+    else
+        wait_for_part(s, local, b,
+                      hp_source_pass(&s->lowering->training, &exchange->writer[w->writer]),
+                      w->writer_part);
+}
+
+/* What is computed again waits for the first error that enters its region, that of the operator
+ * which needs it first, on the same device: else all layers would be computed again as soon as
+ * the backward half begins. */
+static void error_edges(struct blocks *s, int b, int group)
+{
+    const struct training_graph *k = &s->lowering->training;
+    const struct part_layout *layout = hp_pass_layout(s, b, group);
+    int op = k->again_before[k->op_pass[group].op];
+    const struct part_layout *theirs = s->lowering->body[b].layout[op];
+    const struct op *o = &s->lowering->graph->ops[op];
+    struct arena_mark mark = hp_arena_mark(&s->scratch);
+    int *first = NEW(&s->scratch, int, hypar_machine_device_count(s->lowering->plan->machine));
+    int *next = NEW(&s->scratch, int, layout->n_parts); /* on the same device; parts plus 1 */
+    for (int part = 0; part < layout->n_parts; part++)
+        if (!layout->empty[part]) {
+            next[part] = first[layout->device[part]];
+            first[layout->device[part]] = part + 1;
+        }
+    for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++) {
+        int d = o->tensor[i] < 0 ? -1 : k->error_exchange[o->tensor[i]];
+        const struct pattern *p = d < 0 ? NULL : s->lowering->body[b].pattern[d];
+        for (int w = 0; p && w < p->n_waits; w++)
+            for (int at = first[theirs->device[p->wait[w].part]]; at > 0; at = next[at - 1])
+                wait_for(s, layout->rank[at - 1], b, d, &p->wait[w]);
     }
     hp_arena_release(&s->scratch, mark);
 }
@@ -136,20 +186,13 @@ static void compute_edges(struct blocks *s, int b, int group)
     for (int i = k->input_start[group]; i < k->input_start[group + 1]; i++) {
         int d = k->input[i].exchange, r = k->input[i].reader;
         const struct pattern *p = s->lowering->body[b].pattern[d];
-        for (int w = p->reader_wait[r]; w < p->reader_wait[r + 1]; w++) {
-            const struct wait *wait = &p->wait[w];
-            int local = layout->rank[wait->part];
-            if (wait->comm >= 0) {
-                wait_for_comm(s, local, b, d, wait->comm, layout->device[wait->part]);
-            } else {
-                const struct source *from = &k->exchange[d].writer[wait->writer];
-                wait_for_part(s, local, b, k->op_pass_of[from->op][from->pass],
-                              wait->writer_part);
-            }
-        }
+        for (int w = p->reader_wait[r]; w < p->reader_wait[r + 1]; w++)
+            wait_for(s, layout->rank[p->wait[w].part], b, d, &p->wait[w]);
     }
     if (k->op_pass[group].backward)
         forward_edges(s, b, group);
+    if (k->op_pass[group].again)
+        error_edges(s, b, group);
 }
 
 /* Exchanges ---------------------------------------------------------------------------- */
@@ -164,7 +207,7 @@ static void feed_comm(struct blocks *s, int body, int exchange, int comm, int lo
     bool expanded = m && m->list;
     for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
         const struct source *from = &k->exchange[exchange].writer[p->feed[i].writer];
-        int op_pass = k->op_pass_of[from->op][from->pass], part = p->feed[i].part;
+        int op_pass = hp_source_pass(k, from), part = p->feed[i].part;
         if (exchange >= k->n_exchanges)
             part = hp_live_part(s->lowering, from->op, part, body);
         int id = part < 0 ? -1 : hp_part_task(s, body, op_pass, part);
@@ -248,13 +291,16 @@ static void exchange_edges(struct blocks *s, int b, int exchange, int number)
 /* Updates ------------------------------------------------------------------------------ */
 
 /* The passes that read a parameter last: a part's backward comes after its forward anyway. */
-static uint32_t last_reads(const struct lowering *s, const struct reader *r)
+static struct some_passes last_reads(const struct lowering *s, const struct reader *r)
 {
     const struct nest *nest = s->graph->ops[r->op].nest;
     uint32_t backward = 0;
     for (int p = 0; p < nest->n_passes; p++)
         backward |= (uint32_t)nest->pass[p].backward << p;
-    return r->passes & backward ? r->passes & backward : r->passes;
+    if (r->passes & backward)
+        return (struct some_passes){ .passes = r->passes & backward };
+    return r->again ? (struct some_passes){ .again = r->again }
+                    : (struct some_passes){ .passes = r->passes };
 }
 
 /* The tasks of these devices wait for what each reads of a sum of gradients. */
@@ -308,12 +354,15 @@ static void update_edges(struct blocks *s, int exchange)
     for (int b = 0; b < lowering->n_bodies; b++)
         for (int r = 0; r < what->n_readers; r++) {
             const struct part_layout *layout = lowering->body[b].layout[what->reader[r].op];
-            uint32_t passes = last_reads(lowering, &what->reader[r]);
+            struct some_passes last = last_reads(lowering, &what->reader[r]);
+            uint32_t passes = last.passes | last.again;
             for (int pass = 0; passes >> pass; pass++)
                 for (int part = 0; passes >> pass & 1 && part < layout->n_parts; part++)
                     if (updates->of_device[layout->device[part]] >= 0)
-                        wait_for_part(s, updates->of_device[layout->device[part]], b,
-                                      k->op_pass_of[what->reader[r].op][pass], part);
+                        wait_for_part(
+                            s, updates->of_device[layout->device[part]], b,
+                            hp_op_pass(k, what->reader[r].op, pass, last.again >> pass & 1),
+                            part);
         }
 }
 

@@ -118,10 +118,9 @@ enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar
 {
     TRY(hypar_plan_check(plan, err));
     for (int op = 0; op < plan->graph->n_ops; op++)
-        if (plan->ops[op].shard_state || plan->ops[op].recompute)
-            return hp_fail(err, HYPAR_UNSUPPORTED, "'%s': %s cannot be lowered yet",
-                           plan->graph->ops[op].name,
-                           plan->ops[op].recompute ? "recompute" : "shard_state");
+        if (plan->ops[op].shard_state)
+            return hp_fail(err, HYPAR_UNSUPPORTED, "'%s': shard_state cannot be lowered yet",
+                           plan->graph->ops[op].name);
     return hp_check_clip(plan, err);
 }
 

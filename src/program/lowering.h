@@ -16,12 +16,19 @@
 /* One pass of one operator. */
 struct op_pass {
     int op, pass;
-    bool backward;
-    int item; /* its place in the order of items */
+    bool backward; /* it is done in the backward half, perhaps ... */
+    bool again;    /* ... as a forward pass that is computed again */
+    int item;      /* its place in the order of items */
 };
 
 struct source {
     int op, operand, pass;
+    bool again;
+};
+
+/* Some passes of an operator: bit p, pass p, or pass p that is done again. */
+struct some_passes {
+    uint32_t passes, again;
 };
 
 /* A tensor's value or gradient to be settled: its writers and readers. */
@@ -49,15 +56,22 @@ struct pass_input {
 };
 
 struct training_graph {
-    uint32_t *passes; /* by op: bit p, pass p is done */
+    uint32_t *passes;  /* by op: bit p, pass p is done */
+    uint32_t *again;   /* by op: bit p, pass p is done again in the backward half */
+    bool *has_again;   /* by tensor: its value is computed again */
+    int *again_before; /* by op that is done again: before the backward passes of this op, the
+                          first to need what comes of it; -1 */
+    int *again_first, *again_next; /* those before an op, and the next one, ascending; -1 */
     int n_items, n_op_passes, n_exchanges, n_tail;
     struct item *item;
     struct op_pass *op_pass;
     int (*op_pass_of)[MAX_PASSES]; /* by op and pass; -1 */
+    int (*again_of)[MAX_PASSES];   /* likewise, of those that are done again */
     struct exchange *exchange;     /* the body's, then n_tail of the tail: loss, parameters */
     int norm; /* the last of the tail: sums of squares of all gradients; -1: they stay as they
                  are */
     int *value_exchange; /* by tensor: the exchange that settles its value, -1 */
+    int *error_exchange; /* by tensor: the exchange of a body that settles its gradient, -1 */
     int *input_start;    /* what each op_pass reads: CSR */
     struct pass_input *input;
     int *access_start; /* exchanges that each op accesses: CSR, ascending */
@@ -189,8 +203,20 @@ enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *excha
 /* Is `part` the one that adds what a pass adds after partial sums (a bias)? */
 bool hp_adds_after(const struct part_layout *layout, int pass, int part);
 
-/* The passes in which a value is first read, and so waited for: forward ones if there are. */
-uint32_t hp_first_passes(const struct hypar_graph *graph, const struct reader *r);
+/* The passes in which a value is first read, and so waited for: forward ones if there are, else
+ * those that are done again. */
+struct some_passes hp_first_reads(const struct hypar_graph *graph, const struct reader *r);
+
+/* Which passes are done again, and where (recompute.c). */
+void hp_find_recomputed(struct lowering *s);
+
+/* The value of `tensor` that a pass of `op` reads in the backward half: the one that was
+ * computed again, unless it came from another stage. */
+bool hp_reads_again(const struct lowering *s, int op, int tensor);
+
+/* The place that a pass reads or writes as an operand. */
+struct place hp_operand_place(const struct lowering *s, const struct op_pass *op_pass, int o,
+                              bool grad);
 
 /* The comms of the tail, numbered: comm c of its exchange x is base[x] + c. lead[] is the first
  * one of the bucket that a comm is in, -1: it goes alone; next[] the next one of the bucket,
@@ -203,5 +229,15 @@ struct buckets hp_find_buckets(const struct lowering *s, struct arena *arena);
 
 /* The last forward pass of an op, as an index of op_pass[]. */
 int hp_last_forward_pass(const struct lowering *s, int op);
+
+/* A pass of an op as an index of op_pass[]; -1: it is not done. */
+static inline int hp_op_pass(const struct training_graph *k, int op, int pass, bool again)
+{
+    return again ? k->again_of[op][pass] : k->op_pass_of[op][pass];
+}
+static inline int hp_source_pass(const struct training_graph *k, const struct source *from)
+{
+    return hp_op_pass(k, from->op, from->pass, from->again);
+}
 
 #endif /* PROGRAM_LOWERING_H */

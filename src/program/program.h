@@ -24,11 +24,28 @@
 #include "program/iteration.h"
 #include "program/schedule.h"
 
-/* The value of a tensor, or its gradient. */
+/* The value of a tensor, its gradient, or its value as it is computed again in the backward
+ * half (recompute.c), which is held apart from the first one. */
 struct place {
     int tensor;
-    bool grad;
+    bool grad, again;
 };
+
+/* Places of one tensor, and their numbers. */
+enum place_kind { PLACE_VALUE, PLACE_GRADIENT, PLACE_AGAIN, HP_PLACES };
+static inline int hp_place_kind(struct place place)
+{
+    return place.grad ? PLACE_GRADIENT : place.again ? PLACE_AGAIN : PLACE_VALUE;
+}
+static inline int hp_place_index(struct place place)
+{
+    return HP_PLACES * place.tensor + hp_place_kind(place);
+}
+static inline struct place hp_place_at(int index)
+{
+    return (struct place){ index / HP_PLACES, index % HP_PLACES == PLACE_GRADIENT,
+                           index % HP_PLACES == PLACE_AGAIN };
+}
 
 enum task_kind {
     TASK_COMPUTE, /* one part of the passes of a fusion group */
@@ -156,6 +173,7 @@ void hp_cell_sends(const struct cell *cell, bool *seen, hp_send_visit *visit, vo
 struct reader {
     int op, operand;
     uint32_t passes; /* bit p: pass p of the op reads it */
+    uint32_t again;  /* ... or pass p that is done again */
     bool only_adds;  /* ... and adds it after partial sums: a bias */
 };
 

@@ -18,14 +18,15 @@ static int most_sides(const struct hypar_graph *graph, int tensor)
     return (graph->use_start[tensor + 1] - graph->use_start[tensor] + 1) * MAX_PASSES;
 }
 
-static int add_sources(const struct lowering *s, int op, int o, bool grad, struct source *who,
-                       int n)
+static int add_sources(const struct lowering *s, int op, int o, struct place place,
+                       struct source *who, int n)
 {
     const struct nest *nest = s->graph->ops[op].nest;
+    uint32_t done = place.again ? s->training.again[op] : s->training.passes[op];
     for (int p = 0; p < nest->n_passes; p++) {
-        operand_set written = grad ? nest->pass[p].writes_grad : nest->pass[p].writes;
-        if (s->training.passes[op] >> p & 1 && written >> o & 1)
-            who[n++] = (struct source){ op, o, p };
+        operand_set written = place.grad ? nest->pass[p].writes_grad : nest->pass[p].writes;
+        if (done >> p & 1 && written >> o & 1)
+            who[n++] = (struct source){ op, o, p, place.again };
     }
     return n;
 }
@@ -37,27 +38,33 @@ static int sources_of(const struct lowering *s, struct place place, struct sourc
     int n = 0;
     if (!place.grad) {
         int op = g->tensors[place.tensor].producer;
-        return add_sources(s, op, operand_of(&g->ops[op], place.tensor), false, who, 0);
+        return add_sources(s, op, operand_of(&g->ops[op], place.tensor), place, who, 0);
     }
     for (int u = g->use_start[place.tensor]; u < g->use_start[place.tensor + 1]; u++)
         if (hp_op_trained(g, &g->ops[g->use[u].op]))
-            n = add_sources(s, g->use[u].op, g->use[u].operand, true, who, n);
+            n = add_sources(s, g->use[u].op, g->use[u].operand, place, who, n);
     return n;
 }
 
-static int add_reader(const struct lowering *s, int op, int o, bool grad, struct reader *who,
-                      int n)
+/* In the backward half a value is read where it was computed again, if it was. */
+static int add_reader(const struct lowering *s, int op, int o, struct place place,
+                      struct reader *who, int n)
 {
     const struct nest *nest = s->graph->ops[op].nest;
     struct reader r = { .op = op, .operand = o, .only_adds = true };
+    bool later = !place.grad && hp_reads_again(s, op, place.tensor);
     for (int p = 0; p < nest->n_passes; p++) {
-        operand_set read = grad ? nest->pass[p].reads_grad : nest->pass[p].reads;
-        if (!(s->training.passes[op] >> p & 1) || !(read >> o & 1))
+        operand_set read = place.grad ? nest->pass[p].reads_grad : nest->pass[p].reads;
+        bool first = (nest->pass[p].backward ? place.again == later : !place.again) &&
+                     s->training.passes[op] >> p & 1;
+        bool again = place.again == later && s->training.again[op] >> p & 1;
+        if (!(read >> o & 1) || !(first || again))
             continue;
-        r.passes |= 1u << p;
+        r.passes |= (uint32_t)first << p;
+        r.again |= (uint32_t)(again && !place.grad) << p;
         r.only_adds &= (nest->pass[p].adds >> o & 1) != 0;
     }
-    if (r.passes)
+    if (r.passes | r.again)
         who[n++] = r;
     return n;
 }
@@ -69,21 +76,23 @@ static int readers_of(const struct lowering *s, struct place place, struct reade
     const struct hypar_graph *g = s->graph;
     int n = 0, producer = g->tensors[place.tensor].producer;
     if (producer >= 0)
-        n = add_reader(s, producer, operand_of(&g->ops[producer], place.tensor), place.grad,
-                       who, n);
+        n = add_reader(s, producer, operand_of(&g->ops[producer], place.tensor), place, who, n);
     for (int u = g->use_start[place.tensor]; !place.grad && u < g->use_start[place.tensor + 1];
          u++)
-        n = add_reader(s, g->use[u].op, g->use[u].operand, false, who, n);
+        n = add_reader(s, g->use[u].op, g->use[u].operand, place, who, n);
     return n;
 }
 
-uint32_t hp_first_passes(const struct hypar_graph *graph, const struct reader *r)
+struct some_passes hp_first_reads(const struct hypar_graph *graph, const struct reader *r)
 {
     const struct nest *nest = graph->ops[r->op].nest;
     uint32_t forward = 0;
     for (int p = 0; p < nest->n_passes; p++)
         forward |= (uint32_t)!nest->pass[p].backward << p;
-    return r->passes & forward ? r->passes & forward : r->passes;
+    if (r->passes & forward)
+        return (struct some_passes){ .passes = r->passes & forward };
+    return r->again ? (struct some_passes){ .again = r->again }
+                    : (struct some_passes){ .passes = r->passes };
 }
 
 int hp_last_forward_pass(const struct lowering *s, int op)
@@ -109,15 +118,14 @@ static void add_item(struct builder *b, bool is_pass, int index)
     k->item[k->n_items++] = (struct item){ is_pass, index };
 }
 
-static void add_pass(struct builder *b, int op, int pass)
+static void add_pass(struct builder *b, int op, int pass, bool again)
 {
     struct training_graph *k = &b->s->training;
+    bool backward = again || b->s->graph->ops[op].nest->pass[pass].backward;
     k->op_pass =
         GROW(&b->s->arena, struct op_pass, k->op_pass, k->n_op_passes, &b->pass_capacity);
-    k->op_pass[k->n_op_passes] =
-        (struct op_pass){ op, pass, b->s->graph->ops[op].nest->pass[pass].backward,
-                          k->n_items };
-    k->op_pass_of[op][pass] = k->n_op_passes;
+    k->op_pass[k->n_op_passes] = (struct op_pass){ op, pass, backward, again, k->n_items };
+    (again ? k->again_of : k->op_pass_of)[op][pass] = k->n_op_passes;
     add_item(b, true, k->n_op_passes++);
 }
 
@@ -173,10 +181,37 @@ static void add_exchange(struct builder *b, struct place place, bool backward)
                                           .writer = writer,
                                           .reader = reader,
                                           .item = s->training.n_items });
-    if (!place.grad)
+    if (!place.grad && !place.again)
         s->training.value_exchange[place.tensor] = s->training.n_exchanges;
+    if (place.grad)
+        s->training.error_exchange[place.tensor] = s->training.n_exchanges;
     add_item(b, false, s->training.n_exchanges++);
     hp_arena_release(&s->scratch, mark);
+}
+
+/* Passes of one half, each followed by what it writes. */
+static void add_passes(struct builder *b, int op, uint32_t passes, bool backward, bool again)
+{
+    const struct lowering *s = b->s;
+    const struct op *o = &s->graph->ops[op];
+    for (int p = 0; p < o->nest->n_passes; p++) {
+        const struct pass *pass = &o->nest->pass[p];
+        if (pass->backward != (backward && !again) || !(passes >> p & 1))
+            continue;
+        add_pass(b, op, p, again);
+        for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++)
+            if (pass->writes >> i & 1 && o->tensor[i] != s->graph->loss)
+                add_exchange(b, (struct place){ .tensor = o->tensor[i], .again = again },
+                             backward);
+    }
+}
+
+/* The regions that are computed again before the backward passes of `op`. */
+static void add_again(struct builder *b, int op)
+{
+    const struct training_graph *k = &b->s->training;
+    for (int from = k->again_first[op]; from >= 0; from = k->again_next[from])
+        add_passes(b, from, k->again[from], true, true);
 }
 
 static void add_op(struct builder *b, int op, bool backward)
@@ -188,17 +223,11 @@ static void add_op(struct builder *b, int op, bool backward)
         bool settles =
             o->nest->operand[i].role == OPERAND_OUTPUT && s->graph->tensors[t].needs_grad;
         if (settles && t != s->graph->loss) /* the loss's own gradient is 1 everywhere */
-            add_exchange(b, (struct place){ t, true }, true);
+            add_exchange(b, (struct place){ .tensor = t, .grad = true }, true);
     }
-    for (int p = 0; p < o->nest->n_passes; p++) {
-        const struct pass *pass = &o->nest->pass[p];
-        if (pass->backward != backward || !(s->training.passes[op] >> p & 1))
-            continue;
-        add_pass(b, op, p);
-        for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++)
-            if (pass->writes >> i & 1 && o->tensor[i] != s->graph->loss)
-                add_exchange(b, (struct place){ o->tensor[i], false }, backward);
-    }
+    if (backward)
+        add_again(b, op);
+    add_passes(b, op, s->training.passes[op], backward, false);
 }
 
 /* Trained parameters by their first use, the last one first: backward comes to it last. */
@@ -226,7 +255,7 @@ static void add_tail(struct builder *b)
     int *param = NEW(&s->scratch, int, g->n_tensors);
     int n_params = s->options.forward ? 0 : order_params(s, param);
     for (int i = -1; i < n_params; i++) {
-        struct place place = { i < 0 ? g->loss : param[i], i >= 0 };
+        struct place place = { .tensor = i < 0 ? g->loss : param[i], .grad = i >= 0 };
         int most = most_sides(g, place.tensor);
         struct source *writer = NEW(&s->scratch, struct source, most);
         struct reader *reader = NEW(&s->scratch, struct reader, most);
@@ -237,7 +266,8 @@ static void add_tail(struct builder *b)
                                      .reader = reader,
                                      .item = i + 1 };
         if (place.grad)
-            exchange.n_readers = readers_of(s, (struct place){ place.tensor, false }, reader);
+            exchange.n_readers =
+                readers_of(s, (struct place){ .tensor = place.tensor }, reader);
         for (int w = 0; !place.grad && w < exchange.n_writers; w++)
             reader[exchange.n_readers++] =
                 (struct reader){ .op = writer[w].op, .operand = writer[w].operand };
@@ -247,7 +277,7 @@ static void add_tail(struct builder *b)
     s->training.norm = -1;
     if (s->plan->clip <= 0 || s->options.forward)
         return;
-    append_exchange(b, (struct exchange){ .place = { g->loss, true },
+    append_exchange(b, (struct exchange){ .place = { .tensor = g->loss, .grad = true },
                                           .backward = true,
                                           .item = s->training.n_tail });
     s->training.norm = s->training.n_exchanges + s->training.n_tail++;
@@ -262,9 +292,11 @@ static void find_ports(struct lowering *s)
         for (int d = 0; d < k->n_exchanges; d++)
             for (int r = 0; r < k->exchange[d].n_readers; r++) {
                 const struct reader *reader = &k->exchange[d].reader[r];
-                uint32_t passes = hp_first_passes(s->graph, reader);
-                for (int p = 0; passes >> p; p++) {
-                    int op_pass = passes >> p & 1 ? k->op_pass_of[reader->op][p] : -1;
+                struct some_passes reads = hp_first_reads(s->graph, reader);
+                for (int p = 0; (reads.passes | reads.again) >> p; p++) {
+                    int op_pass = -1;
+                    if ((reads.passes | reads.again) >> p & 1)
+                        op_pass = hp_op_pass(k, reader->op, p, reads.again >> p & 1);
                     if (op_pass >= 0 && !fill)
                         hp_csr_count(k->input_start, op_pass);
                     else if (op_pass >= 0)
@@ -312,9 +344,14 @@ void hp_make_training_graph(struct lowering *s)
     struct training_graph *k = &s->training;
     struct builder b = { .s = s };
     k->op_pass_of = (int(*)[MAX_PASSES])NEW(&s->arena, int, g->n_ops *MAX_PASSES);
+    k->again_of = (int(*)[MAX_PASSES])NEW(&s->arena, int, g->n_ops *MAX_PASSES);
     memset(k->op_pass_of, -1, (size_t)g->n_ops * sizeof *k->op_pass_of);
+    memset(k->again_of, -1, (size_t)g->n_ops * sizeof *k->again_of);
+    hp_find_recomputed(s);
     k->value_exchange = NEW(&s->arena, int, g->n_tensors);
     memset(k->value_exchange, -1, (size_t)g->n_tensors * sizeof *k->value_exchange);
+    k->error_exchange = NEW(&s->arena, int, g->n_tensors);
+    memset(k->error_exchange, -1, (size_t)g->n_tensors * sizeof *k->error_exchange);
     for (int op = 0; op < g->n_ops; op++)
         add_op(&b, op, false);
     for (int op = g->n_ops - 1; op >= 0 && !s->options.forward; op--)

@@ -181,6 +181,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
         .optimizer = options->optimizer,
         .seed = options->seed,
         .simulation = hypar_simulation_of(options->simulation),
+        .recompute = options->recompute,
     };
     struct hypar_plan *start =
         options->start ? hp_plan_copy_with(options->start, &problem.settings) : NULL;

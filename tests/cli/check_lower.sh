@@ -29,7 +29,7 @@ same mlp:8-6-4 full:2 '{"name": "*", "split": {"n": 2}}' \
     "$stages, \"schedule\": {\"name\": \"pipedream\", \"micro_batches\": 2}"
 same $resnet full:2 '{"name": "*", "split": {"n": 2}}' \
     '"schedule": {"name": "none", "micro_batches": 2}'
-[ $refused -ge 4 ] || { echo "wrong: only $refused of the plans were refused"; fail=1; }
+[ $refused -ge 3 ] || { echo "wrong: only $refused of the plans were refused"; fail=1; }
 
 # Random splits of everything, under random settings.
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do

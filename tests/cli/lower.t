@@ -363,9 +363,6 @@ What cannot be lowered.
 $ sed 's/"stash"/"micro_batches": 2, &/' examples/plans/pipedream.json | hypar lower -
 > hypar: standard input: schedule pipedream with 2 micro-batches cannot be lowered, expected 1: a minibatch is a whole batch
 ? 3
-$ sed 's/"n": 2}/&, "recompute": true/' examples/plans/pipeline.json | hypar lower -
-> hypar: standard input: 'fc1': recompute cannot be lowered yet
-? 3
 $ sed 's/"n": 2}/&, "shard_state": true/' examples/plans/pipeline.json | hypar lower -
 > hypar: standard input: 'fc1': shard_state cannot be lowered yet
 ? 3

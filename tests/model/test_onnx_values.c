@@ -83,7 +83,8 @@ static void check_gradient(const struct hypar_graph *g, const struct reference_r
     for (int t = 0; t < g->n_tensors; t++) {
         if (g->tensors[t].kind != TENSOR_PARAM || strcmp(g->tensors[t].name, v->tensor) != 0)
             continue;
-        const struct view *view = hp_reference_view(run, (struct place){ t, true }, 0);
+        const struct view *view =
+            hp_reference_view(run, (struct place){ .tensor = t, .grad = true }, 0);
         int64_t n = hp_shape_elements(&g->tensors[t].shape);
         double sum = 0;
         assert_int_equal(n, v->elements);

@@ -39,7 +39,8 @@ static const struct {
       "plan: format: expected one of hypar-plan/1, not \"hypar-plan/2\"" },
     { HEAD OPS ",'stage':[]}", HYPAR_INVALID,
       "plan: unknown member 'stage', expected one of format, model, graph_hash, batch, freeze, "
-      "machine, precision, optimizer, seed, clip, ops, stages, schedule, simulation, layout" },
+      "machine, precision, optimizer, seed, clip, recompute, ops, stages, schedule, simulation, "
+      "layout" },
     { "{'format':'hypar-plan/1','machine':'full:4'," OPS "}", HYPAR_INVALID,
       "plan: model: missing, expected a string" },
     { "{'format':'hypar-plan/1','model':'-','machine':'full:4'," OPS "}", HYPAR_INVALID,

@@ -193,6 +193,8 @@ static const struct {
       "plan: stages: beside 'layout', which says it" },
     { LLAMA, "full:2", "'layout':{'data':2},'schedule':{'name':'none'}",
       "plan: schedule: beside 'layout', which says it" },
+    { LLAMA, "full:2", "'layout':{'data':2},'recompute':'full'",
+      "plan: recompute: beside 'layout', which says it" },
     { LLAMA, "full:2", "'layout':{'data':2},'ops':[{'name':'*'}]",
       "plan: ops[0]: '*' beside 'layout', which says how the rest is" },
     { LLAMA, "full:2", "'layout':{'data':0}",
@@ -200,7 +202,7 @@ static const struct {
     { LLAMA, "full:2", "'layout':{'dat':2}",
       "plan: layout: unknown member 'dat', expected one "
       "of data, tensor, pipeline, schedule, chunks, "
-      "micro_batches, sequence_parallel" },
+      "micro_batches, sequence_parallel, recompute" },
     { LLAMA, "full:2", "'layout':[2]", "plan: layout: expected an object, not an array" },
 };
 
@@ -239,12 +241,12 @@ static void is_written_back(void **state)
         "\"layout\": {\"data\": 2, \"tensor\": 4, \"pipeline\": 1, \"micro_batches\": 1, "
         "\"schedule\": \"none\"}",
         "\"layout\": {\"data\": 1, \"tensor\": 2, \"pipeline\": 4, \"micro_batches\": 8, "
-        "\"schedule\": \"gpipe\", \"sequence_parallel\": true}",
+        "\"schedule\": \"gpipe\", \"sequence_parallel\": true, \"recompute\": \"full\"}",
     };
     static const char *const given[] = {
         "'layout':{'tensor':4,'data':2}",
         "'layout':{'tensor':2,'pipeline':4,'micro_batches':8,'schedule':'gpipe',"
-        "'sequence_parallel':true},'ops':[]",
+        "'sequence_parallel':true,'recompute':'full'},'ops':[]",
     };
     for (int i = 0; i < 2; i++) {
         struct hypar_plan *plan = must_read(LLAMA, "full:8", given[i]);
@@ -263,10 +265,10 @@ static void is_overridden(void **state)
     (void)state;
     struct hypar_plan *plan =
         must_read(LLAMA, "full:8",
-                  "'layout':{'tensor':2,'pipeline':4},'ops':["
+                  "'layout':{'tensor':2,'pipeline':4,'recompute':'full'},'ops':["
                   "{'name':'layers.1.attn','split':{'q':2},'recompute':true},"
                   "{'name':'layers.1.gate','split':{'n':2},'devices':[3,3]},"
-                  "{'name':'layers.1.silu','split':{'c':2}},"
+                  "{'name':'layers.1.silu','split':{'c':2},'recompute':true},"
                   "{'name':'layers.1.up_proj'}]");
     assert_string_equal(split_text(plan, "layers.1.attn"), "q=2");
     assert_string_equal(split_text(plan, "layers.1.gate"), "n=2");

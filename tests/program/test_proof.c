@@ -52,6 +52,7 @@ struct proof {
     /* Parameters that are frozen: beside one of the same operator that is not, and so that an
      * operator has no backward half. They are more than the pairs asked for. */
     int64_t frozen, beside, forward_only;
+    int64_t again, again_sent, again_staged, again_kind[OP_KIND_COUNT];
 };
 
 /* Drawing a pair ------------------------------------------------------------------- */
@@ -155,6 +156,48 @@ static void draw_clip(struct pair *pair)
         pair->plan->clip = norm[hp_random_below(&random, 3)];
 }
 
+/* In every second pair some operators are recomputed, or all; not where a backward half has
+ * other weights than the forward half had. */
+static void draw_recompute(struct pair *pair)
+{
+    struct random random = { pair->seed ^ 0x9e3779b97f4a7c15 };
+    const struct hypar_schedule *schedule = &pair->plan->schedule;
+    int one_of = (int)draw(&random, 1, 3);
+    if (one_in(&random, 2) || (schedule->kind == HYPAR_SCHEDULE_PIPEDREAM && !schedule->stash))
+        return;
+    for (int op = 0; op < pair->graph->n_ops; op++)
+        pair->plan->ops[op].recompute = one_in(&random, one_of);
+}
+
+/* Kinds of operators that were computed again, on one device, with messages, in stages. */
+static void note_recomputed(struct proof *proof, const struct pair *pair)
+{
+    const struct training_graph *k = &pair->program->lowering->training;
+    bool any = false, sent = false;
+    for (int op = 0; op < pair->graph->n_ops; op++) {
+        any |= k->again[op] != 0;
+        proof->again_kind[pair->graph->ops[op].kind] += k->again[op] != 0;
+    }
+    for (int d = 0; d < k->n_exchanges; d++)
+        sent |= k->exchange[d].place.again &&
+                hp_exchange_pattern(pair->program->lowering, 0, d)->n_comms > 0;
+    proof->again += any;
+    proof->again_sent += sent;
+    proof->again_staged += any && pair->plan->n_stages > 1;
+}
+
+/* An operator whose passes nobody may need: none of the kinds that keep nothing. */
+static void check_recomputed(const struct proof *p)
+{
+    print_message("computed again: in %lld pairs, with messages in %lld, in stages in %lld\n",
+                  (long long)p->again, (long long)p->again_sent, (long long)p->again_staged);
+    if (!p->again_sent || !p->again_staged)
+        fail_msg("a case of recomputation was not met");
+    for (int kind = 0; kind < OP_KIND_COUNT; kind++)
+        if (!p->again_kind[kind] && !(hp_op[kind].flags & (ROW_OPAQUE | ROW_LOSS)))
+            fail_msg("no %s was computed again", hp_op[kind].name);
+}
+
 static void note_clip(struct proof *proof, const struct pair *pair, double scale)
 {
     const struct lowering *s = pair->program->lowering;
@@ -212,6 +255,7 @@ static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
     pair->machine = proof->machine[draw(&pair->random, 1, MAX_MACHINE)];
     pair->plan = random_plan(&pair->random, pair->graph, pair->machine, &focus);
     draw_clip(pair);
+    draw_recompute(pair);
     pair->data = hp_random_data(&pair->arena, pair->graph, REAL_F64, pair->seed);
     for (int i = 0; i < BATCHES; i++)
         pair->batch[i] = hp_random_data(&pair->arena, pair->graph, REAL_F64,
@@ -286,7 +330,7 @@ static bool differ(const struct pair *pair, const struct reference_run *a,
     for (int m = 0; m < pair->program->iteration->n_micro; m++)
         for (int t = 0; t < pair->graph->n_tensors; t++)
             for (int grad = 0; grad < 2 && !pair->graph->tensors[t].index; grad++) {
-                struct place place = { t, grad };
+                struct place place = { .tensor = t, .grad = grad };
                 const struct view *x = hp_reference_view(a, place, m);
                 const struct view *y = hp_reference_view(b, place, m);
                 int64_t n = hp_box_elements(&x->box);
@@ -354,6 +398,7 @@ static enum hypar_status prove(struct proof *proof, struct pair *pair)
     proof->tasks += hypar_program_totals(pair->program).tasks;
     proof->running += pair->running;
     coverage_note(&proof->coverage, pair->plan);
+    note_recomputed(proof, pair);
     const struct iteration *r = pair->program->iteration;
     if (r->delayed)
         proof->delayed[r->stash][r->sync][r->n_bodies > 1]++;
@@ -475,6 +520,7 @@ static void every_plan_computes_the_same(void **state)
         if (pairs >= 1000) {
             check_clipped(&proof);
             check_frozen(&proof);
+            check_recomputed(&proof);
         }
         assert_true(proof.unstable * 50 <= proof.proved);
         assert_true(proof.running > 0 || pairs < 1000);

@@ -85,8 +85,9 @@ static void train(const struct hypar_graph *graph, const struct data_source *sou
         hp_reference_step(run);
         for (int t = 0; t < graph->n_tensors; t++)
             if (graph->tensors[t].kind == TENSOR_PARAM)
-                copy_all(&data->tensor[t],
-                         hp_reference_view(run, (struct place){ t, false }, 0));
+                copy_all(
+                    &data->tensor[t],
+                    hp_reference_view(run, (struct place){ .tensor = t, .grad = false }, 0));
             else if (hp_is_running(graph, t))
                 copy_all(&data->tensor[t], hp_reference_running(run, t));
         hp_reference_free(run);
@@ -134,7 +135,7 @@ static struct hypar_train_test expect(const struct hypar_graph *graph, const str
             graph, &data, &(struct reference_settings){ .micro_batches = 1, .forward = true });
         hp_reference_step(run);
         const double *x =
-            hp_reference_view(run, (struct place){ loss->tensor[0], false }, 0)->data;
+            hp_reference_view(run, (struct place){ .tensor = loss->tensor[0] }, 0)->data;
         const void *label = data.tensor[loss->tensor[1]].data;
         for (int64_t i = 0; i < BATCH && b * BATCH + i < TESTED; i++) {
             bool right = false;

@@ -73,7 +73,8 @@ static void copy_parameters(const struct hypar_graph *graph, const struct refere
     for (int t = 0; t < graph->n_tensors; t++)
         if (graph->tensors[t].kind == TENSOR_PARAM)
             memcpy(
-                to->tensor[t].data, hp_reference_view(run, (struct place){ t, false }, 0)->data,
+                to->tensor[t].data,
+                hp_reference_view(run, (struct place){ .tensor = t, .grad = false }, 0)->data,
                 (size_t)hp_shape_elements(&graph->tensors[t].shape) * hp_real_bytes(to->real));
 }
 

@@ -77,13 +77,12 @@ struct oracle {
     int body;
     const struct pass_order *order;
     struct range samples;
-    struct held *held; /* [(device * n_tensors + tensor) * 2 + grad] */
+    struct held *held; /* [device * HP_PLACES * n_tensors + place] */
 };
 
-static struct held *held_at(const struct oracle *o, int device, int tensor, bool grad)
+static struct held *held_at(const struct oracle *o, int device, struct place place)
 {
-    return &o->held[((size_t)device * (size_t)o->pair->graph->n_tensors + (size_t)tensor) * 2 +
-                    grad];
+    return &o->held[device * HP_PLACES * o->pair->graph->n_tensors + hp_place_index(place)];
 }
 
 static void mark(const struct hypar_shape *shape, const struct box *box, int number, int *first,
@@ -130,7 +129,9 @@ static void touch(struct oracle *o, int number, int operand, bool grad)
     if (tensor < 0 || hp_box_empty(&box))
         return;
     const struct hypar_shape *shape = &g->tensors[tensor].shape;
-    struct held *h = held_at(o, device_at(o, number), o->pair->held.tensor[grad][tensor], grad);
+    struct place place = hp_operand_place(o->pair->program->lowering, op_pass, operand, grad);
+    place.tensor = o->pair->held.tensor[hp_place_kind(place)][tensor];
+    struct held *h = held_at(o, device_at(o, number), place);
     int64_t n = hp_shape_elements(shape);
     for (int half = 0; half < 2 && !h->last[half]; half++) {
         h->first[half] = NEW(&o->pair->arena, int, n);
@@ -172,17 +173,16 @@ static void touch_all(struct oracle *o)
 }
 
 /* Is it counted with the body at all? Gradients are where they are computed for somebody. */
-static bool counts(const struct oracle *o, int tensor, bool grad)
+static bool counts(const struct oracle *o, struct place what)
 {
-    const struct tensor *t = &o->pair->graph->tensors[tensor];
-    bool settled = !grad;
+    const struct tensor *t = &o->pair->graph->tensors[what.tensor];
+    bool settled = !what.grad;
     const struct training_graph *k = &o->pair->program->lowering->training;
     for (int d = 0; d < k->n_exchanges; d++) {
         struct place place = k->exchange[d].place;
-        settled |= place.grad && o->pair->held.tensor[1][place.tensor] == tensor;
+        settled |= place.grad && o->pair->held.tensor[1][place.tensor] == what.tensor;
     }
-    return settled && !hp_place_lasts(o->pair->graph, false, (struct place){ tensor, grad }) &&
-           t->kind != TENSOR_PARAM;
+    return settled && !hp_place_lasts(o->pair->graph, false, what) && t->kind != TENSOR_PARAM;
 }
 
 /* Is an element there after pass `number` (-1: between the halves)? What the backward half
@@ -202,14 +202,14 @@ static double bytes_after(const struct oracle *o, int device, int number)
     const struct hypar_graph *g = o->pair->graph;
     double sum = 0;
     bool backward = number >= 0 && pass_at(o, number)->backward;
-    for (int t = 0; t < g->n_tensors; t++)
-        for (int grad = 0; grad < 2; grad++) {
-            const struct held *h = held_at(o, device, t, grad);
-            int64_t n = hp_shape_elements(&g->tensors[t].shape), there = 0;
-            for (int64_t i = 0; h->last[0] && counts(o, t, grad) && i < n; i++)
-                there += is_there(h, i, number, backward);
-            sum += (double)there * hp_message_bytes(o->pair->plan, t);
-        }
+    for (int at = 0; at < HP_PLACES * g->n_tensors; at++) {
+        struct place place = hp_place_at(at);
+        const struct held *h = held_at(o, device, place);
+        int64_t n = hp_shape_elements(&g->tensors[place.tensor].shape), there = 0;
+        for (int64_t i = 0; h->last[0] && counts(o, place) && i < n; i++)
+            there += is_there(h, i, number, backward);
+        sum += (double)there * hp_message_bytes(o->pair->plan, place.tensor);
+    }
     return sum;
 }
 
@@ -228,7 +228,7 @@ static void check_body(struct pair *pair, int b)
     int n_devices = model->n_devices, n_tensors = pair->graph->n_tensors;
     struct oracle o = { .pair = pair, .body = b, .order = &model->order[b] };
     o.samples = hp_micro_samples(pair->program, hp_first_micro(pair->program->iteration, b));
-    o.held = NEW(&pair->arena, struct held, n_devices * n_tensors * 2);
+    o.held = NEW(&pair->arena, struct held, n_devices * n_tensors * HP_PLACES);
     double *now = NEW(&pair->arena, double, n_devices);
     bool *backward = NEW(&pair->arena, bool, n_devices);
     touch_all(&o);

@@ -133,6 +133,7 @@ static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layou
                                    .kind = layout->schedule,
                                    .micro_batches = layout->micro_batches,
                                });
+    hp_plan_set_recompute(plan, layout->recompute);
     for (int op = 0; op < plan->graph->n_ops; op++) {
         int stage = plan->ops[op].stage < 0 ? 0 : plan->ops[op].stage;
         place_op(plan, op, layout, &axes.op[op], stage % layout->pipeline * each);

@@ -78,37 +78,43 @@ static void add_access(struct buffer_finder *f, int device, struct access new)
 
 /* An operand that is, by whatever name, the place at hand. */
 struct operand_use {
-    int op, operand, tensor;
-    bool grad, lasts;
+    int op, operand;
+    struct place place;
+    bool lasts;
     bool running;  /* what of the statistics of batch norm training keeps: read forward */
     int n;         /* passes that touch it */
     bool adds;     /* some do as far as they add it */
     struct touch { /* ... and each of them */
-        int pass;
+        const struct op_pass *at;
         bool adds, writes;
-    } touch[MAX_PASSES];
+    } touch[2 * MAX_PASSES];
 };
 
 /* The gradient of the loss is one; a gradient that nobody computes counts as zero. A view
  * writes nothing where its input is. */
-static void add_touch(const struct buffer_finder *f, struct operand_use *u, int p)
+static void add_touch(const struct buffer_finder *f, struct operand_use *u,
+                      const struct op_pass *at)
 {
     const struct nest *nest = f->graph->ops[u->op].nest;
-    const struct pass *pass = &nest->pass[p];
+    const struct pass *pass = &nest->pass[at->pass];
     operand_set bit = (operand_set)1 << u->operand;
-    bool reads = (u->grad ? pass->reads_grad : pass->reads) & bit;
-    bool writes = (u->grad ? pass->writes_grad : pass->writes) & bit;
-    if (u->grad) {
-        reads &= f->exchange_of[2 * u->tensor + 1] >= 0;
-        writes &= f->graph->tensors[u->tensor].needs_grad;
+    int t = u->place.tensor;
+    bool grad = u->place.grad;
+    bool reads = (grad ? pass->reads_grad : pass->reads) & bit;
+    bool writes = (grad ? pass->writes_grad : pass->writes) & bit;
+    if (grad) {
+        reads &= f->exchange_of[hp_place_index(u->place)] >= 0;
+        writes &= f->graph->tensors[t].needs_grad;
     }
-    if ((!reads && !writes) || (u->grad && u->tensor == f->graph->loss) ||
-        (u->running && (!reads || pass->backward)))
+    struct place place = hp_operand_place(f->program->lowering, at, u->operand, grad);
+    if ((!reads && !writes) || (grad && t == f->graph->loss) || place.again != u->place.again ||
+        (u->running && (!reads || at->backward)))
         return;
-    const int *tensor = f->graph->ops[u->op].tensor, *as = f->held.tensor[u->grad];
+    const int *tensor = f->graph->ops[u->op].tensor,
+              *as = f->held.tensor[hp_place_kind(u->place)];
     bool view = hp_is_view(nest) && as[tensor[0]] == as[tensor[1]];
-    bool adds = !u->grad && !writes && pass->adds & bit;
-    u->touch[u->n++] = (struct touch){ p, adds, writes && !view };
+    bool adds = !grad && !writes && pass->adds & bit;
+    u->touch[u->n++] = (struct touch){ at, adds, writes && !view };
     u->adds |= adds;
 }
 
@@ -117,7 +123,7 @@ static void add_touch(const struct buffer_finder *f, struct operand_use *u, int 
 static struct box box_of(const struct hypar_graph *g, const struct operand_use *u,
                          const struct range *part)
 {
-    const struct tensor *t = &g->tensors[u->tensor];
+    const struct tensor *t = &g->tensors[u->place.tensor];
     const struct nest *nest = g->ops[u->op].nest;
     if (t->kind != TENSOR_INPUT || t->sample_dim >= 0)
         return hp_region(nest, u->operand, part);
@@ -132,22 +138,22 @@ static struct box box_of(const struct hypar_graph *g, const struct operand_use *
 /* A bias is read by those parts that add it. */
 static bool touches(const struct touch *t, const struct part_layout *l, int part)
 {
-    return !t->adds || hp_adds_after(l, t->pass, part);
+    return !t->adds || hp_adds_after(l, t->at->pass, part);
 }
 
 static void note_part(struct buffer_finder *f, int body, const struct operand_use *u, int part)
 {
     const struct body_passes *passes = &f->body[body];
     const struct part_layout *l = f->program->lowering->body[body].layout[u->op];
-    const int *op_pass = f->program->lowering->training.op_pass_of[u->op];
+    const struct op_pass *all = f->program->lowering->training.op_pass;
     struct access half[2] = { { .first = INT_MAX, .first_writes = INT_MAX, .last = -1 },
                               { .first = INT_MAX, .first_writes = INT_MAX, .last = -1 } };
     for (int i = 0; i < u->n; i++) {
         const struct touch *t = &u->touch[i];
         if (u->adds && !touches(t, l, part))
             continue;
-        struct access *a = &half[!u->lasts && l->nest->pass[t->pass].backward];
-        int number = u->lasts ? 0 : hp_pass_number(&passes->order, l, op_pass[t->pass], part);
+        struct access *a = &half[!u->lasts && t->at->backward];
+        int number = u->lasts ? 0 : hp_pass_number(&passes->order, l, (int)(t->at - all), part);
         int first = u->lasts ? 0 : passes->first[number],
             last = u->lasts ? 0 : passes->last[number];
         a->first = first < a->first ? first : a->first;
@@ -158,7 +164,7 @@ static void note_part(struct buffer_finder *f, int body, const struct operand_us
     if (half[0].last < 0 && half[1].last < 0)
         return;
     struct box box = box_of(f->graph, u, l->range + part * l->nest->n_axes);
-    box = hp_held_box(f->graph, &f->held, (struct place){ u->tensor, u->grad }, box);
+    box = hp_held_box(f->graph, &f->held, u->place, box);
     for (int h = 0; h < 2 && !hp_box_empty(&box); h++)
         if (half[h].last >= 0) {
             half[h].box = box;
@@ -170,12 +176,14 @@ static void note_part(struct buffer_finder *f, int body, const struct operand_us
 static void note_operand(struct buffer_finder *f, int body, struct operand_use *u)
 {
     const struct part_layout *l = f->program->lowering->body[body].layout[u->op];
-    const int *op_pass = f->program->lowering->training.op_pass_of[u->op];
+    const struct training_graph *k = &f->program->lowering->training;
     u->n = 0;
     u->adds = false;
-    for (int p = 0; p < l->nest->n_passes; p++)
-        if (op_pass[p] >= 0)
-            add_touch(f, u, p);
+    for (int p = 0; p < 2 * l->nest->n_passes; p++) {
+        int op_pass = hp_op_pass(k, u->op, p / 2, p % 2);
+        if (op_pass >= 0)
+            add_touch(f, u, &k->op_pass[op_pass]);
+    }
     for (int part = 0; u->n && part < l->n_parts; part++)
         if (!l->empty[part] && (f->only < 0 || f->only == l->device[part]))
             note_part(f, body, u, part);
@@ -185,10 +193,10 @@ static void note_operand(struct buffer_finder *f, int body, struct operand_use *
 static void note_place(struct buffer_finder *f, int body, struct place place, bool lasts)
 {
     const struct hypar_graph *g = f->graph;
-    for (int t = place.tensor; t >= 0; t = f->held.next[place.grad][t]) {
-        struct operand_use use = {
-            .op = g->tensors[t].producer, .tensor = t, .grad = place.grad, .lasts = lasts
-        };
+    for (int t = place.tensor; t >= 0; t = f->held.next[hp_place_kind(place)][t]) {
+        struct operand_use use = { .op = g->tensors[t].producer,
+                                   .place = { t, place.grad, place.again },
+                                   .lasts = lasts };
         use.running = lasts && !hp_place_lasts(g, f->program->iteration->forward, place);
         for (int o = 0; use.op >= 0 && o < g->ops[use.op].nest->n_operands; o++)
             if (o >= g->ops[use.op].nest->n_inputs && g->ops[use.op].tensor[o] == t) {
@@ -226,7 +234,7 @@ static struct buffer *buffer_around(const struct buffer_finder *f, const struct 
 static bool begins_backward(const struct buffer_finder *f, const struct holder *h,
                             struct place place)
 {
-    int e = f->exchange_of[2 * place.tensor + place.grad];
+    int e = f->exchange_of[hp_place_index(place)];
     if (e >= 0)
         return f->program->lowering->training.exchange[e].backward;
     for (int i = h->access; i >= 0; i = f->access[i].next)
@@ -357,8 +365,8 @@ static void note_comm(struct buffer_finder *f, const struct body_passes *p, int 
 static void note_comms(struct buffer_finder *f, int body, struct place place)
 {
     const struct body_passes *p = &f->body[body];
-    for (int t = place.tensor; t >= 0; t = f->held.next[place.grad][t]) {
-        int e = f->exchange_of[2 * t + place.grad];
+    for (int t = place.tensor; t >= 0; t = f->held.next[hp_place_kind(place)][t]) {
+        int e = f->exchange_of[hp_place_index((struct place){ t, place.grad, place.again })];
         if (e < 0 || p->comms_at[e] < 0)
             continue;
         const struct pattern *pattern = hp_exchange_pattern(f->program->lowering, body, e);
@@ -474,7 +482,7 @@ static void find_lasting(struct buffer_finder *f, struct place place)
         note_place(f, b, place, true);
         if (place.grad && t->kind == TENSOR_PARAM && t->needs_grad &&
             !f->program->iteration->forward)
-            note_place(f, b, (struct place){ place.tensor, false }, true);
+            note_place(f, b, (struct place){ .tensor = place.tensor }, true);
     }
     for (int i = 0; i < f->n_holders; i++)
         make_buffers(f, &f->holder[i], place);
@@ -507,10 +515,11 @@ void hp_finder_begin(struct buffer_finder *f, const struct hypar_program *progra
         .program = program, .graph = program->plan->graph, .only = device, .in_order = in_order
     };
     f->held = *held;
-    f->exchange_of = NEW(&f->arena, int, 2 * f->graph->n_tensors);
-    memset(f->exchange_of, -1, 2 * (size_t)f->graph->n_tensors * sizeof *f->exchange_of);
+    int n_places = HP_PLACES * f->graph->n_tensors;
+    f->exchange_of = NEW(&f->arena, int, n_places);
+    memset(f->exchange_of, -1, (size_t)n_places * sizeof *f->exchange_of);
     for (int e = 0; e < k->n_exchanges; e++)
-        f->exchange_of[2 * k->exchange[e].place.tensor + k->exchange[e].place.grad] = e;
+        f->exchange_of[hp_place_index(k->exchange[e].place)] = e;
     f->holder_of = NEW(&f->arena, int, n_devices);
     memset(f->holder_of, -1, (size_t)n_devices * sizeof *f->holder_of);
     f->body = NEW(&f->arena, struct body_passes, program->n_bodies);

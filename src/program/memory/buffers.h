@@ -48,7 +48,7 @@ struct buffer_finder {
     const struct hypar_graph *graph;
     struct held_as held;
     struct body_passes *body;
-    int *exchange_of; /* [2 * tensor + grad]: exchange of the bodies, -1 */
+    int *exchange_of; /* by place: exchange of the bodies, -1 */
     int only;         /* of this device; -1: of all */
     bool in_order;    /* devices do their tasks in order of numbers: else nothing is copied */
     struct arena arena, scratch; /* for the whole, for the place at hand */

@@ -27,7 +27,7 @@ static void collect(struct collector *c, int body, struct place place)
     const struct buffer *found = c->finder.buffer;
     int n = c->finder.n;
     if (c->like && body < 0 && n > 0 && hp_is_shared(c->finder.graph, found)) {
-        const int *start = &c->like->start[2 * place.tensor];
+        const int *start = &c->like->start[hp_place_index(place)];
         found = c->like->buffer + start[0];
         n = start[1] - start[0];
     }
@@ -53,20 +53,22 @@ struct device_buffers hp_device_buffers(const struct hypar_program *p, int devic
                                   .n_bodies = p->n_bodies };
     struct collector c = { .to = &out, .like = like, .arena = arena };
     hp_finder_begin(&c.finder, p, &out.held, device, in_order);
-    out.start = NEW(arena, int, (1 + p->n_bodies) * 2 * g->n_tensors + 1);
+    int n_places = HP_PLACES * g->n_tensors;
+    out.start = NEW(arena, int, (1 + p->n_bodies) * n_places + 1);
     out.first = NEW(arena, int, p->n_bodies + 1);
     for (int list = 0, at = 0; list <= p->n_bodies; list++)
-        for (int i = 0; i < 2 * g->n_tensors; i++) {
-            struct place place = { i / 2, i % 2 };
+        for (int i = 0; i < n_places; i++) {
+            struct place place = hp_place_at(i);
             bool lasts = hp_place_lasts(g, out.forward, place),
-                 running = list == 0 && !place.grad && hp_is_running(g, place.tensor);
+                 running = list == 0 && hp_place_kind(place) == PLACE_VALUE &&
+                           hp_is_running(g, place.tensor);
             if ((lasts == (list == 0) || running) &&
-                out.held.tensor[place.grad][place.tensor] == place.tensor)
+                out.held.tensor[hp_place_kind(place)][place.tensor] == place.tensor)
                 collect(&c, list - 1, place);
             out.start[++at] = out.n;
         }
     for (int b = 0; b <= p->n_bodies; b++)
-        out.first[b] = out.start[(1 + b) * 2 * g->n_tensors];
+        out.first[b] = out.start[(1 + b) * n_places];
     hp_finder_end(&c.finder);
     return out;
 }
@@ -78,8 +80,9 @@ int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_grap
 {
     int list = hp_place_lasts(g, buffers->forward, place) ? 0 : 1 + body;
     struct box held = hp_held_box(g, &buffers->held, place, *box);
-    int tensor = buffers->held.tensor[place.grad][place.tensor];
-    int at = (list * g->n_tensors + tensor) * 2 + place.grad;
+    struct place as = place;
+    as.tensor = buffers->held.tensor[hp_place_kind(place)][place.tensor];
+    int at = list * HP_PLACES * g->n_tensors + hp_place_index(as);
     for (int i = buffers->start[at + 1] - 1; i >= buffers->start[at]; i--) { /* copies first */
         const struct buffer *b = &buffers->buffer[i];
         if ((backward || b->copied < 0) && hp_box_contains(&b->box, &held))
@@ -90,7 +93,8 @@ int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_grap
 
 int hp_find_running(const struct device_buffers *buffers, int tensor, const struct box *box)
 {
-    for (int i = buffers->start[2 * tensor]; i < buffers->start[2 * tensor + 1]; i++)
+    int at = hp_place_index((struct place){ .tensor = tensor });
+    for (int i = buffers->start[at]; i < buffers->start[at + 1]; i++)
         if (hp_box_contains(&buffers->buffer[i].box, box))
             return i;
     return -1;

@@ -12,7 +12,8 @@ struct device_buffers {
     int n_bodies, n;
     int *first; /* by body: its first buffer; n_bodies + 1 */
     struct buffer *buffer;
-    int *start; /* [(1 + body) * 2 * n_tensors + 2 * tensor + grad], 0 for those that last */
+    int *start; /* [(1 + body) * HP_PLACES * n_tensors + hp_place_index()], list 0 for those
+                   that last */
 };
 
 /* `in_order`: the device does its tasks in order of their numbers. `like`: buffers of the same

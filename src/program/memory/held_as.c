@@ -6,6 +6,8 @@
 bool hp_place_lasts(const struct hypar_graph *g, bool forward, struct place place)
 {
     const struct tensor *t = &g->tensors[place.tensor];
+    if (place.again)
+        return false;
     return t->kind == TENSOR_PARAM || (forward && hp_is_running(g, place.tensor)) ||
            place.tensor == g->loss || (t->kind == TENSOR_INPUT && t->sample_dim < 0);
 }
@@ -20,22 +22,28 @@ static int gradient_writers(const struct hypar_graph *g, int tensor)
 }
 
 /* What lasts stays by itself: a view of it is of one micro-batch. A gradient that others add to
- * is not the one that the view's reader settled. */
-static bool may_be_input(const struct hypar_graph *g, const struct op *op, bool grad)
+ * is not the one that the view's reader settled. What is computed again of a kept value is held
+ * apart from it. */
+static bool may_be_input(const struct lowering *s, int i, int kind)
 {
-    return hp_is_view(op->nest) &&
-           !hp_place_lasts(g, false, (struct place){ op->tensor[0], false }) &&
-           (!grad || gradient_writers(g, op->tensor[0]) == 1);
+    const struct hypar_graph *g = s->graph;
+    const struct op *op = &g->ops[i];
+    if (!hp_is_view(op->nest) ||
+        hp_place_lasts(g, false, (struct place){ .tensor = op->tensor[0] }))
+        return false;
+    if (kind == PLACE_AGAIN)
+        return s->training.has_again[op->tensor[1]] && hp_reads_again(s, i, op->tensor[0]);
+    return kind == PLACE_VALUE || gradient_writers(g, op->tensor[0]) == 1;
 }
 
 /* By tensor: its value, or gradient, is sent between devices. */
-static bool *find_moved(const struct hypar_program *p, bool grad, struct arena *arena)
+static bool *find_moved(const struct hypar_program *p, int kind, struct arena *arena)
 {
     const struct training_graph *k = &p->lowering->training;
     bool *moved = NEW(arena, bool, p->plan->graph->n_tensors);
     for (int b = 0; b < p->n_bodies; b++)
         for (int e = 0; e < k->n_exchanges; e++)
-            if (k->exchange[e].place.grad == grad)
+            if (hp_place_kind(k->exchange[e].place) == kind)
                 moved[k->exchange[e].place.tensor] |=
                     hp_exchange_pattern(p->lowering, b, e)->n_comms > 0;
     return moved;
@@ -47,17 +55,17 @@ struct held_as hp_held_as(const struct hypar_program *p, bool views, struct aren
 {
     const struct hypar_graph *g = p->plan->graph;
     struct held_as held;
-    for (int grad = 0; grad < 2; grad++) {
-        int *tensor = held.tensor[grad] = NEW(arena, int, g->n_tensors);
-        int *next = held.next[grad] = NEW(arena, int, g->n_tensors);
+    for (int kind = 0; kind < HP_PLACES; kind++) {
+        int *tensor = held.tensor[kind] = NEW(arena, int, g->n_tensors);
+        int *next = held.next[kind] = NEW(arena, int, g->n_tensors);
         int *last = NEW(arena, int, g->n_tensors); /* by tensor: held as it */
-        bool *moved = find_moved(p, grad, arena);  /* ... or one that is held as it */
+        bool *moved = find_moved(p, kind, arena);  /* ... or one that is held as it */
         for (int t = 0; t < g->n_tensors; t++) {
             tensor[t] = last[t] = t;
             next[t] = -1;
         }
         for (int i = 0; views && i < g->n_ops; i++) {
-            if (!may_be_input(g, &g->ops[i], grad))
+            if (!may_be_input(p->lowering, i, kind))
                 continue;
             int name = g->ops[i].tensor[1], first = tensor[g->ops[i].tensor[0]];
             if (moved[name] && moved[first])
@@ -118,7 +126,7 @@ struct box hp_held_box(const struct hypar_graph *g, const struct held_as *held,
                        struct place place, struct box box)
 {
     int tensor = place.tensor;
-    while (held->tensor[place.grad][tensor] != tensor && !hp_box_empty(&box)) {
+    while (held->tensor[hp_place_kind(place)][tensor] != tensor && !hp_box_empty(&box)) {
         const struct op *op = &g->ops[g->tensors[tensor].producer];
         struct range range[MAX_AXES];
         view_loops(op->nest, &box, range);

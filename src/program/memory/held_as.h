@@ -11,10 +11,10 @@
  * without samples, or in a program of forward phases alone running statistics? */
 bool hp_place_lasts(const struct hypar_graph *graph, bool forward, struct place place);
 
-/* By tensor, of its value [0] and of its gradient [1]. */
+/* By tensor, of each of its places (hp_place_kind()). */
 struct held_as {
-    int *tensor[2]; /* the tensor that it is held as, or itself */
-    int *next[2];   /* the next one that is held as the same, -1 */
+    int *tensor[HP_PLACES]; /* the tensor that it is held as, or itself */
+    int *next[HP_PLACES];   /* the next one that is held as the same, -1 */
 };
 
 /* `views` false: each as itself. */

@@ -95,8 +95,8 @@ static void add_masks(struct memory_maker *m, struct body_memory *body)
 static void add_place(struct memory_maker *m, struct place place, bool trained)
 {
     bool lasts = hp_place_lasts(m->graph, m->program->iteration->forward, place);
-    bool running = !place.grad && hp_is_running(m->graph, place.tensor);
-    if (m->finder.held.tensor[place.grad][place.tensor] != place.tensor)
+    bool running = hp_place_kind(place) == PLACE_VALUE && hp_is_running(m->graph, place.tensor);
+    if (m->finder.held.tensor[hp_place_kind(place)][place.tensor] != place.tensor)
         return;
     for (int b = lasts || running ? -1 : 0; b < (lasts ? 0 : m->program->n_bodies); b++) {
         hp_find_buffers(&m->finder, b, place);
@@ -114,10 +114,8 @@ void hp_memory_of_passes(struct memory_maker *m)
     bool *trained = NEW(&m->scratch, bool, m->graph->n_tensors);
     for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++)
         trained[k->exchange[d].place.tensor] |= k->exchange[d].place.grad;
-    for (int t = 0; t < m->graph->n_tensors; t++) {
-        add_place(m, (struct place){ t, false }, trained[t]);
-        add_place(m, (struct place){ t, true }, trained[t]);
-    }
+    for (int i = 0; i < HP_PLACES * m->graph->n_tensors; i++)
+        add_place(m, hp_place_at(i), trained[i / HP_PLACES]);
     for (int b = 0; m->options.keep_masks && b < m->program->n_bodies; b++)
         add_masks(m, &m->body[b]);
 }

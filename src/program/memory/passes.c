@@ -18,7 +18,7 @@ static void sort_by_device(struct body_passes *p, int n_devices, struct arena *a
 static bool are_one(const struct body_passes *p, int a, int b)
 {
     const struct op_pass *x = hp_pass_at(p, a), *y = hp_pass_at(p, b);
-    return x->op == y->op && x->backward == y->backward &&
+    return x->op == y->op && x->backward == y->backward && x->again == y->again &&
            p->order.at[a].part == p->order.at[b].part &&
            p->order.stride[p->order.at[a].op_pass] == 1 &&
            p->order.stride[p->order.at[b].op_pass] == 1;

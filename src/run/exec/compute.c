@@ -28,12 +28,12 @@ static struct view view_of(const struct pass_run *r, const struct rank_operand *
     if (buffer < 0) /* an empty box, or the gradient of the loss */
         return hp_dense_view(x->one, &view.box);
     bool param = buffer < x->rank->buffers.first[0] && x->versions[buffer].n > 0;
-    char *data = param ? hp_param_data(x, buffer, o->tensor, r->m->micro,
-                                       r->call.nest->pass[r->call.pass].backward)
-                       : hp_buffer_data(x, r->m, buffer);
+    char *data = param
+                     ? hp_param_data(x, buffer, o->place.tensor, r->m->micro, r->pass->backward)
+                     : hp_buffer_data(x, r->m, buffer);
     int64_t offset = o->view.at.offset;
-    if (!lasts(x, (struct place){ o->tensor, o->grad })) {
-        view.box = hp_micro_box(x->program, o->tensor, &view.box, r->m->micro);
+    if (!lasts(x, o->place)) {
+        view.box = hp_micro_box(x->program, o->place.tensor, &view.box, r->m->micro);
     } else {
         view.box = hp_region(r->call.nest, o->operand, r->call.range);
         offset = offset_in(o, &view.box);
@@ -49,7 +49,7 @@ static enum hypar_status check_read(const struct pass_run *r, int task,
                                     const struct rank_operand *o, const struct view *view)
 {
     struct executor *x = r->x;
-    struct place place = { o->tensor, o->grad };
+    struct place place = o->place;
     struct reading reading = { x->rank->device, r->m->micro, place, view };
     TRY(hp_check_known(x, r->m, task, place, view));
     if (!x->settings.observe)
@@ -63,7 +63,7 @@ static enum hypar_status check_read(const struct pass_run *r, int task,
 
 static enum combine combine_of(const struct pass_run *r, const struct rank_operand *o)
 {
-    return o->grad ? COMBINE_SUM : r->call.nest->operand[o->operand].combine;
+    return o->place.grad ? COMBINE_SUM : r->call.nest->operand[o->operand].combine;
 }
 
 /* Is it to be overwritten: the first to write there, in a period's first micro-batch? */
@@ -73,7 +73,7 @@ static bool is_fresh(const struct pass_run *r, const struct rank_operand *o)
     int buffer = o->view.buffer;
     if (buffer < 0 || !o->fresh || x->rank->clear[buffer])
         return false;
-    bool sum = buffer < x->rank->buffers.first[0] && o->grad;
+    bool sum = buffer < x->rank->buffers.first[0] && o->place.grad;
     return !sum || x->program->iteration->delayed || r->m->micro == 0;
 }
 
@@ -87,9 +87,9 @@ static void place_written(struct pass_run *r, const struct rank_operand *o, stru
         r->operand[r->n_apart] = (int)(o - r->pass->operand);
         *view = r->apart[r->n_apart++];
     } else if (latest) {
-        hp_make_neutral(r->x, (struct place){ o->tensor, o->grad }, view, combine_of(r, o));
+        hp_make_neutral(r->x, o->place, view, combine_of(r, o));
     }
-    if (fresh && o->grad)
+    if (fresh && o->place.grad)
         r->call.fresh_grad |= (operand_set)1 << o->operand;
     else if (fresh)
         r->call.fresh |= (operand_set)1 << o->operand;
@@ -101,12 +101,12 @@ static void take_over(struct pass_run *r)
     struct executor *x = r->x;
     for (int i = 0; i < r->n_apart; i++) {
         const struct rank_operand *o = &r->pass->operand[r->operand[i]];
-        struct place place = { o->tensor, o->grad };
+        struct place place = o->place;
         struct view to = view_of(r, o);
         for (int k = 0; k < o->n_taken; k++) {
             struct box box = o->taken[k];
             if (!lasts(x, place))
-                box = hp_micro_box(x->program, o->tensor, &box, r->m->micro);
+                box = hp_micro_box(x->program, o->place.tensor, &box, r->m->micro);
             struct view piece = hp_view_piece(&to, &box, hp_real_bytes(x->settings.real));
             if (x->settings.order == ORDER_LATEST)
                 hp_make_neutral(x, place, &piece, combine_of(r, o));
@@ -156,13 +156,13 @@ static enum hypar_status add_pass(struct pass_run *r, int task, const struct ran
         struct view view = view_of(r, o);
         if (!o->written && x->settings.check && view.data)
             TRY(check_read(r, task, o, &view));
-        *(o->grad ? &r->call.grad[o->operand] : &r->call.value[o->operand]) = view;
+        *(o->place.grad ? &r->call.grad[o->operand] : &r->call.value[o->operand]) = view;
     }
     for (int i = 0; i < pass->n_operands; i++) {
         const struct rank_operand *o = &pass->operand[i];
         if (o->written)
-            place_written(r, o,
-                          o->grad ? &r->call.grad[o->operand] : &r->call.value[o->operand]);
+            place_written(
+                r, o, o->place.grad ? &r->call.grad[o->operand] : &r->call.value[o->operand]);
     }
     return HYPAR_OK;
 }
@@ -172,6 +172,7 @@ bool hp_may_join(const struct executor *x, const struct rank_pass *first,
 {
     const struct nest *nest = x->graph->ops[first->op].nest;
     if (x->settings.check || pass->op != first->op || pass->part != first->part ||
+        pass->again != first->again ||
         !(hp_kernel_joint(x->settings.kernels, nest, first->pass) >> pass->pass & 1))
         return false;
     for (int i = 0; i < pass->n_operands; i++)
@@ -183,8 +184,8 @@ bool hp_may_join(const struct executor *x, const struct rank_pass *first,
 static bool writes_loss(const struct executor *x, const struct rank_pass *pass)
 {
     for (int i = 0; i < pass->n_operands; i++)
-        if (pass->operand[i].written && !pass->operand[i].grad &&
-            pass->operand[i].tensor == x->graph->loss)
+        if (pass->operand[i].written && !pass->operand[i].place.grad &&
+            pass->operand[i].place.tensor == x->graph->loss)
             return true;
     return false;
 }

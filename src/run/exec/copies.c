@@ -69,20 +69,20 @@ static bool is_wanted(const struct writer_at *w, int writer, int part, int devic
     return false;
 }
 
-bool hp_rank_taken(struct rank *rank, int body, int op, int pass, int operand, bool grad,
-                   int part, const struct box *box, struct rank_operand *out)
+bool hp_rank_taken(struct rank *rank, int body, const struct rank_pass *pass,
+                   const struct box *box, struct rank_operand *out)
 {
     const struct hypar_program *p = rank->program;
     const struct lowering *s = p->lowering;
-    int key = 2 * rank->graph->ops[op].tensor[operand] + grad;
+    int key = hp_place_index(out->place), op = pass->op, part = pass->part;
     bool tail = rank->exchange_of[key] < 0;
     int d = tail ? rank->exchange_of_tail[key] : rank->exchange_of[key], writer = 0;
     if (d < 0)
         return false;
     const struct exchange *x = &s->training.exchange[d];
     const struct pattern *pattern = hp_exchange_pattern(s, body, d);
-    while (x->writer[writer].op != op || x->writer[writer].pass != pass ||
-           x->writer[writer].operand != operand)
+    while (x->writer[writer].op != op || x->writer[writer].pass != pass->pass ||
+           x->writer[writer].operand != out->operand)
         writer++;
     if (!pattern->copied)
         return false;

@@ -81,7 +81,7 @@ void hp_executor_read(const struct executor *x, int tensor, int state, const str
     bool running = x->graph->tensors[tensor].kind == TENSOR_STAT;
     struct held_view v =
         running ? hp_rank_running(x->rank, tensor, box)
-                : hp_rank_view(x->rank, 0, true, (struct place){ tensor, false }, box);
+                : hp_rank_view(x->rank, 0, true, (struct place){ .tensor = tensor }, box);
     char *data = running     ? x->lasting[v.buffer]
                  : state < 0 ? x->versions[v.buffer].data[hp_newest_version(x, v.buffer)]
                              : x->state[v.buffer].array[state];

@@ -29,7 +29,7 @@ struct held_view hp_rank_running(const struct rank *rank, int tensor, const stru
     out.buffer = hp_find_running(&rank->buffers, tensor, box);
     if (out.buffer >= 0)
         out.at = hp_place_in_buffer(&rank->buffers, rank->graph, out.buffer,
-                                    (struct place){ tensor, false }, box);
+                                    (struct place){ .tensor = tensor }, box);
     return out;
 }
 
@@ -49,21 +49,24 @@ static void add_operand(struct rank *rank, int body, struct rank_pass *p, int o,
 {
     const struct op *op = &rank->graph->ops[p->op];
     const struct part_layout *l = rank->program->lowering->body[body].layout[p->op];
-    int t = op->tensor[o];
+    const struct lowering *s = rank->program->lowering;
+    struct place place = hp_operand_place(
+        s, &s->training.op_pass[hp_op_pass(&s->training, p->op, p->pass, p->again)], o, grad);
+    int t = place.tensor;
     if (t < 0 || (grad && written && !rank->graph->tensors[t].needs_grad))
         return;
     struct box box = hp_region(op->nest, o, l->range + p->part * op->nest->n_axes);
     struct rank_operand *out = &p->operand[p->n_operands];
-    *out = (struct rank_operand){ .operand = o, .tensor = t, .grad = grad, .written = written };
-    if (grad && !written && t != rank->graph->loss && rank->exchange_of[2 * t + 1] < 0)
+    *out = (struct rank_operand){ .operand = o, .place = place, .written = written };
+    if (grad && !written && t != rank->graph->loss &&
+        rank->exchange_of[hp_place_index(place)] < 0)
         return; /* nobody computes it: it counts as zero */
     out->view = (struct held_view){ .buffer = -1, .box = box };
     if (!grad || t != rank->graph->loss) /* whose gradient is one, and not held */
-        out->view = hp_rank_view(rank, body, op->nest->pass[p->pass].backward,
-                                 (struct place){ t, grad }, &box);
+        out->view = hp_rank_view(rank, body, p->backward, place, &box);
     assert(out->view.buffer >= 0 || hp_box_empty(&box) || (grad && t == rank->graph->loss));
     if (written)
-        out->apart = hp_rank_taken(rank, body, p->op, p->pass, o, grad, p->part, &box, out);
+        out->apart = hp_rank_taken(rank, body, p, &box, out);
     p->n_operands++;
 }
 
@@ -73,7 +76,7 @@ static bool keeps_statistics(const struct rank *rank, int body, const struct op 
     for (int o = 0; o < op->nest->n_operands; o++) {
         if (op->nest->operand[o].role != OPERAND_STAT || op->tensor[o] < 0)
             continue;
-        int d = rank->exchange_of[2 * op->tensor[o]];
+        int d = rank->exchange_of[hp_place_index((struct place){ .tensor = op->tensor[o] })];
         if (d >= 0 && rank->program->lowering->training.exchange[d].private &&
             rank->program->lowering->body[body].pattern[d]->n_cells == 0)
             return true;
@@ -90,7 +93,7 @@ static void add_running(const struct rank *rank, const struct rank_part *part, i
     int o = hp_running_operand(rank->graph, op, p->pass);
     p->running_operand = o;
     p->running.buffer = -1;
-    if (o < 0 || rank->program->iteration->forward)
+    if (o < 0 || p->again || rank->program->iteration->forward)
         return;
     struct box box = hp_region(op->nest, o, l->range + p->part * op->nest->n_axes);
     for (const struct rank_pass *before = part->pass; before < p; before++)
@@ -108,7 +111,11 @@ static void add_pass(struct rank *rank, struct rank_part *to, int body, int op_p
     const struct pass *pass = &op->nest->pass[at->pass];
     to->pass = GROW(&rank->arena, struct rank_pass, to->pass, to->n_passes, &to->pass_capacity);
     struct rank_pass *p = &to->pass[to->n_passes++];
-    *p = (struct rank_pass){ .op = at->op, .pass = at->pass, .part = part };
+    *p = (struct rank_pass){ .op = at->op,
+                             .pass = at->pass,
+                             .part = part,
+                             .backward = at->backward,
+                             .again = at->again };
     p->adds = hp_adds_after(s->body[body].layout[at->op], at->pass, part);
     p->own_statistics = keeps_statistics(rank, body, op);
     p->operand = NEW(&rank->arena, struct rank_operand, 4 * op->nest->n_operands);
@@ -171,8 +178,9 @@ static void add_update(struct rank *rank, int task, const struct box *box)
     to->update[to->n_updates++] = (struct rank_update){
         .tensor = tensor,
         .group = hp_update_group(rank->program, task),
-        .param = hp_rank_view(rank, 0, true, (struct place){ tensor, false }, box),
-        .gradient = hp_rank_view(rank, 0, true, (struct place){ tensor, true }, box),
+        .param = hp_rank_view(rank, 0, true, (struct place){ .tensor = tensor }, box),
+        .gradient =
+            hp_rank_view(rank, 0, true, (struct place){ .tensor = tensor, .grad = true }, box),
     };
 }
 
@@ -189,7 +197,7 @@ static void add_updates(struct rank *rank, int task, struct rank_task *out)
 {
     int tensor = hp_task_place(rank->program, task).tensor;
     const struct pattern *p = hp_task_pattern(rank->program, task);
-    const int *start = &rank->buffers.start[2 * tensor];
+    const int *start = &rank->buffers.start[hp_place_index((struct place){ .tensor = tensor })];
     out->index = rank->tail.n_updates;
     for (int b = start[0]; b < start[1]; b++) {
         const struct box *all = &rank->buffers.buffer[b].box;
@@ -323,8 +331,7 @@ static void list_buffers(struct rank *rank, int body)
             part->over[part->n_over++] = i;
     }
     while (part->n_forward < part->n_passes) {
-        const struct rank_pass *p = &part->pass[part->n_forward];
-        if (rank->graph->ops[p->op].nest->pass[p->pass].backward)
+        if (part->pass[part->n_forward].backward)
             break;
         part->n_forward++;
     }
@@ -394,11 +401,11 @@ static void make_tail(struct rank *rank, const int *number)
 static int *index_exchanges(struct rank *rank, int first, int n)
 {
     const struct exchange *exchange = rank->program->lowering->training.exchange;
-    int *exchange_of = NEW(&rank->arena, int, 2 * rank->graph->n_tensors);
-    for (int i = 0; i < 2 * rank->graph->n_tensors; i++)
+    int *exchange_of = NEW(&rank->arena, int, HP_PLACES * rank->graph->n_tensors);
+    for (int i = 0; i < HP_PLACES * rank->graph->n_tensors; i++)
         exchange_of[i] = -1;
     for (int d = first; d < first + n; d++)
-        exchange_of[2 * exchange[d].place.tensor + exchange[d].place.grad] = d;
+        exchange_of[hp_place_index(exchange[d].place)] = d;
     return exchange_of;
 }
 
@@ -420,9 +427,10 @@ static enum hypar_status make(struct rank *rank, const struct rank_options *how,
     }
     struct box scalar = { .n_dims = 0 };
     rank->loss = hp_find_buffer(&rank->buffers, rank->graph, 0, true,
-                                (struct place){ rank->graph->loss, false }, &scalar);
-    rank->norm = hp_find_buffer(&rank->buffers, rank->graph, 0, true,
-                                (struct place){ rank->graph->loss, true }, &scalar);
+                                (struct place){ .tensor = rank->graph->loss }, &scalar);
+    rank->norm =
+        hp_find_buffer(&rank->buffers, rank->graph, 0, true,
+                       (struct place){ .tensor = rank->graph->loss, .grad = true }, &scalar);
     hp_rank_tags(rank);
     struct arena scratch = { 0 };
     const int *number = number_tasks(rank, &scratch);

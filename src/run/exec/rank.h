@@ -20,8 +20,9 @@ struct held_view {
 
 /* An operand of a pass, its value or its gradient. */
 struct rank_operand {
-    int operand, tensor;
-    bool grad, written;
+    int operand;
+    struct place place;
+    bool written;
     bool fresh; /* written: the first to write there; else it is added to what is there */
     /* Written: what it writes has other parts' copies in it. It is computed apart, and of it
      * these boxes are taken over. */
@@ -33,9 +34,10 @@ struct rank_operand {
 
 struct rank_pass {
     int op, pass, part;
-    bool adds;           /* what is added after partial sums (a bias) */
-    bool own_statistics; /* means are over the part's own samples */
-    bool moves_nothing;  /* its output is its input by another name */
+    bool backward, again; /* as its op_pass says */
+    bool adds;            /* what is added after partial sums (a bias) */
+    bool own_statistics;  /* means are over the part's own samples */
+    bool moves_nothing;   /* its output is its input by another name */
     int n_operands;
     struct rank_operand *operand;
     /* Training: the running statistics that it moves, where it is the first of the rank's
@@ -141,7 +143,7 @@ struct rank {
     bool knows_loss; /* at the end of a period */
     int *first_tag;  /* by task */
     int n_tags;      /* of one micro-batch and of the tail */
-    /* [2 * tensor + grad]: exchange of a body, of the tail; -1 */
+    /* By place: exchange of a body, of the tail; -1 */
     int *exchange_of, *exchange_of_tail;
 };
 
@@ -179,7 +181,7 @@ void hp_rank_later_writes(struct rank *rank, int body);
 void hp_rank_zeros(struct rank *rank, int body, int exchange);
 
 /* The boxes of the part's result that the rank needs of it (copies.c). False: all of it. */
-bool hp_rank_taken(struct rank *rank, int body, int op, int pass, int operand, bool grad,
-                   int part, const struct box *box, struct rank_operand *out);
+bool hp_rank_taken(struct rank *rank, int body, const struct rank_pass *pass,
+                   const struct box *box, struct rank_operand *out);
 
 #endif /* RUN_EXEC_RANK_H */

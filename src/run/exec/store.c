@@ -27,7 +27,7 @@ static void count_bytes(struct executor *x, double bytes)
 static enum combine combine_of(const struct executor *x, int buffer)
 {
     struct place place = x->rank->buffers.buffer[buffer].place;
-    int d = x->rank->exchange_of[2 * place.tensor + place.grad];
+    int d = x->rank->exchange_of[hp_place_index(place)];
     return d < 0 ? COMBINE_SUM : x->program->lowering->training.exchange[d].combine;
 }
 
@@ -295,7 +295,8 @@ void hp_settle_all(struct executor *x)
 
 static bool is_trained(const struct executor *x, int tensor)
 {
-    return x->rank->exchange_of_tail[2 * tensor + 1] >= 0;
+    return x->rank->exchange_of_tail[hp_place_index(
+               (struct place){ .tensor = tensor, .grad = true })] >= 0;
 }
 
 void *hp_param_data(const struct executor *x, int buffer, int tensor, int micro, bool backward)
@@ -437,8 +438,8 @@ void hp_take_shared(struct executor *x)
         int tensor = x->rank->buffers.buffer[i].place.tensor;
         if (!is_shared(x, i))
             continue;
-        int other =
-            i - x->rank->buffers.start[2 * tensor] + from->rank->buffers.start[2 * tensor];
+        int at = hp_place_index((struct place){ .tensor = tensor });
+        int other = i - x->rank->buffers.start[at] + from->rank->buffers.start[at];
         void *data = hp_executor_lasting(from, other);
         if (x->versions[i].n)
             x->versions[i].data[0] = data;

@@ -57,7 +57,7 @@ static enum hypar_status check_gradient(struct executor *x, const struct micro_s
                                             x->settings.real),
                          .box = gradient->box };
     memcpy(view.stride, gradient->at.stride, sizeof view.stride);
-    return hp_check_known(x, m, task, (struct place){ tensor, true }, &view);
+    return hp_check_known(x, m, task, (struct place){ .tensor = tensor, .grad = true }, &view);
 }
 
 /* Of elements one after another as the box has them, run by run. */

@@ -17,7 +17,7 @@ static void place_write(struct rank *rank, struct arena *scratch, struct written
 {
     struct written *w = &written[o->view.buffer];
     const struct box *box = &o->view.box;
-    bool apart = true, inside = false, other_name = w->n > 0 && w->tensor != o->tensor;
+    bool apart = true, inside = false, other_name = w->n > 0 && w->tensor != o->place.tensor;
     for (int i = 0; i < w->n && !other_name; i++) {
         struct box both = hp_box_intersect(&w->box[i], box);
         apart &= hp_box_empty(&both);
@@ -28,7 +28,7 @@ static void place_write(struct rank *rank, struct arena *scratch, struct written
         rank->clear[o->view.buffer] = true;
     w->box = GROW(scratch, struct box, w->box, w->n, &w->capacity);
     w->box[w->n++] = *box;
-    w->tensor = o->tensor;
+    w->tensor = o->place.tensor;
 }
 
 enum hypar_status hp_rank_first_writes(struct rank *rank, int body, struct hypar_error *err)
@@ -43,7 +43,7 @@ enum hypar_status hp_rank_first_writes(struct rank *rank, int body, struct hypar
             if (!o->written || o->view.buffer < 0 || part->pass[i].moves_nothing)
                 continue;
             place_write(rank, &scratch, written, o);
-            bool stat = rank->graph->tensors[o->tensor].kind == TENSOR_STAT;
+            bool stat = rank->graph->tensors[o->place.tensor].kind == TENSOR_STAT;
             if (part->pass[i].own_statistics && stat && !o->fresh)
                 status = hp_fail(err, HYPAR_UNSUPPORTED,
                                  "device %d has two parts of '%s', each with statistics of its "
@@ -61,7 +61,8 @@ static bool is_begun(const struct rank_part *first, const struct rank_operand *o
         for (int k = 0; k < first->pass[i].n_operands; k++) {
             const struct rank_operand *other = &first->pass[i].operand[k];
             if (other->written && other->view.buffer == o->view.buffer &&
-                other->tensor == o->tensor && hp_box_contains(&other->view.box, &o->view.box))
+                other->place.tensor == o->place.tensor &&
+                hp_box_contains(&other->view.box, &o->view.box))
                 return true;
         }
     return false;
@@ -84,14 +85,15 @@ void hp_rank_zeros(struct rank *rank, int body, int exchange)
     const struct lowering *s = rank->program->lowering;
     const struct pattern *p = hp_exchange_pattern(s, body, exchange);
     struct place place = s->training.exchange[exchange].place;
-    struct place held = { rank->buffers.held.tensor[place.grad][place.tensor], place.grad };
+    struct place held = place;
+    held.tensor = rank->buffers.held.tensor[hp_place_kind(place)][place.tensor];
     for (int c = 0; place.grad && c < p->n_cells; c++) {
         if (p->cell[c].n_contributions > 0)
             continue;
         struct box box = hp_cell_box(p, c);
         box = hp_held_box(rank->graph, &rank->buffers.held, place, box);
         int list = hp_place_lasts(rank->graph, rank->buffers.forward, place) ? 0 : 1 + body;
-        int at = (list * rank->graph->n_tensors + held.tensor) * 2 + held.grad;
+        int at = list * HP_PLACES * rank->graph->n_tensors + hp_place_index(held);
         for (int i = rank->buffers.start[at]; i < rank->buffers.start[at + 1]; i++) {
             struct box both = hp_box_intersect(&rank->buffers.buffer[i].box, &box);
             rank->clear[i] |= !hp_box_empty(&both);

@@ -280,6 +280,8 @@ static enum hypar_status plan_expert(const struct planner *self, const struct pr
     struct hypar_error first = { "" };
     if (!c.asked.micro_batches)
         c.asked.micro_batches = problem->options->micro_batches;
+    if (c.asked.recompute == HYPAR_RECOMPUTE_NONE)
+        c.asked.recompute = problem->options->recompute;
     for (int op = 0; op < problem->graph->n_ops; op++)
         c.mixes |= hp_op_mixes_samples(problem->graph, &problem->graph->ops[op]);
     add_all(&c);

@@ -48,7 +48,8 @@ static void add_op(const struct weighing *w, int i, int axis, bool *seen, bool *
         enum operand_role role = op->nest->operand[o].role;
         if (tensor->kind == TENSOR_PARAM && !seen[t])
             add(&s->params, divided, elements);
-        else if (tensor->kind == TENSOR_ACTIVATION && !seen[t] && is_kept_by(g, op, o))
+        else if (tensor->kind == TENSOR_ACTIVATION && !seen[t] && is_kept_by(g, op, o) &&
+                 !w->again[tensor->producer])
             add(&s->kept, divided, elements);
         seen[t] |= tensor->kind == TENSOR_PARAM || is_kept_by(g, op, o);
         bool partial = weighted && axis >= 0 && !divided && tensor->kind == TENSOR_ACTIVATION;
@@ -103,6 +104,17 @@ static double border_elements(struct arena *arena, const struct hypar_graph *gra
     return least < INFINITY ? least : 0;
 }
 
+/* What the word for recomputation marks. */
+static const bool *find_again(struct arena *arena, const struct problem *problem)
+{
+    struct hypar_plan *plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
+    bool *again = NEW(arena, bool, problem->graph->n_ops);
+    for (int op = 0; op < problem->graph->n_ops; op++)
+        again[op] = plan->ops[op].recompute;
+    hypar_plan_free(plan);
+    return again;
+}
+
 struct weighing hp_weighing(struct arena *arena, const struct problem *problem)
 {
     const struct pipeline_layers *layers = hp_pipeline_layers(arena, problem, false);
@@ -110,8 +122,9 @@ struct weighing hp_weighing(struct arena *arena, const struct problem *problem)
     for (int t = 1; t <= most; t++)
         n += most % t == 0;
     double *op_s = NEW(arena, double, problem->graph->n_ops);
+    const bool *again = find_again(arena, problem);
     for (int op = 0; op < problem->graph->n_ops; op++)
-        op_s[op] = layers->forward_s[op] + layers->backward_s[op];
+        op_s[op] = (again[op] ? 2 : 1) * layers->forward_s[op] + layers->backward_s[op];
     double touched = 0;
     for (int op = 0; op < problem->graph->n_ops; op++)
         touched += 2 * layers->output_bytes[op] + layers->weight_bytes[op];
@@ -119,6 +132,7 @@ struct weighing hp_weighing(struct arena *arena, const struct problem *problem)
         .problem = problem,
         .arena = arena,
         .op_s = op_s,
+        .again = again,
         .touched_bytes = touched,
         .element_bytes = hp_element_bytes(problem->options->precision, false),
         .border = border_elements(arena, problem->graph),

@@ -21,6 +21,7 @@ struct weighing {
     const struct problem *problem;
     struct arena *arena;
     const double *op_s; /* by operator: of a step on one device */
+    const bool *again;  /* by operator: it is computed again, and what it writes is not kept */
     double element_bytes;
     double touched_bytes; /* of activations, forward and backward, and of parameters */
     double border;        /* elements that pass from stage to stage */

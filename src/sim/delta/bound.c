@@ -124,7 +124,8 @@ static ticks outside(const struct bounder *b, const struct block *block)
     const struct op_pass *op_pass = &b->s->lowering->training.op_pass[block->index];
     if (block->kind != BLOCK_COMPUTE)
         return 0;
-    return op_pass->backward ? errors_sent(b, op_pass->op) : inputs_done(b, op_pass->op);
+    return op_pass->backward && !op_pass->again ? errors_sent(b, op_pass->op)
+                                                : inputs_done(b, op_pass->op);
 }
 
 static ticks bound_tasks(struct bounder *b)

@@ -105,8 +105,8 @@ static void mark_groups(struct delta *d)
     const struct blocks *s = d->timing->blocks;
     const struct training_graph *k = &d->lowering->training;
     for (int i = 0; i < d->n_ops; i++)
-        for (int p = 0; p < MAX_PASSES; p++) {
-            int op_pass = k->op_pass_of[d->op[i]][p];
+        for (int p = 0; p < 2 * MAX_PASSES; p++) {
+            int op_pass = hp_op_pass(k, d->op[i], p / 2, p % 2);
             if (op_pass < 0)
                 continue;
             mark(d, k->op_pass[d->group[op_pass]].item);

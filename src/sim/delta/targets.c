@@ -23,15 +23,17 @@ static void list_reader(struct filling *f, int i, const struct reader *reader)
     const struct exchange *exchange = &k->exchange[i];
     bool tail = i >= k->n_exchanges;
     int me = k->n_op_passes + i;
-    uint32_t passes = tail ? reader->passes : hp_first_passes(f->lowering->graph, reader);
-    for (int p = 0; passes >> p; p++) {
-        int op_pass = passes >> p & 1 ? k->op_pass_of[reader->op][p] : -1;
+    struct some_passes reads = { reader->passes, reader->again };
+    if (!tail)
+        reads = hp_first_reads(f->lowering->graph, reader);
+    for (int p = 0; p < 2 * MAX_PASSES; p++) {
+        uint32_t passes = p % 2 ? reads.again : reads.passes;
+        int op_pass = passes >> p / 2 & 1 ? hp_op_pass(k, reader->op, p / 2, p % 2) : -1;
         if (op_pass < 0)
             continue;
         add_target(f, tail ? op_pass : me, tail ? me + k->n_tail : op_pass);
         for (int w = 0; !tail && w < exchange->n_writers; w++)
-            add_target(f, k->op_pass_of[exchange->writer[w].op][exchange->writer[w].pass],
-                       op_pass);
+            add_target(f, hp_source_pass(k, &exchange->writer[w]), op_pass);
     }
 }
 
@@ -45,13 +47,36 @@ static void list_exchange(struct filling *f, int i)
     if (tail)
         add_target(f, me, update);
     for (int w = 0; w < exchange->n_writers; w++) {
-        int op_pass = k->op_pass_of[exchange->writer[w].op][exchange->writer[w].pass];
+        int op_pass = hp_source_pass(k, &exchange->writer[w]);
         add_target(f, op_pass, me);
         if (tail)
             add_target(f, op_pass, update);
     }
     for (int r = 0; r < exchange->n_readers; r++)
         list_reader(f, i, &exchange->reader[r]);
+}
+
+/* Backward waits for forward passes of the same part, and for those that are done again; these
+ * for the error of the operator that needs them. */
+static void list_backward(struct filling *f, int i)
+{
+    const struct training_graph *k = &f->lowering->training;
+    const struct op_pass *at = &k->op_pass[i];
+    add_target(f, hp_last_forward_pass(f->lowering, at->op), i);
+    for (int p = 0; !at->again && k->again[at->op] >> p; p++)
+        if (k->again[at->op] >> p & 1)
+            add_target(f, k->again_of[at->op][p], i);
+    if (!at->again)
+        return;
+    const struct op *op = &f->lowering->graph->ops[k->again_before[at->op]];
+    for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++) {
+        int d = op->tensor[o] < 0 ? -1 : k->error_exchange[op->tensor[o]];
+        if (d < 0)
+            continue;
+        add_target(f, k->n_op_passes + d, i);
+        for (int w = 0; w < k->exchange[d].n_writers; w++)
+            add_target(f, hp_source_pass(k, &k->exchange[d].writer[w]), i);
+    }
 }
 
 struct targets hp_find_targets(struct arena *arena, const struct lowering *lowering)
@@ -66,7 +91,7 @@ struct targets hp_find_targets(struct arena *arena, const struct lowering *lower
             list_exchange(&f, i);
         for (int i = 0; i < k->n_op_passes; i++)
             if (k->op_pass[i].backward)
-                add_target(&f, hp_last_forward_pass(lowering, k->op_pass[i].op), i);
+                list_backward(&f, i);
         for (int i = 0; !fill && i < n; i++) {
             f.targets.start[i + 1] = f.targets.start[i] + f.count[i];
             f.count[i] = f.targets.start[i];

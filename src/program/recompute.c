@@ -1,0 +1,161 @@
+/* Recomputation: what is computed again in the backward half, and when.
+ *
+ * The value of an operator with "recompute" is not kept for the backward half, except where it
+ * entered another stage: all else that its own stage reads of it there is computed again, by
+ * its forward passes, from the nearest values that were kept, and sent again. A pass is done
+ * again only if something needs what it writes. Operators that read what others compute again
+ * are one region, which is computed again all at once, before the backward passes of the first
+ * operator that needs any of it. */
+#include "program/lowering.h"
+
+#include <string.h>
+
+bool hp_reads_again(const struct lowering *s, int op, int tensor)
+{
+    const int *stage = s->schedule.stage_of_op;
+    return s->training.has_again[tensor] &&
+           stage[op] == stage[s->graph->tensors[tensor].producer];
+}
+
+struct place hp_operand_place(const struct lowering *s, const struct op_pass *at, int o,
+                              bool grad)
+{
+    const struct op *op = &s->graph->ops[at->op];
+    int t = op->tensor[o];
+    bool written = op->nest->pass[at->pass].writes >> o & 1;
+    bool again =
+        !grad && t >= 0 && (written ? at->again : at->backward && hp_reads_again(s, at->op, t));
+    return (struct place){ t, grad, again };
+}
+
+/* Does `op` read a tensor as operand `o` in the backward half? */
+static bool reads_later(const struct lowering *s, int op, int o)
+{
+    const struct nest *nest = s->graph->ops[op].nest;
+    for (int p = 0; p < nest->n_passes; p++) {
+        bool done = nest->pass[p].backward ? s->training.passes[op] >> p & 1
+                                           : s->training.again[op] >> p & 1;
+        if (done && nest->pass[p].reads >> o & 1)
+            return true;
+    }
+    return false;
+}
+
+/* Is what a forward pass of `op` writes as operand `o` needed again, by the op itself or by
+ * others of its stage, all of which have been looked at? */
+static bool is_needed(const struct lowering *s, int op, int o)
+{
+    const struct hypar_graph *g = s->graph;
+    int t = g->ops[op].tensor[o];
+    if (t < 0)
+        return false;
+    if (reads_later(s, op, o))
+        return true;
+    for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++)
+        if (s->schedule.stage_of_op[g->use[u].op] == s->schedule.stage_of_op[op] &&
+            reads_later(s, g->use[u].op, g->use[u].operand))
+            return true;
+    return false;
+}
+
+/* The passes of an operator that are done again, the last one first. The loss is summed up
+ * once. */
+static void find_passes(struct lowering *s, int op)
+{
+    const struct op *o = &s->graph->ops[op];
+    for (int p = o->nest->n_passes - 1; p >= 0; p--) {
+        const struct pass *pass = &o->nest->pass[p];
+        bool needed = false, loss = false;
+        if (pass->backward || !(s->training.passes[op] >> p & 1))
+            continue;
+        for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++)
+            if (pass->writes >> i & 1) {
+                needed |= is_needed(s, op, i);
+                loss |= o->tensor[i] == s->graph->loss;
+            }
+        if (!needed || loss)
+            continue;
+        s->training.again[op] |= 1u << p;
+        for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++)
+            if (pass->writes >> i & 1 && o->tensor[i] >= 0)
+                s->training.has_again[o->tensor[i]] = true;
+    }
+}
+
+/* The operator that stands for a region. */
+static int region_of(int *region, int op)
+{
+    while (region[op] != op)
+        op = region[op] = region[region[op]];
+    return op;
+}
+
+/* Operators of which one reads again what the other computes again are of one region. */
+static void join_regions(const struct lowering *s, int op, int *region)
+{
+    const struct op *o = &s->graph->ops[op];
+    for (int i = 0; i < o->nest->n_inputs; i++) {
+        int t = o->tensor[i];
+        if (t >= 0 && s->training.has_again[t] && hp_reads_again(s, op, t) &&
+            s->training.again[op] && reads_later(s, op, i))
+            region[region_of(region, op)] = region_of(region, s->graph->tensors[t].producer);
+    }
+}
+
+static bool reads_backward(const struct lowering *s, int op, int o)
+{
+    const struct nest *nest = s->graph->ops[op].nest;
+    for (int p = 0; p < nest->n_passes; p++)
+        if (nest->pass[p].backward && s->training.passes[op] >> p & 1 &&
+            nest->pass[p].reads >> o & 1)
+            return true;
+    return false;
+}
+
+/* The last operator whose backward passes read what a region computes again. */
+static void find_first_need(struct lowering *s, int *region)
+{
+    struct training_graph *k = &s->training;
+    int *first = NEW(&s->scratch, int, s->graph->n_ops); /* by region: the op, plus 1 */
+    for (int op = 0; op < s->graph->n_ops; op++) {
+        const struct op *o = &s->graph->ops[op];
+        for (int i = 0; i < o->nest->n_operands; i++) {
+            int t = o->tensor[i];
+            if (t >= 0 && k->has_again[t] && hp_reads_again(s, op, t) &&
+                reads_backward(s, op, i))
+                first[region_of(region, s->graph->tensors[t].producer)] = op + 1;
+        }
+    }
+    for (int op = s->graph->n_ops - 1; op >= 0; op--) {
+        int before = k->again[op] ? first[region_of(region, op)] - 1 : -1;
+        k->again_before[op] = before;
+        if (before < 0)
+            continue;
+        k->again_next[op] = k->again_first[before];
+        k->again_first[before] = op;
+    }
+}
+
+void hp_find_recomputed(struct lowering *s)
+{
+    const struct hypar_graph *g = s->graph;
+    struct training_graph *k = &s->training;
+    k->again = NEW(&s->arena, uint32_t, g->n_ops);
+    k->has_again = NEW(&s->arena, bool, g->n_tensors);
+    k->again_before = NEW(&s->arena, int, g->n_ops);
+    k->again_first = NEW(&s->arena, int, g->n_ops);
+    k->again_next = NEW(&s->arena, int, g->n_ops);
+    for (int op = 0; op < g->n_ops; op++)
+        k->again_first[op] = k->again_next[op] = -1;
+    struct arena_mark mark = hp_arena_mark(&s->scratch);
+    int *region = NEW(&s->scratch, int, g->n_ops);
+    for (int op = g->n_ops - 1; op >= 0 && !s->options.forward; op--)
+        if (s->plan->ops[op].recompute)
+            find_passes(s, op);
+    for (int op = 0; op < g->n_ops; op++)
+        region[op] = op;
+    for (int op = 0; op < g->n_ops; op++)
+        join_regions(s, op, region);
+    find_first_need(s, region);
+    hp_arena_release(&s->scratch, mark);
+}
