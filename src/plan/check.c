@@ -90,7 +90,8 @@ static enum hypar_status check_devices(const struct hypar_plan *plan, int op,
             return hp_fail(err, HYPAR_INFEASIBLE,
                            "device %d is not in the machine, expected %s", device,
                            hp_range_text(range, 0, n_devices - 1));
-        if (mine->stage >= 0 && home[device].stage != mine->stage)
+        if (mine->stage >= 0 &&
+            home[device].stage != home[plan->stages[mine->stage].device[0]].stage)
             return hp_fail(err, HYPAR_INFEASIBLE, "device %d is not in its stage %d", device,
                            mine->stage);
         if (groups && home[device].group != i / mine->n_parts)
@@ -116,7 +117,8 @@ static enum hypar_status check_all(const struct hypar_plan *plan, struct device_
     for (int op = 0; op < plan->graph->n_ops; op++)
         TRY(hp_in(err, check_op(plan, op, home, err), "op '%s'", plan->graph->ops[op].name));
     TRY(hp_check_replicas(plan, err));
-    return hp_check_order(plan, err);
+    TRY(hp_check_order(plan, err));
+    return hp_check_sharing(plan, home, err);
 }
 
 enum hypar_status hypar_plan_check(const struct hypar_plan *plan, struct hypar_error *err)

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/precision.h"
 #include "graph/graph.h"
 #include "layout/layout.h"
 
@@ -21,6 +22,7 @@ enum {
     HP_MAX_PARTS = 1 << 20,      /* of one operator */
     HP_MAX_PLACEMENTS = 1 << 27, /* of all operators: 512 MiB of device numbers */
     HP_MAX_STAGES = 1 << 16,
+    HP_MAX_CHUNKS = 21, /* stages of one device: three slots of each are bits of 64 */
 };
 
 /* One operator. */
@@ -31,7 +33,8 @@ struct op_plan {
     const int *device;
     int stage; /* -1: the plan has none */
     bool recompute, shard_state;
-    int *own; /* room for `capacity` devices, reused when the split changes; or NULL */
+    bool resend; /* what others received of its result is not kept, but sent to them again */
+    int *own;    /* room for `capacity` devices, reused when the split changes; or NULL */
     int capacity;
 };
 
@@ -45,13 +48,18 @@ struct hypar_plan {
     const char *machine_word;          /* word or path as written; NULL: an object */
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
-    int64_t seed; /* >= 0 */
+    bool fp32_gradients; /* of parameters that are shorter */
+    enum hypar_masks masks;
+    double framework_bytes; /* that are not there for the plan, on each device */
+    int64_t seed;           /* >= 0 */
     struct hypar_simulation simulation;
     double clip; /* gradients have at most this norm, all together; 0: any */
     struct op_plan *ops;
     int n_stages, stage_capacity;
     struct hypar_stage *stages;
     struct hypar_schedule schedule;
+    int n_orders; /* schedule 'slots': lists of slots, by group of devices (slots.h) */
+    struct slot_order *order;
     bool has_layout;
     struct hypar_layout layout; /* that it was made from; operators may differ from it */
     const int *all_devices;     /* 0, 1, 2, ...: the default placement, shared by all ops */
@@ -63,6 +71,9 @@ struct plan_settings {
     const char *machine_word; /* what hypar_machine_read() took; NULL: written as an object */
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
+    bool fp32_gradients;
+    enum hypar_masks masks;
+    double framework_bytes;
     int64_t seed;
     struct hypar_simulation simulation;
     double clip; /* 0: not */
@@ -90,6 +101,10 @@ void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *
 /* Which operators are computed again, as a word says (recompute.c). */
 void hp_plan_set_recompute(struct hypar_plan *plan, enum hypar_recompute recompute);
 
+/* What each group of devices does in turn, under schedule 'slots'; all is copied. */
+struct slot_order;
+void hp_plan_set_orders(struct hypar_plan *plan, const struct slot_order *order, int n);
+
 /* Split `op`; all is copied, even sizes are dropped. `device` names one for each part (and for
  * each replica of a stage that shares minibatches); NULL: the first ones of its stage (of each
  * replica's group), without stages of the machine, in order. At most HP_MAX_PARTS parts; NULL
@@ -105,7 +120,9 @@ enum hypar_status hp_plan_set_layout(struct hypar_plan *plan, const struct hypar
 /* The schedule of a layout that names none. */
 static inline enum hypar_schedule_kind hp_layout_schedule(const struct hypar_layout *layout)
 {
-    return layout->pipeline > 1 ? HYPAR_SCHEDULE_1F1B : HYPAR_SCHEDULE_NONE;
+    return layout->pipeline <= 1 ? HYPAR_SCHEDULE_NONE
+           : layout->chunks > 1  ? HYPAR_SCHEDULE_INTERLEAVED
+                                 : HYPAR_SCHEDULE_1F1B;
 }
 
 /* Bytes kept for one element of a parameter. */
@@ -113,18 +130,27 @@ struct param_bytes {
     double weight, gradient;
     double state; /* the optimizer's moments, and a master copy beside short weights */
 };
-struct param_bytes hp_param_bytes(enum hypar_precision precision,
+struct param_bytes hp_param_bytes(enum hypar_precision precision, bool fp32_gradients,
                                   enum hypar_optimizer optimizer);
 
 /* All of them together. */
-double hp_bytes_per_param(enum hypar_precision precision, enum hypar_optimizer optimizer);
+double hp_bytes_per_param(enum hypar_precision precision, bool fp32_gradients,
+                          enum hypar_optimizer optimizer);
+
+/* The precision of the gradients of parameters. */
+static inline enum hypar_precision hp_plan_gradients(const struct hypar_plan *plan)
+{
+    return hp_gradient_precision(plan->precision, plan->fp32_gradients);
+}
 
 /* The same of a parameter of the plan: one that is not trained has neither gradient nor state.
  */
 double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor);
 
-/* What a device may use: `limit_bytes`, or its own memory if that is 0. */
-double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes);
+/* What a device may use: `limit_bytes`, or its own memory if that is 0, without what the
+ * framework takes; always above 0. */
+double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes,
+                      double framework_bytes);
 
 /* The fullest of the devices that were looked at so far: the one whose need is the largest part
  * of what it has, the first among equals. */

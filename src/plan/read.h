@@ -30,7 +30,7 @@ enum hypar_status hp_read_layout(struct hypar_plan *plan, const struct json *roo
 enum hypar_status hp_read_stages(struct hypar_plan *plan, const struct json *root,
                                  struct arena *scratch, struct hypar_error *err);
 enum hypar_status hp_read_schedule(struct hypar_plan *plan, const struct json *root,
-                                   struct hypar_error *err);
+                                   struct arena *scratch, struct hypar_error *err);
 enum hypar_status hp_read_simulation(const struct json *root, struct hypar_simulation *out,
                                      struct hypar_error *err);
 enum hypar_status hp_read_ops(struct hypar_plan *plan, const struct json *root,

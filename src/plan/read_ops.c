@@ -120,6 +120,9 @@ static enum hypar_status read_flags(struct op_plan *op, const struct json *at,
     struct json member = hp_json_member(at, "recompute");
     if (member.value)
         TRY(hp_json_bool(&member, &op->recompute, err));
+    member = hp_json_member(at, "resend");
+    if (member.value)
+        TRY(hp_json_bool(&member, &op->resend, err));
     member = hp_json_member(at, "shard_state");
     if (member.value)
         TRY(hp_json_bool(&member, &op->shard_state, err));
@@ -156,7 +159,7 @@ static enum hypar_status read_op(struct hypar_plan *plan, int op, const struct j
     if (member.value)
         TRY(hp_read_devices(scratch, &member, &devices, &n, err));
     if (plan->has_layout) /* the row stands in place of it, in all */
-        plan->ops[op].recompute = plan->ops[op].shard_state = false;
+        plan->ops[op].recompute = plan->ops[op].resend = plan->ops[op].shard_state = false;
     TRY(read_flags(&plan->ops[op], at, err));
     return place(plan, op, &split, devices, n, err);
 }
@@ -179,10 +182,11 @@ static enum hypar_status read_listed(struct hypar_plan *plan, const struct json 
                                      struct json *rest, struct arena *scratch,
                                      struct hypar_error *err)
 {
-    static const char *const members[] = { "name",    "kind",      "split",       "sizes",
-                                           "devices", "recompute", "shard_state", NULL };
-    static const char *const rest_members[] = { "name", "split", "recompute", "shard_state",
-                                                NULL };
+    static const char *const members[] = { "name",   "kind",        "split",
+                                           "sizes",  "devices",     "recompute",
+                                           "resend", "shard_state", NULL };
+    static const char *const rest_members[] = { "name",   "split",       "recompute",
+                                                "resend", "shard_state", NULL };
     const char *name;
     int op;
     TRY(hp_json_object(at, err));

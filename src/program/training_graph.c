@@ -53,11 +53,12 @@ static int add_reader(const struct lowering *s, int op, int o, struct place plac
     const struct nest *nest = s->graph->ops[op].nest;
     struct reader r = { .op = op, .operand = o, .only_adds = true };
     bool later = !place.grad && hp_reads_again(s, op, place.tensor);
+    bool resend = s->plan->ops[op].resend && !s->plan->ops[op].recompute;
     for (int p = 0; p < nest->n_passes; p++) {
         operand_set read = place.grad ? nest->pass[p].reads_grad : nest->pass[p].reads;
         bool first = (nest->pass[p].backward ? place.again == later : !place.again) &&
                      s->training.passes[op] >> p & 1;
-        bool again = place.again == later && s->training.again[op] >> p & 1;
+        bool again = !resend && place.again == later && s->training.again[op] >> p & 1;
         if (!(read >> o & 1) || !(first || again))
             continue;
         r.passes |= (uint32_t)first << p;
@@ -118,13 +119,43 @@ static void add_item(struct builder *b, bool is_pass, int index)
     k->item[k->n_items++] = (struct item){ is_pass, index };
 }
 
+/* Passes that write gradients of parameters and nothing else, so that no other pass waits for
+ * them, and are worth to be moved: those of norms and biases alone would keep errors longer
+ * than they take. */
+static bool is_gradient(const struct hypar_graph *g, int op, int pass)
+{
+    const struct op *o = &g->ops[op];
+    const struct pass *p = &o->nest->pass[pass];
+    bool any = false;
+    for (int i = 0; i < o->nest->n_operands; i++) {
+        if (!(p->writes_grad >> i & 1) || o->tensor[i] < 0)
+            continue;
+        if (g->tensors[o->tensor[i]].kind == TENSOR_PARAM)
+            any = true;
+        else if (g->tensors[o->tensor[i]].needs_grad)
+            return false;
+    }
+    return any && !p->writes && hp_multiplies(o->nest);
+}
+
+static enum phase phase_of(const struct lowering *s, int op, int pass)
+{
+    if (!s->graph->ops[op].nest->pass[pass].backward)
+        return PHASE_FORWARD;
+    return s->iteration.apart && is_gradient(s->graph, op, pass) ? PHASE_GRADIENT
+                                                                 : PHASE_BACKWARD;
+}
+
 static void add_pass(struct builder *b, int op, int pass, bool again)
 {
     struct training_graph *k = &b->s->training;
     bool backward = again || b->s->graph->ops[op].nest->pass[pass].backward;
     k->op_pass =
         GROW(&b->s->arena, struct op_pass, k->op_pass, k->n_op_passes, &b->pass_capacity);
-    k->op_pass[k->n_op_passes] = (struct op_pass){ op, pass, backward, again, k->n_items };
+    bool resend = again && !b->s->plan->ops[op].recompute;
+    enum phase phase = again ? PHASE_BACKWARD : phase_of(b->s, op, pass);
+    k->op_pass[k->n_op_passes] =
+        (struct op_pass){ op, pass, backward, again, resend, phase, k->n_items };
     (again ? k->again_of : k->op_pass_of)[op][pass] = k->n_op_passes;
     add_item(b, true, k->n_op_passes++);
 }
@@ -200,7 +231,8 @@ static void add_passes(struct builder *b, int op, uint32_t passes, bool backward
             continue;
         add_pass(b, op, p, again);
         for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++)
-            if (pass->writes >> i & 1 && o->tensor[i] != s->graph->loss)
+            if (pass->writes >> i & 1 && o->tensor[i] != s->graph->loss &&
+                (!again || s->training.has_again[o->tensor[i]]))
                 add_exchange(b, (struct place){ .tensor = o->tensor[i], .again = again },
                              backward);
     }

@@ -210,8 +210,7 @@ static void group_tasks(struct timeline_run *s, int b)
             int id = blocks->first[number] + t;
             const struct op_pass *op_pass = &k->op_pass[block.index];
             s->group_of[id] = group_index(s, s->schedule->stage_of_op[op_pass->op],
-                                          op_pass->backward ? PHASE_BACKWARD : PHASE_FORWARD,
-                                          s->graph.task[id].queue);
+                                          op_pass->phase, s->graph.task[id].queue);
             hp_csr_count(s->group_start[b], s->group_of[id]);
             s->missing[id]++;
         }
@@ -400,7 +399,7 @@ static void set_up(struct timeline_run *s)
     s->of_row = NEW(&s->arena, struct under_way, s->rows.n);
     s->spare = NEW(&s->arena, struct spare, s->iteration->n_bodies + s->iteration->n_groups);
     s->free = NEW(&s->arena, ticks, s->graph.n_queues);
-    s->gated = s->iteration->n_micro > 1;
+    s->gated = s->timing && hp_has_order(s->timing->lowering);
     if (s->gated)
         set_up_slots(s);
 }

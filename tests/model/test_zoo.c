@@ -66,6 +66,7 @@ static const struct {
     { "gpt", 124439808, 0, 74 },
     { "gpt2", 124439808, 0, 74 },
     { "gpt2:seq=128", 124439808, 0, 74 },
+    { "gpt2:attention=unfused,attention_dropout_percent=10", 124439808, 0, 74 },
     { "gpt:layers=24,hidden=2048,heads=16,seq=1024,vocab=50257", 1313626112, 0, 146 },
     { "gpt2-xl", 1557611200, 0, 290 },
     { "gpt3-175b", 174604259328, 0, 578 },

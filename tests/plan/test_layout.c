@@ -7,13 +7,12 @@
 #define LLAMA "llama:layers=4,hidden=64,heads=8,ffn=96,seq=16,vocab=100"
 #define BERT  "bert:layers=4,hidden=64,heads=8,seq=16,vocab=100"
 
-/* A plan's text: 16 samples. */
+/* A plan's text: 16 samples, or what is said there. */
 static const char *layout_text(const char *model, const char *machine, const char *rest)
 {
     static char text[PLAN_TEXT_BYTES];
-    snprintf(text, sizeof text,
-             "{'format':'hypar-plan/1','model':'%s','batch':16,'machine':'%s',%s}", model,
-             machine, rest);
+    snprintf(text, sizeof text, "{'format':'hypar-plan/1','model':'%s',%s'machine':'%s',%s}",
+             model, strstr(rest, "'batch'") ? "" : "'batch':16,", machine, rest);
     return text;
 }
 
@@ -139,6 +138,21 @@ static void numbers_devices(void **state)
     hypar_plan_free(plan);
 }
 
+/* Written, read and written again: the same; with the layout as a line of its own. */
+static char *check_round_trip(const struct hypar_plan *plan)
+{
+    struct hypar_plan *again;
+    struct hypar_error err = { "" };
+    char *first = plan_text(plan);
+    if (hp_plan_read_text(&again, first, strlen(first), "plan", NULL, &err) != HYPAR_OK)
+        fail_msg("%s", err.text);
+    char *second = plan_text(again);
+    assert_string_equal(first, second);
+    hypar_plan_free(again);
+    free(second);
+    return first;
+}
+
 /* The first operator of each stage. */
 static void check_stages(const char *model, const char *layout, int n, const char *const *first)
 {
@@ -163,6 +177,15 @@ static void cuts_stages(void **state)
     check_stages(
         LLAMA, "'layout':{'pipeline':3}", 3,
         (const char *const[]){ "embed_tokens", "layers.1.input_norm", "layers.3.input_norm" });
+    /* interleaved: every other stage is on the same devices */
+    struct hypar_plan *plan = must_read(
+        LLAMA, "full:4", "'layout':{'data':2,'pipeline':2,'chunks':2,'micro_batches':2}");
+    assert_int_equal(hypar_plan_stage_count(plan), 4);
+    assert_int_equal(hypar_plan_schedule(plan).kind, HYPAR_SCHEDULE_INTERLEAVED);
+    for (int s = 0; s < 4; s++)
+        assert_int_equal(hypar_plan_stage(plan, s).device[0], s % 2 * 2);
+    free(check_round_trip(plan));
+    hypar_plan_free(plan);
     check_stages("lenet5", "'layout':{'pipeline':2}", 2,
                  (const char *const[]){ "conv1", "conv2" });
 }
@@ -182,7 +205,13 @@ static const struct {
     { LLAMA, "full:2", "'layout':{'data':2,'micro_batches':9}",
       "plan: layout: 9 micro-batches x data 2, expected at most 16, the samples of the batch" },
     { LLAMA, "full:2", "'layout':{'pipeline':2,'schedule':'pipedream'}",
-      "plan: layout: schedule 'pipedream', expected one that flushes" },
+      "plan: layout: schedule 'pipedream', expected one that flushes, in an order of its own" },
+    { LLAMA, "full:2", "'layout':{'pipeline':2,'chunks':3,'micro_batches':2}",
+      "plan: layout: pipeline 2 with chunks 3: 6 stages do not divide the 4 layers of the "
+      "model" },
+    { LLAMA, "full:2", "'layout':{'pipeline':2,'chunks':2,'micro_batches':3}",
+      "plan: schedule 'interleaved': 3 micro-batches, expected a multiple of the 2 groups of "
+      "devices" },
     { LLAMA, "full:2", "'layout':{'data':2,'schedule':'1f1b'}",
       "plan: layout: schedule '1f1b' needs a pipeline, expected 'none'" },
     { LLAMA, "full:2", "'layout':{'pipeline':2,'chunks':2,'schedule':'gpipe'}",
@@ -217,21 +246,6 @@ static void refuses(void **state)
         assert_string_equal(err.text, bad[i].error);
         assert_null(plan);
     }
-}
-
-/* Written, read and written again: the same; with the layout as a line of its own. */
-static char *check_round_trip(const struct hypar_plan *plan)
-{
-    struct hypar_plan *again;
-    struct hypar_error err = { "" };
-    char *first = plan_text(plan);
-    if (hp_plan_read_text(&again, first, strlen(first), "plan", NULL, &err) != HYPAR_OK)
-        fail_msg("%s", err.text);
-    char *second = plan_text(again);
-    assert_string_equal(first, second);
-    hypar_plan_free(again);
-    free(second);
-    return first;
 }
 
 static void is_written_back(void **state)
@@ -293,7 +307,8 @@ static void is_left(void **state)
 {
     (void)state;
     struct hypar_plan *plan = must_read(LLAMA, "full:8", "'layout':{'tensor':2,'pipeline':4}");
-    hp_plan_set_schedule(plan, &(struct hypar_schedule){ HYPAR_SCHEDULE_GPIPE, 2, 0, 0 });
+    hp_plan_set_schedule(
+        plan, &(struct hypar_schedule){ .kind = HYPAR_SCHEDULE_GPIPE, .micro_batches = 2 });
     char *text = check_round_trip(plan);
     assert_null(strstr(text, "\"layout\""));
     assert_non_null(strstr(text, "\"stages\""));
@@ -309,9 +324,14 @@ static void builds_large_ones(void **state)
         const char *model, *machine, *layout;
         int stages;
     } runs[] = {
-        { "gpt3-175b", "cluster:128x8", "'layout':{'data':8,'tensor':8,'pipeline':16}", 16 },
+        { "gpt3-175b", "cluster:128x8",
+          "'batch':1536,'layout':{'data':8,'tensor':8,'pipeline':16,'micro_batches':192,"
+          "'chunks':3,'sequence_parallel':true,'recompute':'selective'}",
+          48 },
         { "gpt:layers=105,hidden=20480,heads=128,seq=2048,vocab=51200", "cluster:280x8",
-          "'layout':{'data':8,'tensor':8,'pipeline':35,'sequence_parallel':true}", 35 },
+          "'batch':2240,'layout':{'data':8,'tensor':8,'pipeline':35,'micro_batches':280,"
+          "'schedule':'interleaved','chunks':3,'sequence_parallel':true}",
+          105 },
         { "gpt:layers=128,hidden=25600,heads=160,seq=2048,vocab=51200", "cluster:64x8",
           "'layout':{'tensor':8,'pipeline':64,'sequence_parallel':true}", 64 },
     };

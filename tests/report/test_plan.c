@@ -53,8 +53,9 @@ static void draws_layers_once(void **state)
         const char *model, *machine, *layout, *row;
     } cases[] = {
         { "gpt3-175b", "cluster:128x8",
-          "\"layout\":{\"data\":8,\"tensor\":8,\"pipeline\":16,\"micro_batches\":192}",
-          " 0-15  layers 1-96, each as the first:  (96 x)" },
+          "\"layout\":{\"data\":8,\"tensor\":8,\"pipeline\":16,\"micro_batches\":192,"
+          "\"chunks\":3}",
+          " 0-47  layers 1-96, each as the first:  (96 x)" },
         { "gpt:layers=105,hidden=20480,heads=128,seq=2048,vocab=51200", "cluster:280x8",
           "\"layout\":{\"data\":8,\"tensor\":8,\"pipeline\":35,\"sequence_parallel\":true}",
           " 0-34  layers 1-105, each as the first:  (105 x)" },

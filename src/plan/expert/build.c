@@ -95,14 +95,15 @@ static enum hypar_status check(const struct hypar_plan *plan, const struct hypar
                        "%lld micro-batches x data %d, expected at most %lld, the samples of "
                        "the batch",
                        (long long)l->micro_batches, l->data, (long long)batch);
-    if (l->schedule == HYPAR_SCHEDULE_PIPEDREAM)
-        return hp_fail(err, HYPAR_INFEASIBLE, "schedule '%s', expected one that flushes",
+    if (l->schedule == HYPAR_SCHEDULE_PIPEDREAM || l->schedule == HYPAR_SCHEDULE_SLOTS)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "schedule '%s', expected one that flushes, in an order of its own",
                        hypar_schedule_text(l->schedule));
     if (l->pipeline == 1 && l->schedule != HYPAR_SCHEDULE_NONE)
         return hp_fail(err, HYPAR_INFEASIBLE, "schedule '%s' needs a pipeline, expected '%s'",
                        hypar_schedule_text(l->schedule),
                        hypar_schedule_text(HYPAR_SCHEDULE_NONE));
-    if (l->chunks > 1)
+    if (l->chunks > 1 && l->schedule != HYPAR_SCHEDULE_INTERLEAVED)
         return hp_fail(err, HYPAR_INFEASIBLE, "chunks %d need schedule 'interleaved', not '%s'",
                        l->chunks, hypar_schedule_text(l->schedule));
     return HYPAR_OK;
@@ -132,10 +133,12 @@ static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layou
     hp_plan_set_schedule(plan, &(struct hypar_schedule){
                                    .kind = layout->schedule,
                                    .micro_batches = layout->micro_batches,
+                                   .chunks = layout->chunks,
                                });
     hp_plan_set_recompute(plan, layout->recompute);
     for (int op = 0; op < plan->graph->n_ops; op++) {
         int stage = plan->ops[op].stage < 0 ? 0 : plan->ops[op].stage;
+        plan->ops[op].resend = axes.op[op].gathered;
         place_op(plan, op, layout, &axes.op[op], stage % layout->pipeline * each);
     }
     return HYPAR_OK;

@@ -16,6 +16,7 @@ struct tensor_axis {
     int axis;      /* -1: copies */
     int64_t units; /* equal pieces of the axis, none of which is cut (a head); 0: any */
     int region;    /* of the same split: columns .. rows; -1: none */
+    bool gathered; /* by sequence, and columns read all of it: gathered again, not kept whole */
 };
 
 /* Operators lo .. hi (and perhaps not all between them) are split along the same elements. */

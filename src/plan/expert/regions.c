@@ -110,7 +110,7 @@ static bool enter(struct growing *g, int op, int axis)
     if (axis < 0 || !nest->axis[axis].splittable || g->op[op].axis >= 0 ||
         !belongs(g->graph, op, axis))
         return false;
-    g->op[op] = (struct tensor_axis){ axis, 0, g->number };
+    g->op[op] = (struct tensor_axis){ axis, 0, g->number, false };
     g->ops = GROW(g->arena, int, g->ops, g->n_ops, &g->op_capacity);
     g->ops[g->n_ops++] = op;
     if (g->n_ops == 1 || nest->axis[axis].extent < g->units)
@@ -193,7 +193,7 @@ static void keep(struct growing *g, struct tensor_axes *out, int *capacity)
 static void forget(struct growing *g)
 {
     for (int i = 0; i < g->n_ops; i++)
-        g->op[g->ops[i]] = (struct tensor_axis){ -1, 0, -1 };
+        g->op[g->ops[i]] = (struct tensor_axis){ -1, 0, -1, false };
 }
 
 static enum hypar_status find_regions(struct growing *g, int tensor, struct tensor_axes *out,
@@ -248,6 +248,21 @@ static int sequence_axis(const struct hypar_graph *graph, int op, int tensor)
     return (e.output_partial && !loss) || e.inner_partial || e.error_partial ? -1 : axis;
 }
 
+/* Is what `op` writes read in a region? */
+static bool feeds_region(const struct hypar_graph *graph, const struct tensor_axes *axes,
+                         int op)
+{
+    const struct op *o = &graph->ops[op];
+    for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++) {
+        int t = o->tensor[i];
+        for (int u = t < 0 ? 0 : graph->use_start[t]; t >= 0 && u < graph->use_start[t + 1];
+             u++)
+            if (axes->op[graph->use[u].op].region >= 0)
+                return true;
+    }
+    return false;
+}
+
 enum hypar_status hp_tensor_axes(struct arena *arena, const struct hypar_graph *graph,
                                  const struct hypar_layout *layout, struct tensor_axes *out,
                                  struct hypar_error *err)
@@ -259,7 +274,7 @@ enum hypar_status hp_tensor_axes(struct arena *arena, const struct hypar_graph *
         .graph = graph, .arena = arena, .op = out->op, .dim = NEW(arena, int, graph->n_tensors)
     };
     for (int op = 0; op < graph->n_ops; op++)
-        out->op[op] = (struct tensor_axis){ -1, 0, -1 };
+        out->op[op] = (struct tensor_axis){ -1, 0, -1, false };
     if (tensor == 1)
         return HYPAR_OK;
     TRY(find_regions(&g, tensor, out, err));
@@ -269,6 +284,7 @@ enum hypar_status hp_tensor_axes(struct arena *arena, const struct hypar_graph *
         if (out->op[op].axis >= 0 || !layout->sequence_parallel)
             continue;
         out->op[op].axis = sequence_axis(graph, op, tensor);
+        out->op[op].gathered = out->op[op].axis >= 0 && feeds_region(graph, out, op);
         any |= out->op[op].axis >= 0;
     }
     if (layout->sequence_parallel && !any)

@@ -139,9 +139,10 @@ void hp_rank_comm(struct rank *rank, struct rank_part *part, int body,
                             .place = hp_task_place(p, task),
                             .combine =
                                 p->lowering->training.exchange[p->task[task].index].combine };
-    struct comm_maker m = {
-        .rank = rank, .comm = out, .body = body, .backward = p->task[task].backward
-    };
+    struct comm_maker m = { .rank = rank,
+                            .comm = out,
+                            .body = body,
+                            .backward = p->task[task].phase != PHASE_FORWARD };
     int tag = rank->first_tag[task];
     for (int i = 0; i < comm->n_cells; i++) {
         m.tag = tag;

@@ -93,7 +93,7 @@ void hp_rank_zeros(struct rank *rank, int body, int exchange)
         struct box box = hp_cell_box(p, c);
         box = hp_held_box(rank->graph, &rank->buffers.held, place, box);
         int list = hp_place_lasts(rank->graph, rank->buffers.forward, place) ? 0 : 1 + body;
-        int at = list * HP_PLACES * rank->graph->n_tensors + hp_place_index(held);
+        int at = hp_buffers_at(rank->graph, list, held);
         for (int i = rank->buffers.start[at]; i < rank->buffers.start[at + 1]; i++) {
             struct box both = hp_box_intersect(&rank->buffers.buffer[i].box, &box);
             rank->clear[i] |= !hp_box_empty(&both);

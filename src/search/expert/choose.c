@@ -30,14 +30,15 @@ struct choice {
 
 /* The next number of micro-batches above m: those that divide the samples of a replica, or the
  * one that is asked for; 0: there is none. */
-static int64_t next_number(const struct choice *c, int data, int64_t m)
+static int64_t next_number(const struct choice *c, const struct hypar_layout *layout, int64_t m)
 {
-    int64_t each = c->mixes ? 1 : c->problem->graph->batch / data,
+    bool in_turn = layout->schedule == HYPAR_SCHEDULE_INTERLEAVED; /* as many at a time */
+    int64_t each = c->mixes ? 1 : c->problem->graph->batch / layout->data,
             asked = c->asked.micro_batches;
     if (asked)
         return m < asked ? asked : 0;
     for (m++; m <= each; m++)
-        if (each % m == 0)
+        if (each % m == 0 && (!in_turn || m % layout->pipeline == 0))
             return m;
     return 0;
 }
@@ -49,7 +50,7 @@ static bool choose_micro_batches(struct choice *c, struct weighed *w)
     const double tolerance = 1.05, room = hp_least_room(c->problem);
     struct weighed least = { .memory_bytes = INFINITY };
     double best_s = INFINITY;
-    for (int64_t m = 0; (m = next_number(c, w->layout.data, m));) {
+    for (int64_t m = 0; (m = next_number(c, &w->layout, m));) {
         w->layout.micro_batches = m;
         if (!hp_weigh(&c->weighing, w))
             return false;
@@ -59,7 +60,7 @@ static bool choose_micro_batches(struct choice *c, struct weighed *w)
         if (w->memory_bytes < least.memory_bytes)
             least = *w;
     }
-    for (int64_t m = 0; best_s < INFINITY && (m = next_number(c, w->layout.data, m));) {
+    for (int64_t m = 0; best_s < INFINITY && (m = next_number(c, &w->layout, m));) {
         w->layout.micro_batches = m;
         hp_weigh(&c->weighing, w);
         if (w->memory_bytes <= room && w->step_s <= tolerance * best_s)

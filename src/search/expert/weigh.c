@@ -30,10 +30,20 @@ static bool is_kept_by(const struct hypar_graph *graph, const struct op *op, int
     return false;
 }
 
-/* The tensors of one operator, each of which counts once. */
-static void add_op(const struct weighing *w, int i, int axis, bool *seen, bool *summed,
-                   struct tensor_shares *s)
+/* Does each part of its operator write a piece of the tensor? */
+static bool is_written_divided(const struct hypar_graph *graph, int tensor,
+                               const struct tensor_axis *axes)
 {
+    int from = graph->tensors[tensor].producer;
+    const struct op *op = &graph->ops[from];
+    return is_indexed(op->nest, hp_output_operand(op, tensor), axes[from].axis);
+}
+
+/* The tensors of one operator, each of which counts once. */
+static void add_op(const struct weighing *w, int i, const struct tensor_axis *axes, bool *seen,
+                   bool *summed, struct tensor_shares *s)
+{
+    int axis = axes[i].axis;
     const struct hypar_graph *g = w->problem->graph;
     const struct op *op = &g->ops[i];
     bool weighted = hp_op_weighted(g, i);
@@ -50,7 +60,7 @@ static void add_op(const struct weighing *w, int i, int axis, bool *seen, bool *
             add(&s->params, divided, elements);
         else if (tensor->kind == TENSOR_ACTIVATION && !seen[t] && is_kept_by(g, op, o) &&
                  !w->again[tensor->producer])
-            add(&s->kept, divided, elements);
+            add(&s->kept, is_written_divided(g, t, axes), elements);
         seen[t] |= tensor->kind == TENSOR_PARAM || is_kept_by(g, op, o);
         bool partial = weighted && axis >= 0 && !divided && tensor->kind == TENSOR_ACTIVATION;
         if (partial && role == OPERAND_OUTPUT)
@@ -72,7 +82,7 @@ static struct tensor_shares share_out(const struct weighing *w,
     bool *seen = NEW(&scratch, bool, g->n_tensors), *summed = NEW(&scratch, bool, g->n_tensors);
     s.fits = hp_tensor_axes(&scratch, g, layout, &axes, NULL) == HYPAR_OK;
     for (int op = 0; op < g->n_ops && s.fits; op++)
-        add_op(w, op, axes.op[op].axis, seen, summed, &s);
+        add_op(w, op, axes.op, seen, summed, &s);
     hp_arena_free(&scratch);
     return s;
 }
@@ -171,7 +181,18 @@ static double in_flight(const struct hypar_layout *l)
         return 1;
     if (l->schedule == HYPAR_SCHEDULE_GPIPE)
         return m;
+    if (l->schedule == HYPAR_SCHEDULE_ZB_H2)
+        return fmin(m, 2 * l->pipeline - 1);
     return fmin(m, l->pipeline + (l->chunks > 1 ? (l->pipeline - 1.0) / l->chunks : 0));
+}
+
+/* Micro-batches that a device waits for, where forward, backward and gradients take alike. */
+static double bubble_of(const struct hypar_layout *l)
+{
+    double p = l->pipeline - 1;
+    return l->schedule == HYPAR_SCHEDULE_ZB_H2   ? 0
+           : l->schedule == HYPAR_SCHEDULE_ZB_H1 ? p / 3
+                                                 : p / l->chunks;
 }
 
 bool hp_weigh(struct weighing *weighing, struct weighed *w)
@@ -180,7 +201,7 @@ bool hp_weigh(struct weighing *weighing, struct weighed *w)
     const struct hypar_layout *l = &w->layout;
     const struct tensor_shares *s = find_shares(weighing, l);
     double e = weighing->element_bytes, t = l->tensor, d = l->data, p = l->pipeline;
-    double m = (double)l->micro_batches, bubble = (p - 1) / l->chunks;
+    double m = (double)l->micro_batches, bubble = bubble_of(l);
     if (!s->fits)
         return false;
     double compute_s = (s->seconds.divided / t + s->seconds.whole) / (d * p * m);
@@ -196,9 +217,10 @@ bool hp_weigh(struct weighing *weighing, struct weighed *w)
     w->compute_s = m * compute_s;
     w->step_s = (m + bubble) * (compute_s + sum_s + hop_s) + fmax(0, gradients_s - last_s);
     w->comm_s = w->step_s - w->compute_s;
-    w->memory_bytes =
-        params * hp_bytes_per_param(problem->options->precision, problem->options->optimizer) +
-        in_flight(l) * e * (s->kept.divided / t + s->kept.whole) / (p * d * m);
+    w->memory_bytes = params * hp_bytes_per_param(problem->options->precision,
+                                                  problem->options->fp32_gradients,
+                                                  problem->options->optimizer) +
+                      in_flight(l) * e * (s->kept.divided / t + s->kept.whole) / (p * d * m);
     w->comm_bytes =
         2 * (t - 1) * s->summed * e +
         2 * (p * l->chunks - 1) * weighing->border * e * (l->sequence_parallel ? 1 : t) +
