@@ -246,7 +246,28 @@ static struct hypar_graph *turned_net(void)
     return graph;
 }
 
-/* The warning of splits that look alike and are not; NULL: there is none. */
+/* Query, key and value from one matrix, cut apart by an operator of its own. */
+static struct hypar_graph *one_matrix_net(void)
+{
+    struct graph_builder *b = hp_build("one matrix", 2);
+    struct hypar_shape shape = { 3, { 2, 4, 8 } };
+    int x = hp_build_input(b, "x", &shape, false, 0), y[3] = { x }, loss;
+    int target = hp_build_input(b, "target", &shape, false, 0);
+    const struct op_request request[] = {
+        { OP_LINEAR, "qkv", 1, y, ATTRS({ ATTR_OUT, 1, V(24) }) },
+        { OP_SPLIT, "cut", 1, y, ATTRS({ ATTR_AXIS, 1, V(2) }, { ATTR_SIZES, 3, V(8, 8, 8) }) },
+        { OP_ATTENTION, "attn", 3, y, ATTRS({ ATTR_HEADS, 1, V(4) }) },
+    };
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(hp_build_op(b, &request[i], y, NULL), HYPAR_OK);
+    struct op_request end = { OP_MSE_LOSS, "loss", 2, (int[]){ y[0], target }, NULL };
+    assert_int_equal(hp_build_op(b, &end, &loss, NULL), HYPAR_OK);
+    struct hypar_graph *graph;
+    assert_int_equal(hp_build_finish(b, &graph, NULL), HYPAR_OK);
+    return graph;
+}
+
+/* The warning of splits that look alike and are not; empty: there is none. */
 static void check_hidden(struct hypar_graph *graph, int degree,
                          const struct tensor_split *splits, int count, const char *text)
 {
@@ -281,6 +302,16 @@ static void hidden_moves(void **state)
                                                     { "relu", 't' },
                                                     { NULL, 0 } };
     check_hidden(turned_net(), 2, features, 0, "");
+    static const struct tensor_split whole[] = {
+        { "qkv", 'k' },
+        { "cut", 'c' },
+        { "attn", 'a' },
+        { NULL, 0 },
+    };
+    check_hidden(one_matrix_net(), 4, whole, 3,
+                 "'cut' (c=4) and 'attn' (a=4) are split alike, on the same devices, but not "
+                 "into the same elements: what is between them is sent, 512 B a step, forward, "
+                 "with 2 more such pairs");
     /* halos are no such thing */
     static const struct tensor_split height[] = {
         { "conv1", 'h' }, { "conv2", 'h' }, { "pool1", 'h' }, { "relu1", 'h' }, { NULL, 0 },
