@@ -47,6 +47,13 @@ static const struct value {
     { OPT_COST, "--cost", TEXT, offsetof(struct args, cost), 0, 0 },
     { OPT_CSV, "--csv", WRITE, offsetof(struct args, csv), 0, 0 },
     { OPT_DEVICES, "--devices", TEXT, offsetof(struct args, devices), 0, 0 },
+    { OPT_CHUNKS, "--chunks", COUNT, offsetof(struct args, chunks), 1, 1 << 16 },
+    { OPT_PIPELINE, "--pipeline", COUNT, offsetof(struct args, pipeline), 1, 1 << 20 },
+    { OPT_REPLICAS, "--data", COUNT, offsetof(struct args, replicas), 1, 1 << 20 },
+    { OPT_SCHEDULE, "--schedule", TEXT, offsetof(struct args, schedule), 0, 0 },
+    { OPT_SEQUENCE_PARALLEL, "--sequence-parallel", FLAG,
+      offsetof(struct args, sequence_parallel), 0, 0 },
+    { OPT_TENSOR, "--tensor", COUNT, offsetof(struct args, tensor), 1, 1 << 20 },
     { OPT_BUDGET, "--budget", SECONDS, offsetof(struct args, budget_s), 0, 0 },
     { OPT_FIX, "--fix", TEXTS, offsetof(struct args, fix), 0, 0 },
     { OPT_FORWARD, "--forward", FLAG, offsetof(struct args, forward), 0, 0 },
@@ -405,6 +412,22 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
     return check_files(out, NULL, err);
 }
 
+/* The degrees of planner 3d. */
+static enum hypar_status choose_layout(const struct args *args, struct hypar_layout *out,
+                                       struct hypar_error *err)
+{
+    *out = (struct hypar_layout){ .data = (int)args->replicas,
+                                  .tensor = (int)args->tensor,
+                                  .pipeline = (int)args->pipeline,
+                                  .chunks = (int)args->chunks,
+                                  .micro_batches = args->micro_batches,
+                                  .sequence_parallel = args->sequence_parallel };
+    if (args->schedule && !hypar_schedule_find(args->schedule, &out->schedule))
+        return opt_usage(err, "--schedule: '%s' is not a schedule, such as gpipe or 1f1b",
+                         args->schedule);
+    return HYPAR_OK;
+}
+
 /* Precisions, optimizer, masks and the framework's memory. */
 static enum hypar_status choose_numbers(const struct args *args,
                                         struct hypar_search_options *how,
@@ -476,6 +499,9 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
         objective++;
     if (objective == 3)
         return opt_usage(err, "--objective: '%s' is not time, comm or energy", args->objective);
+    enum hypar_status status = choose_layout(args, &how->layout, err);
+    if (status != HYPAR_OK)
+        return status;
     how->objective = (enum hypar_objective)objective;
     how->axes = args->axes;
     if (args->sync && strcmp(args->sync, "server") == 0)

@@ -64,6 +64,12 @@ enum opt_key {
     OPT_TIMELINE,
     OPT_ATTENTION,
     OPT_AXES,
+    OPT_CHUNKS,
+    OPT_PIPELINE,
+    OPT_REPLICAS,
+    OPT_SCHEDULE,
+    OPT_SEQUENCE_PARALLEL,
+    OPT_TENSOR,
     OPT_SYNC,
     OPT_BUDGET,
     OPT_PROPOSALS,
@@ -105,7 +111,7 @@ struct args {
         *recompute, *recurrence;
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
-    const char *attention, *axes, *sync, *all_reduce;
+    const char *attention, *axes, *sync, *all_reduce, *schedule;
     char word[LIST_BYTES]; /* operand 0 where `attention` is part of it */
     const char *bind, *hostfile, *checkpoint, *data, *init, *kernels, *rate, *resume,
         *test_data;
@@ -114,6 +120,7 @@ struct args {
         const char *text[MAX_FIXES];
     } fix;
     int64_t batch, seed, check_delta, proposals, stages, micro_batches, minibatches;
+    int64_t replicas, tensor, pipeline, chunks;
     int64_t steps, ranks, threads, warm_up, every, test_every;
     double clip, learning_rate, weight_decay;
     bool check, in_process;
@@ -121,7 +128,8 @@ struct args {
     char **argv;
     double memory_bytes, framework_bytes, bucket_bytes, measured_s, budget_s;
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
-    bool forward, straight, use_fewer, free_transfers, vertical_sync, follow_links;
+    bool forward, straight, use_fewer, free_transfers, vertical_sync, follow_links,
+        sequence_parallel;
 };
 
 struct command {

@@ -108,6 +108,19 @@ struct hypar_schedule {
     int chunks;            /* interleaved: stages of each device; else 0 or 1 */
 };
 
+/* An expert's plan in a few words, the member "layout" of the file form: degrees whose product
+ * is the number of devices. Device number: tensor innermost, then data, then pipeline. */
+struct hypar_layout {
+    int data;     /* replicas that divide the samples of each micro-batch */
+    int tensor;   /* parts of each layer: columns, then rows; heads; the vocabulary */
+    int pipeline; /* groups of devices that stages lie on, in turn */
+    int chunks;   /* stages of each group, 1 unless the schedule interleaves them */
+    int64_t micro_batches;
+    enum hypar_schedule_kind schedule;
+    bool sequence_parallel; /* what is between the layers is divided by sequence, else copied */
+    enum hypar_recompute recompute;
+};
+
 /* How the step of a plan is simulated (hypar/sim.h); zero: by default. */
 struct hypar_simulation {
     char all_reduce[32]; /* how all-reduces are done; "": whatever is fastest */
@@ -208,6 +221,10 @@ HYPAR_API int hypar_plan_op_stage(const struct hypar_plan *plan, int op); /* -1:
 HYPAR_API int hypar_plan_stage_count(const struct hypar_plan *plan);
 HYPAR_API struct hypar_stage hypar_plan_stage(const struct hypar_plan *plan, int stage);
 HYPAR_API struct hypar_schedule hypar_plan_schedule(const struct hypar_plan *plan);
+
+/* What the plan was made from, where its file says so; operators may differ from it. NULL: it
+ * was not; owned by the plan. */
+HYPAR_API const struct hypar_layout *hypar_plan_layout(const struct hypar_plan *plan);
 
 #ifdef __cplusplus
 }

@@ -74,6 +74,8 @@ struct hypar_search_options {
     bool vertical_sync;  /* a minibatch has one version of the weights in all stages */
     /* gpipe, 1f1b; 0: chosen */
     int64_t stages, micro_batches;
+    /* 3d: members that are 0 are chosen; the schedule by default 1f1b, chunks 1 */
+    struct hypar_layout layout;
     enum hypar_sync sync;                /* optcnn */
     const char *axes;                    /* optcnn: what may be divided, of "nkhwtc"; NULL:
                                             "nkhw" */

@@ -67,6 +67,9 @@ void hp_weighted_sizes(int64_t extent, int degree, const double *weight, int64_t
 /* Whether `sizes` are those of hp_even_part(). */
 bool hp_sizes_even(int64_t extent, int degree, const int64_t *sizes);
 
+/* Do two splits divide this axis alike? Sizes that are even must be NULL, as in a plan. */
+bool hp_same_parts(const struct split *a, const struct split *b, int axis);
+
 /* Part i of axis `axis` under `split`. Parts of the copy axis are all of it. */
 struct range hp_axis_part(const struct nest *nest, const struct split *split, int axis, int i);
 

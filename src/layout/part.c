@@ -1,4 +1,6 @@
 /* How a split divides axes: the ranges of a part, even and nested sizes. */
+#include <string.h>
+
 #include "layout/layout.h"
 
 #include <math.h>
@@ -59,6 +61,14 @@ bool hp_sizes_even(int64_t extent, int degree, const int64_t *sizes)
             return false;
     }
     return true;
+}
+
+bool hp_same_parts(const struct split *a, const struct split *b, int axis)
+{
+    int degree = hp_degree(a, axis);
+    const int64_t *p = a->sizes[axis], *q = b->sizes[axis];
+    return degree == hp_degree(b, axis) && !p == !q &&
+           (!p || memcmp(p, q, (size_t)degree * sizeof *p) == 0);
 }
 
 struct range hp_axis_part(const struct nest *nest, const struct split *split, int axis, int i)

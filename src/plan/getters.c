@@ -120,3 +120,8 @@ struct hypar_schedule hypar_plan_schedule(const struct hypar_plan *plan)
 {
     return plan->schedule;
 }
+
+const struct hypar_layout *hypar_plan_layout(const struct hypar_plan *plan)
+{
+    return plan->has_layout ? &plan->layout : NULL;
+}

@@ -229,6 +229,8 @@ struct hypar_plan *hp_plan_copy_with(const struct hypar_plan *plan,
     for (int s = 0; s < plan->n_stages; s++)
         hp_plan_add_stage(copy, &plan->stages[s]);
     hp_plan_set_schedule(copy, &plan->schedule);
+    copy->has_layout = plan->has_layout;
+    copy->layout = plan->layout;
     hp_plan_set_orders(copy, plan->order, plan->n_orders);
     for (int op = 0; op < plan->graph->n_ops; op++) {
         hp_plan_set(copy, op, &plan->ops[op].split, plan->ops[op].device);

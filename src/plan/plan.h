@@ -62,7 +62,9 @@ struct hypar_plan {
     struct hypar_schedule schedule;
     int n_orders; /* schedule 'slots': lists of slots, by group of devices (slots.h) */
     struct slot_order *order;
-    const int *all_devices; /* 0, 1, 2, ...: the default placement, shared by all ops */
+    bool has_layout;
+    struct hypar_layout layout; /* that it was made from; operators may differ from it */
+    const int *all_devices;     /* 0, 1, 2, ...: the default placement, shared by all ops */
     int n_all_devices;
 };
 
@@ -121,6 +123,20 @@ static inline const struct op_plan *hp_param_user(const struct hypar_plan *plan,
 /* Does an operator have parameters? Is one used in several stages? (check_shard.c) */
 bool hp_op_has_params(const struct hypar_graph *graph, int op);
 bool hp_param_crosses_stages(const struct hypar_plan *plan, int tensor);
+
+/* Make a new plan, every operator unsplit, what `layout` says (expert/expert.h): stages,
+ * schedule, splits and devices. Members that are 0: data, tensor, pipeline, chunks and
+ * micro-batches 1. HYPAR_INFEASIBLE where graph or machine do not fit it. */
+enum hypar_status hp_plan_set_layout(struct hypar_plan *plan, const struct hypar_layout *layout,
+                                     struct hypar_error *err);
+
+/* The schedule of a layout that names none. */
+static inline enum hypar_schedule_kind hp_layout_schedule(const struct hypar_layout *layout)
+{
+    return layout->pipeline <= 1 ? HYPAR_SCHEDULE_NONE
+           : layout->chunks > 1  ? HYPAR_SCHEDULE_INTERLEAVED
+                                 : HYPAR_SCHEDULE_1F1B;
+}
 
 /* Bytes kept for one element of a parameter. */
 struct param_bytes {
@@ -201,6 +217,7 @@ void hp_plan_write_json(struct json_writer *w, const char *key, const struct hyp
 void hp_plan_put_machine(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_ops(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_stages(struct json_writer *w, const struct hypar_plan *plan);
+void hp_plan_put_layout(struct json_writer *w, const struct hypar_layout *layout);
 void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan);
 
 /* How a step is simulated (simulation.c): the member "simulation" of the file form, nothing if

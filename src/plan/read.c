@@ -207,6 +207,7 @@ static enum hypar_status check_format(const struct json *root, struct hypar_erro
                                            "stages",
                                            "schedule",
                                            "simulation",
+                                           "layout",
                                            NULL };
     static const char *const formats[] = { "hypar-plan/1" };
     int format;
@@ -219,6 +220,7 @@ static enum hypar_status check_format(const struct json *root, struct hypar_erro
 static enum hypar_status fill(struct hypar_plan *plan, const struct json *root,
                               struct arena *scratch, struct hypar_error *err)
 {
+    TRY(hp_read_layout(plan, root, err));
     TRY(hp_read_schedule(plan, root, scratch, err));
     TRY(hp_read_stages(plan, root, scratch, err));
     TRY(hp_read_ops(plan, root, scratch, err));

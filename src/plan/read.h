@@ -23,8 +23,10 @@ enum hypar_status hp_read_devices(struct arena *arena, const struct json *at, in
 enum hypar_status hp_read_op_name(const struct hypar_graph *graph, const char *name, int *out,
                                   struct hypar_error *err);
 
-/* The members "stages", "schedule" and "simulation", all optional; "ops", which needs the
- * stages. `scratch` is the caller's. */
+/* The members "layout", "stages", "schedule" and "simulation", all optional; "ops", which needs
+ * the stages, optional beside a layout. `scratch` is the caller's. */
+enum hypar_status hp_read_layout(struct hypar_plan *plan, const struct json *root,
+                                 struct hypar_error *err);
 enum hypar_status hp_read_stages(struct hypar_plan *plan, const struct json *root,
                                  struct arena *scratch, struct hypar_error *err);
 enum hypar_status hp_read_schedule(struct hypar_plan *plan, const struct json *root,

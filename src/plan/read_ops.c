@@ -181,6 +181,8 @@ static enum hypar_status read_op(struct hypar_plan *plan, int op, const struct j
     member = hp_json_member(at, "devices");
     if (member.value)
         TRY(hp_read_devices(scratch, &member, &devices, &n, err));
+    if (plan->has_layout) /* the row stands in place of it, in all */
+        plan->ops[op].recompute = plan->ops[op].resend = plan->ops[op].shard_state = false;
     TRY(read_flags(&plan->ops[op], at, err));
     TRY(read_shard(plan, op, at, lenient, err));
     return place(plan, op, &split, devices, n, err);
@@ -215,6 +217,9 @@ static enum hypar_status read_listed(struct hypar_plan *plan, const struct json 
     struct json member = hp_json_member(at, "name");
     TRY(hp_json_string(&member, &name, err));
     if (strcmp(name, REST) == 0) {
+        if (plan->has_layout)
+            return hp_json_fail(at, err, "'%s' beside 'layout', which says how the rest is",
+                                REST);
         if (rest->value)
             return hp_json_fail(at, err, "'%s' is listed twice", REST);
         *rest = *at;
@@ -253,6 +258,8 @@ enum hypar_status hp_read_ops(struct hypar_plan *plan, const struct json *root,
     int64_t placements = 0;
     struct json ops = hp_json_member(root, "ops"), rest = { 0 };
     bool *seen = NEW(scratch, bool, n_ops);
+    if (!ops.value && plan->has_layout)
+        return HYPAR_OK;
     TRY(hp_json_array(&ops, (int64_t)n_ops + 1, err));
     for (int i = 0; i < hp_json_length(&ops); i++) {
         struct json at = hp_json_element(&ops, i);
@@ -260,11 +267,11 @@ enum hypar_status hp_read_ops(struct hypar_plan *plan, const struct json *root,
     }
     TRY(check_rest(plan->graph, &rest, err));
     for (int op = 0; op < n_ops; op++) {
-        if (!seen[op] && !rest.value)
+        if (!seen[op] && !rest.value && !plan->has_layout)
             return hp_fail(err, HYPAR_INFEASIBLE,
                            "op '%s' is not listed, nor is '%s', which stands for the rest",
                            plan->graph->ops[op].name, REST);
-        if (!seen[op])
+        if (!seen[op] && rest.value)
             TRY(read_named(plan, op, &rest, true, scratch, err));
         placements += plan->ops[op].n_devices;
         if (placements > HP_MAX_PLACEMENTS)

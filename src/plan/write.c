@@ -4,6 +4,8 @@
 #include "machine/machine.h"
 #include "plan/slots.h"
 
+#include <string.h>
+
 static void put_ints(struct json_writer *w, const char *key, const int *values, int n)
 {
     hp_json_begin_array(w, key, true);
@@ -72,6 +74,23 @@ void hp_plan_put_ops(struct json_writer *w, const struct hypar_plan *plan)
     hp_json_end_array(w);
 }
 
+void hp_plan_put_layout(struct json_writer *w, const struct hypar_layout *layout)
+{
+    hp_json_begin_object(w, "layout", true);
+    hp_json_put_int(w, "data", layout->data);
+    hp_json_put_int(w, "tensor", layout->tensor);
+    hp_json_put_int(w, "pipeline", layout->pipeline);
+    hp_json_put_int(w, "micro_batches", layout->micro_batches);
+    hp_json_put_string(w, "schedule", hypar_schedule_text(layout->schedule));
+    if (layout->chunks > 1)
+        hp_json_put_int(w, "chunks", layout->chunks);
+    if (layout->sequence_parallel)
+        hp_json_put_bool(w, "sequence_parallel", true);
+    if (layout->recompute != HYPAR_RECOMPUTE_NONE)
+        hp_json_put_string(w, "recompute", hypar_recompute_text(layout->recompute));
+    hp_json_end_object(w);
+}
+
 void hp_plan_put_stages(struct json_writer *w, const struct hypar_plan *plan)
 {
     hp_json_begin_array(w, "stages", false);
@@ -118,6 +137,65 @@ void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan)
     hp_json_end_object(w);
 }
 
+static bool same_ints(const int *a, int n_a, const int *b, int n_b)
+{
+    return n_a == n_b && (n_a == 0 || memcmp(a, b, (size_t)n_a * sizeof *a) == 0);
+}
+
+static bool same_stages(const struct hypar_plan *a, const struct hypar_plan *b)
+{
+    bool same = a->n_stages == b->n_stages;
+    for (int s = 0; s < a->n_stages && same; s++) {
+        const struct hypar_stage *x = &a->stages[s], *y = &b->stages[s];
+        same = same_ints(x->op, x->n_ops, y->op, y->n_ops) &&
+               same_ints(x->device, x->n_devices, y->device, y->n_devices) &&
+               x->replicas == y->replicas && x->share == y->share;
+    }
+    return same;
+}
+
+static bool same_schedule(const struct hypar_schedule *a, const struct hypar_schedule *b)
+{
+    return a->kind == b->kind && a->micro_batches == b->micro_batches && a->stash == b->stash &&
+           a->vertical_sync == b->vertical_sync &&
+           (a->chunks > 1 ? a->chunks : 1) == (b->chunks > 1 ? b->chunks : 1);
+}
+
+static bool same_op(const struct nest *nest, const struct op_plan *a, const struct op_plan *b)
+{
+    for (int x = 0; x < nest->n_axes; x++)
+        if (!hp_same_parts(&a->split, &b->split, x))
+            return false;
+    return same_ints(a->device, a->n_devices, b->device, b->n_devices) &&
+           a->recompute == b->recompute && a->resend == b->resend &&
+           a->shard_state == b->shard_state;
+}
+
+/* What differs from the plan that its layout makes: some operators; false: more than that. */
+static bool put_differences(struct json_writer *w, const struct hypar_plan *plan)
+{
+    const struct plan_settings settings = { .precision = plan->precision,
+                                            .optimizer = plan->optimizer };
+    struct hypar_plan *made = hp_plan_new(plan->graph, plan->machine, &settings);
+    bool same = plan->has_layout && hp_plan_set_layout(made, &plan->layout, NULL) == HYPAR_OK &&
+                same_stages(plan, made) && same_schedule(&plan->schedule, &made->schedule);
+    bool any = false;
+    if (same)
+        hp_plan_put_layout(w, &plan->layout);
+    for (int op = 0; op < plan->graph->n_ops && same; op++) {
+        if (same_op(plan->graph->ops[op].nest, &plan->ops[op], &made->ops[op]))
+            continue;
+        if (!any)
+            hp_json_begin_array(w, "ops", false);
+        any = true;
+        put_op(w, plan, op);
+    }
+    if (any)
+        hp_json_end_array(w);
+    hypar_plan_free(made);
+    return same;
+}
+
 void hp_plan_write_json(struct json_writer *w, const char *key, const struct hypar_plan *plan)
 {
     char hash[17];
@@ -143,9 +221,11 @@ void hp_plan_write_json(struct json_writer *w, const char *key, const struct hyp
     hp_json_put_int(w, "seed", plan->seed);
     if (plan->clip > 0)
         hp_json_put_number(w, "clip", plan->clip);
-    hp_plan_put_ops(w, plan);
-    hp_plan_put_stages(w, plan);
-    hp_plan_put_schedule(w, plan);
+    if (!put_differences(w, plan)) {
+        hp_plan_put_ops(w, plan);
+        hp_plan_put_stages(w, plan);
+        hp_plan_put_schedule(w, plan);
+    }
     hp_put_simulation(w, &plan->simulation);
     hp_json_end_object(w);
 }

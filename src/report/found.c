@@ -121,6 +121,8 @@ static void found_json(FILE *to, const struct hypar_found *found)
         hp_put_pipeline(&w, found);
     if (layerwise)
         hp_put_layerwise(&w, layerwise);
+    if (hypar_plan_layout(plan))
+        hp_plan_put_layout(&w, hypar_plan_layout(plan));
     hp_plan_put_ops(&w, plan);
     hp_plan_put_stages(&w, plan);
     hp_plan_put_schedule(&w, plan);
@@ -298,10 +300,23 @@ static void partition_text(FILE *to, struct arena *arena, const struct hypar_fou
             0);
 }
 
+/* "data 8 x tensor 8 x pipeline 16 (3 chunks), 192 micro-batches, 1f1b, by sequence" */
+static void layout_text(FILE *to, struct arena *arena, const struct hypar_layout *layout)
+{
+    char count[64];
+    const char *chunks =
+        layout->chunks > 1 ? hp_arena_printf(arena, " (%d chunks)", layout->chunks) : "";
+    fprintf(to, "data %d x tensor %d x pipeline %d%s, %s, schedule %s%s\n\n", layout->data,
+            layout->tensor, layout->pipeline, chunks,
+            hp_count(count, layout->micro_batches, "micro-batch", "micro-batches"),
+            hypar_schedule_text(layout->schedule),
+            layout->sequence_parallel ? ", sequence parallel" : "");
+}
+
 static const char *verdict(const struct hypar_found *found)
 {
     struct hypar_search_info info = hypar_found_info(found);
-    if (!info.chooses)
+    if (!info.chooses || hypar_plan_layout(hypar_found_plan(found)))
         return "";
     if (hypar_found_pipeline(found))
         return info.exact ? "; no other cut has a faster slowest stage" : "";
@@ -372,7 +387,9 @@ static void found_text(FILE *to, const struct hypar_found *found,
         hp_pipeline_text(to, &arena, found);
     if (layerwise)
         hp_layerwise_text(to, &arena, plan, layerwise);
-    if (p.simulated) { /* nothing but the plan itself says what was chosen */
+    if (hypar_plan_layout(plan))
+        layout_text(to, &arena, hypar_plan_layout(plan));
+    if (p.simulated || hypar_plan_layout(plan)) { /* the plan itself says what was chosen */
         hypar_report_plan(to, plan, HYPAR_TEXT);
         fputc('\n', to);
     }

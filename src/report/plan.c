@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "graph/repeated.h"
 #include "report/columns.h"
 
 /* "n=4 k=2", or "whole". */
@@ -38,37 +39,129 @@ static char *devices_text(struct arena *arena, const struct hypar_plan *plan, in
     return text;
 }
 
+/* The table while it is filled. */
+struct drawing {
+    const struct hypar_plan *plan;
+    struct arena *arena;
+    struct columns table;
+    bool staged;
+};
+
+static void stage_cell(struct drawing *d, int stage)
+{
+    if (d->staged)
+        hp_cell(&d->table, d->arena, "%.*d", stage < 0 ? 0 : 1, stage < 0 ? 0 : stage);
+}
+
+/* Operators from .. to - 1, neighbours with the same split and devices in one row; returns the
+ * number of rows, which are drawn if `draw`. */
+static int put_rows(struct drawing *d, int from, int to, bool draw)
+{
+    const struct hypar_plan *plan = d->plan;
+    const struct hypar_graph *g = plan->graph;
+    struct arena *arena = d->arena;
+    int rows = 0;
+    for (int op = from; op < to; rows++) {
+        char *split = split_text(arena, plan, op), *devices = devices_text(arena, plan, op);
+        int stage = hypar_plan_op_stage(plan, op), last = op;
+        bool same_kind = true;
+        while (last + 1 < to && hypar_plan_op_stage(plan, last + 1) == stage &&
+               strcmp(split_text(arena, plan, last + 1), split) == 0 &&
+               strcmp(devices_text(arena, plan, last + 1), devices) == 0)
+            same_kind &= g->ops[++last].kind == g->ops[op].kind;
+        if (draw) {
+            stage_cell(d, stage);
+            hp_cell(&d->table, arena, "%s%s%s", g->ops[op].name, last > op ? " .. " : "",
+                    last > op ? g->ops[last].name : "");
+            hp_cell(&d->table, arena, "%s",
+                    last > op ? hp_arena_printf(arena, "(%d)", last - op + 1) : "");
+            hp_cell(&d->table, arena, "%s", same_kind ? hypar_graph_op_kind(g, op) : "");
+            hp_cell(&d->table, arena, "%s", split);
+            hp_cell(&d->table, arena, "%s", devices);
+        }
+        op = last + 1;
+    }
+    return rows;
+}
+
+/* Is operator b split as a is, on devices that lie to base_b as those of a to base_a? */
+static bool is_alike(const struct hypar_plan *plan, int a, int b, int base_a, int base_b)
+{
+    const struct op_plan *x = &plan->ops[a], *y = &plan->ops[b];
+    const struct nest *nest = plan->graph->ops[a].nest;
+    for (int axis = 0; axis < nest->n_axes; axis++)
+        if (!hp_same_parts(&x->split, &y->split, axis))
+            return false;
+    bool alike = x->n_devices == y->n_devices;
+    for (int i = 0; i < x->n_devices && alike; i++)
+        alike = x->device[i] - base_a == y->device[i] - base_b;
+    return alike;
+}
+
+/* Layers from `layer` on that are all as that one is. */
+static int count_alike(const struct hypar_plan *plan, const struct repeated_layers *layers,
+                       int layer)
+{
+    int a = layers->first + layer * layers->n_ops, n = 1;
+    for (; layer + n < layers->count; n++) {
+        int b = a + n * layers->n_ops;
+        for (int i = 0; i < layers->n_ops; i++)
+            if (!is_alike(plan, a + i, b + i, plan->ops[a].device[0], plan->ops[b].device[0]))
+                return n;
+    }
+    return n;
+}
+
+/* "layers 2-95" of all stages that they are in; then the first of them as its rows. */
+static void put_folded(struct drawing *d, const struct repeated_layers *layers, int layer,
+                       int n)
+{
+    const struct hypar_plan *plan = d->plan;
+    int from = layers->first + layer * layers->n_ops, to = from + n * layers->n_ops;
+    int first = hypar_plan_op_stage(plan, from), last = hypar_plan_op_stage(plan, to - 1);
+    if (d->staged && first != last)
+        hp_cell(&d->table, d->arena, "%d-%d", first, last);
+    else
+        stage_cell(d, first);
+    hp_cell(&d->table, d->arena, "layers %d-%d, each as the first:", layer + 1, layer + n);
+    hp_cell(&d->table, d->arena, "(%d x)", n);
+    for (int i = 0; i < 3; i++)
+        hp_cell(&d->table, d->arena, "%s", "");
+    put_rows(d, from, from + layers->n_ops, true);
+}
+
+/* Repeated layers are drawn once where that is shorter. */
+static void put_all(struct drawing *d)
+{
+    struct repeated_layers layers = hp_repeated_layers(d->plan->graph);
+    int n_ops = d->plan->graph->n_ops, done = 0;
+    for (int layer = 0; layer < layers.count;) {
+        int from = layers.first + layer * layers.n_ops,
+            n = count_alike(d->plan, &layers, layer);
+        int end = from + n * layers.n_ops;
+        if (n > 2 &&
+            put_rows(d, from, end, false) > put_rows(d, from, from + layers.n_ops, false) + 1) {
+            put_rows(d, done, from, true);
+            put_folded(d, &layers, layer, n);
+            done = end;
+        }
+        layer += n;
+    }
+    put_rows(d, done, n_ops, true);
+}
+
 static void plan_text(FILE *to, const struct hypar_plan *plan)
 {
     struct arena arena = { 0 };
     bool staged = hypar_plan_stage_count(plan) > 0;
-    struct columns table = { .align = staged ? "rllllw" : "llllw" };
-    const struct hypar_graph *g = plan->graph;
+    struct drawing d = { plan, &arena, { .align = staged ? "rllllw" : "llllw" }, staged };
     static const char *const heading[] = {
         "stage", "operators", "", "kind", "split", "devices"
     };
     for (int i = staged ? 0 : 1; i < 6; i++)
-        hp_cell(&table, &arena, "%s", heading[i]);
-    for (int op = 0; op < g->n_ops;) {
-        char *split = split_text(&arena, plan, op), *devices = devices_text(&arena, plan, op);
-        int stage = hypar_plan_op_stage(plan, op), last = op;
-        bool same_kind = true;
-        while (last + 1 < g->n_ops && hypar_plan_op_stage(plan, last + 1) == stage &&
-               strcmp(split_text(&arena, plan, last + 1), split) == 0 &&
-               strcmp(devices_text(&arena, plan, last + 1), devices) == 0)
-            same_kind &= g->ops[++last].kind == g->ops[op].kind;
-        if (staged)
-            hp_cell(&table, &arena, "%.*d", stage < 0 ? 0 : 1, stage < 0 ? 0 : stage);
-        hp_cell(&table, &arena, "%s%s%s", g->ops[op].name, last > op ? " .. " : "",
-                last > op ? g->ops[last].name : "");
-        hp_cell(&table, &arena, "%s",
-                last > op ? hp_arena_printf(&arena, "(%d)", last - op + 1) : "");
-        hp_cell(&table, &arena, "%s", same_kind ? hypar_graph_op_kind(g, op) : "");
-        hp_cell(&table, &arena, "%s", split);
-        hp_cell(&table, &arena, "%s", devices);
-        op = last + 1;
-    }
-    hp_columns_print(&table, to);
+        hp_cell(&d.table, &arena, "%s", heading[i]);
+    put_all(&d);
+    hp_columns_print(&d.table, to);
     hp_arena_free(&arena);
 }
 

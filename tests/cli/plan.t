@@ -284,7 +284,7 @@ $ hypar plan alexnet --on full:4 --planner flexflow --memory 10MB
 
 Bad requests.
 $ hypar plan sfc --on htree:4 --planner best
-> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, pipedream, flexflow, exhaustive
+> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, pipedream, 3d, flexflow, exhaustive
 ? 2
 $ hypar plan sfc --on htree:0
 > hypar: machine 'htree:0': size 0, expected 1..1048576
@@ -327,6 +327,8 @@ $ hypar planners
 >             then all backward
 > pipedream   replicated stages of a pipeline,          PipeDream, SOSP 2019
 >             minibatches in turn, delayed updates
+> 3d          an expert's: data x tensor x pipeline,    Narayanan et al., SC 2021
+>             columns then rows, heads, equal stages
 > flexflow    random changes of splits and devices,     Jia et al., MLSys 2019
 >             judged by simulated steps
 > exhaustive  every aligned plan of a small problem:
@@ -411,3 +413,67 @@ $ hypar plan resnet18 --attention unfused --on full:2
 $ hypar plan $TMP/unfused.json --attention unfused --on full:2
 > hypar: --attention is for models of the zoo, and '$TMP/unfused.json' is a file
 ? 2
+
+An expert's plan takes three degrees; its file is a layout, which is read back and may be overridden.
+$ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8 --batch 32 --planner 3d --data 2 --tensor 4 --pipeline 2 --micro-batches 8 --sequence-parallel -o 3d.json | sed 's/Searched in .*/Searched in a moment./'
+> llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256, batch 32, on 16 devices: planner 3d
+>
+> data 2 x tensor 4 x pipeline 2, 8 micro-batches, schedule 1f1b, sequence parallel
+>
+> stage  operators                                       kind           split    devices
+>     0  embed_tokens                                    embedding      n=2 v=4  0-7
+>   0-1  layers 1-8, each as the first:           (8 x)
+>     0  layers.0.input_norm                             rms_norm       n=2 t=4  0-7
+>     0  layers.0.q_proj                                 linear         n=2 k=4  0-7
+>     0  layers.0.rope_q                                 rope           n=2 a=4  0-7
+>     0  layers.0.k_proj                                 linear         n=2 k=4  0-7
+>     0  layers.0.rope_k                                 rope           n=2 a=4  0-7
+>     0  layers.0.v_proj                                 linear         n=2 k=4  0-7
+>     0  layers.0.attn                                   attention      n=2 a=4  0-7
+>     0  layers.0.o_proj                                 linear         n=2 c=4  0-7
+>     0  layers.0.attn.add .. layers.0.post_norm  (2)                   n=2 t=4  0-7
+>     0  layers.0.gate_proj                              linear         n=2 k=4  0-7
+>     0  layers.0.silu                                   silu           n=2 c=4  0-7
+>     0  layers.0.up_proj                                linear         n=2 k=4  0-7
+>     0  layers.0.gate .. layers.0.down_proj      (2)                   n=2 c=4  0-7
+>     0  layers.0.mlp.add                                add            n=2 t=4  0-7
+>     1  norm                                            rms_norm       n=2 t=4  8-15
+>     1  lm_head                                         linear         n=2 k=4  8-15
+>     1  loss                                            cross_entropy  n=2 c=4  8-15
+>
+> Predicted step 27.7 ms, simulated (the busiest device computes 23.2 ms of it), 1.16 k samples/s,
+> 27.9 % of peak, 21.3 J; 4.74 GB sent, 9.55 GB on links; 104 MB of 16 GB of memory on the fullest
+> device.
+> In closed form 23.1 ms: compute 16.4 ms, exchange 6.68 ms, no overlap.
+> Searched in a moment.
+$ grep -v graph_hash 3d.json
+> {
+>   "format": "hypar-plan/1",
+>   "model": "llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256",
+>   "batch": 32,
+>   "machine": "cluster:2x8",
+>   "precision": "fp32",
+>   "optimizer": "sgd",
+>   "seed": 0,
+>   "layout": {"data": 2, "tensor": 4, "pipeline": 2, "micro_batches": 8, "schedule": "1f1b", "sequence_parallel": true}
+> }
+$ hypar check 3d.json
+> ok: llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256, batch 32: 132 operators in 1,056 parts on a machine of 16 devices; 2 stages, schedule 1f1b, micro-batches 8
+> memory: 104 MB of 16 GB on the fullest device
+Degrees that are not given are chosen.
+$ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8 --batch 32 --planner 3d --pipeline 2 | sed -n 3p
+> data 4 x tensor 2 x pipeline 2, 8 micro-batches, schedule 1f1b
+What does not fit together gets one line.
+$ hypar plan gpt2 --on cluster:2x8 --planner 3d --data 2 --tensor 2 --pipeline 2
+> hypar: 3d: layout: data 2 x tensor 2 x pipeline 2 is not 16, the devices of the machine
+? 1
+$ hypar plan gpt2 --on cluster:2x8 --planner 3d --tensor 16
+> hypar: 3d: layout: tensor 16: op 'h.0.attn' has 12 heads, expected at least as many
+? 1
+$ hypar plan gpt2 --on cluster:2x8 --planner 3d --pipeline 16
+> hypar: 3d: layout: pipeline 16: the model has 12 layers, expected at least as many
+? 1
+$ hypar plan gpt2 --on cluster:2x8 --planner 3d --schedule both
+> hypar: --schedule: 'both' is not a schedule, such as gpipe or 1f1b
+? 2
+$ rm 3d.json

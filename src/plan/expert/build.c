@@ -1,0 +1,156 @@
+/* A plan from degrees: stages, and each operator's split and devices.
+ *
+ * Device number = (group of the stage * data + replica) * tensor + part: the parts of a layer
+ * are neighbours (in a node), then replicas, then stages (Megatron's order). */
+#include "plan/expert/expert.h"
+
+#include <string.h>
+
+static int sample_axis(const struct nest *nest)
+{
+    for (int a = 0; a < nest->n_axes; a++)
+        if (nest->axis[a].role == HYPAR_SAMPLE && nest->axis[a].splittable)
+            return a;
+    return -1;
+}
+
+/* Sizes of the parts of an axis that has `units` pieces, none of which is cut; NULL: even. */
+static const int64_t *unit_sizes(struct arena *arena, int64_t extent, int degree, int64_t units)
+{
+    if (units == 0 || units % degree == 0)
+        return NULL;
+    int64_t *sizes = NEW(arena, int64_t, degree);
+    for (int i = 0; i < degree; i++) {
+        struct range part = hp_even_part(units, degree, i);
+        sizes[i] = (part.hi - part.lo) * (extent / units);
+    }
+    return sizes;
+}
+
+/* The samples (without any, copies) by `data`, the tensor axis (without one, copies) by
+ * `tensor`; parts go to the devices from `first` on. */
+static void place_op(struct hypar_plan *plan, int op, const struct hypar_layout *layout,
+                     const struct tensor_axis *tensor, int first)
+{
+    struct arena scratch = { 0 };
+    const struct nest *nest = plan->graph->ops[op].nest;
+    int sample = sample_axis(nest), copies = nest->n_axes - 1, coordinate[MAX_AXES];
+    int n_devices = layout->data * layout->tensor, axis = tensor->axis;
+    struct split split = { .degree = { 0 } };
+    split.degree[copies] = (sample < 0 ? layout->data : 1) * (axis < 0 ? layout->tensor : 1);
+    if (sample >= 0)
+        split.degree[sample] = layout->data;
+    if (axis >= 0) {
+        split.degree[axis] = layout->tensor;
+        split.sizes[axis] =
+            unit_sizes(&scratch, nest->axis[axis].extent, layout->tensor, tensor->units);
+    }
+    int *device = NEW(&scratch, int, n_devices);
+    bool in_order = true;
+    for (int i = 0; i < n_devices; i++) {
+        hp_part_coordinates(nest, &split, i, coordinate);
+        int replica = coordinate[sample >= 0 ? sample : copies];
+        int part = coordinate[axis >= 0 ? axis : copies];
+        int at = sample < 0 && axis < 0 ? i : replica * layout->tensor + part;
+        device[i] = first + at;
+        in_order &= at == i;
+    }
+    hp_plan_set(plan, op, &split, in_order ? NULL : device);
+    hp_arena_free(&scratch);
+}
+
+static void add_stages(struct hypar_plan *plan, const struct hypar_layout *layout,
+                       const int *begin)
+{
+    struct arena scratch = { 0 };
+    int each = layout->data * layout->tensor;
+    int *ops = NEW(&scratch, int, plan->graph->n_ops);
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        ops[op] = op;
+    for (int s = 0; s < layout->pipeline * layout->chunks; s++)
+        hp_plan_add_stage(plan, &(struct hypar_stage){
+                                    .n_ops = begin[s + 1] - begin[s],
+                                    .op = ops + begin[s],
+                                    .n_devices = each,
+                                    .device = plan->all_devices + (s % layout->pipeline) * each,
+                                    .replicas = layout->data,
+                                    .share = HYPAR_SHARE_BATCH,
+                                });
+    hp_arena_free(&scratch);
+}
+
+static enum hypar_status check(const struct hypar_plan *plan, const struct hypar_layout *l,
+                               struct hypar_error *err)
+{
+    int64_t product = (int64_t)l->data * l->tensor;
+    product = product <= plan->n_all_devices ? product * l->pipeline : product;
+    int64_t batch = plan->graph->batch;
+    if (product != plan->n_all_devices)
+        return hp_fail(
+            err, HYPAR_INFEASIBLE,
+            "data %d x tensor %d x pipeline %d is not %d, the devices of the machine", l->data,
+            l->tensor, l->pipeline, plan->n_all_devices);
+    if (l->micro_batches > batch / l->data)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%lld micro-batches x data %d, expected at most %lld, the samples of "
+                       "the batch",
+                       (long long)l->micro_batches, l->data, (long long)batch);
+    if (l->schedule == HYPAR_SCHEDULE_PIPEDREAM || l->schedule == HYPAR_SCHEDULE_SLOTS)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "schedule '%s', expected one that flushes, in an order of its own",
+                       hypar_schedule_text(l->schedule));
+    if (l->pipeline == 1 && l->schedule != HYPAR_SCHEDULE_NONE)
+        return hp_fail(err, HYPAR_INFEASIBLE, "schedule '%s' needs a pipeline, expected '%s'",
+                       hypar_schedule_text(l->schedule),
+                       hypar_schedule_text(HYPAR_SCHEDULE_NONE));
+    if (l->chunks > 1 && l->schedule != HYPAR_SCHEDULE_INTERLEAVED)
+        return hp_fail(err, HYPAR_INFEASIBLE, "chunks %d need schedule 'interleaved', not '%s'",
+                       l->chunks, hypar_schedule_text(l->schedule));
+    return HYPAR_OK;
+}
+
+static struct hypar_layout complete(const struct hypar_layout *given)
+{
+    struct hypar_layout layout = *given;
+    int *degrees[] = { &layout.data, &layout.tensor, &layout.pipeline, &layout.chunks };
+    for (int i = 0; i < 4; i++)
+        *degrees[i] = *degrees[i] > 0 ? *degrees[i] : 1;
+    layout.micro_batches = layout.micro_batches > 0 ? layout.micro_batches : 1;
+    return layout;
+}
+
+static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layout *layout,
+                               struct arena *scratch, struct hypar_error *err)
+{
+    struct tensor_axes axes;
+    int *begin, each = layout->data * layout->tensor;
+    TRY(check(plan, layout, err));
+    TRY(hp_tensor_axes(scratch, plan->graph, layout, &axes, err));
+    if (layout->pipeline > 1) {
+        TRY(hp_cut_stages(scratch, plan, layout, &axes, &begin, err));
+        add_stages(plan, layout, begin);
+    }
+    hp_plan_set_schedule(plan, &(struct hypar_schedule){
+                                   .kind = layout->schedule,
+                                   .micro_batches = layout->micro_batches,
+                                   .chunks = layout->chunks,
+                               });
+    hp_plan_set_recompute(plan, layout->recompute);
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        int stage = plan->ops[op].stage < 0 ? 0 : plan->ops[op].stage;
+        plan->ops[op].resend = axes.op[op].gathered;
+        place_op(plan, op, layout, &axes.op[op], stage % layout->pipeline * each);
+    }
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_plan_set_layout(struct hypar_plan *plan, const struct hypar_layout *layout,
+                                     struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    plan->layout = complete(layout);
+    plan->has_layout = true;
+    enum hypar_status status = build(plan, &plan->layout, &scratch, err);
+    hp_arena_free(&scratch);
+    return hp_in(err, status, "layout");
+}

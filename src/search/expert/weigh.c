@@ -1,0 +1,229 @@
+/* A layout in closed form: computing, sums of tensor parts, what passes from stage to stage,
+ * the bubble, and gradients as far as the last backward half does not hide them; nothing else
+ * overlaps (Narayanan et al., SC 2021, section 3). */
+#include "search/expert/weigh.h"
+
+#include <math.h>
+
+#include "cost/work.h"
+#include "graph/repeated.h"
+#include "plan/expert/expert.h"
+#include "search/pipeline/work.h"
+
+static bool is_indexed(const struct nest *nest, int o, int axis)
+{
+    return axis >= 0 && (nest->operand[o].axes >> axis & 1);
+}
+
+static void add(struct tensor_share *share, bool divided, double what)
+{
+    *(divided ? &share->divided : &share->whole) += what;
+}
+
+/* Does a backward pass of `op` read operand o? */
+static bool is_kept_by(const struct hypar_graph *graph, const struct op *op, int o)
+{
+    uint32_t passes = hp_backward_passes(graph, op);
+    for (int p = 0; p < op->nest->n_passes; p++)
+        if ((passes >> p & 1) && (op->nest->pass[p].reads >> o & 1))
+            return true;
+    return false;
+}
+
+/* Does each part of its operator write a piece of the tensor? */
+static bool is_written_divided(const struct hypar_graph *graph, int tensor,
+                               const struct tensor_axis *axes)
+{
+    int from = graph->tensors[tensor].producer;
+    const struct op *op = &graph->ops[from];
+    return is_indexed(op->nest, hp_output_operand(op, tensor), axes[from].axis);
+}
+
+/* The tensors of one operator, each of which counts once. */
+static void add_op(const struct weighing *w, int i, const struct tensor_axis *axes, bool *seen,
+                   bool *summed, struct tensor_shares *s)
+{
+    int axis = axes[i].axis;
+    const struct hypar_graph *g = w->problem->graph;
+    const struct op *op = &g->ops[i];
+    bool weighted = hp_op_weighted(g, i);
+    add(&s->seconds, axis >= 0, w->op_s[i]);
+    for (int o = 0; o < op->nest->n_operands; o++) {
+        int t = op->tensor[o];
+        if (t < 0)
+            continue;
+        const struct tensor *tensor = &g->tensors[t];
+        double elements = (double)hp_shape_elements(&tensor->shape);
+        bool divided = is_indexed(op->nest, o, axis);
+        enum operand_role role = op->nest->operand[o].role;
+        if (tensor->kind == TENSOR_PARAM && !seen[t])
+            add(&s->params, divided, elements);
+        else if (tensor->kind == TENSOR_ACTIVATION && !seen[t] && is_kept_by(g, op, o) &&
+                 !w->again[tensor->producer])
+            add(&s->kept, is_written_divided(g, t, axes), elements);
+        seen[t] |= tensor->kind == TENSOR_PARAM || is_kept_by(g, op, o);
+        bool partial = weighted && axis >= 0 && !divided && tensor->kind == TENSOR_ACTIVATION;
+        if (partial && role == OPERAND_OUTPUT)
+            s->summed += elements;
+        else if (partial && role == OPERAND_INPUT && tensor->needs_grad && !summed[t]) {
+            s->summed += elements;
+            summed[t] = true;
+        }
+    }
+}
+
+static struct tensor_shares share_out(const struct weighing *w,
+                                      const struct hypar_layout *layout)
+{
+    struct arena scratch = { 0 };
+    struct tensor_shares s = { 0 };
+    struct tensor_axes axes;
+    const struct hypar_graph *g = w->problem->graph;
+    bool *seen = NEW(&scratch, bool, g->n_tensors), *summed = NEW(&scratch, bool, g->n_tensors);
+    s.fits = hp_tensor_axes(&scratch, g, layout, &axes, NULL) == HYPAR_OK;
+    for (int op = 0; op < g->n_ops && s.fits; op++)
+        add_op(w, op, axes.op, seen, summed, &s);
+    hp_arena_free(&scratch);
+    return s;
+}
+
+/* Shares of this tensor degree, worked out once. */
+static const struct tensor_shares *find_shares(struct weighing *w,
+                                               const struct hypar_layout *layout)
+{
+    for (int i = 0; i < w->n_degrees; i++)
+        if (w->degree[i] == layout->tensor)
+            return &w->shares[i];
+    w->degree[w->n_degrees] = layout->tensor;
+    w->shares[w->n_degrees] = share_out(w, layout);
+    return &w->shares[w->n_degrees++];
+}
+
+/* What passes from stage to stage: where layers are repeated, from layer to layer; else the
+ * least that passes anywhere in the middle half. */
+static double border_elements(struct arena *arena, const struct hypar_graph *graph)
+{
+    struct repeated_layers layers = hp_repeated_layers(graph);
+    const int64_t *crossing = hp_crossing_elements(arena, graph);
+    if (layers.count > 1)
+        return (double)crossing[layers.first + layers.n_ops];
+    double least = INFINITY;
+    for (int op = graph->n_ops / 4; op < graph->n_ops - graph->n_ops / 4; op++)
+        if (crossing[op] > 0)
+            least = fmin(least, (double)crossing[op]);
+    return least < INFINITY ? least : 0;
+}
+
+/* What the word for recomputation marks. */
+static const bool *find_again(struct arena *arena, const struct problem *problem)
+{
+    struct hypar_plan *plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
+    bool *again = NEW(arena, bool, problem->graph->n_ops);
+    for (int op = 0; op < problem->graph->n_ops; op++)
+        again[op] = plan->ops[op].recompute;
+    hypar_plan_free(plan);
+    return again;
+}
+
+struct weighing hp_weighing(struct arena *arena, const struct problem *problem)
+{
+    const struct pipeline_layers *layers = hp_pipeline_layers(arena, problem, false);
+    int most = hypar_machine_device_count(problem->machine), n = 0;
+    for (int t = 1; t <= most; t++)
+        n += most % t == 0;
+    double *op_s = NEW(arena, double, problem->graph->n_ops);
+    const bool *again = find_again(arena, problem);
+    for (int op = 0; op < problem->graph->n_ops; op++)
+        op_s[op] = (again[op] ? 2 : 1) * layers->forward_s[op] + layers->backward_s[op];
+    double touched = 0;
+    for (int op = 0; op < problem->graph->n_ops; op++)
+        touched += 2 * layers->output_bytes[op] + layers->weight_bytes[op];
+    return (struct weighing){
+        .problem = problem,
+        .arena = arena,
+        .op_s = op_s,
+        .again = again,
+        .touched_bytes = touched,
+        .element_bytes = hp_element_bytes(problem->options->precision, false),
+        .border = border_elements(arena, problem->graph),
+        .degree = NEW(arena, int, n),
+        .shares = NEW(arena, struct tensor_shares, n),
+    };
+}
+
+/* What each of `count` devices, `stride` apart, can send to the next: all groups of `stride`
+ * such neighbours send at once, over the links of the groups that they leave. */
+static double ring_bytes_per_s(const struct problem *problem, int count, int stride)
+{
+    double least = INFINITY;
+    int size = 1; /* devices in one group of the level */
+    for (int h = problem->n_levels - 1; h >= 0; h--) {
+        const struct hypar_level *level = &problem->level[h];
+        if ((int64_t)count * stride > size)
+            least = fmin(least, level->bytes_per_s / (stride < size ? stride : size));
+        size *= level->ways;
+    }
+    return least;
+}
+
+static double all_reduce_s(const struct problem *problem, int count, int stride, double bytes)
+{
+    if (count == 1)
+        return 0;
+    return 2.0 * (count - 1) / count * bytes / ring_bytes_per_s(problem, count, stride);
+}
+
+/* Micro-batches begun and not ended on a device of the first stage. */
+static double in_flight(const struct hypar_layout *l)
+{
+    double m = (double)l->micro_batches;
+    if (l->schedule == HYPAR_SCHEDULE_NONE)
+        return 1;
+    if (l->schedule == HYPAR_SCHEDULE_GPIPE)
+        return m;
+    if (l->schedule == HYPAR_SCHEDULE_ZB_H2)
+        return fmin(m, 2 * l->pipeline - 1);
+    return fmin(m, l->pipeline + (l->chunks > 1 ? (l->pipeline - 1.0) / l->chunks : 0));
+}
+
+/* Micro-batches that a device waits for, where forward, backward and gradients take alike. */
+static double bubble_of(const struct hypar_layout *l)
+{
+    double p = l->pipeline - 1;
+    return l->schedule == HYPAR_SCHEDULE_ZB_H2   ? 0
+           : l->schedule == HYPAR_SCHEDULE_ZB_H1 ? p / 3
+                                                 : p / l->chunks;
+}
+
+bool hp_weigh(struct weighing *weighing, struct weighed *w)
+{
+    const struct problem *problem = weighing->problem;
+    const struct hypar_layout *l = &w->layout;
+    const struct tensor_shares *s = find_shares(weighing, l);
+    double e = weighing->element_bytes, t = l->tensor, d = l->data, p = l->pipeline;
+    double m = (double)l->micro_batches, bubble = bubble_of(l);
+    if (!s->fits)
+        return false;
+    double compute_s = (s->seconds.divided / t + s->seconds.whole) / (d * p * m);
+    double sum_s = all_reduce_s(problem, l->tensor, 1, s->summed * e / (d * p * m));
+    double sent = weighing->border * e / (d * m);
+    double hop_s = 0;
+    if (l->pipeline > 1)
+        hop_s = 2 * l->chunks * sent / t /
+                ring_bytes_per_s(problem, l->pipeline, l->data * l->tensor);
+    double params = (s->params.divided / t + s->params.whole) / p;
+    double gradients_s = all_reduce_s(problem, l->data, l->tensor, params * e);
+    double last_s = 2 * compute_s / 3; /* backward, of the last micro-batch: sums overlap it */
+    w->compute_s = m * compute_s;
+    w->step_s = (m + bubble) * (compute_s + sum_s + hop_s) + fmax(0, gradients_s - last_s);
+    w->comm_s = w->step_s - w->compute_s;
+    w->memory_bytes = params * hp_bytes_per_param(problem->options->precision,
+                                                  problem->options->fp32_gradients,
+                                                  problem->options->optimizer) +
+                      in_flight(l) * e * (s->kept.divided / t + s->kept.whole) / (p * d * m);
+    w->comm_bytes =
+        2 * (t - 1) * s->summed * e +
+        2 * (p * l->chunks - 1) * weighing->border * e * (l->sequence_parallel ? 1 : t) +
+        2 * (d - 1) * e * (s->params.divided + t * s->params.whole);
+    return true;
+}

@@ -1,0 +1,45 @@
+/* search/expert/weigh.h - what a layout costs, in closed form. Internal to planner 3d. */
+#ifndef SEARCH_EXPERT_WEIGH_H
+#define SEARCH_EXPERT_WEIGH_H
+
+#include "search/planner.h"
+
+/* The model as a tensor degree divides it: what it divides, and what each part has all of. */
+struct tensor_share {
+    double divided, whole;
+};
+
+struct tensor_shares {
+    bool fits;                   /* false: too few heads */
+    struct tensor_share seconds; /* of a step on one device */
+    struct tensor_share params,
+        kept;      /* elements; `kept`: of activations, for backward passes */
+    double summed; /* elements that the parts sum, forward and backward */
+};
+
+struct weighing {
+    const struct problem *problem;
+    struct arena *arena;
+    const double *op_s; /* by operator: of a step on one device */
+    const bool *again;  /* by operator: it is computed again, and what it writes is not kept */
+    double element_bytes;
+    double touched_bytes; /* of activations, forward and backward, and of parameters */
+    double border;        /* elements that pass from stage to stage */
+    int n_degrees;        /* tensor degrees that were looked at */
+    int *degree;
+    struct tensor_shares *shares; /* of each of them */
+};
+
+struct weighed {
+    struct hypar_layout layout;
+    double step_s, compute_s, comm_s;
+    double memory_bytes; /* of a device: state, and activations of micro-batches in flight */
+    double comm_bytes;
+};
+
+struct weighing hp_weighing(struct arena *arena, const struct problem *problem);
+
+/* Fill all but the layout of *w. False: it has too few heads. */
+bool hp_weigh(struct weighing *weighing, struct weighed *w);
+
+#endif /* SEARCH_EXPERT_WEIGH_H */

@@ -1,0 +1,190 @@
+/* Planner 3d: the layout that is asked for, or the best of all. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <hypar/search.h>
+
+#include "plan/plan.h"
+
+struct setting {
+    struct hypar_graph *graph;
+    struct hypar_machine *machine;
+};
+
+static struct setting open_setting(const char *model, int64_t batch, const char *machine)
+{
+    struct hypar_import_options options = { .batch = batch };
+    struct setting s;
+    struct hypar_error err;
+    if (hypar_import(&s.graph, model, &options, &err) ||
+        hypar_machine_read(&s.machine, machine, &err))
+        fail_msg("%s", err.text);
+    return s;
+}
+
+static void close_setting(struct setting *s)
+{
+    hypar_graph_free(s->graph);
+    hypar_machine_free(s->machine);
+}
+
+static char *text_of(const struct hypar_plan *plan)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length);
+    hypar_plan_write(plan, file);
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+#define LLAMA "llama:layers=4,hidden=64,heads=8,ffn=96,seq=16,vocab=100"
+
+/* All degrees given: that plan, whether it is good or not. */
+static void builds_what_is_asked(void **state)
+{
+    (void)state;
+    struct setting s = open_setting(LLAMA, 16, "cluster:2x8");
+    struct hypar_layout layout = { .data = 2,
+                                   .tensor = 2,
+                                   .pipeline = 4,
+                                   .micro_batches = 2,
+                                   .schedule = HYPAR_SCHEDULE_GPIPE,
+                                   .sequence_parallel = true };
+    struct hypar_search_options options = { .planner = "3d", .layout = layout };
+    struct hypar_found *found;
+    struct hypar_error err;
+    if (hypar_search(&found, s.graph, s.machine, &options, &err))
+        fail_msg("%s", err.text);
+    struct hypar_plan *plan = hp_plan_new(s.graph, s.machine, &(struct plan_settings){ 0 });
+    assert_int_equal(hp_plan_set_layout(plan, &layout, &err), HYPAR_OK);
+    char *expected = text_of(plan), *got = text_of(hypar_found_plan(found));
+    assert_string_equal(got, expected);
+    free(expected);
+    free(got);
+    hypar_plan_free(plan);
+    hypar_found_free(found);
+    close_setting(&s);
+}
+
+static const struct {
+    const char *model, *machine;
+    struct hypar_layout layout;
+    const char *error;
+} bad[] = {
+    { LLAMA,
+      "full:8",
+      { .data = 3, .tensor = 2, .pipeline = 1 },
+      "3d: layout: data 3 x tensor 2 x pipeline 1 is not 8, the devices of the machine" },
+    { LLAMA,
+      "full:8",
+      { .tensor = 3 },
+      "3d: no degrees with data 0, tensor 3, pipeline 0 (0: any) make the 8 devices of the "
+      "machine with at most 16 replicas, the samples of the batch" },
+    { LLAMA,
+      "full:16",
+      { .data = 1, .tensor = 16, .pipeline = 1 },
+      "3d: layout: tensor 16: op 'layers.0.attn' has 8 heads, expected at least as many" },
+    { LLAMA,
+      "full:8",
+      { .pipeline = 8 },
+      "3d: layout: pipeline 8: the model has 4 layers, expected at least as many" },
+    { LLAMA,
+      "full:8",
+      { .data = 8, .tensor = 1, .pipeline = 1, .micro_batches = 3 },
+      "3d: layout: 3 micro-batches x data 8, expected at most 16, the samples of the batch" },
+    { LLAMA,
+      "full:4,memory=100kB",
+      { .micro_batches = 1 },
+      "3d: no plan found that fits; the nearest needs 1.63 MB on device 3, which has 100 kB" },
+};
+
+static void refuses(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct setting s = open_setting(bad[i].model, 16, bad[i].machine);
+        struct hypar_search_options options = { .planner = "3d", .layout = bad[i].layout };
+        struct hypar_found *found;
+        struct hypar_error err = { "" };
+        assert_int_equal(hypar_search(&found, s.graph, s.machine, &options, &err),
+                         HYPAR_INFEASIBLE);
+        assert_string_equal(err.text, bad[i].error);
+        close_setting(&s);
+    }
+}
+
+static double simulated_s(const struct setting *s, struct hypar_layout layout,
+                          struct hypar_layout *chosen)
+{
+    struct hypar_sim_options simulation = { 0 };
+    struct hypar_search_options options = { .planner = "3d",
+                                            .layout = layout,
+                                            .simulation = &simulation };
+    struct hypar_found *found;
+    struct hypar_error err;
+    if (hypar_search(&found, s->graph, s->machine, &options, &err))
+        return INFINITY;
+    double step_s = INFINITY;
+    if (hypar_found_simulated(found)->step.fits)
+        step_s = hypar_found_simulated(found)->step.step_s;
+    *chosen = *hypar_plan_layout(hypar_found_plan(found));
+    hypar_found_free(found);
+    return step_s;
+}
+
+/* What it chooses is near to the best of all factorisations, each simulated. */
+static void chooses_well(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *machine;
+        int devices;
+    } cases[] = {
+        { "gpt2:layers=6", "cluster:2x4", 8 },
+        { "gpt2:layers=6", "cluster:2x4,inter=1GB/s", 8 },
+        { "bert-base", "cluster:2x4,memory=2GB", 8 },
+        { "vgg16", "cluster:2x2", 4 },
+        { "mlp:4096-4096-4096-4096-4096-4096-4096-4096-4096", "cluster:2x4", 8 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct setting s = open_setting(cases[i].model, 32, cases[i].machine);
+        struct hypar_layout chosen, of, best = { 0 };
+        double best_s = INFINITY,
+               chosen_s = simulated_s(&s, (struct hypar_layout){ 0 }, &chosen);
+        for (int t = 1; t <= cases[i].devices; t *= 2)
+            for (int p = 1; p * t <= cases[i].devices; p *= 2) {
+                struct hypar_layout layout = { .data = cases[i].devices / t / p,
+                                               .tensor = t,
+                                               .pipeline = p };
+                double step_s = simulated_s(&s, layout, &of);
+                if (step_s < best_s) {
+                    best_s = step_s;
+                    best = of;
+                }
+            }
+        if (!(chosen_s <= 1.1 * best_s))
+            fail_msg("%s on %s: %d x %d x %d takes %g s, %d x %d x %d %g s", cases[i].model,
+                     cases[i].machine, chosen.data, chosen.tensor, chosen.pipeline, chosen_s,
+                     best.data, best.tensor, best.pipeline, best_s);
+        close_setting(&s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(builds_what_is_asked),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(chooses_well),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
