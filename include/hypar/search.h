@@ -72,7 +72,8 @@ struct hypar_search_options {
     bool use_fewer;      /* devices may be left over */
     bool free_transfers; /* between stages cost nothing */
     bool vertical_sync;  /* a minibatch has one version of the weights in all stages */
-    /* gpipe, 1f1b; 0: chosen */
+    /* gpipe, 1f1b, zb-h1, zb-h2; 0: chosen. Plans without stages have so many micro-batches,
+     * one after another; 0: one */
     int64_t stages, micro_batches;
     /* 3d: members that are 0 are chosen; the schedule by default 1f1b, chunks 1 */
     struct hypar_layout layout;

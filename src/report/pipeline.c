@@ -63,10 +63,12 @@ void hp_put_pipeline(struct json_writer *w, const struct hypar_found *found)
 
 /* Text --------------------------------------------------------------------------------- */
 
-/* "conv1 .. relu3", or the only one. */
+/* "conv1 .. relu3", or the only one, or none. */
 static char *ops_text(struct arena *arena, const struct hypar_plan *plan,
                       const struct hypar_stage *stage)
 {
+    if (stage->n_ops == 0)
+        return hp_arena_strdup(arena, "-");
     const char *first = name(plan, stage->op[0]);
     if (stage->n_ops == 1)
         return hp_arena_strdup(arena, first);

@@ -8,13 +8,11 @@
 #include "program/lowering.h"
 
 const struct planner *const hp_planners[] = {
-    &hp_planner_auto,       &hp_planner_dp,
-    &hp_planner_mp,         &hp_planner_owt,
-    &hp_planner_hypar,      &hp_planner_accpar,
-    &hp_planner_optcnn,     &hp_planner_1f1b,
-    &hp_planner_gpipe,      &hp_planner_pipedream,
-    &hp_planner_3d,         &hp_planner_flexflow,
-    &hp_planner_exhaustive, NULL,
+    &hp_planner_auto,     &hp_planner_dp,         &hp_planner_mp,
+    &hp_planner_owt,      &hp_planner_hypar,      &hp_planner_accpar,
+    &hp_planner_optcnn,   &hp_planner_1f1b,       &hp_planner_gpipe,
+    &hp_planner_zb_h1,    &hp_planner_zb_h2,      &hp_planner_pipedream,
+    &hp_planner_3d, &hp_planner_flexflow, &hp_planner_exhaustive, NULL,
 };
 
 const struct hypar_planner_info *hypar_planner(int i)
@@ -34,6 +32,25 @@ void hypar_found_free(struct hypar_found *found)
     hp_arena_free(&arena);
 }
 
+/* Micro-batches that are asked for: a planner of pipelines has seen to it, plans without stages
+ * do one after another (gradient accumulation). */
+static enum hypar_status divide_batch(const struct planner *planner,
+                                      const struct problem *problem, struct hypar_plan *plan,
+                                      struct hypar_error *err)
+{
+    int64_t n = problem->options->micro_batches;
+    if (n <= 1 || plan->n_stages > 0 || planner->random_search)
+        return HYPAR_OK;
+    if (planner->can)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s simulates steps of one micro-batch, expected no --micro-batches",
+                       planner->info.name);
+    struct hypar_schedule schedule = plan->schedule;
+    schedule.micro_batches = n;
+    hp_plan_set_schedule(plan, &schedule);
+    return HYPAR_OK;
+}
+
 enum hypar_status hp_try_planner(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err)
 {
@@ -44,6 +61,8 @@ enum hypar_status hp_try_planner(const struct planner *planner, const struct pro
     double start = hp_now_s();
     enum hypar_status status = planner->plan(planner, problem, found, err);
     found->info.seconds = hp_now_s() - start;
+    if (status == HYPAR_OK)
+        status = divide_batch(planner, problem, found->plan, err);
     if (status == HYPAR_OK)
         status = hypar_plan_check(found->plan, err);
     if (status != HYPAR_OK) {

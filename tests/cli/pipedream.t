@@ -234,3 +234,27 @@ $ hypar plan lenet5 --on full:4 --planner pipedream --recurrence none
 $ hypar import lenet5 -o $TMP/lenet5.txt
 > hypar: operator 'conv1' has no measured times, which a profile is made of
 ? 3
+
+# Zero bubble: gradients of parameters are done later, in what would be bubbles.
+$ hypar plan vgg-a --on full:4 --planner zb-h1 --stages 4 --micro-batches 8 -q -o $TMP/zb.json && hypar lower $TMP/zb.json -o - | grep -o '"slots": \["F0.*' | cut -c1-140
+> "slots": ["F0.0", "F0.1", "F0.2", "F0.3", "B0.0", "W0.0", "F0.4", "B0.1", "W0.1", "F0.5", "B0.2", "W0.2", "F0.6", "B0.3", "W0.3", "F0.7", "B
+
+# Gradient accumulation: micro-batches one after another, without a pipeline.
+$ hypar plan mlp:64-64 --batch 64 --on full:2 --planner dp --micro-batches 8 -q -o - | grep '"schedule"'
+>   "schedule": {"name": "none", "micro_batches": 8, "stash": false, "vertical_sync": false}
+$ hypar plan mlp:64-64 --batch 64 --on full:2 --planner flexflow --micro-batches 8
+> hypar: flexflow simulates steps of one micro-batch, expected no --micro-batches
+? 1
+
+# A device in several stages; an order that waits for itself.
+$ hypar check tests/fuzz/corpus/plan/interleaved.json
+> ok: mlp:8-6-4, batch 12: 4 operators in 8 parts on a machine of 4 devices; 4 stages, schedule interleaved, micro-batches 4
+> memory: 880 B of 16 GB on the fullest device
+$ hypar simulate tests/fuzz/corpus/plan/slots.json | head -n 1
+> mlp:8-6-4, batch 12, fp32, on 4 devices: a step takes 5.03 us
+$ sed 's/"F1.0", "B1.0"/"B1.0", "F1.0"/' tests/fuzz/corpus/plan/slots.json | hypar check -
+> hypar: standard input: slots[1][1]: F1.0: it comes after B1.0, expected forward by stage, then backward
+? 1
+$ sed 's/"W2.0", "B0.0"/"B0.0", "W2.0"/; s/"B1.0", "W1.0"/"W1.0", "B1.0"/' tests/fuzz/corpus/plan/slots.json | hypar check -
+> hypar: standard input: the slots deadlock: device 0 waits in slots[0][3], B0.0, for B1.0
+? 1

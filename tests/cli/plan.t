@@ -284,7 +284,7 @@ $ hypar plan alexnet --on full:4 --planner flexflow --memory 10MB
 
 Bad requests.
 $ hypar plan sfc --on htree:4 --planner best
-> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, pipedream, 3d, flexflow, exhaustive
+> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, 3d, flexflow, exhaustive
 ? 2
 $ hypar plan sfc --on htree:0
 > hypar: machine 'htree:0': size 0, expected 1..1048576
@@ -325,6 +325,10 @@ $ hypar planners
 >             one backward in turn, less memory
 > gpipe       equal stages, micro-batches all forward,  Huang et al., NeurIPS 2019
 >             then all backward
+> zb-h1       1f1b with gradients in the bubbles, no    Qi et al., ICLR 2024
+>             more memory
+> zb-h2       the same with twice as many               Qi et al., ICLR 2024
+>             micro-batches in flight
 > pipedream   replicated stages of a pipeline,          PipeDream, SOSP 2019
 >             minibatches in turn, delayed updates
 > 3d          an expert's: data x tensor x pipeline,    Narayanan et al., SC 2021

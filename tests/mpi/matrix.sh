@@ -23,19 +23,19 @@ bert:layers=1,hidden=12,heads=3,ffn=20,seq=6,vocab=30 7
 gpt:layers=2,hidden=16,heads=2,seq=5,vocab=30 7
 llama:layers=1,hidden=16,heads=4,kv_heads=2,ffn=24,seq=6,vocab=30 7
 vit-b-16:layers=2,hidden=16,heads=2,ffn=32,image=8,patch=4,classes=5 7'
-planners=${PLANNERS:-dp mp owt hypar accpar optcnn flexflow gpipe 1f1b pipedream}
+planners=${PLANNERS:-dp mp owt hypar accpar optcnn flexflow gpipe 1f1b zb-h1 zb-h2 pipedream}
 case $1 in
 full)
     most=20
     networks="$(echo "$sample" | sed 's/7$/11/')
 cifar-c 9
-resnet18:image=32,classes=10 9 gpipe 1f1b
-inception-v3:image=75 9 gpipe 1f1b"
+resnet18:image=32,classes=10 9 gpipe 1f1b zb-h1 zb-h2
+inception-v3:image=75 9 gpipe 1f1b zb-h1 zb-h2"
     ;;
 sample)
     most=3
     networks="$sample
-cifar-c 3 dp mp owt gpipe flexflow optcnn pipedream"
+cifar-c 3 dp mp owt gpipe zb-h1 zb-h2 flexflow optcnn pipedream"
     ;;
 *) echo "usage: matrix.sh sample|full" >&2 && exit 2 ;;
 esac

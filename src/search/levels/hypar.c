@@ -206,7 +206,7 @@ static enum hypar_status check_layers(const struct planner *self, const struct p
         if (hp_op_measured(problem->graph, op, &measure))
             return hp_fail(err, HYPAR_INFEASIBLE,
                            "%s divides layers, of which a profile knows nothing ('%s'); "
-                           "expected pipedream, gpipe or 1f1b",
+                           "expected pipedream or a planner of synchronous pipelines",
                            self->info.name, problem->graph->ops[op].name);
     return HYPAR_OK;
 }

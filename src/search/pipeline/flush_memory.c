@@ -6,9 +6,14 @@
 
 int64_t hp_flush_in_flight(const struct choosing *c, const struct candidate *k, int s)
 {
-    int64_t from_here = k->cut->n_stages - s;
-    bool in_turn = c->schedule == HYPAR_SCHEDULE_1F1B;
-    return in_turn && from_here < k->micro_batches ? from_here : k->micro_batches;
+    int64_t most = k->micro_batches;
+    if (c->schedule == HYPAR_SCHEDULE_1F1B)
+        most = k->cut->n_stages - s;
+    else if (c->schedule == HYPAR_SCHEDULE_ZB_H1) /* with those that wait for gradients */
+        most = k->cut->n_stages;
+    else if (c->schedule == HYPAR_SCHEDULE_ZB_H2)
+        most = 2 * k->cut->n_stages - 1;
+    return most < k->micro_batches ? most : k->micro_batches;
 }
 
 double hp_flush_closed_bytes(const struct choosing *c, const struct candidate *k, int s)

@@ -1,5 +1,6 @@
-/* Synchronous pipelines: GPipe (Huang et al., NeurIPS 2019) and the same with one forward, one
- * backward in turn (PipeDream-Flush; Narayanan et al., ICML 2021). Stages of equal size, each
+/* Synchronous pipelines: GPipe (Huang et al., NeurIPS 2019), the same with one forward, one
+ * backward in turn (PipeDream-Flush; Narayanan et al., ICML 2021), and that with gradients in
+ * the bubbles (zero bubble; Qi et al., ICLR 2024). Stages of equal size, each
  * on as many devices as any other, which split the samples of every micro-batch. */
 #include <math.h>
 #include <stdlib.h>
@@ -40,13 +41,15 @@ static double sync_s(const struct choosing *c, double weight_bytes, int replicas
 
 /* The first micro-batch passes every stage and every link; the others follow at the pace of the
  * slowest stage with what it sends, as nothing overlaps; then the replicas of each stage sum
- * their gradients. */
+ * their gradients. Under zero bubble the other stages are waited for once, forward, in place of
+ * forward, backward and gradient: a third of their time. */
 static void weigh(struct choosing *c, struct candidate *k)
 {
     const struct pipeline_states *cost = &c->states->cost;
     const struct flush_cut *cut = k->cut;
     double m = (double)k->micro_batches, pace_s = 0, first_s = 0, sum_s = 0, busy_s = 0;
     double bytes_per_s = stage_bytes_per_s(c, cut->replicas);
+    bool zero_bubble = hp_flush_is_zero_bubble(c->schedule);
     for (int s = 0; s < cut->n_stages; s++) {
         double stage_s = hp_stage_sum(cost->time_s, &cut->stage[s]) / cut->replicas / m;
         double hop_s =
@@ -59,6 +62,8 @@ static void weigh(struct choosing *c, struct candidate *k)
         sum_s = fmax(
             sum_s, sync_s(c, hp_stage_sum(cost->weight_bytes, &cut->stage[s]), cut->replicas));
     }
+    if (zero_bubble)
+        first_s = pace_s + fmax(0, first_s - pace_s) / 3;
     k->step_s = first_s + (m - 1) * pace_s + sum_s;
     k->busiest_s = m * busy_s;
     c->evaluated++;
@@ -382,5 +387,21 @@ const struct planner hp_planner_1f1b = {
     .plan = plan_flush,
     .schedule = HYPAR_SCHEDULE_1F1B,
     .checks_memory = true,
+};
+const struct planner hp_planner_zb_h1 = {
+    .info = { "zb-h1", "1f1b with gradients in the bubbles, no more memory",
+      .source = "Qi et al., ICLR 2024" },
+    .plan = plan_flush,
+    .schedule = HYPAR_SCHEDULE_ZB_H1,
+    .checks_memory = true,
+    .not_in_auto = true,
+};
+const struct planner hp_planner_zb_h2 = {
+    .info = { "zb-h2", "the same with twice as many micro-batches in flight",
+      .source = "Qi et al., ICLR 2024" },
+    .plan = plan_flush,
+    .schedule = HYPAR_SCHEDULE_ZB_H2,
+    .checks_memory = true,
+    .not_in_auto = true,
 };
 /* clang-format on */
