@@ -10,10 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* x, but at least `least` and at most `most`; or NaN. By masks: GCC takes the opposite of a
- * condition, and to AArch64 that is six instructions for the sake of NaN. */
+/* x, but at least `least` and at most `most`; or NaN. */
 static inline float within(float x, float least, float most)
 {
+#ifdef __aarch64__ /* GCC takes the opposite of a condition, which is six instructions here */
     uint32_t below = 0 - (uint32_t)(x < least), above = 0 - (uint32_t)(x > most);
     uint32_t bits, low, high;
     memcpy(&bits, &x, sizeof bits);
@@ -23,6 +23,9 @@ static inline float within(float x, float least, float most)
     bits ^= (bits ^ high) & above;
     memcpy(&x, &bits, sizeof x);
     return x;
+#else
+    return x < least ? least : x > most ? most : x;
+#endif
 }
 
 /* e^x = 2^n e^r with n the integer nearest to x / log 2; what is below the least normal number
