@@ -182,7 +182,7 @@ static enum hypar_status read_op(struct hypar_plan *plan, int op, const struct j
     if (member.value)
         TRY(hp_read_devices(scratch, &member, &devices, &n, err));
     if (plan->has_layout) /* the row stands in place of it, in all */
-        plan->ops[op].recompute = plan->ops[op].resend = plan->ops[op].shard_state = false;
+        plan->ops[op].recompute = plan->ops[op].resend = false;
     TRY(read_flags(&plan->ops[op], at, err));
     TRY(read_shard(plan, op, at, lenient, err));
     return place(plan, op, &split, devices, n, err);

@@ -168,7 +168,7 @@ static bool same_op(const struct nest *nest, const struct op_plan *a, const stru
             return false;
     return same_ints(a->device, a->n_devices, b->device, b->n_devices) &&
            a->recompute == b->recompute && a->resend == b->resend &&
-           a->shard_state == b->shard_state;
+           a->shard == b->shard && a->shard_over == b->shard_over;
 }
 
 /* What differs from the plan that its layout makes: some operators; false: more than that. */
