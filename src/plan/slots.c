@@ -159,7 +159,9 @@ bool hp_slot_times(const struct slot_race *race, struct slot_times *out, struct 
                     r.time[hp_slot_place(race, slot)] = now[g];
                 moved = true;
             }
-            if (at[g] < order->n && waiting < 0) {
+            bool itself = race->group[r.missing.stage] == g; /* that one is to be told */
+            if (at[g] < order->n &&
+                (waiting < 0 || (itself && race->group[out->missing.stage] != waiting))) {
                 waiting = g;
                 out->missing = r.missing;
             }

@@ -51,7 +51,7 @@ $ hypar compare sfc --on full:4 --planner dp,flexflow --proposals 8 --json | gre
 
 All that there are, but auto, which is one of them, and exhaustive search.
 $ hypar compare sfc --on full:2 --csv - | sed 1d | cut -d , -f 1 | sort > $TMP/compared
-$ hypar planners --json | sed -n 's/.*"name": "\([a-z0-9]*\)".*/\1/p' | grep -v -e auto -e exhaustive | sort | diff - $TMP/compared
+$ hypar planners --json | sed -n 's/.*"name": "\([a-z0-9-]*\)".*/\1/p' | grep -v -e auto -e exhaustive | sort | diff - $TMP/compared
 
 Where devices differ the fullest is the one that needs the largest share of what it has, in the columns of plan as here.
 $ hypar plan alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar | grep -E '^(level|state|memory)'

@@ -256,5 +256,5 @@ $ sed 's/"F1.0", "B1.0"/"B1.0", "F1.0"/' tests/fuzz/corpus/plan/slots.json | hyp
 > hypar: standard input: slots[1][1]: F1.0: it comes after B1.0, expected forward by stage, then backward
 ? 1
 $ sed 's/"W2.0", "B0.0"/"B0.0", "W2.0"/; s/"B1.0", "W1.0"/"W1.0", "B1.0"/' tests/fuzz/corpus/plan/slots.json | hypar check -
-> hypar: standard input: the slots deadlock: device 0 waits in slots[0][3], B0.0, for B1.0
+> hypar: standard input: the slots deadlock: device 2 waits in slots[1][1], W1.0, for B1.0
 ? 1
