@@ -350,8 +350,10 @@ static void note_comm(struct buffer_finder *f, const struct body_passes *p, int 
         const struct cell *cell = &pattern->cell[comm->cell[i]];
         struct box box = hp_cell_box(pattern, comm->cell[i]);
         box = hp_held_box(f->graph, &f->held, x->place, box);
-        for (int k = 0; k < cell->n_contributions; k++)
+        for (int k = 0; x->division != DIVIDE_GATHER && k < cell->n_contributions; k++)
             note_sent(f, p, cell->contribution[k].device, at, &box, x->backward, within);
+        if (x->division == DIVIDE_SUM)
+            continue; /* it is added to what its owners have */
         for (int k = 0; k < cell->n_owners; k++) {
             note_received(f, p, cell->owner[k], at, &box, x->backward);
             note_sent(f, p, cell->owner[k], at, &box, x->backward, within);
