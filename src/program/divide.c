@@ -5,7 +5,8 @@
 static bool has_copies(const struct pattern *p)
 {
     for (int c = 0; c < p->n_cells; c++)
-        if (p->cell[c].n_receivers + p->cell[c].n_kept > 1 || p->cell[c].pieces > 1)
+        if (p->cell[c].n_receivers + p->cell[c].n_kept > 1 || p->cell[c].pieces > 1 ||
+            (c > 0 && p->cell[c].box == p->cell[c - 1].box)) /* another group's */
             return true;
     return false;
 }
