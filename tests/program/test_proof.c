@@ -171,7 +171,7 @@ static void draw_shards(struct pair *pair)
         most = HYPAR_SHARD_OPTIMIZER;
     enum hypar_shard kind = (enum hypar_shard)draw(&random, 1, most);
     plan->gather_ahead = (int)hp_random_below(&random, 4);
-    int over = one_in(&random, 2) ? 0 : (int)draw(&random, 1, 4);
+    int over = one_in(&random, 2) ? 0 : one_in(&random, 3) ? (int)draw(&random, 1, 4) : 2;
     struct hypar_error err;
     if (one_in(&random, 2))
         return;
