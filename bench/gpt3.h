@@ -22,7 +22,6 @@ static inline char tensor_axis(const struct op *op)
     case OP_EMBEDDING:
         return 'v';
     case OP_GELU:
-    case OP_SPLIT:
     case OP_CROSS_ENTROPY:
         return 'c';
     default:

@@ -17,7 +17,11 @@ static enum hypar_status answer(const struct args *args, const struct hypar_plan
     enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
-    hypar_report_check(out.file, plan, fullest, why, opt_format(args));
+    struct hypar_hidden_moves hidden = { 0 };
+    if (plan && fullest && hypar_plan_hidden_moves(plan, &hidden, NULL) != HYPAR_OK)
+        hidden.count = 0; /* too large to be lowered again */
+    hypar_report_check(out.file, plan, fullest, hidden.count ? hidden.text : NULL, why,
+                       opt_format(args));
     return opt_close(&out, HYPAR_OK, err);
 }
 

@@ -15,15 +15,16 @@ static const struct argp_option options[] = {
     { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
       "ONNX: the dimension of input NAME with the samples (0)", 0 },
+    OPT_ATTENTION_ROW,
     { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: choose all levels at once, not from the top",
       0 },
     { "memory", OPT_MEMORY, "BYTES", 0, "limit per device, such as 16GB (the device's own)",
       0 },
-    { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
-    { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum, adam or adamw (sgd)", 0 },
+    OPT_NUMBERS_ROWS,
     OPT_RECOMPUTE_ROW,
+    OPT_DROPOUT_MASKS_ROW,
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
     { "budget", OPT_BUDGET, "SECONDS", 0, "flexflow: search no longer than that", 0 },
     { "proposals", OPT_PROPOSALS, "N", 0, "flexflow: so many (until it finds no more)", 0 },
@@ -281,6 +282,9 @@ static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
     struct hypar_comparison comparison = { .graph = c->graph,
                                            .machine = c->machine,
                                            .precision = c->how.precision,
+                                           .gradient_precision = c->how.fp32_gradients
+                                                                     ? HYPAR_FP32
+                                                                     : c->how.precision,
                                            .optimizer = c->how.optimizer,
                                            .dp_step_s = baseline_step_s(c),
                                            .n = c->n,
@@ -319,8 +323,10 @@ static enum hypar_status compare_planners(struct comparing *c, struct hypar_erro
         status = hypar_machine_read(&machine, args->machine, err);
     c->graph = graph;
     c->machine = machine;
-    if (status == HYPAR_OK)
+    if (status == HYPAR_OK) {
+        opt_note_precision(args, machine, c->how.precision);
         status = compare(c, err);
+    }
     hypar_machine_free(machine);
     hypar_graph_free(graph);
     return status;
@@ -372,13 +378,16 @@ static enum hypar_status add_plan(struct comparing *c, const char *path,
 static enum hypar_status compare_plans(struct comparing *c, struct hypar_error *err)
 {
     const struct args *args = c->args;
-    const char *for_models = args->batch         ? "batch"
-                             : *args->batch_dims ? "batch-dim"
-                             : *args->dims       ? "dim"
-                             : args->precision   ? "precision"
-                             : args->optimizer   ? "optimizer"
-                             : args->recompute   ? "recompute"
-                                                 : NULL;
+    const char *for_models = args->batch                 ? "batch"
+                             : *args->batch_dims         ? "batch-dim"
+                             : *args->dims               ? "dim"
+                             : args->precision           ? "precision"
+                             : args->optimizer           ? "optimizer"
+                             : args->recompute           ? "recompute"
+                             : args->dropout_masks       ? "dropout-masks"
+                             : args->gradient_precision  ? "gradient-precision"
+                             : args->framework_bytes > 0 ? "framework-memory"
+                                                         : NULL;
     if (for_models)
         return opt_usage(err, "compare: --%s needs a model; '%s' is a plan, which says it",
                          for_models, args->operand[0]);
@@ -388,9 +397,9 @@ static enum hypar_status compare_plans(struct comparing *c, struct hypar_error *
     if (status == HYPAR_OK) { /* what planners find is as the first plan is */
         struct hypar_sim_options how = hypar_as_planned(c->plan[0], c->given);
         c->how.simulation = &how;
-        c->how.precision = hypar_plan_precision(c->plan[0]);
-        c->how.optimizer = hypar_plan_optimizer(c->plan[0]);
-        status = compare(c, err);
+        status = opt_choices_of(args, c->plan[0], &c->how, err);
+        if (status == HYPAR_OK)
+            status = compare(c, err);
     }
     for (int i = 0; i < c->n_plans; i++)
         hypar_plan_free(c->plan[i]);

@@ -18,13 +18,13 @@ static const struct argp_option options[] = {
     { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
       "ONNX: the dimension of input NAME with the samples (0)", 0 },
+    OPT_ATTENTION_ROW,
     { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { "cost", OPT_COST, "WHAT", 0,
       "array or levels: where time comes from (array for HyPar's accelerators)", 0 },
     { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what is best (time)", 0 },
-    { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
-    { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum, adam or adamw (sgd)", 0 },
+    OPT_NUMBERS_ROWS,
     { "csv", OPT_CSV, "FILE", 0, "write every choice to FILE", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture to FILE", 0 },
     { 0 },
@@ -63,6 +63,8 @@ static enum hypar_status read_options(const struct args *args,
                                            .joint = args->joint,
                                            .objective = choices.objective,
                                            .precision = choices.precision,
+                                           .fp32_gradients = choices.fp32_gradients,
+                                           .framework_bytes = choices.framework_bytes,
                                            .optimizer = choices.optimizer };
     if (status == HYPAR_OK)
         status = read_cost(args, &how->cost, err);
@@ -117,8 +119,10 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         status = opt_import(args, &graph, err);
     if (status == HYPAR_OK)
         status = hypar_machine_read(&machine, args->machine, err);
-    if (status == HYPAR_OK)
+    if (status == HYPAR_OK) {
+        opt_note_precision(args, machine, how.precision);
         how.stop = opt_stop_on_signals();
+    }
     if (status == HYPAR_OK)
         status = hypar_explore(&found, graph, machine, &how, err);
     opt_end_on_signals();

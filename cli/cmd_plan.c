@@ -15,6 +15,7 @@ static const struct argp_option options[] = {
     { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
       "ONNX: the dimension of input NAME with the samples (0)", 0 },
+    OPT_ATTENTION_ROW,
     { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: choose all levels at once, not from the top",
@@ -23,8 +24,8 @@ static const struct argp_option options[] = {
       0 },
     { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what auto looks at (time)",
       0 },
-    { "precision", OPT_PRECISION, "NAME", 0, "fp32, bf16 or fp64 (fp32)", 0 },
-    { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum, adam or adamw (sgd)", 0 },
+    OPT_NUMBERS_ROWS,
+    OPT_DROPOUT_MASKS_ROW,
     OPT_CLIP_ROW,
     OPT_RECOMPUTE_ROW,
     OPT_FREEZE_ROW,
@@ -264,6 +265,7 @@ static enum hypar_status plan_anew(const struct args *args, struct hypar_search_
     if (status == HYPAR_OK)
         status = hypar_machine_read(&machine, args->machine, err);
     if (status == HYPAR_OK) {
+        opt_note_precision(args, machine, how->precision);
         how->machine = hypar_machine_word(machine); /* a file's machine is written out whole */
         status = search(args, graph, machine, how, err);
     }
@@ -292,13 +294,11 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
     how->start = plan;
     struct hypar_sim_options simulation = hypar_as_planned(plan, how->simulation);
     how->simulation = &simulation;
-    if (!args->precision)
-        how->precision = hypar_plan_precision(plan);
-    if (!args->optimizer)
-        how->optimizer = hypar_plan_optimizer(plan);
     if (args->clip <= 0)
         how->clip = hypar_plan_clip(plan);
-    status = search(args, hypar_plan_graph(plan), hypar_plan_machine(plan), how, err);
+    status = opt_choices_of(args, plan, how, err);
+    if (status == HYPAR_OK)
+        status = search(args, hypar_plan_graph(plan), hypar_plan_machine(plan), how, err);
     hypar_plan_free(plan);
     return opt_in_file(args->start, status, err);
 }

@@ -17,10 +17,12 @@ static const struct argp_option options[] = {
     { "planner", OPT_PLANNER, "NAME", 0,
       "of a model: search algorithm ('hypar planners' lists them; auto)", 0 },
     { "on", OPT_ON, "MACHINE", 0, "of a model: machine to plan for (local:RANKS)", 0 },
+    OPT_ATTENTION_ROW,
     { "batch", OPT_BATCH, "N", 0, "of a model: samples in one step (as the model says)", 0 },
     { "precision", OPT_PRECISION, "NAME", 0, "of a model: fp32 or fp64 (fp32)", 0 },
     { "optimizer", OPT_OPTIMIZER, "NAME", 0, "of a model: sgd, momentum, adam or adamw (sgd)",
       0 },
+    OPT_DROPOUT_MASKS_ROW,
     OPT_CLIP_ROW,
     OPT_RECOMPUTE_ROW,
     OPT_FREEZE_ROW,
@@ -148,6 +150,7 @@ static enum hypar_status check_plan_options(const struct args *args, struct hypa
         { "--recompute", args->recompute },
         { "--stages", args->stages != 0 },
         { "--micro-batches", args->micro_batches != 0 },
+        { "--dropout-masks", args->dropout_masks },
     };
     for (size_t i = 0; i < sizeof of_model / sizeof *of_model; i++)
         if (of_model[i].given)

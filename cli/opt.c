@@ -39,6 +39,7 @@ static const struct value {
     double least, most; /* of a COUNT */
 } values[] = {
     { OPT_ALL_REDUCE, "--all-reduce", TEXT, offsetof(struct args, all_reduce), 0, 0 },
+    { OPT_ATTENTION, "--attention", TEXT, offsetof(struct args, attention), 0, 0 },
     { OPT_AXES, "--axes", TEXT, offsetof(struct args, axes), 0, 0 },
     { OPT_BANDWIDTH, "--bandwidth", TEXT, offsetof(struct args, bandwidth), 0, 0 },
     { OPT_BATCH, "--batch", COUNT, offsetof(struct args, batch), 1, 1e9 },
@@ -78,6 +79,11 @@ static const struct value {
     { OPT_OUTPUT, "--output", WRITE, offsetof(struct args, output), 0, 0 },
     { OPT_PLANNER, "--planner", TEXT, offsetof(struct args, planner), 0, 0 },
     { OPT_PRECISION, "--precision", TEXT, offsetof(struct args, precision), 0, 0 },
+    { OPT_GRADIENT_PRECISION, "--gradient-precision", TEXT,
+      offsetof(struct args, gradient_precision), 0, 0 },
+    { OPT_DROPOUT_MASKS, "--dropout-masks", TEXT, offsetof(struct args, dropout_masks), 0, 0 },
+    { OPT_FRAMEWORK_MEMORY, "--framework-memory", BYTES, offsetof(struct args, framework_bytes),
+      0, 0 },
     { OPT_PROFILE, "--profile", READ, offsetof(struct args, profile), 0, 0 },
     { OPT_PROPOSALS, "--proposals", COUNT, offsetof(struct args, proposals), 1, 1e12 },
     { OPT_QUIET, "--quiet", FLAG, offsetof(struct args, quiet), 0, 0 },
@@ -351,6 +357,23 @@ enum hypar_status opt_reads(void *args, const char *path, struct hypar_error *er
     return check_files(args, path, err);
 }
 
+/* --attention is an option of the model: it becomes part of the word, which plans keep. */
+static enum hypar_status add_attention(struct args *args, struct hypar_error *err)
+{
+    const char *model = args->operand[0];
+    if (!args->n_operands || strcmp(model, "-") == 0 || hypar_model_is_path(model))
+        return opt_usage(err, "--attention is for models of the zoo%s%s%s",
+                         args->n_operands ? ", and '" : "", args->n_operands ? model : "",
+                         args->n_operands ? "' is a file" : "");
+    int n = snprintf(args->word, sizeof args->word, "%s%sattention=%s", model,
+                     strchr(model, ':') ? "," : ":", args->attention);
+    if ((size_t)n >= sizeof args->word)
+        return opt_usage(err, "model '%.40s...': too long, expected less than %d characters",
+                         model, LIST_BYTES);
+    args->operand[0] = args->word;
+    return HYPAR_OK;
+}
+
 enum hypar_status opt_parse(const struct command *command, int argc, char **argv,
                             struct args *out, struct hypar_error *err)
 {
@@ -377,7 +400,70 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
         return opt_usage(err, "%s: missing operand %.*s; see 'hypar %s --help'", command->name,
                          (int)strcspn(command->operands, "\n"), command->operands,
                          command->name);
+    if (out->attention && add_attention(out, err) != HYPAR_OK)
+        return HYPAR_USAGE;
     return check_files(out, NULL, err);
+}
+
+/* Precisions, optimizer, masks and the framework's memory. */
+static enum hypar_status choose_numbers(const struct args *args,
+                                        struct hypar_search_options *how,
+                                        struct hypar_error *err)
+{
+    enum hypar_precision gradients;
+    if (args->precision) {
+        if (!hypar_precision_find(args->precision, &how->precision))
+            return opt_usage(err, "--precision: '%s' is not fp32, tf32, bf16, fp16 or fp64",
+                             args->precision);
+        how->fp32_gradients = false; /* of a plan: of its precision */
+    }
+    if (args->gradient_precision) {
+        bool is_short = how->precision == HYPAR_BF16 || how->precision == HYPAR_FP16;
+        if (!hypar_precision_find(args->gradient_precision, &gradients) ||
+            (gradients != how->precision && !(is_short && gradients == HYPAR_FP32)))
+            return opt_usage(err, "--gradient-precision: '%s' is not %s%s",
+                             args->gradient_precision, hypar_precision_text(how->precision),
+                             is_short ? " or fp32" : ", as the parameters are");
+        how->fp32_gradients = is_short && gradients == HYPAR_FP32;
+    }
+    if (args->optimizer && !hypar_optimizer_find(args->optimizer, &how->optimizer))
+        return opt_usage(err, "--optimizer: '%s' is not sgd, momentum, adam or adamw",
+                         args->optimizer);
+    if (args->dropout_masks && !hypar_masks_find(args->dropout_masks, &how->masks))
+        return opt_usage(err, "--dropout-masks: '%s' is not kept or drawn",
+                         args->dropout_masks);
+    if (args->framework_bytes > 0)
+        how->framework_bytes = args->framework_bytes;
+    return HYPAR_OK;
+}
+
+enum hypar_status opt_choices_of(const struct args *args, const struct hypar_plan *plan,
+                                 struct hypar_search_options *how, struct hypar_error *err)
+{
+    how->precision = hypar_plan_precision(plan);
+    how->fp32_gradients = hypar_plan_gradient_precision(plan) != how->precision;
+    how->optimizer = hypar_plan_optimizer(plan);
+    how->masks = hypar_plan_masks(plan);
+    how->framework_bytes = hypar_plan_framework_bytes(plan);
+    return choose_numbers(args, how, err);
+}
+
+void opt_note_precision(const struct args *args, const struct hypar_machine *machine,
+                        enum hypar_precision precision)
+{
+    bool bf16 = precision == HYPAR_BF16;
+    if (!bf16 && precision != HYPAR_FP16)
+        return;
+    for (int d = 0; d < hypar_machine_device_count(machine); d++) {
+        const struct hypar_device *device = hypar_machine_device(machine, d);
+        double rate = bf16 ? device->bf16_op_per_s : device->fp16_op_per_s;
+        double other = bf16 ? device->fp16_op_per_s : device->bf16_op_per_s;
+        if (rate >= other)
+            continue;
+        opt_note(args, "%s computes %s at %.3g times the rate of %s", device->name,
+                 hypar_precision_text(precision), rate / other, bf16 ? "fp16" : "bf16");
+        return;
+    }
 }
 
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
@@ -396,11 +482,6 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
         how->sync = HYPAR_SYNC_SERVER;
     else if (args->sync && strcmp(args->sync, "all-reduce") != 0)
         return opt_usage(err, "--sync: '%s' is not server or all-reduce", args->sync);
-    if (args->precision && !hypar_precision_find(args->precision, &how->precision))
-        return opt_usage(err, "--precision: '%s' is not fp32, bf16 or fp64", args->precision);
-    if (args->optimizer && !hypar_optimizer_find(args->optimizer, &how->optimizer))
-        return opt_usage(err, "--optimizer: '%s' is not sgd, momentum, adam or adamw",
-                         args->optimizer);
     if (args->recompute && !hypar_recompute_find(args->recompute, &how->recompute))
         return opt_usage(err, "--recompute: '%s' is not none, selective or full",
                          args->recompute);
@@ -408,7 +489,7 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
         how->recurrence = HYPAR_RECURRENCE_PAPER;
     else if (args->recurrence && strcmp(args->recurrence, "code") != 0)
         return opt_usage(err, "--recurrence: '%s' is not code or paper", args->recurrence);
-    return HYPAR_OK;
+    return args->start ? HYPAR_OK : choose_numbers(args, how, err);
 }
 
 enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_options *how,

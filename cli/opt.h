@@ -25,6 +25,9 @@ enum opt_key {
     OPT_OPTIMIZER,
     OPT_RECOMPUTE,
     OPT_PRECISION,
+    OPT_GRADIENT_PRECISION,
+    OPT_DROPOUT_MASKS,
+    OPT_FRAMEWORK_MEMORY,
     OPT_SEED,
     OPT_BUCKET,
     OPT_LOCAL_BN,
@@ -59,6 +62,7 @@ enum opt_key {
     OPT_PROFILE,
     OPT_TRACE,
     OPT_TIMELINE,
+    OPT_ATTENTION,
     OPT_AXES,
     OPT_SYNC,
     OPT_BUDGET,
@@ -97,10 +101,12 @@ struct args {
     int n_operands;
     const char *model, *machine, *output, *planner;
     char batch_dims[LIST_BYTES], dims[LIST_BYTES], freeze[LIST_BYTES];
-    const char *objective, *optimizer, *precision, *recompute, *recurrence;
+    const char *objective, *optimizer, *precision, *gradient_precision, *dropout_masks,
+        *recompute, *recurrence;
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
-    const char *axes, *sync, *all_reduce;
+    const char *attention, *axes, *sync, *all_reduce;
+    char word[LIST_BYTES]; /* operand 0 where `attention` is part of it */
     const char *bind, *hostfile, *checkpoint, *data, *init, *kernels, *rate, *resume,
         *test_data;
     struct text_list {
@@ -113,7 +119,7 @@ struct args {
     bool check, in_process;
     int argc; /* as the command was given them, its name first */
     char **argv;
-    double memory_bytes, bucket_bytes, measured_s, budget_s;
+    double memory_bytes, framework_bytes, bucket_bytes, measured_s, budget_s;
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
     bool forward, straight, use_fewer, free_transfers, vertical_sync, follow_links;
 };
@@ -131,6 +137,27 @@ struct command {
 
 extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cmd_lower,
     cmd_import, cmd_check, cmd_train, cmd_models, cmd_machines, cmd_planners, cmd_ops;
+
+/* Of every command that makes a plan for a machine. */
+#define OPT_NUMBERS_ROWS                                                                    \
+    { "precision", OPT_PRECISION, "NAME", 0, "fp32, tf32, bf16, fp16 or fp64 (fp32)", 0 },  \
+        { "gradient-precision",                                                             \
+          OPT_GRADIENT_PRECISION,                                                           \
+          "NAME",                                                                           \
+          0,                                                                                \
+          "of the parameters' gradients: theirs, or fp32 beside bf16 and fp16 (theirs)",    \
+          0 },                                                                              \
+        { "optimizer", OPT_OPTIMIZER, "NAME", 0, "sgd, momentum, adam or adamw (sgd)", 0 }, \
+    {                                                                                       \
+        "framework-memory", OPT_FRAMEWORK_MEMORY, "BYTES", 0,                               \
+            "that the framework takes of each device, such as 2GB (0)", 0                   \
+    }
+
+#define OPT_DROPOUT_MASKS_ROW                                             \
+    {                                                                     \
+        "dropout-masks", OPT_DROPOUT_MASKS, "HOW", 0,                     \
+            "kept for the backward pass, or drawn again there (drawn)", 0 \
+    }
 
 /* Of every command that makes a plan to train by. */
 #define OPT_CLIP_ROW                                                                           \
@@ -150,6 +177,13 @@ extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cm
     {                                                                               \
         "freeze", OPT_FREEZE, "PATTERN", 0,                                         \
             "parameters whose names fit are not trained (none); may be repeated", 0 \
+    }
+
+/* Of every command that is given a model. */
+#define OPT_ATTENTION_ROW                                                                 \
+    {                                                                                     \
+        "attention", OPT_ATTENTION, "HOW", 0,                                             \
+            "transformers of the zoo: fused, or unfused: scores lie in memory (fused)", 0 \
     }
 
 /* Of every command that reads a model. */
@@ -221,10 +255,18 @@ bool opt_is_of_format(const char *path, const char *format);
 enum hypar_status opt_read_plan(const struct args *args, const char *path, const char *model,
                                 struct hypar_plan **out, struct hypar_error *err);
 
-/* Objective, precision, optimizer, recurrence and sync, which are words; HYPAR_USAGE if one is
- * unknown. */
+/* Objective, precisions, optimizer, masks, recurrence and sync, which are words; HYPAR_USAGE if
+ * one is unknown. And what the framework takes. */
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
                               struct hypar_error *err);
+
+/* The same, where a plan says what the command line does not. */
+enum hypar_status opt_choices_of(const struct args *args, const struct hypar_plan *plan,
+                                 struct hypar_search_options *how, struct hypar_error *err);
+
+/* A note if devices have no unit for the precision, but for the other 16-bit one. */
+void opt_note_precision(const struct args *args, const struct hypar_machine *machine,
+                        enum hypar_precision precision);
 
 /* How a step is to be simulated, with the profile that --profile names (else NULL): *profile is
  * to be released after use. */

@@ -165,6 +165,18 @@ static const struct rank_pass *moves(const struct rank_part *part, int op,
     return NULL;
 }
 
+/* Does a device take micro-batches forward in the order of their numbers, stage by stage? */
+static bool in_order(const struct slot_list *list)
+{
+    for (int i = 1; i < list->n_slots; i++)
+        for (int k = 0; k < i && list->slot[i].phase == PHASE_FORWARD; k++)
+            if (list->slot[k].phase == PHASE_FORWARD &&
+                list->slot[k].stage == list->slot[i].stage &&
+                list->slot[k].micro > list->slot[i].micro)
+                return false;
+    return true;
+}
+
 /* Running statistics, of a rank that sees every micro-batch, and one after the other. */
 static enum hypar_status compare_running(struct all_ranks *a, int device,
                                          struct hypar_error *err)
@@ -172,7 +184,8 @@ static enum hypar_status compare_running(struct all_ranks *a, int device,
     const struct rank *rank = hp_executor_rank(a->x[device]);
     const struct hypar_program *p = a->program;
     if (a->settings.micro_is_device || p->iteration->forward ||
-        (a->settings.order == ORDER_LATEST && p->iteration->n_micro > 1))
+        (a->settings.order == ORDER_LATEST && p->iteration->n_micro > 1) ||
+        !in_order(rank->slots))
         return HYPAR_OK;
     for (int i = 0; i < rank->body[0].n_passes; i++) {
         const struct rank_pass *pass = &rank->body[0].pass[i];
@@ -244,7 +257,7 @@ static enum hypar_status compare_sent(struct all_ranks *a, struct hypar_error *e
     for (int i = 0; i < p->n_tasks; i++)
         if (p->task[i].kind == TASK_COMM)
             said += hp_task_times(p, i) * hp_task_bytes(p, i) /
-                    hp_message_bytes(p->plan, hp_task_place(p, i).tensor);
+                    hp_message_bytes(p->plan, hp_task_place(p, i));
     for (int d = 0; d < a->n; d++)
         sent += hp_executor_counts(a->x[d]).sent_bytes;
     double step = (sent - a->sent_bytes) / sizeof(double);

@@ -122,14 +122,14 @@ static void add_pass(struct expected *x, const struct task *task, const struct o
     for (int o = 0; o < op->nest->n_operands; o++) {
         if (op->tensor[o] != x->exchange->place.tensor)
             continue;
-        if (hp_operand_place(x->program->lowering, op_pass, o, grad).again !=
-                x->exchange->place.again &&
-            !tail)
-            continue;
-        bool writes = has(grad ? pass->writes_grad : pass->writes, o);
-        bool loss = op->tensor[o] == x->graph->loss;
-        bool reads = has(grad && !tail ? pass->reads_grad : pass->reads, o) &&
-                     (adds || !has(pass->adds, o));
+        const struct lowering *s = x->program->lowering;
+        struct pass_operands all = hp_pass_operands(s, op_pass);
+        bool again = x->exchange->place.again, loss = op->tensor[o] == x->graph->loss;
+        bool writes = has(grad ? all.writes_grad : all.writes, o) &&
+                      (tail || hp_operand_place(s, op_pass, o, grad, true).again == again);
+        bool reads = has(grad && !tail ? all.reads_grad : all.reads, o) && !op_pass->resend &&
+                     (adds || !has(pass->adds, o)) &&
+                     (tail || hp_operand_place(s, op_pass, o, grad, false).again == again);
         struct box box = hp_region(op->nest, o, range);
         if (hp_box_empty(&box))
             continue;
@@ -422,8 +422,10 @@ static enum hypar_status check_norm(const struct hypar_program *p, struct hypar_
             updates |= has;
         }
     }
-    all = contributors(norm->cell);
     int n = count(updates);
+    if (n == 0 && norm->n_comms == 0) /* no parameter is anywhere */
+        return HYPAR_OK;
+    all = contributors(norm->cell);
     double sent = norm->n_comms ? norm->comm[0].sent_elements : 0;
     if (all != updates || norm->n_cells != 1 || norm->n_comms > 1 || sent != 2 * (n - 1))
         return hp_fail(err, HYPAR_RUNTIME, "the norm of %d devices takes %g elements", n, sent);

@@ -132,6 +132,7 @@ static const struct op_case op_cases[] = {
     { OP_GROUP_NORM, "one group", IN(ACT(3, 6, 5), MAKE, MAKE), ATTRS(NUM(GROUPS, 1)), 0 },
     { OP_SOFTMAX, "n c", IN(ACT(5, 7)), NULL, 0 },
     { OP_SOFTMAX, "n t c", IN(ACT(3, 4, 5)), NULL, 0 },
+    { OP_SOFTMAX, "n t u c, causal", IN(ACT(3, 2, 4, 5)), ATTRS(NUM(CAUSAL, 1)), 0 },
     { OP_LOG_SOFTMAX, "n t c", IN(ACT(3, 4, 5)), NULL, 0 },
     { OP_CROSS_ENTROPY, "n c", IN(ACT(5, 7), INDEX(5)), NULL, 7 },
     { OP_CROSS_ENTROPY, "n t c", IN(ACT(3, 4, 5), INDEX(3, 4)), NULL, 5 },

@@ -316,7 +316,10 @@ bool emit_norm(struct maker *m, enum op_kind kind)
 bool emit_softmax(struct maker *m, enum op_kind kind)
 {
     int x = maker_pick(m, 2, 4);
-    return maker_op(m, kind, 1, &x, NULL, NULL);
+    bool rows = hp_build_graph(m->builder)->tensors[x].shape.n_dims > 2;
+    double causal = kind == OP_SOFTMAX && rows && draw(m->random, 0, 2) == 0;
+    return maker_op(m, kind, 1, &x, causal > 0 ? ATTRS({ ATTR_CAUSAL, 1, &causal }) : NULL,
+                    NULL);
 }
 
 bool emit_rope(struct maker *m, enum op_kind kind)

@@ -3,17 +3,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_PARTS = 12, MAX_STAGES = 4, MAX_DEGREE = 5, MAX_DEVICES = 64 };
+#include "plan/slots.h"
+
+enum { MAX_PARTS = 12, MAX_STAGES = 4, MAX_DEGREE = 5, MAX_DEVICES = 64, MAX_CHUNKED = 8 };
 
 struct drafter {
     struct random *random;
     struct hypar_plan *plan;
     const struct hypar_graph *graph;
-    int *stage;                /* of each op */
-    int n_stages;              /* 0: none */
-    int order[MAX_DEVICES];    /* the machine's devices, shuffled */
-    int first[MAX_STAGES + 1]; /* where each stage's devices begin in it */
-    int replicas[MAX_STAGES];  /* that take turns in it */
+    int *stage;                 /* of each op */
+    int n_stages;               /* 0: none */
+    int n_groups;               /* of devices; a stage is on one of them */
+    int group[MAX_CHUNKED];     /* by stage */
+    int order[MAX_DEVICES];     /* the machine's devices, shuffled */
+    int first[MAX_CHUNKED + 1]; /* where each group's devices begin in it */
+    int replicas[MAX_CHUNKED];  /* of a stage, that take turns in it */
 };
 
 static void shuffle(struct random *random, int *list, int n)
@@ -27,10 +31,11 @@ static void shuffle(struct random *random, int *list, int n)
 
 /* Stages --------------------------------------------------------------------------- */
 
-/* An op lies in the stage of its latest producer, or in a later one. */
+/* An op lies in the stage of its latest producer, or in a later one. False: a stage has none.
+ */
 static bool assign_stages(struct drafter *d)
 {
-    int count[MAX_STAGES] = { 0 };
+    int count[MAX_CHUNKED] = { 0 };
     for (int op = 0; op < d->graph->n_ops; op++) {
         const struct op *o = &d->graph->ops[op];
         int stage = 0;
@@ -66,7 +71,7 @@ static bool own_params(const struct drafter *d)
 static void draw_replicas(struct drafter *d)
 {
     for (int s = 0; s < d->n_stages; s++) {
-        int n = d->first[s + 1] - d->first[s];
+        int n = d->first[d->group[s] + 1] - d->first[d->group[s]];
         do
             d->replicas[s] = (int)draw(d->random, 1, n);
         while (n % d->replicas[s]);
@@ -76,20 +81,21 @@ static void draw_replicas(struct drafter *d)
 static void add_stages(struct drafter *d, int n_devices, bool turns)
 {
     int op[256];
-    for (int s = 0; s <= d->n_stages; s++)
-        d->first[s] = (int)hp_even_part(n_devices, d->n_stages, s).lo;
-    d->first[d->n_stages] = n_devices;
+    for (int g = 0; g <= d->n_groups; g++)
+        d->first[g] = (int)hp_even_part(n_devices, d->n_groups, g).lo;
+    d->first[d->n_groups] = n_devices;
     for (int s = 0; s < d->n_stages; s++)
         d->replicas[s] = 1;
     if (turns)
         draw_replicas(d);
     for (int s = 0; s < d->n_stages; s++) {
-        struct hypar_stage stage = { .op = op,
-                                     .device = d->order + d->first[s],
-                                     .n_devices = d->first[s + 1] - d->first[s],
-                                     .replicas = d->replicas[s],
-                                     .share = d->replicas[s] > 1 ? HYPAR_SHARE_MINIBATCH
-                                                                 : HYPAR_SHARE_BATCH };
+        struct hypar_stage stage = {
+            .op = op,
+            .device = d->order + d->first[d->group[s]],
+            .n_devices = d->first[d->group[s] + 1] - d->first[d->group[s]],
+            .replicas = d->replicas[s],
+            .share = d->replicas[s] > 1 ? HYPAR_SHARE_MINIBATCH : HYPAR_SHARE_BATCH
+        };
         for (int i = 0; i < d->graph->n_ops; i++)
             if (d->stage[i] == s)
                 op[stage.n_ops++] = i;
@@ -97,31 +103,168 @@ static void add_stages(struct drafter *d, int n_devices, bool turns)
     }
 }
 
+/* Slots by hand -------------------------------------------------------------------- */
+
+/* A random order in which all slots can be done: one after another, whichever is ready. */
+struct deal {
+    struct drafter *d;
+    struct stage_edges edges;
+    struct slot_order *order;
+    bool *done; /* [(stage * n_micro + micro) * 3 + phase] */
+    int n_micro;
+    bool apart;
+};
+
+static bool is_done(const struct deal *e, int stage, int micro, int phase)
+{
+    return e->done[(stage * e->n_micro + micro) * 3 + phase];
+}
+
+/* Of the same devices: forward stage by stage, then backward. */
+static bool in_turn(const struct deal *e, const struct slot *slot)
+{
+    for (int s = 0; s < e->d->n_stages; s++) {
+        if (e->d->group[s] != e->d->group[slot->stage] || slot->phase == PHASE_GRADIENT)
+            continue;
+        if (slot->phase == PHASE_FORWARD && s < slot->stage &&
+            !is_done(e, s, slot->micro, PHASE_FORWARD))
+            return false;
+        if (slot->phase == PHASE_BACKWARD &&
+            (!is_done(e, s, slot->micro, PHASE_FORWARD) ||
+             (s > slot->stage && !is_done(e, s, slot->micro, PHASE_BACKWARD))))
+            return false;
+    }
+    return true;
+}
+
+static bool is_ready(const struct deal *e, const struct slot *slot)
+{
+    const struct stage_edges *edges = &e->edges;
+    int s = slot->stage, m = slot->micro;
+    bool ready = in_turn(e, slot);
+    if (slot->phase == PHASE_GRADIENT)
+        return is_done(e, s, m, PHASE_BACKWARD);
+    for (int i = edges->reads_start[s];
+         slot->phase == PHASE_FORWARD && i < edges->reads_start[s + 1]; i++)
+        ready &= is_done(e, edges->reads[i], m, PHASE_FORWARD);
+    for (int i = edges->read_by_start[s];
+         slot->phase == PHASE_BACKWARD && i < edges->read_by_start[s + 1]; i++)
+        ready &= is_done(e, edges->read_by[i], m, PHASE_BACKWARD);
+    for (int u = 0; slot->phase == PHASE_BACKWARD && u < e->d->n_stages; u++)
+        for (int i = edges->read_by_start[u];
+             e->d->group[u] == e->d->group[s] && i < edges->read_by_start[u + 1]; i++)
+            ready &= is_done(e, edges->read_by[i], m, PHASE_FORWARD);
+    return ready;
+}
+
+static void deal_slots(struct drafter *d, int n_micro)
+{
+    struct arena arena = { 0 };
+    struct deal e = { .d = d, .n_micro = n_micro, .apart = one_in(d->random, 2) };
+    struct device_groups groups = hp_device_groups(d->plan, &arena);
+    int n = d->n_stages * n_micro * 3, phases = e.apart ? 3 : 2;
+    struct slot *ready = NEW(&arena, struct slot, n);
+    e.edges = hp_stage_edges(d->plan, &arena);
+    e.order = NEW(&arena, struct slot_order, groups.n);
+    e.done = NEW(&arena, bool, n);
+    for (int g = 0; g < groups.n; g++)
+        e.order[g].slot = NEW(&arena, struct slot, n);
+    for (int left = d->n_stages * n_micro * phases; left > 0; left--) {
+        int n_ready = 0;
+        for (int i = 0; i < n; i++) {
+            struct slot slot = { i / 3 / n_micro, i / 3 % n_micro, (enum phase)(i % 3) };
+            if (i % 3 < phases && !e.done[i] && is_ready(&e, &slot))
+                ready[n_ready++] = slot;
+        }
+        struct slot next = ready[hp_random_below(d->random, n_ready)];
+        struct slot_order *to = &e.order[groups.of_stage[next.stage]];
+        to->slot[to->n++] = next;
+        e.done[(next.stage * n_micro + next.micro) * 3 + (int)next.phase] = true;
+    }
+    hp_plan_set_orders(d->plan, e.order, groups.n);
+    hp_arena_free(&arena);
+}
+
+/* Schedules ------------------------------------------------------------------------ */
+
+static bool mixes_samples(const struct hypar_graph *g)
+{
+    bool mixes = false;
+    for (int op = 0; op < g->n_ops; op++)
+        mixes |= hp_op_mixes_samples(g, &g->ops[op]);
+    return mixes;
+}
+
+/* Several stages on a device, and some of them empty: interleaved, or by hand. */
+static void draft_shared(struct drafter *d, int n_devices, struct hypar_schedule *schedule)
+{
+    int64_t most = mixes_samples(d->graph) ? 1 : d->graph->batch;
+    int groups = n_devices < MAX_STAGES ? n_devices : MAX_STAGES;
+    bool interleaved = one_in(d->random, 2);
+    groups = interleaved && groups > most ? (int)most : groups;
+    d->n_groups = (int)draw(d->random, 1, groups);
+    if (interleaved) {
+        schedule->kind = HYPAR_SCHEDULE_INTERLEAVED;
+        schedule->chunks = (int)draw(d->random, 1, MAX_CHUNKED / d->n_groups);
+        schedule->micro_batches = d->n_groups * draw(d->random, 1, most / d->n_groups);
+        d->n_stages = d->n_groups * schedule->chunks;
+    } else {
+        schedule->kind = HYPAR_SCHEDULE_SLOTS;
+        schedule->micro_batches = draw(d->random, 1, most < 4 ? most : 4);
+        d->n_stages = (int)draw(d->random, d->n_groups, MAX_CHUNKED);
+    }
+    for (int s = 0; s < d->n_stages; s++)
+        d->group[s] = interleaved || s < d->n_groups
+                          ? s % d->n_groups
+                          : (int)hp_random_below(d->random, d->n_groups);
+    assign_stages(d);
+    add_stages(d, n_devices, false);
+    if (!interleaved)
+        deal_slots(d, (int)schedule->micro_batches);
+}
+
+/* Stages on devices of their own. */
+static void draft_pipeline(struct drafter *d, int n_devices, bool delayed,
+                           struct hypar_schedule *schedule)
+{
+    static const enum hypar_schedule_kind kinds[][3] = {
+        { HYPAR_SCHEDULE_GPIPE, HYPAR_SCHEDULE_1F1B, HYPAR_SCHEDULE_NONE },
+        { HYPAR_SCHEDULE_ZB_H1, HYPAR_SCHEDULE_ZB_H2, HYPAR_SCHEDULE_NONE },
+    };
+    struct random zero_bubble = { d->random->state ^ 0x2545f4914f6cdd1d };
+    schedule->kind = kinds[one_in(&zero_bubble, 2)]
+                          [hp_random_below(d->random, one_in(d->random, 4) ? 3 : 2)];
+    if ((delayed || one_in(d->random, 3)) && own_params(d)) {
+        schedule->kind = HYPAR_SCHEDULE_PIPEDREAM;
+        schedule->stash = !one_in(d->random, 3);
+        schedule->vertical_sync = schedule->stash && one_in(d->random, 2);
+    }
+    d->n_groups = d->n_stages;
+    for (int s = 0; s < d->n_stages; s++)
+        d->group[s] = s;
+    add_stages(d, n_devices,
+               schedule->kind == HYPAR_SCHEDULE_PIPEDREAM && one_in(d->random, 2));
+}
+
 static void draft_schedule(struct drafter *d, int n_devices, bool delayed)
 {
     struct hypar_schedule schedule = { .micro_batches = 1 };
     int most = n_devices < MAX_STAGES ? n_devices : MAX_STAGES;
-    if (most > 1 && (delayed || one_in(d->random, 3))) {
+    /* the others are drawn as if there were no such plans */
+    struct random draws = { d->random->state ^ 0x5851f42d4c957f2d };
+    bool shared = !delayed && one_in(&draws, 4);
+    if (shared)
+        draft_shared(d, n_devices, &schedule);
+    if (!shared && most > 1 && (delayed || one_in(d->random, 3))) {
         d->n_stages = (int)draw(d->random, 2, most);
         for (int tries = 0; tries < 10 && !assign_stages(d); tries++)
             if (tries == 9)
                 d->n_stages = 0;
     }
-    if (d->n_stages) {
-        static const enum hypar_schedule_kind kinds[] = { HYPAR_SCHEDULE_GPIPE,
-                                                          HYPAR_SCHEDULE_1F1B,
-                                                          HYPAR_SCHEDULE_NONE };
-        schedule.kind = kinds[hp_random_below(d->random, one_in(d->random, 4) ? 3 : 2)];
-        if ((delayed || one_in(d->random, 3)) && own_params(d)) {
-            schedule.kind = HYPAR_SCHEDULE_PIPEDREAM;
-            schedule.stash = !one_in(d->random, 3);
-            schedule.vertical_sync = schedule.stash && one_in(d->random, 2);
-        }
-        add_stages(d, n_devices,
-                   schedule.kind == HYPAR_SCHEDULE_PIPEDREAM && one_in(d->random, 2));
-    }
+    if (d->n_stages && !shared)
+        draft_pipeline(d, n_devices, delayed, &schedule);
     bool whole = schedule.kind == HYPAR_SCHEDULE_PIPEDREAM;
-    if (!whole && (d->n_stages || one_in(d->random, 3)))
+    if (!shared && !whole && (d->n_stages || one_in(d->random, 3)))
         schedule.micro_batches = draw(d->random, 1, d->graph->batch);
     hp_plan_set_schedule(d->plan, &schedule);
 }
@@ -154,8 +297,9 @@ static void split_axis(struct drafter *d, const struct nest *nest, int a, struct
 /* In order from the first device, each on its own, or anywhere; of one replica. */
 static void place(struct drafter *d, int stage, int replica, int n_parts, int *device)
 {
-    const int *room = d->order + (d->n_stages ? d->first[stage] : 0);
-    int n = d->n_stages ? d->first[stage + 1] - d->first[stage] : d->plan->n_all_devices;
+    int group = d->group[stage];
+    const int *room = d->order + (d->n_stages ? d->first[group] : 0);
+    int n = d->n_stages ? d->first[group + 1] - d->first[group] : d->plan->n_all_devices;
     int own[MAX_DEVICES];
     n /= d->n_stages ? d->replicas[stage] : 1;
     room += replica * n;

@@ -1,7 +1,8 @@
 /* random_plan.h - random plans for a graph: any split of any axes, any placement.
  *
  * Several axes at once, copies, degrees above the extent, explicit sizes with zeros, two parts
- * on one device; stages under gpipe, 1f1b and pipedream, with replicas that take turns;
+ * on one device; stages under all schedules: pipedream with replicas that take turns,
+ * interleaved and by hand with several stages on a device and stages without operators;
  * micro-batches that do not divide the batch. */
 #ifndef TESTS_RANDOM_PLAN_H
 #define TESTS_RANDOM_PLAN_H

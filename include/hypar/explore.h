@@ -35,6 +35,8 @@ struct hypar_explore_options {
     enum hypar_explore_cost cost;
     enum hypar_objective objective;
     enum hypar_precision precision;
+    bool fp32_gradients;    /* of parameters that are shorter */
+    double framework_bytes; /* that are not there for the plan, on each device */
     enum hypar_optimizer optimizer;
     /* As for a search: machines that were done by then are what there is, HYPAR_INFEASIBLE if
      * none was. */

@@ -94,7 +94,8 @@ HYPAR_API enum hypar_status hypar_model_find(int *out, const char *word,
 /* One option of a model. A model of sizes ("mlp:784-512-10") has none. */
 struct hypar_model_option {
     const char *name;
-    int value, least, most; /* what it is unless said otherwise; bounds */
+    int value, least, most;   /* what it is unless said otherwise; bounds */
+    const char *const *words; /* that stand for the values from 0 on; NULL: numbers do */
 };
 
 /* Option `i` of a model; false past the last. */

@@ -17,8 +17,9 @@ struct hypar_machine; /* opaque; made by hypar_machine_read() */
 
 /* What one device can do. Energies are those of one 32-bit operation or access. */
 struct hypar_device {
-    const char *name;                                   /* of its type, "v100" */
-    double fp64_op_per_s, fp32_op_per_s, bf16_op_per_s; /* peaks; a multiply-add is two */
+    const char *name; /* of its type, "v100" */
+    /* peaks; a multiply-add is two. Of a type that it has no unit for: in fp32 */
+    double fp64_op_per_s, fp32_op_per_s, tf32_op_per_s, fp16_op_per_s, bf16_op_per_s;
     double efficiency; /* the share of the peak that dense kernels reach, above 0, at most 1 */
     int64_t memory_bytes;
     double memory_bytes_per_s;

@@ -26,6 +26,8 @@ enum hypar_precision {
     HYPAR_FP32,
     HYPAR_BF16,
     HYPAR_FP64,
+    HYPAR_FP16,
+    HYPAR_TF32, /* fp32 in memory, multiplied by matrix units with a shorter mantissa */
     HYPAR_PRECISION_COUNT,
 };
 
@@ -46,11 +48,22 @@ enum hypar_recompute {
     HYPAR_RECOMPUTE_COUNT,
 };
 
+/* What backward knows of the elements that a dropout let through. */
+enum hypar_masks {
+    HYPAR_MASKS_DRAWN, /* it draws the same random numbers again */
+    HYPAR_MASKS_KEPT,  /* a byte for each element, kept from forward on */
+    HYPAR_MASKS_COUNT,
+};
+
 enum hypar_schedule_kind {
-    HYPAR_SCHEDULE_NONE,      /* micro-batches one after another */
-    HYPAR_SCHEDULE_GPIPE,     /* all forward, all backward, flush */
-    HYPAR_SCHEDULE_1F1B,      /* one forward, one backward, flush */
-    HYPAR_SCHEDULE_PIPEDREAM, /* 1F1B without flush */
+    HYPAR_SCHEDULE_NONE,        /* micro-batches one after another */
+    HYPAR_SCHEDULE_GPIPE,       /* all forward, all backward, flush */
+    HYPAR_SCHEDULE_1F1B,        /* one forward, one backward, flush */
+    HYPAR_SCHEDULE_PIPEDREAM,   /* 1F1B without flush */
+    HYPAR_SCHEDULE_INTERLEAVED, /* 1F1B, each device in several stages */
+    HYPAR_SCHEDULE_ZB_H1,       /* zero bubble: gradients apart, as many in flight as 1F1B */
+    HYPAR_SCHEDULE_ZB_H2,       /* ... twice as many, and hardly a bubble */
+    HYPAR_SCHEDULE_SLOTS,       /* as the plan lists it */
     HYPAR_SCHEDULE_COUNT,
 };
 
@@ -74,12 +87,14 @@ enum hypar_shard {
 /* The names that files and options use ("adam", "1f1b"), and back: false if unknown. */
 HYPAR_API const char *hypar_precision_text(enum hypar_precision precision);
 HYPAR_API const char *hypar_optimizer_text(enum hypar_optimizer optimizer);
+HYPAR_API const char *hypar_masks_text(enum hypar_masks masks);
 HYPAR_API const char *hypar_schedule_text(enum hypar_schedule_kind kind);
 HYPAR_API const char *hypar_share_text(enum hypar_share share);
 HYPAR_API const char *hypar_recompute_text(enum hypar_recompute recompute);
 HYPAR_API const char *hypar_shard_text(enum hypar_shard shard);
 HYPAR_API bool hypar_precision_find(const char *name, enum hypar_precision *out);
 HYPAR_API bool hypar_optimizer_find(const char *name, enum hypar_optimizer *out);
+HYPAR_API bool hypar_masks_find(const char *name, enum hypar_masks *out);
 HYPAR_API bool hypar_schedule_find(const char *name, enum hypar_schedule_kind *out);
 HYPAR_API bool hypar_share_find(const char *name, enum hypar_share *out);
 HYPAR_API bool hypar_recompute_find(const char *name, enum hypar_recompute *out);
@@ -90,6 +105,7 @@ struct hypar_schedule {
     int64_t micro_batches; /* of one batch; their sizes differ by at most one sample */
     bool stash;            /* pipedream: a minibatch's backward uses its forward's weights */
     bool vertical_sync;    /* pipedream: ... and the same version in every stage */
+    int chunks;            /* interleaved: stages of each device; else 0 or 1 */
 };
 
 /* How the step of a plan is simulated (hypar/sim.h); zero: by default. */
@@ -157,11 +173,17 @@ HYPAR_API const struct hypar_machine *hypar_plan_machine(const struct hypar_plan
 HYPAR_API const char *hypar_plan_model(const struct hypar_plan *plan); /* as in the file */
 HYPAR_API enum hypar_precision hypar_plan_precision(const struct hypar_plan *plan);
 HYPAR_API enum hypar_optimizer hypar_plan_optimizer(const struct hypar_plan *plan);
+/* ... of the gradients of parameters: theirs, or fp32 beside shorter ones */
+HYPAR_API enum hypar_precision hypar_plan_gradient_precision(const struct hypar_plan *plan);
+HYPAR_API enum hypar_masks hypar_plan_masks(const struct hypar_plan *plan);
 HYPAR_API int64_t hypar_plan_seed(const struct hypar_plan *plan);
 
 /* The norm that the gradients of all parameters together may have: they are scaled down to it
  * before the update. 0: any. */
 HYPAR_API double hypar_plan_clip(const struct hypar_plan *plan);
+
+/* Bytes of each device that the framework takes, beside all that the plan needs. */
+HYPAR_API double hypar_plan_framework_bytes(const struct hypar_plan *plan);
 
 /* As it was simulated when it was searched for, or as its file says; owned by the plan. */
 HYPAR_API const struct hypar_simulation *hypar_plan_simulation(const struct hypar_plan *plan);

@@ -85,6 +85,7 @@ struct hypar_memory {
     double weight_versions;       /* older weights that a pipeline keeps */
     double activations;           /* kept for backward, of all micro-batches in flight */
     double buffers;               /* transient: errors, sums in progress, messages */
+    double framework;             /* what the plan says that the framework takes */
     double recompute_saves;       /* of the activations: what recomputation would not keep */
     double peak;                  /* all but recompute_saves */
     double limit;                 /* what the device has */
@@ -112,6 +113,22 @@ HYPAR_API enum hypar_status hypar_check_fullest(const struct hypar_memory *fulle
 HYPAR_API enum hypar_status hypar_plan_fits(const struct hypar_plan *plan, double limit_bytes,
                                             struct hypar_memory *fullest,
                                             struct hypar_error *err);
+
+/* Redistributions that the splits of a plan do not show: an operator is split into as many
+ * parts as the one that writes its input, along the same dimension or an axis of the same
+ * letter, on the same devices, and yet the tensor moves, as the parts are of other elements
+ * (columns of q, k and v in one matrix; a number of parts that does not divide the heads). */
+struct hypar_hidden_moves {
+    int count;          /* pairs of operators */
+    int writer, reader; /* the first one; -1 */
+    double bytes;       /* of all, of values, forward, in a step */
+    char text[512];     /* a warning in one line; empty if there are none */
+};
+
+/* Look for them in what the plan is lowered to. HYPAR_UNSUPPORTED as from hypar_lower(). */
+HYPAR_API enum hypar_status hypar_plan_hidden_moves(const struct hypar_plan *plan,
+                                                    struct hypar_hidden_moves *out,
+                                                    struct hypar_error *err);
 
 /* Write the program in the form hypar-program/1, lowered: its plan, graph and machine, each
  * body's tasks once with what they wait for and what moves where, the tail's, and the schedule.

@@ -54,7 +54,7 @@ HYPAR_API void hypar_report_graph(FILE *to, const struct hypar_graph *graph,
 /* Whether a plan fits: `plan`, which does, summed up, and the memory of its fullest device
  * (NULL: not known); or NULL, and `why` it does not. */
 HYPAR_API void hypar_report_check(FILE *to, const struct hypar_plan *plan,
-                                  const struct hypar_memory *fullest,
+                                  const struct hypar_memory *fullest, const char *warning,
                                   const struct hypar_error *why, enum hypar_format format);
 
 /* One plan: how each operator is split, alike neighbours together. */
@@ -116,7 +116,7 @@ struct hypar_compared {
 struct hypar_comparison {
     const struct hypar_graph *graph;
     const struct hypar_machine *machine;
-    enum hypar_precision precision; /* of the first row's plan */
+    enum hypar_precision precision, gradient_precision; /* of the first row's plan */
     enum hypar_optimizer optimizer;
     double dp_step_s; /* of data parallelism, whether it fits or not; 0: not known */
     int n;

@@ -56,6 +56,9 @@ struct hypar_search_options {
                             it all the same */
     enum hypar_objective objective; /* auto: what the best is best at */
     enum hypar_precision precision;
+    bool fp32_gradients;    /* of parameters that are shorter; else of their precision */
+    enum hypar_masks masks; /* of dropouts */
+    double framework_bytes; /* that are not there for the plan, on each device */
     enum hypar_optimizer optimizer;
     double clip; /* gradients have at most this norm, all together; 0: any */
     enum hypar_recompute recompute;

@@ -5,9 +5,8 @@
 #include <string.h>
 
 const char *const hp_precision_names[HYPAR_PRECISION_COUNT] = {
-    [HYPAR_FP32] = "fp32",
-    [HYPAR_BF16] = "bf16",
-    [HYPAR_FP64] = "fp64",
+    [HYPAR_FP32] = "fp32", [HYPAR_BF16] = "bf16", [HYPAR_FP64] = "fp64",
+    [HYPAR_FP16] = "fp16", [HYPAR_TF32] = "tf32",
 };
 
 const char *const hp_optimizer_names[HYPAR_OPTIMIZER_COUNT] = {
@@ -17,11 +16,20 @@ const char *const hp_optimizer_names[HYPAR_OPTIMIZER_COUNT] = {
     [HYPAR_ADAMW] = "adamw",
 };
 
+const char *const hp_masks_names[HYPAR_MASKS_COUNT] = {
+    [HYPAR_MASKS_DRAWN] = "drawn",
+    [HYPAR_MASKS_KEPT] = "kept",
+};
+
 const char *const hp_schedule_names[HYPAR_SCHEDULE_COUNT] = {
     [HYPAR_SCHEDULE_NONE] = "none",
     [HYPAR_SCHEDULE_GPIPE] = "gpipe",
     [HYPAR_SCHEDULE_1F1B] = "1f1b",
     [HYPAR_SCHEDULE_PIPEDREAM] = "pipedream",
+    [HYPAR_SCHEDULE_INTERLEAVED] = "interleaved",
+    [HYPAR_SCHEDULE_ZB_H1] = "zb-h1",
+    [HYPAR_SCHEDULE_ZB_H2] = "zb-h2",
+    [HYPAR_SCHEDULE_SLOTS] = "slots",
 };
 
 const char *const hp_share_names[HYPAR_SHARE_COUNT] = {
@@ -67,6 +75,7 @@ static int find(const char *const *names, int count, const char *name)
 
 NAMED(precision, hypar_precision, hp_precision_names, HYPAR_PRECISION_COUNT)
 NAMED(optimizer, hypar_optimizer, hp_optimizer_names, HYPAR_OPTIMIZER_COUNT)
+NAMED(masks, hypar_masks, hp_masks_names, HYPAR_MASKS_COUNT)
 NAMED(schedule, hypar_schedule_kind, hp_schedule_names, HYPAR_SCHEDULE_COUNT)
 NAMED(share, hypar_share, hp_share_names, HYPAR_SHARE_COUNT)
 NAMED(recompute, hypar_recompute, hp_recompute_names, HYPAR_RECOMPUTE_COUNT)

@@ -152,7 +152,7 @@ double hp_optcnn_sync_s(struct optcnn_model *m, int op, int o,
     if (!replicas)
         return 0;
     double bytes =
-        first_part_elements(nest, o, placement) * hp_element_bytes(m->precision, false);
+        first_part_elements(nest, o, placement) * hp_element_bytes(m->gradients, false);
     return hp_sync_s(m, nest, placement, replicas, bytes);
 }
 
@@ -165,7 +165,7 @@ double hp_optcnn_sync_bytes(const struct optcnn_model *m, int op, int o,
     for (int a = 0; a < nest->n_axes; a++)
         *(replicas >> a & 1 ? &r : &shards) *= placement->axis[a].degree;
     return 2.0 * (r - 1) * shards * first_part_elements(nest, o, placement) *
-           hp_element_bytes(m->precision, false);
+           hp_element_bytes(m->gradients, false);
 }
 
 int hp_optcnn_directions(const struct hypar_graph *graph, int t)

@@ -33,7 +33,7 @@ struct optcnn_model {
     struct arena *arena;
     const struct hypar_graph *graph;
     struct topology_view *topology;
-    enum hypar_precision precision;
+    enum hypar_precision precision, gradients; /* of tensors; of parameters' gradients */
     enum hypar_sync sync;
     const struct hypar_profile *profile; /* may be NULL */
 

@@ -10,6 +10,10 @@ double hp_peak_op_per_s(const struct hypar_device *device, enum hypar_precision 
         return device->fp64_op_per_s;
     case HYPAR_BF16:
         return device->bf16_op_per_s;
+    case HYPAR_FP16:
+        return device->fp16_op_per_s;
+    case HYPAR_TF32:
+        return device->tf32_op_per_s;
     default:
         return device->fp32_op_per_s;
     }
@@ -85,7 +89,7 @@ struct work hp_pass_work(const struct nest *nest, int pass, const struct range r
 }
 
 struct work hp_update_work(double elements, enum hypar_precision precision,
-                           enum hypar_optimizer optimizer)
+                           enum hypar_precision gradients, enum hypar_optimizer optimizer)
 {
     /* w -= r g; v = m v + g, w -= r v; Adam: two moments, both corrected, a root, a quotient;
      * AdamW: w is decayed besides */
@@ -99,7 +103,8 @@ struct work hp_update_work(double elements, enum hypar_precision precision,
     };
     int stored = hp_element_bytes(precision, false);
     int master = hp_element_bytes(hp_master_precision(precision), false);
-    double bytes = stored + 2 * master * (1 + row[optimizer].moments);
+    double bytes =
+        hp_element_bytes(gradients, false) + 2 * master * (1 + row[optimizer].moments);
     if (stored != master)
         bytes += stored;
     return (struct work){ .macs = elements * row[optimizer].macs,
@@ -107,10 +112,10 @@ struct work hp_update_work(double elements, enum hypar_precision precision,
                           .bytes = elements * bytes };
 }
 
-struct work hp_squares_work(double elements, enum hypar_precision precision)
+struct work hp_squares_work(double elements, enum hypar_precision gradients)
 {
     return (struct work){ .macs = elements,
-                          .bytes = elements * hp_element_bytes(precision, false) };
+                          .bytes = elements * hp_element_bytes(gradients, false) };
 }
 
 /* Seconds ------------------------------------------------------------------------------- */

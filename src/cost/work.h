@@ -9,6 +9,7 @@
 #include <hypar/plan.h>
 #include <hypar/profile.h>
 
+#include "base/precision.h"
 #include "layout/layout.h"
 
 /* Operations per second of a device at best, in this precision. */
@@ -17,14 +18,7 @@ double hp_peak_op_per_s(const struct hypar_device *device, enum hypar_precision 
 /* Bytes of one element in this precision; of an integer (ids, labels) always 4. */
 static inline int hp_element_bytes(enum hypar_precision precision, bool index)
 {
-    return index ? 4 : precision == HYPAR_BF16 ? 2 : precision == HYPAR_FP64 ? 8 : 4;
-}
-
-/* The precision in which parameters are updated: short ones have fp32 master copies. What
- * hp_update_work() gives is done in this one. */
-static inline enum hypar_precision hp_master_precision(enum hypar_precision precision)
-{
-    return precision == HYPAR_BF16 ? HYPAR_FP32 : precision;
+    return index ? 4 : hp_precision_bytes(precision);
 }
 
 struct work {
@@ -58,10 +52,10 @@ bool hp_pass_is_measured(const struct nest *nest, int pass, const struct range r
  * (of short ones the master copy) and the moments are read and written, short weights written.
  */
 struct work hp_update_work(double elements, enum hypar_precision precision,
-                           enum hypar_optimizer optimizer);
+                           enum hypar_precision gradients, enum hypar_optimizer optimizer);
 
 /* Adding up the squares of so many elements of gradients. */
-struct work hp_squares_work(double elements, enum hypar_precision precision);
+struct work hp_squares_work(double elements, enum hypar_precision gradients);
 
 /* Joules of the work itself: multiply-adds (one add, one multiply, three SRAM words), other
  * operations (one add each), DRAM words. The energies of the table are those of a word of 32

@@ -208,10 +208,12 @@ bool bind_transpose(struct binding *b)
     struct operand *x = hp_bind_operand(b, 'x', -1, OPERAND_INPUT);
     x->n_dims = (int8_t)out.n_dims;
     for (int d = 0; d < out.n_dims; d++) {
+        b->axis[place[d]].name[0] = hp_letter_at(b, d, 1);
         x->size[d] = t->shape.dim[d];
         x->dim[d] = hp_map_axis(place[d]);
     }
     add_like(b, 'y', -1, OPERAND_OUTPUT, &out);
+    hp_name_axes(b);
     return true;
 }
 

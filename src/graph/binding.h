@@ -10,6 +10,14 @@
 #include "base/error.h"
 #include "graph/graph.h"
 
+/* How a dimension of a tensor is indexed where it is written: letters of the axes that are
+ * longer than 1, outermost first, and how many times each goes into the dimension before it. */
+struct dim_letters {
+    int n;
+    char name[MAX_FACTORS];
+    int64_t outer[MAX_FACTORS];
+};
+
 struct binding {
     const struct op_traits *row;
     const struct attrs *attrs;
@@ -17,6 +25,8 @@ struct binding {
     int n_inputs;                             /* given, made or absent */
     const struct tensor *input[MAX_OPERANDS]; /* NULL: absent or to be made */
     bool make[MAX_OPERANDS];
+    struct dim_letters
+        letters[MAX_DIMS]; /* of the first input; only where the row takes them */
 
     struct hypar_axis axis[MAX_AXES];
     int n_axes;
@@ -70,5 +80,21 @@ bool bind_reshape(struct binding *b);
 bool bind_expand(struct binding *b);
 bool bind_reduce(struct binding *b);
 bool bind_opaque(struct binding *b);
+
+/* Letters (letters.c). A reshape or a transpose computes nothing: its axes are called as in the
+ * operator that writes its input, so that the same letter is a split of the same elements. */
+static inline bool hp_takes_letters(const struct op_traits *row)
+{
+    return row->bind == bind_reshape || row->bind == bind_transpose;
+}
+
+/* The letters of the first input, which is tensor `t`. */
+void hp_bind_letters(struct binding *b, const struct hypar_graph *graph, int t);
+
+/* The letter of what begins in dimension `d` of the first input after `outer`; 0: none does. */
+char hp_letter_at(const struct binding *b, int d, int64_t outer);
+
+/* Letters for the axes that have none yet; n is that of the samples, or the first. */
+void hp_name_axes(struct binding *b);
 
 #endif /* GRAPH_BINDING_H */

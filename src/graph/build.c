@@ -193,6 +193,8 @@ static enum hypar_status gather_inputs(struct graph_builder *b,
             !(binding->row->flags & ROW_OPAQUE) && binding->input[i]->index)
             return hp_fail(err, HYPAR_INVALID, "input %d holds integers, expected numbers", i);
     }
+    if (binding->n_inputs && hp_takes_letters(binding->row))
+        hp_bind_letters(binding, g, request->inputs[0]);
     return binding->n_inputs ? HYPAR_OK : hp_fail(err, HYPAR_INVALID, "no inputs");
 }
 
@@ -209,6 +211,11 @@ static size_t nest_key(const struct binding *b, enum op_kind kind, int64_t *key)
         for (int d = 0; t && d < t->shape.n_dims; d++)
             key[n++] = t->shape.dim[d];
     }
+    for (int d = 0; hp_takes_letters(b->row) && d < b->input[0]->shape.n_dims; d++) {
+        key[n++] = b->letters[d].n;
+        for (int i = 0; i < b->letters[d].n; i++)
+            key[n++] = b->letters[d].outer[i] * 256 + b->letters[d].name[i];
+    }
     for (int i = 0; i < b->attrs->n; i++) {
         const struct attr *attr = &b->attrs->attr[i];
         key[n++] = (int64_t)attr->id * 100 + attr->n;
@@ -219,7 +226,8 @@ static size_t nest_key(const struct binding *b, enum op_kind kind, int64_t *key)
 }
 
 enum {
-    NEST_KEY_WORDS = 1 + MAX_OPERANDS * (MAX_DIMS + 1) + ATTR_COUNT * (ATTR_MAX_VALUES + 1)
+    NEST_KEY_WORDS = 1 + MAX_OPERANDS * (MAX_DIMS + 1) + MAX_DIMS * (MAX_FACTORS + 1) +
+                     ATTR_COUNT * (ATTR_MAX_VALUES + 1)
 };
 
 /* May axis `a` be split? In a product only the outermost factor larger than 1. */
@@ -354,6 +362,10 @@ static enum hypar_status check_meaning(const struct nest *nest, struct hypar_err
     if (nest->kind == OP_CLIP && least > most)
         return hp_fail(err, HYPAR_INVALID, "attribute 'min' is %g, expected at most 'max', %g",
                        least, most);
+    if (nest->kind == OP_SOFTMAX && hp_attr_int(nest->attrs, ATTR_CAUSAL, 0, 0) &&
+        nest->operand[0].n_dims < 3)
+        return hp_fail(err, HYPAR_INVALID, "causal, but %d dimensions, expected 3 or 4",
+                       nest->operand[0].n_dims);
     int width = hp_nest_axis(nest, 'd');
     if (nest->kind == OP_ROPE && nest->axis[width].extent % 2)
         return hp_fail(err, HYPAR_INVALID, "heads are %lld wide, expected an even width",

@@ -1,6 +1,6 @@
 /* The graph once it is built: what is derived from its operators and tensors, and its getters.
  * */
-#include "graph/graph.h"
+#include "graph/binding.h"
 
 #include <string.h>
 
@@ -69,6 +69,8 @@ static uint64_t hash_graph(const struct hypar_graph *g)
         }
         for (int i = 0; i < o->nest->n_operands; i++)
             hash = hash_int(hash, o->tensor[i]);
+        for (int a = 0; hp_takes_letters(&hp_op[o->kind]) && a < o->nest->n_axes; a++)
+            hash = hash_int(hash, o->nest->axis[a].name[0]);
     }
     for (int t = 0; t < g->n_tensors; t++) {
         hash = hash_int(hash, g->tensors[t].kind);

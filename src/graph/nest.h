@@ -94,6 +94,10 @@ struct nest {
 /* The axis called `name`, or -1. */
 int hp_nest_axis(const struct nest *nest, char name);
 
+/* What axis `a` is called whatever came before the operator: a profile knows operators that are
+ * alike by it. Differs from its name for reshapes and transposes only. */
+char hp_letter_by_rank(const struct nest *nest, int a);
+
 /* Where the samples are in operand `o`: the dimension that the sample axis leads; -1: nowhere.
  */
 int hp_sample_dim(const struct nest *nest, int o);

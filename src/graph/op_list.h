@@ -7,7 +7,8 @@
  *  axes        letter and role (S sample, A attribute, P parameter, R reduction, I inner: never
  *              split), in the order a plan's devices are listed; "kP=out" takes its extent from
  *              an attribute. Axis r, the copies, is added to each. "*": one axis per dimension of
- *              the output, named by rank (n; n c; n t c; n c h w; ...).
+ *              the output, named by rank (n; n c; n t c; n c h w; ...), or as in the operator before
+ *              (reshape, transpose: letters.c).
  *  operands    inputs | parameters -> outputs ; statistics, each with its index map:
  *              n  axis    h~i  window of i taps over axis h    (a,d)  product    4  constant
  *              *  every axis of the output, broadcast    t?  there if the rank says so    []  scalar
@@ -114,11 +115,11 @@ OP(GROUP_NORM, "group_norm", "over positions and the channels of a group",
    "x -> s / 3ngchw; x s w b -> y / 4ngchw; x s w dy -> t / 5ngchw; x s w t dy -> dx / 6ngchw;"
    " x s dy -> dw / 3ngchw; dy -> db / ngchw",
    "groups! eps=0.00001", 0, NULL)
-OP(SOFTMAX, "softmax", "over the last dimension",
+OP(SOFTMAX, "softmax", "over the last dimension; causal: row i of the dimension before sees 0 to i",
    "nS tA uA cR",
    "x[n,t?,u?,c] -> y[n,t?,u?,c]; m=softmax[n,t?,u?,2] g=sum[n,t?,u?]",
    "x -> m / 4ntuc; x m -> y / 2ntuc; y dy -> g / 2ntuc; y g dy -> dx / 2ntuc",
-   "", 0, NULL)
+   "causal=0", 0, NULL)
 OP(LOG_SOFTMAX, "log_softmax", "logarithm of softmax, over the last dimension",
    "nS tA uA cR",
    "x[n,t?,u?,c] -> y[n,t?,u?,c]; m=softmax[n,t?,u?,2] g=sum[n,t?,u?]",

@@ -1,5 +1,7 @@
 /* Reshape, flatten, squeeze, unsqueeze: the axes are the factors that both shapes have in
- * common, so that a part of one is a box of both wherever that is possible. */
+ * common, so that a part of one is a box of both wherever that is possible. A factor that
+ * begins an axis of the operator before has its letter: of k, cut into heads and their width,
+ * the heads are k. */
 #include <string.h>
 
 #include "graph/binding.h"
@@ -101,11 +103,12 @@ static bool side_add(struct side *s, int axis)
     return true;
 }
 
-static int new_factor(struct binding *b, enum hypar_role role, int64_t extent)
+static int new_factor(struct binding *b, enum hypar_role role, int64_t extent, char letter)
 {
     if (b->n_axes == MAX_AXES - 1)
         return -1;
-    b->axis[b->n_axes] = (struct hypar_axis){ .role = role, .extent = extent };
+    b->axis[b->n_axes] =
+        (struct hypar_axis){ .name = { letter }, .role = role, .extent = extent };
     return b->n_axes++;
 }
 
@@ -116,7 +119,7 @@ static bool skip_unlike(struct binding *b, struct side *in, struct side *out)
     struct side *sides[2] = { in, out };
     for (int i = 0; i < 2; i++)
         if (sides[i]->operand->dim[sides[i]->d].n_axes) {
-            int rest = new_factor(b, HYPAR_INNER, sides[i]->left);
+            int rest = new_factor(b, HYPAR_INNER, sides[i]->left, 0);
             if (rest < 0 || !side_add(sides[i], rest))
                 return false;
         }
@@ -155,7 +158,8 @@ static bool factor(struct binding *b, struct side in, struct side out, int sampl
             continue;
         }
         sample = sample && common % b->batch == 0;
-        int axis = new_factor(b, sample ? HYPAR_SAMPLE : HYPAR_ATTRIBUTE, common);
+        char letter = hp_letter_at(b, in.d, in.operand->size[in.d] / in.left);
+        int axis = new_factor(b, sample ? HYPAR_SAMPLE : HYPAR_ATTRIBUTE, common, letter);
         if (axis < 0 || !side_add(&in, axis) || !side_add(&out, axis))
             return false;
         in.left /= common;
@@ -166,18 +170,6 @@ static bool factor(struct binding *b, struct side in, struct side out, int sampl
             side_next(&out);
     }
     return true;
-}
-
-/* The factors get the names of their number, n being the samples'. */
-static void name_factors(struct binding *b)
-{
-    const char *names = hp_names_by_rank[b->n_axes];
-    int sample = 0, next = 1;
-    for (int a = 0; a < b->n_axes; a++)
-        if (b->axis[a].role == HYPAR_SAMPLE)
-            sample = a;
-    for (int a = 0; a < b->n_axes; a++)
-        b->axis[a].name[0] = a == sample ? 'n' : names[next++];
 }
 
 bool bind_reshape(struct binding *b)
@@ -204,6 +196,6 @@ bool bind_reshape(struct binding *b)
         for (int d = 0; d < MAX_DIMS; d++)
             x->dim[d] = y->dim[d] = hp_map_whole(DIM_WHOLE);
     }
-    name_factors(b);
+    hp_name_axes(b);
     return true;
 }

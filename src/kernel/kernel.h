@@ -64,6 +64,10 @@ struct kernel_call {
      * sums, and dropout lets everything through. */
     bool inference;
     uint64_t key; /* of an operator that draws random numbers (dropout): its seed and place */
+    /* Of dropout, over its output: bytes that are 1 where it lets an element through, else 0.
+     * Its forward pass writes them, the backward pass reads them; without data it draws the
+     * same again. */
+    struct view mask;
     void *workspace; /* hp_kernel_workspace() bytes; NULL: a kernel that needs none */
 };
 

@@ -126,6 +126,8 @@ struct hypar_device_type hp_local_device(int n)
     device->name = "local";
     device->fp64_op_per_s *= share;
     device->fp32_op_per_s *= share;
+    device->tf32_op_per_s *= share;
+    device->fp16_op_per_s *= share;
     device->bf16_op_per_s *= share;
     device->memory_bytes_per_s *= share;
     if (memory_bytes >= n)

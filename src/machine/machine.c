@@ -168,7 +168,8 @@ const struct hypar_device *hypar_machine_device(const struct hypar_machine *mach
 static bool devices_equal(const struct hypar_device *a, const struct hypar_device *b)
 {
     return strcmp(a->name, b->name) == 0 && a->fp64_op_per_s == b->fp64_op_per_s &&
-           a->fp32_op_per_s == b->fp32_op_per_s && a->bf16_op_per_s == b->bf16_op_per_s &&
+           a->fp32_op_per_s == b->fp32_op_per_s && a->tf32_op_per_s == b->tf32_op_per_s &&
+           a->fp16_op_per_s == b->fp16_op_per_s && a->bf16_op_per_s == b->bf16_op_per_s &&
            a->efficiency == b->efficiency && a->memory_bytes == b->memory_bytes &&
            a->memory_bytes_per_s == b->memory_bytes_per_s && a->add_j == b->add_j &&
            a->multiply_j == b->multiply_j && a->sram_access_j == b->sram_access_j &&

@@ -26,6 +26,8 @@ enum option {
     OPTION_FP32, /* first: others may follow from it */
     OPTION_FP64,
     OPTION_BF16,
+    OPTION_FP16,
+    OPTION_TF32,
     OPTION_EFFICIENCY,
     OPTION_MEMORY,
     OPTION_MEMORY_BANDWIDTH,

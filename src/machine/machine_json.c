@@ -96,7 +96,8 @@ static struct hypar_device_type unknown_type(const char *name)
 {
     struct hypar_device_type type = *hp_device_type_find("v100");
     type.device.name = name;
-    type.device.fp64_op_per_s = type.device.fp32_op_per_s = type.device.bf16_op_per_s = NAN;
+    type.device.fp64_op_per_s = type.device.fp32_op_per_s = type.device.tf32_op_per_s = NAN;
+    type.device.fp16_op_per_s = type.device.bf16_op_per_s = NAN;
     type.device.memory_bytes = 0;
     type.device.memory_bytes_per_s = NAN;
     type.link_bytes_per_s = type.nic_bytes_per_s = NAN;

@@ -125,6 +125,8 @@ static void write_device(struct json_writer *w, const struct hypar_device *devic
     hp_json_put_string(w, "name", device->name);
     hp_json_put_number(w, "fp64_op_per_s", device->fp64_op_per_s);
     hp_json_put_number(w, "fp32_op_per_s", device->fp32_op_per_s);
+    hp_json_put_number(w, "tf32_op_per_s", device->tf32_op_per_s);
+    hp_json_put_number(w, "fp16_op_per_s", device->fp16_op_per_s);
     hp_json_put_number(w, "bf16_op_per_s", device->bf16_op_per_s);
     hp_json_put_number(w, "efficiency", device->efficiency);
     hp_json_put_int(w, "memory_bytes", device->memory_bytes);

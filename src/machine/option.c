@@ -10,8 +10,12 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "fp32_op_per_s", HYPAR_UNIT_RATE, SCOPE_DEVICE, 1, 1e24, false },
     [OPTION_FP64] = { { "fp64", "7.8TFLOP/s", "peak of 64-bit arithmetic" },
         "fp64_op_per_s", HYPAR_UNIT_RATE, SCOPE_DEVICE, 1, 1e24, false },
-    [OPTION_BF16] = { { "bf16", "125TFLOP/s", "peak of 16-bit arithmetic" },
+    [OPTION_BF16] = { { "bf16", "312TFLOP/s", "peak in bfloat16" },
         "bf16_op_per_s", HYPAR_UNIT_RATE, SCOPE_DEVICE, 1, 1e24, false },
+    [OPTION_FP16] = { { "fp16", "125TFLOP/s", "peak of 16-bit arithmetic" },
+        "fp16_op_per_s", HYPAR_UNIT_RATE, SCOPE_DEVICE, 1, 1e24, false },
+    [OPTION_TF32] = { { "tf32", "156TFLOP/s", "peak of 32-bit arithmetic by matrix units" },
+        "tf32_op_per_s", HYPAR_UNIT_RATE, SCOPE_DEVICE, 1, 1e24, false },
     [OPTION_EFFICIENCY] = { { "efficiency", "0.5", "share of the peak that dense kernels reach" },
         "efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 1e-6, 1, false },
     [OPTION_MEMORY] = { { "memory", "80GB", "memory of a device" },
@@ -87,6 +91,12 @@ double hp_option_default(const struct part *part, enum option option)
         return device->fp32_op_per_s;
     case OPTION_BF16:
         return or_from_fp32(part, device->bf16_op_per_s, 1);
+    case OPTION_FP16: /* what is said of one 16-bit type goes for both */
+        return isnan(device->fp16_op_per_s) && !isnan(part->value[OPTION_BF16])
+                   ? part->value[OPTION_BF16]
+                   : or_from_fp32(part, device->fp16_op_per_s, 1);
+    case OPTION_TF32:
+        return or_from_fp32(part, device->tf32_op_per_s, 1);
     case OPTION_EFFICIENCY:
         return device->efficiency;
     case OPTION_MEMORY:
@@ -160,6 +170,8 @@ struct hypar_device hp_part_device(const struct part *part)
         .name = part->type.device.name,
         .fp64_op_per_s = value[OPTION_FP64],
         .fp32_op_per_s = value[OPTION_FP32],
+        .tf32_op_per_s = value[OPTION_TF32],
+        .fp16_op_per_s = value[OPTION_FP16],
         .bf16_op_per_s = value[OPTION_BF16],
         .efficiency = value[OPTION_EFFICIENCY],
         .memory_bytes = (int64_t)value[OPTION_MEMORY],

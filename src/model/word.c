@@ -29,6 +29,30 @@ static bool read_number(const char *text, size_t n, int *out)
     return true;
 }
 
+/* All of text[0..n) as one of the option's words, or as a number within its bounds. */
+static bool read_value(const struct option *option, const char *text, size_t n, int *out)
+{
+    for (int i = 0; option->words && i <= option->most; i++)
+        if (strlen(option->words[i]) == n && memcmp(option->words[i], text, n) == 0) {
+            *out = i;
+            return true;
+        }
+    return !option->words && read_number(text, n, out) && *out >= option->least &&
+           *out <= option->most;
+}
+
+static enum hypar_status wrong_value(const struct option *option, const char *text, size_t n,
+                                     struct hypar_error *err)
+{
+    char known[200];
+    if (option->words)
+        hp_word_list(known, sizeof known, option->words, option->most + 1);
+    else
+        snprintf(known, sizeof known, "%d to %d", option->least, option->most);
+    return hp_fail(err, HYPAR_INVALID, "option '%s' is '%.*s', expected %s%s", option->name,
+                   (int)(n < 40 ? n : 40), text, option->words ? "one of " : "", known);
+}
+
 static enum hypar_status read_sizes(const char *text, int *values, struct hypar_error *err)
 {
     int n = 0;
@@ -83,12 +107,9 @@ static enum hypar_status read_option(const struct family *family, const char *te
     given[i] = true;
     const char *value = equals ? equals + 1 : text + n;
     size_t digits = (size_t)(text + n - value);
-    if (!read_number(value, digits, &values[i]) || values[i] < option->least ||
-        values[i] > option->most)
-        return hp_fail(err, HYPAR_INVALID, "option '%s' is '%.*s', expected %d to %d",
-                       option->name, (int)(digits < 40 ? digits : 40), value, option->least,
-                       option->most);
-    return HYPAR_OK;
+    return read_value(option, value, digits, &values[i])
+               ? HYPAR_OK
+               : wrong_value(option, value, digits, err);
 }
 
 enum hypar_status hp_options_read(const struct family *family, const char *text, int *values,
@@ -112,12 +133,14 @@ void hp_options_write(const struct family *family, const int *values, char *text
 {
     size_t used = 0;
     *text = '\0';
-    for (int i = 0; used < size && (family->sizes ? values[i] != 0 : i < family->n_options);
-         i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s%s%d",
-                                 i == 0          ? ""
-                                 : family->sizes ? "-"
-                                                 : ",",
-                                 family->sizes ? "" : family->options[i].name,
-                                 family->sizes ? "" : "=", values[i]);
+    for (int i = 0; used < size && family->sizes && values[i]; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%d", i ? "-" : "", values[i]);
+    for (int i = 0; used < size && i < family->n_options; i++) {
+        const struct option *option = &family->options[i];
+        used += (size_t)snprintf(text + used, size - used, "%s%s=", i ? "," : "", option->name);
+        if (used < size && option->words)
+            used += (size_t)snprintf(text + used, size - used, "%s", option->words[values[i]]);
+        else if (used < size)
+            used += (size_t)snprintf(text + used, size - used, "%d", values[i]);
+    }
 }

@@ -90,7 +90,8 @@ static enum hypar_status check_devices(const struct hypar_plan *plan, int op,
             return hp_fail(err, HYPAR_INFEASIBLE,
                            "device %d is not in the machine, expected %s", device,
                            hp_range_text(range, 0, n_devices - 1));
-        if (mine->stage >= 0 && home[device].stage != mine->stage)
+        if (mine->stage >= 0 &&
+            home[device].stage != home[plan->stages[mine->stage].device[0]].stage)
             return hp_fail(err, HYPAR_INFEASIBLE, "device %d is not in its stage %d", device,
                            mine->stage);
         if (groups && home[device].group != i / mine->n_parts)
@@ -117,6 +118,7 @@ static enum hypar_status check_all(const struct hypar_plan *plan, struct device_
         TRY(hp_in(err, check_op(plan, op, home, err), "op '%s'", plan->graph->ops[op].name));
     TRY(hp_check_replicas(plan, err));
     TRY(hp_check_order(plan, err));
+    TRY(hp_check_sharing(plan, home, err));
     return hp_check_shards(plan, err);
 }
 

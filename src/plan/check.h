@@ -16,18 +16,24 @@ const char *hp_axis_list(const struct nest *nest, char *text);
 enum hypar_status hp_check_split(const struct nest *nest, const struct split *split,
                                  struct hypar_error *err);
 
-/* Whether `stage` alone makes sense: it has ops and devices, in equal groups. */
+/* Whether `stage` alone makes sense: it has devices, in equal groups. */
 enum hypar_status hp_check_stage(const struct hypar_stage *stage, struct hypar_error *err);
 
 /* Where a device belongs. */
 struct device_home {
-    int stage; /* -1: in none */
-    int group; /* replica; 0 unless the stage shares minibatches */
+    int stage;  /* the first that it is in; -1: none */
+    int latest; /* ... and the last one looked at */
+    int group;  /* replica; 0 unless the stage shares minibatches */
 };
 
-/* Every op in one stage, every device in at most one; fills in home[] for each device. */
+/* Every op in one stage, every device in at most one, or, where the schedule allows it, in
+ * several on the same devices; fills in home[] for each device. */
 enum hypar_status hp_check_stages(const struct hypar_plan *plan, struct device_home *home,
                                   struct hypar_error *err);
+
+/* Schedules that put several stages on a device, or list their slots. */
+enum hypar_status hp_check_sharing(const struct hypar_plan *plan,
+                                   const struct device_home *home, struct hypar_error *err);
 enum hypar_status hp_check_schedule(const struct hypar_plan *plan, struct hypar_error *err);
 
 /* Replicas that share a batch split the samples of every op. */

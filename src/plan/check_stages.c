@@ -2,11 +2,10 @@
 #include "plan/check.h"
 
 #include "base/number.h"
+#include "plan/slots.h"
 
 enum hypar_status hp_check_stage(const struct hypar_stage *stage, struct hypar_error *err)
 {
-    if (stage->n_ops < 1)
-        return hp_fail(err, HYPAR_INFEASIBLE, "no operators, expected at least one");
     if (stage->n_devices < 1)
         return hp_fail(err, HYPAR_INFEASIBLE, "no devices, expected at least one");
     if (stage->replicas < 1 || stage->n_devices % stage->replicas != 0)
@@ -31,6 +30,37 @@ static enum hypar_status check_stage_ops(const struct hypar_plan *plan, int s,
     return HYPAR_OK;
 }
 
+/* May a device be in several stages? */
+static bool may_share(const struct hypar_plan *plan)
+{
+    return plan->schedule.kind == HYPAR_SCHEDULE_INTERLEAVED ||
+           plan->schedule.kind == HYPAR_SCHEDULE_SLOTS;
+}
+
+/* A stage on the devices of an earlier one, all of them and no others. */
+static enum hypar_status check_shared(const struct hypar_plan *plan, int s, int first,
+                                      struct device_home *home, struct hypar_error *err)
+{
+    const struct hypar_stage *stage = &plan->stages[s];
+    for (int i = 0; i < stage->n_devices; i++) {
+        int device = stage->device[i];
+        if (home[device].stage != first)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "device %d is not in stage %d, which device %d is in too: stages "
+                           "have the same devices or none in common",
+                           device, first, stage->device[0]);
+        if (home[device].latest == s)
+            return hp_fail(err, HYPAR_INFEASIBLE, "device %d is listed twice", device);
+        home[device].latest = s;
+    }
+    if (stage->n_devices != plan->stages[first].n_devices)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%d of the %d devices of stage %d: stages have the same devices or none "
+                       "in common",
+                       stage->n_devices, plan->stages[first].n_devices, first);
+    return HYPAR_OK;
+}
+
 static enum hypar_status check_stage_devices(const struct hypar_plan *plan, int s,
                                              struct device_home *home, struct hypar_error *err)
 {
@@ -38,18 +68,22 @@ static enum hypar_status check_stage_devices(const struct hypar_plan *plan, int 
     bool groups = stage->share == HYPAR_SHARE_MINIBATCH;
     int each = stage->n_devices / stage->replicas;
     char range[RANGE_TEXT_BYTES];
+    for (int i = 0; i < stage->n_devices; i++)
+        if (stage->device[i] < 0 || stage->device[i] >= plan->n_all_devices)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "device %d is not in the machine, expected %s", stage->device[i],
+                           hp_range_text(range, 0, plan->n_all_devices - 1));
+    int first = home[stage->device[0]].stage;
+    if (may_share(plan) && first >= 0)
+        return check_shared(plan, s, first, home, err);
     for (int i = 0; i < stage->n_devices; i++) {
         int device = stage->device[i];
-        if (device < 0 || device >= plan->n_all_devices)
-            return hp_fail(err, HYPAR_INFEASIBLE,
-                           "device %d is not in the machine, expected %s", device,
-                           hp_range_text(range, 0, plan->n_all_devices - 1));
         if (home[device].stage == s)
             return hp_fail(err, HYPAR_INFEASIBLE, "device %d is listed twice", device);
         if (home[device].stage >= 0)
             return hp_fail(err, HYPAR_INFEASIBLE, "device %d is in stage %d too", device,
                            home[device].stage);
-        home[device] = (struct device_home){ s, groups ? i / each : 0 };
+        home[device] = (struct device_home){ s, s, groups ? i / each : 0 };
     }
     return HYPAR_OK;
 }
@@ -78,7 +112,7 @@ enum hypar_status hp_check_stages(const struct hypar_plan *plan, struct device_h
                                   struct hypar_error *err)
 {
     for (int d = 0; d < plan->n_all_devices; d++)
-        home[d] = (struct device_home){ -1, 0 };
+        home[d] = (struct device_home){ -1, -1, 0 };
     for (int s = 0; s < plan->n_stages; s++)
         TRY(hp_in(err, check_one(plan, s, home, err), "stage %d", s));
     for (int op = 0; plan->n_stages > 0 && op < plan->graph->n_ops; op++)
@@ -118,7 +152,73 @@ enum hypar_status hp_check_schedule(const struct hypar_plan *plan, struct hypar_
                            "op '%s': recompute needs stash under schedule '%s', or it would be "
                            "computed again with other weights",
                            plan->graph->ops[op].name, name);
+    if (schedule->chunks > 1 && schedule->kind != HYPAR_SCHEDULE_INTERLEAVED)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "schedule '%s' has one stage on a device: chunks needs 'interleaved'",
+                       name);
+    if (plan->n_orders && schedule->kind != HYPAR_SCHEDULE_SLOTS)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "schedule '%s' has an order of its own: slots needs 'slots'", name);
     return HYPAR_OK;
+}
+
+/* Megatron's order: stage s on group s mod p of devices, micro-batches p at a time. */
+static enum hypar_status check_interleaved(const struct hypar_plan *plan,
+                                           const struct device_home *home,
+                                           struct hypar_error *err)
+{
+    int chunks = plan->schedule.chunks, n = plan->n_stages / (chunks > 0 ? chunks : 1);
+    long long m = (long long)plan->schedule.micro_batches;
+    if (chunks < 1 || plan->n_stages % chunks != 0)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "schedule 'interleaved': %d chunks do not divide %d stages", chunks,
+                       plan->n_stages);
+    if (chunks > HP_MAX_CHUNKS)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "schedule 'interleaved': %d chunks, expected at most %d", chunks,
+                       HP_MAX_CHUNKS);
+    for (int s = 0; s < plan->n_stages; s++) {
+        int first = home[plan->stages[s].device[0]].stage;
+        if (first != s % n)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "schedule 'interleaved' with %d chunks: stage %d is on the devices "
+                           "of stage %d, expected %s",
+                           chunks, s, first,
+                           s < n ? "devices of its own" : "those of every stage in turn");
+    }
+    if (m % n != 0)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "schedule 'interleaved': %lld micro-batches, expected a multiple of the "
+                       "%d groups of devices",
+                       m, n);
+    return HYPAR_OK;
+}
+
+/* Forward and backward slots of all stages of a device are bits of one number. */
+static enum hypar_status check_group_size(const struct hypar_plan *plan, struct arena *scratch,
+                                          struct hypar_error *err)
+{
+    struct device_groups groups = hp_device_groups(plan, scratch);
+    int *n = NEW(scratch, int, groups.n);
+    for (int s = 0; s < plan->n_stages; s++)
+        if (++n[groups.of_stage[s]] > HP_MAX_CHUNKS)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "stage %d: device %d is in more than %d stages", s,
+                           plan->stages[s].device[0], HP_MAX_CHUNKS);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_check_sharing(const struct hypar_plan *plan,
+                                   const struct device_home *home, struct hypar_error *err)
+{
+    if (plan->schedule.kind == HYPAR_SCHEDULE_INTERLEAVED)
+        return check_interleaved(plan, home, err);
+    if (plan->schedule.kind != HYPAR_SCHEDULE_SLOTS)
+        return HYPAR_OK;
+    struct arena scratch = { 0 };
+    enum hypar_status status = check_group_size(plan, &scratch, err);
+    hp_arena_free(&scratch);
+    return status == HYPAR_OK ? hp_check_slots(plan, err) : status;
 }
 
 static int sample_axis(const struct nest *nest)

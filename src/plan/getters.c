@@ -21,6 +21,21 @@ enum hypar_precision hypar_plan_precision(const struct hypar_plan *plan)
     return plan->precision;
 }
 
+enum hypar_precision hypar_plan_gradient_precision(const struct hypar_plan *plan)
+{
+    return hp_plan_gradients(plan);
+}
+
+enum hypar_masks hypar_plan_masks(const struct hypar_plan *plan)
+{
+    return plan->masks;
+}
+
+double hypar_plan_framework_bytes(const struct hypar_plan *plan)
+{
+    return plan->framework_bytes;
+}
+
 enum hypar_optimizer hypar_plan_optimizer(const struct hypar_plan *plan)
 {
     return plan->optimizer;

@@ -7,40 +7,41 @@
 #include "plan/plan.h"
 
 /* Mixed precision keeps a master copy of short weights, and its moments, in 32 bits. */
-struct param_bytes hp_param_bytes(enum hypar_precision precision,
+struct param_bytes hp_param_bytes(enum hypar_precision precision, bool fp32_gradients,
                                   enum hypar_optimizer optimizer)
 {
     static const double moments_of[HYPAR_OPTIMIZER_COUNT] = {
         [HYPAR_MOMENTUM] = 1, [HYPAR_ADAM] = 2, [HYPAR_ADAMW] = 2
     };
-    double moments = moments_of[optimizer];
-    switch (precision) {
-    case HYPAR_BF16:
-        return (struct param_bytes){ 2, 2, 4 + 4 * moments };
-    case HYPAR_FP64:
-        return (struct param_bytes){ 8, 8, 8 * moments };
-    default:
-        return (struct param_bytes){ 4, 4, 4 * moments };
-    }
+    double weight = hp_precision_bytes(precision);
+    double gradient = hp_precision_bytes(hp_gradient_precision(precision, fp32_gradients));
+    double master = hp_precision_bytes(hp_master_precision(precision));
+    return (struct param_bytes){
+        weight, gradient, master * moments_of[optimizer] + (weight < master ? master : 0)
+    };
 }
 
-double hp_bytes_per_param(enum hypar_precision precision, enum hypar_optimizer optimizer)
+double hp_bytes_per_param(enum hypar_precision precision, bool fp32_gradients,
+                          enum hypar_optimizer optimizer)
 {
-    struct param_bytes bytes = hp_param_bytes(precision, optimizer);
+    struct param_bytes bytes = hp_param_bytes(precision, fp32_gradients, optimizer);
     return bytes.weight + bytes.gradient + bytes.state;
 }
 
 double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor)
 {
-    struct param_bytes each = hp_param_bytes(plan->precision, plan->optimizer);
+    struct param_bytes each =
+        hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
     bool trained = plan->graph->tensors[tensor].needs_grad;
     return each.weight + (trained ? each.gradient + each.state : 0);
 }
 
-double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes)
+double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes,
+                      double framework_bytes)
 {
-    return limit_bytes > 0 ? limit_bytes
-                           : (double)hypar_machine_device(machine, device)->memory_bytes;
+    double own = (double)hypar_machine_device(machine, device)->memory_bytes;
+    double room = (limit_bytes > 0 ? limit_bytes : own) - framework_bytes;
+    return room > 1 ? room : 1; /* to be divided by */
 }
 
 /* What devices hold of one parameter. */
@@ -148,7 +149,8 @@ struct fullest hp_plan_fullest(const struct hypar_plan *plan, double limit_bytes
     struct fullest fullest = { .device = -1 };
     hypar_plan_state_bytes(plan, bytes);
     for (int d = 0; d < n; d++)
-        hp_look_at_memory(&fullest, d, bytes[d], hp_device_room(plan->machine, d, limit_bytes));
+        hp_look_at_memory(&fullest, d, bytes[d],
+                          hp_device_room(plan->machine, d, limit_bytes, plan->framework_bytes));
     hp_arena_free(&scratch);
     return fullest;
 }
@@ -161,6 +163,7 @@ enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan, double 
         return HYPAR_OK;
     struct memory_text text = hp_memory_text(f.need, f.has);
     return hp_fail(err, HYPAR_INFEASIBLE,
-                   "weights, gradients and %s state need %s on device %d, which has %s",
-                   hypar_optimizer_text(plan->optimizer), text.need, f.device, text.has);
+                   "weights, gradients and %s state need %s on device %d, which has %s%s",
+                   hypar_optimizer_text(plan->optimizer), text.need, f.device, text.has,
+                   plan->framework_bytes > 0 ? " beside the framework" : "");
 }

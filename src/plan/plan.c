@@ -1,5 +1,6 @@
 /* Making and changing a plan: splits, devices, stages, schedule. */
 #include "plan/plan.h"
+#include "plan/slots.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -23,6 +24,9 @@ struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
         plan->machine_word = hp_arena_strdup(&arena, settings->machine_word);
     plan->precision = settings->precision;
     plan->optimizer = settings->optimizer;
+    plan->fp32_gradients = settings->fp32_gradients;
+    plan->masks = settings->masks;
+    plan->framework_bytes = settings->framework_bytes;
     plan->seed = settings->seed;
     plan->simulation = settings->simulation;
     plan->clip = settings->clip;
@@ -86,6 +90,19 @@ void hp_plan_add_stage(struct hypar_plan *plan, const struct hypar_stage *stage)
 void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *schedule)
 {
     plan->schedule = *schedule;
+}
+
+void hp_plan_set_orders(struct hypar_plan *plan, const struct slot_order *order, int n)
+{
+    plan->n_orders = n;
+    plan->order = NEW(&plan->arena, struct slot_order, n);
+    for (int i = 0; i < n; i++) {
+        plan->order[i] =
+            (struct slot_order){ order[i].n, NEW(&plan->arena, struct slot, order[i].n) };
+        if (order[i].n > 0)
+            memcpy(plan->order[i].slot, order[i].slot,
+                   (size_t)order[i].n * sizeof *order[i].slot);
+    }
 }
 
 /* The devices that `op` may use: those of its stage, else all; in groups, one per replica. */
@@ -193,9 +210,16 @@ void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, con
 
 struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan)
 {
-    struct plan_settings settings = { plan->model,     plan->machine_word,  plan->precision,
-                                      plan->optimizer, plan->seed,          plan->simulation,
-                                      plan->clip,      HYPAR_RECOMPUTE_NONE };
+    struct plan_settings settings = { .model = plan->model,
+                                      .machine_word = plan->machine_word,
+                                      .precision = plan->precision,
+                                      .optimizer = plan->optimizer,
+                                      .fp32_gradients = plan->fp32_gradients,
+                                      .masks = plan->masks,
+                                      .framework_bytes = plan->framework_bytes,
+                                      .seed = plan->seed,
+                                      .simulation = plan->simulation,
+                                      .clip = plan->clip };
     return hp_plan_copy_with(plan, &settings);
 }
 
@@ -206,10 +230,12 @@ struct hypar_plan *hp_plan_copy_with(const struct hypar_plan *plan,
     for (int s = 0; s < plan->n_stages; s++)
         hp_plan_add_stage(copy, &plan->stages[s]);
     hp_plan_set_schedule(copy, &plan->schedule);
+    hp_plan_set_orders(copy, plan->order, plan->n_orders);
     copy->gather_ahead = plan->gather_ahead;
     for (int op = 0; op < plan->graph->n_ops; op++) {
         hp_plan_set(copy, op, &plan->ops[op].split, plan->ops[op].device);
         copy->ops[op].recompute |= plan->ops[op].recompute;
+        copy->ops[op].resend = plan->ops[op].resend;
         copy->ops[op].shard = plan->ops[op].shard;
         copy->ops[op].shard_over = plan->ops[op].shard_over;
     }

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/precision.h"
 #include "graph/graph.h"
 #include "layout/layout.h"
 
@@ -23,6 +24,7 @@ enum {
     HP_MAX_STAGES = 1 << 16,
     HP_GATHER_AHEAD = 1, /* by default */
     HP_MAX_GATHER_AHEAD = 1 << 20,
+    HP_MAX_CHUNKS = 21, /* stages of one device: three slots of each are bits of 64 */
 };
 
 /* One operator. */
@@ -33,6 +35,7 @@ struct op_plan {
     const int *device;
     int stage; /* -1: the plan has none */
     bool recompute;
+    bool resend; /* what others received of its result is not kept, but sent to them again */
     enum hypar_shard shard;
     int shard_over; /* devices that divide a piece; 0: all that hold it */
     int *own;       /* room for `capacity` devices, reused when the split changes; or NULL */
@@ -49,7 +52,10 @@ struct hypar_plan {
     const char *machine_word;          /* word or path as written; NULL: an object */
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
-    int64_t seed; /* >= 0 */
+    bool fp32_gradients; /* of parameters that are shorter */
+    enum hypar_masks masks;
+    double framework_bytes; /* that are not there for the plan, on each device */
+    int64_t seed;           /* >= 0 */
     struct hypar_simulation simulation;
     double clip;      /* gradients have at most this norm, all together; 0: any */
     int gather_ahead; /* operators whose divided parameters are gathered before their turn */
@@ -57,6 +63,8 @@ struct hypar_plan {
     int n_stages, stage_capacity;
     struct hypar_stage *stages;
     struct hypar_schedule schedule;
+    int n_orders; /* schedule 'slots': lists of slots, by group of devices (slots.h) */
+    struct slot_order *order;
     const int *all_devices; /* 0, 1, 2, ...: the default placement, shared by all ops */
     int n_all_devices;
 };
@@ -66,6 +74,9 @@ struct plan_settings {
     const char *machine_word; /* what hypar_machine_read() took; NULL: written as an object */
     enum hypar_precision precision;
     enum hypar_optimizer optimizer;
+    bool fp32_gradients;
+    enum hypar_masks masks;
+    double framework_bytes;
     int64_t seed;
     struct hypar_simulation simulation;
     double clip; /* 0: not */
@@ -93,6 +104,10 @@ void hp_plan_set_schedule(struct hypar_plan *plan, const struct hypar_schedule *
 /* Which operators are computed again, as a word says (recompute.c). */
 void hp_plan_set_recompute(struct hypar_plan *plan, enum hypar_recompute recompute);
 
+/* What each group of devices does in turn, under schedule 'slots'; all is copied. */
+struct slot_order;
+void hp_plan_set_orders(struct hypar_plan *plan, const struct slot_order *order, int n);
+
 /* Split `op`; all is copied, even sizes are dropped. `device` names one for each part (and for
  * each replica of a stage that shares minibatches); NULL: the first ones of its stage (of each
  * replica's group), without stages of the machine, in order. At most HP_MAX_PARTS parts; NULL
@@ -115,18 +130,27 @@ struct param_bytes {
     double weight, gradient;
     double state; /* the optimizer's moments, and a master copy beside short weights */
 };
-struct param_bytes hp_param_bytes(enum hypar_precision precision,
+struct param_bytes hp_param_bytes(enum hypar_precision precision, bool fp32_gradients,
                                   enum hypar_optimizer optimizer);
 
 /* All of them together. */
-double hp_bytes_per_param(enum hypar_precision precision, enum hypar_optimizer optimizer);
+double hp_bytes_per_param(enum hypar_precision precision, bool fp32_gradients,
+                          enum hypar_optimizer optimizer);
+
+/* The precision of the gradients of parameters. */
+static inline enum hypar_precision hp_plan_gradients(const struct hypar_plan *plan)
+{
+    return hp_gradient_precision(plan->precision, plan->fp32_gradients);
+}
 
 /* The same of a parameter of the plan: one that is not trained has neither gradient nor state.
  */
 double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor);
 
-/* What a device may use: `limit_bytes`, or its own memory if that is 0. */
-double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes);
+/* What a device may use: `limit_bytes`, or its own memory if that is 0, without what the
+ * framework takes; always above 0. */
+double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes,
+                      double framework_bytes);
 
 /* The fullest of the devices that were looked at so far: the one whose need is the largest part
  * of what it has, the first among equals. */

@@ -128,6 +128,38 @@ static enum hypar_status read_machine(struct hypar_machine **out, const struct j
     return hp_in(err, status, "%s: machine", root->key);
 }
 
+/* The parameters' precision, or fp32 beside shorter ones. */
+static enum hypar_status read_gradients(struct plan_settings *settings, const struct json *root,
+                                        struct hypar_error *err)
+{
+    int gradients;
+    struct json at = hp_json_member(root, "gradient_precision");
+    if (!at.value)
+        return HYPAR_OK;
+    TRY(hp_read_choice(&at, hp_precision_names, HYPAR_PRECISION_COUNT, &gradients, err));
+    settings->fp32_gradients = gradients == HYPAR_FP32;
+    if ((int)hp_gradient_precision(settings->precision, settings->fp32_gradients) != gradients)
+        return hp_json_fail(&at, err, "gradients of %s parameters cannot be %s",
+                            hypar_precision_text(settings->precision),
+                            hp_precision_names[gradients]);
+    return HYPAR_OK;
+}
+
+/* What devices hold beside parameters and activations. */
+static enum hypar_status read_memory(struct plan_settings *settings, const struct json *root,
+                                     struct hypar_error *err)
+{
+    struct json at = hp_json_member(root, "dropout_masks");
+    int masks = HYPAR_MASKS_DRAWN;
+    if (at.value)
+        TRY(hp_read_choice(&at, hp_masks_names, HYPAR_MASKS_COUNT, &masks, err));
+    settings->masks = (enum hypar_masks)masks;
+    at = hp_json_member(root, "framework_memory_bytes");
+    if (at.value)
+        TRY(hp_json_number(&at, 0, 1e15, &settings->framework_bytes, err));
+    return HYPAR_OK;
+}
+
 static enum hypar_status read_settings(struct plan_settings *settings, const struct json *root,
                                        struct hypar_error *err)
 {
@@ -151,15 +183,31 @@ static enum hypar_status read_settings(struct plan_settings *settings, const str
     settings->precision = (enum hypar_precision)precision;
     settings->optimizer = (enum hypar_optimizer)optimizer;
     settings->recompute = (enum hypar_recompute)recompute;
-    return HYPAR_OK;
+    TRY(read_gradients(settings, root, err));
+    return read_memory(settings, root, err);
 }
 
 static enum hypar_status check_format(const struct json *root, struct hypar_error *err)
 {
-    static const char *const members[] = { "format", "model",   "graph_hash",   "batch",
-                                           "freeze", "machine", "precision",    "optimizer",
-                                           "seed",   "clip",    "gather_ahead", "recompute",
-                                           "ops",    "stages",  "schedule",     "simulation",
+    static const char *const members[] = { "format",
+                                           "model",
+                                           "graph_hash",
+                                           "batch",
+                                           "freeze",
+                                           "machine",
+                                           "precision",
+                                           "gradient_precision",
+                                           "optimizer",
+                                           "dropout_masks",
+                                           "framework_memory_bytes",
+                                           "seed",
+                                           "clip",
+                                           "gather_ahead",
+                                           "recompute",
+                                           "ops",
+                                           "stages",
+                                           "schedule",
+                                           "simulation",
                                            NULL };
     static const char *const formats[] = { "hypar-plan/1" };
     int format;
@@ -183,7 +231,7 @@ static enum hypar_status read_gather_ahead(struct hypar_plan *plan, const struct
 static enum hypar_status fill(struct hypar_plan *plan, const struct json *root,
                               struct arena *scratch, struct hypar_error *err)
 {
-    TRY(hp_read_schedule(plan, root, err));
+    TRY(hp_read_schedule(plan, root, scratch, err));
     TRY(read_gather_ahead(plan, root, err));
     TRY(hp_read_stages(plan, root, scratch, err));
     TRY(hp_read_ops(plan, root, scratch, err));

@@ -28,7 +28,7 @@ enum hypar_status hp_read_op_name(const struct hypar_graph *graph, const char *n
 enum hypar_status hp_read_stages(struct hypar_plan *plan, const struct json *root,
                                  struct arena *scratch, struct hypar_error *err);
 enum hypar_status hp_read_schedule(struct hypar_plan *plan, const struct json *root,
-                                   struct hypar_error *err);
+                                   struct arena *scratch, struct hypar_error *err);
 enum hypar_status hp_read_simulation(const struct json *root, struct hypar_simulation *out,
                                      struct hypar_error *err);
 enum hypar_status hp_read_ops(struct hypar_plan *plan, const struct json *root,

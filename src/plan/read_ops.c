@@ -120,6 +120,9 @@ static enum hypar_status read_flags(struct op_plan *op, const struct json *at,
     struct json member = hp_json_member(at, "recompute");
     if (member.value)
         TRY(hp_json_bool(&member, &op->recompute, err));
+    member = hp_json_member(at, "resend");
+    if (member.value)
+        TRY(hp_json_bool(&member, &op->resend, err));
     return HYPAR_OK;
 }
 
@@ -201,12 +204,11 @@ static enum hypar_status read_listed(struct hypar_plan *plan, const struct json 
                                      struct json *rest, struct arena *scratch,
                                      struct hypar_error *err)
 {
-    static const char *const members[] = { "name",        "kind",      "split", "sizes",
-                                           "devices",     "recompute", "shard", "shard_over",
-                                           "shard_state", NULL };
-    static const char *const rest_members[] = { "name",  "split",      "recompute",
-                                                "shard", "shard_over", "shard_state",
-                                                NULL };
+    static const char *const members[] = { "name",       "kind",        "split",  "sizes",
+                                           "devices",    "recompute",   "resend", "shard",
+                                           "shard_over", "shard_state", NULL };
+    static const char *const rest_members[] = { "name",  "split",      "recompute",   "resend",
+                                                "shard", "shard_over", "shard_state", NULL };
     const char *name;
     int op;
     TRY(hp_json_object(at, err));

@@ -1,6 +1,7 @@
 /* Reading a plan: its stages and its schedule. */
 #include "plan/check.h"
 #include "plan/read.h"
+#include "plan/slots.h"
 
 #include <limits.h>
 
@@ -86,12 +87,62 @@ enum hypar_status hp_read_stages(struct hypar_plan *plan, const struct json *roo
     return HYPAR_OK;
 }
 
+static enum hypar_status read_order(const struct json *at, struct slot_order *order,
+                                    struct arena *scratch, struct hypar_error *err)
+{
+    enum { MOST_SLOTS = 1 << 24 };
+    TRY(hp_json_array(at, MOST_SLOTS, err));
+    order->n = hp_json_length(at);
+    order->slot = NEW(scratch, struct slot, order->n);
+    for (int i = 0; i < order->n; i++) {
+        const char *text;
+        struct json element = hp_json_element(at, i);
+        TRY(hp_json_string(&element, &text, err));
+        if (!hp_slot_find(text, &order->slot[i]))
+            return hp_json_fail(&element, err,
+                                "expected a slot such as F0.3, B0.3 or W0.3 (phase, stage, "
+                                "micro-batch), not '%.40s'",
+                                text);
+    }
+    return HYPAR_OK;
+}
+
+/* A list of slots for each group of devices. */
+static enum hypar_status read_orders(struct hypar_plan *plan, const struct json *at,
+                                     struct arena *scratch, struct hypar_error *err)
+{
+    TRY(hp_json_array(at, HP_MAX_STAGES, err));
+    int n = hp_json_length(at);
+    struct slot_order *order = NEW(scratch, struct slot_order, n);
+    for (int i = 0; i < n; i++) {
+        struct json element = hp_json_element(at, i);
+        TRY(read_order(&element, &order[i], scratch, err));
+    }
+    hp_plan_set_orders(plan, order, n);
+    return HYPAR_OK;
+}
+
+/* What only one kind of schedule has, and has to have. */
+static enum hypar_status read_own(struct hypar_plan *plan, const struct json *at,
+                                  struct hypar_schedule *schedule, struct arena *scratch,
+                                  struct hypar_error *err)
+{
+    struct json chunks = hp_json_member(at, "chunks"), slots = hp_json_member(at, "slots");
+    int64_t n = 1;
+    if (chunks.value || schedule->kind == HYPAR_SCHEDULE_INTERLEAVED)
+        TRY(hp_json_int(&chunks, 1, HP_MAX_STAGES, &n, err));
+    schedule->chunks = (int)n;
+    if (slots.value || schedule->kind == HYPAR_SCHEDULE_SLOTS)
+        TRY(read_orders(plan, &slots, scratch, err));
+    return HYPAR_OK;
+}
+
 /* A schedule that is not told otherwise: one micro-batch; pipedream stashes weights. */
 enum hypar_status hp_read_schedule(struct hypar_plan *plan, const struct json *root,
-                                   struct hypar_error *err)
+                                   struct arena *scratch, struct hypar_error *err)
 {
-    static const char *const members[] = { "name", "micro_batches", "stash", "vertical_sync",
-                                           NULL };
+    static const char *const members[] = { "name",   "micro_batches", "stash", "vertical_sync",
+                                           "chunks", "slots",         NULL };
     struct hypar_schedule schedule = { .micro_batches = 1 };
     struct json at = hp_json_member(root, "schedule");
     int kind;
@@ -112,6 +163,7 @@ enum hypar_status hp_read_schedule(struct hypar_plan *plan, const struct json *r
     member = hp_json_member(&at, "vertical_sync");
     if (member.value)
         TRY(hp_json_bool(&member, &schedule.vertical_sync, err));
+    TRY(read_own(plan, &at, &schedule, scratch, err));
     hp_plan_set_schedule(plan, &schedule);
     return HYPAR_OK;
 }

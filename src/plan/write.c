@@ -2,7 +2,7 @@
  * saying. */
 #include "base/json.h"
 #include "machine/machine.h"
-#include "plan/plan.h"
+#include "plan/slots.h"
 
 static void put_ints(struct json_writer *w, const char *key, const int *values, int n)
 {
@@ -47,6 +47,8 @@ static void put_op(struct json_writer *w, const struct hypar_plan *plan, int op)
     put_ints(w, "devices", mine->device, mine->n_devices);
     if (mine->recompute)
         hp_json_put_bool(w, "recompute", true);
+    if (mine->resend)
+        hp_json_put_bool(w, "resend", true);
     if (mine->shard)
         hp_json_put_string(w, "shard", hypar_shard_text(mine->shard));
     if (mine->shard_over)
@@ -88,6 +90,19 @@ void hp_plan_put_stages(struct json_writer *w, const struct hypar_plan *plan)
     hp_json_end_array(w);
 }
 
+static void put_slots(struct json_writer *w, const struct hypar_plan *plan)
+{
+    char text[SLOT_TEXT_BYTES];
+    hp_json_begin_array(w, "slots", true);
+    for (int g = 0; g < plan->n_orders; g++) {
+        hp_json_begin_array(w, NULL, true);
+        for (int i = 0; i < plan->order[g].n; i++)
+            hp_json_put_string(w, NULL, hp_slot_text(&plan->order[g].slot[i], text));
+        hp_json_end_array(w);
+    }
+    hp_json_end_array(w);
+}
+
 void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan)
 {
     const struct hypar_schedule *schedule = &plan->schedule;
@@ -96,6 +111,10 @@ void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan)
     hp_json_put_int(w, "micro_batches", schedule->micro_batches);
     hp_json_put_bool(w, "stash", schedule->stash);
     hp_json_put_bool(w, "vertical_sync", schedule->vertical_sync);
+    if (schedule->kind == HYPAR_SCHEDULE_INTERLEAVED)
+        hp_json_put_int(w, "chunks", schedule->chunks);
+    if (schedule->kind == HYPAR_SCHEDULE_SLOTS)
+        put_slots(w, plan);
     hp_json_end_object(w);
 }
 
@@ -113,7 +132,14 @@ void hp_plan_write_json(struct json_writer *w, const char *key, const struct hyp
     if (!key || plan->machine_word) /* as a part of a file that has the machine: its word */
         hp_plan_put_machine(w, plan);
     hp_json_put_string(w, "precision", hypar_precision_text(plan->precision));
+    if (hp_plan_gradients(plan) != plan->precision)
+        hp_json_put_string(w, "gradient_precision",
+                           hypar_precision_text(hp_plan_gradients(plan)));
     hp_json_put_string(w, "optimizer", hypar_optimizer_text(plan->optimizer));
+    if (plan->masks != HYPAR_MASKS_DRAWN)
+        hp_json_put_string(w, "dropout_masks", hypar_masks_text(plan->masks));
+    if (plan->framework_bytes > 0)
+        hp_json_put_number(w, "framework_memory_bytes", plan->framework_bytes);
     hp_json_put_int(w, "seed", plan->seed);
     if (plan->clip > 0)
         hp_json_put_number(w, "clip", plan->clip);

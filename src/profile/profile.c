@@ -270,7 +270,8 @@ static void describe_part(const struct measured_pass *at, int device, struct pro
     int n = 0;
     for (int a = 0; a < nest->n_axes; a++)
         if (nest->axis[a].role != HYPAR_COPY)
-            out->axis[n++] = (struct measured_axis){ nest->axis[a].name[0], at->extent[a] };
+            out->axis[n++] =
+                (struct measured_axis){ hp_letter_by_rank(nest, a), at->extent[a] };
     out->pass = (struct measured){ .device = device,
                                    .precision = at->precision,
                                    .kind = nest->kind,
@@ -290,7 +291,7 @@ static void describe_operands(const struct nest *nest, struct probe *out)
         struct measured_operand operand = { .name = nest->operand[o].name[0] };
         for (int a = 0; nest->operand[o].axes >> a; a++)
             if (nest->operand[o].axes >> a & 1)
-                operand.axes |= (uint32_t)1 << (nest->axis[a].name[0] - 'a');
+                operand.axes |= (uint32_t)1 << (hp_letter_by_rank(nest, a) - 'a');
         out->operand[out->pass.n_operands++] = operand;
     }
 }

@@ -1,5 +1,6 @@
 /* Fusion groups, and which tasks each block has. */
 #include "program/blocks.h"
+#include "base/csr.h"
 
 /* Fusion groups ------------------------------------------------------------------------ */
 
@@ -70,7 +71,7 @@ static int group_of(const struct blocks *s, int b, int op_pass)
             return op_pass;
         group = theirs;
     }
-    bool apart = k->op_pass[group].backward != k->op_pass[op_pass].backward ||
+    bool apart = hp_pass_segment(s->lowering, group) != hp_pass_segment(s->lowering, op_pass) ||
                  is_computed_later(k, op_pass, group) || is_gathered_later(k, op_pass, group);
     return apart ? op_pass : group;
 }
@@ -196,6 +197,30 @@ int hp_number_tasks(struct blocks *s)
     return n;
 }
 
+/* The passes that tasks begin with, by segment, and in the order of their items. */
+static int *sort_heads(const struct blocks *s, int b, struct arena *arena, int *n)
+{
+    const struct lowering *lowering = s->lowering;
+    const struct training_graph *k = &lowering->training;
+    int *start = hp_csr(arena, hp_segment_count(&lowering->schedule)), *sorted = NULL;
+    for (int fill = 0; fill < 2; fill++) {
+        for (int i = 0; i < k->n_items; i++) {
+            int head = k->item[i].is_pass ? k->item[i].index : -1;
+            if (head < 0 || s->head[b][head] != head)
+                continue;
+            if (fill)
+                sorted[hp_csr_place(start, hp_pass_segment(lowering, head))] = head;
+            else
+                hp_csr_count(start, hp_pass_segment(lowering, head));
+        }
+        if (!fill) {
+            *n = hp_csr_sum(start, hp_segment_count(&lowering->schedule));
+            sorted = NEW(arena, int, *n);
+        }
+    }
+    return sorted;
+}
+
 struct pass_order hp_pass_order(const struct blocks *s, int b, struct arena *arena)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -204,10 +229,9 @@ struct pass_order hp_pass_order(const struct blocks *s, int b, struct arena *are
     for (int i = 0; i < k->n_op_passes; i++)
         o.n += hp_pass_layout(s, b, i)->n_live;
     o.at = NEW(arena, struct pass_part, o.n);
-    for (int i = 0, first = 0; i < k->n_items; i++) {
-        int head = k->item[i].is_pass ? k->item[i].index : -1, length = 0;
-        if (head < 0 || s->head[b][head] != head)
-            continue;
+    int n_heads, *heads = sort_heads(s, b, arena, &n_heads);
+    for (int i = 0, first = 0; i < n_heads; i++) {
+        int head = heads[i], length = 0;
         const struct part_layout *l = hp_pass_layout(s, b, head);
         for (int op_pass = head; op_pass >= 0; op_pass = s->next[b][op_pass])
             o.base[op_pass] = first + length++;

@@ -42,7 +42,7 @@ struct buckets hp_find_buckets(const struct lowering *s, struct arena *arena)
                 b.next[open[g].last] = me;
             open[g].last = me;
             open[g].bytes +=
-                hp_comm_elements(s->tail[x], comm) * hp_message_bytes(s->plan, place->tensor);
+                hp_comm_elements(s->tail[x], comm) * hp_message_bytes(s->plan, *place);
             b.lead[me] = open[g].first;
             b.bytes[open[g].first] = open[g].bytes;
             if (open[g].bytes >= s->options.bucket_bytes)

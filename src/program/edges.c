@@ -153,6 +153,40 @@ static void wait_for(struct blocks *s, int local, int b, int d, const struct wai
                       w->writer_part);
 }
 
+/* The parts on each device: the first, and the next of each, plus 1; 0: there is no other. */
+struct device_parts {
+    int *first, *next;
+};
+
+static struct device_parts parts_by_device(struct blocks *s, const struct part_layout *layout)
+{
+    int n_devices = hypar_machine_device_count(s->lowering->plan->machine);
+    struct device_parts on = { NEW(&s->scratch, int, n_devices),
+                               NEW(&s->scratch, int, layout->n_parts) };
+    for (int part = 0; part < layout->n_parts; part++)
+        if (!layout->empty[part]) {
+            on.next[part] = on.first[layout->device[part]];
+            on.first[layout->device[part]] = part + 1;
+        }
+    return on;
+}
+
+/* What is sent again lies where the parts of the same device put it, of which some may have
+ * computed the same. */
+static void kept_edges(struct blocks *s, int b, int group)
+{
+    const struct part_layout *layout = hp_pass_layout(s, b, group);
+    const struct op_pass *at = &s->lowering->training.op_pass[group];
+    int forward = s->lowering->training.op_pass_of[at->op][at->pass];
+    struct arena_mark mark = hp_arena_mark(&s->scratch);
+    struct device_parts on = parts_by_device(s, layout);
+    for (int part = 0; part < layout->n_parts; part++)
+        for (int from = on.first[layout->device[part]]; !layout->empty[part] && from > 0;
+             from = on.next[from - 1])
+            wait_for_part(s, layout->rank[part], b, forward, from - 1);
+    hp_arena_release(&s->scratch, mark);
+}
+
 /* What is computed again waits for the first error that enters its region, that of the operator
  * which needs it first, on the same device: else all layers would be computed again as soon as
  * the backward half begins. */
@@ -164,18 +198,13 @@ static void error_edges(struct blocks *s, int b, int group)
     const struct part_layout *theirs = s->lowering->body[b].layout[op];
     const struct op *o = &s->lowering->graph->ops[op];
     struct arena_mark mark = hp_arena_mark(&s->scratch);
-    int *first = NEW(&s->scratch, int, hypar_machine_device_count(s->lowering->plan->machine));
-    int *next = NEW(&s->scratch, int, layout->n_parts); /* on the same device; parts plus 1 */
-    for (int part = 0; part < layout->n_parts; part++)
-        if (!layout->empty[part]) {
-            next[part] = first[layout->device[part]];
-            first[layout->device[part]] = part + 1;
-        }
+    struct device_parts on = parts_by_device(s, layout);
     for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++) {
         int d = o->tensor[i] < 0 ? -1 : k->error_exchange[o->tensor[i]];
         const struct pattern *p = d < 0 ? NULL : s->lowering->body[b].pattern[d];
         for (int w = 0; p && w < p->n_waits; w++)
-            for (int at = first[theirs->device[p->wait[w].part]]; at > 0; at = next[at - 1])
+            for (int at = on.first[theirs->device[p->wait[w].part]]; at > 0;
+                 at = on.next[at - 1])
                 wait_for(s, layout->rank[at - 1], b, d, &p->wait[w]);
     }
     hp_arena_release(&s->scratch, mark);
@@ -198,6 +227,8 @@ static void compute_edges(struct blocks *s, int b, int group)
         forward_edges(s, b, group);
     if (k->op_pass[group].again)
         error_edges(s, b, group);
+    if (k->op_pass[group].resend)
+        kept_edges(s, b, group);
 }
 
 /* Exchanges ---------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "program/iteration.h"
 
 #include "base/error.h"
+#include "plan/slots.h"
 
 static int common_divisor(int a, int b)
 {
@@ -22,7 +23,8 @@ static int64_t default_minibatches(const struct iteration *r)
     return 2 * fill + (steady > STEADY_MINIBATCHES ? steady : STEADY_MINIBATCHES);
 }
 
-/* A forward and a backward half of every micro-batch on every stage, and an update. */
+/* A forward and a backward half of every micro-batch on every stage, and an update or a
+ * gradient phase. */
 static enum hypar_status check_slots(const struct iteration *r, struct hypar_error *err)
 {
     if ((int64_t)r->pipe.n_stages * r->n_micro <= HP_MAX_SLOTS / 3)
@@ -73,6 +75,17 @@ static enum hypar_status make_delayed(struct iteration *r, const struct hypar_pl
     return count_minibatches(r, options, err);
 }
 
+/* Are gradients of parameters taken out of the backward half? */
+static bool takes_apart(const struct hypar_plan *plan)
+{
+    for (int g = 0; g < plan->n_orders; g++)
+        for (int i = 0; i < plan->order[g].n; i++)
+            if (plan->order[g].slot[i].phase == PHASE_GRADIENT)
+                return true;
+    return plan->schedule.kind == HYPAR_SCHEDULE_ZB_H1 ||
+           plan->schedule.kind == HYPAR_SCHEDULE_ZB_H2;
+}
+
 enum hypar_status hp_iteration_make(struct iteration *r, struct arena *arena,
                                     const struct hypar_plan *plan,
                                     const struct hypar_lower_options *options,
@@ -86,6 +99,7 @@ enum hypar_status hp_iteration_make(struct iteration *r, struct arena *arena,
                           : 1;
     *r = (struct iteration){ .forward = options && options->forward,
                              .pipe = { n_stages, replicas } };
+    r->apart = !r->forward && takes_apart(plan);
     bool delayed = plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM;
     r->n_groups = delayed ? n_stages : 1;
     r->period = NEW(arena, int, r->n_groups);

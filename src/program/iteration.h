@@ -30,6 +30,7 @@ struct iteration {
     int n_bodies;  /* body b first occurs in micro-batch first_micro[b] */
     int n_larger;  /* synchronous: so many have body 0, the others body 1 */
     bool forward;  /* forward phases alone: parameters stay as they are */
+    bool apart;    /* gradient phases are slots of their own, after the backward ones */
     bool delayed;  /* pipedream: order is meaning, weights have versions */
     bool stash;    /* ... and a backward pass uses the version of its forward pass */
     bool sync;     /* ... which is the same in all stages (vertical sync) */

@@ -42,7 +42,7 @@ const struct comm *hp_task_comm(const struct hypar_program *p, int task)
 double hp_task_bytes(const struct hypar_program *p, int task)
 {
     return hp_task_comm(p, task)->sent_elements *
-           hp_message_bytes(p->plan, hp_task_place(p, task).tensor);
+           hp_message_bytes(p->plan, hp_task_place(p, task));
 }
 
 __extension__ typedef __int128 wide; /* a product of two extents */
@@ -99,13 +99,15 @@ struct box hp_micro_box(const struct hypar_program *p, int tensor, const struct 
     return out;
 }
 
-int hp_message_bytes(const struct hypar_plan *plan, int tensor)
+int hp_message_bytes(const struct hypar_plan *plan, struct place place)
 {
-    if (plan->graph->tensors[tensor].index)
+    const struct tensor *tensor = &plan->graph->tensors[place.tensor];
+    if (tensor->index)
         return 4;
-    if (plan->precision == HYPAR_FP64)
-        return 8;
-    return plan->precision == HYPAR_BF16 && tensor != plan->graph->loss ? 2 : 4;
+    if (place.tensor == plan->graph->loss) /* and the norm of gradients, in its place */
+        return hp_precision_bytes(hp_master_precision(plan->precision));
+    bool gradient = place.grad && tensor->kind == TENSOR_PARAM;
+    return hp_precision_bytes(gradient ? hp_plan_gradients(plan) : plan->precision);
 }
 
 int hp_param_stage(const struct hypar_program *p, int tensor)
@@ -117,6 +119,7 @@ int hp_param_stage(const struct hypar_program *p, int tensor)
 enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err)
 {
     TRY(hypar_plan_check(plan, err));
+    TRY(hp_check_resend(plan, err));
     return hp_check_clip(plan, err);
 }
 
@@ -139,7 +142,7 @@ bool hp_adds_after(const struct part_layout *layout, int pass, int part)
 static void write_computes(struct hypar_program *p, int number, const struct block *block)
 {
     const struct part_layout *l = hp_pass_layout(p->blocks, block->body, block->index);
-    bool backward = p->lowering->training.op_pass[block->index].backward;
+    enum phase phase = p->lowering->training.op_pass[block->index].phase;
     struct task *task = p->task + p->blocks->first[number];
     for (int part = 0; part < l->n_parts; part++)
         if (!l->empty[part])
@@ -148,7 +151,7 @@ static void write_computes(struct hypar_program *p, int number, const struct blo
                                                  .index = block->index,
                                                  .part = part,
                                                  .device = l->device[part],
-                                                 .backward = backward };
+                                                 .phase = phase };
 }
 
 /* The first comm of a bucket gives it its number. */
@@ -169,6 +172,9 @@ static int bucket_of(const struct hypar_program *p, const struct block *block, i
 static void write_comms(struct hypar_program *p, int number, const struct block *block)
 {
     const struct exchange *exchange = &p->lowering->training.exchange[block->index];
+    enum phase phase = block->kind == BLOCK_TAIL_EXCHANGE ? PHASE_UPDATE
+                       : exchange->backward               ? PHASE_BACKWARD
+                                                          : PHASE_FORWARD;
     struct task *task = p->task + p->blocks->first[number];
     for (int c = 0; c < p->blocks->size[number]; c++)
         task[c] = (struct task){ .kind = TASK_COMM,
@@ -177,7 +183,7 @@ static void write_comms(struct hypar_program *p, int number, const struct block 
                                  .comm = c,
                                  .device = -1,
                                  .bucket = bucket_of(p, block, c),
-                                 .backward = exchange->backward };
+                                 .phase = phase };
 }
 
 static void write_norm(struct hypar_program *p, int number, const struct block *block)
@@ -188,7 +194,7 @@ static void write_norm(struct hypar_program *p, int number, const struct block *
                                  .block = number,
                                  .index = block->index,
                                  .device = p->lowering->norm.device[i],
-                                 .backward = true };
+                                 .phase = PHASE_UPDATE };
 }
 
 static void write_updates(struct hypar_program *p, int number, const struct block *block)
@@ -200,7 +206,7 @@ static void write_updates(struct hypar_program *p, int number, const struct bloc
                                  .block = number,
                                  .index = block->index,
                                  .device = device[i],
-                                 .backward = true };
+                                 .phase = PHASE_UPDATE };
 }
 
 static void write_blocks(struct hypar_program *p)

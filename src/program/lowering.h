@@ -16,9 +16,12 @@
 /* One pass of one operator. */
 struct op_pass {
     int op, pass;
-    bool backward; /* it is done in the backward half, perhaps ... */
-    bool again;    /* ... as a forward pass that is computed again */
-    int item;      /* its place in the order of items */
+    bool backward;    /* it is done in the backward half, perhaps ... */
+    bool again;       /* ... as a forward pass that is computed again, or ... */
+    bool resend;      /* ... of which no more is done than to send again what it wrote: it was
+                         kept where it was computed, and nowhere else */
+    enum phase phase; /* gradient: where the schedule takes that apart */
+    int item;         /* its place in the order of items */
 };
 
 struct source {
@@ -237,13 +240,23 @@ struct some_passes hp_first_reads(const struct hypar_graph *graph, const struct 
 /* Which passes are done again, and where (recompute.c). */
 void hp_find_recomputed(struct lowering *s);
 
-/* The value of `tensor` that a pass of `op` reads in the backward half: the one that was
- * computed again, unless it came from another stage. */
+/* Is the value of `tensor` that a pass of `op` reads in the backward half the one that was
+ * computed, or sent, again? It is the first one where it came from another stage, or, of what
+ * is sent again, where it was computed. */
 bool hp_reads_again(const struct lowering *s, int op, int tensor);
 
-/* The place that a pass reads or writes as an operand. */
+/* Operands that a pass reads and writes: values and gradients. */
+struct pass_operands {
+    operand_set reads, reads_grad, writes, writes_grad;
+};
+struct pass_operands hp_pass_operands(const struct lowering *s, const struct op_pass *op_pass);
+
+/* The place that a pass reads, or writes, as an operand. */
 struct place hp_operand_place(const struct lowering *s, const struct op_pass *op_pass, int o,
-                              bool grad);
+                              bool grad, bool written);
+
+/* HYPAR_INFEASIBLE: what an operator is to send again is in parts that have to be summed. */
+enum hypar_status hp_check_resend(const struct hypar_plan *plan, struct hypar_error *err);
 
 /* The comms of the tail, numbered: comm c of its exchange x is base[x] + c. lead[] is the first
  * one of the bucket that a comm is in, -1: it goes alone; next[] the next one of the bucket,
@@ -262,6 +275,24 @@ static inline int hp_visit_pass(const struct training_graph *k, const struct vis
         return -1;
     return (visit->again ? k->again_of : k->op_pass_of)[visit->op][pass];
 }
+
+/* Do slots say more than edges do? */
+static inline bool hp_has_order(const struct lowering *s)
+{
+    return s->iteration.n_micro > 1 || s->schedule.apart || s->schedule.several;
+}
+
+/* The segment (schedule.h) of a pass. */
+static inline int hp_pass_segment(const struct lowering *s, int op_pass)
+{
+    const struct op_pass *p = &s->training.op_pass[op_pass];
+    return hp_segment(&s->schedule, s->schedule.stage_of_op[p->op], p->phase);
+}
+
+/* The segment in which `device` takes part in a comm of a body's exchange: that of the last of
+ * its passes that contribute to it; if none does, that of the first stage in which it reads it,
+ * or, if it sums what others contribute there, of their stage. */
+int hp_comm_segment(const struct lowering *s, int body, int exchange, int comm, int device);
 
 /* The last forward pass of an op, as an index of op_pass[]. */
 int hp_last_forward_pass(const struct lowering *s, int op);

@@ -56,13 +56,13 @@ enum task_kind {
 
 struct task {
     enum task_kind kind;
-    int block;     /* that it is a task of (blocks.h) */
-    int index;     /* COMPUTE: its first op_pass; else: the exchange */
-    int part;      /* COMPUTE */
-    int comm;      /* COMM: which of the exchange's pattern */
-    int device;    /* COMPUTE, NORM, UPDATE; of COMM -1 */
-    int bucket;    /* COMM: those with the same number are one message; -1: alone */
-    bool backward; /* belongs to the backward half of a micro-batch, or to the tail */
+    int block;        /* that it is a task of (blocks.h) */
+    int index;        /* COMPUTE: its first op_pass; else: the exchange */
+    int part;         /* COMPUTE */
+    int comm;         /* COMM: which of the exchange's pattern */
+    int device;       /* COMPUTE, NORM, UPDATE; of COMM -1 */
+    int bucket;       /* COMM: those with the same number are one message; -1: alone */
+    enum phase phase; /* of a micro-batch; of the tail: update */
 };
 
 /* One part of one writer: the writers of a pattern are numbered. */
@@ -223,8 +223,8 @@ bool hp_micro_ranges(const struct hypar_graph *graph, int op, const struct split
 struct box hp_micro_box(const struct hypar_program *program, int tensor, const struct box *box,
                         int micro);
 
-/* Bytes of one element of a tensor in messages. */
-int hp_message_bytes(const struct hypar_plan *plan, int tensor);
+/* Bytes of one element of a tensor, or of its gradient, in memory and in messages. */
+int hp_message_bytes(const struct hypar_plan *plan, struct place place);
 
 /* The body that a task belongs to; n_bodies: the tail. */
 int hp_task_body(const struct hypar_program *program, int task);
@@ -270,7 +270,7 @@ void hp_add_instance(const struct hypar_program *program, int micro, char *text,
 /* The stage of a parameter: that of its first reader. */
 int hp_param_stage(const struct hypar_program *program, int tensor);
 
-/* The half after which a micro-batch is over. */
+/* The half after which a stage has sent all that it sends. */
 static inline enum phase hp_last_half(const struct iteration *r)
 {
     return r->forward ? PHASE_FORWARD : PHASE_BACKWARD;

@@ -5,7 +5,11 @@
  * its forward passes, from the nearest values that were kept, and sent again. A pass is done
  * again only if something needs what it writes. Operators that read what others compute again
  * are one region, which is computed again all at once, before the backward passes of the first
- * operator that needs any of it. */
+ * operator that needs any of it.
+ *
+ * The value of an operator with "resend" is kept where it was computed; what others received of
+ * it is not, but sent to them again (Korthikanti et al., section 4.2.2: the input of a
+ * column-parallel layer under sequence parallelism). */
 #include "program/lowering.h"
 
 #include <string.h>
@@ -13,18 +17,31 @@
 bool hp_reads_again(const struct lowering *s, int op, int tensor)
 {
     const int *stage = s->schedule.stage_of_op;
+    int producer = s->graph->tensors[tensor].producer;
     if (s->training.shard[tensor] == HYPAR_SHARD_PARAMETERS)
         return true;
-    return s->training.has_again[tensor] &&
-           stage[op] == stage[s->graph->tensors[tensor].producer];
+    return s->training.has_again[tensor] && stage[op] == stage[producer] &&
+           (op != producer || s->plan->ops[op].recompute);
+}
+
+struct pass_operands hp_pass_operands(const struct lowering *s, const struct op_pass *at)
+{
+    const struct op *op = &s->graph->ops[at->op];
+    const struct pass *pass = &op->nest->pass[at->pass];
+    operand_set sent = 0;
+    for (int o = op->nest->n_inputs; at->resend && o < op->nest->n_operands; o++)
+        if (op->tensor[o] >= 0 && s->training.has_again[op->tensor[o]])
+            sent |= pass->writes & (operand_set)1 << o;
+    if (at->resend)
+        return (struct pass_operands){ .reads = sent, .writes = sent };
+    return (struct pass_operands){ pass->reads, pass->reads_grad, pass->writes,
+                                   pass->writes_grad };
 }
 
 struct place hp_operand_place(const struct lowering *s, const struct op_pass *at, int o,
-                              bool grad)
+                              bool grad, bool written)
 {
-    const struct op *op = &s->graph->ops[at->op];
-    int t = op->tensor[o];
-    bool written = op->nest->pass[at->pass].writes >> o & 1;
+    int t = s->graph->ops[at->op].tensor[o];
     bool again =
         !grad && t >= 0 && (written ? at->again : at->backward && hp_reads_again(s, at->op, t));
     return (struct place){ t, grad, again };
@@ -35,8 +52,9 @@ static bool reads_later(const struct lowering *s, int op, int o)
 {
     const struct nest *nest = s->graph->ops[op].nest;
     for (int p = 0; p < nest->n_passes; p++) {
-        bool done = nest->pass[p].backward ? s->training.passes[op] >> p & 1
-                                           : s->training.again[op] >> p & 1;
+        bool done = nest->pass[p].backward
+                        ? s->training.passes[op] >> p & 1
+                        : s->plan->ops[op].recompute && s->training.again[op] >> p & 1;
         if (done && nest->pass[p].reads >> o & 1)
             return true;
     }
@@ -51,7 +69,7 @@ static bool is_needed(const struct lowering *s, int op, int o)
     int t = g->ops[op].tensor[o];
     if (t < 0)
         return false;
-    if (reads_later(s, op, o))
+    if (s->plan->ops[op].recompute && reads_later(s, op, o))
         return true;
     for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++)
         if (s->schedule.stage_of_op[g->use[u].op] == s->schedule.stage_of_op[op] &&
@@ -65,6 +83,7 @@ static bool is_needed(const struct lowering *s, int op, int o)
 static void find_passes(struct lowering *s, int op)
 {
     const struct op *o = &s->graph->ops[op];
+    bool recompute = s->plan->ops[op].recompute;
     for (int p = o->nest->n_passes - 1; p >= 0; p--) {
         const struct pass *pass = &o->nest->pass[p];
         bool needed = false, loss = false;
@@ -80,7 +99,7 @@ static void find_passes(struct lowering *s, int op)
         s->training.again[op] |= 1u << p;
         for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++)
             if (pass->writes >> i & 1 && o->tensor[i] >= 0)
-                s->training.has_again[o->tensor[i]] = true;
+                s->training.has_again[o->tensor[i]] |= recompute || is_needed(s, op, i);
     }
 }
 
@@ -96,6 +115,8 @@ static int region_of(int *region, int op)
 static void join_regions(const struct lowering *s, int op, int *region)
 {
     const struct op *o = &s->graph->ops[op];
+    if (!s->plan->ops[op].recompute)
+        return;
     for (int i = 0; i < o->nest->n_inputs; i++) {
         int t = o->tensor[i];
         if (t >= 0 && s->training.has_again[t] && hp_reads_again(s, op, t) &&
@@ -152,7 +173,7 @@ void hp_find_recomputed(struct lowering *s)
     struct arena_mark mark = hp_arena_mark(&s->scratch);
     int *region = NEW(&s->scratch, int, g->n_ops);
     for (int op = g->n_ops - 1; op >= 0 && !s->options.forward; op--)
-        if (s->plan->ops[op].recompute)
+        if (s->plan->ops[op].recompute || s->plan->ops[op].resend)
             find_passes(s, op);
     for (int op = 0; op < g->n_ops; op++)
         region[op] = op;
@@ -160,4 +181,26 @@ void hp_find_recomputed(struct lowering *s)
         join_regions(s, op, region);
     find_first_need(s, region);
     hp_arena_release(&s->scratch, mark);
+}
+
+enum hypar_status hp_check_resend(const struct hypar_plan *plan, struct hypar_error *err)
+{
+    for (int i = 0; i < plan->graph->n_ops; i++) {
+        const struct op *op = &plan->graph->ops[i];
+        axis_set divided = hp_divided_axes(op->nest, &plan->ops[i].split);
+        for (int p = 0; plan->ops[i].resend && p < op->nest->n_passes; p++)
+            for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++) {
+                if (op->nest->pass[p].backward || !(op->nest->pass[p].writes >> o & 1) ||
+                    op->nest->operand[o].role != OPERAND_OUTPUT)
+                    continue;
+                axis_set partial = divided & hp_written_axes(op->nest, p, o, WRITE_PARTIAL);
+                for (int a = 0; a < op->nest->n_axes; a++)
+                    if (partial >> a & 1)
+                        return hp_fail(err, HYPAR_INFEASIBLE,
+                                       "op '%s': resend needs whole results, a split of axis "
+                                       "'%s' leaves sums to be added up",
+                                       op->name, op->nest->axis[a].name);
+            }
+    }
+    return HYPAR_OK;
 }

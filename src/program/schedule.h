@@ -2,35 +2,96 @@
 #ifndef PROGRAM_SCHEDULE_H
 #define PROGRAM_SCHEDULE_H
 
-struct arena;
-struct hypar_plan;
+#include "plan/slots.h"
+
 struct iteration;
-
-/* Of a training step. */
-enum phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_GRADIENT, PHASE_UPDATE };
-
-/* One entry of a schedule. A backward slot is the whole backward half of a micro-batch on a
- * stage; gradient slots are for schedules that take the passes of that phase out of it. */
-struct slot {
-    int stage;
-    int micro; /* of an update: the update period */
-    enum phase phase;
-};
 
 /* What some devices do in turn, slots of one stage or of several. */
 struct slot_list {
     int n_slots, n_devices;
     struct slot *slot;
     const int *device;
+    int n_stages; /* that they are in */
+    int *stage;   /* ascending */
+    /* By slot: the one with whose end they have what it sent to other stages received; NULL:
+     * the next one. */
+    int *until;
 };
 
 struct schedule {
     int n_stages; /* at least 1 */
+    bool apart;   /* gradient phases have slots of their own */
+    bool several; /* some devices are in several stages */
+    bool grouped; /* devices of stages go by lists that know no first micro-batch */
     int *stage_of_op;
+    int *place; /* by stage: among those of its devices */
     int n_lists;
     struct slot_list *list; /* and an empty one, for devices that do nothing */
     int *list_of;           /* by device */
 };
+
+/* Segments of a micro-batch: what is done of it in one slot, numbered in an order in which they
+ * can be done: forward from stage to stage, then backward from the last one, then gradients
+ * likewise. Devices in several stages whose gradients are apart may do these earlier. */
+static inline int hp_segment(const struct schedule *s, int stage, enum phase phase)
+{
+    return phase == PHASE_FORWARD ? stage : ((int)phase + 1) * s->n_stages - 1 - stage;
+}
+
+static inline int hp_segment_count(const struct schedule *s)
+{
+    return PHASE_UPDATE * s->n_stages;
+}
+
+static inline int hp_segment_stage(const struct schedule *s, int segment)
+{
+    int at = segment % s->n_stages;
+    return segment < s->n_stages ? at : s->n_stages - 1 - at;
+}
+
+static inline enum phase hp_segment_phase(const struct schedule *s, int segment)
+{
+    return (enum phase)(segment / s->n_stages);
+}
+
+/* The place of a segment among those of the devices of its stage, which have
+ * hp_list_segments(). */
+static inline int hp_own_segment(const struct schedule *s, const struct slot_list *list,
+                                 int segment)
+{
+    int place = s->place[hp_segment_stage(s, segment)];
+    int phase = segment / s->n_stages;
+    return phase == PHASE_FORWARD ? place : (phase + 1) * list->n_stages - 1 - place;
+}
+
+static inline int hp_list_segments(const struct schedule *s, const struct slot_list *list)
+{
+    return (s->apart ? 3 : 2) * list->n_stages;
+}
+
+/* ... and back. */
+static inline int hp_list_segment(const struct schedule *s, const struct slot_list *list,
+                                  int own)
+{
+    int at = own % list->n_stages, phase = own / list->n_stages;
+    return hp_segment(s, list->stage[phase == PHASE_FORWARD ? at : list->n_stages - 1 - at],
+                      (enum phase)phase);
+}
+
+/* Is a device in several stages whose gradients are apart? Then a micro-batch goes through its
+ * segments in orders that may differ. */
+static inline bool hp_is_loose(const struct schedule *s, const struct slot_list *list)
+{
+    return s->apart && list->n_stages > 1;
+}
+
+/* With which slot's end what slot `i` has sent is held no more, and after how many slots that
+ * is at most. */
+static inline int hp_held_until(const struct slot_list *list, int i)
+{
+    return list->until ? list->until[i] : i + 1;
+}
+int hp_longest_hold(const struct slot_list *list);
 
 /* Taken from `arena`. */
 struct schedule hp_make_schedule(const struct hypar_plan *plan,

@@ -21,7 +21,7 @@ static enum phase phase_of(const struct hypar_program *p, const struct op_pass *
 enum phase hp_task_text(const struct hypar_program *p, int task, char *text, size_t size)
 {
     static const char *const phases[] = { "forward", "backward", "gradient" };
-    bool again = p->lowering->training.op_pass[p->task[task].index].again;
+    const struct op_pass *first = &p->lowering->training.op_pass[p->task[task].index];
     enum { ROOM = 60 }; /* for what follows the names */
     const struct op_pass *op_pass = p->lowering->training.op_pass;
     const int *next = p->blocks->next[hp_task_body(p, task)];
@@ -34,7 +34,10 @@ enum phase hp_task_text(const struct hypar_program *p, int task, char *text, siz
         last = op_pass[i].op;
     }
     n = n < size - ROOM ? n : size - ROOM;
-    snprintf(text + n, size - n, " %s part %d", again ? "again" : phases[phase],
+    snprintf(text + n, size - n, " %s part %d",
+             first->resend  ? "resend"
+             : first->again ? "again"
+                            : phases[phase],
              p->task[task].part);
     return phase;
 }

@@ -20,9 +20,9 @@ static void add_task(const struct hypar_program *p, int i, struct hypar_program_
         out->loss_bytes += bytes;
     else if (tail)
         out->gradient_bytes += bytes;
-    else if (t->backward && p->lowering->training.exchange[t->index].division != DIVIDE_NOT)
+    else if (p->lowering->training.exchange[t->index].division != DIVIDE_NOT)
         out->gradient_bytes += bytes;
-    else if (t->backward)
+    else if (t->phase == PHASE_BACKWARD)
         out->backward_bytes += bytes;
     else
         out->forward_bytes += bytes;
@@ -82,7 +82,7 @@ void hypar_program_pair_bytes(const struct hypar_program *p, double *bytes)
         for (int c = 0; c < comm->n_cells; c++) {
             const struct cell *cell = &hp_task_pattern(p, i)->cell[comm->cell[c]];
             pairs.bytes = hp_task_times(p, i) * (double)cell->elements *
-                          hp_message_bytes(p->plan, hp_task_place(p, i).tensor);
+                          hp_message_bytes(p->plan, hp_task_place(p, i));
             hp_cell_sends(cell, seen, add_send, &pairs);
         }
     }

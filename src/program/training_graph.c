@@ -53,11 +53,12 @@ static int add_reader(const struct lowering *s, int op, int o, struct place plac
     const struct nest *nest = s->graph->ops[op].nest;
     struct reader r = { .op = op, .operand = o, .only_adds = true };
     bool later = !place.grad && hp_reads_again(s, op, place.tensor);
+    bool resend = s->plan->ops[op].resend && !s->plan->ops[op].recompute;
     for (int p = 0; p < nest->n_passes; p++) {
         operand_set read = place.grad ? nest->pass[p].reads_grad : nest->pass[p].reads;
         bool first = (nest->pass[p].backward ? place.again == later : !place.again) &&
                      s->training.passes[op] >> p & 1;
-        bool again = place.again == later && s->training.again[op] >> p & 1;
+        bool again = !resend && place.again == later && s->training.again[op] >> p & 1;
         if (!(read >> o & 1) || !(first || again))
             continue;
         r.passes |= (uint32_t)first << p;
@@ -107,10 +108,11 @@ int hp_last_forward_pass(const struct lowering *s, int op)
 /* Building ----------------------------------------------------------------------------- */
 
 /* A parameter that is gathered for passes of an operator, which are the first of a half to read
- * it. Those of one operator have one number. */
+ * it. Those of one operator have one number, counted in its stage. */
 struct gathering {
-    int tensor, number;
+    int tensor, stage, number;
     struct visit first;
+    int exchange; /* -1: not yet */
 };
 
 struct builder {
@@ -118,8 +120,6 @@ struct builder {
     int item_capacity, pass_capacity, exchange_capacity;
     struct gathering *gathering; /* in the order of use, those of the forward half first */
     int n_gatherings, gathering_capacity;
-    int n_gathered; /* of them, so far */
-    int *leader;    /* by number: an exchange that gathers for it */
 };
 
 static void add_item(struct builder *b, bool is_pass, int index)
@@ -129,13 +129,43 @@ static void add_item(struct builder *b, bool is_pass, int index)
     k->item[k->n_items++] = (struct item){ is_pass, index };
 }
 
+/* Passes that write gradients of parameters and nothing else, so that no other pass waits for
+ * them, and are worth to be moved: those of norms and biases alone would keep errors longer
+ * than they take. */
+static bool is_gradient(const struct hypar_graph *g, int op, int pass)
+{
+    const struct op *o = &g->ops[op];
+    const struct pass *p = &o->nest->pass[pass];
+    bool any = false;
+    for (int i = 0; i < o->nest->n_operands; i++) {
+        if (!(p->writes_grad >> i & 1) || o->tensor[i] < 0)
+            continue;
+        if (g->tensors[o->tensor[i]].kind == TENSOR_PARAM)
+            any = true;
+        else if (g->tensors[o->tensor[i]].needs_grad)
+            return false;
+    }
+    return any && !p->writes && hp_multiplies(o->nest);
+}
+
+static enum phase phase_of(const struct lowering *s, int op, int pass)
+{
+    if (!s->graph->ops[op].nest->pass[pass].backward)
+        return PHASE_FORWARD;
+    return s->iteration.apart && is_gradient(s->graph, op, pass) ? PHASE_GRADIENT
+                                                                 : PHASE_BACKWARD;
+}
+
 static void add_pass(struct builder *b, int op, int pass, bool again)
 {
     struct training_graph *k = &b->s->training;
     bool backward = again || b->s->graph->ops[op].nest->pass[pass].backward;
     k->op_pass =
         GROW(&b->s->arena, struct op_pass, k->op_pass, k->n_op_passes, &b->pass_capacity);
-    k->op_pass[k->n_op_passes] = (struct op_pass){ op, pass, backward, again, k->n_items };
+    bool resend = again && !b->s->plan->ops[op].recompute;
+    enum phase phase = again ? PHASE_BACKWARD : phase_of(b->s, op, pass);
+    k->op_pass[k->n_op_passes] =
+        (struct op_pass){ op, pass, backward, again, resend, phase, k->n_items };
     (again ? k->again_of : k->op_pass_of)[op][pass] = k->n_op_passes;
     add_item(b, true, k->n_op_passes++);
 }
@@ -243,7 +273,7 @@ static void add_item_of_exchange(struct builder *b, struct exchange exchange)
 }
 
 /* Gather a parameter for a half of a micro-batch. */
-static void gather(struct builder *b, const struct gathering *what)
+static void gather(struct builder *b, struct gathering *what)
 {
     struct lowering *s = b->s;
     struct training_graph *k = &s->training;
@@ -252,9 +282,13 @@ static void gather(struct builder *b, const struct gathering *what)
     struct reader *reader = NEW(&s->scratch, struct reader, most),
                   *holder = NEW(&s->scratch, struct reader, most);
     struct place place = { .tensor = what->tensor, .again = what->first.backward };
-    int behind = what->number - ahead - 1;
+    int behind = -1;
+    for (int i = 0; i < b->n_gatherings; i++)
+        if (b->gathering[i].stage == what->stage &&
+            b->gathering[i].number == what->number - ahead - 1)
+            behind = b->gathering[i].exchange;
     k->gather_of[what->tensor][place.again] = k->n_exchanges;
-    b->leader[what->number] = k->n_exchanges;
+    what->exchange = k->n_exchanges;
     add_item_of_exchange(
         b, (struct exchange){ .place = place,
                               .backward = place.again,
@@ -265,7 +299,7 @@ static void gather(struct builder *b, const struct gathering *what)
                               .division = DIVIDE_GATHER,
                               .over = hp_param_user(s->plan, what->tensor)->shard_over,
                               .first = what->first,
-                              .behind = behind < 0 ? -1 : b->leader[behind] });
+                              .behind = behind });
     hp_arena_release(&s->scratch, mark);
 }
 
@@ -273,17 +307,20 @@ static void gather(struct builder *b, const struct gathering *what)
  * half. */
 static void gather_for(struct builder *b, const struct visit *visit)
 {
-    int number = -1;
+    int number = -1, stage = b->s->schedule.stage_of_op[visit->op];
     for (int i = 0; i < b->n_gatherings; i++) {
         const struct visit *first = &b->gathering[i].first;
         if (first->op == visit->op && first->backward == visit->backward &&
             first->again == visit->again)
             number = b->gathering[i].number;
     }
-    while (number >= 0 && b->n_gathered < b->n_gatherings &&
-           b->gathering[b->n_gathered].first.backward == visit->backward &&
-           b->gathering[b->n_gathered].number <= number + b->s->plan->gather_ahead)
-        gather(b, &b->gathering[b->n_gathered++]);
+    for (int i = 0; number >= 0 && i < b->n_gatherings; i++) {
+        struct gathering *next = &b->gathering[i];
+        if (next->exchange < 0 && next->stage == stage &&
+            next->first.backward == visit->backward &&
+            next->number <= number + b->s->plan->gather_ahead)
+            gather(b, next);
+    }
 }
 
 /* The gradient of a parameter comes to its owners once the last of its writers is done: the
@@ -331,21 +368,22 @@ static bool reads_operand(const struct op *op, uint32_t passes, bool backward, i
     return false;
 }
 
-static void list_gatherings(struct builder *b, struct visit visit, bool *seen)
+static void list_gatherings(struct builder *b, struct visit visit, bool *seen, int *count)
 {
     struct lowering *s = b->s;
     const struct op *o = &s->graph->ops[visit.op];
     uint32_t passes = visit.again ? s->training.again[visit.op] : s->training.passes[visit.op];
-    int number = b->n_gatherings ? b->gathering[b->n_gatherings - 1].number + 1 : 0;
+    int stage = s->schedule.stage_of_op[visit.op], number = -1;
     for (int i = 0; i < o->nest->n_inputs; i++) {
         int t = o->tensor[i];
         if (t < 0 || s->training.shard[t] != HYPAR_SHARD_PARAMETERS || seen[t] ||
             !reads_operand(o, passes, visit.backward && !visit.again, i))
             continue;
         seen[t] = true;
+        number = number < 0 ? count[stage]++ : number;
         b->gathering = GROW(&s->arena, struct gathering, b->gathering, b->n_gatherings,
                             &b->gathering_capacity);
-        b->gathering[b->n_gatherings++] = (struct gathering){ t, number, visit };
+        b->gathering[b->n_gatherings++] = (struct gathering){ t, stage, number, visit, -1 };
     }
 }
 
@@ -356,17 +394,17 @@ static void find_gatherings(struct builder *b)
     const struct hypar_graph *g = s->graph;
     const struct training_graph *k = &s->training;
     bool *seen = NEW(&s->arena, bool, g->n_tensors);
+    int *count = NEW(&s->arena, int, s->schedule.n_stages + 1);
     for (int op = 0; op < g->n_ops; op++)
-        list_gatherings(b, (struct visit){ .op = op }, seen);
+        list_gatherings(b, (struct visit){ .op = op }, seen, count);
     memset(seen, 0, (size_t)g->n_tensors * sizeof *seen);
     for (int op = g->n_ops - 1; op >= 0 && !s->options.forward; op--) {
         if (!hp_op_trained(g, &g->ops[op]))
             continue;
         for (int from = k->again_first[op]; from >= 0; from = k->again_next[from])
-            list_gatherings(b, (struct visit){ from, true, true }, seen);
-        list_gatherings(b, (struct visit){ op, true, false }, seen);
+            list_gatherings(b, (struct visit){ from, true, true }, seen, count);
+        list_gatherings(b, (struct visit){ op, true, false }, seen, count);
     }
-    b->leader = NEW(&s->arena, int, b->n_gatherings + 1);
 }
 
 /* What is divided of each parameter; forward alone only the parameter itself matters. */
@@ -397,7 +435,8 @@ static void add_passes(struct builder *b, int op, uint32_t passes, bool backward
             continue;
         add_pass(b, op, p, again);
         for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++)
-            if (pass->writes >> i & 1 && o->tensor[i] != s->graph->loss)
+            if (pass->writes >> i & 1 && o->tensor[i] != s->graph->loss &&
+                (!again || s->training.has_again[o->tensor[i]]))
                 add_exchange(b, (struct place){ .tensor = o->tensor[i], .again = again },
                              backward);
     }

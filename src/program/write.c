@@ -63,12 +63,20 @@ static void put_ranges(struct json_writer *w, const struct part_layout *l)
     hp_json_end_object(w);
 }
 
+/* The half of a micro-batch, or the gradient phase where that is apart. */
+static const char *half_text(enum phase phase)
+{
+    return phase == PHASE_FORWARD    ? "forward"
+           : phase == PHASE_GRADIENT ? "gradient"
+                                     : "backward";
+}
+
 static void put_compute(struct json_writer *w, const struct hypar_program *p,
                         const struct block *block, int first, int n)
 {
     const struct part_layout *l = hp_pass_layout(p->blocks, block->body, block->index);
     put_passes(w, p, block);
-    hp_json_put_string(w, "half", p->task[first].backward ? "backward" : "forward");
+    hp_json_put_string(w, "half", half_text(p->task[first].phase));
     hp_json_begin_array(w, "parts", true);
     for (int t = first; t < first + n; t++)
         hp_json_put_int(w, NULL, p->task[t].part);
@@ -136,7 +144,7 @@ static void put_exchange(struct json_writer *w, const struct hypar_program *p, i
     else
         hp_json_put_string(w, place.grad ? "gradient" : "tensor",
                            p->plan->graph->tensors[place.tensor].name);
-    hp_json_put_string(w, "half", p->task[first].backward ? "backward" : "forward");
+    hp_json_put_string(w, "half", half_text(p->task[first].phase));
     hp_json_begin_array(w, "comms", false);
     for (int t = first; t < first + n; t++)
         put_comm(w, p, t);
@@ -208,7 +216,6 @@ static void put_bodies(struct json_writer *w, const struct hypar_program *p)
 /* "B1.0": phase, stage and micro-batch, of an update its period. */
 static void put_schedule(struct json_writer *w, const struct schedule *s)
 {
-    static const char letter[] = "FBGU";
     hp_json_begin_array(w, "schedule", false);
     for (int l = 0; l < s->n_lists; l++) {
         const struct slot_list *list = &s->list[l];
@@ -216,11 +223,8 @@ static void put_schedule(struct json_writer *w, const struct schedule *s)
         put_ints(w, "devices", list->device, list->n_devices);
         hp_json_begin_array(w, "slots", true);
         for (int i = 0; i < list->n_slots; i++) {
-            const struct slot *slot = &list->slot[i];
-            char text[40];
-            snprintf(text, sizeof text, "%c%d.%d", letter[slot->phase], slot->stage,
-                     slot->micro);
-            hp_json_put_string(w, NULL, text);
+            char text[SLOT_TEXT_BYTES];
+            hp_json_put_string(w, NULL, hp_slot_text(&list->slot[i], text));
         }
         hp_json_end_array(w);
         hp_json_end_object(w);

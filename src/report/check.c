@@ -7,7 +7,8 @@
 #include <hypar/report.h>
 
 static void check_json(FILE *to, const struct hypar_plan *plan,
-                       const struct hypar_memory *fullest, const struct hypar_error *why)
+                       const struct hypar_memory *fullest, const char *warning,
+                       const struct hypar_error *why)
 {
     struct json_writer w = { .file = to };
     hp_json_begin_object(&w, NULL, true);
@@ -28,6 +29,8 @@ static void check_json(FILE *to, const struct hypar_plan *plan,
         } else {
             hp_json_put_null(&w, "peak_memory_bytes");
         }
+        if (warning)
+            hp_json_put_string(&w, "warning", warning);
     } else {
         hp_json_put_string(&w, "error", why->text);
     }
@@ -35,7 +38,8 @@ static void check_json(FILE *to, const struct hypar_plan *plan,
 }
 
 static void check_text(FILE *to, const struct hypar_plan *plan,
-                       const struct hypar_memory *fullest, const struct hypar_error *why)
+                       const struct hypar_memory *fullest, const char *warning,
+                       const struct hypar_error *why)
 {
     if (!plan) {
         fprintf(to, "no: %s\n", why->text);
@@ -60,14 +64,16 @@ static void check_text(FILE *to, const struct hypar_plan *plan,
         fprintf(to, "memory: %s of %s on the fullest device\n",
                 hypar_format_quantity(need, fullest->peak, HYPAR_UNIT_BYTES),
                 hypar_format_quantity(has, fullest->limit, HYPAR_UNIT_BYTES));
+    if (warning)
+        fprintf(to, "warning: %s\n", warning);
 }
 
 void hypar_report_check(FILE *to, const struct hypar_plan *plan,
-                        const struct hypar_memory *fullest, const struct hypar_error *why,
-                        enum hypar_format format)
+                        const struct hypar_memory *fullest, const char *warning,
+                        const struct hypar_error *why, enum hypar_format format)
 {
     if (format == HYPAR_JSON)
-        check_json(to, plan, fullest, why);
+        check_json(to, plan, fullest, warning, why);
     else
-        check_text(to, plan, fullest, why);
+        check_text(to, plan, fullest, warning, why);
 }

@@ -165,7 +165,7 @@ static void comparison_text(FILE *to, const struct hypar_comparison *c)
     char devices[64];
     fprintf(to, "%s, batch %lld%s, on %s\n\n", hypar_graph_name(c->graph),
             (long long)hypar_graph_batch(c->graph),
-            hp_settings_text(&arena, c->precision, c->optimizer),
+            hp_settings_text(&arena, c->precision, c->gradient_precision, c->optimizer),
             hp_count(devices, hypar_machine_device_count(c->machine), "device", "devices"));
     hp_cell(&table, &arena, "%s", c->row[0].plan ? "plan" : "planner");
     for (int f = 0; f < figures_told; f++)

@@ -364,7 +364,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
 
     fprintf(to, "%s, batch %lld%s, on %d devices: planner %s\n\n",
             hp_shown(&arena, hypar_plan_model(plan)), (long long)plan->graph->batch,
-            hp_settings_text(&arena, plan->precision, plan->optimizer),
+            hp_settings_text(&arena, plan->precision, hp_plan_gradients(plan), plan->optimizer),
             hypar_machine_device_count(plan->machine), info.planner);
     if (view && view->n_levels)
         partition_text(to, &arena, found, others, n_others);

@@ -11,6 +11,8 @@ void hp_put_device(struct json_writer *w, const struct hypar_device *d)
     hp_json_put_string(w, "name", d->name);
     hp_json_put_number(w, "fp64_op_per_s", d->fp64_op_per_s);
     hp_json_put_number(w, "fp32_op_per_s", d->fp32_op_per_s);
+    hp_json_put_number(w, "tf32_op_per_s", d->tf32_op_per_s);
+    hp_json_put_number(w, "fp16_op_per_s", d->fp16_op_per_s);
     hp_json_put_number(w, "bf16_op_per_s", d->bf16_op_per_s);
     hp_json_put_number(w, "efficiency", d->efficiency);
     hp_json_put_int(w, "memory_bytes", d->memory_bytes);
@@ -82,24 +84,25 @@ static void level_rows(FILE *to, struct arena *arena, const struct hypar_level *
 static void machine_text(FILE *to, const struct hypar_machine *m)
 {
     struct arena arena = { 0 };
-    struct columns devices = { .align = "lrrrr" };
+    struct columns devices = { .align = "lrrrrr" };
     struct hypar_level level[HYPAR_MAX_LEVELS];
     int n_levels = hypar_machine_levels(m, level);
     char b[32], n_devices[64], n_switches[64], n_links[64];
-    static const char *const device_heading[] = { "devices", "fp32/s", "bf16/s", "memory",
-                                                  "bytes/s" };
+    static const char *const device_heading[] = { "devices", "fp32/s", "fp16/s",
+                                                  "bf16/s",  "memory", "bytes/s" };
     fprintf(to, "%s: %s, %s, %s, %s\n\n",
             hypar_machine_word(m) ? hypar_machine_word(m) : "machine",
             hypar_machine_topology(m),
             hp_count(n_devices, hypar_machine_device_count(m), "device", "devices"),
             hp_count(n_switches, hypar_machine_switch_count(m), "switch", "switches"),
             hp_count(n_links, hypar_machine_link_count(m), "link", "links"));
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         hp_cell(&devices, &arena, "%s", device_heading[i]);
     for (int i = 0; i < hypar_machine_device_count(m); i += run_of_devices(m, i)) {
         const struct hypar_device *d = hypar_machine_device(m, i);
         hp_cell(&devices, &arena, "%d x %s", run_of_devices(m, i), d->name);
         hp_cell(&devices, &arena, "%s", hp_metric(b, d->fp32_op_per_s));
+        hp_cell(&devices, &arena, "%s", hp_metric(b, d->fp16_op_per_s));
         hp_cell(&devices, &arena, "%s", hp_metric(b, d->bf16_op_per_s));
         hp_quantity_cell(&devices, &arena, (double)d->memory_bytes, HYPAR_UNIT_BYTES);
         hp_quantity_cell(&devices, &arena, d->memory_bytes_per_s, HYPAR_UNIT_BANDWIDTH);

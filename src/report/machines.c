@@ -7,10 +7,10 @@
 
 static void device_rows(FILE *to, struct arena *arena)
 {
-    struct columns table = { .align = "lrrrrr" };
-    static const char *const heading[] = { "device", "fp64/s", "fp32/s",
-                                           "bf16/s", "memory", "bytes/s" };
-    for (int i = 0; i < 6; i++)
+    struct columns table = { .align = "lrrrrrrr" };
+    static const char *const heading[] = { "device", "fp64/s", "fp32/s", "tf32/s",
+                                           "fp16/s", "bf16/s", "memory", "bytes/s" };
+    for (int i = 0; i < 8; i++)
         hp_cell(&table, arena, "%s", heading[i]);
     const struct hypar_device_type *type;
     for (int i = 0; (type = hypar_device_type(i)); i++) {
@@ -19,6 +19,8 @@ static void device_rows(FILE *to, struct arena *arena)
         hp_cell(&table, arena, "%s", d->name);
         hp_cell(&table, arena, "%s", hp_metric(b, d->fp64_op_per_s));
         hp_cell(&table, arena, "%s", hp_metric(b, d->fp32_op_per_s));
+        hp_cell(&table, arena, "%s", hp_metric(b, d->tf32_op_per_s));
+        hp_cell(&table, arena, "%s", hp_metric(b, d->fp16_op_per_s));
         hp_cell(&table, arena, "%s", hp_metric(b, d->bf16_op_per_s));
         hp_quantity_cell(&table, arena, (double)d->memory_bytes, HYPAR_UNIT_BYTES);
         hp_quantity_cell(&table, arena, d->memory_bytes_per_s, HYPAR_UNIT_BANDWIDTH);

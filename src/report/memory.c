@@ -6,7 +6,7 @@
 #include "report/devices.h"
 #include "report/put.h"
 
-enum { MOST_ROWS = 16, N_ITEMS = 6 };
+enum { MOST_ROWS = 16, N_ITEMS = 7 };
 
 /* What the peak is made of, once for all reports. */
 struct item {
@@ -23,6 +23,7 @@ static void itemise(const struct hypar_memory *m, struct item item[N_ITEMS])
         { "weight versions", "weight_versions_bytes", m->weight_versions },
         { "activations", "activations_bytes", m->activations },
         { "buffers", "buffers_bytes", m->buffers },
+        { "framework", "framework_bytes", m->framework },
     };
     for (int i = 0; i < N_ITEMS; i++)
         item[i] = all[i];
@@ -40,13 +41,23 @@ void hp_put_memory(struct json_writer *w, const struct hypar_memory *memory)
     hp_json_end_object(w);
 }
 
-char *hp_settings_text(struct arena *arena, enum hypar_precision precision,
-                       enum hypar_optimizer optimizer)
+char *hp_precision_words(struct arena *arena, enum hypar_precision precision,
+                         enum hypar_precision gradients)
 {
-    return hp_arena_printf(arena, "%s%s%s%s", precision == HYPAR_FP32 ? "" : ", ",
-                           precision == HYPAR_FP32 ? "" : hypar_precision_text(precision),
-                           optimizer == HYPAR_SGD ? "" : ", ",
-                           optimizer == HYPAR_SGD ? "" : hypar_optimizer_text(optimizer));
+    const char *text = hypar_precision_text(precision);
+    return gradients == precision ? hp_arena_strdup(arena, text)
+                                  : hp_arena_printf(arena, "%s with %s gradients", text,
+                                                    hypar_precision_text(gradients));
+}
+
+char *hp_settings_text(struct arena *arena, enum hypar_precision precision,
+                       enum hypar_precision gradients, enum hypar_optimizer optimizer)
+{
+    return hp_arena_printf(
+        arena, "%s%s%s%s", precision == HYPAR_FP32 ? "" : ", ",
+        precision == HYPAR_FP32 ? "" : hp_precision_words(arena, precision, gradients),
+        optimizer == HYPAR_SGD ? "" : ", ",
+        optimizer == HYPAR_SGD ? "" : hypar_optimizer_text(optimizer));
 }
 
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory)
@@ -146,7 +157,8 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
     char devices[64], saves[32];
     fprintf(to, "%s, batch %lld, %s, %s, on %s\n\n", hp_shown(&arena, hypar_plan_model(plan)),
             (long long)hypar_graph_batch(hypar_plan_graph(plan)),
-            hypar_precision_text(hypar_plan_precision(plan)),
+            hp_precision_words(&arena, hypar_plan_precision(plan),
+                               hypar_plan_gradient_precision(plan)),
             hypar_optimizer_text(hypar_plan_optimizer(plan)),
             hp_count(devices, n, "device", "devices"));
     memory_table(to, &arena, memory, n);

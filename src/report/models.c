@@ -72,6 +72,22 @@ void hypar_report_models(FILE *to, enum hypar_format format)
 
 /* One model --------------------------------------------------------------------------- */
 
+/* Bounds are numbers; of words there is a list. */
+static void put_option(struct json_writer *w, const struct hypar_model_option *option)
+{
+    if (!option->words) {
+        hp_json_put_int(w, "default", option->value);
+        hp_json_put_int(w, "least", option->least);
+        hp_json_put_int(w, "most", option->most);
+        return;
+    }
+    hp_json_put_string(w, "default", option->words[option->value]);
+    hp_json_begin_array(w, "words", true);
+    for (int i = 0; i <= option->most; i++)
+        hp_json_put_string(w, NULL, option->words[i]);
+    hp_json_end_array(w);
+}
+
 static void one_json(FILE *to, int model, const char *word, const struct hypar_graph *g)
 {
     struct json_writer w = { .file = to };
@@ -84,9 +100,7 @@ static void one_json(FILE *to, int model, const char *word, const struct hypar_g
     for (int i = 0; hypar_model_option(model, i, &option); i++) {
         hp_json_begin_object(&w, NULL, true);
         hp_json_put_string(&w, "name", option.name);
-        hp_json_put_int(&w, "default", option.value);
-        hp_json_put_int(&w, "least", option.least);
-        hp_json_put_int(&w, "most", option.most);
+        put_option(&w, &option);
         hp_json_end_object(&w);
     }
     hp_json_end_array(&w);
@@ -104,9 +118,13 @@ static void option_rows(FILE *to, int model)
         hp_cell(&table, &arena, "%s", heading[i]);
     for (int i = 0; hypar_model_option(model, i, &option); i++) {
         hp_cell(&table, &arena, "%s", option.name);
-        hp_cell(&table, &arena, "%d", option.value);
-        hp_cell(&table, &arena, "%d", option.least);
-        hp_cell(&table, &arena, "%d", option.most);
+        for (int k = 0; k < 3; k++) {
+            int value = k == 0 ? option.value : k == 1 ? option.least : option.most;
+            if (option.words)
+                hp_cell(&table, &arena, "%s", option.words[value]);
+            else
+                hp_cell(&table, &arena, "%d", value);
+        }
     }
     hp_columns_print(&table, to);
     hp_arena_free(&arena);

@@ -14,9 +14,13 @@ void hp_put_graph_figures(struct json_writer *w, const struct hypar_graph *graph
 /* The same as a line of text: "430,500 parameters, 4.59 MFLOP per sample forward, ...". */
 char *hp_graph_figures(struct arena *arena, const struct hypar_graph *graph);
 
+/* "bf16", "bf16 with fp32 gradients". */
+char *hp_precision_words(struct arena *arena, enum hypar_precision precision,
+                         enum hypar_precision gradients);
+
 /* ", bf16, adam" for a heading: what is not fp32 and sgd; "". */
 char *hp_settings_text(struct arena *arena, enum hypar_precision precision,
-                       enum hypar_optimizer optimizer);
+                       enum hypar_precision gradients, enum hypar_optimizer optimizer);
 
 /* The figures of a device, into an open object. */
 void hp_put_device(struct json_writer *w, const struct hypar_device *device);

@@ -101,6 +101,9 @@ static void put_plan(struct json_writer *w, const struct hypar_plan *plan,
     hp_json_put_string(w, "model", hypar_plan_model(plan));
     hp_json_put_int(w, "batch", hypar_graph_batch(hypar_plan_graph(plan)));
     hp_json_put_string(w, "precision", hypar_precision_text(hypar_plan_precision(plan)));
+    if (hypar_plan_gradient_precision(plan) != hypar_plan_precision(plan))
+        hp_json_put_string(w, "gradient_precision",
+                           hypar_precision_text(hypar_plan_gradient_precision(plan)));
     hp_json_put_string(w, "optimizer", hypar_optimizer_text(hypar_plan_optimizer(plan)));
     hp_put_simulation(w, &s->how);
     if (s->forward)
@@ -203,8 +206,9 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
     fprintf(to, "%s, batch %lld, %s, on %s: a %s takes %s\n",
             hp_shown(arena, hypar_plan_model(plan)),
             (long long)hypar_graph_batch(hypar_plan_graph(plan)),
-            hypar_precision_text(hypar_plan_precision(plan)), devices,
-            s->forward ? "forward pass" : "step", step);
+            hp_precision_words(arena, hypar_plan_precision(plan),
+                               hypar_plan_gradient_precision(plan)),
+            devices, s->forward ? "forward pass" : "step", step);
     const char *tokens = "";
     if (s->tokens_per_s > 0)
         tokens = hp_arena_printf(arena, ", %s tokens/s", hp_metric(b, s->tokens_per_s));

@@ -146,10 +146,10 @@ static void print_table(FILE *to, const struct hypar_train_result *r,
 
 static double fullest(const struct hypar_sim *sim, const struct hypar_plan *plan)
 {
-    double most = 0;
+    double most = 0; /* of what hypar takes itself */
     for (int d = 0; sim && d < hypar_machine_device_count(hypar_plan_machine(plan)); d++)
         most = fmax(most, hypar_sim_device(sim, d).memory.peak);
-    return most;
+    return fmax(0, most - hypar_plan_framework_bytes(plan));
 }
 
 /* "test": the last one, and the best. */

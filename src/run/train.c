@@ -122,10 +122,10 @@ static enum hypar_status find_real(struct trainer *t, struct hypar_error *err)
 {
     enum hypar_precision precision = hypar_plan_precision(t->plan);
     t->real = precision == HYPAR_FP64 ? REAL_F64 : REAL_F32;
-    if (precision == HYPAR_FP32 || precision == HYPAR_FP64)
-        return HYPAR_OK;
-    return hp_fail(err, HYPAR_UNSUPPORTED, "precision %s cannot be run: fp32 and fp64 can",
-                   hypar_precision_text(precision));
+    if (precision != HYPAR_FP32 && precision != HYPAR_FP64)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "precision %s cannot be run: fp32 and fp64 can",
+                       hypar_precision_text(precision));
+    return HYPAR_OK;
 }
 
 /* This process's devices: one for each of several ranks, or all. */

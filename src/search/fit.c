@@ -9,7 +9,8 @@
 
 double hp_room(const struct problem *problem, int device)
 {
-    return hp_device_room(problem->machine, device, problem->options->memory_bytes);
+    return hp_device_room(problem->machine, device, problem->options->memory_bytes,
+                          problem->options->framework_bytes);
 }
 
 double hp_least_room(const struct problem *problem)
@@ -22,8 +23,9 @@ double hp_least_room(const struct problem *problem)
 
 double hp_room_for_params(const struct problem *problem)
 {
-    return hp_least_room(problem) /
-           hp_bytes_per_param(problem->options->precision, problem->options->optimizer);
+    return hp_least_room(problem) / hp_bytes_per_param(problem->options->precision,
+                                                       problem->options->fp32_gradients,
+                                                       problem->options->optimizer);
 }
 
 struct prices hp_prices(int lowest, int highest)
@@ -81,7 +83,9 @@ static void add_param(struct op_needs *n, const struct hypar_plan *plan, int ten
     double elements = (double)hp_shape_elements(&g->tensors[tensor].shape);
     double each = hp_plan_param_bytes(plan, tensor);
     for (int u = g->use_start[tensor]; u < g->use_start[tensor + 1]; u++)
-        n[g->use[u].op].most_state += (each + hp_message_bytes(plan, tensor)) * elements;
+        n[g->use[u].op].most_state +=
+            (each + hp_message_bytes(plan, (struct place){ .tensor = tensor, .grad = true })) *
+            elements;
     if (g->use_start[tensor] == g->use_start[tensor + 1])
         return;
     struct use first = g->use[g->use_start[tensor]];
@@ -102,8 +106,8 @@ static void add_touched(struct op_needs *n, const struct hypar_plan *plan, int o
         bool shared_out = sampled && tensor->sample_dim >= 0 &&
                           hp_sample_dim(at->nest, o) == tensor->sample_dim;
         double *sum = shared_out ? &n->sampled : &n->whole;
-        *sum +=
-            hp_message_bytes(plan, at->tensor[o]) * (double)hp_shape_elements(&tensor->shape);
+        *sum += hp_message_bytes(plan, (struct place){ .tensor = at->tensor[o] }) *
+                (double)hp_shape_elements(&tensor->shape);
     }
 }
 
@@ -203,7 +207,7 @@ enum hypar_status hp_exact_need(const struct problem *problem, const struct hypa
     enum hypar_status status = hp_plan_memory(plan, NULL, cache, memory, err);
     *out = (struct fullest){ .device = -1 };
     for (int d = 0; d < n && status == HYPAR_OK; d++)
-        hp_look_at_memory(out, d, memory[d].peak, hp_room(problem, d));
+        hp_look_at_memory(out, d, memory[d].peak - memory[d].framework, hp_room(problem, d));
     hp_arena_free(&scratch);
     return status;
 }

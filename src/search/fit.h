@@ -18,7 +18,8 @@
 
 struct layout_cache; /* of a lowering (program/lowering.h) */
 
-/* What a device may use: the limit that is asked for, or its own memory. */
+/* What a device may use: the limit that is asked for, or its own memory, without what the
+ * framework takes of it. Needs below are without that, too. */
 double hp_room(const struct problem *problem, int device);
 
 /* ... the device that has least; and the parameters that it can hold, with gradients and

@@ -13,8 +13,7 @@
 struct counter {
     ticks now;
     double level;
-    double over; /* of that: what ends with the slot at hand */
-    int last;    /* its last point, -1 */
+    int last; /* its last point, -1 */
 };
 
 struct drawn {
@@ -28,7 +27,10 @@ struct points {
     struct arena arena;
     struct counter *counter; /* by device */
     const struct schedule *schedule;
-    int *start, *task; /* [(body * n_lists + list of slots) * 2 + half]: its tasks, CSR */
+    int *start,
+        *task; /* [(body * n_lists + list of slots) * segments + segment]: its tasks, CSR */
+    int *left; /* by micro-batch: slots that the list at hand is yet to do of it ... */
+    int *last; /* ... and the last one so far */
     struct drawn *point;
     int n, capacity;
 };
@@ -88,7 +90,9 @@ static void put_compute(struct points *p, int micro, int b, int number)
     ticks at = times_of(p, micro, first_of(p, number) + place)->start;
     for (int i = task->index; i >= 0; i = s->blocks->next[b][i]) {
         const struct part_layout *l = layout[op_pass[i].op];
-        ticks took = hp_pass_times(s->costs, op_pass[i].op, op_pass[i].pass, l)[task->part];
+        ticks took = op_pass[i].resend ? 0
+                                       : hp_pass_times(s->costs, op_pass[i].op, op_pass[i].pass,
+                                                       l)[task->part];
         const struct memory_delta *delta =
             &p->sim->memory->delta[b][hp_pass_number(order, l, i, task->part)];
         change(p, task->device, at, delta->alloc);
@@ -99,11 +103,16 @@ static void put_compute(struct points *p, int micro, int b, int number)
 
 /* Slots -------------------------------------------------------------------------------- */
 
-/* The tasks of each half of a body in each list, in the order of their numbers. */
+static int key_of(const struct points *p, int b, int list, int segment)
+{
+    return (b * p->schedule->n_lists + list) * hp_segment_count(p->schedule) + segment;
+}
+
+/* The tasks of each segment of a body in each list, in the order of their numbers. */
 static void list_tasks(struct points *p)
 {
     const struct hypar_program *program = p->sim->program;
-    int n_keys = program->n_bodies * p->schedule->n_lists * 2;
+    int n_keys = key_of(p, program->n_bodies, 0, 0);
     p->start = hp_csr(&p->arena, n_keys);
     for (int fill = 0; fill < 2; fill++) {
         for (int b = 0; b < program->n_bodies; b++)
@@ -111,8 +120,8 @@ static void list_tasks(struct points *p)
                 const struct task *task = &program->task[i];
                 if (task->kind != TASK_COMPUTE)
                     continue;
-                int list = p->schedule->list_of[task->device];
-                int key = (b * p->schedule->n_lists + list) * 2 + task->backward;
+                int key = key_of(p, b, p->schedule->list_of[task->device],
+                                 hp_pass_segment(program->lowering, task->index));
                 if (fill)
                     p->task[hp_csr_place(p->start, key)] = i;
                 else
@@ -123,45 +132,82 @@ static void list_tasks(struct points *p)
     }
 }
 
-static void put_half(struct points *p, int list, int b, const struct slot *slot)
+static int body_of(const struct points *p, const struct slot *slot)
 {
-    int key = (b * p->schedule->n_lists + list) * 2 + (slot->phase == PHASE_BACKWARD);
+    return hp_body_number(p->sim->program->iteration, slot->micro);
+}
+
+/* The place of a slot's segment in the memory model. */
+static int place_of(const struct points *p, const struct slot_list *list,
+                    const struct slot *slot, int device)
+{
+    int segment = hp_segment(p->schedule, slot->stage, slot->phase);
+    return hp_memory_at(p->sim->memory, device, hp_own_segment(p->schedule, list, segment));
+}
+
+/* The place past the last of a device's segments. */
+static int end_of(const struct points *p, const struct slot_list *list, int device)
+{
+    return hp_memory_at(p->sim->memory, device, hp_list_segments(p->schedule, list));
+}
+
+/* What slot `i` sent is held no more. */
+static void release_sent(struct points *p, const struct slot_list *list, int i)
+{
+    const struct slot *slot = &list->slot[i];
+    const struct memory_model *memory = p->sim->memory;
+    bool ends = p->left[slot->micro] == 0 && p->last[slot->micro] == i;
+    for (int d = 0; slot->phase != PHASE_UPDATE && d < list->n_devices; d++) {
+        int device = list->device[d];
+        const double *over = memory->over[body_of(p, slot)];
+        if (slot->phase >= hp_last_half(p->sim->program->iteration))
+            change(p, device, p->counter[device].now, -over[place_of(p, list, slot, device)]);
+        if (ends)
+            change(p, device, p->counter[device].now, -over[end_of(p, list, device)]);
+    }
+}
+
+/* What was sent forward has been received when the backward half begins. */
+static void put_slot(struct points *p, int l, const struct slot *slot)
+{
+    const struct slot_list *list = &p->schedule->list[l];
+    const struct memory_model *memory = p->sim->memory;
+    int b = body_of(p, slot);
+    for (int d = 0; d < list->n_devices; d++)
+        change(p, list->device[d], p->counter[list->device[d]].now,
+               -memory->waits[b][place_of(p, list, slot, list->device[d])]);
+    int key = key_of(p, b, l, hp_segment(p->schedule, slot->stage, slot->phase));
     for (int i = p->start[key]; i < p->start[key + 1]; i++)
         put_compute(p, slot->micro, b, p->task[i]);
-}
-
-/* What was sent forward has been received when the backward half begins; what was sent backward
- * when the next slot is over. */
-static void begin_slot(struct points *p, int device, int b, const struct slot *slot)
-{
-    if (slot->phase == PHASE_BACKWARD)
-        change(p, device, p->counter[device].now, -p->sim->memory->waits[b][device]);
-}
-
-static void end_slot(struct points *p, int device, int b, const struct slot *slot)
-{
-    struct counter *c = &p->counter[device];
-    if (slot->phase == PHASE_FORWARD)
-        change(p, device, c->now, p->sim->memory->late[b][device]);
-    change(p, device, c->now, -c->over);
-    bool last = slot->phase == hp_last_half(p->sim->program->iteration);
-    c->over = last ? p->sim->memory->over[b][device] : 0;
+    p->left[slot->micro]--;
+    for (int d = 0; d < list->n_devices; d++) {
+        int device = list->device[d];
+        ticks now = p->counter[device].now;
+        change(p, device, now, memory->late[b][place_of(p, list, slot, device)]);
+        if (p->left[slot->micro] == 0)
+            change(p, device, now,
+                   memory->over[b][end_of(p, list, device)] - memory->rest[b][device]);
+    }
 }
 
 static void put_slots(struct points *p, int l)
 {
     const struct slot_list *list = &p->schedule->list[l];
+    int reach = hp_longest_hold(list);
+    for (int i = 0; i < list->n_slots; i++)
+        p->left[list->slot[i].micro] += list->slot[i].phase != PHASE_UPDATE;
     for (int i = 0; i < list->n_slots; i++) {
         const struct slot *slot = &list->slot[i];
-        bool update = slot->phase == PHASE_UPDATE;
-        int b = update ? 0 : hp_body_number(p->sim->program->iteration, slot->micro);
-        for (int d = 0; d < list->n_devices; d++)
-            begin_slot(p, list->device[d], b, slot);
-        if (!update)
-            put_half(p, l, b, slot);
-        for (int d = 0; d < list->n_devices; d++)
-            end_slot(p, list->device[d], b, slot);
+        if (slot->phase != PHASE_UPDATE) {
+            put_slot(p, l, slot);
+            p->last[slot->micro] = i;
+        }
+        for (int k = i > reach ? i - reach : 0; k < i; k++)
+            if (hp_held_until(list, k) == i)
+                release_sent(p, list, k);
     }
+    for (int i = 0; i < list->n_slots; i++)
+        p->left[list->slot[i].micro] = 0;
 }
 
 /* The whole ---------------------------------------------------------------------------- */
@@ -198,6 +244,8 @@ void hp_make_memory_points(struct hypar_sim *sim)
     struct points p = { .sim = sim, .schedule = sim->program->schedule };
     begin_counters(&p);
     list_tasks(&p);
+    p.left = NEW(&p.arena, int, sim->program->iteration->n_micro);
+    p.last = NEW(&p.arena, int, sim->program->iteration->n_micro);
     for (int l = 0; l < p.schedule->n_lists; l++)
         put_slots(&p, l);
     hand_over(&p);

@@ -48,7 +48,7 @@ static void add_comms(struct estimate *e, int b, int d, const struct buckets *bu
     const struct exchange *exchange = &e->lowering->training.exchange[d];
     const struct pattern *p = hp_exchange_pattern(e->lowering, b, d);
     int tail = d - e->lowering->training.n_exchanges;
-    double size = hp_message_bytes(e->lowering->plan, exchange->place.tensor);
+    double size = hp_message_bytes(e->lowering->plan, exchange->place);
     for (int c = 0; c < p->n_comms; c++) {
         const struct comm *comm = &p->comm[c];
         int me = buckets && tail >= 0 ? buckets->base[tail] + c : -1;

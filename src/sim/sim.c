@@ -102,7 +102,7 @@ static void add_passes(struct hypar_sim *sim, int b, struct hypar_energy *sum)
         const struct part_layout *l = s->body[b].layout[k->op_pass[i].op];
         operand_set present = hp_present(&s->graph->ops[k->op_pass[i].op]);
         for (int part = 0; part < l->n_parts; part++) {
-            if (l->empty[part])
+            if (l->empty[part] || k->op_pass[i].resend)
                 continue;
             struct work work =
                 hp_pass_work(l->nest, k->op_pass[i].pass, l->range + part * l->nest->n_axes,
@@ -130,9 +130,10 @@ static void add_updates(struct hypar_sim *sim, int exchange, struct hypar_energy
     const struct update_devices *u =
         norm ? &s->norm : hp_update_devices(sim->timing->lowering, exchange);
     for (int i = 0; i < u->n; i++) {
-        struct work work =
-            norm ? hp_squares_work(u->elements[i], s->plan->precision)
-                 : hp_update_work(u->elements[i], s->plan->precision, s->plan->optimizer);
+        struct work work = norm
+                               ? hp_squares_work(u->elements[i], hp_plan_gradients(s->plan))
+                               : hp_update_work(u->elements[i], s->plan->precision,
+                                                hp_plan_gradients(s->plan), s->plan->optimizer);
         struct work_energy e =
             hp_work_energy(&work, hypar_machine_device(s->plan->machine, u->device[i]),
                            hp_master_precision(s->plan->precision));

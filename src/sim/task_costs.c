@@ -11,6 +11,7 @@ void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
     *a = (struct task_costs){ .graph = plan->graph,
                               .machine = plan->machine,
                               .precision = plan->precision,
+                              .gradients = hp_plan_gradients(plan),
                               .optimizer = plan->optimizer,
                               .settings = *options };
     if (options->all_reduce)
@@ -92,14 +93,14 @@ const ticks *hp_pass_times(struct task_costs *a, int op, int pass,
 
 ticks hp_update_time(const struct task_costs *a, int device, double elements)
 {
-    struct work work = hp_update_work(elements, a->precision, a->optimizer);
+    struct work work = hp_update_work(elements, a->precision, a->gradients, a->optimizer);
     return hp_ticks(hp_work_seconds(&work, hypar_machine_device(a->machine, device),
                                     hp_master_precision(a->precision)));
 }
 
 ticks hp_squares_time(const struct task_costs *a, int device, double elements)
 {
-    struct work work = hp_squares_work(elements, a->precision);
+    struct work work = hp_squares_work(elements, a->gradients);
     return hp_ticks(hp_work_seconds(&work, hypar_machine_device(a->machine, device),
                                     hp_master_precision(a->precision)));
 }

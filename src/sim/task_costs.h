@@ -39,7 +39,7 @@ struct task_costs {
     struct arena arena, scratch;
     const struct hypar_graph *graph;
     const struct hypar_machine *machine;
-    enum hypar_precision precision;
+    enum hypar_precision precision, gradients; /* of tensors; of parameters' gradients */
     enum hypar_optimizer optimizer;
     struct hypar_sim_options settings; /* all_reduce: the row's name; NULL: the fastest */
     int n_devices, n_queues;
@@ -56,7 +56,7 @@ struct task_costs {
     int layout_capacity;
 };
 
-/* For plans of the same graph and machine, with the same precision and optimizer. */
+/* For plans of the same graph and machine, with the same precisions and optimizer. */
 void hp_task_costs_begin(struct task_costs *costs, const struct hypar_plan *plan,
                          const struct hypar_sim_options *options);
 void hp_task_costs_end(struct task_costs *costs);

@@ -57,10 +57,10 @@ struct timeline_run {
     bool gated;
     const struct schedule *schedule;
     int **group_start, **group;
-    int *group_of;             /* by task of a body; -1: not gated */
+    int *group_of;                /* by task of a body; -1: not gated */
     int **gather_start, **gather; /* likewise, comms that gather parameters there; or NULL */
-    struct progress *progress; /* by device */
-    struct updates *updates;   /* [stage * n_devices + device]; NULL: nothing waits for them */
+    struct progress *progress;    /* by device */
+    struct updates *updates; /* [stage * n_devices + device]; NULL: nothing waits for them */
     int *updated_start, *updated; /* by task of the tail: devices that it brings up to date */
     ticks *free;
     struct ready_heap heap;
@@ -220,8 +220,7 @@ static void group_tasks(struct timeline_run *s, int b)
             int id = blocks->first[number] + t;
             const struct op_pass *op_pass = &k->op_pass[block.index];
             s->group_of[id] = group_index(s, s->schedule->stage_of_op[op_pass->op],
-                                          op_pass->backward ? PHASE_BACKWARD : PHASE_FORWARD,
-                                          s->graph.task[id].queue);
+                                          op_pass->phase, s->graph.task[id].queue);
             hp_csr_count(s->group_start[b], s->group_of[id]);
             s->missing[id]++;
         }
@@ -478,7 +477,7 @@ static void set_up(struct timeline_run *s)
     s->of_row = NEW(&s->arena, struct under_way, s->rows.n);
     s->spare = NEW(&s->arena, struct spare, s->iteration->n_bodies + s->iteration->n_groups);
     s->free = NEW(&s->arena, ticks, s->graph.n_queues);
-    s->gated = s->iteration->n_micro > 1;
+    s->gated = s->timing && hp_has_order(s->timing->lowering);
     if (s->gated)
         set_up_slots(s);
 }

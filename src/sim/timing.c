@@ -10,7 +10,7 @@ const struct pattern_cost *hp_exchange_cost(struct timing *s, int b, int exchang
         return s->tail_cost[tail];
     const struct place *place = &s->lowering->training.exchange[exchange].place;
     return hp_pattern_cost(s->costs, hp_exchange_pattern(s->lowering, b, exchange),
-                           hp_message_bytes(s->lowering->plan, place->tensor));
+                           hp_message_bytes(s->lowering->plan, *place));
 }
 
 int hp_comm_at(const struct pattern_cost *cost, int n_comms, int local)
@@ -48,7 +48,7 @@ static void fill_buckets(struct timing *s)
     for (int x = 0; x < k->n_tail; x++)
         s->tail_cost[x] = hp_make_pattern_cost(
             s->costs, &s->bucket_arena, s->lowering->tail[x],
-            hp_message_bytes(s->lowering->plan, k->exchange[k->n_exchanges + x].place.tensor),
+            hp_message_bytes(s->lowering->plan, k->exchange[k->n_exchanges + x].place),
             &s->blocks->buckets, x);
 }
 
@@ -108,6 +108,8 @@ static void compute_tasks(struct timing *s, int b, int group, struct sim_task *t
     for (int op_pass = group; op_pass >= 0; op_pass = s->blocks->next[b][op_pass]) {
         const struct op_pass *what = &s->lowering->training.op_pass[op_pass];
         const struct part_layout *l = hp_pass_layout(s->blocks, b, op_pass);
+        if (what->resend) /* messages alone */
+            continue;
         const ticks *time = hp_pass_times(s->costs, what->op, what->pass, l);
         for (int part = 0; part < l->n_parts; part++)
             if (!l->empty[part])

@@ -1,16 +1,19 @@
 What there is. One model with its options, one operator in words.
 $ hypar models gpt2
 > gpt2: GPT-2 small (Radford et al. 2019)
-> 124,439,808 parameters, 292 GFLOP per sample forward, 162 operators, 50 weighted layers, batch
+> 124,439,808 parameters, 292 GFLOP per sample forward, 174 operators, 74 weighted layers, batch
 > 32
 >
-> option     default  least      most
-> layers          12      1      4096
-> hidden         768      1   1048576
-> heads           12      1   1048576
-> seq           1024      1   1048576
-> vocab        50257      1  16777216
-> positions     1024      0   1048576
+> option                     default  least      most
+> layers                          12      1      4096
+> hidden                         768      1   1048576
+> heads                           12      1   1048576
+> seq                           1024      1   1048576
+> vocab                        50257      1  16777216
+> positions                     1024      0   1048576
+> attention                    fused  fused   unfused
+> attention_dropout_percent        0      0        99
+> dropout_percent                 10      0        99
 >
 > As in gpt2:layers=12.
 $ hypar models mlp
@@ -178,28 +181,28 @@ $ hypar ops rms_norm --json
 
 What decides the time of an exchange stands beside the peaks.
 $ hypar machines | grep -E '^(device|v100|h100) '
-> device       fp64/s  fp32/s  bf16/s  memory    bytes/s
-> v100          7.8 T  15.7 T   125 T   16 GB   900 GB/s
-> h100           67 T    67 T   989 T   80 GB  3.35 TB/s
+> device       fp64/s  fp32/s  tf32/s  fp16/s  bf16/s  memory    bytes/s
+> v100          7.8 T  15.7 T  15.7 T   125 T  15.7 T   16 GB   900 GB/s
+> h100           67 T    67 T   494 T   989 T   989 T   80 GB  3.35 TB/s
 > device       efficiency  links       each  latency  network card  energy/bit
 > v100                0.5      6    25 GB/s     1 us     12.5 GB/s        8 pJ
 > h100                0.5     18    25 GB/s     1 us       50 GB/s        8 pJ
 > v100        NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; 100 Gb/s network as in
 > h100        NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; 400 Gb/s
 $ hypar machines --json | grep -o '"name": "v100".*"source"'
-> "name": "v100", "fp64_op_per_s": 7800000000000, "fp32_op_per_s": 15700000000000, "bf16_op_per_s": 125000000000000, "efficiency": 0.5, "memory_bytes": 16000000000, "memory_bytes_per_s": 900000000000, "add_j": 9e-13, "multiply_j": 3.7e-12, "sram_access_j": 5e-12, "dram_access_j": 1.2544e-10, "ports": 6, "link_bytes_per_s": 25000000000, "nic_bytes_per_s": 12500000000, "latency_s": 1e-06, "energy_j_per_bit": 8e-12, "source"
+> "name": "v100", "fp64_op_per_s": 7800000000000, "fp32_op_per_s": 15700000000000, "tf32_op_per_s": 15700000000000, "fp16_op_per_s": 125000000000000, "bf16_op_per_s": 15700000000000, "efficiency": 0.5, "memory_bytes": 16000000000, "memory_bytes_per_s": 900000000000, "add_j": 9e-13, "multiply_j": 3.7e-12, "sram_access_j": 5e-12, "dram_access_j": 1.2544e-10, "ports": 6, "link_bytes_per_s": 25000000000, "nic_bytes_per_s": 12500000000, "latency_s": 1e-06, "energy_j_per_bit": 8e-12, "source"
 
 One is not many, and a machine of one device has no levels.
 $ hypar machines ring:1
 > ring:1: ring, 1 device, 0 switches, 0 links
 >
-> devices   fp32/s  bf16/s  memory   bytes/s
-> 1 x v100  15.7 T   125 T   16 GB  900 GB/s
+> devices   fp32/s  fp16/s  bf16/s  memory   bytes/s
+> 1 x v100  15.7 T   125 T  15.7 T   16 GB  900 GB/s
 $ hypar machines cluster:1x2
 > cluster:1x2: cluster, 2 devices, 1 switch, 2 links
 >
-> devices   fp32/s  bf16/s  memory   bytes/s
-> 2 x v100  15.7 T   125 T   16 GB  900 GB/s
+> devices   fp32/s  fp16/s  bf16/s  memory   bytes/s
+> 2 x v100  15.7 T   125 T  15.7 T   16 GB  900 GB/s
 >
 > level  ways  bandwidth  latency
 > H1        2   150 GB/s     2 us

@@ -3,7 +3,7 @@ $ hypar check tests/cli/plan.json
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 2 devices
 > memory: 404 B of 16 GB on the fullest device
 $ hypar check tests/cli/plan.json --json
-> {"ok": true, "batch": 8, "ops": 2, "parts": 4, "devices": 2, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
+> {"ok": true, "batch": 8, "ops": 2, "parts": 4, "devices": 2, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
 $ hypar check - < tests/cli/plan.json
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 2 devices
 > memory: 404 B of 16 GB on the fullest device
@@ -41,7 +41,7 @@ $ hypar check examples/plans/data-parallel.json
 > ok: resnet18:image=32,classes=10, batch 64: 69 operators in 552 parts on a machine of 8 devices
 > memory: 92.9 MB of 16 GB on the fullest device
 $ hypar check examples/plans/data-parallel.json --json
-> {"ok": true, "batch": 64, "ops": 69, "parts": 552, "devices": 8, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 92938132, "memory": {"parameters_bytes": 44726568, "gradients_bytes": 44726568, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 3451908, "buffers_bytes": 33088, "recompute_saves_bytes": 3315200, "limit_bytes": 16000000000}}
+> {"ok": true, "batch": 64, "ops": 69, "parts": 552, "devices": 8, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 92938132, "memory": {"parameters_bytes": 44726568, "gradients_bytes": 44726568, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 3451908, "buffers_bytes": 33088, "framework_bytes": 0, "recompute_saves_bytes": 3315200, "limit_bytes": 16000000000}}
 $ hypar check examples/plans/data-parallel.json --memory 90MB
 > hypar: examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 90 MB
 ? 1
@@ -66,7 +66,7 @@ $ sed 's/"n": 2/"n": "two"/' tests/cli/plan.json | hypar check -
 > hypar: standard input: ops[0].split.n: expected an integer in 1..1048576, not "two"
 ? 3
 $ sed 's/"batch"/"botch"/' tests/cli/plan.json | hypar check -
-> hypar: standard input: unknown member 'botch', expected one of format, model, graph_hash, batch, freeze, machine, precision, optimizer, seed, clip, ops, stages, schedule, simulation
+> hypar: standard input: unknown member 'botch', expected one of format, model, graph_hash, batch, freeze, machine, precision, gradient_precision, optimizer, dropout_masks, framework_memory_bytes, seed, clip, recompute, ops, stages, schedule, simulation
 ? 3
 $ sed 's/full:2/fall:2/' tests/cli/plan.json | hypar check -
 > hypar: standard input: machine: machine 'fall:2': unknown topology 'fall', expected one of htree, torus, mesh, ring, full, cluster, local
@@ -131,3 +131,16 @@ $ for p in dp hypar optcnn flexflow exhaustive 1f1b; do hypar plan tests/data/un
 > memory: 566 kB of 1.1 MB on the fullest device
 > memory: 566 kB of 1.1 MB on the fullest device
 > memory: 1.08 MB of 1.1 MB on the fullest device
+
+Splits that look alike and are not: 12 heads on 5 devices.
+$ printf '{"format": "hypar-plan/1", "model": "gpt:layers=1,hidden=60,heads=12,seq=8,vocab=16", "batch": 2, "machine": "full:5", "ops": [%s {"name": "h.0.attn", "split": {"a": 5}}, {"name": "*"}]}' "$(printf '{"name": "h.0.attn.%s", "split": {"k": 5}},' q k v)" > $TMP/heads.json; hypar check $TMP/heads.json
+> ok: gpt:layers=1,hidden=60,heads=12,seq=8,vocab=16, batch 2: 20 operators in 36 parts on a machine of 5 devices
+> memory: 386 kB of 16 GB on the fullest device
+> warning: 'h.0.attn.q' (k=5) and 'h.0.attn' (a=5) are split alike, on the same devices, but not into the same elements: what is between them is sent, 2.88 kB a step, forward, with 2 more such pairs
+$ hypar check $TMP/heads.json --json | grep -o '"warning.*'
+> "warning": "'h.0.attn.q' (k=5) and 'h.0.attn' (a=5) are split alike, on the same devices, but not into the same elements: what is between them is sent, 2.88 kB a step, forward, with 2 more such pairs"}
+$ hypar simulate $TMP/heads.json 2>&1 >/dev/null
+> hypar: note: 'h.0.attn.q' (k=5) and 'h.0.attn' (a=5) are split alike, on the same devices, but not into the same elements: what is between them is sent, 2.88 kB a step, forward, with 2 more such pairs
+$ sed 's/5/4/g' $TMP/heads.json | hypar check -
+> ok: gpt:layers=1,hidden=60,heads=12,seq=8,vocab=16, batch 2: 20 operators in 32 parts on a machine of 4 devices
+> memory: 390 kB of 16 GB on the fullest device

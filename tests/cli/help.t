@@ -25,6 +25,8 @@ $ hypar help import
 > print what is in it. -o writes its graph as a JSON file, or where FILE ends in
 > .txt its measured times as a PipeDream profile.
 >
+>       --attention=HOW        transformers of the zoo: fused, or unfused: scores
+>                              lie in memory (fused)
 >       --batch-dim=NAME=DIM   ONNX: the dimension of input NAME with the samples
 >                              (0)
 >   -b, --batch=N              samples in one training step (as the model says)

@@ -39,7 +39,7 @@ $ hypar import tests/data/onnx/train/lstm_lm.onnx --batch 8 -q | head -n 9
 > /lstm/LSTM_1                  lstm           8x20x128   132,096  5.24 M  n=8
 > /drop_1/Dropout               dropout        8x20x128                    n=8 t=20 c=128
 > /head                         linear         8x20x1000  129,000  5.12 M  n=8 t=20 k=1000 c=128
-> /head.view.transpose          transpose      20x8x1000                   t=20 n=8 c=1000
+> /head.view.transpose          transpose      20x8x1000                   t=20 n=8 k=1000
 $ hypar import tests/data/onnx/train/lstm_lm.onnx --batch 8 --batch-dim x=1 --json | grep shape
 >     {"name": "x", "shape": [20, 8]},
 >     {"name": "labels", "shape": [20, 8]}

@@ -128,20 +128,20 @@ $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 > gpt2, batch 32, on 8 devices: planner pipedream
 >
 > stage  operators           replicas    busy  in flight  weights   memory
->     0  wte .. loss  (162)         8  465 ms          1   498 MB  33.7 GB
+>     0  wte .. loss  (174)         8  463 ms          1   498 MB  33.7 GB
 >
 > Busy computing in a step, and memory: simulated, of the busiest and of the fullest device of a
 > stage.
-> In closed form one minibatch every 476 ms in steady state; 3.72 s on one device, 476 ms data
+> In closed form one minibatch every 474 ms in steady state; 3.71 s on one device, 474 ms data
 > parallel: 7.81 and 1.00 times as long. 1 in flight on each replica of the first stage.
 > A stage of r replicas updates its weights once for r minibatches; a forward pass sees them so
 > many updates late: no stage; the backward pass uses the same version, which is kept.
-> 160 places to cut would part operators that share a parameter, which this schedule does not
+> 220 places to cut would part operators that share a parameter, which this schedule does not
 > allow.
-> Predicted step 467 ms, simulated (the busiest device computes 465 ms of it), 68.5 samples/s,
-> 47.7 % of peak, 282 J; 871 MB sent, 1.99 GB on links; 33.7 GB of 16 GB of memory on the fullest
+> Predicted step 465 ms, simulated (the busiest device computes 463 ms of it), 68.8 samples/s,
+> 47.9 % of peak, 282 J; 871 MB sent, 1.99 GB on links; 33.7 GB of 16 GB of memory on the fullest
 > device.
-> In closed form 476 ms: compute 465 ms, exchange 11.2 ms, no overlap.
+> In closed form 474 ms: compute 463 ms, exchange 11.2 ms, no overlap.
 > IT DOES NOT FIT: device 0 would hold parameters 498 MB, gradients 498 MB, activations 26.2 GB,
 > buffers 6.59 GB.
 $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b | sed '$d'

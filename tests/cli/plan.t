@@ -104,7 +104,7 @@ $ hypar plan lenet-c --on htree:16 --planner hypar --json | sed -n '/"predicted"
 >     "peak_memory_bytes": 2876020,
 >     "state_bytes": 614000,
 >     "fullest_device": 0,
->     "memory": {"parameters_bytes": 307000, "gradients_bytes": 307000, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 787460, "buffers_bytes": 1474560, "recompute_saves_bytes": 737280, "limit_bytes": 8000000000},
+>     "memory": {"parameters_bytes": 307000, "gradients_bytes": 307000, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 787460, "buffers_bytes": 1474560, "framework_bytes": 0, "recompute_saves_bytes": 737280, "limit_bytes": 8000000000},
 >     "fits": true
 >   },
 >   "closed_form": {
@@ -127,6 +127,7 @@ $ hypar plan lenet-c --on htree:16 --planner hypar -q -o $TMP/plan.json; hypar s
 
 Where no other plan fits, flexflow may find one that does.
 $ hypar plan mlp --on full:4 --optimizer momentum --precision bf16 --memory 1305000B | head -n 1
+> hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
 > mlp, batch 32, bf16, momentum, on 4 devices: planner flexflow
 
 auto takes the fastest plan that fits, and says which do not, and why.
@@ -171,9 +172,9 @@ $ hypar check $TMP/plan.json
 What takes long to simulate, or cannot be, is predicted in closed form.
 $ hypar plan gpt2-xl --on cluster:128x8,memory=1TB --batch 1024 --planner dp | sed '1,/^Levels/d; $d'
 > program sends, each byte once (hypar lower). Step: in closed form.
-> Predicted step 2.41 s (compute 1.34 s, exchange 1.07 s; no overlap), 424 samples/s, 27.8 % of
+> Predicted step 2.42 s (compute 1.34 s, exchange 1.08 s; no overlap), 423 samples/s, 27.7 % of
 > peak, 108 kJ; weights, gradients and optimizer state 12.5 GB on the fullest device.
-> In closed form, not simulated: a plan of 645120 parts, more than 262144, takes long.
+> In closed form, not simulated: a plan of 694272 parts, more than 262144, takes long.
 $ hypar plan tests/data/pipedream/chain.txt --on full:2 --planner 1f1b --json | sed -n '/"predicted"/,/"search"/p'
 >   "predicted": {
 >     "model": "closed form: no overlap, levels one after another",
@@ -339,8 +340,8 @@ $ hypar plan gpt3-175b --on full:4
 > hypar: note: hypar: weights, gradients and sgd state need 353 GB on device 0, which has 16 GB
 > hypar: note: accpar: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
 > hypar: note: optcnn: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
-> hypar: note: 1f1b: no plan found that fits; the nearest needs 510 GB on device 0, which has 16 GB
-> hypar: note: gpipe: no plan found that fits; the nearest needs 1.6 TB on device 1, which has 16 GB
+> hypar: note: 1f1b: no plan found that fits; the nearest needs 511 GB on device 0, which has 16 GB
+> hypar: note: gpipe: no plan found that fits; the nearest needs 1.6 TB on device 0, which has 16 GB
 > hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
 ? 1
 $ hypar plan gpt3-175b --on full:4 -q
@@ -358,3 +359,55 @@ $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^T
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 --objective comm | grep -A 1 '^The others'
 > The others: accpar 664 MB, hypar 1.08 GB, owt 1.37 GB, 1f1b 1.58 GB, gpipe 1.58 GB, dp 7.33 GB,
 >             mp 31.5 GB.
+
+What numbers take is the plan's: precisions, masks, and what the framework has of each device.
+$ hypar plan mlp --on full:2,device=a100 --planner dp --precision bf16 --gradient-precision fp32 --optimizer adam --framework-memory 2GB --dropout-masks kept -q -o $TMP/numbers.json; sed -n '/"precision"/,/"seed"/p' $TMP/numbers.json; hypar simulate $TMP/numbers.json --fits
+>   "precision": "bf16",
+>   "gradient_precision": "fp32",
+>   "optimizer": "adam",
+>   "dropout_masks": "kept",
+>   "framework_memory_bytes": 2000000000,
+>   "seed": 0,
+> mlp, batch 32, bf16 with fp32 gradients, adam, on 2 devices
+>
+> device  parameters  gradients  optimizer  activations  buffers  framework     peak     of
+> 0-1         814 kB    1.63 MB    4.88 MB      41.5 kB  32.8 kB       2 GB  2.01 GB  80 GB  fits
+>
+> It fits: device 0, the fullest, needs 2.01 GB of 80 GB (2.5 %).
+> Recomputing activations would save up to 16.4 kB there.
+$ hypar plan --start $TMP/numbers.json --proposals 1 --framework-memory 3GB -q -o $TMP/again.json; sed -n '/"precision"/,/"seed"/p' $TMP/again.json
+>   "precision": "bf16",
+>   "gradient_precision": "fp32",
+>   "optimizer": "adam",
+>   "dropout_masks": "kept",
+>   "framework_memory_bytes": 3000000000,
+>   "seed": 0,
+$ hypar plan --start $TMP/numbers.json --proposals 1 --precision fp16 -q -o $TMP/again.json; sed -n '/"precision"/,/"seed"/p' $TMP/again.json
+>   "precision": "fp16",
+>   "optimizer": "adam",
+>   "dropout_masks": "kept",
+>   "framework_memory_bytes": 2000000000,
+>   "seed": 0,
+$ hypar plan mlp --on full:2 --planner dp --framework-memory 15.9999GB
+> hypar: dp: weights, gradients and sgd state need 3.26 MB on device 0, which has 100 kB beside the framework
+? 1
+$ hypar plan mlp --on full:2 --planner 1f1b --memory 16MB --framework-memory 15MB --batch 64
+> hypar: 1f1b: no plan found that fits; the nearest needs 3.23 MB on device 0, which has 1 MB
+? 1
+$ hypar train $TMP/numbers.json
+> hypar: precision bf16 cannot be run: fp32 and fp64 can
+? 3
+
+How attention is written is an option of the model, which the plan keeps.
+$ hypar plan gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16 --attention unfused --on full:2 --planner dp -q -o $TMP/unfused.json && grep '"model"' $TMP/unfused.json && hypar check $TMP/unfused.json | sed 1q
+>   "model": "gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16,attention=unfused",
+> ok: gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16,attention=unfused, batch 32: 31 operators in 62 parts on a machine of 2 devices
+$ hypar plan gpt2:attention=fused --attention unfused --on full:2
+> hypar: gpt2:attention=fused,attention=unfused: option 'attention' is given twice
+? 3
+$ hypar plan resnet18 --attention unfused --on full:2
+> hypar: resnet18:attention=unfused: unknown option 'attention', expected one of depth, image, classes
+? 3
+$ hypar plan $TMP/unfused.json --attention unfused --on full:2
+> hypar: --attention is for models of the zoo, and '$TMP/unfused.json' is a file
+? 2

@@ -26,7 +26,7 @@ $ hypar simulate examples/plans/data-parallel.json
 
 A pipeline.
 $ hypar simulate examples/plans/pipeline.json
-> mlp:784-1024-1024-10, batch 128, bf16, on 4 devices: a step takes 180 us
+> mlp:784-1024-1024-10, batch 128, fp16, on 4 devices: a step takes 180 us
 > 712 k samples/s, 1.6 % of peak (model FLOPs), 275 tasks
 >
 > device  computing        communicating  waiting
@@ -126,8 +126,8 @@ $ hypar simulate tests/cli/plan.json --json
 >   "comm_tasks": 3,
 >   "update_tasks": 4,
 >   "devices": [
->     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 0, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}},
->     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 0, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
+>     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 0, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}},
+>     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 0, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
 >   ],
 >   "links": [
 >     {"from": 0, "to": 1, "busy_s": 3.36e-09, "bytes": 83.99999999999999},
@@ -138,7 +138,7 @@ $ hypar simulate tests/cli/plan.json --json
 
 Does it fit?
 $ hypar simulate examples/plans/pipeline.json --fits
-> mlp:784-1024-1024-10, batch 128, bf16, adam, on 4 devices
+> mlp:784-1024-1024-10, batch 128, fp16, adam, on 4 devices
 >
 > device  parameters  gradients  optimizer  activations  buffers   peak     of
 > 0-1        1.61 MB    1.61 MB    9.65 MB      57.9 kB  32.8 kB  13 MB  16 GB  fits
@@ -152,8 +152,8 @@ $ hypar simulate tests/cli/plan.json --fits --json
 >   "fullest_device": 0,
 >   "peak_memory_bytes": 404,
 >   "devices": [
->     {"peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}},
->     {"peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
+>     {"peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}},
+>     {"peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
 >   ]
 > }
 $ hypar simulate tests/cli/plan.json --fits --memory 399B | grep It

@@ -83,7 +83,7 @@ $ hypar train mlp:20-16-10 --batch 6 --precision bf16
 > hypar: precision bf16 cannot be run: fp32 and fp64 can
 ? 3
 $ hypar train examples/plans/pipeline.json --in-process
-> hypar: precision bf16 cannot be run: fp32 and fp64 can
+> hypar: precision fp16 cannot be run: fp32 and fp64 can
 ? 3
 $ hypar train examples/plans/one-weird-trick.json --ranks 3
 > hypar: --ranks 3, but the plan has 4 devices: one for each
@@ -215,3 +215,15 @@ $ hypar plan --start $TMP/freeze.json --freeze 'fc2.*'
 ? 2
 $ hypar plan --start $TMP/freeze.json --proposals 10 -q -o $TMP/again.json && grep freeze $TMP/again.json
 >   "freeze": "fc1.*",
+
+Dropout masks that are kept are those that would be drawn again, and take a byte for each element.
+$ for m in kept drawn; do hypar train gpt:layers=1,hidden=16,heads=2,seq=8,vocab=50 --batch 4 --steps 3 --ranks 2 --in-process --planner dp --dropout-masks $m --threads 2 --json -q > $TMP/$m.json; grep -o '"peak_memory_bytes": [0-9]*' $TMP/$m.json | sort -u | grep -o '[0-9]*' > $TMP/$m.peak; grep -o '"loss": [^,]*' $TMP/$m.json > $TMP/$m.txt; done; cmp $TMP/kept.txt $TMP/drawn.txt && test $(cat $TMP/kept.peak) -gt $(cat $TMP/drawn.peak)
+
+Attention written out computes the same.
+$ for how in fused unfused; do hypar train gpt:layers=2,hidden=16,heads=4,seq=6,vocab=20,dropout_percent=0 --attention $how --batch 4 --steps 3 --precision fp64 --kernels reference --in-process -q --json | grep -o '"[a-z]*_loss": [0-9.]\{12\}' | tr '\n' ' '; echo; done
+> "first_loss": 3.0011645389 "last_loss": 2.9960580721
+> "first_loss": 3.0011645389 "last_loss": 2.9960580721
+$ for how in '' '--ranks 2 --planner mp' '--ranks 3 --planner hypar'; do hypar train llama2-7b:layers=1,hidden=16,heads=4,kv_heads=2,ffn=8,seq=6,vocab=20 --attention unfused --batch 4 --steps 3 --precision fp64 --kernels reference --in-process -q --json $how | grep -o '"[a-z]*_loss": [0-9.]\{12\}' | tr '\n' ' '; echo; done
+> "first_loss": 3.2788184040 "last_loss": 3.1066433402
+> "first_loss": 3.2788184040 "last_loss": 3.1066433402
+> "first_loss": 3.2788184040 "last_loss": 3.1066433402

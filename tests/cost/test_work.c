@@ -104,7 +104,7 @@ static void closed_forms(void **state)
 {
     (void)state;
     static const int bytes[HYPAR_PRECISION_COUNT] = {
-        [HYPAR_FP32] = 4, [HYPAR_BF16] = 2, [HYPAR_FP64] = 8
+        [HYPAR_FP32] = 4, [HYPAR_BF16] = 2, [HYPAR_FP64] = 8, [HYPAR_FP16] = 2, [HYPAR_TF32] = 4
     };
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         struct hypar_graph *graph = graph_of(forms[i].kind, forms[i].label);
@@ -270,7 +270,9 @@ static void roofline(void **state)
     const struct hypar_device *v100 = device_called("v100");
     struct work dense = { .macs = 1e12, .other = 5e11, .bytes = 9e8 };
     assert_close(hp_work_seconds(&dense, v100, HYPAR_FP32), 2.5e12 / (15.7e12 * 0.5));
-    assert_close(hp_work_seconds(&dense, v100, HYPAR_BF16), 2.5e12 / (125e12 * 0.5));
+    assert_close(hp_work_seconds(&dense, v100, HYPAR_FP16), 2.5e12 / (125e12 * 0.5));
+    assert_close(hp_work_seconds(&dense, v100, HYPAR_BF16), 2.5e12 / (15.7e12 * 0.5));
+    assert_close(hp_work_seconds(&dense, v100, HYPAR_TF32), 2.5e12 / (15.7e12 * 0.5));
     assert_close(hp_work_seconds(&dense, v100, HYPAR_FP64), 2.5e12 / (7.8e12 * 0.5));
     struct work moved = { .other = 1e9, .bytes = 9e9 };
     assert_close(hp_work_seconds(&moved, v100, HYPAR_FP32), 0.01);
@@ -323,16 +325,27 @@ static void updates(void **state)
         /* gradient, fp32 master twice, the weight written, fp32 moments twice each */
         [HYPAR_BF16] = { 2 + 8 + 2, 2 + 8 + 2 + 8, 2 + 8 + 2 + 16, 2 + 8 + 2 + 16 },
         [HYPAR_FP64] = { 8 + 16, 8 + 16 + 16, 8 + 16 + 32, 8 + 16 + 32 },
+        [HYPAR_FP16] = { 2 + 8 + 2, 2 + 8 + 2 + 8, 2 + 8 + 2 + 16, 2 + 8 + 2 + 16 },
+        [HYPAR_TF32] = { 4 + 8, 4 + 8 + 8, 4 + 8 + 16, 4 + 8 + 16 },
     };
     for (int p = 0; p < HYPAR_PRECISION_COUNT; p++)
         for (int o = 0; o < HYPAR_OPTIMIZER_COUNT; o++) {
+            enum hypar_precision precision = (enum hypar_precision)p;
+            enum hypar_precision fp32 = hp_gradient_precision(precision, true);
             struct work work =
-                hp_update_work(1000, (enum hypar_precision)p, (enum hypar_optimizer)o);
+                hp_update_work(1000, precision, precision, (enum hypar_optimizer)o);
             assert_close(work.bytes, 1000 * bytes[p][o]);
             assert_true(work.macs >= 1000);
+            double longer = hp_precision_bytes(fp32) - hp_precision_bytes(precision);
+            work = hp_update_work(1000, precision, fp32, (enum hypar_optimizer)o);
+            assert_close(work.bytes, 1000 * (bytes[p][o] + longer));
         }
     assert_int_equal(hp_master_precision(HYPAR_BF16), HYPAR_FP32);
+    assert_int_equal(hp_master_precision(HYPAR_TF32), HYPAR_FP32);
     assert_int_equal(hp_master_precision(HYPAR_FP64), HYPAR_FP64);
+    assert_int_equal(hp_gradient_precision(HYPAR_FP16, true), HYPAR_FP32);
+    assert_int_equal(hp_gradient_precision(HYPAR_FP16, false), HYPAR_FP16);
+    assert_int_equal(hp_gradient_precision(HYPAR_FP64, true), HYPAR_FP64);
 }
 
 /* Joules -------------------------------------------------------------------------------- */

@@ -134,6 +134,7 @@ static const struct op_case row_cases[] = {
     { OP_RMS_NORM, "4,7,6 +", NULL, "y[4,7,6] n4S t7A c6P 0" },
     { OP_GROUP_NORM, "4,6,5,5 + +", ATTRS(A1(GROUPS, 3)), "y[4,6,5,5] n4S g3P c2I h5A w5A 0" },
     { OP_SOFTMAX, "4,7,6", NULL, "y[4,7,6] n4S t7A c6R 0" },
+    { OP_SOFTMAX, "4,2,7,6", ATTRS(A1(CAUSAL, 1)), "y[4,2,7,6] n4S t2A u7A c6R 0" },
     { OP_LOG_SOFTMAX, "4,6", NULL, "y[4,6] n4S c6R 0" },
     { OP_CROSS_ENTROPY, "4,7,10 #4,7", NULL, "y[] n4S t7A c10R 0" },
     { OP_MSE_LOSS, "4,6 4,6", NULL, "y[] n4S c6A 0" },
@@ -173,15 +174,15 @@ static const struct op_case row_cases[] = {
     { OP_PAD, "4,3", ATTRS(AN(PAD, 0, 1, 0, 2)), "y[4,6] n4S c6A 0" },
     { OP_TRANSPOSE, "4,7,6", ATTRS(AN(PERM, 1, 0, 2)), "y[7,4,6] t7A n4S c6A 0" },
     { OP_RESHAPE, "4,7,6", ATTRS(AN(SHAPE, -1, 6)), "y[28,6] n4S t7A! c6A 0" },
-    { OP_RESHAPE, "4,12,7", ATTRS(AN(SHAPE, 0, 3, 4, 7)), "y[4,3,4,7] n4S c3A h4A! w7A 0" },
+    { OP_RESHAPE, "4,12,7", ATTRS(AN(SHAPE, 0, 3, 4, 7)), "y[4,3,4,7] n4S t3A d4A! c7A 0" },
     { OP_RESHAPE, "4,6,10", ATTRS(AN(SHAPE, 0, 4, 15)), "y[4,4,15] n4S 0" },
-    { OP_RESHAPE, "4,8,9", ATTRS(AN(SHAPE, 0, 2, 6, 6)), "y[4,2,6,6] n4S t2A c4I 0" },
-    { OP_RESHAPE, "4,1,6", ATTRS(AN(SHAPE, 4, 2, 1, 3)), "y[4,2,1,3] n4S t2A c3A! 0" },
+    { OP_RESHAPE, "4,8,9", ATTRS(AN(SHAPE, 0, 2, 6, 6)), "y[4,2,6,6] n4S t2A d4I 0" },
+    { OP_RESHAPE, "4,1,6", ATTRS(AN(SHAPE, 4, 2, 1, 3)), "y[4,2,1,3] n4S c2A d3A! 0" },
     { OP_FLATTEN, "4,3,5,5", NULL, "y[4,75] n4S c3A h5A! w5A! 0" },
-    { OP_FLATTEN, "4,1,5,5", NULL, "y[4,25] n4S t5A c5A! 0" },
+    { OP_FLATTEN, "4,1,5,5", NULL, "y[4,25] n4S h5A w5A! 0" },
     { OP_SQUEEZE, "4,1,6", ATTRS(A1(AXES, 1)), "y[4,6] n4S c6A 0" },
     { OP_UNSQUEEZE, "4,6", ATTRS(AN(AXES, 0, 2)), "y[1,4,1,6] n4S c6A 0" },
-    { OP_SQUEEZE, "4,6,1", ATTRS(A1(AXES, -1)), "y[4,6] n4S c6A 0" },
+    { OP_SQUEEZE, "4,6,1", ATTRS(A1(AXES, -1)), "y[4,6] n4S t6A 0" },
     { OP_UNSQUEEZE, "4,6", ATTRS(AN(AXES, -1, 0)), "y[1,4,6,1] n4S c6A 0" },
     { OP_EXPAND, "w1,6", ATTRS(AN(SHAPE, 4, 1, 6)), "y[4,1,6] n4S t1A c6A 0" },
     { OP_REDUCE_SUM, "4,7,6", ATTRS(A1(AXES, 1)), "y[4,6] n4S t7R c6A 0" },
@@ -260,6 +261,7 @@ static const struct op_case misfit_cases[] = {
       "attribute 'sizes' sums to 5, expected 9" },
     { OP_SLICE, "4,9", ATTRS(A1(AXIS, 1), A1(START, 3), A1(STOP, 12)),
       "slice from 3 to 12 of a dimension of 9" },
+    { OP_SOFTMAX, "4,9", ATTRS(A1(CAUSAL, 1)), "causal, but 2 dimensions, expected 3 or 4" },
     { OP_TRANSPOSE, "4,9", ATTRS(AN(PERM, 1, 1)),
       "attribute 'perm' is not a permutation of 0 to 1" },
     { OP_RESHAPE, "4,9", ATTRS(AN(SHAPE, 4, 8)), "36 elements do not fit the shape given" },
@@ -338,6 +340,80 @@ static void sharing(void **state)
     hypar_graph_free(g);
 }
 
+/* A chain of operators, each on what the one before writes, and the letters of the last. */
+struct link {
+    enum op_kind kind; /* OP_ATTENTION: of x to itself */
+    const struct attrs *attrs;
+};
+
+static void check_letters(const char *inputs, const char *expected, int n,
+                          const struct link *link)
+{
+    struct graph_builder *b = hp_build("chain", 4);
+    struct hypar_graph *g;
+    int in[MAX_OPERANDS], x[3];
+    char name[16], letters[MAX_AXES + 1] = "";
+    read_inputs(b, inputs, in);
+    x[0] = in[0];
+    for (int i = 0; i < n; i++) {
+        x[1] = x[2] = x[0];
+        snprintf(name, sizeof name, "op%d", i);
+        struct op_request request = { link[i].kind, name, link[i].kind == OP_ATTENTION ? 3 : 1,
+                                      x, link[i].attrs };
+        assert_int_equal(hp_build_op(b, &request, x, NULL), HYPAR_OK);
+    }
+    assert_int_equal(hp_build_finish(b, &g, NULL), HYPAR_OK);
+    const struct nest *nest = g->ops[n - 1].nest;
+    for (int a = 0; a < nest->n_axes; a++)
+        letters[a] = nest->axis[a].name[0];
+    assert_string_equal(letters, expected);
+    hypar_graph_free(g);
+}
+
+/* Reshapes and transposes call their axes what the operator before them does. */
+static void letters(void **state)
+{
+    (void)state;
+    const struct link heads[] = {
+        { OP_LINEAR, ATTRS(A1(OUT, 24)) },
+        { OP_RESHAPE, ATTRS(AN(SHAPE, 0, 0, 3, 8)) },
+        { OP_TRANSPOSE, ATTRS(AN(PERM, 0, 2, 1, 3)) },
+        { OP_TRANSPOSE, ATTRS(AN(PERM, 1, 0, 3, 2)) },
+        { OP_TRANSPOSE, ATTRS(AN(PERM, 1, 2, 0, 3)) },
+        { OP_RESHAPE, ATTRS(AN(SHAPE, 0, -1, 5)) },
+    };
+    check_letters("4,5,6", "ntkdr", 2, heads);
+    check_letters("4,5,6", "nktdr", 3, heads);
+    check_letters("4,5,6", "kndtr", 4, heads);
+    check_letters("4,5,6", "ndktr", 5, heads);
+    check_letters("4,5,6", "ndktr", 6, heads);
+
+    const struct link attention[] = {
+        { OP_ATTENTION, ATTRS(A1(HEADS, 6), A1(KV_HEADS, 6)) },
+        { OP_RESHAPE, ATTRS(AN(SHAPE, 0, 0, 6, 4)) },
+        { OP_RESHAPE, ATTRS(AN(SHAPE, 0, 0, 3, 2, 4)) },
+    };
+    check_letters("4,5,24", "nqaer", 2, attention);
+    check_letters("4,5,24", "nqader", 3, attention); /* half of a is no axis of attention */
+
+    const struct link patches[] = {
+        { OP_CONV, ATTRS(A1(KERNEL, 2), A1(STRIDE, 2), A1(OUT, 8)) },
+        { OP_RESHAPE, ATTRS(AN(SHAPE, 0, 8, -1)) },
+        { OP_TRANSPOSE, ATTRS(AN(PERM, 0, 2, 1)) },
+        { OP_RELU, NULL }, /* by rank */
+        { OP_UNSQUEEZE, ATTRS(A1(AXES, 1)) },
+    };
+    check_letters("4,3,6,6", "nkhwr", 2, patches);
+    check_letters("4,3,6,6", "nhkr", 3, patches); /* h and w in one: what leads it */
+    check_letters("4,3,6,6", "ntcr", 5, patches);
+
+    const struct link no_samples[] = {
+        { OP_REDUCE_SUM, ATTRS(A1(AXES, 0)) },
+        { OP_TRANSPOSE, ATTRS(AN(PERM, 1, 0)) },
+    };
+    check_letters("4,5,6", "ntr", 2, no_samples); /* n is always there */
+}
+
 /* Operators that share parameters, one through another: a and b have none in common, c has one
  * of each. */
 static void shared_parameters(void **state)
@@ -377,7 +453,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row),         cmocka_unit_test(misfits),
         cmocka_unit_test(the_rule),          cmocka_unit_test(sharing),
-        cmocka_unit_test(shared_parameters),
+        cmocka_unit_test(shared_parameters), cmocka_unit_test(letters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

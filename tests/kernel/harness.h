@@ -22,6 +22,7 @@ struct subject {
     enum real real;
     uint64_t key;
     struct view value[MAX_OPERANDS], grad[MAX_OPERANDS];
+    struct view mask; /* of a dropout that keeps it */
 };
 
 static inline size_t element_bytes(const struct subject *s, int o)
@@ -150,6 +151,7 @@ static inline void fill(const struct subject *s, numbers *number)
 static inline struct kernel_call call_of(const struct subject *s, int pass)
 {
     struct kernel_call call = { .nest = s->nest, .pass = pass, .real = s->real, .key = s->key };
+    call.mask = s->mask;
     int n = hp_nest_axis(s->nest, 'n');
     hp_whole_ranges(s->nest, call.range);
     if (n >= 0)

@@ -341,6 +341,48 @@ static void test_dropout(void **state)
     subject_free(&s);
 }
 
+/* What is kept is what would be drawn; and the backward pass takes it from there. */
+static void check_mask(const struct op_case *c, const char *kernels, enum real real)
+{
+    struct subject drawn = subject_new(c, real), kept = subject_new(c, real);
+    struct subject *both[2] = { &drawn, &kept };
+    if (!hp_kernels_find(kernels)) /* a build without BLAS */
+        kernels = "reference";
+    kept.mask = new_view(hp_operand_box(kept.nest, 1), 1);
+    for (int b = 0; b < 2; b++) {
+        both[b]->kernels = hp_kernels_find(kernels);
+        fill(both[b], wave);
+        run_phase(both[b], false);
+    }
+    kept.key++; /* of no use to the backward pass */
+    for (int b = 0; b < 2; b++)
+        run_phase(both[b], true);
+    for (int64_t e = 0; e < hp_box_elements(&kept.mask.box); e++) {
+        double y = get(&drawn.value[1], e, real);
+        assert_int_equal(((unsigned char *)kept.mask.data)[e], y != 0);
+        assert_true(get(&kept.value[1], e, real) == y);
+        check_close(get(&kept.grad[0], e, real), get(&drawn.grad[0], e, real));
+    }
+    free(kept.mask.data);
+    subject_free(&drawn);
+    subject_free(&kept);
+}
+
+static void test_dropout_masks(void **state)
+{
+    (void)state;
+    const struct op_case c = { OP_DROPOUT,
+                               "many",
+                               { { CASE_ACT, { 3, { 5, 7, 90 } } } },
+                               1,
+                               ATTRS({ ATTR_RATE, 1, V(0.3) }),
+                               0 };
+    for (int real = 0; real < 2; real++) {
+        check_mask(&c, "reference", real ? REAL_F64 : REAL_F32);
+        check_mask(&c, "fast", real ? REAL_F64 : REAL_F32);
+    }
+}
+
 /* Views ------------------------------------------------------------------------------- */
 
 static struct view row_view(double *data, int64_t lo, int64_t hi)
@@ -393,6 +435,7 @@ int main(void)
         cmocka_unit_test(test_batch_norm_of_a_micro_batch),
         cmocka_unit_test(test_absent_gradients_of_outputs),
         cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_dropout_masks),
         cmocka_unit_test(test_combinations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

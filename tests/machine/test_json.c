@@ -137,6 +137,7 @@ static void own_devices_need_their_figures_once(void **state)
     const struct hypar_device *device = hypar_machine_device(machine, 0);
     assert_string_equal(device->name, "npu");
     assert_true(device->fp64_op_per_s == 5e11 && device->bf16_op_per_s == 1e12);
+    assert_true(device->fp16_op_per_s == 1e12 && device->tf32_op_per_s == 1e12);
     assert_true(device->memory_bytes == 1000 && device->efficiency > 0);
     assert_null(hypar_machine_word(machine));
     char *text = json_of(machine);

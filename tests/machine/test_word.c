@@ -25,9 +25,11 @@ static const struct {
     { "cluster:2x8,device=h100+cluster:2x8,device=a100", NULL },
     { "cluster:1x2,bandwidth=1e+9+cluster:1x2",
       "cluster:1x2,intra=1GB/s,inter=1GB/s+cluster:1x2" },
-    { "ring:4,device=p100,fp64=1T,fp32=2T,bf16=3T,memory-bandwidth=100GB/s,add-energy=1pJ,"
+    { "ring:4,device=p100,fp64=1T,fp32=2T,bf16=3T,fp16=4T,tf32=5T,memory-bandwidth=100GB/"
+      "s,add-energy=1pJ,"
       "multiply-energy=2pJ,sram-energy=3pJ,dram-energy=4nJ,energy=0J",
-      "ring:4,device=p100,fp32=2TFLOP/s,fp64=1TFLOP/s,bf16=3TFLOP/s,memory-bandwidth=100GB/s,"
+      "ring:4,device=p100,fp32=2TFLOP/s,fp64=1TFLOP/s,bf16=3TFLOP/s,fp16=4TFLOP/s,"
+      "tf32=5TFLOP/s,memory-bandwidth=100GB/s,"
       "add-energy=1pJ,multiply-energy=2pJ,sram-energy=3pJ,dram-energy=4nJ,energy=0J" },
     { "local:1", NULL },
     { "local:2,memory=1GB,bandwidth=3GB/s", NULL },
@@ -90,8 +92,8 @@ static void every_option_is_in_a_good_word(void **state)
 static void every_device_is_usable_and_says_its_source(void **state)
 {
     (void)state;
-    static const char *const wanted[] = { "eyeriss-hmc", "k80",  "p100", "v100",
-                                          "a100",        "h100", "h200" };
+    static const char *const wanted[] = { "eyeriss-hmc", "k80",  "p100", "v100", "a100",
+                                          "h100",        "h200", "t4",   "gh200" };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
         assert_non_null(hp_device_type_find(wanted[i]));
     for (int t = 0; hypar_device_type(t); t++) {
@@ -101,6 +103,8 @@ static void every_device_is_usable_and_says_its_source(void **state)
         assert_ptr_equal(hp_device_type_find(d->name), type); /* no name twice */
         assert_true(d->fp64_op_per_s > 0 && d->fp32_op_per_s >= d->fp64_op_per_s);
         assert_true(d->bf16_op_per_s >= d->fp32_op_per_s);
+        assert_true(d->fp16_op_per_s >= d->fp32_op_per_s);
+        assert_true(d->tf32_op_per_s >= d->fp32_op_per_s);
         assert_true(d->efficiency > 0 && d->efficiency <= 1);
         assert_true(d->memory_bytes >= 1000000000 && d->memory_bytes_per_s > 1e9);
         assert_true(d->add_j > 0 && d->multiply_j > 0 && d->sram_access_j > 0);
@@ -192,14 +196,15 @@ static const struct {
       "machine 'ring:4,latency=': 'latency=' is no option, expected name=value" },
     { "ring:4,=2us", "machine 'ring:4,=2us': '=2us' is no option, expected name=value" },
     { "ring:4,speed=3", "machine 'ring:4,speed=3': unknown option 'speed', expected one of "
-                        "device, fp32, fp64, bf16, "
+                        "device, fp32, fp64, bf16, fp16, tf32, "
                         "efficiency, memory, memory-bandwidth, add-energy, multiply-energy, "
                         "sram-energy, dram-energy, "
                         "bandwidth, intra, inter, nics, latency, inter-latency, energy" },
     { "ring:4,device=h10",
-      "machine 'ring:4,device=h10': unknown device 'h10', expected one of eyeriss-hmc, k80, "
-      "titan-x, "
-      "p100, v100, a100, h100, h200, b200, mi250x, mi300x, tpu-v3, tpu-v4, cpu-core" },
+      "machine 'ring:4,device=h10': unknown device 'h10', expected one of "
+      "eyeriss-hmc, k80, titan-x, p100, v100, v100-32gb, t4, rtx-3090, rtx-4090, a10, "
+      "a40, a6000, l4, l40s, a100, a100-40gb, h100, h100-pcie, h200, gh200, b200, "
+      "gb200, mi250x, mi300x, mi325x, tpu-v3, tpu-v4, tpu-v5e, tpu-v5p, cpu-core" },
     { "ring:4,device=v100,device=v100",
       "machine 'ring:4,device=v100,device=v100': device is given twice" },
     { "ring:4,latency=1us,latency=1us",

@@ -47,6 +47,11 @@ static const struct {
       "densenet121:depth=122: depth is 122, expected 121, 169 or 201" },
     { "gpt2:seq=2048", 0, HYPAR_INVALID,
       "gpt2:seq=2048: seq is 2048, expected at most 1024, the learned positions" },
+    { "gpt:attention=flash", 0, HYPAR_INVALID,
+      "gpt:attention=flash: option 'attention' is 'flash', expected one of fused, unfused" },
+    { "gpt:attention_dropout_percent=10", 0, HYPAR_INVALID,
+      "gpt:attention_dropout_percent=10: dropout of attention weights, expected "
+      "attention=unfused beside it" },
     { "gpt:hidden=100", 0, HYPAR_INVALID,
       "gpt:hidden=100: hidden is 100, expected a multiple of heads, which is 12" },
     { "llama:kv_heads=5", 0, HYPAR_INVALID,

@@ -10,7 +10,11 @@
 #define STAGE0       "{'ops':['fc1','relu1'],'devices':[0,1]}"
 #define STAGE1       "{'ops':['fc2','loss'],'devices':[2,3]}"
 #define STAGES(s, x) HEAD OPS ",'stages':[" s "]" x "}"
-#define PIPEDREAM    ",'schedule':{'name':'pipedream'}"
+#define SAME(d)      "{'ops':['fc1','relu1'],'devices':[" d "]}"
+#define SAME1(d)     "{'ops':['fc2','loss'],'devices':[" d "]}"
+#define SLOTS(s) \
+    STAGES(SAME("0") "," SAME1("1"), ",'schedule':{'name':'slots','slots':[" s "]}")
+#define PIPEDREAM ",'schedule':{'name':'pipedream'}"
 #define REPLICAS \
     "{'ops':['fc1','relu1'],'devices':[0,1],'replicas':2,'share':'minibatch'}," STAGE1
 
@@ -19,7 +23,7 @@
     "{'format':'hypar-plan/1','model':'gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16'," \
     "'batch':4,'machine':'full:4',"
 #define GPT_REST                                                                     \
-    "'wpe.add','drop','h.0.ln_1','h.0.attn.c_attn','h.0.attn.split','h.0.attn',"     \
+    "'wpe.add','drop','h.0.ln_1','h.0.attn.q','h.0.attn.k','h.0.attn.v','h.0.attn'," \
     "'h.0.attn.c_proj','h.0.attn.dropout','h.0.attn.add','h.0.ln_2','h.0.mlp.c_fc'," \
     "'h.0.mlp.gelu','h.0.mlp.c_proj','h.0.mlp.dropout','h.0.mlp.add','ln_f','lm_head','loss'"
 
@@ -39,7 +43,8 @@ static const struct {
       "plan: format: expected one of hypar-plan/1, not \"hypar-plan/2\"" },
     { HEAD OPS ",'stage':[]}", HYPAR_INVALID,
       "plan: unknown member 'stage', expected one of format, model, graph_hash, batch, freeze, "
-      "machine, precision, optimizer, seed, clip, recompute, ops, stages, schedule, simulation" },
+      "machine, precision, gradient_precision, optimizer, dropout_masks, framework_memory_bytes, seed, clip, "
+      "recompute, ops, stages, schedule, simulation" },
     { "{'format':'hypar-plan/1','machine':'full:4'," OPS "}", HYPAR_INVALID,
       "plan: model: missing, expected a string" },
     { "{'format':'hypar-plan/1','model':'-','machine':'full:4'," OPS "}", HYPAR_INVALID,
@@ -51,8 +56,20 @@ static const struct {
     { "{'format':'hypar-plan/1','model':'mlp:8-6-4','machine':'full:0'," OPS "}", HYPAR_INVALID, "?" },
     { "{'format':'hypar-plan/1','model':'mlp:8-6-4','machine':{'format':'x'}," OPS "}", HYPAR_INVALID, "?" },
     { "{'format':'hypar-plan/1','model':'no-such-model','machine':'full:4'," OPS "}", HYPAR_INVALID, "?" },
-    { HEAD OPS ",'precision':'fp16'}", HYPAR_INVALID,
-      "plan: precision: expected one of fp32, bf16, fp64, not \"fp16\"" },
+    { HEAD OPS ",'precision':'fp8'}", HYPAR_INVALID,
+      "plan: precision: expected one of fp32, bf16, fp64, fp16, tf32, not \"fp8\"" },
+    { HEAD OPS ",'gradient_precision':'bf16'}", HYPAR_INVALID,
+      "plan: gradient_precision: gradients of fp32 parameters cannot be bf16" },
+    { HEAD OPS ",'precision':'bf16','gradient_precision':'fp16'}", HYPAR_INVALID,
+      "plan: gradient_precision: gradients of bf16 parameters cannot be fp16" },
+    { HEAD OPS ",'precision':'fp64','gradient_precision':'fp32'}", HYPAR_INVALID,
+      "plan: gradient_precision: gradients of fp64 parameters cannot be fp32" },
+    { HEAD OPS ",'gradient_precision':32}", HYPAR_INVALID, "?" },
+    { HEAD OPS ",'dropout_masks':true}", HYPAR_INVALID, "?" },
+    { HEAD OPS ",'dropout_masks':'yes'}", HYPAR_INVALID,
+      "plan: dropout_masks: expected one of drawn, kept, not \"yes\"" },
+    { HEAD OPS ",'framework_memory_bytes':-1}", HYPAR_INVALID, "?" },
+    { HEAD OPS ",'framework_memory_bytes':'2GB'}", HYPAR_INVALID, "?" },
     { HEAD OPS ",'optimizer':'lamb'}", HYPAR_INVALID,
       "plan: optimizer: expected one of sgd, momentum, adam, adamw, not \"lamb\"" },
     { HEAD OPS ",'simulation':true}", HYPAR_INVALID, "plan: simulation: expected an object, not true" },
@@ -88,8 +105,8 @@ static const struct {
       "plan: ops: has 6 elements, expected at most 5" },
     { HEAD "'ops':[" REST "," REST "]}", HYPAR_INVALID, "plan: ops[1]: '*' is listed twice" },
     { HEAD "'ops':[{'name':'*','devices':[0]}]}", HYPAR_INVALID,
-      "plan: ops[0]: unknown member 'devices', expected one of name, split, recompute, shard, "
-      "shard_over, shard_state" },
+      "plan: ops[0]: unknown member 'devices', expected one of name, split, recompute, resend, "
+      "shard, shard_over, shard_state" },
     { HEAD "'ops':[{'name':'*','split':{'N':4}}]}", HYPAR_INFEASIBLE,
       "plan: op '*': no operator has an axis 'N'" },
     { HEAD "'ops':[{'name':'*','split':{'n':4,'nk':4}}]}", HYPAR_INFEASIBLE,
@@ -107,7 +124,7 @@ static const struct {
     { OP("'kind':1"), HYPAR_INVALID, "plan: ops[0].kind: expected a string, not 1" },
     { OP("'splits':{'n':2}"), HYPAR_INVALID,
       "plan: ops[0]: unknown member 'splits', expected one of name, kind, split, sizes, devices, "
-      "recompute, shard, shard_over, shard_state" },
+      "recompute, resend, shard, shard_over, shard_state" },
     { OP("'recompute':1"), HYPAR_INVALID, "plan: ops[0].recompute: expected true or false, not 1" },
 
     /* splits */
@@ -170,7 +187,7 @@ static const struct {
     { STAGES("{'ops':['fc1']}", ""), HYPAR_INVALID,
       "plan: stages[0].devices: missing, expected an array" },
     { STAGES("{'ops':[],'devices':[0]}", ""), HYPAR_INFEASIBLE,
-      "plan: stage 0: no operators, expected at least one" },
+      "plan: op 'fc1' is in no stage" },
     { STAGES("{'ops':['fc1'],'devices':[]}", ""), HYPAR_INFEASIBLE,
       "plan: stage 0: no devices, expected at least one" },
     { STAGES("{'ops':['fc1'],'devices':[0],'replica':1}", ""), HYPAR_INVALID,
@@ -208,7 +225,8 @@ static const struct {
       "plan: schedule: expected an object, not \"gpipe\"" },
     { HEAD OPS ",'schedule':{}}", HYPAR_INVALID, "plan: schedule.name: missing, expected a string" },
     { HEAD OPS ",'schedule':{'name':'zigzag'}}", HYPAR_INVALID,
-      "plan: schedule.name: expected one of none, gpipe, 1f1b, pipedream, not \"zigzag\"" },
+      "plan: schedule.name: expected one of none, gpipe, 1f1b, pipedream, "
+      "interleaved, zb-h1, zb-h2, slots, not \"zigzag\"" },
     { HEAD OPS ",'schedule':{'name':'none','micro_batches':0}}", HYPAR_INVALID,
       "plan: schedule.micro_batches: expected an integer >= 1, not 0" },
     { HEAD OPS ",'schedule':{'name':'none','micro_batches':13}}", HYPAR_INFEASIBLE,
@@ -221,6 +239,69 @@ static const struct {
       "plan: schedule '1f1b' has one version of the weights: stash needs 'pipedream'" },
     { STAGES(STAGE0 "," STAGE1, ",'schedule':{'name':'pipedream','stash':false,'vertical_sync':true}"),
       HYPAR_INFEASIBLE, "plan: schedule 'pipedream': vertical_sync needs stash" },
+
+    /* schedules that put several stages on a device, or take gradients apart */
+    { STAGES(STAGE0 "," STAGE1, ",'schedule':{'name':'zb-h1','stash':true}"), HYPAR_INFEASIBLE,
+      "plan: schedule 'zb-h1' has one version of the weights: stash needs 'pipedream'" },
+    { STAGES(STAGE0 "," STAGE1, ",'schedule':{'name':'zb-h2','chunks':2}"), HYPAR_INFEASIBLE,
+      "plan: schedule 'zb-h2' has one stage on a device: chunks needs 'interleaved'" },
+    { STAGES(STAGE0 "," STAGE1, ",'schedule':{'name':'zb-h1','slots':[['F0.0']]}"),
+      HYPAR_INFEASIBLE, "plan: schedule 'zb-h1' has an order of its own: slots needs 'slots'" },
+    { STAGES(SAME("0") "," SAME1("0"), ",'schedule':{'name':'zb-h1'}"), HYPAR_INFEASIBLE,
+      "plan: stage 1: device 0 is in stage 0 too" },
+    { STAGES(SAME("0") "," SAME1("0"), ",'schedule':{'name':'interleaved'}"), HYPAR_INVALID,
+      "plan: schedule.chunks: missing, expected an integer in 1..65536" },
+    { STAGES(SAME("0") "," SAME1("0"), ",'schedule':{'name':'interleaved','chunks':3}"),
+      HYPAR_INFEASIBLE, "plan: schedule 'interleaved': 3 chunks do not divide 2 stages" },
+    { STAGES(SAME("0") "," SAME1("1"), ",'schedule':{'name':'interleaved','chunks':2}"),
+      HYPAR_INFEASIBLE,
+      "plan: schedule 'interleaved' with 2 chunks: stage 1 is on the devices of stage 1, "
+      "expected those of every stage in turn" },
+    { STAGES(SAME("0") "," SAME1("0"), ",'schedule':{'name':'interleaved','chunks':1}"),
+      HYPAR_INFEASIBLE,
+      "plan: schedule 'interleaved' with 1 chunks: stage 1 is on the devices of stage 0, "
+      "expected devices of its own" },
+    { STAGES(SAME("0,1") "," SAME1("0"), ",'schedule':{'name':'interleaved','chunks':2}"),
+      HYPAR_INFEASIBLE,
+      "plan: stage 1: 1 of the 2 devices of stage 0: stages have the same devices or none in "
+      "common" },
+    { STAGES(SAME("0,1") "," SAME1("1,2"), ",'schedule':{'name':'interleaved','chunks':2}"),
+      HYPAR_INFEASIBLE,
+      "plan: stage 1: device 2 is not in stage 0, which device 1 is in too: stages have the "
+      "same devices or none in common" },
+    { STAGES(SAME("0") "," SAME1("1"),
+             ",'schedule':{'name':'interleaved','chunks':1,'micro_batches':3}"),
+      HYPAR_INFEASIBLE,
+      "plan: schedule 'interleaved': 3 micro-batches, expected a multiple of the 2 groups of "
+      "devices" },
+
+    /* slots by hand */
+    { STAGES(SAME("0") "," SAME1("1"), ",'schedule':{'name':'slots'}"), HYPAR_INVALID,
+      "plan: schedule.slots: missing, expected an array" },
+    { SLOTS("['F0.0','G0.0'],['F1.0','B1.0']"), HYPAR_INVALID,
+      "plan: schedule.slots[0][1]: expected a slot such as F0.3, B0.3 or W0.3 (phase, stage, "
+      "micro-batch), not 'G0.0'" },
+    { SLOTS("['F0.0','B0.0']"), HYPAR_INFEASIBLE,
+      "plan: 1 lists of slots, expected 2: one for the devices of each stage, or of stages on "
+      "the same devices" },
+    { SLOTS("['F0.0','B0.0'],['F1.0']"), HYPAR_INFEASIBLE, "plan: slots[1]: B1.0 is missing" },
+    { SLOTS("['F0.0','B0.0','W0.0'],['F1.0','B1.0']"), HYPAR_INFEASIBLE,
+      "plan: slots[1]: W1.0 is missing" },
+    { SLOTS("['F0.0','B0.0','F0.0'],['F1.0','B1.0']"), HYPAR_INFEASIBLE,
+      "plan: slots[0][2]: F0.0: it is listed twice" },
+    { SLOTS("['F0.0','B0.1'],['F1.0','B1.0']"), HYPAR_INFEASIBLE,
+      "plan: slots[0][1]: B0.1: there are 1 micro-batches" },
+    { SLOTS("['F0.0','B1.0'],['F1.0','B1.0']"), HYPAR_INFEASIBLE,
+      "plan: slots[0][1]: B1.0: stage 1 is not on its devices" },
+    { SLOTS("['B0.0','F0.0'],['F1.0','B1.0']"), HYPAR_INFEASIBLE,
+      "plan: slots[0][1]: F0.0: it comes after B0.0, expected forward by stage, then "
+      "backward" },
+    { SLOTS("['F0.0','W0.0','B0.0'],['F1.0','B1.0','W1.0']"), HYPAR_INFEASIBLE,
+      "plan: the slots deadlock: device 0 waits in slots[0][1], W0.0, for B0.0" },
+    { STAGES(SAME("0") "," SAME1("1"),
+             ",'schedule':{'name':'slots','micro_batches':2,'slots':["
+             "['F0.0','B0.0','F0.1','B0.1'],['F1.0','F1.1','B1.0','B1.1']]}"),
+      HYPAR_INFEASIBLE, "plan: the slots deadlock: device 0 waits in slots[0][1], B0.0, for B1.0" },
     { STAGES(REPLICAS, ",'schedule':{'name':'1f1b'}"), HYPAR_INFEASIBLE,
       "plan: stage 0: share 'minibatch' needs schedule 'pipedream', not '1f1b'" },
     { HEAD "'ops':[{'name':'fc1','devices':[0]}," REST "],'stages':[" REPLICAS "]" PIPEDREAM "}", HYPAR_INFEASIBLE,

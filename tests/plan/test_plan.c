@@ -102,6 +102,47 @@ static void test_written_form(void **state)
     hypar_plan_free(plan);
 }
 
+/* What numbers take: written where it differs from the default, and kept by copies. */
+static void test_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *given, *written;
+        enum hypar_precision precision, gradients;
+        double room; /* of device 0, 16 GB */
+    } rows[] = {
+        { "", "fp32\",\n  \"optimizer\": \"sgd\",\n  \"seed\"", HYPAR_FP32, HYPAR_FP32, 16e9 },
+        { ",'precision':'tf32'", "tf32\",\n  \"optimizer\"", HYPAR_TF32, HYPAR_TF32, 16e9 },
+        { ",'precision':'fp16','gradient_precision':'fp16','dropout_masks':'drawn'",
+          "fp16\",\n  \"optimizer\": \"sgd\",\n  \"seed\"", HYPAR_FP16, HYPAR_FP16, 16e9 },
+        { ",'precision':'fp16','gradient_precision':'fp32','dropout_masks':'kept',"
+          "'framework_memory_bytes':2e9",
+          "fp16\",\n  \"gradient_precision\": \"fp32\",\n  \"optimizer\": \"sgd\",\n"
+          "  \"dropout_masks\": \"kept\",\n  \"framework_memory_bytes\": 2000000000,\n",
+          HYPAR_FP16, HYPAR_FP32, 14e9 },
+        { ",'framework_memory_bytes':17e9", "\"framework_memory_bytes\": 17000000000,\n",
+          HYPAR_FP32, HYPAR_FP32, 1 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char given[512];
+        snprintf(given, sizeof given, HEAD "'ops':[{'name':'*'}]%s}", rows[i].given);
+        struct hypar_plan *plan = must_read(given), *copy = hp_plan_copy(plan);
+        char *text = plan_text(plan), *again = plan_text(copy);
+        assert_non_null(strstr(text, rows[i].written));
+        assert_string_equal(text, again);
+        assert_int_equal(hypar_plan_precision(copy), rows[i].precision);
+        assert_int_equal(hypar_plan_gradient_precision(copy), rows[i].gradients);
+        assert_true(hp_plan_fullest(copy, 0).has == rows[i].room);
+        assert_int_equal(hypar_plan_check_memory(copy, 0, NULL),
+                         rows[i].room > 1 ? HYPAR_OK : HYPAR_INFEASIBLE);
+        check_round_trip(plan);
+        free(text);
+        free(again);
+        hypar_plan_free(copy);
+        hypar_plan_free(plan);
+    }
+}
+
 /* Written where something differs from the default, kept by copies, and gone by when nothing
  * else is said. */
 static void test_simulation(void **state)
@@ -457,12 +498,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),          cmocka_unit_test(test_written_form),
-        cmocka_unit_test(test_simulation),     cmocka_unit_test(test_getters),
-        cmocka_unit_test(test_replicas),       cmocka_unit_test(test_machine_object),
-        cmocka_unit_test(test_overrides),      cmocka_unit_test(test_building),
-        cmocka_unit_test(test_random_plans),   cmocka_unit_test(test_damaged_plans),
-        cmocka_unit_test(test_relative_model), cmocka_unit_test(test_examples),
-        cmocka_unit_test(test_documentation),
+        cmocka_unit_test(test_simulation),     cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_getters),        cmocka_unit_test(test_replicas),
+        cmocka_unit_test(test_machine_object), cmocka_unit_test(test_overrides),
+        cmocka_unit_test(test_building),       cmocka_unit_test(test_random_plans),
+        cmocka_unit_test(test_damaged_plans),  cmocka_unit_test(test_relative_model),
+        cmocka_unit_test(test_examples),       cmocka_unit_test(test_documentation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

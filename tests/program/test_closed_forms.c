@@ -1,5 +1,5 @@
-/* Bytes that can be worked out by hand: data parallelism, halos, and the table entries of HyPar
- * and AccPar for two devices. */
+/* Bytes that can be worked out by hand: data and tensor parallelism, halos, and the table
+ * entries of HyPar and AccPar for two devices. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -101,6 +101,222 @@ static void data_parallel(void **state)
     check_data_parallel("vgg16", 1);
     check_data_parallel("resnet18", 7);
     check_data_parallel("gpt2", 3);
+}
+
+/* Tensor parallelism --------------------------------------------------------------- */
+
+/* Megatron's splits of a layer (Shoeybi et al. 2019), by the end of an operator's name; all
+ * other operators are computed by each device. */
+struct tensor_split {
+    const char *end;
+    char axis;
+};
+
+static char tensor_axis(const char *name, const struct tensor_split *splits)
+{
+    for (; splits->end; splits++) {
+        size_t n = strlen(name), m = strlen(splits->end);
+        if (n >= m && strcmp(name + n - m, splits->end) == 0)
+            return splits->axis;
+    }
+    return 'r';
+}
+
+static void split_tensors(struct hypar_plan *plan, int degree,
+                          const struct tensor_split *splits)
+{
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        split_axis(plan, op, tensor_axis(plan->graph->ops[op].name, splits), degree);
+}
+
+static struct hypar_graph *import(const char *model)
+{
+    struct hypar_graph *graph;
+    struct hypar_error err;
+    if (hypar_import(&graph, model, &(struct hypar_import_options){ .batch = 2 }, &err))
+        fail_msg("%s", err.text);
+    return graph;
+}
+
+/* Each layer sums [n,t,h] twice forward, behind attention and behind the perceptron, and twice
+ * backward, before them; nothing else moves. */
+static void check_tensor_parallel(const char *model, int layers, int degree, double elements,
+                                  const struct tensor_split *splits)
+{
+    struct hypar_graph *graph = import(model);
+    struct hypar_machine *machine = full(degree);
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_hidden_moves hidden;
+    split_tensors(plan, degree, splits);
+    assert_int_equal(hypar_plan_hidden_moves(plan, &hidden, NULL), HYPAR_OK);
+    assert_int_equal(hidden.count, 0);
+    struct hypar_program *program = lower(plan, false);
+    struct hypar_program_totals totals = hypar_program_totals(program);
+    double bytes = layers * 2 * (2.0 * (degree - 1) * 4 * elements);
+    if (totals.forward_bytes != bytes || totals.backward_bytes != bytes ||
+        totals.comm_bytes != 2 * bytes)
+        fail_msg("%s on %d devices: %.0f bytes forward, %.0f backward, %.0f in all; expected "
+                 "%.0f forward and backward",
+                 model, degree, totals.forward_bytes, totals.backward_bytes, totals.comm_bytes,
+                 bytes);
+    hypar_program_free(program);
+    hypar_plan_free(plan);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+}
+
+/* clang-format off */
+#define UNFUSED \
+    { ".q_shape", 'k' }, { ".k_shape", 'k' }, { ".v_shape", 'k' }, { ".q_heads", 'k' }, { ".k_heads", 'k' }, \
+    { ".v_heads", 'k' }, { ".unsqueeze", 'k' }, { ".expand", 'c' }, { "_repeat.shape", 'c' }, { ".scores", 'b' }, \
+    { ".scale", 'c' }, { ".softmax", 't' }, { ".softmax_dropout", 'c' }, { ".mix", 'b' }, { ".join_heads", 'b' }, \
+    { ".join_shape", 'b' }
+
+static const struct tensor_split gpt[] = {
+    { ".attn.q", 'k' }, { ".attn.k", 'k' }, { ".attn.v", 'k' }, { ".attn", 'a' }, { ".attn.c_proj", 'c' },
+    { ".c_fc", 'k' }, { ".gelu", 'c' }, { ".mlp.c_proj", 'c' }, UNFUSED, { NULL, 0 },
+};
+static const struct tensor_split bert[] = {
+    { ".attention.q", 'k' }, { ".attention.k", 'k' }, { ".attention.v", 'k' }, { ".attention", 'a' },
+    { ".attention.out", 'c' }, { ".ffn.in", 'k' }, { ".gelu", 'c' }, { ".ffn.out", 'c' }, UNFUSED, { NULL, 0 },
+};
+static const struct tensor_split vit[] = {
+    { ".attn.q", 'k' }, { ".attn.k", 'k' }, { ".attn.v", 'k' }, { ".attn", 'a' }, { ".attn.out", 'c' },
+    { ".mlp.0", 'k' }, { ".gelu", 'c' }, { ".mlp.3", 'c' }, { NULL, 0 },
+};
+static const struct tensor_split llama[] = {
+    { ".q_proj", 'k' }, { ".k_proj", 'k' }, { ".v_proj", 'k' }, { ".rope_q", 'a' }, { ".rope_k", 'a' },
+    { ".attn", 'a' }, { ".o_proj", 'c' }, { ".gate_proj", 'k' }, { ".up_proj", 'k' }, { ".silu", 'c' },
+    { ".gate", 'c' }, { ".down_proj", 'c' }, { ".q_shape", 'a' }, { ".k_shape", 'a' }, { ".q_heads", 'a' },
+    { ".k_heads", 'a' }, { ".k_repeat.unsqueeze", 'a' }, UNFUSED, { NULL, 0 },
+};
+/* clang-format on */
+
+static void tensor_parallel(void **state)
+{
+    (void)state;
+    check_tensor_parallel("gpt:layers=2,hidden=48,heads=12,seq=16,vocab=96", 2, 4, 2 * 16 * 48,
+                          gpt);
+    check_tensor_parallel("gpt:layers=1,hidden=48,heads=12,seq=16,vocab=96", 1, 3, 2 * 16 * 48,
+                          gpt);
+    check_tensor_parallel("gpt2", 12, 2, 2.0 * 1024 * 768, gpt);
+    check_tensor_parallel("bert:layers=2,hidden=48,heads=12,seq=16,vocab=96", 2, 6, 2 * 16 * 48,
+                          bert);
+    check_tensor_parallel("vit-b-16:layers=2,hidden=48,heads=4,image=32,patch=8,ffn=96", 2, 2,
+                          2 * 17 * 48, vit);
+    check_tensor_parallel("llama2-7b:layers=2,hidden=64,heads=8,ffn=96,seq=16,vocab=96", 2, 4,
+                          2 * 16 * 64, llama);
+    check_tensor_parallel(
+        "llama2-7b:layers=1,hidden=64,heads=8,kv_heads=4,ffn=96,seq=16,vocab=96", 1, 4,
+        2 * 16 * 64, llama);
+}
+
+/* The same with attention written out: heads are k, b, c or t by the operator. */
+static void tensor_parallel_unfused(void **state)
+{
+    (void)state;
+    check_tensor_parallel("gpt:layers=2,hidden=48,heads=12,seq=16,vocab=96,attention=unfused,"
+                          "attention_dropout_percent=10",
+                          2, 4, 2 * 16 * 48, gpt);
+    check_tensor_parallel("bert:layers=1,hidden=48,heads=12,seq=16,vocab=96,attention=unfused",
+                          1, 3, 2 * 16 * 48, bert);
+    check_tensor_parallel("llama2-7b:layers=1,hidden=64,heads=8,kv_heads=4,ffn=96,seq=16,"
+                          "vocab=96,attention=unfused",
+                          1, 4, 2 * 16 * 64, llama);
+}
+
+/* x -> linear -> transposed -> relu -> mean squares: t of relu is k of the transpose. */
+static struct hypar_graph *turned_net(void)
+{
+    struct graph_builder *b = hp_build("turned", 2);
+    struct hypar_shape shape = { 3, { 2, 4, 3 } }, turned = { 3, { 2, 8, 4 } };
+    int y = hp_build_input(b, "x", &shape, false, 0), loss;
+    int target = hp_build_input(b, "target", &turned, false, 0);
+    const struct op_request request[] = {
+        { OP_LINEAR, "linear", 2, (int[]){ y, HP_MAKE }, ATTRS({ ATTR_OUT, 1, V(8) }) },
+        { OP_TRANSPOSE, "turn", 1, &y, ATTRS({ ATTR_PERM, 3, V(0, 2, 1) }) },
+        { OP_RELU, "relu", 1, &y, NULL },
+    };
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(hp_build_op(b, &request[i], &y, NULL), HYPAR_OK);
+    struct op_request end = { OP_MSE_LOSS, "loss", 2, (int[]){ y, target }, NULL };
+    assert_int_equal(hp_build_op(b, &end, &loss, NULL), HYPAR_OK);
+    struct hypar_graph *graph;
+    assert_int_equal(hp_build_finish(b, &graph, NULL), HYPAR_OK);
+    return graph;
+}
+
+/* Query, key and value from one matrix, cut apart by an operator of its own. */
+static struct hypar_graph *one_matrix_net(void)
+{
+    struct graph_builder *b = hp_build("one matrix", 2);
+    struct hypar_shape shape = { 3, { 2, 4, 8 } };
+    int x = hp_build_input(b, "x", &shape, false, 0), y[3] = { x }, loss;
+    int target = hp_build_input(b, "target", &shape, false, 0);
+    const struct op_request request[] = {
+        { OP_LINEAR, "qkv", 1, y, ATTRS({ ATTR_OUT, 1, V(24) }) },
+        { OP_SPLIT, "cut", 1, y, ATTRS({ ATTR_AXIS, 1, V(2) }, { ATTR_SIZES, 3, V(8, 8, 8) }) },
+        { OP_ATTENTION, "attn", 3, y, ATTRS({ ATTR_HEADS, 1, V(4) }) },
+    };
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(hp_build_op(b, &request[i], y, NULL), HYPAR_OK);
+    struct op_request end = { OP_MSE_LOSS, "loss", 2, (int[]){ y[0], target }, NULL };
+    assert_int_equal(hp_build_op(b, &end, &loss, NULL), HYPAR_OK);
+    struct hypar_graph *graph;
+    assert_int_equal(hp_build_finish(b, &graph, NULL), HYPAR_OK);
+    return graph;
+}
+
+/* The warning of splits that look alike and are not; empty: there is none. */
+static void check_hidden(struct hypar_graph *graph, int degree,
+                         const struct tensor_split *splits, int count, const char *text)
+{
+    struct hypar_machine *machine = full(degree);
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    struct hypar_hidden_moves hidden;
+    split_tensors(plan, degree, splits);
+    assert_int_equal(hypar_plan_hidden_moves(plan, &hidden, NULL), HYPAR_OK);
+    assert_int_equal(hidden.count, count);
+    assert_string_equal(hidden.text, text);
+    hypar_plan_free(plan);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+}
+
+static void hidden_moves(void **state)
+{
+    (void)state;
+    /* 12 heads on 5 devices: parts of k are no whole heads */
+    check_hidden(
+        import("gpt:layers=2,hidden=60,heads=12,seq=16,vocab=96"), 5, gpt, 8,
+        "'h.0.attn.q' (k=5) and 'h.0.attn' (a=5) are split alike, on the same devices, "
+        "but not into the same elements: what is between them is sent, 15.4 kB a step, "
+        "forward, with 7 more such pairs");
+    static const struct tensor_split positions[] = { { "turn", 't' },
+                                                     { "relu", 't' },
+                                                     { NULL, 0 } };
+    check_hidden(turned_net(), 2, positions, 1,
+                 "'turn' (t=2) and 'relu' (t=2) are split alike, on the same devices, but not "
+                 "into the same elements: what is between them is sent, 128 B a step, forward");
+    static const struct tensor_split features[] = { { "turn", 'k' },
+                                                    { "relu", 't' },
+                                                    { NULL, 0 } };
+    check_hidden(turned_net(), 2, features, 0, "");
+    static const struct tensor_split whole[] = {
+        { "qkv", 'k' },
+        { "cut", 'c' },
+        { "attn", 'a' },
+        { NULL, 0 },
+    };
+    check_hidden(one_matrix_net(), 4, whole, 3,
+                 "'cut' (c=4) and 'attn' (a=4) are split alike, on the same devices, but not "
+                 "into the same elements: what is between them is sent, 512 B a step, forward, "
+                 "with 2 more such pairs");
+    /* halos are no such thing */
+    static const struct tensor_split height[] = {
+        { "conv1", 'h' }, { "conv2", 'h' }, { "pool1", 'h' }, { "relu1", 'h' }, { NULL, 0 },
+    };
+    check_hidden(import("lenet-c"), 2, height, 0, "");
 }
 
 /* Halos ---------------------------------------------------------------------------- */
@@ -288,6 +504,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_parallel),
+        cmocka_unit_test(tensor_parallel),
+        cmocka_unit_test(tensor_parallel_unfused),
+        cmocka_unit_test(hidden_moves),
         cmocka_unit_test(halos),
         cmocka_unit_test(tables),
     };

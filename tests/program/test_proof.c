@@ -47,6 +47,8 @@ struct proof {
     struct coverage coverage;
     struct hypar_machine *machine[MAX_MACHINE + 1];
     int64_t proved, unstable, one_micro, tasks, running;
+    int64_t schedules[HYPAR_SCHEDULE_COUNT][2]; /* of one micro-batch, of several */
+    int64_t apart[2]; /* slots by hand with gradients apart: one stage on a device, several */
     int64_t delayed[2][2][2]; /* by stashing, vertical sync, whether stages are replicated */
     /* Gradients that are clipped, or were short enough: on one device, on several, in several
      * micro-batches, in stages. */
@@ -54,7 +56,7 @@ struct proof {
     /* Parameters that are frozen: beside one of the same operator that is not, and so that an
      * operator has no backward half. They are more than the pairs asked for. */
     int64_t frozen, beside, forward_only;
-    int64_t again, again_sent, again_staged, again_kind[OP_KIND_COUNT];
+    int64_t again, resent, again_sent, again_staged, again_kind[OP_KIND_COUNT];
     int64_t divided[HYPAR_SHARD_COUNT][DIVIDED]; /* exchanges of parameters that are */
 };
 
@@ -251,33 +253,42 @@ static void draw_recompute(struct pair *pair)
     int one_of = (int)draw(&random, 1, 3);
     if (one_in(&random, 2) || (schedule->kind == HYPAR_SCHEDULE_PIPEDREAM && !schedule->stash))
         return;
-    for (int op = 0; op < pair->graph->n_ops; op++)
+    for (int op = 0; op < pair->graph->n_ops; op++) {
         pair->plan->ops[op].recompute = one_in(&random, one_of);
+        pair->plan->ops[op].resend = one_in(&random, 4);
+        if (hp_check_resend(pair->plan, &pair->err) != HYPAR_OK)
+            pair->plan->ops[op].resend = false;
+    }
 }
 
 /* Kinds of operators that were computed again, on one device, with messages, in stages. */
 static void note_recomputed(struct proof *proof, const struct pair *pair)
 {
     const struct training_graph *k = &pair->program->lowering->training;
-    bool any = false, sent = false;
+    bool any = false, sent = false, resent = false;
     for (int op = 0; op < pair->graph->n_ops; op++) {
         any |= k->again[op] != 0;
         proof->again_kind[pair->graph->ops[op].kind] += k->again[op] != 0;
     }
     for (int d = 0; d < k->n_exchanges; d++)
-        sent |= k->exchange[d].place.again &&
-                hp_exchange_pattern(pair->program->lowering, 0, d)->n_comms > 0;
+        if (k->exchange[d].place.again &&
+            hp_exchange_pattern(pair->program->lowering, 0, d)->n_comms > 0)
+            *(k->op_pass[hp_source_pass(k, k->exchange[d].writer)].resend ? &resent : &sent) =
+                true;
     proof->again += any;
     proof->again_sent += sent;
+    proof->resent += resent;
     proof->again_staged += any && pair->plan->n_stages > 1;
 }
 
 /* An operator whose passes nobody may need: none of the kinds that keep nothing. */
 static void check_recomputed(const struct proof *p)
 {
-    print_message("computed again: in %lld pairs, with messages in %lld, in stages in %lld\n",
-                  (long long)p->again, (long long)p->again_sent, (long long)p->again_staged);
-    if (!p->again_sent || !p->again_staged)
+    print_message("computed again: in %lld pairs, with messages in %lld, in stages in %lld; "
+                  "kept and sent again in %lld\n",
+                  (long long)p->again, (long long)p->again_sent, (long long)p->again_staged,
+                  (long long)p->resent);
+    if (!p->again_sent || !p->again_staged || !p->resent)
         fail_msg("a case of recomputation was not met");
     for (int kind = 0; kind < OP_KIND_COUNT; kind++)
         if (!p->again_kind[kind] && !(hp_op[kind].flags & (ROW_OPAQUE | ROW_LOSS)))
@@ -294,6 +305,30 @@ static void note_clip(struct proof *proof, const struct pair *pair, double scale
     met[1] += s->norm.n > 1;
     met[2] += pair->program->iteration->n_micro > 1;
     met[3] += pair->plan->n_stages > 1;
+}
+
+static void note_schedule(struct proof *proof, const struct hypar_program *p)
+{
+    proof->schedules[p->plan->schedule.kind][p->iteration->n_micro > 1]++;
+    if (p->plan->schedule.kind == HYPAR_SCHEDULE_SLOTS && p->schedule->apart)
+        proof->apart[p->schedule->several]++;
+}
+
+static void check_schedules(const struct proof *p)
+{
+    for (int i = 0; i < HYPAR_SCHEDULE_COUNT; i++) {
+        print_message("%s%s %lld + %lld",
+                      i ? ", " : "schedules of one and several micro-batches: ",
+                      hypar_schedule_text((enum hypar_schedule_kind)i),
+                      (long long)p->schedules[i][0], (long long)p->schedules[i][1]);
+        if (!p->schedules[i][1])
+            fail_msg("no schedule '%s'", hypar_schedule_text((enum hypar_schedule_kind)i));
+    }
+    print_message("; by hand with gradients apart %lld, of them %lld with several stages on a "
+                  "device\n",
+                  (long long)(p->apart[0] + p->apart[1]), (long long)p->apart[1]);
+    if (!p->apart[0] || !p->apart[1])
+        fail_msg("no slots by hand with gradients apart");
 }
 
 static void check_clipped(const struct proof *p)
@@ -342,6 +377,7 @@ static enum hypar_status draw_pair(struct proof *proof, struct pair *pair)
     pair->plan = random_plan(&pair->random, pair->graph, pair->machine, &focus);
     draw_clip(pair);
     draw_recompute(pair);
+    pair->plan->masks = pair->seed % 2 ? HYPAR_MASKS_KEPT : HYPAR_MASKS_DRAWN;
     draw_shards(pair);
     pair->data = hp_random_data(&pair->arena, pair->graph, REAL_F64, pair->seed);
     for (int i = 0; i < BATCHES; i++)
@@ -463,7 +499,8 @@ static enum hypar_status prove_forward(struct proof *proof, struct pair *pair, b
     TRY(hypar_lower(&pair->program, pair->plan, &pair->options, &pair->err));
     for (int l = 0; l < pair->program->schedule->n_lists; l++)
         for (int i = 0; i < pair->program->schedule->list[l].n_slots; i++)
-            if (pair->program->schedule->list[l].slot[i].phase == PHASE_BACKWARD)
+            if (pair->program->schedule->list[l].slot[i].phase != PHASE_FORWARD &&
+                pair->program->schedule->list[l].slot[i].phase != PHASE_UPDATE)
                 return hp_fail(&pair->err, HYPAR_RUNTIME, "a backward slot");
     return hp_in(&pair->err, prove_program(proof, pair, differs), "forward alone");
 }
@@ -485,6 +522,7 @@ static enum hypar_status prove(struct proof *proof, struct pair *pair)
     proof->proved++;
     proof->tasks += hypar_program_totals(pair->program).tasks;
     proof->running += pair->running;
+    note_schedule(proof, pair->program);
     coverage_note(&proof->coverage, pair->plan);
     note_recomputed(proof, pair);
     const struct iteration *r = pair->program->iteration;
@@ -609,6 +647,7 @@ static void every_plan_computes_the_same(void **state)
             check_clipped(&proof);
             check_frozen(&proof);
             check_recomputed(&proof);
+            check_schedules(&proof);
             check_divided(&proof);
         }
         assert_true(proof.unstable * 50 <= proof.proved);

@@ -153,7 +153,8 @@ static void drop_edges_to_forward(struct hypar_program *p)
     for (int t = 0; t < p->first[p->n_bodies]; t++)
         for (int64_t i = p->after_start[t]; i < p->after_start[t + 1]; i++) {
             const struct task *after = &p->task[p->after[i]];
-            if (p->task[t].backward && after->kind == TASK_COMPUTE && !after->backward)
+            if (p->task[t].phase != PHASE_FORWARD && after->kind == TASK_COMPUTE &&
+                after->phase == PHASE_FORWARD)
                 ((int *)p->after)[i] = 0;
         }
 }

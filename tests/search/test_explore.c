@@ -65,7 +65,7 @@ static void points(void **state)
           { .levels = "H2,H1", .planners = "accpar", .joint = true },
           81 },
         { "rnnlm:steps=2,layers=1", "htree:8", { .levels = "H1,H2,H3", .joint = true }, 64 },
-        { "gpt:layers=1", "full:2", { .levels = "H1", .joint = true }, 16 },
+        { "gpt:layers=1", "full:2", { .levels = "H1", .joint = true }, 64 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct study s = explore(cases[i].model, cases[i].machine, &cases[i].options);

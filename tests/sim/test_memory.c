@@ -21,14 +21,13 @@ static struct hypar_machine *full(int n)
     return machine;
 }
 
-static struct memory_model *memory_of(const struct hypar_plan *plan, bool keep_masks)
+static struct memory_model *memory_of(const struct hypar_plan *plan)
 {
     struct hypar_program *program;
     struct hypar_error err;
     if (hypar_lower(&program, plan, NULL, &err))
         fail_msg("%s", err.text);
-    struct memory_options options = { .keep_masks = keep_masks };
-    struct memory_model *model = hp_memory(program, &options);
+    struct memory_model *model = hp_memory(program, NULL);
     hypar_program_free(program);
     return model;
 }
@@ -74,15 +73,19 @@ static const double per_param[HYPAR_PRECISION_COUNT][HYPAR_OPTIMIZER_COUNT][3] =
     [HYPAR_FP32] = { { 4, 4, 0 }, { 4, 4, 4 }, { 4, 4, 8 }, { 4, 4, 8 } },
     [HYPAR_BF16] = { { 2, 2, 4 }, { 2, 2, 8 }, { 2, 2, 12 }, { 2, 2, 12 } },
     [HYPAR_FP64] = { { 8, 8, 0 }, { 8, 8, 8 }, { 8, 8, 16 }, { 8, 8, 16 } },
+    [HYPAR_FP16] = { { 2, 2, 4 }, { 2, 2, 8 }, { 2, 2, 12 }, { 2, 2, 12 } },
+    [HYPAR_TF32] = { { 4, 4, 0 }, { 4, 4, 4 }, { 4, 4, 8 }, { 4, 4, 8 } },
 };
 
 static void check_state(const struct hypar_graph *graph, struct hypar_machine *machine,
-                        enum hypar_precision precision, enum hypar_optimizer optimizer)
+                        const struct plan_settings *settings)
 {
-    struct plan_settings settings = { .precision = precision, .optimizer = optimizer };
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &settings);
-    const double *bytes = per_param[precision][optimizer];
+    struct hypar_plan *plan = hp_plan_new(graph, machine, settings);
+    const double *each = per_param[settings->precision][settings->optimizer];
+    double bytes[3] = { each[0], each[1], each[2] };
     double params = (double)hypar_graph_params(graph), state[4];
+    if (settings->fp32_gradients && bytes[1] < 4)
+        bytes[1] = 4;
     struct hypar_memory memory[4];
     split_samples(plan, 4);
     assert_int_equal(hypar_plan_memory(plan, NULL, memory, NULL), HYPAR_OK);
@@ -94,7 +97,9 @@ static void check_state(const struct hypar_graph *graph, struct hypar_machine *m
         assert_true(memory[d].weight_versions == 0);
         assert_true(state[d] == (bytes[0] + bytes[1] + bytes[2]) * params);
         assert_true(memory[d].limit == (double)hypar_machine_device(machine, d)->memory_bytes);
-        assert_true(memory[d].peak == state[d] + memory[d].activations + memory[d].buffers);
+        assert_true(memory[d].framework == settings->framework_bytes);
+        assert_true(memory[d].peak == state[d] + memory[d].activations + memory[d].buffers +
+                                          settings->framework_bytes);
         assert_true(memory[d].peak == memory[0].peak);
     }
     hypar_plan_free(plan);
@@ -109,11 +114,42 @@ static void data_parallel_state(void **state)
         struct hypar_import_options options = { .batch = 8 };
         assert_int_equal(hypar_import(&graph, i ? "gpt2" : "vgg16", &options, NULL), HYPAR_OK);
         for (int p = 0; p < HYPAR_PRECISION_COUNT; p++)
-            for (int o = 0; o < HYPAR_OPTIMIZER_COUNT; o++)
-                check_state(graph, machine, (enum hypar_precision)p, (enum hypar_optimizer)o);
+            for (int o = 0; o < 2 * HYPAR_OPTIMIZER_COUNT; o++)
+                check_state(graph, machine,
+                            &(struct plan_settings){ .precision = (enum hypar_precision)p,
+                                                     .optimizer = (enum hypar_optimizer)(o / 2),
+                                                     .fp32_gradients = o % 2,
+                                                     .framework_bytes = o % 2 ? 1e9 : 0 });
         hypar_graph_free(graph);
     }
     hypar_machine_free(machine);
+}
+
+/* Gradients are summed as they are held: only their messages follow their precision. */
+static void gradient_messages(void **state)
+{
+    (void)state;
+    struct hypar_graph *graph;
+    struct hypar_machine *machine = full(4);
+    struct hypar_program_totals totals[2];
+    assert_int_equal(hypar_import(&graph, "lenet5", NULL, NULL), HYPAR_OK);
+    for (int i = 0; i < 2; i++) {
+        struct plan_settings settings = { .precision = HYPAR_FP16, .fp32_gradients = i };
+        struct hypar_plan *plan = hp_plan_new(graph, machine, &settings);
+        struct hypar_program *program;
+        split_samples(plan, 4);
+        hp_plan_set(plan, 0, &(struct split){ .degree = { 0 } }, NULL); /* values move, too */
+        assert_int_equal(hypar_lower(&program, plan, NULL, NULL), HYPAR_OK);
+        totals[i] = hypar_program_totals(program);
+        hypar_program_free(program);
+        hypar_plan_free(plan);
+    }
+    assert_true(totals[0].forward_bytes > 0 && totals[0].gradient_bytes > 0);
+    assert_true(totals[1].gradient_bytes == 2 * totals[0].gradient_bytes);
+    assert_true(totals[1].forward_bytes == totals[0].forward_bytes);
+    assert_true(totals[1].backward_bytes == totals[0].backward_bytes);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
 }
 
 /* Older versions of the weights are as large as the weights. */
@@ -175,7 +211,7 @@ static void small_by_hand(void **state)
         struct hypar_graph *graph = small_net(rename);
         struct hypar_machine *machine = full(1);
         struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
-        struct memory_model *model = memory_of(plan, false);
+        struct memory_model *model = memory_of(plan);
         const struct hypar_memory *m = &model->device[0];
         assert_true(model->kept[0][0] == 4 * N * (C0 + C1 + 2 * C2));
         assert_true(m->parameters == 4 * (C0 * C1 + C1 * C2));
@@ -204,7 +240,7 @@ static void sums_by_hand(void **state)
     struct hypar_machine *machine = full(2);
     struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
     split_samples(plan, 2);
-    struct memory_model *model = memory_of(plan, false);
+    struct memory_model *model = memory_of(plan);
     for (int d = 0; d < 2; d++) {
         assert_true(model->kept[0][d] == 4 * (100 + 60 + 60));
         assert_true(model->device[d].activations == 4 * (100 + 60 + 60) + 4);
@@ -226,9 +262,12 @@ static void sends_by_hand(void **state)
     struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
     for (int op = 1; op < graph->n_ops; op++)
         hp_plan_set(plan, op, &(struct split){ .degree = { 0 } }, (int[]){ 1 });
-    struct memory_model *model = memory_of(plan, false);
-    assert_true(model->kept[0][0] == 4 * N * (C0 + C1) && model->waits[0][0] == 4 * N * C1);
-    assert_true(model->kept[0][1] == 4 * N * (C1 + 2 * C2) && model->waits[0][1] == 0);
+    struct memory_model *model = memory_of(plan);
+    const double *waits = model->waits[0];
+    assert_true(model->kept[0][0] == 4 * N * (C0 + C1));
+    assert_true(waits[hp_memory_at(model, 0, PHASE_BACKWARD)] == 4 * N * C1);
+    assert_true(model->kept[0][1] == 4 * N * (C1 + 2 * C2));
+    assert_true(waits[hp_memory_at(model, 1, PHASE_BACKWARD)] == 0);
     assert_true(model->device[0].activations == 4 * N * (C0 + C1));
     assert_true(model->device[0].buffers == 0);
     assert_true(model->device[1].activations == 4 * N * C1 + 4);
@@ -239,9 +278,9 @@ static void sends_by_hand(void **state)
     hypar_graph_free(graph);
 }
 
-/* A transformer's layer ---------------------------------------------------------------- */
+/* Pipelines ---------------------------------------------------------------------------- */
 
-enum { SEQUENCE = 64, SAMPLES = 2, HIDDEN = 128, HEADS = 4 };
+enum { STAGES = 4, WIDTH = 16 };
 
 static char *named(const char *name, int layer)
 {
@@ -250,65 +289,25 @@ static char *named(const char *name, int layer)
     return text;
 }
 
-/* [n,t,h] to heads: [n,a,t,h/a]. */
-static int to_heads(struct graph_builder *b, const char *name, int layer, int x)
-{
-    char text[64];
-    snprintf(text, sizeof text, "%s.shape", name);
-    int y =
-        add_op(b, OP_LINEAR, named(name, layer), x, HP_MAKE, ATTRS({ ATTR_OUT, 1, V(HIDDEN) }));
-    y = add_op(b, OP_RESHAPE, named(text, layer), y, HP_ABSENT,
-               ATTRS({ ATTR_SHAPE, 4, V(SAMPLES, SEQUENCE, HEADS, HIDDEN / HEADS) }));
-    snprintf(text, sizeof text, "%s.heads", name);
-    return add_op(b, OP_TRANSPOSE, named(text, layer), y, HP_ABSENT,
-                  ATTRS({ ATTR_PERM, 4, V(0, 2, 1, 3) }));
-}
+enum { HIDDEN = 12, HEADS = 3, SEQUENCE = 8, LAYER_SAMPLES = 2 };
 
-static int attention(struct graph_builder *b, int l, int x)
+static double kept_by_gpt(int layers)
 {
-    int q = to_heads(b, "q", l, x), k = to_heads(b, "k", l, x), v = to_heads(b, "v", l, x);
-    int y = add_op(b, OP_MATMUL, named("scores", l), q, k, ATTRS({ ATTR_TRANSPOSED, 1, V(1) }));
-    y = add_op(b, OP_AFFINE, named("scale", l), y, HP_ABSENT, ATTRS({ ATTR_ALPHA, 1, V(0.1) }));
-    y = add_op(b, OP_SOFTMAX, named("softmax", l), y, HP_ABSENT, NULL);
-    y = add_op(b, OP_DROPOUT, named("drop", l), y, HP_ABSENT, NULL);
-    y = add_op(b, OP_MATMUL, named("mix", l), y, v, NULL);
-    y = add_op(b, OP_TRANSPOSE, named("join", l), y, HP_ABSENT,
-               ATTRS({ ATTR_PERM, 4, V(0, 2, 1, 3) }));
-    y = add_op(b, OP_RESHAPE, named("join.shape", l), y, HP_ABSENT,
-               ATTRS({ ATTR_SHAPE, 3, V(SAMPLES, SEQUENCE, HIDDEN) }));
-    y = add_op(b, OP_LINEAR, named("proj", l), y, HP_MAKE, ATTRS({ ATTR_OUT, 1, V(HIDDEN) }));
-    return add_op(b, OP_DROPOUT, named("proj.drop", l), y, HP_ABSENT, NULL);
-}
-
-static int perceptron(struct graph_builder *b, int l, int x)
-{
-    int y =
-        add_op(b, OP_LINEAR, named("up", l), x, HP_MAKE, ATTRS({ ATTR_OUT, 1, V(4 * HIDDEN) }));
-    y = add_op(b, OP_GELU, named("gelu", l), y, HP_ABSENT, NULL);
-    y = add_op(b, OP_LINEAR, named("down", l), y, HP_MAKE, ATTRS({ ATTR_OUT, 1, V(HIDDEN) }));
-    return add_op(b, OP_DROPOUT, named("down.drop", l), y, HP_ABSENT, NULL);
-}
-
-static double kept_by_layers(int layers, bool keep_masks)
-{
-    struct graph_builder *b = hp_build("transformer", SAMPLES);
-    struct hypar_shape shape = { 3, { SAMPLES, SEQUENCE, HIDDEN } };
-    int x = hp_build_input(b, "x", &shape, false, 0);
-    int target = hp_build_input(b, "target", &shape, false, 0);
-    for (int l = 0; l < layers; l++) {
-        int y = add_op(b, OP_LAYER_NORM, named("norm1.", l), x, HP_MAKE, NULL);
-        y = attention(b, l, y);
-        x = add_op(b, OP_ADD, named("add1.", l), x, y, NULL);
-        y = add_op(b, OP_LAYER_NORM, named("norm2.", l), x, HP_MAKE, NULL);
-        y = perceptron(b, l, y);
-        x = add_op(b, OP_ADD, named("add2.", l), x, y, NULL);
-    }
-    add_op(b, OP_MSE_LOSS, "loss", x, target, NULL);
-    struct hypar_graph *graph = finish(b);
+    struct hypar_graph *graph;
+    char word[160];
+    snprintf(word, sizeof word,
+             "gpt:layers=%d,hidden=%d,heads=%d,seq=%d,vocab=16,attention=unfused,"
+             "attention_dropout_percent=10",
+             layers, HIDDEN, HEADS, SEQUENCE);
+    assert_int_equal(hypar_import(&graph, word,
+                                  &(struct hypar_import_options){ .batch = LAYER_SAMPLES },
+                                  NULL),
+                     HYPAR_OK);
     struct hypar_machine *machine = full(1);
-    struct plan_settings settings = { .precision = HYPAR_BF16 };
-    struct hypar_plan *plan = hp_plan_new(graph, machine, &settings);
-    struct memory_model *model = memory_of(plan, keep_masks);
+    struct hypar_plan *plan = hp_plan_new(
+        graph, machine,
+        &(struct plan_settings){ .precision = HYPAR_BF16, .masks = HYPAR_MASKS_KEPT });
+    struct memory_model *model = memory_of(plan);
     double kept = model->kept[0][0];
     hp_memory_free(model);
     hypar_plan_free(plan);
@@ -317,26 +316,15 @@ static double kept_by_layers(int layers, bool keep_masks)
     return kept;
 }
 
-/* Korthikanti et al. 2022, Eq. 1: a layer keeps s b h (34 + 5 a s / h) bytes. The only term
- * that it leaves out is that of the layer norms' statistics: two numbers for each position.
- * Without masks it is less by 2 s b h and a s s b. */
-static void transformer_layer(void **state)
+/* A layer of the zoo's gpt with attention written out has just the operators that they count.
+ */
+static void zoo_layer(void **state)
 {
     (void)state;
-    double s = SEQUENCE, b = SAMPLES, h = HIDDEN, a = HEADS;
-    double published = s * b * h * (34 + 5 * a * s / h), statistics = 2 * 2 * 2 * s * b;
-    double layer = kept_by_layers(3, true) - kept_by_layers(2, true);
-    double bare = kept_by_layers(3, false) - kept_by_layers(2, false);
-    print_message("  a layer keeps %.0f bytes, published %.0f: %.2f %% more\n", layer,
-                  published, 100 * (layer / published - 1));
-    assert_true(layer == published + statistics);
-    assert_true(layer < 1.05 * published);
-    assert_true(layer - bare == 2 * s * b * h + a * s * s * b);
+    double s = SEQUENCE, b = LAYER_SAMPLES, h = HIDDEN, a = HEADS;
+    assert_true(kept_by_gpt(3) - kept_by_gpt(2) ==
+                s * b * h * (34 + 5 * a * s / h) + 2 * 2 * 2 * s * b);
 }
-
-/* Pipelines ---------------------------------------------------------------------------- */
-
-enum { STAGES = 4, WIDTH = 16 };
 
 /* A linear layer and a relu for each stage, each stage on a device of its own. */
 static struct hypar_plan *pipeline(struct hypar_graph **graph, struct hypar_machine *machine,
@@ -381,7 +369,7 @@ static void check_pipeline(enum hypar_schedule_kind kind, int micro_batches, int
     struct hypar_machine *machine = full(STAGES);
     struct hypar_plan *plan =
         pipeline(&graph, machine, rows * micro_batches, kind, micro_batches);
-    struct memory_model *model = memory_of(plan, false);
+    struct memory_model *model = memory_of(plan);
     for (int s = 0; s < STAGES; s++) {
         int flying = kind == HYPAR_SCHEDULE_GPIPE  ? micro_batches
                      : kind == HYPAR_SCHEDULE_1F1B ? least(STAGES - s, micro_batches)
@@ -427,7 +415,7 @@ static void uneven_micro_batches(void **state)
         struct hypar_graph *graph;
         struct hypar_plan *plan =
             pipeline(&graph, machine, 10, k ? HYPAR_SCHEDULE_1F1B : HYPAR_SCHEDULE_GPIPE, 4);
-        struct memory_model *model = memory_of(plan, false);
+        struct memory_model *model = memory_of(plan);
         for (int s = 0; s < STAGES - 1; s++) {
             double rows = k ? alternate[s] : gpipe[s], row = 4.0 * WIDTH;
             const struct hypar_memory *m = &model->device[s];
@@ -455,7 +443,7 @@ static void larger_batches(void **state)
             struct hypar_import_options options = { .batch = batch };
             assert_int_equal(hypar_import(&graph, models[i], &options, NULL), HYPAR_OK);
             struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
-            struct memory_model *model = memory_of(plan, false);
+            struct memory_model *model = memory_of(plan);
             assert_true(model->device[0].peak > peak);
             if (i == 0 && batch > 1)
                 assert_true(model->kept[0][0] == 2 * kept);
@@ -492,11 +480,18 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(data_parallel_state), cmocka_unit_test(weight_versions),
-        cmocka_unit_test(small_by_hand),       cmocka_unit_test(sums_by_hand),
-        cmocka_unit_test(sends_by_hand),       cmocka_unit_test(transformer_layer),
-        cmocka_unit_test(pipelines),           cmocka_unit_test(uneven_micro_batches),
-        cmocka_unit_test(larger_batches),      cmocka_unit_test(refused),
+        cmocka_unit_test(data_parallel_state),
+        cmocka_unit_test(weight_versions),
+        cmocka_unit_test(gradient_messages),
+        cmocka_unit_test(small_by_hand),
+        cmocka_unit_test(sums_by_hand),
+        cmocka_unit_test(sends_by_hand),
+
+        cmocka_unit_test(zoo_layer),
+        cmocka_unit_test(pipelines),
+        cmocka_unit_test(uneven_micro_batches),
+        cmocka_unit_test(larger_batches),
+        cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests_name("sim: memory", tests, NULL, NULL);
 }

@@ -117,7 +117,7 @@ static int device_at(const struct oracle *o, int number)
     return layout_at(o, number)->device[o->order->at[number].part];
 }
 
-static void touch(struct oracle *o, int number, int operand, bool grad)
+static void touch(struct oracle *o, int number, int operand, bool grad, bool written)
 {
     const struct hypar_graph *g = o->pair->graph;
     const struct op_pass *op_pass = pass_at(o, number);
@@ -129,7 +129,8 @@ static void touch(struct oracle *o, int number, int operand, bool grad)
     if (tensor < 0 || hp_box_empty(&box))
         return;
     const struct hypar_shape *shape = &g->tensors[tensor].shape;
-    struct place place = hp_operand_place(o->pair->program->lowering, op_pass, operand, grad);
+    struct place place =
+        hp_operand_place(o->pair->program->lowering, op_pass, operand, grad, written);
     place.tensor = o->pair->held.tensor[hp_place_kind(place)][tensor];
     struct held *h = held_at(o, device_at(o, number), place);
     int64_t n = hp_shape_elements(shape);
@@ -161,13 +162,16 @@ static void touch_all(struct oracle *o)
         const struct op_pass *op_pass = pass_at(o, i);
         const struct pass *pass = &g->ops[op_pass->op].nest->pass[op_pass->pass];
         bool adds = hp_adds_after(layout_at(o, i), op_pass->pass, o->order->at[i].part);
-        operand_set reads = adds ? pass->reads : pass->reads & ~pass->adds;
+        struct pass_operands all = hp_pass_operands(o->pair->program->lowering, op_pass);
+        operand_set reads = adds || op_pass->resend ? all.reads : all.reads & ~pass->adds;
         for (int q = 0; q < g->ops[op_pass->op].nest->n_operands; q++) {
-            if ((reads | pass->writes) >> q & 1)
-                touch(o, i, q, false);
-            if (pass->writes_grad >> q & 1 ||
-                (pass->reads_grad >> q & 1 && is_settled(o, g->ops[op_pass->op].tensor[q])))
-                touch(o, i, q, true);
+            if (reads >> q & 1)
+                touch(o, i, q, false, false);
+            if (all.writes >> q & 1)
+                touch(o, i, q, false, true);
+            if (all.writes_grad >> q & 1 ||
+                (all.reads_grad >> q & 1 && is_settled(o, g->ops[op_pass->op].tensor[q])))
+                touch(o, i, q, true, false);
         }
     }
 }
@@ -208,7 +212,7 @@ static double bytes_after(const struct oracle *o, int device, int number)
         int64_t n = hp_shape_elements(&g->tensors[place.tensor].shape), there = 0;
         for (int64_t i = 0; h->last[0] && counts(o, place) && i < n; i++)
             there += is_there(h, i, number, backward);
-        sum += (double)there * hp_message_bytes(o->pair->plan, place.tensor);
+        sum += (double)there * hp_message_bytes(o->pair->plan, place);
     }
     return sum;
 }
@@ -222,6 +226,24 @@ static void fail_pair(struct pair *pair, const char *what, int device, double is
              (unsigned long long)pair->seed, device, what, is, expected);
 }
 
+/* The segment of a pass, among those of its device. */
+static int own_segment(const struct pair *pair, const struct oracle *o, int number)
+{
+    const struct schedule *s = pair->program->schedule;
+    int segment = hp_pass_segment(pair->program->lowering, o->order->at[number].op_pass);
+    return hp_own_segment(s, hp_slots_of(s, device_at(o, number)), segment);
+}
+
+/* What comes and goes between the passes of two segments of a device. */
+static double between(const struct memory_model *model, int b, int device, int from, int to)
+{
+    double sum = 0;
+    for (int k = from; k < to; k++)
+        sum += model->late[b][hp_memory_at(model, device, k)] -
+               model->waits[b][hp_memory_at(model, device, k + 1)];
+    return sum;
+}
+
 static void check_body(struct pair *pair, int b)
 {
     const struct memory_model *model = pair->model;
@@ -230,14 +252,13 @@ static void check_body(struct pair *pair, int b)
     o.samples = hp_micro_samples(pair->program, hp_first_micro(pair->program->iteration, b));
     o.held = NEW(&pair->arena, struct held, n_devices * n_tensors * HP_PLACES);
     double *now = NEW(&pair->arena, double, n_devices);
-    bool *backward = NEW(&pair->arena, bool, n_devices);
+    int *at = NEW(&pair->arena, int, n_devices);
     touch_all(&o);
     for (int i = 0; i < o.order->n; i++) {
         struct memory_delta delta = model->delta[b][i];
-        int device = device_at(&o, i);
-        if (pass_at(&o, i)->backward && !backward[device])
-            now[device] += model->late[b][device] - model->waits[b][device];
-        backward[device] |= pass_at(&o, i)->backward;
+        int device = device_at(&o, i), own = own_segment(pair, &o, i);
+        now[device] += between(model, b, device, at[device], own);
+        at[device] = own;
         assert_true(delta.alloc >= 0 && delta.free >= 0);
         now[device] += delta.alloc - delta.free;
         double least = bytes_after(&o, device, i);
@@ -245,12 +266,16 @@ static void check_body(struct pair *pair, int b)
             fail_pair(pair, "after a pass, at least", device, now[device], least);
     }
     for (int d = 0; d < n_devices; d++) {
-        double least = bytes_after(&o, d, -1);
+        double least = bytes_after(&o, d, -1), over = 0;
+        int n_own = model->segments[d + 1] - model->segments[d] - 1;
         if (model->kept[b][d] < least)
             fail_pair(pair, "kept, at least", d, model->kept[b][d], least);
         pair->inexact |= model->kept[b][d] > least;
-        if (backward[d] && now[d] != model->over[b][d])
-            fail_pair(pair, "after the backward half", d, now[d], model->over[b][d]);
+        now[d] += between(model, b, d, at[d], n_own);
+        for (int k = 0; k < n_own; k++)
+            over += model->over[b][hp_memory_at(model, d, k)];
+        if (now[d] != over + model->rest[b][d])
+            fail_pair(pair, "at the end", d, now[d], over + model->rest[b][d]);
     }
 }
 
@@ -261,7 +286,7 @@ static void pass_slot(struct pair *pair, const struct slot *slot, double *now, d
     int b = hp_body_number(p->iteration, slot->micro);
     struct oracle o = { .pair = pair, .body = b, .order = &pair->model->order[b] };
     for (int t = 0; t < o.order->n; t++) {
-        if (pass_at(&o, t)->backward != (slot->phase == PHASE_BACKWARD) ||
+        if (pass_at(&o, t)->phase != slot->phase ||
             p->schedule->stage_of_op[pass_at(&o, t)->op] != slot->stage)
             continue;
         struct memory_delta delta = pair->model->delta[b][t];
@@ -272,37 +297,59 @@ static void pass_slot(struct pair *pair, const struct slot *slot, double *now, d
     }
 }
 
-/* Go through all slots, pass by pass: a device is never fuller than the model says; it is as
- * full where nothing is sent. */
-static void check_slots(struct pair *pair)
+/* Where the memory model has a slot on a device. */
+static int slot_place(const struct pair *pair, const struct slot_list *list,
+                      const struct slot *slot, int device)
 {
-    int n_devices = pair->model->n_devices;
-    double *now = NEW(&pair->arena, double, n_devices);
-    double *most = NEW(&pair->arena, double, n_devices);
-    double *over = NEW(&pair->arena, double, n_devices); /* of the slot before */
     const struct schedule *s = pair->program->schedule;
-    for (int l = 0; l < s->n_lists; l++)
-        for (int i = 0; i < s->list[l].n_slots; i++) {
-            const struct slot *slot = &s->list[l].slot[i];
-            bool update = slot->phase == PHASE_UPDATE;
-            int b = update ? 0 : hp_body_number(pair->program->iteration, slot->micro);
-            for (int k = 0; slot->phase == PHASE_BACKWARD && k < s->list[l].n_devices; k++)
-                now[s->list[l].device[k]] -= pair->model->waits[b][s->list[l].device[k]];
-            if (!update)
-                pass_slot(pair, slot, now, most);
-            for (int k = 0; k < s->list[l].n_devices; k++) {
-                int d = s->list[l].device[k];
-                now[d] += slot->phase == PHASE_FORWARD ? pair->model->late[b][d] : 0;
-                most[d] = now[d] > most[d] ? now[d] : most[d];
-                now[d] -= over[d];
-                over[d] = slot->phase == PHASE_BACKWARD ? pair->model->over[b][d] : 0;
+    return hp_memory_at(pair->model, device,
+                        hp_own_segment(s, list, hp_segment(s, slot->stage, slot->phase)));
+}
+
+/* One slot after another on one device. */
+static void check_device(struct pair *pair, const struct slot_list *list, int d)
+{
+    const struct memory_model *model = pair->model;
+    const struct iteration *it = pair->program->iteration;
+    double *now = NEW(&pair->arena, double, model->n_devices);
+    double *most = NEW(&pair->arena, double, model->n_devices);
+    double *ends = NEW(&pair->arena, double, list->n_slots + 1); /* with a slot */
+    int *left = NEW(&pair->arena, int, it->n_micro);
+    for (int i = 0; i < list->n_slots; i++)
+        left[list->slot[i].micro] += list->slot[i].phase != PHASE_UPDATE;
+    for (int i = 0; i < list->n_slots; i++) {
+        const struct slot *slot = &list->slot[i];
+        if (slot->phase != PHASE_UPDATE) {
+            int b = hp_body_number(it, slot->micro), at = slot_place(pair, list, slot, d);
+            int end = model->segments[d + 1] - 1, until = hp_held_until(list, i);
+            now[d] -= model->waits[b][at];
+            pass_slot(pair, slot, now, most);
+            now[d] += model->late[b][at];
+            most[d] = now[d] > most[d] ? now[d] : most[d];
+            if (slot->phase != PHASE_FORWARD)
+                ends[until] += model->over[b][at];
+            if (--left[slot->micro] == 0) {
+                now[d] -= model->rest[b][d] - model->over[b][end];
+                ends[until] += model->over[b][end];
             }
         }
-    for (int d = 0; d < n_devices; d++) {
-        double says = pair->model->device[d].peak - pair->model->fixed[d];
-        if (says != most[d])
-            fail_pair(pair, "fullest", d, says, most[d]);
+        most[d] = now[d] > most[d] ? now[d] : most[d];
+        now[d] -= ends[i];
     }
+    double says = model->device[d].peak - model->fixed[d];
+    if (says != most[d])
+        fail_pair(pair, "fullest", d, says, most[d]);
+    if (now[d] != 0)
+        fail_pair(pair, "after the step", d, now[d], 0);
+}
+
+/* Go through all slots, pass by pass: a device is as full as the model says. */
+static void check_slots(struct pair *pair)
+{
+    const struct schedule *s = pair->program->schedule;
+    for (int l = 0; l < s->n_lists; l++)
+        for (int k = 0; k < s->list[l].n_devices; k++)
+            check_device(pair, &s->list[l], s->list[l].device[k]);
 }
 
 /* What the program holds of parameters is no more than what the plan's splits say. */

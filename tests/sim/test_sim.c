@@ -91,8 +91,8 @@ static ticks computing_on(const struct hypar_plan *plan, int d)
         }
     }
     hypar_plan_state_bytes(plan, bytes);
-    state = bytes[d] / hp_bytes_per_param(plan->precision, plan->optimizer);
-    struct work work = hp_update_work(state, plan->precision, plan->optimizer);
+    state = bytes[d] / hp_bytes_per_param(plan->precision, false, plan->optimizer);
+    struct work work = hp_update_work(state, plan->precision, plan->precision, plan->optimizer);
     sum += hp_ticks(hp_work_seconds(&work, device, hp_master_precision(plan->precision)));
     hypar_program_free(program);
     free(bytes);

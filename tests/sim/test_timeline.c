@@ -95,7 +95,7 @@ static void find_task(struct oracle *o, int t)
     if (task->kind == TASK_COMM) {
         const struct pattern_cost *cost = hp_pattern_cost(
             timing->costs, hp_task_pattern(o->program, t),
-            hp_message_bytes(timing->lowering->plan, hp_task_place(o->program, t).tensor));
+            hp_message_bytes(timing->lowering->plan, hp_task_place(o->program, t)));
         place = hp_first_of_comm(cost, task->comm);
         if (cost->messages && cost->messages[task->comm].list)
             o->comm[t] = &cost->messages[task->comm];
@@ -222,8 +222,7 @@ static void expect_slots(struct oracle *o, int device)
         for (int t = p->first[b]; t < p->first[b + 1]; t++) {
             const struct task *task = &p->task[t];
             if (task->kind != TASK_COMPUTE || task->device != device ||
-                task->backward != (slot->phase == PHASE_BACKWARD) ||
-                stage_of(p, task) != slot->stage)
+                task->phase != slot->phase || stage_of(p, task) != slot->stage)
                 continue;
             raise(ready_of(o, b, row, o->id[t]), time);
             raise(&until, times_of(o, b, row, o->id[t])->end);
@@ -249,7 +248,7 @@ static void check_ready(struct oracle *o)
             for (int t = p->first[l]; t < p->first[l + 1]; t++)
                 if (is_row(o, l, row, o->id[t]))
                     expect_ready(o, &(struct instance){ l, t, row });
-    for (int d = 0; p->iteration->n_micro > 1 && d < o->sim->summary.n_devices; d++)
+    for (int d = 0; hp_has_order(p->lowering) && d < o->sim->summary.n_devices; d++)
         expect_slots(o, d);
     for (int l = 0; l <= o->tail; l++)
         for (int id = o->rows->first[l]; id < o->rows->first[l + 1]; id++)
@@ -348,7 +347,7 @@ static bool at_once(const struct held *a, const struct held *b)
  * micro-batches: there a task that takes no time may let a smaller number go (slots). */
 static void check_turns(const struct oracle *o, const struct held *held, int64_t n)
 {
-    bool slots = o->program->iteration->n_micro > 1;
+    bool slots = hp_has_order(o->program->lowering);
     ticks until = 0;
     for (int64_t i = 0; i < n; i++) {
         const struct held *h = &held[i], *last = i ? h - 1 : NULL;

@@ -1,6 +1,7 @@
 /* Layers as the builders of the zoo write them. */
 #include "model/zoo/layers.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -167,6 +168,88 @@ int hp_net_linear(struct net *net, const char *name, int x, int out, bool bias)
     return hp_net_op(net, OP_LINEAR, name, INPUTS(x, HP_MAKE, bias ? HP_MAKE : HP_ABSENT),
                      ATTRS({ ATTR_OUT, 1, V(out) }));
 }
+
+/* Attention --------------------------------------------------------------------------- */
+
+/* "attn.q_heads"; good until the next call. */
+static const char *part_of(struct net *net, const char *name, const char *what)
+{
+    return hp_net_label(net, "%s.%s", name, what);
+}
+
+static int reshape(struct net *net, const char *name, int x, int n, const double *shape)
+{
+    return hp_net_op(net, OP_RESHAPE, name, 1, &x, ATTRS({ ATTR_SHAPE, n, shape }));
+}
+
+static int exchange_heads(struct net *net, const char *name, int x)
+{
+    return hp_net_op(net, OP_TRANSPOSE, name, 1, &x, ATTRS({ ATTR_PERM, 4, V(0, 2, 1, 3) }));
+}
+
+/* x[n, t, heads width] as [n, heads, t, width]. */
+static int apart(struct net *net, const char *name, const char *what, int x, int heads)
+{
+    size_t outer = hp_net_enter(net, "%s", name);
+    char text[32];
+    snprintf(text, sizeof text, "%s_shape", what);
+    x = reshape(net, text, x, 4, V(0, 0, heads, hp_net_dim(net, x, 2) / heads));
+    snprintf(text, sizeof text, "%s_heads", what);
+    x = exchange_heads(net, text, x);
+    hp_net_leave(net, outer);
+    return x;
+}
+
+/* Each of x's heads `times` times: [n, heads, t, width] to [n, heads times, t, width]. */
+static int repeat_heads(struct net *net, const char *name, const char *what, int x, int times)
+{
+    if (times == 1)
+        return x;
+    int heads = hp_net_dim(net, x, 1), t = hp_net_dim(net, x, 2), width = hp_net_dim(net, x, 3);
+    size_t outer = hp_net_enter(net, "%s.%s_repeat", name, what);
+    x = unsqueeze(net, "unsqueeze", x, 2);
+    x = hp_net_op(net, OP_EXPAND, "expand", 1, &x,
+                  ATTRS({ ATTR_SHAPE, 5, V(0, heads, times, t, width) }));
+    x = reshape(net, "shape", x, 4, V(0, heads * times, t, width));
+    hp_net_leave(net, outer);
+    return x;
+}
+
+/* Written out, as before FlashAttention (Vaswani et al. 2017, Eq. 1): what stays for the
+ * backward half is what Korthikanti et al. 2022 count. */
+static int write_out(struct net *net, const char *name, int q, int k, int v, struct heads h)
+{
+    int width = hp_net_dim(net, q, 2) / h.heads, out = hp_net_dim(net, v, 2) / h.kv_heads;
+    q = apart(net, name, "q", q, h.heads);
+    k = apart(net, name, "k", k, h.kv_heads);
+    v = apart(net, name, "v", v, h.kv_heads);
+    k = repeat_heads(net, name, "k", k, h.heads / h.kv_heads);
+    v = repeat_heads(net, name, "v", v, h.heads / h.kv_heads);
+    int y = hp_net_op(net, OP_MATMUL, part_of(net, name, "scores"), INPUTS(q, k),
+                      ATTRS({ ATTR_TRANSPOSED, 1, V(1) }));
+    y = hp_net_op(net, OP_AFFINE, part_of(net, name, "scale"), 1, &y,
+                  ATTRS({ ATTR_ALPHA, 1, V(1 / sqrt(width)) }));
+    y = hp_net_op(net, OP_SOFTMAX, part_of(net, name, "softmax"), 1, &y,
+                  ATTRS({ ATTR_CAUSAL, 1, V(h.causal) }));
+    if (h.weights_dropout > 0)
+        y = dropout(net, part_of(net, name, "softmax_dropout"), y, h.weights_dropout);
+    y = hp_net_op(net, OP_MATMUL, part_of(net, name, "mix"), INPUTS(y, v), NULL);
+    y = exchange_heads(net, part_of(net, name, "join_heads"), y);
+    return reshape(net, part_of(net, name, "join_shape"), y, 3, V(0, 0, h.heads * out));
+}
+
+int hp_net_attention(struct net *net, const char *name, int q, int k, int v, struct heads h)
+{
+    if (h.unfused)
+        return write_out(net, name, q, k, v, h);
+    if (h.weights_dropout > 0)
+        hp_net_fail(net, "dropout of attention weights, expected attention=unfused beside it");
+    return hp_net_op(net, OP_ATTENTION, name, INPUTS(q, k, v),
+                     ATTRS({ ATTR_HEADS, 1, V(h.heads) }, { ATTR_KV_HEADS, 1, V(h.kv_heads) },
+                           { ATTR_CAUSAL, 1, V(h.causal) }));
+}
+
+/* The network's end -------------------------------------------------------------------- */
 
 /* An input as x, without its last `less` dimensions; then the loss. */
 static void end_with(struct net *net, enum op_kind loss, int x, const char *name, int less)

@@ -83,6 +83,15 @@ int hp_net_pool(struct net *net, enum op_kind kind, const char *name, int x,
                 struct window window, bool ceil);
 int hp_net_linear(struct net *net, const char *name, int x, int out, bool bias);
 
+/* Attention of q over k and v; kv_heads < heads shares each key head among several. */
+struct heads {
+    int heads, kv_heads;
+    bool causal;
+    bool unfused;           /* written out: scores lie in memory */
+    double weights_dropout; /* of the softmax's; unfused only */
+};
+int hp_net_attention(struct net *net, const char *name, int q, int k, int v, struct heads h);
+
 /* The names that networks are written with ----------------------------------------------- */
 
 /* Tensors at a call: how many, and which. */
@@ -205,15 +214,6 @@ static inline int unsqueeze(struct net *net, const char *name, int x, int axis)
 static inline int squeeze(struct net *net, const char *name, int x, int axis)
 {
     return hp_net_op(net, OP_SQUEEZE, name, 1, &x, ATTRS({ ATTR_AXES, 1, V(axis) }));
-}
-
-/* Attention of q over k and v; kv_heads < heads shares each key head among several. */
-static inline int attention(struct net *net, const char *name, int q, int k, int v, int heads,
-                            int kv_heads, bool causal)
-{
-    return hp_net_op(net, OP_ATTENTION, name, INPUTS(q, k, v),
-                     ATTRS({ ATTR_HEADS, 1, V(heads) }, { ATTR_KV_HEADS, 1, V(kv_heads) },
-                           { ATTR_CAUSAL, 1, V(causal) }));
 }
 
 #endif /* MODEL_ZOO_LAYERS_H */

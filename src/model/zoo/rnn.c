@@ -150,8 +150,8 @@ static void nmt(struct net *net, const int *option)
         int x = embed_step(net, &table, "target", t, option[VOCAB], hidden);
         x = step_stack(net, &decoder, t, x);
         x = unsqueeze(net, hp_net_label(net, "decoder.step.%d", t), x, 1);
-        int context = attention(net, hp_net_label(net, "attention.%d", t), x, memory, memory, 1,
-                                1, false);
+        int context = hp_net_attention(net, hp_net_label(net, "attention.%d", t), x, memory,
+                                       memory, (struct heads){ .heads = 1, .kv_heads = 1 });
         x = concat(net, hp_net_label(net, "attention.concat.%d", t), context, x, 2);
         x = shared_linear(net, &combine, hp_net_label(net, "attention.linear.%d", t), x,
                           hidden);

@@ -1,6 +1,8 @@
 /* Transformers over tokens: BERT, GPT-2 and GPT-3, LLaMA 2. */
 #include "model/zoo/zoo.h"
 
+const char *const hp_attention_words[] = { "fused", "unfused" };
+
 enum { MAX_LAYERS = 4096, MAX_WIDTH = 1 << 20, MAX_LENGTH = 1 << 20, MAX_VOCAB = 1 << 24 };
 
 static void check_heads(struct net *net, int hidden, int heads, int kv_heads)
@@ -11,6 +13,11 @@ static void check_heads(struct net *net, int hidden, int heads, int kv_heads)
     if (heads % kv_heads)
         hp_net_fail(net, "heads is %d, expected a multiple of kv_heads, which is %d", heads,
                     kv_heads);
+}
+
+static int drop(struct net *net, const char *name, int x, int percent)
+{
+    return percent ? dropout(net, name, x, percent / 100.) : x;
 }
 
 /* Add a learned vector to each position of x[n,t,hidden]; `count` positions are learned, 0: as
@@ -34,7 +41,18 @@ static int add_positions(struct net *net, const char *name, int x, int count)
 
 /* BERT: Devlin et al., NAACL 2019 ------------------------------------------------------- */
 
-enum { BERT_LAYERS, BERT_HIDDEN, BERT_HEADS, BERT_FFN, BERT_SEQ, BERT_VOCAB, BERT_POSITIONS };
+enum {
+    BERT_LAYERS,
+    BERT_HIDDEN,
+    BERT_HEADS,
+    BERT_FFN,
+    BERT_SEQ,
+    BERT_VOCAB,
+    BERT_POSITIONS,
+    BERT_ATTENTION,
+    BERT_WEIGHTS_DROPOUT,
+    BERT_DROPOUT,
+};
 
 static const struct option bert_options[] = {
     [BERT_LAYERS] = { "layers", 12, 1, MAX_LAYERS },
@@ -44,6 +62,9 @@ static const struct option bert_options[] = {
     [BERT_SEQ] = { "seq", 512, 1, MAX_LENGTH },
     [BERT_VOCAB] = { "vocab", 30522, 1, MAX_VOCAB },
     [BERT_POSITIONS] = { "positions", 0, 0, MAX_LENGTH }, /* 0: as many as seq */
+    [BERT_ATTENTION] = ATTENTION_OPTION,
+    [BERT_WEIGHTS_DROPOUT] = { "attention_dropout_percent", 0, 0, 99 }, /* fused has none */
+    [BERT_DROPOUT] = { "dropout_percent", 10, 0, 99 },
 };
 
 static int bert_layer(struct net *net, int x, const int *option)
@@ -53,14 +74,16 @@ static int bert_layer(struct net *net, int x, const int *option)
     int q = linear_bias(net, "attention.q", x, hidden);
     int k = linear_bias(net, "attention.k", x, hidden);
     int v = linear_bias(net, "attention.v", x, hidden);
-    int y = attention(net, "attention", q, k, v, heads, heads, false);
+    struct heads how = { heads, heads, false, option[BERT_ATTENTION],
+                         option[BERT_WEIGHTS_DROPOUT] / 100. };
+    int y = hp_net_attention(net, "attention", q, k, v, how);
     y = linear_bias(net, "attention.out", y, hidden);
-    y = add(net, "attention.add", x, dropout(net, "attention.dropout", y, 0.1));
+    y = add(net, "attention.add", x, drop(net, "attention.dropout", y, option[BERT_DROPOUT]));
     x = layer_norm(net, "attention.norm", y, 1e-12);
 
     y = linear_bias(net, "ffn.in", x, ffn);
     y = linear_bias(net, "ffn.out", apply(net, OP_GELU, "ffn.gelu", y), hidden);
-    y = add(net, "ffn.add", x, dropout(net, "ffn.dropout", y, 0.1));
+    y = add(net, "ffn.add", x, drop(net, "ffn.dropout", y, option[BERT_DROPOUT]));
     return layer_norm(net, "ffn.norm", y, 1e-12);
 }
 
@@ -74,7 +97,7 @@ static void bert(struct net *net, const int *option)
     x = add_positions(net, "embeddings.position", x, option[BERT_POSITIONS]);
     int type = embedding(net, "embeddings.type", tokens(net, "types", seq), 2, hidden);
     x = layer_norm(net, "embeddings.norm", add(net, "embeddings.add", x, type), 1e-12);
-    x = dropout(net, "embeddings.dropout", x, 0.1);
+    x = drop(net, "embeddings.dropout", x, option[BERT_DROPOUT]);
     for (int i = 0; i < option[BERT_LAYERS]; i++) {
         size_t outer = hp_net_enter(net, "layer.%d", i);
         x = bert_layer(net, x, option);
@@ -87,7 +110,17 @@ static void bert(struct net *net, const int *option)
 
 /* GPT-2: Radford et al. 2019; GPT-3: Brown et al., NeurIPS 2020 ------------------------- */
 
-enum { GPT_LAYERS, GPT_HIDDEN, GPT_HEADS, GPT_SEQ, GPT_VOCAB, GPT_POSITIONS };
+enum {
+    GPT_LAYERS,
+    GPT_HIDDEN,
+    GPT_HEADS,
+    GPT_SEQ,
+    GPT_VOCAB,
+    GPT_POSITIONS,
+    GPT_ATTENTION,
+    GPT_WEIGHTS_DROPOUT,
+    GPT_DROPOUT,
+};
 
 static const struct option gpt_options[] = {
     [GPT_LAYERS] = { "layers", 12, 1, MAX_LAYERS },
@@ -96,24 +129,39 @@ static const struct option gpt_options[] = {
     [GPT_SEQ] = { "seq", 1024, 1, MAX_LENGTH },
     [GPT_VOCAB] = { "vocab", 50257, 1, MAX_VOCAB },
     [GPT_POSITIONS] = { "positions", 0, 0, MAX_LENGTH }, /* 0: as many as seq */
+    [GPT_ATTENTION] = ATTENTION_OPTION,
+    [GPT_WEIGHTS_DROPOUT] = { "attention_dropout_percent", 0, 0, 99 }, /* fused has none */
+    [GPT_DROPOUT] = { "dropout_percent", 10, 0, 99 },
 };
+
+/* Columns [start, stop) of the matrix and of the bias of `whole`, as a layer of their own: a
+ * split of its k then follows heads, which one of the whole matrix would not. */
+static int linear_part(struct net *net, const char *name, int x, const char *whole, int start,
+                       int stop)
+{
+    int sizes[] = { hp_net_dim(net, x, 2), stop - start };
+    int w = hp_net_param(net, hp_net_label(net, "%s.w[%d:%d]", whole, start, stop), 2, sizes);
+    int b =
+        hp_net_param(net, hp_net_label(net, "%s.b[%d:%d]", whole, start, stop), 1, sizes + 1);
+    return hp_net_op(net, OP_LINEAR, name, INPUTS(x, w, b), NULL);
+}
 
 static int gpt_layer(struct net *net, int x, const int *option)
 {
-    int hidden = option[GPT_HIDDEN], heads = option[GPT_HEADS], qkv[3];
-    int y = linear_bias(net, "attn.c_attn", layer_norm(net, "ln_1", x, 1e-5), 3 * hidden);
-    hp_net_outputs(net,
-                   &(struct op_request){ OP_SPLIT, "attn.split", 1, &y,
-                                         ATTRS({ ATTR_AXIS, 1, V(2) },
-                                               { ATTR_SIZES, 3, V(hidden, hidden, hidden) }) },
-                   qkv, 3);
-    y = attention(net, "attn", qkv[0], qkv[1], qkv[2], heads, heads, true);
-    y = dropout(net, "attn.dropout", linear_bias(net, "attn.c_proj", y, hidden), 0.1);
-    x = add(net, "attn.add", x, y);
+    int hidden = option[GPT_HIDDEN], heads = option[GPT_HEADS];
+    int y = layer_norm(net, "ln_1", x, 1e-5);
+    int q = linear_part(net, "attn.q", y, "attn.c_attn", 0, hidden);
+    int k = linear_part(net, "attn.k", y, "attn.c_attn", hidden, 2 * hidden);
+    int v = linear_part(net, "attn.v", y, "attn.c_attn", 2 * hidden, 3 * hidden);
+    struct heads how = { heads, heads, true, option[GPT_ATTENTION],
+                         option[GPT_WEIGHTS_DROPOUT] / 100. };
+    y = hp_net_attention(net, "attn", q, k, v, how);
+    y = linear_bias(net, "attn.c_proj", y, hidden);
+    x = add(net, "attn.add", x, drop(net, "attn.dropout", y, option[GPT_DROPOUT]));
 
     y = linear_bias(net, "mlp.c_fc", layer_norm(net, "ln_2", x, 1e-5), 4 * hidden);
     y = linear_bias(net, "mlp.c_proj", apply(net, OP_GELU, "mlp.gelu", y), hidden);
-    return add(net, "mlp.add", x, dropout(net, "mlp.dropout", y, 0.1));
+    return add(net, "mlp.add", x, drop(net, "mlp.dropout", y, option[GPT_DROPOUT]));
 }
 
 /* The output layer is the embedding, transposed. */
@@ -128,7 +176,7 @@ static void gpt(struct net *net, const int *option)
                                               { ATTR_OUT, 1, V(option[GPT_HIDDEN]) }) },
                   &x, 1);
     x = add_positions(net, "wpe", x, option[GPT_POSITIONS]);
-    x = dropout(net, "drop", x, 0.1);
+    x = drop(net, "drop", x, option[GPT_DROPOUT]);
     for (int i = 0; i < option[GPT_LAYERS]; i++) {
         size_t outer = hp_net_enter(net, "h.%d", i);
         x = gpt_layer(net, x, option);
@@ -142,7 +190,7 @@ static void gpt(struct net *net, const int *option)
 
 /* LLaMA 2: Touvron et al. 2023 ---------------------------------------------------------- */
 
-enum { LL_LAYERS, LL_HIDDEN, LL_HEADS, LL_KV_HEADS, LL_FFN, LL_SEQ, LL_VOCAB };
+enum { LL_LAYERS, LL_HIDDEN, LL_HEADS, LL_KV_HEADS, LL_FFN, LL_SEQ, LL_VOCAB, LL_ATTENTION };
 
 static const struct option llama_options[] = {
     [LL_LAYERS] = { "layers", 32, 1, MAX_LAYERS },
@@ -152,6 +200,7 @@ static const struct option llama_options[] = {
     [LL_FFN] = { "ffn", 11008, 1, MAX_WIDTH },
     [LL_SEQ] = { "seq", 4096, 1, MAX_LENGTH },
     [LL_VOCAB] = { "vocab", 32000, 1, MAX_VOCAB },
+    [LL_ATTENTION] = ATTENTION_OPTION,
 };
 
 static int rms_norm(struct net *net, const char *name, int x)
@@ -174,7 +223,8 @@ static int llama_layer(struct net *net, int x, const int *option)
     int k = linear(net, "k_proj", y, hidden / heads * kv_heads);
     k = rope(net, "rope_k", k, kv_heads);
     int v = linear(net, "v_proj", y, hidden / heads * kv_heads);
-    y = attention(net, "attn", q, k, v, heads, kv_heads, true);
+    struct heads how = { heads, kv_heads, true, option[LL_ATTENTION], 0 };
+    y = hp_net_attention(net, "attn", q, k, v, how);
     x = add(net, "attn.add", x, linear(net, "o_proj", y, hidden));
 
     y = rms_norm(net, "post_norm", x);

@@ -1,13 +1,13 @@
 /* Vision transformer (Dosovitskiy et al., ICLR 2021) as torchvision has it. */
 #include "model/zoo/zoo.h"
 
-enum { IMAGE, PATCH, LAYERS, HIDDEN, HEADS, FFN, CLASSES };
+enum { IMAGE, PATCH, LAYERS, HIDDEN, HEADS, FFN, CLASSES, ATTENTION };
 
 static const struct option vit_options[] = {
     [IMAGE] = { "image", 224, 1, 4096 },         [PATCH] = { "patch", 16, 1, 4096 },
     [LAYERS] = { "layers", 12, 1, 4096 },        [HIDDEN] = { "hidden", 768, 1, 1 << 20 },
     [HEADS] = { "heads", 12, 1, 1 << 20 },       [FFN] = { "ffn", 3072, 1, 1 << 22 },
-    [CLASSES] = { "classes", 1000, 1, 1 << 20 },
+    [CLASSES] = { "classes", 1000, 1, 1 << 20 }, [ATTENTION] = ATTENTION_OPTION,
 };
 
 static int layer(struct net *net, int x, const int *option)
@@ -16,7 +16,8 @@ static int layer(struct net *net, int x, const int *option)
     int q = linear_bias(net, "attn.q", y, hidden);
     int k = linear_bias(net, "attn.k", y, hidden);
     int v = linear_bias(net, "attn.v", y, hidden);
-    y = attention(net, "attn", q, k, v, option[HEADS], option[HEADS], false);
+    struct heads how = { option[HEADS], option[HEADS], false, option[ATTENTION], 0 };
+    y = hp_net_attention(net, "attn", q, k, v, how);
     x = add(net, "attn.add", x, linear_bias(net, "attn.out", y, hidden));
 
     y = linear_bias(net, "mlp.0", layer_norm(net, "ln_2", x, 1e-6), option[FFN]);

@@ -101,7 +101,8 @@ bool hypar_model_option(int model, int i, struct hypar_model_option *out)
     const struct option *option = &m->family->options[i];
     hp_options_start(m->family, values);
     hp_options_read(m->family, m->preset, values, NULL);
-    *out = (struct hypar_model_option){ option->name, values[i], option->least, option->most };
+    *out = (struct hypar_model_option){ option->name, values[i], option->least, option->most,
+                                        option->words };
     return true;
 }
 

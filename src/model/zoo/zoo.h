@@ -16,7 +16,8 @@ enum {
 
 struct option {
     const char *name;
-    int value, least, most; /* the default, the bounds */
+    int value, least, most;   /* the default, the bounds */
+    const char *const *words; /* of the values from 0 on; NULL: they are numbers */
 };
 
 struct family {
@@ -50,6 +51,13 @@ extern const struct family hp_family_resnet, hp_family_densenet, hp_family_mobil
 extern const struct family hp_family_googlenet, hp_family_inception_v3;
 extern const struct family hp_family_vit, hp_family_bert, hp_family_gpt, hp_family_llama;
 extern const struct family hp_family_rnntc, hp_family_rnnlm, hp_family_nmt, hp_family_gnmt;
+
+/* Whether attention is one operator, or written out: an option of all transformers. */
+extern const char *const hp_attention_words[];
+#define ATTENTION_OPTION                         \
+    {                                            \
+        "attention", 0, 0, 1, hp_attention_words \
+    }
 
 /* A family with options stands in the source as FAMILY(build, table). */
 #define FAMILY(function, table)                                                                \

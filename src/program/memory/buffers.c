@@ -44,6 +44,8 @@ static void add_box(struct boxes *s, struct arena *arena, struct box box)
 struct access {
     struct box box;
     bool backward;
+    int stage;
+    bool gradient;    /* some of the passes are apart from the backward half */
     int first, last;  /* pass; with those that are one with it */
     int first_writes; /* INT_MAX: none */
     int next;         /* of the same device, -1 */
@@ -96,24 +98,26 @@ static void add_touch(const struct buffer_finder *f, struct operand_use *u,
                       const struct op_pass *at)
 {
     const struct nest *nest = f->graph->ops[u->op].nest;
-    const struct pass *pass = &nest->pass[at->pass];
+    const struct lowering *s = f->program->lowering;
+    struct pass_operands pass = hp_pass_operands(s, at);
     operand_set bit = (operand_set)1 << u->operand;
     int t = u->place.tensor;
-    bool grad = u->place.grad;
-    bool reads = (grad ? pass->reads_grad : pass->reads) & bit;
-    bool writes = (grad ? pass->writes_grad : pass->writes) & bit;
+    bool grad = u->place.grad, again = u->place.again;
+    bool reads = (grad ? pass.reads_grad : pass.reads) & bit &&
+                 hp_operand_place(s, at, u->operand, grad, false).again == again;
+    bool writes = (grad ? pass.writes_grad : pass.writes) & bit &&
+                  hp_operand_place(s, at, u->operand, grad, true).again == again;
     if (grad) {
         reads &= f->exchange_of[hp_place_index(u->place)] >= 0;
         writes &= f->graph->tensors[t].needs_grad;
     }
-    struct place place = hp_operand_place(f->program->lowering, at, u->operand, grad);
-    if ((!reads && !writes) || (grad && t == f->graph->loss) || place.again != u->place.again ||
+    if ((!reads && !writes) || (grad && t == f->graph->loss) ||
         (u->running && (!reads || at->backward)))
         return;
     const int *tensor = f->graph->ops[u->op].tensor,
               *as = f->held.tensor[hp_place_kind(u->place)];
     bool view = hp_is_view(nest) && as[tensor[0]] == as[tensor[1]];
-    bool adds = !grad && !writes && pass->adds & bit;
+    bool adds = !grad && !writes && !at->resend && nest->pass[at->pass].adds & bit;
     u->touch[u->n++] = (struct touch){ at, adds, writes && !view };
     u->adds |= adds;
 }
@@ -156,6 +160,7 @@ static void note_part(struct buffer_finder *f, int body, const struct operand_us
         int number = u->lasts ? 0 : hp_pass_number(&passes->order, l, (int)(t->at - all), part);
         int first = u->lasts ? 0 : passes->first[number],
             last = u->lasts ? 0 : passes->last[number];
+        a->gradient |= !u->lasts && t->at->phase == PHASE_GRADIENT;
         a->first = first < a->first ? first : a->first;
         a->last = last > a->last ? last : a->last;
         if (t->writes && first < a->first_writes)
@@ -169,6 +174,7 @@ static void note_part(struct buffer_finder *f, int body, const struct operand_us
         if (half[h].last >= 0) {
             half[h].box = box;
             half[h].backward = h;
+            half[h].stage = f->program->schedule->stage_of_op[u->op];
             add_access(f, l->device[part], half[h]);
         }
 }
@@ -286,7 +292,8 @@ static void make_buffers(struct buffer_finder *f, struct holder *h, struct place
                                      .backward = backward,
                                      .begin = INT_MAX,
                                      .end = -1,
-                                     .copied = -1 });
+                                     .copied = -1,
+                                     .arrives = -1 });
 }
 
 /* Lifetimes -------------------------------------------------------------------------- */
@@ -301,66 +308,102 @@ static void end_by(struct buffer *b, int number)
     b->end = number > b->end ? number : b->end;
 }
 
-static void note_received(const struct buffer_finder *f, const struct body_passes *p,
-                          int device, int at, const struct box *box, bool backward)
+/* A comm as one of its devices does it. */
+struct comm_part {
+    const struct body_passes *passes;
+    int device, segment;
+    int next;      /* the device's first pass after it in that segment, -1 */
+    bool backward; /* its exchange is */
+    bool within;   /* all devices do it in the same slot */
+};
+
+static struct buffer *exchanged_buffer(const struct buffer_finder *f, const struct comm_part *c,
+                                       const struct box *box)
 {
-    if (f->holder_of[device] < 0)
-        return;
-    struct buffer *b = buffer_around(f, &f->holder[f->holder_of[device]], box);
-    int next = hp_next_pass(p, device, at, backward);
-    if (!b)
-        return;
-    b->exchanged = true;
-    if (next >= 0)
-        begin_by(b, p->first[next]);
+    int holder = f->holder_of[c->device];
+    struct buffer *b = holder < 0 ? NULL : buffer_around(f, &f->holder[holder], box);
+    if (b)
+        b->exchanged = true;
+    return b;
 }
 
-static void note_sent(const struct buffer_finder *f, const struct body_passes *p, int device,
-                      int at, const struct box *box, bool backward, bool within)
+static void note_received(const struct buffer_finder *f, const struct comm_part *c,
+                          const struct box *box)
 {
-    if (f->holder_of[device] < 0)
-        return;
-    struct buffer *b = buffer_around(f, &f->holder[f->holder_of[device]], box);
-    if (!b)
-        return;
-    int next = within ? hp_next_pass(p, device, at, backward) : -1;
-    b->exchanged = true;
-    if (next < 0)
-        *(backward || f->program->iteration->forward ? &b->over : &b->waits) = f->in_order;
-    else
-        end_by(b, p->last[next]);
+    struct buffer *b = exchanged_buffer(f, c, box);
+    if (b && c->next >= 0)
+        begin_by(b, c->passes->first[c->next]);
+    else if (b && (b->arrives < 0 || c->segment < b->arrives))
+        b->arrives = c->segment;
 }
 
-/* Do all who take part in a comm go through the same slots? */
-static bool is_within(const struct schedule *s, const struct comm *comm)
+static void note_sent(const struct buffer_finder *f, const struct comm_part *c,
+                      const struct box *box)
 {
-    for (int i = 1; i < comm->n_devices; i++)
-        if (s->list_of[comm->device[i]] != s->list_of[comm->device[0]])
-            return false;
-    return true;
+    struct buffer *b = exchanged_buffer(f, c, box);
+    if (!b)
+        return;
+    if (c->within && c->next >= 0) {
+        end_by(b, c->passes->last[c->next]);
+        return;
+    }
+    bool over = c->backward || f->program->iteration->forward;
+    bool first = !b->over && !b->waits;
+    *(over ? &b->over : &b->waits) = f->in_order;
+    if (first || (over ? c->segment > b->last : c->segment < b->last))
+        b->last = c->segment;
+}
+
+/* By device of a comm: how it does it. */
+static struct comm_part *comm_parts(struct buffer_finder *f, const struct body_passes *p,
+                                    int exchange, int number, const struct comm *comm)
+{
+    const struct lowering *s = f->program->lowering;
+    struct comm_part *part = NEW(&f->scratch, struct comm_part, comm->n_devices);
+    bool within = true;
+    for (int i = 0; i < comm->n_devices; i++) {
+        int device = comm->device[i];
+        int segment = hp_comm_segment(s, p->body, exchange, number, device);
+        part[i] = (struct comm_part){ .passes = p,
+                                      .device = device,
+                                      .segment = segment,
+                                      .backward = s->training.exchange[exchange].backward };
+        within &= segment == part[0].segment &&
+                  s->schedule.list_of[device] == s->schedule.list_of[comm->device[0]];
+        if (f->holder_of[device] >= 0)
+            part[i].next =
+                hp_next_pass(p, device, hp_pass_after(p, segment, exchange), segment);
+    }
+    for (int i = 0; i < comm->n_devices; i++)
+        part[i].within = within;
+    return part;
 }
 
 static void note_comm(struct buffer_finder *f, const struct body_passes *p, int exchange,
-                      const struct pattern *pattern, const struct comm *comm)
+                      const struct pattern *pattern, int number)
 {
+    const struct comm *comm = &pattern->comm[number];
     const struct exchange *x = &f->program->lowering->training.exchange[exchange];
-    bool within = is_within(f->program->schedule, comm);
-    int at = p->comms_at[exchange];
+    struct place place = x->place;
+    enum division division = x->division;
+    struct arena_mark mark = hp_arena_mark(&f->scratch);
+    const struct comm_part *part = comm_parts(f, p, exchange, number, comm);
     for (int i = 0; i < comm->n_cells; i++) {
         const struct cell *cell = &pattern->cell[comm->cell[i]];
         struct box box = hp_cell_box(pattern, comm->cell[i]);
-        box = hp_held_box(f->graph, &f->held, x->place, box);
-        for (int k = 0; x->division != DIVIDE_GATHER && k < cell->n_contributions; k++)
-            note_sent(f, p, cell->contribution[k].device, at, &box, x->backward, within);
-        if (x->division == DIVIDE_SUM)
+        box = hp_held_box(f->graph, &f->held, place, box);
+        for (int k = 0; division != DIVIDE_GATHER && k < cell->n_contributions; k++)
+            note_sent(f, &part[hp_comm_index(comm, cell->contribution[k].device)], &box);
+        if (division == DIVIDE_SUM)
             continue; /* it is added to what its owners have */
         for (int k = 0; k < cell->n_owners; k++) {
-            note_received(f, p, cell->owner[k], at, &box, x->backward);
-            note_sent(f, p, cell->owner[k], at, &box, x->backward, within);
+            note_received(f, &part[hp_comm_index(comm, cell->owner[k])], &box);
+            note_sent(f, &part[hp_comm_index(comm, cell->owner[k])], &box);
         }
         for (int k = 0; k < cell->n_receivers; k++)
-            note_received(f, p, cell->receiver[k], at, &box, x->backward);
+            note_received(f, &part[hp_comm_index(comm, cell->receiver[k])], &box);
     }
+    hp_arena_release(&f->scratch, mark);
 }
 
 /* The exchanges of a place, under any of its names. */
@@ -369,11 +412,11 @@ static void note_comms(struct buffer_finder *f, int body, struct place place)
     const struct body_passes *p = &f->body[body];
     for (int t = place.tensor; t >= 0; t = f->held.next[hp_place_kind(place)][t]) {
         int e = f->exchange_of[hp_place_index((struct place){ t, place.grad, place.again })];
-        if (e < 0 || p->comms_at[e] < 0)
+        if (e < 0)
             continue;
         const struct pattern *pattern = hp_exchange_pattern(f->program->lowering, body, e);
         for (int c = 0; c < pattern->n_comms; c++)
-            note_comm(f, p, e, pattern, &pattern->comm[c]);
+            note_comm(f, p, e, pattern, c);
     }
 }
 
@@ -420,6 +463,66 @@ static int64_t all_elements(const struct boxes *boxes)
     return n;
 }
 
+/* Which accesses of what a buffer holds are to it: others are to a copy, or to what it is a
+ * copy of. */
+enum accessed { ACCESSED_IN_BOTH, ACCESSED_FORWARD, ACCESSED_BACKWARD };
+
+/* Do passes of several stages touch the buffer, some of them apart from the backward half, so
+ * that it is not known which comes last? */
+static bool rests(const struct buffer_finder *f, const struct holder *h, const struct buffer *b,
+                  enum accessed when)
+{
+    const struct schedule *s = f->program->schedule;
+    int stage = -1;
+    bool several = false, gradient = false;
+    if (!hp_is_loose(s, hp_slots_of(s, h->device)))
+        return false;
+    for (int i = h->access; i >= 0; i = f->access[i].next) {
+        const struct access *a = &f->access[i];
+        if (!hp_box_contains(&b->box, &a->box) ||
+            when == (a->backward ? ACCESSED_FORWARD : ACCESSED_BACKWARD))
+            continue;
+        several |= stage >= 0 && stage != a->stage;
+        gradient |= a->gradient;
+        stage = a->stage;
+    }
+    if (b->over && stage >= 0)
+        several |= stage != hp_segment_stage(s, b->last);
+    return several && gradient;
+}
+
+/* The segments that a buffer begins and ends in. */
+static void find_segments(const struct buffer_finder *f, const struct body_passes *p,
+                          const struct holder *h, struct buffer *b, enum accessed when)
+{
+    const struct schedule *s = f->program->schedule;
+    int begin = b->begin == INT_MAX ? INT_MAX : hp_segment_at(p, b->begin);
+    if (b->begin == INT_MAX || (b->arrives >= 0 && b->arrives < begin)) {
+        b->begin = -1;
+        begin = b->arrives >= 0 ? b->arrives
+                                : hp_segment(s, hp_slots_of(s, h->device)->stage[0],
+                                             b->backward ? PHASE_BACKWARD : PHASE_FORWARD);
+    }
+    b->segment = begin;
+    b->rests = f->in_order && rests(f, h, b, when);
+    int end = b->end < 0 ? -1 : hp_segment_at(p, b->end);
+    if (b->rests) {
+        b->waits = false;
+        b->last = hp_segment_count(s);
+    } else if (b->over) {
+        b->last = end > b->last ? end : b->last;
+    } else if (b->waits) {
+        b->last = hp_segment(s, hp_segment_stage(s, b->last), PHASE_BACKWARD);
+    } else {
+        if (b->exchanged)
+            b->end = hp_task_end(p, b->end);
+        b->last = end;
+    }
+    if (b->rests || b->over || b->waits)
+        b->end = -1;
+    b->kept = b->segment != b->last;
+}
+
 /* Buffer `i` of the holder: from when to when, and what is kept of it. */
 static void find_lifetime(struct buffer_finder *f, const struct body_passes *p,
                           struct holder *h, int i)
@@ -427,7 +530,6 @@ static void find_lifetime(struct buffer_finder *f, const struct body_passes *p,
     struct buffer *b = &f->buffer[i];
     struct boxes kept = find_kept(f, h, b);
     note_passes(f, h, b, false);
-    b->begin = b->begin == INT_MAX ? -1 : b->begin;
     bool copied = f->in_order && !b->over && !b->waits && b->end >= 0 && kept.n > 0 &&
                   2 * all_elements(&kept) <= hp_box_elements(&b->box);
     if (kept.n > 0 && !copied) {
@@ -435,20 +537,17 @@ static void find_lifetime(struct buffer_finder *f, const struct body_passes *p,
         b->end = -1;
         note_passes(f, h, b, true);
     }
-    b->kept = b->waits || (kept.n > 0 && !copied);
-    if (b->over || b->waits)
-        b->end = -1;
-    else if (b->exchanged)
-        b->end = hp_task_end(p, b->end);
+    find_segments(f, p, h, b, copied ? ACCESSED_FORWARD : ACCESSED_IN_BOTH);
     for (int k = 0; copied && k < kept.n; k++) {
         struct buffer copy = { .place = b->place,
                                .box = kept.box[k],
                                .device = b->device,
-                               .kept = true,
                                .begin = b->end,
                                .end = -1,
-                               .copied = i };
+                               .copied = i,
+                               .arrives = -1 };
         note_passes(f, h, &copy, true);
+        find_segments(f, p, h, &copy, ACCESSED_BACKWARD);
         add_buffer(f, h, &copy);
         b = &f->buffer[i];
     }
@@ -505,6 +604,44 @@ void hp_find_buffers(struct buffer_finder *f, int body, struct place place)
         int n = f->holder[i].n;
         for (int k = 0; k < n; k++)
             find_lifetime(f, &f->body[body], &f->holder[i], f->holder[i].first + k);
+    }
+}
+
+/* The mask of the part whose backward pass `number` is. */
+static struct buffer mask_of(const struct buffer_finder *f, const struct body_passes *p,
+                             int number)
+{
+    int op = hp_pass_at(p, number)->op, part = p->order.at[number].part;
+    const struct part_layout *l = hp_layout_at(p, number);
+    int forward = f->program->lowering->training.op_pass_of[op][0];
+    int output = l->nest->n_inputs;
+    return (struct buffer){
+        .place = { .tensor = f->graph->ops[op].tensor[output] },
+        .box = hp_region(l->nest, output, l->range + part * l->nest->n_axes),
+        .device = l->device[part],
+        .kept = true,
+        .segment = hp_pass_segment(f->program->lowering, forward),
+        .last = hp_segment_at(p, number),
+        .begin = p->first[hp_pass_number(&p->order, l, forward, part)],
+        .end = p->last[number],
+        .copied = -1,
+        .mask = true,
+        .part = part,
+    };
+}
+
+void hp_find_masks(struct buffer_finder *f, int body)
+{
+    const struct body_passes *p = &f->body[body];
+    begin_place(f);
+    for (int i = 0; f->program->plan->masks == HYPAR_MASKS_KEPT && i < p->order.n; i++) {
+        const struct op_pass *op_pass = hp_pass_at(p, i);
+        if (f->graph->ops[op_pass->op].kind != OP_DROPOUT || !op_pass->backward ||
+            op_pass->again || f->program->plan->ops[op_pass->op].recompute ||
+            (f->only >= 0 && f->only != hp_device_at(p, i)))
+            continue;
+        f->buffer = GROW(&f->arena, struct buffer, f->buffer, f->n, &f->capacity);
+        f->buffer[f->n++] = mask_of(f, p, i);
     }
 }
 

@@ -14,14 +14,21 @@
  *    one.
  *  - What the backward half reads of a forward value is KEPT; all else is temporary. If that is
  *    at most half of a buffer, it is copied out of it when the forward half has done with it.
+ *  - A part of a dropout may keep its mask, in a buffer of its own that no other part reads.
  *  - What is sent within a stage is held until the task after the comm is done. What goes to
- *    another stage is held, of a forward half, until the micro-batch's backward half begins, of
- *    a backward half, or where there is none, until the device's next slot is over.
+ *    another stage is held, of a forward half, until the micro-batch's backward half begins on
+ *    that stage, of a backward half, or where there is none, until a slot of the device is
+ * over: the next one, or the one that the schedule names (`until` of its list).
+ *  - Where a device is in several stages, a buffer may last from one to another. If gradients
+ *    are apart there, it does not know which of two stages comes last to compute them: what
+ *    both touch stays until the micro-batch is over on the device.
  *
- * If it has not been received by then, the device waits for it, which no other device waits
- * for: those of a stage go through their tasks in the same order; a stage has received what is
- * sent forward before the sender's backward half; and it can do backward halves whatever
- * becomes of later ones. */
+ * If what was sent has not been received by then, the device waits for it, which no other
+ * device waits for: those of a stage go through their tasks in the same order; a stage has
+ * received what is sent forward before any stage of the sender's devices goes backward
+ * (plan/slots.h checks an order for that, and others have it); and errors, in the order of
+ * 1F1B: a stage can do backward halves whatever becomes of later ones, else: the slot that the
+ * device waits in is one by which they are received (program/schedule.c has the argument). */
 #ifndef PROGRAM_MEMORY_BUFFERS_H
 #define PROGRAM_MEMORY_BUFFERS_H
 
@@ -34,13 +41,20 @@ struct buffer {
     int device;
     bool flat;      /* the device's pieces of what is divided, one after another */
     bool backward;  /* it begins in the backward half */
-    bool kept;      /* from the forward half to the backward half */
+    bool kept;      /* from one segment to another */
     bool exchanged; /* comms touch it */
-    bool waits;     /* sent to another stage: it ends when the backward half begins ... */
-    bool over;      /* ... or when the device's next slot is over */
-    int begin;      /* a pass; -1: when it is received, after the last pass of its half */
-    int end;        /* a pass; -1: `waits` or `over` */
+    bool waits;     /* sent to another stage: it ends when segment `last` begins ... */
+    bool over;      /* ... or with a slot after that of segment `last` */
+    bool rests;     /* it ends with the micro-batch's last segment on the device */
+    int segment;    /* in which it begins, and ends (schedule.h) */
+    int last;       /* hp_segment_count(): `rests` */
+    int begin;      /* a pass; -1: when it is received, after the last pass of its segment */
+    int end;        /* a pass; -1: `waits`, `over` or `rests` */
     int copied;     /* what it begins as a copy of, among the buffers of its place; -1 */
+    int arrives;    /* while it is found: the segment after whose passes it is received, -1 */
+    bool mask;      /* a byte for each element: the mask that this part of the dropout whose
+                       output the place is draws */
+    int part;
 };
 
 /* Finds the buffers of one place after another. */
@@ -72,5 +86,9 @@ void hp_finder_end(struct buffer_finder *finder);
  * batch norm, what training keeps of them as running statistics); they stay until the next
  * call. */
 void hp_find_buffers(struct buffer_finder *finder, int body, struct place place);
+
+/* The masks of a body's dropouts, if the plan keeps them; until the next call. What is computed
+ * again is drawn again. */
+void hp_find_masks(struct buffer_finder *finder, int body);
 
 #endif /* PROGRAM_MEMORY_BUFFERS_H */

@@ -19,18 +19,10 @@ static int own_pass(const struct collector *c, int body, int number)
                                     p->start[device + 1] - p->start[device], number);
 }
 
-static void collect(struct collector *c, int body, struct place place)
+static void add(struct collector *c, int body, const struct buffer *found, int n)
 {
     struct device_buffers *to = c->to;
     int first = to->n;
-    hp_find_buffers(&c->finder, body, place);
-    const struct buffer *found = c->finder.buffer;
-    int n = c->finder.n;
-    if (c->like && body < 0 && n > 0 && hp_is_shared(c->finder.graph, found)) {
-        const int *start = &c->like->start[hp_place_index(place)];
-        found = c->like->buffer + start[0];
-        n = start[1] - start[0];
-    }
     for (int i = 0; i < n; i++) {
         to->buffer = GROW(c->arena, struct buffer, to->buffer, to->n, &c->capacity);
         struct buffer *b = &to->buffer[to->n++];
@@ -43,6 +35,25 @@ static void collect(struct collector *c, int body, struct place place)
     }
 }
 
+static void collect(struct collector *c, int body, struct place place)
+{
+    hp_find_buffers(&c->finder, body, place);
+    const struct buffer *found = c->finder.buffer;
+    int n = c->finder.n;
+    if (c->like && body < 0 && n > 0 && hp_is_shared(c->finder.graph, found)) {
+        const int *start = &c->like->start[hp_place_index(place)];
+        found = c->like->buffer + start[0];
+        n = start[1] - start[0];
+    }
+    add(c, body, found, n);
+}
+
+static void collect_masks(struct collector *c, int body)
+{
+    hp_find_masks(&c->finder, body);
+    add(c, body, c->finder.buffer, c->finder.n);
+}
+
 /* What the device owns of a place that is divided. */
 static void collect_pieces(struct collector *c, struct place place)
 {
@@ -51,15 +62,12 @@ static void collect_pieces(struct collector *c, struct place place)
     int64_t elements = 0;
     for (int i = 0; p && i < p->n_cells; i++)
         elements += hp_owns(&p->cell[i], place, device) ? p->cell[i].elements : 0;
-    if (!elements)
-        return;
-    struct device_buffers *to = c->to;
-    to->buffer = GROW(c->arena, struct buffer, to->buffer, to->n, &c->capacity);
-    to->buffer[to->n++] = (struct buffer){ .place = place,
-                                           .box = { 1, { { 0, elements } } },
-                                           .device = device,
-                                           .flat = true,
-                                           .copied = -1 };
+    struct buffer all = { .place = place,
+                          .box = { 1, { { 0, elements } } },
+                          .device = device,
+                          .flat = true,
+                          .copied = -1 };
+    add(c, -1, &all, elements > 0);
 }
 
 struct device_buffers hp_device_buffers(const struct hypar_program *p, int device,
@@ -73,9 +81,9 @@ struct device_buffers hp_device_buffers(const struct hypar_program *p, int devic
     struct collector c = { .to = &out, .like = like, .arena = arena };
     hp_finder_begin(&c.finder, p, &out.held, device, in_order);
     int n_places = HP_PLACES * g->n_tensors;
-    out.start = NEW(arena, int, (1 + p->n_bodies) * n_places + 1);
+    out.start = NEW(arena, int, (1 + p->n_bodies) * (n_places + 1) + 1);
     out.first = NEW(arena, int, p->n_bodies + 1);
-    for (int list = 0, at = 0; list <= p->n_bodies; list++)
+    for (int list = 0, at = 0; list <= p->n_bodies; list++) {
         for (int i = 0; i < n_places; i++) {
             struct place place = hp_place_at(i);
             bool lasts = hp_held_lasts(&out.held, g, out.forward, place),
@@ -88,8 +96,12 @@ struct device_buffers hp_device_buffers(const struct hypar_program *p, int devic
                 collect_pieces(&c, place);
             out.start[++at] = out.n;
         }
+        if (list > 0)
+            collect_masks(&c, list - 1);
+        out.start[++at] = out.n;
+    }
     for (int b = 0; b <= p->n_bodies; b++)
-        out.first[b] = out.start[(1 + b) * n_places];
+        out.first[b] = out.start[hp_buffers_at(g, 1 + b, (struct place){ .tensor = 0 })];
     hp_finder_end(&c.finder);
     return out;
 }
@@ -103,12 +115,22 @@ int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_grap
     struct box held = hp_held_box(g, &buffers->held, place, *box);
     struct place as = place;
     as.tensor = buffers->held.tensor[hp_place_kind(place)][place.tensor];
-    int at = list * HP_PLACES * g->n_tensors + hp_place_index(as);
+    int at = hp_buffers_at(g, list, as);
     for (int i = buffers->start[at + 1] - 1; i >= buffers->start[at]; i--) { /* copies first */
         const struct buffer *b = &buffers->buffer[i];
         if ((backward || b->copied < 0) && hp_box_contains(&b->box, &held))
             return i;
     }
+    return -1;
+}
+
+int hp_find_mask(const struct device_buffers *buffers, const struct hypar_graph *g, int body,
+                 int tensor, int part)
+{
+    int at = hp_buffers_at(g, 1 + body, (struct place){ .tensor = g->n_tensors });
+    for (int i = buffers->start[at]; i < buffers->start[at + 1]; i++)
+        if (buffers->buffer[i].place.tensor == tensor && buffers->buffer[i].part == part)
+            return i;
     return -1;
 }
 

@@ -12,9 +12,15 @@ struct device_buffers {
     int n_bodies, n;
     int *first; /* by body: its first buffer; n_bodies + 1 */
     struct buffer *buffer;
-    int *start; /* [(1 + body) * HP_PLACES * n_tensors + hp_place_index()], list 0 for those
-                   that last */
+    int *start; /* [hp_buffers_at()]: those of a place, or a body's masks, up to the next */
 };
+
+/* Where `start` has the first buffer of a place: list 0 is of those that last, 1 + body of a
+ * body's; those of tensor n_tensors are its masks. */
+static inline int hp_buffers_at(const struct hypar_graph *graph, int list, struct place place)
+{
+    return list * (HP_PLACES * graph->n_tensors + 1) + hp_place_index(place);
+}
 
 /* `in_order`: the device does its tasks in order of their numbers. `like`: buffers of the same
  * device in another program of the plan, whose parameters and running statistics these are;
@@ -33,6 +39,10 @@ static inline bool hp_is_shared(const struct hypar_graph *g, const struct buffer
 /* The buffer that holds `box` of a place in a half of a body; -1: none does. */
 int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_graph *graph,
                    int body, bool backward, struct place place, const struct box *box);
+
+/* The mask that a part of a dropout keeps in a body, by its output; -1: none. */
+int hp_find_mask(const struct device_buffers *buffers, const struct hypar_graph *graph,
+                 int body, int tensor, int part);
 
 /* The buffer that holds `box` of the running statistics of a tensor; -1: none does. */
 int hp_find_running(const struct device_buffers *buffers, int tensor, const struct box *box);

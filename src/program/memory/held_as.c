@@ -32,7 +32,8 @@ static bool may_be_input(const struct lowering *s, int i, int kind)
         hp_place_lasts(g, false, (struct place){ .tensor = op->tensor[0] }))
         return false;
     if (kind == PLACE_AGAIN)
-        return s->training.has_again[op->tensor[1]] && hp_reads_again(s, i, op->tensor[0]);
+        return s->plan->ops[i].recompute && s->training.has_again[op->tensor[1]] &&
+               hp_reads_again(s, i, op->tensor[0]);
     return kind == PLACE_VALUE || gradient_writers(g, op->tensor[0]) == 1;
 }
 

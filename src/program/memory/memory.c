@@ -30,58 +30,116 @@ static void compute(const struct pass_memory *t, struct instant *at, struct inst
     at->temporary -= t->end_temporary;
 }
 
-/* Go through the passes of a half, every device at once. */
-static void walk_half(struct memory_maker *m, struct body_memory *body, bool backward,
-                      struct instant *now)
-{
-    body->most[backward] = NEW(&m->scratch, struct instant, m->model->n_devices);
-    for (int i = 0; i < body->passes->order.n; i++)
-        if (hp_pass_at(body->passes, i)->backward == backward) {
-            int device = hp_device_at(body->passes, i);
-            compute(&body->pass[i], &now[device], &body->most[backward][device]);
-        }
-}
-
-/* Halves are looked at between them, too: what is kept is there even if nothing is done. */
+/* Go through the passes segment by segment, every device at once, counting from what there is
+ * when a segment begins. They are looked at when they are over, too: what is kept is there even
+ * if nothing is done. */
 static void walk(struct memory_maker *m, struct body_memory *body)
 {
-    struct instant *now = NEW(&m->scratch, struct instant, m->model->n_devices);
-    walk_half(m, body, false, now);
-    for (int d = 0; d < m->model->n_devices; d++) {
-        now[d].kept += body->late[d].kept;
-        now[d].rebuilt += body->late[d].rebuilt;
-        note(&body->most[0][d], now[d]);
+    int n = m->model->segments[m->model->n_devices];
+    struct instant *now = NEW(&m->scratch, struct instant, n);
+    body->most = NEW(&m->scratch, struct instant, n);
+    for (int i = 0; i < n; i++) {
+        now[i].kept = -body->waits[i].kept;
+        now[i].rebuilt = -body->waits[i].rebuilt;
+        body->most[i] = now[i];
     }
-    for (int d = 0; d < m->model->n_devices; d++) {
-        now[d].kept -= body->waits[d].kept;
-        now[d].rebuilt -= body->waits[d].rebuilt;
+    for (int i = 0; i < body->passes->order.n; i++) {
+        int device = hp_device_at(body->passes, i);
+        int at = hp_memory_at(m->model, device,
+                              hp_own_at(m, device, hp_segment_at(body->passes, i)));
+        compute(&body->pass[i], &now[at], &body->most[at]);
     }
-    walk_half(m, body, true, now);
+    for (int i = 0; i < n; i++) {
+        now[i].kept += body->late[i].kept;
+        now[i].rebuilt += body->late[i].rebuilt;
+        now[i].temporary += body->late[i].temporary;
+        note(&body->most[i], now[i]);
+    }
 }
 
 /* Slots ------------------------------------------------------------------------------ */
 
-/* A slot, the one before it, and how many other micro-batches are in flight. */
-struct flight {
-    int body; /* an update has none */
-    enum phase phase;
-    int before;  /* the body, if that ended a micro-batch; -1 */
-    int *others; /* by body */
+/* How far a micro-batch under way is. */
+struct micro_level {
+    int body;
+    uint64_t done; /* bit i: segment i of the devices */
 };
 
+/* A slot, and how much else there is: by level, how many micro-batches; by body and segment,
+ * how many have been sent and are held. */
+struct flight {
+    int body;
+    int own; /* segment; -1: an update */
+    int *others;
+};
+
+/* What the devices of a list go through. */
 struct flights {
     struct flight *flight;
     int n, capacity;
+    int n_own; /* segments */
+    struct micro_level *level;
+    int n_levels, level_capacity;
+    uint64_t *done; /* by micro-batch */
+    bool *ends;     /* by slot: the micro-batch is over on the devices */
+    int n_others;   /* levels, then n_own + 1 for each body */
+    int *now;
 };
 
-/* Has `a` no less of anything than `b`? */
-static bool no_less(const struct memory_maker *m, const struct flight *a,
-                    const struct flight *b)
+static struct flight flight_of(const struct memory_maker *m, const struct slot_list *list,
+                               const struct slot *slot)
 {
-    if (a->body != b->body || a->phase != b->phase ||
-        (b->before >= 0 && a->before != b->before))
+    const struct schedule *s = m->program->schedule;
+    if (slot->phase == PHASE_UPDATE)
+        return (struct flight){ .own = -1 };
+    int segment = hp_segment(s, slot->stage, slot->phase);
+    return (struct flight){ .body = hp_body_number(m->program->iteration, slot->micro),
+                            .own = hp_own_segment(s, list, segment) };
+}
+
+/* The segments that a micro-batch goes through on the devices of a list. */
+static uint64_t all_segments(const struct memory_maker *m, const struct flights *f)
+{
+    int n = m->program->iteration->forward ? f->n_own / 2 : f->n_own;
+    return n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
+}
+
+static int level_number(const struct flights *f, int body, uint64_t done)
+{
+    int i = 0;
+    while (i < f->n_levels && (f->level[i].body != body || f->level[i].done != done))
+        i++;
+    return i;
+}
+
+/* All levels that micro-batches come to, from the first segment to before the last. */
+static void find_levels(struct memory_maker *m, const struct slot_list *list, struct flights *f)
+{
+    for (int i = 0; i < list->n_slots; i++) {
+        struct flight at = flight_of(m, list, &list->slot[i]);
+        if (at.own < 0)
+            continue;
+        uint64_t *done = &f->done[list->slot[i].micro];
+        *done |= (uint64_t)1 << at.own;
+        int number = level_number(f, at.body, *done);
+        if (*done == all_segments(m, f))
+            *done = 0;
+        else if (number == f->n_levels) {
+            f->level = GROW(&m->scratch, struct micro_level, f->level, f->n_levels,
+                            &f->level_capacity);
+            f->level[f->n_levels++] = (struct micro_level){ at.body, *done };
+        }
+    }
+    f->n_others = f->n_levels + m->program->n_bodies * (f->n_own + 1);
+    f->now = NEW(&m->scratch, int, f->n_others);
+}
+
+/* Has `a` no less of anything than `b`? */
+static bool no_less(const struct flights *f, const struct flight *a, const struct flight *b)
+{
+    if (a->body != b->body || a->own != b->own)
         return false;
-    for (int i = 0; i < m->program->n_bodies; i++)
+    for (int i = 0; i < f->n_others; i++)
         if (a->others[i] < b->others[i])
             return false;
     return true;
@@ -91,57 +149,122 @@ static bool no_less(const struct memory_maker *m, const struct flight *a,
 static void add_flight(struct memory_maker *m, struct flights *f, struct flight new)
 {
     int kept = 0;
+    new.others = f->now;
     for (int i = f->n - 1; i >= 0; i--)
-        if (no_less(m, &f->flight[i], &new))
+        if (no_less(f, &f->flight[i], &new))
             return;
     for (int i = 0; i < f->n; i++)
-        if (!no_less(m, &new, &f->flight[i]))
+        if (!no_less(f, &new, &f->flight[i]))
             f->flight[kept++] = f->flight[i];
     f->n = kept;
-    size_t bytes = (size_t)m->program->n_bodies * sizeof *new.others;
-    int *others = NEW(&m->scratch, int, m->program->n_bodies);
-    memcpy(others, new.others, bytes);
-    new.others = others;
+    new.others = NEW(&m->scratch, int, f->n_others);
+    memcpy(new.others, f->now, (size_t)f->n_others * sizeof *new.others);
     f->flight = GROW(&m->scratch, struct flight, f->flight, f->n, &f->capacity);
     f->flight[f->n++] = new;
 }
 
-static struct flights find_flights(struct memory_maker *m, const struct slot_list *list)
+/* A micro-batch has done another segment; returns whether that was its last. */
+static bool advance(struct memory_maker *m, struct flights *f, const struct slot *slot,
+                    const struct flight *at)
 {
-    struct memory_model *model = m->model;
-    struct flights f = { 0 };
-    int *flying = NEW(&m->scratch, int, m->program->n_bodies), n = 0, before = -1;
+    uint64_t *done = &f->done[slot->micro];
+    if (*done)
+        f->now[level_number(f, at->body, *done)]--;
+    *done |= (uint64_t)1 << at->own;
+    bool over = *done == all_segments(m, f);
+    if (over)
+        *done = 0;
+    else
+        f->now[level_number(f, at->body, *done)]++;
+    return over;
+}
+
+/* What slot `i` has sent is held from now on (+1), or no more (-1). */
+static void count_sent(struct memory_maker *m, const struct slot_list *list, struct flights *f,
+                       int i, int sign)
+{
+    const struct slot *slot = &list->slot[i];
+    struct flight at = flight_of(m, list, slot);
+    if (at.own < 0 || slot->phase < hp_last_half(m->program->iteration))
+        return;
+    int *sent = f->now + f->n_levels + at.body * (f->n_own + 1);
+    sent[at.own] += sign;
+    if (f->ends[i])
+        sent[f->n_own] += sign;
+}
+
+/* Micro-batches of which a stage keeps something. */
+static void count_in_flight(struct memory_maker *m, const struct slot *slot, int *flying)
+{
+    const struct iteration *r = m->program->iteration;
+    enum phase last = r->apart ? PHASE_GRADIENT : PHASE_BACKWARD;
+    int *most = &m->model->in_flight[slot->stage];
+    if (slot->phase == last)
+        flying[slot->stage]--;
+    if (slot->phase == PHASE_FORWARD && !r->forward)
+        flying[slot->stage]++;
+    *most = flying[slot->stage] > *most ? flying[slot->stage] : *most;
+}
+
+static struct flights find_flights(struct memory_maker *m, const struct slot_list *list,
+                                   int *flying)
+{
+    struct flights f = { .n_own = hp_list_segments(m->program->schedule, list),
+                         .done = NEW(&m->scratch, uint64_t, m->program->iteration->n_micro),
+                         .ends = NEW(&m->scratch, bool, list->n_slots) };
+    int reach = hp_longest_hold(list);
+    find_levels(m, list, &f);
     for (int i = 0; i < list->n_slots; i++) {
         const struct slot *slot = &list->slot[i];
-        bool update = slot->phase == PHASE_UPDATE;
-        int b = update ? 0 : hp_body_number(m->program->iteration, slot->micro);
-        if (slot->phase == PHASE_BACKWARD) {
-            flying[b]--;
-            n--;
-        }
-        add_flight(m, &f, (struct flight){ b, slot->phase, before, flying });
-        before = slot->phase == hp_last_half(m->program->iteration) ? b : -1;
-        if (slot->phase == PHASE_FORWARD && !m->program->iteration->forward) {
-            flying[b]++;
-            n++;
-        }
-        if (n > model->in_flight[slot->stage])
-            model->in_flight[slot->stage] = n;
+        struct flight at = flight_of(m, list, slot);
+        add_flight(m, &f, at);
+        f.ends[i] = at.own >= 0 && advance(m, &f, slot, &at);
+        count_sent(m, list, &f, i, 1);
+        for (int k = i > reach ? i - reach : 0; k < i; k++)
+            if (hp_held_until(list, k) == i)
+                count_sent(m, list, &f, k, -1);
+        if (at.own >= 0)
+            count_in_flight(m, slot, flying);
     }
+    for (int i = 0; i < list->n_stages; i++)
+        flying[list->stage[i]] = 0;
     return f;
 }
 
-static struct instant in_flight(const struct memory_maker *m, const struct flight *f,
+/* What a micro-batch at a level has on a device: what began before and ends after it. */
+static struct instant level_bytes(const struct memory_maker *m, const struct micro_level *level,
+                                  int n_own, int device)
+{
+    struct instant at = { 0 };
+    for (int b = 0; b < n_own; b++)
+        for (int e = 0; level->done >> b & 1 && e <= n_own; e++)
+            if (e == n_own || !(level->done >> e & 1)) {
+                const struct instant *lasts =
+                    &m->body[level->body].lasts[device][b * (n_own + 1) + e];
+                at.kept += lasts->kept;
+                at.rebuilt += lasts->rebuilt;
+                at.temporary += lasts->temporary;
+            }
+    return at;
+}
+
+static struct instant in_flight(const struct memory_maker *m, const struct flights *f,
+                                const struct flight *flight, const struct instant *level,
                                 int device)
 {
     struct instant at = { 0 };
-    if (f->phase != PHASE_UPDATE)
-        at = m->body[f->body].most[f->phase][device];
-    if (f->before >= 0)
-        at.temporary += m->model->over[f->before][device];
-    for (int b = 0; b < m->program->n_bodies; b++) {
-        at.kept += f->others[b] * m->body[b].between[device].kept;
-        at.rebuilt += f->others[b] * m->body[b].between[device].rebuilt;
+    if (flight->own >= 0)
+        at = m->body[flight->body].most[hp_memory_at(m->model, device, flight->own)];
+    for (int i = 0; i < f->n_levels; i++) {
+        at.kept += flight->others[i] * level[i].kept;
+        at.rebuilt += flight->others[i] * level[i].rebuilt;
+        at.temporary += flight->others[i] * level[i].temporary;
+    }
+    for (int i = f->n_levels; i < f->n_others; i++) {
+        int body = (i - f->n_levels) / (f->n_own + 1), own = (i - f->n_levels) % (f->n_own + 1);
+        if (flight->others[i])
+            at.temporary += flight->others[i] *
+                            m->body[body].over[hp_memory_at(m->model, device, own)].temporary;
     }
     return at;
 }
@@ -149,23 +272,27 @@ static struct instant in_flight(const struct memory_maker *m, const struct fligh
 static void finish_device(struct memory_maker *m, int device, const struct flights *f)
 {
     struct hypar_memory *out = &m->model->device[device];
-    struct instant most = { 0 };
+    struct instant most = { 0 }, *level = NEW(&m->scratch, struct instant, f->n_levels);
+    for (int i = 0; i < f->n_levels; i++)
+        level[i] = level_bytes(m, &f->level[i], f->n_own, device);
     for (int i = 0; i < f->n; i++)
-        note(&most, in_flight(m, &f->flight[i], device));
+        note(&most, in_flight(m, f, &f->flight[i], level, device));
     out->activations = most.kept + m->shared[device];
     out->buffers = most.temporary;
     out->recompute_saves = most.rebuilt;
     double lasting = out->parameters + out->gradients + out->optimizer + out->weight_versions;
-    m->model->fixed[device] = lasting + m->shared[device];
-    out->peak = lasting + out->activations + out->buffers;
+    out->framework = m->program->plan->framework_bytes;
+    m->model->fixed[device] = lasting + m->shared[device] + out->framework;
+    out->peak = lasting + out->activations + out->buffers + out->framework;
 }
 
 static void finish_devices(struct memory_maker *m)
 {
     const struct schedule *schedule = m->program->schedule;
+    int *flying = NEW(&m->scratch, int, schedule->n_stages);
     for (int l = 0; l < schedule->n_lists; l++) {
         struct arena_mark mark = hp_arena_mark(&m->scratch);
-        struct flights f = find_flights(m, &schedule->list[l]);
+        struct flights f = find_flights(m, &schedule->list[l], flying);
         for (int i = 0; i < schedule->list[l].n_devices; i++)
             finish_device(m, schedule->list[l].device[i], &f);
         hp_arena_release(&m->scratch, mark);
@@ -181,13 +308,18 @@ static void begin_body(struct memory_maker *m, int b)
 {
     struct memory_model *model = m->model;
     struct body_memory *body = &m->body[b];
+    int n = model->segments[model->n_devices];
     model->order[b] = hp_pass_order(m->program->blocks, b, &model->arena);
-    model->over[b] = NEW(&model->arena, double, model->n_devices);
     body->passes = &m->finder.body[b];
     body->pass = NEW(&m->scratch, struct pass_memory, body->passes->order.n);
-    body->between = NEW(&m->scratch, struct instant, model->n_devices);
-    body->late = NEW(&m->scratch, struct instant, model->n_devices);
-    body->waits = NEW(&m->scratch, struct instant, model->n_devices);
+    body->late = NEW(&m->scratch, struct instant, n);
+    body->waits = NEW(&m->scratch, struct instant, n);
+    body->over = NEW(&m->scratch, struct instant, n);
+    body->lasts = NEW(&m->scratch, struct instant *, model->n_devices);
+    for (int d = 0; d < model->n_devices; d++) {
+        int own = model->segments[d + 1] - model->segments[d];
+        body->lasts[d] = NEW(&m->scratch, struct instant, own * own);
+    }
 }
 
 /* What users of the model want of a body. */
@@ -195,14 +327,25 @@ static void hand_over(struct memory_maker *m, int b)
 {
     struct memory_model *model = m->model;
     const struct body_memory *body = &m->body[b];
+    int n = model->segments[model->n_devices];
     model->kept[b] = NEW(&model->arena, double, model->n_devices);
-    model->late[b] = NEW(&model->arena, double, model->n_devices);
-    model->waits[b] = NEW(&model->arena, double, model->n_devices);
+    model->late[b] = NEW(&model->arena, double, n);
+    model->waits[b] = NEW(&model->arena, double, n);
+    model->over[b] = NEW(&model->arena, double, n);
+    model->rest[b] = NEW(&model->arena, double, model->n_devices);
     model->delta[b] = NEW(&model->arena, struct memory_delta, model->order[b].n);
+    for (int i = 0; i < n; i++) {
+        model->late[b][i] = body->late[i].kept + body->late[i].temporary;
+        model->waits[b][i] = body->waits[i].kept;
+        model->over[b][i] = body->over[i].temporary;
+    }
     for (int d = 0; d < model->n_devices; d++) {
-        model->kept[b][d] = body->between[d].kept;
-        model->late[b][d] = body->late[d].kept;
-        model->waits[b][d] = body->waits[d].kept;
+        const struct slot_list *list = hp_slots_of(m->program->schedule, d);
+        int n_own = model->segments[d + 1] - model->segments[d] - 1;
+        struct micro_level between = { b, ((uint64_t)1 << list->n_stages) - 1 };
+        model->kept[b][d] = level_bytes(m, &between, n_own, d).kept;
+        for (int i = 0; i < n_own; i++)
+            model->rest[b][d] += total(&body->lasts[d][i * (n_own + 1) + n_own]);
     }
     for (int i = 0; i < model->order[b].n; i++) {
         const struct pass_memory *t = &body->pass[i];
@@ -224,6 +367,11 @@ static void begin_model(struct memory_maker *m)
     model->late = NEW(&model->arena, double *, p->n_bodies);
     model->waits = NEW(&model->arena, double *, p->n_bodies);
     model->over = NEW(&model->arena, double *, p->n_bodies);
+    model->rest = NEW(&model->arena, double *, p->n_bodies);
+    model->segments = NEW(&model->arena, int, model->n_devices + 1);
+    for (int d = 0; d < model->n_devices; d++)
+        model->segments[d + 1] =
+            model->segments[d] + 1 + hp_list_segments(p->schedule, hp_slots_of(p->schedule, d));
     model->order = NEW(&model->arena, struct pass_order, p->n_bodies);
     model->delta = NEW(&model->arena, struct memory_delta *, p->n_bodies);
     model->in_flight = NEW(&model->arena, int, n_stages);

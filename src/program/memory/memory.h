@@ -19,8 +19,6 @@
 struct layout_cache; /* of a lowering (program/lowering.h) */
 
 struct memory_options {
-    bool keep_masks;     /* a dropout keeps a byte for each element, as frameworks do; hypar's
-                            kernels draw the mask again */
     const int *versions; /* of the weights, by stage; NULL: as the schedule keeps them */
 };
 
@@ -35,17 +33,25 @@ struct memory_model {
     int n_devices;
     struct hypar_memory *device; /* when it is fullest */
     double *fixed; /* by device: parameters, gradients, optimizer, versions, inputs that all
-                      micro-batches share */
-    /* By body: by device, what one micro-batch keeps between its halves; what of that is
-     * received after the last pass of the forward half; what of it ends when the backward half
-     * begins; and what its last half has sent to other stages, which lasts until the
-     * device's next slot is over. By pass of a part, on its device. */
-    double **kept, **late, **waits, **over;
+                      micro-batches share, the framework */
+    double **kept; /* by body, by device: what one micro-batch keeps between its halves */
+    /* By body, by segment of a device (hp_memory_at()): what is received after its last pass;
+     * what ends when it begins; and what has been sent to other stages when it ends, which
+     * lasts until a later slot of the device is over. What rests to the end of the micro-batch
+     * on the device, and what of that has been sent, is of a segment past the last. */
+    double **late, **waits, **over, **rest;
+    int *segments; /* by device: where its segments begin */
     struct pass_order *order;
-    struct memory_delta **delta; /* in that order */
+    struct memory_delta **delta; /* by pass of a part, in that order */
     int *in_flight; /* by stage: micro-batches of which a replica keeps something, at most */
     int *versions;  /* by stage: of the weights */
 };
+
+/* The place of the segment number `own` of a device (hp_own_segment()). */
+static inline int hp_memory_at(const struct memory_model *model, int device, int own)
+{
+    return model->segments[device] + own;
+}
 
 /* `options` may be NULL. To be released with hp_memory_free(). */
 struct memory_model *hp_memory(const struct hypar_program *program,

@@ -17,14 +17,16 @@ struct instant {
     double kept, temporary, rebuilt;
 };
 
-/* The passes of one body. */
+/* The passes of one body; by segment of a device: hp_memory_at(). */
 struct body_memory {
     const struct body_passes *passes;
     struct pass_memory *pass; /* in their order */
-    struct instant *between;  /* by device: from the forward half to the backward half */
-    struct instant *late;  /* ... of which it begins after the last pass of the forward half */
-    struct instant *waits; /* ... and ends before the first of the backward half */
-    struct instant *most[2]; /* by half, by device: when it is fullest */
+    struct instant *late;     /* by segment: begins after its last pass */
+    struct instant *waits;    /* ... ends before its first pass */
+    struct instant *over;     /* ... ends with a slot after it */
+    struct instant *most;     /* ... what it has, when that is most, beyond what it found */
+    struct instant *
+        *lasts; /* by device: [begin * (n + 1) + end], kept from segment to segment */
 };
 
 struct memory_maker {
@@ -37,6 +39,15 @@ struct memory_maker {
     struct body_memory *body;
     double *shared; /* by device: the loss, and inputs that all micro-batches share */
 };
+
+/* The segment of a device, counted among its own; past the last: the end of a micro-batch. */
+static inline int hp_own_at(const struct memory_maker *m, int device, int segment)
+{
+    const struct schedule *s = m->program->schedule;
+    const struct slot_list *list = hp_slots_of(s, device);
+    return segment < hp_segment_count(s) ? hp_own_segment(s, list, segment)
+                                         : hp_list_segments(s, list);
+}
 
 /* pass_memory.c: what each pass begins and ends, of every tensor; what lasts. */
 void hp_memory_of_passes(struct memory_maker *m);

@@ -3,8 +3,8 @@
 
 static double bytes_of(const struct memory_maker *m, const struct buffer *b)
 {
-    return hp_message_bytes(m->program->plan, b->place.tensor) *
-           (double)hp_box_elements(&b->box);
+    int each = b->mask ? 1 : hp_message_bytes(m->program->plan, b->place);
+    return each * (double)hp_box_elements(&b->box);
 }
 
 /* What lasts ------------------------------------------------------------------------- */
@@ -13,7 +13,8 @@ static double bytes_of(const struct memory_maker *m, const struct buffer *b)
 static void add_lasting(struct memory_maker *m, const struct buffer *b, int sum)
 {
     const struct hypar_plan *plan = m->program->plan;
-    struct param_bytes each = hp_param_bytes(plan->precision, plan->optimizer);
+    struct param_bytes each =
+        hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
     struct hypar_memory *memory = &m->model->device[b->device];
     double elements = (double)hp_box_elements(&b->box);
     if (m->graph->tensors[b->place.tensor].kind != TENSOR_PARAM) {
@@ -37,7 +38,8 @@ static void add_lasting(struct memory_maker *m, const struct buffer *b, int sum)
 static void add_owned(struct memory_maker *m, int sum)
 {
     const struct hypar_plan *plan = m->program->plan;
-    struct param_bytes each = hp_param_bytes(plan->precision, plan->optimizer);
+    struct param_bytes each =
+        hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
     const struct update_devices *u = hp_update_devices(m->program->lowering, sum);
     for (int i = 0; i < u->n; i++)
         m->model->device[u->device[i]].optimizer += each.state * u->elements[i];
@@ -47,7 +49,8 @@ static void add_owned(struct memory_maker *m, int sum)
 static void add_pieces(struct memory_maker *m, struct place place)
 {
     const struct hypar_plan *plan = m->program->plan;
-    struct param_bytes each = hp_param_bytes(plan->precision, plan->optimizer);
+    struct param_bytes each =
+        hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
     const struct pattern *p = hp_pieces(m->program->lowering, place);
     for (int c = 0; p && c < p->n_cells; c++) {
         const struct cell *cell = &p->cell[c];
@@ -67,54 +70,49 @@ static bool rebuilds(const struct memory_maker *m, const struct body_memory *bod
 {
     const int *stage = m->program->schedule->stage_of_op;
     int producer = m->graph->tensors[b->place.tensor].producer;
-    return producer >= 0 && !b->waits &&
+    return producer >= 0 && b->end >= 0 && !b->backward &&
+           hp_segment_phase(m->program->schedule, b->last) != PHASE_FORWARD &&
            stage[producer] == stage[hp_pass_at(body->passes, b->end)->op];
 }
 
-static void add_kept(struct memory_maker *m, struct body_memory *body, const struct buffer *b)
+static void add_to(struct instant *at, const struct instant *bytes)
 {
-    double bytes = bytes_of(m, b), rebuilt = rebuilds(m, body, b) ? bytes : 0;
-    struct instant *late = &body->late[b->device], *waits = &body->waits[b->device];
-    *(b->begin < 0 ? &late->kept : &body->pass[b->begin].kept) += bytes;
-    *(b->begin < 0 ? &late->rebuilt : &body->pass[b->begin].rebuilt) += rebuilt;
-    *(b->waits ? &waits->kept : &body->pass[b->end].end_kept) += bytes;
-    *(b->waits ? &waits->rebuilt : &body->pass[b->end].end_rebuilt) += rebuilt;
-    body->between[b->device].kept += bytes;
-    body->between[b->device].rebuilt += rebuilt;
+    at->kept += bytes->kept;
+    at->rebuilt += bytes->rebuilt;
+    at->temporary += bytes->temporary;
 }
 
+/* What begins with a pass, or after the last of its segment; and ends with one, or with the
+ * slot at hand, or before or after that. */
 static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffer)
 {
     struct body_memory *body = &m->body[b];
-    if (buffer->kept) {
-        add_kept(m, body, buffer);
-        return;
+    int device = buffer->device, first = hp_own_at(m, device, buffer->segment),
+        last = hp_own_at(m, device, buffer->last);
+    int n = hp_list_segments(m->program->schedule, hp_slots_of(m->program->schedule, device));
+    double bytes = bytes_of(m, buffer);
+    bool kept = buffer->kept && !buffer->backward; /* errors that wait are not activations */
+    struct instant of = { .kept = kept ? bytes : 0, .temporary = kept ? 0 : bytes };
+    of.rebuilt = kept && rebuilds(m, body, buffer) ? bytes : 0;
+    if (buffer->begin < 0) {
+        add_to(&body->late[hp_memory_at(m->model, device, first)], &of);
+    } else {
+        struct pass_memory *begin = &body->pass[buffer->begin];
+        begin->kept += of.kept;
+        begin->rebuilt += of.rebuilt;
+        begin->temporary += of.temporary;
     }
-    body->pass[buffer->begin].temporary += bytes_of(m, buffer);
-    *(buffer->over ? &m->model->over[b][buffer->device]
-                   : &body->pass[buffer->end].end_temporary) += bytes_of(m, buffer);
-}
-
-/* A byte for each element that a dropout lets through or not. */
-static void add_masks(struct memory_maker *m, struct body_memory *body)
-{
-    for (int i = 0; i < body->passes->order.n; i++) {
-        const struct op_pass *op_pass = hp_pass_at(body->passes, i);
-        if (m->graph->ops[op_pass->op].kind != OP_DROPOUT || !op_pass->backward)
-            continue;
-        const struct part_layout *l = hp_layout_at(body->passes, i);
-        int part = body->passes->order.at[i].part, device = l->device[part];
-        int forward = m->program->lowering->training.op_pass_of[op_pass->op][0];
-        struct box box = hp_region(l->nest, 0, l->range + part * l->nest->n_axes);
-        double bytes = (double)hp_box_elements(&box);
-        struct pass_memory *begin =
-            &body->pass[hp_pass_number(&body->passes->order, l, forward, part)];
-        begin->kept += bytes;
-        begin->rebuilt += bytes;
-        body->pass[i].end_kept += bytes;
-        body->pass[i].end_rebuilt += bytes;
-        body->between[device].kept += bytes;
-        body->between[device].rebuilt += bytes;
+    if (buffer->kept)
+        add_to(&body->lasts[device][first * (n + 1) + last], &of);
+    if (buffer->over)
+        body->over[hp_memory_at(m->model, device, last)].temporary += bytes;
+    else if (buffer->waits)
+        add_to(&body->waits[hp_memory_at(m->model, device, last)], &of);
+    else if (buffer->end >= 0) {
+        struct pass_memory *end = &body->pass[buffer->end];
+        end->end_kept += of.kept;
+        end->end_rebuilt += of.rebuilt;
+        end->end_temporary += of.temporary;
     }
 }
 
@@ -153,6 +151,9 @@ void hp_memory_of_passes(struct memory_maker *m)
     }
     for (int i = 0; i < HP_PLACES * m->graph->n_tensors; i++)
         add_place(m, hp_place_at(i), sum[i / HP_PLACES]);
-    for (int b = 0; m->options.keep_masks && b < m->program->n_bodies; b++)
-        add_masks(m, &m->body[b]);
+    for (int b = 0; b < m->program->n_bodies; b++) {
+        hp_find_masks(&m->finder, b);
+        for (int i = 0; i < m->finder.n; i++)
+            add_buffer(m, b, &m->finder.buffer[i]);
+    }
 }

@@ -14,11 +14,11 @@ static void sort_by_device(struct body_passes *p, int n_devices, struct arena *a
         p->number[hp_csr_place(p->start, hp_device_at(p, i))] = i;
 }
 
-/* Of one part in one half, each a task of its own? */
+/* Of one part in one segment, each a task of its own? */
 static bool are_one(const struct body_passes *p, int a, int b)
 {
     const struct op_pass *x = hp_pass_at(p, a), *y = hp_pass_at(p, b);
-    return x->op == y->op && x->backward == y->backward && x->again == y->again &&
+    return x->op == y->op && x->phase == y->phase && x->again == y->again &&
            p->order.at[a].part == p->order.at[b].part &&
            p->order.stride[p->order.at[a].op_pass] == 1 &&
            p->order.stride[p->order.at[b].op_pass] == 1;
@@ -42,22 +42,6 @@ static void join(struct body_passes *p, int n_devices, struct arena *arena)
     }
 }
 
-static void place_comms(struct body_passes *p, struct arena *arena)
-{
-    const struct hypar_program *program = p->program;
-    int n = program->lowering->training.n_exchanges, number = 0;
-    p->comms_at = NEW(arena, int, n);
-    for (int e = 0; e < n; e++)
-        p->comms_at[e] = -1;
-    for (int t = program->first[p->body]; t < program->first[p->body + 1]; t++) {
-        const struct task *task = &program->task[t];
-        if (task->kind == TASK_COMM)
-            p->comms_at[task->index] = number;
-        else
-            number += p->order.stride[task->index];
-    }
-}
-
 struct body_passes hp_body_passes(const struct hypar_program *program, int body,
                                   struct arena *arena)
 {
@@ -66,15 +50,30 @@ struct body_passes hp_body_passes(const struct hypar_program *program, int body,
     p.order = hp_pass_order(program->blocks, body, arena);
     sort_by_device(&p, n_devices, arena);
     join(&p, n_devices, arena);
-    place_comms(&p, arena);
     return p;
 }
 
-int hp_next_pass(const struct body_passes *p, int device, int number, bool backward)
+int hp_pass_after(const struct body_passes *p, int segment, int exchange)
+{
+    const struct training_graph *k = &p->program->lowering->training;
+    const int *head = p->program->blocks->head[p->body];
+    int item = k->exchange[exchange].item, low = 0, high = p->order.n;
+    while (low < high) {
+        int middle = (low + high) / 2, there = hp_segment_at(p, middle);
+        if (there < segment ||
+            (there == segment && k->op_pass[head[p->order.at[middle].op_pass]].item < item))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int hp_next_pass(const struct body_passes *p, int device, int number, int segment)
 {
     const int *list = p->number + p->start[device];
     int n = p->start[device + 1] - p->start[device], at = hp_place_in(list, n, number);
-    return at < n && hp_pass_at(p, list[at])->backward == backward ? list[at] : -1;
+    return at < n && hp_segment_at(p, list[at]) == segment ? list[at] : -1;
 }
 
 int hp_task_end(const struct body_passes *p, int number)

@@ -12,14 +12,16 @@ struct body_passes {
     /* By pass: the first and the last of those of the same part that a device does one after
      * another. A kernel may do them in one call, so for memory they are one. */
     int *first, *last;
-    int *comms_at; /* by exchange of the body: passes before its comms; -1: nothing moves */
 };
 
 struct body_passes hp_body_passes(const struct hypar_program *program, int body,
                                   struct arena *arena);
 
-/* The first pass of a device from `number` on, in the same half; -1: there is none. */
-int hp_next_pass(const struct body_passes *passes, int device, int number, bool backward);
+/* The first pass that a comm of an exchange comes before, where it is done in `segment`. */
+int hp_pass_after(const struct body_passes *passes, int segment, int exchange);
+
+/* The first pass of a device from `number` on, in the same segment; -1: there is none. */
+int hp_next_pass(const struct body_passes *passes, int device, int number, int segment);
 
 /* The last pass of the task that does pass `number`. */
 int hp_task_end(const struct body_passes *passes, int number);
@@ -27,6 +29,11 @@ int hp_task_end(const struct body_passes *passes, int number);
 static inline const struct op_pass *hp_pass_at(const struct body_passes *p, int number)
 {
     return &p->program->lowering->training.op_pass[p->order.at[number].op_pass];
+}
+
+static inline int hp_segment_at(const struct body_passes *p, int number)
+{
+    return hp_pass_segment(p->program->lowering, p->order.at[number].op_pass);
 }
 
 static inline const struct part_layout *hp_layout_at(const struct body_passes *p, int number)

@@ -183,7 +183,7 @@ void hp_rank_comm(struct rank *rank, struct rank_part *part, int body,
     struct comm_maker m = { .rank = rank,
                             .comm = out,
                             .body = body,
-                            .backward = p->task[task].backward,
+                            .backward = p->task[task].phase != PHASE_FORWARD,
                             .divided = divided && division == DIVIDE_SUM };
     int tag = rank->first_tag[task];
     for (int i = 0; i < comm->n_cells; i++) {

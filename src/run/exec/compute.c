@@ -146,12 +146,23 @@ static void begin(struct pass_run *r, const struct rank_pass *pass)
         call->samples = call->range[hp_nest_axis(call->nest, 'n')];
 }
 
+static void place_mask(struct pass_run *r, const struct rank_pass *pass)
+{
+    const struct held_view *v = &pass->mask;
+    if (v->buffer < 0)
+        return;
+    int tensor = r->x->rank->buffers.buffer[v->buffer].place.tensor;
+    struct box box = hp_micro_box(r->x->program, tensor, &v->box, r->m->micro);
+    r->call.mask = hp_dense_view(hp_buffer_data(r->x, r->m, v->buffer), &box);
+}
+
 static enum hypar_status add_pass(struct pass_run *r, int task, const struct rank_pass *pass)
 {
     struct executor *x = r->x;
     r->pass = pass;
     r->call.passes |= (pass_set)1 << pass->pass;
     r->call.add_after |= pass->adds;
+    place_mask(r, pass);
     for (int i = 0; i < pass->n_operands; i++) {
         const struct rank_operand *o = &pass->operand[i];
         struct view view = view_of(r, o);
@@ -233,6 +244,21 @@ static void add_pieces(struct executor *x, struct micro_state *m, int task,
             hp_add_piece(x, m, task, &part->add[i]);
 }
 
+/* What was kept of a result is to be sent once more. */
+static enum hypar_status copy_kept(struct pass_run *r, int task, const struct rank_pass *pass)
+{
+    struct executor *x = r->x;
+    r->pass = pass;
+    for (int i = 0; i + 1 < pass->n_operands; i += 2) { /* each is read, then written */
+        struct view from = view_of(r, &pass->operand[i]);
+        struct view to = view_of(r, &pass->operand[i + 1]);
+        if (x->settings.check && from.data)
+            TRY(check_read(r, task, &pass->operand[i], &from));
+        hp_view_copy(&to, &from, &from.box, hp_real_bytes(x->settings.real));
+    }
+    return x->status;
+}
+
 enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task,
                              const struct rank_pass *const *pass, int n)
 {
@@ -240,6 +266,8 @@ enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task
     *r = (struct pass_run){ .x = x, .m = m };
     bool loss = false;
     begin(r, pass[0]);
+    if (pass[0]->resend)
+        return copy_kept(r, task, pass[0]);
     for (int i = 0; i < n; i++)
         loss |= writes_loss(x, pass[i]);
     if (loss && !leave_out(r))

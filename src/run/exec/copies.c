@@ -2,14 +2,16 @@
  *
  * Of parts that write the same (split along the axis of copies, or along one that has no part
  * in a pass) one is counted as a contribution. A rank takes over what its part wrote where that
- * is the one which counts, or where the rank keeps a copy of its own to read. */
+ * is the one which counts, or where the rank keeps a copy of its own to read, or to send again.
+ */
 #include "run/exec/rank.h"
 
 /* A writer of an exchange in a body, or (tail) in all bodies. */
 struct writer_at {
     const struct hypar_program *program;
     const struct source *from;
-    int body; /* -1: the tail */
+    int body;        /* -1: the tail */
+    bool sent_later; /* its value is to be sent again */
 };
 
 /* Has the writer's part something to do, in the body or, for the tail, in any? */
@@ -60,7 +62,7 @@ static bool is_wanted(const struct writer_at *w, int writer, int part, int devic
     for (int c = 0; c < cell->n_contributions; c++)
         if (cell->contribution[c].writer == writer && cell->contribution[c].part == part)
             return true;
-    if (!hp_is_in(cell->kept, cell->n_kept, device))
+    if (!hp_is_in(cell->kept, cell->n_kept, device) && !w->sent_later)
         return false;
     for (int c = 0; c < cell->n_contributions; c++)
         if (cell->contribution[c].writer == writer &&
@@ -94,7 +96,9 @@ bool hp_rank_taken(struct rank *rank, int body, const struct rank_pass *pass,
         writer++;
     if (!pattern->copied)
         return false;
-    struct writer_at w = { p, &x->writer[writer], tail ? -1 : body };
+    bool sent_later = hp_place_kind(out->place) == PLACE_VALUE && p->plan->ops[op].resend &&
+                      !p->plan->ops[op].recompute && s->training.has_again[out->place.tensor];
+    struct writer_at w = { p, &x->writer[writer], tail ? -1 : body, sent_later };
     if (tail) {
         int n = s->tail_layout[op]->n_parts / s->tail_layout[op]->n_each;
         part += body % n * s->tail_layout[op]->n_each;

@@ -23,7 +23,7 @@ void hp_executor_begin(struct executor *x)
     x->step++;
     x->slot = x->left = 0;
     x->list = NULL;
-    x->over = false;
+    x->over = x->begun = false;
 }
 
 enum hypar_status hp_executor_step(struct executor *x, struct hypar_error *err)

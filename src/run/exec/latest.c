@@ -46,7 +46,7 @@ void hp_begin_all(struct executor *x)
     x->left = x->rank->tail.n_tasks;
     memset(x->tail.progress, TASK_WAITS, (size_t)x->left);
     for (int m = 0; m < it->n_micro; m++) {
-        hp_begin_micro(x, m);
+        hp_take_lane(x, hp_begin_micro(x, m), 0);
         x->left += x->rank->body[hp_body_number(it, m)].n_tasks;
     }
 }

@@ -87,8 +87,8 @@ static void add_operand(struct rank *rank, int body, struct rank_pass *p, int o,
     const struct op *op = &rank->graph->ops[p->op];
     const struct part_layout *l = rank->program->lowering->body[body].layout[p->op];
     const struct lowering *s = rank->program->lowering;
-    struct place place = hp_operand_place(
-        s, &s->training.op_pass[hp_op_pass(&s->training, p->op, p->pass, p->again)], o, grad);
+    int op_pass = hp_op_pass(&s->training, p->op, p->pass, p->again);
+    struct place place = hp_operand_place(s, &s->training.op_pass[op_pass], o, grad, written);
     int t = place.tensor;
     if (t < 0 || (grad && written && !rank->graph->tensors[t].needs_grad))
         return;
@@ -140,6 +140,18 @@ static void add_running(const struct rank *rank, const struct rank_part *part, i
     p->running = hp_rank_running(rank, op->tensor[o], &box);
 }
 
+/* It holds the part's mask, and nothing else. */
+static void add_mask(const struct rank *rank, int body, struct rank_pass *p)
+{
+    const struct op *op = &rank->graph->ops[p->op];
+    int tensor = op->tensor[op->nest->n_inputs];
+    p->mask.buffer = op->kind == OP_DROPOUT
+                         ? hp_find_mask(&rank->buffers, rank->graph, body, tensor, p->part)
+                         : -1;
+    if (p->mask.buffer >= 0)
+        p->mask.box = rank->buffers.buffer[p->mask.buffer].box;
+}
+
 static void add_pass(struct rank *rank, struct rank_part *to, int body, int op_pass, int part)
 {
     const struct lowering *s = rank->program->lowering;
@@ -152,25 +164,28 @@ static void add_pass(struct rank *rank, struct rank_part *to, int body, int op_p
                              .pass = at->pass,
                              .part = part,
                              .backward = at->backward,
-                             .again = at->again };
+                             .again = at->again,
+                             .resend = at->resend };
     p->adds = hp_adds_after(s->body[body].layout[at->op], at->pass, part);
     p->own_statistics = keeps_statistics(rank, body, op);
     p->operand = NEW(&rank->arena, struct rank_operand, 4 * op->nest->n_operands);
-    operand_set reads = p->adds ? pass->reads : pass->reads & ~pass->adds;
+    struct pass_operands all = hp_pass_operands(s, at);
+    operand_set reads = p->adds || at->resend ? all.reads : all.reads & ~pass->adds;
     for (int o = 0; o < op->nest->n_operands; o++) {
         if (reads >> o & 1)
             add_operand(rank, body, p, o, false, false);
-        if (pass->reads_grad >> o & 1)
+        if (all.reads_grad >> o & 1)
             add_operand(rank, body, p, o, true, false);
-        if (pass->writes >> o & 1)
+        if (all.writes >> o & 1)
             add_operand(rank, body, p, o, false, true);
-        if (pass->writes_grad >> o & 1)
+        if (all.writes_grad >> o & 1)
             add_operand(rank, body, p, o, true, true);
     }
     p->moves_nothing = hp_is_view(op->nest) && p->n_operands == 2 &&
                        p->operand[0].view.buffer == p->operand[1].view.buffer &&
                        p->operand[0].view.at.offset == p->operand[1].view.at.offset;
     add_running(rank, to, body, p);
+    add_mask(rank, body, p);
 }
 
 /* Tasks ------------------------------------------------------------------------------ */
@@ -185,13 +200,12 @@ static bool takes_part(const struct rank *rank, int task)
 }
 
 static struct rank_task *append(struct rank *rank, struct rank_part *part,
-                                struct task_list *list, int task)
+                                struct task_list *list, int task, int at)
 {
     list->task = GROW(&rank->arena, struct rank_task, list->task, list->n, &list->capacity);
     struct rank_task *out = &list->task[list->n++];
-    *out = (struct rank_task){ .kind = rank->program->task[task].kind,
-                               .task = task,
-                               .at = part->n_tasks++ };
+    *out = (struct rank_task){ .kind = rank->program->task[task].kind, .task = task, .at = at };
+    part->n_tasks++;
     return out;
 }
 
@@ -357,7 +371,7 @@ static void add_task(const struct part_maker *m, struct task_list *list, int tas
 {
     if (m->number[task] < 0)
         return;
-    struct rank_task *out = append(m->rank, m->part, list, task);
+    struct rank_task *out = append(m->rank, m->part, list, task, m->number[task]);
     switch (out->kind) {
     case TASK_COMPUTE:
         add_compute(m->rank, m->part, m->body, task, out);
@@ -398,26 +412,41 @@ static void sort_buffers(struct rank *rank, int body, bool begin, int **start, i
     }
 }
 
+/* Those of a kind by the segment that they end in, or before. */
+static void sort_by_last(struct rank *rank, int body, bool over, int **start, int **sorted)
+{
+    const struct device_buffers *all = &rank->buffers;
+    const struct schedule *s = rank->program->schedule;
+    *start = hp_csr(&rank->arena, rank->n_segments + 1);
+    *sorted = NEW(&rank->arena, int, all->first[body + 1] - all->first[body]);
+    for (int fill = 0; fill < 2; fill++) {
+        for (int i = all->first[body]; i < all->first[body + 1]; i++) {
+            const struct buffer *b = &all->buffer[i];
+            if (!(over ? b->over : b->waits))
+                continue;
+            int own = b->rests ? rank->n_segments : hp_own_segment(s, rank->slots, b->last);
+            if (fill)
+                (*sorted)[hp_csr_place(*start, own)] = i;
+            else
+                hp_csr_count(*start, own);
+        }
+        if (!fill)
+            hp_csr_sum(*start, rank->n_segments + 1);
+    }
+}
+
 static void list_buffers(struct rank *rank, int body)
 {
     const struct device_buffers *all = &rank->buffers;
     struct rank_part *part = &rank->body[body];
-    int n = all->first[body + 1] - all->first[body];
     sort_buffers(rank, body, true, &part->begin_start, &part->begins);
     sort_buffers(rank, body, false, &part->end_start, &part->ends);
-    part->waits = NEW(&rank->arena, int, n);
-    part->over = NEW(&rank->arena, int, n);
-    for (int i = all->first[body]; i < all->first[body + 1]; i++) {
-        if (all->buffer[i].waits)
-            part->waits[part->n_waits++] = i;
-        if (all->buffer[i].over)
-            part->over[part->n_over++] = i;
-    }
-    while (part->n_forward < part->n_passes) {
-        if (part->pass[part->n_forward].backward)
-            break;
-        part->n_forward++;
-    }
+    sort_by_last(rank, body, false, &part->waits_start, &part->waits);
+    sort_by_last(rank, body, true, &part->over_start, &part->over);
+    part->rests = NEW(&rank->arena, int, all->first[body + 1] - all->first[body]);
+    for (int i = all->first[body]; i < all->first[body + 1]; i++)
+        if (all->buffer[i].rests && !all->buffer[i].over)
+            part->rests[part->n_rests++] = i;
 }
 
 /* The tasks that the rank takes part in, numbered in each part. */
@@ -431,16 +460,54 @@ static int *number_tasks(const struct rank *rank, struct arena *scratch)
     return number;
 }
 
+/* The segment of the rank that a task of a body is done in. */
+static int segment_of(const struct rank *rank, int body, int task)
+{
+    const struct lowering *s = rank->program->lowering;
+    const struct task *t = &rank->program->task[task];
+    int segment = t->kind == TASK_COMM
+                      ? hp_comm_segment(s, body, t->index, t->comm, rank->device)
+                      : hp_pass_segment(s, t->index);
+    return hp_own_segment(&s->schedule, rank->slots, segment);
+}
+
+/* The rank's tasks of a body by segment, those of one in the order of their numbers: CSR. */
+static int *sort_tasks(const struct part_maker *m, struct arena *scratch, int **sorted)
+{
+    int *start = hp_csr(scratch, m->rank->n_segments);
+    for (int fill = 0; fill < 2; fill++) {
+        for (int t = m->lo; t < m->hi; t++) {
+            if (m->number[t] < 0)
+                continue;
+            int own = segment_of(m->rank, m->body, t);
+            if (fill)
+                (*sorted)[hp_csr_place(start, own)] = t;
+            else
+                hp_csr_count(start, own);
+        }
+        if (!fill)
+            *sorted = NEW(scratch, int, hp_csr_sum(start, m->rank->n_segments));
+    }
+    return start;
+}
+
 static enum hypar_status make_body(struct rank *rank, int body, const int *number,
                                    struct hypar_error *err)
 {
     const struct hypar_program *p = rank->program;
     struct rank_part *part = &rank->body[body];
     struct part_maker m = { rank, part, body, p->first[body], p->first[body + 1], number };
-    part->n_lists = 2;
-    part->list = NEW(&rank->arena, struct task_list, 2);
-    for (int t = m.lo; t < m.hi; t++)
-        add_task(&m, &part->list[p->task[t].backward], t);
+    struct arena scratch = { 0 };
+    int *task, *start = sort_tasks(&m, &scratch, &task);
+    part->n_lists = rank->n_segments;
+    part->list = NEW(&rank->arena, struct task_list, part->n_lists);
+    part->first_pass = NEW(&rank->arena, int, part->n_lists + 1);
+    for (int k = 0; k < part->n_lists; k++) {
+        for (int i = start[k]; i < start[k + 1]; i++)
+            add_task(&m, &part->list[k], task[i]);
+        part->first_pass[k + 1] = part->n_passes;
+    }
+    hp_arena_free(&scratch);
     list_buffers(rank, body);
     for (int d = 0; d < p->lowering->training.n_exchanges; d++) {
         hp_rank_zeros(rank, body, d);
@@ -509,8 +576,9 @@ static enum hypar_status make(struct rank *rank, const struct rank_options *how,
     for (int i = 0; i < rank->buffers.n; i++) {
         struct place place = rank->buffers.buffer[i].place;
         rank->is_index[i] = !place.grad && rank->graph->tensors[place.tensor].index;
-        /* the loss: a part of it may be empty */
-        rank->clear[i] = place.tensor == rank->graph->loss && !place.grad;
+        /* the loss: a part of it may be empty; sums that any micro-batch may begin */
+        rank->clear[i] = place.grad ? p->schedule->grouped && i < rank->buffers.first[0]
+                                    : place.tensor == rank->graph->loss;
     }
     for (int i = 0; i < rank->buffers.first[0]; i++) {
         if (rank->buffers.buffer[i].flat) {
@@ -553,6 +621,8 @@ enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *pr
     rank->program = program;
     rank->graph = program->plan->graph;
     rank->device = device;
+    rank->slots = hp_slots_of(program->schedule, device);
+    rank->n_segments = hp_list_segments(program->schedule, rank->slots);
     enum hypar_status status = make(rank, how, err);
     *out = rank;
     if (status != HYPAR_OK) {

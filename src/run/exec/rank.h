@@ -1,9 +1,9 @@
 /* run/exec/rank.h - what one rank does: its tasks, ready to be run. Internal to run/exec/.
  *
- * A rank is one device of the plan. Its tasks of each body, by half, and of the tail are listed
- * once, in the order of their numbers, with everything that follows from the program: which
- * arrays a pass reads and writes, what a comm sends and receives, what a task waits for. The
- * executor (executor.h) does what these lists say, slot after slot. */
+ * A rank is one device of the plan. Its tasks of each body, by segment, and of the tail are
+ * listed once, in the order of their numbers, with everything that follows from the program:
+ * which arrays a pass reads and writes, what a comm sends and receives, what a task waits for.
+ * The executor (executor.h) does what these lists say, slot after slot. */
 #ifndef RUN_EXEC_RANK_H
 #define RUN_EXEC_RANK_H
 
@@ -34,16 +34,17 @@ struct rank_operand {
 
 struct rank_pass {
     int op, pass, part;
-    bool backward, again; /* as its op_pass says */
-    bool adds;            /* what is added after partial sums (a bias) */
-    bool own_statistics;  /* means are over the part's own samples */
-    bool moves_nothing;   /* its output is its input by another name */
+    bool backward, again, resend; /* as its op_pass says */
+    bool adds;                    /* what is added after partial sums (a bias) */
+    bool own_statistics;          /* means are over the part's own samples */
+    bool moves_nothing;           /* its output is its input by another name */
     int n_operands;
     struct rank_operand *operand;
     /* Training: the running statistics that it moves, where it is the first of the rank's
      * passes that read the operand over its channels; buffer -1: none. */
     int running_operand;
     struct held_view running;
+    struct held_view mask; /* that a dropout keeps; buffer -1: none */
 };
 
 enum message_kind {
@@ -140,7 +141,7 @@ struct task_list {
 
 /* Of a body; or of the tail, whose lists are by group of parameters. */
 struct rank_part {
-    struct task_list *list; /* forward, backward; by group */
+    struct task_list *list; /* by segment (hp_own_segment()); by group */
     int n_lists, n_tasks;
     struct rank_comm *comm;
     struct rank_pass *pass;
@@ -150,11 +151,12 @@ struct rank_part {
     struct rank_add *add; /* of a body: pieces that nobody else has a part in */
     int n_adds, add_capacity;
     int n_comms, n_passes, n_updates, comm_capacity, pass_capacity, update_capacity;
-    /* Of a body: buffers by the pass with which they begin, and end, CSR; those that end when
-     * the backward half begins, and when the slot after it is over. */
-    int n_forward; /* passes of the forward half, which come first */
+    /* Of a body: buffers by the pass with which they begin, and end, CSR; by segment those that
+     * end when it begins, and in a slot after it; those that end with the micro-batch. */
+    int *first_pass; /* by segment: its first pass; and one more */
     int *begin_start, *begins, *end_start, *ends;
-    int *waits, n_waits, *over, n_over;
+    int *waits_start, *waits, *over_start, *over;
+    int *rests, n_rests;
     bool *feeds; /* by task of the body: one of the tail comes after it */
 };
 
@@ -163,6 +165,8 @@ struct rank {
     const struct hypar_program *program;
     const struct hypar_graph *graph;
     int device;
+    const struct slot_list *slots;
+    int n_segments; /* of a micro-batch on the device */
     struct device_buffers buffers;
     int64_t *states; /* by buffer of a parameter: elements of the optimizer's state */
     struct owned_piece *owned;

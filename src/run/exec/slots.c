@@ -188,7 +188,7 @@ static bool is_mine(const struct executor *x, const struct slot *slot)
 {
     int b = hp_body_number(x->program->iteration, slot->micro);
     const struct rank_part *part = &x->rank->body[b];
-    return slot->phase == PHASE_UPDATE || part->list[0].n + part->list[1].n > 0;
+    return slot->phase == PHASE_UPDATE || part->n_tasks > 0;
 }
 
 /* The losses of the micro-batches of a period, which the next ones may have overwritten. */
@@ -223,24 +223,43 @@ static void enter_update(struct executor *x, const struct slot *slot)
 /* The update that comes after the slot at hand; NULL: something else does. */
 static const struct slot *next_update(const struct executor *x)
 {
-    const struct slot_list *slots = hp_slots_of(x->program->schedule, x->rank->device);
+    const struct slot_list *slots = x->rank->slots;
     for (int i = x->slot + 1; i < slots->n_slots; i++)
         if (is_mine(x, &slots->slot[i]))
             return slots->slot[i].phase == PHASE_UPDATE ? &slots->slot[i] : NULL;
     return NULL;
 }
 
+/* The segment of a slot among those of the rank. */
+static int own_segment(const struct executor *x, const struct slot *slot)
+{
+    const struct schedule *s = x->program->schedule;
+    return hp_own_segment(s, x->rank->slots, hp_segment(s, slot->stage, slot->phase));
+}
+
+/* Sums begin with a micro-batch, with a period, or with the step. */
+static void restart_sums(struct executor *x, const struct slot *slot)
+{
+    const struct iteration *it = x->program->iteration;
+    bool forward = slot->phase == PHASE_FORWARD, grouped = x->program->schedule->grouped;
+    if (forward)
+        hp_restart_sums(x, false);
+    if (grouped ? !x->begun : !forward && (it->delayed || slot->micro == 0))
+        hp_restart_sums(x, true);
+    x->begun = true;
+}
+
 static void enter_half(struct executor *x, const struct slot *slot)
 {
-    bool backward = slot->phase == PHASE_BACKWARD;
+    int own = own_segment(x, slot);
     x->now = x->micro[slot->micro] ? x->micro[slot->micro] : hp_begin_micro(x, slot->micro);
     x->part = &x->rank->body[hp_body_number(x->program->iteration, slot->micro)];
-    x->list = &x->part->list[backward];
-    if (backward)
-        hp_end_waits(x, x->now, x->part);
-    if (!backward || x->program->iteration->delayed || slot->micro == 0)
-        hp_restart_sums(x, backward);
-    const struct slot *update = backward ? next_update(x) : NULL;
+    x->list = &x->part->list[own];
+    if (slot->phase == PHASE_FORWARD)
+        hp_take_lane(x, x->now, x->program->schedule->place[slot->stage]);
+    hp_end_waits(x, x->now, x->part, own);
+    restart_sums(x, slot);
+    const struct slot *update = slot->phase == PHASE_FORWARD ? NULL : next_update(x);
     if (update && x->settings.order == ORDER_NUMBERS) {
         x->ahead = begin_tail(x, update);
         x->fed = true; /* by micro-batches before */
@@ -256,21 +275,39 @@ static void enter_slot(struct executor *x, const struct slot *slot)
     x->left = x->list->n;
 }
 
-/* False: it waits for messages, its own or those of the slot before. */
+/* A slot of a micro-batch is over: what is left of it that others, or nobody, will need. */
+static void leave_half(struct executor *x, const struct slot *slot)
+{
+    const struct schedule *s = x->program->schedule;
+    const struct iteration *it = x->program->iteration;
+    if (slot->phase >= hp_last_half(it))
+        hp_keep_over(x, x->now, x->part, own_segment(x, slot));
+    if (hp_lane_ends(s, x->rank->slots, it->forward, slot->phase) && hp_in_order(x))
+        hp_leave_lane(x, x->now, s->place[slot->stage]);
+    if (--x->now->left > 0)
+        return;
+    hp_keep_over(x, x->now, x->part, x->rank->n_segments);
+    hp_end_micro(x, x->now);
+}
+
+/* False: it waits for messages, its own or those of slots before. */
 static bool leave_slot(struct executor *x, const struct slot *slot)
 {
     void *loss = hp_loss_data(x);
     double value = loss ? hp_get(loss, 0, x->settings.real) : 0;
-    if ((slot->phase == PHASE_UPDATE && x->tail.n_comms > 0) || !hp_settle_over(x))
+    bool update = slot->phase == PHASE_UPDATE;
+    if (update && x->tail.n_comms > 0)
         return false;
-    if (slot->phase == PHASE_UPDATE)
+    if (!update && x->now->left == 1 && !hp_end_rests(x, x->now, x->part))
+        return false;
+    if (!hp_settle_over(x))
+        return false;
+    if (update)
         x->loss[slot->micro] = value;
     if (slot->phase == PHASE_FORWARD)
-        x->micro_loss[slot->micro] = value;
-    if (slot->phase == hp_last_half(x->program->iteration)) {
-        hp_keep_over(x, x->now, x->part);
-        hp_end_micro(x, x->now);
-    }
+        x->micro_loss[slot->micro] += value;
+    if (!update)
+        leave_half(x, slot);
     x->list = NULL;
     x->counts.moves++;
     return true;
@@ -325,7 +362,7 @@ static enum advance advance_all(struct executor *x)
 
 static enum advance advance(struct executor *x)
 {
-    const struct slot_list *slots = hp_slots_of(x->program->schedule, x->rank->device);
+    const struct slot_list *slots = x->rank->slots;
     for (; x->slot < slots->n_slots; x->slot++) {
         const struct slot *slot = &slots->slot[x->slot];
         if (!is_mine(x, slot)) {

@@ -11,15 +11,16 @@ enum { TASK_WAITS, TASK_BEGUN, TASK_DONE };
 
 /* A micro-batch under way; or a period of the tail. */
 struct micro_state {
-    int micro; /* of the tail: the period */
-    int lane;
+    int micro;                /* of the tail: the period */
+    int *lane;                /* by stage of the device; -1: none */
+    int left;                 /* slots that are yet to be done of it */
     int first;                /* of its body's buffers */
     void **data;              /* by buffer from the first on; NULL: not there */
     int *busy;                /* likewise: comms under way that touch it */
     unsigned char *progress;  /* by task of the part: TASK_WAITS, ... */
     int *left_writes;         /* by add of the body: passes that have not written yet */
     int n_comms;              /* that are under way */
-    int n_over;               /* buffers that outlast it, until the next slot is over */
+    int n_over;               /* buffers that outlast it, until a later slot is over */
     bool over;                /* all its tasks are done */
     struct micro_state *next; /* of those that are not in use */
 };
@@ -32,6 +33,7 @@ struct micro_buffer {
 struct micro_buffers {
     struct micro_buffer *at;
     int n, capacity;
+    int until; /* of what was sent: the slot with whose end they end */
 };
 
 /* What a message has come to. It goes in chunks: all at once, or, where it is gathered,
@@ -80,7 +82,7 @@ struct executor {
     size_t *bytes; /* by buffer */
     char *memory;  /* all buffers; from here on: what lasts, lanes, common, over */
     size_t lanes_at, common_at, over_at;
-    bool *lane_taken;
+    bool **lane_taken;         /* by stage of the device, by lane */
     void **lasting;            /* by buffer that lasts; of parameters NULL */
     struct versions *versions; /* by buffer that lasts: of parameters */
     struct optimizer_state *state;
@@ -101,15 +103,16 @@ struct executor {
     const struct task_list *ahead; /* of the tail, whose sums are posted in this slot; NULL */
     bool fed;                      /* ... one of which may now be ready */
     bool over;                     /* the step, if it has no slots */
+    bool begun; /* the step: sums that any micro-batch may begin are neutral */
     struct micro_state *now, tail;
     struct micro_state **micro; /* by micro-batch; NULL: not under way */
     struct micro_state *unused;
-    struct micro_buffers ending;  /* with the last task, when comms have done with them */
-    struct micro_buffers sent[2]; /* with the next slot, by slot in turn */
-    double *micro_loss;           /* by micro-batch: the rank's share */
-    double *loss;                 /* by period */
-    double staged_bytes;          /* of messages under way */
-    int n_divided;                /* comms of bodies that touch pieces which last */
+    struct micro_buffers ending; /* with the last task, when comms have done with them */
+    struct micro_buffers *sent;  /* with later slots, by slot in turn */
+    double *micro_loss;          /* by micro-batch: the rank's share */
+    double *loss;                /* by period */
+    double staged_bytes;         /* of messages under way */
+    int n_divided;               /* comms of bodies that touch pieces which last */
     struct comm_run **active;
     int n_active, active_capacity;
     struct pass_run pass_run;
@@ -135,16 +138,25 @@ void *hp_buffer_data(struct executor *x, struct micro_state *m, int buffer);
 void hp_begin_buffers(struct executor *x, struct micro_state *m, int pass);
 void hp_end_buffers(struct executor *x, struct micro_state *m, int pass);
 
-/* Give back what ended with the last task; what was sent in the slot before the one at hand;
- * all that was sent. False: comms still touch some of it. */
+/* Give back what ended with the last task; what was sent and is held until the slot at hand is
+ * over; all that was sent. False: comms still touch some of it. */
 bool hp_settle_ends(struct executor *x);
 bool hp_settle_over(struct executor *x);
 void hp_settle_all(struct executor *x);
 
-/* What was sent to other stages: what ends with the beginning of the backward half; and what
- * stays until the slot after it is over. */
-void hp_end_waits(struct executor *x, struct micro_state *m, const struct rank_part *part);
-void hp_keep_over(struct executor *x, struct micro_state *m, const struct rank_part *part);
+/* What was sent to other stages: what ends with the beginning of a segment; and what stays from
+ * its end on until a later slot is over. */
+void hp_end_waits(struct executor *x, struct micro_state *m, const struct rank_part *part,
+                  int own);
+void hp_keep_over(struct executor *x, struct micro_state *m, const struct rank_part *part,
+                  int own);
+
+/* Give back what rests to the end of a micro-batch. False: comms still touch some of it. */
+bool hp_end_rests(struct executor *x, struct micro_state *m, const struct rank_part *part);
+
+/* A micro-batch comes to a stage, among those of the device, and is over with it. */
+void hp_take_lane(struct executor *x, struct micro_state *m, int stage);
+void hp_leave_lane(struct executor *x, struct micro_state *m, int stage);
 
 /* What the buffers of a new period (gradients), or of a micro-batch (the loss), start with. */
 void hp_restart_sums(struct executor *x, bool gradients);

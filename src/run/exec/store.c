@@ -8,6 +8,8 @@
 
 size_t hp_buffer_element_bytes(const struct executor *x, int buffer)
 {
+    if (x->rank->buffers.buffer[buffer].mask)
+        return 1;
     return x->rank->is_index[buffer] ? sizeof(int32_t) : hp_real_bytes(x->settings.real);
 }
 
@@ -34,6 +36,10 @@ static enum combine combine_of(const struct executor *x, int buffer)
 static void make_unknown(const struct executor *x, int buffer, void *data)
 {
     int64_t n = hp_buffer_elements(x->rank, buffer);
+    if (x->rank->buffers.buffer[buffer].mask) {
+        memset(data, UINT8_MAX, (size_t)n); /* neither kept nor not */
+        return;
+    }
     for (int64_t i = 0; i < n; i++)
         if (x->rank->is_index[buffer])
             ((int32_t *)data)[i] = INT32_MIN;
@@ -59,13 +65,14 @@ static void *spot_of(const struct executor *x, const struct micro_state *m, int 
     size_t at = spot->offset;
     switch (spot->region) {
     case REGION_LANE:
-        at += x->lanes_at + (size_t)m->lane * x->layout.lane_bytes;
+        at += x->lanes_at + x->layout.lanes_at[spot->stage] +
+              (size_t)m->lane[spot->stage] * x->layout.lane_bytes[spot->stage];
         break;
     case REGION_COMMON:
         at += x->common_at;
         break;
     case REGION_OVER:
-        at += x->over_at + (size_t)(x->slot % 2) * x->layout.over_bytes;
+        at += x->over_at + (size_t)(x->slot % x->layout.n_over) * x->layout.over_bytes;
         break;
     }
     return x->memory + at;
@@ -221,6 +228,7 @@ static struct micro_state *new_micro(struct executor *x)
         n_adds = rank->body[b].n_adds > n_adds ? rank->body[b].n_adds : n_adds;
     }
     m = NEW(&x->arena, struct micro_state, 1);
+    m->lane = NEW(&x->arena, int, x->layout.n_stages);
     m->data = NEW(&x->arena, void *, n + 1);
     m->busy = NEW(&x->arena, int, n + 1);
     m->progress = NEW(&x->arena, unsigned char, n_tasks + 1);
@@ -228,15 +236,37 @@ static struct micro_state *new_micro(struct executor *x)
     return m;
 }
 
+void hp_take_lane(struct executor *x, struct micro_state *m, int stage)
+{
+    int lane = 0;
+    while (x->lane_taken[stage][lane])
+        lane++;
+    x->lane_taken[stage][lane] = true;
+    m->lane[stage] = lane;
+}
+
+void hp_leave_lane(struct executor *x, struct micro_state *m, int stage)
+{
+    if (m->lane[stage] >= 0)
+        x->lane_taken[stage][m->lane[stage]] = false;
+    m->lane[stage] = -1;
+}
+
+static void leave_lanes(struct executor *x, struct micro_state *m)
+{
+    for (int k = 0; k < x->layout.n_stages; k++)
+        hp_leave_lane(x, m, k);
+}
+
 struct micro_state *hp_begin_micro(struct executor *x, int micro)
 {
-    int b = hp_body_number(x->program->iteration, micro), lane = 0;
+    const struct iteration *it = x->program->iteration;
+    int b = hp_body_number(it, micro);
     struct micro_state *m = new_micro(x);
-    while (x->lane_taken[lane])
-        lane++;
-    x->lane_taken[lane] = true;
+    for (int k = 0; k < x->layout.n_stages; k++)
+        m->lane[k] = -1;
     m->micro = micro;
-    m->lane = lane;
+    m->left = it->forward ? x->rank->slots->n_stages : x->rank->n_segments;
     m->first = x->rank->buffers.first[b];
     m->n_comms = m->n_over = 0;
     m->over = false;
@@ -244,6 +274,7 @@ struct micro_state *hp_begin_micro(struct executor *x, int micro)
     for (int i = 0; i < x->rank->body[b].n_adds; i++)
         m->left_writes[i] = x->rank->body[b].add[i].n_writers;
     x->micro[micro] = m;
+    x->micro_loss[micro] = 0;
     return m;
 }
 
@@ -254,7 +285,7 @@ static void end_buffers(struct executor *x, struct micro_state *m)
     for (int i = m->first; i < x->rank->buffers.first[b + 1]; i++)
         if (m->data[i - m->first])
             give_back(x, m, i);
-    x->lane_taken[m->lane] = false;
+    leave_lanes(x, m);
 }
 
 /* It may be used again when no comm and no buffer is left of it. */
@@ -270,8 +301,8 @@ static void release_micro(struct executor *x, struct micro_state *m)
 
 void hp_end_micro(struct executor *x, struct micro_state *m)
 {
-    if (hp_in_order(x)) /* what comms still touch is not in the lane */
-        x->lane_taken[m->lane] = false;
+    if (hp_in_order(x)) /* what comms still touch is not in the lanes */
+        leave_lanes(x, m);
     x->micro[m->micro] = NULL;
     m->over = true;
     release_micro(x, m);
@@ -283,20 +314,35 @@ void hp_end_comm(struct executor *x, struct micro_state *m)
     release_micro(x, m);
 }
 
-void hp_end_waits(struct executor *x, struct micro_state *m, const struct rank_part *part)
+void hp_end_waits(struct executor *x, struct micro_state *m, const struct rank_part *part,
+                  int own)
 {
-    for (int i = 0; i < part->n_waits; i++)
+    for (int i = part->waits_start[own]; i < part->waits_start[own + 1]; i++)
         if (m->data[part->waits[i] - m->first])
             add_buffer(x, &x->ending, m, part->waits[i]);
 }
 
-void hp_keep_over(struct executor *x, struct micro_state *m, const struct rank_part *part)
+void hp_keep_over(struct executor *x, struct micro_state *m, const struct rank_part *part,
+                  int own)
 {
-    for (int i = 0; i < part->n_over; i++)
+    struct micro_buffers *sent = &x->sent[x->slot % x->layout.n_over];
+    sent->until = hp_held_until(x->rank->slots, x->slot);
+    for (int i = part->over_start[own]; i < part->over_start[own + 1]; i++)
         if (m->data[part->over[i] - m->first]) {
-            add_buffer(x, &x->sent[x->slot % 2], m, part->over[i]);
+            add_buffer(x, sent, m, part->over[i]);
             m->n_over++;
         }
+}
+
+bool hp_end_rests(struct executor *x, struct micro_state *m, const struct rank_part *part)
+{
+    for (int i = 0; i < part->n_rests; i++)
+        if (m->busy[part->rests[i] - m->first] > 0)
+            return false;
+    for (int i = 0; i < part->n_rests; i++)
+        if (m->data[part->rests[i] - m->first])
+            give_back(x, m, part->rests[i]);
+    return true;
 }
 
 static bool settle(struct executor *x, struct micro_buffers *list)
@@ -314,13 +360,16 @@ static bool settle(struct executor *x, struct micro_buffers *list)
 
 bool hp_settle_over(struct executor *x)
 {
-    return settle(x, &x->sent[(x->slot + 1) % 2]);
+    for (int i = 0; i < x->layout.n_over; i++)
+        if (x->sent[i].until == x->slot && !settle(x, &x->sent[i]))
+            return false;
+    return true;
 }
 
 void hp_settle_all(struct executor *x)
 {
-    settle(x, &x->sent[0]);
-    settle(x, &x->sent[1]);
+    for (int i = 0; i < x->layout.n_over; i++)
+        settle(x, &x->sent[i]);
 }
 
 /* Versions of parameters --------------------------------------------------------------- */
@@ -504,7 +553,10 @@ static void make_memory(struct executor *x)
     for (int i = 0; i < all->n; i++)
         x->bytes[i] = (size_t)hp_buffer_elements(x->rank, i) * hp_buffer_element_bytes(x, i);
     x->layout = hp_memory_layout(x->rank, x->bytes, hp_in_order(x), &x->arena);
-    x->lane_taken = NEW(&x->arena, bool, x->layout.n_lanes + 1);
+    x->lane_taken = NEW(&x->arena, bool *, x->layout.n_stages);
+    for (int k = 0; k < x->layout.n_stages; k++)
+        x->lane_taken[k] = NEW(&x->arena, bool, x->layout.n_lanes[k] + 1);
+    x->sent = NEW(&x->arena, struct micro_buffers, x->layout.n_over);
     for (int i = 0; i < all->first[0]; i++) {
         int tensor = all->buffer[i].place.tensor;
         if (is_shared(x, i))
@@ -514,10 +566,11 @@ static void make_memory(struct executor *x)
         lasting += (size_t)versions * hp_aligned(x->bytes[i]) +
                    (size_t)states * hp_aligned(state_bytes(x, i));
     }
-    x->common_at = lasting + (size_t)x->layout.n_lanes * x->layout.lane_bytes;
+    x->common_at = lasting + x->layout.lanes_bytes;
     x->over_at = x->common_at + x->layout.common_bytes;
-    x->counts.memory_bytes = (double)(x->over_at + 2 * x->layout.over_bytes);
-    x->memory = hp_array_new(x->over_at + 2 * x->layout.over_bytes);
+    size_t all_bytes = x->over_at + (size_t)x->layout.n_over * x->layout.over_bytes;
+    x->counts.memory_bytes = (double)all_bytes;
+    x->memory = hp_array_new(all_bytes);
 }
 
 void hp_take_shared(struct executor *x)

@@ -94,8 +94,7 @@ void hp_rank_zeros(struct rank *rank, int body, int exchange)
         box = hp_held_box(rank->graph, &rank->buffers.held, place, box);
         bool lasts =
             hp_held_lasts(&rank->buffers.held, rank->graph, rank->buffers.forward, place);
-        int list = lasts ? 0 : 1 + body;
-        int at = list * HP_PLACES * rank->graph->n_tensors + hp_place_index(held);
+        int at = hp_buffers_at(rank->graph, lasts ? 0 : 1 + body, held);
         for (int i = rank->buffers.start[at]; i < rank->buffers.start[at + 1]; i++) {
             struct box both = hp_box_intersect(&rank->buffers.buffer[i].box, &box);
             rank->clear[i] |= !hp_box_empty(&both);

@@ -193,6 +193,8 @@ static enum hypar_status prepare(struct hypar_exploration *e, struct site *site,
     const struct hypar_machine *machine = site->text.machine;
     struct partition dp;
     site->search = (struct hypar_search_options){ .precision = e->options.precision,
+                                                  .fp32_gradients = e->options.fp32_gradients,
+                                                  .framework_bytes = e->options.framework_bytes,
                                                   .optimizer = e->options.optimizer,
                                                   .stop = e->options.stop };
     site->problem = (struct problem){

@@ -57,7 +57,8 @@ struct hypar_explored hp_explore_cost(const struct hypar_exploration *e,
                    partition->total_elements > 0 ? p.comm_bytes / partition->total_elements : 0,
                    &out);
     out.state_bytes = held_params(e->layered, &site->plain, partition) *
-                      hp_bytes_per_param(e->options.precision, e->options.optimizer);
+                      hp_bytes_per_param(e->options.precision, e->options.fp32_gradients,
+                                         e->options.optimizer);
     out.fits = out.state_bytes <= site->memory_bytes;
     return out;
 }

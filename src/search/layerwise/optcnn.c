@@ -43,6 +43,8 @@ static enum hypar_status prepare(struct search *s, struct hypar_error *err)
                                       .graph = p->graph,
                                       .topology = &s->topology,
                                       .precision = p->options->precision,
+                                      .gradients = hp_gradient_precision(
+                                          p->options->precision, p->options->fp32_gradients),
                                       .sync = p->options->sync,
                                       .profile = p->options->profile };
     hp_optcnn_space(&s->space, &s->arena, p, &s->topology, axes, MOST_SECONDS);

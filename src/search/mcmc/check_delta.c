@@ -45,7 +45,7 @@ static void compare(struct checking *c, int64_t change, const struct blocks *ful
         note_mismatch(c, change, "another length", -1, -1);
         return;
     }
-    if (timeline->rows.iteration->n_micro > 1 || c->options->lower.bucket_bytes > 0)
+    if (hp_has_order(full->lowering) || c->options->lower.bucket_bytes > 0)
         return; /* both simulated as a whole */
     for (int i = 0; i < full->n_blocks; i++) {
         if (full->size[i] != mine->size[i]) {

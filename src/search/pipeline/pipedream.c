@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "program/pipedream.h"
+#include "search/fit.h"
 #include "search/pipeline/work.h"
 
 /* The stages of a solution, those of the lowest level in order. */
@@ -121,7 +122,7 @@ static struct pipeline_problem make_problem(const struct problem *problem, struc
                                              .free_transfers = o->free_transfers },
                                   .straight = o->straight,
                                   .use_fewer = o->use_fewer,
-                                  .memory_bytes = o->memory_bytes,
+                                  .memory_bytes = o->memory_bytes > 0 ? hp_room(problem, 0) : 0,
                                   .stop = o->stop };
     p.states = hp_pipeline_states(arena, layers, &p.machine);
     return p;

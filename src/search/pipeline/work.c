@@ -45,7 +45,9 @@ static void size_layer(struct pipeline_layers *l, const struct problem *problem,
     const struct hypar_graph *g = problem->graph;
     const struct op *op = &g->ops[i];
     double bytes = hp_element_bytes(problem->options->precision, false);
-    double kept = hp_bytes_per_param(problem->options->precision, problem->options->optimizer);
+    double kept =
+        hp_bytes_per_param(problem->options->precision, problem->options->fp32_gradients,
+                           problem->options->optimizer);
     for (int o = 0; o < op->nest->n_operands; o++) {
         int t = op->tensor[o];
         if (t < 0)
@@ -67,7 +69,7 @@ static void size_layer(struct pipeline_layers *l, const struct problem *problem,
 static void measured_layer(struct pipeline_layers *l, const struct problem *problem, int i,
                            const struct op_measure *m)
 {
-    double kept = hp_bytes_per_param(HYPAR_FP32, problem->options->optimizer);
+    double kept = hp_bytes_per_param(HYPAR_FP32, false, problem->options->optimizer);
     l->forward_s[i] = m->forward_s;
     l->backward_s[i] = m->backward_s;
     l->output_bytes[i] = m->output_bytes;

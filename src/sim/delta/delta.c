@@ -25,7 +25,7 @@ struct delta {
     struct hypar_plan *plan;
     struct lowering *lowering;
     struct timing *timing;
-    bool whole; /* several micro-batches: replayed as a whole */
+    bool whole; /* several micro-batches, or other slots in turn: replayed as a whole */
     ticks length, old_length;
     struct delta_timeline *timeline;
     int next_id;
@@ -455,7 +455,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     d->sim_cache = sim_cache;
     d->lowering = lowering;
     d->timing = hp_timing_new(lowering, NULL, options, &sim_cache->costs);
-    d->whole = lowering->iteration.n_micro > 1 || lowering->options.bucket_bytes > 0;
+    d->whole = hp_has_order(lowering) || lowering->options.bucket_bytes > 0;
     make_room(d);
     if (!sim_cache->loads.costs)
         hp_loads_begin(&sim_cache->loads, &sim_cache->costs, &lowering->training);
