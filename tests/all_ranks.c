@@ -109,25 +109,33 @@ static enum hypar_status compare_held(struct all_ranks *a, int device, struct pl
                    hp_reference_view(a->settings.reference, place, period), err);
 }
 
-/* Of a gradient the elements that the rank updates with. */
-static enum hypar_status compare_gradient(struct all_ranks *a, int device,
-                                          const struct rank_update *u, int period,
-                                          struct hypar_error *err)
+/* The elements that the rank updates, or updates with. */
+static enum hypar_status compare_piece(struct all_ranks *a, int device,
+                                       const struct rank_update *u, struct place place,
+                                       int period, struct hypar_error *err)
 {
+    const struct held_view *view = place.grad ? &u->gradient : &u->param;
+    bool flat = place.grad ? u->flat_gradient : u->flat_param;
     struct box box[MAX_FLAT_BOXES];
-    struct place place = { .tensor = u->tensor, .grad = true };
-    int n = hp_flat_boxes(&u->gradient.box, u->elements.lo, u->elements.hi, box);
+    int64_t at = view->at.offset;
+    int n = hp_flat_boxes(&u->box, u->elements.lo, u->elements.hi, box);
     for (int i = 0; i < n; i++) {
-        struct held_view piece = u->gradient;
+        struct held_view piece = *view;
         piece.box = box[i];
-        for (int d = 0; d < box[i].n_dims; d++)
-            piece.at.offset +=
-                (box[i].dim[d].lo - u->gradient.box.dim[d].lo) * piece.at.stride[d];
+        if (flat) {
+            struct view dense = hp_dense_view(NULL, &box[i]);
+            piece.at.offset = at;
+            memcpy(piece.at.stride, dense.stride, sizeof dense.stride);
+            at += hp_box_elements(&box[i]);
+        }
+        for (int d = 0; !flat && d < box[i].n_dims; d++)
+            piece.at.offset += (box[i].dim[d].lo - u->box.dim[d].lo) * piece.at.stride[d];
         TRY(compare_held(a, device, place, &piece, period, err));
     }
     return HYPAR_OK;
 }
 
+/* A parameter is there as a whole, unless it is divided. */
 static enum hypar_status compare_updates(struct all_ranks *a, int device,
                                          struct hypar_error *err)
 {
@@ -135,8 +143,13 @@ static enum hypar_status compare_updates(struct all_ranks *a, int device,
     for (int i = 0; i < rank->tail.n_updates; i++) {
         const struct rank_update *u = &rank->tail.update[i];
         int last = hp_period_count(a->program->iteration, u->group) - 1;
-        TRY(compare_gradient(a, device, u, last, err));
-        TRY(compare_held(a, device, (struct place){ .tensor = u->tensor }, &u->param, 0, err));
+        struct place param = { .tensor = u->tensor };
+        TRY(compare_piece(a, device, u, (struct place){ .tensor = u->tensor, .grad = true },
+                          last, err));
+        if (u->flat_param)
+            TRY(compare_piece(a, device, u, param, 0, err));
+        else
+            TRY(compare_held(a, device, param, &u->param, 0, err));
     }
     return HYPAR_OK;
 }

@@ -124,13 +124,12 @@ static void add_pass(struct expected *x, const struct task *task, const struct o
             continue;
         const struct lowering *s = x->program->lowering;
         struct pass_operands all = hp_pass_operands(s, op_pass);
-        bool again = x->exchange->place.again;
+        bool again = x->exchange->place.again, loss = op->tensor[o] == x->graph->loss;
         bool writes = has(grad ? all.writes_grad : all.writes, o) &&
                       (tail || hp_operand_place(s, op_pass, o, grad, true).again == again);
         bool reads = has(grad && !tail ? all.reads_grad : all.reads, o) && !op_pass->resend &&
                      (adds || !has(pass->adds, o)) &&
                      (tail || hp_operand_place(s, op_pass, o, grad, false).again == again);
-        bool loss = op->tensor[o] == x->graph->loss;
         struct box box = hp_region(op->nest, o, range);
         if (hp_box_empty(&box))
             continue;
@@ -225,11 +224,13 @@ static double sends(const struct expected *x, int64_t element)
     const struct cell *cell = &x->pattern->cell[x->cell[element]];
     if (cell->n_contributions != n)
         return -1;
-    if (x->exchange->division == DIVIDE_SUM && n && readers) {
+    if (x->exchange->division != DIVIDE_NOT && n && readers) {
         if (cell->pieces != divided_by(x->exchange, readers))
             return -1;
         readers = owners_of(readers, cell->piece, cell->pieces);
     }
+    if (x->exchange->division == DIVIDE_OWNED && n && readers)
+        return cell->comm >= 0 || listed(cell->kept, cell->n_kept) != readers ? -1 : 0;
     if (n == 0 || readers == 0)
         return cell->n_receivers || cell->comm >= 0 ? -1 : 0;
     device_set from = contributors(cell), receive = listed(cell->receiver, cell->n_receivers);
@@ -241,7 +242,8 @@ static double sends(const struct expected *x, int64_t element)
     if (all)
         return count(from) == 1 && (from & all) ? count(receive) : -1;
     device_set both = from & readers, owners = listed(cell->owner, cell->n_owners);
-    if (owners != (both ? both : readers))
+    bool apart = x->exchange->division != DIVIDE_NOT && !both && count(readers) > 1;
+    if (apart ? count(owners) != 1 || !(owners & from) : owners != (both ? both : readers))
         return -1;
     return count(from) + count(readers) - (both ? 2 : 1);
 }
@@ -345,6 +347,19 @@ static int stage_of_exchange(const struct hypar_program *p, int d)
     return p->schedule->stage_of_op[x->n_holders ? x->holder[0].op : x->writer[0].op];
 }
 
+/* Who reads a parameter in any body. */
+static device_set *find_holders(struct expected *x)
+{
+    device_set *readers = x->readers;
+    device_set *holders = NEW(&x->arena, device_set, hp_box_elements(&x->whole));
+    x->readers = holders;
+    for (int b = 0; b < x->program->n_bodies; b++)
+        add_body(x, b, true);
+    x->readers = readers;
+    x->n_results = 0;
+    return holders;
+}
+
 /* The exchange of a body, or of the tail (b is n_bodies) in the update periods of one kind. */
 static enum hypar_status check_exchange(const struct hypar_program *p, int exchange, int b,
                                         int kind, struct hypar_error *err)
@@ -364,6 +379,8 @@ static enum hypar_status check_exchange(const struct hypar_program *p, int excha
     x.holders = x.readers;
     x.cell = NEW(&x.arena, int, n);
     memset(x.cell, -1, (size_t)n * sizeof *x.cell);
+    if (!tail && x.exchange->division != DIVIDE_NOT)
+        x.holders = find_holders(&x);
     for (int i = tail ? 0 : b; i < (tail ? p->n_bodies : b + 1); i++) {
         int stage = tail ? stage_of_exchange(p, exchange) : 0;
         if (tail && hp_period_kind(p->iteration, hp_slot_group(p->iteration, stage), i) != kind)
@@ -371,6 +388,8 @@ static enum hypar_status check_exchange(const struct hypar_program *p, int excha
         x.replica = tail ? hp_replica_of(p->iteration, stage, i) : 0;
         add_body(&x, i, tail);
     }
+    if (x.exchange->division == DIVIDE_SUM)
+        x.readers = x.holders;
     enum hypar_status status =
         x.exchange->division == DIVIDE_GATHER ? check_gather(&x, err) : check_sends(&x, err);
     hp_arena_free(&x.arena);

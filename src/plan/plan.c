@@ -30,6 +30,7 @@ struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
     plan->seed = settings->seed;
     plan->simulation = settings->simulation;
     plan->clip = settings->clip;
+    plan->gather_ahead = HP_GATHER_AHEAD;
     plan->schedule.micro_batches = 1;
     plan->all_devices = devices;
     plan->n_all_devices = n_devices;
@@ -232,6 +233,7 @@ struct hypar_plan *hp_plan_copy_with(const struct hypar_plan *plan,
     copy->has_layout = plan->has_layout;
     copy->layout = plan->layout;
     hp_plan_set_orders(copy, plan->order, plan->n_orders);
+    copy->gather_ahead = plan->gather_ahead;
     for (int op = 0; op < plan->graph->n_ops; op++) {
         hp_plan_set(copy, op, &plan->ops[op].split, plan->ops[op].device);
         copy->ops[op].recompute |= plan->ops[op].recompute;

@@ -22,6 +22,8 @@ enum {
     HP_MAX_PARTS = 1 << 20,      /* of one operator */
     HP_MAX_PLACEMENTS = 1 << 27, /* of all operators: 512 MiB of device numbers */
     HP_MAX_STAGES = 1 << 16,
+    HP_GATHER_AHEAD = 1, /* by default */
+    HP_MAX_GATHER_AHEAD = 1 << 20,
     HP_MAX_CHUNKS = 21, /* stages of one device: three slots of each are bits of 64 */
 };
 
@@ -55,7 +57,8 @@ struct hypar_plan {
     double framework_bytes; /* that are not there for the plan, on each device */
     int64_t seed;           /* >= 0 */
     struct hypar_simulation simulation;
-    double clip; /* gradients have at most this norm, all together; 0: any */
+    double clip;      /* gradients have at most this norm, all together; 0: any */
+    int gather_ahead; /* operators whose divided parameters are gathered before their turn */
     struct op_plan *ops;
     int n_stages, stage_capacity;
     struct hypar_stage *stages;

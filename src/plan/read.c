@@ -202,6 +202,7 @@ static enum hypar_status check_format(const struct json *root, struct hypar_erro
                                            "framework_memory_bytes",
                                            "seed",
                                            "clip",
+                                           "gather_ahead",
                                            "recompute",
                                            "ops",
                                            "stages",
@@ -217,11 +218,23 @@ static enum hypar_status check_format(const struct json *root, struct hypar_erro
     return hp_json_only(root, members, err);
 }
 
+static enum hypar_status read_gather_ahead(struct hypar_plan *plan, const struct json *root,
+                                           struct hypar_error *err)
+{
+    struct json at = hp_json_member(root, "gather_ahead");
+    int64_t ahead = plan->gather_ahead;
+    if (at.value)
+        TRY(hp_json_int(&at, 0, HP_MAX_GATHER_AHEAD, &ahead, err));
+    plan->gather_ahead = (int)ahead;
+    return HYPAR_OK;
+}
+
 static enum hypar_status fill(struct hypar_plan *plan, const struct json *root,
                               struct arena *scratch, struct hypar_error *err)
 {
     TRY(hp_read_layout(plan, root, err));
     TRY(hp_read_schedule(plan, root, scratch, err));
+    TRY(read_gather_ahead(plan, root, err));
     TRY(hp_read_stages(plan, root, scratch, err));
     TRY(hp_read_ops(plan, root, scratch, err));
     return hypar_plan_check(plan, err);

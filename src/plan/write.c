@@ -221,6 +221,8 @@ void hp_plan_write_json(struct json_writer *w, const char *key, const struct hyp
     hp_json_put_int(w, "seed", plan->seed);
     if (plan->clip > 0)
         hp_json_put_number(w, "clip", plan->clip);
+    if (plan->gather_ahead != HP_GATHER_AHEAD)
+        hp_json_put_int(w, "gather_ahead", plan->gather_ahead);
     if (!put_differences(w, plan)) {
         hp_plan_put_ops(w, plan);
         hp_plan_put_stages(w, plan);

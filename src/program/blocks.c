@@ -13,16 +13,19 @@ static void find_fusable(struct blocks *s)
     for (int i = 0; i < k->n_op_passes; i++) {
         const struct op_pass *op_pass = &k->op_pass[i];
         const struct nest *nest = lowering->graph->ops[op_pass->op].nest;
-        bool fuses = k->input_start[i + 1] > k->input_start[i] && !hp_multiplies(nest);
+        bool fuses = !hp_multiplies(nest), any = false;
         for (int p = k->input_start[i]; p < k->input_start[i + 1]; p++) {
             const struct exchange *exchange = &k->exchange[k->input[p].exchange];
+            if (exchange->division == DIVIDE_GATHER)
+                continue; /* all of a task waits for it */
+            any = true;
             int producer = exchange->n_writers == 1 ? exchange->writer[0].op : -1;
             fuses &= producer >= 0;
             for (int r = 0; r < exchange->n_readers; r++)
                 fuses &=
                     exchange->reader[r].op == op_pass->op || exchange->reader[r].op == producer;
         }
-        s->may_fuse[i] = fuses;
+        s->may_fuse[i] = fuses && any;
     }
 }
 
@@ -37,6 +40,17 @@ static bool is_computed_later(const struct training_graph *k, int op_pass, int g
     return false;
 }
 
+/* Is a parameter that a pass reads gathered only after `group` began? */
+static bool is_gathered_later(const struct training_graph *k, int op_pass, int group)
+{
+    for (int p = k->input_start[op_pass]; p < k->input_start[op_pass + 1]; p++) {
+        const struct exchange *x = &k->exchange[k->input[p].exchange];
+        if (x->division == DIVIDE_GATHER && x->item > k->op_pass[group].item)
+            return true;
+    }
+    return false;
+}
+
 /* The fusion group that `op_pass` belongs to. It is fused if all that it waits for is
  * done by one group, part by part, where it is. */
 static int group_of(const struct blocks *s, int b, int op_pass)
@@ -48,6 +62,8 @@ static int group_of(const struct blocks *s, int b, int op_pass)
     for (int p = k->input_start[op_pass]; p < k->input_start[op_pass + 1]; p++) {
         int d = k->input[p].exchange;
         const struct source *from = &k->exchange[d].writer[0];
+        if (k->exchange[d].division == DIVIDE_GATHER)
+            continue;
         if (!s->lowering->body[b].pattern[d]->aligned)
             return op_pass;
         int theirs = s->head[b][hp_source_pass(k, from)];
@@ -56,7 +72,7 @@ static int group_of(const struct blocks *s, int b, int op_pass)
         group = theirs;
     }
     bool apart = hp_pass_segment(s->lowering, group) != hp_pass_segment(s->lowering, op_pass) ||
-                 is_computed_later(k, op_pass, group);
+                 is_computed_later(k, op_pass, group) || is_gathered_later(k, op_pass, group);
     return apart ? op_pass : group;
 }
 

@@ -87,7 +87,8 @@ static int times_sent(const struct cell *cell, const struct movement *m)
 {
     if (!cell->n_owners)
         return m->n_to; /* one source has it all */
-    return m->n_from - hp_is_in(m->from, m->n_from, cell->owner[0]) + m->n_to - 1;
+    return m->n_from - hp_is_in(m->from, m->n_from, cell->owner[0]) + m->n_to -
+           hp_is_in(m->to, m->n_to, cell->owner[0]);
 }
 
 /* Drafts ------------------------------------------------------------------------------ */

@@ -5,7 +5,8 @@
 static bool has_copies(const struct pattern *p)
 {
     for (int c = 0; c < p->n_cells; c++)
-        if (p->cell[c].n_receivers + p->cell[c].n_kept > 1 || p->cell[c].pieces > 1)
+        if (p->cell[c].n_receivers + p->cell[c].n_kept > 1 || p->cell[c].pieces > 1 ||
+            (c > 0 && p->cell[c].box == p->cell[c - 1].box)) /* another group's */
             return true;
     return false;
 }
@@ -26,11 +27,30 @@ static bool is_divided(const struct lowering *s, int op, bool *any)
     return false;
 }
 
+const struct pattern *hp_pieces(const struct lowering *s, struct place place)
+{
+    const struct training_graph *k = &s->training;
+    if (!place.grad) {
+        int d = k->gather_of[place.tensor][0];
+        return hp_exchange_pattern(s, 0, d < 0 ? k->gather_of[place.tensor][1] : d);
+    }
+    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_sums; d++)
+        if (k->exchange[d].place.tensor == place.tensor && k->exchange[d].place.grad)
+            return hp_exchange_pattern(s, 0, d);
+    return NULL;
+}
+
+bool hp_owns(const struct cell *cell, struct place place, int device)
+{
+    return place.grad ? hp_is_in(cell->kept, cell->n_kept, device)
+                      : cell->n_contributions && cell->contribution[0].device == device;
+}
+
 enum hypar_status hp_check_divided(const struct lowering *s, struct hypar_error *err)
 {
     for (int op = 0; op < s->graph->n_ops; op++) {
         bool any;
-        if (!is_divided(s, op, &any) && any)
+        if (s->plan->ops[op].shard && !is_divided(s, op, &any) && any)
             return hp_fail(err, HYPAR_INFEASIBLE,
                            "op '%s': shard '%s', but no two devices have the same of its "
                            "parameters",

@@ -45,6 +45,8 @@ static void wait_for_feeds(struct blocks *s, int local, int b, int exchange, int
         wait_for_squares(s, local, device);
         return;
     }
+    if (k->exchange[exchange].division == DIVIDE_GATHER)
+        return; /* its owner has it from the start */
     for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
         const struct source *from = &k->exchange[exchange].writer[p->feed[i].writer];
         int op_pass = hp_source_pass(k, from), part = p->feed[i].part;
@@ -212,12 +214,15 @@ static void compute_edges(struct blocks *s, int b, int group)
 {
     const struct training_graph *k = &s->lowering->training;
     const struct part_layout *layout = hp_pass_layout(s, b, group);
-    for (int i = k->input_start[group]; i < k->input_start[group + 1]; i++) {
-        int d = k->input[i].exchange, r = k->input[i].reader;
-        const struct pattern *p = s->lowering->body[b].pattern[d];
-        for (int w = p->reader_wait[r]; w < p->reader_wait[r + 1]; w++)
-            wait_for(s, layout->rank[p->wait[w].part], b, d, &p->wait[w]);
-    }
+    for (int op_pass = group; op_pass >= 0; op_pass = s->next[b][op_pass])
+        for (int i = k->input_start[op_pass]; i < k->input_start[op_pass + 1]; i++) {
+            int d = k->input[i].exchange, r = k->input[i].reader;
+            const struct pattern *p = s->lowering->body[b].pattern[d];
+            if (op_pass != group && k->exchange[d].division != DIVIDE_GATHER)
+                continue; /* what the passes before it do */
+            for (int w = p->reader_wait[r]; w < p->reader_wait[r + 1]; w++)
+                wait_for(s, layout->rank[p->wait[w].part], b, d, &p->wait[w]);
+        }
     if (k->op_pass[group].backward)
         forward_edges(s, b, group);
     if (k->op_pass[group].again)
@@ -319,6 +324,44 @@ static void gather_feeds(struct blocks *s, int exchange)
     }
 }
 
+/* A comm that gathers a parameter on `device` waits for a part there. */
+static void hold_comm(struct blocks *s, int b, int exchange, int comm, int device, int id)
+{
+    const struct comm *what = &hp_exchange_pattern(s->lowering, b, exchange)->comm[comm];
+    const struct comm_messages *m = messages_of(s, b, exchange, comm);
+    if (!m || !m->list) {
+        add_edge(s, m ? m->first : comm, id);
+        return;
+    }
+    int place = hp_comm_index(what, device);
+    for (int t = m->depart_start[place]; t < m->depart_start[place + 1]; t++)
+        add_edge(s, m->first + m->depart[t], id);
+    for (int t = m->arrive_start[place]; t < m->arrive_start[place + 1]; t++)
+        add_edge(s, m->first + m->arrive[t], id);
+}
+
+/* A parameter is gathered no more than some operators before it is read: when the passes that
+ * read the one so many before it are done, on the same device. */
+static void ahead_edges(struct blocks *s, int b, int exchange)
+{
+    const struct training_graph *k = &s->lowering->training;
+    const struct pattern *p = hp_exchange_pattern(s->lowering, b, exchange);
+    int behind = k->exchange[exchange].behind;
+    if (behind < 0)
+        return;
+    const struct visit *visit = &k->exchange[behind].first;
+    const struct part_layout *l = s->lowering->body[b].layout[visit->op];
+    for (int pass = 0; pass < l->nest->n_passes; pass++) {
+        int op_pass = hp_visit_pass(k, visit, l->nest, pass);
+        for (int part = 0; op_pass >= 0 && part < l->n_parts; part++) {
+            int id = hp_part_task(s, b, op_pass, part), device = l->device[part];
+            for (int c = 0; id >= 0 && c < p->n_comms; c++)
+                if (hp_is_in(p->comm[c].device, p->comm[c].n_devices, device))
+                    hold_comm(s, b, exchange, c, device, id);
+        }
+    }
+}
+
 static void exchange_edges(struct blocks *s, int b, int exchange, int number)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -331,7 +374,10 @@ static void exchange_edges(struct blocks *s, int b, int exchange, int number)
         return;
     }
     if (k->exchange[exchange].division == DIVIDE_GATHER) {
-        gather_feeds(s, exchange);
+        if (tail)
+            gather_feeds(s, exchange);
+        else
+            ahead_edges(s, b, exchange);
         return;
     }
     for (int body = tail ? 0 : b; body < (tail ? s->lowering->n_bodies : b + 1); body++)
@@ -360,12 +406,58 @@ static struct some_passes last_reads(const struct lowering *s, const struct read
                     : (struct some_passes){ .passes = r->passes };
 }
 
+/* The same of a sum that each body has made. */
+static void wait_for_owned(struct blocks *s, int exchange, const struct update_devices *who)
+{
+    const struct lowering *lowering = s->lowering;
+    const struct exchange *what = &lowering->training.exchange[exchange];
+    for (int b = 0; b < lowering->n_bodies; b++) {
+        const struct pattern *p = hp_exchange_pattern(lowering, b, exchange);
+        for (int i = 0; i < p->n_waits; i++) {
+            const struct wait *wait = &p->wait[i];
+            int op = what->holder[wait->reader].op;
+            int device = lowering->tail_layout[op]->device[wait->part];
+            int local = who->of_device[device];
+            if (wait->comm >= 0)
+                wait_for_comm(s, local, b, exchange, wait->comm, device);
+            else
+                wait_for_part(s, local, b,
+                              hp_source_pass(&lowering->training, &what->writer[wait->writer]),
+                              wait->writer_part);
+        }
+    }
+}
+
+/* An update of a parameter that is divided waits for what is sent of the old one. */
+static void wait_for_gathers(struct blocks *s, int tensor, const struct update_devices *who)
+{
+    const struct lowering *lowering = s->lowering;
+    for (int half = 0; half < 2; half++) {
+        int d = lowering->training.gather_of[tensor][half];
+        for (int b = 0; d >= 0 && b < lowering->n_bodies; b++) {
+            const struct pattern *p = hp_exchange_pattern(lowering, b, d);
+            for (int c = 0; c < p->n_comms; c++)
+                for (int i = 0; i < p->comm[c].n_devices; i++) {
+                    int local = who->of_device[p->comm[c].device[i]];
+                    const struct comm_messages *m = messages_of(s, b, d, c);
+                    int first = s->first[hp_exchange_block(s, b, d)];
+                    for (int t = 0; local >= 0 && t < (m ? m->n : 1); t++)
+                        add_edge(s, local, first + (m ? m->first + t : c));
+                }
+        }
+    }
+}
+
 /* The tasks of these devices wait for what each reads of a sum of gradients. */
 static void wait_for_sum(struct blocks *s, int exchange, const struct update_devices *who)
 {
     const struct lowering *lowering = s->lowering;
     const struct exchange *what = &lowering->training.exchange[exchange];
     const struct pattern *p = hp_exchange_pattern(lowering, 0, exchange);
+    if (what->division == DIVIDE_OWNED) {
+        wait_for_owned(s, what->sum, who);
+        return;
+    }
     for (int i = 0; i < p->n_waits; i++) {
         const struct wait *wait = &p->wait[i];
         int device = lowering->tail_layout[what->reader[wait->reader].op]->device[wait->part];
@@ -408,6 +500,7 @@ static void update_edges(struct blocks *s, int exchange)
     const struct update_devices *updates = hp_update_devices(s->lowering, exchange);
     wait_for_sum(s, exchange, updates);
     wait_for_norm(s, updates);
+    wait_for_gathers(s, what->place.tensor, updates);
     for (int b = 0; b < lowering->n_bodies; b++)
         for (int r = 0; r < what->n_readers; r++) {
             const struct part_layout *layout = lowering->body[b].layout[what->reader[r].op];

@@ -311,6 +311,29 @@ static int group_size(const struct finder *f, int n_holders)
     return f->over && n_holders > 1 ? f->over : n_holders;
 }
 
+/* Several devices own a piece that none of them has a part in: one of those that have sums it
+ * up, for as many bytes. */
+static void sum_by_contributor(struct cell *cell)
+{
+    for (int i = 0; i < cell->n_contributions; i++)
+        if (hp_is_in(cell->owner, cell->n_owners, cell->contribution[i].device))
+            return;
+    cell->owner = &cell->contribution[0].device;
+    cell->n_owners = 1;
+}
+
+/* Its owners have it, wherever it was summed. */
+static void keep_by_owners(struct finder *f, struct cell *cell, int n_holders, int piece,
+                           int each)
+{
+    int *kept = NEW(f->arena, int, n_holders / each), n = 0;
+    for (int i = piece; i < n_holders; i += each)
+        kept[n++] = f->holder[i];
+    cell->kept = kept;
+    cell->n_kept = n;
+    cell->n_receivers = cell->n_owners = 0;
+}
+
 /* The gradient of a piece, which its owners read and nobody else does. */
 static void settle_sum(struct finder *f, struct cell *cell, int n_holders)
 {
@@ -322,6 +345,10 @@ static void settle_sum(struct finder *f, struct cell *cell, int n_holders)
         for (int i = piece; i < n_holders; i += each)
             f->mark[f->holder[i]].flag |= READS;
         settle(f, &cell[piece], piece ? cell : NULL);
+        if (cell[piece].n_owners > 1)
+            sum_by_contributor(&cell[piece]);
+        if (f->cut.division == DIVIDE_OWNED)
+            keep_by_owners(f, &cell[piece], n_holders, piece, each);
         cell[piece].piece = piece;
         cell[piece].pieces = each;
     }

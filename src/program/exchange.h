@@ -39,6 +39,7 @@ struct exchange_side {
 enum division {
     DIVIDE_NOT,
     DIVIDE_SUM,    /* its gradient comes to the owners of each piece; readers are its holders */
+    DIVIDE_OWNED,  /* its gradient has come to them already: nothing moves */
     DIVIDE_GATHER, /* its pieces come to who reads it; the place of writers have its holders */
 };
 

@@ -253,7 +253,9 @@ static const struct part_layout *const *reader_layouts(const struct lowering *s,
                                                        const struct exchange *exchange,
                                                        const struct part_layout *const *layout)
 {
-    return exchange->division == DIVIDE_SUM ? s->tail_layout : layout;
+    return exchange->division == DIVIDE_SUM || exchange->division == DIVIDE_OWNED
+               ? s->tail_layout
+               : layout;
 }
 
 static enum hypar_status find_pattern(struct lowering *s, const struct exchange *exchange,
@@ -261,9 +263,10 @@ static enum hypar_status find_pattern(struct lowering *s, const struct exchange 
                                       struct pattern **out)
 {
     struct arena_mark mark = hp_arena_mark(&s->scratch);
-    int n_from = exchange->n_writers + exchange->n_holders;
-    struct exchange_side *who =
-        NEW(&s->scratch, struct exchange_side, n_from + exchange->n_readers);
+    int n_all = exchange->n_writers + exchange->n_holders + exchange->n_readers;
+    int n_from =
+        exchange->n_writers + (exchange->division == DIVIDE_GATHER ? exchange->n_holders : 0);
+    struct exchange_side *who = NEW(&s->scratch, struct exchange_side, n_all);
     bool copied = false;
     for (int i = 0; i < exchange->n_writers; i++) {
         who[i] = as_writer(&exchange->writer[i], layout);
@@ -272,9 +275,10 @@ static enum hypar_status find_pattern(struct lowering *s, const struct exchange 
     for (int i = 0; i < exchange->n_holders; i++)
         who[exchange->n_writers + i] = as_reader(&exchange->holder[i], s->tail_layout);
     for (int i = 0; i < exchange->n_readers; i++)
-        who[n_from + i] = as_reader(&exchange->reader[i], reader_layouts(s, exchange, layout));
+        who[exchange->n_writers + exchange->n_holders + i] =
+            as_reader(&exchange->reader[i], reader_layouts(s, exchange, layout));
     struct exchange_sides sides = {
-        who, who + n_from, n_from, exchange->n_readers, exchange->division, exchange->over
+        who, who + n_from, n_from, n_all - n_from, exchange->division, exchange->over
     };
     enum hypar_status status = HYPAR_OK;
     if (exchange->private)

@@ -119,10 +119,6 @@ int hp_param_stage(const struct hypar_program *p, int tensor)
 enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err)
 {
     TRY(hypar_plan_check(plan, err));
-    for (int op = 0; op < plan->graph->n_ops; op++)
-        if (plan->ops[op].shard > HYPAR_SHARD_OPTIMIZER)
-            return hp_fail(err, HYPAR_UNSUPPORTED, "'%s': shard '%s' cannot be lowered yet",
-                           plan->graph->ops[op].name, hypar_shard_text(plan->ops[op].shard));
     TRY(hp_check_resend(plan, err));
     return hp_check_clip(plan, err);
 }

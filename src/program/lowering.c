@@ -82,21 +82,33 @@ static void count_elements(const struct pattern *p, double *elements)
     }
 }
 
+static void add_device(struct update_devices *u, int *list, int device)
+{
+    if (u->of_device[device] < 0) {
+        u->of_device[device] = u->n;
+        list[u->n++] = device;
+    }
+}
+
 static struct update_devices *find_devices(struct lowering *s, const struct exchange *exchange,
                                            const struct pattern *p)
 {
     struct arena *arena = &s->cache->arena;
     int n_devices = hypar_machine_device_count(s->plan->machine);
     struct update_devices *u = NEW(arena, struct update_devices, 1);
-    int *device = NEW(arena, int, p->n_waits);
+    int most = exchange->division == DIVIDE_NOT ? p->n_waits : n_devices;
+    int *device = NEW(arena, int, most);
     u->of_device = NEW(arena, int, n_devices);
     memset(u->of_device, -1, (size_t)n_devices * sizeof(int));
-    for (int i = 0; i < p->n_waits; i++) {
-        int d = s->tail_layout[exchange->reader[p->wait[i].reader].op]->device[p->wait[i].part];
-        if (u->of_device[d] < 0) {
-            u->of_device[d] = u->n;
-            device[u->n++] = d;
-        }
+    for (int i = 0; exchange->division == DIVIDE_NOT && i < p->n_waits; i++)
+        add_device(
+            u, device,
+            s->tail_layout[exchange->reader[p->wait[i].reader].op]->device[p->wait[i].part]);
+    for (int c = 0; exchange->division != DIVIDE_NOT && c < p->n_cells; c++) {
+        for (int i = 0; i < p->cell[c].n_kept; i++)
+            add_device(u, device, p->cell[c].kept[i]);
+        for (int i = 0; i < p->cell[c].n_receivers; i++)
+            add_device(u, device, p->cell[c].receiver[i]);
     }
     struct arena_mark mark = hp_arena_mark(&s->scratch);
     double *held = NEW(&s->scratch, double, n_devices);

@@ -48,7 +48,15 @@ struct exchange {
     enum division division;
     int over;
     const struct reader *holder;
-    int sum;
+    int sum; /* of one that is gathered after its update, or has been summed: that exchange */
+    /* Of one that is gathered in a body: the operator that reads it first, in forward passes,
+     * in those that are done again or in backward ones; and the gathered exchange before it
+     * whose passes it waits for, -1. */
+    struct visit {
+        int op;
+        bool backward, again;
+    } first;
+    int behind;
     int item;          /* its place in the order of items; of a tail's exchange: its number */
     int pattern_class; /* those of one class with the same layouts have the same pattern */
 };
@@ -65,9 +73,11 @@ struct pass_input {
 };
 
 struct training_graph {
-    uint32_t *passes;  /* by op: bit p, pass p is done */
-    uint32_t *again;   /* by op: bit p, pass p is done again in the backward half */
-    bool *has_again;   /* by tensor: its value is computed again */
+    uint32_t *passes;     /* by op: bit p, pass p is done */
+    uint32_t *again;      /* by op: bit p, pass p is done again in the backward half */
+    bool *has_again;      /* by tensor: its value is computed again */
+    unsigned char *shard; /* by tensor: what is divided of a parameter (enum hypar_shard) */
+    int (*gather_of)[2];  /* by tensor: the exchanges of a body that gather it, by half; -1 */
     int *again_before; /* by op that is done again: before the backward passes of this op, the
                           first to need what comes of it; -1 */
     int *again_first, *again_next; /* those before an op, and the next one, ascending; -1 */
@@ -173,6 +183,11 @@ enum hypar_status hp_check_clip(const struct hypar_plan *plan, struct hypar_erro
 struct range hp_norm_share(const struct cell *cell, int device);
 enum hypar_status hp_find_norm(struct lowering *lowering);
 
+/* The pieces of a place that is divided, a parameter's value or gradient (NULL: it has none);
+ * and whether one is a device's. */
+const struct pattern *hp_pieces(const struct lowering *lowering, struct place place);
+bool hp_owns(const struct cell *cell, struct place place, int device);
+
 /* HYPAR_INFEASIBLE if the parameters of an operator are to be divided and no two devices have
  * the same of them (divide.c). */
 enum hypar_status hp_check_divided(const struct lowering *lowering, struct hypar_error *err);
@@ -251,6 +266,15 @@ struct buckets {
     double *bytes;
 };
 struct buckets hp_find_buckets(const struct lowering *s, struct arena *arena);
+
+/* Pass `pass` of an operator as it is done when it is visited; -1: it is not. */
+static inline int hp_visit_pass(const struct training_graph *k, const struct visit *visit,
+                                const struct nest *nest, int pass)
+{
+    if (nest->pass[pass].backward != (visit->backward && !visit->again))
+        return -1;
+    return (visit->again ? k->again_of : k->op_pass_of)[visit->op][pass];
+}
 
 /* Do slots say more than edges do? */
 static inline bool hp_has_order(const struct lowering *s)

@@ -18,9 +18,12 @@ enum hypar_status hp_check_clip(const struct hypar_plan *plan, struct hypar_erro
  * themselves, else those that it comes to. They all have all of it when the sums are done. */
 static const int *sharers(const struct cell *cell, int *n)
 {
-    const int *list = cell->n_owners ? cell->owner : cell->n_kept ? cell->kept : cell->receiver;
-    *n = cell->n_owners ? cell->n_owners : cell->n_kept ? cell->n_kept : cell->n_receivers;
-    return list;
+    if (cell->n_owners && hp_is_in(cell->receiver, cell->n_receivers, cell->owner[0])) {
+        *n = cell->n_owners;
+        return cell->owner;
+    }
+    *n = cell->n_kept ? cell->n_kept : cell->n_receivers;
+    return cell->n_kept ? cell->kept : cell->receiver;
 }
 
 struct range hp_norm_share(const struct cell *cell, int device)

@@ -18,6 +18,8 @@ bool hp_reads_again(const struct lowering *s, int op, int tensor)
 {
     const int *stage = s->schedule.stage_of_op;
     int producer = s->graph->tensors[tensor].producer;
+    if (s->training.shard[tensor] == HYPAR_SHARD_PARAMETERS)
+        return true;
     return s->training.has_again[tensor] && stage[op] == stage[producer] &&
            (op != producer || s->plan->ops[op].recompute);
 }

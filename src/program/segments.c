@@ -45,6 +45,17 @@ static int first_reading(const struct lowering *s, int body, const struct exchan
     return first;
 }
 
+/* Of a gradient that is divided: the last segment in which it is computed, by anyone. */
+static int last_writer(const struct lowering *s, const struct exchange *x)
+{
+    int last = 0;
+    for (int w = 0; w < x->n_writers; w++) {
+        int segment = hp_pass_segment(s, hp_source_pass(&s->training, &x->writer[w]));
+        last = segment > last ? segment : last;
+    }
+    return last;
+}
+
 static bool is_in(const struct slot_list *list, int stage)
 {
     bool found = false;
@@ -60,6 +71,10 @@ int hp_comm_segment(const struct lowering *s, int body, int exchange, int comm, 
     enum phase phase = x->backward ? PHASE_BACKWARD : PHASE_FORWARD;
     if (list->n_stages == 1 && !s->schedule.apart)
         return hp_segment(&s->schedule, list->stage[0], phase);
+    if (x->division == DIVIDE_GATHER) /* all who have it are in one stage */
+        return hp_segment(&s->schedule, s->schedule.stage_of_op[x->first.op], phase);
+    if (x->division == DIVIDE_SUM)
+        return last_writer(s, x);
     const struct pattern *p = hp_exchange_pattern(s, body, exchange);
     int segment = last_contribution(s, body, x, p, comm, device);
     int writer = x->n_writers ? s->schedule.stage_of_op[x->writer[0].op] : -1;

@@ -20,6 +20,8 @@ static void add_task(const struct hypar_program *p, int i, struct hypar_program_
         out->loss_bytes += bytes;
     else if (tail)
         out->gradient_bytes += bytes;
+    else if (p->lowering->training.exchange[t->index].division != DIVIDE_NOT)
+        out->gradient_bytes += bytes;
     else if (t->phase == PHASE_BACKWARD)
         out->backward_bytes += bytes;
     else

@@ -107,9 +107,19 @@ int hp_last_forward_pass(const struct lowering *s, int op)
 
 /* Building ----------------------------------------------------------------------------- */
 
+/* A parameter that is gathered for passes of an operator, which are the first of a half to read
+ * it. Those of one operator have one number, counted in its stage. */
+struct gathering {
+    int tensor, stage, number;
+    struct visit first;
+    int exchange; /* -1: not yet */
+};
+
 struct builder {
     struct lowering *s;
     int item_capacity, pass_capacity, exchange_capacity;
+    struct gathering *gathering; /* in the order of use, those of the forward half first */
+    int n_gatherings, gathering_capacity;
 };
 
 static void add_item(struct builder *b, bool is_pass, int index)
@@ -229,11 +239,196 @@ static void add_exchange(struct builder *b, struct place place, bool backward)
     hp_arena_release(&s->scratch, mark);
 }
 
+/* Parameters that are divided ----------------------------------------------------------- */
+
+/* All who read a parameter, in any half. */
+static int holders_of(const struct lowering *s, int tensor, struct reader *who)
+{
+    const struct hypar_graph *g = s->graph;
+    int n = 0;
+    for (int u = g->use_start[tensor]; u < g->use_start[tensor + 1]; u++) {
+        struct reader both[2];
+        int op = g->use[u].op, o = g->use[u].operand, k = 0;
+        k = add_reader(s, op, o, (struct place){ .tensor = tensor }, both, k);
+        if (s->training.shard[tensor] == HYPAR_SHARD_PARAMETERS)
+            k = add_reader(s, op, o, (struct place){ .tensor = tensor, .again = true }, both,
+                           k);
+        if (!k)
+            continue;
+        who[n] = both[0];
+        who[n].passes |= both[k - 1].passes;
+        who[n].again |= both[k - 1].again;
+        who[n++].only_adds &= both[k - 1].only_adds;
+    }
+    return n;
+}
+
+static void add_item_of_exchange(struct builder *b, struct exchange exchange)
+{
+    exchange.item = b->s->training.n_items;
+    if (exchange.place.grad)
+        b->s->training.error_exchange[exchange.place.tensor] = b->s->training.n_exchanges;
+    append_exchange(b, exchange);
+    add_item(b, false, b->s->training.n_exchanges++);
+}
+
+/* Gather a parameter for a half of a micro-batch. */
+static void gather(struct builder *b, struct gathering *what)
+{
+    struct lowering *s = b->s;
+    struct training_graph *k = &s->training;
+    struct arena_mark mark = hp_arena_mark(&s->scratch);
+    int most = most_sides(s->graph, what->tensor), ahead = s->plan->gather_ahead;
+    struct reader *reader = NEW(&s->scratch, struct reader, most),
+                  *holder = NEW(&s->scratch, struct reader, most);
+    struct place place = { .tensor = what->tensor, .again = what->first.backward };
+    int behind = -1;
+    for (int i = 0; i < b->n_gatherings; i++)
+        if (b->gathering[i].stage == what->stage &&
+            b->gathering[i].number == what->number - ahead - 1)
+            behind = b->gathering[i].exchange;
+    k->gather_of[what->tensor][place.again] = k->n_exchanges;
+    what->exchange = k->n_exchanges;
+    add_item_of_exchange(
+        b, (struct exchange){ .place = place,
+                              .backward = place.again,
+                              .n_readers = readers_of(s, place, reader),
+                              .reader = reader,
+                              .n_holders = holders_of(s, what->tensor, holder),
+                              .holder = holder,
+                              .division = DIVIDE_GATHER,
+                              .over = hp_param_user(s->plan, what->tensor)->shard_over,
+                              .first = what->first,
+                              .behind = behind });
+    hp_arena_release(&s->scratch, mark);
+}
+
+/* Before passes of an operator: what they read, and what is to be gathered ahead in the same
+ * half. */
+static void gather_for(struct builder *b, const struct visit *visit)
+{
+    int number = -1, stage = b->s->schedule.stage_of_op[visit->op];
+    for (int i = 0; i < b->n_gatherings; i++) {
+        const struct visit *first = &b->gathering[i].first;
+        if (first->op == visit->op && first->backward == visit->backward &&
+            first->again == visit->again)
+            number = b->gathering[i].number;
+    }
+    for (int i = 0; number >= 0 && i < b->n_gatherings; i++) {
+        struct gathering *next = &b->gathering[i];
+        if (next->exchange < 0 && next->stage == stage &&
+            next->first.backward == visit->backward &&
+            next->number <= number + b->s->plan->gather_ahead)
+            gather(b, next);
+    }
+}
+
+/* The gradient of a parameter comes to its owners once the last of its writers is done: the
+ * first operator that uses it. */
+static void scatter_gradients(struct builder *b, int op)
+{
+    struct lowering *s = b->s;
+    const struct op *o = &s->graph->ops[op];
+    for (int i = 0; i < o->nest->n_inputs; i++) {
+        int t = o->tensor[i];
+        if (t < 0 || !s->graph->tensors[t].needs_grad ||
+            s->training.shard[t] < HYPAR_SHARD_GRADIENTS)
+            continue;
+        struct arena_mark mark = hp_arena_mark(&s->scratch);
+        int most = most_sides(s->graph, t);
+        struct source *writer = NEW(&s->scratch, struct source, most);
+        struct reader *holder = NEW(&s->scratch, struct reader, most);
+        struct place place = { .tensor = t, .grad = true };
+        int n = sources_of(s, place, writer), first = n ? writer[0].op : -1, operand = -1;
+        for (int w = 0; w < n; w++) {
+            first = writer[w].op < first ? writer[w].op : first;
+            operand = writer[w].op == op && operand < 0 ? writer[w].operand : operand;
+        }
+        if (first == op && operand == i)
+            add_item_of_exchange(
+                b, (struct exchange){ .place = place,
+                                      .backward = true,
+                                      .n_writers = n,
+                                      .writer = writer,
+                                      .n_holders = holders_of(s, t, holder),
+                                      .holder = holder,
+                                      .division = DIVIDE_SUM,
+                                      .over = hp_param_user(s->plan, t)->shard_over });
+        hp_arena_release(&s->scratch, mark);
+    }
+}
+
+/* Do some of these passes of an operator read operand `o`? */
+static bool reads_operand(const struct op *op, uint32_t passes, bool backward, int o)
+{
+    for (int p = 0; p < op->nest->n_passes; p++)
+        if (passes >> p & 1 && op->nest->pass[p].backward == backward &&
+            op->nest->pass[p].reads >> o & 1)
+            return true;
+    return false;
+}
+
+static void list_gatherings(struct builder *b, struct visit visit, bool *seen, int *count)
+{
+    struct lowering *s = b->s;
+    const struct op *o = &s->graph->ops[visit.op];
+    uint32_t passes = visit.again ? s->training.again[visit.op] : s->training.passes[visit.op];
+    int stage = s->schedule.stage_of_op[visit.op], number = -1;
+    for (int i = 0; i < o->nest->n_inputs; i++) {
+        int t = o->tensor[i];
+        if (t < 0 || s->training.shard[t] != HYPAR_SHARD_PARAMETERS || seen[t] ||
+            !reads_operand(o, passes, visit.backward && !visit.again, i))
+            continue;
+        seen[t] = true;
+        number = number < 0 ? count[stage]++ : number;
+        b->gathering = GROW(&s->arena, struct gathering, b->gathering, b->n_gatherings,
+                            &b->gathering_capacity);
+        b->gathering[b->n_gatherings++] = (struct gathering){ t, stage, number, visit, -1 };
+    }
+}
+
+/* What is gathered for each half, in the order of use. */
+static void find_gatherings(struct builder *b)
+{
+    struct lowering *s = b->s;
+    const struct hypar_graph *g = s->graph;
+    const struct training_graph *k = &s->training;
+    bool *seen = NEW(&s->arena, bool, g->n_tensors);
+    int *count = NEW(&s->arena, int, s->schedule.n_stages + 1);
+    for (int op = 0; op < g->n_ops; op++)
+        list_gatherings(b, (struct visit){ .op = op }, seen, count);
+    memset(seen, 0, (size_t)g->n_tensors * sizeof *seen);
+    for (int op = g->n_ops - 1; op >= 0 && !s->options.forward; op--) {
+        if (!hp_op_trained(g, &g->ops[op]))
+            continue;
+        for (int from = k->again_first[op]; from >= 0; from = k->again_next[from])
+            list_gatherings(b, (struct visit){ from, true, true }, seen, count);
+        list_gatherings(b, (struct visit){ op, true, false }, seen, count);
+    }
+}
+
+/* What is divided of each parameter; forward alone only the parameter itself matters. */
+static void find_shards(struct lowering *s)
+{
+    const struct hypar_graph *g = s->graph;
+    s->training.shard = NEW(&s->arena, unsigned char, g->n_tensors);
+    s->training.gather_of = (int(*)[2])NEW(&s->arena, int, 2 * g->n_tensors);
+    memset(s->training.gather_of, -1, (size_t)g->n_tensors * sizeof *s->training.gather_of);
+    for (int t = 0; t < g->n_tensors; t++) {
+        if (g->tensors[t].kind != TENSOR_PARAM || g->use_start[t] == g->use_start[t + 1])
+            continue;
+        enum hypar_shard shard = hp_param_user(s->plan, t)->shard;
+        bool used = shard == HYPAR_SHARD_PARAMETERS || !s->options.forward;
+        s->training.shard[t] = (unsigned char)(used ? shard : HYPAR_SHARD_NONE);
+    }
+}
+
 /* Passes of one half, each followed by what it writes. */
 static void add_passes(struct builder *b, int op, uint32_t passes, bool backward, bool again)
 {
     const struct lowering *s = b->s;
     const struct op *o = &s->graph->ops[op];
+    gather_for(b, &(struct visit){ op, backward, again });
     for (int p = 0; p < o->nest->n_passes; p++) {
         const struct pass *pass = &o->nest->pass[p];
         if (pass->backward != (backward && !again) || !(passes >> p & 1))
@@ -269,6 +464,8 @@ static void add_op(struct builder *b, int op, bool backward)
     if (backward)
         add_again(b, op);
     add_passes(b, op, s->training.passes[op], backward, false);
+    if (backward)
+        scatter_gradients(b, op);
 }
 
 /* Trained parameters by their first use, the last one first: backward comes to it last. */
@@ -304,10 +501,11 @@ static void add_sum(struct builder *b, struct place place, struct reader *reader
                             .n_readers = n_readers,
                             .writer = writer,
                             .reader = reader };
-    const struct op_plan *user = place.grad ? hp_param_user(s->plan, place.tensor) : NULL;
-    if (user && user->shard) {
-        sum.division = DIVIDE_SUM;
-        sum.over = user->shard_over;
+    int shard = place.grad ? s->training.shard[place.tensor] : HYPAR_SHARD_NONE;
+    if (shard) {
+        sum.division = shard > HYPAR_SHARD_OPTIMIZER ? DIVIDE_OWNED : DIVIDE_SUM;
+        sum.over = hp_param_user(s->plan, place.tensor)->shard_over;
+        sum.sum = s->training.error_exchange[place.tensor];
     }
     append_tail(b, sum);
 }
@@ -353,7 +551,7 @@ static void add_tail(struct builder *b)
     add_loss(b);
     for (int i = 0; i < n_params; i++) {
         struct reader *reader = NEW(&s->scratch, struct reader, most_sides(g, param[i]));
-        int n = readers_of(s, (struct place){ .tensor = param[i], .grad = false }, reader);
+        int n = holders_of(s, param[i], reader);
         add_sum(b, (struct place){ .tensor = param[i], .grad = true }, reader, n);
     }
     k->norm = -1;
@@ -363,7 +561,8 @@ static void add_tail(struct builder *b)
     }
     k->n_sums = k->n_tail;
     for (int d = k->n_exchanges; d < k->n_exchanges + k->n_sums; d++)
-        if (k->exchange[d].division == DIVIDE_SUM)
+        if (k->exchange[d].division != DIVIDE_NOT &&
+            k->shard[k->exchange[d].place.tensor] != HYPAR_SHARD_PARAMETERS)
             add_gather(b, d);
 }
 
@@ -438,7 +637,9 @@ void hp_make_training_graph(struct lowering *s)
     k->again_of = (int(*)[MAX_PASSES])NEW(&s->arena, int, g->n_ops *MAX_PASSES);
     memset(k->op_pass_of, -1, (size_t)g->n_ops * sizeof *k->op_pass_of);
     memset(k->again_of, -1, (size_t)g->n_ops * sizeof *k->again_of);
+    find_shards(s);
     hp_find_recomputed(s);
+    find_gatherings(&b);
     k->value_exchange = NEW(&s->arena, int, g->n_tensors);
     memset(k->value_exchange, -1, (size_t)g->n_tensors * sizeof *k->value_exchange);
     k->error_exchange = NEW(&s->arena, int, g->n_tensors);

@@ -91,7 +91,7 @@ static bool look_for_writers(struct waits *w, int who, int cell, bool add)
 static bool is_waited_for(const struct waits *w, const struct cell *c, int device)
 {
     return w->cut->division == DIVIDE_NOT || hp_is_in(c->receiver, c->n_receivers, device) ||
-           (w->cut->division == DIVIDE_SUM && hp_is_in(c->kept, c->n_kept, device));
+           (w->cut->division != DIVIDE_GATHER && hp_is_in(c->kept, c->n_kept, device));
 }
 
 /* Who reads what moves receives it, unless it is there already: it then has a part in it. */

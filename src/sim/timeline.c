@@ -57,9 +57,10 @@ struct timeline_run {
     bool gated;
     const struct schedule *schedule;
     int **group_start, **group;
-    int *group_of;             /* by task of a body; -1: not gated */
-    struct progress *progress; /* by device */
-    struct updates *updates;   /* [stage * n_devices + device]; NULL: nothing waits for them */
+    int *group_of;                /* by task of a body; -1: not gated */
+    int **gather_start, **gather; /* likewise, comms that gather parameters there; or NULL */
+    struct progress *progress;    /* by device */
+    struct updates *updates; /* [stage * n_devices + device]; NULL: nothing waits for them */
     int *updated_start, *updated; /* by task of the tail: devices that it brings up to date */
     ticks *free;
     struct ready_heap heap;
@@ -166,6 +167,9 @@ static void next_slot(struct timeline_run *s, int device)
         p->left = s->group_start[b][g + 1] - s->group_start[b][g];
         for (int i = s->group_start[b][g]; i < s->group_start[b][g + 1]; i++)
             release(s, slot->micro, s->group[b][i], p->time);
+        for (int i = s->gather ? s->gather_start[b][g] : 0;
+             s->gather && i < s->gather_start[b][g + 1]; i++)
+            release(s, slot->micro, s->gather[b][i], p->time);
     }
 }
 
@@ -225,6 +229,44 @@ static void group_tasks(struct timeline_run *s, int b)
     for (int id = s->rows.first[b]; id < s->rows.first[b + 1]; id++)
         if (s->group_of[id] >= 0)
             s->group[b][hp_csr_place(s->group_start[b], s->group_of[id])] = id;
+}
+
+/* Parameters are gathered no earlier than the slot begins that needs them, on each device that
+ * takes part. */
+static void group_gathers(struct timeline_run *s, int b)
+{
+    const struct blocks *blocks = s->timing->blocks;
+    const struct training_graph *k = &blocks->lowering->training;
+    int n_groups = s->schedule->n_stages * PHASE_UPDATE * s->n_devices;
+    int *start = s->gather_start[b] = NEW(&s->arena, int, n_groups + 2);
+    for (int fill = 0; fill < 2; fill++) {
+        for (int d = 0; d < k->n_exchanges; d++) {
+            const struct exchange *x = &k->exchange[d];
+            const struct pattern *p = hp_exchange_pattern(blocks->lowering, b, d);
+            int number = hp_exchange_block(blocks, b, d), stage = x->first.op;
+            if (x->division != DIVIDE_GATHER)
+                continue;
+            stage = s->schedule->stage_of_op[stage];
+            for (int t = 0; t < blocks->size[number]; t++) {
+                const struct pattern_cost *cost = hp_exchange_cost(s->timing, b, d);
+                const struct comm *comm = &p->comm[hp_comm_at(cost, p->n_comms, t)];
+                for (int i = 0; i < comm->n_devices; i++) {
+                    int id = blocks->first[number] + t;
+                    int g = group_index(s, stage, x->backward ? PHASE_BACKWARD : PHASE_FORWARD,
+                                        comm->device[i]);
+                    if (fill)
+                        s->gather[b][hp_csr_place(start, g)] = id;
+                    else
+                        hp_csr_count(start, g);
+                    s->missing[id] += !fill;
+                }
+            }
+        }
+        if (!fill)
+            hp_csr_sum(start, n_groups);
+        if (!fill)
+            s->gather[b] = NEW(&s->arena, int, start[n_groups + 1] + 1);
+    }
 }
 
 /* The devices that task `local` of a block of the tail brings up to date: that of an update,
@@ -400,6 +442,15 @@ static void set_up_slots(struct timeline_run *s)
     s->group = NEW(&s->arena, int *, lowering->n_bodies);
     for (int b = 0; b < lowering->n_bodies; b++)
         group_tasks(s, b);
+    bool gathers = false;
+    for (int d = 0; d < lowering->training.n_exchanges; d++)
+        gathers |= lowering->training.exchange[d].division == DIVIDE_GATHER;
+    if (!gathers)
+        return;
+    s->gather_start = NEW(&s->arena, int *, lowering->n_bodies);
+    s->gather = NEW(&s->arena, int *, lowering->n_bodies);
+    for (int b = 0; b < lowering->n_bodies; b++)
+        group_gathers(s, b);
 }
 
 static struct waiting turn_round(struct arena *arena, const struct task_graph *g)

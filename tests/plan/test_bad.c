@@ -105,8 +105,8 @@ static const struct {
       "plan: ops: has 6 elements, expected at most 5" },
     { HEAD "'ops':[" REST "," REST "]}", HYPAR_INVALID, "plan: ops[1]: '*' is listed twice" },
     { HEAD "'ops':[{'name':'*','devices':[0]}]}", HYPAR_INVALID,
-      "plan: ops[0]: unknown member 'devices', expected one of name, split, recompute, resend, shard, "
-      "shard_over, shard_state" },
+      "plan: ops[0]: unknown member 'devices', expected one of name, split, recompute, resend, "
+      "shard, shard_over, shard_state" },
     { HEAD "'ops':[{'name':'*','split':{'N':4}}]}", HYPAR_INFEASIBLE,
       "plan: op '*': no operator has an axis 'N'" },
     { HEAD "'ops':[{'name':'*','split':{'n':4,'nk':4}}]}", HYPAR_INFEASIBLE,

@@ -25,7 +25,7 @@
 
 enum { MAX_MACHINE = 8, GRAPH_DRAWS = 400, BATCHES = 3, DIVIDED = 7 };
 
-#define MOST_SHARD HYPAR_SHARD_OPTIMIZER
+#define MOST_SHARD HYPAR_SHARD_PARAMETERS
 
 struct pair {
     uint64_t seed;
@@ -172,7 +172,8 @@ static void draw_shards(struct pair *pair)
     if (plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM)
         most = HYPAR_SHARD_OPTIMIZER;
     enum hypar_shard kind = (enum hypar_shard)draw(&random, 1, most);
-    int over = one_in(&random, 2) ? 0 : (int)draw(&random, 1, 4);
+    plan->gather_ahead = (int)hp_random_below(&random, 4);
+    int over = one_in(&random, 2) ? 0 : one_in(&random, 3) ? (int)draw(&random, 1, 4) : 2;
     struct hypar_error err;
     if (one_in(&random, 2))
         return;

@@ -186,6 +186,13 @@ static void random_pairs(void **state)
         assert_int_equal(hypar_machine_read(&machine, machines[seed % 4], NULL), HYPAR_OK);
         struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
         struct hypar_plan *plan = random_plan(&random, graph, machine, &none);
+        struct hypar_error err;
+        enum hypar_shard most = plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM
+                                    ? HYPAR_SHARD_OPTIMIZER
+                                    : HYPAR_SHARD_PARAMETERS;
+        enum hypar_shard shard = (enum hypar_shard)(seed / 4 % (most + 1));
+        if (hypar_plan_shard_all(plan, shard, 0, &err) != HYPAR_OK)
+            hypar_plan_shard_all(plan, HYPAR_SHARD_NONE, 0, &err);
         if (begin(&w, plan, &plain, NULL, seed)) {
             for (int s = 0; s < STEPS; s++)
                 step(&w, (enum move)(s % MOVE_COUNT));

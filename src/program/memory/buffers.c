@@ -383,15 +383,19 @@ static void note_comm(struct buffer_finder *f, const struct body_passes *p, int 
                       const struct pattern *pattern, int number)
 {
     const struct comm *comm = &pattern->comm[number];
-    struct place place = f->program->lowering->training.exchange[exchange].place;
+    const struct exchange *x = &f->program->lowering->training.exchange[exchange];
+    struct place place = x->place;
+    enum division division = x->division;
     struct arena_mark mark = hp_arena_mark(&f->scratch);
     const struct comm_part *part = comm_parts(f, p, exchange, number, comm);
     for (int i = 0; i < comm->n_cells; i++) {
         const struct cell *cell = &pattern->cell[comm->cell[i]];
         struct box box = hp_cell_box(pattern, comm->cell[i]);
         box = hp_held_box(f->graph, &f->held, place, box);
-        for (int k = 0; k < cell->n_contributions; k++)
+        for (int k = 0; division != DIVIDE_GATHER && k < cell->n_contributions; k++)
             note_sent(f, &part[hp_comm_index(comm, cell->contribution[k].device)], &box);
+        if (division == DIVIDE_SUM)
+            continue; /* it is added to what its owners have */
         for (int k = 0; k < cell->n_owners; k++) {
             note_received(f, &part[hp_comm_index(comm, cell->owner[k])], &box);
             note_sent(f, &part[hp_comm_index(comm, cell->owner[k])], &box);

@@ -39,6 +39,7 @@ struct buffer {
     struct place place; /* of the tensor that others are held as */
     struct box box;     /* of a body's: in its first micro-batch */
     int device;
+    bool flat;      /* the device's pieces of what is divided, one after another */
     bool backward;  /* it begins in the backward half */
     bool kept;      /* from one segment to another */
     bool exchanged; /* comms touch it */

@@ -54,6 +54,22 @@ static void collect_masks(struct collector *c, int body)
     add(c, body, c->finder.buffer, c->finder.n);
 }
 
+/* What the device owns of a place that is divided. */
+static void collect_pieces(struct collector *c, struct place place)
+{
+    const struct pattern *p = hp_pieces(c->finder.program->lowering, place);
+    int device = c->finder.only;
+    int64_t elements = 0;
+    for (int i = 0; p && i < p->n_cells; i++)
+        elements += hp_owns(&p->cell[i], place, device) ? p->cell[i].elements : 0;
+    struct buffer all = { .place = place,
+                          .box = { 1, { { 0, elements } } },
+                          .device = device,
+                          .flat = true,
+                          .copied = -1 };
+    add(c, -1, &all, elements > 0);
+}
+
 struct device_buffers hp_device_buffers(const struct hypar_program *p, int device,
                                         bool in_order, const struct device_buffers *like,
                                         struct arena *arena)
@@ -70,12 +86,14 @@ struct device_buffers hp_device_buffers(const struct hypar_program *p, int devic
     for (int list = 0, at = 0; list <= p->n_bodies; list++) {
         for (int i = 0; i < n_places; i++) {
             struct place place = hp_place_at(i);
-            bool lasts = hp_place_lasts(g, out.forward, place),
+            bool lasts = hp_held_lasts(&out.held, g, out.forward, place),
                  running = list == 0 && hp_place_kind(place) == PLACE_VALUE &&
                            hp_is_running(g, place.tensor);
             if ((lasts == (list == 0) || running) &&
                 out.held.tensor[hp_place_kind(place)][place.tensor] == place.tensor)
                 collect(&c, list - 1, place);
+            if (list == 0 && hp_is_divided(&out.held, place))
+                collect_pieces(&c, place);
             out.start[++at] = out.n;
         }
         if (list > 0)
@@ -93,7 +111,7 @@ struct device_buffers hp_device_buffers(const struct hypar_program *p, int devic
 int hp_find_buffer(const struct device_buffers *buffers, const struct hypar_graph *g, int body,
                    bool backward, struct place place, const struct box *box)
 {
-    int list = hp_place_lasts(g, buffers->forward, place) ? 0 : 1 + body;
+    int list = hp_held_lasts(&buffers->held, g, buffers->forward, place) ? 0 : 1 + body;
     struct box held = hp_held_box(g, &buffers->held, place, *box);
     struct place as = place;
     as.tensor = buffers->held.tensor[hp_place_kind(place)][place.tensor];

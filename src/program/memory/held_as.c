@@ -55,7 +55,7 @@ static bool *find_moved(const struct hypar_program *p, int kind, struct arena *a
 struct held_as hp_held_as(const struct hypar_program *p, bool views, struct arena *arena)
 {
     const struct hypar_graph *g = p->plan->graph;
-    struct held_as held;
+    struct held_as held = { .shard = p->lowering->training.shard };
     for (int kind = 0; kind < HP_PLACES; kind++) {
         int *tensor = held.tensor[kind] = NEW(arena, int, g->n_tensors);
         int *next = held.next[kind] = NEW(arena, int, g->n_tensors);

@@ -13,9 +13,26 @@ bool hp_place_lasts(const struct hypar_graph *graph, bool forward, struct place 
 
 /* By tensor, of each of its places (hp_place_kind()). */
 struct held_as {
-    int *tensor[HP_PLACES]; /* the tensor that it is held as, or itself */
-    int *next[HP_PLACES];   /* the next one that is held as the same, -1 */
+    int *tensor[HP_PLACES];     /* the tensor that it is held as, or itself */
+    int *next[HP_PLACES];       /* the next one that is held as the same, -1 */
+    const unsigned char *shard; /* what is divided of a parameter (enum hypar_shard) */
 };
+
+/* Is a place of a parameter divided: owners have its pieces from step to step, and all of it is
+ * there only while a micro-batch needs it? */
+static inline bool hp_is_divided(const struct held_as *held, struct place place)
+{
+    return held->shard[place.tensor] >=
+               (place.grad ? HYPAR_SHARD_GRADIENTS : HYPAR_SHARD_PARAMETERS) &&
+           !place.again;
+}
+
+/* As hp_place_lasts(), of what is not divided. */
+static inline bool hp_held_lasts(const struct held_as *held, const struct hypar_graph *graph,
+                                 bool forward, struct place place)
+{
+    return hp_place_lasts(graph, forward, place) && !hp_is_divided(held, place);
+}
 
 /* `views` false: each as itself. */
 struct held_as hp_held_as(const struct hypar_program *program, bool views, struct arena *arena);

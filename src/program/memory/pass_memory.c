@@ -29,7 +29,7 @@ static void add_lasting(struct memory_maker *m, const struct buffer *b, int sum)
     if (sum < 0)
         return;
     int versions = m->model->versions[hp_param_stage(m->program, b->place.tensor)];
-    if (m->program->lowering->training.exchange[sum].division == DIVIDE_NOT)
+    if (!m->finder.held.shard[b->place.tensor])
         memory->optimizer += each.state * elements;
     memory->weight_versions += (versions - 1) * each.weight * elements;
 }
@@ -43,6 +43,23 @@ static void add_owned(struct memory_maker *m, int sum)
     const struct update_devices *u = hp_update_devices(m->program->lowering, sum);
     for (int i = 0; i < u->n; i++)
         m->model->device[u->device[i]].optimizer += each.state * u->elements[i];
+}
+
+/* What owners have of a place that is divided. */
+static void add_pieces(struct memory_maker *m, struct place place)
+{
+    const struct hypar_plan *plan = m->program->plan;
+    struct param_bytes each =
+        hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
+    const struct pattern *p = hp_pieces(m->program->lowering, place);
+    for (int c = 0; p && c < p->n_cells; c++) {
+        const struct cell *cell = &p->cell[c];
+        double elements = (double)cell->elements;
+        for (int i = 0; place.grad && i < cell->n_kept; i++)
+            m->model->device[cell->kept[i]].gradients += each.gradient * elements;
+        if (!place.grad && cell->n_contributions)
+            m->model->device[cell->contribution[0].device].parameters += each.weight * elements;
+    }
 }
 
 /* Bodies ----------------------------------------------------------------------------- */
@@ -103,7 +120,10 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
 
 static void add_place(struct memory_maker *m, struct place place, int sum)
 {
-    bool lasts = hp_place_lasts(m->graph, m->program->iteration->forward, place);
+    bool lasts =
+        hp_held_lasts(&m->finder.held, m->graph, m->program->iteration->forward, place);
+    if (hp_is_divided(&m->finder.held, place))
+        add_pieces(m, place);
     bool running = hp_place_kind(place) == PLACE_VALUE && hp_is_running(m->graph, place.tensor);
     if (m->finder.held.tensor[hp_place_kind(place)][place.tensor] != place.tensor)
         return;
@@ -126,7 +146,7 @@ void hp_memory_of_passes(struct memory_maker *m)
     for (int d = k->n_exchanges; d < k->n_exchanges + k->n_sums; d++) {
         if (k->exchange[d].place.grad)
             sum[k->exchange[d].place.tensor] = d;
-        if (k->exchange[d].division == DIVIDE_SUM)
+        if (k->exchange[d].division != DIVIDE_NOT)
             add_owned(m, d);
     }
     for (int i = 0; i < HP_PLACES * m->graph->n_tensors; i++)

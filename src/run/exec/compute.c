@@ -17,7 +17,8 @@ static int64_t offset_in(const struct rank_operand *o, const struct box *box)
 
 static bool lasts(const struct executor *x, struct place place)
 {
-    return hp_place_lasts(x->graph, x->program->iteration->forward, place);
+    return hp_held_lasts(&x->rank->buffers.held, x->graph, x->program->iteration->forward,
+                         place);
 }
 
 static struct view view_of(const struct pass_run *r, const struct rank_operand *o)
@@ -231,6 +232,18 @@ static void move_running(const struct pass_run *r, const struct rank_pass *pass)
     hp_move_running(&r->call, pass->running_operand, &running);
 }
 
+/* Pieces of gradients that are divided, when the last pass has written its part. */
+static void add_pieces(struct executor *x, struct micro_state *m, int task,
+                       const struct rank_pass *pass)
+{
+    const struct rank_part *part =
+        &x->rank->body[hp_body_number(x->program->iteration, m->micro)];
+    for (int i = 0; i < part->n_adds; i++)
+        if (hp_writes_gradient(pass, part->add[i].tensor, &part->add[i].box) &&
+            --m->left_writes[i] == 0)
+            hp_add_piece(x, m, task, &part->add[i]);
+}
+
 /* What was kept of a result is to be sent once more. */
 static enum hypar_status copy_kept(struct pass_run *r, int task, const struct rank_pass *pass)
 {
@@ -268,5 +281,7 @@ enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task
     if (loss && x->settings.scored)
         x->settings.scored(x->settings.who, r->m->micro, &r->call);
     take_over(r);
+    for (int i = 0; i < n; i++)
+        add_pieces(x, m, task, pass[i]);
     return x->status; /* of the inputs that it asked for */
 }

@@ -75,23 +75,24 @@ enum hypar_status hp_executors_step(struct executor **x, int n, struct hypar_err
 
 /* Looking at it ---------------------------------------------------------------------- */
 
-/* A piece of a parameter's state that lies by itself, if it is divided; else NULL. `box` is all
- * or one of the boxes of the piece. */
+/* A piece of a parameter that is divided, or of its state, which lies by itself; else NULL.
+ * `box` is one of the boxes of the piece. */
 static const char *state_of_piece(const struct executor *x, int tensor, int state,
                                   const struct box *box)
 {
     const struct rank_part *tail = &x->rank->tail;
     for (int i = 0; i < tail->n_updates; i++) {
         const struct rank_update *u = &tail->update[i];
-        if (u->tensor != tensor || u->state < 0 || !hp_box_contains(&u->param.box, box))
+        if (u->tensor != tensor || u->state < 0 || !hp_box_contains(&u->box, box))
             continue;
         int64_t at = 0;
         for (int d = 0; d < box->n_dims; d++) {
-            const struct range *all = &u->param.box.dim[d];
+            const struct range *all = &u->box.dim[d];
             at = at * (all->hi - all->lo) + box->dim[d].lo - all->lo;
         }
         if (at >= u->elements.lo && at < u->elements.hi)
-            return (const char *)x->state[u->param.buffer].array[state] +
+            return (const char *)(state < 0 ? x->versions[u->param.buffer].data[0]
+                                            : x->state[u->param.buffer].array[state]) +
                    (size_t)(u->state + at - u->elements.lo) * hp_real_bytes(x->settings.real);
     }
     return NULL;
@@ -101,7 +102,9 @@ void hp_executor_read(const struct executor *x, int tensor, int state, const str
                       void *dense)
 {
     bool running = x->graph->tensors[tensor].kind == TENSOR_STAT;
-    const char *piece = running || state < 0 ? NULL : state_of_piece(x, tensor, state, box);
+    bool flat =
+        state >= 0 || hp_is_divided(&x->rank->buffers.held, (struct place){ .tensor = tensor });
+    const char *piece = running || !flat ? NULL : state_of_piece(x, tensor, state, box);
     if (piece) {
         memcpy(dense, piece, (size_t)hp_box_elements(box) * hp_real_bytes(x->settings.real));
         return;

@@ -87,16 +87,34 @@ static void sum_piece(struct executor *x, const struct piece *p, enum combine co
 /* Checking --------------------------------------------------------------------------- */
 
 /* What is sent, or put together with what comes, has to be there. */
-static void check_piece(struct executor *x, const struct comm_run *run, const struct piece *p,
-                        char *data)
+static void check_place(struct executor *x, const struct micro_state *m, int task,
+                        struct place place, const struct piece *p, char *data)
 {
     if (!x->settings.check || x->status != HYPAR_OK)
         return;
     struct box box = { .n_dims = 1, .dim = { { 0, p->hi - p->lo } } };
     struct view view = hp_dense_view(hp_array_new(piece_bytes(x, p)), &box);
     copy_piece(x, p, data, view.data, true);
-    x->status = hp_check_known(x, run->micro, run->comm->task, run->comm->place, &view);
+    x->status = hp_check_known(x, m, task, place, &view);
     hp_array_free(view.data);
+}
+
+static void check_piece(struct executor *x, const struct comm_run *run, const struct piece *p,
+                        char *data)
+{
+    check_place(x, run->micro, run->comm->task, run->comm->place, p, data);
+}
+
+void hp_add_piece(struct executor *x, struct micro_state *m, int task,
+                  const struct rank_add *add)
+{
+    struct place place = { .tensor = add->tensor, .grad = true };
+    char *from = hp_buffer_data(x, m, add->from.view.buffer);
+    check_place(x, m, task, place, &add->from, from);
+    char *apart = hp_array_new(piece_bytes(x, &add->from));
+    copy_piece(x, &add->from, from, apart, true);
+    sum_piece(x, &add->to, COMBINE_SUM, hp_buffer_data(x, m, add->to.view.buffer), apart);
+    hp_array_free(apart);
 }
 
 /* Messages --------------------------------------------------------------------------- */
@@ -197,13 +215,23 @@ static void take_chunk(struct executor *x, struct comm_run *run, int i, int c)
     }
 }
 
+/* What the rank has summed up, once: to the pieces that it owns. */
+static void add_own(struct executor *x, struct comm_run *run)
+{
+    for (int i = 0; !run->added && i < run->comm->n_adds; i++)
+        hp_add_piece(x, run->micro, run->comm->task, &run->comm->add[i]);
+    run->added = true;
+}
+
 static void finish(struct executor *x, struct comm_run *run, int i)
 {
     struct message_run *state = &run->message[i];
     state->state = MESSAGE_DONE;
     run->left--;
-    if (run->comm->message[i].kind != MESSAGE_SEND && --run->left_coming == 0)
+    if (run->comm->message[i].kind != MESSAGE_SEND && --run->left_coming == 0) {
+        add_own(x, run);
         run->micro->progress[run->comm->at] = TASK_DONE;
+    }
     if (!state->apart)
         return;
     hp_array_free(state->apart);
@@ -232,6 +260,8 @@ static void go_on_with(struct executor *x, struct comm_run *run, int i)
 
 static void go_on(struct executor *x, struct comm_run *run)
 {
+    if (run->left_coming == 0)
+        add_own(x, run);
     for (int i = 0; i < run->comm->n_messages; i++) {
         struct message_run *state = &run->message[i];
         int after = run->comm->message[i].after;
@@ -261,7 +291,7 @@ void hp_post_comm(struct executor *x, struct micro_state *m, const struct rank_c
     size_t bytes = sizeof(struct comm_run) + messages + n_requests * sizeof(int);
     struct comm_run *run = memset(hp_array_new(bytes), 0, bytes);
     *run = (struct comm_run){
-        m, comm, comm->n_messages, 0, hp_record_start(x), (struct message_run *)(run + 1)
+        m, comm, comm->n_messages, 0, false, hp_record_start(x), (struct message_run *)(run + 1)
     };
     int *request = (int *)(void *)(run->message + comm->n_messages);
     for (int i = 0; i < comm->n_messages; i++) {
@@ -272,6 +302,7 @@ void hp_post_comm(struct executor *x, struct micro_state *m, const struct rank_c
     x->active = GROW(&x->arena, struct comm_run *, x->active, x->n_active, &x->active_capacity);
     x->active[x->n_active++] = run;
     m->n_comms++;
+    x->n_divided += comm->divided;
     m->progress[comm->at] = run->left_coming > 0 ? TASK_BEGUN : TASK_DONE;
     touch_buffers(m, comm, 1);
     hp_progress(x);
@@ -281,14 +312,33 @@ static void end_comm(struct executor *x, struct comm_run *run)
 {
     hp_record_comm(x, run);
     touch_buffers(run->micro, run->comm, -1);
+    x->n_divided -= run->comm->divided;
     hp_end_comm(x, run->micro);
     hp_array_free(run);
 }
 
+static bool adds_to(const struct rank_comm *comm, int tensor)
+{
+    return comm->divided && comm->place.grad && comm->place.tensor == tensor;
+}
+
+/* Does a micro-batch before this one still add to the same gradient? */
+static bool adds_later(const struct executor *x, const struct comm_run *run, int n)
+{
+    for (int i = 0; i < n && !hp_any_order(x); i++)
+        if (x->active[i]->micro != run->micro &&
+            adds_to(x->active[i]->comm, run->comm->place.tensor))
+            return true;
+    return false;
+}
+
 /* Is the same comm under way in an earlier micro-batch, with the same tags? Their chunks must
- * not mix. `n`: comms before it. */
+ * not mix. A gradient that is divided is added up in the order of micro-batches. `n`: comms
+ * before it. */
 static bool is_behind(const struct executor *x, const struct comm_run *run, int n)
 {
+    if (adds_to(run->comm, run->comm->place.tensor) && adds_later(x, run, n))
+        return true;
     if (x->tag_turns >= x->program->iteration->n_micro)
         return false;
     for (int i = 0; i < n; i++) {

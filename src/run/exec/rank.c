@@ -33,6 +33,43 @@ struct held_view hp_rank_running(const struct rank *rank, int tensor, const stru
     return out;
 }
 
+/* Pieces ----------------------------------------------------------------------------- */
+
+const struct owned_piece *hp_rank_owned(const struct rank *rank, struct place place,
+                                        const struct box *box, int64_t lo)
+{
+    for (int i = 0; i < rank->n_owned; i++) {
+        const struct owned_piece *p = &rank->owned[i];
+        if (p->place.tensor == place.tensor && p->place.grad == place.grad &&
+            p->elements.lo == lo && hp_box_equal(&p->box, box))
+            return p;
+    }
+    return NULL;
+}
+
+/* The pieces that a buffer which lasts has, one after another. */
+static void list_owned(struct rank *rank, int buffer)
+{
+    struct place place = rank->buffers.buffer[buffer].place;
+    const struct pattern *p = hp_pieces(rank->program->lowering, place);
+    int64_t at = 0;
+    for (int c = 0; c < p->n_cells; c++) {
+        const struct cell *cell = &p->cell[c];
+        if (!cell->elements || !hp_owns(cell, place, rank->device))
+            continue;
+        rank->owned = GROW(&rank->arena, struct owned_piece, rank->owned, rank->n_owned,
+                           &rank->owned_capacity);
+        rank->owned[rank->n_owned++] =
+            (struct owned_piece){ .place = place,
+                                  .box = hp_cell_box(p, c),
+                                  .elements = { cell->lo, cell->lo + cell->elements },
+                                  .view = { .buffer = buffer,
+                                            .box = { 1, { { 0, cell->elements } } },
+                                            .at = { at, { 1 } } } };
+        at += cell->elements;
+    }
+}
+
 /* Operands --------------------------------------------------------------------------- */
 
 static bool add_to_list(int *list, int *n, int value)
@@ -183,7 +220,8 @@ static void add_compute(struct rank *rank, struct rank_part *to, int body, int t
     out->n = to->n_passes - out->index;
 }
 
-static struct rank_update *add_update(struct rank *rank, int task, const struct box *box)
+static struct rank_update *add_update(struct rank *rank, int task, const struct box *box,
+                                      struct range elements)
 {
     struct rank_part *to = &rank->tail;
     int tensor = hp_task_place(rank->program, task).tensor;
@@ -193,12 +231,21 @@ static struct rank_update *add_update(struct rank *rank, int task, const struct 
     *out = (struct rank_update){
         .tensor = tensor,
         .group = hp_update_group(rank->program, task),
-        .param = hp_rank_view(rank, 0, true, (struct place){ .tensor = tensor }, box),
-        .gradient =
-            hp_rank_view(rank, 0, true, (struct place){ .tensor = tensor, .grad = true }, box),
-        .elements = { 0, hp_box_elements(box) },
+        .box = *box,
+        .elements = elements,
         .state = -1,
     };
+    for (int grad = 0; grad < 2; grad++) {
+        struct place place = { .tensor = tensor, .grad = grad };
+        struct held_view *view = grad ? &out->gradient : &out->param;
+        if (hp_is_divided(&rank->buffers.held, place)) {
+            const struct owned_piece *own = hp_rank_owned(rank, place, box, elements.lo);
+            *(grad ? &out->flat_gradient : &out->flat_param) = true;
+            *view = own ? own->view : (struct held_view){ .buffer = -1 };
+        } else {
+            *view = hp_rank_view(rank, 0, true, place, box);
+        }
+    }
     return out;
 }
 
@@ -217,9 +264,11 @@ static void add_owned(struct rank *rank, int task, const struct pattern *p)
         struct box box = hp_cell_box(p, c);
         if (!reads_cell(rank, cell))
             continue;
-        struct rank_update *u = add_update(rank, task, &box);
-        u->elements = (struct range){ cell->lo, cell->lo + cell->elements };
-        u->state = rank->states[u->param.buffer];
+        struct rank_update *u =
+            add_update(rank, task, &box, (struct range){ cell->lo, cell->lo + cell->elements });
+        if (u->param.buffer < 0)
+            continue; /* an empty piece */
+        u->state = u->flat_param ? u->param.at.offset : rank->states[u->param.buffer];
         rank->states[u->param.buffer] += cell->elements;
     }
 }
@@ -233,7 +282,7 @@ static void add_updates(struct rank *rank, int task, struct rank_task *out)
     const int *start = &rank->buffers.start[hp_place_index((struct place){ .tensor = tensor })];
     int d = rank->program->task[task].index;
     out->index = rank->tail.n_updates;
-    if (rank->program->lowering->training.exchange[d].division == DIVIDE_SUM) {
+    if (rank->program->lowering->training.exchange[d].division != DIVIDE_NOT) {
         add_owned(rank, task, p);
         out->n = rank->tail.n_updates - out->index;
         return;
@@ -247,13 +296,13 @@ static void add_updates(struct rank *rank, int task, struct rank_task *out)
                 read += hp_box_elements(&both);
         }
         if (read == hp_box_elements(all)) {
-            add_update(rank, task, all);
+            add_update(rank, task, all, (struct range){ 0, hp_box_elements(all) });
             continue;
         }
         for (int c = 0; c < p->n_cells; c++) {
             struct box cell = hp_cell_box(p, c), both = hp_box_intersect(&cell, all);
             if (reads_cell(rank, &p->cell[c]) && !hp_box_empty(&both))
-                add_update(rank, task, &both);
+                add_update(rank, task, &both, (struct range){ 0, hp_box_elements(&both) });
         }
     }
     out->n = rank->tail.n_updates - out->index;
@@ -276,9 +325,16 @@ static void add_squares(struct rank *rank, struct rank_task *out)
             share.hi += p->cell[c].lo;
             to->square = GROW(&rank->arena, struct rank_square, to->square, to->n_squares,
                               &to->square_capacity);
-            to->square[to->n_squares++] =
-                (struct rank_square){ place.tensor, hp_rank_view(rank, 0, true, place, &box),
-                                      share };
+            struct rank_square *square = &to->square[to->n_squares++];
+            *square = (struct rank_square){ .tensor = place.tensor, .elements = share };
+            square->flat = hp_is_divided(&rank->buffers.held, place);
+            square->gradient = square->flat
+                                   ? hp_rank_owned(rank, place, &box, p->cell[c].lo)->view
+                                   : hp_rank_view(rank, 0, true, place, &box);
+            if (square->flat) { /* of the piece */
+                square->elements.lo -= p->cell[c].lo;
+                square->elements.hi -= p->cell[c].lo;
+            }
         }
     }
     out->n = to->n_squares;
@@ -453,8 +509,11 @@ static enum hypar_status make_body(struct rank *rank, int body, const int *numbe
     }
     hp_arena_free(&scratch);
     list_buffers(rank, body);
-    for (int d = 0; d < p->lowering->training.n_exchanges; d++)
+    for (int d = 0; d < p->lowering->training.n_exchanges; d++) {
         hp_rank_zeros(rank, body, d);
+        if (p->lowering->training.exchange[d].division == DIVIDE_SUM)
+            hp_rank_adds(rank, body, d);
+    }
     return hp_rank_first_writes(rank, body, err);
 }
 
@@ -522,6 +581,10 @@ static enum hypar_status make(struct rank *rank, const struct rank_options *how,
                                     : place.tensor == rank->graph->loss;
     }
     for (int i = 0; i < rank->buffers.first[0]; i++) {
+        if (rank->buffers.buffer[i].flat) {
+            list_owned(rank, i);
+            rank->clear[i] |= rank->buffers.buffer[i].place.grad;
+        }
         int sum = rank->exchange_of_tail[hp_place_index(
             (struct place){ .tensor = rank->buffers.buffer[i].place.tensor, .grad = true })];
         if (sum >= 0 && k->exchange[sum].division == DIVIDE_NOT)

@@ -68,10 +68,22 @@ struct rank_message {
     struct piece piece;
 };
 
+/* What the rank has computed of a gradient that is divided, added to a piece that it owns. */
+struct rank_add {
+    int tensor;
+    struct box box; /* of the tensor, that the piece is of */
+    struct piece from, to;
+    int n_writers; /* of the rank's passes, all of which come before it */
+};
+
 struct rank_comm {
     int task, at; /* number in the program; among the rank's tasks of its part */
     struct place place;
     enum combine combine;
+    bool divided; /* of a body: pieces that last are sent, or added to: one micro-batch after
+                     another */
+    int n_adds;   /* of what it has summed up */
+    struct rank_add *add;
     int n_messages;
     struct rank_message *message;
     int n_buffers;
@@ -83,9 +95,11 @@ struct rank_comm {
  * one after another. */
 struct rank_update {
     int tensor, group;
-    struct held_view param, gradient;
+    struct box box;        /* of the tensor */
     struct range elements; /* of the box, row-major */
-    int64_t state;         /* where the state of the first is; -1: where the parameter is */
+    struct held_view param, gradient;
+    bool flat_param, flat_gradient; /* pieces that lie by themselves: the view is of these */
+    int64_t state; /* where the state of the first is; -1: where the parameter is */
 };
 
 /* Elements of a box of a gradient whose squares the rank adds up, by number. */
@@ -93,6 +107,15 @@ struct rank_square {
     int tensor;
     struct held_view gradient;
     struct range elements;
+    bool flat; /* a piece that lies by itself: the view is of that */
+};
+
+/* A piece of a place that is divided, which the rank owns. */
+struct owned_piece {
+    struct place place;
+    struct box box;        /* of the tensor */
+    struct range elements; /* of the box, row-major */
+    struct held_view view; /* of these, one after another */
 };
 
 /* A task of the rank in a body. */
@@ -125,6 +148,8 @@ struct rank_part {
     struct rank_update *update;
     struct rank_square *square;
     int n_squares, square_capacity;
+    struct rank_add *add; /* of a body: pieces that nobody else has a part in */
+    int n_adds, add_capacity;
     int n_comms, n_passes, n_updates, comm_capacity, pass_capacity, update_capacity;
     /* Of a body: buffers by the pass with which they begin, and end, CSR; by segment those that
      * end when it begins, and in a slot after it; those that end with the micro-batch. */
@@ -144,8 +169,10 @@ struct rank {
     int n_segments; /* of a micro-batch on the device */
     struct device_buffers buffers;
     int64_t *states; /* by buffer of a parameter: elements of the optimizer's state */
-    bool *clear;     /* by buffer: it starts neutral, and all is added to it */
-    bool *is_index;  /* by buffer: of integers */
+    struct owned_piece *owned;
+    int n_owned, owned_capacity;
+    bool *clear;    /* by buffer: it starts neutral, and all is added to it */
+    bool *is_index; /* by buffer: of integers */
     struct rank_part *body, tail;
     int loss, norm;  /* the buffers of the rank's shares of them; -1: it has none */
     bool knows_loss; /* at the end of a period */
@@ -177,6 +204,14 @@ void hp_rank_tags(struct rank *rank);                            /* comms.c */
 int hp_task_tags(const struct hypar_program *program, int task); /* how many it has */
 void hp_rank_comm(struct rank *rank, struct rank_part *part, int body,
                   const struct rank_task *task); /* comms.c */
+/* The rank's piece of a box that begins with element `lo`; NULL: it owns none. */
+const struct owned_piece *hp_rank_owned(const struct rank *rank, struct place place,
+                                        const struct box *box, int64_t lo);
+
+/* Adds a gradient that is divided waits for (comms.c). */
+void hp_rank_adds(struct rank *rank, int body, int exchange);
+bool hp_writes_gradient(const struct rank_pass *pass, int tensor, const struct box *box);
+
 struct held_view hp_rank_running(const struct rank *rank, int tensor, const struct box *box);
 struct held_view hp_rank_view(const struct rank *rank, int body, bool backward,
                               struct place place, const struct box *box);

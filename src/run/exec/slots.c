@@ -130,6 +130,8 @@ static bool bodies_done(const struct executor *x, const struct rank_task *t)
 static bool is_ready(const struct executor *x, const struct rank_task *t)
 {
     bool posted = t->kind == TASK_COMM && x->settings.order == ORDER_NUMBERS;
+    if ((t->kind == TASK_UPDATE || t->kind == TASK_NORM) && x->n_divided > 0)
+        return false; /* what is sent of old pieces, or added to them */
     for (int i = 0; i < t->n_waits; i++)
         if (x->now->progress[t->wait[i]] < (posted ? TASK_BEGUN : TASK_DONE))
             return false;

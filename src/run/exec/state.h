@@ -18,6 +18,7 @@ struct micro_state {
     void **data;              /* by buffer from the first on; NULL: not there */
     int *busy;                /* likewise: comms under way that touch it */
     unsigned char *progress;  /* by task of the part: TASK_WAITS, ... */
+    int *left_writes;         /* by add of the body: passes that have not written yet */
     int n_comms;              /* that are under way */
     int n_over;               /* buffers that outlast it, until a later slot is over */
     bool over;                /* all its tasks are done */
@@ -49,6 +50,7 @@ struct comm_run {
     const struct rank_comm *comm;
     int left;        /* messages that are not done ... */
     int left_coming; /* ... and of them, what is received: the rank's tasks wait for that */
+    bool added;      /* what is summed up, to pieces that last */
     double start_s;
     struct message_run *message;
 };
@@ -110,6 +112,7 @@ struct executor {
     double *micro_loss;          /* by micro-batch: the rank's share */
     double *loss;                /* by period */
     double staged_bytes;         /* of messages under way */
+    int n_divided;               /* comms of bodies that touch pieces which last */
     struct comm_run **active;
     int n_active, active_capacity;
     struct pass_run pass_run;
@@ -236,6 +239,10 @@ const struct rank_task *hp_last_waiting(struct executor *x,
 /* Messages (messages.c) --------------------------------------------------------------- */
 
 bool hp_piece_is_dense(const struct piece *piece);
+
+/* A gradient that the rank has computed, to the piece that it owns. */
+void hp_add_piece(struct executor *x, struct micro_state *m, int task,
+                  const struct rank_add *add);
 void hp_post_comm(struct executor *x, struct micro_state *m, const struct rank_comm *comm);
 void hp_progress(struct executor *x);
 void hp_drop_comms(struct executor *x);

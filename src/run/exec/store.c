@@ -116,6 +116,31 @@ static void fill_input(struct executor *x, const struct micro_state *m, int buff
     fill_array(x, b->place.tensor, -1, hp_batch_of(x, m->micro), &view);
 }
 
+/* A parameter that is gathered begins with the pieces that the rank owns. */
+static void fill_owned(struct executor *x, int buffer, void *data)
+{
+    const struct buffer *b = &x->rank->buffers.buffer[buffer];
+    size_t size = hp_real_bytes(x->settings.real);
+    if (b->place.grad || x->graph->tensors[b->place.tensor].kind != TENSOR_PARAM)
+        return;
+    struct view all = hp_dense_view(data, &b->box);
+    for (int i = 0; i < x->rank->n_owned; i++) {
+        const struct owned_piece *own = &x->rank->owned[i];
+        struct box box[MAX_FLAT_BOXES];
+        if (own->place.tensor != b->place.tensor || own->place.grad ||
+            !hp_box_contains(&b->box, &own->box))
+            continue;
+        char *from =
+            (char *)x->versions[own->view.buffer].data[0] + (size_t)own->view.at.offset * size;
+        int n = hp_flat_boxes(&own->box, own->elements.lo, own->elements.hi, box);
+        for (int k = 0; k < n; k++) {
+            struct view piece = hp_dense_view(from, &box[k]);
+            hp_view_copy(&all, &piece, &box[k], size);
+            from += (size_t)hp_box_elements(&box[k]) * size;
+        }
+    }
+}
+
 void *hp_buffer_data(struct executor *x, struct micro_state *m, int buffer)
 {
     if (buffer < x->rank->buffers.first[0]) {
@@ -126,6 +151,7 @@ void *hp_buffer_data(struct executor *x, struct micro_state *m, int buffer)
     if (!*data) {
         *data = take(x, buffer, spot_of(x, m, buffer));
         fill_input(x, m, buffer, *data);
+        fill_owned(x, buffer, *data);
     }
     return *data;
 }
@@ -190,7 +216,7 @@ static struct micro_state *new_micro(struct executor *x)
 {
     const struct rank *rank = x->rank;
     struct micro_state *m = x->unused;
-    int n = 0, n_tasks = 0;
+    int n = 0, n_tasks = 0, n_adds = 0;
     if (m) {
         x->unused = m->next;
         return m;
@@ -199,12 +225,14 @@ static struct micro_state *new_micro(struct executor *x)
         int n_here = rank->buffers.first[b + 1] - rank->buffers.first[b];
         n = n_here > n ? n_here : n;
         n_tasks = rank->body[b].n_tasks > n_tasks ? rank->body[b].n_tasks : n_tasks;
+        n_adds = rank->body[b].n_adds > n_adds ? rank->body[b].n_adds : n_adds;
     }
     m = NEW(&x->arena, struct micro_state, 1);
     m->lane = NEW(&x->arena, int, x->layout.n_stages);
     m->data = NEW(&x->arena, void *, n + 1);
     m->busy = NEW(&x->arena, int, n + 1);
     m->progress = NEW(&x->arena, unsigned char, n_tasks + 1);
+    m->left_writes = NEW(&x->arena, int, n_adds + 1);
     return m;
 }
 
@@ -243,6 +271,8 @@ struct micro_state *hp_begin_micro(struct executor *x, int micro)
     m->n_comms = m->n_over = 0;
     m->over = false;
     memset(m->progress, TASK_WAITS, (size_t)x->rank->body[b].n_tasks);
+    for (int i = 0; i < x->rank->body[b].n_adds; i++)
+        m->left_writes[i] = x->rank->body[b].add[i].n_writers;
     x->micro[micro] = m;
     x->micro_loss[micro] = 0;
     return m;
@@ -456,7 +486,7 @@ static void fill_state(struct executor *x, int buffer, int state)
         if (u->param.buffer != buffer || u->state < 0)
             continue;
         divided = true;
-        int n = hp_flat_boxes(&u->param.box, u->elements.lo, u->elements.hi, box);
+        int n = hp_flat_boxes(&u->box, u->elements.lo, u->elements.hi, box);
         char *at = data + (size_t)u->state * hp_real_bytes(x->settings.real);
         for (int k = 0; k < n; k++) {
             struct view view = hp_dense_view(at, &box[k]);
@@ -465,8 +495,27 @@ static void fill_state(struct executor *x, int buffer, int state)
         }
     }
     struct view view = hp_dense_view(data, &b->box);
-    if (!divided && x->rank->states[buffer])
+    if (!divided && !b->flat && x->rank->states[buffer])
         fill_array(x, b->place.tensor, state, 0, &view);
+}
+
+/* The pieces that the rank owns of a parameter that is divided. */
+static void fill_pieces(struct executor *x, int buffer)
+{
+    size_t size = hp_real_bytes(x->settings.real);
+    for (int i = 0; i < x->rank->n_owned; i++) {
+        const struct owned_piece *own = &x->rank->owned[i];
+        struct box box[MAX_FLAT_BOXES];
+        if (own->view.buffer != buffer)
+            continue;
+        char *at = (char *)x->versions[buffer].data[0] + (size_t)own->view.at.offset * size;
+        int n = hp_flat_boxes(&own->box, own->elements.lo, own->elements.hi, box);
+        for (int k = 0; k < n; k++) {
+            struct view view = hp_dense_view(at, &box[k]);
+            fill_array(x, own->place.tensor, -1, 0, &view);
+            at += (size_t)hp_box_elements(&box[k]) * size;
+        }
+    }
 }
 
 static void make_param(struct executor *x, int buffer)
@@ -478,7 +527,10 @@ static void make_param(struct executor *x, int buffer)
     for (int i = 0; i < v->n; i++)
         v->data[i] = take(x, buffer, next_room(x, x->bytes[buffer]));
     struct view view = hp_dense_view(v->data[0], &b->box);
-    fill_array(x, b->place.tensor, -1, 0, &view);
+    if (b->flat)
+        fill_pieces(x, buffer);
+    else
+        fill_array(x, b->place.tensor, -1, 0, &view);
     for (int i = 0; i < states_of(x, b->place.tensor); i++) {
         size_t bytes = state_bytes(x, buffer);
         x->state[buffer].array[i] = memset(next_room(x, bytes), 0, bytes);

@@ -55,10 +55,12 @@ static enum hypar_status check_gradient(struct executor *x, const struct micro_s
                                         int task, int tensor, const struct held_view *gradient,
                                         struct range elements)
 {
+    struct box box[MAX_FLAT_BOXES];
+    if (elements.hi <= elements.lo)
+        return HYPAR_OK;
     struct view view = { .data = element_of(x->lasting[gradient->buffer], gradient->at.offset,
                                             x->settings.real),
                          .box = gradient->box };
-    struct box box[MAX_FLAT_BOXES];
     int n = hp_flat_boxes(&gradient->box, elements.lo, elements.hi, box);
     memcpy(view.stride, gradient->at.stride, sizeof view.stride);
     for (int i = 0; i < n; i++) {
@@ -119,21 +121,47 @@ static void update_piece(void *arg, int64_t lo, int64_t hi)
                  element_of(u->new, lo, real), element_of(u->gradient, lo, real), &state);
 }
 
+/* The elements of a piece that lies by itself. */
+static struct range within(const struct rank_update *u, bool flat)
+{
+    struct range r = u->elements;
+    return flat ? (struct range){ 0, r.hi - r.lo } : r;
+}
+
+/* Where element `i` of the box lies; how many lie one after another from there on. */
+static int64_t place_of(const struct rank_update *u, const struct held_view *v, bool flat,
+                        int64_t i)
+{
+    return flat ? v->at.offset + i - u->elements.lo : element_at(v, i);
+}
+
+static int64_t left_of(const struct rank_update *u, const struct held_view *v, bool flat,
+                       int64_t i)
+{
+    int64_t left = u->elements.hi - i,
+            run = flat ? left : dense_run(v, v) - i % dense_run(v, v);
+    return run < left ? run : left;
+}
+
 enum hypar_status hp_update_params(struct executor *x, const struct micro_state *m, int task,
                                    const struct rank_update *u)
 {
     int period = m->micro;
+    enum real real = x->settings.real;
+    if (u->elements.hi <= u->elements.lo)
+        return HYPAR_OK;
     struct versions *v = &x->versions[u->param.buffer];
     void *old = v->data[period % v->n], *new = v->data[(period + 1) % v->n];
-    int64_t run = dense_run(&u->param, &u->gradient);
-    enum real real = x->settings.real;
     const struct update_step at_step = update_step(x, u->group, period);
     if (x->settings.check)
-        TRY(check_gradient(x, m, task, u->tensor, &u->gradient, u->elements));
+        TRY(check_gradient(x, m, task, u->tensor, &u->gradient, within(u, u->flat_gradient)));
     for (int64_t i = u->elements.lo, n; i < u->elements.hi; i += n) {
-        int64_t at = element_at(&u->param, i), from = element_at(&u->gradient, i);
+        int64_t at = place_of(u, &u->param, u->flat_param, i);
+        int64_t from = place_of(u, &u->gradient, u->flat_gradient, i);
         int64_t state = u->state < 0 ? at : u->state + i - u->elements.lo;
-        n = run - i % run < u->elements.hi - i ? run - i % run : u->elements.hi - i;
+        int64_t other = left_of(u, &u->gradient, u->flat_gradient, i);
+        n = left_of(u, &u->param, u->flat_param, i);
+        n = other < n ? other : n;
         struct run_update piece = { x,
                                     at_step,
                                     element_of(old, at, real),

@@ -92,8 +92,9 @@ void hp_rank_zeros(struct rank *rank, int body, int exchange)
             continue;
         struct box box = hp_cell_box(p, c);
         box = hp_held_box(rank->graph, &rank->buffers.held, place, box);
-        int list = hp_place_lasts(rank->graph, rank->buffers.forward, place) ? 0 : 1 + body;
-        int at = hp_buffers_at(rank->graph, list, held);
+        bool lasts =
+            hp_held_lasts(&rank->buffers.held, rank->graph, rank->buffers.forward, place);
+        int at = hp_buffers_at(rank->graph, lasts ? 0 : 1 + body, held);
         for (int i = rank->buffers.start[at]; i < rank->buffers.start[at + 1]; i++) {
             struct box both = hp_box_intersect(&rank->buffers.buffer[i].box, &box);
             rank->clear[i] |= !hp_box_empty(&both);

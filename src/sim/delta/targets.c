@@ -37,6 +37,20 @@ static void list_reader(struct filling *f, int i, const struct reader *reader)
     }
 }
 
+/* What is gathered waits for passes of an operator before. */
+static void list_behind(struct filling *f, int i)
+{
+    const struct training_graph *k = &f->lowering->training;
+    int behind = k->exchange[i].behind;
+    const struct visit *visit = behind < 0 ? NULL : &k->exchange[behind].first;
+    const struct nest *nest = visit ? f->lowering->graph->ops[visit->op].nest : NULL;
+    for (int p = 0; nest && p < nest->n_passes; p++) {
+        int op_pass = hp_visit_pass(k, visit, nest, p);
+        if (op_pass >= 0)
+            add_target(f, op_pass, k->n_op_passes + i);
+    }
+}
+
 /* Comms wait for writers; an update for comms, writers, and readers of the old value. */
 static void list_exchange(struct filling *f, int i)
 {
@@ -44,9 +58,18 @@ static void list_exchange(struct filling *f, int i)
     const struct exchange *exchange = &k->exchange[i];
     int me = k->n_op_passes + i, update = me + k->n_tail; /* of a tail's exchange */
     bool tail = i >= k->n_exchanges;
-    if (exchange->division == DIVIDE_GATHER) { /* after the updates of the same parameter */
+    if (exchange->division == DIVIDE_GATHER && tail) { /* after the updates of the same */
         add_target(f, k->n_op_passes + exchange->sum + k->n_tail, me);
         return;
+    }
+    if (exchange->division == DIVIDE_GATHER)
+        list_behind(f, i);
+    if (exchange->division == DIVIDE_OWNED)
+        add_target(f, k->n_op_passes + exchange->sum, update);
+    for (int half = 0; tail && exchange->place.grad && half < 2 && i != k->norm; half++) {
+        int gather = k->gather_of[exchange->place.tensor][half];
+        if (gather >= 0)
+            add_target(f, k->n_op_passes + gather, update);
     }
     if (tail)
         add_target(f, me, update);
