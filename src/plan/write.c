@@ -88,6 +88,8 @@ void hp_plan_put_layout(struct json_writer *w, const struct hypar_layout *layout
         hp_json_put_bool(w, "sequence_parallel", true);
     if (layout->recompute != HYPAR_RECOMPUTE_NONE)
         hp_json_put_string(w, "recompute", hypar_recompute_text(layout->recompute));
+    if (layout->shard != HYPAR_SHARD_NONE)
+        hp_json_put_string(w, "shard", hypar_shard_text(layout->shard));
     hp_json_end_object(w);
 }
 
@@ -167,8 +169,8 @@ static bool same_op(const struct nest *nest, const struct op_plan *a, const stru
         if (!hp_same_parts(&a->split, &b->split, x))
             return false;
     return same_ints(a->device, a->n_devices, b->device, b->n_devices) &&
-           a->recompute == b->recompute && a->resend == b->resend &&
-           a->shard == b->shard && a->shard_over == b->shard_over;
+           a->recompute == b->recompute && a->resend == b->resend && a->shard == b->shard &&
+           a->shard_over == b->shard_over;
 }
 
 /* What differs from the plan that its layout makes: some operators; false: more than that. */
