@@ -69,6 +69,7 @@ enum opt_key {
     OPT_REPLICAS,
     OPT_SCHEDULE,
     OPT_SEQUENCE_PARALLEL,
+    OPT_SHARD,
     OPT_TENSOR,
     OPT_SYNC,
     OPT_BUDGET,
@@ -111,7 +112,7 @@ struct args {
         *recompute, *recurrence;
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
-    const char *attention, *axes, *sync, *all_reduce, *schedule;
+    const char *attention, *axes, *sync, *all_reduce, *schedule, *shard;
     char word[LIST_BYTES]; /* operand 0 where `attention` is part of it */
     const char *bind, *hostfile, *checkpoint, *data, *init, *kernels, *rate, *resume,
         *test_data;

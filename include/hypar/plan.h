@@ -119,6 +119,7 @@ struct hypar_layout {
     enum hypar_schedule_kind schedule;
     bool sequence_parallel; /* what is between the layers is divided by sequence, else copied */
     enum hypar_recompute recompute;
+    enum hypar_shard shard; /* of every operator that has parameters, among its replicas */
 };
 
 /* How the step of a plan is simulated (hypar/sim.h); zero: by default. */

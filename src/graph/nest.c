@@ -10,6 +10,14 @@ int hp_nest_axis(const struct nest *nest, char name)
     return -1;
 }
 
+int hp_sample_axis(const struct nest *nest)
+{
+    for (int a = 0; a < nest->n_axes; a++)
+        if (nest->axis[a].role == HYPAR_SAMPLE && nest->axis[a].splittable)
+            return a;
+    return -1;
+}
+
 int hp_sample_dim(const struct nest *nest, int o)
 {
     const struct operand *operand = &nest->operand[o];

@@ -98,6 +98,9 @@ int hp_nest_axis(const struct nest *nest, char name);
  * alike by it. Differs from its name for reshapes and transposes only. */
 char hp_letter_by_rank(const struct nest *nest, int a);
 
+/* The axis of the samples, if it can be split; -1: none. */
+int hp_sample_axis(const struct nest *nest);
+
 /* Where the samples are in operand `o`: the dimension that the sample axis leads; -1: nowhere.
  */
 int hp_sample_dim(const struct nest *nest, int o);

@@ -221,19 +221,11 @@ enum hypar_status hp_check_sharing(const struct hypar_plan *plan,
     return status == HYPAR_OK ? hp_check_slots(plan, err) : status;
 }
 
-static int sample_axis(const struct nest *nest)
-{
-    for (int a = 0; a < nest->n_axes; a++)
-        if (nest->axis[a].role == HYPAR_SAMPLE && nest->axis[a].splittable)
-            return a;
-    return -1;
-}
-
 enum hypar_status hp_check_replicas(const struct hypar_plan *plan, struct hypar_error *err)
 {
     for (int op = 0; plan->n_stages > 0 && op < plan->graph->n_ops; op++) {
         const struct hypar_stage *stage = &plan->stages[plan->ops[op].stage];
-        int axis = sample_axis(plan->graph->ops[op].nest);
+        int axis = hp_sample_axis(plan->graph->ops[op].nest);
         if (stage->share != HYPAR_SHARE_BATCH || axis < 0)
             continue;
         int degree = hypar_plan_degree(plan, op, axis);

@@ -16,11 +16,16 @@ static enum hypar_status read_degree(const struct json *at, const char *key, int
 static enum hypar_status read_members(const struct json *at, struct hypar_layout *layout,
                                       struct hypar_error *err)
 {
-    static const char *const members[] = {
-        "data",   "tensor",        "pipeline",          "schedule",
-        "chunks", "micro_batches", "sequence_parallel", "recompute",
-        NULL
-    };
+    static const char *const members[] = { "data",
+                                           "tensor",
+                                           "pipeline",
+                                           "schedule",
+                                           "chunks",
+                                           "micro_batches",
+                                           "sequence_parallel",
+                                           "recompute",
+                                           "shard",
+                                           NULL };
     TRY(hp_json_object(at, err));
     TRY(hp_json_only(at, members, err));
     TRY(read_degree(at, "data", &layout->data, err));
@@ -42,6 +47,11 @@ static enum hypar_status read_members(const struct json *at, struct hypar_layout
         TRY(hp_read_choice(&member, hp_recompute_names, HYPAR_RECOMPUTE_COUNT, &recompute,
                            err));
     layout->recompute = (enum hypar_recompute)recompute;
+    member = hp_json_member(at, "shard");
+    int shard = HYPAR_SHARD_NONE;
+    if (member.value)
+        TRY(hp_read_choice(&member, hp_shard_names, HYPAR_SHARD_COUNT, &shard, err));
+    layout->shard = (enum hypar_shard)shard;
     member = hp_json_member(at, "sequence_parallel");
     if (member.value)
         TRY(hp_json_bool(&member, &layout->sequence_parallel, err));

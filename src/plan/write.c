@@ -88,6 +88,8 @@ void hp_plan_put_layout(struct json_writer *w, const struct hypar_layout *layout
         hp_json_put_bool(w, "sequence_parallel", true);
     if (layout->recompute != HYPAR_RECOMPUTE_NONE)
         hp_json_put_string(w, "recompute", hypar_recompute_text(layout->recompute));
+    if (layout->shard != HYPAR_SHARD_NONE)
+        hp_json_put_string(w, "shard", hypar_shard_text(layout->shard));
     hp_json_end_object(w);
 }
 

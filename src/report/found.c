@@ -306,11 +306,19 @@ static void layout_text(FILE *to, struct arena *arena, const struct hypar_layout
     char count[64];
     const char *chunks =
         layout->chunks > 1 ? hp_arena_printf(arena, " (%d chunks)", layout->chunks) : "";
-    fprintf(to, "data %d x tensor %d x pipeline %d%s, %s, schedule %s%s\n\n", layout->data,
+    const char *again =
+        layout->recompute == HYPAR_RECOMPUTE_NONE
+            ? ""
+            : hp_arena_printf(arena, ", recompute %s", hypar_recompute_text(layout->recompute));
+    const char *shard =
+        layout->shard == HYPAR_SHARD_NONE
+            ? ""
+            : hp_arena_printf(arena, ", shard %s", hypar_shard_text(layout->shard));
+    fprintf(to, "data %d x tensor %d x pipeline %d%s, %s, schedule %s%s%s%s\n\n", layout->data,
             layout->tensor, layout->pipeline, chunks,
             hp_count(count, layout->micro_batches, "micro-batch", "micro-batches"),
             hypar_schedule_text(layout->schedule),
-            layout->sequence_parallel ? ", sequence parallel" : "");
+            layout->sequence_parallel ? ", sequence parallel" : "", again, shard);
 }
 
 static const char *verdict(const struct hypar_found *found)

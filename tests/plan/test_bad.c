@@ -42,9 +42,7 @@ static const struct {
     { "{'format':'hypar-plan/2'}", HYPAR_INVALID,
       "plan: format: expected one of hypar-plan/1, not \"hypar-plan/2\"" },
     { HEAD OPS ",'stage':[]}", HYPAR_INVALID,
-      "plan: unknown member 'stage', expected one of format, model, graph_hash, batch, freeze, "
-      "machine, precision, gradient_precision, optimizer, dropout_masks, framework_memory_bytes, seed, clip, "
-      "recompute, ops, stages, schedule, simulation, layout" },
+      "plan: unknown member 'stage', did you mean stages?" },
     { "{'format':'hypar-plan/1','machine':'full:4'," OPS "}", HYPAR_INVALID,
       "plan: model: missing, expected a string" },
     { "{'format':'hypar-plan/1','model':'-','machine':'full:4'," OPS "}", HYPAR_INVALID,

@@ -231,7 +231,9 @@ static const struct {
     { LLAMA, "full:2", "'layout':{'dat':2}",
       "plan: layout: unknown member 'dat', expected one "
       "of data, tensor, pipeline, schedule, chunks, "
-      "micro_batches, sequence_parallel, recompute" },
+      "micro_batches, sequence_parallel, recompute, shard" },
+    { LLAMA, "full:2", "'layout':{'tensor':2,'shard':'optimizer'}",
+      "plan: layout: shard 'optimizer' needs replicas, expected data above 1" },
     { LLAMA, "full:2", "'layout':[2]", "plan: layout: expected an object, not an array" },
 };
 
@@ -253,12 +255,12 @@ static void is_written_back(void **state)
     (void)state;
     static const char *const texts[] = {
         "\"layout\": {\"data\": 2, \"tensor\": 4, \"pipeline\": 1, \"micro_batches\": 1, "
-        "\"schedule\": \"none\"}",
+        "\"schedule\": \"none\", \"shard\": \"parameters\"}",
         "\"layout\": {\"data\": 1, \"tensor\": 2, \"pipeline\": 4, \"micro_batches\": 8, "
         "\"schedule\": \"gpipe\", \"sequence_parallel\": true, \"recompute\": \"full\"}",
     };
     static const char *const given[] = {
-        "'layout':{'tensor':4,'data':2}",
+        "'layout':{'tensor':4,'data':2,'shard':'parameters'}",
         "'layout':{'tensor':2,'pipeline':4,'micro_batches':8,'schedule':'gpipe',"
         "'sequence_parallel':true,'recompute':'full'},'ops':[]",
     };
@@ -326,7 +328,7 @@ static void builds_large_ones(void **state)
     } runs[] = {
         { "gpt3-175b", "cluster:128x8",
           "'batch':1536,'layout':{'data':8,'tensor':8,'pipeline':16,'micro_batches':192,"
-          "'chunks':3,'sequence_parallel':true,'recompute':'selective'}",
+          "'chunks':3,'sequence_parallel':true,'recompute':'selective','shard':'optimizer'}",
           48 },
         { "gpt:layers=105,hidden=20480,heads=128,seq=2048,vocab=51200", "cluster:280x8",
           "'batch':2240,'layout':{'data':8,'tensor':8,'pipeline':35,'micro_batches':280,"

@@ -19,7 +19,7 @@ static const struct {
 } cases[] = {
 #define LLAMA "llama:layers=4,hidden=24,heads=6,kv_heads=3,ffn=20,seq=5,vocab=23"
 #define GPT   "gpt:layers=4,hidden=12,heads=6,seq=6,vocab=31"
-    { LLAMA, { .data = 2, .tensor = 3, .pipeline = 1 } },
+    { LLAMA, { .data = 2, .tensor = 3, .pipeline = 1, .shard = HYPAR_SHARD_PARAMETERS } },
     { LLAMA,
       { .data = 1,
         .tensor = 2,
@@ -68,6 +68,7 @@ static const struct {
         .pipeline = 4,
         .micro_batches = 3,
         .schedule = HYPAR_SCHEDULE_ZB_H1,
+        .shard = HYPAR_SHARD_GRADIENTS,
         .recompute = HYPAR_RECOMPUTE_FULL } },
     { "bert:layers=3,hidden=8,heads=2,seq=4,vocab=9",
       { .data = 2,

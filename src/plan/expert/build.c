@@ -6,14 +6,6 @@
 
 #include <string.h>
 
-static int sample_axis(const struct nest *nest)
-{
-    for (int a = 0; a < nest->n_axes; a++)
-        if (nest->axis[a].role == HYPAR_SAMPLE && nest->axis[a].splittable)
-            return a;
-    return -1;
-}
-
 /* Sizes of the parts of an axis that has `units` pieces, none of which is cut; NULL: even. */
 static const int64_t *unit_sizes(struct arena *arena, int64_t extent, int degree, int64_t units)
 {
@@ -34,7 +26,7 @@ static void place_op(struct hypar_plan *plan, int op, const struct hypar_layout 
 {
     struct arena scratch = { 0 };
     const struct nest *nest = plan->graph->ops[op].nest;
-    int sample = sample_axis(nest), copies = nest->n_axes - 1, coordinate[MAX_AXES];
+    int sample = hp_sample_axis(nest), copies = nest->n_axes - 1, coordinate[MAX_AXES];
     int n_devices = layout->data * layout->tensor, axis = tensor->axis;
     struct split split = { .degree = { 0 } };
     split.degree[copies] = (sample < 0 ? layout->data : 1) * (axis < 0 ? layout->tensor : 1);
@@ -79,6 +71,22 @@ static void add_stages(struct hypar_plan *plan, const struct hypar_layout *layou
     hp_arena_free(&scratch);
 }
 
+/* A parameter of several stages (the embedding that is the output layer, too) has its optimizer
+ * divided, and no more. */
+static enum hypar_shard shard_of(const struct hypar_plan *plan, int op, enum hypar_shard most)
+{
+    const struct op *o = &plan->graph->ops[op];
+    if (!hp_op_has_params(plan->graph, op))
+        return HYPAR_SHARD_NONE;
+    for (int i = 0; i < o->nest->n_inputs && most > HYPAR_SHARD_OPTIMIZER; i++) {
+        int t = o->tensor[i];
+        if (t >= 0 && plan->graph->tensors[t].kind == TENSOR_PARAM &&
+            hp_param_crosses_stages(plan, t))
+            return HYPAR_SHARD_OPTIMIZER;
+    }
+    return most;
+}
+
 static enum hypar_status check(const struct hypar_plan *plan, const struct hypar_layout *l,
                                struct hypar_error *err)
 {
@@ -103,6 +111,10 @@ static enum hypar_status check(const struct hypar_plan *plan, const struct hypar
         return hp_fail(err, HYPAR_INFEASIBLE, "schedule '%s' needs a pipeline, expected '%s'",
                        hypar_schedule_text(l->schedule),
                        hypar_schedule_text(HYPAR_SCHEDULE_NONE));
+    if (l->shard != HYPAR_SHARD_NONE && l->data == 1)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "shard '%s' needs replicas, expected data above 1",
+                       hypar_shard_text(l->shard));
     if (l->chunks > 1 && l->schedule != HYPAR_SCHEDULE_INTERLEAVED)
         return hp_fail(err, HYPAR_INFEASIBLE, "chunks %d need schedule 'interleaved', not '%s'",
                        l->chunks, hypar_schedule_text(l->schedule));
@@ -139,6 +151,7 @@ static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layou
     for (int op = 0; op < plan->graph->n_ops; op++) {
         int stage = plan->ops[op].stage < 0 ? 0 : plan->ops[op].stage;
         plan->ops[op].resend = axes.op[op].gathered;
+        plan->ops[op].shard = shard_of(plan, op, layout->shard);
         place_op(plan, op, layout, &axes.op[op], stage % layout->pipeline * each);
     }
     return HYPAR_OK;

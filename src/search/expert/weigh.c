@@ -195,6 +195,18 @@ static double bubble_of(const struct hypar_layout *l)
                                                  : p / l->chunks;
 }
 
+/* With what replicas divide among them. */
+static double bytes_of_param(const struct problem *problem, const struct hypar_layout *l)
+{
+    struct param_bytes b =
+        hp_param_bytes(problem->options->precision, problem->options->fp32_gradients,
+                       problem->options->optimizer);
+    double d = l->data;
+    return b.weight / (l->shard >= HYPAR_SHARD_PARAMETERS ? d : 1) +
+           b.gradient / (l->shard >= HYPAR_SHARD_GRADIENTS ? d : 1) +
+           b.state / (l->shard >= HYPAR_SHARD_OPTIMIZER ? d : 1);
+}
+
 bool hp_weigh(struct weighing *weighing, struct weighed *w)
 {
     const struct problem *problem = weighing->problem;
@@ -217,9 +229,7 @@ bool hp_weigh(struct weighing *weighing, struct weighed *w)
     w->compute_s = m * compute_s;
     w->step_s = (m + bubble) * (compute_s + sum_s + hop_s) + fmax(0, gradients_s - last_s);
     w->comm_s = w->step_s - w->compute_s;
-    w->memory_bytes = params * hp_bytes_per_param(problem->options->precision,
-                                                  problem->options->fp32_gradients,
-                                                  problem->options->optimizer) +
+    w->memory_bytes = params * bytes_of_param(problem, l) +
                       in_flight(l) * e * (s->kept.divided / t + s->kept.whole) / (p * d * m);
     w->comm_bytes =
         2 * (t - 1) * s->summed * e +
