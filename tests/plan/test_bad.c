@@ -44,7 +44,7 @@ static const struct {
     { HEAD OPS ",'stage':[]}", HYPAR_INVALID,
       "plan: unknown member 'stage', expected one of format, model, graph_hash, batch, freeze, "
       "machine, precision, gradient_precision, optimizer, dropout_masks, framework_memory_bytes, seed, clip, "
-      "recompute, ops, stages, schedule, simulation" },
+      "gather_ahead, recompute, ops, stages, schedule, simulat" }, /* as long as errors are */
     { "{'format':'hypar-plan/1','machine':'full:4'," OPS "}", HYPAR_INVALID,
       "plan: model: missing, expected a string" },
     { "{'format':'hypar-plan/1','model':'-','machine':'full:4'," OPS "}", HYPAR_INVALID,
