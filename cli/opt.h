@@ -176,17 +176,17 @@ extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cm
             0                                                                                 \
     }
 
-#define OPT_SHARD_ROW                                                                          \
-    {                                                                                          \
-        "shard", OPT_SHARD, "WHAT", 0,                                                         \
-            "optimizer, gradients or parameters: what devices that have the same of a "        \
-            "parameter divide among them (none)",                                              \
-            0                                                                                  \
+#define OPT_SHARD_ROW                                                                   \
+    {                                                                                   \
+        "shard", OPT_SHARD, "WHAT", 0,                                                  \
+            "optimizer, gradients or parameters: what devices that have the same of a " \
+            "parameter divide among them (none)",                                       \
+            0                                                                           \
     }
 
-#define OPT_SHARD_OVER_ROW                                                                     \
-    {                                                                                          \
-        "shard-over", OPT_SHARD_OVER, "N", 0, "... among every N of them (all)", 0             \
+#define OPT_SHARD_OVER_ROW                                                         \
+    {                                                                              \
+        "shard-over", OPT_SHARD_OVER, "N", 0, "... among every N of them (all)", 0 \
     }
 
 #define OPT_FREEZE_ROW                                                              \

@@ -29,7 +29,8 @@ static struct hypar_plan *data_parallel(const char *model, int degree, int tenso
     for (int op = 0; op < (*graph)->n_ops; op++) {
         const struct nest *nest = (*graph)->ops[op].nest;
         struct split split = { .degree = { 0 } };
-        int n = hp_nest_axis(nest, 'n'), k = hp_nest_axis(nest, 'k'), r = hp_nest_axis(nest, 'r');
+        int n = hp_nest_axis(nest, 'n'), k = hp_nest_axis(nest, 'k'),
+            r = hp_nest_axis(nest, 'r');
         if (n >= 0 && nest->axis[n].splittable)
             split.degree[n] = degree;
         else
@@ -64,8 +65,8 @@ static bool reads(const struct hypar_program *p, int tensor, bool backward)
     return false;
 }
 
-/* The table of the plan's format: a piece with g holders in groups of s, r of them. The bytes of
- * gradients where all holders have a part in them, which samples that are split see to. */
+/* The table of the plan's format: a piece with g holders in groups of s, r of them. The bytes
+ * of gradients where all holders have a part in them, which samples that are split see to. */
 static struct right expected(const struct hypar_program *undivided, enum hypar_shard shard,
                              int over)
 {
@@ -101,10 +102,11 @@ static void check_bytes(struct hypar_plan *plan, enum hypar_shard shard, int ove
     struct right right = expected(whole, shard, over);
     struct hypar_program_totals totals = hypar_program_totals(divided);
     if (totals.gradient_bytes != right.gradients || totals.parameter_bytes != right.parameters)
-        fail_msg("%s, %s over %d: %.0f bytes of gradients and %.0f of parameters, expected %.0f "
-                 "and %.0f",
-                 plan->graph->name, hypar_shard_text(shard), over, totals.gradient_bytes,
-                 totals.parameter_bytes, right.gradients, right.parameters);
+        fail_msg(
+            "%s, %s over %d: %.0f bytes of gradients and %.0f of parameters, expected %.0f "
+            "and %.0f",
+            plan->graph->name, hypar_shard_text(shard), over, totals.gradient_bytes,
+            totals.parameter_bytes, right.gradients, right.parameters);
     hypar_program_free(whole);
     hypar_program_free(divided);
 }
@@ -153,8 +155,8 @@ static void whole_zoo(void **state)
     }
 }
 
-/* A part of the bytes that a piece takes is not sent where copies have it already: no more than
- * the table says. */
+/* What copies have already of a gradient is not sent, nor a piece of a parameter in a half to
+ * holders that do not read it there: no more than the table says. */
 static void with_tensor_parallelism(void **state)
 {
     (void)state;
@@ -174,7 +176,12 @@ static void with_tensor_parallelism(void **state)
             assert_int_equal(hypar_lower(&divided, plan, NULL, &err), HYPAR_OK);
             struct right right = expected(whole, (enum hypar_shard)shard, 0);
             struct hypar_program_totals totals = hypar_program_totals(divided);
-            assert_true(totals.parameter_bytes == right.parameters);
+            bool half = shard == HYPAR_SHARD_PARAMETERS && i == 1; /* its embedding is shared */
+            if (half ? totals.parameter_bytes >= right.parameters
+                     : totals.parameter_bytes != right.parameters)
+                fail_msg("%s, %s: %.0f bytes of parameters, expected %.0f", models[i],
+                         hypar_shard_text((enum hypar_shard)shard), totals.parameter_bytes,
+                         right.parameters);
             assert_true(totals.gradient_bytes > 0 && totals.gradient_bytes <= right.gradients);
             hypar_program_free(whole);
             hypar_program_free(divided);
