@@ -28,6 +28,8 @@ static const struct argp_option options[] = {
     OPT_DROPOUT_MASKS_ROW,
     OPT_CLIP_ROW,
     OPT_RECOMPUTE_ROW,
+    OPT_SHARD_ROW,
+    OPT_SHARD_OVER_ROW,
     OPT_FREEZE_ROW,
     { "recurrence", OPT_RECURRENCE, "WHICH", 0,
       "pipedream: code or paper, whose formulas (code)", 0 },

@@ -96,6 +96,8 @@ static const struct value {
     { OPT_PROPOSALS, "--proposals", COUNT, offsetof(struct args, proposals), 1, 1e12 },
     { OPT_QUIET, "--quiet", FLAG, offsetof(struct args, quiet), 0, 0 },
     { OPT_RECOMPUTE, "--recompute", TEXT, offsetof(struct args, recompute), 0, 0 },
+    { OPT_SHARD, "--shard", TEXT, offsetof(struct args, shard), 0, 0 },
+    { OPT_SHARD_OVER, "--shard-over", COUNT, offsetof(struct args, shard_over), 1, 1 << 20 },
     { OPT_RECURRENCE, "--recurrence", TEXT, offsetof(struct args, recurrence), 0, 0 },
     { OPT_SEED, "--seed", COUNT, offsetof(struct args, seed), 0, (double)HYPAR_MAX_SEED },
     { OPT_STAGES, "--stages", COUNT, offsetof(struct args, stages), 1, 1 << 16 },
@@ -512,6 +514,12 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
         how->sync = HYPAR_SYNC_SERVER;
     else if (args->sync && strcmp(args->sync, "all-reduce") != 0)
         return opt_usage(err, "--sync: '%s' is not server or all-reduce", args->sync);
+    if (args->shard && !hypar_shard_find(args->shard, &how->shard))
+        return opt_usage(err, "--shard: '%s' is not none, optimizer, gradients or parameters",
+                         args->shard);
+    if (args->shard_over && !how->shard)
+        return opt_usage(err, "--shard-over needs --shard, which says what is divided");
+    how->shard_over = (int)args->shard_over;
     if (args->recompute && !hypar_recompute_find(args->recompute, &how->recompute))
         return opt_usage(err, "--recompute: '%s' is not none, selective or full",
                          args->recompute);

@@ -24,6 +24,8 @@ enum opt_key {
     OPT_OBJECTIVE,
     OPT_OPTIMIZER,
     OPT_RECOMPUTE,
+    OPT_SHARD,
+    OPT_SHARD_OVER,
     OPT_PRECISION,
     OPT_GRADIENT_PRECISION,
     OPT_DROPOUT_MASKS,
@@ -109,7 +111,8 @@ struct args {
     const char *model, *machine, *output, *planner;
     char batch_dims[LIST_BYTES], dims[LIST_BYTES], freeze[LIST_BYTES];
     const char *objective, *optimizer, *precision, *gradient_precision, *dropout_masks,
-        *recompute, *recurrence;
+        *recompute, *recurrence, *shard;
+    int64_t shard_over;
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
     const char *attention, *axes, *sync, *all_reduce, *schedule, *shard;
@@ -180,6 +183,19 @@ extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cm
             "full (repeated layers), selective (scores of attention) or none: compute again " \
             "in the backward half instead of keeping it (none)",                              \
             0                                                                                 \
+    }
+
+#define OPT_SHARD_ROW                                                                   \
+    {                                                                                   \
+        "shard", OPT_SHARD, "WHAT", 0,                                                  \
+            "optimizer, gradients or parameters: what devices that have the same of a " \
+            "parameter divide among them (none)",                                       \
+            0                                                                           \
+    }
+
+#define OPT_SHARD_OVER_ROW                                                         \
+    {                                                                              \
+        "shard-over", OPT_SHARD_OVER, "N", 0, "... among every N of them (all)", 0 \
     }
 
 #define OPT_FREEZE_ROW                                                              \

@@ -62,6 +62,10 @@ struct hypar_search_options {
     enum hypar_optimizer optimizer;
     double clip; /* gradients have at most this norm, all together; 0: any */
     enum hypar_recompute recompute;
+    /* What devices that have the same of a parameter divide among them, and among how many of
+     * them (0: all). Planners do not look at it: memory is checked when it has been divided. */
+    enum hypar_shard shard;
+    int shard_over;
     int64_t seed;
     /* Simulate what is found so, and in the search of flexflow and exhaustive; NULL: only auto
      * and those two simulate, as is the default. Must outlive the call. */

@@ -164,6 +164,21 @@ static enum hypar_status clip_gradients(const struct problem *problem,
     return HYPAR_OK;
 }
 
+/* Parameters are divided in what was found, which then has to fit. */
+static enum hypar_status shard_found(const struct problem *problem, struct hypar_found *found,
+                                     double memory_bytes, struct hypar_error *err)
+{
+    const struct hypar_search_options *options = problem->options;
+    if (!options->shard)
+        return HYPAR_OK;
+    TRY(hypar_plan_shard_all(found->plan, options->shard, options->shard_over, err));
+    if (!options->unlimited)
+        TRY(hypar_plan_fits(found->plan, memory_bytes, NULL, err));
+    if (found->has_simulated)
+        hp_simulate_found(problem, options->simulation, 0, found);
+    return HYPAR_OK;
+}
+
 enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_graph *graph,
                                const struct hypar_machine *machine,
                                const struct hypar_search_options *options,
@@ -190,7 +205,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
                                .machine = machine,
                                .options = &with,
                                .limit_bytes = options->memory_bytes };
-    if (options->unlimited)
+    if (options->unlimited || options->shard)
         with.memory_bytes = HP_UNLIMITED_BYTES;
     problem.settings = (struct plan_settings){
         .model = options->model,
@@ -219,6 +234,8 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
         (*out)->info.interrupted = hp_stopped(options->stop);
     if (status == HYPAR_OK)
         status = clip_gradients(&problem, *out, err);
+    if (status == HYPAR_OK)
+        status = shard_found(&problem, *out, options->memory_bytes, err);
     if (status != HYPAR_OK) {
         hypar_found_free(*out);
         *out = NULL;
