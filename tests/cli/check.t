@@ -66,7 +66,7 @@ $ sed 's/"n": 2/"n": "two"/' tests/cli/plan.json | hypar check -
 > hypar: standard input: ops[0].split.n: expected an integer in 1..1048576, not "two"
 ? 3
 $ sed 's/"batch"/"botch"/' tests/cli/plan.json | hypar check -
-> hypar: standard input: unknown member 'botch', expected one of format, model, graph_hash, batch, freeze, machine, precision, gradient_precision, optimizer, dropout_masks, framework_memory_bytes, seed, clip, recompute, ops, stages, schedule, simulation
+> hypar: standard input: unknown member 'botch', expected one of format, model, graph_hash, batch, freeze, machine, precision, gradient_precision, optimizer, dropout_masks, framework_memory_bytes, seed, clip, gather_ahead, recompute, ops, stages, schedule, simulat
 ? 3
 $ sed 's/full:2/fall:2/' tests/cli/plan.json | hypar check -
 > hypar: standard input: machine: machine 'fall:2': unknown topology 'fall', expected one of htree, torus, mesh, ring, full, cluster, local
