@@ -85,19 +85,50 @@ static void hold_operand(const struct hypar_plan *plan, int op, int o, struct ho
     }
 }
 
-/* A parameter that several parts or operators on one device read is held there once. */
+/* Bytes of each element that a device holds of a parameter, and of each that it owns, where its
+ * holders divide it. */
+struct shared_bytes {
+    double held, owned;
+};
+
+static struct shared_bytes bytes_of_param(const struct hypar_plan *plan, int tensor)
+{
+    struct param_bytes each =
+        hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
+    bool trained = plan->graph->tensors[tensor].needs_grad;
+    enum hypar_shard shard = hp_param_user(plan, tensor)->shard;
+    double part[HYPAR_SHARD_COUNT] = { [HYPAR_SHARD_OPTIMIZER] = trained ? each.state : 0,
+                                       [HYPAR_SHARD_GRADIENTS] = trained ? each.gradient : 0,
+                                       [HYPAR_SHARD_PARAMETERS] = each.weight };
+    struct shared_bytes out = { 0, 0 };
+    for (int what = HYPAR_SHARD_OPTIMIZER; what < HYPAR_SHARD_COUNT; what++)
+        *(what <= (int)shard ? &out.owned : &out.held) += part[what];
+    return out;
+}
+
+/* A parameter that several parts or operators on one device read is held there once. What its
+ * holders divide is taken to be even: as often as each element is there. */
 static void count_param(const struct hypar_plan *plan, int tensor, struct holdings *h,
                         double *bytes)
 {
     const struct hypar_graph *g = plan->graph;
-    double size = hp_plan_param_bytes(plan, tensor);
+    if (g->use_start[tensor] == g->use_start[tensor + 1])
+        return;
+    struct shared_bytes size = bytes_of_param(plan, tensor);
+    double all = 0, one = (double)hp_shape_elements(&g->tensors[tensor].shape);
     struct arena_mark mark = hp_arena_mark(h->scratch);
     h->n = h->capacity = 0;
     for (int u = g->use_start[tensor]; u < g->use_start[tensor + 1]; u++)
         hold_operand(plan, g->use[u].op, g->use[u].operand, h);
+    for (int i = 0; size.owned > 0 && i < h->n; i++)
+        all += (double)hp_cover_elements(&h->holding[i].cover, h->scratch);
+    int over = hp_param_user(plan, tensor)->shard_over;
+    double share = all > one ? one / all : 1; /* of what a device holds */
+    if (over > 0 && share < 1. / over)
+        share = 1. / over;
     for (int i = 0; i < h->n; i++) {
-        bytes[h->holding[i].device] +=
-            size * (double)hp_cover_elements(&h->holding[i].cover, h->scratch);
+        double held = (double)hp_cover_elements(&h->holding[i].cover, h->scratch);
+        bytes[h->holding[i].device] += held * (size.held + share * size.owned);
         h->of_device[h->holding[i].device] = -1;
     }
     hp_arena_release(h->scratch, mark);
