@@ -50,8 +50,6 @@ static const struct argp_option options[] = {
     { "schedule", OPT_SCHEDULE, "NAME", 0, "3d: how micro-batches pass through (1f1b)", 0 },
     { "sequence-parallel", OPT_SEQUENCE_PARALLEL, NULL, 0,
       "3d: what lies between layers is divided by sequence, not copied", 0 },
-    { "shard", OPT_SHARD, "WHAT", 0,
-      "3d: optimizer, gradients or parameters, divided among replicas (none)", 0 },
     { "start", OPT_START, "PLAN", 0, "flexflow: improve this plan; MODEL and --on as it says",
       0 },
     { "fix", OPT_FIX, "OP:SPLIT", 0,

@@ -53,7 +53,6 @@ static const struct value {
     { OPT_SCHEDULE, "--schedule", TEXT, offsetof(struct args, schedule), 0, 0 },
     { OPT_SEQUENCE_PARALLEL, "--sequence-parallel", FLAG,
       offsetof(struct args, sequence_parallel), 0, 0 },
-    { OPT_SHARD, "--shard", TEXT, offsetof(struct args, shard), 0, 0 },
     { OPT_TENSOR, "--tensor", COUNT, offsetof(struct args, tensor), 1, 1 << 20 },
     { OPT_BUDGET, "--budget", SECONDS, offsetof(struct args, budget_s), 0, 0 },
     { OPT_FIX, "--fix", TEXTS, offsetof(struct args, fix), 0, 0 },
@@ -428,9 +427,6 @@ static enum hypar_status choose_layout(const struct args *args, struct hypar_lay
     if (args->schedule && !hypar_schedule_find(args->schedule, &out->schedule))
         return opt_usage(err, "--schedule: '%s' is not a schedule, such as gpipe or 1f1b",
                          args->schedule);
-    if (args->shard && !hypar_shard_find(args->shard, &out->shard))
-        return opt_usage(err, "--shard: '%s' is not none, optimizer, gradients or parameters",
-                         args->shard);
     return HYPAR_OK;
 }
 

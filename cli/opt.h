@@ -71,7 +71,6 @@ enum opt_key {
     OPT_REPLICAS,
     OPT_SCHEDULE,
     OPT_SEQUENCE_PARALLEL,
-    OPT_SHARD,
     OPT_TENSOR,
     OPT_SYNC,
     OPT_BUDGET,
@@ -115,7 +114,7 @@ struct args {
     int64_t shard_over;
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
-    const char *attention, *axes, *sync, *all_reduce, *schedule, *shard;
+    const char *attention, *axes, *sync, *all_reduce, *schedule;
     char word[LIST_BYTES]; /* operand 0 where `attention` is part of it */
     const char *bind, *hostfile, *checkpoint, *data, *init, *kernels, *rate, *resume,
         *test_data;

@@ -165,11 +165,12 @@ static enum hypar_status clip_gradients(const struct problem *problem,
 }
 
 /* Parameters are divided in what was found, which then has to fit. */
-static enum hypar_status shard_found(const struct problem *problem, struct hypar_found *found,
+static enum hypar_status shard_found(const struct planner *planner,
+                                     const struct problem *problem, struct hypar_found *found,
                                      double memory_bytes, struct hypar_error *err)
 {
     const struct hypar_search_options *options = problem->options;
-    if (!options->shard)
+    if (!options->shard || (planner->shards && !options->shard_over))
         return HYPAR_OK;
     TRY(hypar_plan_shard_all(found->plan, options->shard, options->shard_over, err));
     if (!options->unlimited)
@@ -205,7 +206,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
                                .machine = machine,
                                .options = &with,
                                .limit_bytes = options->memory_bytes };
-    if (options->unlimited || options->shard)
+    if (options->unlimited || (options->shard && !planner->shards))
         with.memory_bytes = HP_UNLIMITED_BYTES;
     problem.settings = (struct plan_settings){
         .model = options->model,
@@ -235,7 +236,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     if (status == HYPAR_OK)
         status = clip_gradients(&problem, *out, err);
     if (status == HYPAR_OK)
-        status = shard_found(&problem, *out, options->memory_bytes, err);
+        status = shard_found(planner, &problem, *out, options->memory_bytes, err);
     if (status != HYPAR_OK) {
         hypar_found_free(*out);
         *out = NULL;
