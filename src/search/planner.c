@@ -206,7 +206,8 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
                                .machine = machine,
                                .options = &with,
                                .limit_bytes = options->memory_bytes };
-    if (options->unlimited || (options->shard && !planner->shards))
+    bool divided_later = options->shard && (!planner->shards || options->shard_over);
+    if (options->unlimited || divided_later)
         with.memory_bytes = HP_UNLIMITED_BYTES;
     problem.settings = (struct plan_settings){
         .model = options->model,
