@@ -516,7 +516,6 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
     if (args->shard_over && !how->shard)
         return opt_usage(err, "--shard-over needs --shard, which says what is divided");
     how->shard_over = (int)args->shard_over;
-    how->layout.shard = how->shard;
     if (args->recompute && !hypar_recompute_find(args->recompute, &how->recompute))
         return opt_usage(err, "--recompute: '%s' is not none, selective or full",
                          args->recompute);

@@ -314,11 +314,15 @@ static void layout_text(FILE *to, struct arena *arena, const struct hypar_layout
         layout->shard == HYPAR_SHARD_NONE
             ? ""
             : hp_arena_printf(arena, ", shard %s", hypar_shard_text(layout->shard));
-    fprintf(to, "data %d x tensor %d x pipeline %d%s, %s, schedule %s%s%s%s\n\n", layout->data,
-            layout->tensor, layout->pipeline, chunks,
-            hp_count(count, layout->micro_batches, "micro-batch", "micro-batches"),
-            hypar_schedule_text(layout->schedule),
-            layout->sequence_parallel ? ", sequence parallel" : "", again, shard);
+    hp_wrap(
+        to,
+        hp_arena_printf(arena, "data %d x tensor %d x pipeline %d%s, %s, schedule %s%s%s%s",
+                        layout->data, layout->tensor, layout->pipeline, chunks,
+                        hp_count(count, layout->micro_batches, "micro-batch", "micro-batches"),
+                        hypar_schedule_text(layout->schedule),
+                        layout->sequence_parallel ? ", sequence parallel" : "", again, shard),
+        0);
+    fputc('\n', to);
 }
 
 static const char *verdict(const struct hypar_found *found)

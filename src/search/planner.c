@@ -164,19 +164,13 @@ static enum hypar_status clip_gradients(const struct problem *problem,
     return HYPAR_OK;
 }
 
-/* Does the layout say what is divided, so that the planner knew it? */
-static bool is_in_layout(const struct hypar_plan *plan,
-                         const struct hypar_search_options *options)
-{
-    return plan->has_layout && !options->shard_over;
-}
-
 /* Parameters are divided in what was found, which then has to fit. */
-static enum hypar_status shard_found(const struct problem *problem, struct hypar_found *found,
+static enum hypar_status shard_found(const struct planner *planner,
+                                     const struct problem *problem, struct hypar_found *found,
                                      double memory_bytes, struct hypar_error *err)
 {
     const struct hypar_search_options *options = problem->options;
-    if (!options->shard || is_in_layout(found->plan, options))
+    if (!options->shard || (planner->shards && !options->shard_over))
         return HYPAR_OK;
     TRY(hypar_plan_shard_all(found->plan, options->shard, options->shard_over, err));
     if (!options->unlimited)
@@ -212,7 +206,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
                                .machine = machine,
                                .options = &with,
                                .limit_bytes = options->memory_bytes };
-    bool divided_later = options->shard && (planner != &hp_planner_3d || options->shard_over);
+    bool divided_later = options->shard && (!planner->shards || options->shard_over);
     if (options->unlimited || divided_later)
         with.memory_bytes = HP_UNLIMITED_BYTES;
     problem.settings = (struct plan_settings){
@@ -243,7 +237,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     if (status == HYPAR_OK)
         status = clip_gradients(&problem, *out, err);
     if (status == HYPAR_OK)
-        status = shard_found(&problem, *out, options->memory_bytes, err);
+        status = shard_found(planner, &problem, *out, options->memory_bytes, err);
     if (status != HYPAR_OK) {
         hypar_found_free(*out);
         *out = NULL;

@@ -57,7 +57,8 @@ struct planner {
     bool checks_memory; /* its plan fits by its exact need (fit.h) */
     bool not_in_auto;   /* another training than the others', or a long search */
     unsigned can;
-    bool seeds; /* a random search begins with its plan */
+    bool seeds;  /* a random search begins with its plan */
+    bool shards; /* what is to be divided of parameters is divided in its plan already */
 };
 
 extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_planner_owt,

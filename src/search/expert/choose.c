@@ -283,6 +283,8 @@ static enum hypar_status plan_expert(const struct planner *self, const struct pr
         c.asked.micro_batches = problem->options->micro_batches;
     if (c.asked.recompute == HYPAR_RECOMPUTE_NONE)
         c.asked.recompute = problem->options->recompute;
+    if (c.asked.shard == HYPAR_SHARD_NONE)
+        c.asked.shard = problem->options->shard;
     for (int op = 0; op < problem->graph->n_ops; op++)
         c.mixes |= hp_op_mixes_samples(problem->graph, &problem->graph->ops[op]);
     add_all(&c);
@@ -301,5 +303,6 @@ const struct planner hp_planner_3d = {
     .plan = plan_expert,
     .checks_memory = true,
     .not_in_auto = true,
+    .shards = true,
 };
 /* clang-format on */
