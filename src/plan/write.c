@@ -167,8 +167,8 @@ static bool same_op(const struct nest *nest, const struct op_plan *a, const stru
         if (!hp_same_parts(&a->split, &b->split, x))
             return false;
     return same_ints(a->device, a->n_devices, b->device, b->n_devices) &&
-           a->recompute == b->recompute && a->resend == b->resend &&
-           a->shard == b->shard && a->shard_over == b->shard_over;
+           a->recompute == b->recompute && a->resend == b->resend && a->shard == b->shard &&
+           a->shard_over == b->shard_over;
 }
 
 /* What differs from the plan that its layout makes: some operators; false: more than that. */
