@@ -362,6 +362,59 @@ static void ahead_edges(struct blocks *s, int b, int exchange)
     }
 }
 
+/* Is a parameter used in `stage`? */
+static bool is_used_in(const struct lowering *s, const struct exchange *sum, int stage)
+{
+    for (int w = 0; w < sum->n_writers; w++)
+        if (s->schedule.stage_of_op[sum->writer[w].op] == stage)
+            return true;
+    return false;
+}
+
+static bool shares_device(const struct comm *a, const struct comm *b)
+{
+    for (int i = 0, k = 0; i < a->n_devices && k < b->n_devices;) {
+        if (a->device[i] == b->device[k])
+            return true;
+        if (a->device[i] < b->device[k])
+            i++;
+        else
+            k++;
+    }
+    return false;
+}
+
+/* Task `local` waits for all of a comm. */
+static void wait_for_all(struct blocks *s, int local, int b, int exchange, int comm)
+{
+    const struct comm_messages *m = messages_of(s, b, exchange, comm);
+    int first = s->first[hp_exchange_block(s, b, exchange)] + (m ? m->first : comm);
+    for (int t = 0; t < (m ? m->n : 1); t++)
+        add_edge(s, local, first + t);
+}
+
+/* A pipeline's stage sums gradients when the devices have sent the last errors to the stage
+ * before: links serve who comes first, and the next stage waits for these. */
+static void behind_errors(struct blocks *s, int exchange, int comm)
+{
+    const struct lowering *lowering = s->lowering;
+    const struct training_graph *k = &lowering->training;
+    const struct comm *sum = &hp_exchange_pattern(lowering, 0, exchange)->comm[comm];
+    const struct comm_messages *m = messages_of(s, 0, exchange, comm);
+    for (int i = 0; i < k->n_leaving; i++) {
+        const struct leaving *error = &k->leaving[i];
+        if (!is_used_in(lowering, &k->exchange[exchange], error->stage))
+            continue;
+        for (int b = 0; b < lowering->n_bodies; b++) {
+            const struct pattern *p = lowering->body[b].pattern[error->exchange];
+            for (int c = 0; c < p->n_comms; c++)
+                for (int t = 0; shares_device(sum, &p->comm[c]) && t < (m ? m->n : 1); t++)
+                    if (!m || !m->list || m->list[t].n_after == 0)
+                        wait_for_all(s, (m ? m->first : comm) + t, b, error->exchange, c);
+        }
+    }
+}
+
 static void exchange_edges(struct blocks *s, int b, int exchange, int number)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -389,6 +442,8 @@ static void exchange_edges(struct blocks *s, int b, int exchange, int number)
             else
                 feed_comm(s, body, exchange, c, m ? m->first : c, m);
         }
+    for (int c = 0; tail && k->exchange[exchange].place.grad && c < p->n_comms; c++)
+        behind_errors(s, exchange, c);
 }
 
 /* Updates ------------------------------------------------------------------------------ */

@@ -72,6 +72,11 @@ struct pass_input {
     int exchange, reader;
 };
 
+/* An exchange of an error that a stage sends to another. */
+struct leaving {
+    int exchange, stage;
+};
+
 struct training_graph {
     uint32_t *passes;     /* by op: bit p, pass p is done */
     uint32_t *again;      /* by op: bit p, pass p is done again in the backward half */
@@ -93,7 +98,10 @@ struct training_graph {
                */
     int *value_exchange; /* by tensor: the exchange that settles its value, -1 */
     int *error_exchange; /* by tensor: the exchange of a body that settles its gradient, -1 */
-    int *input_start;    /* what each op_pass reads: CSR */
+    int n_leaving; /* errors that leave stages; under pipedream, where updates follow each other
+                      without an end, none */
+    struct leaving *leaving;
+    int *input_start; /* what each op_pass reads: CSR */
     struct pass_input *input;
     int *access_start; /* exchanges that each op accesses: CSR, ascending */
     int *accessed;

@@ -628,6 +628,25 @@ static void find_touched(struct lowering *s)
     }
 }
 
+static void find_leaving(struct lowering *s)
+{
+    struct training_graph *k = &s->training;
+    const int *stage = s->schedule.stage_of_op;
+    int capacity = 0;
+    for (int d = 0; !s->iteration.delayed && d < k->n_exchanges; d++) {
+        const struct exchange *x = &k->exchange[d];
+        int to = x->place.grad ? s->graph->tensors[x->place.tensor].producer : -1;
+        for (int w = 0, last = -1; to >= 0 && w < x->n_writers; w++) {
+            int from = stage[x->writer[w].op];
+            if (from == stage[to] || from == last)
+                continue;
+            last = from;
+            k->leaving = GROW(&s->arena, struct leaving, k->leaving, k->n_leaving, &capacity);
+            k->leaving[k->n_leaving++] = (struct leaving){ d, from };
+        }
+    }
+}
+
 void hp_make_training_graph(struct lowering *s)
 {
     const struct hypar_graph *g = s->graph;
@@ -652,4 +671,5 @@ void hp_make_training_graph(struct lowering *s)
     add_tail(&b);
     find_ports(s);
     find_touched(s);
+    find_leaving(s);
 }

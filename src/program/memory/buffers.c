@@ -388,11 +388,19 @@ static void note_comm(struct buffer_finder *f, const struct body_passes *p, int 
     enum division division = x->division;
     struct arena_mark mark = hp_arena_mark(&f->scratch);
     const struct comm_part *part = comm_parts(f, p, exchange, number, comm);
+    struct box before = { .n_dims = -1 };
     for (int i = 0; i < comm->n_cells; i++) {
         const struct cell *cell = &pattern->cell[comm->cell[i]];
         struct box box = hp_cell_box(pattern, comm->cell[i]);
+        if (division != DIVIDE_NOT && before.n_dims >= 0 && hp_box_equal(&before, &box))
+            continue; /* another piece of it, in the same buffers */
+        before = box;
         box = hp_held_box(f->graph, &f->held, place, box);
-        for (int k = 0; division != DIVIDE_GATHER && k < cell->n_contributions; k++)
+        for (int k = 0; division == DIVIDE_GATHER && k < comm->n_devices; k++)
+            note_received(f, &part[k], &box);
+        if (division == DIVIDE_GATHER)
+            continue;
+        for (int k = 0; k < cell->n_contributions; k++)
             note_sent(f, &part[hp_comm_index(comm, cell->contribution[k].device)], &box);
         if (division == DIVIDE_SUM)
             continue; /* it is added to what its owners have */

@@ -304,6 +304,7 @@ void hp_post_comm(struct executor *x, struct micro_state *m, const struct rank_c
     m->n_comms++;
     x->n_divided += comm->divided;
     m->progress[comm->at] = run->left_coming > 0 ? TASK_BEGUN : TASK_DONE;
+    x->fed |= x->ahead && m != &x->tail && x->part->feeds[comm->at];
     touch_buffers(m, comm, 1);
     hp_progress(x);
 }

@@ -73,6 +73,8 @@ static void list_exchange(struct filling *f, int i)
     }
     if (tail)
         add_target(f, me, update);
+    for (int e = 0; tail && exchange->place.grad && i != k->norm && e < k->n_leaving; e++)
+        add_target(f, k->n_op_passes + k->leaving[e].exchange, me);
     for (int w = 0; w < exchange->n_writers; w++) {
         int op_pass = hp_source_pass(k, &exchange->writer[w]);
         add_target(f, op_pass, me);
