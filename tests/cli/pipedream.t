@@ -153,9 +153,9 @@ $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b | sed '$d'
 >
 > Busy computing in a step, and memory: simulated, of the busiest and of the fullest device of a
 > stage.
-> 16 micro-batches; the busiest stage computes 213 ms of a step, 89 % of it.
-> Predicted step 239 ms, simulated (the busiest device computes 213 ms of it), 1.07 k samples/s,
-> 39.0 % of peak, 121 J; 4.83 GB sent, 13 GB on links; 1.1 GB of 16 GB of memory on the fullest
+> 16 micro-batches; the busiest stage computes 213 ms of a step, 90 % of it.
+> Predicted step 237 ms, simulated (the busiest device computes 213 ms of it), 1.08 k samples/s,
+> 39.3 % of peak, 121 J; 4.83 GB sent, 13 GB on links; 1.1 GB of 16 GB of memory on the fullest
 > device.
 > In closed form 346 ms: compute 197 ms, exchange 149 ms, no overlap; it leaves out that exchange
 > and computing overlap.

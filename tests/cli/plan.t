@@ -445,8 +445,8 @@ $ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8
 >     1  lm_head                                         linear         n=2 k=4  8-15
 >     1  loss                                            cross_entropy  n=2 c=4  8-15
 >
-> Predicted step 27.7 ms, simulated (the busiest device computes 23.2 ms of it), 1.16 k samples/s,
-> 27.9 % of peak, 21.3 J; 4.74 GB sent, 9.55 GB on links; 104 MB of 16 GB of memory on the fullest
+> Predicted step 27.5 ms, simulated (the busiest device computes 23.2 ms of it), 1.17 k samples/s,
+> 28.1 % of peak, 21.3 J; 4.74 GB sent, 9.55 GB on links; 104 MB of 16 GB of memory on the fullest
 > device.
 > In closed form 23.1 ms: compute 16.4 ms, exchange 6.68 ms, no overlap.
 > Searched in a moment.

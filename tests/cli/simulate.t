@@ -30,13 +30,13 @@ $ hypar simulate examples/plans/pipeline.json
 > 712 k samples/s, 1.6 % of peak (model FLOPs), 275 tasks
 >
 > device  computing        communicating  waiting
-> 0-1         55 us  31 %        91.8 us  34.7 us  #######============.....
+> 0-1         55 us  31 %        91.8 us  34.8 us  #######============.....
 > 2-3       91.7 us  51 %         113 us  1.85 us  ############============
 > # computing   = communicating only   . waiting
 >
 > busiest links     busy            bytes
-> 2 -> 3         84.8 us  47.2 %  2.12 MB
-> 3 -> 2         84.8 us  47.2 %  2.12 MB
+> 2 -> 3         84.8 us  47.1 %  2.12 MB
+> 3 -> 2         84.8 us  47.1 %  2.12 MB
 > 0 -> 1         64.3 us  35.8 %  1.61 MB
 > 1 -> 0         64.3 us  35.8 %  1.61 MB
 > 0 -> 2         5.24 us   2.9 %   131 kB

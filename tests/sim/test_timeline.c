@@ -138,7 +138,8 @@ static void raise(ticks *to, ticks time)
 }
 
 /* When `i` has ended for a task on `device`: of a collective simulated message by message, when
- * all messages to the device are there and what the device contributes itself. */
+ * all messages to the device are there and what the device contributes itself; for a comm (of
+ * no device), when all are. */
 static ticks end_of(const struct oracle *o, const struct instance *i, int device)
 {
     const struct hypar_program *p = o->program;
@@ -148,7 +149,7 @@ static ticks end_of(const struct oracle *o, const struct instance *i, int device
     if (!comm)
         return times_of(o, i->list, i->row, id)->end;
     for (int m = 0; m < comm->n; m++)
-        if (comm->list[m].message.to == device)
+        if (comm->list[m].message.to == device || device < 0)
             raise(&end, times_of(o, i->list, i->row, id + m)->end);
     for (int64_t a = p->after_start[i->task]; a < p->after_start[i->task + 1]; a++) {
         struct instance from = before(o, i, a);
