@@ -313,6 +313,18 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
     return opt_in_file(args->start, status, err);
 }
 
+/* An option that is given and that planner 3d alone looks at; NULL: none. */
+static const char *degree_option(const struct args *args)
+{
+    return args->replicas            ? "data"
+           : args->tensor            ? "tensor"
+           : args->pipeline          ? "pipeline"
+           : args->chunks            ? "chunks"
+           : args->schedule          ? "schedule"
+           : args->sequence_parallel ? "sequence-parallel"
+                                     : NULL;
+}
+
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct hypar_search_options how = { .planner = args->planner,
@@ -337,6 +349,9 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     if (!(info && info->proposes) && (args->budget_s > 0 || args->proposals))
         return opt_usage(err, "plan: --%s is for planners flexflow and auto, not %.40s",
                          args->proposals ? "proposals" : "budget", planner);
+    const char *of_layout = degree_option(args);
+    if (of_layout && strcmp(planner, "3d") != 0)
+        return opt_usage(err, "plan: --%s is for planner 3d, not %.40s", of_layout, planner);
     enum hypar_status status = opt_choices(args, &how, err);
     if (status != HYPAR_OK)
         return status;

@@ -275,13 +275,15 @@ struct buckets {
 };
 struct buckets hp_find_buckets(const struct lowering *s, struct arena *arena);
 
-/* Pass `pass` of an operator as it is done when it is visited; -1: it is not. */
+/* Pass `pass` of an operator as it is done when it is visited; -1: it is not, or in a slot of
+ * its own (gradients that are apart). */
 static inline int hp_visit_pass(const struct training_graph *k, const struct visit *visit,
                                 const struct nest *nest, int pass)
 {
     if (nest->pass[pass].backward != (visit->backward && !visit->again))
         return -1;
-    return (visit->again ? k->again_of : k->op_pass_of)[visit->op][pass];
+    int op_pass = (visit->again ? k->again_of : k->op_pass_of)[visit->op][pass];
+    return op_pass >= 0 && k->op_pass[op_pass].phase == PHASE_GRADIENT ? -1 : op_pass;
 }
 
 /* Do slots say more than edges do? */

@@ -16,6 +16,9 @@ typedef int64_t ticks; /* picoseconds */
  * looks whether the length has come to it, and refuses. */
 #define HP_MAX_TICKS ((ticks)4e18)
 
+/* The length of a timeline some of whose tasks never become ready. */
+#define HP_NEVER (HP_MAX_TICKS + 1)
+
 /* `by` (at most HP_MAX_TICKS) after `time`, at most HP_MAX_TICKS. */
 static inline ticks hp_later(ticks time, ticks by)
 {

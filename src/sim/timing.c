@@ -61,6 +61,9 @@ void hp_timing_update(struct timing *s)
 
 enum hypar_status hp_check_length(ticks length, struct hypar_error *err)
 {
+    if (length == HP_NEVER)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "it deadlocks: some of its tasks wait for each other");
     if (length >= HP_MAX_TICKS)
         return hp_fail(err, HYPAR_UNSUPPORTED, "a step takes more than %g s, expected less",
                        hp_seconds(HP_MAX_TICKS));

@@ -163,6 +163,10 @@ enum hypar_status hp_plan_set_layout(struct hypar_plan *plan, const struct hypar
     struct arena scratch = { 0 };
     plan->layout = complete(layout);
     plan->has_layout = true;
+    double parts = (double)plan->graph->n_ops * plan->layout.data * plan->layout.tensor;
+    if (parts > HP_MAX_PLACEMENTS) /* asked before anything is written out */
+        return hp_fail(err, HYPAR_INFEASIBLE, "layout: more than %d parts in all",
+                       HP_MAX_PLACEMENTS);
     enum hypar_status status = build(plan, &plan->layout, &scratch, err);
     hp_arena_free(&scratch);
     return hp_in(err, status, "layout");
