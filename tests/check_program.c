@@ -25,6 +25,8 @@ struct expected {
     int replica; /* that runs the body at hand */
     struct box whole;
     device_set *readers; /* by element */
+    device_set *early;   /* by element: those of the first stage that reads it */
+    int *stage;          /* ... and that stage, plus 1 */
     device_set *holders; /* by element of a parameter: who has it in any body */
     device_set *arrived; /* by element of a parameter that is gathered: who has it then */
     int *cell;           /* by element, -1 */
@@ -60,7 +62,19 @@ static void each_element(struct expected *x, const struct box *box,
 
 static void add_reader(struct expected *x, int64_t element, void *with)
 {
-    x->readers[element] |= (device_set)1 << *(const int *)with;
+    const struct task *task = with;
+    const struct lowering *s = x->program->lowering;
+    enum tensor_kind kind = x->graph->tensors[x->exchange->place.tensor].kind;
+    int stage = 1;
+    if (kind != TENSOR_PARAM)
+        stage += s->schedule.stage_of_op[s->training.op_pass[task->index].op];
+    x->readers[element] |= (device_set)1 << task->device;
+    if (x->stage[element] && stage > x->stage[element])
+        return;
+    if (stage < x->stage[element] || !x->stage[element])
+        x->early[element] = 0;
+    x->stage[element] = stage;
+    x->early[element] |= (device_set)1 << task->device;
 }
 
 /* Who writes and who reads --------------------------------------------------------- */
@@ -136,7 +150,7 @@ static void add_pass(struct expected *x, const struct task *task, const struct o
         if (writes)
             add_result(x, op_pass, task->part, task->device, o, box);
         if (tail && loss ? writes : reads)
-            each_element(x, &box, add_reader, (void *)&task->device);
+            each_element(x, &box, add_reader, (void *)task);
     }
 }
 
@@ -242,8 +256,9 @@ static double sends(const struct expected *x, int64_t element)
     if (all)
         return count(from) == 1 && (from & all) ? count(receive) : -1;
     device_set both = from & readers, owners = listed(cell->owner, cell->n_owners);
+    device_set early = x->exchange->division == DIVIDE_NOT ? x->early[element] : readers;
     bool apart = x->exchange->division != DIVIDE_NOT && !both && count(readers) > 1;
-    if (apart ? count(owners) != 1 || !(owners & from) : owners != (both ? both : readers))
+    if (apart ? count(owners) != 1 || !(owners & from) : owners != (both ? both : early))
         return -1;
     return count(from) + count(readers) - (both ? 2 : 1);
 }
@@ -376,6 +391,8 @@ static enum hypar_status check_exchange(const struct hypar_program *p, int excha
     int64_t n = hp_box_elements(&x.whole);
     x.readers = NEW(&x.arena, device_set, n);
     x.arrived = NEW(&x.arena, device_set, n);
+    x.early = NEW(&x.arena, device_set, n);
+    x.stage = NEW(&x.arena, int, n);
     x.holders = x.readers;
     x.cell = NEW(&x.arena, int, n);
     memset(x.cell, -1, (size_t)n * sizeof *x.cell);

@@ -1,6 +1,7 @@
 /* The one exchange rule: from cells and their accesses to a pattern. */
 #include "program/exchange.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ struct mark {
     int counted; /* the latest class that was counted, plus one */
 };
 
-enum { READS = 1, CHOSEN = 2, HAS_ALL = 4, SEEN = 8, HOLDS = 16 };
+enum { READS = 1, CHOSEN = 2, HAS_ALL = 4, SEEN = 8, HOLDS = 16, EARLY = 32 };
 
 /* The accesses of one cell. The copies of one partial result are a class, and a list. */
 struct accesses_view {
@@ -45,6 +46,7 @@ struct finder {
     struct contribution *contributions;
     int n_contributions;
     int writing_left, reading_left; /* accesses of the cells to come, this one included */
+    const struct exchange_side *reader;
 };
 
 static const struct access *access_at(const struct finder *f, int i)
@@ -194,8 +196,14 @@ static void collect(struct finder *f, struct cell *cell, unsigned second)
             receiver[n++] = v->device[i];
     }
     int *also = receiver + n;
+    bool any = false;
+    for (int i = 0; i < v->n_devices; i++)
+        any |= (f->mark[v->device[i]].flag & (READS | second)) == (READS | second);
     for (int i = 0; i < v->n_devices; i++)
         if ((f->mark[v->device[i]].flag & (READS | second)) == (READS | second))
+            also[k++] = v->device[i];
+    for (int i = 0; second == CHOSEN && !any && i < v->n_devices; i++)
+        if (f->mark[v->device[i]].flag & EARLY)
             also[k++] = v->device[i];
     cell->receiver = receiver;
     cell->n_receivers = n;
@@ -261,6 +269,14 @@ static void list_devices(struct finder *f)
             v->device[v->n_devices++] = device;
         mark->flag |= i < v->n_writers ? SEEN : SEEN | READS;
     }
+    int earliest = INT_MAX;
+    for (int i = v->n_writers; i < v->n; i++) {
+        int stage = f->reader[access_at(f, i)->holder].stage;
+        earliest = stage < earliest ? stage : earliest;
+    }
+    for (int i = v->n_writers; i < v->n; i++)
+        if (f->reader[access_at(f, i)->holder].stage == earliest)
+            mark_at(f, i)->flag |= EARLY;
     hp_sort_devices(v->device, v->n_devices);
 }
 
@@ -567,7 +583,7 @@ static const int *key_of(const struct finder *f, size_t *bytes)
         *at++ = s->holder;
         *at++ = s->part;
         *at++ = s->device;
-        *at++ = s->class;
+        *at++ = s < cut->access + cut->n_writing ? s->class : f->reader[s->holder].stage;
         *at++ = s->cell;
         for (int w = 0; w < n_walked; w++)
             *at++ = s->count[w];
@@ -657,7 +673,9 @@ enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
                                   struct pattern **out, struct hypar_error *err)
 {
     struct arena_mark mark = hp_arena_mark(scratch);
-    struct finder f = { .arena = arena, .scratch = scratch, .over = sides->over };
+    struct finder f = {
+        .arena = arena, .scratch = scratch, .over = sides->over, .reader = sides->reader
+    };
     f.pattern = NEW(arena, struct pattern, 1);
     f.pattern->n_writers = sides->n_writers;
     f.pattern->n_readers = sides->n_readers;

@@ -3,6 +3,8 @@
  * "Cut a tensor into cells by the borders of all its writers' and readers' regions. A cell is
  * summed once, spread evenly over devices that are both contributor and reader (else over
  * readers), then copied to the other readers. Parts on one device are added locally first."
+ * Of readers in several stages of a pipeline it is those of the earliest: a stage must not wait
+ * for a later one.
  *
  * What several devices have of a parameter they may divide among them: a cell with g holders,
  * in groups of s, is s even pieces; piece i is owned by the i-th of each group. Its gradient is
@@ -33,6 +35,7 @@ struct exchange_side {
     int operand;
     axis_set copies;  /* writers: axes along which its parts write the same */
     axis_set partial; /* readers: only parts that are first along these axes (0: all parts) */
+    int stage;        /* readers: of a pipeline, from the first that reads it on */
 };
 
 /* What is done to a parameter that its holders divide among them. */

@@ -209,6 +209,19 @@ static struct pattern *private_pattern(struct lowering *s, const struct exchange
     return p;
 }
 
+/* The stage of a reader of an activation, from that of the first on. */
+static int reader_stage(const struct lowering *s, const struct exchange *exchange, int i)
+{
+    const int *stage = s->schedule.stage_of_op;
+    int first = stage[exchange->reader[i].op];
+    if (s->graph->tensors[exchange->place.tensor].kind == TENSOR_PARAM ||
+        exchange->place.tensor == s->graph->loss)
+        return 0;
+    for (int k = 0; k < exchange->n_readers; k++)
+        first = stage[exchange->reader[k].op] < first ? stage[exchange->reader[k].op] : first;
+    return stage[exchange->reader[i].op] - first;
+}
+
 static int *reader_key(const struct reader *reader, int n, int *at)
 {
     for (int i = 0; i < n; i++) {
@@ -224,7 +237,7 @@ static int *reader_key(const struct reader *reader, int n, int *at)
 int hp_pattern_class(struct lowering *s, const struct exchange *exchange)
 {
     struct arena_mark mark = hp_arena_mark(&s->scratch);
-    int n = 6 + 2 * (exchange->n_writers + exchange->n_holders + exchange->n_readers),
+    int n = 6 + 2 * (exchange->n_writers + exchange->n_holders) + 3 * exchange->n_readers,
         *key = NEW(&s->scratch, int, n);
     int *at = key;
     *at++ = exchange->n_writers;
@@ -238,7 +251,9 @@ int hp_pattern_class(struct lowering *s, const struct exchange *exchange)
         *at++ = exchange->writer[i].pass;
     }
     at = reader_key(exchange->holder, exchange->n_holders, at);
-    reader_key(exchange->reader, exchange->n_readers, at);
+    at = reader_key(exchange->reader, exchange->n_readers, at);
+    for (int i = 0; i < exchange->n_readers; i++)
+        *at++ = reader_stage(s, exchange, i);
     size_t bytes = (size_t)n * sizeof *key;
     int known = hp_table_get(&s->cache->pattern_classes, key, bytes);
     if (known < 0)
@@ -274,9 +289,11 @@ static enum hypar_status find_pattern(struct lowering *s, const struct exchange 
     }
     for (int i = 0; i < exchange->n_holders; i++)
         who[exchange->n_writers + i] = as_reader(&exchange->holder[i], s->tail_layout);
-    for (int i = 0; i < exchange->n_readers; i++)
-        who[exchange->n_writers + exchange->n_holders + i] =
-            as_reader(&exchange->reader[i], reader_layouts(s, exchange, layout));
+    for (int i = 0; i < exchange->n_readers; i++) {
+        struct exchange_side *reader = &who[exchange->n_writers + exchange->n_holders + i];
+        *reader = as_reader(&exchange->reader[i], reader_layouts(s, exchange, layout));
+        reader->stage = reader_stage(s, exchange, i);
+    }
     struct exchange_sides sides = {
         who, who + n_from, n_from, n_all - n_from, exchange->division, exchange->over
     };

@@ -512,10 +512,10 @@ ticks hp_timeline_observe(struct timing *timing, const struct hypar_program *pro
     set_up(&s);
     if (keep)
         begin_timeline(&s, keep);
-    run(&s);
     int64_t all = 0;
     for (int row = 0; row < s.rows.n; row++)
         all += hp_row_size(&s.rows, row);
+    run(&s);
     if (s.served < all)
         s.length = HP_NEVER;
     if (keep) {

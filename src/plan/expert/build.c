@@ -118,6 +118,8 @@ static enum hypar_status check(const struct hypar_plan *plan, const struct hypar
     if (l->chunks > 1 && l->schedule != HYPAR_SCHEDULE_INTERLEAVED)
         return hp_fail(err, HYPAR_INFEASIBLE, "chunks %d need schedule 'interleaved', not '%s'",
                        l->chunks, hypar_schedule_text(l->schedule));
+    if ((double)plan->graph->n_ops * l->data * l->tensor > HP_MAX_PLACEMENTS)
+        return hp_fail(err, HYPAR_INFEASIBLE, "more than %d parts in all", HP_MAX_PLACEMENTS);
     return HYPAR_OK;
 }
 
@@ -163,10 +165,6 @@ enum hypar_status hp_plan_set_layout(struct hypar_plan *plan, const struct hypar
     struct arena scratch = { 0 };
     plan->layout = complete(layout);
     plan->has_layout = true;
-    double parts = (double)plan->graph->n_ops * plan->layout.data * plan->layout.tensor;
-    if (parts > HP_MAX_PLACEMENTS) /* asked before anything is written out */
-        return hp_fail(err, HYPAR_INFEASIBLE, "layout: more than %d parts in all",
-                       HP_MAX_PLACEMENTS);
     enum hypar_status status = build(plan, &plan->layout, &scratch, err);
     hp_arena_free(&scratch);
     return hp_in(err, status, "layout");
