@@ -6,6 +6,8 @@
  *     HYPAR_PROOF_PAIRS   how many pairs (1000)
  *     HYPAR_PROOF_SEED    the first seed (1)
  *     HYPAR_PROOF_ONLY    one pair, as a failure prints it: "SEED KIND A B"
+ *     HYPAR_PROOF_WRITE   a folder that graphs and plans of all pairs are written to, for
+ *                         `hypar train` (tests/mpi/random.sh)
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -553,6 +555,22 @@ static void end(struct proof *proof)
     hp_arena_free(&proof->coverage.arena);
 }
 
+/* The pair as files: a plan of a graph beside it. */
+static void write_pair(struct pair *pair, const char *folder)
+{
+    char path[512], model[64];
+    snprintf(model, sizeof model, "%llu.graph.json", (unsigned long long)pair->seed);
+    snprintf(path, sizeof path, "%s/%s", folder, model);
+    FILE *graph = fopen(path, "w");
+    snprintf(path, sizeof path, "%s/%llu.plan.json", folder, (unsigned long long)pair->seed);
+    FILE *plan = fopen(path, "w");
+    assert_true(graph && plan);
+    pair->plan->model = model;
+    hypar_graph_write(pair->graph, graph);
+    hypar_plan_write(pair->plan, plan);
+    assert_true(fclose(graph) == 0 && fclose(plan) == 0);
+}
+
 static void prove_one(struct proof *proof, uint64_t seed, const struct goal *goal)
 {
     struct pair pair = { .seed = seed, .goal = *goal };
@@ -566,6 +584,8 @@ static void prove_one(struct proof *proof, uint64_t seed, const struct goal *goa
         }
         fail_msg("%s", pair.err.text);
     }
+    if (getenv("HYPAR_PROOF_WRITE"))
+        write_pair(&pair, getenv("HYPAR_PROOF_WRITE"));
     release(&pair);
 }
 
