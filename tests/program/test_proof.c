@@ -273,7 +273,7 @@ static void note_recomputed(struct proof *proof, const struct pair *pair)
         proof->again_kind[pair->graph->ops[op].kind] += k->again[op] != 0;
     }
     for (int d = 0; d < k->n_exchanges; d++)
-        if (k->exchange[d].place.again &&
+        if (k->exchange[d].place.again && k->exchange[d].n_writers &&
             hp_exchange_pattern(pair->program->lowering, 0, d)->n_comms > 0)
             *(k->op_pass[hp_source_pass(k, k->exchange[d].writer)].resend ? &resent : &sent) =
                 true;
