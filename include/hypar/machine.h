@@ -15,16 +15,39 @@ extern "C" {
 
 struct hypar_machine; /* opaque; made by hypar_machine_read() */
 
+/* How fast kernels run beside the peaks, as measured; 0: not known, nothing is counted for it.
+ * A product of an M by K and a K by N matrix runs at the share efficiency / (1 +
+ * reduction_length / K + output_length (1 / M + 1 / N)) of the peak. */
+struct hypar_kernel_figures {
+    double reduction_length, output_length;
+    double unaligned_efficiency; /* of that rate, where matrix units find rows of operands that
+                                    are no multiples of 16 bytes */
+    /* shares of the memory's bandwidth: of kernels that go through elements, ... */
+    double stream_efficiency;
+    double row_efficiency;     /* ... that reduce along other dimensions than samples, ... */
+    double column_efficiency;  /* ... that reduce along samples, ... */
+    double scatter_efficiency; /* ... that add into rows which are looked up */
+    double kernel_s;           /* that each kernel takes besides */
+    /* the least time from one kernel to the next: a framework launches them one by one, or as
+     * it compiled them */
+    double eager_launch_s, compiled_launch_s;
+};
+
 /* What one device can do. Energies are those of one 32-bit operation or access. */
 struct hypar_device {
     const char *name; /* of its type, "v100" */
     /* peaks; a multiply-add is two. Of a type that it has no unit for: in fp32 */
     double fp64_op_per_s, fp32_op_per_s, tf32_op_per_s, fp16_op_per_s, bf16_op_per_s;
-    double efficiency; /* the share of the peak that dense kernels reach, above 0, at most 1 */
+    double efficiency; /* the share of the peak that large products reach, above 0, at most 1 */
     int64_t memory_bytes;
     double memory_bytes_per_s;
     double add_j, multiply_j, sram_access_j, dram_access_j;
+    struct hypar_kernel_figures kernels;
 };
+
+/* Figure `i` of a device: its name, as in JSON, and its value; NULL past the last. */
+HYPAR_API const char *hypar_device_figure(const struct hypar_device *device, int i,
+                                          double *value);
 
 /* A link between two nodes; figures are those of one direction. */
 struct hypar_link {

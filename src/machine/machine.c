@@ -173,7 +173,8 @@ static bool devices_equal(const struct hypar_device *a, const struct hypar_devic
            a->efficiency == b->efficiency && a->memory_bytes == b->memory_bytes &&
            a->memory_bytes_per_s == b->memory_bytes_per_s && a->add_j == b->add_j &&
            a->multiply_j == b->multiply_j && a->sram_access_j == b->sram_access_j &&
-           a->dram_access_j == b->dram_access_j;
+           a->dram_access_j == b->dram_access_j &&
+           memcmp(&a->kernels, &b->kernels, sizeof a->kernels) == 0;
 }
 
 bool hypar_machine_is_uniform(const struct hypar_machine *machine)

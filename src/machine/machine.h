@@ -35,6 +35,16 @@ enum option {
     OPTION_MULTIPLY,
     OPTION_SRAM,
     OPTION_DRAM,
+    OPTION_REDUCTION_LENGTH, /* from here on: struct hypar_kernel_figures, in its order */
+    OPTION_OUTPUT_LENGTH,
+    OPTION_UNALIGNED,
+    OPTION_STREAM,
+    OPTION_ROW,
+    OPTION_COLUMN,
+    OPTION_SCATTER,
+    OPTION_KERNEL,
+    OPTION_EAGER_LAUNCH,
+    OPTION_COMPILED_LAUNCH, /* to here */
     OPTION_BANDWIDTH,
     OPTION_INTRA,
     OPTION_INTER,

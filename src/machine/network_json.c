@@ -123,18 +123,10 @@ static void write_device(struct json_writer *w, const struct hypar_device *devic
     hp_json_begin_object(w, NULL, true);
     hp_json_put_int(w, "count", count);
     hp_json_put_string(w, "name", device->name);
-    hp_json_put_number(w, "fp64_op_per_s", device->fp64_op_per_s);
-    hp_json_put_number(w, "fp32_op_per_s", device->fp32_op_per_s);
-    hp_json_put_number(w, "tf32_op_per_s", device->tf32_op_per_s);
-    hp_json_put_number(w, "fp16_op_per_s", device->fp16_op_per_s);
-    hp_json_put_number(w, "bf16_op_per_s", device->bf16_op_per_s);
-    hp_json_put_number(w, "efficiency", device->efficiency);
-    hp_json_put_int(w, "memory_bytes", device->memory_bytes);
-    hp_json_put_number(w, "memory_bytes_per_s", device->memory_bytes_per_s);
-    hp_json_put_number(w, "add_j", device->add_j);
-    hp_json_put_number(w, "multiply_j", device->multiply_j);
-    hp_json_put_number(w, "sram_access_j", device->sram_access_j);
-    hp_json_put_number(w, "dram_access_j", device->dram_access_j);
+    double value;
+    const char *key;
+    for (int i = 0; (key = hypar_device_figure(device, i, &value)); i++)
+        hp_json_put_number(w, key, value);
     hp_json_end_object(w);
 }
 

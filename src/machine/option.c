@@ -16,7 +16,7 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "fp16_op_per_s", HYPAR_UNIT_RATE, SCOPE_DEVICE, 1, 1e24, false },
     [OPTION_TF32] = { { "tf32", "156TFLOP/s", "peak of 32-bit arithmetic by matrix units" },
         "tf32_op_per_s", HYPAR_UNIT_RATE, SCOPE_DEVICE, 1, 1e24, false },
-    [OPTION_EFFICIENCY] = { { "efficiency", "0.5", "share of the peak that dense kernels reach" },
+    [OPTION_EFFICIENCY] = { { "efficiency", "0.5", "share of the peak that large products reach" },
         "efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 1e-6, 1, false },
     [OPTION_MEMORY] = { { "memory", "80GB", "memory of a device" },
         "memory_bytes", HYPAR_UNIT_BYTES, SCOPE_DEVICE, 1, 1e15, true },
@@ -30,6 +30,26 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "sram_access_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
     [OPTION_DRAM] = { { "dram-energy", "640pJ", "energy of a 32-bit access to the device's memory" },
         "dram_access_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
+    [OPTION_REDUCTION_LENGTH] = { { "reduction-length", "100", "of products: summed over so many, they run at half that share" },
+        "reduction_length", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 1e9, false },
+    [OPTION_OUTPUT_LENGTH] = { { "output-length", "50", "likewise for results of so many rows or columns" },
+        "output_length", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 1e9, false },
+    [OPTION_UNALIGNED] = { { "unaligned-efficiency", "0.2", "of products with rows that are no multiples of 16 bytes (0: 1)" },
+        "unaligned_efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 1, false },
+    [OPTION_STREAM] = { { "stream-efficiency", "0.85", "share of memory-bandwidth of element-wise kernels (0: 1)" },
+        "stream_efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 4, false },
+    [OPTION_ROW] = { { "row-efficiency", "0.4", "of kernels that reduce, but not along samples (0: 1)" },
+        "row_efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 4, false },
+    [OPTION_COLUMN] = { { "column-efficiency", "0.3", "of kernels that reduce along samples (0: 1)" },
+        "column_efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 4, false },
+    [OPTION_SCATTER] = { { "scatter-efficiency", "0.02", "of kernels that add into rows which are looked up (0: 1)" },
+        "scatter_efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 4, false },
+    [OPTION_KERNEL] = { { "kernel-time", "2us", "that every kernel takes besides" },
+        "kernel_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
+    [OPTION_EAGER_LAUNCH] = { { "eager-launch", "7us", "least time from kernel to kernel, launched one by one" },
+        "eager_launch_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
+    [OPTION_COMPILED_LAUNCH] = { { "compiled-launch", "4us", "likewise, as a framework compiled them" },
+        "compiled_launch_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
     [OPTION_BANDWIDTH] = { { "bandwidth", "25GB/s", "of each link and direction (htree: at the leaves)" },
         "bytes_per_s", HYPAR_UNIT_BANDWIDTH, SCOPE_SIMPLE, 1, 1e18, false },
     [OPTION_INTRA] = { { "intra", "450GB/s", "cluster: of each device into its node's switch" },
@@ -80,37 +100,76 @@ static double or_from_fp32(const struct part *part, double figure, double share)
     return value < low ? low : value;
 }
 
+/* A figure of a device that an option sets, but for its memory; NULL: it is none of a device.
+ */
+static double *device_figure(struct hypar_device *device, enum option option)
+{
+    struct hypar_kernel_figures *kernels = &device->kernels;
+    switch (option) {
+    case OPTION_FP64:
+        return &device->fp64_op_per_s;
+    case OPTION_FP32:
+        return &device->fp32_op_per_s;
+    case OPTION_TF32:
+        return &device->tf32_op_per_s;
+    case OPTION_FP16:
+        return &device->fp16_op_per_s;
+    case OPTION_BF16:
+        return &device->bf16_op_per_s;
+    case OPTION_EFFICIENCY:
+        return &device->efficiency;
+    case OPTION_MEMORY_BANDWIDTH:
+        return &device->memory_bytes_per_s;
+    case OPTION_ADD:
+        return &device->add_j;
+    case OPTION_MULTIPLY:
+        return &device->multiply_j;
+    case OPTION_SRAM:
+        return &device->sram_access_j;
+    case OPTION_DRAM:
+        return &device->dram_access_j;
+    case OPTION_REDUCTION_LENGTH:
+        return &kernels->reduction_length;
+    case OPTION_OUTPUT_LENGTH:
+        return &kernels->output_length;
+    case OPTION_UNALIGNED:
+        return &kernels->unaligned_efficiency;
+    case OPTION_STREAM:
+        return &kernels->stream_efficiency;
+    case OPTION_ROW:
+        return &kernels->row_efficiency;
+    case OPTION_COLUMN:
+        return &kernels->column_efficiency;
+    case OPTION_SCATTER:
+        return &kernels->scatter_efficiency;
+    case OPTION_KERNEL:
+        return &kernels->kernel_s;
+    case OPTION_EAGER_LAUNCH:
+        return &kernels->eager_launch_s;
+    case OPTION_COMPILED_LAUNCH:
+        return &kernels->compiled_launch_s;
+    default:
+        return NULL;
+    }
+}
+
 double hp_option_default(const struct part *part, enum option option)
 {
     const struct hypar_device_type *type = &part->type;
-    const struct hypar_device *device = &type->device;
+    struct hypar_device device = type->device;
+    const double *figure = device_figure(&device, option);
     switch (option) {
     case OPTION_FP64:
-        return or_from_fp32(part, device->fp64_op_per_s, 0.5);
-    case OPTION_FP32:
-        return device->fp32_op_per_s;
+        return or_from_fp32(part, *figure, 0.5);
     case OPTION_BF16:
-        return or_from_fp32(part, device->bf16_op_per_s, 1);
-    case OPTION_FP16: /* what is said of one 16-bit type goes for both */
-        return isnan(device->fp16_op_per_s) && !isnan(part->value[OPTION_BF16])
-                   ? part->value[OPTION_BF16]
-                   : or_from_fp32(part, device->fp16_op_per_s, 1);
     case OPTION_TF32:
-        return or_from_fp32(part, device->tf32_op_per_s, 1);
-    case OPTION_EFFICIENCY:
-        return device->efficiency;
+        return or_from_fp32(part, *figure, 1);
+    case OPTION_FP16: /* what is said of one 16-bit type goes for both */
+        return isnan(*figure) && !isnan(part->value[OPTION_BF16])
+                   ? part->value[OPTION_BF16]
+                   : or_from_fp32(part, *figure, 1);
     case OPTION_MEMORY:
-        return device->memory_bytes > 0 ? (double)device->memory_bytes : NAN;
-    case OPTION_MEMORY_BANDWIDTH:
-        return device->memory_bytes_per_s;
-    case OPTION_ADD:
-        return device->add_j;
-    case OPTION_MULTIPLY:
-        return device->multiply_j;
-    case OPTION_SRAM:
-        return device->sram_access_j;
-    case OPTION_DRAM:
-        return device->dram_access_j;
+        return device.memory_bytes > 0 ? (double)device.memory_bytes : NAN;
     case OPTION_BANDWIDTH:
         return type->link_bytes_per_s;
     case OPTION_INTRA:
@@ -126,10 +185,9 @@ double hp_option_default(const struct part *part, enum option option)
                                                   : part->value[OPTION_LATENCY];
     case OPTION_ENERGY:
         return type->energy_j_per_bit;
-    case OPTION_COUNT:
-        break;
+    default:
+        return figure ? *figure : NAN;
     }
-    return NAN;
 }
 
 enum hypar_status hp_option_check(const struct part *part, enum option option, double value,
@@ -165,22 +223,24 @@ enum hypar_status hp_part_finish(struct part *part, struct hypar_error *err)
 
 struct hypar_device hp_part_device(const struct part *part)
 {
-    const double *value = part->value;
-    return (struct hypar_device){
-        .name = part->type.device.name,
-        .fp64_op_per_s = value[OPTION_FP64],
-        .fp32_op_per_s = value[OPTION_FP32],
-        .tf32_op_per_s = value[OPTION_TF32],
-        .fp16_op_per_s = value[OPTION_FP16],
-        .bf16_op_per_s = value[OPTION_BF16],
-        .efficiency = value[OPTION_EFFICIENCY],
-        .memory_bytes = (int64_t)value[OPTION_MEMORY],
-        .memory_bytes_per_s = value[OPTION_MEMORY_BANDWIDTH],
-        .add_j = value[OPTION_ADD],
-        .multiply_j = value[OPTION_MULTIPLY],
-        .sram_access_j = value[OPTION_SRAM],
-        .dram_access_j = value[OPTION_DRAM],
-    };
+    struct hypar_device device = { .name = part->type.device.name,
+                                   .memory_bytes = (int64_t)part->value[OPTION_MEMORY] };
+    for (int o = 0; o < OPTION_COUNT; o++)
+        if (device_figure(&device, (enum option)o))
+            *device_figure(&device, (enum option)o) = part->value[o];
+    return device;
+}
+
+const char *hypar_device_figure(const struct hypar_device *device, int i, double *value)
+{
+    struct hypar_device copy = *device;
+    for (int o = 0; o < OPTION_COUNT; o++)
+        if (hp_machine_options[o].scope == SCOPE_DEVICE && i-- == 0) {
+            *value = o == OPTION_MEMORY ? (double)device->memory_bytes
+                                        : *device_figure(&copy, (enum option)o);
+            return hp_machine_options[o].key;
+        }
+    return NULL;
 }
 
 double hp_part_link_bytes_per_s(const struct part *part)

@@ -2,6 +2,7 @@
 #include "machine/machine.h"
 
 #include "base/number.h"
+#include "base/word.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -38,12 +39,6 @@ static enum hypar_status read_shape(struct part *part, struct reader *reader,
         n++;
     } while (*reader->at == 'x');
     return hp_part_set_shape(part, dim, n, err);
-}
-
-static const char *option_name(int i)
-{
-    const struct hypar_machine_option *option = hypar_machine_option(i);
-    return option ? option->name : NULL;
 }
 
 static enum hypar_status set_option(struct part *part, enum option option, const char *text,
@@ -92,9 +87,15 @@ static enum hypar_status set_named(struct part *part, const char *name, const ch
         TRY(set_option(part, OPTION_INTRA, value, err)); /* of a cluster: both kinds of link */
         return set_option(part, OPTION_INTER, value, err);
     }
-    char known[256];
-    return hp_fail(err, HYPAR_SYNTAX, "unknown option '%.40s', expected one of %s", name,
-                   hp_list_names(known, sizeof known, option_name));
+    const char *known[OPTION_COUNT + 1];
+    char near[128];
+    for (int o = 0; o <= OPTION_COUNT; o++)
+        known[o] = hypar_machine_option(o)->name;
+    return hp_nearest_text(name, known, OPTION_COUNT + 1, near, sizeof near)
+               ? hp_fail(err, HYPAR_SYNTAX, "unknown option '%.40s', expected %s", name, near)
+               : hp_fail(err, HYPAR_SYNTAX,
+                         "unknown option '%.40s', expected one that 'hypar machines' lists",
+                         name);
 }
 
 /* Is `at` where a word's next part begins? The '+' of "1e+9" is followed by no letter. */

@@ -9,18 +9,10 @@
 void hp_put_device(struct json_writer *w, const struct hypar_device *d)
 {
     hp_json_put_string(w, "name", d->name);
-    hp_json_put_number(w, "fp64_op_per_s", d->fp64_op_per_s);
-    hp_json_put_number(w, "fp32_op_per_s", d->fp32_op_per_s);
-    hp_json_put_number(w, "tf32_op_per_s", d->tf32_op_per_s);
-    hp_json_put_number(w, "fp16_op_per_s", d->fp16_op_per_s);
-    hp_json_put_number(w, "bf16_op_per_s", d->bf16_op_per_s);
-    hp_json_put_number(w, "efficiency", d->efficiency);
-    hp_json_put_int(w, "memory_bytes", d->memory_bytes);
-    hp_json_put_number(w, "memory_bytes_per_s", d->memory_bytes_per_s);
-    hp_json_put_number(w, "add_j", d->add_j);
-    hp_json_put_number(w, "multiply_j", d->multiply_j);
-    hp_json_put_number(w, "sram_access_j", d->sram_access_j);
-    hp_json_put_number(w, "dram_access_j", d->dram_access_j);
+    double value;
+    const char *key;
+    for (int i = 0; (key = hypar_device_figure(d, i, &value)); i++)
+        hp_json_put_number(w, key, value);
 }
 
 /* How many devices from `i` on are the same. */

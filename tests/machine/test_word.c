@@ -12,6 +12,10 @@ static const struct {
     { "torus:04x4", "torus:4x4" },
     { "mesh:4x4,latency=0s", NULL },
     { "ring:8,efficiency=0.25", NULL },
+    { "ring:8,reduction-length=100,output-length=50.5,unaligned-efficiency=0.2,"
+      "stream-efficiency=0.85,row-efficiency=0.4,column-efficiency=0.3,"
+      "scatter-efficiency=0.02,kernel-time=2us,eager-launch=7us,compiled-launch=3us",
+      NULL },
     { "full:16,bandwidth=1GB/s,device=v100", "full:16,bandwidth=1GB/s" },
     { "full:2,bandwidth=1e+9", "full:2,bandwidth=1GB/s" },
     { "full:2,bandwidth=1234567.890123", "full:2,bandwidth=1234567.890123B/s" },
@@ -195,11 +199,10 @@ static const struct {
     { "ring:4,latency=",
       "machine 'ring:4,latency=': 'latency=' is no option, expected name=value" },
     { "ring:4,=2us", "machine 'ring:4,=2us': '=2us' is no option, expected name=value" },
-    { "ring:4,speed=3", "machine 'ring:4,speed=3': unknown option 'speed', expected one of "
-                        "device, fp32, fp64, bf16, fp16, tf32, "
-                        "efficiency, memory, memory-bandwidth, add-energy, multiply-energy, "
-                        "sram-energy, dram-energy, "
-                        "bandwidth, intra, inter, nics, latency, inter-latency, energy" },
+    { "ring:4,speed=3", "machine 'ring:4,speed=3': unknown option 'speed', expected one that "
+                        "'hypar machines' lists" },
+    { "ring:4,latncy=3us",
+      "machine 'ring:4,latncy=3us': unknown option 'latncy', expected latency" },
     { "ring:4,device=h10",
       "machine 'ring:4,device=h10': unknown device 'h10', expected one of "
       "eyeriss-hmc, k80, titan-x, p100, v100, v100-32gb, t4, rtx-3090, rtx-4090, a10, "
