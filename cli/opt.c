@@ -39,6 +39,7 @@ static const struct value {
     double least, most; /* of a COUNT */
 } values[] = {
     { OPT_ALL_REDUCE, "--all-reduce", TEXT, offsetof(struct args, all_reduce), 0, 0 },
+    { OPT_FRAMEWORK, "--framework", TEXT, offsetof(struct args, framework), 0, 0 },
     { OPT_ATTENTION, "--attention", TEXT, offsetof(struct args, attention), 0, 0 },
     { OPT_AXES, "--axes", TEXT, offsetof(struct args, axes), 0, 0 },
     { OPT_BANDWIDTH, "--bandwidth", TEXT, offsetof(struct args, bandwidth), 0, 0 },
@@ -543,6 +544,9 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
     struct hypar_error why;
     if (hypar_check_all_reduce(args->all_reduce, &why) != HYPAR_OK)
         return opt_usage(err, "--all-reduce: %s", why.text);
+    if (args->framework && !hypar_framework_find(args->framework, &how->framework))
+        return opt_usage(err, "--framework: '%s' is not compiled, eager or none",
+                         args->framework);
     if (!args->profile)
         return HYPAR_OK;
     enum hypar_status status = hypar_profile_read(profile, args->profile, err);

@@ -56,6 +56,7 @@ enum opt_key {
     OPT_USE_FEWER,
     OPT_VERTICAL_SYNC,
     OPT_ALL_REDUCE,
+    OPT_FRAMEWORK,
     OPT_CHECK_DELTA,
     OPT_EXPAND,
     OPT_FITS,
@@ -114,7 +115,7 @@ struct args {
     int64_t shard_over;
     const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
     const char *profile, *trace, *timeline, *start;
-    const char *attention, *axes, *sync, *all_reduce, *schedule;
+    const char *attention, *axes, *sync, *all_reduce, *framework, *schedule;
     char word[LIST_BYTES]; /* operand 0 where `attention` is part of it */
     const char *bind, *hostfile, *checkpoint, *data, *init, *kernels, *rate, *resume,
         *test_data;
@@ -224,6 +225,8 @@ extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cm
       "simulate every message of a collective, not the collective as one", 0 },                 \
     { "all-reduce", OPT_ALL_REDUCE, "HOW", 0,                                                   \
       "sum by ring, tree, hierarchical, server, ... (auto, the fastest)", 0 },                  \
+    { "framework", OPT_FRAMEWORK, "HOW", 0,                                                     \
+      "kernels are compiled, eager, or none: passes of the roofline (compiled)", 0 },           \
     { "no-overlap", OPT_NO_OVERLAP, NULL, 0,                                                    \
       "a device that sends or receives does not compute", 0 },                                  \
     { "half-duplex", OPT_HALF_DUPLEX, NULL, 0,                                                  \

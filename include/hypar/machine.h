@@ -28,8 +28,8 @@ struct hypar_kernel_figures {
     double column_efficiency;  /* ... that reduce along samples, ... */
     double scatter_efficiency; /* ... that add into rows which are looked up */
     double kernel_s;           /* that each kernel takes besides */
-    /* the least time from one kernel to the next: a framework launches them one by one, or as
-     * it compiled them */
+    /* that the host takes to launch one, ahead of the device: one by one from a framework, or
+     * captured by one that compiles */
     double eager_launch_s, compiled_launch_s;
 };
 

@@ -84,6 +84,14 @@ enum hypar_shard {
     HYPAR_SHARD_COUNT,
 };
 
+/* How kernels are made of passes and launched, on devices whose kernels were measured. */
+enum hypar_framework {
+    HYPAR_FRAMEWORK_COMPILED, /* what has no products is fused, matrices are padded */
+    HYPAR_FRAMEWORK_EAGER,    /* operator by operator */
+    HYPAR_FRAMEWORK_NONE,     /* pass by pass, launches cost nothing: the roofline */
+    HYPAR_FRAMEWORK_COUNT,
+};
+
 /* The names that files and options use ("adam", "1f1b"), and back: false if unknown. */
 HYPAR_API const char *hypar_precision_text(enum hypar_precision precision);
 HYPAR_API const char *hypar_optimizer_text(enum hypar_optimizer optimizer);
@@ -92,12 +100,14 @@ HYPAR_API const char *hypar_schedule_text(enum hypar_schedule_kind kind);
 HYPAR_API const char *hypar_share_text(enum hypar_share share);
 HYPAR_API const char *hypar_recompute_text(enum hypar_recompute recompute);
 HYPAR_API const char *hypar_shard_text(enum hypar_shard shard);
+HYPAR_API const char *hypar_framework_text(enum hypar_framework framework);
 HYPAR_API bool hypar_precision_find(const char *name, enum hypar_precision *out);
 HYPAR_API bool hypar_optimizer_find(const char *name, enum hypar_optimizer *out);
 HYPAR_API bool hypar_masks_find(const char *name, enum hypar_masks *out);
 HYPAR_API bool hypar_schedule_find(const char *name, enum hypar_schedule_kind *out);
 HYPAR_API bool hypar_share_find(const char *name, enum hypar_share *out);
 HYPAR_API bool hypar_recompute_find(const char *name, enum hypar_recompute *out);
+HYPAR_API bool hypar_framework_find(const char *name, enum hypar_framework *out);
 HYPAR_API bool hypar_shard_find(const char *name, enum hypar_shard *out);
 
 struct hypar_schedule {
@@ -128,6 +138,7 @@ struct hypar_simulation {
     double bucket_bytes; /* gradients are summed in buckets of about this size; 0: one by one */
     bool local_bn;       /* batch norm over each part's own samples */
     bool no_overlap, half_duplex, expand_collectives;
+    enum hypar_framework framework;
 };
 
 /* One pipeline stage; the lists are owned by the plan. */

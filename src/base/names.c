@@ -50,6 +50,12 @@ const char *const hp_shard_names[HYPAR_SHARD_COUNT] = {
     [HYPAR_SHARD_PARAMETERS] = "parameters",
 };
 
+const char *const hp_framework_names[HYPAR_FRAMEWORK_COUNT] = {
+    [HYPAR_FRAMEWORK_COMPILED] = "compiled",
+    [HYPAR_FRAMEWORK_EAGER] = "eager",
+    [HYPAR_FRAMEWORK_NONE] = "none",
+};
+
 /* The row called `name`, or `count`. */
 static int find(const char *const *names, int count, const char *name)
 {
@@ -80,3 +86,4 @@ NAMED(schedule, hypar_schedule_kind, hp_schedule_names, HYPAR_SCHEDULE_COUNT)
 NAMED(share, hypar_share, hp_share_names, HYPAR_SHARE_COUNT)
 NAMED(recompute, hypar_recompute, hp_recompute_names, HYPAR_RECOMPUTE_COUNT)
 NAMED(shard, hypar_shard, hp_shard_names, HYPAR_SHARD_COUNT)
+NAMED(framework, hypar_framework, hp_framework_names, HYPAR_FRAMEWORK_COUNT)

@@ -11,5 +11,6 @@ extern const char *const hp_schedule_names[HYPAR_SCHEDULE_COUNT];
 extern const char *const hp_share_names[HYPAR_SHARE_COUNT];
 extern const char *const hp_recompute_names[HYPAR_RECOMPUTE_COUNT];
 extern const char *const hp_shard_names[HYPAR_SHARD_COUNT];
+extern const char *const hp_framework_names[HYPAR_FRAMEWORK_COUNT];
 
 #endif /* BASE_NAMES_H */

@@ -56,12 +56,9 @@ static double part_s(const struct optcnn_model *m, int op, uint32_t passes,
                      const struct range range[MAX_AXES], const struct hypar_device *device)
 {
     const struct op *o = &m->graph->ops[op];
-    double sum = 0;
-    for (int p = 0; p < o->nest->n_passes; p++)
-        if (passes >> p & 1)
-            sum += hp_pass_seconds(o->nest, p, range, hp_present(o), device, m->precision,
-                                   m->profile);
-    return sum;
+    return hp_op_seconds(
+        o->nest, passes, range, hp_present(o),
+        &(struct kernel_place){ device, m->precision, m->framework, m->profile });
 }
 
 /* The slowest device among those that have a part. */

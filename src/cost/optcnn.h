@@ -16,8 +16,8 @@
 #include <hypar/profile.h>
 #include <hypar/search.h>
 
+#include "cost/kernel.h"
 #include "cost/transfer.h"
-#include "cost/work.h"
 #include "graph/graph.h"
 
 /* Seconds to sum over replicas: the best of fixed_s + bytes * s_per_byte. */
@@ -34,6 +34,7 @@ struct optcnn_model {
     const struct hypar_graph *graph;
     struct topology_view *topology;
     enum hypar_precision precision, gradients; /* of tensors; of parameters' gradients */
+    enum hypar_framework framework;
     enum hypar_sync sync;
     const struct hypar_profile *profile; /* may be NULL */
 

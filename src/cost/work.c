@@ -67,6 +67,13 @@ static double touched(const struct nest *nest, const struct pass *pass, int o,
     return once < region ? once : region;
 }
 
+double hp_operand_bytes(const struct nest *nest, int pass, int o,
+                        const struct range range[MAX_AXES], enum hypar_precision precision)
+{
+    return touched(nest, &nest->pass[pass], o, range) *
+           hp_element_bytes(precision, nest->operand[o].index);
+}
+
 struct work hp_pass_work(const struct nest *nest, int pass, const struct range range[MAX_AXES],
                          operand_set present, enum hypar_precision precision)
 {
@@ -82,8 +89,7 @@ struct work hp_pass_work(const struct nest *nest, int pass, const struct range r
     for (int o = 0; o < nest->n_operands; o++) {
         int tensors = (int)(values >> o & 1) + (int)(grads >> o & 1);
         if (tensors)
-            work.bytes += tensors * touched(nest, p, o, range) *
-                          hp_element_bytes(precision, nest->operand[o].index);
+            work.bytes += tensors * hp_operand_bytes(nest, pass, o, range, precision);
     }
     return work;
 }

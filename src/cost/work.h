@@ -33,6 +33,10 @@ struct work {
 struct work hp_pass_work(const struct nest *nest, int pass, const struct range range[MAX_AXES],
                          operand_set present, enum hypar_precision precision);
 
+/* Bytes of operand `o`, or of its gradient, that a pass over these loops touches. */
+double hp_operand_bytes(const struct nest *nest, int pass, int o,
+                        const struct range range[MAX_AXES], enum hypar_precision precision);
+
 /* Seconds on a device. */
 double hp_work_seconds(const struct work *work, const struct hypar_device *device,
                        enum hypar_precision precision);

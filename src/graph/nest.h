@@ -68,6 +68,15 @@ struct operand {
     axis_set axes; /* axes that index some dimension */
 };
 
+/* A product of matrices: the axes of the rows and columns of its result and those that are
+ * summed over, and how many times the product of their extents there are ("4k": 4). */
+struct matrix_product {
+    axis_set axes[3];
+    double times[3];
+    double macs; /* of all such products of the pass */
+};
+enum { PRODUCT_ROWS, PRODUCT_COLUMNS, PRODUCT_SUMMED, MAX_PRODUCTS = 3 };
+
 /* One loop nest of the operator: reads some operands (or their gradients), writes others. */
 struct pass {
     bool backward;
@@ -76,7 +85,9 @@ struct pass {
     operand_set adds; /* read once, after the partial sums are put together: a bias */
     axis_set axes;    /* union over what it reads and writes */
     double macs;      /* multiply-adds of the whole pass */
-    double other;     /* other arithmetic operations */
+    int n_products;   /* that they are of; 0: not known (opaque operators) */
+    struct matrix_product product[MAX_PRODUCTS];
+    double other; /* other arithmetic operations */
 };
 
 struct nest {

@@ -18,6 +18,10 @@
  *              +b what is added once, after partial sums; counts are products of extents
  *              ("4nkc", sums with '+', '*' = all axes of the pass). A gradient nobody needs is not
  *              computed; that of a parameter belongs to the gradient phase, others to backward.
+ *              Multiply-adds are those of products of matrices, "rows of the result | columns |
+ *              summed over" with what there is a product for each of before them ("nb|m|k|c").
+ *              Attention's are those of the kernel that does all of one half: forward two,
+ *              backward five, the first of which makes the scores again (Dao et al., NeurIPS 2022).
  *  attributes  "kernel:S! stride:S=1": values (S one per spatial dimension, D two, * any number),
  *              ! required, =default
  *  bind        NULL: the texts say it all; else the function of graph/bind.c that fills in the maps */
@@ -26,17 +30,17 @@
 OP(LINEAR, "linear", "y = x w + b",
    "nS tA uA kP=out cR",
    "x[n,t?,u?,c] | w[c,k]@transposed b?[k] -> y[n,t?,u?,k]",
-   "x w +b -> y: ntukc; dy w -> dx: ntukc; x dy -> dw: ntukc; dy -> db / ntuk",
+   "x w +b -> y: ntu|k|c; dy w -> dx: ntu|c|k; x dy -> dw: c|k|ntu; dy -> db / ntuk",
    "out transposed=0", ROW_WEIGHTED, NULL)
 OP(CONV, "conv", "convolution, 1D or 2D",
    "nS kP=out cR hA wA iI=kernel.0 jI=kernel.1",
    "x[n,c,h~i,w~j?] | w[k,c,i,j?] b?[k] -> y[n,k,h,w?]",
-   "x w +b -> y: nkchwij; dy w -> dx: nkchwij; x dy -> dw: nkchwij; dy -> db / nkhw",
+   "x w +b -> y: nhw|k|cij; dy w -> dx: nhw|c|kij; x dy -> dw: cij|k|nhw; dy -> db / nkhw",
    "kernel:S! stride:S=1 pad:D=0 dilation:S=1 out", ROW_WEIGHTED, NULL)
 OP(GROUP_CONV, "group_conv", "convolution in groups of channels, 1D or 2D",
    "nS gP=groups kI=out/groups cI hA wA iI=kernel.0 jI=kernel.1",
    "x[n,(g,c),h~i,w~j?] | w[(g,k),c,i,j?] b?[(g,k)] -> y[n,(g,k),h,w?]",
-   "x w b -> y: ngkchwij; dy w -> dx: ngkchwij; x dy -> dw: ngkchwij; dy -> db / ngkhw",
+   "x w b -> y: g|nhw|k|cij; dy w -> dx: g|nhw|c|kij; x dy -> dw: g|cij|k|nhw; dy -> db / ngkhw",
    "kernel:S! stride:S=1 pad:D=0 dilation:S=1 groups! out", ROW_WEIGHTED, NULL)
 OP(EMBEDDING, "embedding", "rows of a table, looked up by id",
    "nS tA uA kP=out vR=vocab",
@@ -47,16 +51,16 @@ OP(LSTM, "lstm", "LSTM over a whole sequence (y: every h; h, z: the last)",
    "nS tI kI=out cI",
    "x[n,t,c] e?[n,k] f?[n,k] | w[4,k,c] u[4,k,k] b?[4,k] d?[4,k] -> y[n,t,k] h[n,k] z[n,k];"
    " a=sum[n,t,4,k] s=sum[n,t,k] g=sum[n,t,4,k] q=sum[n,t,k]",
-   "x e f w u b d -> y h z a s: 4ntkc+4ntkk / 30ntk; a s f u dy dh dz -> g q: 4ntkk / 40ntk;"
-   " g w -> dx: 4ntkc; g u -> de: 4nkk; q a -> df / nk; g x -> dw: 4ntkc; g y e -> du: 4ntkk;"
+   "x e f w u b d -> y h z a s: nt|4k|c+t|n|4k|k / 30ntk; a s f u dy dh dz -> g q: t|n|k|4k / 40ntk;"
+   " g w -> dx: nt|c|4k; g u -> de: n|k|4k; q a -> df / nk; g x -> dw: 4k|c|nt; g y e -> du: 4k|k|nt;"
    " g -> db / 4ntk; g -> dd / 4ntk",
    "out reverse=0", ROW_WEIGHTED, NULL)
 OP(LSTM_CELL, "lstm_cell", "one step of an unrolled LSTM (y: the new h, s: the new cell state)",
    "nS kP=out cI jI=out",
    "x[n,c] h?[n,j] z?[n,k] | w[4,k,c] u[4,k,j] b?[4,k] d?[4,k] -> y[n,k] s[n,k];"
    " a=sum[n,4,k] g=sum[n,4,k]",
-   "x h z w u b d -> y s a: 4nkc+4nkj / 30nk; a z s dy ds -> g / 40nk; a s dy ds -> dz / 10nk;"
-   " g w -> dx: 4nkc; g u -> dh: 4nkj; g x -> dw: 4nkc; g h -> du: 4nkj;"
+   "x h z w u b d -> y s a: n|4k|c+n|4k|j / 30nk; a z s dy ds -> g / 40nk; a s dy ds -> dz / 10nk;"
+   " g w -> dx: n|c|4k; g u -> dh: n|j|4k; g x -> dw: 4k|c|n; g h -> du: 4k|j|n;"
    " g -> db / 4nk; g -> dd / 4nk",
    "out", ROW_WEIGHTED, NULL)
 
@@ -64,13 +68,14 @@ OP(LSTM_CELL, "lstm_cell", "one step of an unrolled LSTM (y: the new h, s: the n
 OP(MATMUL, "matmul", "batched product of two activations",
    "nS bA mA kA cR",
    "x[n,b?,m,c] y[n,b?,c,k]@transposed -> z[n,b?,m,k]",
-   "x y -> z: nbmkc; dz y -> dx: nbmkc; x dz -> dy: nbmkc",
+   "x y -> z: nb|m|k|c; dz y -> dx: nb|m|c|k; x dz -> dy: nb|c|k|m",
    "transposed=0", 0, NULL)
 OP(ATTENTION, "attention", "softmax(q k') v with heads; kv_heads < heads: grouped",
    "nS aA=kv_heads qA sR gI=heads/kv_heads dI eI",
    "x[n,q,(a,g,d)] k[n,s,(a,d)] v[n,s,(a,e)] -> y[n,q,(a,g,e)]; m=softmax[n,q,a,g,2] t=sum[n,q,a,g]",
-   "x k -> m: nqagsd / 4nqags; x k v m -> y: nqagse; y dy -> t / 2nqage;"
-   " x k v m t dy -> dx: nqagse+nqagsd / 6nqags; x k v m t dy -> dk: nqagsd; x k m dy -> dv: nqagse",
+   "x k -> m: na|qg|s|d / 4nqags; x k v m -> y: na|qg|e|s; y dy -> t / 2nqage;"
+   " x k v m t dy -> dx: na|qg|s|d+na|qg|s|e+na|qg|d|s / 6nqags; x k v m t dy -> dk: na|s|d|qg;"
+   " x k m dy -> dv: na|s|e|qg",
    "heads! kv_heads=heads causal=0 scale=0", 0, NULL)
 
 /* Windows */

@@ -49,37 +49,54 @@ static const char *read_names(const struct binding *b, const char *p, operand_se
     }
 }
 
-/* "4ntkc+4ntkk", "3*": products of extents of the pass's axes; an axis left out counts once. */
-static const char *read_count(const struct binding *b, const char *p, axis_set axes,
-                              double *out)
+static double read_number(const char **p)
 {
-    double total = 0, term = 1;
-    bool any = false;
+    double number = 0;
+    for (; isdigit((unsigned char)**p); (*p)++)
+        number = number * 10 + (**p - '0');
+    return number;
+}
+
+/* "3*", "nb|m|k|c+4ntk": products of extents of the pass's axes; an axis left out counts once.
+ * Of a term with bars the last three fields are a product's (struct matrix_product), which
+ * `product` (NULL: there are none) has room for. */
+static const char *read_count(const struct binding *b, const char *p, axis_set axes,
+                              double *out, struct matrix_product *product, int *n_products)
+{
+    struct matrix_product fields = { .times = { 1, 1, 1 }, .macs = 1 };
+    bool any = false, bars = false;
     for (;; p++) {
         if (*p == ' ')
             continue;
-        if (*p == '+' || *p == '\0' || *p == '/' || *p == ';') {
-            total += any ? term : 0;
-            term = 1;
-            any = false;
+        if (*p == '|') {
+            memmove(fields.axes, fields.axes + 1, 2 * sizeof *fields.axes);
+            memmove(fields.times, fields.times + 1, 2 * sizeof *fields.times);
+            fields.axes[2] = 0;
+            fields.times[2] = 1;
+            bars = true;
+        } else if (*p == '+' || *p == '\0' || *p == '/' || *p == ';') {
+            *out += any ? fields.macs : 0;
+            if (bars && product)
+                product[(*n_products)++] = fields;
+            fields = (struct matrix_product){ .times = { 1, 1, 1 }, .macs = 1 };
+            any = bars = false;
             if (*p != '+')
-                break;
+                return p;
         } else if (isdigit((unsigned char)*p)) {
-            double number = 0;
-            for (; isdigit((unsigned char)*p); p++)
-                number = number * 10 + (*p - '0');
+            double number = read_number(&p);
             p--;
-            term *= number;
+            fields.macs *= number;
+            fields.times[2] *= number;
             any = true;
         } else {
             any = true;
             for (int a = 0; a < b->n_axes; a++)
-                if (*p == '*' ? (axes >> a & 1) != 0 : b->axis[a].name[0] == *p)
-                    term *= (double)b->axis[a].extent;
+                if (*p == '*' ? (axes >> a & 1) != 0 : b->axis[a].name[0] == *p) {
+                    fields.macs *= (double)b->axis[a].extent;
+                    fields.axes[2] |= (axis_set)1 << a;
+                }
         }
     }
-    *out = total;
-    return p;
 }
 
 static const char *read_pass(struct binding *b, const char *p)
@@ -91,9 +108,9 @@ static const char *read_pass(struct binding *b, const char *p)
     pass.axes = axes_of(b, (pass.reads & ~pass.adds) | pass.reads_grad | pass.writes |
                                pass.writes_grad);
     if (*p == ':')
-        p = read_count(b, p + 1, pass.axes, &pass.macs);
+        p = read_count(b, p + 1, pass.axes, &pass.macs, pass.product, &pass.n_products);
     if (*p == '/')
-        p = read_count(b, p + 1, pass.axes, &pass.other);
+        p = read_count(b, p + 1, pass.axes, &pass.other, NULL, NULL);
     pass.backward = pass.reads_grad || pass.writes_grad;
     if (pass.writes || pass.writes_grad)
         b->pass[b->n_passes++] = pass;

@@ -27,7 +27,8 @@ static bool is_on(const struct hypar_simulation *s, int flag)
 
 bool hp_simulation_same(const struct hypar_simulation *a, const struct hypar_simulation *b)
 {
-    bool same = strcmp(a->all_reduce, b->all_reduce) == 0 && a->bucket_bytes == b->bucket_bytes;
+    bool same = strcmp(a->all_reduce, b->all_reduce) == 0 &&
+                a->bucket_bytes == b->bucket_bytes && a->framework == b->framework;
     for (int i = 0; i < N_FLAGS; i++)
         same &= is_on(a, i) == is_on(b, i);
     return same;
@@ -36,6 +37,16 @@ bool hp_simulation_same(const struct hypar_simulation *a, const struct hypar_sim
 bool hp_simulation_is_default(const struct hypar_simulation *s)
 {
     return hp_simulation_same(s, &(struct hypar_simulation){ .bucket_bytes = 0 });
+}
+
+static enum hypar_status read_framework(const struct json *at, struct hypar_simulation *out,
+                                        struct hypar_error *err)
+{
+    const char *word;
+    TRY(hp_json_name(at, &word, err));
+    if (!hypar_framework_find(word, &out->framework))
+        return hp_json_fail(at, err, "expected compiled, eager or none, not \"%.40s\"", word);
+    return HYPAR_OK;
 }
 
 /* Whether there is such an all-reduce is the simulator's to say. */
@@ -54,17 +65,20 @@ enum hypar_status hp_read_simulation(const struct json *root, struct hypar_simul
                                      struct hypar_error *err)
 {
     struct json object = hp_json_member(root, "simulation"), at;
-    const char *known[N_FLAGS + 3] = { "all_reduce", "bucket_bytes" };
+    const char *known[N_FLAGS + 4] = { "all_reduce", "bucket_bytes", "framework" };
     *out = (struct hypar_simulation){ .bucket_bytes = 0 };
     if (!object.value)
         return HYPAR_OK;
     TRY(hp_json_object(&object, err));
     for (int i = 0; i < N_FLAGS; i++)
-        known[2 + i] = flags[i].key;
+        known[3 + i] = flags[i].key;
     TRY(hp_json_only(&object, known, err));
     at = hp_json_member(&object, "all_reduce");
     if (at.value)
         TRY(read_all_reduce(&at, out, err));
+    at = hp_json_member(&object, "framework");
+    if (at.value)
+        TRY(read_framework(&at, out, err));
     at = hp_json_member(&object, "bucket_bytes");
     if (at.value)
         TRY(hp_json_number(&at, 0, DBL_MAX, &out->bucket_bytes, err));
@@ -85,6 +99,8 @@ void hp_put_simulation(struct json_writer *w, const struct hypar_simulation *s)
         hp_json_put_string(w, "all_reduce", s->all_reduce);
     if (s->bucket_bytes > 0)
         hp_json_put_number(w, "bucket_bytes", s->bucket_bytes);
+    if (s->framework != HYPAR_FRAMEWORK_COMPILED)
+        hp_json_put_string(w, "framework", hypar_framework_text(s->framework));
     for (int i = 0; i < N_FLAGS; i++)
         if (is_on(s, i))
             hp_json_put_bool(w, flags[i].key, true);
@@ -99,6 +115,9 @@ char *hp_simulation_text(struct arena *arena, const struct hypar_simulation *s)
     if (s->bucket_bytes > 0)
         text = hp_arena_printf(arena, "%s --bucket %s", text,
                                hp_number_text(number, s->bucket_bytes));
+    if (s->framework != HYPAR_FRAMEWORK_COMPILED)
+        text = hp_arena_printf(arena, "%s --framework %s", text,
+                               hypar_framework_text(s->framework));
     for (int i = 0; i < N_FLAGS; i++)
         if (is_on(s, i))
             text = hp_arena_printf(arena, "%s %s", text, flags[i].option);

@@ -20,3 +20,14 @@ char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *m)
                            m->measured ? "the others" : "all",
                            m->calibrated ? "at the calibrated efficiency" : "by the roofline");
 }
+
+char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *s)
+{
+    char launch[32];
+    const char *framework = hypar_framework_text(s->how.framework);
+    if (!(s->launch_s > 0))
+        return hp_arena_printf(arena, "%s: %.0f kernels", framework, s->kernels);
+    return hp_arena_printf(arena, "%s: %.0f kernels, launched in %s%s", framework, s->kernels,
+                           hypar_format_quantity(launch, s->launch_s, HYPAR_UNIT_SECONDS),
+                           s->launch_s >= s->step_s ? ", which the step waits for" : "");
+}

@@ -193,6 +193,8 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
         hp_wrap(to, simulated_text(arena, found, s), 0);
     if (s)
         idle_text(to, hypar_found_plan(found));
+    if (s && s->step.kernels > 0)
+        fprintf(to, "Kernels: %s.\n", hp_kernels_text(arena, &s->step));
     if (s && s->step.measured.asked)
         fprintf(to, "Profile: %s.\n", hp_measured_text(arena, &s->step.measured));
     if (!hypar_found_prediction(found).simulated)

@@ -35,6 +35,8 @@ char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory);
 void hp_put_measured(struct json_writer *w, const struct hypar_sim_measured *measured);
 
 /* The same in words: "12 of 40 passes measured, the others by the roofline". */
+/* "compiled: 612 kernels, launched in 1.2 ms"; for devices whose kernels were measured. */
+char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *summary);
 char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *measured);
 
 /* "0 -> 1", "3 -> switch 0", or the name that a program file gives the link. */

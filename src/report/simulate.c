@@ -161,6 +161,11 @@ static void simulation_json(FILE *to, const struct hypar_sim *sim,
     hp_json_put_int(&w, "compute_tasks", s.compute);
     hp_json_put_int(&w, "comm_tasks", s.comm);
     hp_json_put_int(&w, "update_tasks", s.update);
+    if (s.kernels > 0) {
+        hp_json_put_string(&w, "framework", hypar_framework_text(s.how.framework));
+        hp_json_put_number(&w, "kernels", s.kernels);
+        hp_json_put_number(&w, "launch_s", s.launch_s);
+    }
     hp_put_measured(&w, &s.measured);
     put_pipeline(&w, sim);
     put_devices(&w, sim, s.n_devices, plan);
@@ -402,6 +407,8 @@ static void totals(FILE *to, struct arena *arena, const struct hypar_sim *sim,
             hypar_format_quantity(c, s->energy.sram_j, HYPAR_UNIT_JOULES),
             hypar_format_quantity(d, s->energy.dram_j, HYPAR_UNIT_JOULES),
             hypar_format_quantity(e, s->energy.link_j, HYPAR_UNIT_JOULES));
+    if (s->kernels > 0)
+        fprintf(to, "Kernels   %s\n", hp_kernels_text(arena, s));
     if (s->measured.asked)
         fprintf(to, "Profile   %s\n", hp_measured_text(arena, &s->measured));
     struct hypar_memory m = hypar_sim_device(sim, s->fullest_device).memory;

@@ -25,6 +25,13 @@ struct problem {
     struct hypar_level level[HYPAR_MAX_LEVELS];
 };
 
+/* How kernels are run in steps that are simulated. */
+static inline enum hypar_framework hp_framework(const struct problem *problem)
+{
+    const struct hypar_sim_options *how = problem->options->simulation;
+    return how ? how->framework : HYPAR_FRAMEWORK_COMPILED;
+}
+
 /* A plan and what is known about it; lives in its own arena. */
 struct hypar_found {
     struct arena arena;

@@ -58,7 +58,8 @@ struct hypar_simulation hypar_simulation_of(const struct hypar_sim_options *opti
                                      .local_bn = options->lower.local_bn,
                                      .no_overlap = options->no_overlap,
                                      .half_duplex = options->half_duplex,
-                                     .expand_collectives = options->expand_collectives };
+                                     .expand_collectives = options->expand_collectives,
+                                     .framework = options->framework };
     if (options->all_reduce && strcmp(options->all_reduce, fastest) != 0)
         snprintf(how.all_reduce, sizeof how.all_reduce, "%s", options->all_reduce);
     return how;
@@ -77,6 +78,8 @@ struct hypar_sim_options hypar_as_planned(const struct hypar_plan *plan,
     how.expand_collectives |= planned->expand_collectives;
     how.no_overlap |= planned->no_overlap;
     how.half_duplex |= planned->half_duplex;
+    if (how.framework == HYPAR_FRAMEWORK_COMPILED)
+        how.framework = planned->framework;
     return how;
 }
 

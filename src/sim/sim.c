@@ -261,6 +261,8 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
     s->forward = sim->program->iteration->forward;
     s->step_s =
         sim->program->iteration->delayed ? steady_s(sim, c, length) : hp_seconds(length);
+    s->kernels = hp_count_kernels(sim->timing, &s->launch_s);
+    s->step_s = fmax(s->step_s, s->launch_s);
     s->compute = c->compute;
     s->comm = c->comms;
     s->update = c->update;

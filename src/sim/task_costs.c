@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cost/collective_rounds.h"
+#include "graph/attrs.h"
 
 void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
                          const struct hypar_sim_options *options)
@@ -18,6 +19,12 @@ void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
         a->settings.all_reduce = hp_comm_algorithm_name(COMM_ALL_REDUCE, options->all_reduce);
     a->n_devices = hypar_machine_device_count(a->machine);
     a->n_queues = a->n_devices + 2 * hypar_machine_link_count(a->machine);
+    a->runs_kernels = NEW(&a->arena, bool, a->n_devices);
+    for (int d = 0; d < a->n_devices; d++) {
+        struct kernel_place at = hp_kernel_place(a, d);
+        a->runs_kernels[d] = hp_runs_kernels(&at);
+        a->any_kernels |= a->runs_kernels[d];
+    }
     NEW(&a->scratch, char, 1); /* the first block stays */
 }
 
@@ -27,8 +34,8 @@ void hp_task_costs_end(struct task_costs *a)
     hp_arena_free(&a->scratch);
 }
 
-/* Axes along which what a part reads depends on where it is: a window slides along them, is
- * clipped, or an operand is shorter (one of a concat's). */
+/* Axes along which the work of a part depends on where it is: a window slides along them, is
+ * clipped, or an operand is shorter (one of a concat's); queries see the keys before them. */
 static axis_set positional_axes(const struct nest *nest)
 {
     axis_set axes = 0;
@@ -40,6 +47,8 @@ static axis_set positional_axes(const struct nest *nest)
                  nest->operand[o].size[d] != nest->axis[map->axis[0]].extent))
                 axes |= (axis_set)1 << map->axis[0];
         }
+    if (nest->kind == OP_ATTENTION && hp_attr_int(nest->attrs, ATTR_CAUSAL, 0, 0))
+        axes |= (axis_set)1 << hp_nest_axis(nest, 'q') | (axis_set)1 << hp_nest_axis(nest, 's');
     return axes;
 }
 
@@ -54,28 +63,79 @@ static bool same_work(const struct range *a, const struct range *b, int n, axis_
     return true;
 }
 
-/* Most parts do the same as the one before, on the same kind of device. */
+struct kernel_place hp_kernel_place(const struct task_costs *a, int device)
+{
+    return (struct kernel_place){ hypar_machine_device(a->machine, device), a->precision,
+                                  a->settings.framework, a->settings.profile };
+}
+
+/* Does part `part` do the same as the one before, on the same kind of device? Most do. */
+static bool as_before(const struct task_costs *a, const struct part_layout *l, int part,
+                      axis_set positional)
+{
+    const struct range *range = l->range + part * l->nest->n_axes;
+    return part > 0 && !l->empty[part - 1] &&
+           hypar_machine_device(a->machine, l->device[part - 1]) ==
+               hypar_machine_device(a->machine, l->device[part]) &&
+           same_work(range, range - l->nest->n_axes, l->nest->n_axes, positional);
+}
+
+/* By itself; of a part of a kernel no more than is sure: its arithmetic. */
+static ticks time_part(struct task_costs *a, int op, int pass, const struct part_layout *l,
+                       int part)
+{
+    struct kernel_place at = hp_kernel_place(a, l->device[part]);
+    if (!a->runs_kernels[l->device[part]])
+        return hp_ticks(hp_pass_seconds(l->nest, pass, l->range + part * l->nest->n_axes,
+                                        hp_present(&a->graph->ops[op]), at.device, at.precision,
+                                        at.profile));
+    ticks sure = hp_ticks(hp_kernel_passes(a, pass, l)[part]->arithmetic_s);
+    return sure > 0 ? sure - 1 : 0; /* rounded down */
+}
+
 static const ticks *time_parts(struct task_costs *a, int op, int pass,
                                const struct part_layout *l)
 {
     ticks *time = NEW(&a->arena, ticks, l->n_parts);
-    operand_set present = hp_present(&a->graph->ops[op]);
     axis_set positional = positional_axes(l->nest);
-    const struct hypar_device *before = NULL;
+    for (int part = 0; part < l->n_parts; part++)
+        if (!l->empty[part])
+            time[part] = as_before(a, l, part, positional) ? time[part - 1]
+                                                           : time_part(a, op, pass, l, part);
+    return time;
+}
+
+static const struct kernel_pass *const *find_kernel_passes(struct task_costs *a, int pass,
+                                                           const struct part_layout *l)
+{
+    const struct kernel_pass **of = NEW(&a->arena, const struct kernel_pass *, l->n_parts);
+    axis_set positional = positional_axes(l->nest);
     for (int part = 0; part < l->n_parts; part++) {
         if (l->empty[part])
             continue;
-        const struct range *range = l->range + part * l->nest->n_axes;
-        const struct hypar_device *device = hypar_machine_device(a->machine, l->device[part]);
-        if (before == device && !l->empty[part - 1] &&
-            same_work(range, range - l->nest->n_axes, l->nest->n_axes, positional))
-            time[part] = time[part - 1];
-        else
-            time[part] = hp_ticks(hp_pass_seconds(l->nest, pass, range, present, device,
-                                                  a->precision, a->settings.profile));
-        before = device;
+        if (as_before(a, l, part, positional)) {
+            of[part] = of[part - 1];
+            continue;
+        }
+        struct kernel_place at = hp_kernel_place(a, l->device[part]);
+        struct kernel_pass *made = NEW(&a->arena, struct kernel_pass, 1);
+        made->bytes = NEW(&a->arena, double, l->nest->n_operands);
+        hp_kernel_pass(l->nest, pass, l->range + part * l->nest->n_axes, &at, made);
+        of[part] = made;
     }
-    return time;
+    return of;
+}
+
+const struct kernel_pass *const *hp_kernel_passes(struct task_costs *a, int pass,
+                                                  const struct part_layout *layout)
+{
+    a->pass_time =
+        REACH(&a->arena, struct layout_times, a->pass_time, layout->id, &a->layout_capacity);
+    if (!a->pass_time[layout->id].kernel[pass]) {
+        const struct kernel_pass *const *found = find_kernel_passes(a, pass, layout);
+        a->pass_time[layout->id].kernel[pass] = found;
+    }
+    return a->pass_time[layout->id].kernel[pass];
 }
 
 const ticks *hp_pass_times(struct task_costs *a, int op, int pass,
@@ -83,10 +143,11 @@ const ticks *hp_pass_times(struct task_costs *a, int op, int pass,
 {
     a->pass_time =
         REACH(&a->arena, struct layout_times, a->pass_time, layout->id, &a->layout_capacity);
-    const ticks **time = &a->pass_time[layout->id].of[pass];
-    if (!*time)
-        *time = time_parts(a, op, pass, layout);
-    return *time;
+    if (!a->pass_time[layout->id].of[pass]) {
+        const ticks *time = time_parts(a, op, pass, layout); /* which may move the table */
+        a->pass_time[layout->id].of[pass] = time;
+    }
+    return a->pass_time[layout->id].of[pass];
 }
 
 /* Updates ----------------------------------------------------------------------------- */

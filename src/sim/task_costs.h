@@ -9,7 +9,7 @@
 
 #include "base/table.h"
 #include "cost/collective.h"
-#include "cost/work.h"
+#include "cost/kernel.h"
 #include "program/blocks.h"
 #include "sim/tasks.h"
 
@@ -52,8 +52,11 @@ struct task_costs {
     int update_capacity;
     struct layout_times {
         const ticks *of[MAX_PASSES]; /* of each part */
-    } * pass_time;                   /* by layout id */
+        const struct kernel_pass *const
+            *kernel[MAX_PASSES]; /* likewise; equal parts share one */
+    } * pass_time;               /* by layout id */
     int layout_capacity;
+    bool *runs_kernels, any_kernels; /* by device; of any */
 };
 
 /* For plans of the same graph and machine, with the same precisions and optimizer. */
@@ -81,7 +84,15 @@ ticks hp_update_time(const struct task_costs *costs, int device, double elements
 /* Of adding up the squares of so many elements of gradients. */
 ticks hp_squares_time(const struct task_costs *costs, int device, double elements);
 
-/* How long each part of a pass takes. */
+/* Where the passes of a device are run. */
+struct kernel_place hp_kernel_place(const struct task_costs *costs, int device);
+
+/* Each part of a pass, for devices that run kernels. */
+const struct kernel_pass *const *hp_kernel_passes(struct task_costs *costs, int pass,
+                                                  const struct part_layout *layout);
+
+/* How long each part of a pass takes, by itself; of one that may be a part of a kernel, at
+ * least. */
 const ticks *hp_pass_times(struct task_costs *costs, int op, int pass,
                            const struct part_layout *layout);
 

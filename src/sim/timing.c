@@ -115,10 +115,12 @@ static void compute_tasks(struct timing *s, int b, int group, struct sim_task *t
             continue;
         const ticks *time = hp_pass_times(s->costs, what->op, what->pass, l);
         for (int part = 0; part < l->n_parts; part++)
-            if (!l->empty[part])
+            if (!l->empty[part] && !s->costs->runs_kernels[l->device[part]])
                 task[l->rank[part]].duration =
                     hp_later(task[l->rank[part]].duration, time[part]);
     }
+    if (s->costs->any_kernels)
+        hp_kernel_tasks(s, b, group, task);
 }
 
 static void exchange_tasks(struct timing *s, int b, int exchange, struct sim_task *task)

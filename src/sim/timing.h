@@ -60,6 +60,13 @@ const struct message *hp_message_at(const struct pattern_cost *cost, int comm, i
 /* The tasks of a block, size[number] of them; numbers included. */
 void hp_block_tasks(struct timing *timing, int number, struct sim_task *task);
 
+/* kernel_tasks.c: adds the kernels of a fusion group to the tasks of devices that run such. */
+void hp_kernel_tasks(struct timing *timing, int body, int group, struct sim_task *task);
+
+/* ... and how many kernels a step has on the device whose host is longest at launching them; in
+ * how many seconds. Updates are many parameters in one kernel, and not counted. */
+double hp_count_kernels(struct timing *timing, double *launch_s);
+
 /* The whole as one graph: all bodies once, then the tail, which waits for the last micro-batch
  * of each body in its update period; ids follow numbers. Fills first[] and size[] of the
  * blocks. Taken from `arena`. */

@@ -82,9 +82,9 @@ $ hypar ops conv
 > y        output              [n,k,h,w?]
 >
 > pass reads  writes  multiply-adds  other
-> x w +b      y       nkchwij
-> dy w        dx      nkchwij
-> x dy        dw      nkchwij
+> x w +b      y       nhw|k|cij
+> dy w        dx      nhw|c|kij
+> x dy        dw      cij|k|nhw
 > dy          db                     nkhw
 >
 > attribute  values                     default   least        most
@@ -112,9 +112,9 @@ $ hypar ops matmul
 > z        output  [n,b?,m,k]
 >
 > pass reads  writes  multiply-adds  other
-> x y         z       nbmkc
-> dz y        dx      nbmkc
-> x dz        dy      nbmkc
+> x y         z       nb|m|k|c
+> dz y        dx      nb|m|c|k
+> x dz        dy      nb|c|k|m
 >
 > attribute   values  default  least  most
 > transposed  one     0            0     1  the last two dimensions of w (matmul: of y) are

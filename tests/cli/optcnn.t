@@ -46,7 +46,7 @@ $ hypar plan alexnet --on cluster:2x2,device=p100 --batch 128 --planner optcnn -
 > device.
 > In closed form 28.8 ms: compute 25.8 ms, exchange 2.99 ms, no overlap.
 $ hypar plan bert:layers=2 --on full:4 --planner optcnn --axes nktc | grep 't_C'
-> t_C 51.9 ms + t_X 261 us + t_S 1.82 ms (all-reduce); 76.1 MB moved between layers, 340 MB for
+> t_C 52.7 ms + t_X 261 us + t_S 1.82 ms (all-reduce); 76.1 MB moved between layers, 340 MB for
 
 Its plan is an ordinary one.
 $ hypar plan lenet5 --on full:3 --planner optcnn -q -o $TMP/plan.json && hypar check $TMP/plan.json && hypar simulate $TMP/plan.json | head -1

@@ -128,20 +128,20 @@ $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 > gpt2, batch 32, on 8 devices: planner pipedream
 >
 > stage  operators           replicas    busy  in flight  weights   memory
->     0  wte .. loss  (174)         8  463 ms          1   498 MB  33.7 GB
+>     0  wte .. loss  (174)         8  473 ms          1   498 MB  33.7 GB
 >
 > Busy computing in a step, and memory: simulated, of the busiest and of the fullest device of a
 > stage.
-> In closed form one minibatch every 474 ms in steady state; 3.71 s on one device, 474 ms data
+> In closed form one minibatch every 484 ms in steady state; 3.78 s on one device, 484 ms data
 > parallel: 7.81 and 1.00 times as long. 1 in flight on each replica of the first stage.
 > A stage of r replicas updates its weights once for r minibatches; a forward pass sees them so
 > many updates late: no stage; the backward pass uses the same version, which is kept.
 > 220 places to cut would part operators that share a parameter, which this schedule does not
 > allow.
-> Predicted step 465 ms, simulated (the busiest device computes 463 ms of it), 68.8 samples/s,
-> 47.9 % of peak, 282 J; 871 MB sent, 1.99 GB on links; 33.7 GB of 16 GB of memory on the fullest
+> Predicted step 475 ms, simulated (the busiest device computes 473 ms of it), 67.4 samples/s,
+> 46.9 % of peak, 288 J; 871 MB sent, 1.99 GB on links; 33.7 GB of 16 GB of memory on the fullest
 > device.
-> In closed form 474 ms: compute 463 ms, exchange 11.2 ms, no overlap.
+> In closed form 484 ms: compute 473 ms, exchange 11.2 ms, no overlap.
 > IT DOES NOT FIT: device 0 would hold parameters 498 MB, gradients 498 MB, activations 26.2 GB,
 > buffers 6.59 GB.
 $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b | sed '$d'
@@ -168,13 +168,13 @@ $ hypar lower $TMP/gpipe.json | head -3
 Pipelines fit or do not by what is simulated; pipedream's recurrence has a closed form of it.
 $ hypar plan bert-base --on cluster:4x4,device=a100,inter=1.25GB/s --planner gpipe --memory 1GB | sed -n '3,12p'
 > stage  operators                                   replicas     busy  in flight  weights  memory
->     0  embeddings.word ..                    (27)         4  28.8 ms          8   133 MB  563 MB
+>     0  embeddings.word ..                    (27)         4  29.4 ms          8   133 MB  563 MB
 >        layer.1.attention.add
->     1  layer.1.attention.norm ..             (48)         4  73.3 ms          8   104 MB  966 MB
+>     1  layer.1.attention.norm ..             (48)         4  74.3 ms          8   104 MB  966 MB
 >        layer.4.ffn.add
->     2  layer.4.ffn.norm ..                   (50)         4  69.2 ms          8  94.5 MB  889 MB
+>     2  layer.4.ffn.norm ..                   (50)         4  70.5 ms          8  94.5 MB  889 MB
 >        layer.8.attention.add
->     3  layer.8.attention.norm .. loss        (54)         4  73.4 ms          8   106 MB  971 MB
+>     3  layer.8.attention.norm .. loss        (54)         4  74.4 ms          8   106 MB  971 MB
 >
 > Busy computing in a step, and memory: simulated, of the busiest and of the fullest device of a
 $ hypar plan bert-base --on cluster:4x4,device=a100,inter=1.25GB/s --planner gpipe --memory 800MB

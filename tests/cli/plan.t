@@ -172,8 +172,8 @@ $ hypar check $TMP/plan.json
 What takes long to simulate, or cannot be, is predicted in closed form.
 $ hypar plan gpt2-xl --on cluster:128x8,memory=1TB --batch 1024 --planner dp | sed '1,/^Levels/d; $d'
 > program sends, each byte once (hypar lower). Step: in closed form.
-> Predicted step 2.42 s (compute 1.34 s, exchange 1.08 s; no overlap), 423 samples/s, 27.7 % of
-> peak, 108 kJ; weights, gradients and optimizer state 12.5 GB on the fullest device.
+> Predicted step 2.44 s (compute 1.36 s, exchange 1.08 s; no overlap), 420 samples/s, 27.5 % of
+> peak, 110 kJ; weights, gradients and optimizer state 12.5 GB on the fullest device.
 > In closed form, not simulated: a plan of 694272 parts, more than 262144, takes long.
 $ hypar plan tests/data/pipedream/chain.txt --on full:2 --planner 1f1b --json | sed -n '/"predicted"/,/"search"/p'
 >   "predicted": {
@@ -445,10 +445,10 @@ $ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8
 >     1  lm_head                                         linear         n=2 k=4  8-15
 >     1  loss                                            cross_entropy  n=2 c=4  8-15
 >
-> Predicted step 27.5 ms, simulated (the busiest device computes 23.2 ms of it), 1.17 k samples/s,
-> 28.1 % of peak, 21.3 J; 4.74 GB sent, 9.55 GB on links; 104 MB of 16 GB of memory on the fullest
+> Predicted step 27.6 ms, simulated (the busiest device computes 23.4 ms of it), 1.16 k samples/s,
+> 28.0 % of peak, 21.5 J; 4.74 GB sent, 9.55 GB on links; 104 MB of 16 GB of memory on the fullest
 > device.
-> In closed form 23.1 ms: compute 16.4 ms, exchange 6.68 ms, no overlap.
+> In closed form 23.3 ms: compute 16.6 ms, exchange 6.69 ms, no overlap.
 > Searched in a moment.
 $ grep -v graph_hash 3d.json
 > {

@@ -77,7 +77,7 @@ static const struct {
     { OP_ATTENTION, "grouped, other keys, wider values", 1, 420 * 3, 0,
       120 + 84 + 126 + 120 + 180, 0 },
     { OP_ATTENTION, "grouped, other keys, wider values", 2, 0, 2 * 180, 180 + 180 + 60, 0 },
-    { OP_ATTENTION, "grouped, other keys, wider values", 3, 420 * 3 + 420 * 2, 6 * 420,
+    { OP_ATTENTION, "grouped, other keys, wider values", 3, 420 * 3 + 2 * 420 * 2, 6 * 420,
       120 + 84 + 126 + 120 + 60 + 180 + 120, 0 },
     /* ids[5,7], a table of 11 rows of 6: all of it is looked up at most once */
     { OP_EMBEDDING, "n t", 0, 0, 0, 66 + 210, 35 },

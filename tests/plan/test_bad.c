@@ -72,7 +72,7 @@ static const struct {
       "plan: optimizer: expected one of sgd, momentum, adam, adamw, not \"lamb\"" },
     { HEAD OPS ",'simulation':true}", HYPAR_INVALID, "plan: simulation: expected an object, not true" },
     { HEAD OPS ",'simulation':{'overlap':true}}", HYPAR_INVALID,
-      "plan: simulation: unknown member 'overlap', expected one of all_reduce, bucket_bytes, local_bn, "
+      "plan: simulation: unknown member 'overlap', expected one of all_reduce, bucket_bytes, framework, local_bn, "
       "no_overlap, half_duplex, expand_collectives" },
     { HEAD OPS ",'simulation':{'no_overlap':1}}", HYPAR_INVALID,
       "plan: simulation.no_overlap: expected true or false, not 1" },

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "cost/array.h"
-#include "cost/work.h"
+#include "cost/kernel.h"
 #include "search/predict.h"
 
 /* Layers ------------------------------------------------------------------------------- */
@@ -32,11 +32,13 @@ static void time_layer(struct pipeline_layers *l, const struct problem *problem,
     struct range range[MAX_AXES];
     uint32_t done = hp_done_passes(problem->graph, op);
     hp_whole_ranges(op->nest, range);
+    uint32_t forward = 0;
     for (int p = 0; p < op->nest->n_passes; p++)
-        if (done >> p & 1)
-            *(op->nest->pass[p].backward ? &l->backward_s[i] : &l->forward_s[i]) +=
-                hp_pass_seconds(op->nest, p, range, hp_present(op), device,
-                                problem->options->precision, NULL);
+        forward |= (uint32_t)!op->nest->pass[p].backward << p;
+    struct kernel_place at = { device, problem->options->precision, hp_framework(problem),
+                               NULL };
+    l->forward_s[i] = hp_op_seconds(op->nest, done & forward, range, hp_present(op), &at);
+    l->backward_s[i] = hp_op_seconds(op->nest, done & ~forward, range, hp_present(op), &at);
 }
 
 /* Parameters count where they are first used. */

@@ -1,0 +1,262 @@
+/* Kernels: passes that run at once, at the rates that were measured. */
+#include "cost/kernel.h"
+
+#include "graph/attrs.h"
+
+bool hp_runs_kernels(const struct kernel_place *at)
+{
+    const struct hypar_kernel_figures *k = &at->device->kernels;
+    return at->framework != HYPAR_FRAMEWORK_NONE && !at->profile &&
+           (k->reduction_length > 0 || k->output_length > 0 || k->unaligned_efficiency > 0 ||
+            k->stream_efficiency > 0 || k->row_efficiency > 0 || k->column_efficiency > 0 ||
+            k->scatter_efficiency > 0 || k->kernel_s > 0 || k->eager_launch_s > 0 ||
+            k->compiled_launch_s > 0);
+}
+
+/* Products ------------------------------------------------------------------------------ */
+
+static double length_along(const struct nest *nest, axis_set axes,
+                           const struct range range[MAX_AXES])
+{
+    double length = 1;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (axes >> a & 1)
+            length *= (double)(range[a].hi - range[a].lo);
+    return length;
+}
+
+/* The share of the peak that a product of this shape reaches. */
+static double product_efficiency(const struct nest *nest, const struct matrix_product *product,
+                                 const struct range range[MAX_AXES],
+                                 const struct hypar_device *device)
+{
+    double size[3];
+    for (int i = 0; i < 3; i++)
+        size[i] = product->times[i] * length_along(nest, product->axes[i], range);
+    return device->efficiency / (1 + device->kernels.reduction_length / size[PRODUCT_SUMMED] +
+                                 device->kernels.output_length *
+                                     (1 / size[PRODUCT_ROWS] + 1 / size[PRODUCT_COLUMNS]));
+}
+
+static bool has_windows(const struct nest *nest)
+{
+    for (int o = 0; o < nest->n_operands; o++)
+        for (int d = 0; d < nest->operand[o].n_dims; d++)
+            if (nest->operand[o].dim[d].span > 1)
+                return true;
+    return false;
+}
+
+/* Matrix units load 16 bytes at once: rows of activations that are no multiples of these cost
+ * them most of their rate. Of images a row is the channels of a position (channels last). */
+static bool is_aligned(const struct nest *nest, int pass, const struct range range[MAX_AXES],
+                       enum hypar_precision precision)
+{
+    enum { UNIT_BYTES = 16 };
+    const struct pass *p = &nest->pass[pass];
+    operand_set touched = p->reads | p->writes | p->reads_grad | p->writes_grad;
+    bool windows = has_windows(nest);
+    for (int o = 0; o < nest->n_operands; o++) {
+        const struct operand *operand = &nest->operand[o];
+        if (!(touched >> o & 1) || operand->index || operand->n_dims < 2 ||
+            (operand->role != OPERAND_INPUT && operand->role != OPERAND_OUTPUT))
+            continue;
+        struct box box = hp_region(nest, o, range);
+        struct range row = box.dim[windows ? 1 : operand->n_dims - 1];
+        if ((row.hi - row.lo) * hp_element_bytes(precision, false) % UNIT_BYTES)
+            return false;
+    }
+    return true;
+}
+
+static bool has_matrix_units(const struct hypar_device *device, enum hypar_precision precision)
+{
+    return precision != HYPAR_FP64 && precision != HYPAR_FP32 &&
+           hp_peak_op_per_s(device, precision) > device->fp32_op_per_s;
+}
+
+/* A compiled framework pads matrices to whole units, but no images. */
+static double alignment(const struct nest *nest, int pass, const struct range range[MAX_AXES],
+                        const struct kernel_place *at)
+{
+    double slower = at->device->kernels.unaligned_efficiency;
+    bool padded = at->framework != HYPAR_FRAMEWORK_EAGER && !has_windows(nest);
+    if (!(slower > 0) || padded || !has_matrix_units(at->device, at->precision) ||
+        is_aligned(nest, pass, range, at->precision))
+        return 1;
+    return slower;
+}
+
+/* What the first `n` queries see of `keys` keys, if query i sees the first i + 1 of them. */
+static double seen_by(double n, double keys)
+{
+    if (n <= 0)
+        return 0;
+    return n <= keys ? n * (n + 1) / 2 : keys * (keys + 1) / 2 + (n - keys) * keys;
+}
+
+/* Of the scores of attention, the share that is computed: if causal, query i sees keys 0 to i.
+ */
+static double causal_share(const struct nest *nest, const struct range range[MAX_AXES])
+{
+    if (nest->kind != OP_ATTENTION || !hp_attr_int(nest->attrs, ATTR_CAUSAL, 0, 0))
+        return 1;
+    struct range q = range[hp_nest_axis(nest, 'q')], s = range[hp_nest_axis(nest, 's')];
+    double keys = (double)(s.hi - s.lo);
+    return (seen_by((double)(q.hi - s.lo), keys) - seen_by((double)(q.lo - s.lo), keys)) /
+           (keys * (double)(q.hi - q.lo));
+}
+
+/* Passes -------------------------------------------------------------------------------- */
+
+/* Axes that a pass reduces something along that it writes, of more than one index. */
+static axis_set reduced_axes(const struct nest *nest, const struct pass *p)
+{
+    axis_set kept = ~(axis_set)0, reduced = 0;
+    for (int o = 0; o < nest->n_operands; o++)
+        if ((p->writes | p->writes_grad) >> o & 1)
+            kept &= nest->operand[o].axes;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (p->axes >> a & ~kept >> a & 1 && nest->axis[a].extent > 1)
+            reduced |= (axis_set)1 << a;
+    return reduced;
+}
+
+enum kernel_class hp_kernel_class(const struct nest *nest, int pass)
+{
+    const struct pass *p = &nest->pass[pass];
+    axis_set reduced = reduced_axes(nest, p);
+    if (p->macs > 0 || !reduced)
+        return KERNEL_STREAM;
+    if (hp_op[nest->kind].flags & ROW_LOOKUP)
+        return p->backward ? KERNEL_SCATTER : KERNEL_STREAM;
+    int samples = hp_sample_axis(nest);
+    return samples >= 0 && reduced >> samples & 1 ? KERNEL_COLUMN : KERNEL_ROW;
+}
+
+void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[MAX_AXES],
+                    const struct kernel_place *at, struct kernel_pass *out)
+{
+    const struct pass *p = &nest->pass[pass];
+    struct work work = hp_pass_work(nest, pass, range, ~(operand_set)0, at->precision);
+    double peak = hp_peak_op_per_s(at->device, at->precision);
+    double share = p->macs > 0 ? work.macs / p->macs * causal_share(nest, range) : 0;
+    out->arithmetic_s = work.other / (peak * at->device->efficiency);
+    if (p->macs > 0 && !p->n_products)
+        out->arithmetic_s += 2 * work.macs / (peak * at->device->efficiency);
+    double rate = p->n_products ? peak * alignment(nest, pass, range, at) : 0;
+    for (int i = 0; i < p->n_products && share > 0; i++)
+        out->arithmetic_s +=
+            2 * share * p->product[i].macs /
+            (rate * product_efficiency(nest, &p->product[i], range, at->device));
+    for (int o = 0; o < nest->n_operands; o++)
+        out->bytes[o] =
+            work.bytes > 0 ? hp_operand_bytes(nest, pass, o, range, at->precision) : 0;
+}
+
+/* Kernels ------------------------------------------------------------------------------- */
+
+static bool has_statistics(const struct nest *nest)
+{
+    for (int o = 0; o < nest->n_operands; o++)
+        if (nest->operand[o].role == OPERAND_STAT)
+            return true;
+    return false;
+}
+
+bool hp_joins_kernel(enum hypar_framework framework, const struct nest *nest_before, int before,
+                     const struct nest *nest, int pass, bool same_op)
+{
+    if (same_op && has_statistics(nest)) /* written for all of its passes */
+        return true;
+    return framework != HYPAR_FRAMEWORK_EAGER && !(nest_before->pass[before].macs > 0) &&
+           !(nest->pass[pass].macs > 0);
+}
+
+static double class_efficiency(const struct hypar_kernel_figures *k, enum kernel_class class)
+{
+    double figure = class == KERNEL_STREAM   ? k->stream_efficiency
+                    : class == KERNEL_ROW    ? k->row_efficiency
+                    : class == KERNEL_COLUMN ? k->column_efficiency
+                                             : k->scatter_efficiency;
+    return figure > 0 ? figure : 1;
+}
+
+void hp_kernel_add(struct kernel *kernel, const struct kernel_pass *pass,
+                   enum kernel_class class, operand_set values, operand_set grads)
+{
+    kernel->arithmetic_s += pass->arithmetic_s;
+    kernel->class = class > kernel->class ? class : kernel->class;
+    for (operand_set left = values; left; left &= left - 1)
+        kernel->bytes += pass->bytes[__builtin_ctzll(left)];
+    for (operand_set left = grads; left; left &= left - 1)
+        kernel->bytes += pass->bytes[__builtin_ctzll(left)];
+}
+
+double hp_kernel_seconds(const struct kernel *kernel, const struct kernel_place *at)
+{
+    const struct hypar_kernel_figures *k = &at->device->kernels;
+    if (!(kernel->arithmetic_s > 0) && !(kernel->bytes > 0))
+        return 0;
+    double memory_s =
+        kernel->bytes / (at->device->memory_bytes_per_s * class_efficiency(k, kernel->class));
+    return k->kernel_s + (kernel->arithmetic_s > memory_s ? kernel->arithmetic_s : memory_s);
+}
+
+double hp_launch_s(const struct kernel_place *at)
+{
+    const struct hypar_kernel_figures *k = &at->device->kernels;
+    return at->framework == HYPAR_FRAMEWORK_EAGER ? k->eager_launch_s : k->compiled_launch_s;
+}
+
+/* Does a pass belong to the gradient phase? */
+static bool is_gradient(const struct nest *nest, int pass)
+{
+    for (int o = 0; o < nest->n_operands; o++)
+        if (nest->pass[pass].writes_grad >> o & 1 && nest->operand[o].role == OPERAND_PARAM)
+            return true;
+    return false;
+}
+
+/* Passes one after another that are in different tasks in any case. */
+static bool are_apart(const struct nest *nest, int before, int pass)
+{
+    return nest->pass[before].backward != nest->pass[pass].backward ||
+           is_gradient(nest, before) != is_gradient(nest, pass);
+}
+
+double hp_op_seconds(const struct nest *nest, uint32_t passes,
+                     const struct range range[MAX_AXES], operand_set present,
+                     const struct kernel_place *at)
+{
+    double bytes[MAX_OPERANDS], sum_s = 0;
+    struct kernel kernel = { 0 };
+    operand_set values = 0, grads = 0; /* that the kernel has touched */
+    bool kernels = hp_runs_kernels(at);
+    for (int p = 0, before = -1; p < nest->n_passes; p++) {
+        if (!(passes >> p & 1))
+            continue;
+        if (!kernels) {
+            sum_s += hp_pass_seconds(nest, p, range, present, at->device, at->precision,
+                                     at->profile);
+            continue;
+        }
+        if (before >= 0 && (are_apart(nest, before, p) ||
+                            !hp_joins_kernel(at->framework, nest, before, nest, p, true))) {
+            sum_s += hp_kernel_seconds(&kernel, at);
+            kernel = (struct kernel){ 0 };
+            values = grads = 0;
+        }
+        struct kernel_pass pass = { .bytes = bytes };
+        hp_kernel_pass(nest, p, range, at, &pass);
+        operand_set new_values =
+            (nest->pass[p].reads | nest->pass[p].writes) & present & ~values;
+        operand_set new_grads =
+            (nest->pass[p].reads_grad | nest->pass[p].writes_grad) & present & ~grads;
+        hp_kernel_add(&kernel, &pass, hp_kernel_class(nest, p), new_values, new_grads);
+        values |= new_values;
+        grads |= new_grads;
+        before = p;
+    }
+    return sum_s + hp_kernel_seconds(&kernel, at);
+}

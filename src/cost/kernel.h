@@ -1,0 +1,71 @@
+/* cost/kernel.h - what runs at once on a device, and how long it takes. Internal.
+ *
+ * A kernel is one pass of an operator, or several that a framework runs as one. On a device
+ * whose kernels were measured (struct hypar_kernel_figures) it takes
+ *
+ *     kernel_s + max(arithmetic, bytes / (bandwidth * efficiency of its class))
+ *
+ * arithmetic being that of its products, each at the rate of its shape, and of other
+ * operations; a tensor that several passes of the kernel touch is counted once. The host
+ * launches kernels ahead of the device: a step takes no less than all its launches. Of other
+ * devices, and without a framework, each pass is a kernel, and takes what the roofline says
+ * (hp_pass_seconds()). */
+#ifndef COST_KERNEL_H
+#define COST_KERNEL_H
+
+#include <hypar/sim.h>
+
+#include "cost/work.h"
+
+/* What of the memory's bandwidth a kernel reaches; the slowest of its passes decides. */
+enum kernel_class { KERNEL_STREAM, KERNEL_ROW, KERNEL_COLUMN, KERNEL_SCATTER };
+
+/* Where passes are run. */
+struct kernel_place {
+    const struct hypar_device *device;
+    enum hypar_precision precision;
+    enum hypar_framework framework;
+    const struct hypar_profile *profile; /* may be NULL */
+};
+
+/* Are passes run as kernels there, rather than each for itself? */
+bool hp_runs_kernels(const struct kernel_place *at);
+
+/* One pass on one part. */
+struct kernel_pass {
+    double arithmetic_s;
+    double *bytes; /* by operand of the nest: of its value, or of its gradient */
+};
+/* Fills *out, whose `bytes` has room for every operand of the nest. */
+void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[MAX_AXES],
+                    const struct kernel_place *at, struct kernel_pass *out);
+
+enum kernel_class hp_kernel_class(const struct nest *nest, int pass);
+
+/* Does pass `pass` run in one kernel with pass `before` (of the nest `nest_before`), which is
+ * the one before it in a task? `same_op`: they are passes of one operator. */
+bool hp_joins_kernel(enum hypar_framework framework, const struct nest *nest_before, int before,
+                     const struct nest *nest, int pass, bool same_op);
+
+struct kernel {
+    double arithmetic_s, bytes;
+    enum kernel_class class;
+};
+
+/* A pass joins a kernel, and touches so many operands' values and gradients that no pass of it
+ * touched before. */
+void hp_kernel_add(struct kernel *kernel, const struct kernel_pass *pass,
+                   enum kernel_class class, operand_set values, operand_set grads);
+
+/* Seconds; 0 for a kernel that does nothing. */
+double hp_kernel_seconds(const struct kernel *kernel, const struct kernel_place *at);
+
+/* How long the host takes to launch a kernel. */
+double hp_launch_s(const struct kernel_place *at);
+
+/* The passes (bits) of one operator on one part, kernel after kernel. */
+double hp_op_seconds(const struct nest *nest, uint32_t passes,
+                     const struct range range[MAX_AXES], operand_set present,
+                     const struct kernel_place *at);
+
+#endif /* COST_KERNEL_H */

@@ -1,0 +1,141 @@
+/* The kernels that the tasks of a fusion group run. */
+#include "sim/timing.h"
+
+/* Passes of a group so far, and of their last kernel what has been touched. */
+struct kernel_run {
+    const struct op_pass *before; /* NULL: none yet */
+    int *place;                   /* hp_place_index() */
+    int n_places;
+    struct kernel *kernel; /* by task */
+    double *seconds;       /* by task, without that kernel */
+};
+
+/* Of these operands those that the kernel touches for the first time. */
+static operand_set touch(struct kernel_run *run, const struct lowering *s,
+                         const struct op_pass *what, operand_set operands, bool grad,
+                         operand_set written)
+{
+    operand_set fresh = 0;
+    for (operand_set left = operands; left; left &= left - 1) {
+        int o = __builtin_ctzll(left), i = 0;
+        int place = hp_place_index(hp_operand_place(s, what, o, grad, written >> o & 1));
+        while (i < run->n_places && run->place[i] != place)
+            i++;
+        if (i < run->n_places)
+            continue;
+        run->place[run->n_places++] = place;
+        fresh |= (operand_set)1 << o;
+    }
+    return fresh;
+}
+
+static bool joins(const struct timing *s, const struct op_pass *before,
+                  const struct op_pass *what)
+{
+    const struct op *ops = s->lowering->graph->ops;
+    bool same_op = before->op == what->op && before->again == what->again &&
+                   before->backward == what->backward;
+    return hp_joins_kernel(s->costs->settings.framework, ops[before->op].nest, before->pass,
+                           ops[what->op].nest, what->pass, same_op);
+}
+
+static void end_kernel(struct timing *s, const struct part_layout *l, struct kernel_run *run)
+{
+    for (int part = 0; part < l->n_parts; part++) {
+        if (l->empty[part] || !s->costs->runs_kernels[l->device[part]])
+            continue;
+        struct kernel_place at = hp_kernel_place(s->costs, l->device[part]);
+        struct kernel *kernel = &run->kernel[l->rank[part]];
+        run->seconds[l->rank[part]] += hp_kernel_seconds(kernel, &at);
+        *kernel = (struct kernel){ 0 };
+    }
+    run->n_places = 0;
+}
+
+static void add_pass(struct timing *s, const struct op_pass *what, const struct part_layout *l,
+                     struct kernel_run *run)
+{
+    const struct op *op = &s->lowering->graph->ops[what->op];
+    const struct pass *p = &op->nest->pass[what->pass];
+    const struct kernel_pass *const *of = hp_kernel_passes(s->costs, what->pass, l);
+    operand_set present = hp_present(op);
+    operand_set values =
+        touch(run, s->lowering, what, (p->reads | p->writes) & present, false, p->writes);
+    operand_set grads = touch(run, s->lowering, what,
+                              (p->reads_grad | p->writes_grad) & present, true, p->writes_grad);
+    enum kernel_class class = hp_kernel_class(op->nest, what->pass);
+    for (int part = 0; part < l->n_parts; part++)
+        if (!l->empty[part] && s->costs->runs_kernels[l->device[part]])
+            hp_kernel_add(&run->kernel[l->rank[part]], of[part], class, values, grads);
+}
+
+void hp_kernel_tasks(struct timing *s, int b, int group, struct sim_task *task)
+{
+    struct arena *scratch = &s->costs->scratch;
+    struct arena_mark mark = hp_arena_mark(scratch);
+    const struct training_graph *k = &s->lowering->training;
+    const struct part_layout *first = hp_pass_layout(s->blocks, b, group);
+    struct kernel_run run = { .kernel = NEW(scratch, struct kernel, first->n_parts),
+                              .seconds = NEW(scratch, double, first->n_parts) };
+    int n_places = 0;
+    for (int i = group; i >= 0; i = s->blocks->next[b][i])
+        n_places += 2 * s->lowering->graph->ops[k->op_pass[i].op].nest->n_operands;
+    run.place = NEW(scratch, int, n_places);
+    for (int i = group; i >= 0; i = s->blocks->next[b][i]) {
+        const struct op_pass *what = &k->op_pass[i];
+        if (what->resend || hp_is_view(s->lowering->graph->ops[what->op].nest))
+            continue;
+        if (run.before && !joins(s, run.before, what))
+            end_kernel(s, first, &run);
+        add_pass(s, what, hp_pass_layout(s->blocks, b, i), &run);
+        run.before = what;
+    }
+    end_kernel(s, first, &run);
+    for (int part = 0; part < first->n_parts; part++)
+        if (!first->empty[part] && s->costs->runs_kernels[first->device[part]])
+            task[first->rank[part]].duration = hp_ticks(run.seconds[first->rank[part]]);
+    hp_arena_release(scratch, mark);
+}
+
+static int kernels_of_group(const struct timing *s, int b, int group)
+{
+    const struct training_graph *k = &s->lowering->training;
+    const struct op_pass *before = NULL;
+    int n = 0;
+    for (int i = group; i >= 0; i = s->blocks->next[b][i]) {
+        const struct op_pass *what = &k->op_pass[i];
+        if (what->resend || hp_is_view(s->lowering->graph->ops[what->op].nest))
+            continue;
+        n += !before || !joins(s, before, what);
+        before = what;
+    }
+    return n;
+}
+
+double hp_count_kernels(struct timing *s, double *launch_s)
+{
+    const struct training_graph *k = &s->lowering->training;
+    const struct iteration *r = &s->lowering->iteration;
+    struct arena scratch = { 0 };
+    double *count = NEW(&scratch, double, s->costs->n_devices), most = 0;
+    *launch_s = 0;
+    for (int b = 0; s->costs->any_kernels && b < r->n_bodies; b++)
+        for (int i = 0; i < k->n_op_passes; i++) {
+            const struct part_layout *l = hp_pass_layout(s->blocks, b, i);
+            double n = s->blocks->head[b][i] != i
+                           ? 0
+                           : (double)kernels_of_group(s, b, i) * hp_body_times(r, b);
+            for (int part = 0; n > 0 && part < l->n_parts; part++)
+                if (!l->empty[part] && s->costs->runs_kernels[l->device[part]])
+                    count[l->device[part]] += n / r->n_batches;
+        }
+    for (int d = 0; d < s->costs->n_devices; d++) {
+        struct kernel_place at = hp_kernel_place(s->costs, d);
+        if (count[d] * hp_launch_s(&at) >= *launch_s) {
+            *launch_s = count[d] * hp_launch_s(&at);
+            most = count[d] > most ? count[d] : most;
+        }
+    }
+    hp_arena_free(&scratch);
+    return most;
+}
