@@ -1,0 +1,208 @@
+/* Kernels: rates by shape, alignment, what is one kernel and what it touches. */
+#include <math.h>
+#include <string.h>
+
+#include "tests/op_cases.h"
+
+#include "cost/kernel.h"
+
+static const operand_set all_operands = ~(operand_set)0;
+
+static void assert_close(double value, double expected)
+{
+    if (!(fabs(value - expected) <= 1e-12 * fabs(expected)))
+        fail_msg("%.17g, expected %.17g", value, expected);
+}
+
+static struct hypar_graph *graph_of(enum op_kind kind, const char *label)
+{
+    for (int i = 0; i < OP_CASE_COUNT; i++)
+        if (op_cases[i].kind == kind && strcmp(op_cases[i].label, label) == 0)
+            return op_case_build(&op_cases[i]);
+    fail_msg("no case %s (%s)", hp_op[kind].name, label);
+    return NULL;
+}
+
+static const struct nest *last_nest(const struct hypar_graph *graph)
+{
+    return graph->ops[graph->n_ops - 1].nest;
+}
+
+static struct hypar_device measured_device(void)
+{
+    return (struct hypar_device){ .name = "measured",
+                                  .fp64_op_per_s = 1e12,
+                                  .fp32_op_per_s = 2e12,
+                                  .tf32_op_per_s = 4e12,
+                                  .fp16_op_per_s = 8e12,
+                                  .bf16_op_per_s = 8e12,
+                                  .efficiency = 0.8,
+                                  .memory_bytes = 1000000000,
+                                  .memory_bytes_per_s = 1e9,
+                                  .kernels = { .reduction_length = 10,
+                                               .output_length = 3,
+                                               .unaligned_efficiency = 0.25,
+                                               .stream_efficiency = 0.5,
+                                               .row_efficiency = 0.25,
+                                               .column_efficiency = 0.125,
+                                               .scatter_efficiency = 0.0625,
+                                               .kernel_s = 1e-6,
+                                               .eager_launch_s = 1e-5 } };
+}
+
+static uint32_t all_passes(const struct nest *nest)
+{
+    return (1u << nest->n_passes) - 1;
+}
+
+/* The table: products are all of a pass's multiply-adds, their fields all of its factors. */
+static void products_are_the_multiply_adds(void **state)
+{
+    (void)state;
+    for (int i = 0; i < OP_CASE_COUNT; i++) {
+        struct hypar_graph *graph = op_case_build(&op_cases[i]);
+        const struct nest *nest = last_nest(graph);
+        for (int p = 0; p < nest->n_passes; p++) {
+            double macs = 0;
+            for (int k = 0; k < nest->pass[p].n_products; k++) {
+                const struct matrix_product *product = &nest->pass[p].product[k];
+                macs += product->macs;
+                for (int f = 0; f < 3; f++)
+                    assert_true(product->axes[f] || product->times[f] > 1);
+            }
+            if (nest->kind != OP_OPAQUE)
+                assert_close(macs, nest->pass[p].macs);
+        }
+        hypar_graph_free(graph);
+    }
+}
+
+static void nothing_measured_is_the_roofline(void **state)
+{
+    (void)state;
+    struct hypar_device device = measured_device(), plain = device;
+    memset(&plain.kernels, 0, sizeof plain.kernels);
+    for (int i = 0; i < OP_CASE_COUNT; i++) {
+        struct hypar_graph *graph = op_case_build(&op_cases[i]);
+        const struct nest *nest = last_nest(graph);
+        struct range range[MAX_AXES];
+        double sum_s = 0;
+        hp_whole_ranges(nest, range);
+        for (int p = 0; p < nest->n_passes; p++)
+            sum_s += hp_pass_seconds(nest, p, range, all_operands, &plain, HYPAR_FP32, NULL);
+        struct kernel_place none = { &device, HYPAR_FP32, HYPAR_FRAMEWORK_NONE, NULL };
+        struct kernel_place unknown = { &plain, HYPAR_FP32, HYPAR_FRAMEWORK_EAGER, NULL };
+        uint32_t passes = all_passes(nest);
+        assert_close(hp_op_seconds(nest, passes, range, all_operands, &none), sum_s);
+        assert_close(hp_op_seconds(nest, passes, range, all_operands, &unknown), sum_s);
+        hypar_graph_free(graph);
+    }
+}
+
+/* y = x w + b of 6 samples, from 9 to 7: in bfloat16 rows of 18 and 14 bytes are not aligned.
+ */
+static void products_run_at_the_rate_of_their_shape(void **state)
+{
+    (void)state;
+    struct hypar_graph *graph = graph_of(OP_LINEAR, "n c");
+    struct hypar_device device = measured_device();
+    struct range range[MAX_AXES];
+    double bytes[MAX_OPERANDS];
+    struct kernel_pass pass = { .bytes = bytes };
+    double share = 0.8 / (1 + 10. / 9 + 3 * (1. / 6 + 1. / 7));
+    hp_whole_ranges(last_nest(graph), range);
+    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_FRAMEWORK_EAGER, NULL };
+    hp_kernel_pass(last_nest(graph), 0, range, &at, &pass);
+    assert_close(pass.arithmetic_s, 2 * 6 * 9 * 7 / (2e12 * share));
+    at.precision = HYPAR_BF16;
+    hp_kernel_pass(last_nest(graph), 0, range, &at, &pass);
+    assert_close(pass.arithmetic_s, 2 * 6 * 9 * 7 / (8e12 * 0.25 * share));
+    at.framework = HYPAR_FRAMEWORK_COMPILED; /* padded */
+    hp_kernel_pass(last_nest(graph), 0, range, &at, &pass);
+    assert_close(pass.arithmetic_s, 2 * 6 * 9 * 7 / (8e12 * share));
+    hypar_graph_free(graph);
+}
+
+/* Statistics and values of a layer norm are one kernel, which reads x once: 84 elements in and
+ * out, 12 means and deviations, 7 scales and offsets. */
+static void a_kernel_touches_a_tensor_once(void **state)
+{
+    (void)state;
+    struct hypar_graph *graph = graph_of(OP_LAYER_NORM, "n t c");
+    struct hypar_device device = measured_device();
+    struct range range[MAX_AXES];
+    hp_whole_ranges(last_nest(graph), range);
+    for (int f = 0; f < 2; f++) {
+        struct kernel_place at = { &device, HYPAR_FP32, (enum hypar_framework)f, NULL };
+        assert_close(hp_op_seconds(last_nest(graph), 3, range, all_operands, &at),
+                     1e-6 + 4. * (2 * 84 + 2 * 12 + 2 * 7) / (1e9 * 0.25));
+    }
+    hypar_graph_free(graph);
+}
+
+static void classes_follow_from_what_is_reduced(void **state)
+{
+    (void)state;
+    static const struct {
+        enum op_kind kind;
+        const char *label;
+        int pass;
+        enum kernel_class class;
+    } cases[] = {
+        { OP_LINEAR, "n c", 0, KERNEL_STREAM }, /* a product */
+        { OP_LINEAR, "n c", 3, KERNEL_COLUMN }, /* db */
+        { OP_LAYER_NORM, "n t c", 0, KERNEL_ROW },
+        { OP_LAYER_NORM, "n t c", 1, KERNEL_STREAM },
+        { OP_LAYER_NORM, "n t c", 4, KERNEL_COLUMN },
+        { OP_RELU, "n c", 0, KERNEL_STREAM },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct hypar_graph *graph = graph_of(cases[i].kind, cases[i].label);
+        assert_int_equal(hp_kernel_class(last_nest(graph), cases[i].pass), cases[i].class);
+        hypar_graph_free(graph);
+    }
+}
+
+/* Of causal attention's scores each part computes what its queries see, counted one by one. */
+static void causal_attention_computes_what_is_seen(void **state)
+{
+    (void)state;
+    struct hypar_graph *graph = graph_of(OP_ATTENTION, "two heads, causal");
+    const struct nest *nest = last_nest(graph);
+    struct hypar_device device = measured_device();
+    device.kernels.reduction_length = device.kernels.output_length = 0;
+    struct kernel_place at = { &device, HYPAR_FP64, HYPAR_FRAMEWORK_EAGER, NULL };
+    int q = hp_nest_axis(nest, 'q'), s = hp_nest_axis(nest, 's');
+    double bytes[MAX_OPERANDS];
+    struct kernel_pass pass = { .bytes = bytes };
+    for (int part = 0; part < 5 * 5 * 5 * 5; part++) {
+        int at_[4] = { part % 5, part / 5 % 5, part / 25 % 5, part / 125 };
+        struct range range[MAX_AXES];
+        double seen = 0;
+        if (at_[1] < at_[0] || at_[3] < at_[2])
+            continue;
+        hp_whole_ranges(nest, range);
+        range[q] = (struct range){ at_[0], at_[1] + 1 };
+        range[s] = (struct range){ at_[2], at_[3] + 1 };
+        for (int64_t i = range[q].lo; i < range[q].hi; i++)
+            for (int64_t j = range[s].lo; j < range[s].hi; j++)
+                seen += j <= i;
+        hp_kernel_pass(nest, 1, range, &at, &pass); /* y: 3 samples of 2 heads of 4 */
+        if (fabs(pass.arithmetic_s - 2 * seen * 3 * 2 * 4 / (1e12 * 0.8)) > 1e-24)
+            fail_msg("queries %d to %d, keys %d to %d", at_[0], at_[1], at_[2], at_[3]);
+    }
+    hypar_graph_free(graph);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_the_multiply_adds),
+        cmocka_unit_test(nothing_measured_is_the_roofline),
+        cmocka_unit_test(products_run_at_the_rate_of_their_shape),
+        cmocka_unit_test(a_kernel_touches_a_tensor_once),
+        cmocka_unit_test(classes_follow_from_what_is_reduced),
+        cmocka_unit_test(causal_attention_computes_what_is_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
