@@ -21,13 +21,18 @@ struct hypar_machine; /* opaque; made by hypar_machine_read() */
 struct hypar_kernel_figures {
     double reduction_length, output_length;
     double unaligned_efficiency; /* of that rate, where matrix units find rows of operands that
-                                    are no multiples of 16 bytes */
+                                    are no multiples of 4 bytes; its root, where of 4, but not
+                                    of 16 */
+    double vector_op_per_s;      /* of arithmetic that is no product */
     /* shares of the memory's bandwidth: of kernels that go through elements, ... */
     double stream_efficiency;
+    double product_efficiency; /* ... that do products, ... */
     double row_efficiency;     /* ... that reduce along other dimensions than samples, ... */
     double column_efficiency;  /* ... that reduce along samples, ... */
+    double window_efficiency;  /* ... that slide a window, or exchange dimensions, ... */
     double scatter_efficiency; /* ... that add into rows which are looked up */
-    double kernel_s;           /* that each kernel takes besides */
+    /* that each kernel takes besides; one with products more than that; one that reduces */
+    double kernel_s, product_s, reduction_s;
     /* that the host takes to launch one, ahead of the device: one by one from a framework, or
      * captured by one that compiles */
     double eager_launch_s, compiled_launch_s;

@@ -1,16 +1,17 @@
 /* Kernels: passes that run at once, at the rates that were measured. */
 #include "cost/kernel.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "graph/attrs.h"
 
 bool hp_runs_kernels(const struct kernel_place *at)
 {
     const struct hypar_kernel_figures *k = &at->device->kernels;
+    static const struct hypar_kernel_figures not_measured;
     return at->framework != HYPAR_FRAMEWORK_NONE && !at->profile &&
-           (k->reduction_length > 0 || k->output_length > 0 || k->unaligned_efficiency > 0 ||
-            k->stream_efficiency > 0 || k->row_efficiency > 0 || k->column_efficiency > 0 ||
-            k->scatter_efficiency > 0 || k->kernel_s > 0 || k->eager_launch_s > 0 ||
-            k->compiled_launch_s > 0);
+           memcmp(k, &not_measured, sizeof not_measured) != 0;
 }
 
 /* Products ------------------------------------------------------------------------------ */
@@ -38,24 +39,23 @@ static double product_efficiency(const struct nest *nest, const struct matrix_pr
                                      (1 / size[PRODUCT_ROWS] + 1 / size[PRODUCT_COLUMNS]));
 }
 
+/* Windows of one position too: its row of the table has some. */
 static bool has_windows(const struct nest *nest)
 {
-    for (int o = 0; o < nest->n_operands; o++)
-        for (int d = 0; d < nest->operand[o].n_dims; d++)
-            if (nest->operand[o].dim[d].span > 1)
-                return true;
-    return false;
+    return strchr(hp_op[nest->kind].operands, '~') != NULL;
 }
 
 /* Matrix units load 16 bytes at once: rows of activations that are no multiples of these cost
- * them most of their rate. Of images a row is the channels of a position (channels last). */
-static bool is_aligned(const struct nest *nest, int pass, const struct range range[MAX_AXES],
-                       enum hypar_precision precision)
+ * them most of their rate, more so where they are no multiples of 4. Of images a row is the
+ * channels of a position (channels last). Returns the largest of 16, 4 and 1 that divides all.
+ */
+static int row_alignment(const struct nest *nest, int pass, const struct range range[MAX_AXES],
+                         enum hypar_precision precision)
 {
-    enum { UNIT_BYTES = 16 };
     const struct pass *p = &nest->pass[pass];
     operand_set touched = p->reads | p->writes | p->reads_grad | p->writes_grad;
     bool windows = has_windows(nest);
+    int64_t all = 16;
     for (int o = 0; o < nest->n_operands; o++) {
         const struct operand *operand = &nest->operand[o];
         if (!(touched >> o & 1) || operand->index || operand->n_dims < 2 ||
@@ -63,10 +63,9 @@ static bool is_aligned(const struct nest *nest, int pass, const struct range ran
             continue;
         struct box box = hp_region(nest, o, range);
         struct range row = box.dim[windows ? 1 : operand->n_dims - 1];
-        if ((row.hi - row.lo) * hp_element_bytes(precision, false) % UNIT_BYTES)
-            return false;
+        all |= (row.hi - row.lo) * hp_element_bytes(precision, false);
     }
-    return true;
+    return all % 16 == 0 ? 16 : all % 4 == 0 ? 4 : 1; /* by their lowest bits */
 }
 
 static bool has_matrix_units(const struct hypar_device *device, enum hypar_precision precision)
@@ -81,10 +80,10 @@ static double alignment(const struct nest *nest, int pass, const struct range ra
 {
     double slower = at->device->kernels.unaligned_efficiency;
     bool padded = at->framework != HYPAR_FRAMEWORK_EAGER && !has_windows(nest);
-    if (!(slower > 0) || padded || !has_matrix_units(at->device, at->precision) ||
-        is_aligned(nest, pass, range, at->precision))
+    if (!(slower > 0) || padded || !has_matrix_units(at->device, at->precision))
         return 1;
-    return slower;
+    int bytes = row_alignment(nest, pass, range, at->precision);
+    return bytes == 16 ? 1 : bytes == 4 ? sqrt(slower) : slower;
 }
 
 /* What the first `n` queries see of `keys` keys, if query i sees the first i + 1 of them. */
@@ -95,16 +94,18 @@ static double seen_by(double n, double keys)
     return n <= keys ? n * (n + 1) / 2 : keys * (keys + 1) / 2 + (n - keys) * keys;
 }
 
-/* Of the scores of attention, the share that is computed: if causal, query i sees keys 0 to i.
- */
+/* Of the scores of attention, the share that is computed: if causal, query i sees keys 0 to i,
+ * and what lies about the diagonal is computed for nothing: on an H200, where that is small, as
+ * if each saw CAUSAL_TILE keys more. */
 static double causal_share(const struct nest *nest, const struct range range[MAX_AXES])
 {
     if (nest->kind != OP_ATTENTION || !hp_attr_int(nest->attrs, ATTR_CAUSAL, 0, 0))
         return 1;
     struct range q = range[hp_nest_axis(nest, 'q')], s = range[hp_nest_axis(nest, 's')];
-    double keys = (double)(s.hi - s.lo);
-    return (seen_by((double)(q.hi - s.lo), keys) - seen_by((double)(q.lo - s.lo), keys)) /
-           (keys * (double)(q.hi - q.lo));
+    enum { CAUSAL_TILE = 192 };
+    double keys = (double)(s.hi - s.lo), queries = (double)(q.hi - q.lo);
+    double seen = seen_by((double)(q.hi - s.lo), keys) - seen_by((double)(q.lo - s.lo), keys);
+    return seen > 0 ? fmin(1, (seen / queries + CAUSAL_TILE) / keys) : 0;
 }
 
 /* Passes -------------------------------------------------------------------------------- */
@@ -122,11 +123,24 @@ static axis_set reduced_axes(const struct nest *nest, const struct pass *p)
     return reduced;
 }
 
+/* Does a pass belong to the gradient phase? */
+static bool is_gradient(const struct nest *nest, int pass)
+{
+    for (int o = 0; o < nest->n_operands; o++)
+        if (nest->pass[pass].writes_grad >> o & 1 && nest->operand[o].role == OPERAND_PARAM)
+            return true;
+    return false;
+}
+
 enum kernel_class hp_kernel_class(const struct nest *nest, int pass)
 {
     const struct pass *p = &nest->pass[pass];
     axis_set reduced = reduced_axes(nest, p);
-    if (p->macs > 0 || !reduced)
+    if (p->macs > 0)
+        return KERNEL_PRODUCT;
+    if ((has_windows(nest) && !is_gradient(nest, pass)) || nest->kind == OP_TRANSPOSE)
+        return KERNEL_WINDOW;
+    if (!reduced)
         return KERNEL_STREAM;
     if (hp_op[nest->kind].flags & ROW_LOOKUP)
         return p->backward ? KERNEL_SCATTER : KERNEL_STREAM;
@@ -141,7 +155,8 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
     struct work work = hp_pass_work(nest, pass, range, ~(operand_set)0, at->precision);
     double peak = hp_peak_op_per_s(at->device, at->precision);
     double share = p->macs > 0 ? work.macs / p->macs * causal_share(nest, range) : 0;
-    out->arithmetic_s = work.other / (peak * at->device->efficiency);
+    double vector = at->device->kernels.vector_op_per_s;
+    out->arithmetic_s = work.other / (vector > 0 ? vector : peak * at->device->efficiency);
     if (p->macs > 0 && !p->n_products)
         out->arithmetic_s += 2 * work.macs / (peak * at->device->efficiency);
     double rate = p->n_products ? peak * alignment(nest, pass, range, at) : 0;
@@ -167,19 +182,22 @@ static bool has_statistics(const struct nest *nest)
 bool hp_joins_kernel(enum hypar_framework framework, const struct nest *nest_before, int before,
                      const struct nest *nest, int pass, bool same_op)
 {
-    if (same_op && has_statistics(nest)) /* written for all of its passes */
-        return true;
+    if (same_op && has_statistics(nest)) /* one for all of its passes, but what is summed over
+                                            samples is there only when all of them are done */
+        return hp_kernel_class(nest, before) != KERNEL_COLUMN ||
+               hp_kernel_class(nest, pass) == KERNEL_COLUMN;
     return framework != HYPAR_FRAMEWORK_EAGER && !(nest_before->pass[before].macs > 0) &&
            !(nest->pass[pass].macs > 0);
 }
 
 static double class_efficiency(const struct hypar_kernel_figures *k, enum kernel_class class)
 {
-    double figure = class == KERNEL_STREAM   ? k->stream_efficiency
-                    : class == KERNEL_ROW    ? k->row_efficiency
-                    : class == KERNEL_COLUMN ? k->column_efficiency
-                                             : k->scatter_efficiency;
-    return figure > 0 ? figure : 1;
+    const double figure[] = {
+        [KERNEL_STREAM] = k->stream_efficiency, [KERNEL_PRODUCT] = k->product_efficiency,
+        [KERNEL_ROW] = k->row_efficiency,       [KERNEL_COLUMN] = k->column_efficiency,
+        [KERNEL_WINDOW] = k->window_efficiency, [KERNEL_SCATTER] = k->scatter_efficiency,
+    };
+    return figure[class] > 0 ? figure[class] : 1;
 }
 
 void hp_kernel_add(struct kernel *kernel, const struct kernel_pass *pass,
@@ -200,22 +218,25 @@ double hp_kernel_seconds(const struct kernel *kernel, const struct kernel_place 
         return 0;
     double memory_s =
         kernel->bytes / (at->device->memory_bytes_per_s * class_efficiency(k, kernel->class));
-    return k->kernel_s + (kernel->arithmetic_s > memory_s ? kernel->arithmetic_s : memory_s);
+    double besides_s = kernel->class == KERNEL_PRODUCT ? k->product_s
+                       : kernel->class == KERNEL_ROW || kernel->class == KERNEL_COLUMN
+                           ? k->reduction_s
+                           : 0;
+    return k->kernel_s + besides_s + fmax(kernel->arithmetic_s, memory_s);
+}
+
+double hp_stream_seconds(const struct work *work, const struct kernel_place *at)
+{
+    if (!hp_runs_kernels(at))
+        return hp_work_seconds(work, at->device, at->precision);
+    return work->bytes / (at->device->memory_bytes_per_s *
+                          class_efficiency(&at->device->kernels, KERNEL_STREAM));
 }
 
 double hp_launch_s(const struct kernel_place *at)
 {
     const struct hypar_kernel_figures *k = &at->device->kernels;
     return at->framework == HYPAR_FRAMEWORK_EAGER ? k->eager_launch_s : k->compiled_launch_s;
-}
-
-/* Does a pass belong to the gradient phase? */
-static bool is_gradient(const struct nest *nest, int pass)
-{
-    for (int o = 0; o < nest->n_operands; o++)
-        if (nest->pass[pass].writes_grad >> o & 1 && nest->operand[o].role == OPERAND_PARAM)
-            return true;
-    return false;
 }
 
 /* Passes one after another that are in different tasks in any case. */

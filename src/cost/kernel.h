@@ -5,6 +5,8 @@
  *
  *     kernel_s + max(arithmetic, bytes / (bandwidth * efficiency of its class))
  *
+ * and product_s or reduction_s besides, if it multiplies or reduces,
+ *
  * arithmetic being that of its products, each at the rate of its shape, and of other
  * operations; a tensor that several passes of the kernel touch is counted once. The host
  * launches kernels ahead of the device: a step takes no less than all its launches. Of other
@@ -18,7 +20,14 @@
 #include "cost/work.h"
 
 /* What of the memory's bandwidth a kernel reaches; the slowest of its passes decides. */
-enum kernel_class { KERNEL_STREAM, KERNEL_ROW, KERNEL_COLUMN, KERNEL_SCATTER };
+enum kernel_class {
+    KERNEL_STREAM,
+    KERNEL_PRODUCT,
+    KERNEL_ROW,
+    KERNEL_COLUMN,
+    KERNEL_WINDOW,
+    KERNEL_SCATTER,
+};
 
 /* Where passes are run. */
 struct kernel_place {
@@ -59,6 +68,9 @@ void hp_kernel_add(struct kernel *kernel, const struct kernel_pass *pass,
 
 /* Seconds; 0 for a kernel that does nothing. */
 double hp_kernel_seconds(const struct kernel *kernel, const struct kernel_place *at);
+
+/* Updating parameters, or the squares of gradients: one stream over all of them. */
+double hp_stream_seconds(const struct work *work, const struct kernel_place *at);
 
 /* How long the host takes to launch a kernel. */
 double hp_launch_s(const struct kernel_place *at);

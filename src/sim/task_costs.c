@@ -152,18 +152,23 @@ const ticks *hp_pass_times(struct task_costs *a, int op, int pass,
 
 /* Updates ----------------------------------------------------------------------------- */
 
+static ticks stream_time(const struct task_costs *a, int device, const struct work *work)
+{
+    struct kernel_place at = hp_kernel_place(a, device);
+    at.precision = hp_master_precision(a->precision);
+    return hp_ticks(hp_stream_seconds(work, &at));
+}
+
 ticks hp_update_time(const struct task_costs *a, int device, double elements)
 {
     struct work work = hp_update_work(elements, a->precision, a->gradients, a->optimizer);
-    return hp_ticks(hp_work_seconds(&work, hypar_machine_device(a->machine, device),
-                                    hp_master_precision(a->precision)));
+    return stream_time(a, device, &work);
 }
 
 ticks hp_squares_time(const struct task_costs *a, int device, double elements)
 {
     struct work work = hp_squares_work(elements, a->gradients);
-    return hp_ticks(hp_work_seconds(&work, hypar_machine_device(a->machine, device),
-                                    hp_master_precision(a->precision)));
+    return stream_time(a, device, &work);
 }
 
 static struct sim_task *make_updates(struct task_costs *a, const struct update_devices *u)

@@ -149,12 +149,13 @@ static void classes_follow_from_what_is_reduced(void **state)
         int pass;
         enum kernel_class class;
     } cases[] = {
-        { OP_LINEAR, "n c", 0, KERNEL_STREAM }, /* a product */
+        { OP_LINEAR, "n c", 0, KERNEL_PRODUCT },
         { OP_LINEAR, "n c", 3, KERNEL_COLUMN }, /* db */
         { OP_LAYER_NORM, "n t c", 0, KERNEL_ROW },
         { OP_LAYER_NORM, "n t c", 1, KERNEL_STREAM },
         { OP_LAYER_NORM, "n t c", 4, KERNEL_COLUMN },
         { OP_RELU, "n c", 0, KERNEL_STREAM },
+        { OP_MAX_POOL, "halving", 0, KERNEL_WINDOW },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct hypar_graph *graph = graph_of(cases[i].kind, cases[i].label);
@@ -163,11 +164,16 @@ static void classes_follow_from_what_is_reduced(void **state)
     }
 }
 
-/* Of causal attention's scores each part computes what its queries see, counted one by one. */
+/* Of causal attention's scores each part computes what its queries see, counted one by one, and
+ * 192 keys more for each as far as there are so many. */
 static void causal_attention_computes_what_is_seen(void **state)
 {
     (void)state;
-    struct hypar_graph *graph = graph_of(OP_ATTENTION, "two heads, causal");
+    static const struct op_case long_case = {
+        OP_ATTENTION, "long", IN(ACT(2, 700, 8), ACT(2, 700, 8), ACT(2, 700, 8)),
+        ATTRS(NUM(HEADS, 2), NUM(CAUSAL, 1)), 0
+    };
+    struct hypar_graph *graph = op_case_build(&long_case);
     const struct nest *nest = last_nest(graph);
     struct hypar_device device = measured_device();
     device.kernels.reduction_length = device.kernels.output_length = 0;
@@ -175,21 +181,23 @@ static void causal_attention_computes_what_is_seen(void **state)
     int q = hp_nest_axis(nest, 'q'), s = hp_nest_axis(nest, 's');
     double bytes[MAX_OPERANDS];
     struct kernel_pass pass = { .bytes = bytes };
-    for (int part = 0; part < 5 * 5 * 5 * 5; part++) {
-        int at_[4] = { part % 5, part / 5 % 5, part / 25 % 5, part / 125 };
+    for (int part = 0; part < 7 * 7 * 7 * 7; part++) {
+        int from = part % 7, to = part / 7 % 7, first = part / 49 % 7, last = part / 343;
         struct range range[MAX_AXES];
         double seen = 0;
-        if (at_[1] < at_[0] || at_[3] < at_[2])
+        if (to < from || last < first)
             continue;
         hp_whole_ranges(nest, range);
-        range[q] = (struct range){ at_[0], at_[1] + 1 };
-        range[s] = (struct range){ at_[2], at_[3] + 1 };
+        range[q] = (struct range){ 100 * from, 100 * (to + 1) };
+        range[s] = (struct range){ 100 * first, 100 * (last + 1) };
         for (int64_t i = range[q].lo; i < range[q].hi; i++)
             for (int64_t j = range[s].lo; j < range[s].hi; j++)
                 seen += j <= i;
-        hp_kernel_pass(nest, 1, range, &at, &pass); /* y: 3 samples of 2 heads of 4 */
-        if (fabs(pass.arithmetic_s - 2 * seen * 3 * 2 * 4 / (1e12 * 0.8)) > 1e-24)
-            fail_msg("queries %d to %d, keys %d to %d", at_[0], at_[1], at_[2], at_[3]);
+        double queries = 100 * (to - from + 1), keys = 100 * (last - first + 1);
+        double computed = seen > 0 ? queries * fmin(keys, seen / queries + 192) : 0;
+        hp_kernel_pass(nest, 1, range, &at, &pass); /* y: 2 samples of 2 heads of 4 */
+        if (fabs(pass.arithmetic_s - 2 * computed * 2 * 2 * 4 / (1e12 * 0.8)) > 1e-18)
+            fail_msg("queries %d to %d, keys %d to %d", from, to, first, last);
     }
     hypar_graph_free(graph);
 }
