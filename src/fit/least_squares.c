@@ -100,22 +100,31 @@ static double loss_beside(const struct state *s, const double *x, int k)
     return sum;
 }
 
+/* Add `factor` times the residuals at x[], which differs in variable `k`, to its column. */
+static void add_to_column(const struct state *s, const double *x, int k, double factor)
+{
+    const struct least_squares *p = s->problem;
+    for (int i = 0; i < p->n_rows; i++)
+        if (counts(p, i) && depends(p, i, k))
+            s->jacobian[i * p->n_variables + k] += factor * p->residual(p->who, i, x);
+}
+
 static void find_jacobian(const struct state *s, const double *x)
 {
     const struct least_squares *p = s->problem;
     int n = p->n_variables;
     memset(s->jacobian, 0, (size_t)p->n_rows * (size_t)n * sizeof *s->jacobian);
     for (int k = 0; k < n; k++) {
-        double up[MAX_VARIABLES], down[MAX_VARIABLES];
-        memcpy(up, x, (size_t)n * sizeof *x);
-        memcpy(down, x, (size_t)n * sizeof *x);
-        up[k] = fmin(x[k] + derivative_h, p->high[k]);
-        down[k] = fmax(x[k] - derivative_h, p->low[k]);
-        for (int i = 0; i < p->n_rows && up[k] > down[k]; i++)
-            if (counts(p, i) && depends(p, i, k))
-                s->jacobian[i * n + k] =
-                    (p->residual(p->who, i, up) - p->residual(p->who, i, down)) /
-                    (up[k] - down[k]);
+        double at[MAX_VARIABLES];
+        double up = fmin(x[k] + derivative_h, p->high[k]);
+        double down = fmax(x[k] - derivative_h, p->low[k]);
+        memcpy(at, x, (size_t)n * sizeof *x);
+        if (!(up > down))
+            continue;
+        at[k] = up;
+        add_to_column(s, at, k, 1 / (up - down));
+        at[k] = down;
+        add_to_column(s, at, k, -1 / (up - down));
     }
 }
 
