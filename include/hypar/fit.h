@@ -35,6 +35,9 @@ HYPAR_API enum hypar_status hypar_fit(struct hypar_fit **out, const char *const 
                                       struct hypar_error *err);
 HYPAR_API void hypar_fit_free(struct hypar_fit *fit); /* NULL is allowed */
 
+/* Rows that were left out, as what they tell of costs nothing here: views. */
+HYPAR_API int hypar_fit_left_out(const struct hypar_fit *fit);
+
 /* The device that it began with, and where the new figures come from, in one line. */
 HYPAR_API const char *hypar_fit_device(const struct hypar_fit *fit);
 HYPAR_API const char *hypar_fit_source(const struct hypar_fit *fit);

@@ -57,13 +57,29 @@ static enum hypar_status predict_all(struct hypar_fit *fit, double *seconds,
     for (int i = 0; i < fit->measured.n_rows && status == HYPAR_OK; i++) {
         const struct measured_row *row = &fit->measured.row[i];
         status = hp_predict_row(&predictor, i, &seconds[i], err);
-        if (status == HYPAR_OK && !(seconds[i] > 0))
-            status = hp_fail(err, HYPAR_INVALID, "'%.80s' takes no time, expected some work",
-                             row->text);
         hp_in(err, status, "%s:%d", row->file, row->line);
     }
     hp_predictor_end(&predictor);
     return status;
+}
+
+/* Leave out what takes no time: there is nothing to fit. */
+static enum hypar_status leave_out(struct hypar_fit *fit, struct hypar_error *err)
+{
+    int n = fit->measured.n_rows;
+    bool *keep = NEW(&fit->arena, bool, n);
+    for (int i = 0; i < n; i++)
+        keep[i] = fit->before_s[i] > 0;
+    const struct measured_row first = fit->measured.row[0];
+    hp_measured_keep(&fit->measured, keep);
+    fit->left_out = n - fit->measured.n_rows;
+    if (fit->left_out == n)
+        return hp_fail(err, HYPAR_INVALID, "%s:%d: '%.80s' takes no time, expected some work",
+                       first.file, first.line, first.text);
+    for (int i = 0, kept = 0; i < n; i++)
+        if (keep[i])
+            fit->before_s[kept++] = fit->before_s[i];
+    return HYPAR_OK;
 }
 
 /* Searching ----------------------------------------------------------------------------- */
@@ -296,8 +312,9 @@ static enum hypar_status make(struct hypar_fit *fit, const char *const *path, in
     fit->held_out_s = NEW(&fit->arena, double, n);
     fit->outlier = NEW(&fit->arena, bool, n);
     list_constants(fit);
-    hp_fit_make_groups(fit);
     TRY(predict_all(fit, fit->before_s, err));
+    TRY(leave_out(fit, err));
+    hp_fit_make_groups(fit);
     search_all(fit);
     TRY(predict_all(fit, fit->after_s, err));
     fit->source = source_text(fit, path, n_paths);
@@ -327,6 +344,11 @@ void hypar_fit_free(struct hypar_fit *fit)
     hypar_machine_free(fit->machine);
     struct arena arena = fit->arena; /* it lives in it */
     hp_arena_free(&arena);
+}
+
+int hypar_fit_left_out(const struct hypar_fit *fit)
+{
+    return fit->left_out;
 }
 
 const char *hypar_fit_device(const struct hypar_fit *fit)

@@ -34,6 +34,7 @@ struct hypar_fit {
     double *before_s, *after_s, *held_out_s;
     bool *outlier;
     bool has_held_out;
+    int left_out;
     int n_groups;
     struct fit_group *group;
 };

@@ -304,12 +304,27 @@ enum hypar_status hp_measured_add(struct measured *measured, const struct csv *c
     return HYPAR_OK;
 }
 
+static void free_row(struct measured_row *row)
+{
+    hypar_graph_free(row->op.graph);
+    hypar_plan_free(row->plan);
+}
+
+void hp_measured_keep(struct measured *measured, const bool *keep)
+{
+    int n = 0;
+    for (int i = 0; i < measured->n_rows; i++)
+        if (keep[i])
+            measured->row[n++] = measured->row[i];
+        else
+            free_row(&measured->row[i]);
+    measured->n_rows = n;
+}
+
 void hp_measured_free(struct measured *measured)
 {
-    for (int i = 0; i < measured->n_rows; i++) {
-        hypar_graph_free(measured->row[i].op.graph);
-        hypar_plan_free(measured->row[i].plan);
-    }
+    for (int i = 0; i < measured->n_rows; i++)
+        free_row(&measured->row[i]);
     for (int i = 0; i < measured->n_places; i++)
         hypar_machine_free(measured->place[i].machine);
     hp_arena_free(&measured->arena);

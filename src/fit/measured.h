@@ -51,6 +51,9 @@ struct measured_reading {
 enum hypar_status hp_measured_add(struct measured *measured, const struct csv *csv,
                                   const struct measured_reading *how, struct hypar_error *err);
 
+/* Leave out the rows for which `keep` is false. */
+void hp_measured_keep(struct measured *measured, const bool *keep);
+
 /* Release what the rows hold, and the arena. */
 void hp_measured_free(struct measured *measured);
 

@@ -103,21 +103,34 @@ static enum hypar_status input_shape(const struct making *m, const struct op_ope
     return HYPAR_OK;
 }
 
-/* One axis per dimension: the letters that are given must be those of some rank. */
-static enum hypar_status shape_by_rank(const struct making *m, struct hypar_shape *shape)
+/* One axis per dimension, in the order of the text. */
+static enum hypar_status shape_in_order(const struct making *m, struct hypar_shape *shape,
+                                        int *sample_dim)
 {
-    int n = 0;
+    const char *order = m->shape.order, *n = strchr(order, 'n');
     *shape = (struct hypar_shape){ 0 };
-    for (char c = 'a'; c <= 'z'; c++)
-        n += hp_shape_extent(&m->shape, c) > 0;
-    const char *names = n >= 1 && n <= MAX_DIMS ? hp_names_by_rank[n] : "";
-    for (; *names && hp_shape_extent(&m->shape, *names); names++)
-        shape->dim[shape->n_dims++] = hp_shape_extent(&m->shape, *names);
-    return n > 0 && shape->n_dims == n
-               ? HYPAR_OK
-               : hp_fail(m->err, HYPAR_INVALID,
-                         "axes of %s, expected n; n c; n t c; n c h w or n c d h w",
-                         m->row->name);
+    *sample_dim = n ? (int)(n - order) : -1;
+    if (!*order || strlen(order) > MAX_DIMS)
+        return hp_fail(m->err, HYPAR_INVALID, "%zu dimensions of %s, expected 1 to %d",
+                       strlen(order), m->row->name, MAX_DIMS);
+    for (; *order; order++)
+        shape->dim[shape->n_dims++] = hp_shape_extent(&m->shape, *order);
+    return HYPAR_OK;
+}
+
+/* What is cut out of a dimension is from `start` to `stop`, so that reaches to there. */
+static void reach_stop(const struct making *m, struct hypar_shape *shape)
+{
+    const struct attrs *attrs = &m->shape.attrs;
+    int64_t axis = hp_attr_int(attrs, ATTR_AXIS, 0, 0),
+            stop = hp_attr_int(attrs, ATTR_STOP, 0, 0),
+            start = hp_attr_int(attrs, ATTR_START, 0, 0),
+            step = hp_attr_int(attrs, ATTR_STEP, 0, 1);
+    axis += axis < 0 ? shape->n_dims : 0;
+    if (axis < 0 || axis >= shape->n_dims || step < 1 || start < 0 || start >= stop)
+        return;
+    if (shape->dim[axis] == (stop - start + step - 1) / step && shape->dim[axis] < stop)
+        shape->dim[axis] = stop;
 }
 
 /* Building ------------------------------------------------------------------------------ */
@@ -129,8 +142,9 @@ static enum hypar_status add_pieces(const struct making *m, struct graph_builder
                                     int *n_inputs)
 {
     struct hypar_shape shape;
+    int sample_dim;
     int64_t n = m->shape.inputs ? m->shape.inputs : MANY_INPUTS;
-    TRY(shape_by_rank(m, &shape));
+    TRY(shape_in_order(m, &shape, &sample_dim));
     int64_t axis = hp_attr_int(&m->shape.attrs, ATTR_AXIS, 0, 0);
     axis += axis < 0 ? shape.n_dims : 0;
     if (axis < 0 || axis >= shape.n_dims || n > MAX_OPERANDS - 2 || shape.dim[axis] % n)
@@ -140,7 +154,8 @@ static enum hypar_status add_pieces(const struct making *m, struct graph_builder
     shape.dim[axis] /= n;
     for (*n_inputs = 0; *n_inputs < n; (*n_inputs)++) {
         const char *name = hp_arena_printf(m->scratch, "x%d", *n_inputs);
-        input[*n_inputs] = hp_build_input(b, name, &shape, false, axis == 0 ? -1 : 0);
+        input[*n_inputs] =
+            hp_build_input(b, name, &shape, false, axis == sample_dim ? -1 : sample_dim);
     }
     return HYPAR_OK;
 }
@@ -149,10 +164,10 @@ static enum hypar_status add_inputs(const struct making *m, struct graph_builder
                                     int *n_inputs)
 {
     const char *text = m->row->operands;
-    bool by_rank = m->row->axes[0] == '*';
+    bool in_order = m->row->axes[0] == '*';
     for (struct op_operand o = { 0 }; hp_op_next_operand(&text, &o);) {
         struct hypar_shape shape;
-        int sample_dim = 0;
+        int sample_dim;
         if (o.part == 'o' || o.part == 's')
             break;
         if (o.many)
@@ -161,9 +176,11 @@ static enum hypar_status add_inputs(const struct making *m, struct graph_builder
             input[(*n_inputs)++] = o.part == 'p' ? HP_MAKE : HP_ABSENT;
             continue;
         }
-        if (by_rank)
-            TRY(shape_by_rank(m, &shape));
-        else
+        if (in_order)
+            TRY(shape_in_order(m, &shape, &sample_dim));
+        if (m->row == &hp_op[OP_SLICE])
+            reach_stop(m, &shape);
+        if (!in_order)
             TRY(input_shape(m, &o, &shape, &sample_dim));
         input[(*n_inputs)++] =
             hp_build_input(b, (char[]){ o.name, '\0' }, &shape, o.index, sample_dim);

@@ -27,6 +27,7 @@ enum { SHAPE_LETTERS = 26 };
 
 struct shape {
     int64_t extent[SHAPE_LETTERS]; /* by letter; 0: not given */
+    char order[SHAPE_LETTERS + 1]; /* the letters that were given */
     struct attrs attrs;            /* in order of the text */
     int64_t inputs;                /* of an operator with any number of them; 0: not given */
 };
@@ -36,7 +37,7 @@ static inline int64_t hp_shape_extent(const struct shape *shape, char letter)
     return shape->extent[letter - 'a'];
 }
 
-/* Read "n=8 c=16 kernel=3x3"; commas do as well as blanks. */
+/* Read "n=8 c=16 kernel=3x3"; commas do as well as blanks, and between values as well as x. */
 enum hypar_status hp_shape_read(struct shape *out, struct arena *arena,
                                 const struct op_traits *row, const char *text,
                                 struct hypar_error *err);

@@ -1,4 +1,5 @@
 /* Shapes of operators as text: extents of axes and attributes. */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,8 +21,7 @@ static enum hypar_status fail_unknown(const struct op_traits *row, const char *w
     hp_op_attr_names(row, names, sizeof names);
     return hp_fail(err, HYPAR_INVALID, "'%.*s' is no axis or attribute of %s, expected %s%s%s",
                    (int)(n < 24 ? n : 24), word, row->name,
-                   *letters ? letters : "those of its rank, as n t c", *names ? ", " : "",
-                   names);
+                   *letters ? letters : "dimensions as n t c", *names ? ", " : "", names);
 }
 
 static bool has_letter(const struct op_traits *row, char letter)
@@ -36,7 +36,7 @@ static bool has_letter(const struct op_traits *row, char letter)
     return false;
 }
 
-/* "3x3", "-1": numbers with x between them; returns what follows. */
+/* "3x3", "0,2,1", "-1": numbers with x, or a comma, between them; returns what follows. */
 static const char *read_values(struct arena *arena, const char *p, struct attr *attr)
 {
     double v[ATTR_MAX_VALUES];
@@ -49,7 +49,7 @@ static const char *read_values(struct arena *arena, const char *p, struct attr *
         if (negative)
             v[n] = -v[n];
         p += negative + length;
-        more = *p == 'x';
+        more = *p == 'x' || (*p == ',' && (isdigit((unsigned char)p[1]) || p[1] == '-'));
         p += more;
     }
     double *kept = NEW(arena, double, n);
@@ -87,8 +87,11 @@ static enum hypar_status set_named(struct shape *shape, struct arena *arena,
                                    struct attr value, struct hypar_error *err)
 {
     char name[24] = "";
-    if (n == 1 && has_letter(row, *word))
+    if (n == 1 && has_letter(row, *word)) {
+        if (!hp_shape_extent(shape, *word))
+            shape->order[strlen(shape->order)] = *word;
         return set_extent(&shape->extent[*word - 'a'], word, n, &value, err);
+    }
     if (n < sizeof name)
         memcpy(name, word, n);
     if (strcmp(name, "inputs") == 0 && strstr(row->operands, "x..."))

@@ -1,15 +1,12 @@
 /* A fitted device as text and as JSON. */
 #include <hypar/report.h>
 
+#include <stdlib.h>
+
 #include "base/json.h"
 #include "report/columns.h"
 
-enum { MAX_LISTED = 20 }; /* rows that are far off, as text */
-
-static bool is_far(const struct hypar_fit_row *row)
-{
-    return row->after_s > 2 * row->measured_s || 2 * row->after_s < row->measured_s;
-}
+enum { MAX_LISTED = 100 }; /* rows that are far off, as text */
 
 static double times_off(const struct hypar_fit_row *row)
 {
@@ -90,6 +87,7 @@ static void write_json(FILE *to, const struct hypar_fit *fit)
     hp_json_begin_object(&w, NULL, false);
     hp_json_put_string(&w, "device", hypar_fit_device(fit));
     hp_json_put_string(&w, "source", hypar_fit_source(fit));
+    hp_json_put_int(&w, "rows_left_out", hypar_fit_left_out(fit));
     put_constants(&w, fit);
     put_groups(&w, fit);
     put_rows(&w, fit);
@@ -142,63 +140,79 @@ static void print_undecided(FILE *to, struct arena *arena, const struct hypar_fi
         hp_wrap(to, text, 0);
 }
 
-static void error_cells(struct columns *table, struct arena *arena, bool known,
+static void error_cells(struct columns *table, struct arena *arena,
                         const struct hypar_fit_errors *errors)
 {
-    if (!known) {
-        for (int i = 0; i < 4; i++)
-            hp_cell(table, arena, "-");
-        return;
-    }
     hp_cell(table, arena, "%.1f %%", 100 * errors->median);
     hp_cell(table, arena, "%.1f %%", 100 * errors->mean);
     hp_cell(table, arena, "%.1f %%", 100 * errors->most);
-    hp_cell(table, arena, "%.2fx", errors->worst);
+    hp_cell(table, arena, "%.3gx", errors->worst);
 }
 
 static void print_errors(FILE *to, struct arena *arena, const struct hypar_fit *fit)
 {
-    static const char *const heading[] = { "error of", "rows", "median before", "after",
-                                           "mean",     "95 %", "worst",         "held out",
-                                           "mean",     "95 %", "worst" };
-    struct columns table = { .align = "lrrrrrrrrrr" };
+    static const char *const heading[] = { "error of", "rows", "before", "worst",
+                                           "after",    "mean", "95 %",   "worst",
+                                           "held out", "mean", "95 %",   "worst" };
+    enum { HEADINGS = sizeof heading / sizeof heading[0], HELD_OUT = 4 };
     struct hypar_fit_group group;
-    for (size_t i = 0; i < sizeof heading / sizeof heading[0]; i++)
+    bool held_out = hypar_fit_group(fit, 0, &group) && group.has_held_out;
+    struct columns table = { .align = held_out ? "lrrrrrrrrrrr" : "lrrrrrrr" };
+    for (int i = 0; i < HEADINGS - (held_out ? 0 : HELD_OUT); i++)
         hp_cell(&table, arena, "%s", heading[i]);
     for (int i = 0; hypar_fit_group(fit, i, &group); i++) {
         hp_cell(&table, arena, "%s", group.kind);
         hp_cell(&table, arena, "%d", group.rows);
         hp_cell(&table, arena, "%.1f %%", 100 * group.before.median);
-        error_cells(&table, arena, true, &group.after);
-        error_cells(&table, arena, group.has_held_out, &group.held_out);
+        hp_cell(&table, arena, "%.3gx", group.before.worst);
+        error_cells(&table, arena, &group.after);
+        if (held_out)
+            error_cells(&table, arena, &group.held_out);
     }
     hp_columns_print(&table, to);
 }
 
+static int worst_first(const void *a, const void *b)
+{
+    double x = times_off(a), y = times_off(b);
+    return (x < y) - (x > y);
+}
+
+/* The rows that are more than 2 times off, the worst first; returns their number. */
+static int find_far(struct arena *arena, const struct hypar_fit *fit,
+                    struct hypar_fit_row **out)
+{
+    struct hypar_fit_row row;
+    int n = 0, all = 0;
+    while (hypar_fit_row(fit, all, &row))
+        all++;
+    *out = NEW(arena, struct hypar_fit_row, all + 1);
+    for (int i = 0; hypar_fit_row(fit, i, &row); i++)
+        if (times_off(&row) > 2)
+            (*out)[n++] = row;
+    qsort(*out, (size_t)n, sizeof **out, worst_first);
+    return n;
+}
+
 static void print_far(FILE *to, struct arena *arena, const struct hypar_fit *fit)
 {
+    static const char *const heading[] = { "more than 2 times off", "row", "measured",
+                                           "predicted", "times" };
     struct columns table = { .align = "lwrrr" };
-    struct hypar_fit_row row;
-    int n = 0;
-    for (int i = 0; hypar_fit_row(fit, i, &row); i++) {
-        if (!is_far(&row) || n++ >= MAX_LISTED)
-            continue;
-        if (n == 1) {
-            hp_cell(&table, arena, "more than 2 times off");
-            hp_cell(&table, arena, "row");
-            hp_cell(&table, arena, "measured");
-            hp_cell(&table, arena, "predicted");
-            hp_cell(&table, arena, "times");
-        }
-        hp_cell(&table, arena, "%s:%d", hp_shown(arena, row.file), row.line);
-        hp_cell(&table, arena, "%s", row.text);
-        hp_quantity_cell(&table, arena, row.measured_s, HYPAR_UNIT_SECONDS);
-        hp_quantity_cell(&table, arena, row.after_s, HYPAR_UNIT_SECONDS);
-        hp_cell(&table, arena, "%.2f", times_off(&row));
-    }
+    struct hypar_fit_row *row;
+    int n = find_far(arena, fit, &row);
     if (n == 0) {
         fputs("no row is more than 2 times off\n", to);
         return;
+    }
+    for (size_t i = 0; i < sizeof heading / sizeof heading[0]; i++)
+        hp_cell(&table, arena, "%s", heading[i]);
+    for (int i = 0; i < n && i < MAX_LISTED; i++) {
+        hp_cell(&table, arena, "%s:%d", hp_shown(arena, row[i].file), row[i].line);
+        hp_cell(&table, arena, "%s", row[i].text);
+        hp_quantity_cell(&table, arena, row[i].measured_s, HYPAR_UNIT_SECONDS);
+        hp_quantity_cell(&table, arena, row[i].after_s, HYPAR_UNIT_SECONDS);
+        hp_cell(&table, arena, "%.3g", times_off(&row[i]));
     }
     hp_columns_print(&table, to);
     if (n > MAX_LISTED)
@@ -234,5 +248,8 @@ void hypar_report_fit(FILE *to, const struct hypar_fit *fit, enum hypar_format f
     if (outliers)
         fprintf(to, "%s too far off to be fitted\n",
                 hp_count(count, outliers, "row was", "rows were"));
+    if (hypar_fit_left_out(fit))
+        fprintf(to, "%s nothing here: left out\n",
+                hp_count(count, hypar_fit_left_out(fit), "row costs", "rows cost"));
     hp_arena_free(&arena);
 }
