@@ -293,12 +293,13 @@ static const char *source_text(struct hypar_fit *fit, const char *const *path, i
     const char *text = "measured: ";
     hypar_fit_group(fit, 0, &all);
     for (int i = 0; i < n_paths; i++) {
-        const char *slash = strrchr(path[i], '/');
+        const char *slash = strrchr(path[i], '/'), *name = slash ? slash + 1 : path[i];
         text = hp_arena_printf(&fit->arena, "%s%s%s", text, i ? ", " : "",
-                               slash ? slash + 1 : path[i]);
+                               strcmp(name, "-") == 0 ? "standard input" : name);
     }
-    return hp_arena_printf(&fit->arena, "%s, %d rows, median error %.3g %%; from %s", text,
-                           all.rows, 100 * all.after.median, fit->device);
+    return hp_arena_printf(&fit->arena, "%s, %d row%s, median error %.3g %%; begun from %s",
+                           text, all.rows, all.rows == 1 ? "" : "s", 100 * all.after.median,
+                           fit->device);
 }
 
 static enum hypar_status make(struct hypar_fit *fit, const char *const *path, int n_paths,

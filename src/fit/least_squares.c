@@ -241,7 +241,7 @@ static void descend(struct state *s, double *x)
 /* One variable at a time, by shorter and shorter ways; true if that made the loss less. */
 static bool search_coordinates(struct state *s, double *x)
 {
-    static const double ways[] = { 1, 0.3, 0.1, 0.03, 0.01 };
+    static const double ways[] = { 2, 1, 0.6, 0.3, 0.1, 0.03, 0.01 };
     const struct least_squares *p = s->problem;
     double loss = loss_at(s, x), begin = loss;
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)

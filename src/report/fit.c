@@ -107,13 +107,12 @@ static void constant_cell(struct columns *table, struct arena *arena, double val
 
 static void print_constants(FILE *to, struct arena *arena, const struct hypar_fit *fit)
 {
+    static const char *const heading[] = { "constant", "before", "after", "+-", "rows" };
+    enum { HEADINGS = sizeof heading / sizeof heading[0] };
     struct columns table = { .align = "lrrrr" };
     struct hypar_fit_constant constant;
-    hp_cell(&table, arena, "constant");
-    hp_cell(&table, arena, "before");
-    hp_cell(&table, arena, "after");
-    hp_cell(&table, arena, "+-");
-    hp_cell(&table, arena, "rows");
+    for (int i = 0; i < HEADINGS; i++)
+        hp_cell(&table, arena, "%s", heading[i]);
     for (int i = 0; hypar_fit_constant(fit, i, &constant); i++) {
         if (!constant.fitted)
             continue;
@@ -123,7 +122,10 @@ static void print_constants(FILE *to, struct arena *arena, const struct hypar_fi
         hp_cell(&table, arena, "%.1f %%", 100 * constant.error);
         hp_cell(&table, arena, "%d", constant.rows);
     }
-    hp_columns_print(&table, to);
+    if (table.n_cells > HEADINGS)
+        hp_columns_print(&table, to);
+    else
+        fputs("these rows decide no figure\n", to);
 }
 
 /* The names of what stays as it was. */

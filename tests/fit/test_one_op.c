@@ -93,6 +93,60 @@ static void windows_have_the_extents_of_results(void **state)
     hypar_graph_free(op.graph);
 }
 
+/* A row of the operator table that cannot be written so has no measurements. */
+static void every_kind_can_be_written(void **state)
+{
+    (void)state;
+    static const struct {
+        enum op_kind kind;
+        const char *shape;
+    } needs[] = {
+        { OP_LINEAR, "n=2 c=4 k=6" },
+        { OP_CONV, "n=2 c=4 h=5 w=5 k=6 kernel=3" },
+        { OP_GROUP_CONV, "n=2 g=2 c=2 k=3 h=5 w=5 kernel=3" },
+        { OP_EMBEDDING, "n=2 v=10 k=4" },
+        { OP_LSTM, "n=2 t=3 c=4 k=5" },
+        { OP_LSTM_CELL, "n=2 c=4 k=5" },
+        { OP_MATMUL, "n=2 m=3 k=4 c=5" },
+        { OP_ATTENTION, "n=2 q=3 s=3 heads=2 d=4 e=4" },
+        { OP_MAX_POOL, "n=2 c=4 h=5 w=5 kernel=2" },
+        { OP_AVG_POOL, "n=2 c=4 h=5 kernel=2" },
+        { OP_LRN, "n=2 c=8 h=5 w=5 size=5" },
+        { OP_GROUP_NORM, "n=2 g=2 c=4 h=5 w=5" },
+        { OP_CLIP, "n=2 c=4 min=0 max=6" },
+        { OP_POW, "n=2 c=4 exponent=2" },
+        { OP_ROPE, "n=2 t=3 heads=2 d=4" },
+        { OP_CONCAT, "n=2 c=4 axis=1" },
+        { OP_SPLIT, "n=2 c=4 axis=1 sizes=2x2" },
+        { OP_SLICE, "n=2 c=4 axis=1 start=0 stop=2" },
+        { OP_PAD, "n=2 c=4 pad=0x1x0x1" },
+        { OP_TRANSPOSE, "n=2 t=3 c=4 perm=0x2x1" },
+        { OP_RESHAPE, "n=2 c=4 shape=0x2x2" },
+        { OP_FLATTEN, "n=2 c=4 h=2 w=2" },
+        { OP_SQUEEZE, "n=2 c=1 axes=1" },
+        { OP_UNSQUEEZE, "n=2 c=4 axes=1" },
+        { OP_EXPAND, "n=2 c=1 shape=2x4" },
+        { OP_REDUCE_SUM, "n=2 c=4 axes=1" },
+        { OP_REDUCE_MEAN, "n=2 c=4 axes=1" },
+        { OP_GLOBAL_AVG_POOL, "n=2 c=4 h=2 w=2" },
+        { OP_GLOBAL_MAX_POOL, "n=2 c=4 h=2 w=2" },
+    };
+    for (int k = 0; k < OP_KIND_COUNT; k++) {
+        const char *shape = "n=2 c=4";
+        struct one_op op;
+        struct hypar_error err = { "" };
+        if (hp_op[k].flags & ROW_OPAQUE)
+            continue;
+        for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
+            if ((int)needs[i].kind == k)
+                shape = needs[i].shape;
+        if (hp_one_op(&op, hp_op[k].name, shape, "y", &err) != HYPAR_OK &&
+            hp_one_op(&op, hp_op[k].name, shape, "z", &err) != HYPAR_OK)
+            fail_msg("%s %s: %s", hp_op[k].name, shape, err.text);
+        hypar_graph_free(op.graph);
+    }
+}
+
 static void what_does_not_fit_is_told(void **state)
 {
     (void)state;
@@ -141,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extents_are_those_of_the_text),
         cmocka_unit_test(windows_have_the_extents_of_results),
+        cmocka_unit_test(every_kind_can_be_written),
         cmocka_unit_test(what_does_not_fit_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
