@@ -47,6 +47,7 @@ static const struct value {
     { OPT_BATCH_DIM, "--batch-dim", LIST, offsetof(struct args, batch_dims), 0, 0 },
     { OPT_COST, "--cost", TEXT, offsetof(struct args, cost), 0, 0 },
     { OPT_CSV, "--csv", WRITE, offsetof(struct args, csv), 0, 0 },
+    { OPT_DEVICE, "--device", READ, offsetof(struct args, device), 0, 0 },
     { OPT_DEVICES, "--devices", TEXT, offsetof(struct args, devices), 0, 0 },
     { OPT_CHUNKS, "--chunks", COUNT, offsetof(struct args, chunks), 1, 1 << 16 },
     { OPT_PIPELINE, "--pipeline", COUNT, offsetof(struct args, pipeline), 1, 1 << 20 },

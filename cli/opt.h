@@ -37,6 +37,7 @@ enum opt_key {
     OPT_BATCH_DIM,
     OPT_COST,
     OPT_CSV,
+    OPT_DEVICE,
     OPT_DEVICES,
     OPT_DIM,
     OPT_FIX,
@@ -113,7 +114,8 @@ struct args {
     const char *objective, *optimizer, *precision, *gradient_precision, *dropout_masks,
         *recompute, *recurrence, *shard;
     int64_t shard_over;
-    const char *bandwidth, *cost, *csv, *devices, *layers, *levels, *mark, *svg, *topology;
+    const char *bandwidth, *cost, *csv, *device, *devices, *layers, *levels, *mark, *svg,
+        *topology;
     const char *profile, *trace, *timeline, *start;
     const char *attention, *axes, *sync, *all_reduce, *framework, *schedule;
     char word[LIST_BYTES]; /* operand 0 where `attention` is part of it */
@@ -148,7 +150,7 @@ struct command {
 };
 
 extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cmd_lower,
-    cmd_import, cmd_check, cmd_train, cmd_models, cmd_machines, cmd_planners, cmd_ops;
+    cmd_fit, cmd_import, cmd_check, cmd_train, cmd_models, cmd_machines, cmd_planners, cmd_ops;
 
 /* Of every command that makes a plan for a machine. */
 #define OPT_NUMBERS_ROWS                                                                    \

@@ -4,6 +4,7 @@
 
 #include <hypar/base.h>
 #include <hypar/explore.h>
+#include <hypar/fit.h>
 #include <hypar/graph.h>
 #include <hypar/machine.h>
 #include <hypar/plan.h>

@@ -9,6 +9,7 @@
 #define HYPAR_REPORT_H
 
 #include <hypar/explore.h>
+#include <hypar/fit.h>
 #include <hypar/graph.h>
 #include <hypar/machine.h>
 #include <hypar/plan.h>
@@ -99,6 +100,11 @@ HYPAR_API void hypar_report_delta_check(FILE *to, const struct hypar_delta_check
 HYPAR_API void hypar_report_calibration(FILE *to, const struct hypar_plan *plan,
                                         double measured_s, double efficiency,
                                         enum hypar_format format);
+
+/* A fitted device: its constants, how far predictions are off before and after, and the rows
+ * that are off by more than 2 times. */
+HYPAR_API void hypar_report_fit(FILE *to, const struct hypar_fit *fit,
+                                enum hypar_format format);
 
 /* One planner among others. */
 struct hypar_compared {

@@ -2,6 +2,7 @@
 #include "machine/machine.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,11 +49,17 @@ static enum hypar_status fill(struct hypar_machine *machine, struct hypar_error 
         struct part *part = &machine->parts[p];
         TRY(hp_part_finish(part, err));
         part->type.device.name = hp_arena_strdup(arena, part->type.device.name);
+        if (part->type.source)
+            part->type.source = hp_arena_strdup(arena, part->type.source);
         machine->runs[machine->n_runs++] = (struct device_run){ first, hp_part_device(part) };
         first += part->n_devices;
     }
     TRY(count_nodes(machine, err));
     machine->word = hp_machine_make_word(arena, machine);
+    for (int p = 0; p < machine->n_parts; p++) {
+        machine->parts[p].arena = NULL;
+        machine->parts[p].row = NULL;
+    }
     return HYPAR_OK;
 }
 
@@ -77,6 +84,29 @@ enum hypar_status hp_machine_from_parts(struct hypar_machine **out, const struct
     return status;
 }
 
+enum hypar_status hp_machine_with(struct hypar_machine **out,
+                                  const struct hypar_machine *machine, const char *device,
+                                  const double value[OPTION_COUNT], struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    *out = NULL;
+    if (machine->n_parts == 0)
+        return hp_fail(err, HYPAR_UNSUPPORTED,
+                       "a machine of explicit links, expected a topology");
+    struct part *parts = NEW(&arena, struct part, machine->n_parts);
+    for (int p = 0; p < machine->n_parts; p++) {
+        parts[p] = machine->parts[p];
+        if (strcmp(parts[p].type.device.name, device) != 0)
+            continue;
+        for (int o = 0; o < OPTION_COUNT; o++)
+            if (!isnan(value[o]) && hp_option_applies(&parts[p], (enum option)o))
+                parts[p].value[o] = value[o];
+    }
+    enum hypar_status status = hp_machine_from_parts(out, parts, machine->n_parts, err);
+    hp_arena_free(&arena);
+    return status;
+}
+
 /* Without opening it: a pipe can be opened once. */
 static bool can_open(const char *path)
 {
@@ -89,9 +119,16 @@ static bool ends_in_json(const char *word)
     return n >= 5 && strcmp(word + n - 5, ".json") == 0;
 }
 
+/* Does it begin as a word does, and have an option? */
+static bool has_options(const char *word)
+{
+    size_t n = strcspn(word, ":");
+    return word[n] && hp_topology_find(word, n) && strchr(word, '=');
+}
+
 bool hp_machine_may_be_path(const char *word)
 {
-    return ends_in_json(word) ||
+    return (ends_in_json(word) && !has_options(word)) ||
            (*word && !strchr(word, ':') && !hp_topology_find(word, strlen(word)));
 }
 

@@ -89,6 +89,8 @@ struct part {
         type;   /* gives the defaults; device.name may be unknown to the table */
     bool known; /* the type has defaults */
     double value[OPTION_COUNT]; /* NAN: not set */
+    struct arena *arena; /* holds, while the machine is read, names and figures of files ... */
+    const double *row;   /* ... as the defaults of a device file; NULL: the type's */
 };
 
 /* Devices first..next run's first are equal. */
@@ -139,13 +141,19 @@ struct hypar_machine {
 extern const struct topology *const hp_topologies[]; /* NULL-terminated */
 
 /* machine.c: could `word` name a file? It ends in .json, or has no colon and is no topology;
- * the
- * '/' of "full:8,bandwidth=25GB/s" makes no path. */
+ * the '/' of "full:8,bandwidth=25GB/s" makes no path, nor the end of
+ * "full:8,device=mine.json". */
 bool hp_machine_may_be_path(const char *word);
 /* A machine of `parts`, whose dims and devices are set; fills in the defaults. */
 enum hypar_status hp_machine_from_parts(struct hypar_machine **out, const struct part *parts,
                                         int n_parts, struct hypar_error *err);
 struct hypar_machine *hp_machine_new(const struct topology *topology);
+/* The same machine with other figures: of each part whose device is called `device`, options
+ * that apply have the values that are not NAN. HYPAR_UNSUPPORTED for explicit nodes and links.
+ */
+enum hypar_status hp_machine_with(struct hypar_machine **out,
+                                  const struct hypar_machine *machine, const char *device,
+                                  const double value[OPTION_COUNT], struct hypar_error *err);
 /* The prime factors of n, rising; returns their number. factors[] holds HYPAR_MAX_LEVELS. */
 int hp_prime_factors(int n, int *factors);
 /* "a, b, c" of what `name` gives for 0, 1, ... until NULL. */
@@ -181,7 +189,7 @@ enum hypar_status hp_part_set_shape(struct part *part, const int64_t *dim, int n
                                     struct hypar_error *err);
 
 /* option.c: a part's figures. */
-void hp_part_begin(struct part *part, const struct topology *topology);
+void hp_part_begin(struct part *part, const struct topology *topology, struct arena *arena);
 bool hp_option_applies(const struct part *part, enum option option);
 /* The value the option has when nothing sets it; NAN when there is none. */
 double hp_option_default(const struct part *part, enum option option);
@@ -200,14 +208,32 @@ enum hypar_status hp_machine_read_word(struct hypar_machine **out, const char *w
 /* NULL where no word says it. */
 const char *hp_machine_make_word(struct arena *arena, const struct hypar_machine *machine);
 
+/* device_file.c: a device that a file describes, "hypar-device/1". */
+bool hp_device_is_file(const char *name);
+/* Make the device of the file at `path` the part's, its figures the part's defaults. */
+enum hypar_status hp_part_read_device_file(struct part *part, const char *path,
+                                           struct hypar_error *err);
+/* Write the part's device as such a file, called `name`; `source` says where its figures come
+ * from. */
+void hp_part_write_device_file(const struct part *part, const char *name, const char *source,
+                               FILE *to);
+
 /* machine_json.c: a string (word) or an object. */
 enum hypar_status hp_machine_read_json(struct hypar_machine **out, const struct json *at,
                                        struct hypar_error *err);
 void hp_machine_write_json(struct json_writer *w, const char *key,
                            const struct hypar_machine *machine);
-/* A device by name or as an object with figures, which become a part's. */
+/* A device by name, by its file, or as an object with figures, which become a part's. */
 enum hypar_status hp_part_read_device(struct part *part, const struct json *at,
                                       struct hypar_error *err);
+/* The part's device is the one of this name; one that no row describes only if it may be new.
+ */
+enum hypar_status hp_part_choose_type(struct part *part, const struct json *at,
+                                      const char *name, bool may_be_new,
+                                      struct hypar_error *err);
+/* Read the option's member of `object`, if it is there. */
+enum hypar_status hp_part_read_option(struct part *part, const struct json *object,
+                                      enum option option, struct hypar_error *err);
 
 /* network_json.c: the explicit form. */
 enum hypar_status hp_network_read(struct hypar_machine **out, const struct json *at,

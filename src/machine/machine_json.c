@@ -61,9 +61,8 @@ static enum hypar_status blame(const struct json *at, enum hypar_status status,
     return status;
 }
 
-/* Read the option's member of `object`, if it is there. */
-static enum hypar_status read_option(struct part *part, const struct json *object,
-                                     enum option option, struct hypar_error *err)
+enum hypar_status hp_part_read_option(struct part *part, const struct json *object,
+                                      enum option option, struct hypar_error *err)
 {
     const struct option_row *row = &hp_machine_options[option];
     struct json member = hp_json_member(object, row->key);
@@ -104,8 +103,9 @@ static struct hypar_device_type unknown_type(const char *name)
     return type;
 }
 
-static enum hypar_status choose_type(struct part *part, const struct json *at, const char *name,
-                                     bool may_be_new, struct hypar_error *err)
+enum hypar_status hp_part_choose_type(struct part *part, const struct json *at,
+                                      const char *name, bool may_be_new,
+                                      struct hypar_error *err)
 {
     const struct hypar_device_type *type = hp_device_type_find(name);
     struct hypar_error why;
@@ -124,13 +124,30 @@ static enum hypar_status choose_type(struct part *part, const struct json *at, c
     return HYPAR_OK;
 }
 
+/* A file that another one names is meant from where that one lies. */
+static enum hypar_status read_device_file(struct part *part, const struct json *at,
+                                          const char *name, struct hypar_error *err)
+{
+    char folder[HYPAR_PLACE_BYTES];
+    const struct json *root = at;
+    struct hypar_error why;
+    while (root->parent)
+        root = root->parent;
+    hypar_file_folder(root->key, folder);
+    const char *path =
+        name[0] == '/' ? name : hp_arena_printf(part->arena, "%s%s", folder, name);
+    return blame(at, hp_part_read_device_file(part, path, &why), &why, err);
+}
+
 enum hypar_status hp_part_read_device(struct part *part, const struct json *at,
                                       struct hypar_error *err)
 {
     const char *name;
     if (hp_json_is_string(at)) {
         TRY(hp_json_string(at, &name, err));
-        return choose_type(part, at, name, false, err);
+        if (hp_device_is_file(name))
+            return read_device_file(part, at, name, err);
+        return hp_part_choose_type(part, at, name, false, err);
     }
     TRY(hp_json_object(at, err));
     const char *keys[OPTION_COUNT + 3];
@@ -138,10 +155,10 @@ enum hypar_status hp_part_read_device(struct part *part, const struct json *at,
     TRY(hp_json_only(at, keys, err));
     struct json name_member = hp_json_member(at, "name");
     TRY(hp_json_name(&name_member, &name, err));
-    TRY(choose_type(part, at, name, true, err));
+    TRY(hp_part_choose_type(part, at, name, true, err));
     for (int o = 0; o < OPTION_COUNT; o++)
         if (hp_machine_options[o].scope == SCOPE_DEVICE)
-            TRY(read_option(part, at, (enum option)o, err));
+            TRY(hp_part_read_option(part, at, (enum option)o, err));
     return HYPAR_OK;
 }
 
@@ -161,7 +178,7 @@ static enum hypar_status read_shape(struct part *part, const struct json *object
 }
 
 static enum hypar_status read_part(struct part *part, const struct json *object,
-                                   struct hypar_error *err)
+                                   struct arena *arena, struct hypar_error *err)
 {
     TRY(hp_json_object(object, err));
     struct json name_member = hp_json_member(object, "topology");
@@ -171,7 +188,7 @@ static enum hypar_status read_part(struct part *part, const struct json *object,
     TRY(hp_json_string(&name_member, &name, err));
     TRY(blame(&name_member, hp_topology_get(&topology, name, strlen(name), &why), &why, err));
 
-    hp_part_begin(part, topology);
+    hp_part_begin(part, topology, arena);
     const char *keys[OPTION_COUNT + 5];
     list_keys(keys, part, false,
               (const char *const[]){ "format", "topology", "shape", "device", NULL });
@@ -181,13 +198,13 @@ static enum hypar_status read_part(struct part *part, const struct json *object,
     if (device.value)
         TRY(hp_part_read_device(part, &device, err));
     else
-        TRY(choose_type(part, object,
-                        topology->default_device ? topology->default_device : "local", false,
-                        err));
+        TRY(hp_part_choose_type(part, object,
+                                topology->default_device ? topology->default_device : "local",
+                                false, err));
     for (int o = 0; o < OPTION_COUNT; o++)
         if (hp_machine_options[o].scope != SCOPE_DEVICE &&
             hp_option_applies(part, (enum option)o))
-            TRY(read_option(part, object, (enum option)o, err));
+            TRY(hp_part_read_option(part, object, (enum option)o, err));
     return HYPAR_OK;
 }
 
@@ -200,7 +217,7 @@ static enum hypar_status read_parts(struct hypar_machine **out, const struct jso
     int n = 1;
     if (!list.value) {
         parts = NEW(arena, struct part, 1);
-        TRY(read_part(parts, at, err));
+        TRY(read_part(parts, at, arena, err));
         return blame(at, hp_machine_from_parts(out, parts, n, &why), &why, err);
     }
     TRY(hp_json_only(at, (const char *const[]){ "format", "parts", NULL }, err));
@@ -211,7 +228,7 @@ static enum hypar_status read_parts(struct hypar_machine **out, const struct jso
     parts = NEW(arena, struct part, n);
     for (int p = 0; p < n; p++) {
         struct json element = hp_json_element(&list, p);
-        TRY(read_part(&parts[p], &element, err));
+        TRY(read_part(&parts[p], &element, arena, err));
     }
     return blame(&list, hp_machine_from_parts(out, parts, n, &why), &why, err);
 }

@@ -19,9 +19,9 @@ static enum hypar_status read_runs(struct arena *arena, const struct json *list,
         struct part part;
         struct hypar_error why;
         int64_t count = 1;
-        hp_part_begin(&part, &hp_explicit);
+        hp_part_begin(&part, &hp_explicit, arena);
         TRY(hp_part_read_device(&part, &element, err));
-        part.type.link_bytes_per_s = 1; /* links come with their own figures */
+        part.value[OPTION_BANDWIDTH] = 1; /* links come with their own figures */
         if (hp_part_finish(&part, &why) != HYPAR_OK)
             return hp_json_fail(&element, err, "%s", why.text);
         if (member.value)

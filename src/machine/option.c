@@ -88,9 +88,9 @@ const struct hypar_machine_option *hypar_machine_option(int i)
     return i > 0 && i <= OPTION_COUNT ? &hp_machine_options[i - 1].text : NULL;
 }
 
-void hp_part_begin(struct part *part, const struct topology *topology)
+void hp_part_begin(struct part *part, const struct topology *topology, struct arena *arena)
 {
-    *part = (struct part){ .topology = topology };
+    *part = (struct part){ .topology = topology, .arena = arena };
     for (int o = 0; o < OPTION_COUNT; o++)
         part->value[o] = NAN;
 }
@@ -173,8 +173,19 @@ static double *device_figure(struct hypar_device *device, enum option option)
     }
 }
 
+/* What a device file says. */
+static double row_default(const struct part *part, enum option option)
+{
+    if (option == OPTION_INTER_LATENCY && !isnan(part->value[OPTION_LATENCY]))
+        return part->value[OPTION_LATENCY];
+    double value = part->row[option];
+    return option == OPTION_NICS && part->n_dims == 2 ? fmin(value, part->dim[1]) : value;
+}
+
 double hp_option_default(const struct part *part, enum option option)
 {
+    if (part->row)
+        return row_default(part, option);
     const struct hypar_device_type *type = &part->type;
     struct hypar_device device = type->device;
     const double *figure = device_figure(&device, option);

@@ -11,6 +11,7 @@
 /* What is left to read. The word is copied, so that fields can be cut out of it in place. */
 struct reader {
     char *at;
+    struct arena *arena;
 };
 
 /* "4x8": sizes until something else follows. */
@@ -62,8 +63,10 @@ static enum hypar_status set_device(struct part *part, const char *name,
     if (!part->topology->default_device)
         return hp_fail(err, HYPAR_INVALID, "%s takes no device: it is this computer's own",
                        part->topology->text.name);
-    if (part->known)
+    if (part->type.device.name)
         return hp_fail(err, HYPAR_INVALID, "device is given twice");
+    if (hp_device_is_file(name))
+        return hp_part_read_device_file(part, name, err);
     const struct hypar_device_type *type;
     TRY(hp_device_type_get(&type, name, err));
     part->type = *type;
@@ -132,12 +135,12 @@ static enum hypar_status read_part(struct part *part, struct reader *reader,
     if (reader->at[length] != ':')
         return hp_fail(err, HYPAR_SYNTAX, "%s has no size, expected %s", topology->text.name,
                        topology->text.syntax);
-    hp_part_begin(part, topology);
+    hp_part_begin(part, topology, reader->arena);
     reader->at += length + 1;
     TRY(read_shape(part, reader, err));
     while (*reader->at == ',')
         TRY(read_option(part, reader, err));
-    if (!part->known) {
+    if (!part->type.device.name) {
         part->type = topology->default_device ? *hp_device_type_find(topology->default_device)
                                               : hp_local_device(part->n_devices);
         part->known = true;
@@ -152,7 +155,7 @@ static enum hypar_status read_parts(struct hypar_machine **out, char *word, stru
                                     struct hypar_error *err)
 {
     struct part *parts = NEW(arena, struct part, MACHINE_MAX_PARTS);
-    struct reader reader = { word };
+    struct reader reader = { word, arena };
     int n = 0;
     do {
         if (n > 0)
@@ -214,7 +217,7 @@ static const char *part_text(struct arena *arena, const struct part *part)
 {
     const struct topology *topology = part->topology;
     struct part said;
-    hp_part_begin(&said, topology);
+    hp_part_begin(&said, topology, NULL);
     said.type = part->type;
 
     const char *text = hp_arena_printf(arena, "%s:%d", topology->text.name, part->dim[0]);

@@ -12,6 +12,7 @@ $ hypar --help
 >   train      run a plan for real
 >   import     convert, check and print a model's graph
 >   check      does a plan fit its graph and its machine
+>   fit        fit a device's figures to measurements
 >   models     list the models of the zoo, or describe one
 >   machines   list topologies and devices, or describe one machine
 >   planners   list the planners

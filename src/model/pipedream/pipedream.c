@@ -1,10 +1,10 @@
 /* Reading and writing PipeDream's profiles. */
 #include "model/pipedream/pipedream.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "base/word.h"
@@ -393,27 +393,11 @@ enum hypar_status hp_text_profile_read_file(struct text_profile **out, const cha
 {
     struct arena arena = { 0 };
     *out = NULL;
-    FILE *file = hypar_or_out_of_memory(fopen(path, "rb"));
-    if (!file)
-        return hp_fail(err, HYPAR_UNREADABLE, "%s: cannot open: %s", path, strerror(errno));
-    size_t length = 0, size = 1 << 16;
-    char *text = NEW(&arena, char, size);
-    for (size_t n;
-         length <= max_file_bytes && (n = fread(text + length, 1, size - length, file)) > 0;) {
-        length += n;
-        if (length == size) {
-            char *larger = NEW(&arena, char, 2 * size);
-            memcpy(larger, text, length);
-            text = larger;
-            size *= 2;
-        }
-    }
-    bool failed = ferror(file);
-    int why = errno;
-    fclose(file);
-    enum hypar_status status =
-        failed ? hp_fail(err, HYPAR_UNREADABLE, "%s: cannot read: %s", path, strerror(why))
-               : hp_text_profile_read_text(out, text, length, path, err);
+    const char *text;
+    size_t length;
+    enum hypar_status status = hp_file_read(&arena, path, max_file_bytes, &text, &length, err);
+    if (status == HYPAR_OK)
+        status = hp_text_profile_read_text(out, text, length, path, err);
     hp_arena_free(&arena);
     return status;
 }

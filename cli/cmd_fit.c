@@ -1,0 +1,72 @@
+#include "cli/opt.h"
+
+#include <string.h>
+
+static const struct argp_option options[] = {
+    { "device", OPT_DEVICE, "NAME", 0,
+      "begin with the figures of NAME, of 'hypar machines' or a device file", 0 },
+    { "precision", OPT_PRECISION, "NAME", 0,
+      "of operators in tables without that column: fp32, tf32, bf16, fp16 or fp64 (fp32)", 0 },
+    { 0 },
+};
+
+/* The device is called as its file, or as the one that it began with. */
+static void name_device(const struct hypar_fit *fit, const char *path, char *name, size_t size)
+{
+    static const char ending[] = ".json";
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    size_t n = strlen(base), m = sizeof ending - 1;
+    bool json = n > m && strcmp(base + n - m, ending) == 0;
+    snprintf(name, size, "%.*s", json ? (int)(n - m) : 60, json ? base : hypar_fit_device(fit));
+    hypar_clean_text(name);
+}
+
+static enum hypar_status write_device(const struct hypar_fit *fit, const char *path,
+                                      struct hypar_error *err)
+{
+    struct hypar_output out;
+    char name[256];
+    enum hypar_status status = hypar_output_open(&out, path, err);
+    if (status != HYPAR_OK)
+        return status;
+    name_device(fit, path, name, sizeof name);
+    hypar_fit_write(fit, name, out.file);
+    return opt_close(&out, HYPAR_OK, err);
+}
+
+static enum hypar_status run(const struct args *args, struct hypar_error *err)
+{
+    struct hypar_fit_options how = { .device = args->device,
+                                     .reads = opt_reads,
+                                     .who = (void *)args };
+    struct hypar_fit *fit;
+    if (!args->device)
+        return opt_usage(err,
+                         "fit: --device is missing, expected a name as in 'hypar machines'");
+    if (args->precision && !hypar_precision_find(args->precision, &how.precision))
+        return opt_usage(err, "--precision: '%s', expected fp32, tf32, bf16, fp16 or fp64",
+                         args->precision);
+    enum hypar_status status = hypar_fit(&fit, args->operand, args->n_operands, &how, err);
+    if (status != HYPAR_OK)
+        return status;
+    if (args->output)
+        status = write_device(fit, args->output, err);
+    if (status == HYPAR_OK && opt_wants_summary(args))
+        hypar_report_fit(stdout, fit, opt_format(args));
+    hypar_fit_free(fit);
+    return status;
+}
+
+const struct command cmd_fit = {
+    .name = "fit",
+    .operands = "MEASURED.csv...",
+    .min_operands = 1,
+    .max_operands = MAX_OPERANDS,
+    .summary = "fit a device's figures to measurements",
+    .doc = "Read tables of measured operators, steps or collectives, find the figures of the "
+           "device for which predictions are nearest to them, and tell how near that is. -o "
+           "writes the device as a JSON file, which machines can name: "
+           "cluster:2x8,device=mine.json.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,41 @@
+/* base/csv.h - tables as text: a heading, then rows of as many fields. Internal.
+ *
+ * Fields are separated by commas; one in double quotes may hold commas, and quotes written
+ * twice. Blanks around fields, empty lines and lines that begin with '#' count for nothing;
+ * lines end with LF or CR LF. */
+#ifndef BASE_CSV_H
+#define BASE_CSV_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+enum { CSV_MAX_COLUMNS = 64, CSV_MAX_ROWS = 1 << 20 };
+
+struct csv_row {
+    int line; /* in the file, from 1 */
+    const char *const *field;
+};
+
+struct csv {
+    const char *name; /* of the file, for messages */
+    int n_columns, n_rows;
+    const char *const *heading;
+    int line; /* of the heading */
+    const struct csv_row *row;
+};
+
+/* Read a table; what *out points to is taken from the arena. HYPAR_SYNTAX, with file and line,
+ * if it is none; HYPAR_UNSUPPORTED beyond the limits above and 64 MiB. */
+enum hypar_status hp_csv_read_text(struct csv *out, struct arena *arena, const char *text,
+                                   size_t length, const char *name, struct hypar_error *err);
+enum hypar_status hp_csv_read_file(struct csv *out, struct arena *arena, const char *path,
+                                   struct hypar_error *err);
+
+/* The column of this heading, whatever the case of its letters; -1: there is none. */
+int hp_csv_column(const struct csv *csv, const char *name);
+
+/* Raise HYPAR_INVALID with "file:line: " in front. */
+enum hypar_status hp_csv_fail(const struct csv *csv, int line, struct hypar_error *err,
+                              const char *fmt, ...) HYPAR_PRINTF(4, 5);
+
+#endif /* BASE_CSV_H */

@@ -1,0 +1,397 @@
+/* Fitting the figures of a device to measurements. */
+#include "fit/fit.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A constant is decided by at least so many rows, and not by chance. */
+enum { LEAST_ROWS = 3, FOLDS = 5, LEAST_HELD_OUT = 10 };
+static const double most_error = 0.5;       /* of the logarithm */
+static const double beyond_the_clock = 1e9; /* seconds */
+
+/* The variables of a search: logarithms of the constants that are not left out. */
+struct search {
+    struct hypar_fit *fit;
+    struct predictor predictor;
+    int n;
+    int constant[MAX_VARIABLES]; /* of each variable */
+    double x[MAX_VARIABLES], low[MAX_VARIABLES], high[MAX_VARIABLES];
+    struct least_squares_spread spread;
+};
+
+/* Predictions --------------------------------------------------------------------------- */
+
+static void set_variables(struct search *s, const double *x)
+{
+    double value[OPTION_COUNT];
+    memcpy(value, s->fit->value, sizeof value);
+    for (int k = 0; k < s->n; k++)
+        value[s->fit->option[s->constant[k]]] = exp(x[k]);
+    hp_predictor_set(&s->predictor, value);
+}
+
+static double residual(void *who, int row, const double *x)
+{
+    struct search *s = who;
+    double seconds;
+    set_variables(s, x);
+    if (hp_predict_row(&s->predictor, row, &seconds, NULL) != HYPAR_OK || !(seconds > 0))
+        seconds = beyond_the_clock;
+    return log(seconds / s->fit->measured.row[row].seconds);
+}
+
+static bool depends(void *who, int row, int k)
+{
+    struct search *s = who;
+    return hp_row_depends(&s->predictor, row, s->fit->option[s->constant[k]]);
+}
+
+/* All rows as the device is with the fitted figures. */
+static enum hypar_status predict_all(struct hypar_fit *fit, double *seconds,
+                                     struct hypar_error *err)
+{
+    struct predictor predictor;
+    enum hypar_status status = HYPAR_OK;
+    hp_predictor_begin(&predictor, &fit->measured, &fit->machine->parts[0]);
+    hp_predictor_set(&predictor, fit->value);
+    for (int i = 0; i < fit->measured.n_rows && status == HYPAR_OK; i++) {
+        const struct measured_row *row = &fit->measured.row[i];
+        status = hp_predict_row(&predictor, i, &seconds[i], err);
+        hp_in(err, status, "%s:%d", row->file, row->line);
+    }
+    hp_predictor_end(&predictor);
+    return status;
+}
+
+/* Leave out what takes no time: there is nothing to fit. */
+static enum hypar_status leave_out(struct hypar_fit *fit, struct hypar_error *err)
+{
+    int n = fit->measured.n_rows;
+    bool *keep = NEW(&fit->arena, bool, n);
+    for (int i = 0; i < n; i++)
+        keep[i] = fit->before_s[i] > 0;
+    const struct measured_row first = fit->measured.row[0];
+    hp_measured_keep(&fit->measured, keep);
+    fit->left_out = n - fit->measured.n_rows;
+    if (fit->left_out == n)
+        return hp_fail(err, HYPAR_INVALID, "%s:%d: '%.80s' takes no time, expected some work",
+                       first.file, first.line, first.text);
+    for (int i = 0, kept = 0; i < n; i++)
+        if (keep[i])
+            fit->before_s[kept++] = fit->before_s[i];
+    return HYPAR_OK;
+}
+
+/* Searching ----------------------------------------------------------------------------- */
+
+static void run(struct search *s, const bool *skip)
+{
+    struct least_squares problem = { .n_rows = s->fit->measured.n_rows,
+                                     .n_variables = s->n,
+                                     .low = s->low,
+                                     .high = s->high,
+                                     .skip = skip,
+                                     .residual = residual,
+                                     .depends = depends,
+                                     .who = s };
+    hp_least_squares(&problem, s->x, &s->spread);
+}
+
+static bool any_row_depends(struct search *s, enum option option)
+{
+    for (int i = 0; i < s->fit->measured.n_rows; i++)
+        if (hp_row_depends(&s->predictor, i, option))
+            return true;
+    return false;
+}
+
+/* All constants that some row may tell of. */
+static void choose_variables(struct search *s)
+{
+    struct hypar_fit *fit = s->fit;
+    for (int c = 0; c < fit->n_constants; c++) {
+        const struct constant_row *row = hp_constant(c);
+        double before = fit->constant[c].before;
+        if (!any_row_depends(s, row->option))
+            continue;
+        s->constant[s->n] = c;
+        s->low[s->n] = log(row->least);
+        s->high[s->n] = log(row->most);
+        s->x[s->n] =
+            fmin(fmax(log(before > 0 ? before : row->start), s->low[s->n]), s->high[s->n]);
+        s->n++;
+    }
+}
+
+static void remove_variable(struct search *s, int k)
+{
+    for (; k + 1 < s->n; k++) {
+        s->constant[k] = s->constant[k + 1];
+        s->x[k] = s->x[k + 1];
+        s->low[k] = s->low[k + 1];
+        s->high[k] = s->high[k + 1];
+    }
+    s->n--;
+}
+
+/* At its least a time or a length is none at all, if it may be 0. */
+static bool is_none(const struct search *s, int k)
+{
+    const struct option_row *option = &hp_machine_options[s->fit->option[s->constant[k]]];
+    return s->x[k] <= s->low[k] + 1e-6 && option->low <= 0;
+}
+
+/* The variable that the rows decide least, if they do not; -1: they decide all. */
+static int find_undecided(const struct search *s)
+{
+    int worst = -1;
+    for (int k = 0; k < s->n; k++) {
+        if (s->spread.rows[k] >= LEAST_ROWS && s->spread.error[k] <= most_error)
+            continue;
+        if (worst < 0 || s->spread.rows[k] < s->spread.rows[worst] ||
+            (s->spread.rows[k] == s->spread.rows[worst] &&
+             s->spread.error[k] > s->spread.error[worst]))
+            worst = k;
+    }
+    return worst;
+}
+
+/* Search, and leave out one by one what the rows do not decide; that stays as it was. */
+static void search_decided(struct search *s, const bool *skip)
+{
+    for (;;) {
+        run(s, skip);
+        int k = find_undecided(s);
+        if (k < 0)
+            return;
+        struct hypar_fit_constant *constant = &s->fit->constant[s->constant[k]];
+        constant->rows = s->spread.rows[k];
+        if (is_none(s, k)) {
+            constant->fitted = true;
+            constant->after = s->fit->value[s->fit->option[s->constant[k]]] = 0;
+        }
+        remove_variable(s, k);
+    }
+}
+
+/* Rows that are too far off to be errors of measuring. Returns whether there are others than
+ * before. */
+static bool mark_outliers(struct search *s)
+{
+    struct hypar_fit *fit = s->fit;
+    double limit = fmax(log(2), 3 * s->spread.scale);
+    bool changed = false;
+    for (int i = 0; i < fit->measured.n_rows; i++) {
+        bool outlier = fabs(residual(s, i, s->x)) > limit;
+        changed |= outlier != fit->outlier[i];
+        fit->outlier[i] = outlier;
+    }
+    return changed;
+}
+
+static void keep_found(struct search *s)
+{
+    struct hypar_fit *fit = s->fit;
+    for (int k = 0; k < s->n; k++) {
+        struct hypar_fit_constant *constant = &fit->constant[s->constant[k]];
+        constant->fitted = true;
+        constant->after = fit->value[fit->option[s->constant[k]]] = exp(s->x[k]);
+        constant->error = s->spread.error[k];
+        constant->rows = s->spread.rows[k];
+    }
+}
+
+/* Every fifth row by what the others say. */
+static void cross_validate(struct search *s)
+{
+    struct hypar_fit *fit = s->fit;
+    int n = fit->measured.n_rows;
+    bool *skip = NEW(&fit->arena, bool, n);
+    double found[MAX_VARIABLES];
+    fit->has_held_out = n >= LEAST_HELD_OUT;
+    memcpy(found, s->x, sizeof found);
+    for (int fold = 0; fit->has_held_out && fold < FOLDS; fold++) {
+        for (int i = 0; i < n; i++)
+            skip[i] = i % FOLDS == fold || fit->outlier[i];
+        memcpy(s->x, found, sizeof found);
+        run(s, skip);
+        for (int i = fold; i < n; i += FOLDS)
+            fit->held_out_s[i] = exp(residual(s, i, s->x)) * fit->measured.row[i].seconds;
+    }
+    memcpy(s->x, found, sizeof found);
+}
+
+static void search_all(struct hypar_fit *fit)
+{
+    enum { MAX_ROUNDS = 3 };
+    struct search s = { .fit = fit };
+    hp_predictor_begin(&s.predictor, &fit->measured, &fit->machine->parts[0]);
+    choose_variables(&s);
+    search_decided(&s, NULL);
+    for (int i = 0; i < MAX_ROUNDS && mark_outliers(&s); i++)
+        search_decided(&s, fit->outlier);
+    keep_found(&s);
+    cross_validate(&s);
+    hp_predictor_end(&s.predictor);
+}
+
+/* The whole ----------------------------------------------------------------------------- */
+
+static void list_constants(struct hypar_fit *fit)
+{
+    while (hp_constant(fit->n_constants))
+        fit->n_constants++;
+    fit->constant = NEW(&fit->arena, struct hypar_fit_constant, fit->n_constants);
+    enum option *option = NEW(&fit->arena, enum option, fit->n_constants);
+    for (int c = 0; c < fit->n_constants; c++) {
+        option[c] = hp_constant(c)->option;
+        const struct option_row *row = &hp_machine_options[option[c]];
+        double value = fit->machine->parts[0].value[option[c]];
+        fit->constant[c] = (struct hypar_fit_constant){
+            .name = row->key, .unit = row->unit, .before = value, .after = value
+        };
+    }
+    fit->option = option;
+    for (int o = 0; o < OPTION_COUNT; o++)
+        fit->value[o] = NAN;
+}
+
+/* The device as a machine has it; of any size, as its links are figures of the device too. */
+static enum hypar_status read_device(struct hypar_fit *fit, const char *name,
+                                     struct hypar_error *err)
+{
+    const char *word = hp_arena_printf(&fit->arena, "cluster:1x%d,device=%s", 1 << 10, name);
+    TRY(hp_machine_read_word(&fit->machine, word, err));
+    fit->device = fit->machine->parts[0].type.device.name;
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_tables(struct hypar_fit *fit, const char *const *path,
+                                     int n_paths, const struct hypar_fit_options *options,
+                                     struct hypar_error *err)
+{
+    for (int i = 0; i < n_paths; i++) {
+        char folder[HYPAR_PLACE_BYTES];
+        struct csv csv;
+        hypar_file_folder(path[i], folder);
+        TRY(hp_csv_read_file(&csv, &fit->measured.arena, path[i], err));
+        TRY(hp_measured_add(&fit->measured, &csv,
+                            &(struct measured_reading){ .device = fit->device,
+                                                        .word = options->device,
+                                                        .folder = folder,
+                                                        .options = options },
+                            err));
+    }
+    if (fit->measured.n_rows == 0)
+        return hp_fail(err, HYPAR_INVALID, "%s: no rows, expected measurements", path[0]);
+    return HYPAR_OK;
+}
+
+static const char *source_text(struct hypar_fit *fit, const char *const *path, int n_paths)
+{
+    struct hypar_fit_group all;
+    const char *text = "measured: ";
+    hypar_fit_group(fit, 0, &all);
+    for (int i = 0; i < n_paths; i++) {
+        const char *slash = strrchr(path[i], '/'), *name = slash ? slash + 1 : path[i];
+        text = hp_arena_printf(&fit->arena, "%s%s%s", text, i ? ", " : "",
+                               strcmp(name, "-") == 0 ? "standard input" : name);
+    }
+    return hp_arena_printf(&fit->arena, "%s, %d row%s, median error %.3g %%; begun from %s",
+                           text, all.rows, all.rows == 1 ? "" : "s", 100 * all.after.median,
+                           fit->device);
+}
+
+static enum hypar_status make(struct hypar_fit *fit, const char *const *path, int n_paths,
+                              const struct hypar_fit_options *options, struct hypar_error *err)
+{
+    TRY(read_device(fit, options->device, err));
+    TRY(read_tables(fit, path, n_paths, options, err));
+    int n = fit->measured.n_rows;
+    fit->before_s = NEW(&fit->arena, double, n);
+    fit->after_s = NEW(&fit->arena, double, n);
+    fit->held_out_s = NEW(&fit->arena, double, n);
+    fit->outlier = NEW(&fit->arena, bool, n);
+    list_constants(fit);
+    TRY(predict_all(fit, fit->before_s, err));
+    TRY(leave_out(fit, err));
+    hp_fit_make_groups(fit);
+    search_all(fit);
+    TRY(predict_all(fit, fit->after_s, err));
+    fit->source = source_text(fit, path, n_paths);
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_fit(struct hypar_fit **out, const char *const *path, int n_paths,
+                            const struct hypar_fit_options *options, struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    struct hypar_fit *fit = NEW(&arena, struct hypar_fit, 1);
+    fit->arena = arena;
+    *out = NULL;
+    enum hypar_status status = make(fit, path, n_paths, options, err);
+    if (status == HYPAR_OK)
+        *out = fit;
+    else
+        hypar_fit_free(fit);
+    return status;
+}
+
+void hypar_fit_free(struct hypar_fit *fit)
+{
+    if (!fit)
+        return;
+    hp_measured_free(&fit->measured);
+    hypar_machine_free(fit->machine);
+    struct arena arena = fit->arena; /* it lives in it */
+    hp_arena_free(&arena);
+}
+
+int hypar_fit_left_out(const struct hypar_fit *fit)
+{
+    return fit->left_out;
+}
+
+const char *hypar_fit_device(const struct hypar_fit *fit)
+{
+    return fit->device;
+}
+
+const char *hypar_fit_source(const struct hypar_fit *fit)
+{
+    return fit->source;
+}
+
+void hypar_fit_write(const struct hypar_fit *fit, const char *name, FILE *to)
+{
+    struct part part = fit->machine->parts[0];
+    for (int o = 0; o < OPTION_COUNT; o++)
+        if (!isnan(fit->value[o]))
+            part.value[o] = fit->value[o];
+    hp_part_write_device_file(&part, name, fit->source, to);
+}
+
+bool hypar_fit_constant(const struct hypar_fit *fit, int i, struct hypar_fit_constant *out)
+{
+    if (i < 0 || i >= fit->n_constants)
+        return false;
+    *out = fit->constant[i];
+    return true;
+}
+
+bool hypar_fit_row(const struct hypar_fit *fit, int i, struct hypar_fit_row *out)
+{
+    if (i < 0 || i >= fit->measured.n_rows)
+        return false;
+    const struct measured_row *row = &fit->measured.row[i];
+    *out = (struct hypar_fit_row){ .file = row->file,
+                                   .line = row->line,
+                                   .text = row->text,
+                                   .kind = row->group,
+                                   .measured_s = row->seconds,
+                                   .before_s = fit->before_s[i],
+                                   .after_s = fit->after_s[i],
+                                   .held_out_s = fit->has_held_out ? fit->held_out_s[i] : 0,
+                                   .outlier = fit->outlier[i] };
+    return true;
+}

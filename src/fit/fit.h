@@ -1,0 +1,45 @@
+/* fit/fit.h - the inside of a fitted device. Internal.
+ *
+ * A constant is an option of machine words that a row of constants.c lists: its logarithm is a
+ * variable of the least squares. */
+#ifndef FIT_FIT_H
+#define FIT_FIT_H
+
+#include "fit/least_squares.h"
+#include "fit/predict.h"
+
+struct constant_row {
+    enum option option;
+    double start;       /* where a device has none */
+    double least, most; /* it is looked for between these; at `least` it is as good as 0 */
+};
+
+/* Row `i`, or NULL past the last. */
+const struct constant_row *hp_constant(int i);
+
+struct fit_group {
+    const char *kind;
+    int n, *row;
+};
+
+struct hypar_fit {
+    struct arena arena;
+    struct measured measured;
+    struct hypar_machine *machine; /* one that has the device */
+    const char *device, *source;
+    int n_constants;
+    struct hypar_fit_constant *constant;
+    const enum option *option;  /* of each */
+    double value[OPTION_COUNT]; /* fitted; NAN: as it was */
+    double *before_s, *after_s, *held_out_s;
+    bool *outlier;
+    bool has_held_out;
+    int left_out;
+    int n_groups;
+    struct fit_group *group;
+};
+
+/* errors.c: the groups of rows, and how far off each is. */
+void hp_fit_make_groups(struct hypar_fit *fit);
+
+#endif /* FIT_FIT_H */

@@ -1,0 +1,60 @@
+/* fit/measured.h - rows of measurements, as they are predicted. Internal. */
+#ifndef FIT_MEASURED_H
+#define FIT_MEASURED_H
+
+#include <hypar/fit.h>
+
+#include "base/arena.h"
+#include "base/csv.h"
+#include "fit/one_op.h"
+#include "layout/comm.h"
+
+enum measured_kind { MEASURED_OP, MEASURED_UPDATE, MEASURED_STEP, MEASURED_COLLECTIVE };
+
+struct measured_row {
+    enum measured_kind kind;
+    const char *file, *text, *group;
+    int line;
+    double seconds;
+    enum hypar_precision precision;
+    struct one_op op; /* MEASURED_OP */
+    double elements;  /* MEASURED_UPDATE */
+    enum hypar_optimizer optimizer;
+    struct hypar_plan *plan; /* MEASURED_STEP */
+    int place;               /* MEASURED_COLLECTIVE: of struct measured */
+    enum comm_kind comm;
+    int devices;
+    double bytes;
+};
+
+/* A machine on which collectives were measured. */
+struct measured_place {
+    const char *word;
+    struct hypar_machine *machine;
+};
+
+struct measured {
+    struct arena arena;
+    int n_rows, capacity;
+    struct measured_row *row;
+    int n_places, place_capacity;
+    struct measured_place *place;
+};
+
+/* Add the rows of a table; `device` is the name of the one that was measured, `word` what
+ * machine words call it. */
+struct measured_reading {
+    const char *device, *word;
+    const char *folder; /* that paths in the table start from, with its last '/' */
+    const struct hypar_fit_options *options;
+};
+enum hypar_status hp_measured_add(struct measured *measured, const struct csv *csv,
+                                  const struct measured_reading *how, struct hypar_error *err);
+
+/* Leave out the rows for which `keep` is false. */
+void hp_measured_keep(struct measured *measured, const bool *keep);
+
+/* Release what the rows hold, and the arena. */
+void hp_measured_free(struct measured *measured);
+
+#endif /* FIT_MEASURED_H */

@@ -1,0 +1,171 @@
+/* Predicting rows: by the device model of passes, by simulating, by the ways of collectives. */
+#include "fit/predict.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cost/collective.h"
+#include "cost/work.h"
+#include "plan/plan.h"
+#include <hypar/sim.h>
+
+/* The first devices of a place that do one kind of collective. */
+struct predicted_group {
+    int place, devices;
+    enum comm_kind comm;
+    const struct comm_model *model; /* NULL: not made yet */
+};
+
+static int find_group(struct predictor *p, const struct measured_row *row)
+{
+    for (int g = 0; g < p->n_groups; g++)
+        if (p->group[g].place == row->place && p->group[g].devices == row->devices &&
+            p->group[g].comm == row->comm)
+            return g;
+    p->group[p->n_groups] =
+        (struct predicted_group){ row->place, row->devices, row->comm, NULL };
+    return p->n_groups++;
+}
+
+static void forget(struct predictor *p)
+{
+    for (int i = 0; i < p->measured->n_places; i++) {
+        hypar_machine_free(p->machine[i]);
+        p->machine[i] = NULL;
+    }
+    for (int g = 0; g < p->n_groups; g++)
+        p->group[g].model = NULL;
+    hp_arena_free(&p->models);
+    p->models = (struct arena){ 0 };
+}
+
+void hp_predictor_begin(struct predictor *p, const struct measured *measured,
+                        const struct part *part)
+{
+    *p = (struct predictor){ .measured = measured, .part = *part };
+    p->machine = NEW(&p->arena, struct hypar_machine *, measured->n_places);
+    p->group = NEW(&p->arena, struct predicted_group, measured->n_rows);
+    p->group_of = NEW(&p->arena, int, measured->n_rows);
+    for (int i = 0; i < measured->n_rows; i++)
+        if (measured->row[i].kind == MEASURED_COLLECTIVE)
+            p->group_of[i] = find_group(p, &measured->row[i]);
+    for (int o = 0; o < OPTION_COUNT; o++)
+        p->value[o] = NAN;
+    p->device = hp_part_device(&p->part);
+}
+
+void hp_predictor_end(struct predictor *p)
+{
+    forget(p);
+    hp_arena_free(&p->arena);
+}
+
+static bool same(const double *a, const double *b)
+{
+    for (int o = 0; o < OPTION_COUNT; o++)
+        if (a[o] != b[o] && !(isnan(a[o]) && isnan(b[o])))
+            return false;
+    return true;
+}
+
+void hp_predictor_set(struct predictor *p, const double value[OPTION_COUNT])
+{
+    struct part part = p->part;
+    if (same(p->value, value))
+        return;
+    memcpy(p->value, value, sizeof p->value);
+    for (int o = 0; o < OPTION_COUNT; o++)
+        if (!isnan(value[o]))
+            part.value[o] = value[o];
+    p->device = hp_part_device(&part);
+    forget(p);
+}
+
+static double op_seconds(const struct predictor *p, const struct measured_row *row)
+{
+    const struct op *op = row->op.op;
+    const struct nest *nest = op->nest;
+    struct range range[MAX_AXES];
+    double seconds = 0;
+    for (int a = 0; a < nest->n_axes; a++)
+        range[a] = (struct range){ 0, nest->axis[a].extent };
+    for (int pass = 0; pass < nest->n_passes; pass++)
+        if (row->op.passes >> pass & 1)
+            seconds += hp_pass_seconds(nest, pass, range, hp_present(op), &p->device,
+                                       row->precision, NULL);
+    return seconds;
+}
+
+static double update_seconds(const struct predictor *p, const struct measured_row *row)
+{
+    struct work work =
+        hp_update_work(row->elements, row->precision, row->precision, row->optimizer);
+    return hp_work_seconds(&work, &p->device, row->precision);
+}
+
+static enum hypar_status step_seconds(const struct predictor *p, const struct measured_row *row,
+                                      double *seconds, struct hypar_error *err)
+{
+    struct hypar_machine *machine;
+    struct hypar_sim *sim;
+    struct hypar_plan plan = *row->plan; /* for another machine, of as many devices */
+    TRY(hp_machine_with(&machine, row->plan->machine, p->part.type.device.name, p->value, err));
+    plan.machine = machine;
+    struct hypar_sim_options how = hypar_as_planned(&plan, NULL);
+    enum hypar_status status = hypar_simulate(&sim, &plan, &how, err);
+    if (status == HYPAR_OK)
+        *seconds = hypar_sim_summary(sim).step_s;
+    hypar_sim_free(sim);
+    hypar_machine_free(machine);
+    return status;
+}
+
+static enum hypar_status collective_seconds(struct predictor *p, int i, double *seconds,
+                                            struct hypar_error *err)
+{
+    const struct measured_row *row = &p->measured->row[i];
+    struct predicted_group *g = &p->group[p->group_of[i]];
+    struct hypar_machine **machine = &p->machine[row->place];
+    if (!*machine)
+        TRY(hp_machine_with(machine, p->measured->place[row->place].machine,
+                            p->part.type.device.name, p->value, err));
+    if (!g->model) {
+        int *device = NEW(&p->models, int, row->devices);
+        for (int d = 0; d < row->devices; d++)
+            device[d] = d;
+        g->model =
+            hp_comm_model(&p->models, *machine,
+                          &(struct comm_group){
+                              .kind = row->comm, .n_devices = row->devices, .device = device });
+    }
+    const struct comm_way *way = hp_comm_best_way(g->model, row->bytes);
+    *seconds = way->fixed_s + row->bytes * way->s_per_byte;
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_predict_row(struct predictor *p, int i, double *seconds,
+                                 struct hypar_error *err)
+{
+    const struct measured_row *row = &p->measured->row[i];
+    switch (row->kind) {
+    case MEASURED_OP:
+        *seconds = op_seconds(p, row);
+        return HYPAR_OK;
+    case MEASURED_UPDATE:
+        *seconds = update_seconds(p, row);
+        return HYPAR_OK;
+    case MEASURED_STEP:
+        return step_seconds(p, row, seconds, err);
+    default:
+        return collective_seconds(p, i, seconds, err);
+    }
+}
+
+bool hp_row_depends(const struct predictor *p, int i, enum option option)
+{
+    const struct measured_row *row = &p->measured->row[i];
+    bool of_device = hp_machine_options[option].scope == SCOPE_DEVICE;
+    if (row->kind == MEASURED_STEP)
+        return of_device || hypar_machine_device_count(row->plan->machine) > 1;
+    return of_device == (row->kind != MEASURED_COLLECTIVE);
+}
