@@ -169,9 +169,14 @@ static void classes_follow_from_what_is_reduced(void **state)
 static void causal_attention_computes_what_is_seen(void **state)
 {
     (void)state;
-    static const struct op_case long_case = {
-        OP_ATTENTION, "long", IN(ACT(2, 700, 8), ACT(2, 700, 8), ACT(2, 700, 8)),
-        ATTRS(NUM(HEADS, 2), NUM(CAUSAL, 1)), 0
+    const struct case_input x = { CASE_ACT, { 3, { 2, 700, 8 } } };
+    const struct op_case long_case = {
+        OP_ATTENTION,
+        "long",
+        { x, x, x },
+        3,
+        ATTRS({ ATTR_HEADS, 1, V(2) }, { ATTR_CAUSAL, 1, V(1) }),
+        0,
     };
     struct hypar_graph *graph = op_case_build(&long_case);
     const struct nest *nest = last_nest(graph);
