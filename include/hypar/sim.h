@@ -153,6 +153,7 @@ struct hypar_sim_event {
     int64_t id;       /* its number; of a program file: its id there */
     char name[160];   /* "conv1+relu1 forward part 3 micro 0" */
     int device;       /* -1: it is on links */
+    int op;           /* the first of those that are computed; -1: a comm or an update */
     int micro, stage; /* -1: none */
     int n_links;      /* it holds these directed links ... */
     const int *link;
