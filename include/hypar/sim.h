@@ -68,6 +68,10 @@ HYPAR_API enum hypar_status hypar_simulate_file(struct hypar_sim **out, const ch
 HYPAR_API const struct hypar_plan *hypar_sim_plan(const struct hypar_sim *sim);
 HYPAR_API void hypar_sim_free(struct hypar_sim *sim); /* NULL is allowed */
 
+/* As hypar_plan_hidden_moves(), in what was simulated; none of a program written by hand. */
+HYPAR_API void hypar_sim_hidden_moves(const struct hypar_sim *sim,
+                                      struct hypar_hidden_moves *out);
+
 /* Joules of a step, by what spends them. */
 struct hypar_energy {
     double arithmetic_j, sram_j, dram_j, link_j;
