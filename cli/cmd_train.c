@@ -455,6 +455,8 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
     status = hypar_ranks_agree(ranks, status, err);
     if (status == HYPAR_OK)
         status = hypar_train(plan, ranks, &how, &result, err);
+    if (status == HYPAR_UNSUPPORTED && *err->text && is_plan(args))
+        status = opt_in_file(args->operand[0], status, err);
     if (first && showing.over) {
         fputs("\r\033[K", stdout);
         fflush(stdout);
