@@ -14,7 +14,7 @@ BUILD ?= build$(if $(SANITIZE),-sanitize)
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF)
 
-.PHONY: bench-accuracy bench-train kill tsan msan proof soak oom all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow fuzz format lint valgrind coverage clean help
+.PHONY: bench-accuracy bench-train bench-truth kill tsan msan proof soak oom all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow fuzz format lint valgrind coverage clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -55,6 +55,9 @@ bench-accuracy: all ## digits learned under data parallelism and PipeDream: epoc
 
 bench-train: tests ## every planner against one rank, on each of RANKS (1 2 3 4 5 6 7 8)
 	@PATH="$(abspath $(BUILD)):$$PATH" BUILD="$(abspath $(BUILD))" LC_ALL=C sh tests/mpi/matrix.sh full
+
+bench-truth: all ## every measured time at hand beside its prediction; here with RANKS (2)
+	@sh bench/truth.sh $(BUILD) $(or $(RANKS),2)
 
 kill: tests ## kill a rank at a random moment, KILLS (200) times
 	@PATH="$(abspath $(BUILD)):$$PATH" BUILD="$(abspath $(BUILD))" LC_ALL=C sh tools/kill-ranks.sh $(KILLS)

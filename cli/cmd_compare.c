@@ -30,6 +30,12 @@ static const struct argp_option options[] = {
     { "proposals", OPT_PROPOSALS, "N", 0, "flexflow: so many (until it finds no more)", 0 },
     OPT_SIMULATION_ROWS,
     { "csv", OPT_CSV, "FILE", 0, "write the table to FILE", 0 },
+    { "measured", OPT_MEASURED_TRACE, "TRACE", 0,
+      "of one plan: its simulated step beside what 'hypar train --trace' measured", 0 },
+    { "detail", OPT_DETAIL, NULL, 0, "--measured: tell of every task, operator and exchange",
+      0 },
+    { "trace", OPT_TRACE, "FILE", 0, "--measured: write both timelines to FILE, for Perfetto",
+      0 },
     { 0 },
 };
 
@@ -406,6 +412,80 @@ static enum hypar_status compare_plans(struct comparing *c, struct hypar_error *
     return status;
 }
 
+/* Measured beside simulated ---------------------------------------------------------------- */
+
+static enum hypar_status report_measured(const struct args *args,
+                                         const struct hypar_measured_step *step,
+                                         const struct hypar_sim *sim, struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
+    if (status != HYPAR_OK)
+        return status;
+    status = hypar_report_measured(out.file, step, sim, args->detail, opt_format(args), err);
+    if (status == HYPAR_INVALID)
+        status = opt_in_file(args->measured, status, err);
+    return opt_close(&out, status, err);
+}
+
+/* Both timelines, and what they say; a file that cannot be written is told first. */
+static enum hypar_status tell_measured(const struct args *args,
+                                       const struct hypar_measured_step *step,
+                                       const struct hypar_sim *sim, struct hypar_error *err)
+{
+    struct hypar_output out;
+    if (!args->trace)
+        return report_measured(args, step, sim, err);
+    enum hypar_status status = hypar_output_open(&out, args->trace, err);
+    if (status != HYPAR_OK)
+        return status;
+    status = report_measured(args, step, sim, err);
+    if (status == HYPAR_OK)
+        hypar_report_measured_trace(out.file, step, sim);
+    return opt_close(&out, status, err);
+}
+
+/* As the ranks ran it: task by task, in windows of as many minibatches. */
+static enum hypar_status simulate_measured(const struct args *args,
+                                           const struct hypar_plan *plan,
+                                           const struct hypar_sim_options *given,
+                                           struct hypar_error *err)
+{
+    struct hypar_measured_step *step;
+    struct hypar_sim *sim = NULL;
+    enum hypar_status status = hypar_measured_step_read(&step, args->measured, plan, err);
+    if (status != HYPAR_OK)
+        return status;
+    struct hypar_sim_options how = hypar_as_planned(plan, given);
+    how.timeline = true;
+    how.expand_collectives = false;
+    how.lower.minibatches = hypar_measured_step_minibatches(step);
+    status = opt_in_file(args->operand[0], hypar_simulate(&sim, plan, &how, err), err);
+    if (status == HYPAR_OK)
+        status = tell_measured(args, step, sim, err);
+    hypar_sim_free(sim);
+    hypar_measured_step_free(step);
+    return status;
+}
+
+static enum hypar_status compare_measured(const struct args *args,
+                                          const struct hypar_sim_options *given,
+                                          struct hypar_error *err)
+{
+    struct hypar_plan *plan;
+    if (args->n_operands > 1 || !opt_is_of_format(args->operand[0], "hypar-plan/"))
+        return opt_usage(err, "compare: --measured goes with one plan");
+    if (args->planner || args->csv)
+        return opt_usage(err, "compare: --measured does not go with --%s",
+                         args->csv ? "csv" : "planner");
+    enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
+    if (status != HYPAR_OK)
+        return status;
+    status = simulate_measured(args, plan, given, err);
+    hypar_plan_free(plan);
+    return status;
+}
+
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct comparing c = { .args = args,
@@ -421,7 +501,12 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         status = opt_simulation(args, &simulation, &profile, err);
     c.given = c.how.simulation = &simulation;
     c.how.profile = profile;
-    if (status == HYPAR_OK)
+    if (status == HYPAR_OK && !args->measured && (args->detail || args->trace))
+        status = opt_usage(err, "compare: --%s goes with --measured",
+                           args->detail ? "detail" : "trace");
+    else if (status == HYPAR_OK && args->measured)
+        status = compare_measured(args, &simulation, err);
+    else if (status == HYPAR_OK)
         status = opt_is_of_format(args->operand[0], "hypar-plan/") ? compare_plans(&c, err)
                                                                    : compare_planners(&c, err);
     hypar_profile_free(profile);
@@ -430,7 +515,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
 
 const struct command cmd_compare = {
     .name = "compare",
-    .operands = "MODEL --on MACHINE\nPLAN...",
+    .operands = "MODEL --on MACHINE\nPLAN...\n--measured TRACE PLAN",
     .min_operands = 1,
     .max_operands = MAX_OPERANDS,
     .summary = "planners, or plans, side by side, simulated",
@@ -439,7 +524,9 @@ const struct command cmd_compare = {
         "and show them in one table: time, speed-up over data parallel, bytes sent, memory "
         "of the fullest device, energy, and how long the search took. The best of each "
         "column is marked. Given plans of one model and machine, simulate these, without any "
-        "search; with --planner beside what planners find for the same.",
+        "search; with --planner beside what planners find for the same. With --measured one "
+        "plan's simulated step beside what its ranks did, task by task, what differs most "
+        "first.",
     .options = options,
     .run = run,
 };

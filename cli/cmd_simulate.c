@@ -162,7 +162,8 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
             struct hypar_sim_summary summary = hypar_sim_summary(sim);
             struct hypar_hidden_moves hidden;
             opt_note_profile(args, &summary.measured);
-            if (hypar_plan_hidden_moves(plan, &hidden, NULL) == HYPAR_OK && hidden.count)
+            hypar_sim_hidden_moves(sim, &hidden);
+            if (hidden.count)
                 opt_note(args, "%s", hidden.text);
             status = tell(args, sim, plan, err);
         }

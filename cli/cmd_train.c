@@ -47,6 +47,7 @@ static const struct argp_option options[] = {
     { "resume", OPT_RESUME, "FILE", 0, "go on from this checkpoint, under any plan", 0 },
     { "trace", OPT_TRACE, "FILE", 0,
       "write what each rank did in the last steps to FILE, for Perfetto", 0 },
+    { "detail", OPT_DETAIL, NULL, 0, "tell of every operator and exchange at the end", 0 },
     { "kernels", OPT_KERNELS, "NAME", 0, "fast or reference (fast)", 0 },
     { "threads", OPT_THREADS, "N", 0, "of each rank (1)", 0 },
     { "hostfile", OPT_HOSTFILE, "FILE", 0, "start ranks on the hosts that FILE lists", 0 },
@@ -333,18 +334,19 @@ static enum hypar_status write_summary(const struct args *args, const struct hyp
     enum hypar_status status = hypar_output_open(&out, args->output, err);
     if (status != HYPAR_OK)
         return status;
-    hypar_report_train(out.file, result, plan, sim, HYPAR_JSON);
+    hypar_report_train(out.file, result, plan, sim, args->detail, HYPAR_JSON);
     return opt_close(&out, status, err);
 }
 
-static enum hypar_status write_trace(const struct args *args, const struct hypar_trace *trace,
+static enum hypar_status write_trace(const struct args *args, const struct hypar_plan *plan,
+                                     const struct hypar_train_result *result,
                                      const struct hypar_sim *sim, struct hypar_error *err)
 {
     struct hypar_output out;
     enum hypar_status status = hypar_output_open(&out, args->trace, err);
     if (status != HYPAR_OK)
         return status;
-    hypar_report_train_trace(out.file, trace, sim);
+    hypar_report_train_trace(out.file, result, plan, sim);
     return opt_close(&out, status, err);
 }
 
@@ -355,8 +357,10 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
     struct hypar_sim *sim = NULL;
     struct hypar_error why;
     enum hypar_status status = HYPAR_OK;
-    struct hypar_sim_options how = { .timeline = args->trace };
+    struct hypar_sim_options how = { .timeline = true,
+                                     .lower = { .minibatches = result->minibatches } };
     how = hypar_as_planned(plan, &how);
+    how.expand_collectives = false; /* tasks are those of the ranks */
     if (hypar_simulate(&sim, plan, &how, &why) != HYPAR_OK)
         opt_note(args, "not simulated: %s", why.text);
     if (result->stopped)
@@ -365,13 +369,13 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
                  args->checkpoint ? "; to go on: --resume " : "",
                  args->checkpoint ? args->checkpoint : "");
     if (args->trace)
-        status = write_trace(args, result->trace, sim, err);
+        status = write_trace(args, plan, result, sim, err);
     if (status == HYPAR_OK && args->output)
         status = write_summary(args, plan, result, sim, err);
     if (status == HYPAR_OK && opt_wants_summary(args)) {
         if (!args->json && !args->quiet && !launch_on_terminal())
             putchar('\n'); /* between the steps and their summary */
-        hypar_report_train(stdout, result, plan, sim, opt_format(args));
+        hypar_report_train(stdout, result, plan, sim, args->detail, opt_format(args));
     }
     hypar_sim_free(sim);
     return status;
@@ -451,6 +455,8 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
     status = hypar_ranks_agree(ranks, status, err);
     if (status == HYPAR_OK)
         status = hypar_train(plan, ranks, &how, &result, err);
+    if (status == HYPAR_UNSUPPORTED && *err->text && is_plan(args))
+        status = opt_in_file(args->operand[0], status, err);
     if (first && showing.over) {
         fputs("\r\033[K", stdout);
         fflush(stdout);

@@ -112,6 +112,8 @@ static const struct value {
     { OPT_TRACE, "--trace", WRITE, offsetof(struct args, trace), 0, 0 },
     { OPT_TIMELINE, "--timeline", WRITE, offsetof(struct args, timeline), 0, 0 },
     { OPT_BIND, "--bind", TEXT, offsetof(struct args, bind), 0, 0 },
+    { OPT_DETAIL, "--detail", FLAG, offsetof(struct args, detail), 0, 0 },
+    { OPT_MEASURED_TRACE, "--measured", READ, offsetof(struct args, measured), 0, 0 },
     { OPT_CHECK, "--check", FLAG, offsetof(struct args, check), 0, 0 },
     { OPT_CHECKPOINT, "--checkpoint", WRITE, offsetof(struct args, checkpoint), 0, 0 },
     { OPT_CLIP, "--clip", NUMBER, offsetof(struct args, clip), 0, 0 },

@@ -37,6 +37,7 @@ enum opt_key {
     OPT_BATCH_DIM,
     OPT_COST,
     OPT_CSV,
+    OPT_DETAIL,
     OPT_DEVICE,
     OPT_DEVICES,
     OPT_DIM,
@@ -62,6 +63,7 @@ enum opt_key {
     OPT_EXPAND,
     OPT_FITS,
     OPT_MEASURED,
+    OPT_MEASURED_TRACE,
     OPT_NO_OVERLAP,
     OPT_PROFILE,
     OPT_TRACE,
@@ -116,7 +118,7 @@ struct args {
     int64_t shard_over;
     const char *bandwidth, *cost, *csv, *device, *devices, *layers, *levels, *mark, *svg,
         *topology;
-    const char *profile, *trace, *timeline, *start;
+    const char *profile, *trace, *timeline, *start, *measured;
     const char *attention, *axes, *sync, *all_reduce, *framework, *schedule;
     char word[LIST_BYTES]; /* operand 0 where `attention` is part of it */
     const char *bind, *hostfile, *checkpoint, *data, *init, *kernels, *rate, *resume,
@@ -129,7 +131,7 @@ struct args {
     int64_t replicas, tensor, pipeline, chunks;
     int64_t steps, ranks, threads, warm_up, every, test_every;
     double clip, learning_rate, weight_decay;
-    bool check, in_process;
+    bool check, detail, in_process;
     int argc; /* as the command was given them, its name first */
     char **argv;
     double memory_bytes, framework_bytes, bucket_bytes, measured_s, budget_s;

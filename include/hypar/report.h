@@ -78,8 +78,34 @@ HYPAR_API void hypar_report_trace(FILE *to, const struct hypar_sim *sim);
 /* What ranks really did, in the same format: a row for each rank, and rows for its messages;
  * with a simulation that has kept its timeline that one too, in processes of its own. NULL:
  * none. */
-HYPAR_API void hypar_report_train_trace(FILE *to, const struct hypar_trace *trace,
+HYPAR_API void hypar_report_train_trace(FILE *to, const struct hypar_train_result *result,
+                                        const struct hypar_plan *plan,
                                         const struct hypar_sim *sim);
+
+/* A measured step, the mean of those of a trace that hypar_report_train_trace() wrote;
+ * opaque. HYPAR_INVALID if it is of another plan. */
+struct hypar_measured_step;
+HYPAR_API enum hypar_status hypar_measured_step_read(struct hypar_measured_step **out,
+                                                     const char *path,
+                                                     const struct hypar_plan *plan,
+                                                     struct hypar_error *err);
+HYPAR_API void hypar_measured_step_free(struct hypar_measured_step *step); /* NULL allowed */
+
+/* Pipedream: minibatches of the window that it is; 0: another schedule. */
+HYPAR_API int hypar_measured_step_minibatches(const struct hypar_measured_step *step);
+
+/* It beside the simulated step of the same plan, which has kept its timeline: the tasks that
+ * differ most, phases, operators and exchanges (`detail`: all of them; JSON: and every task).
+ * HYPAR_INVALID if the simulation is of other tasks; then nothing is written. */
+HYPAR_API enum hypar_status hypar_report_measured(FILE *to,
+                                                  const struct hypar_measured_step *step,
+                                                  const struct hypar_sim *sim, bool detail,
+                                                  enum hypar_format format,
+                                                  struct hypar_error *err);
+
+/* Both timelines in one trace. */
+HYPAR_API void hypar_report_measured_trace(FILE *to, const struct hypar_measured_step *step,
+                                           const struct hypar_sim *sim);
 
 /* The same as hypar-timeline/1: every task instance with its times. */
 HYPAR_API void hypar_report_timeline(FILE *to, const struct hypar_sim *sim);
@@ -154,8 +180,8 @@ HYPAR_API void hypar_report_explored_csv(FILE *to, const struct hypar_exploratio
 HYPAR_API void hypar_report_explored_svg(FILE *to, const struct hypar_exploration *exploration);
 
 /* A training run, step by step (JSON: a line for each), and at the end measured beside
- * predicted; `sim` may be NULL. With a trace, and a timeline of the simulation, also the
- * operators whose times differ most (JSON: all). */
+ * predicted; `sim` may be NULL. With a timeline of the simulation also by phase, operator and
+ * exchange, the largest (`detail`, and JSON: all). */
 HYPAR_API void hypar_report_train_step(FILE *to, const struct hypar_train_step *step,
                                        int64_t batch, enum hypar_format format);
 
@@ -164,7 +190,7 @@ HYPAR_API void hypar_report_train_test(FILE *to, const struct hypar_train_test *
                                        enum hypar_format format);
 HYPAR_API void hypar_report_train(FILE *to, const struct hypar_train_result *result,
                                   const struct hypar_plan *plan, const struct hypar_sim *sim,
-                                  enum hypar_format format);
+                                  bool detail, enum hypar_format format);
 
 #ifdef __cplusplus
 }

@@ -104,11 +104,15 @@ struct hypar_train_result {
      * where there is none, of several the first; samples 0: there was none. */
     struct hypar_train_test test, best_test;
     bool stopped;
-    struct hypar_trace *trace; /* with trace_steps; to be released with hypar_trace_free() */
+    bool in_process;    /* ranks took turns: a step took as long as all of them together */
+    int minibatches;    /* pipedream: of a window; else 0 */
+    double mean_step_s; /* of the steps that step_s is the median of */
+    struct hypar_trace *trace; /* on rank 0; to be released with hypar_trace_free() */
 };
 
-/* What all ranks did in the last steps of a run, task by task (pipedream: in the last windows
- * of minibatches); opaque. A rank keeps a million tasks at most. The plan must outlive it. */
+/* What all ranks did, task by task: on average, and with trace_steps in the last steps of a run
+ * (pipedream: windows of minibatches); opaque. A rank keeps a million tasks at most. The plan
+ * must outlive it. */
 struct hypar_trace;
 
 struct hypar_trace_event {
@@ -130,6 +134,16 @@ struct hypar_trace_event {
 /* Event `i`, by rank and in the order in which they ended; false past the last. */
 HYPAR_API bool hypar_trace_event(const struct hypar_trace *trace, int64_t i,
                                  struct hypar_trace_event *event);
+
+/* Task `i` of the mean step, by rank: each task once, its times the means over steps, the
+ * first left out where there are others, and of those after the hundredth every sixteenth;
+ * since the step began on rank 0. False past the last; there are none of a rank that has more
+ * than four million tasks. */
+HYPAR_API bool hypar_trace_mean(const struct hypar_trace *trace, int64_t i,
+                                struct hypar_trace_event *event);
+
+/* How many steps it is the mean of. */
+HYPAR_API int64_t hypar_trace_mean_steps(const struct hypar_trace *trace);
 HYPAR_API int hypar_trace_rank_count(const struct hypar_trace *trace);
 
 /* How many steps it has. */

@@ -68,6 +68,10 @@ HYPAR_API enum hypar_status hypar_simulate_file(struct hypar_sim **out, const ch
 HYPAR_API const struct hypar_plan *hypar_sim_plan(const struct hypar_sim *sim);
 HYPAR_API void hypar_sim_free(struct hypar_sim *sim); /* NULL is allowed */
 
+/* As hypar_plan_hidden_moves(), in what was simulated; none of a program written by hand. */
+HYPAR_API void hypar_sim_hidden_moves(const struct hypar_sim *sim,
+                                      struct hypar_hidden_moves *out);
+
 /* Joules of a step, by what spends them. */
 struct hypar_energy {
     double arithmetic_j, sram_j, dram_j, link_j;
@@ -153,6 +157,7 @@ struct hypar_sim_event {
     int64_t id;       /* its number; of a program file: its id there */
     char name[160];   /* "conv1+relu1 forward part 3 micro 0" */
     int device;       /* -1: it is on links */
+    int op;           /* the first of those that are computed; -1: a comm or an update */
     int micro, stage; /* -1: none */
     int n_links;      /* it holds these directed links ... */
     const int *link;

@@ -223,6 +223,10 @@ void hp_plan_put_stages(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_layout(struct json_writer *w, const struct hypar_layout *layout);
 void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan);
 
+/* Of all that decides which tasks a step has, and where they run: graph, splits, devices,
+ * stages, schedule. */
+uint64_t hp_plan_hash(const struct hypar_plan *plan);
+
 /* How a step is simulated (simulation.c): the member "simulation" of the file form, nothing if
  * that is by default; and the options that ask for it: "--all-reduce ring --no-overlap". */
 void hp_put_simulation(struct json_writer *w, const struct hypar_simulation *simulation);

@@ -133,6 +133,15 @@ static void put_warning(const struct hypar_plan *plan, struct hypar_hidden_moves
              reader, hypar_format_quantity(bytes, out->bytes, HYPAR_UNIT_BYTES), more);
 }
 
+void hp_hidden_moves(struct lowering *lowering, struct hypar_hidden_moves *out)
+{
+    *out = (struct hypar_hidden_moves){ .writer = -1, .reader = -1 };
+    for (int d = 0; d < lowering->training.n_exchanges; d++)
+        look_at_exchange(lowering, d, out);
+    if (out->count)
+        put_warning(lowering->plan, out);
+}
+
 enum hypar_status hypar_plan_hidden_moves(const struct hypar_plan *plan,
                                           struct hypar_hidden_moves *out,
                                           struct hypar_error *err)
@@ -143,10 +152,7 @@ enum hypar_status hypar_plan_hidden_moves(const struct hypar_plan *plan,
     TRY(hp_lowering_make(&lowering, plan,
                          &(struct hypar_lower_options){ .local_bn = plan->simulation.local_bn },
                          NULL, err));
-    for (int d = 0; d < lowering->training.n_exchanges; d++)
-        look_at_exchange(lowering, d, out);
+    hp_hidden_moves(lowering, out);
     hp_lowering_free(lowering);
-    if (out->count)
-        put_warning(plan, out);
     return HYPAR_OK;
 }

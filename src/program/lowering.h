@@ -159,6 +159,9 @@ struct lowering {
     struct hypar_error *err;         /* of the call at hand */
 };
 
+/* As hypar_plan_hidden_moves(), of what is lowered (hidden.c). */
+void hp_hidden_moves(struct lowering *lowering, struct hypar_hidden_moves *out);
+
 /* HYPAR_UNSUPPORTED for what a plan may say and cannot be lowered yet. */
 enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err);
 

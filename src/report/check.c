@@ -41,31 +41,39 @@ static void check_text(FILE *to, const struct hypar_plan *plan,
                        const struct hypar_memory *fullest, const char *warning,
                        const struct hypar_error *why)
 {
+    struct arena arena = { 0 };
     if (!plan) {
-        fprintf(to, "no: %s\n", why->text);
+        hp_wrap(to, hp_arena_printf(&arena, "no: %s", why->text), 0);
+        hp_arena_free(&arena);
         return;
     }
     const struct hypar_graph *graph = hypar_plan_graph(plan);
     struct hypar_schedule schedule = hypar_plan_schedule(plan);
     int stages = hypar_plan_stage_count(plan);
     char ops[64], parts[64], devices[64], count[64], need[32], has[32];
-    fprintf(to, "ok: %s, batch %lld: %s in %s on a machine of %s", hypar_graph_name(graph),
-            (long long)hypar_graph_batch(graph),
-            hp_count(ops, hypar_graph_op_count(graph), "operator", "operators"),
-            hp_count(parts, hp_plan_parts(plan), "part", "parts"),
-            hp_count(devices, hypar_machine_device_count(hypar_plan_machine(plan)), "device",
-                     "devices"));
+    const char *pipeline = "";
     if (stages > 0)
-        fprintf(to, "; %s, schedule %s, micro-batches %lld",
-                hp_count(count, stages, "stage", "stages"), hypar_schedule_text(schedule.kind),
-                (long long)schedule.micro_batches);
-    fputc('\n', to);
+        pipeline = hp_arena_printf(&arena, "; %s, schedule %s, micro-batches %lld",
+                                   hp_count(count, stages, "stage", "stages"),
+                                   hypar_schedule_text(schedule.kind),
+                                   (long long)schedule.micro_batches);
+    hp_wrap(
+        to,
+        hp_arena_printf(&arena, "ok: %s, batch %lld: %s in %s on a machine of %s%s",
+                        hypar_graph_name(graph), (long long)hypar_graph_batch(graph),
+                        hp_count(ops, hypar_graph_op_count(graph), "operator", "operators"),
+                        hp_count(parts, hp_plan_parts(plan), "part", "parts"),
+                        hp_count(devices, hypar_machine_device_count(hypar_plan_machine(plan)),
+                                 "device", "devices"),
+                        pipeline),
+        0);
     if (fullest)
         fprintf(to, "memory: %s of %s on the fullest device\n",
                 hypar_format_quantity(need, fullest->peak, HYPAR_UNIT_BYTES),
                 hypar_format_quantity(has, fullest->limit, HYPAR_UNIT_BYTES));
     if (warning)
-        fprintf(to, "warning: %s\n", warning);
+        hp_wrap(to, hp_arena_printf(&arena, "warning: %s", warning), 0);
+    hp_arena_free(&arena);
 }
 
 void hypar_report_check(FILE *to, const struct hypar_plan *plan,

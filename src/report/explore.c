@@ -98,16 +98,16 @@ static void verdict(FILE *to, const struct hypar_exploration *e, int site)
     struct hypar_explore_site s = hypar_exploration_site(e, site);
     const struct hypar_explore_choice *best = hypar_exploration_choice(e, site, 0),
                                       *planner = hypar_exploration_choice(e, site, 1);
-    char n[32], of[32];
+    char n[32], of[64];
     double ratio =
         hypar_exploration_merit(e, &planner->cost) / hypar_exploration_merit(e, &best->cost);
     fprintf(to, "On %s ", s.word);
     if (!planner->better)
-        fprintf(to, "none of %s choices is better than that of %s.\n",
-                hp_thousands(of, s.n_points), planner->name);
+        fprintf(to, "none of %s is better than that of %s.\n",
+                hp_count(of, s.n_points, "choice", "choices"), planner->name);
     else
-        fprintf(to, "%s of %s choices %s better than that of %s, the best by %.2g %%.\n",
-                hp_thousands(n, planner->better), hp_thousands(of, s.n_points),
+        fprintf(to, "%s of %s %s better than that of %s, the best by %.2g %%.\n",
+                hp_thousands(n, planner->better), hp_count(of, s.n_points, "choice", "choices"),
                 planner->better == 1 ? "is" : "are", planner->name, 100 * (ratio - 1));
 }
 
@@ -144,11 +144,11 @@ static void exploration_text(FILE *to, const struct hypar_exploration *e)
     struct columns table = { .align = align };
     int n_sites = hypar_exploration_site_count(e);
     struct hypar_explore_site first = hypar_exploration_site(e, 0);
-    char count[32];
+    char count[64];
 
     fprintf(to, "%s, batch %lld: ", graph->name, (long long)graph->batch);
     if (first.n_points)
-        fprintf(to, "%s choices of %s on ", hp_thousands(count, first.n_points),
+        fprintf(to, "%s of %s on ", hp_count(count, first.n_points, "choice", "choices"),
                 groups_text(&arena, e, 0));
     if (n_sites > 1)
         fprintf(to, "%d machines\n\n", n_sites);

@@ -295,7 +295,8 @@ static void partition_text(FILE *to, struct arena *arena, const struct hypar_fou
             hp_arena_printf(
                 arena,
                 "Levels as the paper counts them: fp32, both directions, every group. Exact: "
-                "what the plan's program sends, each byte once (hypar lower). %s",
+                "what the plan's program sends, %s (hypar lower). %s",
+                hp_sent_text(hypar_found_plan(found)),
                 simulated ? "Memory and step: simulated." : "Step: in closed form."),
             0);
 }
@@ -342,21 +343,21 @@ static const char *verdict(const struct hypar_found *found)
 static void proposals_text(FILE *to, struct arena *arena, const struct hypar_search_info *info,
                            double step_s)
 {
-    char start[32], n[32];
+    char start[32], n[64], chains[64];
     if (!info->chains)
         return;
-    hp_wrap(
-        to,
-        hp_arena_printf(
-            arena,
-            "Began with %s (%s): now %.2f times as fast. %s proposals in %d chains, %.0f %% "
-            "accepted, beta %.0f; --proposals %lld repeats it.",
-            strcmp(info->start, "start") == 0 ? "the plan of --start" : info->start,
-            hypar_format_quantity(start, info->start_s, HYPAR_UNIT_SECONDS),
-            info->start_s / step_s, hp_thousands(n, info->proposals), info->chains,
-            info->proposals ? 100 * (double)info->accepted / (double)info->proposals : 0,
-            info->beta, (long long)info->proposals),
-        0);
+    hp_wrap(to,
+            hp_arena_printf(
+                arena,
+                "Began with %s (%s): now %.2f times as fast. %s in %s, %.0f %% "
+                "accepted, beta %.0f; --proposals %lld repeats it.",
+                strcmp(info->start, "start") == 0 ? "the plan of --start" : info->start,
+                hypar_format_quantity(start, info->start_s, HYPAR_UNIT_SECONDS),
+                info->start_s / step_s, hp_count(n, info->proposals, "proposal", "proposals"),
+                hp_count(chains, info->chains, "chain", "chains"),
+                info->proposals ? 100 * (double)info->accepted / (double)info->proposals : 0,
+                info->beta, (long long)info->proposals),
+            0);
 }
 
 /* "The others: owt 119 ms, 1f1b 149 ms", in the unit of what was asked for. */
@@ -387,12 +388,13 @@ static void found_text(FILE *to, const struct hypar_found *found,
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_search_info info = hypar_found_info(found);
     struct arena arena = { 0 };
-    char took[32];
+    char took[32], devices[64];
 
-    fprintf(to, "%s, batch %lld%s, on %d devices: planner %s\n\n",
+    fprintf(to, "%s, batch %lld%s, on %s: planner %s\n\n",
             hp_shown(&arena, hypar_plan_model(plan)), (long long)plan->graph->batch,
             hp_settings_text(&arena, plan->precision, hp_plan_gradients(plan), plan->optimizer),
-            hypar_machine_device_count(plan->machine), info.planner);
+            hp_count(devices, hypar_machine_device_count(plan->machine), "device", "devices"),
+            info.planner);
     if (view && view->n_levels)
         partition_text(to, &arena, found, others, n_others);
     if (hypar_found_pipeline(found))

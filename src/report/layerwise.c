@@ -36,23 +36,28 @@ void hp_put_layerwise(struct json_writer *w, const struct hypar_layerwise_view *
 void hp_layerwise_text(FILE *to, struct arena *arena, const struct hypar_plan *plan,
                        const struct hypar_layerwise_view *view)
 {
-    char c[32], x[32], s[32], moved[32], summed[32];
+    char c[32], x[32], s[32], moved[32], summed[32], layers[64], states[64], edges[64],
+        tables[64], general[64];
     hypar_report_plan(to, plan, HYPAR_TEXT);
     fputc('\n', to);
     hp_wrap(to,
             hp_arena_printf(
                 arena,
                 "t_C %s + t_X %s + t_S %s (%s); %s moved between layers, %s for parameters. "
-                "%d layers with %lld configurations by %s, %d edges in %d tables; %d node, %d "
-                "edge and %d general eliminations.",
+                "%s with %s by %s, %s in %s; %d node, %d edge and %s.",
                 hypar_format_quantity(c, view->compute_s, HYPAR_UNIT_SECONDS),
                 hypar_format_quantity(x, view->transfer_s, HYPAR_UNIT_SECONDS),
                 hypar_format_quantity(s, view->sync_s, HYPAR_UNIT_SECONDS),
                 sync_text(view->sync),
                 hypar_format_quantity(moved, view->transfer_bytes, HYPAR_UNIT_BYTES),
-                hypar_format_quantity(summed, view->sync_bytes, HYPAR_UNIT_BYTES), view->n_vars,
-                (long long)view->n_states, view->axes, view->n_edges, view->n_tables,
-                view->node_eliminations, view->edge_eliminations, view->general_eliminations),
+                hypar_format_quantity(summed, view->sync_bytes, HYPAR_UNIT_BYTES),
+                hp_count(layers, view->n_vars, "layer", "layers"),
+                hp_count(states, view->n_states, "configuration", "configurations"), view->axes,
+                hp_count(edges, view->n_edges, "edge", "edges"),
+                hp_count(tables, view->n_tables, "table", "tables"), view->node_eliminations,
+                view->edge_eliminations,
+                hp_count(general, view->general_eliminations, "general elimination",
+                         "general eliminations")),
             0);
 }
 

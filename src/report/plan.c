@@ -8,8 +8,33 @@
 #include "base/json.h"
 #include "graph/repeated.h"
 #include "report/columns.h"
+#include "report/put.h"
 
-/* "n=4 k=2", or "whole". */
+const char *hp_sent_text(const struct hypar_plan *plan)
+{
+    bool gathered = false;
+    for (int op = 0; plan && op < plan->graph->n_ops; op++) {
+        if (plan->ops[op].recompute || plan->ops[op].resend)
+            return "again where it is computed again";
+        gathered |= plan->ops[op].shard == HYPAR_SHARD_PARAMETERS;
+    }
+    return gathered ? "parameters for each half" : "each byte once";
+}
+
+/* "recompute, shard optimizer": what else is said of an operator; "". */
+static char *words_text(struct arena *arena, const struct hypar_plan *plan, int op)
+{
+    const struct op_plan *p = &plan->ops[op];
+    char *text = hp_arena_printf(arena, "%s%s", p->recompute ? ", recompute" : "",
+                                 p->resend ? ", resend" : "");
+    if (p->shard != HYPAR_SHARD_NONE)
+        text = hp_arena_printf(arena, "%s, shard %s", text, hypar_shard_text(p->shard));
+    if (p->shard != HYPAR_SHARD_NONE && p->shard_over)
+        text = hp_arena_printf(arena, "%s over %d", text, p->shard_over);
+    return text;
+}
+
+/* "n=4 k=2", or "whole", and what else is said of it. */
 static char *split_text(struct arena *arena, const struct hypar_plan *plan, int op)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
@@ -18,7 +43,7 @@ static char *split_text(struct arena *arena, const struct hypar_plan *plan, int 
         if (hypar_plan_degree(plan, op, a) > 1)
             text = hp_arena_printf(arena, "%s%s%s=%d", text, *text ? " " : "",
                                    nest->axis[a].name, hypar_plan_degree(plan, op, a));
-    return *text ? text : hp_arena_strdup(arena, "whole");
+    return hp_arena_printf(arena, "%s%s", *text ? text : "whole", words_text(arena, plan, op));
 }
 
 /* "0-3 8 9": runs of consecutive devices, the first few of them. */
@@ -84,7 +109,8 @@ static int put_rows(struct drawing *d, int from, int to, bool draw)
     return rows;
 }
 
-/* Is operator b split as a is, on devices that lie to base_b as those of a to base_a? */
+/* Is operator b split as a is, and all else said of it, on devices that lie to base_b as those
+ * of a to base_a? */
 static bool is_alike(const struct hypar_plan *plan, int a, int b, int base_a, int base_b)
 {
     const struct op_plan *x = &plan->ops[a], *y = &plan->ops[b];
@@ -92,7 +118,9 @@ static bool is_alike(const struct hypar_plan *plan, int a, int b, int base_a, in
     for (int axis = 0; axis < nest->n_axes; axis++)
         if (!hp_same_parts(&x->split, &y->split, axis))
             return false;
-    bool alike = x->n_devices == y->n_devices;
+    bool alike = x->n_devices == y->n_devices && x->recompute == y->recompute &&
+                 x->resend == y->resend && x->shard == y->shard &&
+                 x->shard_over == y->shard_over;
     for (int i = 0; i < x->n_devices && alike; i++)
         alike = x->device[i] - base_a == y->device[i] - base_b;
     return alike;

@@ -181,7 +181,8 @@ static void idle_text(FILE *to, const struct hypar_plan *plan)
             used[plan->ops[op].device[i]] = true;
         }
     if (idle > 0)
-        fprintf(to, "%d of %d devices have nothing to do.\n", idle, n);
+        fprintf(to, "%d of %d devices %s nothing to do.\n", idle, n,
+                idle == 1 ? "has" : "have");
     hp_arena_free(&scratch);
 }
 

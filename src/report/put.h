@@ -39,6 +39,9 @@ void hp_put_measured(struct json_writer *w, const struct hypar_sim_measured *mea
 char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *summary);
 char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *measured);
 
+/* How often what a plan sends is sent: "each byte once". NULL: a program file's. */
+const char *hp_sent_text(const struct hypar_plan *plan);
+
 /* "0 -> 1", "3 -> switch 0", or the name that a program file gives the link. */
 char *hp_link_name(struct arena *arena, const struct hypar_sim_link *link, int n_devices);
 

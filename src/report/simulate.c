@@ -396,8 +396,8 @@ static void totals(FILE *to, struct arena *arena, const struct hypar_sim *sim,
                    const struct hypar_sim_summary *s, const struct hypar_plan *plan)
 {
     char a[32], b[32], c[32], d[32], e[32];
-    fprintf(to, "\nSent      %s, each byte once; %s on links\n",
-            hypar_format_quantity(a, s->comm_bytes, HYPAR_UNIT_BYTES),
+    fprintf(to, "\nSent      %s, %s; %s on links\n",
+            hypar_format_quantity(a, s->comm_bytes, HYPAR_UNIT_BYTES), hp_sent_text(plan),
             hypar_format_quantity(b, s->link_bytes, HYPAR_UNIT_BYTES));
     if (!plan)
         return;

@@ -8,10 +8,19 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "plan/plan.h"
+#include "report/measured_step.h"
 #include "report/put.h"
+#include "report/trace.h"
 
 /* What the trace calls processes: the groups of rows. */
-enum process { DEVICES = 1, LINKS, MEMORY, RANKS, MESSAGES };
+enum process {
+    DEVICES = 1,
+    LINKS,
+    MEMORY,
+    RANKS = HP_TRACE_RANKS,
+    MESSAGES = HP_TRACE_MESSAGES
+};
 
 static const char *const process_name[] = {
     [DEVICES] = "devices",
@@ -26,6 +35,17 @@ static const char *const kind_name[] = {
     [HYPAR_EVENT_GRADIENT] = "gradient", [HYPAR_EVENT_UPDATE] = "update",
     [HYPAR_EVENT_COMM] = "comm",         [HYPAR_EVENT_OTHER] = "other",
 };
+
+const char *hp_event_kind_text(enum hypar_event_kind kind)
+{
+    return kind_name[kind];
+}
+
+const char *hp_plan_hash_text(const struct hypar_plan *plan, char text[HP_PLAN_HASH_BYTES])
+{
+    snprintf(text, HP_PLAN_HASH_BYTES, "%016llx", (unsigned long long)hp_plan_hash(plan));
+    return text;
+}
 
 static int64_t picoseconds(double seconds)
 {
@@ -158,6 +178,10 @@ static void begin_trace(struct json_writer *w)
 {
     hp_json_begin_object(w, NULL, false);
     hp_json_put_string(w, "displayTimeUnit", "ms");
+}
+
+static void begin_events(struct json_writer *w)
+{
     hp_json_begin_array(w, "traceEvents", false);
 }
 
@@ -171,6 +195,7 @@ void hypar_report_trace(FILE *to, const struct hypar_sim *sim)
 {
     struct json_writer w = { .file = to };
     begin_trace(&w);
+    begin_events(&w);
     put_simulated(&w, sim);
     end_trace(&w);
 }
@@ -192,10 +217,33 @@ static void put_measured(struct json_writer *w, const struct hypar_trace_event *
     hp_json_put_string(w, "cat", kind_name[e->kind]);
     hp_json_begin_object(w, "args", true);
     hp_json_put_int(w, "task", e->id);
+    hp_json_put_int(w, "rank", e->rank);
     hp_json_put_int(w, "step", e->step);
     if (e->with >= 0)
         hp_json_put_int(w, "with", e->with);
     end_bar(w, e->bytes, e->micro, e->stage);
+}
+
+/* Where measured events come from, by rank. */
+struct trace_source {
+    bool (*event)(const void *what, int64_t i, struct hypar_trace_event *event);
+    const void *what;
+    int n_ranks, minibatches;
+    bool in_process;
+};
+
+static bool event_of_trace(const void *what, int64_t i, struct hypar_trace_event *event)
+{
+    return hypar_trace_event(what, i, event);
+}
+
+static bool event_of_step(const void *what, int64_t i, struct hypar_trace_event *event)
+{
+    const struct hypar_measured_step *step = what;
+    if (i >= step->n_events)
+        return false;
+    *event = step->event[i];
+    return true;
 }
 
 /* A comm of a rank. */
@@ -214,7 +262,7 @@ static int by_start(const void *a, const void *b)
 
 /* The comms of a rank, which may be under way at the same time, on as many rows as it takes,
  * from `first` on; returns how many. */
-static int put_messages(struct json_writer *w, const struct hypar_trace *trace, int rank,
+static int put_messages(struct json_writer *w, const struct trace_source *from, int rank,
                         int first, struct posted *posted, int64_t n)
 {
     struct arena arena = { 0 };
@@ -232,43 +280,83 @@ static int put_messages(struct json_writer *w, const struct hypar_trace *trace, 
             put_row(w, MESSAGES, first + rows++, name);
         }
         busy_until[row] = posted[i].end_s;
-        hypar_trace_event(trace, posted[i].event, &e);
+        from->event(from->what, posted[i].event, &e);
         put_measured(w, &e, MESSAGES, first + row);
     }
     hp_arena_free(&arena);
     return rows;
 }
 
-void hypar_report_train_trace(FILE *to, const struct hypar_trace *trace,
-                              const struct hypar_sim *sim)
+/* Whose trace it is, for those who read it. */
+static void put_about(struct json_writer *w, const struct trace_source *from,
+                      const struct hypar_plan *plan)
+{
+    char hash[HP_PLAN_HASH_BYTES];
+    hp_json_begin_object(w, "otherData", true);
+    hp_json_put_string(w, "model", hypar_plan_model(plan));
+    hp_json_put_string(w, "plan", hp_plan_hash_text(plan, hash));
+    hp_json_put_int(w, "ranks", from->n_ranks);
+    hp_json_put_int(w, "minibatches", from->minibatches);
+    hp_json_put_bool(w, "in_process", from->in_process);
+    hp_json_end_object(w);
+}
+
+static void put_ranks(struct json_writer *w, const struct trace_source *from)
 {
     struct arena arena = { 0 };
-    struct json_writer w = { .file = to };
     struct hypar_trace_event e;
     struct posted *posted = NULL;
     int capacity = 0, n = 0, rows = 0;
     int64_t i = 0;
-    begin_trace(&w);
-    if (sim)
-        put_simulated(&w, sim);
     for (int p = RANKS; p <= MESSAGES; p++)
-        put_label(&w, "process_name", (enum process)p, 0, process_name[p]);
-    for (int rank = 0; rank < hypar_trace_rank_count(trace); rank++) {
+        put_label(w, "process_name", (enum process)p, 0, process_name[p]);
+    for (int rank = 0; rank < from->n_ranks; rank++) {
         char name[32];
         snprintf(name, sizeof name, "rank %d", rank);
-        put_row(&w, RANKS, rank, name);
-        for (n = 0; hypar_trace_event(trace, i, &e) && e.rank == rank; i++) {
+        put_row(w, RANKS, rank, name);
+        for (n = 0; from->event(from->what, i, &e) && e.rank == rank; i++) {
             if (e.kind != HYPAR_EVENT_COMM) {
-                put_measured(&w, &e, RANKS, rank);
+                put_measured(w, &e, RANKS, rank);
                 continue;
             }
             posted = GROW(&arena, struct posted, posted, n, &capacity);
             posted[n++] = (struct posted){ i, e.start_s, e.end_s };
         }
-        rows += put_messages(&w, trace, rank, rows, posted, n);
+        rows += put_messages(w, from, rank, rows, posted, n);
     }
-    end_trace(&w);
     hp_arena_free(&arena);
+}
+
+static void put_both(FILE *to, const struct trace_source *from, const struct hypar_plan *plan,
+                     const struct hypar_sim *sim)
+{
+    struct json_writer w = { .file = to };
+    begin_trace(&w);
+    put_about(&w, from, plan);
+    begin_events(&w);
+    if (sim)
+        put_simulated(&w, sim);
+    put_ranks(&w, from);
+    end_trace(&w);
+}
+
+void hypar_report_train_trace(FILE *to, const struct hypar_train_result *result,
+                              const struct hypar_plan *plan, const struct hypar_sim *sim)
+{
+    put_both(to,
+             &(struct trace_source){ event_of_trace, result->trace, result->ranks,
+                                     result->minibatches ? result->minibatches : 1,
+                                     result->in_process },
+             plan, sim);
+}
+
+void hypar_report_measured_trace(FILE *to, const struct hypar_measured_step *step,
+                                 const struct hypar_sim *sim)
+{
+    put_both(to,
+             &(struct trace_source){ event_of_step, step, step->n_ranks, step->minibatches,
+                                     step->in_turn },
+             hypar_sim_plan(sim), sim);
 }
 
 /* Times alone ---------------------------------------------------------------------------- */

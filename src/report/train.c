@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "report/columns.h"
-#include "report/train_ops.h"
+#include "report/measured_step.h"
 
 static bool is_round(int64_t step)
 {
@@ -91,10 +91,7 @@ static void row(struct columns *table, struct arena *arena, const char *name, do
     else
         hp_cell(table, arena, "-");
     hp_quantity_cell(table, arena, measured, unit);
-    if (predicted > 0)
-        hp_cell(table, arena, "%.3g", measured / predicted);
-    else
-        hp_cell(table, arena, "-");
+    hp_ratio_cell(table, arena, predicted, measured);
 }
 
 static void headline(FILE *to, const struct hypar_train_result *r,
@@ -124,7 +121,8 @@ static void headline(FILE *to, const struct hypar_train_result *r,
 }
 
 static void print_table(FILE *to, const struct hypar_train_result *r,
-                        const struct hypar_sim_summary *s, double memory)
+                        const struct hypar_sim_summary *s, const struct truth *truth,
+                        double memory, bool detail)
 {
     struct arena arena = { 0 };
     struct columns table = { .align = "lrrr" };
@@ -133,12 +131,16 @@ static void print_table(FILE *to, const struct hypar_train_result *r,
     hp_cell(&table, &arena, "measured");
     hp_cell(&table, &arena, "ratio");
     row(&table, &arena, "step", s ? s->step_s : 0, r->step_s, HYPAR_UNIT_SECONDS);
+    if (truth)
+        hp_phase_rows(&table, &arena, truth);
     row(&table, &arena, "sent in a step", r->program_bytes, r->comm_bytes_per_step,
         HYPAR_UNIT_BYTES);
     row(&table, &arena, "memory of the fullest rank", memory, r->peak_bytes, HYPAR_UNIT_BYTES);
-    row(&table, &arena, "  the array it lies in", 0, r->memory_bytes, HYPAR_UNIT_BYTES);
-    row(&table, &arena, "  for kernels and messages", 0, r->workspace_bytes + r->staging_bytes,
-        HYPAR_UNIT_BYTES);
+    if (detail) {
+        row(&table, &arena, "  the array it lies in", 0, r->memory_bytes, HYPAR_UNIT_BYTES);
+        row(&table, &arena, "  for kernels and messages", 0,
+            r->workspace_bytes + r->staging_bytes, HYPAR_UNIT_BYTES);
+    }
     row(&table, &arena, "  the process, resident", 0, r->process_bytes, HYPAR_UNIT_BYTES);
     hp_columns_print(&table, to);
     hp_arena_free(&arena);
@@ -164,7 +166,7 @@ static const char *tests_text(struct arena *arena, const struct hypar_train_resu
 
 static void write_json(FILE *to, const struct hypar_train_result *r,
                        const struct hypar_plan *plan, const struct hypar_sim *sim,
-                       const struct hypar_sim_summary *s)
+                       const struct truth *truth, const struct hypar_sim_summary *s)
 {
     double memory = fullest(sim, plan);
     struct arena arena = { 0 };
@@ -180,25 +182,63 @@ static void write_json(FILE *to, const struct hypar_train_result *r,
             tests_text(&arena, r), r->comm_bytes_per_step, r->peak_bytes, r->memory_bytes,
             r->staging_bytes, r->workspace_bytes, r->process_bytes, s ? s->step_s : 0,
             r->program_bytes, memory);
-    if (r->trace && sim)
-        hp_write_train_ops(to, r->trace, sim, hypar_plan_graph(plan));
+    if (truth)
+        hp_put_truth(&(struct json_writer){ .file = to, .depth = 1, .flat = { false, true } },
+                     truth);
     fputs("}\n", to);
     hp_arena_free(&arena);
 }
 
+/* What the rows under the step are. */
+static void explain(FILE *to, const struct truth *truth)
+{
+    char steps[64];
+    fprintf(to, "\nphases, operators and exchanges: mean of ranks, and of %s\n",
+            hp_count(steps, truth->n_steps, "step", "steps"));
+    if (truth->in_turn)
+        fputs("ranks took turns in this process: a step is all of them, and nothing is told "
+              "of waiting\n",
+              to);
+}
+
+/* Task by task, if the simulation is of the tasks that were run. */
+static bool find_truth(struct truth *out, const struct hypar_train_result *result,
+                       const struct hypar_sim *sim)
+{
+    struct hypar_sim_event e;
+    struct hypar_measured_step *measured = sim ? hp_measured_of(result) : NULL;
+    bool found = false;
+    if (measured && hypar_sim_event(sim, 0, &e)) {
+        found = hp_truth_make(out, measured, sim, NULL) == HYPAR_OK;
+        if (!found)
+            hp_truth_free(out);
+    }
+    hypar_measured_step_free(measured);
+    return found;
+}
+
 void hypar_report_train(FILE *to, const struct hypar_train_result *result,
-                        const struct hypar_plan *plan, const struct hypar_sim *sim,
+                        const struct hypar_plan *plan, const struct hypar_sim *sim, bool detail,
                         enum hypar_format format)
 {
     struct hypar_sim_summary step;
+    struct truth truth, *known = NULL;
     if (sim)
         step = hypar_sim_summary(sim);
-    if (format == HYPAR_JSON) {
-        write_json(to, result, plan, sim, sim ? &step : NULL);
-        return;
+    if (find_truth(&truth, result, sim)) {
+        known = &truth;
+        step.step_s = truth.step.predicted_s;
     }
-    headline(to, result, plan);
-    print_table(to, result, sim ? &step : NULL, fullest(sim, plan));
-    if (result->trace && sim)
-        hp_print_train_ops(to, result->trace, sim, hypar_plan_graph(plan));
+    if (format == HYPAR_JSON) {
+        write_json(to, result, plan, sim, known, sim ? &step : NULL);
+    } else {
+        headline(to, result, plan);
+        print_table(to, result, sim ? &step : NULL, known, fullest(sim, plan), detail);
+        if (known) {
+            hp_print_truth_rows(to, known, detail);
+            explain(to, known);
+        }
+    }
+    if (known)
+        hp_truth_free(known);
 }

@@ -165,6 +165,8 @@ enum hypar_status hp_evaluation_make(struct trainer *t, const struct executor_se
     e->best = NEW(&e->arena, struct score, t->rank == 0 ? e->rows_at_once : 0);
     struct executor_settings settings = *as;
     settings.first_batch = 0;
+    settings.record_steps = 0;
+    settings.mean = false;
     settings.fill = fill;
     settings.scored = add_scores;
     settings.who = e;

@@ -7,7 +7,13 @@
 struct rank_records {
     struct task_record *record;
     int64_t n, before; /* events of it; of the ranks before it */
-    double offset_s;   /* its clock is so far ahead of rank 0's */
+};
+
+/* What one rank has to tell. */
+struct rank_told {
+    struct rank_records all, mean;
+    double begin_s;  /* of its mean step */
+    double offset_s; /* its clock is so far ahead of rank 0's */
 };
 
 struct hypar_trace {
@@ -17,9 +23,9 @@ struct hypar_trace {
     int64_t *row_start; /* by row: the number of its first instance */
     int64_t first_step; /* of the run */
     int n_ranks;
-    struct rank_records *rank;
+    struct rank_told *rank;
     double start_s;
-    int32_t last_step, n_steps;
+    int32_t last_step, n_steps, n_mean;
 };
 
 /* Clocks ------------------------------------------------------------------------------- */
@@ -67,25 +73,61 @@ static int64_t unroll(const struct records *records, struct arena *arena,
     return n;
 }
 
-static void send_records(struct trainer *t)
+static void look(const struct executor *x, struct arena *arena, struct rank_told *out)
+{
+    out->all.n = unroll(hp_executor_records(x), arena, &out->all.record);
+    out->mean.n = hp_executor_mean(x, arena, &out->mean.record, &out->begin_s);
+}
+
+static void send_records(struct trainer *t, const struct rank_records *r)
+{
+    hp_send_now(&t->control, &r->n, sizeof r->n, 0, t->tag_trace);
+    hp_send_now(&t->control, r->record, (size_t)r->n * sizeof *r->record, 0, t->tag_trace);
+}
+
+static void tell_all(struct trainer *t)
 {
     struct arena arena = { 0 };
-    struct task_record *record;
-    int64_t n = unroll(hp_executor_records(t->x[0]), &arena, &record);
+    struct rank_told own;
+    look(t->x[0], &arena, &own);
     tell_clock(t);
-    hp_send_now(&t->control, &n, sizeof n, 0, t->tag_trace);
-    hp_send_now(&t->control, record, (size_t)n * sizeof *record, 0, t->tag_trace);
+    send_records(t, &own.all);
+    send_records(t, &own.mean);
+    hp_send_now(&t->control, &own.begin_s, sizeof own.begin_s, 0, t->tag_trace);
     hp_arena_free(&arena);
 }
 
-static void receive_records(struct trainer *t, struct hypar_trace *trace, int rank)
+static void receive_records(struct trainer *t, struct arena *arena, int rank,
+                            struct rank_records *r)
 {
-    struct rank_records *r = &trace->rank[rank];
-    r->offset_s = ask_clock(t, rank);
     hp_receive_now(&t->control, &r->n, sizeof r->n, rank, t->tag_trace);
-    r->record = NEW(&trace->arena, struct task_record, r->n + 1);
+    r->record = NEW(arena, struct task_record, r->n + 1);
     hp_receive_now(&t->control, r->record, (size_t)r->n * sizeof *r->record, rank,
                    t->tag_trace);
+}
+
+static void ask_all(struct trainer *t, struct arena *arena, int rank, struct rank_told *out)
+{
+    out->offset_s = ask_clock(t, rank);
+    receive_records(t, arena, rank, &out->all);
+    receive_records(t, arena, rank, &out->mean);
+    hp_receive_now(&t->control, &out->begin_s, sizeof out->begin_s, rank, t->tag_trace);
+}
+
+/* Mean steps begin when rank 0's does. */
+static void place_means(struct hypar_trace *trace)
+{
+    int64_t before = 0;
+    for (int r = 0; r < trace->n_ranks; r++) {
+        struct rank_told *rank = &trace->rank[r];
+        double later_s = rank->begin_s - rank->offset_s - trace->rank[0].begin_s;
+        rank->mean.before = before;
+        before += rank->mean.n;
+        for (int64_t i = 0; i < rank->mean.n; i++) {
+            rank->mean.record[i].start_s += later_s;
+            rank->mean.record[i].end_s += later_s;
+        }
+    }
 }
 
 /* Where all begins, and which steps there are. */
@@ -94,13 +136,13 @@ static void find_span(struct hypar_trace *trace)
     int32_t first = 0;
     int64_t before = 0;
     for (int r = 0; r < trace->n_ranks; r++) {
-        struct rank_records *rank = &trace->rank[r];
+        struct rank_records *rank = &trace->rank[r].all;
         rank->before = before;
         before += rank->n;
         for (int64_t i = 0; i < rank->n; i++) {
             struct task_record *record = &rank->record[i];
-            record->start_s -= rank->offset_s;
-            record->end_s -= rank->offset_s;
+            record->start_s -= trace->rank[r].offset_s;
+            record->end_s -= trace->rank[r].offset_s;
             if (!first || record->start_s < trace->start_s)
                 trace->start_s = record->start_s;
             if (!first || record->step < first)
@@ -125,7 +167,7 @@ void hp_trainer_trace(struct trainer *t, struct hypar_trace **out)
 {
     *out = NULL;
     if (t->rank != 0) {
-        send_records(t);
+        tell_all(t);
         return;
     }
     struct arena arena = { 0 };
@@ -134,13 +176,14 @@ void hp_trainer_trace(struct trainer *t, struct hypar_trace **out)
     trace->program = t->program;
     trace->first_step = t->program->iteration->delayed ? 0 : t->first_step;
     trace->n_ranks = t->n_devices;
-    trace->rank = NEW(&trace->arena, struct rank_records, t->n_devices);
+    trace->rank = NEW(&trace->arena, struct rank_told, t->n_devices);
     for (int i = 0; i < t->n_here; i++)
-        trace->rank[i].n =
-            unroll(hp_executor_records(t->x[i]), &trace->arena, &trace->rank[i].record);
+        look(t->x[i], &trace->arena, &trace->rank[i]);
     for (int r = 1; r < t->n_ranks; r++)
-        receive_records(t, trace, r);
+        ask_all(t, &trace->arena, r, &trace->rank[r]);
     find_span(trace);
+    place_means(trace);
+    trace->n_mean = hp_executor_mean_steps(t->x[0]);
     number_rows(trace);
     t->program = NULL;
     *out = trace;
@@ -151,6 +194,11 @@ void hp_trainer_trace(struct trainer *t, struct hypar_trace **out)
 int hypar_trace_rank_count(const struct hypar_trace *trace)
 {
     return trace->n_ranks;
+}
+
+int64_t hypar_trace_mean_steps(const struct hypar_trace *trace)
+{
+    return trace->n_mean;
 }
 
 int64_t hypar_trace_step_count(const struct hypar_trace *trace)
@@ -167,16 +215,28 @@ static int64_t instance(const struct hypar_trace *trace, int task, int micro)
     return trace->row_start[row] + hp_row_place(r, row, task);
 }
 
-bool hypar_trace_event(const struct hypar_trace *trace, int64_t i,
-                       struct hypar_trace_event *event)
+static const struct rank_records *records_of(const struct hypar_trace *trace, int rank,
+                                             bool mean)
+{
+    return mean ? &trace->rank[rank].mean : &trace->rank[rank].all;
+}
+
+/* Event `i` of all, or of those of the mean step, and its rank; NULL: past the last. */
+static const struct task_record *find_record(const struct hypar_trace *trace, bool mean,
+                                             int64_t i, int *rank)
+{
+    for (*rank = 0; i >= 0 && *rank < trace->n_ranks; ++*rank) {
+        const struct rank_records *r = records_of(trace, *rank, mean);
+        if (i < r->before + r->n)
+            return &r->record[i - r->before];
+    }
+    return NULL;
+}
+
+static void tell_event(const struct hypar_trace *trace, const struct task_record *record,
+                       int rank, struct hypar_trace_event *event)
 {
     const struct hypar_program *p = trace->program;
-    int rank = 0;
-    while (rank < trace->n_ranks && i >= trace->rank[rank].before + trace->rank[rank].n)
-        rank++;
-    if (i < 0 || rank == trace->n_ranks)
-        return false;
-    const struct task_record *record = &trace->rank[rank].record[i - trace->rank[rank].before];
     const struct task *task = &p->task[record->task];
     bool tail = hp_is_tail(p, record->task), compute = task->kind == TASK_COMPUTE;
     *event = (struct hypar_trace_event){
@@ -188,14 +248,38 @@ bool hypar_trace_event(const struct hypar_trace *trace, int64_t i,
         .step = trace->first_step + record->step,
         .with = record->with < 0 ? -1 : instance(trace, record->with, record->micro),
         .bytes = record->bytes,
-        .start_s = record->start_s - trace->start_s,
-        .end_s = record->end_s - trace->start_s,
+        .start_s = record->start_s,
+        .end_s = record->end_s,
     };
     if (compute)
         event->stage = p->plan->ops[event->op].stage;
     event->kind = hp_task_name(p, record->task, event->name, sizeof event->name);
     hp_add_instance(p, tail ? -1 - record->micro : record->micro, event->name,
                     sizeof event->name);
+}
+
+bool hypar_trace_event(const struct hypar_trace *trace, int64_t i,
+                       struct hypar_trace_event *event)
+{
+    int rank;
+    const struct task_record *record = find_record(trace, false, i, &rank);
+    if (!record)
+        return false;
+    tell_event(trace, record, rank, event);
+    event->start_s -= trace->start_s;
+    event->end_s -= trace->start_s;
+    return true;
+}
+
+bool hypar_trace_mean(const struct hypar_trace *trace, int64_t i,
+                      struct hypar_trace_event *event)
+{
+    int rank;
+    const struct task_record *record = find_record(trace, true, i, &rank);
+    if (!record)
+        return false;
+    tell_event(trace, record, rank, event);
+    event->step = 0;
     return true;
 }
 

@@ -232,6 +232,7 @@ static enum hypar_status make_executors(struct trainer *t, struct hypar_error *e
         .first_batch = t->first_step,
         .seed = t->seed,
         .record_steps = o->trace_steps,
+        .mean = true,
         .check = o->check,
         .fill = hp_trainer_fill,
         .who = t,
@@ -434,6 +435,15 @@ static double median(double *value, int64_t n)
     return n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2;
 }
 
+/* Of all but the first, if there are others. */
+static double mean(const double *value, int64_t n)
+{
+    double sum = n == 1 ? value[0] : 0;
+    for (int64_t i = 1; i < n; i++)
+        sum += value[i] / (double)(n - 1);
+    return sum;
+}
+
 static enum hypar_status train(struct trainer *t, struct hypar_train_result *result,
                                struct hypar_error *err)
 {
@@ -478,6 +488,9 @@ static enum hypar_status train(struct trainer *t, struct hypar_train_result *res
     result->stopped = word == WORD_STOP;
     if (used)
         result->step_s = used > 1 ? median(seconds + 1, used - 1) : seconds[0];
+    result->mean_step_s = mean(seconds, used);
+    result->in_process = t->network && t->n_devices > 1;
+    result->minibatches = at_once > 1 ? at_once : 0;
     return HYPAR_OK;
 }
 
@@ -552,7 +565,7 @@ enum hypar_status hypar_train(const struct hypar_plan *plan, struct hypar_ranks 
         status = train(&t, result, err);
     if (status == HYPAR_OK)
         collect_counts(&t, result);
-    if (status == HYPAR_OK && options->trace_steps)
+    if (status == HYPAR_OK)
         hp_trainer_trace(&t, &result->trace);
     release(&t);
     return status;

@@ -29,7 +29,8 @@ static void name_compute(const struct hypar_sim *sim, const struct block *block,
     const struct hypar_program *p = sim->program;
     int task = p->blocks->first[hp_pass_block(p->blocks, block->body, block->index)] + local;
     e->kind = hp_compute_name(p, task, e->name, sizeof e->name);
-    e->stage = p->plan->ops[p->lowering->training.op_pass[block->index].op].stage;
+    e->op = p->lowering->training.op_pass[block->index].op;
+    e->stage = p->plan->ops[e->op].stage;
 }
 
 static void name_comm(const struct hypar_sim *sim, const struct block *block, int local,
@@ -102,7 +103,7 @@ bool hypar_sim_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_ev
     struct block block = hp_block_at(sim->timing->blocks, number);
     const struct sim_task *what = &sim->timeline.graph.task[task];
     *event = (struct hypar_sim_event){
-        .id = i, .device = -1, .micro = micro < 0 ? -1 : micro, .stage = -1
+        .id = i, .device = -1, .op = -1, .micro = micro < 0 ? -1 : micro, .stage = -1
     };
     if (block.kind == BLOCK_COMPUTE)
         name_compute(sim, &block, local, event);

@@ -394,6 +394,13 @@ const struct hypar_plan *hypar_sim_plan(const struct hypar_sim *sim)
     return sim->program ? sim->program->plan : NULL;
 }
 
+void hypar_sim_hidden_moves(const struct hypar_sim *sim, struct hypar_hidden_moves *out)
+{
+    *out = (struct hypar_hidden_moves){ .writer = -1, .reader = -1 };
+    if (sim->program)
+        hp_hidden_moves(sim->program->lowering, out);
+}
+
 void hypar_sim_free(struct hypar_sim *sim)
 {
     if (!sim)

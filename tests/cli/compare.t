@@ -117,3 +117,54 @@ $ cd $TMP && hypar compare dp.json owt.json --memory 100MB
 > No plan fits.
 > hypar: none of these plans for alexnet fits
 ? 1
+
+A measured timeline beside the simulated one.
+$ hypar plan mlp:4-3-2 --batch 2 --on full:2 --planner dp -q -o $TMP/mlp.json; cp tests/fuzz/corpus/trace/measured $TMP/trace.json
+$ cd $TMP && hypar compare --measured trace.json mlp.json
+> mlp:4-3-2, batch 2, on 2 ranks: a step takes 6.04 ms, predicted 1 us (-100.0 %)
+> means of ranks and of 3 steps
+>
+> largest differences            predicted  measured  longer by  of the step's
+> waiting before update fc1.w      1.89 ns   2.96 ms    2.96 ms           49 %
+> waiting at the end                   0 s   2.96 ms    2.96 ms           49 %
+> fc1+relu1 forward               0.125 ns   40.8 us    40.8 us            1 %
+> waiting before fc2 gradient          0 s   19.7 us    19.7 us            0 %
+> fc2+loss forward                0.103 ns   14.4 us    14.4 us            0 %
+> waiting before update fc2.w         1 us   11.3 us    10.3 us            0 %
+> waiting before relu1 backward        0 s   6.13 us    6.13 us            0 %
+> fc2 gradient                    0.067 ns    5.2 us     5.2 us            0 %
+> fc1 gradient                    0.111 ns   5.09 us    5.09 us            0 %
+> waiting before fc1 gradient          0 s   3.41 us    3.41 us            0 %
+> and 13 more
+>
+> mean of ranks    predicted  measured   ratio
+> step                  1 us   6.04 ms    6014
+>   forward         0.228 ns   55.2 us  242095
+>   backward        0.125 ns   8.89 us   71109
+>   gradient        0.178 ns   10.3 us   57821
+>   update          0.307 ns   2.55 us    8294
+>   communicating       1 us   2.99 ms    2985
+>   waiting              0 s   2.97 ms       -
+>
+> operator  predicted  measured   ratio
+> fc1        0.236 ns   45.8 us  194258
+> fc2        0.219 ns   22.9 us  104699
+> loss       0.036 ns   2.88 us   79931
+> relu1       0.04 ns   2.73 us   68171
+>
+> exchange                      predicted  measured  ratio  sent
+> all-reduce gradient of fc1.b       1 us   2.97 ms   2956  24 B
+> all-reduce gradient of fc1.w       1 us   2.96 ms   2956  96 B
+> the other 3                        3 us      3 ms    998  72 B
+$ cd $TMP && hypar compare --measured trace.json mlp.json --json --trace both.json | grep -o -e '^  "[a-z]*":' -e '"name": "all-reduce gradient of fc1.w", "bytes": [0-9]*' -e '"task": 0, .*"rank": 0'
+>   "ranks":
+>   "steps":
+>   "phases":
+>   "operators":
+>   "exchanges":
+> "name": "all-reduce gradient of fc1.w", "bytes": 96
+>   "differences":
+>   "tasks":
+> "task": 0, "name": "fc1+relu1 forward part 0", "kind": "forward", "rank": 0
+$ cd $TMP && grep '"pid": [45]' both.json > a; grep '"pid": [45]' trace.json > b; cmp a b && grep -c '"X".*"pid": 1,' both.json
+> 26

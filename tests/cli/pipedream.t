@@ -121,7 +121,8 @@ The plan is a plan like others: it names its profile relative to itself.
 $ cp tests/data/pipedream/chain.txt $TMP; hypar plan $TMP/chain.txt --on full:4,bandwidth=1GB/s --planner pipedream -q -o $TMP/plan.json
 $ hypar check $TMP/plan.json
 > hypar: note: memory for activations is not known: $TMP/plan.json: chain has no loss, expected a cross_entropy or mse_loss at its end
-> ok: chain, batch 1: 5 operators in 11 parts on a machine of 4 devices; 2 stages, schedule pipedream, micro-batches 1
+> ok: chain, batch 1: 5 operators in 11 parts on a machine of 4 devices; 2 stages, schedule
+> pipedream, micro-batches 1
 
 Pipelines of a model in the zoo: what is shared stays together under pipedream.
 $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
@@ -248,7 +249,8 @@ $ hypar plan mlp:64-64 --batch 64 --on full:2 --planner flexflow --micro-batches
 
 # A device in several stages; an order that waits for itself.
 $ hypar check tests/fuzz/corpus/plan/interleaved.json
-> ok: mlp:8-6-4, batch 12: 4 operators in 8 parts on a machine of 4 devices; 4 stages, schedule interleaved, micro-batches 4
+> ok: mlp:8-6-4, batch 12: 4 operators in 8 parts on a machine of 4 devices; 4 stages, schedule
+> interleaved, micro-batches 4
 > memory: 880 B of 16 GB on the fullest device
 $ hypar simulate tests/fuzz/corpus/plan/slots.json | head -n 1
 > mlp:8-6-4, batch 12, fp32, on 4 devices: a step takes 5.03 us

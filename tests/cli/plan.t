@@ -401,13 +401,13 @@ $ hypar plan mlp --on full:2 --planner 1f1b --memory 16MB --framework-memory 15M
 > hypar: 1f1b: no plan found that fits; the nearest needs 3.23 MB on device 0, which has 1 MB
 ? 1
 $ hypar train $TMP/numbers.json
-> hypar: precision bf16 cannot be run: fp32 and fp64 can
+> hypar: $TMP/numbers.json: precision bf16 cannot be run: fp32 and fp64 can
 ? 3
 
 How attention is written is an option of the model, which the plan keeps.
 $ hypar plan gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16 --attention unfused --on full:2 --planner dp -q -o $TMP/unfused.json && grep '"model"' $TMP/unfused.json && hypar check $TMP/unfused.json | sed 1q
 >   "model": "gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16,attention=unfused",
-> ok: gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16,attention=unfused, batch 32: 31 operators in 62 parts on a machine of 2 devices
+> ok: gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16,attention=unfused, batch 32: 31 operators in 62
 $ hypar plan gpt2:attention=fused --attention unfused --on full:2
 > hypar: gpt2:attention=fused,attention=unfused: option 'attention' is given twice
 ? 3
@@ -424,26 +424,27 @@ $ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8
 >
 > data 2 x tensor 4 x pipeline 2, 8 micro-batches, schedule 1f1b, sequence parallel
 >
-> stage  operators                                       kind           split    devices
->     0  embed_tokens                                    embedding      n=2 v=4  0-7
->   0-1  layers 1-8, each as the first:           (8 x)
->     0  layers.0.input_norm                             rms_norm       n=2 t=4  0-7
->     0  layers.0.q_proj                                 linear         n=2 k=4  0-7
->     0  layers.0.rope_q                                 rope           n=2 a=4  0-7
->     0  layers.0.k_proj                                 linear         n=2 k=4  0-7
->     0  layers.0.rope_k                                 rope           n=2 a=4  0-7
->     0  layers.0.v_proj                                 linear         n=2 k=4  0-7
->     0  layers.0.attn                                   attention      n=2 a=4  0-7
->     0  layers.0.o_proj                                 linear         n=2 c=4  0-7
->     0  layers.0.attn.add .. layers.0.post_norm  (2)                   n=2 t=4  0-7
->     0  layers.0.gate_proj                              linear         n=2 k=4  0-7
->     0  layers.0.silu                                   silu           n=2 c=4  0-7
->     0  layers.0.up_proj                                linear         n=2 k=4  0-7
->     0  layers.0.gate .. layers.0.down_proj      (2)                   n=2 c=4  0-7
->     0  layers.0.mlp.add                                add            n=2 t=4  0-7
->     1  norm                                            rms_norm       n=2 t=4  8-15
->     1  lm_head                                         linear         n=2 k=4  8-15
->     1  loss                                            cross_entropy  n=2 c=4  8-15
+> stage  operators                                   kind           split            devices
+>     0  embed_tokens                                embedding      n=2 v=4          0-7
+>   0-1  layers 1-8, each as the first:       (8 x)
+>     0  layers.0.input_norm                         rms_norm       n=2 t=4, resend  0-7
+>     0  layers.0.q_proj                             linear         n=2 k=4          0-7
+>     0  layers.0.rope_q                             rope           n=2 a=4          0-7
+>     0  layers.0.k_proj                             linear         n=2 k=4          0-7
+>     0  layers.0.rope_k                             rope           n=2 a=4          0-7
+>     0  layers.0.v_proj                             linear         n=2 k=4          0-7
+>     0  layers.0.attn                               attention      n=2 a=4          0-7
+>     0  layers.0.o_proj                             linear         n=2 c=4          0-7
+>     0  layers.0.attn.add                           add            n=2 t=4          0-7
+>     0  layers.0.post_norm                          rms_norm       n=2 t=4, resend  0-7
+>     0  layers.0.gate_proj                          linear         n=2 k=4          0-7
+>     0  layers.0.silu                               silu           n=2 c=4          0-7
+>     0  layers.0.up_proj                            linear         n=2 k=4          0-7
+>     0  layers.0.gate .. layers.0.down_proj  (2)                   n=2 c=4          0-7
+>     0  layers.0.mlp.add                            add            n=2 t=4          0-7
+>     1  norm                                        rms_norm       n=2 t=4, resend  8-15
+>     1  lm_head                                     linear         n=2 k=4          8-15
+>     1  loss                                        cross_entropy  n=2 c=4          8-15
 >
 > Predicted step 27.6 ms, simulated (the busiest device computes 23.4 ms of it), 1.16 k samples/s,
 > 28.0 % of peak, 21.5 J; 4.74 GB sent, 9.55 GB on links; 104 MB of 16 GB of memory on the fullest
@@ -462,7 +463,8 @@ $ grep -v graph_hash 3d.json
 >   "layout": {"data": 2, "tensor": 4, "pipeline": 2, "micro_batches": 8, "schedule": "1f1b", "sequence_parallel": true}
 > }
 $ hypar check 3d.json
-> ok: llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256, batch 32: 132 operators in 1,056 parts on a machine of 16 devices; 2 stages, schedule 1f1b, micro-batches 8
+> ok: llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256, batch 32: 132 operators in 1,056 parts
+> on a machine of 16 devices; 2 stages, schedule 1f1b, micro-batches 8
 > memory: 104 MB of 16 GB on the fullest device
 Degrees that are not given are chosen.
 $ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8 --batch 32 --planner 3d --pipeline 2 | sed -n 3p
@@ -481,3 +483,16 @@ $ hypar plan gpt2 --on cluster:2x8 --planner 3d --schedule both
 > hypar: --schedule: 'both' is not a schedule, such as gpipe or 1f1b
 ? 2
 $ rm 3d.json
+
+What is computed again is sent again.
+$ hypar plan gpt:layers=4,hidden=16,heads=2,seq=8,vocab=16 --batch 4 --on full:2 --planner mp --recompute full -q -o $TMP/again.json && hypar simulate $TMP/again.json | grep ^Sent
+> Sent      321 kB, again where it is computed again; 321 kB on links
+
+One of a kind.
+$ hypar plan mlp:4-4 --batch 2 --on full:1 --planner optcnn | grep -e device -e layer
+> mlp:4-4, batch 2, on 1 device: planner optcnn
+> operators         kind  split  devices
+> t_C 0.578 ns + t_X 0 s + t_S 0 s (all-reduce); 0 B moved between layers, 0 B for parameters. 1
+> layer with 1 configuration by nkhw, 0 edges in 1 table; 1 node, 0 edge and 0 general
+> Predicted step 0.843 ns, simulated (the busiest device computes 0.843 ns of it), 2.37 G
+> fullest device.

@@ -1,12 +1,12 @@
 A run in one process; what it took is not the same twice.
-$ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner dp --in-process --steps 12 --kernels reference | sed -n '1p;5,/^$/d;/^mlp/s/: a.*//p;/^sent/p'
+$ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner dp --in-process --steps 12 --kernels reference | sed -n '1p;5,/^$/d;/^mlp/s/: a.*//p;/^sent/s/  */ /gp'
 >         step          loss       samples/s        left
 > mlp:20-16-10, batch 6, fp32, on 2 ranks
-> sent in a step                4.06 kB   4.06 kB      1
-$ hypar train mlp:20-16-10 --batch 6 --steps 2 --kernels reference --precision fp64 --json | sed 's/"\([a-z_]*s\)": [0-9.e-]*/"\1": S/g'
+> sent in a step 4.06 kB 4.06 kB 1
+$ hypar train mlp:20-16-10 --batch 6 --steps 2 --kernels reference --precision fp64 --json | sed 's/"\([a-z_]*s\)": [0-9][0-9.e-]*/"\1": S/g'
 > {"step": 1, "loss": S, "seconds": S}
 > {"step": 2, "loss": S, "seconds": S}
-> {"ranks": S, "steps": S, "first_step": 0, "stopped": false, "first_loss": S, "last_loss": S, "step_s": S, "comm_bytes_per_step": 0, "peak_memory_bytes": S, "memory": {"array": 12032, "staging": 0, "workspace": 0, "process": S}, "predicted": {"step_s": S, "comm_bytes": S, "peak_memory_bytes": S}}
+> {"ranks": S, "steps": S, "first_step": 0, "stopped": false, "first_loss": S, "last_loss": S, "step_s": S, "comm_bytes_per_step": 0, "peak_memory_bytes": S, "memory": {"array": 12032, "staging": 0, "workspace": 0, "process": S}, "predicted": {"step_s": S, "comm_bytes": S, "peak_memory_bytes": S}, "phases": [{"name": "forward", "predicted_s": S, "measured_s": S}, {"name": "backward", "predicted_s": S, "measured_s": S}, {"name": "gradient", "predicted_s": S, "measured_s": S}, {"name": "update", "predicted_s": S, "measured_s": S}, {"name": "communicating", "predicted_s": S, "measured_s": S}, {"name": "waiting", "predicted_s": S, "measured_s": S}], "operators": [{"name": "fc1", "predicted_s": S, "measured_s": S}, {"name": "fc2", "predicted_s": S, "measured_s": S}, {"name": "loss", "predicted_s": S, "measured_s": S}, {"name": "relu1", "predicted_s": S, "measured_s": S}], "exchanges": []}
 $ hypar train mlp:20-16-10 --batch 6 --steps 2 -q -o $TMP/summary.json && grep -o '"ranks": 1, "steps": 2, "first_step": 0, "stopped": false' $TMP/summary.json
 > "ranks": 1, "steps": 2, "first_step": 0, "stopped": false
 
@@ -83,7 +83,7 @@ $ hypar train mlp:20-16-10 --batch 6 --precision bf16
 > hypar: precision bf16 cannot be run: fp32 and fp64 can
 ? 3
 $ hypar train examples/plans/pipeline.json --in-process
-> hypar: precision fp16 cannot be run: fp32 and fp64 can
+> hypar: examples/plans/pipeline.json: precision fp16 cannot be run: fp32 and fp64 can
 ? 3
 $ hypar train examples/plans/one-weird-trick.json --ranks 3
 > hypar: --ranks 3, but the plan has 4 devices: one for each
@@ -174,9 +174,9 @@ $ for plan in '' '--ranks 3 --planner dp' '--ranks 2 --planner mp' '--ranks 2 --
 > "first_loss": 2.15966194 "last_loss": 2.21008782
 > "first_loss": 2.15966194 "last_loss": 2.21008782
 > "first_loss": 2.15966194 "last_loss": 2.21008782
-$ hypar plan mlp:20-16-10 --batch 6 --on full:3 --planner dp --clip 0.1 -q -o $TMP/clip.json && grep clip $TMP/clip.json; hypar train $TMP/clip.json --steps 2 --kernels reference --in-process -q | grep '^sent'
+$ hypar plan mlp:20-16-10 --batch 6 --on full:3 --planner dp --clip 0.1 -q -o $TMP/clip.json && grep clip $TMP/clip.json; hypar train $TMP/clip.json --steps 2 --kernels reference --in-process -q | sed -n '/^sent/s/  */ /gp'
 >   "clip": 0.1,
-> sent in a step                8.13 kB   8.13 kB      1
+> sent in a step 8.13 kB 8.13 kB 1
 $ hypar simulate $TMP/clip.json --json | grep comm_bytes; sed -i /clip/d $TMP/clip.json; hypar simulate $TMP/clip.json --json | grep comm_bytes
 >   "comm_bytes": 8128,
 >   "comm_bytes": 8112,
@@ -191,9 +191,9 @@ $ hypar train mlp:20-16-10 --batch 6 --clip 0
 ? 2
 
 Parameters that are frozen: none of their bytes are exchanged, in the program and in the run.
-$ hypar plan mlp:20-16-10 --batch 6 --on full:3 --planner dp --freeze 'fc1.*' -q -o $TMP/freeze.json && grep freeze $TMP/freeze.json; hypar train $TMP/freeze.json --steps 2 --kernels reference --in-process -q | grep '^sent'
+$ hypar plan mlp:20-16-10 --batch 6 --on full:3 --planner dp --freeze 'fc1.*' -q -o $TMP/freeze.json && grep freeze $TMP/freeze.json; hypar train $TMP/freeze.json --steps 2 --kernels reference --in-process -q | sed -n '/^sent/s/  */ /gp'
 >   "freeze": "fc1.*",
-> sent in a step                2.74 kB   2.74 kB      1
+> sent in a step 2.74 kB 2.74 kB 1
 $ hypar simulate $TMP/freeze.json --json | grep comm_bytes; hypar lower $TMP/freeze.json -o $TMP/freeze.program -q && hypar simulate $TMP/freeze.program --json | grep comm_bytes
 >   "comm_bytes": 2736,
 >   "comm_bytes": 2736,

@@ -23,6 +23,29 @@ check_rows() { # BARS WHAT
         END { exit bad }' "$1" || fail=1
 }
 
+# What differs adds up to what the step differs by, and phases to the step; of ranks in one process
+# nothing is told of waiting.
+check_sums() { # JSON WHAT
+    awk -v what="$2" '
+        function number(key) { return match($0, "\"" key "\": [-0-9.e+]*") ? substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 4) + 0 : 0 }
+        /"in_process": true/ { exit }
+        /^  "[a-z_]*_s": / { step["predicted_s"] += number("predicted_s"); step["measured_s"] += number("measured_s") }
+        /^  "[a-z]*": \[/ { list = $1 }
+        /^    {/ { sum[list, "predicted_s"] += number("predicted_s"); sum[list, "measured_s"] += number("measured_s") }
+        END {
+            for (key in step)
+                for (i = 0; i < 2; i++) {
+                    list = i ? "\"differences\":" : "\"phases\":"
+                    d = sum[list, key] - step[key]
+                    if (d < -0.02 * step[key] || d > 0.02 * step[key]) {
+                        print "wrong: " what ": " list " add up to " sum[list, key] " of " step[key] " " key
+                        bad = 1
+                    }
+                }
+            exit bad
+        }' "$1" || fail=1
+}
+
 try() { # STEPS ARGUMENTS...
     steps=$1
     shift
@@ -45,6 +68,10 @@ try() { # STEPS ARGUMENTS...
         bars "$dir/simulated" 1 2 | names >"$dir/b"
         [ "$steps" = 1 ] || cmp "$dir/a" "$dir/b" || wrong "$* $how: other names than simulate --trace"
         tail -n 1 "$dir/out" | grep -q '"operators": \[' || wrong "$* $how: no operators"
+        hypar compare --measured "$dir/trace" "$dir/plan" --json --trace "$dir/both" >"$dir/out" ||
+            wrong "compare --measured $how: $*"
+        bars "$dir/both" 4 5 | cmp - "$dir/measured" || wrong "$* $how: another measured timeline"
+        check_sums "$dir/out" "$* $how"
     done
 }
 try 3 lenet5 --on local:2 --batch 8 --planner dp

@@ -91,11 +91,36 @@ static void draws_others_apart(void **state)
     hypar_plan_free(plan);
 }
 
+/* So does one that is computed again, or whose parameters are divided, and it says so. */
+static void draws_other_words_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word, *told;
+    } cases[] = { { "\"recompute\":true", "n=4, recompute" },
+                  { "\"shard\":\"optimizer\"", "n=4, shard optimizer" } };
+    for (int i = 0; i < 2; i++) {
+        char rest[256];
+        snprintf(rest, sizeof rest,
+                 "\"layout\":{\"data\":4},\"ops\":[{\"name\":\"layer.2.ffn.in\","
+                 "\"split\":{\"n\":4},%s}]",
+                 cases[i].word);
+        struct hypar_plan *plan =
+            read("bert:layers=8,hidden=64,heads=8,seq=16,vocab=100", "full:4", rest);
+        char *text = draw(plan);
+        if (strstr(text, "layers 1-8") || !strstr(text, cases[i].told))
+            fail_msg("%s", text);
+        free(text);
+        hypar_plan_free(plan);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(draws_layers_once),
         cmocka_unit_test(draws_others_apart),
+        cmocka_unit_test(draws_other_words_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,6 +175,7 @@ static struct hypar_train_test run(const char *word, const struct data *from,
         hypar_train(hypar_found_plan(found), ranks, &options, &result, &err))
         fail_msg("%s on %s by %s: %s", word, machine, how->planner, err.text);
     hypar_ranks_leave(ranks, HYPAR_OK);
+    hypar_trace_free(result.trace);
     hypar_found_free(found);
     hypar_machine_free(on);
     hypar_graph_free(graph);

@@ -77,6 +77,25 @@ static void check_name(const struct traced *t, const struct hypar_trace_event *e
     assert_int_equal(strncmp(simulated.name, e->name, n), 0);
 }
 
+/* Of the mean step each task is there once on each of its ranks, in the order of times. */
+static void check_mean(const struct traced *t, const int *times)
+{
+    struct hypar_trace_event e;
+    double sent = 0;
+    int64_t n = 0, all = 0;
+    assert_int_equal(hypar_trace_mean_steps(t->result.trace), STEPS - 1);
+    for (; hypar_trace_mean(t->result.trace, n, &e); n++) {
+        check_name(t, &e);
+        assert_true(e.start_s >= 0 && e.end_s >= e.start_s);
+        assert_true(e.end_s <= 1.01 * t->result.mean_step_s);
+        sent += e.bytes;
+    }
+    for (int64_t i = 0; hypar_sim_event(t->sim, i, &(struct hypar_sim_event){ .id = 0 }); i++)
+        all += times[i] / KEPT;
+    assert_int_equal(n, all);
+    assert_true(sent == t->result.comm_bytes_per_step);
+}
+
 static void check(const struct hypar_search_options *how, const char *machine)
 {
     struct traced t = { .graph = NULL };
@@ -102,6 +121,7 @@ static void check(const struct hypar_search_options *how, const char *machine)
     }
     for (int64_t i = 0; i < n; i++)
         assert_true(times[i] >= KEPT && times[i] % KEPT == 0); /* a comm on several ranks */
+    check_mean(&t, times);
     hp_arena_free(&arena);
     release(&t);
 }

@@ -24,6 +24,7 @@ void hp_executor_begin(struct executor *x)
     x->slot = x->left = 0;
     x->list = NULL;
     x->over = x->begun = false;
+    hp_record_step(x);
 }
 
 enum hypar_status hp_executor_step(struct executor *x, struct hypar_error *err)

@@ -50,6 +50,7 @@ struct executor_settings {
     enum task_order order;
     size_t chunk_bytes; /* of messages; 0: as is usual */
     int record_steps;   /* tasks of so many last steps are recorded; 0: none */
+    bool mean;          /* times of tasks are summed over steps */
     bool check;         /* what is read must have been computed or received (NaN: it was not) */
     enum hypar_status (*fill)(void *who, const struct fill_request *request,
                               const struct view *to, struct hypar_error *err);
@@ -88,6 +89,25 @@ struct task_record {
 struct records {
     struct task_record *at;
     int64_t n, capacity; /* those that there were; that are kept: n modulo capacity is next */
+};
+
+/* The times of a task of a step, summed over steps, from the beginning of each. */
+struct task_sum {
+    int32_t n;    /* steps */
+    int32_t with; /* as of a record, in the last of them */
+    double start_s, end_s;
+};
+
+/* All tasks of a step: those of the micro-batches one after another, then of the periods. */
+struct task_sums {
+    struct task_sum *at; /* NULL: not kept */
+    int64_t *first;      /* by micro-batch: where its tasks begin; then the periods' */
+    int64_t n;
+    bool now; /* is the present step one of them? */
+    int steps;
+    double step_s;  /* when the present step began */
+    double begin_s; /* the same of all, summed, since `origin_s` */
+    double origin_s;
 };
 
 enum advance {
@@ -135,5 +155,12 @@ void *hp_executor_lasting(const struct executor *x, int buffer);
 
 struct executor_counts hp_executor_counts(const struct executor *x);
 const struct records *hp_executor_records(const struct executor *x);
+
+/* The mean step, without the first where there are others: a record for each task, times from
+ * its beginning on; taken from `arena`. Returns how many. *begin_s: when it began, on average.
+ */
+int64_t hp_executor_mean(const struct executor *x, struct arena *arena,
+                         struct task_record **out, double *begin_s);
+int hp_executor_mean_steps(const struct executor *x);
 
 #endif /* RUN_EXEC_EXECUTOR_H */

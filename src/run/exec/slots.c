@@ -84,9 +84,9 @@ static enum hypar_status compute(struct executor *x, const struct rank_task *t)
         x->now->progress[joined[i]->at] = TASK_DONE;
         x->fed |= x->ahead && x->part->feeds[joined[i]->at];
     }
-    hp_record(x, x->now, t->task, start_s);
+    hp_record(x, x->now, t, start_s);
     for (int i = 1; i < n; i++)
-        hp_record_joined(x, x->now, joined[i]->task, t->task);
+        hp_record_joined(x, x->now, joined[i], t->task);
     return HYPAR_OK;
 }
 
@@ -107,7 +107,7 @@ static enum hypar_status run_task(struct executor *x, const struct rank_task *t)
     for (int i = t->index; t->kind == TASK_UPDATE && i < t->index + t->n; i++)
         TRY(hp_update_params(x, m, t->task, &x->part->update[i]));
     m->progress[t->at] = TASK_DONE;
-    hp_record(x, m, t->task, start_s);
+    hp_record(x, m, t, start_s);
     return HYPAR_OK;
 }
 

@@ -78,6 +78,7 @@ struct executor {
     struct transport transport;
     struct executor_counts counts;
     struct records records;
+    struct task_sums sums;
     struct memory_layout layout;
     size_t *bytes; /* by buffer */
     char *memory;  /* all buffers; from here on: what lasts, lanes, common, over */
@@ -213,12 +214,17 @@ enum hypar_status hp_add_squares(struct executor *x, const struct micro_state *m
 
 void hp_make_records(struct executor *x);
 
+/* A step begins. */
+void hp_record_step(struct executor *x);
+
 /* When a task begins; 0: nothing is recorded. */
 double hp_record_start(const struct executor *x);
 
 /* A task ends now that began at `start_s`. */
-void hp_record(struct executor *x, const struct micro_state *m, int task, double start_s);
-void hp_record_joined(struct executor *x, const struct micro_state *m, int task, int with);
+void hp_record(struct executor *x, const struct micro_state *m, const struct rank_task *task,
+               double start_s);
+void hp_record_joined(struct executor *x, const struct micro_state *m,
+                      const struct rank_task *task, int with);
 void hp_record_comm(struct executor *x, const struct comm_run *run);
 
 /* Order (latest.c) -------------------------------------------------------------------- */

@@ -166,6 +166,7 @@ bool hp_file_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_even
         .kind = what->device >= 0 ? HYPAR_EVENT_OTHER : HYPAR_EVENT_COMM,
         .id = what->id,
         .device = what->device,
+        .op = -1,
         .micro = -1,
         .stage = -1,
         .bytes = what->bytes > 0 ? what->bytes : 0,

@@ -1,0 +1,33 @@
+#!/bin/sh
+# truth.sh BUILD [RANKS] - every measured time that is at hand beside its prediction: published steps and collectives
+# (../shared/data/measured), operators and steps of an H200 (bench/h200), and training on this machine with RANKS (2) ranks. What
+# is not there is skipped with a line. docs/accuracy.md has the tables.
+build=${1:-build} ranks=${2:-2}
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here/.." || exit
+status=0
+
+title() {
+    echo "== $*"
+    echo
+}
+
+title "Published: collectives and steps on A100s"
+if [ -f bench/bench_published.c ]; then
+    { cmake --build "$build" --target bench_published >/dev/null && "$build/bench_published"; } || status=1
+else
+    echo "skipped: no bench/bench_published.c"
+fi
+echo
+
+title "Measured on an H200"
+sh bench/truth_h200.sh "$build/hypar" || status=1
+echo
+
+title "This machine, $ranks ranks"
+if [ -f bench/truth_local.sh ]; then
+    sh bench/truth_local.sh "$build" "$ranks" || status=1
+else
+    echo "skipped: no bench/truth_local.sh"
+fi
+exit $status

@@ -1,0 +1,71 @@
+#!/bin/sh
+# truth_h200.sh HYPAR [DEVICE] - operators and steps that were measured on an H200 (bench/h200/) beside what is predicted with
+# DEVICE (h200), whose figures were fitted to some of the operators: errors of every third row, and of the others. ALL=1 prints
+# each operator.
+hypar=$1 device=${2:-h200}
+here=$(cd "$(dirname "$0")" && pwd)
+TMP=$(mktemp -d) || exit 4
+trap 'rm -rf "$TMP"' EXIT
+
+operators() {
+    if [ ! -f "$here/h200/ops.csv" ]; then
+        echo "skipped: no bench/h200/ops.csv"
+        return
+    fi
+    if ! "$hypar" fit --help >/dev/null 2>&1; then
+        echo "skipped: this hypar has no 'fit', which reads operators"
+        return
+    fi
+    "$hypar" fit "$here/h200/ops.csv" --device "$device" --json -q >"$TMP/fit" || return
+    sed -n 's/^ *{"file.*"row": "\([^"]*\)", "measured_s": \([^,]*\), "before_s": \([^,]*\),.*/\2 \3 \1/p' "$TMP/fit" >"$TMP/rows"
+    for which in 'every third row' 'the others'; do
+        echo "$which"
+        awk -v third="$which" '(NR % 3 == 0) == (third == "every third row")' "$TMP/rows" |
+            awk -v brief="$((1 - ${ALL:-0}))" -f "$here/errors.awk"
+        echo
+    done
+    echo "by kind, and those more than 2 times off"
+    for kind in $(cut -d' ' -f3 "$TMP/rows" | sort -u); do
+        awk -v kind="$kind" '$3 == kind' "$TMP/rows" | awk -v brief=1 -f "$here/errors.awk" |
+            sed -n "1s/^\([0-9]* rows\): \(.*\)/$kind	\1	\2/p"
+    done | expand -t 16,26
+    awk '$2 > 2 * $1 || $1 > 2 * $2' "$TMP/rows" >"$TMP/off"
+    [ -s "$TMP/off" ] && sort -k3 "$TMP/off" | awk -f "$here/errors.awk" | sed '/^[0-9]* rows:/,$d'
+}
+
+# One device's step under a framework.
+predict() { # MODEL BATCH FRAMEWORK
+    case $1 in resnet*) optimizer=momentum ;; *) optimizer=adamw ;; esac
+    "$hypar" plan "$1" --batch "$2" --on "full:1,device=$device" --planner dp --precision bf16 --optimizer "$optimizer" \
+        -q -o "$TMP/plan.json" 2>/dev/null || return
+    "$hypar" simulate "$TMP/plan.json" --framework "$3" --json -q | sed -n 's/^  "step_s": \([^,]*\),$/\1/p'
+}
+
+steps() {
+    if [ ! -f "$here/h200/steps.csv" ]; then
+        echo "skipped: no bench/h200/steps.csv"
+        return
+    fi
+    if ! "$hypar" simulate --help | grep -q -- --framework; then
+        echo "skipped: this hypar has no 'simulate --framework'"
+        return
+    fi
+    # model,batch,framework,precision,parameters,step_s,...
+    sed 1d "$here/h200/steps.csv" | while IFS=, read -r model batch framework precision parameters step_s _; do
+        predicted=$(predict "$model" "$batch" "${framework%-graph}")
+        if [ -n "$predicted" ]; then
+            echo "$step_s $predicted $model, batch $batch, $framework, $precision with $parameters parameters"
+        else
+            echo "$model, batch $batch: not predicted" >&2
+        fi
+    done >"$TMP/steps"
+    awk -f "$here/errors.awk" "$TMP/steps"
+}
+
+echo "Operators on an H200"
+echo
+operators
+echo
+echo "Steps on an H200"
+echo
+steps
