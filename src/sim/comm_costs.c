@@ -210,9 +210,10 @@ static void as_one_task(struct task_costs *a, const struct request *r,
     cost->bytes_on_link = on_link;
 }
 
-/* A message holds the links of its route, each a latency after the one before. */
+/* A message holds the links of its route, each a latency after the one before; the overhead
+ * follows. */
 static void as_message(struct task_costs *a, struct arena *arena, const struct message *m,
-                       struct sim_task *task, struct comm_cost *cost)
+                       double overhead_s, struct sim_task *task, struct comm_cost *cost)
 {
     int route[256], *link = route, extra = a->settings.no_overlap ? 2 : 0;
     int n = hypar_machine_route(a->machine, m->from, m->to, route, 256);
@@ -231,19 +232,20 @@ static void as_message(struct task_costs *a, struct arena *arena, const struct m
         cost->link_bytes += m->bytes;
         cost->link_j += 8 * m->bytes * l.energy_j_per_bit;
     }
-    *task = (struct sim_task){ .duration = hp_later(at, longest),
-                               .n_holds = n + extra,
-                               .hold = hold };
+    *task =
+        (struct sim_task){ .duration = hp_later(hp_later(at, longest), hp_ticks(overhead_s)),
+                           .n_holds = n + extra,
+                           .hold = hold };
     for (int i = 0; i < extra; i++)
         hold[n + i] = (struct hold){ i ? m->to : m->from, 0, task->duration };
 }
 
 /* One message alone: known link by link. */
 static void as_send(struct task_costs *a, struct arena *arena, const struct message *m,
-                    struct comm_cost *cost)
+                    double overhead_s, struct comm_cost *cost)
 {
     struct sim_task *task = NEW(arena, struct sim_task, 1);
-    as_message(a, arena, m, task, cost);
+    as_message(a, arena, m, overhead_s, task, cost);
     cost->task = task;
     cost->n_tasks = 1;
     cost->link = task->hold;
@@ -288,8 +290,9 @@ static const int *index_messages(struct arena *arena, const struct comm *comm,
     return list;
 }
 
-static void as_messages(struct task_costs *a, const struct request *r, struct comm_cost *cost,
-                        struct comm_messages *m)
+/* The overhead is that of the messages that wait for none, which the others wait for. */
+static void as_messages(struct task_costs *a, const struct request *r, double overhead_s,
+                        struct comm_cost *cost, struct comm_messages *m)
 {
     struct sim_task *task = NEW(r->arena, struct sim_task, m->n);
     int *start;
@@ -298,9 +301,22 @@ static void as_messages(struct task_costs *a, const struct request *r, struct co
     m->depart = index_messages(r->arena, r->comm, m, false, &start);
     m->depart_start = start;
     for (int i = 0; i < m->n; i++)
-        as_message(a, r->arena, &m->list[i].message, &task[i], cost);
+        as_message(a, r->arena, &m->list[i].message, m->list[i].n_after ? 0 : overhead_s,
+                   &task[i], cost);
     cost->task = task;
     cost->n_tasks = m->n;
+}
+
+/* Of both rounds. */
+static double overhead_of_rounds(struct task_costs *a, const struct rounds *rounds)
+{
+    double sum_s = 0;
+    for (int i = 0; i < 2; i++) {
+        struct comm_overhead overhead =
+            hp_messages_overhead(&a->scratch, a->machine, rounds->message[i], rounds->n[i]);
+        sum_s += overhead.fixed_s + overhead.s_per_byte;
+    }
+    return sum_s;
 }
 
 static void make_exchange(struct task_costs *a, const struct request *r, struct comm_cost *cost,
@@ -311,7 +327,7 @@ static void make_exchange(struct task_costs *a, const struct request *r, struct 
     cost->algorithm = "exchange";
     if (m) {
         messages_of_rounds(a, r->arena, &rounds, m);
-        as_messages(a, r, cost, m);
+        as_messages(a, r, overhead_of_rounds(a, &rounds), cost, m);
     } else {
         struct comm_way way = way_of_rounds(a, &rounds);
         as_one_task(a, r, &way, 1, cost);
@@ -328,13 +344,14 @@ static void make_cost(struct task_costs *a, const struct request *r, struct comm
         return;
     }
     const struct comm_way *way = hp_comm_best_way(model_of(a, &r->group), r->bytes);
+    double overhead_s = way->overhead.fixed_s + way->overhead.s_per_byte * r->bytes;
     cost->algorithm = way->algorithm;
     if (r->group.kind == COMM_SEND) {
         int from = r->group.device[r->group.root], to = r->group.device[!r->group.root];
-        as_send(a, r->arena, &(struct message){ from, to, r->bytes }, cost);
+        as_send(a, r->arena, &(struct message){ from, to, r->bytes }, overhead_s, cost);
     } else if (m) {
         hp_comm_messages(r->arena, a->machine, &r->group, way, r->bytes, m);
-        as_messages(a, r, cost, m);
+        as_messages(a, r, overhead_s, cost, m);
     } else {
         as_one_task(a, r, way, r->bytes, cost);
     }
