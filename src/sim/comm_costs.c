@@ -1,4 +1,5 @@
 /* Communications as tasks: which links they hold, for how long. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,28 +109,36 @@ static struct rounds rounds_of(struct task_costs *a, const struct request *r)
     return rounds;
 }
 
-/* Both rounds, one after the other, as one way; for bytes = 1. In scratch. */
-static struct comm_way way_of_rounds(struct task_costs *a, const struct rounds *rounds)
+/* Two ways, one after the other, as one; for bytes = 1. In scratch. */
+static struct comm_way one_way(struct task_costs *a, const struct comm_way *way,
+                               double bytes[2], const char *algorithm)
 {
-    struct comm_way way[2] = { { 0 } }, both = { .algorithm = "exchange" };
-    for (int i = 0; i < 2; i++)
-        if (rounds->n[i])
-            hp_messages_way(&a->scratch, a->machine, rounds->message[i], rounds->n[i], &way[i]);
+    struct comm_way both = { .algorithm = algorithm };
     struct link_share *link =
         NEW(&a->scratch, struct link_share, way[0].n_links + way[1].n_links);
     for (int i = 0, k = 0; i < way[0].n_links || k < way[1].n_links;) {
         int x = i < way[0].n_links ? way[0].link[i].link : INT32_MAX;
         int y = k < way[1].n_links ? way[1].link[k].link : INT32_MAX;
         link[both.n_links++] =
-            (struct link_share){ x < y ? x : y, (x <= y ? way[0].link[i].s_per_byte : 0) +
-                                                    (y <= x ? way[1].link[k].s_per_byte : 0) };
+            (struct link_share){ x < y ? x : y,
+                                 (x <= y ? bytes[0] * way[0].link[i].s_per_byte : 0) +
+                                     (y <= x ? bytes[1] * way[1].link[k].s_per_byte : 0) };
         i += x <= y;
         k += y <= x;
     }
     both.fixed_s = way[0].fixed_s + way[1].fixed_s;
-    both.s_per_byte = way[0].s_per_byte + way[1].s_per_byte;
+    both.s_per_byte = bytes[0] * way[0].s_per_byte + bytes[1] * way[1].s_per_byte;
     both.link = link;
     return both;
+}
+
+static struct comm_way way_of_rounds(struct task_costs *a, const struct rounds *rounds)
+{
+    struct comm_way way[2] = { { 0 } };
+    for (int i = 0; i < 2; i++)
+        if (rounds->n[i])
+            hp_messages_way(&a->scratch, a->machine, rounds->message[i], rounds->n[i], &way[i]);
+    return one_way(a, way, (double[]){ 1, 1 }, "exchange");
 }
 
 /* Sums go out when all pieces for them have come: messages of one sender share that list. */
@@ -335,6 +344,51 @@ static void make_exchange(struct task_costs *a, const struct request *r, struct 
     hp_arena_release(&a->scratch, mark);
 }
 
+/* Do all cells of a comm have the same copies? */
+static bool has_copies(const struct request *r)
+{
+    const struct cell *first = &r->pattern->cell[r->comm->cell[0]];
+    for (int i = 0; i < r->comm->n_cells; i++) {
+        const struct cell *cell = &r->pattern->cell[r->comm->cell[i]];
+        if (cell->n_copies < cell->n_receivers || cell->n_copies != first->n_copies ||
+            memcmp(cell->copy, first->copy, (size_t)first->n_copies * sizeof *cell->copy) != 0)
+            return false;
+    }
+    return first->n_copies > 0;
+}
+
+/* A broadcast of what several devices have: each sends a piece to one of the readers, who
+ * gather them (Narayanan et al., SC 2021, section 4.1). For bytes = 1. In scratch. */
+static struct comm_way way_from_copies(struct task_costs *a, const struct request *r)
+{
+    const struct cell *cell = &r->pattern->cell[r->comm->cell[0]];
+    int n = cell->n_receivers;
+    struct message *message = NEW(&a->scratch, struct message, n);
+    for (int i = 0; i < n; i++)
+        message[i] = (struct message){ cell->copy[i], cell->receiver[i], r->bytes / n };
+    struct comm_way way[2];
+    struct comm_group readers = { COMM_ALL_GATHER, n, cell->receiver, 0 };
+    hp_messages_way(&a->scratch, a->machine, message, n, &way[0]);
+    way[1] = *hp_comm_best_way(model_of(a, &readers), r->bytes);
+    return one_way(a, way, (double[]){ 1, r->bytes }, "from copies, all-gather");
+}
+
+static void make_broadcast(struct task_costs *a, const struct request *r,
+                           const struct comm_way *way, struct comm_cost *cost)
+{
+    struct arena_mark mark = hp_arena_mark(&a->scratch);
+    struct comm_way copies = { .fixed_s = INFINITY };
+    if (has_copies(r))
+        copies = way_from_copies(a, r);
+    if (copies.fixed_s + copies.s_per_byte < way->fixed_s + way->s_per_byte * r->bytes) {
+        cost->algorithm = copies.algorithm;
+        as_one_task(a, r, &copies, 1, cost);
+    } else {
+        as_one_task(a, r, way, r->bytes, cost);
+    }
+    hp_arena_release(&a->scratch, mark);
+}
+
 /* `m`: the comm's messages, if each is a task; NULL: they are not. */
 static void make_cost(struct task_costs *a, const struct request *r, struct comm_cost *cost,
                       struct comm_messages *m)
@@ -352,6 +406,8 @@ static void make_cost(struct task_costs *a, const struct request *r, struct comm
     } else if (m) {
         hp_comm_messages(r->arena, a->machine, &r->group, way, r->bytes, m);
         as_messages(a, r, overhead_s, cost, m);
+    } else if (r->group.kind == COMM_BROADCAST) {
+        make_broadcast(a, r, way, cost);
     } else {
         as_one_task(a, r, way, r->bytes, cost);
     }
