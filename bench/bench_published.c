@@ -151,30 +151,45 @@ static bool is_possible(const struct step_row *r)
                               r->batch / r->micro_batch % r->pipeline == 0);
 }
 
+/* The least over the stages of a device, fewest first, until they are slower than before. */
+static double least_chunks(struct step_row *one, int known, const char *options)
+{
+    enum { MOST = 16 };
+    double least_s = INFINITY;
+    int best = known ? known : 1;
+    for (one->chunks = best; one->chunks <= (known ? known : MOST); one->chunks++) {
+        if (!is_possible(one))
+            continue;
+        double s = simulate(one, options);
+        if (s > least_s)
+            break;
+        least_s = s;
+        best = one->chunks;
+    }
+    one->chunks = best;
+    return least_s;
+}
+
 /* Fill in what was not printed, as it is fastest for one replica. */
 static void choose(struct step_row *r, const char *options)
 {
     enum { MOST = 16 };
-    struct step_row one = *r, best = *r;
+    struct step_row one = *r;
     double least_s = INFINITY;
+    int first = r->micro_batch ? r->micro_batch : 1, last = r->micro_batch ? first : MOST;
+    int known = r->chunks;
     if (r->micro_batch && r->chunks)
         return;
     one.batch /= one.data;
     one.data = 1;
-    int micro_first = r->micro_batch ? r->micro_batch : 1,
-        chunks_first = r->chunks ? r->chunks : 1;
-    int micro_last = r->micro_batch ? r->micro_batch : MOST,
-        chunks_last = r->chunks ? r->chunks : MOST;
-    for (one.micro_batch = micro_first; one.micro_batch <= micro_last; one.micro_batch *= 2)
-        for (one.chunks = chunks_first; one.chunks <= chunks_last; one.chunks++) {
-            double s = is_possible(&one) ? simulate(&one, options) : INFINITY;
-            if (s < least_s) {
-                least_s = s;
-                best = one;
-            }
-        }
-    r->micro_batch = best.micro_batch ? best.micro_batch : 1;
-    r->chunks = best.chunks ? best.chunks : 1;
+    for (one.micro_batch = first; one.micro_batch <= last; one.micro_batch *= 2) {
+        double s = least_chunks(&one, known, options);
+        if (s > least_s)
+            break;
+        least_s = s;
+        r->micro_batch = one.micro_batch;
+        r->chunks = one.chunks;
+    }
 }
 
 /* Spearman's: the correlation of ranks; of equal values the mean rank. */
