@@ -36,6 +36,9 @@ struct hypar_kernel_figures {
     /* that the host takes to launch one, ahead of the device: one by one from a framework, or
      * captured by one that compiles */
     double eager_launch_s, compiled_launch_s;
+    /* of every comm that the device takes part in: a time besides its messages, and the rate at
+     * which it reads what it gives and writes what it gets */
+    double comm_latency_s, copy_bytes_per_s;
 };
 
 /* What one device can do. Energies are those of one 32-bit operation or access. */
@@ -56,8 +59,9 @@ HYPAR_API const char *hypar_device_figure(const struct hypar_device *device, int
 
 /* A link between two nodes; figures are those of one direction. */
 struct hypar_link {
-    int from, to; /* nodes */
-    double bytes_per_s, latency_s, energy_j_per_bit;
+    int from, to;       /* nodes */
+    double bytes_per_s; /* that messages reach */
+    double latency_s, energy_j_per_bit;
 };
 
 /* Read the machine that `word` writes; one that ends in ".json", is "-", or has no colon and is
@@ -105,7 +109,7 @@ struct hypar_level {
     int ways;
     double bytes_per_s; /* that one group can send to the others of its level, all links
                            together */
-    double latency_s;   /* of a route between the first devices of two such groups */
+    double latency_s;   /* of a message between the first devices of two such groups */
 };
 
 enum { HYPAR_MAX_LEVELS = 32 };
@@ -123,7 +127,10 @@ struct hypar_device_type {
     double latency_s;        /* of one link */
     double energy_j_per_bit; /* of one link */
     const char *summary;
-    const char *source; /* where the figures come from */
+    const char *source;     /* where the figures come from */
+    int devices_per_card;   /* of a node that share a network card; 0: all of them */
+    double link_efficiency; /* share of their bandwidth that messages reach, of links between */
+    double nic_efficiency;  /* devices and of network cards; 0: 1 */
 };
 
 struct hypar_topology {

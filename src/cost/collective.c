@@ -306,6 +306,13 @@ static int weigh_rows(struct traffic *t, const struct comm_group *group, const c
     return n;
 }
 
+static void add_overhead(struct comm_way *way, struct comm_overhead overhead)
+{
+    way->overhead = overhead;
+    way->fixed_s += overhead.fixed_s;
+    way->s_per_byte += overhead.s_per_byte;
+}
+
 const struct comm_model *hp_comm_model_named(struct arena *arena,
                                              const struct hypar_machine *machine,
                                              const struct comm_group *group, const char *name)
@@ -322,6 +329,7 @@ const struct comm_model *hp_comm_model_named(struct arena *arena,
     const int *order = sort_links(&traffic);
     for (int w = 0; w < n; w++) {
         way[w] = candidate[w].way;
+        add_overhead(&way[w], hp_comm_overhead(machine, group));
         write_links(arena, &traffic, order, &candidate[w].totals, candidate[w].pieces_per_whole,
                     &way[w]);
     }
@@ -405,6 +413,7 @@ void hp_messages_way(struct arena *arena, const struct hypar_machine *machine,
     if (n)
         qsort(latest, (size_t)n, sizeof *latest, by_latest);
     find_longest(&t, message, latest, n, way);
+    add_overhead(way, hp_messages_overhead(&t.scratch, machine, message, n));
     struct totals totals = take_totals(&t);
     write_links(arena, &t, sort_links(&t), &totals, 1, way);
     hp_arena_free(&t.scratch);

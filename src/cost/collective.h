@@ -7,6 +7,9 @@
  *
  *     the longest latency of a route  +  the longest time that any one link is held
  *
+ * and what its devices take besides: a time for every comm (the launch of a library's kernel,
+ * where it was measured), and reading and writing their own copies.
+ *
  * All is linear in the bytes, so it is worked out once for a group of devices (a `comm_model`)
  * and then evaluated for any size. */
 #ifndef COST_COLLECTIVE_H
@@ -23,6 +26,11 @@ struct link_share {
     double s_per_byte; /* of the whole collective's `bytes` */
 };
 
+/* Of what a comm takes, the part that is not its messages: no link is held for it. */
+struct comm_overhead {
+    double fixed_s, s_per_byte;
+};
+
 /* One algorithm for one kind of collective over one group of devices: it takes
  * fixed_s + bytes * s_per_byte, and holds every link of it for bytes * share.s_per_byte. */
 struct comm_way {
@@ -30,7 +38,8 @@ struct comm_way {
     int block; /* hierarchical: so many devices of the machine that follow each other work
                   together first; else 0 */
     int64_t n_messages;
-    double fixed_s, s_per_byte;
+    double fixed_s, s_per_byte; /* the overhead among them */
+    struct comm_overhead overhead;
     int n_links;
     const struct link_share *link; /* ascending by link; each once */
 };
@@ -70,6 +79,17 @@ const struct comm_way *hp_comm_best_way(const struct comm_model *model, double b
  * seconds). */
 void hp_messages_way(struct arena *arena, const struct hypar_machine *machine,
                      const struct message *message, int n, struct comm_way *way);
+
+/* How long a device reads, or writes, its own copy of what a comm moves. */
+double hp_copy_s_per_byte(const struct hypar_device *device);
+
+/* The overhead of a comm of a group, and of messages that are sent at once (for bytes = 1, as
+ * hp_messages_way()); zero on a machine for which none is known. */
+struct comm_overhead hp_comm_overhead(const struct hypar_machine *machine,
+                                      const struct comm_group *group);
+struct comm_overhead hp_messages_overhead(struct arena *scratch,
+                                          const struct hypar_machine *machine,
+                                          const struct message *message, int n);
 
 /* An order for messages of like sizes that start at once, in which few wait for others where
  * links serve first come, first served: writes a permutation of 0..n-1. */

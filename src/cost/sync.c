@@ -50,7 +50,7 @@ static struct replica_groups find_groups(struct arena *arena, const struct nest 
 static double server_by_groups(const struct topology_view *f, const struct nest *nest,
                                const struct placement *p, axis_set replicas, int n_replicas)
 {
-    double most = 0;
+    double most = 0, moved = 0; /* over a link; to or from a device */
     for (int c = 0; c < f->n_cuts; c++) {
         const struct cut *cut = &f->cut[c];
         for (int g = 0, n = hp_cut_groups(cut, p); g < n; g++) {
@@ -61,9 +61,10 @@ static double server_by_groups(const struct topology_view *f, const struct nest 
             double load = (double)(left < cut->size ? left : cut->size) * (n_replicas - here) /
                           n_replicas;
             most = fmax(most, load * cut->s_per_byte);
+            moved = cut->size == 1 ? fmax(moved, load) : moved;
         }
     }
-    return most;
+    return most + moved * f->copy_s_per_byte[0];
 }
 
 static double server_by_pairs(const struct topology_view *f,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cost/collective.h"
 #include "machine/machine.h"
 
 /* The machine ---------------------------------------------------------------------------- */
@@ -30,6 +31,10 @@ static int devices_per_node(const struct hypar_machine *m)
     return longest <= 2 ? n : i;
 }
 
+static const int most_devices[TOPOLOGY_KIND_COUNT] = {
+    [TOPOLOGY_TREE] = 4096, [TOPOLOGY_PAIRS] = 1024, [TOPOLOGY_ROUTED] = 128
+};
+
 static enum topology_kind kind_of(const struct hypar_machine *m)
 {
     switch (m->topology->shape) {
@@ -38,9 +43,13 @@ static enum topology_kind kind_of(const struct hypar_machine *m)
     case NETWORK_PAIRS:
         return TOPOLOGY_PAIRS;
     case NETWORK_NODES:
-        if (hypar_machine_is_uniform(m) && one_card_per_node(m, devices_per_node(m)))
-            return TOPOLOGY_TREE;
-        return TOPOLOGY_ROUTED;
+        if (!hypar_machine_is_uniform(m))
+            return TOPOLOGY_ROUTED;
+        /* Of a large machine the cards of a node count as one that is as wide as they are. */
+        return one_card_per_node(m, devices_per_node(m)) ||
+                       hypar_machine_device_count(m) > most_devices[TOPOLOGY_ROUTED]
+                   ? TOPOLOGY_TREE
+                   : TOPOLOGY_ROUTED;
     default:
         return TOPOLOGY_ROUTED;
     }
@@ -86,13 +95,29 @@ static double route_latency_s(const struct hypar_machine *m, int *links, int max
     return sum;
 }
 
+/* Fills copy_s_per_byte; returns the launch of a comm, by the slowest devices of the machine.
+ */
+static double find_overhead(struct topology_view *f)
+{
+    double launch_s = 0;
+    f->copy_s_per_byte = NEW(f->arena, double, f->n_devices);
+    for (int d = 0; d < f->n_devices; d++) {
+        const struct hypar_device *device = hypar_machine_device(f->machine, d);
+        f->copy_s_per_byte[d] = hp_copy_s_per_byte(device);
+        launch_s = device->kernels.comm_latency_s > launch_s ? device->kernels.comm_latency_s
+                                                             : launch_s;
+    }
+    return launch_s;
+}
+
 static void find_latencies(struct topology_view *f)
 {
     int longest = hypar_machine_longest_route(f->machine);
     int *links = NEW(f->arena, int, longest + 1);
+    double launch_s = find_overhead(f);
     f->latency_s = NEW(f->arena, double, f->n_devices + 1);
     for (int d = 1; d < f->n_devices; d++) {
-        double s = route_latency_s(f->machine, links, longest, 0, d);
+        double s = launch_s + route_latency_s(f->machine, links, longest, 0, d);
         f->latency_s[d + 1] = s > f->latency_s[d] ? s : f->latency_s[d];
     }
 }
@@ -129,15 +154,12 @@ static void find_runs(struct topology_view *f)
 enum hypar_status hp_topology_view(struct topology_view *out, struct arena *arena,
                                    const struct hypar_machine *machine, struct hypar_error *err)
 {
-    static const int most[TOPOLOGY_KIND_COUNT] = {
-        [TOPOLOGY_TREE] = 4096, [TOPOLOGY_PAIRS] = 1024, [TOPOLOGY_ROUTED] = 128
-    };
     int n = hypar_machine_device_count(machine);
     *out = (struct topology_view){ .machine = machine, .arena = arena, .n_devices = n };
     out->kind = kind_of(machine);
-    if (n > most[out->kind])
+    if (n > most_devices[out->kind])
         return hp_fail(err, HYPAR_UNSUPPORTED, "%d devices as %s, expected at most %d", n,
-                       hypar_machine_topology(machine), most[out->kind]);
+                       hypar_machine_topology(machine), most_devices[out->kind]);
     if (out->kind == TOPOLOGY_TREE)
         find_cuts(out);
     else if (out->kind == TOPOLOGY_PAIRS)
@@ -262,7 +284,7 @@ void hp_placement_devices(const struct nest *nest, const struct placement *place
 
 /* Loads ---------------------------------------------------------------------------------- */
 
-int hp_load_count(const struct topology_view *f)
+static int link_count(const struct topology_view *f)
 {
     switch (f->kind) {
     case TOPOLOGY_TREE:
@@ -274,6 +296,11 @@ int hp_load_count(const struct topology_view *f)
     }
 }
 
+int hp_load_count(const struct topology_view *f)
+{
+    return link_count(f) + (f->kind == TOPOLOGY_PAIRS ? 0 : 2 * f->n_devices);
+}
+
 void hp_load_add(const struct topology_view *f, double *load, int i, int j, double elements,
                  bool receiving)
 {
@@ -281,6 +308,10 @@ void hp_load_add(const struct topology_view *f, double *load, int i, int j, doub
         load[i * f->n_devices + j] += elements * f->cut[0].s_per_byte;
         return;
     }
+    double *moved = load + link_count(f);
+    moved[j] += elements * f->copy_s_per_byte[j];
+    if (!receiving)
+        moved[f->n_devices + i] += elements * f->copy_s_per_byte[i];
     if (f->kind == TOPOLOGY_ROUTED) {
         const int *end = f->route + f->route_start[i * f->n_devices + j + 1];
         for (const int *l = f->route + f->route_start[i * f->n_devices + j]; l < end; l++)
@@ -297,10 +328,16 @@ void hp_load_add(const struct topology_view *f, double *load, int i, int j, doub
     }
 }
 
-double hp_load_most(const struct topology_view *f, const double *load)
+static double largest(const double *value, int n)
 {
     double most = 0;
-    for (int l = 0, n = hp_load_count(f); l < n; l++)
-        most = load[l] > most ? load[l] : most;
+    for (int i = 0; i < n; i++)
+        most = value[i] > most ? value[i] : most;
     return most;
+}
+
+double hp_load_most(const struct topology_view *f, const double *load)
+{
+    int n = link_count(f);
+    return largest(load, n) + largest(load + n, hp_load_count(f) - n);
 }

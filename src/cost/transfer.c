@@ -290,7 +290,7 @@ static double heaviest_cut(struct transfer *t, const struct placement *from,
                            const struct placement *to)
 {
     bool sending = hp_loose_parts(t, 0, from) == 1;
-    double most = 0;
+    double most = 0, moved = 0; /* over a link; to or from a device */
     add_provisions(t, from, to, sending);
     for (int c = 0; c < t->topology->n_cuts; c++) {
         const struct cut *cut = &t->topology->cut[c];
@@ -298,10 +298,11 @@ static double heaviest_cut(struct transfer *t, const struct placement *from,
         const double *kept = t->keeps + cut->first;
         double in = most_left(t->needs + cut->first, kept, n_to, n_from);
         double out = sending ? most_left(t->sends + cut->first, kept, n_from, n_to) : 0;
-        double s = (in > out ? in : out) * cut->s_per_byte;
+        double crossing = in > out ? in : out, s = crossing * cut->s_per_byte;
         most = s > most ? s : most;
+        moved = cut->size == 1 ? crossing : moved;
     }
-    return most;
+    return most + moved * t->topology->copy_s_per_byte[0];
 }
 
 /* The largest piece that one device gets from another. A piece that is not the device's own

@@ -79,7 +79,7 @@ static struct hypar_link card_link(const struct hypar_machine *machine, int inde
     return (struct hypar_link){
         .from = machine->n_devices + node + card / cards_per_node(part),
         .to = machine->n_devices + machine->n_switches - 1,
-        .bytes_per_s = part->value[OPTION_INTER],
+        .bytes_per_s = hp_part_card_bytes_per_s(part),
         .latency_s = part->value[OPTION_INTER_LATENCY],
         .energy_j_per_bit = part->value[OPTION_ENERGY],
     };
@@ -128,7 +128,7 @@ static double group_bytes_per_s(const struct hypar_machine *machine, int first, 
         if (here > 0 && device >= start) {
             double cards = (double)cards_per_node(part) / devices_per_node(part);
             intra += here * hp_part_link_bytes_per_s(part);
-            inter += within_node ? 0 : here * cards * part->value[OPTION_INTER];
+            inter += within_node ? 0 : here * cards * hp_part_card_bytes_per_s(part);
             device += here;
         }
         start = end;

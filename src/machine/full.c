@@ -30,7 +30,7 @@ static struct hypar_link get_link(const struct hypar_machine *machine, int index
     return (struct hypar_link){
         .from = from,
         .to = from + 1 + (int)(index - first_link_of(from, n)),
-        .bytes_per_s = part->value[OPTION_BANDWIDTH],
+        .bytes_per_s = hp_part_link_bytes_per_s(part),
         .latency_s = part->value[OPTION_LATENCY],
         .energy_j_per_bit = part->value[OPTION_ENERGY],
     };
@@ -57,7 +57,7 @@ static int levels(const struct hypar_machine *machine, struct hypar_level *out)
         others -= group;
         out[i] = (struct hypar_level){
             .ways = factors[i],
-            .bytes_per_s = group * others * machine->parts->value[OPTION_BANDWIDTH],
+            .bytes_per_s = group * others * hp_part_link_bytes_per_s(machine->parts),
         };
     }
     return n;

@@ -63,7 +63,7 @@ static struct hypar_link get_link(const struct hypar_machine *machine, int index
     return (struct hypar_link){
         .from = start + at * dims[d].stride,
         .to = start + (at + 1) % dims[d].size * dims[d].stride,
-        .bytes_per_s = part->value[OPTION_BANDWIDTH],
+        .bytes_per_s = hp_part_link_bytes_per_s(part),
         .latency_s = part->value[OPTION_LATENCY],
         .energy_j_per_bit = part->value[OPTION_ENERGY],
     };
@@ -122,7 +122,7 @@ static int levels(const struct hypar_machine *machine, struct hypar_level *out)
             int faces = f == 0 && is_closed(part) && dims[d].size > 2 ? 2 : 1;
             out[n++] = (struct hypar_level){
                 .ways = factors[f],
-                .bytes_per_s = (double)faces * dims[d].stride * part->value[OPTION_BANDWIDTH],
+                .bytes_per_s = (double)faces * dims[d].stride * hp_part_link_bytes_per_s(part),
             };
         }
     }

@@ -252,7 +252,8 @@ int hypar_machine_levels(const struct hypar_machine *machine, struct hypar_level
     int *scratch = NEW(&arena, int, machine->longest_route + 1);
     for (int l = 0, group = machine->n_devices; l < n; l++) {
         group /= levels[l].ways;
-        levels[l].latency_s = route_latency_s(machine, 0, group, scratch);
+        levels[l].latency_s = machine->runs[0].device.kernels.comm_latency_s +
+                              route_latency_s(machine, 0, group, scratch);
     }
     hp_arena_free(&arena);
     return n;

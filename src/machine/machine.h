@@ -50,10 +50,15 @@ enum option {
     OPTION_REDUCTION_TIME,
     OPTION_EAGER_LAUNCH,
     OPTION_COMPILED_LAUNCH,
+    OPTION_COMM_LATENCY,
+    OPTION_COPY,
     OPTION_BANDWIDTH,
     OPTION_INTRA,
     OPTION_INTER,
     OPTION_NICS,
+    OPTION_LINK_EFFICIENCY,
+    OPTION_INTRA_EFFICIENCY,
+    OPTION_INTER_EFFICIENCY,
     OPTION_LATENCY,
     OPTION_INTER_LATENCY,
     OPTION_ENERGY,
@@ -199,8 +204,10 @@ enum hypar_status hp_option_check(const struct part *part, enum option option, d
 /* Give the part's options that are not set their defaults. */
 enum hypar_status hp_part_finish(struct part *part, struct hypar_error *err);
 struct hypar_device hp_part_device(const struct part *part);
-/* Bandwidth of the links at the devices: the only kind, or those inside a node. */
+/* What messages reach on the links at the devices (the only kind, or those inside a node), and
+ * on a network card. */
 double hp_part_link_bytes_per_s(const struct part *part);
+double hp_part_card_bytes_per_s(const struct part *part);
 
 /* word.c */
 enum hypar_status hp_machine_read_word(struct hypar_machine **out, const char *word,

@@ -60,6 +60,10 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "eager_launch_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
     [OPTION_COMPILED_LAUNCH] = { { "compiled-launch", "4us", "likewise, captured by a framework that compiles" },
         "compiled_launch_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
+    [OPTION_COMM_LATENCY] = { { "comm-latency", "30us", "of every comm, besides its messages" },
+        "comm_latency_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
+    [OPTION_COPY] = { { "copy-bandwidth", "2TB/s", "of a device's own copies of what a comm moves (0: not counted)" },
+        "copy_bytes_per_s", HYPAR_UNIT_BANDWIDTH, SCOPE_DEVICE, 0, 1e18, false },
     [OPTION_BANDWIDTH] = { { "bandwidth", "25GB/s", "of each link and direction (htree: at the leaves)" },
         "bytes_per_s", HYPAR_UNIT_BANDWIDTH, SCOPE_SIMPLE, 1, 1e18, false },
     [OPTION_INTRA] = { { "intra", "450GB/s", "cluster: of each device into its node's switch" },
@@ -68,6 +72,12 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "inter_bytes_per_s", HYPAR_UNIT_BANDWIDTH, SCOPE_CLUSTER, 1, 1e18, false },
     [OPTION_NICS] = { { "nics", "8", "cluster: network cards of a node" },
         "nics", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 1, MACHINE_MAX_DEVICES, true },
+    [OPTION_LINK_EFFICIENCY] = { { "link-efficiency", "0.8", "share of the bandwidth that messages reach" },
+        "link_efficiency", HYPAR_UNIT_COUNT, SCOPE_SIMPLE, 1e-6, 1, false },
+    [OPTION_INTRA_EFFICIENCY] = { { "intra-efficiency", "0.8", "cluster: the same of links inside a node" },
+        "intra_efficiency", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 1e-6, 1, false },
+    [OPTION_INTER_EFFICIENCY] = { { "inter-efficiency", "0.9", "cluster: the same of network cards" },
+        "inter_efficiency", HYPAR_UNIT_COUNT, SCOPE_CLUSTER, 1e-6, 1, false },
     [OPTION_LATENCY] = { { "latency", "2us", "of each link" },
         "latency_s", HYPAR_UNIT_SECONDS, SCOPE_LINK, 0, 1e6, false },
     [OPTION_INTER_LATENCY] = { { "inter-latency", "5us", "cluster: of each link between nodes" },
@@ -168,6 +178,10 @@ static double *device_figure(struct hypar_device *device, enum option option)
         return &kernels->eager_launch_s;
     case OPTION_COMPILED_LAUNCH:
         return &kernels->compiled_launch_s;
+    case OPTION_COMM_LATENCY:
+        return &kernels->comm_latency_s;
+    case OPTION_COPY:
+        return &kernels->copy_bytes_per_s;
     default:
         return NULL;
     }
@@ -180,6 +194,14 @@ static double row_default(const struct part *part, enum option option)
         return part->value[OPTION_LATENCY];
     double value = part->row[option];
     return option == OPTION_NICS && part->n_dims == 2 ? fmin(value, part->dim[1]) : value;
+}
+
+/* As the vendor puts cards beside such devices, one for so many; one for a whole node where
+ * that is not known. */
+static double default_nics(const struct part *part)
+{
+    int per_node = part->n_dims == 2 ? part->dim[1] : 1, share = part->type.devices_per_card;
+    return share > 0 ? (per_node + share - 1) / share : 1;
 }
 
 double hp_option_default(const struct part *part, enum option option)
@@ -208,7 +230,12 @@ double hp_option_default(const struct part *part, enum option option)
     case OPTION_INTER:
         return type->nic_bytes_per_s;
     case OPTION_NICS:
-        return 1;
+        return default_nics(part);
+    case OPTION_LINK_EFFICIENCY:
+    case OPTION_INTRA_EFFICIENCY:
+        return type->link_efficiency > 0 ? type->link_efficiency : 1;
+    case OPTION_INTER_EFFICIENCY:
+        return type->nic_efficiency > 0 ? type->nic_efficiency : 1;
     case OPTION_LATENCY:
         return type->latency_s;
     case OPTION_INTER_LATENCY: /* `latency` alone sets both */
@@ -277,5 +304,12 @@ const char *hypar_device_figure(const struct hypar_device *device, int i, double
 double hp_part_link_bytes_per_s(const struct part *part)
 {
     bool cluster = part->topology->scope == SCOPE_CLUSTER;
-    return part->value[cluster ? OPTION_INTRA : OPTION_BANDWIDTH];
+    const double *value = part->value;
+    return cluster ? value[OPTION_INTRA] * value[OPTION_INTRA_EFFICIENCY]
+                   : value[OPTION_BANDWIDTH] * value[OPTION_LINK_EFFICIENCY];
+}
+
+double hp_part_card_bytes_per_s(const struct part *part)
+{
+    return part->value[OPTION_INTER] * part->value[OPTION_INTER_EFFICIENCY];
 }

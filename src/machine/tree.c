@@ -48,7 +48,7 @@ static void count(const struct hypar_machine *machine, int64_t *switches, int64_
 /* Of a link from level l to the level above. */
 static double bytes_per_s(const struct hypar_machine *machine, const struct tree *tree, int l)
 {
-    return ldexp(machine->parts->value[OPTION_BANDWIDTH], tree->depth - l);
+    return ldexp(hp_part_link_bytes_per_s(machine->parts), tree->depth - l);
 }
 
 static struct hypar_link get_link(const struct hypar_machine *machine, int index)

@@ -84,11 +84,12 @@ static enum hypar_status set_named(struct part *part, const char *name, const ch
             continue;
         if (hp_option_applies(part, (enum option)o))
             return set_option(part, (enum option)o, value, err);
-        if (o != OPTION_BANDWIDTH)
+        if (hp_machine_options[o].scope != SCOPE_SIMPLE)
             return hp_fail(err, HYPAR_INVALID, "%s is no option of %s", name,
                            part->topology->text.name);
-        TRY(set_option(part, OPTION_INTRA, value, err)); /* of a cluster: both kinds of link */
-        return set_option(part, OPTION_INTER, value, err);
+        bool share = o == OPTION_LINK_EFFICIENCY; /* of a cluster: both kinds of link */
+        TRY(set_option(part, share ? OPTION_INTRA_EFFICIENCY : OPTION_INTRA, value, err));
+        return set_option(part, share ? OPTION_INTER_EFFICIENCY : OPTION_INTER, value, err);
     }
     const char *known[OPTION_COUNT + 1];
     char near[128];
@@ -219,6 +220,8 @@ static const char *part_text(struct arena *arena, const struct part *part)
     struct part said;
     hp_part_begin(&said, topology, NULL);
     said.type = part->type;
+    said.n_dims = part->n_dims;
+    memcpy(said.dim, part->dim, sizeof said.dim);
 
     const char *text = hp_arena_printf(arena, "%s:%d", topology->text.name, part->dim[0]);
     for (int d = 1; d < part->n_dims; d++)

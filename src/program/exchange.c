@@ -286,6 +286,22 @@ static void forget_marks(struct finder *f)
         f->mark[f->view.device[i]] = (struct mark){ 0 };
 }
 
+/* Whoever has it all, if several do and several others receive it. */
+static void collect_copies(struct finder *f, struct cell *cell)
+{
+    const struct accesses_view *v = &f->view;
+    int n = 0;
+    for (int i = 0; cell->n_receivers > 1 && i < v->n_devices; i++)
+        n += (f->mark[v->device[i]].flag & HAS_ALL) != 0;
+    if (n < 2)
+        return;
+    int *copy = NEW(f->arena, int, n);
+    for (int i = 0; i < v->n_devices; i++)
+        if (f->mark[v->device[i]].flag & HAS_ALL)
+            copy[cell->n_copies++] = v->device[i];
+    cell->copy = copy;
+}
+
 /* Its devices are marked. `like`: a piece of the same cell; NULL: it is the first. */
 static void settle(struct finder *f, struct cell *cell, const struct cell *like)
 {
@@ -296,6 +312,8 @@ static void settle(struct finder *f, struct cell *cell, const struct cell *like)
     cell->contribution = like && !f->cut.copied ? like->contribution : collect_contributions(f);
     if (v->n > v->n_writers) /* who keeps it, or else who sums it */
         collect(f, cell, sufficient ? HAS_ALL : CHOSEN);
+    if (sufficient && f->cut.copied)
+        collect_copies(f, cell);
     f->moves |= cell->n_receivers > 0;
     for (int i = 0; !cell->n_receivers && i < cell->n_kept; i++)
         f->keeps[cell->kept[i]] = true;

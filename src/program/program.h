@@ -85,6 +85,8 @@ struct cell {
     const int *owner;
     int n_kept; /* readers that compute it themselves (a copy, or the only contribution) */
     const int *kept;
+    int n_copies; /* devices that have it besides each other and could all send it; 0: one */
+    const int *copy;
     int comm; /* the comm that moves it, -1: nothing moves */
     int sent; /* how often each of its elements is sent */
 };

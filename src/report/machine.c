@@ -73,6 +73,26 @@ static void level_rows(FILE *to, struct arena *arena, const struct hypar_level *
     hp_columns_print(&levels, to);
 }
 
+/* The cards of a cluster: links between its nodes' switches and the one between them. */
+static void card_line(FILE *to, const struct hypar_machine *m)
+{
+    int cards = 0, n = hypar_machine_device_count(m), nodes = hypar_machine_switch_count(m) - 1;
+    bool alike = true;
+    struct hypar_link card = { 0 };
+    for (int l = 0; l < hypar_machine_link_count(m); l++) {
+        struct hypar_link link = hypar_machine_link(m, l);
+        if (link.from < n || link.to < n)
+            continue;
+        alike = alike && (cards == 0 || link.bytes_per_s == card.bytes_per_s);
+        card = link;
+        cards++;
+    }
+    char text[32];
+    if (cards && cards % nodes == 0 && alike)
+        fprintf(to, "\nnetwork cards: %d a node, messages reach %s\n", cards / nodes,
+                hypar_format_quantity(text, card.bytes_per_s, HYPAR_UNIT_BANDWIDTH));
+}
+
 static void machine_text(FILE *to, const struct hypar_machine *m)
 {
     struct arena arena = { 0 };
@@ -104,6 +124,8 @@ static void machine_text(FILE *to, const struct hypar_machine *m)
         fputc('\n', to);
         level_rows(to, &arena, level, n_levels);
     }
+    if (strcmp(hypar_machine_topology(m), "cluster") == 0)
+        card_line(to, m);
     hp_arena_free(&arena);
 }
 

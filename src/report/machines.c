@@ -31,10 +31,10 @@ static void device_rows(FILE *to, struct arena *arena)
 /* What decides how long an exchange takes, and how near computing comes to its peak. */
 static void link_rows(FILE *to, struct arena *arena)
 {
-    struct columns table = { .align = "lrrrrrr" };
-    static const char *const heading[] = { "device",  "efficiency",   "links",     "each",
-                                           "latency", "network card", "energy/bit" };
-    for (int i = 0; i < 7; i++)
+    struct columns table = { .align = "lrrrrrlr" };
+    static const char *const heading[] = { "device",  "efficiency",   "links", "each",
+                                           "latency", "network card", "for",   "energy/bit" };
+    for (int i = 0; i < 8; i++)
         hp_cell(&table, arena, "%s", heading[i]);
     const struct hypar_device_type *type;
     for (int i = 0; (type = hypar_device_type(i)); i++) {
@@ -44,7 +44,35 @@ static void link_rows(FILE *to, struct arena *arena)
         hp_quantity_cell(&table, arena, type->link_bytes_per_s, HYPAR_UNIT_BANDWIDTH);
         hp_quantity_cell(&table, arena, type->latency_s, HYPAR_UNIT_SECONDS);
         hp_quantity_cell(&table, arena, type->nic_bytes_per_s, HYPAR_UNIT_BANDWIDTH);
+        if (type->devices_per_card > 0)
+            hp_cell(&table, arena, "%d device%s", type->devices_per_card,
+                    type->devices_per_card > 1 ? "s" : "");
+        else
+            hp_cell(&table, arena, "a node");
         hp_quantity_cell(&table, arena, type->energy_j_per_bit, HYPAR_UNIT_JOULES);
+    }
+    hp_columns_print(&table, to);
+}
+
+/* Of devices whose collectives were measured; those of others take what their links do. */
+static void collective_rows(FILE *to, struct arena *arena)
+{
+    struct columns table = { .align = "lrrrr" };
+    static const char *const heading[] = { "collectives", "share of links", "of cards",
+                                           "every comm", "copies" };
+    for (int i = 0; i < 5; i++)
+        hp_cell(&table, arena, "%s", heading[i]);
+    const struct hypar_device_type *type;
+    for (int i = 0; (type = hypar_device_type(i)); i++) {
+        if (type->device.kernels.comm_latency_s <= 0)
+            continue;
+        hp_cell(&table, arena, "%s", type->device.name);
+        hp_cell(&table, arena, "%.3g", type->link_efficiency);
+        hp_cell(&table, arena, "%.3g", type->nic_efficiency);
+        hp_quantity_cell(&table, arena, type->device.kernels.comm_latency_s,
+                         HYPAR_UNIT_SECONDS);
+        hp_quantity_cell(&table, arena, type->device.kernels.copy_bytes_per_s,
+                         HYPAR_UNIT_BANDWIDTH);
     }
     hp_columns_print(&table, to);
 }
@@ -85,6 +113,8 @@ static void machines_text(FILE *to)
     fputc('\n', to);
     link_rows(to, &arena);
     fputc('\n', to);
+    collective_rows(to, &arena);
+    fputc('\n', to);
     sources(to);
     hp_arena_free(&arena);
 }
@@ -111,6 +141,11 @@ static void machines_json(FILE *to)
         hp_json_put_int(&w, "ports", type->ports);
         hp_json_put_number(&w, "link_bytes_per_s", type->link_bytes_per_s);
         hp_json_put_number(&w, "nic_bytes_per_s", type->nic_bytes_per_s);
+        hp_json_put_int(&w, "devices_per_card", type->devices_per_card);
+        hp_json_put_number(&w, "link_efficiency",
+                           type->link_efficiency > 0 ? type->link_efficiency : 1);
+        hp_json_put_number(&w, "nic_efficiency",
+                           type->nic_efficiency > 0 ? type->nic_efficiency : 1);
         hp_json_put_number(&w, "latency_s", type->latency_s);
         hp_json_put_number(&w, "energy_j_per_bit", type->energy_j_per_bit);
         hp_json_put_string(&w, "source", type->source);

@@ -1,4 +1,5 @@
 /* Communications as tasks: which links they hold, for how long. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,28 +109,36 @@ static struct rounds rounds_of(struct task_costs *a, const struct request *r)
     return rounds;
 }
 
-/* Both rounds, one after the other, as one way; for bytes = 1. In scratch. */
-static struct comm_way way_of_rounds(struct task_costs *a, const struct rounds *rounds)
+/* Two ways, one after the other, as one; for bytes = 1. In scratch. */
+static struct comm_way one_way(struct task_costs *a, const struct comm_way *way,
+                               double bytes[2], const char *algorithm)
 {
-    struct comm_way way[2] = { { 0 } }, both = { .algorithm = "exchange" };
-    for (int i = 0; i < 2; i++)
-        if (rounds->n[i])
-            hp_messages_way(&a->scratch, a->machine, rounds->message[i], rounds->n[i], &way[i]);
+    struct comm_way both = { .algorithm = algorithm };
     struct link_share *link =
         NEW(&a->scratch, struct link_share, way[0].n_links + way[1].n_links);
     for (int i = 0, k = 0; i < way[0].n_links || k < way[1].n_links;) {
         int x = i < way[0].n_links ? way[0].link[i].link : INT32_MAX;
         int y = k < way[1].n_links ? way[1].link[k].link : INT32_MAX;
         link[both.n_links++] =
-            (struct link_share){ x < y ? x : y, (x <= y ? way[0].link[i].s_per_byte : 0) +
-                                                    (y <= x ? way[1].link[k].s_per_byte : 0) };
+            (struct link_share){ x < y ? x : y,
+                                 (x <= y ? bytes[0] * way[0].link[i].s_per_byte : 0) +
+                                     (y <= x ? bytes[1] * way[1].link[k].s_per_byte : 0) };
         i += x <= y;
         k += y <= x;
     }
     both.fixed_s = way[0].fixed_s + way[1].fixed_s;
-    both.s_per_byte = way[0].s_per_byte + way[1].s_per_byte;
+    both.s_per_byte = bytes[0] * way[0].s_per_byte + bytes[1] * way[1].s_per_byte;
     both.link = link;
     return both;
+}
+
+static struct comm_way way_of_rounds(struct task_costs *a, const struct rounds *rounds)
+{
+    struct comm_way way[2] = { { 0 } };
+    for (int i = 0; i < 2; i++)
+        if (rounds->n[i])
+            hp_messages_way(&a->scratch, a->machine, rounds->message[i], rounds->n[i], &way[i]);
+    return one_way(a, way, (double[]){ 1, 1 }, "exchange");
 }
 
 /* Sums go out when all pieces for them have come: messages of one sender share that list. */
@@ -210,9 +219,10 @@ static void as_one_task(struct task_costs *a, const struct request *r,
     cost->bytes_on_link = on_link;
 }
 
-/* A message holds the links of its route, each a latency after the one before. */
+/* A message holds the links of its route, each a latency after the one before; the overhead
+ * follows. */
 static void as_message(struct task_costs *a, struct arena *arena, const struct message *m,
-                       struct sim_task *task, struct comm_cost *cost)
+                       double overhead_s, struct sim_task *task, struct comm_cost *cost)
 {
     int route[256], *link = route, extra = a->settings.no_overlap ? 2 : 0;
     int n = hypar_machine_route(a->machine, m->from, m->to, route, 256);
@@ -231,19 +241,20 @@ static void as_message(struct task_costs *a, struct arena *arena, const struct m
         cost->link_bytes += m->bytes;
         cost->link_j += 8 * m->bytes * l.energy_j_per_bit;
     }
-    *task = (struct sim_task){ .duration = hp_later(at, longest),
-                               .n_holds = n + extra,
-                               .hold = hold };
+    *task =
+        (struct sim_task){ .duration = hp_later(hp_later(at, longest), hp_ticks(overhead_s)),
+                           .n_holds = n + extra,
+                           .hold = hold };
     for (int i = 0; i < extra; i++)
         hold[n + i] = (struct hold){ i ? m->to : m->from, 0, task->duration };
 }
 
 /* One message alone: known link by link. */
 static void as_send(struct task_costs *a, struct arena *arena, const struct message *m,
-                    struct comm_cost *cost)
+                    double overhead_s, struct comm_cost *cost)
 {
     struct sim_task *task = NEW(arena, struct sim_task, 1);
-    as_message(a, arena, m, task, cost);
+    as_message(a, arena, m, overhead_s, task, cost);
     cost->task = task;
     cost->n_tasks = 1;
     cost->link = task->hold;
@@ -288,8 +299,9 @@ static const int *index_messages(struct arena *arena, const struct comm *comm,
     return list;
 }
 
-static void as_messages(struct task_costs *a, const struct request *r, struct comm_cost *cost,
-                        struct comm_messages *m)
+/* The overhead is that of the messages that wait for none, which the others wait for. */
+static void as_messages(struct task_costs *a, const struct request *r, double overhead_s,
+                        struct comm_cost *cost, struct comm_messages *m)
 {
     struct sim_task *task = NEW(r->arena, struct sim_task, m->n);
     int *start;
@@ -298,9 +310,22 @@ static void as_messages(struct task_costs *a, const struct request *r, struct co
     m->depart = index_messages(r->arena, r->comm, m, false, &start);
     m->depart_start = start;
     for (int i = 0; i < m->n; i++)
-        as_message(a, r->arena, &m->list[i].message, &task[i], cost);
+        as_message(a, r->arena, &m->list[i].message, m->list[i].n_after ? 0 : overhead_s,
+                   &task[i], cost);
     cost->task = task;
     cost->n_tasks = m->n;
+}
+
+/* Of both rounds. */
+static double overhead_of_rounds(struct task_costs *a, const struct rounds *rounds)
+{
+    double sum_s = 0;
+    for (int i = 0; i < 2; i++) {
+        struct comm_overhead overhead =
+            hp_messages_overhead(&a->scratch, a->machine, rounds->message[i], rounds->n[i]);
+        sum_s += overhead.fixed_s + overhead.s_per_byte;
+    }
+    return sum_s;
 }
 
 static void make_exchange(struct task_costs *a, const struct request *r, struct comm_cost *cost,
@@ -311,10 +336,55 @@ static void make_exchange(struct task_costs *a, const struct request *r, struct 
     cost->algorithm = "exchange";
     if (m) {
         messages_of_rounds(a, r->arena, &rounds, m);
-        as_messages(a, r, cost, m);
+        as_messages(a, r, overhead_of_rounds(a, &rounds), cost, m);
     } else {
         struct comm_way way = way_of_rounds(a, &rounds);
         as_one_task(a, r, &way, 1, cost);
+    }
+    hp_arena_release(&a->scratch, mark);
+}
+
+/* Do all cells of a comm have the same copies? */
+static bool has_copies(const struct request *r)
+{
+    const struct cell *first = &r->pattern->cell[r->comm->cell[0]];
+    for (int i = 0; i < r->comm->n_cells; i++) {
+        const struct cell *cell = &r->pattern->cell[r->comm->cell[i]];
+        if (cell->n_copies < cell->n_receivers || cell->n_copies != first->n_copies ||
+            memcmp(cell->copy, first->copy, (size_t)first->n_copies * sizeof *cell->copy) != 0)
+            return false;
+    }
+    return first->n_copies > 0;
+}
+
+/* A broadcast of what several devices have: each sends a piece to one of the readers, who
+ * gather them (Narayanan et al., SC 2021, section 4.1). For bytes = 1. In scratch. */
+static struct comm_way way_from_copies(struct task_costs *a, const struct request *r)
+{
+    const struct cell *cell = &r->pattern->cell[r->comm->cell[0]];
+    int n = cell->n_receivers;
+    struct message *message = NEW(&a->scratch, struct message, n);
+    for (int i = 0; i < n; i++)
+        message[i] = (struct message){ cell->copy[i], cell->receiver[i], r->bytes / n };
+    struct comm_way way[2];
+    struct comm_group readers = { COMM_ALL_GATHER, n, cell->receiver, 0 };
+    hp_messages_way(&a->scratch, a->machine, message, n, &way[0]);
+    way[1] = *hp_comm_best_way(model_of(a, &readers), r->bytes);
+    return one_way(a, way, (double[]){ 1, r->bytes }, "from copies, all-gather");
+}
+
+static void make_broadcast(struct task_costs *a, const struct request *r,
+                           const struct comm_way *way, struct comm_cost *cost)
+{
+    struct arena_mark mark = hp_arena_mark(&a->scratch);
+    struct comm_way copies = { .fixed_s = INFINITY };
+    if (has_copies(r))
+        copies = way_from_copies(a, r);
+    if (copies.fixed_s + copies.s_per_byte < way->fixed_s + way->s_per_byte * r->bytes) {
+        cost->algorithm = copies.algorithm;
+        as_one_task(a, r, &copies, 1, cost);
+    } else {
+        as_one_task(a, r, way, r->bytes, cost);
     }
     hp_arena_release(&a->scratch, mark);
 }
@@ -328,13 +398,16 @@ static void make_cost(struct task_costs *a, const struct request *r, struct comm
         return;
     }
     const struct comm_way *way = hp_comm_best_way(model_of(a, &r->group), r->bytes);
+    double overhead_s = way->overhead.fixed_s + way->overhead.s_per_byte * r->bytes;
     cost->algorithm = way->algorithm;
     if (r->group.kind == COMM_SEND) {
         int from = r->group.device[r->group.root], to = r->group.device[!r->group.root];
-        as_send(a, r->arena, &(struct message){ from, to, r->bytes }, cost);
+        as_send(a, r->arena, &(struct message){ from, to, r->bytes }, overhead_s, cost);
     } else if (m) {
         hp_comm_messages(r->arena, a->machine, &r->group, way, r->bytes, m);
-        as_messages(a, r, cost, m);
+        as_messages(a, r, overhead_s, cost, m);
+    } else if (r->group.kind == COMM_BROADCAST) {
+        make_broadcast(a, r, way, cost);
     } else {
         as_one_task(a, r, way, r->bytes, cost);
     }

@@ -161,9 +161,12 @@ $ hypar lower tests/cli/plan.json -q -o -
 >       "product_s": 0,
 >       "reduction_s": 0,
 >       "eager_launch_s": 0,
->       "compiled_launch_s": 0
+>       "compiled_launch_s": 0,
+>       "comm_latency_s": 0,
+>       "copy_bytes_per_s": 0
 >     },
 >     "bytes_per_s": 25000000000,
+>     "link_efficiency": 1,
 >     "latency_s": 1e-06,
 >     "energy_j_per_bit": 8e-12
 >   },
@@ -367,9 +370,12 @@ $ hypar lower examples/plans/pipedream.json --minibatches 4 -qo $TMP/p.json && s
 >       "product_s": 0,
 >       "reduction_s": 0,
 >       "eager_launch_s": 0,
->       "compiled_launch_s": 0
+>       "compiled_launch_s": 0,
+>       "comm_latency_s": 0,
+>       "copy_bytes_per_s": 0
 >     },
 >     "bytes_per_s": 25000000000,
+>     "link_efficiency": 1,
 >     "latency_s": 1e-06,
 >     "energy_j_per_bit": 8e-12
 >   },

@@ -224,8 +224,8 @@ static void check_way(const struct hypar_machine *machine, const struct comm_gro
             fixed_s += latency_s;
             s_per_byte += longest_s;
         }
-    assert_near(way->fixed_s, fixed_s);
-    assert_near(way->s_per_byte, s_per_byte);
+    assert_near(way->fixed_s, fixed_s + way->overhead.fixed_s);
+    assert_near(way->s_per_byte, s_per_byte + way->overhead.s_per_byte);
     for (int l = 0; l < n_links; l++)
         if (total_s[l] > 0) {
             assert_true(next < way->n_links);

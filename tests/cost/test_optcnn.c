@@ -30,7 +30,9 @@ static const char *const machines[] = {
     "cluster:2x3,intra=4GB/s,inter=3GB/s,latency=0us",
     "cluster:4x4,intra=20GB/s,inter=12GB/s,latency=0us",
     "cluster:2x4,nics=2,latency=0us",
-    "cluster:1x2,device=h100,latency=0us+cluster:2x2,device=a100,latency=0us",
+    "cluster:1x2,device=h100,latency=0us,comm-latency=0us"
+    "+cluster:2x2,device=a100,latency=0us,comm-latency=0us",
+    "cluster:2x2,device=a100,nics=1,latency=0us,comm-latency=0us,copy-bandwidth=10GB/s",
     "htree:8,latency=0us",
     "htree:6,latency=0us",
     "full:4,latency=0us",

@@ -171,7 +171,7 @@ static void short_forms_are_read_like_words(void **state)
     } rows[] = {
         { "\"torus:4x4,latency=3us\"", "torus:4x4,latency=3us" },
         { HEAD "\"topology\":\"cluster\",\"shape\":[2,8],\"device\":\"h100\",\"nics\":8}",
-          "cluster:2x8,device=h100,nics=8" },
+          "cluster:2x8,device=h100" },
         { HEAD "\"topology\":\"htree\",\"shape\":[16]}", "htree:16" },
         { HEAD "\"topology\":\"ring\",\"shape\":[4],\"device\":{\"name\":\"v100\","
                "\"memory_bytes\":32000000000}}",

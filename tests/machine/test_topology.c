@@ -237,9 +237,10 @@ static void levels_are_as_documented(void **state)
         { "cluster:2x3,intra=1GB/s,inter=10GB/s,latency=1us,nics=3",
           2,
           { { 2, 3e9, 4e-6 }, { 3, 1e9, 2e-6 } } },
-        { "cluster:1x2,device=h100,latency=1us+cluster:1x2,device=a100,latency=1us",
+        { "cluster:1x2,device=h100,latency=1us,nics=1,link-efficiency=1,comm-latency=10us"
+          "+cluster:1x2,device=a100,latency=1us,nics=1,link-efficiency=0.5",
           2,
-          { { 2, 25e9, 4e-6 }, { 2, 300e9, 2e-6 } } },
+          { { 2, 12.5e9, 14e-6 }, { 2, 150e9, 12e-6 } } },
         { "cluster:1x2,intra=5GB/s,inter=1GB/s,latency=1us+cluster:1x1,intra=5GB/s,inter=1GB/s,"
           "latency=1us",
           1,

@@ -28,6 +28,16 @@ static const struct {
     { "cluster:4x8,bandwidth=1GB/s", "cluster:4x8,intra=1GB/s,inter=1GB/s" },
     { "cluster:4x8,nics=8,memory=64GiB", "cluster:4x8,memory=68719476736B,nics=8" },
     { "cluster:2x8,device=h100+cluster:2x8,device=a100", NULL },
+    { "cluster:2x8,device=h100,nics=8", "cluster:2x8,device=h100" },
+    { "cluster:2x8,device=h100,nics=1", NULL },
+    { "cluster:2x8,device=mi250x,nics=4", "cluster:2x8,device=mi250x" },
+    { "cluster:2x3,device=mi250x,nics=2", "cluster:2x3,device=mi250x" },
+    { "cluster:4x8,comm-latency=30us,copy-bandwidth=2TB/s,intra-efficiency=0.8,"
+      "inter-efficiency=0.9",
+      NULL },
+    { "cluster:4x8,link-efficiency=0.5",
+      "cluster:4x8,intra-efficiency=0.5,inter-efficiency=0.5" },
+    { "ring:8,device=a100,comm-latency=0s,copy-bandwidth=0B/s,link-efficiency=1", NULL },
     { "cluster:1x2,bandwidth=1e+9+cluster:1x2",
       "cluster:1x2,intra=1GB/s,inter=1GB/s+cluster:1x2" },
     { "ring:4,device=p100,fp64=1T,fp32=2T,bf16=3T,fp16=4T,tf32=5T,memory-bandwidth=100GB/"

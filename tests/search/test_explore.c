@@ -132,9 +132,9 @@ static void machines(void **state)
           "htree:16 torus:4x4,device=eyeriss-hmc full:16,device=eyeriss-hmc" },
         { "torus:4x2x2", "8,12", NULL, NULL, "torus:2x2x2 torus:3x2x2" },
         { "ring:4", "8", "mesh", NULL, "mesh:4x2" },
-        { "cluster:2x4,device=h100,nics=4", "4..16", NULL, NULL,
-          "cluster:1x4,device=h100,nics=4 cluster:2x4,device=h100,nics=4 "
-          "cluster:4x4,device=h100,nics=4" },
+        { "cluster:2x4,device=h100,nics=2", "4..16", NULL, NULL,
+          "cluster:1x4,device=h100,nics=2 cluster:2x4,device=h100,nics=2 "
+          "cluster:4x4,device=h100,nics=2" },
         { "cluster:2x8,intra=100GB/s", NULL, "full", NULL, "full:16" },
         { "full:4,device=a100", NULL, NULL, "1GB/s,8Gb/s,2GB/s",
           "full:4,device=a100,bandwidth=1GB/s full:4,device=a100,bandwidth=1GB/s "

@@ -183,7 +183,9 @@ static enum hypar_status span_of_route(struct placer *p, const struct json *at,
         latency_s += link.latency_s;
         longest_s = span->busy_s[i] > longest_s ? span->busy_s[i] : longest_s;
     }
-    span->total_s = latency_s + longest_s;
+    struct comm_overhead overhead = hp_comm_overhead(
+        machine, &(struct comm_group){ .kind = COMM_SEND, .n_devices = 2, .device = device });
+    span->total_s = latency_s + longest_s + overhead.fixed_s + overhead.s_per_byte * bytes;
     return HYPAR_OK;
 }
 
