@@ -23,21 +23,22 @@ struct hypar_kernel_figures {
     double unaligned_efficiency; /* of that rate, where matrix units find rows of operands that
                                     are no multiples of 4 bytes; its root, where of 4, but not
                                     of 16 */
-    double vector_op_per_s;      /* of arithmetic that is no product */
     /* shares of the memory's bandwidth: of kernels that go through elements, ... */
     double stream_efficiency;
     double product_efficiency; /* ... that do products, ... */
     double row_efficiency;     /* ... that reduce along other dimensions than samples, ... */
-    double column_efficiency;  /* ... that reduce along samples, ... */
+    /* ... that reduce along samples, of a framework's library or as one compiles them, ... */
+    double column_efficiency, compiled_column_efficiency;
     double window_efficiency;  /* ... that slide a window, or exchange dimensions, ... */
     double scatter_efficiency; /* ... that add into rows which are looked up */
-    /* that each kernel takes besides; one with products more than that; one that reduces */
-    double kernel_s, product_s, reduction_s;
+    /* that each kernel takes besides; one that reduces more than that; one with products, and
+     * for each of up to 2,048 that they sum over, one after another */
+    double kernel_s, reduction_s, product_s, summed_s;
     /* that the host takes to launch one, ahead of the device: one by one from a framework, or
      * captured by one that compiles */
     double eager_launch_s, compiled_launch_s;
-    /* of every comm that the device takes part in: a time besides its messages, and the rate at
-     * which it reads what it gives and writes what it gets */
+    /* of every comm (from here on) that the device takes part in: a time besides its messages,
+     * and the rate at which it reads what it gives and writes what it gets */
     double comm_latency_s, copy_bytes_per_s;
 };
 

@@ -2,6 +2,7 @@
 #include "cost/kernel.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "graph/attrs.h"
@@ -11,7 +12,7 @@ bool hp_runs_kernels(const struct kernel_place *at)
     const struct hypar_kernel_figures *k = &at->device->kernels;
     static const struct hypar_kernel_figures not_measured;
     return at->framework != HYPAR_FRAMEWORK_NONE && !at->profile &&
-           memcmp(k, &not_measured, sizeof not_measured) != 0;
+           memcmp(k, &not_measured, offsetof(struct hypar_kernel_figures, comm_latency_s)) != 0;
 }
 
 /* Products ------------------------------------------------------------------------------ */
@@ -26,17 +27,20 @@ static double length_along(const struct nest *nest, axis_set axes,
     return length;
 }
 
-/* The share of the peak that a product of this shape reaches. */
-static double product_efficiency(const struct nest *nest, const struct matrix_product *product,
-                                 const struct range range[MAX_AXES],
-                                 const struct hypar_device *device)
+/* A product of so many multiply-adds, at the share of the rate that its shape reaches. */
+static void add_product(const struct nest *nest, const struct matrix_product *product,
+                        const struct range range[MAX_AXES], const struct hypar_device *device,
+                        double macs, double rate, struct kernel_pass *out)
 {
+    const struct hypar_kernel_figures *k = &device->kernels;
     double size[3];
     for (int i = 0; i < 3; i++)
         size[i] = product->times[i] * length_along(nest, product->axes[i], range);
-    return device->efficiency / (1 + device->kernels.reduction_length / size[PRODUCT_SUMMED] +
-                                 device->kernels.output_length *
-                                     (1 / size[PRODUCT_ROWS] + 1 / size[PRODUCT_COLUMNS]));
+    double slower = 1 + k->reduction_length / size[PRODUCT_SUMMED] +
+                    k->output_length * (1 / size[PRODUCT_ROWS] + 1 / size[PRODUCT_COLUMNS]);
+    out->arithmetic_s += 2 * macs * slower / (rate * device->efficiency);
+    out->besides_s +=
+        k->product_s + k->summed_s * fmin(size[PRODUCT_SUMMED], HP_SUMMED_AT_ONCE);
 }
 
 /* Windows of one position too: its row of the table has some. */
@@ -148,6 +152,20 @@ enum kernel_class hp_kernel_class(const struct nest *nest, int pass)
     return samples >= 0 && reduced >> samples & 1 ? KERNEL_COLUMN : KERNEL_ROW;
 }
 
+/* Is what a pass sums over samples summed by an earlier one as well? Batch norm's gradients of
+ * scale and offset are its statistics of the errors. */
+static bool has_sums_already(const struct nest *nest, int pass)
+{
+    const struct pass *p = &nest->pass[pass];
+    for (int i = 0; i < pass && hp_kernel_class(nest, pass) == KERNEL_COLUMN; i++) {
+        const struct pass *q = &nest->pass[i];
+        if (q->backward == p->backward && q->writes && !(p->reads & ~q->reads) &&
+            !(p->reads_grad & ~q->reads_grad) && hp_kernel_class(nest, i) == KERNEL_COLUMN)
+            return true;
+    }
+    return false;
+}
+
 void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[MAX_AXES],
                     const struct kernel_place *at, struct kernel_pass *out)
 {
@@ -155,18 +173,22 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
     struct work work = hp_pass_work(nest, pass, range, ~(operand_set)0, at->precision);
     double peak = hp_peak_op_per_s(at->device, at->precision);
     double share = p->macs > 0 ? work.macs / p->macs * causal_share(nest, range) : 0;
-    double vector = at->device->kernels.vector_op_per_s;
-    out->arithmetic_s = work.other / (vector > 0 ? vector : peak * at->device->efficiency);
+    enum kernel_class class = hp_kernel_class(nest, pass);
+    bool nothing = !(work.bytes > 0) || has_sums_already(nest, pass);
+    for (int o = 0; o < nest->n_operands; o++)
+        out->bytes[o] = nothing ? 0 : hp_operand_bytes(nest, pass, o, range, at->precision);
+    out->arithmetic_s = nothing ? 0 : work.other / (peak * at->device->efficiency);
+    out->besides_s = 0;
+    if (nothing)
+        return;
+    if (class == KERNEL_ROW || class == KERNEL_COLUMN)
+        out->besides_s = at->device->kernels.reduction_s;
     if (p->macs > 0 && !p->n_products)
         out->arithmetic_s += 2 * work.macs / (peak * at->device->efficiency);
     double rate = p->n_products ? peak * alignment(nest, pass, range, at) : 0;
     for (int i = 0; i < p->n_products && share > 0; i++)
-        out->arithmetic_s +=
-            2 * share * p->product[i].macs /
-            (rate * product_efficiency(nest, &p->product[i], range, at->device));
-    for (int o = 0; o < nest->n_operands; o++)
-        out->bytes[o] =
-            work.bytes > 0 ? hp_operand_bytes(nest, pass, o, range, at->precision) : 0;
+        add_product(nest, &p->product[i], range, at->device, share * p->product[i].macs, rate,
+                    out);
 }
 
 /* Kernels ------------------------------------------------------------------------------- */
@@ -179,23 +201,33 @@ static bool has_statistics(const struct nest *nest)
     return false;
 }
 
+/* What is reduced over samples is there only when all of them are done; windows and look-ups
+ * are kernels of their own. */
 bool hp_joins_kernel(enum hypar_framework framework, const struct nest *nest_before, int before,
                      const struct nest *nest, int pass, bool same_op)
 {
-    if (same_op && has_statistics(nest)) /* one for all of its passes, but what is summed over
-                                            samples is there only when all of them are done */
-        return hp_kernel_class(nest, before) != KERNEL_COLUMN ||
-               hp_kernel_class(nest, pass) == KERNEL_COLUMN;
-    return framework != HYPAR_FRAMEWORK_EAGER && !(nest_before->pass[before].macs > 0) &&
-           !(nest->pass[pass].macs > 0);
+    enum kernel_class class = hp_kernel_class(nest, pass);
+    enum kernel_class class_before = hp_kernel_class(nest_before, before);
+    if ((class_before == KERNEL_COLUMN && class != KERNEL_COLUMN) ||
+        class_before >= KERNEL_WINDOW || class >= KERNEL_WINDOW)
+        return false;
+    if (same_op && has_statistics(nest))
+        return true;
+    return framework != HYPAR_FRAMEWORK_EAGER && class_before != KERNEL_PRODUCT &&
+           class != KERNEL_PRODUCT;
 }
 
-static double class_efficiency(const struct hypar_kernel_figures *k, enum kernel_class class)
+static double class_efficiency(const struct kernel_place *at, enum kernel_class class)
 {
+    const struct hypar_kernel_figures *k = &at->device->kernels;
+    bool compiled = at->framework != HYPAR_FRAMEWORK_EAGER && k->compiled_column_efficiency > 0;
     const double figure[] = {
-        [KERNEL_STREAM] = k->stream_efficiency, [KERNEL_PRODUCT] = k->product_efficiency,
-        [KERNEL_ROW] = k->row_efficiency,       [KERNEL_COLUMN] = k->column_efficiency,
-        [KERNEL_WINDOW] = k->window_efficiency, [KERNEL_SCATTER] = k->scatter_efficiency,
+        [KERNEL_STREAM] = k->stream_efficiency,
+        [KERNEL_PRODUCT] = k->product_efficiency,
+        [KERNEL_ROW] = k->row_efficiency,
+        [KERNEL_COLUMN] = compiled ? k->compiled_column_efficiency : k->column_efficiency,
+        [KERNEL_WINDOW] = k->window_efficiency,
+        [KERNEL_SCATTER] = k->scatter_efficiency,
     };
     return figure[class] > 0 ? figure[class] : 1;
 }
@@ -204,6 +236,8 @@ void hp_kernel_add(struct kernel *kernel, const struct kernel_pass *pass,
                    enum kernel_class class, operand_set values, operand_set grads)
 {
     kernel->arithmetic_s += pass->arithmetic_s;
+    kernel->besides_s = class == KERNEL_PRODUCT ? kernel->besides_s + pass->besides_s
+                                                : fmax(kernel->besides_s, pass->besides_s);
     kernel->class = class > kernel->class ? class : kernel->class;
     for (operand_set left = values; left; left &= left - 1)
         kernel->bytes += pass->bytes[__builtin_ctzll(left)];
@@ -213,24 +247,19 @@ void hp_kernel_add(struct kernel *kernel, const struct kernel_pass *pass,
 
 double hp_kernel_seconds(const struct kernel *kernel, const struct kernel_place *at)
 {
-    const struct hypar_kernel_figures *k = &at->device->kernels;
     if (!(kernel->arithmetic_s > 0) && !(kernel->bytes > 0))
         return 0;
     double memory_s =
-        kernel->bytes / (at->device->memory_bytes_per_s * class_efficiency(k, kernel->class));
-    double besides_s = kernel->class == KERNEL_PRODUCT ? k->product_s
-                       : kernel->class == KERNEL_ROW || kernel->class == KERNEL_COLUMN
-                           ? k->reduction_s
-                           : 0;
-    return k->kernel_s + besides_s + fmax(kernel->arithmetic_s, memory_s);
+        kernel->bytes / (at->device->memory_bytes_per_s * class_efficiency(at, kernel->class));
+    return at->device->kernels.kernel_s + kernel->besides_s +
+           fmax(kernel->arithmetic_s, memory_s);
 }
 
 double hp_stream_seconds(const struct work *work, const struct kernel_place *at)
 {
     if (!hp_runs_kernels(at))
         return hp_work_seconds(work, at->device, at->precision);
-    return work->bytes / (at->device->memory_bytes_per_s *
-                          class_efficiency(&at->device->kernels, KERNEL_STREAM));
+    return work->bytes / (at->device->memory_bytes_per_s * class_efficiency(at, KERNEL_STREAM));
 }
 
 double hp_launch_s(const struct kernel_place *at)

@@ -5,7 +5,8 @@
  *
  *     kernel_s + max(arithmetic, bytes / (bandwidth * efficiency of its class))
  *
- * and product_s or reduction_s besides, if it multiplies or reduces,
+ * and reduction_s besides, if it reduces, or for each product product_s and summed_s for each
+ * of up to HP_SUMMED_AT_ONCE elements that it sums over,
  *
  * arithmetic being that of its products, each at the rate of its shape, and of other
  * operations; a tensor that several passes of the kernel touch is counted once. The host
@@ -29,6 +30,10 @@ enum kernel_class {
     KERNEL_SCATTER,
 };
 
+/* A tile of a product adds up so many elements one after another; of longer sums libraries make
+ * several. */
+enum { HP_SUMMED_AT_ONCE = 2048 };
+
 /* Where passes are run. */
 struct kernel_place {
     const struct hypar_device *device;
@@ -42,7 +47,7 @@ bool hp_runs_kernels(const struct kernel_place *at);
 
 /* One pass on one part. */
 struct kernel_pass {
-    double arithmetic_s;
+    double arithmetic_s, besides_s;
     double *bytes; /* by operand of the nest: of its value, or of its gradient */
 };
 /* Fills *out, whose `bytes` has room for every operand of the nest. */
@@ -57,7 +62,7 @@ bool hp_joins_kernel(enum hypar_framework framework, const struct nest *nest_bef
                      const struct nest *nest, int pass, bool same_op);
 
 struct kernel {
-    double arithmetic_s, bytes;
+    double arithmetic_s, besides_s, bytes;
     enum kernel_class class;
 };
 

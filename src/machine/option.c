@@ -36,8 +36,6 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "output_length", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 1e9, false },
     [OPTION_UNALIGNED] = { { "unaligned-efficiency", "0.2", "of products with rows that are no multiples of 4 bytes (0: 1)" },
         "unaligned_efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 1, false },
-    [OPTION_VECTOR] = { { "vector", "6TFLOP/s", "rate of arithmetic that is no product (0: as products)" },
-        "vector_op_per_s", HYPAR_UNIT_RATE, SCOPE_DEVICE, 0, 1e24, false },
     [OPTION_STREAM] = { { "stream-efficiency", "0.85", "share of memory-bandwidth of element-wise kernels (0: 1)" },
         "stream_efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 4, false },
     [OPTION_PRODUCT] = { { "product-efficiency", "0.7", "of kernels that do products (0: 1)" },
@@ -46,6 +44,8 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "row_efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 4, false },
     [OPTION_COLUMN] = { { "column-efficiency", "0.3", "of kernels that reduce along samples (0: 1)" },
         "column_efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 4, false },
+    [OPTION_COMPILED_COLUMN] = { { "compiled-column-efficiency", "0.5", "of these as a framework compiles them (0: the same)" },
+        "compiled_column_efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 4, false },
     [OPTION_WINDOW] = { { "window-efficiency", "0.15", "of kernels that slide a window or exchange dimensions (0: 1)" },
         "window_efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 4, false },
     [OPTION_SCATTER] = { { "scatter-efficiency", "0.02", "of kernels that add into rows which are looked up (0: 1)" },
@@ -56,6 +56,8 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "product_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
     [OPTION_REDUCTION_TIME] = { { "reduction-time", "2us", "that kernels which reduce take besides" },
         "reduction_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
+    [OPTION_SUMMED_TIME] = { { "summed-time", "2ns", "... and for each of up to 2,048 that they sum over" },
+        "summed_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
     [OPTION_EAGER_LAUNCH] = { { "eager-launch", "7us", "that the host takes to launch a kernel, one by one" },
         "eager_launch_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
     [OPTION_COMPILED_LAUNCH] = { { "compiled-launch", "4us", "likewise, captured by a framework that compiles" },
@@ -154,8 +156,6 @@ static double *device_figure(struct hypar_device *device, enum option option)
         return &kernels->output_length;
     case OPTION_UNALIGNED:
         return &kernels->unaligned_efficiency;
-    case OPTION_VECTOR:
-        return &kernels->vector_op_per_s;
     case OPTION_STREAM:
         return &kernels->stream_efficiency;
     case OPTION_PRODUCT:
@@ -164,6 +164,8 @@ static double *device_figure(struct hypar_device *device, enum option option)
         return &kernels->row_efficiency;
     case OPTION_COLUMN:
         return &kernels->column_efficiency;
+    case OPTION_COMPILED_COLUMN:
+        return &kernels->compiled_column_efficiency;
     case OPTION_WINDOW:
         return &kernels->window_efficiency;
     case OPTION_SCATTER:
@@ -174,6 +176,8 @@ static double *device_figure(struct hypar_device *device, enum option option)
         return &kernels->product_s;
     case OPTION_REDUCTION_TIME:
         return &kernels->reduction_s;
+    case OPTION_SUMMED_TIME:
+        return &kernels->summed_s;
     case OPTION_EAGER_LAUNCH:
         return &kernels->eager_launch_s;
     case OPTION_COMPILED_LAUNCH:
