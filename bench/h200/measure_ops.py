@@ -321,6 +321,60 @@ def update(make, elements):
     return rows
 
 
+def compiled(forward, names):
+    """Forward and backward half of `forward`, a function of tensors that need gradients and of others, as torch.compile makes them."""
+    def build(make, **dims):
+        function, inputs, others = forward(make, **dims)
+        run = torch.compile(function, dynamic=False)
+        y = run(*inputs, *others)
+        rows = [(names[0], lambda: run(*inputs, *others))]
+        if len(names) > 1:
+            dy = torch.ones_like(y) if y.dim() == 0 else torch.randn_like(y)
+            rows.append((names[1], grad_of(y, inputs, dy)))
+        return rows
+    return build
+
+
+def with_affine(function, images=False):
+    def forward(make, n, c, h=0, w=0):
+        x = make.image(n, c, h, w, grad=True) if images else make(n, c, grad=True)
+        return function, [x, make(c, grad=True), make(c, grad=True)], []
+    return forward
+
+
+def of_one(function):
+    return lambda make, **dims: (function, [make(*dims.values(), grad=True)], [])
+
+
+def of_labels(make, n, c):
+    return (lambda x, labels: F.cross_entropy(x, labels)), [make(n, c, grad=True)], [make.ids(c, n)]
+
+
+def of_table(make, n, k, v):
+    return (lambda w, ids: F.embedding(ids, w)), [make(v, k, grad=True)], [make.ids(v, n)]
+
+
+def of_sum(make, n, c, k):
+    return (lambda dy: dy.sum(0)), [make(n, k)], []
+
+
+def of_pool(make, n, c, h, w, kernel, stride, pad):
+    size = (h - 1) * stride + kernel - 2 * pad
+    return (lambda x: F.max_pool2d(x, kernel, stride, pad)), [make.image(n, c, size, size, grad=True)], []
+
+
+COMPILED_BUILD = {
+    "layer_norm": compiled(with_affine(lambda x, w, b: F.layer_norm(x, [x.shape[-1]], w, b)), ("s+y", "g+dx+dw+db")),
+    "batch_norm": compiled(with_affine(lambda x, w, b: F.batch_norm(x, None, None, w, b, True), True), ("s+y", "g+dx+dw+db")),
+    "softmax": compiled(of_one(lambda x: torch.softmax(x, -1)), ("m+y", "g+dx")),
+    "cross_entropy": compiled(of_labels, ("m+y", "dx")), "embedding": compiled(of_table, ("y", "dw")),
+    "gelu": compiled(of_one(lambda x: F.gelu(x)), ("y", "dx")),
+    "relu": compiled(of_one(lambda x: torch.relu(x)), ("y", "dx")),
+    "dropout": compiled(of_one(lambda x: F.dropout(x, 0.1, True)), ("y", "dx")),
+    "linear": compiled(of_sum, ("db",)), "max_pool": compiled(of_pool, ("y", "dx")),
+    "transpose": compiled(lambda make, perm, n, c: (lambda x: x.t().contiguous() * 2, [make(c, n)], []), ("y",)),
+}
+
 BUILD = {
     "linear": linear, "conv": conv, "group_conv": group_conv, "matmul": matmul, "attention": attention,
     "layer_norm": layer_norm, "rms_norm": rms_norm, "group_norm": group_norm, "batch_norm": batch_norm,
@@ -591,12 +645,38 @@ def stream_shapes(s):
         s.add("update", "bf16", elements=elements)
 
 
-def all_shapes(quick):
+def compiled_shapes():
+    """A few of each kind that a compiler makes kernels of its own for, in a fixed shuffled order."""
+    s = Shapes()
+    for n, c in ((8192, 768), (8192, 1024), (12608, 768), (2048, 4096), (512, 512), (30000, 256)):
+        s.add("layer_norm", n=n, c=c, first=n > 8000)
+        s.add("softmax", n=n, c=c)
+        s.add("linear", n=n, c=64, k=c, first=n > 8000)
+    for n, k in ((8192, 3072), (8192, 4096), (12608, 3072), (256, 4096), (60000, 128), (1000, 1000)):
+        s.add("linear", n=n, c=64, k=k)
+        s.add("gelu", n=n, c=k, first=n == 8192)
+        s.add("dropout", n=n, c=k)
+        s.add("relu", n=n, c=k)
+    for c, size in ((64, 112), (256, 56), (64, 56), (512, 28), (128, 28), (1024, 14), (256, 14), (2048, 7), (512, 7)):
+        s.add("batch_norm", n=128, c=c, h=size, w=size, first=size in (56, 14))
+    for n, c in ((8192, 50257), (8192, 30522), (4096, 1000), (512, 10000)):
+        s.add("cross_entropy", n=n, c=c, first=c == 50257)
+        s.add("softmax", n=n, c=c)
+    for n, k, v in ((8192, 768, 50257), (8192, 1024, 30522), (2048, 4096, 32000), (32768, 512, 10000)):
+        s.add("embedding", n=n, k=k, v=v, first=v == 50257)
+    s.add("max_pool", n=128, c=64, h=56, w=56, kernel=3, stride=2, pad=1, first=True)
+    s.add("max_pool", n=32, c=192, h=28, w=28, kernel=3, stride=1, pad=1)
+    s.add("transpose", n=4096, c=4096, perm=(1, 0))
+    s.add("transpose", n=50257, c=768, perm=(1, 0))
+    return s.ordered()
+
+
+def all_shapes(quick, compiled_rows=False):
     s = Shapes()
     for fill in (linear_shapes, conv_shapes, group_conv_shapes, matmul_shapes, attention_shapes, row_shapes, column_shapes,
                  stream_shapes):
         fill(s)
-    rows = s.ordered()
+    rows = compiled_shapes() if compiled_rows else s.ordered()
     if not quick:
         return rows
     small, kept = [], {}
@@ -735,9 +815,10 @@ class Output:
     def __init__(self, args):
         self.file = open(args.output, "w", newline="") if args.output else None
         self.raw = open(args.raw, "w", newline="") if args.raw else None
-        self.rows = 0
+        self.rows, self.framework = 0, ("compiled",) if args.compiled else ()
         if self.file:
-            csv.writer(self.file, lineterminator="\n").writerow(("op", "shape", "pass", "seconds", "precision"))
+            names = ("op", "shape", "pass", "seconds", "precision") + ("framework",) * args.compiled
+            csv.writer(self.file, lineterminator="\n").writerow(names)
         if self.raw:
             csv.writer(self.raw, lineterminator="\n").writerow(("op", "shape", "pass", "seconds", "precision", "least", "most", "kernels", "names"))
 
@@ -745,7 +826,7 @@ class Output:
         seconds = statistics.median(times)
         self.rows += 1
         if self.file and op in BUILD and op != "batch_norm_fp32":
-            csv.writer(self.file, lineterminator="\n").writerow((op, shape, name, f"{seconds:.4g}", precision))
+            csv.writer(self.file, lineterminator="\n").writerow((op, shape, name, f"{seconds:.4g}", precision) + self.framework)
             self.file.flush()
         if self.raw:
             names = "; ".join(text[:120] for text in kernels)
@@ -754,12 +835,12 @@ class Output:
             self.raw.flush()
 
 
-def prepare(clock, op, dims, passes, precision):
+def prepare(clock, table, op, dims, passes, precision):
     """The jobs of one operator, each run before so that libraries have chosen their kernels."""
     set_precision(precision)
     make = Maker(clock.device, precision)
     jobs = []
-    for name, fn in BUILD[op](make, **dims):
+    for name, fn in table[op](make, **dims):
         if passes and name not in passes:
             continue
         try:
@@ -799,6 +880,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="tiny shapes, a few of each operator")
     parser.add_argument("--events", action="store_true", help="time by CUDA events, not by the profiler")
     parser.add_argument("--cudnn-benchmark", action="store_true")
+    parser.add_argument("--compiled", action="store_true", help="fewer rows, of kernels that torch.compile makes; column framework")
     args = parser.parse_args()
     begin = time.time()
     torch.manual_seed(17)
@@ -807,7 +889,13 @@ def main():
     if args.device == "cuda":
         clock.by_events |= args.events
         print(torch.__version__, torch.version.cuda, torch.backends.cudnn.version(), torch.cuda.get_device_name(), flush=True)
-    rows, output = all_shapes(args.quick), Output(args)
+    rows, output = all_shapes(args.quick, args.compiled), Output(args)
+    table = COMPILED_BUILD if args.compiled else BUILD
+    if args.compiled:
+        from torch._dynamo import config as dynamo
+        from torch._functorch import config as functorch
+        functorch.donated_buffer = False  # backward halves are run again and again
+        dynamo.recompile_limit = dynamo.accumulated_recompile_limit = 1000
     jobs, held, done = [], 0, 0
     for op, dims, passes, precision in rows:
         if time.time() - begin > args.limit:
@@ -815,7 +903,7 @@ def main():
             break
         done += 1
         try:
-            more, size = prepare(clock, op, dims, passes, precision)
+            more, size = prepare(clock, table, op, dims, passes, precision)
             jobs, held = jobs + more, held + size
         except Exception as error:
             print(f"  {op} {shape_text(op, dims)} {precision}: {type(error).__name__}: {str(error)[:200]}", flush=True)
