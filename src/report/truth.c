@@ -307,8 +307,8 @@ static void add_wait(struct matching *m, enum side side, const char *before, dou
 {
     char *name = before ? hp_arena_printf(&m->arena, "waiting before %s", before)
                         : hp_arena_strdup(&m->arena, "waiting at the end");
-    add_time(&m->truth->place.row[row_of(m, &m->truth->place, &m->place_rows, name)], side,
-             seconds * m->scale);
+    int row = row_of(m, &m->truth->place, &m->place_rows, name); /* the rows may move */
+    add_time(&m->truth->place.row[row], side, seconds * m->scale);
 }
 
 /* What lies between the tasks of a rank, and after the last. */

@@ -11,10 +11,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* A plan whose traces are in the corpus, simulated once. */
 static const struct hypar_sim *simulated(void)
 {
+    static struct hypar_graph *graph;
+    static struct hypar_machine *machine;
+    static struct hypar_found *found;
     static struct hypar_sim *sim;
-    struct hypar_graph *graph;
-    struct hypar_machine *machine;
-    struct hypar_found *found;
     struct hypar_sim_options how = { .timeline = true };
     if (sim)
         return sim;
