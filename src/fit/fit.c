@@ -134,11 +134,20 @@ static void remove_variable(struct search *s, int k)
     s->n--;
 }
 
-/* At its least a time or a length is none at all, if it may be 0. */
-static bool is_none(const struct search *s, int k)
+/* At its least a time or a length is none at all, if it may be 0; rows must have felt what it
+ * was before. */
+static bool is_none(struct search *s, int k)
 {
-    const struct option_row *option = &hp_machine_options[s->fit->option[s->constant[k]]];
-    return s->x[k] <= s->low[k] + 1e-6 && option->low <= 0;
+    int c = s->constant[k], n = 0;
+    const struct option_row *option = &hp_machine_options[s->fit->option[c]];
+    double with[MAX_VARIABLES], before = s->fit->constant[c].before;
+    if (s->x[k] > s->low[k] + 1e-6 || option->low > 0 || !(before > 0))
+        return false;
+    memcpy(with, s->x, sizeof with);
+    with[k] = log(before);
+    for (int i = 0; i < s->fit->measured.n_rows; i++)
+        n += depends(s, i, k) && fabs(residual(s, i, with) - residual(s, i, s->x)) > 0.01;
+    return n >= LEAST_ROWS;
 }
 
 /* The variable that the rows decide least, if they do not; -1: they decide all. */
@@ -283,7 +292,8 @@ static enum hypar_status read_tables(struct hypar_fit *fit, const char *const *p
                             err));
     }
     if (fit->measured.n_rows == 0)
-        return hp_fail(err, HYPAR_INVALID, "%s: no rows, expected measurements", path[0]);
+        return hp_fail(err, HYPAR_INVALID, "%s: no rows, expected measurements",
+                       strcmp(path[0], "-") == 0 ? "standard input" : path[0]);
     return HYPAR_OK;
 }
 

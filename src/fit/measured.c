@@ -18,7 +18,8 @@ enum {
 
 /* Columns of a table; -1: it has none. */
 struct columns {
-    int seconds, op, shape, pass, precision, plan, collective, devices, bytes, machine;
+    int seconds, op, shape, pass, precision, framework, plan, collective, devices, bytes,
+        machine;
     double unit_s; /* of the seconds */
 };
 
@@ -87,6 +88,20 @@ static enum hypar_status read_precision(const struct reading *r, const struct cs
     return HYPAR_OK;
 }
 
+static enum hypar_status read_framework(const struct reading *r, const struct csv_row *row,
+                                        enum hypar_framework otherwise,
+                                        struct measured_row *out)
+{
+    int framework;
+    out->framework = otherwise;
+    if (r->column.framework < 0 || !*row->field[r->column.framework])
+        return HYPAR_OK;
+    TRY(read_choice("framework", row->field[r->column.framework], hp_framework_names,
+                    HYPAR_FRAMEWORK_COUNT, &framework, r->err));
+    out->framework = (enum hypar_framework)framework;
+    return HYPAR_OK;
+}
+
 /* Rows ---------------------------------------------------------------------------------- */
 
 /* "elements=124439808", and the optimizer as the pass. */
@@ -113,6 +128,7 @@ static enum hypar_status read_op(const struct reading *r, const struct csv_row *
     const char *op = row->field[r->column.op], *shape = row->field[r->column.shape],
                *pass = row->field[r->column.pass];
     TRY(read_precision(r, row, out));
+    TRY(read_framework(r, row, HYPAR_FRAMEWORK_EAGER, out));
     out->kind = MEASURED_OP;
     out->group = op;
     out->text = hp_arena_printf(&r->measured->arena, "%s %s %s", op, shape, pass);
@@ -144,12 +160,16 @@ static enum hypar_status read_step(const struct reading *r, const struct csv_row
         TRY(options->reads(options->who, path, r->err));
     TRY(hypar_plan_read(&out->plan, path, &how, r->err));
     out->precision = out->plan->precision;
-    if (has_device(out->plan->machine, r->how->device))
+    enum hypar_status status = read_framework(r, row, out->plan->simulation.framework, out);
+    if (status == HYPAR_OK && !has_device(out->plan->machine, r->how->device))
+        status =
+            hp_fail(r->err, HYPAR_INVALID, "'%.60s' is not for devices '%.40s' of a topology",
+                    path, r->how->device);
+    if (status == HYPAR_OK)
         return HYPAR_OK;
     hypar_plan_free(out->plan);
     out->plan = NULL;
-    return hp_fail(r->err, HYPAR_INVALID, "'%.60s' is not for devices '%.40s' of a topology",
-                   path, r->how->device);
+    return status;
 }
 
 static bool same_letters(const char *a, const char *b)
@@ -253,6 +273,7 @@ static enum hypar_status find_columns(struct reading *r)
                            .shape = find_column(csv, "shape", NULL),
                            .pass = find_column(csv, "pass", NULL),
                            .precision = find_column(csv, "precision", NULL),
+                           .framework = find_column(csv, "framework", NULL),
                            .plan = find_column(csv, "plan", NULL),
                            .collective = find_column(csv, "collective", NULL),
                            .devices = find_column(csv, "devices", "gpus"),

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cost/collective.h"
-#include "cost/work.h"
+#include "cost/kernel.h"
 #include "plan/plan.h"
 #include <hypar/sim.h>
 
@@ -83,24 +83,21 @@ void hp_predictor_set(struct predictor *p, const double value[OPTION_COUNT])
 
 static double op_seconds(const struct predictor *p, const struct measured_row *row)
 {
-    const struct op *op = row->op.op;
-    const struct nest *nest = op->nest;
+    const struct nest *nest = row->op.op->nest;
     struct range range[MAX_AXES];
-    double seconds = 0;
     for (int a = 0; a < nest->n_axes; a++)
         range[a] = (struct range){ 0, nest->axis[a].extent };
-    for (int pass = 0; pass < nest->n_passes; pass++)
-        if (row->op.passes >> pass & 1)
-            seconds += hp_pass_seconds(nest, pass, range, hp_present(op), &p->device,
-                                       row->precision, NULL);
-    return seconds;
+    return hp_op_seconds(nest, row->op.passes, range, hp_present(row->op.op),
+                         &(struct kernel_place){ .device = &p->device,
+                                                 .precision = row->precision,
+                                                 .framework = row->framework });
 }
 
 static double update_seconds(const struct predictor *p, const struct measured_row *row)
 {
     struct work work =
         hp_update_work(row->elements, row->precision, row->precision, row->optimizer);
-    return hp_work_seconds(&work, &p->device, row->precision);
+    return hp_work_seconds(&work, &p->device, hp_master_precision(row->precision));
 }
 
 static enum hypar_status step_seconds(const struct predictor *p, const struct measured_row *row,
@@ -112,6 +109,7 @@ static enum hypar_status step_seconds(const struct predictor *p, const struct me
     TRY(hp_machine_with(&machine, row->plan->machine, p->part.type.device.name, p->value, err));
     plan.machine = machine;
     struct hypar_sim_options how = hypar_as_planned(&plan, NULL);
+    how.framework = row->framework;
     enum hypar_status status = hypar_simulate(&sim, &plan, &how, err);
     if (status == HYPAR_OK)
         *seconds = hypar_sim_summary(sim).step_s;
@@ -161,10 +159,21 @@ enum hypar_status hp_predict_row(struct predictor *p, int i, double *seconds,
     }
 }
 
+/* Is it the launches of a framework that the row was not run by? Kernels alone have none. */
+static bool is_other_launch(const struct measured_row *row, enum option option)
+{
+    enum hypar_framework framework =
+        row->kind == MEASURED_STEP ? row->framework : HYPAR_FRAMEWORK_NONE;
+    return (option == OPTION_EAGER_LAUNCH && framework != HYPAR_FRAMEWORK_EAGER) ||
+           (option == OPTION_COMPILED_LAUNCH && framework != HYPAR_FRAMEWORK_COMPILED);
+}
+
 bool hp_row_depends(const struct predictor *p, int i, enum option option)
 {
     const struct measured_row *row = &p->measured->row[i];
     bool of_device = hp_machine_options[option].scope == SCOPE_DEVICE;
+    if (is_other_launch(row, option))
+        return false;
     if (row->kind == MEASURED_STEP)
         return of_device || hypar_machine_device_count(row->plan->machine) > 1;
     return of_device == (row->kind != MEASURED_COLLECTIVE);
