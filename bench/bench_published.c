@@ -4,9 +4,10 @@
  *
  * 1. All-reduces within a node of A100s, of which every second was fitted.
  * 2. Steps of GPT-like models under Megatron-LM on A100s, as they were run: 16 bits with
- *    gradients in fp32, Adam, attention written out, dropout, nothing overlapped. Where the
- *    micro-batch or the stages of each device were not printed, the least over those that fit
- *    into memory, chosen without data parallelism.
+ *    gradients in fp32, Adam, attention written out, dropout; nothing overlapped, but with
+ *    sequence parallelism gathers and the gradients of weights. Where the micro-batch or the
+ *    stages of each device were not printed, the least over those that fit into memory, chosen
+ *    without data parallelism.
  * The files lie beside the tree (tests/papers/measured.h); without them there is nothing to do.
  * OPTIONS are appended to the machine's word; STRIDE 2 takes every second step. */
 #include <hypar/plan.h>
@@ -104,8 +105,8 @@ static void write_plan(FILE *to, const struct step_row *r, const char *options)
         "\"machine\": \"cluster:%dx%d,device=a100%s\", \"precision\": \"fp16\", \"clip\": 1,\n"
         "\"gradient_precision\": \"fp32\", \"optimizer\": \"adam\", \"dropout_masks\": "
         "\"kept\","
-        "\n\"simulation\": {\"no_overlap\": true},\n",
-        n / node, node, options);
+        "\n\"simulation\": {\"no_overlap\": %s},\n",
+        n / node, node, options, r->sequence_parallel ? "false" : "true");
     fprintf(
         to,
         "\"layout\": {\"data\": %d, \"tensor\": %d, \"pipeline\": %d, \"micro_batches\": %d, "

@@ -49,6 +49,7 @@ static enum hypar_status read_row(struct part *part, const struct json *at,
     for (int o = 0; o < OPTION_COUNT; o++)
         row[o] =
             isnan(file.value[o]) ? hp_option_default(&file, (enum option)o) : file.value[o];
+    row[OPTION_NICS] = file.value[OPTION_NICS]; /* by default they follow from the node */
     part->type = file.type;
     part->type.source = hp_arena_strdup(part->arena, source);
     part->known = file.known;

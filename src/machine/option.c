@@ -191,21 +191,23 @@ static double *device_figure(struct hypar_device *device, enum option option)
     }
 }
 
-/* What a device file says. */
-static double row_default(const struct part *part, enum option option)
-{
-    if (option == OPTION_INTER_LATENCY && !isnan(part->value[OPTION_LATENCY]))
-        return part->value[OPTION_LATENCY];
-    double value = part->row[option];
-    return option == OPTION_NICS && part->n_dims == 2 ? fmin(value, part->dim[1]) : value;
-}
-
 /* As the vendor puts cards beside such devices, one for so many; one for a whole node where
  * that is not known. */
 static double default_nics(const struct part *part)
 {
     int per_node = part->n_dims == 2 ? part->dim[1] : 1, share = part->type.devices_per_card;
     return share > 0 ? (per_node + share - 1) / share : 1;
+}
+
+/* What a device file says. */
+static double row_default(const struct part *part, enum option option)
+{
+    if (option == OPTION_INTER_LATENCY && !isnan(part->value[OPTION_LATENCY]))
+        return part->value[OPTION_LATENCY];
+    double value = part->row[option];
+    if (option != OPTION_NICS || part->n_dims != 2)
+        return value;
+    return isnan(value) ? default_nics(part) : fmin(value, part->dim[1]);
 }
 
 double hp_option_default(const struct part *part, enum option option)

@@ -371,17 +371,28 @@ static bool is_used_in(const struct lowering *s, const struct exchange *sum, int
     return false;
 }
 
-static bool shares_device(const struct comm *a, const struct comm *b)
+/* Of two ascending lists. */
+static bool have_common(const int *a, int n_a, const int *b, int n_b)
 {
-    for (int i = 0, k = 0; i < a->n_devices && k < b->n_devices;) {
-        if (a->device[i] == b->device[k])
+    for (int i = 0, k = 0; i < n_a && k < n_b;) {
+        if (a[i] == b[k])
             return true;
-        if (a->device[i] < b->device[k])
+        if (a[i] < b[k])
             i++;
         else
             k++;
     }
     return false;
+}
+
+/* Does comm `c` of an error concern devices that sum? Those that have a copy of what one of
+ * them sends are as far as that one. */
+static bool is_theirs(const struct pattern *p, int c, const struct comm *sum)
+{
+    const struct comm *error = &p->comm[c];
+    const struct cell *cell = &p->cell[error->cell[0]];
+    return have_common(sum->device, sum->n_devices, error->device, error->n_devices) ||
+           have_common(sum->device, sum->n_devices, cell->copy, cell->n_copies);
 }
 
 /* Task `local` waits for all of a comm. */
@@ -408,7 +419,7 @@ static void behind_errors(struct blocks *s, int exchange, int comm)
         for (int b = 0; b < lowering->n_bodies; b++) {
             const struct pattern *p = lowering->body[b].pattern[error->exchange];
             for (int c = 0; c < p->n_comms; c++)
-                for (int t = 0; shares_device(sum, &p->comm[c]) && t < (m ? m->n : 1); t++)
+                for (int t = 0; is_theirs(p, c, sum) && t < (m ? m->n : 1); t++)
                     if (!m || !m->list || m->list[t].n_after == 0)
                         wait_for_all(s, (m ? m->first : comm) + t, b, error->exchange, c);
         }
