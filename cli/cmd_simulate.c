@@ -189,6 +189,7 @@ static const char *needs_plan(const struct args *args, bool lowered)
     if (lowering || lowered)
         return lowering ? lowering : args->machine ? "on" : NULL;
     return args->half_duplex          ? "half-duplex"
+           : args->one_class          ? "one-class"
            : args->expand_collectives ? "expand-collectives"
            : args->all_reduce         ? "all-reduce"
            : args->no_overlap         ? "no-overlap"

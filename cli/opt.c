@@ -79,6 +79,7 @@ static const struct value {
     { OPT_MICRO_BATCHES, "--micro-batches", COUNT, offsetof(struct args, micro_batches), 1,
       1 << 20 },
     { OPT_MINIBATCHES, "--minibatches", COUNT, offsetof(struct args, minibatches), 1, 1 << 20 },
+    { OPT_ONE_CLASS, "--one-class", FLAG, offsetof(struct args, one_class), 0, 0 },
     { OPT_HALF_DUPLEX, "--half-duplex", FLAG, offsetof(struct args, half_duplex), 0, 0 },
     { OPT_MODEL, "--model", READ, offsetof(struct args, model), 0, 0 },
     { OPT_NO_OVERLAP, "--no-overlap", FLAG, offsetof(struct args, no_overlap), 0, 0 },
@@ -542,6 +543,7 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
         .expand_collectives = args->expand_collectives,
         .no_overlap = args->no_overlap,
         .half_duplex = args->half_duplex,
+        .one_class = args->one_class,
         .all_reduce = args->all_reduce,
     };
     struct hypar_error why;

@@ -52,6 +52,7 @@ enum opt_key {
     OPT_MICRO_BATCHES,
     OPT_MINIBATCHES,
     OPT_HALF_DUPLEX,
+    OPT_ONE_CLASS,
     OPT_RECURRENCE,
     OPT_STAGES,
     OPT_STRAIGHT,
@@ -136,7 +137,7 @@ struct args {
     char **argv;
     double memory_bytes, framework_bytes, bucket_bytes, measured_s, budget_s;
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
-    bool forward, straight, use_fewer, free_transfers, vertical_sync, follow_links,
+    bool one_class, forward, straight, use_fewer, free_transfers, vertical_sync, follow_links,
         sequence_parallel;
 };
 
@@ -235,6 +236,8 @@ extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cm
       "a device that sends or receives does not compute", 0 },                                  \
     { "half-duplex", OPT_HALF_DUPLEX, NULL, 0,                                                  \
       "the two directions of a link take turns", 0 },                                           \
+    { "one-class", OPT_ONE_CLASS, NULL, 0,                                                      \
+      "links serve sums of gradients in turn with all else, not after it", 0 },                 \
     { "minibatches", OPT_MINIBATCHES, "N", 0,                                                   \
       "pipedream: simulate N of them (enough to fill the pipeline and go on a while)", 0 },     \
     { "bucket", OPT_BUCKET, "BYTES", 0, "sum gradients in buckets of about this size, as 25MB", \

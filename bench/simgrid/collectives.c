@@ -16,7 +16,8 @@ struct job {
     int rank, n, root;
     MPI_Comm inside, across; /* hierarchical: ranks of a block; those with equal numbers */
     int n_inside, n_across;
-    int count; /* integers of the whole, or of one message */
+    int count;          /* integers of the whole, or of one message */
+    MPI_Request far[2]; /* of both kinds at once: what goes through the network */
     int *in, *out, *counts;
 };
 
@@ -91,6 +92,26 @@ static void opposite(struct job *j)
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* Both kinds of traffic at once: a message half the machine away, as a sum of gradients is, and
+ * beside it a chain of messages to the neighbour and back, as a layer's sums are. */
+enum { CHAIN = 16 };
+
+static void near(struct job *j)
+{
+    int to = (j->rank + j->n / 2) % j->n, from = (j->rank + j->n - j->n / 2) % j->n;
+    MPI_Irecv(j->out, j->count, MPI_INT, from, 1, MPI_COMM_WORLD, &j->far[0]);
+    MPI_Isend(j->in, j->count, MPI_INT, to, 1, MPI_COMM_WORLD, &j->far[1]);
+    for (int i = 0; i < CHAIN; i++)
+        MPI_Sendrecv(j->in, j->count, MPI_INT, j->rank ^ 1, 0, j->out, j->count, MPI_INT,
+                     j->rank ^ 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void near_and_far(struct job *j)
+{
+    near(j);
+    MPI_Waitall(2, j->far, MPI_STATUSES_IGNORE);
+}
+
 static const struct {
     const char *kind;
     void (*run)(struct job *);
@@ -105,6 +126,8 @@ static const struct {
     { "send", send, 1 },
     { "halo", halo, 1 },
     { "opposite", opposite, 1 },
+    { "near", near, 1 },
+    { "near-and-far", near_and_far, 1 },
 };
 
 /* All ranks leave at the same simulated time. Hosts compute one operation in a second. */
@@ -131,6 +154,8 @@ static void measure(struct job *job, int k, const char *name, double bytes)
     else
         kinds[k].run(job);
     took_s = MPI_Wtime() - start_s;
+    if (kinds[k].run == near) /* the rest of it is not measured */
+        MPI_Waitall(2, job->far, MPI_STATUSES_IGNORE);
     MPI_Allreduce(&took_s, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (job->rank == 0)
         printf("%s;%s;%d;%.12g\n", kinds[k].kind, name, 4 * job->count, longest_s);

@@ -50,32 +50,41 @@ static void print_platform(const struct hypar_machine *machine)
     hp_arena_free(&arena);
 }
 
-/* The simulator's time for messages by themselves: as tasks that hold the links of their
- * routes. */
+/* A message as a task that holds the links of its route, one after the other. */
+static struct sim_task task_of(struct arena *arena, const struct hypar_machine *machine,
+                               const struct message *m, int number)
+{
+    int longest = hypar_machine_longest_route(machine);
+    int *route = NEW(arena, int, longest + 1);
+    struct hold *hold = NEW(arena, struct hold, longest);
+    ticks offset = 0, held = 0;
+    int hops = hypar_machine_route(machine, m->from, m->to, route, longest);
+    for (int h = 0; h < hops; h++) {
+        struct hypar_link link = hypar_machine_link(machine, route[h] / 2);
+        hold[h] = (struct hold){ route[h], offset, hp_ticks(m->bytes / link.bytes_per_s) };
+        offset += hp_ticks(link.latency_s);
+        held = hold[h].busy > held ? hold[h].busy : held;
+    }
+    return (struct sim_task){ .number = number,
+                              .duration = offset + held,
+                              .n_holds = hops,
+                              .hold = hold,
+                              .held = HELD_ON_ROUTE };
+}
+
+/* The simulator's time for messages by themselves. */
 static double serve(const struct hypar_machine *machine, const struct comm_messages *messages)
 {
     struct arena arena = { 0 };
-    int n = messages->n, longest = hypar_machine_longest_route(machine);
+    int n = messages->n;
     int64_t n_edges = 0, *start = NEW(&arena, int64_t, n + 1);
     for (int i = 0; i < n; i++)
         n_edges += messages->list[i].n_after;
-    int *after = NEW(&arena, int, n_edges + 1), *route = NEW(&arena, int, longest + 1);
+    int *after = NEW(&arena, int, n_edges + 1);
     struct sim_task *task = NEW(&arena, struct sim_task, n);
     for (int i = 0; i < n; i++) {
         const struct comm_message *m = &messages->list[i];
-        struct hold *hold = NEW(&arena, struct hold, longest);
-        ticks offset = 0, held = 0;
-        int hops = hypar_machine_route(machine, m->message.from, m->message.to, route, longest);
-        for (int h = 0; h < hops; h++) {
-            struct hypar_link link = hypar_machine_link(machine, route[h] / 2);
-            hold[h] = (struct hold){ route[h], offset,
-                                     hp_ticks(m->message.bytes / link.bytes_per_s) };
-            offset += hp_ticks(link.latency_s);
-            held = hold[h].busy > held ? hold[h].busy : held;
-        }
-        task[i] = (struct sim_task){
-            .number = i, .duration = offset + held, .n_holds = hops, .hold = hold
-        };
+        task[i] = task_of(&arena, machine, &m->message, i);
         start[i + 1] = start[i] + m->n_after;
         for (int a = 0; a < m->n_after; a++)
             after[start[i] + a] = m->after[a];
@@ -84,6 +93,18 @@ static double serve(const struct hypar_machine *machine, const struct comm_messa
     double time_s = hp_seconds(hp_run_graph(&graph, NEW(&arena, struct times, n), NULL));
     hp_arena_free(&arena);
     return time_s;
+}
+
+/* How long the busiest link is held by all tasks. */
+static double busiest_s(struct arena *arena, const struct task_graph *g)
+{
+    ticks *busy = NEW(arena, ticks, g->n_queues), most = 0;
+    for (int t = 0; t < g->n_tasks; t++)
+        for (int h = 0; h < g->task[t].n_holds; h++)
+            busy[g->task[t].hold[h].queue] += g->task[t].hold[h].busy;
+    for (int q = 0; q < g->n_queues; q++)
+        most = busy[q] > most ? busy[q] : most;
+    return hp_seconds(most);
 }
 
 /* Do two of these messages cross a link in the same direction? */
@@ -135,6 +156,42 @@ static bool weigh_messages(struct arena *arena, const struct hypar_machine *mach
         if (way.link[l].s_per_byte > row->bound_s)
             row->bound_s = way.link[l].s_per_byte;
     row->meets = meet(machine, message, n_messages);
+    return true;
+}
+
+/* Both kinds of traffic at once: from each device a message half the machine away, which gives
+ * way, and a chain of exchanges with its neighbour. `near`: the time until these have ended. */
+static bool weigh_both(struct arena *arena, const struct hypar_machine *machine,
+                       struct row *row)
+{
+    enum { CHAIN = 16 };
+    int n = hypar_machine_device_count(machine), n_tasks = n * (CHAIN + 1), n_after = 0;
+    bool near = strcmp(row->kind, "near") == 0;
+    if (!near && strcmp(row->kind, "near-and-far") != 0)
+        return false;
+    struct sim_task *task = NEW(arena, struct sim_task, n_tasks);
+    struct times *times = NEW(arena, struct times, n_tasks);
+    int64_t *start = NEW(arena, int64_t, n_tasks + 1);
+    int *after = NEW(arena, int, 2 * n_tasks);
+    for (int t = 0; t < n_tasks; t++) {
+        int from = t % n, far = t < n, to = far ? (from + n / 2) % n : from ^ 1;
+        task[t] = task_of(arena, machine, &(struct message){ from, to, row->bytes }, t);
+        task[t].traffic = far ? TRAFFIC_SUMS : TRAFFIC_NEXT;
+        if (t >= 2 * n) { /* it has sent, and received */
+            after[n_after++] = t - n;
+            after[n_after++] = t - n - from + (from ^ 1);
+        }
+        start[t + 1] = n_after;
+    }
+    struct task_graph graph = { n_tasks, 2 * hypar_machine_link_count(machine), task, start,
+                                after };
+    row->served_s = hp_seconds(hp_run_graph(&graph, times, NULL));
+    for (int t = n; near && t < n_tasks; t++)
+        row->served_s = t == n || hp_seconds(times[t].end) > row->served_s
+                            ? hp_seconds(times[t].end)
+                            : row->served_s;
+    row->one_s = row->served_s;
+    row->bound_s = near ? 0 : busiest_s(arena, &graph);
     return true;
 }
 
@@ -238,8 +295,9 @@ static int compare(const struct hypar_machine *machine, const char *word, int bl
     while (fgets(line, sizeof line, stdin)) {
         struct arena arena = { 0 };
         struct row row = { 0 };
-        if (!read_row(line, &row) || (!weigh_messages(&arena, machine, &row) &&
-                                      !weigh_collective(&arena, machine, block, &row))) {
+        if (!read_row(line, &row) ||
+            (!weigh_messages(&arena, machine, &row) && !weigh_both(&arena, machine, &row) &&
+             !weigh_collective(&arena, machine, block, &row))) {
             fprintf(stderr, "messages: cannot compare: %s", line);
             bad = 1;
             hp_arena_free(&arena);

@@ -83,5 +83,13 @@ for machine; do
     one all-to-all pairwise 0 --cfg=smpi/alltoall:ring
     one all-to-all 'all at once' 0 --cfg=smpi/alltoall:basic_linear
     sizes=$all_sizes
+    case $machine in
+    cluster:[24]x4*) # both kinds of traffic at once, inside nodes and between them
+        # shellcheck disable=SC2086
+        one near direct 0 $eager
+        # shellcheck disable=SC2086
+        one near-and-far direct 0 $eager
+        ;;
+    esac
 done
 exit $bad

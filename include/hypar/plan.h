@@ -137,7 +137,7 @@ struct hypar_simulation {
     char all_reduce[32]; /* how all-reduces are done; "": whatever is fastest */
     double bucket_bytes; /* gradients are summed in buckets of about this size; 0: one by one */
     bool local_bn;       /* batch norm over each part's own samples */
-    bool no_overlap, half_duplex, expand_collectives;
+    bool no_overlap, half_duplex, one_class, expand_collectives;
     enum hypar_framework framework;
 };
 

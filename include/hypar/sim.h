@@ -4,7 +4,8 @@
  *
  * The program of a plan is simulated on its machine: one queue for each device's computing, one
  * for each direction of each link. Every queue serves what is ready first, and among those the
- * task with the smallest number. Times are whole picoseconds inside, so the same program gives
+ * task with the smallest number; sums of parameters' gradients give way on links to what the
+ * next task waits for. Times are whole picoseconds inside, so the same program gives
  * the same timeline everywhere, and a part of it can be replayed exactly. */
 #ifndef HYPAR_SIM_H
 #define HYPAR_SIM_H
@@ -23,6 +24,7 @@ struct hypar_sim_options {
                                 one */
     bool no_overlap;  /* what a device sends or receives keeps it from computing (HyPar) */
     bool half_duplex; /* the two directions of a link take turns (PipeDream's recurrence) */
+    bool one_class;   /* links serve sums of parameters' gradients in turn with all else */
     /* How all-reduces are done: "ring", "two-way-ring", "recursive-doubling",
      * "halving-and-doubling", "tree", "hierarchical", "server", "hierarchical-server". A group
      * that cannot do it so (two devices make no tree) does as for NULL or "auto": whatever is

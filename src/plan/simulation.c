@@ -14,6 +14,7 @@ static const struct {
     { "local_bn", "--local-bn", offsetof(struct hypar_simulation, local_bn) },
     { "no_overlap", "--no-overlap", offsetof(struct hypar_simulation, no_overlap) },
     { "half_duplex", "--half-duplex", offsetof(struct hypar_simulation, half_duplex) },
+    { "one_class", "--one-class", offsetof(struct hypar_simulation, one_class) },
     { "expand_collectives", "--expand-collectives",
       offsetof(struct hypar_simulation, expand_collectives) },
 };

@@ -185,7 +185,8 @@ static int place_of_link(const struct comm_cost *cost, const struct hold *hold, 
     return i;
 }
 
-/* One task that holds every link for its own time; without overlap, the devices too. */
+/* One task that holds every link for its own time, from when it is free on; without overlap,
+ * the devices too, and then all together. */
 static void as_one_task(struct task_costs *a, const struct request *r,
                         const struct comm_way *way, double bytes, struct comm_cost *cost)
 {
@@ -213,14 +214,15 @@ static void as_one_task(struct task_costs *a, const struct request *r,
         hold[cost->n_links + i] = (struct hold){ r->comm->device[i], 0, task->duration };
     task->n_holds = cost->n_links + n_devices;
     task->hold = hold;
+    task->held = a->settings.no_overlap ? HELD_TOGETHER : HELD_EACH;
     cost->task = task;
     cost->n_tasks = 1;
     cost->link = hold;
     cost->bytes_on_link = on_link;
 }
 
-/* A message holds the links of its route, each a latency after the one before; the overhead
- * follows. */
+/* A message holds the links of its route, each a latency after the one before, and the overhead
+ * follows; without overlap, sender and receiver too, and then all together. */
 static void as_message(struct task_costs *a, struct arena *arena, const struct message *m,
                        double overhead_s, struct sim_task *task, struct comm_cost *cost)
 {
@@ -244,7 +246,8 @@ static void as_message(struct task_costs *a, struct arena *arena, const struct m
     *task =
         (struct sim_task){ .duration = hp_later(hp_later(at, longest), hp_ticks(overhead_s)),
                            .n_holds = n + extra,
-                           .hold = hold };
+                           .hold = hold,
+                           .held = extra ? HELD_TOGETHER : HELD_ON_ROUTE };
     for (int i = 0; i < extra; i++)
         hold[n + i] = (struct hold){ i ? m->to : m->from, 0, task->duration };
 }

@@ -3,22 +3,20 @@
 
 #include "sim/sim.h"
 
-void hp_put_event_links(const struct hypar_sim *sim, const struct sim_task *task,
-                        struct hypar_sim_event *event)
+void hp_put_event_links(const struct hypar_sim *sim, const struct sim_task *task, ticks start,
+                        const ticks *from, struct hypar_sim_event *event)
 {
     int n_devices = sim->summary.n_devices;
-    struct hold whole = { task->queue, 0, task->duration };
-    const struct hold *hold = task->hold ? task->hold : &whole;
     event->n_links = 0;
     event->link = sim->event_link;
     event->link_busy_s = sim->event_busy_s;
     event->link_offset_s = sim->event_offset_s;
     for (int i = 0; i < task->n_holds; i++) {
-        if (hold[i].queue < n_devices)
+        if (task->hold[i].queue < n_devices)
             continue;
-        sim->event_link[event->n_links] = hold[i].queue - n_devices;
-        sim->event_busy_s[event->n_links] = hp_seconds(hold[i].busy);
-        sim->event_offset_s[event->n_links] = hp_seconds(hold[i].offset);
+        sim->event_link[event->n_links] = task->hold[i].queue - n_devices;
+        sim->event_busy_s[event->n_links] = hp_seconds(task->hold[i].busy);
+        sim->event_offset_s[event->n_links] = hp_seconds(from[i] - start);
         event->n_links++;
     }
 }
@@ -62,7 +60,8 @@ static void name_update(const struct hypar_sim *sim, const struct block *block,
 }
 
 /* Which task instance event `i` is: row by row. */
-static const struct times *find(const struct hypar_sim *sim, int64_t i, int *task, int *micro)
+static const struct times *find(const struct hypar_sim *sim, int64_t i, int *task, int *micro,
+                                const ticks **from)
 {
     const struct timeline *t = &sim->timeline;
     int low = 0, high = t->rows.n;
@@ -78,6 +77,7 @@ static const struct times *find(const struct hypar_sim *sim, int64_t i, int *tas
     int place = (int)(i - sim->row_start[low]);
     *task = hp_row_task(&t->rows, low, place);
     *micro = hp_row_name(&t->rows, low);
+    *from = t->held[low] + t->hold_start[*task];
     return &t->times[low][place];
 }
 
@@ -95,8 +95,9 @@ bool hypar_sim_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_ev
     if (sim->file)
         return hp_file_event(sim, i, event);
     int task, micro;
+    const ticks *from;
     const struct times *times =
-        sim->has_timeline && i >= 0 ? find(sim, i, &task, &micro) : NULL;
+        sim->has_timeline && i >= 0 ? find(sim, i, &task, &micro, &from) : NULL;
     if (!times)
         return false;
     int number = sim->block_of[task], local = task - sim->timing->blocks->first[number];
@@ -113,7 +114,7 @@ bool hypar_sim_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_ev
         name_comm(sim, &block, local, event);
     hp_add_instance(sim->program, micro, event->name, sizeof event->name);
     if (event->kind == HYPAR_EVENT_COMM)
-        hp_put_event_links(sim, what, event);
+        hp_put_event_links(sim, what, times->start, from, event);
     else
         event->device = what->queue;
     event->ready_s = hp_seconds(times->ready);

@@ -1,4 +1,4 @@
-/* sim/heap.h - tasks that are ready, the first of them on top. Internal. */
+/* sim/heap.h - tasks that are ready, or go on, the first of them on top. Internal. */
 #ifndef SIM_HEAP_H
 #define SIM_HEAP_H
 
@@ -6,9 +6,11 @@
 #include "sim/tasks.h"
 
 struct ready_task {
-    ticks ready;
-    int64_t number;
+    ticks time;     /* when it is ready, or to be looked at again */
+    ticks since;    /* -1; of traffic that gives way: ready since then */
+    int64_t number; /* the task's */
     int id;
+    int flow; /* of one that has begun with its links (links.h); -1 */
 };
 
 struct ready_heap {
@@ -26,7 +28,9 @@ struct ready_line {
 
 static inline bool hp_comes_first(const struct ready_task *a, const struct ready_task *b)
 {
-    return a->ready != b->ready ? a->ready < b->ready : a->number < b->number;
+    if (a->time != b->time)
+        return a->time < b->time;
+    return a->since != b->since ? a->since < b->since : a->number < b->number;
 }
 
 static inline void hp_heap_push(struct ready_heap *h, struct arena *arena, struct ready_task t)

@@ -58,6 +58,7 @@ struct hypar_simulation hypar_simulation_of(const struct hypar_sim_options *opti
                                      .local_bn = options->lower.local_bn,
                                      .no_overlap = options->no_overlap,
                                      .half_duplex = options->half_duplex,
+                                     .one_class = options->one_class,
                                      .expand_collectives = options->expand_collectives,
                                      .framework = options->framework };
     if (options->all_reduce && strcmp(options->all_reduce, fastest) != 0)
@@ -78,6 +79,7 @@ struct hypar_sim_options hypar_as_planned(const struct hypar_plan *plan,
     how.expand_collectives |= planned->expand_collectives;
     how.no_overlap |= planned->no_overlap;
     how.half_duplex |= planned->half_duplex;
+    how.one_class |= planned->one_class;
     if (how.framework == HYPAR_FRAMEWORK_COMPILED)
         how.framework = planned->framework;
     return how;

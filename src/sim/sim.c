@@ -19,15 +19,15 @@ struct counting {
     ticks *begins; /* by stage, by minibatch: when it begins with it */
 };
 
-static void cover(struct counting *c, int device, const struct times *times)
+static void cover(struct counting *c, int device, const struct served *s)
 {
-    hp_cover(&c->comm[device], &c->arena, times->ready, times->start, times->end);
-    hp_cover(&c->either[device], &c->arena, times->ready, times->start, times->end);
+    hp_cover(&c->comm[device], &c->arena, s->now, s->times.start, s->times.end);
+    hp_cover(&c->either[device], &c->arena, s->now, s->times.start, s->times.end);
 }
 
 /* Devices that take part in a comm's task. */
 static void cover_devices(struct counting *c, const struct block *block, int local,
-                          const struct times *times)
+                          const struct served *served)
 {
     struct timing *timing = c->sim->timing;
     const struct pattern *p = hp_exchange_pattern(timing->lowering, block->body, block->index);
@@ -35,12 +35,12 @@ static void cover_devices(struct counting *c, const struct block *block, int loc
     int k = hp_comm_at(cost, p->n_comms, local);
     const struct message *m = hp_message_at(cost, k, local);
     if (m) {
-        cover(c, m->from, times);
-        cover(c, m->to, times);
+        cover(c, m->from, served);
+        cover(c, m->to, served);
         return;
     }
     for (int i = 0; i < p->comm[k].n_devices; i++)
-        cover(c, p->comm[k].device[i], times);
+        cover(c, p->comm[k].device[i], served);
 }
 
 static ticks *begins_of(const struct counting *c, int stage)
@@ -58,7 +58,7 @@ static void note_begin(struct counting *c, int op_pass, int micro, ticks start)
         *begin = start;
 }
 
-static void count_task(void *who, int task, int micro, const struct times *times)
+static void count_task(void *who, int task, int micro, const struct served *served)
 {
     struct counting *c = who;
     struct hypar_sim *sim = c->sim;
@@ -68,11 +68,12 @@ static void count_task(void *who, int task, int micro, const struct times *times
     const struct sim_task *what = &c->graph->task[task];
     if (block.kind != BLOCK_EXCHANGE && block.kind != BLOCK_TAIL_EXCHANGE) {
         c->busy[what->queue] = hp_later(c->busy[what->queue], what->duration);
-        hp_cover(&c->either[what->queue], &c->arena, times->ready, times->start, times->end);
+        hp_cover(&c->either[what->queue], &c->arena, served->now, served->times.start,
+                 served->times.end);
         c->compute += block.kind == BLOCK_COMPUTE;
         c->update += block.kind != BLOCK_COMPUTE;
         if (block.kind == BLOCK_COMPUTE && c->begins)
-            note_begin(c, block.index, micro, times->start);
+            note_begin(c, block.index, micro, served->times.start);
         return;
     }
     c->comms++;
@@ -81,7 +82,7 @@ static void count_task(void *who, int task, int micro, const struct times *times
             ticks *busy = &c->busy[what->hold[i].queue];
             *busy = hp_later(*busy, what->hold[i].busy);
         }
-    cover_devices(c, &block, task - timing->blocks->first[number], times);
+    cover_devices(c, &block, task - timing->blocks->first[number], served);
 }
 
 /* Bytes and joules --------------------------------------------------------------------- */

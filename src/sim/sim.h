@@ -27,7 +27,9 @@ struct hypar_sim {
     /* of a program file */
     struct flat_file *file;
     struct times *file_times;
-    int *file_order; /* tasks by number */
+    ticks *file_held;         /* when each hold of each task starts, ... */
+    int64_t *file_hold_start; /* ... from here on */
+    int *file_order;          /* tasks by number */
     /* what an event points at */
     int *event_link;
     double *event_busy_s, *event_offset_s;
@@ -38,9 +40,10 @@ enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_progr
                                       const struct hypar_sim_options *options,
                                       struct hypar_error *err);
 
-/* Fill an event's queues from a task; queues from n_devices on are links. */
-void hp_put_event_links(const struct hypar_sim *sim, const struct sim_task *task,
-                        struct hypar_sim_event *event);
+/* Fill an event's queues from a task that started then, and its holds at from[]; queues from
+ * n_devices on are links. */
+void hp_put_event_links(const struct hypar_sim *sim, const struct sim_task *task, ticks start,
+                        const ticks *from, struct hypar_sim_event *event);
 
 /* Where the events of each row begin, and room for what events point at. */
 void hp_make_events(struct hypar_sim *sim);

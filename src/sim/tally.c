@@ -19,9 +19,9 @@ void hp_cover(struct covered *c, struct arena *arena, ticks now, ticks from, tic
     close_before(c, now);
     if (from >= to)
         return;
-    int at = 0, last;
-    while (at < c->n && c->open[at].to < from)
-        at++;
+    int at = c->n, last;
+    while (at > 0 && c->open[at - 1].to >= from) /* most come last */
+        at--;
     for (last = at; last < c->n && c->open[last].from <= to; last++) {
         from = c->open[last].from < from ? c->open[last].from : from;
         to = c->open[last].to > to ? c->open[last].to : to;

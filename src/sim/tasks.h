@@ -1,9 +1,10 @@
 /* sim/tasks.h - what is simulated: tasks that hold queues and wait for tasks. Internal.
  *
- * Every queue (a device's computing, one direction of a link) serves its tasks in the order of
- * (ready time, number). A task is ready when all that it waits for has ended; it starts when
- * every queue that it holds is free for it. Times are whole picoseconds: sums are exact, so a
- * timeline that is shifted is the same timeline. */
+ * A queue is a device's computing, or one direction of a link. A task is ready when all that it
+ * waits for has ended. Devices serve by (ready time, number). A free link takes, among what is
+ * ready then, the highest class, then the least (ready time, number); what it has begun it ends
+ * (links.h). Times are whole picoseconds: sums are exact, so a timeline that is shifted is the
+ * same timeline. */
 #ifndef SIM_TASKS_H
 #define SIM_TASKS_H
 
@@ -38,44 +39,41 @@ static inline ticks hp_earliest(ticks a, ticks b)
 ticks hp_ticks(double seconds);
 double hp_seconds(ticks time);
 
-/* A queue that a task holds: from its start + offset on, for `busy`. */
+/* A queue that a task holds for `busy`, from some time after its start on; from `offset` on if
+ * it waits for nothing. */
 struct hold {
     int queue;
     ticks offset, busy;
 };
 
+/* When a task takes what it holds. */
+enum how_held {
+    HELD_TOGETHER, /* as soon as all are free: each from its start + offset on */
+    HELD_EACH,     /* each as soon as it is free: the links of a collective */
+    HELD_ON_ROUTE, /* each one latency after the one before: the hops of a message; the
+                      difference of two offsets is the latency of the first */
+};
+
+/* What a link serves first. */
+enum traffic {
+    TRAFFIC_NEXT, /* the next task waits for it */
+    TRAFFIC_SUMS, /* gradients of parameters being summed, for an update at the step's end */
+};
+
 struct sim_task {
     int64_t number; /* unique, larger than those of the tasks that it waits for */
-    ticks duration; /* what waits for it may go on at start + duration */
+    ticks duration; /* how long it takes if nothing that it holds makes it wait */
     int n_holds;    /* 0: it takes no queue, a point in time or a delay */
     int queue;      /* if n_holds is 1 and hold is NULL: it holds this one all the time */
     const struct hold *hold;
+    unsigned char held;    /* enum how_held */
+    unsigned char traffic; /* enum traffic; not TRAFFIC_NEXT: it is not HELD_TOGETHER, and takes
+                              some time */
 };
 
 struct times {
     ticks ready, start, end;
 };
-
-/* Give a task that is ready its queues; returns when it starts. */
-static inline ticks hp_claim(const struct sim_task *task, ticks *free, ticks ready)
-{
-    ticks start = ready;
-    if (!task->hold) {
-        if (task->n_holds) {
-            start = free[task->queue] > start ? free[task->queue] : start;
-            free[task->queue] = hp_later(start, task->duration);
-        }
-        return start;
-    }
-    for (int i = 0; i < task->n_holds; i++) {
-        ticks from = free[task->hold[i].queue] - task->hold[i].offset;
-        start = from > start ? from : start;
-    }
-    for (int i = 0; i < task->n_holds; i++)
-        free[task->hold[i].queue] =
-            hp_later(start, hp_later(task->hold[i].offset, task->hold[i].busy));
-    return start;
-}
 
 /* Tasks by id, with what each waits for. */
 struct task_graph {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/heap.h"
+#include "sim/links.h"
 
 /* Tasks that wait for each task: the edges turned round. */
 struct waiting {
@@ -62,7 +63,9 @@ struct timeline_run {
     struct progress *progress;    /* by device */
     struct updates *updates; /* [stage * n_devices + device]; NULL: nothing waits for them */
     int *updated_start, *updated; /* by task of the tail: devices that it brings up to date */
-    ticks *free;
+    struct queues queues;
+    struct flows flows;
+    ticks *from; /* room for when each hold of a task starts */
     struct ready_heap heap;
     struct timeline *keep;
     const struct observer *observer;
@@ -115,7 +118,8 @@ static void push(struct timeline_run *s, int row, int task, ticks ready)
 {
     int64_t number = s->timing ? (int64_t)hp_row_micro(&s->rows, row) << 32 | task
                                : s->graph.task[task].number;
-    hp_heap_push(&s->heap, &s->arena, (struct ready_task){ ready, number, task });
+    ticks since = hp_since(&s->graph.task[task], ready);
+    hp_heap_push(&s->heap, &s->arena, (struct ready_task){ ready, since, number, task, -1 });
 }
 
 /* One of the things that a task waits for has ended. */
@@ -325,16 +329,20 @@ static void start_slots(struct timeline_run *s)
 
 /* Serving ------------------------------------------------------------------------------ */
 
-static void note_times(struct timeline_run *s, int row, int task, const struct times *times)
+static void note_served(struct timeline_run *s, int row, int task, const struct served *what)
 {
+    const struct sim_task *t = &s->graph.task[task];
     s->served++;
-    s->length = hp_latest(s->length, times->end);
+    s->length = hp_latest(s->length, what->times.end);
     if (s->times)
-        s->times[task] = *times;
+        s->times[task] = what->times;
     if (s->keep)
-        s->keep->times[row][hp_row_place(&s->rows, row, task)] = *times;
+        s->keep->times[row][hp_row_place(&s->rows, row, task)] = what->times;
+    if (s->keep && t->hold && t->n_holds)
+        memcpy(s->keep->held[row] + s->keep->hold_start[task], what->from,
+               (size_t)t->n_holds * sizeof *what->from);
     if (s->observer)
-        s->observer->served(s->observer->who, task, hp_row_name(&s->rows, row), times);
+        s->observer->served(s->observer->who, task, hp_row_name(&s->rows, row), what);
 }
 
 /* What waits for a task: tasks of the same row; of the tail, in the period that the micro-batch
@@ -354,21 +362,72 @@ static void release_next(struct timeline_run *s, int row, int task, ticks end)
     }
 }
 
+/* A task has been given all that it holds. */
+static void end_task(struct timeline_run *s, int row, int task, const struct served *what)
+{
+    note_served(s, row, task, what);
+    release_next(s, row, task, what->times.end);
+    if (!is_tail(s, task) && s->gated && s->group_of[task] >= 0)
+        leave_slot(s, task, what->times.end);
+    if (is_tail(s, task) && s->gated && s->iteration->delayed)
+        note_updates(s, task, what->times.end);
+    if (--s->of_row[row].left == 0)
+        close_row(s, row);
+}
+
+/* A flow goes on: it is looked at again (-1), or has all its links. */
+static int go_on(struct timeline_run *s, const struct ready_task *what, struct served *served)
+{
+    const struct sim_task *task = &s->graph.task[what->id];
+    struct ready_task again = *what;
+    if (again.flow < 0)
+        again.flow = hp_flow_new(&s->flows, &s->arena, task->n_holds, what->time);
+    struct flow *flow = &s->flows.flow[again.flow];
+    again.time = hp_flow_go(flow, task, &s->queues, what->time);
+    if (again.time >= 0) {
+        again.since = hp_since(task, flow->ready);
+        hp_heap_push(&s->heap, &s->arena, again);
+        if (flow->began < 0 && (flow->hop || (flow->left >= 0 && flow->left < task->n_holds)))
+            hp_flow_began(&s->flows, again.flow, what->time);
+        return -1;
+    }
+    served->times = (struct times){ flow->arrived, flow->start, flow->end };
+    served->from = flow->from;
+    return again.flow;
+}
+
 static void serve(struct timeline_run *s, const struct ready_task *what)
 {
     int row = s->timing ? (int)(what->number >> 32) : 0, task = what->id;
+    struct served served = { .from = s->from, .now = what->time };
+    int flow = -1;
     if (is_tail(s, task))
         row = hp_tail_row(&s->rows, task, row);
-    ticks start = hp_claim(&s->graph.task[task], s->free, what->ready);
-    struct times times = { what->ready, start, hp_later(start, s->graph.task[task].duration) };
-    note_times(s, row, task, &times);
-    release_next(s, row, task, times.end);
-    if (!is_tail(s, task) && s->gated && s->group_of[task] >= 0)
-        leave_slot(s, task, times.end);
-    if (is_tail(s, task) && s->gated && s->iteration->delayed)
-        note_updates(s, task, times.end);
-    if (--s->of_row[row].left == 0)
-        close_row(s, row);
+    if (hp_is_claimed(&s->graph.task[task]))
+        served.times = hp_claim(&s->graph.task[task], s->queues.free, what->time, s->from);
+    else if ((flow = go_on(s, what, &served)) < 0)
+        return;
+    if (s->flows.first >= 0)
+        served.now = s->flows.flow[s->flows.first].began;
+    end_task(s, row, task, &served);
+    if (flow >= 0)
+        hp_flow_free(&s->flows, flow);
+}
+
+/* Room for when each hold of a row's tasks starts. */
+static void begin_holds(struct timeline_run *s, struct timeline *keep)
+{
+    keep->held = NEW(&keep->arena, ticks *, s->rows.n);
+    keep->hold_start = NEW(&keep->arena, int, s->graph.n_tasks);
+    for (int row = 0; row < s->rows.n; row++) {
+        int n = 0;
+        for (int place = 0; place < hp_row_size(&s->rows, row); place++) {
+            int task = hp_row_task(&s->rows, row, place);
+            keep->hold_start[task] = n; /* the same in all rows that have the task */
+            n += s->graph.task[task].hold ? s->graph.task[task].n_holds : 0;
+        }
+        keep->held[row] = NEW(&keep->arena, ticks, n);
+    }
 }
 
 static void begin_timeline(struct timeline_run *s, struct timeline *keep)
@@ -377,6 +436,7 @@ static void begin_timeline(struct timeline_run *s, struct timeline *keep)
     keep->times = NEW(&keep->arena, struct times *, s->rows.n);
     for (int row = 0; row < s->rows.n; row++)
         keep->times[row] = NEW(&keep->arena, struct times, hp_row_size(&s->rows, row));
+    begin_holds(s, keep);
     s->keep = keep;
 }
 
@@ -467,6 +527,18 @@ static struct waiting turn_round(struct arena *arena, const struct task_graph *g
     return (struct waiting){ start, task };
 }
 
+static void set_up_queues(struct timeline_run *s)
+{
+    int most = 1;
+    for (int t = 0; t < s->graph.n_tasks; t++)
+        most = s->graph.task[t].n_holds > most ? s->graph.task[t].n_holds : most;
+    s->from = NEW(&s->arena, ticks, most);
+    s->queues.free = NEW(&s->arena, ticks, s->graph.n_queues);
+    s->queues.asked = NEW(&s->arena, ticks, s->graph.n_queues);
+    s->queues.given = NEW(&s->arena, ticks, s->graph.n_queues);
+    hp_flows_begin(&s->flows);
+}
+
 static void set_up(struct timeline_run *s)
 {
     s->before = turn_round(&s->arena, &s->graph);
@@ -476,7 +548,7 @@ static void set_up(struct timeline_run *s)
     count_tail(s);
     s->of_row = NEW(&s->arena, struct under_way, s->rows.n);
     s->spare = NEW(&s->arena, struct spare, s->iteration->n_bodies + s->iteration->n_groups);
-    s->free = NEW(&s->arena, ticks, s->graph.n_queues);
+    set_up_queues(s);
     s->gated = s->timing && hp_has_order(s->timing->lowering);
     if (s->gated)
         set_up_slots(s);

@@ -11,6 +11,8 @@ struct timeline {
     struct task_graph graph; /* each body once, then the tail (hp_timed_graph()) */
     struct rows rows;
     struct times **times; /* [row][place of the task in it] */
+    ticks **held;         /* [row]: when each hold starts, from hold_start[task] on */
+    int *hold_start;      /* by task */
     int64_t n_instances;
     ticks length;
 };
@@ -20,11 +22,18 @@ struct timeline {
 ticks hp_timeline_run(struct timing *timing, struct timeline *keep);
 void hp_timeline_end(struct timeline *timeline);
 
+/* What is known of a task instance when it has been given all that it holds. */
+struct served {
+    struct times times;
+    const ticks *from; /* by hold: when it starts; of a task that has holds */
+    ticks now;         /* whatever is served later starts no earlier */
+};
+
 /* As it is simulated, for those who add up: `begin` when the tasks are known, then `served` for
  * every task instance when it is served. `micro` is -1 - period in the tail. */
 struct observer {
     void (*begin)(void *who, const struct task_graph *graph);
-    void (*served)(void *who, int task, int micro, const struct times *times);
+    void (*served)(void *who, int task, int micro, const struct served *what);
     void *who;
 };
 /* `program`: whose blocks the timing has; must outlive `keep`. NULL: blocks are written. */

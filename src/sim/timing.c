@@ -123,13 +123,28 @@ static void compute_tasks(struct timing *s, int b, int group, struct sim_task *t
         hp_kernel_tasks(s, b, group, task);
 }
 
+/* Sums of parameters' gradients give way to what the next task waits for: values, errors,
+ * parameters that are gathered. Queues that are held together serve one class. */
+static enum traffic traffic_of(const struct timing *s, int exchange)
+{
+    const struct place *place = &s->lowering->training.exchange[exchange].place;
+    const struct hypar_sim_options *how = &s->costs->settings;
+    bool sums = place->grad && s->lowering->graph->tensors[place->tensor].kind == TENSOR_PARAM;
+    return sums && !how->one_class && !how->no_overlap ? TRAFFIC_SUMS : TRAFFIC_NEXT;
+}
+
 static void exchange_tasks(struct timing *s, int b, int exchange, struct sim_task *task)
 {
     const struct pattern *p = hp_exchange_pattern(s->lowering, b, exchange);
     const struct pattern_cost *cost = hp_exchange_cost(s, b, exchange);
-    for (int c = 0; c < p->n_comms; c++)
-        memcpy(task + hp_first_of_comm(cost, c), cost->comm[c].task,
-               (size_t)cost->comm[c].n_tasks * sizeof *task);
+    enum traffic traffic = traffic_of(s, exchange);
+    for (int c = 0; c < p->n_comms; c++) {
+        struct sim_task *first = task + hp_first_of_comm(cost, c);
+        memcpy(first, cost->comm[c].task, (size_t)cost->comm[c].n_tasks * sizeof *task);
+        for (int i = 0; traffic != TRAFFIC_NEXT && i < cost->comm[c].n_tasks; i++)
+            if (first[i].held != HELD_TOGETHER && first[i].duration)
+                first[i].traffic = (unsigned char)traffic;
+    }
 }
 
 static void update_tasks(struct timing *s, int exchange, struct sim_task *task)

@@ -5,11 +5,11 @@ $ hypar compare lenet-c --on htree:16 --planner dp,mp,owt,hypar,accpar | sed 's/
 > planner     step   over dp      sent    memory    energy
 > dp       17.1 ms    1.00 x   51.7 MB   5.71 MB    116 mJ
 > mp        172 ms    0.10 x    355 MB   36.4 MB    597 mJ
-> owt      16.3 ms    1.05 x   37.3 MB   3.47 MB   93.4 mJ
-> hypar    12.3 ms*   1.39 x*  18.7 MB   2.88 MB*  81.6 mJ
-> accpar   18.4 ms    0.93 x   14.6 MB*  2.88 MB*  78.1 mJ*
+> owt      15.9 ms    1.08 x   37.3 MB   3.47 MB   93.4 mJ
+> hypar    8.51 ms    2.01 x   18.7 MB   2.88 MB*  81.6 mJ
+> accpar   6.65 ms*   2.58 x*  14.6 MB*  2.88 MB*  78.1 mJ*
 >
-> The fastest is hypar: 12.3 ms a step, 20.8 k samples/s, 21.3 % of peak.
+> The fastest is accpar: 6.65 ms a step, 38.5 k samples/s, 39.4 % of peak.
 $ hypar compare lenet-c --on htree:16 --planner dp,hypar --batch 64 --precision bf16 --optimizer adam --json | sed 's/"seconds": [^,]*/"seconds": 0/'
 > [
 >   {
@@ -19,13 +19,13 @@ $ hypar compare lenet-c --on htree:16 --planner dp,hypar --batch 64 --precision 
 >   },
 >   {
 >     "planner": "hypar",
->     "predicted": {"model": "simulated", "step_s": 0.002887590707, "speedup_over_dp": 2.87186036646294, "samples_per_s": 22163.805917803158, "mfu": 0.22688217397108323, "comm_bytes": 5117424, "link_bytes": 19009006.666666597, "energy_j": 0.015802547254399987, "peak_memory_bytes": 990948, "fits": true},
+>     "predicted": {"model": "simulated", "step_s": 0.002181415711, "speedup_over_dp": 3.8015483542100514, "samples_per_s": 29338.74532821681, "mfu": 0.3003292099892908, "comm_bytes": 5117424, "link_bytes": 19009006.666666597, "energy_j": 0.015802547254399987, "peak_memory_bytes": 990948, "fits": true},
 >     "search": {"seconds": 0, "evaluated": 48, "lower_bound_s": null}
 >   }
 > ]
 $ hypar compare lenet-c --on htree:16 --planner hypar,mp --csv - | cut -d , -f 1-6,8-
 > planner,step_s,speedup_over_dp,comm_bytes,peak_memory_bytes,energy_j,fits,why_not
-> hypar,0.012311319068,1.39301790809537,18729512,2876020,0.08163202408831957,1,
+> hypar,0.0085116511,2.014872053907379,18729512,2876020,0.08163202408831957,1,
 > mp,0.172450653885,0.09944808875840234,355123200,36418820,0.5971601180048001,1,
 
 Planners without a plan that fits say why.

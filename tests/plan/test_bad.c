@@ -73,7 +73,7 @@ static const struct {
     { HEAD OPS ",'simulation':true}", HYPAR_INVALID, "plan: simulation: expected an object, not true" },
     { HEAD OPS ",'simulation':{'overlap':true}}", HYPAR_INVALID,
       "plan: simulation: unknown member 'overlap', expected one of all_reduce, bucket_bytes, framework, local_bn, "
-      "no_overlap, half_duplex, expand_collectives" },
+      "no_overlap, half_duplex, one_class, expand_collectives" },
     { HEAD OPS ",'simulation':{'no_overlap':1}}", HYPAR_INVALID,
       "plan: simulation.no_overlap: expected true or false, not 1" },
     { HEAD OPS ",'simulation':{'bucket_bytes':-1}}", HYPAR_INVALID, "?" },

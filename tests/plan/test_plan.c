@@ -157,10 +157,11 @@ static void test_simulation(void **state)
         { ",'simulation':{'all_reduce':'auto','bucket_bytes':0,'no_overlap':false}", NULL },
         { ",'simulation':{'no_overlap':true,'all_reduce':'ring'}",
           "\"simulation\": {\"all_reduce\": \"ring\", \"no_overlap\": true}\n" },
-        { ",'simulation':{'expand_collectives':true,'half_duplex':true,'local_bn':true,"
+        { ",'simulation':{'expand_collectives':true,'half_duplex':true,'one_class':true,'local_"
+          "bn':true,"
           "'bucket_bytes':2.5e7}",
           "\"simulation\": {\"bucket_bytes\": 25000000, \"local_bn\": true, \"half_duplex\": "
-          "true, \"expand_collectives\": true}\n" },
+          "true, \"one_class\": true, \"expand_collectives\": true}\n" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char given[512];

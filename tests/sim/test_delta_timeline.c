@@ -46,6 +46,23 @@ static ticks some_time(struct world *w)
     }
 }
 
+/* A collective or a message, of either class. */
+static void take_links(struct world *w, struct thing *t, struct hold *hold)
+{
+    bool route = hp_random_below(&w->random, 2);
+    ticks longest = 0, offset = 0;
+    t->task.n_holds = 1 + (int)hp_random_below(&w->random, 3);
+    t->task.held = route ? HELD_ON_ROUTE : HELD_EACH;
+    int queue = (int)hp_random_below(&w->random, QUEUES);
+    for (int i = 0; i < t->task.n_holds; i++) {
+        hold[i] = (struct hold){ (queue + i) % QUEUES, route ? offset : 0, some_time(w) };
+        longest = hold[i].busy > longest ? hold[i].busy : longest;
+        offset += some_time(w) / 2;
+    }
+    t->task.duration = longest + (route ? offset : some_time(w));
+    t->task.traffic = t->task.duration && hp_random_below(&w->random, 2) ? TRAFFIC_SUMS : 0;
+}
+
 static void make_task(struct world *w, int n)
 {
     struct thing *t = &w->thing[n];
@@ -53,6 +70,10 @@ static void make_task(struct world *w, int n)
     struct hold *hold = NEW(&w->arena, struct hold, 3);
     t->task = (struct sim_task){ .number = n, .duration = some_time(w), .hold = hold };
     t->task.n_holds = n_holds < 7 ? 1 : n_holds == 7 ? 0 : n_holds - 6;
+    if (t->task.n_holds && hp_random_below(&w->random, 3)) {
+        take_links(w, t, hold);
+        return;
+    }
     for (int i = 0, queue = (int)hp_random_below(&w->random, QUEUES); i < t->task.n_holds;
          i++) {
         ticks most = t->task.duration;

@@ -340,7 +340,10 @@ static const struct {
     { HEAD "'devices':9,'tasks':[]}", "full:4", "devices: expected an integer in 1..4, not 9" },
     { TASKS("7"), NULL, "tasks[0]: expected an object, not 7" },
     { TASK("'on':0,'seconds':1,'start':2"), NULL,
-      "tasks[0]: unknown member 'start', expected one of id, on, kind, name, seconds, bytes, after" },
+      "tasks[0]: unknown member 'start', expected one of id, on, kind, name, seconds, bytes, class, after" },
+    { TASK("'on':0,'seconds':1,'class':1"), NULL,
+      "tasks[0].class: expected only of a task on links, not on a device" },
+    { TASK("'on':'a','seconds':1,'class':2"), NULL, "tasks[0].class: expected an integer in 0..1, not 2" },
 
     /* ids */
     { TASKS("{'on':0,'seconds':1}"), NULL, "tasks[0].id: missing, expected an integer in 0..9007199254740992" },

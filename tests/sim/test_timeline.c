@@ -303,9 +303,9 @@ static bool is_computing(const struct oracle *o, int id)
 /* A queue being held. */
 struct held {
     int queue;
-    ticks from, to, offset, ready;
-    int id;
-    ticks *start; /* of the task: as late as its queues make it */
+    ticks from, to, offset, ready; /* `ready`: when the task came to it */
+    int id, traffic;
+    ticks *start; /* of the task, or of the hold: as late as its queues make it */
 };
 
 /* The order in which a queue serves. */
@@ -321,8 +321,15 @@ static int by_turn(const void *x, const void *y)
     return a->ready != b->ready ? a->ready < b->ready ? -1 : 1 : a->id - b->id;
 }
 
-static void list_held(const struct oracle *o, const struct instance *i, struct held *held,
-                      int64_t *n, ticks *start)
+static const ticks *from_of(const struct oracle *o, const struct instance *i)
+{
+    const struct timeline *t = &o->sim->timeline;
+    return t->held[row_of(o, i->list, i->row, i->task)] + t->hold_start[i->task];
+}
+
+/* Queues that are held together have one start; start[]: room for one of each hold. */
+static void list_together(const struct oracle *o, const struct instance *i, struct held *held,
+                          int64_t *n, ticks *start)
 {
     const struct sim_task *task = &o->sim->timeline.graph.task[i->task];
     const struct times *t = times_of(o, i->list, i->row, i->task);
@@ -331,9 +338,29 @@ static void list_held(const struct oracle *o, const struct instance *i, struct h
     for (int h = 0; h < task->n_holds; h++) {
         const struct hold *hold = task->hold ? &task->hold[h] : &whole;
         ticks from = t->start + hold->offset;
-        held[(*n)++] =
-            (struct held){ hold->queue, from, from + hold->busy, hold->offset, t->ready,
-                           i->task,     start };
+        held[(*n)++] = (struct held){
+            hold->queue, from, from + hold->busy, hold->offset, t->ready, i->task, 0, start
+        };
+        if (task->hold)
+            assert_int_equal(from_of(o, i)[h], from);
+    }
+}
+
+/* Links each have their own, and what holds one for no time does not wait for it. */
+static void list_links(const struct oracle *o, const struct instance *i, struct held *held,
+                       int64_t *n, ticks *start)
+{
+    const struct sim_task *task = &o->sim->timeline.graph.task[i->task];
+    const struct times *t = times_of(o, i->list, i->row, i->task);
+    const ticks *from = from_of(o, i);
+    for (int h = 0; h < task->n_holds; h++) {
+        const struct hold *hold = &task->hold[h];
+        start[h] = t->ready;
+        if (h && task->held == HELD_ON_ROUTE)
+            start[h] = from[h - 1] + hold->offset - hold[-1].offset;
+        held[*n] = (struct held){ hold->queue, from[h], from[h] + hold->busy, 0,
+                                  start[h],    i->task, task->traffic,        &start[h] };
+        *n += hold->busy > 0;
     }
 }
 
@@ -344,20 +371,35 @@ static bool at_once(const struct held *a, const struct held *b)
            a->ready == b->ready;
 }
 
-/* First come, first served; those that come at the same time by number, but between
- * micro-batches: there a task that takes no time may let a smaller number go (slots). */
+/* Of one class first come, first served; those that come at the same time by number, but
+ * between micro-batches: there a task that takes no time may let a smaller number go (slots).
+ * What gives way has begun before anything of the first class came that is served later. */
+static void check_order(const struct oracle *o, const struct held *h,
+                        const struct held *const *last, bool slots)
+{
+    const struct held *same = last[h->traffic], *gave = last[TRAFFIC_SUMS];
+    if (same &&
+        (same->ready > h->ready || (same->ready == h->ready && same->id > h->id && !slots)))
+        fail_msg("seed %llu: task %d is served after task %d", (unsigned long long)o->seed,
+                 h->id, same->id);
+    if (gave && h->traffic == TRAFFIC_NEXT && gave->from >= h->ready)
+        fail_msg("seed %llu: task %d does not give way to task %d", (unsigned long long)o->seed,
+                 gave->id, h->id);
+}
+
 static void check_turns(const struct oracle *o, const struct held *held, int64_t n)
 {
     bool slots = hp_has_order(o->program->lowering);
+    const struct held *of_class[2] = { NULL, NULL };
     ticks until = 0;
     for (int64_t i = 0; i < n; i++) {
         const struct held *h = &held[i], *last = i ? h - 1 : NULL;
-        if (!last || last->queue != h->queue)
+        if (!last || last->queue != h->queue) {
             until = 0;
-        else if (last->ready > h->ready ||
-                 (last->ready == h->ready && last->id > h->id && !slots))
-            fail_msg("seed %llu: task %d is served after task %d", (unsigned long long)o->seed,
-                     h->id, last->id);
+            of_class[0] = of_class[1] = NULL;
+        }
+        check_order(o, h, of_class, slots);
+        of_class[h->traffic] = h;
         if (h->from < until)
             fail_msg("seed %llu: task %d holds a queue that is held",
                      (unsigned long long)o->seed, h->id);
@@ -368,13 +410,50 @@ static void check_turns(const struct oracle *o, const struct held *held, int64_t
     }
 }
 
-/* A task starts when it is ready and every queue is free for it; the step ends with the last
- * one. */
+/* A collective ends with its last link, and what it takes besides; a message one latency after
+ * its last link, where it ends no earlier than one latency after it does on the one before. */
+static struct times on_links(const struct sim_task *task, const ticks *from)
+{
+    struct times t = { 0, from[0], 0 };
+    ticks longest = 0, latency = 0;
+    bool route = task->held == HELD_ON_ROUTE;
+    for (int h = 0; h < task->n_holds; h++) {
+        const struct hold *hold = &task->hold[h];
+        ticks end = from[h] + hold->busy;
+        latency = h && route ? hold->offset - hold[-1].offset : 0;
+        t.start = !route && from[h] < t.start ? from[h] : t.start;
+        t.end = end > t.end + latency ? end : t.end + latency;
+        raise(&longest, hold->busy);
+    }
+    t.end += task->duration - longest - (route ? task->hold[task->n_holds - 1].offset : 0);
+    return t;
+}
+
+static void check_task(const struct oracle *o, const struct instance *i, const ticks *start)
+{
+    const struct sim_task *task = &o->sim->timeline.graph.task[i->task];
+    const struct times *times = times_of(o, i->list, i->row, i->task);
+    struct times expected = { 0, *start, *start + task->duration };
+    if (task->n_holds && task->held != HELD_TOGETHER) {
+        const ticks *from = from_of(o, i);
+        expected = on_links(task, start);
+        for (int h = 0; h < task->n_holds; h++)
+            if (from[h] != start[h])
+                fail_at(o, "takes a link at", i->list, i->row, i->task, from[h], start[h]);
+    }
+    if (times->start != expected.start)
+        fail_at(o, "starts at", i->list, i->row, i->task, times->start, expected.start);
+    if (times->end != expected.end)
+        fail_at(o, "ends at", i->list, i->row, i->task, times->end, expected.end);
+}
+
+/* What is held starts when it is ready and the queue is free for it; the step ends with the
+ * last task. */
 static void check_starts(struct oracle *o, ticks *busy)
 {
     const struct timeline *t = &o->sim->timeline;
     struct instance *all = NEW(&o->arena, struct instance, t->n_instances);
-    ticks *start = NEW(&o->arena, ticks, t->n_instances), length = 0;
+    ticks **start = NEW(&o->arena, ticks *, t->n_instances), length = 0;
     int64_t n = 0, n_held = 0;
     for (int l = 0; l <= o->tail; l++)
         for (int row = 0; row < o->program->iteration->n_micro; row++)
@@ -387,20 +466,22 @@ static void check_starts(struct oracle *o, ticks *busy)
     assert_int_equal(n, t->n_instances);
     struct held *held = NEW(&o->arena, struct held, n_held);
     n_held = 0;
-    for (int64_t i = 0; i < n; i++)
-        list_held(o, &all[i], held, &n_held, &start[i]);
+    for (int64_t i = 0; i < n; i++) {
+        const struct sim_task *task = &t->graph.task[all[i].task];
+        start[i] = NEW(&o->arena, ticks, task->n_holds + 1);
+        if (task->held == HELD_TOGETHER)
+            list_together(o, &all[i], held, &n_held, start[i]);
+        else
+            list_links(o, &all[i], held, &n_held, start[i]);
+    }
     qsort(held, (size_t)n_held, sizeof *held, by_turn);
     check_turns(o, held, n_held);
     for (int64_t i = 0; i < n_held; i++)
         if (held[i].queue >= o->sim->summary.n_devices || is_computing(o, held[i].id))
             busy[held[i].queue] += held[i].to - held[i].from;
     for (int64_t i = 0; i < n; i++) {
-        const struct times *times = times_of(o, all[i].list, all[i].row, all[i].task);
-        if (times->start != start[i] ||
-            times->end != start[i] + t->graph.task[all[i].task].duration)
-            fail_at(o, "starts at", all[i].list, all[i].row, all[i].task, times->start,
-                    start[i]);
-        raise(&length, times->end);
+        check_task(o, &all[i], start[i]);
+        raise(&length, times_of(o, all[i].list, all[i].row, all[i].task)->end);
     }
     assert_int_equal(t->length, length);
     if (!o->program->iteration->delayed)

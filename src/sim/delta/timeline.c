@@ -140,6 +140,7 @@ void hp_delta_timeline_put(struct delta_timeline *p, int id, const struct sim_ta
     while (p->n_ids <= id) {
         p->node = GROW(&p->arena, struct node, p->node, p->n_ids, &p->id_capacity);
         p->times = GROW(&p->arena, struct times, p->times, p->n_ids, &p->times_capacity);
+        p->uneven = GROW(&p->arena, ticks *, p->uneven, p->n_ids, &p->uneven_capacity);
         p->flags = GROW(&p->arena, unsigned char, p->flags, p->n_ids, &p->flags_capacity);
         p->place = GROW(&p->arena, int, p->place, p->n_ids, &p->place_capacity);
         p->place[p->n_ids] = INT_MAX;
@@ -148,8 +149,11 @@ void hp_delta_timeline_put(struct delta_timeline *p, int id, const struct sim_ta
     struct node *node = &p->node[id];
     const struct sim_task *now = &node->task;
     if (node->alive && now->duration == task->duration && now->number == task->number &&
-        now->n_holds == task->n_holds && now->queue == task->queue && now->hold == task->hold)
+        now->n_holds == task->n_holds && now->queue == task->queue && now->hold == task->hold &&
+        now->held == task->held && now->traffic == task->traffic)
         return;
+    while (p->from_capacity < task->n_holds)
+        p->from = GROW(&p->arena, ticks, p->from, p->from_capacity, &p->from_capacity);
     node = touch(p, id);
     if (node->alive)
         count_busy(p, &node->task, -1);
@@ -216,6 +220,60 @@ void hp_delta_timeline_set_after(struct delta_timeline *p, int id, int *after, i
     note_fresh(p, id);
 }
 
+/* Times ------------------------------------------------------------------------------- */
+
+static void give_back_offsets(struct delta_timeline *p, ticks *offsets)
+{
+    if (!offsets)
+        return;
+    int class = class_of((int)offsets[0] + 1);
+    p->offsets[class] = GROW(&p->arena, ticks *, p->offsets[class], p->n_offsets[class],
+                             &p->offsets_capacity[class]);
+    p->offsets[class][p->n_offsets[class]++] = offsets;
+}
+
+/* When the holds of a task start after it does; NULL: as its offsets say. */
+static ticks *uneven_of(struct delta_timeline *p, const struct sim_task *task, ticks start,
+                        const ticks *from)
+{
+    int i = 0, n = task->hold && task->held != HELD_TOGETHER ? task->n_holds : 0;
+    while (i < n && from[i] == start + task->hold[i].offset)
+        i++;
+    if (i == n)
+        return NULL;
+    int class = class_of(n + 1);
+    ticks *offsets = p->n_offsets[class] ? p->offsets[class][--p->n_offsets[class]]
+                                         : NEW(&p->arena, ticks, SMALLEST_ROOM << class);
+    offsets[0] = n;
+    for (i = 0; i < n; i++)
+        offsets[i + 1] = from[i] - start;
+    return offsets;
+}
+
+static bool same_offsets(const ticks *a, const ticks *b)
+{
+    return a == b ||
+           (a && b && a[0] == b[0] && memcmp(a, b, (size_t)(a[0] + 1) * sizeof *a) == 0);
+}
+
+bool hp_set_times(struct delta_timeline *p, int id, struct times times, const ticks *from)
+{
+    struct times *now = &p->times[id];
+    ticks *uneven = uneven_of(p, &p->node[id].task, times.start, from);
+    bool same = same_offsets(uneven, p->uneven[id]);
+    if (same && now->ready == times.ready && now->start == times.start &&
+        now->end == times.end) {
+        give_back_offsets(p, uneven);
+        return true;
+    }
+    same &= times.end - now->end == times.start - now->start;
+    p->moved = GROW(&p->arena, struct times_before, p->moved, p->n_moved, &p->moved_capacity);
+    p->moved[p->n_moved++] = (struct times_before){ id, *now, p->uneven[id] };
+    *now = times;
+    p->uneven[id] = uneven;
+    return same;
+}
+
 /* Ending a change --------------------------------------------------------------------- */
 
 static void end_change(struct delta_timeline *p)
@@ -237,40 +295,57 @@ void hp_delta_timeline_keep(struct delta_timeline *p)
         if (!node->alive) {
             give_back(p, node->after);
             give_back(p, node->before);
+            give_back_offsets(p, p->uneven[was->id]);
+            p->uneven[was->id] = NULL;
             *node = (struct node){ .alive = false };
             p->place[was->id] = INT_MAX;
         }
     }
+    for (int i = 0; i < p->n_moved; i++)
+        give_back_offsets(p, p->moved[i].uneven);
     end_change(p);
 }
 
-void hp_shift(struct delta_timeline *p, const int *id, int n, ticks shift)
+void hp_shift(struct delta_timeline *p, const int *order, int n, ticks shift)
 {
     for (int i = 0; i < n; i++) {
-        struct times *t = &p->times[id[i]];
+        if (order[i] < 0)
+            continue;
+        struct times *t = &p->times[order[i]];
         t->ready += shift;
         t->start += shift;
         t->end += shift;
     }
 }
 
+void hp_place_tasks(struct delta_timeline *p, int first)
+{
+    for (int i = p->n_order - 1; i >= first; i--) /* the earlier of two is the task's */
+        p->place[p->order[i] < 0 ? ~p->order[i] : p->order[i]] = i;
+}
+
 static void restore_order(struct delta_timeline *p)
 {
-    int *order = p->order;
+    int *order = p->order, *open = p->open;
     ticks *reach = p->reach;
     p->order = p->old_order;
     p->reach = p->old_reach;
+    p->open = p->old_open;
     p->n_order = p->n_old_order;
     p->old_order = order;
     p->old_reach = reach;
-    for (int i = p->first_replayed; i < p->n_order; i++)
-        p->place[p->order[i]] = i;
+    p->old_open = open;
+    hp_place_tasks(p, p->first_replayed);
 }
 
 void hp_delta_timeline_undo(struct delta_timeline *p)
 {
-    for (int i = p->n_moved - 1; i >= 0; i--)
-        p->times[p->moved[i].id] = p->moved[i].times;
+    for (int i = p->n_moved - 1; i >= 0; i--) {
+        int id = p->moved[i].id;
+        give_back_offsets(p, p->uneven[id]);
+        p->times[id] = p->moved[i].times;
+        p->uneven[id] = p->moved[i].uneven;
+    }
     for (int i = 0; i < p->n_shifted; i++)
         hp_shift(p, p->old_order + p->shifted[i].from, p->shifted[i].to - p->shifted[i].from,
                  -p->shifted[i].shift);
@@ -300,11 +375,16 @@ struct delta_timeline *hp_delta_timeline_new(int n_queues)
     struct delta_timeline *p = NEW(&arena, struct delta_timeline, 1);
     p->arena = arena;
     p->n_queues = n_queues;
-    p->free = NEW(&p->arena, ticks, n_queues);
+    p->queues.free = NEW(&p->arena, ticks, n_queues);
+    p->queues.asked = NEW(&p->arena, ticks, n_queues);
+    p->queues.given = NEW(&p->arena, ticks, n_queues);
+    p->queues.left = NEW(&p->arena, ticks, n_queues);
     p->busy = NEW(&p->arena, double, n_queues);
-    p->left = NEW(&p->arena, ticks, n_queues);
+    hp_flows_begin(&p->flows);
     p->order = NEW(&p->arena, int, 1);
     p->old_order = NEW(&p->arena, int, 1);
+    p->open = NEW(&p->arena, int, 2);
+    p->old_open = NEW(&p->arena, int, 2);
     p->reach = NEW(&p->arena, ticks, 2);
     p->old_reach = NEW(&p->arena, ticks, 2);
     p->order_capacity = 1;

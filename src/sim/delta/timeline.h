@@ -12,14 +12,15 @@
  *     ticks end = hp_delta_timeline_update(timeline, HP_MAX_TICKS);
  *     hp_delta_timeline_keep(timeline);                 or  hp_delta_timeline_undo(timeline);
  *
- * The times are always those that hp_run_graph() gives for the same tasks: the key (ready
- * time, number) orders tasks strictly, whatever comes first in it cannot depend on what comes
- * later, so there is one solution, and both find it. */
+ * The times are always those that hp_run_graph() gives for the same tasks: all is decided in the
+ * strict order of a key (links.h), what comes first in it cannot depend on what comes later, so
+ * there is one solution, and both find it. */
 /* clang-format on */
 #ifndef SIM_DELTA_TIMELINE_H
 #define SIM_DELTA_TIMELINE_H
 
 #include "sim/heap.h"
+#include "sim/links.h"
 
 /* Ids in a list with room to grow. */
 struct id_list {
@@ -46,6 +47,7 @@ struct node_before {
 struct times_before {
     int id;
     struct times times;
+    ticks *uneven;
 };
 
 /* Places of the old order whose tasks were only shifted. */
@@ -57,21 +59,27 @@ struct shifted {
 struct delta_timeline {
     struct arena arena;
     int n_queues;
-    ticks *free;  /* of each queue: when it has done all that it was given so far */
+    struct queues queues;
     double *busy; /* of each queue: how many ticks all its tasks hold it */
-    ticks *left;  /* of each queue: what it is yet to be given in a replay */
     int n_ids, id_capacity, times_capacity, place_capacity, flags_capacity;
     struct node *node;
     struct times *times;
+    ticks **uneven; /* how many holds a task has, then when each starts after the task does;
+                       NULL: as their offsets say */
+    int uneven_capacity;
     int *place;           /* in the order of the timeline; INT_MAX: not in it yet */
     unsigned char *flags; /* by id, of one replay */
-    /* The timeline: ids by (ready, number), and the largest end before each place. */
+    /* The timeline: ids in the order in which they were served. One that did not get all its
+     * links when it was ready is there twice, as ~id when it was ready and as id when it had
+     * them. And before each place: the largest end, and how many tasks are between the two. */
     int *order;
     ticks *reach;
+    int *open;
     int n_order, order_capacity;
     /* as it was before the change */
     int *old_order;
     ticks *old_reach;
+    int *old_open;
     int n_old_order;
     int first_replayed; /* place from which on the order is new */
     /* the change at hand */
@@ -85,9 +93,14 @@ struct delta_timeline {
     int *fresh, n_fresh, fresh_capacity; /* added, or waiting for something else now */
     bool replayed;
     struct ready_line out_of_turn;
+    struct flows flows;
+    ticks *from; /* room for when each hold of a task starts */
+    int from_capacity;
     /* lists by room: 4, 8, 16, ... ids */
     struct id_list *pool[28];
     int n_pool[28], pool_capacity[28];
+    ticks **offsets[28]; /* arrays for `uneven`, likewise */
+    int n_offsets[28], offsets_capacity[28];
 };
 
 struct delta_timeline *hp_delta_timeline_new(int n_queues);
@@ -111,8 +124,15 @@ ticks hp_delta_timeline_update(struct delta_timeline *timeline, ticks limit);
 void hp_delta_timeline_keep(struct delta_timeline *timeline);
 void hp_delta_timeline_undo(struct delta_timeline *timeline);
 
-/* Move tasks in time. */
-void hp_shift(struct delta_timeline *timeline, const int *id, int n, ticks shift);
+/* Move the tasks of some places of an order in time. */
+void hp_shift(struct delta_timeline *timeline, const int *order, int n, ticks shift);
+
+/* The places of tasks from place `first` on. */
+void hp_place_tasks(struct delta_timeline *timeline, int first);
+
+/* A task's times, with holds that start at from[]. Has all of it moved by the same time? */
+bool hp_set_times(struct delta_timeline *timeline, int id, struct times times,
+                  const ticks *from);
 
 /* How long the busiest queue is held by the tasks that there are, replayed or not: no timeline
  * is shorter. */

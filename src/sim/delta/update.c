@@ -4,15 +4,18 @@
  * all `shift` later (or earlier), is ready `shift` later and keeps its turn: nothing is looked
  * up for it but its queues. Only where an end has moved otherwise are the tasks that wait for
  * it looked at (DIRTY): one that is ready earlier than its turn, or later, leaves the order and
- * is served from a heap (OUT).
+ * is served from a heap (OUT). So does one that is not given all its links when it is ready
+ * (links.h): it goes on from there until it has them.
  *
  * Where a change delays one operator, everything after it moves by the same time. As soon as
  * that is certain, `shift` is set to it and those tasks are in step again: let a run of tasks
  * have ended d later than before, and let all that was served before the run have ended, now
  * and then, before the next task becomes ready. Then every later task is ready because of a
  * task of the run, or of one later still: by induction all of them are ready d later. (Whole
- * picoseconds make "the same" mean the same.) If no queue is held over that point either, the
- * tasks up to the next place that the change touches need not even be served, only moved. */
+ * picoseconds make "the same" mean the same.) If no queue is held over that point either, but
+ * by tasks all of whose holds moved by d, and no task waits for a link there, now or then, the
+ * tasks up to the next place that the change touches, or the last place before it where no task
+ * waited for a link, need not even be served, only moved. */
 #include <limits.h>
 #include <string.h>
 
@@ -32,6 +35,8 @@ struct replay {
     struct delta_timeline *p;
     int at;      /* the turn of the old order */
     int emitted; /* of the new order */
+    int open;    /* tasks that are ready and have not got all their links */
+    int shut;    /* up to this place tasks cannot just be moved */
     ticks shift;
     /* The run of tasks that ended `run` later than before; the largest ends, before and now, of
      * that run and of all that was served before it. */
@@ -50,8 +55,9 @@ static bool is_done(const struct replay *r, int id)
 static void push(struct replay *r, int id, ticks ready)
 {
     r->p->flags[id] |= QUEUED;
+    const struct sim_task *task = &r->p->node[id].task;
     hp_line_push(&r->p->out_of_turn, &r->p->arena,
-                 (struct ready_task){ ready, r->p->node[id].task.number, id });
+                 (struct ready_task){ ready, hp_since(task, ready), task->number, id, -1 });
 }
 
 /* Its turn may be wrong: count the predecessors to be served; they shall say when they are. */
@@ -148,59 +154,102 @@ static const struct hold *holds_of(const struct sim_task *task, struct hold *who
     return task->hold ? task->hold : whole;
 }
 
-/* A queue that has been given a task does all that is left to it after that. */
+/* A queue does what it was given, then all that is left to it. */
 static void look_ahead(struct replay *r, const struct sim_task *task)
 {
-    struct delta_timeline *p = r->p;
+    const struct queues *q = &r->p->queues;
     struct hold whole;
     const struct hold *hold = holds_of(task, &whole);
     for (int i = 0; i < task->n_holds && r->limit < HP_MAX_TICKS; i++) {
-        int queue = hold[i].queue;
-        p->left[queue] -= hold[i].busy;
-        if (p->free[queue] + p->left[queue] > r->limit)
-            r->beyond = p->free[queue] + p->left[queue];
+        ticks until = q->free[hold[i].queue] + q->left[hold[i].queue];
+        if (until > r->limit)
+            r->beyond = until;
     }
 }
 
-static void emit(struct replay *r, int id, ticks end)
+/* What a task was given is not left any more. */
+static void count_given(struct replay *r, const struct sim_task *task)
+{
+    struct hold whole;
+    const struct hold *hold = holds_of(task, &whole);
+    for (int i = 0; i < task->n_holds; i++)
+        r->p->queues.left[hold[i].queue] -= hold[i].busy;
+}
+
+static void emit(struct replay *r, int entry, ticks end)
 {
     struct delta_timeline *p = r->p;
-    p->order[r->emitted] = id;
+    p->order[r->emitted] = entry;
     p->reach[r->emitted + 1] = end > p->reach[r->emitted] ? end : p->reach[r->emitted];
     r->emitted++;
+    p->open[r->emitted] = r->open;
 }
 
-static void set_times(struct delta_timeline *p, int id, struct times times)
-{
-    struct times *now = &p->times[id];
-    if (now->ready == times.ready && now->start == times.start && now->end == times.end)
-        return;
-    p->moved = GROW(&p->arena, struct times_before, p->moved, p->n_moved, &p->moved_capacity);
-    p->moved[p->n_moved++] = (struct times_before){ id, *now };
-    *now = times;
-}
-
-static void serve(struct replay *r, int id, ticks ready)
+/* A task has been given all that it holds. */
+static void decide(struct replay *r, int id, struct times times, const ticks *from)
 {
     struct delta_timeline *p = r->p;
-    struct node *node = &p->node[id];
-    const struct sim_task *task = &node->task;
-    ticks start = hp_claim(task, p->free, ready), old_end = p->times[id].end;
-    ticks end = hp_later(start, task->duration);
-    bool is_new = p->place[id] == INT_MAX;
-    set_times(p, id, (struct times){ ready, start, end });
-    emit(r, id, end);
-    look_ahead(r, task);
+    ticks old_end = p->times[id].end;
+    bool is_new = p->place[id] == INT_MAX, whole = hp_set_times(p, id, times, from);
+    emit(r, id, times.end);
     unsigned flags = p->flags[id];
     p->flags[id] |= DONE;
     r->away -= p->place[id] < r->at && flags & OUT;
-    if (flags & FRESH)
-        note_odd(r, is_new ? 0 : old_end, end);
+    if (flags & FRESH || !whole)
+        note_odd(r, is_new ? 0 : old_end, times.end);
     else
-        note_end(r, old_end, end);
-    bool moved = is_new || end != old_end + r->shift;
+        note_end(r, old_end, times.end);
+    bool moved = is_new || times.end != old_end + r->shift;
     if (moved || flags & WALK)
-        tell(r, id, end, moved);
+        tell(r, id, times.end, moved);
+}
+
+/* A task that is ready has to wait for some link, or comes to it later. */
+static void leave_open(struct replay *r, int id)
+{
+    r->open++;
+    emit(r, ~id, 0);
+    if (r->p->flags[id] & OUT)
+        return;
+    r->away++;
+    leave_order(r, id);
+}
+
+static void go_on(struct replay *r, const struct ready_task *what)
+{
+    struct delta_timeline *p = r->p;
+    const struct sim_task *task = &p->node[what->id].task;
+    struct ready_task again = *what;
+    if (what->flow < 0)
+        again.flow = hp_flow_new(&p->flows, &p->arena, task->n_holds, what->time);
+    struct flow *flow = &p->flows.flow[again.flow];
+    again.time = hp_flow_go(flow, task, &p->queues, what->time);
+    look_ahead(r, task);
+    if (again.time >= 0) {
+        if (what->flow < 0)
+            leave_open(r, what->id);
+        again.since = hp_since(task, flow->ready);
+        hp_line_push(&p->out_of_turn, &p->arena, again);
+        return;
+    }
+    r->open -= what->flow >= 0;
+    struct times times = { flow->arrived, flow->start, flow->end };
+    hp_flow_free(&p->flows, again.flow); /* what it points at stays until the next is new */
+    decide(r, what->id, times, flow->from);
+}
+
+static void serve(struct replay *r, const struct ready_task *what)
+{
+    struct delta_timeline *p = r->p;
+    const struct sim_task *task = &p->node[what->id].task;
+    if (!hp_is_claimed(task)) {
+        go_on(r, what);
+        return;
+    }
+    struct times times = hp_claim(task, p->queues.free, what->time, p->from);
+    count_given(r, task);
+    look_ahead(r, task);
+    decide(r, what->id, times, p->from);
 }
 
 /* From here on everything is `run` later than it was: see above. */
@@ -211,20 +260,30 @@ static void try_shift(struct replay *r, ticks next_ready)
         r->shift = r->run;
 }
 
+static int task_at(const int *order, int place)
+{
+    return order[place] < 0 ? ~order[place] : order[place];
+}
+
 /* Queues as they are when the tasks of an order from place `first` to `n` have been served:
  * only what is still going on when the last of them became ready matters. */
 static void restore_queues(struct delta_timeline *p, const int *order, const ticks *reach,
                            int first, int n)
 {
-    ticks now = n > 0 ? p->times[order[n - 1]].ready : 0;
+    ticks now = n > 0 ? p->times[task_at(order, n - 1)].ready : 0;
     for (int i = n - 1; i >= first && reach[i + 1] > now; i--) {
+        if (order[i] < 0)
+            continue;
         const struct sim_task *task = &p->node[order[i]].task;
+        const ticks *uneven = p->uneven[order[i]];
         struct hold whole;
         const struct hold *hold = holds_of(task, &whole);
         for (int k = 0; k < task->n_holds; k++) {
-            ticks *until = &p->free[hold[k].queue];
-            ticks held = p->times[order[i]].start + hold[k].offset + hold[k].busy;
-            *until = held > *until ? held : *until;
+            ticks *until = &p->queues.free[hold[k].queue];
+            ticks offset = uneven ? uneven[k + 1] : hold[k].offset;
+            ticks held = p->times[order[i]].start + offset + hold[k].busy;
+            if (held > *until && (hold[k].busy || task->held == HELD_TOGETHER))
+                *until = held;
         }
     }
 }
@@ -233,9 +292,9 @@ static void restore_queues(struct delta_timeline *p, const int *order, const tic
 static void find_left(struct replay *r)
 {
     struct delta_timeline *p = r->p;
-    ticks now = r->emitted ? p->times[p->order[r->emitted - 1]].ready : 0;
+    ticks now = r->emitted ? p->times[task_at(p->order, r->emitted - 1)].ready : 0;
     for (int q = 0; q < p->n_queues && r->limit < HP_MAX_TICKS; q++)
-        p->left[q] = (ticks)p->busy[q] - (p->free[q] > now ? p->free[q] : now);
+        p->queues.left[q] = (ticks)p->busy[q] - hp_latest(p->queues.free[q], now);
 }
 
 /* Tasks that nobody has anything to say of, while all that was served lately is `shift` later
@@ -245,15 +304,20 @@ static bool move_on(struct replay *r)
     struct delta_timeline *p = r->p;
     const int *order = p->old_order;
     int from = r->at, to = from;
-    ticks ready = p->times[order[from]].ready;
+    ticks ready = p->times[task_at(order, from)].ready;
     if (r->run != r->shift || r->before_old >= ready || r->before_new > ready + r->shift ||
-        r->away || hp_line_first(&p->out_of_turn))
+        from < r->shut || p->old_open[from] || r->away || hp_line_first(&p->out_of_turn))
         return false;
-    while (to < p->n_old_order && !p->flags[order[to]])
+    while (to < p->n_old_order && !p->flags[task_at(order, to)])
         to++;
+    r->shut = to;
+    while (p->old_open[to])
+        to--;
     if (to - from < 4)
         return false;
     memcpy(p->order + r->emitted, order + from, (size_t)(to - from) * sizeof *order);
+    memcpy(p->open + r->emitted + 1, p->old_open + from + 1,
+           (size_t)(to - from) * sizeof *p->open);
     for (int i = from; i < to; i++) {
         ticks reach = p->old_reach[i + 1] + r->shift, before = p->reach[r->emitted];
         p->reach[++r->emitted] = reach > before ? reach : before;
@@ -287,12 +351,12 @@ static void take_turn(struct replay *r, int id)
     if (!p->flags[id] && move_on(r))
         return;
     ticks ready = p->times[id].ready + r->shift;
-    struct ready_task turn = { ready, node->task.number, id };
+    struct ready_task turn = { ready, hp_since(&node->task, ready), node->task.number, id, -1 };
     for (const struct ready_task *next; (next = hp_line_first(&p->out_of_turn));) {
         if (!hp_comes_first(next, &turn))
             break;
         struct ready_task first = hp_line_pop(&p->out_of_turn);
-        serve(r, first.id, first.ready);
+        serve(r, &first);
     }
     if (p->flags[id] & OUT)
         return; /* one of those let it go first */
@@ -304,11 +368,18 @@ static void take_turn(struct replay *r, int id)
                 push(r, id, node->ready);
             return;
         }
-        ready = node->ready;
+        turn.time = node->ready;
+        turn.since = hp_since(&node->task, node->ready);
     }
     r->at++; /* done, for those that look */
-    serve(r, id, ready);
+    serve(r, &turn);
     r->at--;
+}
+
+/* Is this the place where a task had its links, that had to wait for them? */
+static bool has_links(const struct delta_timeline *p, int place)
+{
+    return p->order[place] >= 0 && p->place[p->order[place]] != place;
 }
 
 /* Where the change can be felt first: at a task that is no more, or waits for something else,
@@ -335,30 +406,34 @@ static int first_touched(const struct delta_timeline *p)
         earliest = known && ready < earliest ? ready : earliest;
     }
     while (lo < first) { /* the first place that is ready no earlier */
-        int mid = (lo + first) / 2;
-        if (p->times[p->order[mid]].ready < earliest)
+        int mid = (lo + first) / 2, at = mid;
+        while (at >= lo && has_links(p, at))
+            at--;
+        if (at < lo || p->times[task_at(p->order, at)].ready < earliest)
             lo = mid + 1;
         else
-            first = mid;
+            first = at;
     }
+    while (first > 0 && (p->open[first] || has_links(p, first - 1)))
+        first--; /* to a place where no task waits for a link, nor was given one lately */
     return first;
 }
 
+/* Every task may be in the order twice. */
 static void make_room(struct delta_timeline *p)
 {
-    int need = p->n_old_order + p->n_fresh + 1;
+    int need = 2 * p->n_ids + 1;
     if (need <= p->order_capacity)
         return;
-    int capacity = 2 * need;
-    int *order = NEW(&p->arena, int, capacity), *old_order = NEW(&p->arena, int, capacity);
+    int capacity = 2 * need, n = p->n_old_order;
+    int *order = NEW(&p->arena, int, capacity), *open = NEW(&p->arena, int, capacity + 1);
     ticks *reach = NEW(&p->arena, ticks, capacity + 1);
-    ticks *old_reach = NEW(&p->arena, ticks, capacity + 1);
-    memcpy(old_order, p->old_order, (size_t)p->n_old_order * sizeof *order);
-    memcpy(old_reach, p->old_reach, (size_t)(p->n_old_order + 1) * sizeof *reach);
-    p->order = order;
-    p->old_order = old_order;
-    p->reach = reach;
-    p->old_reach = old_reach;
+    p->order = NEW(&p->arena, int, capacity);
+    p->open = NEW(&p->arena, int, capacity + 1);
+    p->reach = NEW(&p->arena, ticks, capacity + 1);
+    p->old_order = memcpy(order, p->old_order, (size_t)n * sizeof *order);
+    p->old_open = memcpy(open, p->old_open, (size_t)(n + 1) * sizeof *open);
+    p->old_reach = memcpy(reach, p->old_reach, (size_t)(n + 1) * sizeof *reach);
     p->order_capacity = capacity;
 }
 
@@ -367,21 +442,26 @@ static void begin(struct replay *r)
 {
     struct delta_timeline *p = r->p;
     r->at = first_touched(p);
-    int *order = p->order;
+    int *order = p->order, *open = p->open;
     ticks *reach = p->reach;
     p->order = p->old_order;
     p->reach = p->old_reach;
+    p->open = p->old_open;
     p->old_order = order;
     p->old_reach = reach;
+    p->old_open = open;
     p->n_old_order = p->n_order;
     p->replayed = true;
     p->first_replayed = r->at;
     make_room(p);
     memcpy(p->order, p->old_order, (size_t)r->at * sizeof *order);
     memcpy(p->reach, p->old_reach, (size_t)(r->at + 1) * sizeof *reach);
+    memcpy(p->open, p->old_open, (size_t)(r->at + 1) * sizeof *open);
     r->emitted = r->at;
     r->before_old = r->before_new = p->reach[r->at];
-    memset(p->free, 0, (size_t)p->n_queues * sizeof *p->free);
+    memset(p->queues.free, 0, (size_t)p->n_queues * sizeof(ticks));
+    memset(p->queues.asked, 0, (size_t)p->n_queues * sizeof(ticks));
+    memset(p->queues.given, 0, (size_t)p->n_queues * sizeof(ticks));
     restore_queues(p, p->old_order, p->old_reach, 0, r->at);
     memset(p->flags, 0, (size_t)p->n_ids);
     for (int i = 0; i < p->n_touched; i++)
@@ -413,18 +493,21 @@ ticks hp_delta_timeline_update(struct delta_timeline *p, ticks limit)
     begin(&r);
     enter_fresh(&r);
     find_left(&r);
-    for (; r.at < p->n_old_order && !r.beyond; r.at++)
-        take_turn(&r, p->old_order[r.at]);
+    for (; r.at < p->n_old_order && !r.beyond; r.at++) {
+        int id = task_at(p->old_order, r.at);
+        if (p->place[id] == r.at) /* else it has had its turn */
+            take_turn(&r, id);
+    }
     while (hp_line_first(&p->out_of_turn) && !r.beyond) {
         struct ready_task first = hp_line_pop(&p->out_of_turn);
-        serve(&r, first.id, first.ready);
+        serve(&r, &first);
     }
     if (r.beyond) {
         hp_line_clear(&p->out_of_turn);
+        hp_flows_clear(&p->flows);
         return r.beyond;
     }
     p->n_order = r.emitted;
-    for (int i = p->first_replayed; i < p->n_order; i++)
-        p->place[p->order[i]] = i;
+    hp_place_tasks(p, p->first_replayed);
     return p->reach[p->n_order];
 }

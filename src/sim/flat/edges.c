@@ -161,7 +161,7 @@ static enum hypar_status number_tasks(const struct waits *w, struct hypar_error 
         r->timed[i].number = -1;
         missing[i] = (int)(w->start[i + 1] - w->start[i]);
         if (missing[i] == 0)
-            hp_heap_push(&ready, &r->scratch, (struct ready_task){ 0, i, i });
+            hp_heap_push(&ready, &r->scratch, (struct ready_task){ .number = i, .id = i });
     }
     while (ready.n > 0) {
         int i = hp_heap_pop(&ready).id;
@@ -169,7 +169,8 @@ static enum hypar_status number_tasks(const struct waits *w, struct hypar_error 
         for (int64_t f = first[i]; f < first[i + 1]; f++) {
             int next = follower[f];
             if (--missing[next] == 0)
-                hp_heap_push(&ready, &r->scratch, (struct ready_task){ 0, next, next });
+                hp_heap_push(&ready, &r->scratch,
+                             (struct ready_task){ .number = next, .id = next });
         }
     }
     return numbered < n ? fail_cycle(w, err) : HYPAR_OK;

@@ -207,11 +207,25 @@ static enum hypar_status read_amount(const struct flat_reader *r, const struct j
     return HYPAR_OK;
 }
 
+/* What links serve first. */
+static enum hypar_status read_class(const struct json *at, struct file_task *task,
+                                    struct hypar_error *err)
+{
+    struct json class = hp_json_member(at, "class");
+    int64_t number = TRAFFIC_NEXT;
+    if (class.value && task->device >= 0)
+        return hp_json_fail(&class, err, "expected only of a task on links, not on a device");
+    if (class.value)
+        TRY(hp_json_int(&class, TRAFFIC_NEXT, TRAFFIC_SUMS, &number, err));
+    task->traffic = (enum traffic)number;
+    return HYPAR_OK;
+}
+
 static enum hypar_status read_task(struct flat_reader *r, const struct json *at,
                                    struct file_task *task, struct hypar_error *err)
 {
-    static const char *const members[] = { "id",      "on",    "kind",  "name",
-                                           "seconds", "bytes", "after", NULL };
+    static const char *const members[] = { "id",    "on",    "kind",  "name", "seconds",
+                                           "bytes", "class", "after", NULL };
     const char *name;
     TRY(hp_json_object(at, err));
     TRY(hp_json_only(at, members, err));
@@ -223,7 +237,8 @@ static enum hypar_status read_task(struct flat_reader *r, const struct json *at,
         task->name = hp_arena_strdup(&r->file->arena, name);
     }
     TRY(read_on(r, at, task, err));
-    return read_amount(r, at, task, err);
+    TRY(read_amount(r, at, task, err));
+    return read_class(at, task, err);
 }
 
 static enum hypar_status read_tasks(struct flat_reader *r, struct hypar_error *err)

@@ -25,6 +25,7 @@ struct file_task {
     const int *devices;       /* as listed: the first is the source of a send or broadcast, the
                                  reader of a reduction */
     enum comm_kind kind;      /* of a list */
+    enum traffic traffic;     /* "class" */
     double seconds;           /* -1: not said */
     double bytes;             /* sent over all devices, each once; -1: not said */
     const double *hold_bytes; /* that cross each queue it holds; NULL: none */

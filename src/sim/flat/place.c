@@ -273,6 +273,7 @@ static enum hypar_status hold_links(struct placer *p, const struct json *at, int
     r->timed[i].duration = held->duration;
     r->timed[i].n_holds = held->n;
     r->timed[i].hold = held->hold;
+    r->timed[i].held = task->kind == COMM_SEND ? HELD_ON_ROUTE : HELD_EACH;
     task->hold_bytes = held->bytes;
     return HYPAR_OK;
 }
@@ -291,6 +292,10 @@ static enum hypar_status place_task(struct placer *p, int i, struct hypar_error 
         TRY(hold_one(p, &at, i, first_name + list_link(r, task), err));
     else
         TRY(hold_links(p, &at, i, err));
+    if (task->device < 0 && r->timed[i].held == HELD_TOGETHER)
+        r->timed[i].held = HELD_EACH; /* a named link */
+    if (r->timed[i].duration)         /* what takes no time need not give way */
+        r->timed[i].traffic = (unsigned char)task->traffic;
     p->total += r->timed[i].duration;
     if (p->total > HP_MAX_TICKS)
         return hp_json_fail(&at, err,

@@ -36,8 +36,12 @@ static void begin(struct hypar_sim *sim, const struct hypar_machine *machine)
             .name = named ? f->name[l - f->n_machine_links] : NULL,
         };
     }
-    for (int t = 0; t < f->graph.n_tasks; t++)
+    sim->file_hold_start = NEW(&sim->arena, int64_t, f->graph.n_tasks + 1);
+    for (int t = 0; t < f->graph.n_tasks; t++) {
         most = f->graph.task[t].n_holds > most ? f->graph.task[t].n_holds : most;
+        sim->file_hold_start[t + 1] = sim->file_hold_start[t] + f->graph.task[t].n_holds;
+    }
+    sim->file_held = NEW(&sim->arena, ticks, sim->file_hold_start[f->graph.n_tasks]);
     sim->event_link = NEW(&sim->arena, int, most);
     sim->event_busy_s = NEW(&sim->arena, double, most);
     sim->event_offset_s = NEW(&sim->arena, double, most);
@@ -59,19 +63,24 @@ static void begin_counting(void *who, const struct task_graph *graph)
     c->either = NEW(arena, struct covered, c->sim->summary.n_devices);
 }
 
-static void count_task(void *who, int t, int micro, const struct times *times)
+/* Intervals of the device or devices of a task. */
+static void cover(struct covered *c, struct arena *arena, const struct served *served)
+{
+    hp_cover(c, arena, served->now, served->times.start, served->times.end);
+}
+
+static void count_task(void *who, int t, int micro, const struct served *served)
 {
     struct counting *c = who;
     struct hypar_sim *sim = c->sim;
     struct hypar_sim_summary *s = &sim->summary;
     const struct sim_task *task = &sim->file->graph.task[t];
     const struct file_task *what = &sim->file->task[t];
-    struct hold whole = { task->queue, 0, task->duration };
-    const struct hold *hold = task->hold ? task->hold : &whole;
     (void)micro;
     for (int h = 0; h < task->n_holds; h++) {
-        int link = hold[h].queue - s->n_devices;
-        c->busy[hold[h].queue] += hold[h].busy;
+        int link = task->hold[h].queue - s->n_devices;
+        c->busy[task->hold[h].queue] += task->hold[h].busy;
+        sim->file_held[sim->file_hold_start[t] + h] = served->from[h];
         if (link < 0)
             continue;
         double bytes = what->hold_bytes ? what->hold_bytes[h] : 0;
@@ -83,11 +92,10 @@ static void count_task(void *who, int t, int micro, const struct times *times)
     s->comm += what->device < 0;
     s->comm_bytes += what->bytes > 0 ? what->bytes : 0;
     for (int d = 0; d < what->n_devices; d++)
-        hp_cover(&c->comm[what->devices[d]], &sim->arena, times->ready, times->start,
-                 times->end);
+        cover(&c->comm[what->devices[d]], &sim->arena, served);
     for (int d = 0; d < (what->device >= 0 ? 1 : what->n_devices); d++)
-        hp_cover(&c->either[what->device >= 0 ? what->device : what->devices[d]], &sim->arena,
-                 times->ready, times->start, times->end);
+        cover(&c->either[what->device >= 0 ? what->device : what->devices[d]], &sim->arena,
+              served);
 }
 
 static void summarise(const struct counting *c)
@@ -179,6 +187,7 @@ bool hp_file_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_even
     else
         snprintf(event->name, sizeof event->name, "task %lld", (long long)what->id);
     if (what->device < 0)
-        hp_put_event_links(sim, &sim->file->graph.task[t], event);
+        hp_put_event_links(sim, &sim->file->graph.task[t], times->start,
+                           sim->file_held + sim->file_hold_start[t], event);
     return true;
 }
