@@ -54,6 +54,11 @@ struct kernel_pass {
 void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[MAX_AXES],
                     const struct kernel_place *at, struct kernel_pass *out);
 
+/* Is a pass no work for a framework? A view; the gradient of a sum, which is that of each of
+ * its terms; sums over samples that an earlier pass makes as well (batch norm's gradients of
+ * scale and offset are its statistics of the errors). */
+bool hp_is_free_pass(const struct nest *nest, int pass);
+
 enum kernel_class hp_kernel_class(const struct nest *nest, int pass);
 
 /* Does pass `pass` run in one kernel with pass `before` (of the nest `nest_before`), which is

@@ -1,6 +1,67 @@
 /* The kernels that the tasks of a fusion group run. */
 #include "sim/timing.h"
 
+/* Do passes of an operator go through operand `o` element by element, forward, and never again?
+ */
+static bool passes_through(const struct nest *nest, int o)
+{
+    for (int p = 0; p < nest->n_passes; p++) {
+        const struct pass *pass = &nest->pass[p];
+        enum kernel_class class = hp_kernel_class(nest, p);
+        if ((pass->reads | pass->writes) >> o & 1 &&
+            (pass->backward || class == KERNEL_PRODUCT || class >= KERNEL_WINDOW))
+            return false;
+    }
+    return true;
+}
+
+/* Is a tensor read by one operator alone, and kept for nobody? A compiler then makes one kernel
+ * of those that write and read it, and it is never in memory. */
+static bool is_passed_on(const struct hypar_graph *g, int t)
+{
+    const struct tensor *tensor = &g->tensors[t];
+    if (tensor->kind != TENSOR_ACTIVATION || tensor->is_output ||
+        g->use_start[t + 1] - g->use_start[t] != 1)
+        return false;
+    const struct use *use = &g->use[g->use_start[t]];
+    const struct op *writer = &g->ops[tensor->producer];
+    return passes_through(writer->nest, hp_output_operand(writer, t)) &&
+           passes_through(g->ops[use->op].nest, use->operand);
+}
+
+static void find_passed_on(struct timing *s)
+{
+    const struct hypar_graph *g = s->lowering->graph;
+    s->passed_on = NEW(&s->arena, bool, g->n_tensors);
+    for (int t = 0; t < g->n_tensors; t++)
+        s->passed_on[t] =
+            s->costs->settings.framework != HYPAR_FRAMEWORK_EAGER && is_passed_on(g, t);
+}
+
+/* By pass of an operator: gradients that it adds to what an earlier pass wrote there. */
+static void find_added(struct timing *s)
+{
+    const struct lowering *lowering = s->lowering;
+    const struct training_graph *k = &lowering->training;
+    struct arena scratch = { 0 };
+    bool *written = NEW(&scratch, bool, HP_PLACES * lowering->graph->n_tensors);
+    s->added = NEW(&s->arena, operand_set, k->n_op_passes);
+    for (int i = 0; i < k->n_op_passes; i++) {
+        const struct op_pass *what = &k->op_pass[i];
+        const struct op *op = &lowering->graph->ops[what->op];
+        operand_set left = op->nest->pass[what->pass].writes_grad & hp_present(op);
+        for (; left && !what->resend; left &= left - 1) {
+            int o = __builtin_ctzll(left);
+            bool *place =
+                &written[hp_place_index(hp_operand_place(lowering, what, o, true, true))];
+            if (*place)
+                s->added[i] |= (operand_set)1 << o;
+            *place = true;
+        }
+    }
+    hp_arena_free(&scratch);
+}
+
 /* Passes of a group so far, and of their last kernel what has been touched. */
 struct kernel_run {
     const struct op_pass *before; /* NULL: none yet */
@@ -11,13 +72,16 @@ struct kernel_run {
 };
 
 /* Of these operands those that the kernel touches for the first time. */
-static operand_set touch(struct kernel_run *run, const struct lowering *s,
+static operand_set touch(struct kernel_run *run, const struct timing *timing,
                          const struct op_pass *what, operand_set operands, bool grad,
                          operand_set written)
 {
+    const struct lowering *s = timing->lowering;
     operand_set fresh = 0;
     for (operand_set left = operands; left; left &= left - 1) {
         int o = __builtin_ctzll(left), i = 0;
+        if (!grad && timing->passed_on[s->graph->ops[what->op].tensor[o]])
+            continue;
         int place = hp_place_index(hp_operand_place(s, what, o, grad, written >> o & 1));
         while (i < run->n_places && run->place[i] != place)
             i++;
@@ -52,6 +116,30 @@ static void end_kernel(struct timing *s, const struct part_layout *l, struct ker
     run->n_places = 0;
 }
 
+/* What is added to an error that is there already is read, or by itself: a kernel that reads
+ * both and writes their sum. */
+static void add_to_errors(struct timing *s, const struct op_pass *what,
+                          const struct part_layout *l, struct kernel_run *run)
+{
+    operand_set added = s->added[what - s->lowering->training.op_pass];
+    bool apart = s->costs->settings.framework == HYPAR_FRAMEWORK_EAGER;
+    const struct kernel_pass *const *of =
+        added ? hp_kernel_passes(s->costs, what->pass, l) : NULL;
+    for (int part = 0; added && part < l->n_parts; part++) {
+        if (l->empty[part] || !s->costs->runs_kernels[l->device[part]])
+            continue;
+        struct kernel_place at = hp_kernel_place(s->costs, l->device[part]);
+        struct kernel sum = { 0 };
+        hp_kernel_add(&sum, &(struct kernel_pass){ .bytes = of[part]->bytes }, KERNEL_STREAM,
+                      added, 0);
+        if (!apart)
+            run->kernel[l->rank[part]].bytes += sum.bytes;
+        sum.bytes *= 3;
+        if (apart)
+            run->seconds[l->rank[part]] += hp_kernel_seconds(&sum, &at);
+    }
+}
+
 static void add_pass(struct timing *s, const struct op_pass *what, const struct part_layout *l,
                      struct kernel_run *run)
 {
@@ -60,9 +148,9 @@ static void add_pass(struct timing *s, const struct op_pass *what, const struct 
     const struct kernel_pass *const *of = hp_kernel_passes(s->costs, what->pass, l);
     operand_set present = hp_present(op);
     operand_set values =
-        touch(run, s->lowering, what, (p->reads | p->writes) & present, false, p->writes);
-    operand_set grads = touch(run, s->lowering, what,
-                              (p->reads_grad | p->writes_grad) & present, true, p->writes_grad);
+        touch(run, s, what, (p->reads | p->writes) & present, false, p->writes);
+    operand_set grads =
+        touch(run, s, what, (p->reads_grad | p->writes_grad) & present, true, p->writes_grad);
     enum kernel_class class = hp_kernel_class(op->nest, what->pass);
     for (int part = 0; part < l->n_parts; part++)
         if (!l->empty[part] && s->costs->runs_kernels[l->device[part]])
@@ -78,16 +166,21 @@ void hp_kernel_tasks(struct timing *s, int b, int group, struct sim_task *task)
     struct kernel_run run = { .kernel = NEW(scratch, struct kernel, first->n_parts),
                               .seconds = NEW(scratch, double, first->n_parts) };
     int n_places = 0;
+    if (!s->added) {
+        find_added(s);
+        find_passed_on(s);
+    }
     for (int i = group; i >= 0; i = s->blocks->next[b][i])
         n_places += 2 * s->lowering->graph->ops[k->op_pass[i].op].nest->n_operands;
     run.place = NEW(scratch, int, n_places);
     for (int i = group; i >= 0; i = s->blocks->next[b][i]) {
         const struct op_pass *what = &k->op_pass[i];
-        if (what->resend || hp_is_view(s->lowering->graph->ops[what->op].nest))
+        if (what->resend || hp_is_free_pass(s->lowering->graph->ops[what->op].nest, what->pass))
             continue;
         if (run.before && !joins(s, run.before, what))
             end_kernel(s, first, &run);
         add_pass(s, what, hp_pass_layout(s->blocks, b, i), &run);
+        add_to_errors(s, what, hp_pass_layout(s->blocks, b, i), &run);
         run.before = what;
     }
     end_kernel(s, first, &run);
@@ -104,7 +197,7 @@ static int kernels_of_group(const struct timing *s, int b, int group)
     int n = 0;
     for (int i = group; i >= 0; i = s->blocks->next[b][i]) {
         const struct op_pass *what = &k->op_pass[i];
-        if (what->resend || hp_is_view(s->lowering->graph->ops[what->op].nest))
+        if (what->resend || hp_is_free_pass(s->lowering->graph->ops[what->op].nest, what->pass))
             continue;
         n += !before || !joins(s, before, what);
         before = what;

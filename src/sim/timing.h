@@ -13,8 +13,10 @@ struct timing {
     struct lowering *lowering;
     struct task_costs own, *costs;      /* its own, or some that it shares */
     struct blocks *own_blocks, *blocks; /* likewise */
-    struct pattern_cost **tail_cost;    /* by exchange of the tail, of the buckets as they are;
-                                           NULL: none */
+    operand_set *added; /* by pass of an operator (kernel_tasks.c); NULL: not known yet */
+    bool *passed_on;    /* by tensor, likewise */
+    struct pattern_cost **tail_cost; /* by exchange of the tail, of the buckets as they are;
+                                        NULL: none */
 };
 
 /* More messages than could be kept, each by itself (some 300 bytes each; micro-batches share
