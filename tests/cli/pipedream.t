@@ -169,15 +169,15 @@ $ hypar lower $TMP/gpipe.json | head -3
 Pipelines fit or do not by what is simulated; pipedream's recurrence has a closed form of it.
 $ hypar plan bert-base --on cluster:4x4,inter=1.25GB/s --planner gpipe --memory 1GB | sed -n '3,12p'
 > stage  operators                                  replicas     busy  in flight  weights  memory
->     0  embeddings.word .. layer.2.ffn.add   (47)         4    78 ms          8   180 MB  993 MB
->     1  layer.2.ffn.norm .. layer.5.ffn.add  (42)         4  77.4 ms          8  85.1 MB  802 MB
->     2  layer.5.ffn.norm .. layer.8.ffn.add  (42)         4  77.4 ms          8  85.1 MB  802 MB
->     3  layer.8.ffn.norm .. loss             (48)         4  77.6 ms          8  87.4 MB  807 MB
+>     0  embeddings.word .. layer.2.ffn.add   (47)         4  79.3 ms          8   180 MB  993 MB
+>     1  layer.2.ffn.norm .. layer.5.ffn.add  (42)         4  78.6 ms          8  85.1 MB  802 MB
+>     2  layer.5.ffn.norm .. layer.8.ffn.add  (42)         4  78.6 ms          8  85.1 MB  802 MB
+>     3  layer.8.ffn.norm .. loss             (48)         4  78.8 ms          8  87.4 MB  807 MB
 >
 > Busy computing in a step, and memory: simulated, of the busiest and of the fullest device of a
 > stage.
-> 8 micro-batches; the busiest stage computes 78 ms of a step, 59 % of it.
-> Predicted step 132 ms, simulated (the busiest device computes 78 ms of it), 243 samples/s,
+> 8 micro-batches; the busiest stage computes 79.3 ms of a step, 59 % of it.
+> Predicted step 134 ms, simulated (the busiest device computes 79.3 ms of it), 239 samples/s,
 $ hypar plan bert-base --on cluster:4x4,inter=1.25GB/s --planner gpipe --memory 800MB
 > hypar: gpipe: no plan found that fits; the nearest needs 877 MB on device 0, which has 800 MB
 ? 1

@@ -130,16 +130,16 @@ $ hypar plan mlp --on full:4 --optimizer momentum --precision bf16 --memory 1305
 
 auto takes the fastest plan that fits, and says which do not, and why.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Left out/,$p'
-> vgg-a, batch 64, on 8 devices: planner owt
+> vgg-a, batch 64, on 8 devices: planner accpar
 > Left out: mp: device 0 needs 2.61 GB of memory, has 2.1 GB
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
->   "planner": "owt",
+>   "planner": "accpar",
 >     "fits": true
 >     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no plan found that fits; the nearest needs 1.03 GB on device 7, which has 600 MB; gpipe: no plan found that fits; the nearest needs 1.12 GB on device 6, which has 600 MB; mp: device 0 needs 2.61 GB of memory, has 600 MB",
 >       {"planner": "flexflow", "step_s": 0.049124078083, "comm_bytes": 560376376, "energy_j": 29.4936886216422},
+>       {"planner": "owt", "step_s": 0.049240598738, "comm_bytes": 635475512, "energy_j": 29.51283073434876},
 >       {"planner": "optcnn", "step_s": 0.049255958312, "comm_bytes": 587241016, "energy_j": 29.493889760801235},
->       {"planner": "hypar", "step_s": 0.04930926384, "comm_bytes": 581446144, "energy_j": 29.50292324927484},
->       {"planner": "accpar", "step_s": 0.049320220402, "comm_bytes": 513571360, "energy_j": 29.483661267377457}
+>       {"planner": "hypar", "step_s": 0.04930926384, "comm_bytes": 581446144, "energy_j": 29.50292324927484}
 
 Where a random search takes long it has to be asked for; devices that are left idle are counted.
 $ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s | grep -e nothing -e '^Left out'
@@ -358,7 +358,7 @@ $ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -
 
 What auto did not take is told, by what was asked for.
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
-> The others: accpar 57.9 ms, hypar 58.6 ms, optcnn 60.2 ms, owt 63.4 ms, 1f1b 65.3 ms, gpipe
+> The others: accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt 63.4 ms, 1f1b 65.3 ms, gpipe
 >             67.3 ms, dp 299 ms, mp 2.5 s.
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 --objective comm | grep -A 1 '^The others'
 > The others: accpar 664 MB, hypar 1.08 GB, owt 1.37 GB, 1f1b 1.58 GB, gpipe 1.58 GB, dp 7.33 GB,
@@ -444,8 +444,8 @@ $ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8
 >     1  lm_head                                     linear         n=2 k=4          8-15
 >     1  loss                                        cross_entropy  n=2 c=4          8-15
 >
-> Predicted step 26.9 ms, simulated (the busiest device computes 23.2 ms of it), 1.19 k samples/s,
-> 28.6 % of peak, 21.3 J; 4.74 GB sent, 9.55 GB on links; 104 MB of 16 GB of memory on the fullest
+> Predicted step 27.1 ms, simulated (the busiest device computes 23.4 ms of it), 1.18 k samples/s,
+> 28.5 % of peak, 21.5 J; 4.74 GB sent, 9.55 GB on links; 104 MB of 16 GB of memory on the fullest
 > device.
 > In closed form 23.3 ms: compute 16.6 ms, exchange 6.69 ms, no overlap.
 > Searched in a moment.

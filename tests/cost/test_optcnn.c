@@ -345,7 +345,8 @@ static void layers(void **state)
             struct optcnn_model m = { .arena = &w.arena,
                                       .graph = g,
                                       .topology = &w.topology,
-                                      .sync = HYPAR_SYNC_SERVER };
+                                      .sync = HYPAR_SYNC_SERVER,
+                                      .framework = HYPAR_FRAMEWORK_NONE };
             for (int op = 0; op < g->n_ops; op++) {
                 const struct nest *nest = g->ops[op].nest;
                 struct placement p = random_placement(&w, nest, &random, false);
