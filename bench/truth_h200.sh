@@ -24,6 +24,10 @@ operators() {
             awk -v brief="$((1 - ${ALL:-0}))" -f "$here/errors.awk"
         echo
     done
+    echo "fitted again without each fifth of the rows in turn, and asked for these"
+    sed -n 's/^ *{"file.*"row": "\([^"]*\)", "measured_s": \([^,]*\),.*"held_out_s": \([^,]*\),.*/\2 \3 \1/p' "$TMP/fit" |
+        awk -v brief=1 -f "$here/errors.awk"
+    echo
     echo "by kind, and those more than 2 times off"
     for kind in $(cut -d' ' -f3 "$TMP/rows" | sort -u); do
         awk -v kind="$kind" '$3 == kind' "$TMP/rows" | awk -v brief=1 -f "$here/errors.awk" |
