@@ -244,6 +244,7 @@ static enum hypar_status measure_plan(struct profiling *p, const char *text,
         status = write_profile(p, err);
         tell_plan(p, plan, &result);
     }
+    hypar_trace_free(result.trace);
     hypar_plan_free(plan);
     return hypar_ranks_agree(p->ranks, status, err);
 }

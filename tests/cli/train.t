@@ -1,9 +1,11 @@
 A run in one process; what it took is not the same twice.
 $ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner dp --in-process --steps 12 --kernels reference | sed -n '1p;5,/^$/d;/^mlp/s/: a.*//p;/^sent/s/  */ /gp'
+> hypar: note: the prediction is not calibrated: 'hypar profile MODEL --on local:2' measures what this machine takes
 >         step          loss       samples/s        left
 > mlp:20-16-10, batch 6, fp32, on 2 ranks
 > sent in a step 4.06 kB 4.06 kB 1
 $ hypar train mlp:20-16-10 --batch 6 --steps 2 --kernels reference --precision fp64 --json | sed 's/"\([a-z_]*s\)": [0-9][0-9.e-]*/"\1": S/g'
+> hypar: note: the prediction is not calibrated: 'hypar profile MODEL --on local:1' measures what this machine takes
 > {"step": 1, "loss": S, "seconds": S}
 > {"step": 2, "loss": S, "seconds": S}
 > {"ranks": S, "steps": S, "first_step": 0, "stopped": false, "first_loss": S, "last_loss": S, "step_s": S, "comm_bytes_per_step": 0, "peak_memory_bytes": S, "memory": {"array": 12032, "staging": 0, "workspace": 0, "process": S}, "predicted": {"step_s": S, "comm_bytes": S, "peak_memory_bytes": S}, "phases": [{"name": "forward", "predicted_s": S, "measured_s": S}, {"name": "backward", "predicted_s": S, "measured_s": S}, {"name": "gradient", "predicted_s": S, "measured_s": S}, {"name": "update", "predicted_s": S, "measured_s": S}, {"name": "communicating", "predicted_s": S, "measured_s": S}, {"name": "waiting", "predicted_s": S, "measured_s": S}], "operators": [{"name": "fc1", "predicted_s": S, "measured_s": S}, {"name": "fc2", "predicted_s": S, "measured_s": S}, {"name": "loss", "predicted_s": S, "measured_s": S}, {"name": "relu1", "predicted_s": S, "measured_s": S}], "exchanges": []}
