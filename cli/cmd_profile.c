@@ -154,8 +154,10 @@ static char *next_text(struct profiling *p, const char *planner)
     how.machine = hypar_machine_word(p->machine);
     if (status == HYPAR_OK)
         status = hypar_search(&found, p->graph, p->machine, &how, &why);
-    if (status != HYPAR_OK)
+    if (status != HYPAR_OK && 2 * p->done < p->all) /* once */
         opt_note(p->args, "%s: %s", planner, why.text);
+    else if (status != HYPAR_OK)
+        text = NULL;
     else if (simulate(p, hypar_found_plan(found), &summary) &&
              summary.measured.measured < summary.measured.passes)
         text = plan_to_text(hypar_found_plan(found));
@@ -384,12 +386,23 @@ static enum hypar_status count_ranks(const struct args *args, int *ranks,
                  : opt_usage(err, "profile: --on %.60s, expected local:N", args->machine);
 }
 
+static enum hypar_status check_planners(const struct args *args, struct hypar_error *err)
+{
+    char name[64];
+    for (const char *list = args->planner; list && next_name(&list, name, sizeof name);)
+        if (!hypar_planner_find(name))
+            return opt_usage(err, "profile: unknown planner '%s'; see 'hypar planners'", name);
+    return HYPAR_OK;
+}
+
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     int ranks = 1;
     if (!args->n_operands && !args->links)
         return opt_usage(err, "profile: expected a model, or --links");
-    enum hypar_status status = count_ranks(args, &ranks, err);
+    enum hypar_status status = check_planners(args, err);
+    if (status == HYPAR_OK)
+        status = count_ranks(args, &ranks, err);
     if (status != HYPAR_OK)
         return status;
     if (hypar_ranks_launched() || ranks <= 1)

@@ -49,6 +49,7 @@ enum time_source hp_profile_time(const struct hypar_profile *profile,
 /* Curves: seconds by size, of what is no pass. Words of hypar itself:
  *   "message"             a rank sends so many bytes, or receives them (half of both)
  *   "sum"                 so many bytes that came are added to what is there
+ *   "sum over ranks"      so many bytes of each rank are summed, and everyone has the sum
  *   "update sgd fp32"     so many parameters are updated
  *   "squares fp32"        so many elements of gradients are squared and added up
  * Points are kept by size; one of the same size is replaced. */

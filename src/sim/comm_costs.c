@@ -404,6 +404,7 @@ struct copying {
     double *busy_s, *arrive_s; /* by device; since the last message to it was sent */
     bool *sends;
     double cell_bytes, scale;
+    bool sums;
 };
 
 static double curve_s(const struct copying *c, int device, const char *of, double bytes)
@@ -421,8 +422,23 @@ static void copy_message(void *who, int round, int from, int to, int pieces)
     c->busy_s[to] += curve_s(c, to, "message", bytes);
     if (round == 0)
         c->busy_s[to] += curve_s(c, to, "sum", bytes);
+    c->sums |= round == 0;
     c->sends[from] = true;
     c->arrive_s[to] = curve_s(c, to, "message", bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES);
+}
+
+/* A sum over all ranks takes so many times as long as its messages and sums one by one: those
+ * that come in another order than they are wanted in are copied once more. */
+static double crowding(const struct copying *c, int device, double bytes)
+{
+    const struct hypar_profile_machine *measured = hypar_profile_machine(c->profile);
+    double all = curve_s(c, device, "sum over ranks", bytes);
+    int n = measured ? measured->ranks : 1;
+    if (!(all > 0) || n < 2)
+        return 1;
+    double piece = bytes / n, single = (n - 1) * (4 * curve_s(c, device, "message", piece) +
+                                                  curve_s(c, device, "sum", piece));
+    return single > 0 ? all / single : 1;
 }
 
 /* Whoever sends is held for as long as it copies and adds up; one that only receives waits for
@@ -447,9 +463,10 @@ static void as_copies(struct task_costs *a, const struct request *r, struct comm
     struct hold *hold = NEW(r->arena, struct hold, comm->n_devices);
     struct sim_task *task = NEW(r->arena, struct sim_task, 1);
     ticks longest = 0;
+    double crowd = c.sums ? crowding(&c, comm->device[0], own * c.scale) : 1;
     for (int i = 0; i < comm->n_devices; i++) {
         int d = comm->device[i];
-        ticks busy = hp_ticks(c.busy_s[d]);
+        ticks busy = hp_ticks(c.busy_s[d] * crowd);
         if (c.sends[d])
             hold[task->n_holds++] = (struct hold){ d, 0, busy };
         else
