@@ -10,7 +10,7 @@
 build=${1:-build}
 ranks=${2:-$(nproc)}
 hypar=$build/hypar
-steps=20
+steps=${STEPS:-20}
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 export XDG_CACHE_HOME="$dir/cache" LC_ALL=C NO_COLOR=1
 
@@ -31,18 +31,20 @@ gpt:layers=2,hidden=256,heads=16,seq=64,vocab=1024 $((4 * ranks)) dp mp
 EOF
 }
 
-# MODEL PLANNER BATCH -> "predicted measured", in seconds
+# MODEL PLANNER BATCH -> "predicted measured fastest", in seconds
 step() {
     "$hypar" train "$1" --ranks "$ranks" --planner "$2" --batch "$3" --steps $((steps + 1)) \
-        -q -o "$dir/out.json" >/dev/null 2>"$dir/err" || return 1
-    tr -d '\n' <"$dir/out.json" >"$dir/line"
-    measured=$(grep -o '"step_s": *[0-9.e-]*' "$dir/line" | head -n 1 | sed 's/.*: *//')
-    predicted=$(sed 's/.*"predicted": *{ *"step_s": *\([0-9.e-]*\).*/\1/' "$dir/line")
-    echo "$predicted $measured"
+        -q --json >"$dir/out" 2>"$dir/err" || return 1
+    predicted=$(sed -n 's/.*"predicted": *{ *"step_s": *\([0-9.e-]*\).*/\1/p' "$dir/out")
+    measured=$(grep -o '"step_s": *[0-9.e-]*' "$dir/out" | head -n 1 | sed 's/.*: *//')
+    fastest=$(sed -n '2,$s/^{"step": .*"seconds": \([0-9.e-]*\)}.*/\1/p' "$dir/out" | sort -g |
+        head -n 1)
+    echo "$predicted $measured ${fastest:-$measured}"
 }
 
-echo "$(uname -m), $(nproc) cores, $ranks ranks; median of $steps steps, in ms"
-printf '%-62s %-10s %10s %10s %7s\n' model planner predicted measured error
+echo "$(uname -m), $(nproc) cores, $ranks ranks; median of $steps steps, in ms; load before: $(
+    cut -d ' ' -f 1 /proc/loadavg)"
+printf '%-62s %-10s %10s %10s %7s %10s\n' model planner predicted measured error fastest
 pairs | while read -r model batch planners; do
     if ! "$hypar" profile "$model" --on "local:$ranks" --batch "$batch" \
         --planner "$(echo "$planners" | tr ' ' ,)" -q >/dev/null 2>"$dir/err"; then
@@ -52,8 +54,8 @@ pairs | while read -r model batch planners; do
     for planner in $planners; do
         if times=$(step "$model" "$planner" "$batch"); then
             echo "$model $planner $times" | tee -a "$dir/all" | awk '{
-                printf "%-62s %-10s %10.2f %10.2f %+6.1f %%\n", $1, $2, 1e3 * $3, 1e3 * $4,
-                    100 * ($3 / $4 - 1) }'
+                printf "%-62s %-10s %10.2f %10.2f %+6.1f %% %10.2f\n", $1, $2, 1e3 * $3,
+                    1e3 * $4, 100 * ($3 / $4 - 1), 1e3 * $5 }'
         else
             echo "$model $planner: not run: $(tail -n 1 "$dir/err")"
         fi

@@ -1,4 +1,5 @@
-/* Times of the calls of a training run: the middle of each rank's, the mean over ranks. */
+/* Times of the calls of a training run: the middle of each rank's, the mean over the slower
+ * half of ranks, which the others wait for. */
 #include "run/measure.h"
 
 #include <math.h>
@@ -32,11 +33,10 @@ struct measuring {
     int n, capacity;
 };
 
-/* Of one rank; then of several. */
+/* Of one rank. */
 struct work_time {
     struct work_key key;
-    double seconds, low, high;
-    double ranks;
+    double seconds, spread;
 };
 
 struct measuring *hp_measuring_new(const struct hypar_graph *graph)
@@ -131,36 +131,56 @@ double hp_middle_mean(double *value, int64_t n, double *low, double *high)
 /* The first quarter is to warm up. */
 static struct work_time middle_of(struct samples *s)
 {
-    struct work_time time = { .key = s->key, .ranks = 1 };
+    struct work_time time = { .key = s->key };
     int warm = s->n / 4;
-    time.seconds = hp_middle_mean(s->seconds + warm, s->n - warm, &time.low, &time.high);
+    double low, high;
+    time.seconds = hp_middle_mean(s->seconds + warm, s->n - warm, &low, &high);
+    time.spread = time.seconds > 0 ? (high - low) / time.seconds : 0;
     return time;
 }
 
 /* All ranks ----------------------------------------------------------------------------- */
 
+/* Of all ranks that did it. */
+struct rank_times {
+    struct work_key key;
+    double *seconds;
+    int n, capacity;
+    double spread;
+};
+
 struct gathered {
     struct arena arena;
-    struct table keys;
-    struct work_time **time;
+    struct table keys; /* -> time */
+    struct rank_times **time;
     int n, capacity;
 };
 
 static void gather(struct gathered *g, const struct work_time *time)
 {
     int at = hp_table_get(&g->keys, &time->key, sizeof time->key);
-    if (at >= 0) {
-        g->time[at]->seconds += time->seconds;
-        g->time[at]->low += time->low;
-        g->time[at]->high += time->high;
-        g->time[at]->ranks++;
-        return;
+    if (at < 0) {
+        struct rank_times *new = NEW(&g->arena, struct rank_times, 1);
+        new->key = time->key;
+        g->time = GROW(&g->arena, struct rank_times *, g->time, g->n, &g->capacity);
+        g->time[at = g->n++] = new;
+        hp_table_put(&g->keys, &g->arena, &new->key, sizeof new->key, at);
     }
-    struct work_time *kept = NEW(&g->arena, struct work_time, 1);
-    *kept = *time;
-    g->time = GROW(&g->arena, struct work_time *, g->time, g->n, &g->capacity);
-    g->time[g->n] = kept;
-    hp_table_put(&g->keys, &g->arena, &kept->key, sizeof kept->key, g->n++);
+    struct rank_times *r = g->time[at];
+    r->seconds = GROW(&g->arena, double, r->seconds, r->n, &r->capacity);
+    r->seconds[r->n++] = time->seconds;
+    r->spread = fmax(r->spread, time->spread);
+}
+
+/* The mean of the slower half. */
+static double seconds_of(struct rank_times *r)
+{
+    int from = r->n / 2;
+    double sum = 0;
+    qsort(r->seconds, (size_t)r->n, sizeof *r->seconds, by_size);
+    for (int i = from; i < r->n; i++)
+        sum += r->seconds[i];
+    return sum / (r->n - from);
 }
 
 static void send_times(struct trainer *t)
@@ -187,7 +207,7 @@ static void receive_times(struct trainer *t, struct gathered *g, int rank)
 /* Into the profile ---------------------------------------------------------------------- */
 
 static enum hypar_status add_call(struct trainer *t, struct hypar_profile *profile,
-                                  const struct work_time *time, struct hypar_error *err)
+                                  struct rank_times *time, struct hypar_error *err)
 {
     const struct nest *nest = t->graph->ops[time->key.op].nest;
     int first = 0;
@@ -201,13 +221,13 @@ static enum hypar_status add_call(struct trainer *t, struct hypar_profile *profi
                                 first,
                                 time->key.size,
                                 time->key.passes & ~((uint32_t)1 << first) };
-    TRY(hp_profile_add(profile, &at, time->seconds / time->ranks, err));
-    hp_profile_set_spread(profile, &at, (time->high - time->low) / time->seconds);
+    TRY(hp_profile_add(profile, &at, fmax(seconds_of(time), 1e-9), err));
+    hp_profile_set_spread(profile, &at, time->spread);
     return HYPAR_OK;
 }
 
 static void add_elements(struct trainer *t, struct hypar_profile *profile,
-                         const struct work_time *time)
+                         struct rank_times *time)
 {
     char of[64];
     const char *precision = hypar_precision_text(hypar_plan_precision(t->plan));
@@ -219,7 +239,7 @@ static void add_elements(struct trainer *t, struct hypar_profile *profile,
         hp_update_word(of, sizeof of, hypar_optimizer_text(hypar_plan_optimizer(t->plan)),
                        precision);
     hp_profile_add_point(profile, hypar_machine_device(hypar_plan_machine(t->plan), 0)->name,
-                         of, (double)time->key.size[0], time->seconds / time->ranks);
+                         of, (double)time->key.size[0], fmax(seconds_of(time), 1e-9));
 }
 
 /* Multiply-adds of a call. */
@@ -248,7 +268,7 @@ static void calibrate(struct trainer *t, struct hypar_profile *profile,
                           ? macs_of(t->graph->ops[g->time[i]->key.op].nest, &g->time[i]->key)
                           : 0;
         operations += 2 * macs;
-        seconds += macs > 0 ? g->time[i]->seconds / g->time[i]->ranks : 0;
+        seconds += macs > 0 ? seconds_of(g->time[i]) : 0;
     }
     double share = seconds > 0 && peak > 0 ? operations / seconds / peak : 0;
     if (share > 0)
