@@ -146,7 +146,9 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
     enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
     if (status != HYPAR_OK)
         return status;
+    struct hypar_profile *given = (struct hypar_profile *)how->profile, *own = given;
     *how = hypar_as_planned(plan, how);
+    opt_local_profile(args, hypar_plan_machine(plan), how, &own);
     if (args->fits) {
         if (args->profile)
             opt_note(args, "%s: not used, as --fits looks at no times", args->profile);
@@ -170,6 +172,8 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
     }
     hypar_sim_free(sim);
     hypar_plan_free(plan);
+    if (own != given)
+        hypar_profile_free(own);
     return opt_in_file(args->operand[0], status, err);
 }
 

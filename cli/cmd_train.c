@@ -1,15 +1,14 @@
-#define _GNU_SOURCE /* realpath, memfd_create */
+#define _GNU_SOURCE
 
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/launch.h"
+#include "cli/plan_text.h"
 
 static const struct argp_option options[] = {
     { "ranks", OPT_RANKS, "N", 0, "processes, one for each device (as the plan says; 1)", 0 },
@@ -50,6 +49,8 @@ static const struct argp_option options[] = {
     { "detail", OPT_DETAIL, NULL, 0, "tell of every operator and exchange at the end", 0 },
     { "kernels", OPT_KERNELS, "NAME", 0, "fast or reference (fast)", 0 },
     { "threads", OPT_THREADS, "N", 0, "of each rank (1)", 0 },
+    { "profile", OPT_PROFILE, "FILE", 0,
+      "measured times to predict with (what 'hypar profile' wrote)", 0 },
     { "hostfile", OPT_HOSTFILE, "FILE", 0, "start ranks on the hosts that FILE lists", 0 },
     { "bind", OPT_BIND, "TO", 0,
       "bind ranks that are started here to cores of their own, or none (cores)", 0 },
@@ -64,35 +65,39 @@ enum { STEPS = 10, TRACE_STEPS = 3 };
 
 /* The plan ----------------------------------------------------------------------------- */
 
-/* A plan file elsewhere names its model by its whole path. */
-static const char *whole_model(const char *given, char *text, size_t size)
-{
-    char path[PATH_MAX], whole[PATH_MAX];
-    size_t length = hypar_model_path_length(given);
-    if (!hypar_model_is_path(given) || length >= sizeof path)
-        return given;
-    snprintf(path, sizeof path, "%.*s", (int)length, given);
-    if (!hypar_or_out_of_memory(realpath(path, whole)))
-        return given;
-    snprintf(text, size, "%s%s", whole, given + length);
-    return text;
-}
-
 struct planned {
     struct hypar_plan *read; /* from a file, or */
     struct hypar_found *found;
     struct hypar_graph *graph;
     struct hypar_machine *machine;
     const struct hypar_plan *plan;
+    struct hypar_profile *profile;
 };
 
 static void release(struct planned *p)
 {
     hypar_plan_free(p->read);
+    hypar_profile_free(p->profile);
     hypar_found_free(p->found);
     hypar_machine_free(p->machine);
     hypar_graph_free(p->graph);
     *p = (struct planned){ NULL };
+}
+
+/* Measured times of this machine, if there are some; to be freed. */
+static enum hypar_status read_profile(const struct args *args,
+                                      const struct hypar_machine *machine,
+                                      struct hypar_sim_options *how,
+                                      struct hypar_profile **profile, struct hypar_error *err)
+{
+    enum hypar_status status = HYPAR_OK;
+    if (args->profile)
+        status = hypar_profile_read(profile, args->profile, err);
+    if (status != HYPAR_OK)
+        return status;
+    how->profile = *profile;
+    opt_local_profile(args, machine, how, profile);
+    return HYPAR_OK;
 }
 
 static enum hypar_status search(const struct args *args, int ranks, struct planned *p,
@@ -112,8 +117,14 @@ static enum hypar_status search(const struct args *args, int ranks, struct plann
         status = hypar_machine_read(&p->machine, args->machine ? args->machine : word, err);
     if (status != HYPAR_OK)
         return status;
-    how.model = whole_model(args->operand[0], model, sizeof model);
+    how.model = plan_model_word(args->operand[0], model, sizeof model);
     how.machine = hypar_machine_word(p->machine);
+    struct hypar_sim_options simulation = { .timeline = false };
+    status = read_profile(args, p->machine, &simulation, &p->profile, err);
+    if (status != HYPAR_OK)
+        return status;
+    how.profile = p->profile;
+    how.simulation = p->profile ? &simulation : NULL;
     status = hypar_search(&p->found, p->graph, p->machine, &how, err);
     if (status == HYPAR_OK)
         p->plan = hypar_found_plan(p->found);
@@ -179,17 +190,6 @@ static enum hypar_status find_plan(const struct args *args, int ranks, struct pl
     return read_plan(args, launch_plan() ? launch_plan() : args->operand[0], p, err);
 }
 
-/* A plan as a text, to be freed. */
-static char *plan_text(const struct hypar_plan *plan)
-{
-    char *text = NULL;
-    size_t n;
-    FILE *to = hypar_or_out_of_memory(open_memstream(&text, &n));
-    hypar_plan_write(plan, to);
-    fclose(to);
-    return hypar_or_out_of_memory(text);
-}
-
 /* What the command line says, where somebody else has started the ranks. */
 static enum hypar_status check_ranks(const struct args *args, const struct hypar_ranks *ranks,
                                      struct hypar_error *err)
@@ -214,25 +214,12 @@ static char *read_input(void)
     return hypar_or_out_of_memory(text);
 }
 
-/* A text as a file without a name, which goes with its last reader; -1: it cannot be made. */
-static int nameless_file(const char *text, struct hypar_error *err)
-{
-    size_t n = strlen(text);
-    int fd = memfd_create("hypar-plan", MFD_CLOEXEC);
-    if (fd >= 0 && write(fd, text, n) == (ssize_t)n && lseek(fd, 0, SEEK_SET) == 0)
-        return fd;
-    snprintf(err->text, sizeof err->text, "the plan cannot be handed on: %s", strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
 /* A plan from its text. */
-static enum hypar_status read_plan_text(const struct args *args, const char *text,
-                                        struct planned *p, struct hypar_error *err)
+static enum hypar_status read_text(const struct args *args, const char *text, struct planned *p,
+                                   struct hypar_error *err)
 {
     char path[64];
-    int fd = nameless_file(text, err);
+    int fd = plan_text_file(text, err);
     if (fd < 0)
         return HYPAR_RUNTIME;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -252,7 +239,7 @@ static enum hypar_status make_text(const struct args *args, int ranks, char **te
     }
     enum hypar_status status = find_plan(args, ranks, &p, err);
     if (status == HYPAR_OK)
-        *text = plan_text(p.plan);
+        *text = plan_to_text(p.plan);
     release(&p);
     return status;
 }
@@ -272,7 +259,7 @@ static enum hypar_status find_plan_together(const struct args *args, struct hypa
         status = make_text(args, hypar_ranks_count(ranks), &text, err);
     status = hypar_ranks_agree(ranks, status, err);
     if (status == HYPAR_OK) {
-        status = read_plan_text(args, hypar_ranks_share(ranks, text), p, err);
+        status = read_text(args, hypar_ranks_share(ranks, text), p, err);
         status = hypar_ranks_agree(ranks, status, err);
     }
     free(text);
@@ -350,6 +337,21 @@ static enum hypar_status write_trace(const struct args *args, const struct hypar
     return opt_close(&out, status, err);
 }
 
+/* A prediction for this machine that nothing measured stands behind. */
+static void note_calibration(const struct args *args, const struct hypar_plan *plan,
+                             const struct hypar_sim *sim)
+{
+    const struct hypar_machine *machine = hypar_plan_machine(plan);
+    if (!sim || strcmp(hypar_machine_device(machine, 0)->name, "local") != 0)
+        return;
+    struct hypar_sim_measured m = hypar_sim_summary(sim).measured;
+    if (m.measured + m.interpolated == 0)
+        opt_note(args,
+                 "the prediction is not calibrated: 'hypar profile MODEL --on local:%d' "
+                 "measures what this machine takes",
+                 hypar_machine_device_count(machine));
+}
+
 /* What was measured, beside what the simulator says of the same plan. */
 static enum hypar_status tell(const struct args *args, const struct hypar_plan *plan,
                               const struct hypar_train_result *result, struct hypar_error *err)
@@ -357,12 +359,17 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
     struct hypar_sim *sim = NULL;
     struct hypar_error why;
     enum hypar_status status = HYPAR_OK;
+    struct hypar_profile *profile = NULL;
     struct hypar_sim_options how = { .timeline = true,
                                      .lower = { .minibatches = result->minibatches } };
     how = hypar_as_planned(plan, &how);
     how.expand_collectives = false; /* tasks are those of the ranks */
+    status = read_profile(args, hypar_plan_machine(plan), &how, &profile, err);
+    if (status != HYPAR_OK)
+        return status;
     if (hypar_simulate(&sim, plan, &how, &why) != HYPAR_OK)
         opt_note(args, "not simulated: %s", why.text);
+    note_calibration(args, plan, sim);
     if (result->stopped)
         opt_note(args, "interrupted: stopped after step %lld of %lld%s%s",
                  (long long)result->steps, (long long)(args->steps ? args->steps : STEPS),
@@ -378,6 +385,7 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
         hypar_report_train(stdout, result, plan, sim, args->detail, opt_format(args));
     }
     hypar_sim_free(sim);
+    hypar_profile_free(profile);
     return status;
 }
 
@@ -488,8 +496,8 @@ static enum hypar_status launch(const struct args *args, const struct planned *p
                               "expected a file, or --in-process");
     if (p->read && !standard)
         return launch_ranks(args, n, args->operand[0], -1, err);
-    char *text = plan_text(p->plan);
-    int fd = nameless_file(text, err);
+    char *text = plan_to_text(p->plan);
+    int fd = plan_text_file(text, err);
     free(text);
     if (fd < 0)
         return HYPAR_RUNTIME;

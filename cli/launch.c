@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -165,17 +166,33 @@ static char **mpirun_words(const struct args *args, int ranks, char *count, char
         *w++ = "1";
     }
     *w++ = self;
-    *w++ = "train";
+    *w++ = (char *)args->command;
     for (int i = 1; i < args->argc; i++)
         *w++ = args->argv[i];
     return word;
 }
 
+/* A chunk of a message (1 MiB) is copied by its sender at once, and by its receiver when that
+ * looks for it: neither waits for the other. By default Open MPI sends large ones in pieces of
+ * 32 KiB, for which both have to look again and again while they compute. Only where there is
+ * room for its shared memory. */
+static void send_at_once(int ranks)
+{
+    static const double segment_bytes = 128 << 20;
+    struct statvfs about;
+    if (statvfs("/dev/shm", &about) != 0 ||
+        (double)about.f_bavail * (double)about.f_frsize < 2 * ranks * segment_bytes)
+        return;
+    setenv("OMPI_MCA_btl_vader_eager_limit", "1100000", 0);
+    setenv("OMPI_MCA_btl_vader_max_send_size", "1200000", 0);
+    setenv("OMPI_MCA_btl_vader_segment_size", "134217728", 0);
+}
+
 /* Ctrl-C is for the launching process alone, and standard input, which it may have read: rank 0
  * gets what `input` has. Ranks write to a pseudo-terminal of mpirun's, whatever is behind it.
  */
-static void become_mpirun(const struct args *args, char **word, const char *plan, int input,
-                          int errors, pid_t launcher)
+static void become_mpirun(const struct args *args, int ranks, char **word, const char *plan,
+                          int input, int errors, pid_t launcher)
 {
     if (!plan)
         plan = "-";
@@ -192,6 +209,7 @@ static void become_mpirun(const struct args *args, char **word, const char *plan
     if (!terminal)
         setenv("NO_COLOR", "1", 1);
     setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0); /* containers forbid it */
+    send_at_once(ranks);
     /* Where one rank fails mpirun would wait, for a second and more, for the others to end. */
     setenv("OMPI_MCA_odls_base_sigkill_timeout", "0", 0);
     dup2(input, STDIN_FILENO);
@@ -390,7 +408,7 @@ enum hypar_status launch_ranks(const struct args *args, int ranks, const char *p
         return fail(err, "no process can be started", strerror(errno));
     if (child == 0) {
         close(errors[0]);
-        become_mpirun(args, word, plan, input, errors[1], launcher);
+        become_mpirun(args, ranks, word, plan, input, errors[1], launcher);
     }
     free(word);
     close(errors[1]);

@@ -7,9 +7,9 @@
 
 /* Every command, in the order of the help. To add one: its file, a row here, its man page. */
 static const struct command *const commands[] = {
-    &cmd_plan,     &cmd_compare,  &cmd_simulate, &cmd_explore, &cmd_lower,
-    &cmd_train,    &cmd_import,   &cmd_check,    &cmd_fit,     &cmd_models,
-    &cmd_machines, &cmd_planners, &cmd_ops,
+    &cmd_plan,   &cmd_compare,  &cmd_simulate, &cmd_explore, &cmd_lower,
+    &cmd_train,  &cmd_profile,  &cmd_import,   &cmd_check,   &cmd_fit,
+    &cmd_models, &cmd_machines, &cmd_planners, &cmd_ops,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -127,6 +127,7 @@ static const struct value {
     { OPT_KERNELS, "--kernels", TEXT, offsetof(struct args, kernels), 0, 0 },
     { OPT_LEARNING_RATE, "--learning-rate", NUMBER, offsetof(struct args, learning_rate), 0,
       0 },
+    { OPT_LINKS, "--links", FLAG, offsetof(struct args, links), 0, 0 },
     { OPT_RANKS, "--ranks", COUNT, offsetof(struct args, ranks), 1, 1 << 16 },
     { OPT_RATE, "--rate", TEXT, offsetof(struct args, rate), 0, 0 },
     { OPT_RESUME, "--resume", READ, offsetof(struct args, resume), 0, 0 },
@@ -398,6 +399,7 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
     memset(out, 0, sizeof *out);
     out->argc = argc;
     out->argv = argv;
+    out->command = command->name;
     err->text[0] = '\0';
     snprintf(parse.name, sizeof parse.name, "hypar %s", command->name);
     argv[0] = program;
@@ -552,8 +554,10 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
     if (args->framework && !hypar_framework_find(args->framework, &how->framework))
         return opt_usage(err, "--framework: '%s' is not compiled, eager or none",
                          args->framework);
-    if (!args->profile)
+    if (!args->profile) {
+        opt_word_profile(args, how, profile);
         return HYPAR_OK;
+    }
     enum hypar_status status = hypar_profile_read(profile, args->profile, err);
     how->profile = *profile;
     return status;
@@ -572,7 +576,7 @@ void opt_note(const struct args *args, const char *fmt, ...)
 
 void opt_note_profile(const struct args *args, const struct hypar_sim_measured *m)
 {
-    if (m->asked && !m->measured && !m->calibrated)
+    if (args->profile && m->asked && !m->measured && !m->calibrated)
         opt_note(args,
                  "%s: knows none of the %d passes of this step, nor its devices' "
                  "efficiency; no measured time was used",

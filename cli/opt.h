@@ -94,6 +94,7 @@ enum opt_key {
     OPT_INIT,
     OPT_KERNELS,
     OPT_LEARNING_RATE,
+    OPT_LINKS,
     OPT_RANKS,
     OPT_RATE,
     OPT_RESUME,
@@ -132,7 +133,8 @@ struct args {
     int64_t replicas, tensor, pipeline, chunks;
     int64_t steps, ranks, threads, warm_up, every, test_every;
     double clip, learning_rate, weight_decay;
-    bool check, detail, in_process;
+    bool check, detail, in_process, links;
+    const char *command;
     int argc; /* as the command was given them, its name first */
     char **argv;
     double memory_bytes, framework_bytes, bucket_bytes, measured_s, budget_s;
@@ -153,7 +155,8 @@ struct command {
 };
 
 extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cmd_lower,
-    cmd_fit, cmd_import, cmd_check, cmd_train, cmd_models, cmd_machines, cmd_planners, cmd_ops;
+    cmd_fit, cmd_import, cmd_check, cmd_train, cmd_profile, cmd_models, cmd_machines,
+    cmd_planners, cmd_ops;
 
 /* Of every command that makes a plan for a machine. */
 #define OPT_NUMBERS_ROWS                                                                    \
@@ -312,6 +315,19 @@ void opt_show_progress(void *who, const struct hypar_search_progress *progress);
 
 /* A note on standard error in one line, unless -q. */
 void opt_note(const struct args *args, const char *fmt, ...) HYPAR_PRINTF(2, 3);
+
+/* Where the profile of this machine with so many ranks lies unless told otherwise: in
+ * $XDG_CACHE_HOME/hypar or ~/.cache/hypar. False: there is no such folder to be named. */
+bool opt_profile_path(int ranks, int threads, char *path, size_t size);
+
+/* If the machine is this one (local:N) and --profile names none, its profile, to be freed: how
+ * steps are simulated. Tells where it was measured on another machine. */
+void opt_local_profile(const struct args *args, const struct hypar_machine *machine,
+                       struct hypar_sim_options *how, struct hypar_profile **profile);
+
+/* The same for the machine that --on names. */
+void opt_word_profile(const struct args *args, struct hypar_sim_options *how,
+                      struct hypar_profile **profile);
 
 /* ... if the profile that --profile names told nothing about
  * this step. */

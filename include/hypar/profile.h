@@ -8,6 +8,7 @@
 
 #include <hypar/base.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #ifdef __cplusplus
@@ -46,6 +47,29 @@ HYPAR_API double hypar_profile_efficiency(const struct hypar_profile *profile,
 
 /* How many passes it knows. */
 HYPAR_API int hypar_profile_pass_count(const struct hypar_profile *profile);
+
+/* On what it was measured. */
+struct hypar_profile_machine {
+    const char *processor; /* as the system names it */
+    const char *kernels;   /* what computes: "fast, OpenBLAS 0.3.21" */
+    int cores;
+    int ranks, threads; /* processes, all at once; threads of each */
+};
+
+/* Texts are copied; they have no control characters. A profile that says this is also asked
+ * for extents between those that were measured. */
+HYPAR_API void hypar_profile_set_machine(struct hypar_profile *profile,
+                                         const struct hypar_profile_machine *machine);
+
+/* NULL where it does not say. */
+HYPAR_API const struct hypar_profile_machine *
+hypar_profile_machine(const struct hypar_profile *profile);
+
+/* Does it know what messages between devices called `device` take? */
+HYPAR_API bool hypar_profile_has_links(const struct hypar_profile *profile, const char *device);
+
+/* The median over its passes of the spread between quartiles, as a share; 0: not known. */
+HYPAR_API double hypar_profile_spread(const struct hypar_profile *profile);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 #define HYPAR_RUN_H
 
 #include <hypar/plan.h>
+#include <hypar/profile.h>
 #include <hypar/program.h>
 #include <signal.h>
 
@@ -80,6 +81,8 @@ struct hypar_train_options {
     int64_t checkpoint_every; /* ... and every so many steps; 0: not */
     const char *resume;       /* checkpoint to go on from; NULL: from the start */
     int trace_steps;          /* times of all tasks of so many last steps are kept; 0: none */
+    struct hypar_profile *measure; /* on rank 0 the times of all calls of kernels, and of
+                                      updates, are added to it; others give any; NULL: not */
     /* Called on rank 0 after each step. */
     void (*report)(void *who, const struct hypar_train_step *step);
     /* ... and after each test. */
@@ -160,6 +163,15 @@ HYPAR_API enum hypar_status hypar_train(const struct hypar_plan *plan,
                                         const struct hypar_train_options *options,
                                         struct hypar_train_result *result,
                                         struct hypar_error *err);
+
+/* Measure what messages between the ranks take, and what adding up does that came, for many
+ * sizes, all ranks at once; into rank 0's profile, of devices called `device`. All ranks call
+ * it. */
+HYPAR_API void hypar_measure_links(struct hypar_ranks *ranks, const char *device,
+                                   struct hypar_profile *profile);
+
+/* What computes: "fast, OpenBLAS ..."; `kernels` as hypar_train_options has it. */
+HYPAR_API const char *hypar_kernels_text(const char *kernels);
 
 #ifdef __cplusplus
 }

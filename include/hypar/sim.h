@@ -85,7 +85,9 @@ HYPAR_API double hypar_energy_total_j(const struct hypar_energy *energy);
 struct hypar_sim_measured {
     bool asked;           /* there was one */
     int passes, measured; /* of all operators: those that take time; those measured */
+    int interpolated;     /* from the same passes at other extents */
     bool calibrated;      /* it has the efficiency of some device of the machine */
+    bool links;           /* it has what messages take */
 };
 
 struct hypar_sim_summary {

@@ -136,27 +136,31 @@ double hp_work_seconds(const struct work *work, const struct hypar_device *devic
     return arithmetic_s > memory_s ? arithmetic_s : memory_s;
 }
 
-static double measured_seconds(const struct nest *nest, int pass,
-                               const struct range range[MAX_AXES],
-                               const struct hypar_device *device,
-                               enum hypar_precision precision,
-                               const struct hypar_profile *profile)
+static enum time_source measured_seconds(const struct nest *nest, int pass,
+                                         const struct range range[MAX_AXES],
+                                         const struct hypar_device *device,
+                                         enum hypar_precision precision,
+                                         const struct hypar_profile *profile, double *seconds)
 {
     int64_t extent[MAX_AXES];
     for (int a = 0; a < nest->n_axes; a++)
         extent[a] = range[a].hi - range[a].lo;
-    return hp_profile_find(profile, &(struct measured_pass){ .device = device->name,
-                                                             .precision = precision,
-                                                             .nest = nest,
-                                                             .pass = pass,
-                                                             .extent = extent });
+    struct measured_pass at = { .device = device->name,
+                                .precision = precision,
+                                .nest = nest,
+                                .pass = pass,
+                                .extent = extent };
+    return hp_profile_time(profile, &at, seconds);
 }
 
-bool hp_pass_is_measured(const struct nest *nest, int pass, const struct range range[MAX_AXES],
-                         const struct hypar_device *device, enum hypar_precision precision,
-                         const struct hypar_profile *profile)
+enum time_source hp_pass_source(const struct nest *nest, int pass,
+                                const struct range range[MAX_AXES],
+                                const struct hypar_device *device,
+                                enum hypar_precision precision,
+                                const struct hypar_profile *profile)
 {
-    return measured_seconds(nest, pass, range, device, precision, profile) > 0;
+    double seconds;
+    return measured_seconds(nest, pass, range, device, precision, profile, &seconds);
 }
 
 double hp_pass_seconds(const struct nest *nest, int pass, const struct range range[MAX_AXES],
@@ -165,8 +169,11 @@ double hp_pass_seconds(const struct nest *nest, int pass, const struct range ran
 {
     struct hypar_device calibrated = *device;
     if (profile) {
-        double seconds = measured_seconds(nest, pass, range, device, precision, profile);
-        if (seconds > 0)
+        double seconds;
+        enum time_source source =
+            measured_seconds(nest, pass, range, device, precision, profile, &seconds);
+        /* most views are made by naming alone: one that was copied tells nothing of others */
+        if (source == TIME_MEASURED || (source == TIME_INTERPOLATED && !hp_is_view(nest)))
             return seconds;
         double efficiency = hypar_profile_efficiency(profile, device->name);
         if (efficiency > 0)

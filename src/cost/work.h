@@ -11,6 +11,7 @@
 
 #include "base/precision.h"
 #include "layout/layout.h"
+#include "profile/source.h"
 
 /* Operations per second of a device at best, in this precision. */
 double hp_peak_op_per_s(const struct hypar_device *device, enum hypar_precision precision);
@@ -47,10 +48,12 @@ double hp_pass_seconds(const struct nest *nest, int pass, const struct range ran
                        operand_set present, const struct hypar_device *device,
                        enum hypar_precision precision, const struct hypar_profile *profile);
 
-/* Does the profile know this pass with these extents on this kind of device? */
-bool hp_pass_is_measured(const struct nest *nest, int pass, const struct range range[MAX_AXES],
-                         const struct hypar_device *device, enum hypar_precision precision,
-                         const struct hypar_profile *profile);
+/* How the profile knows this pass with these extents on this kind of device. */
+enum time_source hp_pass_source(const struct nest *nest, int pass,
+                                const struct range range[MAX_AXES],
+                                const struct hypar_device *device,
+                                enum hypar_precision precision,
+                                const struct hypar_profile *profile);
 
 /* Updating `elements` parameters, in hp_master_precision(): the gradient is read, the weight
  * (of short ones the master copy) and the moments are read and written, short weights written.

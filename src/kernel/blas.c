@@ -5,6 +5,7 @@
 #ifdef HYPAR_WITH_BLAS
 #include <cblas.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,14 @@ enum hypar_status hp_blas_load(struct hypar_error *err)
                    load_error.text);
 }
 
+const char *hp_blas_text(void)
+{
+    static char text[80];
+    const char *core = blas.get_corename ? blas.get_corename() : "not loaded";
+    snprintf(text, sizeof text, "OpenBLAS for %.40s", core);
+    return text;
+}
+
 static CBLAS_TRANSPOSE stored(bool transposed)
 {
     return transposed ? CblasTrans : CblasNoTrans;
@@ -141,5 +150,10 @@ PLAIN_GEMM(hp_gemm_f64, double)
 enum hypar_status hp_blas_load(struct hypar_error *err)
 {
     return hp_fail(err, HYPAR_USAGE, "built without OpenBLAS");
+}
+
+const char *hp_blas_text(void)
+{
+    return "no BLAS";
 }
 #endif

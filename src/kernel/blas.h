@@ -23,4 +23,7 @@ void hp_gemm_f64(const struct gemm *g, double alpha, const double *a, const doub
  * HYPAR_RUNTIME: it is not there. */
 enum hypar_status hp_blas_load(struct hypar_error *err);
 
+/* Its name and the processor that it has code for, once it is loaded. */
+const char *hp_blas_text(void);
+
 #endif /* KERNEL_BLAS_H */

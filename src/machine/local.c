@@ -2,6 +2,8 @@
  * processes bound to its cores. */
 #include "machine/machine.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #ifdef HYPAR_WITH_HWLOC
@@ -98,6 +100,48 @@ int hypar_local_cores(void)
     bool bound;
     int cores = bind_to(0, 0, &bound);
     if (cores < 1)
+        cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : cores;
+}
+
+/* What follows the colon of the first line of /proc/cpuinfo that begins with `word`. */
+static bool find_in_cpuinfo(const char *word, char *text, size_t size)
+{
+    char line[256];
+    bool found = false;
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && !found && fgets(line, sizeof line, file)) {
+        const char *value = strchr(line, ':');
+        if (!value || strncmp(line, word, strlen(word)) != 0)
+            continue;
+        value += 1 + strspn(value + 1, " \t");
+        snprintf(text, size, "%.*s", (int)strcspn(value, "\n"), value);
+        found = *text;
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+const char *hypar_local_processor(void)
+{
+    static char text[160];
+    char maker[40], part[40];
+    if (*text || find_in_cpuinfo("model name", text, sizeof text))
+        return text;
+    if (find_in_cpuinfo("CPU implementer", maker, sizeof maker) &&
+        find_in_cpuinfo("CPU part", part, sizeof part)) /* Arm has no names there */
+        snprintf(text, sizeof text, "Arm processor, implementer %s, part %s", maker, part);
+    else
+        snprintf(text, sizeof text, "unknown");
+    return text;
+}
+
+int hypar_local_all_cores(void)
+{
+    int cores = 0;
+    double memory_bytes;
+    if (!ask_hwloc(&cores, &memory_bytes) || cores < 1)
         cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     return cores < 1 ? 1 : cores;
 }

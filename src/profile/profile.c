@@ -62,7 +62,7 @@ const char *hypar_profile_made_by(const struct hypar_profile *profile)
 /* Devices ------------------------------------------------------------------------------- */
 
 /* Profiles rarely have more than a few devices: those are faster compared than hashed. */
-static int find_device(const struct hypar_profile *profile, const char *name)
+int hp_profile_find_device(const struct hypar_profile *profile, const char *name)
 {
     enum { FEW = 4 };
     for (int d = 0; d < profile->n_devices && d < FEW; d++)
@@ -75,7 +75,7 @@ static int find_device(const struct hypar_profile *profile, const char *name)
 
 int hp_profile_device(struct hypar_profile *profile, const char *name)
 {
-    int device = find_device(profile, name);
+    int device = hp_profile_find_device(profile, name);
     if (device >= 0)
         return device;
     name = hp_arena_strdup(&profile->arena, name);
@@ -96,7 +96,7 @@ void hypar_profile_set_efficiency(struct hypar_profile *profile, const char *dev
 
 double hypar_profile_efficiency(const struct hypar_profile *profile, const char *device)
 {
-    int d = find_device(profile, device);
+    int d = hp_profile_find_device(profile, device);
     return d < 0 ? 0 : profile->device[d].efficiency;
 }
 
@@ -130,21 +130,28 @@ static bool is_told(const struct hypar_profile *profile, enum op_kind kind, enum
 
 /* Sums of independent terms: the order of the axes has no meaning, and terms do not wait for
  * one another. First all but operands and attributes, ... */
-static uint64_t hash_part(const struct measured *m)
+static uint64_t hash_itself(const struct measured *m)
 {
-    enum { ITSELF, AXIS = 256 };
+    enum { ITSELF, WITH = 2 };
     uint64_t hash = mixed(ITSELF, (uint64_t)m->device << 32 | (uint64_t)m->kind << 16 |
                                       (uint64_t)m->precision << 8 | (uint64_t)m->pass);
+    return m->with ? hash + mixed(WITH, m->with) : hash;
+}
+
+static uint64_t hash_part(const struct measured *m)
+{
+    enum { AXIS = 256 };
+    uint64_t hash = hash_itself(m);
     for (int a = 0; a < m->n_axes; a++)
         hash += mixed(AXIS + (uint64_t)m->axis[a].name, (uint64_t)m->axis[a].extent);
     return hash;
 }
 
 /* ... then these too. */
-static uint64_t hash_all(const struct hypar_profile *profile, const struct measured *m)
+static uint64_t hash_rest(const struct hypar_profile *profile, const struct measured *m)
 {
     enum { OPERANDS = 1, OPERAND = 512, ATTR = 1024 };
-    uint64_t hash = m->part_hash + mixed(OPERANDS, (uint64_t)(m->n_operands + 1));
+    uint64_t hash = mixed(OPERANDS, (uint64_t)(m->n_operands + 1));
     for (int o = 0; o < m->n_operands; o++)
         hash += mixed(OPERAND + (uint64_t)o,
                       (uint64_t)m->operand[o].name << 32 | m->operand[o].axes);
@@ -209,22 +216,51 @@ static bool same_attrs(const struct hypar_profile *profile, const struct measure
     }
 }
 
+static bool same_letters(const struct measured *m, const struct measured *k)
+{
+    uint32_t mine = 0, other = 0;
+    for (int a = 0; a < m->n_axes; a++)
+        mine |= (uint32_t)1 << (m->axis[a].name - 'a');
+    for (int a = 0; a < k->n_axes; a++)
+        other |= (uint32_t)1 << (k->axis[a].name - 'a');
+    return mine == other;
+}
+
+bool hp_same_family(const struct hypar_profile *profile, const struct measured *m,
+                    const struct measured *k)
+{
+    return m->device == k->device && m->precision == k->precision && m->kind == k->kind &&
+           m->pass == k->pass && m->with == k->with && same_letters(m, k) &&
+           same_operands(m, k) && same_attrs(profile, m, k);
+}
+
 static bool same(const struct hypar_profile *profile, const struct measured *m,
                  const struct measured *k)
 {
-    return m->device == k->device && m->precision == k->precision && m->kind == k->kind &&
-           m->pass == k->pass && same_axes(m, k) && same_operands(m, k) &&
-           same_attrs(profile, m, k);
+    return same_axes(m, k) && hp_same_family(profile, m, k);
 }
 
 struct measured *hp_measured_find(const struct hypar_profile *profile, struct measured *like)
 {
+    uint64_t rest = hash_rest(profile, like);
     like->part_hash = hash_part(like);
-    like->hash = hash_all(profile, like);
+    like->hash = like->part_hash + rest;
+    like->family = hash_itself(like) + rest;
     int i = hp_table_get(&profile->hashes, &like->hash, sizeof like->hash);
     while (i >= 0 && !same(profile, profile->pass[i], like))
         i = profile->pass[i]->next;
     return i < 0 ? NULL : profile->pass[i];
+}
+
+static void note_joint(struct hypar_profile *profile, const struct measured *m)
+{
+    for (int i = 0; i < profile->n_joint; i++)
+        if (profile->joint[i].kind == m->kind && profile->joint[i].pass == m->pass &&
+            profile->joint[i].with == m->with)
+            return;
+    profile->joint = GROW(&profile->arena, struct joint_passes, profile->joint,
+                          profile->n_joint, &profile->joint_capacity);
+    profile->joint[profile->n_joint++] = (struct joint_passes){ m->kind, m->pass, m->with };
 }
 
 void hp_measured_insert(struct hypar_profile *profile, const struct measured *pass)
@@ -232,13 +268,21 @@ void hp_measured_insert(struct hypar_profile *profile, const struct measured *pa
     struct arena *arena = &profile->arena;
     struct measured *kept = NEW(arena, struct measured, 1);
     *kept = *pass;
-    kept->next = -1;
+    kept->next = kept->next_of_family = -1;
     int first = hp_table_put(&profile->hashes, arena, &kept->hash, sizeof kept->hash,
                              profile->n_passes);
     if (first != profile->n_passes) { /* second in its list */
         kept->next = profile->pass[first]->next;
         profile->pass[first]->next = profile->n_passes;
     }
+    first = hp_table_put(&profile->families, arena, &kept->family, sizeof kept->family,
+                         profile->n_passes);
+    if (first != profile->n_passes) {
+        kept->next_of_family = profile->pass[first]->next_of_family;
+        profile->pass[first]->next_of_family = profile->n_passes;
+    }
+    if (kept->with)
+        note_joint(profile, kept);
     hp_table_put(&profile->part_hashes, arena, &kept->part_hash, sizeof kept->part_hash, 0);
     profile->pass = GROW(arena, struct measured *, profile->pass, profile->n_passes,
                          &profile->pass_capacity);
@@ -248,12 +292,6 @@ void hp_measured_insert(struct hypar_profile *profile, const struct measured *pa
 }
 
 /* From a nest --------------------------------------------------------------------------- */
-
-struct probe {
-    struct measured pass;
-    struct measured_axis axis[MAX_AXES];
-    struct measured_operand operand[MAX_OPERANDS];
-};
 
 /* Operands that are there: those that some pass reads. */
 static operand_set given_operands(const struct nest *nest)
@@ -276,6 +314,7 @@ static void describe_part(const struct measured_pass *at, int device, struct pro
                                    .precision = at->precision,
                                    .kind = nest->kind,
                                    .pass = at->pass,
+                                   .with = at->with,
                                    .n_axes = n,
                                    .axis = out->axis,
                                    .operand = out->operand,
@@ -296,12 +335,18 @@ static void describe_operands(const struct nest *nest, struct probe *out)
     }
 }
 
+void hp_profile_probe(const struct measured_pass *at, int device, struct probe *out)
+{
+    describe_part(at, device, out);
+    describe_operands(at->nest, out);
+}
+
 /* A miss, which is the usual thing, mostly shows in the extents alone. */
 double hp_profile_find(const struct hypar_profile *profile, const struct measured_pass *at)
 {
     if (!profile || !profile->n_of[at->nest->kind])
         return 0;
-    int device = find_device(profile, at->device);
+    int device = hp_profile_find_device(profile, at->device);
     if (device < 0)
         return 0;
     struct probe probe;
@@ -360,8 +405,7 @@ enum hypar_status hp_profile_add(struct hypar_profile *profile, const struct mea
         return hp_fail(err, HYPAR_UNSUPPORTED, "an opaque operator has no kernel to measure");
 
     struct probe probe;
-    describe_part(at, hp_profile_device(profile, at->device), &probe);
-    describe_operands(at->nest, &probe);
+    hp_profile_probe(at, hp_profile_device(profile, at->device), &probe);
     struct measured *known = hp_measured_find(profile, &probe.pass);
     if (known) {
         known->seconds = seconds;
@@ -372,4 +416,14 @@ enum hypar_status hp_profile_add(struct hypar_profile *profile, const struct mea
     probe.pass.seconds = seconds;
     insert_copy(profile, &probe.pass);
     return HYPAR_OK;
+}
+
+void hp_profile_set_spread(struct hypar_profile *profile, const struct measured_pass *at,
+                           double spread)
+{
+    struct probe probe;
+    hp_profile_probe(at, hp_profile_device(profile, at->device), &probe);
+    struct measured *known = hp_measured_find(profile, &probe.pass);
+    if (known)
+        known->spread = spread;
 }

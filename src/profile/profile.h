@@ -13,6 +13,7 @@
 
 #include "base/table.h"
 #include "graph/nest.h"
+#include "profile/source.h"
 
 enum { HP_MAX_MEASURED = 1000000 };
 
@@ -23,6 +24,7 @@ struct measured_pass {
     const struct nest *nest;
     int pass;
     const int64_t *extent; /* of the part, for each axis of the nest */
+    uint32_t with;         /* later passes that were done in the same call: bit i is pass i */
 };
 
 /* Add a measurement; one of the same pass is replaced. HYPAR_INVALID unless the seconds are
@@ -31,8 +33,37 @@ struct measured_pass {
 enum hypar_status hp_profile_add(struct hypar_profile *profile, const struct measured_pass *at,
                                  double seconds, struct hypar_error *err);
 
+/* Of one that was added: what lies between quartiles, as a share of its seconds. */
+void hp_profile_set_spread(struct hypar_profile *profile, const struct measured_pass *at,
+                           double spread);
+
 /* Seconds, or 0 where the pass is not known. Safe to call from several threads. */
 double hp_profile_find(const struct hypar_profile *profile, const struct measured_pass *at);
+
+/* The same for a pass by itself (`at->with` does not count), which may have been measured in
+ * one call with others: then the first of them has all of the time, and the others 0. A profile
+ * that says on what machine it was measured is asked for other extents, too. */
+enum time_source hp_profile_time(const struct hypar_profile *profile,
+                                 const struct measured_pass *at, double *seconds);
+
+/* Curves: seconds by size, of what is no pass. Words of hypar itself:
+ *   "message"             a rank sends so many bytes, or receives them (half of both)
+ *   "sum"                 so many bytes that came are added to what is there
+ *   "sum over ranks"      so many bytes of each rank are summed, and everyone has the sum
+ *   "update sgd fp32"     so many parameters are updated
+ *   "squares fp32"        so many elements of gradients are squared and added up
+ * Points are kept by size; one of the same size is replaced. */
+void hp_profile_add_point(struct hypar_profile *profile, const char *device, const char *of,
+                          double size, double seconds);
+
+/* The words of updates and squares. */
+void hp_update_word(char *text, size_t size, const char *optimizer, const char *precision);
+void hp_squares_word(char *text, size_t size, const char *precision);
+
+/* Straight between two points, beyond the last by the last two, before the first as that one.
+ * 0: there is no such curve. */
+double hp_profile_curve(const struct hypar_profile *profile, const char *device, const char *of,
+                        double size);
 
 /* As hypar_profile_read(); `name` stands in front of messages. */
 enum hypar_status hp_profile_read_text(struct hypar_profile **out, const char *text,
@@ -56,14 +87,35 @@ struct measured {
     enum hypar_precision precision;
     enum op_kind kind;
     int pass;
+    uint32_t with;                          /* done in the same call; bit i is pass i */
     int n_axes;                             /* without r */
     const struct measured_axis *axis;       /* in any order */
     int n_operands;                         /* -1: whatever they are */
     const struct measured_operand *operand; /* given ones, in the row's order */
     const struct attrs *attrs;              /* complete */
     double seconds;
+    double spread;            /* between quartiles, as a share of the seconds; 0: not known */
     uint64_t hash, part_hash; /* of all; without operands and attributes */
-    int next;                 /* with the same hash, -1: none */
+    uint64_t family;          /* without extents */
+    int next, next_of_family; /* with the same hash, -1: none */
+};
+
+struct curve_point {
+    double size, seconds;
+};
+
+struct curve {
+    int device;
+    const char *of;
+    struct curve_point *point; /* by size */
+    int n, capacity;
+};
+
+/* Passes of a kind that were measured in one call. */
+struct joint_passes {
+    enum op_kind kind;
+    int pass;
+    uint32_t with;
 };
 
 struct profile_device {
@@ -81,13 +133,40 @@ struct hypar_profile {
     struct table part_hashes; /* those that are there */
     struct measured **pass;
     int n_passes, pass_capacity;
-    int n_of[OP_KIND_COUNT];      /* passes of this kind */
-    bool any_operands;            /* is there one with n_operands -1? */
-    uint64_t told[OP_KIND_COUNT]; /* bit a: attribute a sets an extent of this kind */
+    int n_of[OP_KIND_COUNT]; /* passes of this kind */
+    bool any_operands;       /* is there one with n_operands -1? */
+    struct table families;   /* -> the first pass of it */
+    struct joint_passes *joint;
+    int n_joint, joint_capacity;
+    struct curve *curve;
+    int n_curves, curve_capacity;
+    struct hypar_profile_machine machine; /* ranks 0: it does not say */
+    uint64_t told[OP_KIND_COUNT];         /* bit a: attribute a sets an extent of this kind */
 };
 
 /* The number of the device called `name`, which is added if new; the name is copied. */
 int hp_profile_device(struct hypar_profile *profile, const char *name);
+
+/* The device called `name`; -1: none. */
+int hp_profile_find_device(const struct hypar_profile *profile, const char *name);
+
+/* A pass as it is looked up, on the caller's stack. */
+struct probe {
+    struct measured pass;
+    struct measured_axis axis[MAX_AXES];
+    struct measured_operand operand[MAX_OPERANDS];
+};
+
+/* All but its hashes. */
+void hp_profile_probe(const struct measured_pass *at, int device, struct probe *out);
+
+/* Do they differ in extents alone? Letters of axes are the same. */
+bool hp_same_family(const struct hypar_profile *profile, const struct measured *m,
+                    const struct measured *k);
+
+/* The curve of a device; NULL: there is none. */
+const struct curve *hp_profile_find_curve(const struct hypar_profile *profile,
+                                          const char *device, const char *of);
 
 /* The pass that is the same as `like` but for the seconds, or NULL. Sets its hashes. */
 struct measured *hp_measured_find(const struct hypar_profile *profile, struct measured *like);

@@ -210,6 +210,23 @@ static int row_passes(const struct op_traits *row)
     return n;
 }
 
+/* Passes that come after it, each once, in order. */
+static enum hypar_status read_with(struct reading *r, const struct json *at, struct measured *m)
+{
+    struct json list = hp_json_member(at, "with");
+    int64_t before = m->pass;
+    if (!list.value)
+        return HYPAR_OK;
+    TRY(hp_json_array(&list, MAX_PASSES, r->err));
+    for (int i = 0; i < hp_json_length(&list); i++) {
+        struct json pass_at = hp_json_element(&list, i);
+        TRY(hp_json_int(&pass_at, before + 1, row_passes(&hp_op[m->kind]) - 1, &before,
+                        r->err));
+        m->with |= (uint32_t)1 << before;
+    }
+    return HYPAR_OK;
+}
+
 /* Kind, extents, then what is read by them. */
 static enum hypar_status read_key(struct reading *r, const struct json *at, struct measured *m)
 {
@@ -231,14 +248,16 @@ static enum hypar_status read_key(struct reading *r, const struct json *at, stru
     TRY(read_operands(r, &operands_at, m));
     TRY(hp_json_int(&pass_at, 0, row_passes(&hp_op[m->kind]) - 1, &pass, r->err));
     m->pass = (int)pass;
+    TRY(read_with(r, at, m));
     m->device = hp_profile_device(r->profile, device);
     return HYPAR_OK;
 }
 
 static enum hypar_status read_pass(struct reading *r, const struct json *at)
 {
-    static const char *const keys[] = { "device", "precision", "kind",    "attrs", "operands",
-                                        "pass",   "extents",   "seconds", NULL };
+    static const char *const keys[] = { "device",   "precision", "kind", "attrs",
+                                        "operands", "pass",      "with", "extents",
+                                        "seconds",  "spread",    NULL };
     struct measured m = { 0 };
     TRY(hp_json_object(at, r->err));
     TRY(hp_json_only(at, keys, r->err));
@@ -247,6 +266,9 @@ static enum hypar_status read_pass(struct reading *r, const struct json *at)
     TRY(hp_json_number(&seconds, 0, DBL_MAX, &m.seconds, r->err));
     if (!(m.seconds > 0))
         return hp_json_fail(&seconds, r->err, "expected a number above 0");
+    struct json spread = hp_json_member(at, "spread");
+    if (spread.value)
+        TRY(hp_json_number(&spread, 0, DBL_MAX, &m.spread, r->err));
     if (hp_measured_find(r->profile, &m))
         return hp_json_fail(at, r->err, "this pass is there already, expected each once");
     hp_measured_insert(r->profile, &m);
@@ -268,11 +290,97 @@ static enum hypar_status read_passes(struct reading *r, const struct json *root)
     return HYPAR_OK;
 }
 
+/* Curves and the machine ---------------------------------------------------------------- */
+
+/* [size, seconds], sizes rising. */
+static enum hypar_status read_point(struct reading *r, const struct json *at, double before,
+                                    struct curve_point *out)
+{
+    TRY(hp_json_array(at, 2, r->err));
+    if (hp_json_length(at) != 2)
+        return hp_json_fail(at, r->err, "expected a size and its seconds");
+    struct json size = hp_json_element(at, 0), seconds = hp_json_element(at, 1);
+    TRY(hp_json_number(&size, 0, DBL_MAX, &out->size, r->err));
+    TRY(hp_json_number(&seconds, 0, DBL_MAX, &out->seconds, r->err));
+    if (!(out->size > before))
+        return hp_json_fail(&size, r->err, "expected more than the size before");
+    if (!(out->seconds > 0))
+        return hp_json_fail(&seconds, r->err, "expected a number above 0");
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_curve(struct reading *r, const struct json *at)
+{
+    static const char *const keys[] = { "device", "of", "points", NULL };
+    enum { MOST_POINTS = 100000 };
+    const char *device, *of;
+    TRY(hp_json_object(at, r->err));
+    TRY(hp_json_only(at, keys, r->err));
+    struct json device_at = hp_json_member(at, "device"), of_at = hp_json_member(at, "of");
+    struct json list = hp_json_member(at, "points");
+    TRY(hp_json_name(&device_at, &device, r->err));
+    TRY(hp_json_name(&of_at, &of, r->err));
+    TRY(hp_json_array(&list, MOST_POINTS, r->err));
+    if (hp_profile_find_curve(r->profile, device, of))
+        return hp_json_fail(at, r->err, "this curve is there already, expected each once");
+    struct curve_point point = { .size = 0 };
+    for (int i = 0; i < hp_json_length(&list); i++) {
+        struct json point_at = hp_json_element(&list, i);
+        TRY(read_point(r, &point_at, point.size, &point));
+        hp_profile_add_point(r->profile, device, of, point.size, point.seconds);
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_curves(struct reading *r, const struct json *root)
+{
+    enum { MOST_CURVES = 1000 };
+    struct json list = hp_json_member(root, "curves");
+    if (!list.value)
+        return HYPAR_OK;
+    TRY(hp_json_array(&list, MOST_CURVES, r->err));
+    for (int i = 0; i < hp_json_length(&list); i++) {
+        struct json at = hp_json_element(&list, i);
+        TRY(read_curve(r, &at));
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_machine(struct reading *r, const struct json *root)
+{
+    static const char *const keys[] = { "processor", "cores",   "ranks",
+                                        "threads",   "kernels", NULL };
+    enum { MOST = 1 << 20 };
+    struct hypar_profile_machine machine;
+    int64_t cores, ranks, threads;
+    struct json at = hp_json_member(root, "machine");
+    if (!at.value)
+        return HYPAR_OK;
+    TRY(hp_json_object(&at, r->err));
+    TRY(hp_json_only(&at, keys, r->err));
+    struct json processor = hp_json_member(&at, keys[0]),
+                kernels = hp_json_member(&at, keys[4]);
+    struct json cores_at = hp_json_member(&at, keys[1]),
+                ranks_at = hp_json_member(&at, keys[2]);
+    struct json threads_at = hp_json_member(&at, keys[3]);
+    TRY(hp_json_name(&processor, &machine.processor, r->err));
+    TRY(hp_json_name(&kernels, &machine.kernels, r->err));
+    TRY(hp_json_int(&cores_at, 1, MOST, &cores, r->err));
+    TRY(hp_json_int(&ranks_at, 1, MOST, &ranks, r->err));
+    TRY(hp_json_int(&threads_at, 1, MOST, &threads, r->err));
+    machine.cores = (int)cores;
+    machine.ranks = (int)ranks;
+    machine.threads = (int)threads;
+    hypar_profile_set_machine(r->profile, &machine);
+    return HYPAR_OK;
+}
+
 /* The whole ----------------------------------------------------------------------------- */
 
 static enum hypar_status read_whole(struct reading *r, const struct json *root)
 {
-    static const char *const keys[] = { "format", "made_by", "devices", "passes", NULL };
+    static const char *const keys[] = { "format", "made_by", "machine", "devices",
+                                        "passes", "curves",  NULL };
     const char *given;
     TRY(hp_json_object(root, r->err));
     struct json at = hp_json_member(root, "format");
@@ -285,7 +393,9 @@ static enum hypar_status read_whole(struct reading *r, const struct json *root)
         TRY(hp_json_name(&made_by, &given, r->err));
         hypar_profile_set_made_by(r->profile, given);
     }
+    TRY(read_machine(r, root));
     TRY(read_devices(r, root));
+    TRY(read_curves(r, root));
     return read_passes(r, root);
 }
 
@@ -357,11 +467,56 @@ static void write_pass(struct json_writer *w, const struct hypar_profile *profil
     hp_attrs_write(w, m->attrs);
     write_operands(w, m);
     hp_json_put_int(w, "pass", m->pass);
+    if (m->with)
+        hp_json_begin_array(w, "with", true);
+    for (int p = 0; m->with >> p; p++)
+        if (m->with >> p & 1)
+            hp_json_put_int(w, NULL, p);
+    if (m->with)
+        hp_json_end_array(w);
     hp_json_begin_object(w, "extents", true);
     for (int a = 0; a < m->n_axes; a++)
         hp_json_put_int(w, (char[]){ m->axis[a].name, '\0' }, m->axis[a].extent);
     hp_json_end_object(w);
     hp_json_put_number(w, "seconds", m->seconds);
+    if (m->spread > 0)
+        hp_json_put_number(w, "spread", m->spread);
+    hp_json_end_object(w);
+}
+
+static void write_curves(struct json_writer *w, const struct hypar_profile *profile)
+{
+    if (!profile->n_curves)
+        return;
+    hp_json_begin_array(w, "curves", false);
+    for (int i = 0; i < profile->n_curves; i++) {
+        const struct curve *c = &profile->curve[i];
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_string(w, "device", profile->device[c->device].name);
+        hp_json_put_string(w, "of", c->of);
+        hp_json_begin_array(w, "points", true);
+        for (int k = 0; k < c->n; k++) {
+            hp_json_begin_array(w, NULL, true);
+            hp_json_put_number(w, NULL, c->point[k].size);
+            hp_json_put_number(w, NULL, c->point[k].seconds);
+            hp_json_end_array(w);
+        }
+        hp_json_end_array(w);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
+static void write_machine(struct json_writer *w, const struct hypar_profile_machine *machine)
+{
+    if (!machine)
+        return;
+    hp_json_begin_object(w, "machine", false);
+    hp_json_put_string(w, "processor", machine->processor);
+    hp_json_put_int(w, "cores", machine->cores);
+    hp_json_put_int(w, "ranks", machine->ranks);
+    hp_json_put_int(w, "threads", machine->threads);
+    hp_json_put_string(w, "kernels", machine->kernels);
     hp_json_end_object(w);
 }
 
@@ -371,6 +526,7 @@ void hypar_profile_write(const struct hypar_profile *profile, FILE *to)
     hp_json_begin_object(&w, NULL, false);
     hp_json_put_string(&w, "format", format);
     hp_json_put_string(&w, "made_by", profile->made_by);
+    write_machine(&w, hypar_profile_machine(profile));
     hp_json_begin_object(&w, "devices", false);
     for (int d = 0; d < profile->n_devices; d++) {
         if (!(profile->device[d].efficiency > 0))
@@ -384,5 +540,6 @@ void hypar_profile_write(const struct hypar_profile *profile, FILE *to)
     for (int i = 0; i < profile->n_passes; i++)
         write_pass(&w, profile, profile->pass[i]);
     hp_json_end_array(&w);
+    write_curves(&w, profile);
     hp_json_end_object(&w);
 }

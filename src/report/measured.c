@@ -8,6 +8,8 @@ void hp_put_measured(struct json_writer *w, const struct hypar_sim_measured *m)
     hp_json_begin_object(w, "profile", true);
     hp_json_put_int(w, "passes", m->passes);
     hp_json_put_int(w, "measured_passes", m->measured);
+    if (m->interpolated)
+        hp_json_put_int(w, "interpolated_passes", m->interpolated);
     hp_json_put_bool(w, "calibrated", m->calibrated);
     hp_json_end_object(w);
 }
@@ -16,6 +18,14 @@ char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *m)
 {
     if (m->measured == m->passes)
         return hp_arena_printf(arena, "all %d passes measured", m->passes);
+    if (m->measured + m->interpolated == m->passes)
+        return hp_arena_printf(arena, "%d of %d passes measured, the others interpolated",
+                               m->measured, m->passes);
+    if (m->interpolated)
+        return hp_arena_printf(
+            arena, "%d of %d passes measured, %d interpolated, the others %s", m->measured,
+            m->passes, m->interpolated,
+            m->calibrated ? "at the calibrated efficiency" : "by the roofline");
     return hp_arena_printf(arena, "%d of %d passes measured, %s %s", m->measured, m->passes,
                            m->measured ? "the others" : "all",
                            m->calibrated ? "at the calibrated efficiency" : "by the roofline");

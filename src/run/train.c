@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "run/init.h"
+#include "run/measure.h"
 #include "run/running.h"
 #include "run/trainer.h"
 
@@ -235,6 +236,8 @@ static enum hypar_status make_executors(struct trainer *t, struct hypar_error *e
         .mean = true,
         .check = o->check,
         .fill = hp_trainer_fill,
+        .timed = t->measuring ? hp_measure_work : NULL,
+        .one_thread = o->threads <= 1,
         .who = t,
     };
     if (settings.rate.kind == RATE_KIND_COUNT)
@@ -263,6 +266,8 @@ static enum hypar_status try_checkpoint(const struct trainer *t, struct hypar_er
 
 static enum hypar_status make(struct trainer *t, struct hypar_error *err)
 {
+    if (t->options->measure)
+        t->measuring = hp_measuring_new(t->graph);
     TRY(find_real(t, err));
     TRY(find_devices(t, t->ranks, err));
     TRY(try_checkpoint(t, err));
@@ -287,6 +292,7 @@ static enum hypar_status make(struct trainer *t, struct hypar_error *err)
 static void release(struct trainer *t)
 {
     hp_evaluation_free(t);
+    hp_measuring_free(t->measuring);
     for (int i = 0; t->x && i < t->n_here; i++)
         hp_executor_free(t->x[i]);
     hp_local_free(t->network);
@@ -565,6 +571,8 @@ enum hypar_status hypar_train(const struct hypar_plan *plan, struct hypar_ranks 
         status = train(&t, result, err);
     if (status == HYPAR_OK)
         collect_counts(&t, result);
+    if (status == HYPAR_OK && options->measure)
+        status = hypar_ranks_agree(ranks, hp_measuring_end(&t, options->measure, err), err);
     if (status == HYPAR_OK)
         hp_trainer_trace(&t, &result->trace);
     release(&t);

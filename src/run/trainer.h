@@ -23,6 +23,8 @@ struct evaluation {
     int64_t right, counted; /* rows of this test, on rank 0 */
 };
 
+struct measuring; /* measure.h */
+
 struct trainer {
     struct arena arena;
     const struct hypar_plan *plan;
@@ -46,6 +48,7 @@ struct trainer {
     int tag_loss, tag_word, tag_save, tag_trace, tag_test;
     int loss_device; /* the first that knows the loss */
     struct evaluation test;
+    struct measuring *measuring; /* NULL: nobody asks for times */
 };
 
 /* The first device that knows the loss; losses of a step (one, or of each update period); these

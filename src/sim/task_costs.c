@@ -5,6 +5,7 @@
 
 #include "cost/collective_rounds.h"
 #include "graph/attrs.h"
+#include "profile/profile.h"
 
 void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
                          const struct hypar_sim_options *options)
@@ -159,14 +160,31 @@ static ticks stream_time(const struct task_costs *a, int device, const struct wo
     return hp_ticks(hp_stream_seconds(work, &at));
 }
 
+static double curve(const struct task_costs *a, int device, const char *of, double size)
+{
+    return hp_profile_curve(a->settings.profile, hypar_machine_device(a->machine, device)->name,
+                            of, size);
+}
+
 ticks hp_update_time(const struct task_costs *a, int device, double elements)
 {
+    char of[64];
+    hp_update_word(of, sizeof of, hypar_optimizer_text(a->optimizer),
+                   hypar_precision_text(a->precision));
+    double measured = curve(a, device, of, elements);
+    if (measured > 0)
+        return hp_ticks(measured);
     struct work work = hp_update_work(elements, a->precision, a->gradients, a->optimizer);
     return stream_time(a, device, &work);
 }
 
 ticks hp_squares_time(const struct task_costs *a, int device, double elements)
 {
+    char of[64];
+    hp_squares_word(of, sizeof of, hypar_precision_text(a->precision));
+    double measured = curve(a, device, of, elements);
+    if (measured > 0)
+        return hp_ticks(measured);
     struct work work = hp_squares_work(elements, a->gradients);
     return stream_time(a, device, &work);
 }

@@ -10,6 +10,7 @@ $ hypar --help
 >   explore    sweep parallelisms, array sizes, topologies, bandwidths
 >   lower      make a plan explicit: every task and every byte
 >   train      run a plan for real
+>   profile    measure what this machine takes, for predictions on local:N
 >   import     convert, check and print a model's graph
 >   check      does a plan fit its graph and its machine
 >   fit        fit a device's figures to measurements

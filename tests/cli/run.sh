@@ -6,6 +6,7 @@ update=
 if [ "$1" = --update ]; then update=1 && shift; fi
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 pass=0 fail=0
+XDG_CACHE_HOME=$dir/cache && export XDG_CACHE_HOME # no profile of this machine
 for t in "$@"; do
     TMP=$dir/tmp
     rm -rf "$TMP" && mkdir "$TMP" && export TMP

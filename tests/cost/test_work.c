@@ -302,7 +302,7 @@ static void profiles(void **state)
 
     hypar_profile_set_efficiency(profile, "v100", 0.25);
     assert_close(SECONDS(&slow), 2 * before);
-    struct measured_pass at = { "v100", HYPAR_FP32, nest, 0, extent };
+    struct measured_pass at = { "v100", HYPAR_FP32, nest, 0, extent, 0 };
     assert_int_equal(hp_profile_add(profile, &at, 0.125, &err), HYPAR_OK);
     assert_true(SECONDS(&slow) == 0.125);
     assert_true(SECONDS(k80) ==

@@ -106,8 +106,9 @@ static struct hypar_profile *measure_all(void)
     for (int i = 0; i < OP_CASE_COUNT; i++) {
         const struct nest *nest = last_nest(graphs[i]);
         for (int p = 0; p < nest->n_passes; p++) {
-            struct measured_pass at = { "v100", HYPAR_FP32, nest, p,
-                                        whole_extents(nest, extent) };
+            struct measured_pass at = {
+                "v100", HYPAR_FP32, nest, p, whole_extents(nest, extent), 0
+            };
             enum hypar_status status = hp_profile_add(profile, &at, stamp(i, p), &err);
             assert_int_equal(status, measurable(nest) ? HYPAR_OK : HYPAR_UNSUPPORTED);
             n += measurable(nest);
@@ -123,8 +124,9 @@ static void check_all(const struct hypar_profile *profile)
     for (int i = 0; i < OP_CASE_COUNT; i++) {
         const struct nest *nest = last_nest(graphs[i]);
         for (int p = 0; p < nest->n_passes; p++) {
-            struct measured_pass at = { "v100", HYPAR_FP32, nest, p,
-                                        whole_extents(nest, extent) };
+            struct measured_pass at = {
+                "v100", HYPAR_FP32, nest, p, whole_extents(nest, extent), 0
+            };
             double expected = measurable(nest) ? stamp(i, p) : 0;
             if (hp_profile_find(profile, &at) != expected)
                 fail_msg("%s (%s) pass %d: %g, expected %g", hp_op[nest->kind].name,
@@ -192,8 +194,9 @@ static void against_a_list(void **state)
         for (int a = 0; a < nest->n_axes; a++)
             list[i].extent[a] = a + 1 == nest->n_axes ? 1 : 1 + hp_random_below(&random, 2);
         list[i].seconds = hp_random_unit(&random) + 1e-9;
-        struct measured_pass at = { devices[list[i].device], list[i].precision, nest,
-                                    list[i].pass, list[i].extent };
+        struct measured_pass at = {
+            devices[list[i].device], list[i].precision, nest, list[i].pass, list[i].extent, 0
+        };
         assert_int_equal(hp_profile_add(profile, &at, list[i].seconds, &err), HYPAR_OK);
     }
     for (int i = 0; i < N; i++) {
@@ -203,9 +206,12 @@ static void against_a_list(void **state)
                 list[k].precision == list[i].precision && list[k].pass == list[i].pass &&
                 memcmp(list[k].extent, list[i].extent, sizeof list[i].extent) == 0)
                 last = k;
-        struct measured_pass at = { devices[list[i].device], list[i].precision,
-                                    last_nest(graphs[list[i].graph]), list[i].pass,
-                                    list[i].extent };
+        struct measured_pass at = { devices[list[i].device],
+                                    list[i].precision,
+                                    last_nest(graphs[list[i].graph]),
+                                    list[i].pass,
+                                    list[i].extent,
+                                    0 };
         assert_true(hp_profile_find(profile, &at) == list[last].seconds);
     }
     hypar_profile_free(profile);
@@ -226,7 +232,7 @@ static void parts_of_wide_layers(void **state)
                        "'pass':0,'extents':{'c':9,'k':7,'n':6},'seconds':0.5}]}";
     assert_int_equal(read_quoted(&profile, text, &err), HYPAR_OK);
     int64_t extent[MAX_AXES];
-    struct measured_pass at = { "a", HYPAR_FP32, nest, 0, whole_extents(nest, extent) };
+    struct measured_pass at = { "a", HYPAR_FP32, nest, 0, whole_extents(nest, extent), 0 };
     assert_true(hp_profile_find(profile, &at) == 0.5);
     assert_int_equal(hp_profile_add(profile, &at, 0.25, &err), HYPAR_OK); /* replaces */
     assert_int_equal(hypar_profile_pass_count(profile), 1);
@@ -266,7 +272,7 @@ static void short_forms(void **state)
         if (read_quoted(&profile, text, &err) != HYPAR_OK)
             fail_msg("%s: %s", text, err.text);
         const struct nest *nest = last_nest(graph);
-        struct measured_pass at = { "a", HYPAR_BF16, nest, 0, whole_extents(nest, extent) };
+        struct measured_pass at = { "a", HYPAR_BF16, nest, 0, whole_extents(nest, extent), 0 };
         if (hp_profile_find(profile, &at) != 2)
             fail_msg("not found: %s", text);
         assert_int_equal(hp_profile_add(profile, &at, 3, &err), HYPAR_OK); /* nearer */
@@ -285,8 +291,9 @@ static void absent_operands(void **state)
     struct hypar_profile *profile = hypar_profile_new();
     struct hypar_error err = { "" };
     int64_t extent[MAX_AXES];
-    struct measured_pass at = { "a", HYPAR_FP32, last_nest(with), 2,
-                                whole_extents(last_nest(with), extent) };
+    struct measured_pass at = {
+        "a", HYPAR_FP32, last_nest(with), 2, whole_extents(last_nest(with), extent), 0
+    };
     assert_int_equal(hp_profile_add(profile, &at, 1, &err), HYPAR_OK);
     at.nest = last_nest(without);
     assert_int_equal(at.nest->n_axes, last_nest(with)->n_axes);
@@ -303,7 +310,7 @@ static void refused(void **state)
     struct hypar_profile *profile = hypar_profile_new();
     int64_t extent[MAX_AXES];
     const struct nest *nest = last_nest(graph);
-    struct measured_pass at = { "a", HYPAR_FP32, nest, 0, whole_extents(nest, extent) };
+    struct measured_pass at = { "a", HYPAR_FP32, nest, 0, whole_extents(nest, extent), 0 };
     const double bad[] = { 0, -1, NAN, INFINITY };
     for (int i = 0; i < 4; i++) {
         struct hypar_error err = { "" };
@@ -371,8 +378,8 @@ static const struct {
     { "{}", "f: format: missing, expected a string" },
     { "{'format':'hypar-plan/1'}",
       "f: format: expected \"hypar-profile/1\", not \"hypar-plan/1\"" },
-    { HEAD "'pases':[]}",
-      "f: unknown member 'pases', expected one of format, made_by, devices, passes" },
+    { HEAD "'pases':[]}", "f: unknown member 'pases', expected one of format, made_by, "
+                          "machine, devices, passes, curves" },
     { HEAD "'made_by':''}", "f: made_by: empty, expected a name" },
     { HEAD "'devices':[]}", "f: devices: expected an object, not an array" },
     { HEAD "'devices':{'':{'efficiency':1}}}", "f: devices.: '' is no name of a device" },
@@ -388,7 +395,7 @@ static const struct {
     { HEAD "'passes':{}}", "f: passes: expected an array, not an object" },
     { HEAD "'passes':[1]}", "f: passes[0]: expected an object, not 1" },
     { PASS("'op':1"), "f: passes[0]: unknown member 'op', expected one of device, precision, "
-                      "kind, attrs, operands, pass, extents, seconds" },
+                      "kind, attrs, operands, pass, with, extents, seconds, spread" },
     { PASS("'precision':'fp32'"), "f: passes[0].device: missing, expected a string" },
     { PASS("'device':''"), "f: passes[0].device: empty, expected a name" },
     { PASS("'device':'a','precision':'fp8'"),
@@ -448,7 +455,146 @@ static const struct {
     { PASS(LINEAR EXTENTS "'pass':0,'seconds':1},{" LINEAR
                           "'extents':{'c':4,'k':3,'n':2},'pass':0,'seconds':2"),
       "f: passes[1]: this pass is there already, expected each once" },
+    { PASS(LINEAR EXTENTS "'pass':1,'with':[1]"),
+      "f: passes[0].with[0]: expected an integer in 2..3, not 1" },
+    { PASS(LINEAR EXTENTS "'pass':1,'with':[3,2]"),
+      "f: passes[0].with[1]: expected none, not 2" },
+    { PASS(LINEAR EXTENTS "'pass':0,'seconds':1,'spread':-1"),
+      "f: passes[0].spread: expected a number in 0..1.79769e+308, not -1" },
+    { HEAD "'machine':{'processor':'p','kernels':'k','cores':2,'ranks':0,'threads':1}}",
+      "f: machine.ranks: expected an integer in 1..1048576, not 0" },
+    { HEAD "'curves':[{'device':'a','of':'sum','points':[[1,1],[1,2]]}]}",
+      "f: curves[0].points[1][0]: expected more than the size before" },
+    { HEAD "'curves':[{'device':'a','of':'sum','points':[[1,0]]}]}",
+      "f: curves[0].points[0][1]: expected a number above 0" },
+    { HEAD "'curves':[{'device':'a','of':'sum','points':[[1]]}]}",
+      "f: curves[0].points[0]: expected a size and its seconds" },
+    { HEAD "'curves':[{'device':'a','of':'sum','points':[[1,1]]},"
+           "{'device':'a','of':'sum','points':[[2,1]]}]}",
+      "f: curves[1]: this curve is there already, expected each once" },
 };
+
+/* What is measured at once, between, and besides --------------------------------------- */
+
+static const struct hypar_profile_machine some_machine = { "p", "k", 2, 2, 1 };
+
+/* Of several passes in one call the first has the time; by itself a pass is another thing. */
+static void joint_calls(void **state)
+{
+    (void)state;
+    struct hypar_graph *graph = graph_of(OP_LINEAR, "n c");
+    const struct nest *nest = last_nest(graph);
+    struct hypar_profile *profile = hypar_profile_new();
+    int64_t extent[MAX_AXES];
+    double seconds = -1;
+    struct measured_pass both = { "a", HYPAR_FP32, nest, 1, whole_extents(nest, extent), 4 };
+    struct measured_pass one = both;
+    assert_int_equal(hp_profile_add(profile, &both, 3, NULL), HYPAR_OK);
+    one.with = 0;
+    assert_true(hp_profile_find(profile, &one) == 0);
+    assert_int_equal(hp_profile_time(profile, &one, &seconds), TIME_MEASURED);
+    assert_true(seconds == 3);
+    one.pass = 2;
+    assert_int_equal(hp_profile_time(profile, &one, &seconds), TIME_MEASURED);
+    assert_true(seconds == 0);
+    one.pass = 0;
+    assert_int_equal(hp_profile_time(profile, &one, &seconds), TIME_UNKNOWN);
+    one.pass = 2; /* also by itself */
+    assert_int_equal(hp_profile_add(profile, &one, 5, NULL), HYPAR_OK);
+    assert_int_equal(hp_profile_time(profile, &one, &seconds), TIME_MEASURED);
+    assert_true(seconds == 5);
+    assert_int_equal(hypar_profile_pass_count(profile), 2);
+    hypar_profile_free(profile);
+    hypar_graph_free(graph);
+}
+
+/* Between neighbours along an extent; never from another operator's, nor from a profile that
+ * does not say where it was measured. */
+static void interpolated(void **state)
+{
+    (void)state;
+    struct hypar_graph *graph = graph_of(OP_LINEAR, "n c");
+    const struct nest *nest = last_nest(graph);
+    struct hypar_profile *profile = hypar_profile_new();
+    int64_t extent[MAX_AXES];
+    double seconds;
+    whole_extents(nest, extent);
+    struct measured_pass at = { "a", HYPAR_FP32, nest, 0, extent, 0 };
+    int n = hp_nest_axis(nest, 'n');
+    extent[n] = 8; /* 1 s for each sample */
+    assert_int_equal(hp_profile_add(profile, &at, 8, NULL), HYPAR_OK);
+    extent[n] = 32; /* 0.25 s */
+    assert_int_equal(hp_profile_add(profile, &at, 8, NULL), HYPAR_OK);
+    extent[n] = 16;
+    assert_int_equal(hp_profile_time(profile, &at, &seconds), TIME_UNKNOWN);
+    hypar_profile_set_machine(profile, &some_machine);
+    assert_int_equal(hp_profile_time(profile, &at, &seconds), TIME_INTERPOLATED);
+    assert_true(fabs(seconds - 16 * 0.5) < 1e-9); /* the middle of both, in logarithms */
+    extent[n] = 9;
+    hp_profile_time(profile, &at, &seconds);
+    assert_true(seconds > 9 * 0.9 && seconds < 9);
+    extent[n] = 8;
+    assert_int_equal(hp_profile_time(profile, &at, &seconds), TIME_MEASURED);
+    assert_true(seconds == 8);
+    extent[n] = 16;
+    at.pass = 1;
+    assert_int_equal(hp_profile_time(profile, &at, &seconds), TIME_UNKNOWN);
+    at.pass = 0;
+    at.precision = HYPAR_FP64;
+    assert_int_equal(hp_profile_time(profile, &at, &seconds), TIME_UNKNOWN);
+    hypar_profile_free(profile);
+    hypar_graph_free(graph);
+}
+
+static void curves(void **state)
+{
+    (void)state;
+    struct hypar_profile *profile = hypar_profile_new();
+    assert_true(hp_profile_curve(profile, "a", "sum", 5) == 0);
+    hp_profile_add_point(profile, "a", "sum", 30, 5);
+    hp_profile_add_point(profile, "a", "sum", 10, 2);
+    assert_true(hp_profile_curve(profile, "a", "sum", 1) == 2);
+    hp_profile_add_point(profile, "a", "sum", 20, 9);
+    hp_profile_add_point(profile, "a", "sum", 20, 3); /* replaces */
+    assert_true(hp_profile_curve(profile, "a", "sum", 15) == 2.5);
+    assert_true(hp_profile_curve(profile, "a", "sum", 30) == 5);
+    assert_true(hp_profile_curve(profile, "a", "sum", 40) == 7);
+    hp_profile_add_point(profile, "a", "sum", 50, 4); /* noise: never less than that */
+    assert_true(hp_profile_curve(profile, "a", "sum", 1000) == 4);
+    assert_true(hp_profile_curve(profile, "b", "sum", 30) == 0);
+    assert_true(hp_profile_curve(profile, "a", "message", 30) == 0);
+    assert_false(hypar_profile_has_links(profile, "a"));
+    hypar_profile_free(profile);
+}
+
+static void measured_file(void **state)
+{
+    (void)state;
+    struct hypar_graph *graph = graph_of(OP_LINEAR, "n c");
+    const struct nest *nest = last_nest(graph);
+    struct hypar_profile *profile = hypar_profile_new(), *again;
+    int64_t extent[MAX_AXES];
+    struct measured_pass at = { "a", HYPAR_FP32, nest, 1, whole_extents(nest, extent), 12 };
+    assert_null(hypar_profile_machine(profile));
+    hypar_profile_set_machine(profile, &some_machine);
+    assert_int_equal(hp_profile_add(profile, &at, 0.5, NULL), HYPAR_OK);
+    hp_profile_set_spread(profile, &at, 0.125);
+    hp_profile_add_point(profile, "a", "message", 64, 1e-6);
+    hp_profile_add_point(profile, "a", "message", 128, 2e-6);
+    char *first = text_of(profile), *second;
+    again = profile_from(first);
+    second = text_of(again);
+    assert_string_equal(first, second);
+    assert_int_equal(hypar_profile_machine(again)->cores, 2);
+    assert_true(hypar_profile_spread(again) == 0.125);
+    assert_true(hp_profile_find(again, &at) == 0.5);
+    assert_true(hypar_profile_has_links(again, "a"));
+    free(first);
+    free(second);
+    hypar_profile_free(profile);
+    hypar_profile_free(again);
+    hypar_graph_free(graph);
+}
 
 static void bad_files(void **state)
 {
@@ -503,7 +649,9 @@ static void misses(void **state)
             i++;
         int64_t extent[MAX_AXES];
         const struct nest *nest = last_nest(graphs[i]);
-        struct measured_pass at = { "v100", HYPAR_FP32, nest, 0, whole_extents(nest, extent) };
+        struct measured_pass at = {
+            "v100", HYPAR_FP32, nest, 0, whole_extents(nest, extent), 0
+        };
         double sum = 0;
         clock_t begin = clock();
         for (int round = 0; round < ROUNDS; round++) {
@@ -527,6 +675,10 @@ int main(void)
         cmocka_unit_test(absent_operands),
         cmocka_unit_test(refused),
         cmocka_unit_test(file_form),
+        cmocka_unit_test(joint_calls),
+        cmocka_unit_test(interpolated),
+        cmocka_unit_test(curves),
+        cmocka_unit_test(measured_file),
         cmocka_unit_test(bad_files),
         cmocka_unit_test(negative_seconds_and_too_many),
         cmocka_unit_test(misses),

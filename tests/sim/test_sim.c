@@ -202,11 +202,11 @@ static struct hypar_profile *measured(const struct hypar_graph *graph,
         for (int a = 0; a < nest->n_axes; a++)
             extent[a] = nest->axis[a].role == HYPAR_SAMPLE ? ROWS : nest->axis[a].extent;
         for (int p = 0; p < nest->n_passes; p++)
-            assert_int_equal(
-                hp_profile_add(profile,
-                               &(struct measured_pass){ "v100", HYPAR_FP32, nest, p, extent },
-                               seconds_of(nest, p, times), NULL),
-                HYPAR_OK);
+            assert_int_equal(hp_profile_add(profile,
+                                            &(struct measured_pass){ "v100", HYPAR_FP32, nest,
+                                                                     p, extent, 0 },
+                                            seconds_of(nest, p, times), NULL),
+                             HYPAR_OK);
     }
     return profile;
 }

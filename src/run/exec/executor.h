@@ -40,6 +40,17 @@ struct reading {
     const struct view *view;
 };
 
+/* What a rank did at once, and how long it took. */
+enum timed_kind { TIMED_CALL, TIMED_UPDATE, TIMED_SQUARES };
+struct timed_work {
+    enum timed_kind kind;
+    int step;                       /* 1, 2, ... since the rank was made */
+    const struct kernel_call *call; /* one of a kernel, with what was got ready for it */
+    int op;                         /* ... that it is of */
+    double elements;                /* that were updated, or squared */
+    double seconds;
+};
+
 struct executor_settings {
     const struct kernels *kernels;
     enum real real;
@@ -59,6 +70,9 @@ struct executor_settings {
                                  struct hypar_error *err);
     /* Called with what a part's share of the loss was computed from; NULL: nobody looks. */
     void (*scored)(void *who, int micro, const struct kernel_call *call);
+    /* Called with the time of each of a rank's calls; NULL: nobody looks. */
+    void (*timed)(void *who, const struct timed_work *work);
+    bool one_thread; /* it computes by itself: what others took of its core does not count */
     void *who;
     /* Forward phases alone: a rank of the same plan's training, whose parameters and running
      * statistics are used where they are; NULL: its own. It must outlive this one. */

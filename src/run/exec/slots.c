@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/clock.h"
+
 /* Tasks ------------------------------------------------------------------------------ */
 
 /* The tasks that follow `t` and can be computed in the same call, `t` first: passes of the same
@@ -46,15 +48,39 @@ static void end_pass(struct executor *x, const struct rank_task *t, int i)
         hp_end_buffers(x, x->now, t->index + i);
 }
 
+static double now_if_timed(const struct executor *x)
+{
+    if (!x->settings.timed)
+        return 0;
+    return x->settings.one_thread ? hp_thread_s() : hp_now_s();
+}
+
+static void tell_time(struct executor *x, struct timed_work work, double start_s)
+{
+    if (!x->settings.timed)
+        return;
+    work.seconds = now_if_timed(x) - start_s;
+    work.step = x->step;
+    x->settings.timed(x->settings.who, &work);
+}
+
+static void tell_call(struct executor *x, const struct rank_pass *pass, double start_s)
+{
+    if (!pass->resend && !pass->moves_nothing)
+        tell_time(x, (struct timed_work){ .call = &x->pass_run.call, .op = pass->op }, start_s);
+}
+
 /* All passes of a task, one after another. */
 static enum hypar_status compute_task(struct executor *x, const struct rank_task *t)
 {
     for (int i = 0; i < t->n; i++) {
         const struct rank_pass *pass = &x->part->pass[t->index + i];
+        double start_s = now_if_timed(x);
         begin_pass(x, t, i);
         if (!pass->moves_nothing)
             TRY(hp_compute(x, x->now, t->task, &pass, 1));
         end_pass(x, t, i);
+        tell_call(x, pass, start_s);
     }
     return HYPAR_OK;
 }
@@ -64,6 +90,7 @@ static enum hypar_status compute_joined(struct executor *x, const struct rank_ta
                                         int n)
 {
     const struct rank_pass *pass[MAX_PASSES];
+    double start_s = now_if_timed(x);
     for (int i = 0; i < n; i++) {
         pass[i] = &x->part->pass[t[i]->index];
         begin_pass(x, t[i], 0);
@@ -71,6 +98,7 @@ static enum hypar_status compute_joined(struct executor *x, const struct rank_ta
     TRY(hp_compute(x, x->now, t[0]->task, pass, n));
     for (int i = 0; i < n; i++)
         end_pass(x, t[i], 0);
+    tell_call(x, pass[0], start_s);
     return HYPAR_OK;
 }
 
@@ -101,11 +129,18 @@ static enum hypar_status run_task(struct executor *x, const struct rank_task *t)
     }
     if (t->kind == TASK_COMPUTE) /* unless it was done together with another */
         return m->progress[t->at] == TASK_DONE ? HYPAR_OK : compute(x, t);
-    double start_s = hp_record_start(x);
+    double start_s = hp_record_start(x), timed_s = now_if_timed(x);
+    struct timed_work work = { .kind = t->kind == TASK_NORM ? TIMED_SQUARES : TIMED_UPDATE };
     if (t->kind == TASK_NORM)
         TRY(hp_add_squares(x, m, t->task, &x->part->square[t->index], t->n));
-    for (int i = t->index; t->kind == TASK_UPDATE && i < t->index + t->n; i++)
-        TRY(hp_update_params(x, m, t->task, &x->part->update[i]));
+    for (int i = t->index; i < t->index + t->n; i++) {
+        const struct range *of =
+            t->kind == TASK_NORM ? &x->part->square[i].elements : &x->part->update[i].elements;
+        work.elements += (double)(of->hi - of->lo);
+        if (t->kind == TASK_UPDATE)
+            TRY(hp_update_params(x, m, t->task, &x->part->update[i]));
+    }
+    tell_time(x, work, timed_s);
     m->progress[t->at] = TASK_DONE;
     hp_record(x, m, t, start_s);
     return HYPAR_OK;

@@ -1,0 +1,74 @@
+/* The profile of this machine, which steps on local:N are simulated with. */
+#include "cli/opt.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool opt_profile_path(int ranks, int threads, char *path, size_t size)
+{
+    char name[64];
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    bool own = cache && *cache == '/';
+    if (!own && !(home && *home))
+        return false;
+    snprintf(name, sizeof name, threads > 1 ? "local-%d-threads-%d.json" : "local-%d.json",
+             ranks, threads);
+    return (size_t)snprintf(path, size, "%s/%shypar/%s", own ? cache : home,
+                            own ? "" : ".cache/", name) < size;
+}
+
+/* Was it measured here? */
+static void check_machine(const struct args *args, const char *path,
+                          const struct hypar_profile *profile, int ranks)
+{
+    const struct hypar_profile_machine *m = hypar_profile_machine(profile);
+    if (!m)
+        return;
+    if (strcmp(m->processor, hypar_local_processor()) != 0 ||
+        m->cores != hypar_local_all_cores())
+        opt_note(args, "%s: measured on %s, %d cores, which is another machine", path,
+                 m->processor, m->cores);
+    else if (m->ranks != ranks)
+        opt_note(args, "%s: measured with %d ranks, not %d", path, m->ranks, ranks);
+}
+
+static bool is_local(const struct hypar_machine *machine)
+{
+    return strcmp(hypar_machine_device(machine, 0)->name, "local") == 0;
+}
+
+void opt_local_profile(const struct args *args, const struct hypar_machine *machine,
+                       struct hypar_sim_options *how, struct hypar_profile **profile)
+{
+    char path[PATH_MAX];
+    struct hypar_error why;
+    int ranks = hypar_machine_device_count(machine);
+    int threads = args->threads ? (int)args->threads : 1;
+    if (!is_local(machine))
+        return;
+    if (*profile) {
+        check_machine(args, args->profile, *profile, ranks);
+        return;
+    }
+    if (!opt_profile_path(ranks, threads, path, sizeof path) || access(path, R_OK) != 0)
+        return;
+    if (hypar_profile_read(profile, path, &why) != HYPAR_OK) {
+        opt_note(args, "%s; not used", why.text);
+        return;
+    }
+    check_machine(args, path, *profile, ranks);
+    how->profile = *profile;
+}
+
+void opt_word_profile(const struct args *args, struct hypar_sim_options *how,
+                      struct hypar_profile **profile)
+{
+    struct hypar_machine *machine;
+    if (!args->machine || strncmp(args->machine, "local", strlen("local")) != 0 ||
+        hypar_machine_read(&machine, args->machine, NULL) != HYPAR_OK)
+        return;
+    opt_local_profile(args, machine, how, profile);
+    hypar_machine_free(machine);
+}

@@ -1,0 +1,125 @@
+/* Times of passes that were measured in one call with others, or at other extents. */
+#include <math.h>
+
+#include "profile/profile.h"
+
+/* The first pass of a call takes all of its time. */
+static enum time_source joint_time(const struct hypar_profile *profile,
+                                   const struct measured_pass *at, double *seconds)
+{
+    for (int i = 0; i < profile->n_joint; i++) {
+        const struct joint_passes *j = &profile->joint[i];
+        bool first = j->pass == at->pass;
+        if (j->kind != at->nest->kind || (!first && !(j->with >> at->pass & 1)))
+            continue;
+        struct measured_pass call = *at;
+        call.pass = j->pass;
+        call.with = j->with;
+        double all = hp_profile_find(profile, &call);
+        if (all > 0) {
+            *seconds = first ? all : 0;
+            return TIME_MEASURED;
+        }
+    }
+    return TIME_UNKNOWN;
+}
+
+/* Letters of the axes that a call's passes loop over. */
+static uint32_t looped_letters(const struct measured_pass *at)
+{
+    uint32_t letters = 0;
+    axis_set axes = 0;
+    for (int p = 0; p < at->nest->n_passes; p++)
+        if (p == at->pass || at->with >> p & 1)
+            axes |= at->nest->pass[p].axes;
+    for (int a = 0; a < at->nest->n_axes; a++)
+        if (axes >> a & 1 && at->nest->axis[a].role != HYPAR_COPY)
+            letters |= (uint32_t)1 << (hp_letter_by_rank(at->nest, a) - 'a');
+    return letters;
+}
+
+static double log_loops(const struct measured *m, uint32_t letters)
+{
+    double sum = 0;
+    for (int a = 0; a < m->n_axes; a++)
+        if (letters >> (m->axis[a].name - 'a') & 1)
+            sum += log((double)m->axis[a].extent);
+    return sum;
+}
+
+/* How far apart they are in extents, squared, in logarithms. */
+static double distance(const struct measured *m, const struct measured *k)
+{
+    double sum = 0;
+    for (int a = 0; a < m->n_axes; a++)
+        for (int b = 0; b < k->n_axes; b++)
+            if (m->axis[a].name == k->axis[b].name) {
+                double d = log((double)m->axis[a].extent / (double)k->axis[b].extent);
+                sum += d * d;
+            }
+    return sum;
+}
+
+/* What one loop takes is the mean, in logarithms, over those that were measured, near ones
+ * counting most: it is what was measured there, and lies between neighbours along an extent. */
+static double family_time(const struct hypar_profile *profile, const struct measured_pass *at,
+                          int device)
+{
+    struct probe probe;
+    double weights = 0, sum = 0;
+    hp_profile_probe(at, device, &probe);
+    hp_measured_find(profile, &probe.pass); /* sets its hashes */
+    uint32_t letters = looped_letters(at);
+    int i = hp_table_get(&profile->families, &probe.pass.family, sizeof probe.pass.family);
+    for (; i >= 0; i = profile->pass[i]->next_of_family) {
+        const struct measured *m = profile->pass[i];
+        double apart = distance(&probe.pass, m);
+        if (!hp_same_family(profile, m, &probe.pass) || !(apart > 0))
+            continue;
+        double weight = 1 / (apart * apart);
+        weights += weight;
+        sum += weight * (log(m->seconds) - log_loops(m, letters));
+    }
+    return weights > 0 ? exp(sum / weights + log_loops(&probe.pass, letters)) : 0;
+}
+
+/* By itself, or with those that it was always measured with. */
+static enum time_source interpolated_time(const struct hypar_profile *profile,
+                                          const struct measured_pass *at, double *seconds)
+{
+    int device = hp_profile_find_device(profile, at->device);
+    if (device < 0)
+        return TIME_UNKNOWN;
+    if ((*seconds = family_time(profile, at, device)) > 0)
+        return TIME_INTERPOLATED;
+    for (int i = 0; i < profile->n_joint; i++) {
+        const struct joint_passes *j = &profile->joint[i];
+        bool first = j->pass == at->pass;
+        if (j->kind != at->nest->kind || (!first && !(j->with >> at->pass & 1)))
+            continue;
+        struct measured_pass call = *at;
+        call.pass = j->pass;
+        call.with = j->with;
+        double all = family_time(profile, &call, device);
+        if (all > 0) {
+            *seconds = first ? all : 0;
+            return TIME_INTERPOLATED;
+        }
+    }
+    return TIME_UNKNOWN;
+}
+
+enum time_source hp_profile_time(const struct hypar_profile *profile,
+                                 const struct measured_pass *at, double *seconds)
+{
+    struct measured_pass alone = *at;
+    alone.with = 0;
+    *seconds = 0;
+    if (!profile || !profile->n_of[at->nest->kind])
+        return TIME_UNKNOWN;
+    if ((*seconds = hp_profile_find(profile, &alone)) > 0)
+        return TIME_MEASURED;
+    if (joint_time(profile, &alone, seconds) == TIME_MEASURED)
+        return TIME_MEASURED;
+    return profile->machine.ranks ? interpolated_time(profile, &alone, seconds) : TIME_UNKNOWN;
+}
