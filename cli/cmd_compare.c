@@ -457,6 +457,9 @@ static enum hypar_status simulate_measured(const struct args *args,
     if (status != HYPAR_OK)
         return status;
     struct hypar_sim_options how = hypar_as_planned(plan, given);
+    struct hypar_profile *own = NULL;
+    if (!given->profile)
+        opt_local_profile(args, hypar_plan_machine(plan), &how, &own);
     how.timeline = true;
     how.expand_collectives = false;
     how.lower.minibatches = hypar_measured_step_minibatches(step);
@@ -464,6 +467,7 @@ static enum hypar_status simulate_measured(const struct args *args,
     if (status == HYPAR_OK)
         status = tell_measured(args, step, sim, err);
     hypar_sim_free(sim);
+    hypar_profile_free(own);
     hypar_measured_step_free(step);
     return status;
 }
