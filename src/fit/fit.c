@@ -109,17 +109,21 @@ static bool any_row_depends(struct search *s, enum option option)
 static void choose_variables(struct search *s)
 {
     struct hypar_fit *fit = s->fit;
-    for (int c = 0; c < fit->n_constants; c++) {
-        const struct constant_row *row = hp_constant(c);
+    struct constant_row row;
+    for (int i = 0, c = 0; hp_constant(i, &row); i++) {
+        if (c == fit->n_constants || fit->option[c] != row.option)
+            continue; /* the device has no such figure */
         double before = fit->constant[c].before;
-        if (!any_row_depends(s, row->option))
-            continue;
-        s->constant[s->n] = c;
-        s->low[s->n] = log(row->least);
-        s->high[s->n] = log(row->most);
-        s->x[s->n] =
-            fmin(fmax(log(before > 0 ? before : row->start), s->low[s->n]), s->high[s->n]);
-        s->n++;
+        fit->constant[c].asked = any_row_depends(s, row.option);
+        if (fit->constant[c].asked) {
+            s->constant[s->n] = c;
+            s->low[s->n] = log(row.least);
+            s->high[s->n] = log(row.most);
+            s->x[s->n] =
+                fmin(fmax(log(before > 0 ? before : row.start), s->low[s->n]), s->high[s->n]);
+            s->n++;
+        }
+        c++;
     }
 }
 
@@ -248,19 +252,22 @@ static void search_all(struct hypar_fit *fit)
 
 static void list_constants(struct hypar_fit *fit)
 {
-    while (hp_constant(fit->n_constants))
-        fit->n_constants++;
-    fit->constant = NEW(&fit->arena, struct hypar_fit_constant, fit->n_constants);
-    enum option *option = NEW(&fit->arena, enum option, fit->n_constants);
-    for (int c = 0; c < fit->n_constants; c++) {
-        option[c] = hp_constant(c)->option;
-        const struct option_row *row = &hp_machine_options[option[c]];
-        double value = fit->machine->parts[0].value[option[c]];
-        fit->constant[c] = (struct hypar_fit_constant){
-            .name = row->key, .unit = row->unit, .before = value, .after = value
+    const struct part *part = &fit->machine->parts[0];
+    struct constant_row row;
+    fit->constant = NEW(&fit->arena, struct hypar_fit_constant, OPTION_COUNT);
+    fit->option = NEW(&fit->arena, enum option, OPTION_COUNT);
+    for (int i = 0; hp_constant(i, &row); i++) {
+        const struct option_row *option = &hp_machine_options[row.option];
+        double value = part->value[row.option];
+        if (isnan(value)) /* of other topologies */
+            value = hp_option_default(part, row.option);
+        if (isnan(value))
+            continue;
+        fit->option[fit->n_constants] = row.option;
+        fit->constant[fit->n_constants++] = (struct hypar_fit_constant){
+            .name = option->key, .unit = option->unit, .before = value, .after = value
         };
     }
-    fit->option = option;
     for (int o = 0; o < OPTION_COUNT; o++)
         fit->value[o] = NAN;
 }

@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 
-enum { MAX_VARIABLES = 32 };
+enum { MAX_VARIABLES = 64 };
 
 struct least_squares {
     int n_rows, n_variables;
