@@ -84,13 +84,14 @@ static enum hypar_status leave_out(struct hypar_fit *fit, struct hypar_error *er
 
 /* Searching ----------------------------------------------------------------------------- */
 
-static void run(struct search *s, const bool *skip)
+static void run(struct search *s, const bool *skip, bool near)
 {
     struct least_squares problem = { .n_rows = s->fit->measured.n_rows,
                                      .n_variables = s->n,
                                      .low = s->low,
                                      .high = s->high,
                                      .skip = skip,
+                                     .near = near,
                                      .residual = residual,
                                      .depends = depends,
                                      .who = s };
@@ -169,21 +170,27 @@ static int find_undecided(const struct search *s)
     return worst;
 }
 
-/* Search, and leave out one by one what the rows do not decide; that stays as it was. */
-static void search_decided(struct search *s, const bool *skip)
+/* Leave variable `k` out: it stays as it was, or is none at all. */
+static void leave_variable(struct search *s, int k)
 {
-    for (;;) {
-        run(s, skip);
+    struct hypar_fit_constant *constant = &s->fit->constant[s->constant[k]];
+    constant->rows = s->spread.rows[k];
+    if (is_none(s, k)) {
+        constant->fitted = true;
+        constant->after = s->fit->value[s->fit->option[s->constant[k]]] = 0;
+    }
+    remove_variable(s, k);
+}
+
+/* Search, and leave out one by one what the rows do not decide. */
+static void search_decided(struct search *s, const bool *skip, bool near)
+{
+    for (bool again = near;; again = true) {
+        run(s, skip, again);
         int k = find_undecided(s);
         if (k < 0)
             return;
-        struct hypar_fit_constant *constant = &s->fit->constant[s->constant[k]];
-        constant->rows = s->spread.rows[k];
-        if (is_none(s, k)) {
-            constant->fitted = true;
-            constant->after = s->fit->value[s->fit->option[s->constant[k]]] = 0;
-        }
-        remove_variable(s, k);
+        leave_variable(s, k);
     }
 }
 
@@ -227,7 +234,7 @@ static void cross_validate(struct search *s)
         for (int i = 0; i < n; i++)
             skip[i] = i % FOLDS == fold || fit->outlier[i];
         memcpy(s->x, found, sizeof found);
-        run(s, skip);
+        run(s, skip, true);
         for (int i = fold; i < n; i += FOLDS)
             fit->held_out_s[i] = exp(residual(s, i, s->x)) * fit->measured.row[i].seconds;
     }
@@ -240,9 +247,9 @@ static void search_all(struct hypar_fit *fit)
     struct search s = { .fit = fit };
     hp_predictor_begin(&s.predictor, &fit->measured, &fit->machine->parts[0]);
     choose_variables(&s);
-    search_decided(&s, NULL);
+    search_decided(&s, NULL, false);
     for (int i = 0; i < MAX_ROUNDS && mark_outliers(&s); i++)
-        search_decided(&s, fit->outlier);
+        search_decided(&s, fit->outlier, i > 0);
     keep_found(&s);
     cross_validate(&s);
     hp_predictor_end(&s.predictor);
