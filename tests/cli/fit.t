@@ -1,5 +1,5 @@
 A device's figures from measurements. Collectives decide those of its links; one row is far off.
-$ hypar fit tests/data/all-reduce.csv --device t4 -o $TMP/mine.json
+$ hypar fit tests/cli/all-reduce.csv --device t4 -o $TMP/mine.json
 > measured: all-reduce.csv, 13 rows, median error 1.58 %; begun from t4
 >
 > constant          before    after      +-  rows
@@ -13,9 +13,8 @@ $ hypar fit tests/data/all-reduce.csv --device t4 -o $TMP/mine.json
 > all           13  53.2 %  6.13x  1.6 %  12.3 %  83.4 %  6.01x     6.7 %  16.0 %  83.3 %     6x
 > all-reduce    13  53.2 %  6.13x  1.6 %  12.3 %  83.4 %  6.01x     6.7 %  16.0 %  83.3 %     6x
 >
-> more than 2 times off         row                                     measured  predicted  times
-> tests/data/all-reduce.csv:15  all-reduce of 4 devices, 16777216         9.9 ms    1.65 ms   6.01
->                               bytes
+> more than 2 times off        row                                      measured  predicted  times
+> tests/cli/all-reduce.csv:15  all-reduce of 4 devices, 16777216 bytes    9.9 ms    1.65 ms   6.01
 > 1 row was too far off to be fitted
 $ grep -E 'format|name|source|"latency_s' $TMP/mine.json | cut -c1-18
 >   "format": "hypar
@@ -35,7 +34,7 @@ $ hypar machines cluster:1x4,device=$TMP/mine.json,latency=1us | tail -2
 > H1        2  31.5 GB/s  12.4 us
 > H2        2  15.8 GB/s  12.4 us
 The same as JSON; a further fit begins where the first one ended.
-$ hypar fit tests/data/all-reduce.csv --device $TMP/mine.json --json | grep -E '"(device|source|name)": "(latency_s|mine|measured)' | cut -c1-44
+$ hypar fit tests/cli/all-reduce.csv --device $TMP/mine.json --json | grep -E '"(device|source|name)": "(latency_s|mine|measured)' | cut -c1-44
 >   "device": "mine",
 >   "source": "measured: all-reduce.csv, 13 ro
 >     {"name": "latency_s", "before": 4.981922
