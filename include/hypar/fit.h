@@ -50,7 +50,8 @@ struct hypar_fit_constant {
     const char *name;
     enum hypar_unit unit;
     double before, after; /* the same unless fitted */
-    bool fitted;          /* the rows decide it */
+    bool asked;           /* some row may tell of it ... */
+    bool fitted;          /* ... and the rows decide it */
     double error;         /* standard error, as a share of it */
     int rows;             /* that feel it: a change of it changes them by a tenth of that */
 };

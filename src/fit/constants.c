@@ -1,21 +1,32 @@
-/* The figures of a device that measurements may decide. */
+/* The figures of a device that measurements may decide: options of machine words that are
+ * shares or lengths, or that may be 0 as nobody measured them. Peaks, bandwidths, sizes and
+ * energies are the vendor's. */
 #include "fit/fit.h"
 
-#include <stddef.h>
+#include <assert.h>
+#include <math.h>
 
-/* To add one: a row, of any option of machine words (src/machine/option.c). */
-static const struct constant_row rows[] = {
-    /* option, start, least, most */
-    { OPTION_EFFICIENCY, 0.5, 1e-4, 1 },       { OPTION_REDUCTION_LENGTH, 100, 0.1, 1e5 },
-    { OPTION_OUTPUT_LENGTH, 50, 0.1, 1e5 },    { OPTION_UNALIGNED, 0.5, 1e-3, 1 },
-    { OPTION_STREAM, 0.8, 1e-4, 1 },           { OPTION_ROW, 0.5, 1e-4, 1 },
-    { OPTION_COLUMN, 0.5, 1e-4, 1 },           { OPTION_SCATTER, 0.1, 1e-4, 1 },
-    { OPTION_KERNEL, 2e-6, 1e-9, 1 },          { OPTION_EAGER_LAUNCH, 1e-5, 1e-9, 1 },
-    { OPTION_COMPILED_LAUNCH, 5e-6, 1e-9, 1 }, { OPTION_LATENCY, 1e-6, 1e-9, 1 },
-    { OPTION_INTER_LATENCY, 2e-6, 1e-9, 1 },
-};
-
-const struct constant_row *hp_constant(int i)
+static bool is_constant(const struct option_row *row)
 {
-    return i >= 0 && (size_t)i < sizeof rows / sizeof rows[0] ? &rows[i] : NULL;
+    return !row->whole && row->unit != HYPAR_UNIT_JOULES &&
+           (row->low <= 0 || row->unit == HYPAR_UNIT_COUNT);
+}
+
+bool hp_constant(int i, struct constant_row *out)
+{
+    static const double range = 1e4; /* of the example, which is a usual figure */
+    for (int o = 0; o < OPTION_COUNT; o++) {
+        const struct option_row *row = &hp_machine_options[o];
+        double usual;
+        if (!is_constant(row) || i-- > 0)
+            continue;
+        bool good = hypar_parse_quantity(row->text.example, row->unit, &usual);
+        assert(good && usual > 0);
+        *out = (struct constant_row){ .option = (enum option)o,
+                                      .start = usual,
+                                      .least = fmax(row->low, usual / range),
+                                      .most = fmin(row->high, usual * range) };
+        return good;
+    }
+    return false;
 }

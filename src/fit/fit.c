@@ -84,13 +84,14 @@ static enum hypar_status leave_out(struct hypar_fit *fit, struct hypar_error *er
 
 /* Searching ----------------------------------------------------------------------------- */
 
-static void run(struct search *s, const bool *skip)
+static void run(struct search *s, const bool *skip, bool near)
 {
     struct least_squares problem = { .n_rows = s->fit->measured.n_rows,
                                      .n_variables = s->n,
                                      .low = s->low,
                                      .high = s->high,
                                      .skip = skip,
+                                     .near = near,
                                      .residual = residual,
                                      .depends = depends,
                                      .who = s };
@@ -109,17 +110,21 @@ static bool any_row_depends(struct search *s, enum option option)
 static void choose_variables(struct search *s)
 {
     struct hypar_fit *fit = s->fit;
-    for (int c = 0; c < fit->n_constants; c++) {
-        const struct constant_row *row = hp_constant(c);
+    struct constant_row row;
+    for (int i = 0, c = 0; hp_constant(i, &row); i++) {
+        if (c == fit->n_constants || fit->option[c] != row.option)
+            continue; /* the device has no such figure */
         double before = fit->constant[c].before;
-        if (!any_row_depends(s, row->option))
-            continue;
-        s->constant[s->n] = c;
-        s->low[s->n] = log(row->least);
-        s->high[s->n] = log(row->most);
-        s->x[s->n] =
-            fmin(fmax(log(before > 0 ? before : row->start), s->low[s->n]), s->high[s->n]);
-        s->n++;
+        fit->constant[c].asked = any_row_depends(s, row.option);
+        if (fit->constant[c].asked) {
+            s->constant[s->n] = c;
+            s->low[s->n] = log(row.least);
+            s->high[s->n] = log(row.most);
+            s->x[s->n] =
+                fmin(fmax(log(before > 0 ? before : row.start), s->low[s->n]), s->high[s->n]);
+            s->n++;
+        }
+        c++;
     }
 }
 
@@ -165,21 +170,27 @@ static int find_undecided(const struct search *s)
     return worst;
 }
 
-/* Search, and leave out one by one what the rows do not decide; that stays as it was. */
-static void search_decided(struct search *s, const bool *skip)
+/* Leave variable `k` out: it stays as it was, or is none at all. */
+static void leave_variable(struct search *s, int k)
 {
-    for (;;) {
-        run(s, skip);
+    struct hypar_fit_constant *constant = &s->fit->constant[s->constant[k]];
+    constant->rows = s->spread.rows[k];
+    if (is_none(s, k)) {
+        constant->fitted = true;
+        constant->after = s->fit->value[s->fit->option[s->constant[k]]] = 0;
+    }
+    remove_variable(s, k);
+}
+
+/* Search, and leave out one by one what the rows do not decide. */
+static void search_decided(struct search *s, const bool *skip, bool near)
+{
+    for (bool again = near;; again = true) {
+        run(s, skip, again);
         int k = find_undecided(s);
         if (k < 0)
             return;
-        struct hypar_fit_constant *constant = &s->fit->constant[s->constant[k]];
-        constant->rows = s->spread.rows[k];
-        if (is_none(s, k)) {
-            constant->fitted = true;
-            constant->after = s->fit->value[s->fit->option[s->constant[k]]] = 0;
-        }
-        remove_variable(s, k);
+        leave_variable(s, k);
     }
 }
 
@@ -223,7 +234,7 @@ static void cross_validate(struct search *s)
         for (int i = 0; i < n; i++)
             skip[i] = i % FOLDS == fold || fit->outlier[i];
         memcpy(s->x, found, sizeof found);
-        run(s, skip);
+        run(s, skip, true);
         for (int i = fold; i < n; i += FOLDS)
             fit->held_out_s[i] = exp(residual(s, i, s->x)) * fit->measured.row[i].seconds;
     }
@@ -236,9 +247,9 @@ static void search_all(struct hypar_fit *fit)
     struct search s = { .fit = fit };
     hp_predictor_begin(&s.predictor, &fit->measured, &fit->machine->parts[0]);
     choose_variables(&s);
-    search_decided(&s, NULL);
+    search_decided(&s, NULL, false);
     for (int i = 0; i < MAX_ROUNDS && mark_outliers(&s); i++)
-        search_decided(&s, fit->outlier);
+        search_decided(&s, fit->outlier, i > 0);
     keep_found(&s);
     cross_validate(&s);
     hp_predictor_end(&s.predictor);
@@ -248,19 +259,22 @@ static void search_all(struct hypar_fit *fit)
 
 static void list_constants(struct hypar_fit *fit)
 {
-    while (hp_constant(fit->n_constants))
-        fit->n_constants++;
-    fit->constant = NEW(&fit->arena, struct hypar_fit_constant, fit->n_constants);
-    enum option *option = NEW(&fit->arena, enum option, fit->n_constants);
-    for (int c = 0; c < fit->n_constants; c++) {
-        option[c] = hp_constant(c)->option;
-        const struct option_row *row = &hp_machine_options[option[c]];
-        double value = fit->machine->parts[0].value[option[c]];
-        fit->constant[c] = (struct hypar_fit_constant){
-            .name = row->key, .unit = row->unit, .before = value, .after = value
+    const struct part *part = &fit->machine->parts[0];
+    struct constant_row row;
+    fit->constant = NEW(&fit->arena, struct hypar_fit_constant, OPTION_COUNT);
+    fit->option = NEW(&fit->arena, enum option, OPTION_COUNT);
+    for (int i = 0; hp_constant(i, &row); i++) {
+        const struct option_row *option = &hp_machine_options[row.option];
+        double value = part->value[row.option];
+        if (isnan(value)) /* of other topologies */
+            value = hp_option_default(part, row.option);
+        if (isnan(value))
+            continue;
+        fit->option[fit->n_constants] = row.option;
+        fit->constant[fit->n_constants++] = (struct hypar_fit_constant){
+            .name = option->key, .unit = option->unit, .before = value, .after = value
         };
     }
-    fit->option = option;
     for (int o = 0; o < OPTION_COUNT; o++)
         fit->value[o] = NAN;
 }

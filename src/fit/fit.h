@@ -1,7 +1,7 @@
 /* fit/fit.h - the inside of a fitted device. Internal.
  *
- * A constant is an option of machine words that a row of constants.c lists: its logarithm is a
- * variable of the least squares. */
+ * A constant is an option of machine words (constants.c): its logarithm is a variable of the
+ * least squares. */
 #ifndef FIT_FIT_H
 #define FIT_FIT_H
 
@@ -14,8 +14,8 @@ struct constant_row {
     double least, most; /* it is looked for between these; at `least` it is as good as 0 */
 };
 
-/* Row `i`, or NULL past the last. */
-const struct constant_row *hp_constant(int i);
+/* Constant `i`, in the order of options; false past the last. */
+bool hp_constant(int i, struct constant_row *out);
 
 struct fit_group {
     const char *kind;
@@ -29,7 +29,7 @@ struct hypar_fit {
     const char *device, *source;
     int n_constants;
     struct hypar_fit_constant *constant;
-    const enum option *option;  /* of each */
+    enum option *option;        /* of each */
     double value[OPTION_COUNT]; /* fitted; NAN: as it was */
     double *before_s, *after_s, *held_out_s;
     bool *outlier;

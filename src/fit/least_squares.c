@@ -308,7 +308,7 @@ void hp_least_squares(const struct least_squares *problem, double *x,
         .jacobian = NEW(&arena, double, problem->n_rows * problem->n_variables + 1),
     };
     descend(&s, x);
-    for (int i = 0; i < MAX_ROUNDS && search_coordinates(&s, x); i++)
+    for (int i = 0; !problem->near && i < MAX_ROUNDS && search_coordinates(&s, x); i++)
         descend(&s, x);
     find_residuals(&s, x, s.r);
     s.scale = usual_residual(&s);

@@ -12,12 +12,13 @@
 
 #include "base/arena.h"
 
-enum { MAX_VARIABLES = 32 };
+enum { MAX_VARIABLES = 64 };
 
 struct least_squares {
     int n_rows, n_variables;
     const double *low, *high; /* bounds of the variables */
     const bool *skip;         /* rows that do not count; NULL: all do */
+    bool near;                /* the best is near where it begins: steps alone find it */
     double (*residual)(void *who, int row, const double *x);
     bool (*depends)(void *who, int row, int variable); /* can it? NULL: on all */
     void *who;                                         /* handed to them */

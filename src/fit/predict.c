@@ -93,11 +93,17 @@ static double op_seconds(const struct predictor *p, const struct measured_row *r
                                                  .framework = row->framework });
 }
 
+/* As a kernel of its own; in a step one goes through many parameters. */
 static double update_seconds(const struct predictor *p, const struct measured_row *row)
 {
+    struct kernel_place at = { .device = &p->device,
+                               .precision = hp_master_precision(row->precision),
+                               .framework = row->framework };
     struct work work =
         hp_update_work(row->elements, row->precision, row->precision, row->optimizer);
-    return hp_work_seconds(&work, &p->device, hp_master_precision(row->precision));
+    return hp_runs_kernels(&at)
+               ? hp_kernel_seconds(&(struct kernel){ .bytes = work.bytes }, &at)
+               : hp_stream_seconds(&work, &at);
 }
 
 static enum hypar_status step_seconds(const struct predictor *p, const struct measured_row *row,
@@ -168,13 +174,20 @@ static bool is_other_launch(const struct measured_row *row, enum option option)
            (option == OPTION_COMPILED_LAUNCH && framework != HYPAR_FRAMEWORK_COMPILED);
 }
 
+/* Is it a figure of messages and comms, rather than of kernels? */
+static bool is_of_comms(enum option option)
+{
+    return hp_machine_options[option].scope != SCOPE_DEVICE || option == OPTION_COMM_LATENCY ||
+           option == OPTION_COPY;
+}
+
 bool hp_row_depends(const struct predictor *p, int i, enum option option)
 {
     const struct measured_row *row = &p->measured->row[i];
-    bool of_device = hp_machine_options[option].scope == SCOPE_DEVICE;
+    bool of_comms = is_of_comms(option);
     if (is_other_launch(row, option))
         return false;
     if (row->kind == MEASURED_STEP)
-        return of_device || hypar_machine_device_count(row->plan->machine) > 1;
-    return of_device == (row->kind != MEASURED_COLLECTIVE);
+        return !of_comms || hypar_machine_device_count(row->plan->machine) > 1;
+    return of_comms == (row->kind == MEASURED_COLLECTIVE);
 }

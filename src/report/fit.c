@@ -134,7 +134,7 @@ static void print_undecided(FILE *to, struct arena *arena, const struct hypar_fi
     struct hypar_fit_constant constant;
     const char *text = NULL;
     for (int i = 0; hypar_fit_constant(fit, i, &constant); i++)
-        if (!constant.fitted)
+        if (constant.asked && !constant.fitted)
             text = text ? hp_arena_printf(arena, "%s, %s", text, constant.name)
                         : hp_arena_printf(arena, "as before, for want of rows that decide: %s",
                                           constant.name);
