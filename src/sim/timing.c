@@ -124,13 +124,15 @@ static void compute_tasks(struct timing *s, int b, int group, struct sim_task *t
 }
 
 /* Sums of parameters' gradients give way to what the next task waits for: values, errors,
- * parameters that are gathered. Queues that are held together serve one class. */
+ * parameters that are gathered; under pipedream the next slot waits for sums too. Queues that
+ * are held together serve one class. */
 static enum traffic traffic_of(const struct timing *s, int exchange)
 {
     const struct place *place = &s->lowering->training.exchange[exchange].place;
     const struct hypar_sim_options *how = &s->costs->settings;
     bool sums = place->grad && s->lowering->graph->tensors[place->tensor].kind == TENSOR_PARAM;
-    return sums && !how->one_class && !how->no_overlap ? TRAFFIC_SUMS : TRAFFIC_NEXT;
+    bool one_class = how->one_class || how->no_overlap || s->lowering->iteration.delayed;
+    return sums && !one_class ? TRAFFIC_SUMS : TRAFFIC_NEXT;
 }
 
 static void exchange_tasks(struct timing *s, int b, int exchange, struct sim_task *task)
