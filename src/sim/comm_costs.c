@@ -402,7 +402,7 @@ struct copying {
     const struct hypar_profile *profile;
     const struct hypar_machine *machine;
     double *busy_s, *arrive_s; /* by device; since the last message to it was sent */
-    bool *sends;
+    bool *held;                /* by device: it sends, or adds up */
     double cell_bytes, scale;
     bool sums;
 };
@@ -423,7 +423,8 @@ static void copy_message(void *who, int round, int from, int to, int pieces)
     if (round == 0)
         c->busy_s[to] += curve_s(c, to, "sum", bytes);
     c->sums |= round == 0;
-    c->sends[from] = true;
+    c->held[from] = true;
+    c->held[to] |= round == 0;
     c->arrive_s[to] = curve_s(c, to, "message", bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES);
 }
 
@@ -441,8 +442,9 @@ static double crowding(const struct copying *c, int device, double bytes)
     return single > 0 ? all / single : 1;
 }
 
-/* Whoever sends is held for as long as it copies and adds up; one that only receives waits for
- * the message anyway, and gets its last chunk when that has been sent. */
+/* Whoever sends or adds up is held for as long as that takes, and what it receives; one that
+ * only receives waits for the message anyway, and gets its last chunk when that has been sent.
+ */
 static void as_copies(struct task_costs *a, const struct request *r, struct comm_cost *cost)
 {
     struct arena_mark mark = hp_arena_mark(&a->scratch);
@@ -451,7 +453,7 @@ static void as_copies(struct task_costs *a, const struct request *r, struct comm
                          .machine = a->machine,
                          .busy_s = NEW(&a->scratch, double, a->n_devices),
                          .arrive_s = NEW(&a->scratch, double, a->n_devices),
-                         .sends = NEW(&a->scratch, bool, a->n_devices) };
+                         .held = NEW(&a->scratch, bool, a->n_devices) };
     bool *seen = NEW(&a->scratch, bool, a->n_devices);
     double own = hp_comm_elements(r->pattern, comm) * r->element_bytes;
     c.scale = r->in_bucket && own > 0 ? r->bytes / own : 1;
@@ -467,7 +469,7 @@ static void as_copies(struct task_costs *a, const struct request *r, struct comm
     for (int i = 0; i < comm->n_devices; i++) {
         int d = comm->device[i];
         ticks busy = hp_ticks(c.busy_s[d] * crowd);
-        if (c.sends[d])
+        if (c.held[d])
             hold[task->n_holds++] = (struct hold){ d, 0, busy };
         else
             busy = hp_later(busy, hp_ticks(c.arrive_s[d]));
