@@ -27,13 +27,15 @@ struct hypar_kernel_figures {
     double stream_efficiency;
     double product_efficiency; /* ... that do products, ... */
     double row_efficiency;     /* ... that reduce along other dimensions than samples, ... */
-    /* ... that reduce along samples, of a framework's library or as one compiles them, ... */
+    /* ... that reduce along samples into few sums (into many they stream), or as a framework
+     * compiles them, ... */
     double column_efficiency, compiled_column_efficiency;
     double window_efficiency;  /* ... that slide a window, or exchange dimensions, ... */
     double scatter_efficiency; /* ... that add into rows which are looked up */
-    /* that each kernel takes besides; one that reduces more than that; one with products, and
-     * for each of up to 2,048 that they sum over, one after another */
-    double kernel_s, reduction_s, product_s, summed_s;
+    /* that each kernel takes besides; one that multiplies or reduces more than that; one that
+     * reduces along samples; and products for each of up to 2,048 that they sum over, one after
+     * another */
+    double kernel_s, reduction_s, column_s, summed_s;
     /* that the host takes to launch one, ahead of the device: one by one from a framework, or
      * captured by one that compiles */
     double eager_launch_s, compiled_launch_s;

@@ -39,8 +39,13 @@ static void add_product(const struct nest *nest, const struct matrix_product *pr
     double slower = 1 + k->reduction_length / size[PRODUCT_SUMMED] +
                     k->output_length * (1 / size[PRODUCT_ROWS] + 1 / size[PRODUCT_COLUMNS]);
     out->arithmetic_s += 2 * macs * slower / (rate * device->efficiency);
+    /* what is never split is done step by step: an LSTM's positions */
+    double steps = 1;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (product->each >> a & 1 && nest->axis[a].role == HYPAR_INNER)
+            steps *= (double)(range[a].hi - range[a].lo);
     out->besides_s +=
-        k->product_s + k->summed_s * fmin(size[PRODUCT_SUMMED], HP_SUMMED_AT_ONCE);
+        steps * (k->reduction_s + k->summed_s * fmin(size[PRODUCT_SUMMED], HP_SUMMED_AT_ONCE));
 }
 
 /* Windows of one position too: its row of the table has some. */
@@ -142,7 +147,8 @@ enum kernel_class hp_kernel_class(const struct nest *nest, int pass)
     axis_set reduced = reduced_axes(nest, p);
     if (p->macs > 0)
         return KERNEL_PRODUCT;
-    if ((has_windows(nest) && !is_gradient(nest, pass)) || nest->kind == OP_TRANSPOSE)
+    if ((has_windows(nest) && !is_gradient(nest, pass)) || nest->kind == OP_TRANSPOSE ||
+        nest->kind == OP_ROPE)
         return KERNEL_WINDOW;
     if (!reduced)
         return KERNEL_STREAM;
@@ -172,6 +178,28 @@ bool hp_is_free_pass(const struct nest *nest, int pass)
            (nest->kind == OP_ADD && p->backward && !reduced_axes(nest, p));
 }
 
+/* The share of the device that a library's kernel keeps busy which reduces into few sums; on an
+ * H200 half of it with ENOUGH_SUMS. */
+static double column_share(const struct nest *nest, const struct pass *p,
+                           const struct range range[MAX_AXES])
+{
+    enum { ENOUGH_SUMS = 1450 };
+    double most = 1;
+    for (int o = 0; o < nest->n_operands; o++)
+        if ((p->writes | p->writes_grad) >> o & 1) {
+            struct box box = hp_region(nest, o, range);
+            most = fmax(most, (double)hp_box_elements(&box));
+        }
+    return 1 / (1 + ENOUGH_SUMS / most);
+}
+
+/* Frameworks that run operator by operator write the logarithms of softmax, and read them
+ * again, where a loss needs none of them. */
+static bool writes_logarithms(const struct nest *nest, const struct kernel_place *at)
+{
+    return at->framework == HYPAR_FRAMEWORK_EAGER && nest->kind == OP_CROSS_ENTROPY;
+}
+
 void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[MAX_AXES],
                     const struct kernel_place *at, struct kernel_pass *out)
 {
@@ -182,13 +210,19 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
     enum kernel_class class = hp_kernel_class(nest, pass);
     bool nothing = !(work.bytes > 0) || hp_is_free_pass(nest, pass);
     for (int o = 0; o < nest->n_operands; o++)
-        out->bytes[o] = nothing ? 0 : hp_operand_bytes(nest, pass, o, range, at->precision);
+        out->bytes[o] = nothing ? 0
+                                : (1 + writes_logarithms(nest, at)) *
+                                      hp_operand_bytes(nest, pass, o, range, at->precision);
     out->arithmetic_s = nothing ? 0 : work.other / (peak * at->device->efficiency);
-    out->besides_s = 0;
+    out->besides_s = out->column_share = 0;
     if (nothing)
         return;
-    if (class == KERNEL_ROW || class == KERNEL_COLUMN)
+    if (class == KERNEL_ROW)
         out->besides_s = at->device->kernels.reduction_s;
+    if (class == KERNEL_COLUMN) {
+        out->besides_s = at->device->kernels.column_s;
+        out->column_share = column_share(nest, p, range);
+    }
     if (p->macs > 0 && !p->n_products)
         out->arithmetic_s += 2 * work.macs / (peak * at->device->efficiency);
     double rate = p->n_products ? peak * alignment(nest, pass, range, at) : 0;
@@ -225,13 +259,16 @@ bool hp_joins_kernel(enum hypar_framework framework, const struct nest *nest_bef
 
 /* As compiled, windows are element-wise kernels that read what neighbours read: about the root
  * of a library's share (on an H200 0.3 against 0.1). */
-static double class_efficiency(const struct kernel_place *at, enum kernel_class class)
+static double class_efficiency(const struct kernel_place *at, enum kernel_class class,
+                               double column_share)
 {
     const struct hypar_kernel_figures *k = &at->device->kernels;
     bool compiled = at->framework != HYPAR_FRAMEWORK_EAGER;
+    double most = k->stream_efficiency > 0 ? k->stream_efficiency : 1;
     double column = compiled && k->compiled_column_efficiency > 0
                         ? k->compiled_column_efficiency
-                        : k->column_efficiency;
+                    : k->column_efficiency > 0 ? fmax(k->column_efficiency, most * column_share)
+                                               : 0;
     const double figure[] = {
         [KERNEL_STREAM] = k->stream_efficiency,
         [KERNEL_PRODUCT] = k->product_efficiency,
@@ -247,6 +284,7 @@ void hp_kernel_add(struct kernel *kernel, const struct kernel_pass *pass,
                    enum kernel_class class, operand_set values, operand_set grads)
 {
     kernel->arithmetic_s += pass->arithmetic_s;
+    kernel->column_share = fmax(kernel->column_share, pass->column_share);
     kernel->besides_s = class == KERNEL_PRODUCT ? kernel->besides_s + pass->besides_s
                                                 : fmax(kernel->besides_s, pass->besides_s);
     kernel->class = class > kernel->class ? class : kernel->class;
@@ -261,7 +299,8 @@ double hp_kernel_seconds(const struct kernel *kernel, const struct kernel_place 
     if (!(kernel->arithmetic_s > 0) && !(kernel->bytes > 0))
         return 0;
     double memory_s =
-        kernel->bytes / (at->device->memory_bytes_per_s * class_efficiency(at, kernel->class));
+        kernel->bytes / (at->device->memory_bytes_per_s *
+                         class_efficiency(at, kernel->class, kernel->column_share));
     return at->device->kernels.kernel_s + kernel->besides_s +
            fmax(kernel->arithmetic_s, memory_s);
 }
@@ -270,7 +309,8 @@ double hp_stream_seconds(const struct work *work, const struct kernel_place *at)
 {
     if (!hp_runs_kernels(at))
         return hp_work_seconds(work, at->device, at->precision);
-    return work->bytes / (at->device->memory_bytes_per_s * class_efficiency(at, KERNEL_STREAM));
+    return work->bytes /
+           (at->device->memory_bytes_per_s * class_efficiency(at, KERNEL_STREAM, 0));
 }
 
 double hp_launch_s(const struct kernel_place *at)

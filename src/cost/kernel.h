@@ -5,9 +5,8 @@
  *
  *     kernel_s + max(arithmetic, bytes / (bandwidth * efficiency of its class))
  *
- * and reduction_s besides, if it reduces, or for each product product_s and summed_s for each
- * of up to HP_SUMMED_AT_ONCE elements that it sums over,
- *
+ * and besides reduction_s (along samples column_s) if it reduces, or for each product
+ * reduction_s, and summed_s for each of up to HP_SUMMED_AT_ONCE elements that it sums over,
  * arithmetic being that of its products, each at the rate of its shape, and of other
  * operations; a tensor that several passes of the kernel touch is counted once. The host
  * launches kernels ahead of the device: a step takes no less than all its launches. Of other
@@ -48,7 +47,8 @@ bool hp_runs_kernels(const struct kernel_place *at);
 /* One pass on one part. */
 struct kernel_pass {
     double arithmetic_s, besides_s;
-    double *bytes; /* by operand of the nest: of its value, or of its gradient */
+    double column_share; /* of the device that it keeps busy, if it is of that class */
+    double *bytes;       /* by operand of the nest: of its value, or of its gradient */
 };
 /* Fills *out, whose `bytes` has room for every operand of the nest. */
 void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[MAX_AXES],
@@ -67,7 +67,7 @@ bool hp_joins_kernel(enum hypar_framework framework, const struct nest *nest_bef
                      const struct nest *nest, int pass, bool same_op);
 
 struct kernel {
-    double arithmetic_s, besides_s, bytes;
+    double arithmetic_s, besides_s, column_share, bytes;
     enum kernel_class class;
 };
 

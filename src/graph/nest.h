@@ -71,6 +71,7 @@ struct operand {
 /* A product of matrices: the axes of the rows and columns of its result and those that are
  * summed over, and how many times the product of their extents there are ("4k": 4). */
 struct matrix_product {
+    axis_set each; /* axes that there is a product for each of */
     axis_set axes[3];
     double times[3];
     double macs; /* of all such products of the pass */

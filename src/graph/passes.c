@@ -69,6 +69,7 @@ static const char *read_count(const struct binding *b, const char *p, axis_set a
         if (*p == ' ')
             continue;
         if (*p == '|') {
+            fields.each |= fields.axes[0];
             memmove(fields.axes, fields.axes + 1, 2 * sizeof *fields.axes);
             memmove(fields.times, fields.times + 1, 2 * sizeof *fields.times);
             fields.axes[2] = 0;

@@ -52,11 +52,11 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "scatter_efficiency", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 4, false },
     [OPTION_KERNEL] = { { "kernel-time", "2us", "that every kernel takes besides" },
         "kernel_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
-    [OPTION_PRODUCT_TIME] = { { "product-time", "2us", "that kernels with products take besides" },
-        "product_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
-    [OPTION_REDUCTION_TIME] = { { "reduction-time", "2us", "that kernels which reduce take besides" },
+    [OPTION_COLUMN_TIME] = { { "column-time", "5us", "that kernels which reduce along samples take besides" },
+        "column_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
+    [OPTION_REDUCTION_TIME] = { { "reduction-time", "2us", "that kernels which multiply or reduce take besides" },
         "reduction_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
-    [OPTION_SUMMED_TIME] = { { "summed-time", "2ns", "... and for each of up to 2,048 that they sum over" },
+    [OPTION_SUMMED_TIME] = { { "summed-time", "2ns", "of products, for each of up to 2,048 that they sum over" },
         "summed_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
     [OPTION_EAGER_LAUNCH] = { { "eager-launch", "7us", "that the host takes to launch a kernel, one by one" },
         "eager_launch_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
@@ -172,8 +172,8 @@ static double *device_figure(struct hypar_device *device, enum option option)
         return &kernels->scatter_efficiency;
     case OPTION_KERNEL:
         return &kernels->kernel_s;
-    case OPTION_PRODUCT_TIME:
-        return &kernels->product_s;
+    case OPTION_COLUMN_TIME:
+        return &kernels->column_s;
     case OPTION_REDUCTION_TIME:
         return &kernels->reduction_s;
     case OPTION_SUMMED_TIME:
