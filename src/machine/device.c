@@ -34,15 +34,16 @@
 /* The device's side of collectives, and the links' with one card for each device. */
 #define NCCL(memory) .comm_latency_s = 33.5e-6, .copy_bytes_per_s = (memory)
 #define NVLINK       .devices_per_card = 1, .link_efficiency = 0.82, .nic_efficiency = 0.94
-/* Kernels of a100: chosen by hand so that eight published steps of Megatron-LM are met, 1.7B to
- * 18.4B of Narayanan et al. (SC 2021, Table 1), 22B and 175B of Korthikanti et al. (MLSys 2023,
- * Table 5), and held to the others of these tables (bench/bench_published.c). */
+/* Kernels of a100: one guess by hand, kept when eight published steps of Megatron-LM came
+ * within 8 %, 1.7B to 18.4B of Narayanan et al. (SC 2021, Table 1), 22B and 175B of Korthikanti
+ * et al. (MLSys 2023, Table 5). docs/accuracy.md tells what had been seen of the other rows. */
 #define A100_KERNELS                                                          \
     .reduction_length = 200, .output_length = 100, .stream_efficiency = 0.85, \
     .row_efficiency = 0.7, .column_efficiency = 0.5, .kernel_s = 3e-6
-#define NCCL_A100_SOURCE                                                                 \
-    "; efficiency and kernels: from eight published steps of Megatron-LM; collectives: " \
-    "latencies measured, share of NVLink by NCCL's authors, copies at the memory's "     \
+#define NCCL_A100_SOURCE                                                             \
+    "; efficiency and kernels: guessed, checked on published steps of Megatron-LM; " \
+    "collectives: "                                                                  \
+    "latencies measured, share of NVLink by NCCL's authors, copies at the memory's " \
     "bandwidth, share of network cards assumed" ENERGY "; link energy assumed"
 #define NCCL_H100_SOURCE                                                                      \
     "; collectives: latencies as measured on a100, shares of NVLink and network cards by "    \
