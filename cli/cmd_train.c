@@ -337,12 +337,14 @@ static enum hypar_status write_trace(const struct args *args, const struct hypar
     return opt_close(&out, status, err);
 }
 
-/* A prediction for this machine that nothing measured stands behind. */
+/* A prediction for this machine that nothing measured stands behind; ranks that take turns in
+ * one process are not what it is for. */
 static void note_calibration(const struct args *args, const struct hypar_plan *plan,
                              const struct hypar_sim *sim)
 {
     const struct hypar_machine *machine = hypar_plan_machine(plan);
-    if (!sim || strcmp(hypar_machine_device(machine, 0)->name, "local") != 0)
+    if (!sim || args->in_process ||
+        strcmp(hypar_machine_device(machine, 0)->name, "local") != 0)
         return;
     struct hypar_sim_measured m = hypar_sim_summary(sim).measured;
     if (m.measured + m.interpolated == 0)

@@ -109,7 +109,7 @@ static bool find_in_cpuinfo(const char *word, char *text, size_t size)
 {
     char line[256];
     bool found = false;
-    FILE *file = fopen("/proc/cpuinfo", "r");
+    FILE *file = hypar_or_out_of_memory(fopen("/proc/cpuinfo", "r"));
     while (file && !found && fgets(line, sizeof line, file)) {
         const char *value = strchr(line, ':');
         if (!value || strncmp(line, word, strlen(word)) != 0)

@@ -237,7 +237,8 @@ static enum hypar_status make_executors(struct trainer *t, struct hypar_error *e
         .check = o->check,
         .fill = hp_trainer_fill,
         .timed = t->measuring ? hp_measure_work : NULL,
-        .one_thread = o->threads <= 1,
+        /* where ranks share cores, waiting for one is part of what it takes */
+        .one_thread = o->threads <= 1 && t->n_ranks <= hypar_local_all_cores(),
         .who = t,
     };
     if (settings.rate.kind == RATE_KIND_COUNT)

@@ -1,6 +1,5 @@
 A run in one process; what it took is not the same twice.
 $ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner dp --in-process --steps 12 --kernels reference | sed -n '1p;5,/^$/d;/^mlp/s/: a.*//p;/^sent/s/  */ /gp'
-> hypar: note: the prediction is not calibrated: 'hypar profile MODEL --on local:2' measures what this machine takes
 >         step          loss       samples/s        left
 > mlp:20-16-10, batch 6, fp32, on 2 ranks
 > sent in a step 4.06 kB 4.06 kB 1
@@ -18,7 +17,6 @@ $ hypar train mlp:20-16-10 --batch 6 --steps 5 --kernels reference --precision f
 >         step          loss
 >     4/5            2.18293
 >     5/5            2.38827
-> hypar: note: the prediction is not calibrated: 'hypar profile MODEL --on local:3' measures what this machine takes
 $ hypar train mlp:20-16-10 --batch 6 --steps 5 --precision fp64 --resume $TMP/c
 > hypar: $TMP/c: it has 5 steps already, expected --steps above
 ? 2
@@ -65,7 +63,6 @@ $ hypar train mlp:20-16-10 --batch 100 --steps 40 --learning-rate 0.3 --kernels 
 >    40/40      test on 1,024 samples: loss 0.451433, 97.36 % right
 > test on 1,024 samples: loss 0.451433, 97.36 % right
 $ hypar train mlp:20-16-10 --batch 100 --steps 40 --learning-rate 0.3 --kernels reference --precision fp64 --test-data synthetic --test-every 20 --ranks 3 --planner mp --in-process --json | grep -o -e '"test_after.*accuracy": [0-9.]*' -e '"best_test.*accuracy": [0-9.]*' | sed 's/"loss": [^,]*/L/'
-> hypar: note: the prediction is not calibrated: 'hypar profile MODEL --on local:3' measures what this machine takes
 > "test_after": 20, "samples": 1024, L, "accuracy": 0.7724609375
 > "test_after": 40, "samples": 1024, L, "accuracy": 0.9736328125
 > "best_test": {"after": 40, "samples": 1024, L, "accuracy": 0.9736328125
