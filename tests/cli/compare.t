@@ -56,20 +56,20 @@ $ hypar planners --json | sed -n 's/.*"name": "\([a-z0-9-]*\)".*/\1/p' | grep -v
 Where devices differ the fullest is the one that needs the largest share of what it has, in the columns of plan as here.
 $ hypar plan alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar | grep -E '^(level|state|memory)'
 > level   ways    hypar       dp       mp      owt
-> state          238 MB   489 MB    15 MB   240 MB
-> memory         296 MB   492 MB  93.7 MB   289 MB
+> state          244 MB   489 MB  8.58 MB   246 MB
+> memory         305 MB   492 MB  87.2 MB   298 MB
 $ hypar compare alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar,dp,mp,owt --csv - | cut -d, -f1,5
 > planner,peak_memory_bytes
-> hypar,296075524
+> hypar,305408740
 > dp,492049476
-> mp,93726500
-> owt,288593372
+> mp,87197988
+> owt,298013860
 $ hypar compare alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar,dp,mp,owt --memory 500MB --csv - | cut -d, -f1,5,8
 > planner,peak_memory_bytes,fits
-> hypar,296075524,1
-> dp,537448004,0
-> mp,323637028,1
-> owt,288593372,1
+> hypar,305408740,1
+> dp,540690756,0
+> mp,330178660,1
+> owt,298013860,1
 
 Plans are compared without a search, and beside what planners find.
 $ cd $TMP && for p in dp owt pipedream; do hypar plan alexnet --on cluster:2x2,device=p100 --planner $p -q -o $p.json; done; hypar plan alexnet --on cluster:2x2,device=p100 --planner dp --no-overlap -q -o alone.json

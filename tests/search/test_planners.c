@@ -504,7 +504,10 @@ static void shares_follow_speed(void **state)
         task("mlp:64-128-10", "cluster:1x2,device=h100+cluster:1x2,device=a100", 1000);
     struct hypar_found *found = search_for(&t, "dp", false);
     const struct hypar_plan *plan = hypar_found_plan(found);
-    double fast = 67e12, slow = 19.5e12; /* both reach the same part of their peaks */
+    const struct hypar_device *h100 = hypar_machine_device(t.machine, 0);
+    const struct hypar_device *a100 = hypar_machine_device(t.machine, 2);
+    double fast = h100->fp32_op_per_s * h100->efficiency;
+    double slow = a100->fp32_op_per_s * a100->efficiency;
     for (int op = 0; op < hypar_graph_op_count(t.graph); op++) {
         int n = divided_axis(t.graph, op, '0');
         if (hypar_graph_axis(t.graph, op, n).role != HYPAR_SAMPLE)
