@@ -371,7 +371,8 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
         return status;
     if (hypar_simulate(&sim, plan, &how, &why) != HYPAR_OK)
         opt_note(args, "not simulated: %s", why.text);
-    note_calibration(args, plan, sim);
+    if (!result->stopped)
+        note_calibration(args, plan, sim);
     if (result->stopped)
         opt_note(args, "interrupted: stopped after step %lld of %lld%s%s",
                  (long long)result->steps, (long long)(args->steps ? args->steps : STEPS),

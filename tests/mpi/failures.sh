@@ -60,7 +60,7 @@ fails 3 "labels.npy: sample 150, element 0: 77, expected 0 to 9 for input 'label
 
 # What cannot be run.
 hypar plan lenet5 --on local:2 --batch 8 --precision bf16 --planner dp -q -o bf16.json
-fails 3 'precision bf16 cannot be run: fp32 and fp64 can' hypar train bf16.json
+fails 3 'bf16.json: precision bf16 cannot be run: fp32 and fp64 can' hypar train bf16.json
 cat >opaque.json <<'GRAPH'
 {"format": "hypar-graph/1", "name": "net", "batch": 4,
  "inputs": [{"name": "x", "shape": [4, 8]}, {"name": "y", "shape": [4], "index": true}],
@@ -70,7 +70,7 @@ cat >opaque.json <<'GRAPH'
 GRAPH
 grep -v '"loss"\|"o"' opaque.json | sed 's/{"out": 8}},/{"out": 8}}]}/' >no-loss.json
 fails 3 "@opaque" hypar train opaque.json --ranks 2 --planner dp
-fails 3 'net has no loss, expected a cross_entropy or mse_loss at its end' \
+fails 3 'no-loss.json: net has no loss, expected a cross_entropy or mse_loss at its end' \
     hypar train no-loss.json --ranks 2 --planner dp
 
 # Words and files.
