@@ -186,7 +186,7 @@ $ hypar machines | grep -E '^(device|v100|h100) '
 > h100           67 T    67 T   494 T   989 T   989 T   80 GB  3.35 TB/s
 > device       efficiency  links       each  latency  network card  for        energy/bit
 > v100                0.5      6    25 GB/s     1 us     12.5 GB/s  a node           8 pJ
-> h100                0.9     18    25 GB/s   2.5 us       50 GB/s  1 device         8 pJ
+> h100              0.905     18    25 GB/s   2.5 us       50 GB/s  1 device         8 pJ
 > h100                   0.82      0.94     33.5 us  3.35 TB/s
 > v100        NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card a node as
 > h100        NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400 Gb/s card

@@ -56,19 +56,19 @@ $ hypar planners --json | sed -n 's/.*"name": "\([a-z0-9-]*\)".*/\1/p' | grep -v
 Where devices differ the fullest is the one that needs the largest share of what it has, in the columns of plan as here.
 $ hypar plan alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar | grep -E '^(level|state|memory)'
 > level   ways    hypar       dp       mp      owt
-> state          244 MB   489 MB  8.58 MB   246 MB
+> state          244 MB   489 MB  8.53 MB   246 MB
 > memory         305 MB   492 MB  87.2 MB   298 MB
 $ hypar compare alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar,dp,mp,owt --csv - | cut -d, -f1,5
 > planner,peak_memory_bytes
-> hypar,305408740
+> hypar,305441508
 > dp,492049476
-> mp,87197988
+> mp,87152100
 > owt,298013860
 $ hypar compare alexnet --on cluster:1x2,device=h100+cluster:1x2,device=k80 --planner hypar,dp,mp,owt --memory 500MB --csv - | cut -d, -f1,5,8
 > planner,peak_memory_bytes,fits
-> hypar,305408740,1
+> hypar,305441508,1
 > dp,540690756,0
-> mp,330178660,1
+> mp,330211428,1
 > owt,298013860,1
 
 Plans are compared without a search, and beside what planners find.
