@@ -400,6 +400,10 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     int ranks = 1;
     if (!args->n_operands && !args->links)
         return opt_usage(err, "profile: expected a model, or --links");
+    if (args->output && strcmp(args->output, "-") == 0)
+        return opt_usage(err, "profile: -o -, expected a file: it is read and added to");
+    if (args->bind && strcmp(args->bind, "none") != 0 && strcmp(args->bind, "cores") != 0)
+        return opt_usage(err, "profile: --bind %.100s, expected cores or none", args->bind);
     enum hypar_status status = check_planners(args, err);
     if (status == HYPAR_OK)
         status = count_ranks(args, &ranks, err);

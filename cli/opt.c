@@ -551,6 +551,7 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
     struct hypar_error why;
     if (hypar_check_all_reduce(args->all_reduce, &why) != HYPAR_OK)
         return opt_usage(err, "--all-reduce: %s", why.text);
+    how->framework_given = args->framework != NULL;
     if (args->framework && !hypar_framework_find(args->framework, &how->framework))
         return opt_usage(err, "--framework: '%s' is not compiled, eager or none",
                          args->framework);

@@ -31,7 +31,8 @@ struct hypar_sim_options {
      * fastest, servers apart. */
     const char *all_reduce;
     enum hypar_framework framework;
-    bool timeline; /* keep every task's times, for hypar_sim_event() */
+    bool framework_given; /* else as the plan says */
+    bool timeline;        /* keep every task's times, for hypar_sim_event() */
     const struct hypar_profile
         *profile; /* measured times; may be NULL; must outlive the call */
 };
@@ -104,7 +105,7 @@ struct hypar_sim_summary {
     double peak_memory_bytes;   /* of the fullest device, by share of its memory */
     int fullest_device;         /* -1 without a plan */
     bool fits;
-    double kernels;  /* of the device that most are launched for; 0: not known */
+    double kernels;  /* of the device whose host is longest at launching them; 0: not known */
     double launch_s; /* by its host; no step is shorter */
     struct hypar_sim_measured measured;
     struct hypar_simulation how; /* it was simulated; zero without a plan */

@@ -116,6 +116,7 @@ static enum hypar_status step_seconds(const struct predictor *p, const struct me
     plan.machine = machine;
     struct hypar_sim_options how = hypar_as_planned(&plan, NULL);
     how.framework = row->framework;
+    how.framework_given = true;
     enum hypar_status status = hypar_simulate(&sim, &plan, &how, err);
     if (status == HYPAR_OK)
         *seconds = hypar_sim_summary(sim).step_s;

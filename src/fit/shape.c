@@ -193,7 +193,8 @@ static enum hypar_status complete_axis(struct shape *shape, struct arena *arena,
     double divisor = by.divisor < ATTR_COUNT ? attr_or_default(shape, row, by.divisor, 0) : 1;
     if (!*extent) {
         double value = attr_or_default(shape, row, by.id, by.index);
-        *extent = divisor > 0 ? (int64_t)(value / divisor) : 0;
+        double size = divisor > 0 ? value / divisor : 0;
+        *extent = size >= 1 && size <= 0x1p40 ? (int64_t)size : 0;
         return HYPAR_OK;
     }
     if (!(divisor > 0))

@@ -165,7 +165,7 @@ static enum hypar_status find_least(struct enumeration *w, struct hypar_error *e
 static enum hypar_status weigh(struct enumeration *w, struct hypar_error *err)
 {
     struct fullest full;
-    ticks length = hp_delta_length(w->delta);
+    ticks length = hp_delta_step(w->delta);
     w->simulated++;
     if (length >= w->best_length)
         return HYPAR_OK;

@@ -62,6 +62,15 @@ static void find_added(struct timing *s)
     hp_arena_free(&scratch);
 }
 
+/* What follows from the graph, not from the plan. */
+static void find_once(struct timing *s)
+{
+    if (s->added)
+        return;
+    find_added(s);
+    find_passed_on(s);
+}
+
 /* Passes of a group so far, and of their last kernel what has been touched. */
 struct kernel_run {
     const struct op_pass *before; /* NULL: none yet */
@@ -116,7 +125,7 @@ static void end_kernel(struct timing *s, const struct part_layout *l, struct ker
     run->n_places = 0;
 }
 
-/* What is added to an error that is there already is read, or by itself: a kernel that reads
+/* A compiled kernel reads the error that is there and adds to it; eager, another kernel reads
  * both and writes their sum. */
 static void add_to_errors(struct timing *s, const struct op_pass *what,
                           const struct part_layout *l, struct kernel_run *run)
@@ -166,10 +175,7 @@ void hp_kernel_tasks(struct timing *s, int b, int group, struct sim_task *task)
     struct kernel_run run = { .kernel = NEW(scratch, struct kernel, first->n_parts),
                               .seconds = NEW(scratch, double, first->n_parts) };
     int n_places = 0;
-    if (!s->added) {
-        find_added(s);
-        find_passed_on(s);
-    }
+    find_once(s);
     for (int i = group; i >= 0; i = s->blocks->next[b][i])
         n_places += 2 * s->lowering->graph->ops[k->op_pass[i].op].nest->n_operands;
     run.place = NEW(scratch, int, n_places);
@@ -200,6 +206,7 @@ static int kernels_of_group(const struct timing *s, int b, int group)
         if (what->resend || hp_is_free_pass(s->lowering->graph->ops[what->op].nest, what->pass))
             continue;
         n += !before || !joins(s, before, what);
+        n += s->added[i] && s->costs->settings.framework == HYPAR_FRAMEWORK_EAGER;
         before = what;
     }
     return n;
@@ -212,6 +219,7 @@ double hp_count_kernels(struct timing *s, double *launch_s)
     struct arena scratch = { 0 };
     double *count = NEW(&scratch, double, s->costs->n_devices), most = 0;
     *launch_s = 0;
+    find_once(s);
     for (int b = 0; s->costs->any_kernels && b < r->n_bodies; b++)
         for (int i = 0; i < k->n_op_passes; i++) {
             const struct part_layout *l = hp_pass_layout(s->blocks, b, i);
@@ -224,9 +232,10 @@ double hp_count_kernels(struct timing *s, double *launch_s)
         }
     for (int d = 0; d < s->costs->n_devices; d++) {
         struct kernel_place at = hp_kernel_place(s->costs, d);
-        if (count[d] * hp_launch_s(&at) >= *launch_s) {
-            *launch_s = count[d] * hp_launch_s(&at);
-            most = count[d] > most ? count[d] : most;
+        double all_s = count[d] * hp_launch_s(&at);
+        if (all_s > *launch_s || (all_s == *launch_s && count[d] > most)) {
+            *launch_s = all_s;
+            most = count[d];
         }
     }
     hp_arena_free(&scratch);

@@ -80,7 +80,7 @@ struct hypar_sim_options hypar_as_planned(const struct hypar_plan *plan,
     how.no_overlap |= planned->no_overlap;
     how.half_duplex |= planned->half_duplex;
     how.one_class |= planned->one_class;
-    if (how.framework == HYPAR_FRAMEWORK_COMPILED)
+    if (!how.framework_given)
         how.framework = planned->framework;
     return how;
 }

@@ -14,7 +14,7 @@ struct timing {
     struct task_costs own, *costs;      /* its own, or some that it shares */
     struct blocks *own_blocks, *blocks; /* likewise */
     operand_set *added; /* by pass of an operator (kernel_tasks.c); NULL: not known yet */
-    bool *passed_on;    /* by tensor, likewise */
+    bool *passed_on; /* by tensor: a compiler makes one kernel of its writer and its reader */
     struct pattern_cost **tail_cost; /* by exchange of the tail, of the buckets as they are;
                                         NULL: none */
 };

@@ -535,6 +535,7 @@ static void simulate(struct oracle *o, struct hypar_plan *plan)
 {
     struct hypar_sim_options options = { .timeline = true,
                                          .framework = HYPAR_FRAMEWORK_NONE,
+                                         .framework_given = true,
                                          .expand_collectives = o->seed % 2 == 0,
                                          .no_overlap = o->seed % 6 == 3 };
     struct hypar_error err;

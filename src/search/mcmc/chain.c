@@ -28,7 +28,7 @@ static enum hypar_status renew_delta(struct chain *c, struct hypar_error *err)
 {
     hp_delta_free(c->delta);
     TRY(hp_delta_new(&c->delta, c->plan, hp_simulation(c->problem), c->sim_cache, err));
-    c->length = hp_delta_length(c->delta);
+    c->length = hp_delta_step(c->delta);
     return HYPAR_OK;
 }
 
@@ -49,7 +49,7 @@ enum hypar_status hp_chain_begin(struct chain *c, const struct problem *problem,
     hp_proposal_begin(&c->was, c->plan->graph);
     if (!c->delta)
         TRY(renew_delta(c, err));
-    c->length = hp_delta_length(c->delta);
+    c->length = hp_delta_step(c->delta);
     c->best_length = c->next_length = c->length;
     c->temperature = (double)c->length / beta;
     return HYPAR_OK;
@@ -96,7 +96,7 @@ static void propose(struct chain *c)
     hp_proposal_save(c->plan, &c->now, &c->was);
     hp_proposal_apply(c->plan, &c->now);
     enum hypar_status status = hp_delta_change(c->delta, c->now.op, c->now.n, limit, NULL);
-    ticks length = hp_delta_length(c->delta);
+    ticks length = hp_delta_step(c->delta);
     if (status != HYPAR_OK || length > limit || (c->tight && !fits(c, c->plan))) {
         take_back(c);
         return;
@@ -138,7 +138,7 @@ static void go(struct chain *c)
     if (c->status != HYPAR_OK)
         return; /* which it does not where the plan is known to be lowered */
     hp_delta_keep(c->delta);
-    c->length = hp_delta_length(c->delta);
+    c->length = hp_delta_step(c->delta);
 }
 
 static void go_to(struct chain *c, const struct hypar_plan *plan)

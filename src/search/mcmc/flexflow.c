@@ -92,7 +92,7 @@ static enum hypar_status measure(const struct search *s, struct hypar_plan *plan
     hp_delta_free(out->delta);
     TRY(hp_delta_new(&out->delta, plan, hp_simulation(s->problem), s->sim_cache[0], err));
     out->plan = plan;
-    out->length = hp_delta_length(out->delta);
+    out->length = hp_delta_step(out->delta);
     TRY(find_step(s, out, err));
     return hp_exact_need(s->problem, plan, &s->sim_cache[0]->cache, &out->full, err);
 }

@@ -490,6 +490,15 @@ ticks hp_delta_length(const struct delta *d)
     return d->length;
 }
 
+ticks hp_delta_step(const struct delta *d)
+{
+    double launch_s;
+    if (!d->timing->costs->any_kernels)
+        return d->length;
+    hp_count_kernels(d->timing, &launch_s);
+    return hp_latest(d->length, hp_ticks(launch_s));
+}
+
 struct timing *hp_delta_timing(const struct delta *d)
 {
     return d->timing;

@@ -35,6 +35,9 @@ void hp_delta_undo(struct delta *delta);
 
 ticks hp_delta_length(const struct delta *delta);
 
+/* The step: no less than its launches. */
+ticks hp_delta_step(const struct delta *delta);
+
 /* For comparison with a full simulation: every task's number and times. */
 struct timing *hp_delta_timing(const struct delta *delta);
 struct times hp_delta_times(const struct delta *delta, int block, int local);
