@@ -587,6 +587,14 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         return opt_usage(err, "--init: '%s' is not file or random", args->init);
     if (args->bind && strcmp(args->bind, "none") != 0 && strcmp(args->bind, "cores") != 0)
         return opt_usage(err, "train: --bind %.100s, expected cores or none", args->bind);
+    if (args->profile &&
+        strcmp(args->profile, "-") != 0) { /* told before anything is trained */
+        struct hypar_profile *profile;
+        enum hypar_status readable = hypar_profile_read(&profile, args->profile, err);
+        hypar_profile_free(profile);
+        if (readable != HYPAR_OK)
+            return readable;
+    }
     return hypar_ranks_launched() ? run_as_rank(args, err) : run_alone(args, err);
 }
 
