@@ -25,6 +25,7 @@ void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
         struct kernel_place at = hp_kernel_place(a, d);
         a->runs_kernels[d] = hp_runs_kernels(&at);
         a->any_kernels |= a->runs_kernels[d];
+        a->any_launches |= a->runs_kernels[d] && hp_launch_s(&at) > 0;
     }
     NEW(&a->scratch, char, 1); /* the first block stays */
 }

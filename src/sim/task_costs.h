@@ -57,6 +57,7 @@ struct task_costs {
     } * pass_time;               /* by layout id */
     int layout_capacity;
     bool *runs_kernels, any_kernels; /* by device; of any */
+    bool any_launches;               /* does the host of any take time for them? */
 };
 
 /* For plans of the same graph and machine, with the same precisions and optimizer. */

@@ -493,7 +493,7 @@ ticks hp_delta_length(const struct delta *d)
 ticks hp_delta_step(const struct delta *d)
 {
     double launch_s;
-    if (!d->timing->costs->any_kernels)
+    if (!d->timing->costs->any_launches)
         return d->length;
     hp_count_kernels(d->timing, &launch_s);
     return hp_latest(d->length, hp_ticks(launch_s));
