@@ -7,12 +7,16 @@
 
 #include "graph/attrs.h"
 
+bool hp_has_kernels(const struct hypar_device *device)
+{
+    static const struct hypar_kernel_figures not_measured;
+    return memcmp(&device->kernels, &not_measured,
+                  offsetof(struct hypar_kernel_figures, comm_latency_s)) != 0;
+}
+
 bool hp_runs_kernels(const struct kernel_place *at)
 {
-    const struct hypar_kernel_figures *k = &at->device->kernels;
-    static const struct hypar_kernel_figures not_measured;
-    return at->framework != HYPAR_FRAMEWORK_NONE && !at->profile &&
-           memcmp(k, &not_measured, offsetof(struct hypar_kernel_figures, comm_latency_s)) != 0;
+    return at->framework != HYPAR_FRAMEWORK_NONE && !at->profile && hp_has_kernels(at->device);
 }
 
 /* Products ------------------------------------------------------------------------------ */

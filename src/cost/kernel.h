@@ -41,6 +41,9 @@ struct kernel_place {
     const struct hypar_profile *profile; /* may be NULL */
 };
 
+/* Is it known how fast the device's kernels run? */
+bool hp_has_kernels(const struct hypar_device *device);
+
 /* Are passes run as kernels there, rather than each for itself? */
 bool hp_runs_kernels(const struct kernel_place *at);
 
