@@ -39,19 +39,24 @@ static bool knows_kernels(const struct hypar_machine *machine)
     return false;
 }
 
-static double step_seconds(const struct hypar_graph *g, const struct kernel_place *at)
+/* A step with one of n parts of the samples. */
+static double share_seconds(const struct hypar_graph *g, int n, const struct kernel_place *at)
 {
     double seconds = 0;
     struct range range[MAX_AXES];
     for (int op = 0; op < g->n_ops; op++) {
-        hp_whole_ranges(g->ops[op].nest, range);
-        seconds += hp_op_seconds(g->ops[op].nest, hp_done_passes(g, &g->ops[op]), range,
+        const struct nest *nest = g->ops[op].nest;
+        int sample = hp_sample_axis(nest);
+        hp_whole_ranges(nest, range);
+        if (sample >= 0)
+            range[sample] = hp_even_part(nest->axis[sample].extent, n, 0);
+        seconds += hp_op_seconds(nest, hp_done_passes(g, &g->ops[op]), range,
                                  hp_present(&g->ops[op]), at);
     }
     return seconds;
 }
 
-const double *hp_device_speeds(struct arena *arena, const struct problem *problem)
+const double *hp_device_speeds(struct arena *arena, const struct problem *problem, int parts)
 {
     int n = hypar_machine_device_count(problem->machine);
     double *speed = NEW(arena, double, n), macs;
@@ -64,7 +69,7 @@ const double *hp_device_speeds(struct arena *arena, const struct problem *proble
             speed[d] = speed[d - 1];
             continue;
         }
-        double seconds = kernels ? step_seconds(problem->graph, &at) : 0;
+        double seconds = kernels ? parts * share_seconds(problem->graph, parts, &at) : 0;
         speed[d] = seconds > 0 && operations > 0 ? operations / seconds
                                                  : hp_dense_op_per_s(at.device, at.precision);
     }
@@ -133,12 +138,16 @@ struct step_work hp_step_work(const struct problem *problem)
     int n = hypar_machine_device_count(problem->machine);
     work.operations = step_operations(problem->graph, &work.macs);
     struct arena scratch = { 0 };
-    const double *speed = hp_device_speeds(&scratch, problem);
+    const double *speed = hp_device_speeds(&scratch, problem, n);
+    const double *alone = hp_device_speeds(&scratch, problem, 1);
+    double alone_op_per_s = 0;
     for (int d = 0; d < n; d++) {
         const struct hypar_device *device = hypar_machine_device(problem->machine, d);
         work.peak_op_per_s += hp_peak_op_per_s(device, problem->options->precision);
         work.op_per_s += speed[d];
+        alone_op_per_s += alone[d];
     }
+    work.one_device_s = work.operations / alone_op_per_s * n;
     hp_arena_free(&scratch);
     work.device = mean_device(problem->machine);
     work.link_j_per_bit = mean_link_j_per_bit(problem->machine);
@@ -260,7 +269,7 @@ static double busiest_seconds(const struct problem *problem, const struct hypar_
     bool kernels = knows_kernels(problem->machine);
     enum hypar_framework framework = hp_framework(problem);
     double *seconds = NEW(&scratch, double, n), most = 0;
-    const double *op_per_s = hp_device_speeds(&scratch, problem);
+    const double *op_per_s = hp_device_speeds(&scratch, problem, n);
     for (int op = 0; op < problem->graph->n_ops; op++)
         if (kernels)
             add_kernels(plan, op, framework, seconds);

@@ -16,7 +16,7 @@ static const struct hypar_device *slowest(const struct problem *problem)
     struct arena scratch = { 0 };
     int n = hypar_machine_is_uniform(machine) ? 0 : hypar_machine_device_count(machine);
     int slow = 0;
-    const double *speed = n ? hp_device_speeds(&scratch, problem) : NULL;
+    const double *speed = n ? hp_device_speeds(&scratch, problem, n) : NULL;
     for (int d = 1; d < n; d++)
         slow = speed[d] < speed[slow] ? d : slow;
     hp_arena_free(&scratch);
