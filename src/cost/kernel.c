@@ -132,6 +132,15 @@ static axis_set reduced_axes(const struct nest *nest, const struct pass *p)
     return reduced;
 }
 
+/* Is what a pass makes by reducing along some axes more than one number? */
+static bool keeps_some(const struct nest *nest, const struct pass *p, axis_set reduced)
+{
+    for (int a = 0; a < nest->n_axes; a++)
+        if (p->axes >> a & ~reduced >> a & 1 && nest->axis[a].extent > 1)
+            return true;
+    return false;
+}
+
 /* Does a pass belong to the gradient phase? */
 static bool is_gradient(const struct nest *nest, int pass)
 {
@@ -155,7 +164,8 @@ enum kernel_class hp_kernel_class(const struct nest *nest, int pass)
     if (hp_op[nest->kind].flags & ROW_LOOKUP)
         return p->backward ? KERNEL_SCATTER : KERNEL_STREAM;
     int samples = hp_sample_axis(nest);
-    return samples >= 0 && reduced >> samples & 1 ? KERNEL_COLUMN : KERNEL_ROW;
+    bool columns = samples >= 0 && reduced >> samples & 1 && keeps_some(nest, p, reduced);
+    return columns ? KERNEL_COLUMN : KERNEL_ROW;
 }
 
 /* Is what a pass sums over samples summed by an earlier one as well? */
@@ -193,11 +203,28 @@ static double column_share(const struct nest *nest, const struct pass *p,
     return 1 / (1 + ENOUGH_SUMS / most);
 }
 
-/* Frameworks that run operator by operator write the logarithms of softmax, and read them
- * again, where a loss needs none of them. */
-static bool writes_logarithms(const struct nest *nest, const struct kernel_place *at)
+/* Frameworks that run operator by operator write a loss's terms (the logarithms of softmax, the
+ * squares of differences) and read them again: two kernels, where it needs none of them. */
+static bool writes_terms(const struct nest *nest, const struct kernel_place *at)
 {
-    return at->framework == HYPAR_FRAMEWORK_EAGER && nest->kind == OP_CROSS_ENTROPY;
+    return at->framework == HYPAR_FRAMEWORK_EAGER && hp_op[nest->kind].flags & ROW_LOSS;
+}
+
+/* Arithmetic that is no product. Kernels that go through elements do it at a rate of their own;
+ * a random number for each element is RANDOM_OPERATIONS beside those that are counted (forward:
+ * frameworks keep what they drew). */
+static double other_seconds(const struct nest *nest, int pass, double operations,
+                            const struct range range[MAX_AXES], const struct kernel_place *at)
+{
+    enum { RANDOM_OPERATIONS = 8 };
+    double rate = at->device->kernels.vector_op_per_s;
+    if (!(rate > 0) || hp_kernel_class(nest, pass) != KERNEL_STREAM)
+        rate = hp_peak_op_per_s(at->device, at->precision) * at->device->efficiency;
+    if (nest->kind == OP_DROPOUT && !nest->pass[pass].backward) {
+        struct box box = hp_region(nest, 0, range);
+        operations += RANDOM_OPERATIONS * (double)hp_box_elements(&box);
+    }
+    return operations / rate;
 }
 
 void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[MAX_AXES],
@@ -211,9 +238,9 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
     bool nothing = !(work.bytes > 0) || hp_is_free_pass(nest, pass);
     for (int o = 0; o < nest->n_operands; o++)
         out->bytes[o] = nothing ? 0
-                                : (1 + writes_logarithms(nest, at)) *
+                                : (1 + writes_terms(nest, at)) *
                                       hp_operand_bytes(nest, pass, o, range, at->precision);
-    out->arithmetic_s = nothing ? 0 : work.other / (peak * at->device->efficiency);
+    out->arithmetic_s = nothing ? 0 : other_seconds(nest, pass, work.other, range, at);
     out->besides_s = out->column_share = 0;
     if (nothing)
         return;
@@ -223,6 +250,8 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
         out->besides_s = at->device->kernels.column_s;
         out->column_share = column_share(nest, p, range);
     }
+    if (writes_terms(nest, at))
+        out->besides_s += at->device->kernels.kernel_s;
     if (p->macs > 0 && !p->n_products)
         out->arithmetic_s += 2 * work.macs / (peak * at->device->efficiency);
     double rate = p->n_products ? peak * alignment(nest, pass, range, at) : 0;
@@ -259,58 +288,77 @@ bool hp_joins_kernel(enum hypar_framework framework, const struct nest *nest_bef
 
 /* As compiled, windows are element-wise kernels that read what neighbours read: about the root
  * of a library's share (on an H200 0.3 against 0.1). */
-static double class_efficiency(const struct kernel_place *at, enum kernel_class class,
-                               double column_share)
+static double class_efficiency(const struct kernel_place *at, enum kernel_class class)
 {
     const struct hypar_kernel_figures *k = &at->device->kernels;
     bool compiled = at->framework != HYPAR_FRAMEWORK_EAGER;
-    double most = k->stream_efficiency > 0 ? k->stream_efficiency : 1;
-    double column = compiled && k->compiled_column_efficiency > 0
-                        ? k->compiled_column_efficiency
-                    : k->column_efficiency > 0 ? fmax(k->column_efficiency, most * column_share)
-                                               : 0;
     const double figure[] = {
         [KERNEL_STREAM] = k->stream_efficiency,
         [KERNEL_PRODUCT] = k->product_efficiency,
         [KERNEL_ROW] = k->row_efficiency,
-        [KERNEL_COLUMN] = column,
+        [KERNEL_COLUMN] = k->stream_efficiency,
         [KERNEL_WINDOW] = compiled ? sqrt(k->window_efficiency) : k->window_efficiency,
         [KERNEL_SCATTER] = k->scatter_efficiency,
     };
     return figure[class] > 0 ? figure[class] : 1;
 }
 
+/* A library's kernel that reduces into many sums streams. */
+static double column_efficiency(const struct kernel_place *at, double column_share)
+{
+    const struct hypar_kernel_figures *k = &at->device->kernels;
+    bool compiled = at->framework != HYPAR_FRAMEWORK_EAGER;
+    if (compiled && k->compiled_column_efficiency > 0)
+        return k->compiled_column_efficiency;
+    return k->column_efficiency > 0
+               ? fmax(k->column_efficiency, class_efficiency(at, KERNEL_STREAM) * column_share)
+               : 1;
+}
+
+/* Returns the sum of the bytes of operands, and through *most the most of one. */
+static double bytes_of(const struct kernel_pass *pass, operand_set operands, double *most)
+{
+    double sum = 0;
+    for (operand_set left = operands; left; left &= left - 1) {
+        double bytes = pass->bytes[__builtin_ctzll(left)];
+        sum += bytes;
+        *most = fmax(*most, bytes);
+    }
+    return sum;
+}
+
 void hp_kernel_add(struct kernel *kernel, const struct kernel_pass *pass,
                    enum kernel_class class, operand_set values, operand_set grads)
 {
+    double most = 0;
     kernel->arithmetic_s += pass->arithmetic_s;
     kernel->column_share = fmax(kernel->column_share, pass->column_share);
     kernel->besides_s = class == KERNEL_PRODUCT ? kernel->besides_s + pass->besides_s
                                                 : fmax(kernel->besides_s, pass->besides_s);
-    kernel->class = class > kernel->class ? class : kernel->class;
-    for (operand_set left = values; left; left &= left - 1)
-        kernel->bytes += pass->bytes[__builtin_ctzll(left)];
-    for (operand_set left = grads; left; left &= left - 1)
-        kernel->bytes += pass->bytes[__builtin_ctzll(left)];
+    if (class != KERNEL_COLUMN && class > kernel->class)
+        kernel->class = class;
+    kernel->bytes += bytes_of(pass, values, &most) + bytes_of(pass, grads, &most);
+    if (class == KERNEL_COLUMN)
+        kernel->column_bytes += most;
 }
 
 double hp_kernel_seconds(const struct kernel *kernel, const struct kernel_place *at)
 {
     if (!(kernel->arithmetic_s > 0) && !(kernel->bytes > 0))
         return 0;
-    double memory_s =
-        kernel->bytes / (at->device->memory_bytes_per_s *
-                         class_efficiency(at, kernel->class, kernel->column_share));
+    double rate = at->device->memory_bytes_per_s;
+    double memory_s = kernel->bytes / (rate * class_efficiency(at, kernel->class));
+    double column_s =
+        kernel->column_bytes / (rate * column_efficiency(at, kernel->column_share));
     return at->device->kernels.kernel_s + kernel->besides_s +
-           fmax(kernel->arithmetic_s, memory_s);
+           fmax(kernel->arithmetic_s, fmax(memory_s, column_s));
 }
 
 double hp_stream_seconds(const struct work *work, const struct kernel_place *at)
 {
     if (!hp_runs_kernels(at))
         return hp_work_seconds(work, at->device, at->precision);
-    return work->bytes /
-           (at->device->memory_bytes_per_s * class_efficiency(at, KERNEL_STREAM, 0));
+    return work->bytes / (at->device->memory_bytes_per_s * class_efficiency(at, KERNEL_STREAM));
 }
 
 double hp_launch_s(const struct kernel_place *at)

@@ -8,7 +8,9 @@
  * and besides reduction_s (along samples column_s) if it reduces, or for each product
  * reduction_s, and summed_s for each of up to HP_SUMMED_AT_ONCE elements that it sums over,
  * arithmetic being that of its products, each at the rate of its shape, and of other
- * operations; a tensor that several passes of the kernel touch is counted once. The host
+ * operations, element by element at the rate of vectors; a tensor that several passes of the
+ * kernel touch is counted once. Reducing along samples goes by elements, not by bytes: it takes
+ * no less than one tensor does at the efficiency of columns, while all stream. The host
  * launches kernels ahead of the device: a step takes no less than all its launches. Of other
  * devices, and without a framework, each pass is a kernel, and takes what the roofline says
  * (hp_pass_seconds()). */
@@ -68,6 +70,7 @@ bool hp_joins_kernel(enum hypar_framework framework, const struct nest *nest_bef
 
 struct kernel {
     double arithmetic_s, besides_s, column_share, bytes;
+    double column_bytes; /* of what is reduced along samples, the longest tensor of each pass */
     enum kernel_class class;
 };
 
