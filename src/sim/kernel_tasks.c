@@ -29,13 +29,39 @@ static bool is_passed_on(const struct hypar_graph *g, int t)
            passes_through(g->ops[use->op].nest, use->operand);
 }
 
+/* By place: the exchange that gives such a tensor to its reader. A place that several read, of
+ * which one may do its passes again, is in memory. */
 static void find_passed_on(struct timing *s)
 {
     const struct hypar_graph *g = s->lowering->graph;
-    s->passed_on = NEW(&s->arena, bool, g->n_tensors);
-    for (int t = 0; t < g->n_tensors; t++)
-        s->passed_on[t] =
-            s->costs->settings.framework != HYPAR_FRAMEWORK_EAGER && is_passed_on(g, t);
+    const struct training_graph *k = &s->lowering->training;
+    enum { NOT_SEEN = -2, NOT_PASSED_ON = -1 };
+    int n_places = HP_PLACES * g->n_tensors;
+    s->passed_on = NEW(&s->arena, int, n_places);
+    for (int i = 0; i < n_places; i++)
+        s->passed_on[i] = NOT_SEEN;
+    for (int e = 0; e < k->n_exchanges; e++) {
+        const struct exchange *exchange = &k->exchange[e];
+        int *place = &s->passed_on[hp_place_index(exchange->place)];
+        bool passed_on = *place == NOT_SEEN && !exchange->place.grad &&
+                         s->costs->settings.framework != HYPAR_FRAMEWORK_EAGER &&
+                         is_passed_on(g, exchange->place.tensor);
+        *place = passed_on ? e : NOT_PASSED_ON;
+    }
+}
+
+bool hp_may_pass_on(const struct timing *s, int exchange)
+{
+    const struct training_graph *k = &s->lowering->training;
+    return s->passed_on && exchange < k->n_exchanges &&
+           s->passed_on[hp_place_index(k->exchange[exchange].place)] == exchange;
+}
+
+/* Is what is in a place handed to its reader where and as it was written? */
+static bool is_never_in_memory(const struct timing *s, int b, int place)
+{
+    int exchange = s->passed_on[place];
+    return exchange >= 0 && s->lowering->body[b].pattern[exchange]->aligned;
 }
 
 /* By pass of an operator: gradients that it adds to what an earlier pass wrote there. */
@@ -73,6 +99,7 @@ static void find_once(struct timing *s)
 
 /* Passes of a group so far, and of their last kernel what has been touched. */
 struct kernel_run {
+    int body;
     const struct op_pass *before; /* NULL: none yet */
     int *place;                   /* hp_place_index() */
     int n_places;
@@ -89,9 +116,9 @@ static operand_set touch(struct kernel_run *run, const struct timing *timing,
     operand_set fresh = 0;
     for (operand_set left = operands; left; left &= left - 1) {
         int o = __builtin_ctzll(left), i = 0;
-        if (!grad && timing->passed_on[s->graph->ops[what->op].tensor[o]])
-            continue;
         int place = hp_place_index(hp_operand_place(s, what, o, grad, written >> o & 1));
+        if (is_never_in_memory(timing, run->body, place))
+            continue;
         while (i < run->n_places && run->place[i] != place)
             i++;
         if (i < run->n_places)
@@ -172,7 +199,8 @@ void hp_kernel_tasks(struct timing *s, int b, int group, struct sim_task *task)
     struct arena_mark mark = hp_arena_mark(scratch);
     const struct training_graph *k = &s->lowering->training;
     const struct part_layout *first = hp_pass_layout(s->blocks, b, group);
-    struct kernel_run run = { .kernel = NEW(scratch, struct kernel, first->n_parts),
+    struct kernel_run run = { .body = b,
+                              .kernel = NEW(scratch, struct kernel, first->n_parts),
                               .seconds = NEW(scratch, double, first->n_parts) };
     int n_places = 0;
     find_once(s);
