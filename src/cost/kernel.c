@@ -181,11 +181,23 @@ static bool has_sums_already(const struct nest *nest, int pass)
     return false;
 }
 
-bool hp_is_free_pass(const struct nest *nest, int pass)
+static bool has_statistics(const struct nest *nest)
+{
+    for (int o = 0; o < nest->n_operands; o++)
+        if (nest->operand[o].role == OPERAND_STAT)
+            return true;
+    return false;
+}
+
+struct kernel_role hp_kernel_role(const struct nest *nest, int pass)
 {
     const struct pass *p = &nest->pass[pass];
-    return hp_is_view(nest) || has_sums_already(nest, pass) ||
-           (nest->kind == OP_ADD && p->backward && !reduced_axes(nest, p));
+    return (struct kernel_role){
+        .class = hp_kernel_class(nest, pass),
+        .has_statistics = has_statistics(nest),
+        .is_free = hp_is_view(nest) || has_sums_already(nest, pass) ||
+                   (nest->kind == OP_ADD && p->backward && !reduced_axes(nest, p)),
+    };
 }
 
 /* The share of the device that a library's kernel keeps busy which reduces into few sums; on an
@@ -213,12 +225,13 @@ static bool writes_terms(const struct nest *nest, const struct kernel_place *at)
 /* Arithmetic that is no product. Kernels that go through elements do it at a rate of their own;
  * a random number for each element is RANDOM_OPERATIONS beside those that are counted (forward:
  * frameworks keep what they drew). */
-static double other_seconds(const struct nest *nest, int pass, double operations,
-                            const struct range range[MAX_AXES], const struct kernel_place *at)
+static double other_seconds(const struct nest *nest, int pass, enum kernel_class class,
+                            double operations, const struct range range[MAX_AXES],
+                            const struct kernel_place *at)
 {
     enum { RANDOM_OPERATIONS = 8 };
     double rate = at->device->kernels.vector_op_per_s;
-    if (!(rate > 0) || hp_kernel_class(nest, pass) != KERNEL_STREAM)
+    if (!(rate > 0) || class != KERNEL_STREAM)
         rate = hp_peak_op_per_s(at->device, at->precision) * at->device->efficiency;
     if (nest->kind == OP_DROPOUT && !nest->pass[pass].backward) {
         struct box box = hp_region(nest, 0, range);
@@ -234,19 +247,20 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
     struct work work = hp_pass_work(nest, pass, range, ~(operand_set)0, at->precision);
     double peak = hp_peak_op_per_s(at->device, at->precision);
     double share = p->macs > 0 ? work.macs / p->macs * causal_share(nest, range) : 0;
-    enum kernel_class class = hp_kernel_class(nest, pass);
-    bool nothing = !(work.bytes > 0) || hp_is_free_pass(nest, pass);
+    struct kernel_role role = hp_kernel_role(nest, pass);
+    bool nothing = !(work.bytes > 0) || role.is_free;
     for (int o = 0; o < nest->n_operands; o++)
         out->bytes[o] = nothing ? 0
                                 : (1 + writes_terms(nest, at)) *
                                       hp_operand_bytes(nest, pass, o, range, at->precision);
-    out->arithmetic_s = nothing ? 0 : other_seconds(nest, pass, work.other, range, at);
+    out->arithmetic_s =
+        nothing ? 0 : other_seconds(nest, pass, role.class, work.other, range, at);
     out->besides_s = out->column_share = 0;
     if (nothing)
         return;
-    if (class == KERNEL_ROW)
+    if (role.class == KERNEL_ROW)
         out->besides_s = at->device->kernels.reduction_s;
-    if (class == KERNEL_COLUMN) {
+    if (role.class == KERNEL_COLUMN) {
         out->besides_s = at->device->kernels.column_s;
         out->column_share = column_share(nest, p, range);
     }
@@ -262,28 +276,30 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
 
 /* Kernels ------------------------------------------------------------------------------- */
 
-static bool has_statistics(const struct nest *nest)
-{
-    for (int o = 0; o < nest->n_operands; o++)
-        if (nest->operand[o].role == OPERAND_STAT)
-            return true;
-    return false;
-}
-
 /* What is reduced over samples is there only when all of them are done; windows and look-ups
  * are kernels of their own. */
-bool hp_joins_kernel(enum hypar_framework framework, const struct nest *nest_before, int before,
-                     const struct nest *nest, int pass, bool same_op)
+static bool joins(const struct kernel_walk *walk, const struct kernel_role *role,
+                  enum kernel_tie tie)
 {
-    enum kernel_class class = hp_kernel_class(nest, pass);
-    enum kernel_class class_before = hp_kernel_class(nest_before, before);
-    if ((class_before == KERNEL_COLUMN && class != KERNEL_COLUMN) ||
-        class_before >= KERNEL_WINDOW || class >= KERNEL_WINDOW)
+    const struct kernel_role *before = walk->before;
+    if (!before || tie == TIE_NONE ||
+        (before->class == KERNEL_COLUMN && role->class != KERNEL_COLUMN) ||
+        before->class >= KERNEL_WINDOW || role->class >= KERNEL_WINDOW)
         return false;
-    if (same_op && has_statistics(nest))
+    if (tie == TIE_OP && role->has_statistics)
         return true;
-    return framework != HYPAR_FRAMEWORK_EAGER && class_before != KERNEL_PRODUCT &&
-           class != KERNEL_PRODUCT;
+    return walk->framework != HYPAR_FRAMEWORK_EAGER && before->class != KERNEL_PRODUCT &&
+           role->class != KERNEL_PRODUCT;
+}
+
+enum kernel_step hp_kernel_step(struct kernel_walk *walk, const struct kernel_role *role,
+                                enum kernel_tie tie)
+{
+    if (role->is_free)
+        return STEP_FREE;
+    enum kernel_step step = joins(walk, role, tie) ? STEP_JOINS : STEP_BEGINS;
+    walk->before = role;
+    return step;
 }
 
 /* As compiled, windows are element-wise kernels that read what neighbours read: about the root
@@ -374,35 +390,48 @@ static bool are_apart(const struct nest *nest, int before, int pass)
            is_gradient(nest, before) != is_gradient(nest, pass);
 }
 
+static double roofline_seconds(const struct nest *nest, uint32_t passes,
+                               const struct range range[MAX_AXES], operand_set present,
+                               const struct kernel_place *at)
+{
+    double sum_s = 0;
+    for (int p = 0; p < nest->n_passes; p++)
+        if (passes >> p & 1)
+            sum_s += hp_pass_seconds(nest, p, range, present, at->device, at->precision,
+                                     at->profile);
+    return sum_s;
+}
+
 double hp_op_seconds(const struct nest *nest, uint32_t passes,
                      const struct range range[MAX_AXES], operand_set present,
                      const struct kernel_place *at)
 {
     double bytes[MAX_OPERANDS], sum_s = 0;
     struct kernel kernel = { 0 };
+    struct kernel_walk walk = { .framework = at->framework };
+    struct kernel_role role[MAX_PASSES];
     operand_set values = 0, grads = 0; /* that the kernel has touched */
-    bool kernels = hp_runs_kernels(at);
-    for (int p = 0, before = -1; p < nest->n_passes; p++) {
-        if (!(passes >> p & 1) || (kernels && hp_is_free_pass(nest, p)))
+    if (!hp_runs_kernels(at))
+        return roofline_seconds(nest, passes, range, present, at);
+    for (int p = 0, before = 0; p < nest->n_passes; p++) {
+        const struct pass *made = &nest->pass[p];
+        role[p] = hp_kernel_role(nest, p);
+        enum kernel_step step =
+            passes >> p & 1 ? hp_kernel_step(&walk, &role[p],
+                                             are_apart(nest, before, p) ? TIE_NONE : TIE_OP)
+                            : STEP_FREE;
+        if (step == STEP_FREE)
             continue;
-        if (!kernels) {
-            sum_s += hp_pass_seconds(nest, p, range, present, at->device, at->precision,
-                                     at->profile);
-            continue;
-        }
-        if (before >= 0 && (are_apart(nest, before, p) ||
-                            !hp_joins_kernel(at->framework, nest, before, nest, p, true))) {
+        if (step == STEP_BEGINS) {
             sum_s += hp_kernel_seconds(&kernel, at);
             kernel = (struct kernel){ 0 };
             values = grads = 0;
         }
         struct kernel_pass pass = { .bytes = bytes };
         hp_kernel_pass(nest, p, range, at, &pass);
-        operand_set new_values =
-            (nest->pass[p].reads | nest->pass[p].writes) & present & ~values;
-        operand_set new_grads =
-            (nest->pass[p].reads_grad | nest->pass[p].writes_grad) & present & ~grads;
-        hp_kernel_add(&kernel, &pass, hp_kernel_class(nest, p), new_values, new_grads);
+        operand_set new_values = (made->reads | made->writes) & present & ~values;
+        operand_set new_grads = (made->reads_grad | made->writes_grad) & present & ~grads;
+        hp_kernel_add(&kernel, &pass, role[p].class, new_values, new_grads);
         values |= new_values;
         grads |= new_grads;
         before = p;

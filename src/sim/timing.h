@@ -13,9 +13,11 @@ struct timing {
     struct lowering *lowering;
     struct task_costs own, *costs;      /* its own, or some that it shares */
     struct blocks *own_blocks, *blocks; /* likewise */
-    operand_set *added; /* by pass of an operator (kernel_tasks.c); NULL: not known yet */
-    int *passed_on;     /* by place: the exchange, if it is aligned, that a compiler makes one
-                           kernel of writer and reader instead of; negative: none */
+    /* kernel_tasks.c; NULL: not known yet */
+    struct kernel_role *role; /* by pass of an operator */
+    operand_set *added;       /* likewise: gradients that it adds to */
+    int *passed_on; /* by place: the exchange, if it is aligned, that a compiler makes one
+                       kernel of writer and reader instead of; negative: none */
     struct pattern_cost **tail_cost; /* by exchange of the tail, of the buckets as they are;
                                         NULL: none */
 };
