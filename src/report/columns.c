@@ -74,13 +74,35 @@ static int word_bytes(const char *text)
     return n;
 }
 
+/* Is the word a degree, such as "k=8,"? */
+static bool is_degree(const char *text)
+{
+    return isalpha((unsigned char)text[0]) && text[1] == '=' && isdigit((unsigned char)text[2]);
+}
+
+/* The same, with what reads as one: "conv1 .. relu3 n=2 k=8"; if that fits into `width`. */
+static int phrase_bytes(const char *text, int width)
+{
+    int n = word_bytes(text), whole = n;
+    while (text[n] == ' ' && n && !strchr(",;:", text[n - 1])) {
+        const char *next = text + n + 1;
+        if (strncmp(next, ".. ", 3) == 0)
+            n += 4 + word_bytes(next + 3);
+        else if (is_degree(next))
+            n += 1 + word_bytes(next);
+        else
+            break;
+    }
+    return hp_text_width(text, n) <= width ? n : whole;
+}
+
 /* Bytes of the words at the start of `text` that fit into `width` characters: at least one. */
 static int line_bytes(const char *text, int width)
 {
     int bytes = 0, used = 0;
     while (text[bytes]) {
         int blanks = (int)strspn(text + bytes, " ");
-        int word = word_bytes(text + bytes + blanks);
+        int word = phrase_bytes(text + bytes + blanks, width);
         int characters = hp_text_width(text + bytes, blanks + word);
         if (used && used + characters > width)
             break;
