@@ -121,10 +121,24 @@ struct grid {
     bool colour;
 };
 
-/* The width of every column; one that is broken gets what the others leave. */
+/* Columns that may be broken give way until the line fits, the widest first. */
+static void give_way(const char *align, int excess, struct grid *grid)
+{
+    while (excess > 0) {
+        int widest = -1;
+        for (int c = 0; c < grid->n; c++)
+            if (align[c] == 'w' && (widest < 0 || grid->width[c] > grid->width[widest]))
+                widest = c;
+        if (widest < 0 || grid->width[widest] <= LEAST_BROKEN)
+            return;
+        grid->width[widest]--;
+        excess--;
+    }
+}
+
 static void measure(const struct columns *columns, int line, struct grid *grid)
 {
-    int total = GAP * (grid->n - 1), broken = -1;
+    int total = GAP * (grid->n - 1);
     for (int i = 0; i < columns->n_marked && !grid->colour; i++)
         grid->star[columns->marked[i] % grid->n] = 1;
     for (int i = 0; i < columns->n_cells; i++) {
@@ -133,14 +147,9 @@ static void measure(const struct columns *columns, int line, struct grid *grid)
         if (w > grid->width[c])
             grid->width[c] = w;
     }
-    for (int c = 0; c < grid->n; c++) {
+    for (int c = 0; c < grid->n; c++)
         total += grid->width[c];
-        broken = columns->align[c] == 'w' ? c : broken;
-    }
-    if (broken >= 0 && total > line) {
-        int left = grid->width[broken] - (total - line);
-        grid->width[broken] = left < LEAST_BROKEN ? LEAST_BROKEN : left;
-    }
+    give_way(columns->align, total - line, grid);
 }
 
 /* One cell of a line; `blanks` come before it. Returns how many characters it took. */

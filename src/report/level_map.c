@@ -197,7 +197,7 @@ static bool draw_turned(FILE *to, struct arena *arena, const struct hypar_partit
                         const struct hypar_graph *g, int most)
 {
     enum { MOST_LEVELS = 24 };
-    char align[MOST_LEVELS + 4] = "wrl";
+    char align[MOST_LEVELS + 4] = "wrw";
     struct turned t = { .view = view, .graph = g, .arena = arena };
     if (view->n_levels > MOST_LEVELS)
         return false;

@@ -141,7 +141,7 @@ static void stage_row(struct columns *table, struct arena *arena,
     if (stages[0] == stages[1])
         hp_cell(table, arena, "%d", stages[0]);
     else
-        hp_cell(table, arena, "%d .. %d", stages[0], stages[1]);
+        hp_cell(table, arena, "%d-%d", stages[0], stages[1]);
     hp_cell(table, arena, "%s", layers);
     hp_cell(table, arena, "(%d)", n_ops);
     for (int f = 0; f < N_FIGURES; f++)

@@ -116,7 +116,7 @@ static void put_stages(FILE *to, struct arena *arena, const struct plan_structur
 {
     static const char *const heading[] = { "stage",   "layers",   "each",
                                            "devices", "replicas", "tensor" };
-    struct columns table = { .align = "lwllrr" };
+    struct columns table = { .align = "wwlwrr" };
     for (int i = 0; i < 6; i++)
         hp_cell(&table, arena, "%s", heading[i]);
     for (int g = 0; g < s->n_groups; g++) {
@@ -137,7 +137,7 @@ enum { MOST_OPERATORS = 24, MOST_ROWS = 24 };
 /* Layers that are alike in one row, each with the splits of its operators. */
 static void put_structure(FILE *to, struct arena *arena, const struct plan_structure *s)
 {
-    struct columns table = { .align = "lrw" };
+    struct columns table = { .align = "wrw" };
     char more[64];
     if (s->n_groups)
         put_stages(to, arena, s);

@@ -5,10 +5,10 @@ $ hypar plan gpt3-175b --on cluster:128x8,device=a100 --planner 3d --tensor 8 --
 >
 > data 4 x tensor 8 x pipeline 32, 8 micro-batches, schedule 1f1b, recompute full, shard optimizer
 >
-> stage    layers                      each          devices          replicas  tensor
-> 0        wte .. drop, h.0 .. h.2     3 layers + 3  0-31                    4       8
-> 1 .. 30  h.3 .. h.92                 3 layers      32-991, 32 each         4       8
-> 31       h.93 .. h.95, ln_f .. loss  3 layers + 3  992-1023                4       8
+> stage  layers                      each          devices          replicas  tensor
+> 0      wte .. drop, h.0 .. h.2     3 layers + 3  0-31                    4       8
+> 1-30   h.3 .. h.92                 3 layers      32-991, 32 each         4       8
+> 31     h.93 .. h.95, ln_f .. loss  3 layers + 3  992-1023                4       8
 >
 > operators              split
 > wte                    n=4 v=8; optimizer sharded
@@ -24,18 +24,13 @@ $ hypar plan gpt3-175b --on cluster:128x8,device=a100 --planner 3d --tensor 8 --
 >
 > data 8 x tensor 8 x pipeline 16 (3 chunks), 16 micro-batches, schedule interleaved
 >
-> stage                        layers              each          devices          replicas  tensor
-> 0, 16, 32                    wte .. drop,        6 layers + 3  0-63                    8       8
->                              h.0 .. h.1,
->                              h.32 .. h.33,
->                              h.64 .. h.65
-> 1 .. 14, 17 .. 30, 33 .. 46  h.2 .. h.29,        6 layers      64-959, 64 each         8       8
->                              h.34 .. h.61,
->                              h.66 .. h.93
-> 15, 31, 47                   h.30 .. h.31,       6 layers + 3  960-1023                8       8
->                              h.62 .. h.63,
->                              h.94 .. h.95,
->                              ln_f .. loss
+> stage               layers                       each          devices          replicas  tensor
+> 0, 16, 32           wte .. drop, h.0 .. h.1,     6 layers + 3  0-63                    8       8
+>                     h.32 .. h.33, h.64 .. h.65
+> 1-14, 17-30, 33-46  h.2 .. h.29, h.34 .. h.61,   6 layers      64-959, 64 each         8       8
+>                     h.66 .. h.93
+> 15, 31, 47          h.30 .. h.31, h.62 .. h.63,  6 layers + 3  960-1023                8       8
+>                     h.94 .. h.95, ln_f .. loss
 >
 > operators              split
 > wte                    n=8 v=8
@@ -51,10 +46,10 @@ $ hypar plan llama2-70b --on cluster:8x8,device=a100 --planner 3d --tensor 8 --p
 >
 > data 1 x tensor 8 x pipeline 8, 8 micro-batches, schedule 1f1b
 >
-> stage   layers                                each           devices       replicas  tensor
-> 0       embed_tokens, layers.0 .. layers.9    10 layers + 1  0-7                  1       8
-> 1 .. 6  layers.10 .. layers.69                10 layers      8-55, 8 each         1       8
-> 7       layers.70 .. layers.79, norm .. loss  10 layers + 3  56-63                1       8
+> stage  layers                                each           devices       replicas  tensor
+> 0      embed_tokens, layers.0 .. layers.9    10 layers + 1  0-7                  1       8
+> 1-6    layers.10 .. layers.69                10 layers      8-55, 8 each         1       8
+> 7      layers.70 .. layers.79, norm .. loss  10 layers + 3  56-63                1       8
 >
 > operators                    split
 > embed_tokens                 v=8

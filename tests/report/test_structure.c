@@ -69,7 +69,7 @@ static void folds_layers_of_all_stages(void **state)
     assert_int_equal(s.group[1].count, 2);
     assert_true(s.group[1].same);
     struct group_words w = hp_group_words(&arena, &s, 1);
-    assert_string_equal(w.stages, "1 .. 2");
+    assert_string_equal(w.stages, "1-2");
     assert_string_equal(w.layers, "h.2 .. h.5");
     assert_string_equal(w.each, "2 layers");
     assert_string_equal(w.devices, "4-11, 4 each");
@@ -95,7 +95,7 @@ static void joins_interleaved_stages(void **state)
     assert_int_equal(s.n_groups, 3);
     assert_string_equal(hp_group_words(&arena, &s, 0).layers, "wte .. drop, h.0, h.4");
     struct group_words w = hp_group_words(&arena, &s, 1);
-    assert_string_equal(w.stages, "1 .. 2, 5 .. 6");
+    assert_string_equal(w.stages, "1-2, 5-6");
     assert_string_equal(w.layers, "h.1 .. h.2, h.5 .. h.6");
     assert_string_equal(w.each, "2 layers");
     hypar_plan_free(plan);
@@ -244,7 +244,7 @@ static void joins_many_stages(void **state)
     assert_int_equal(s.n_blocks, 20);
     assert_int_equal(s.n_groups, 3);
     struct group_words w = hp_group_words(&arena, &s, 1);
-    assert_string_equal(w.stages, "1 .. 18");
+    assert_string_equal(w.stages, "1-18");
     assert_string_equal(w.layers, "h.2 .. h.28");
     assert_string_equal(w.each, "1 to 2 layers");
     assert_string_equal(hp_group_words(&arena, &s, 2).layers, "h.29, ln_f .. loss");

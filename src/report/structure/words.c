@@ -227,11 +227,11 @@ static char *add_item(struct arena *arena, char *text, const char *item, int i, 
     return i == 2 ? hp_arena_printf(arena, "%s, ...", text) : text;
 }
 
-/* "1" or "1 .. 14". */
+/* "1" or "1-14". */
 static char *numbers_text(struct arena *arena, int first, int last)
 {
     return first == last ? hp_arena_printf(arena, "%d", first)
-                         : hp_arena_printf(arena, "%d .. %d", first, last);
+                         : hp_arena_printf(arena, "%d-%d", first, last);
 }
 
 /* Operators of stages first .. last, which follow each other or not. */

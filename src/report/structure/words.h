@@ -39,7 +39,7 @@ char *hp_plan_row_name(struct arena *arena, const struct plan_structure *s,
 /* "0-3 8 9": runs of consecutive devices, the first few of them. */
 char *hp_devices_text(struct arena *arena, const int *device, int n);
 
-/* Of a group of blocks: its stages "1 .. 14", its layers "h.6 .. h.89", what each block has "6
+/* Of a group of blocks: its stages "1-14", its layers "h.6 .. h.89", what each block has "6
  * layers", its devices "64-959, 64 each", "8" replicas and "8" parts, "-" where they differ. */
 struct group_words {
     char *stages, *layers, *each, *devices, *replicas, *tensor;
