@@ -95,3 +95,28 @@ $ hypar plan resnet152 --on htree:16 --planner hypar | sed '/^level/,$d'
 >                                                   conv3  dp  dp  mp  dp
 > fc                                                       mp  mp  mp  mp
 >
+
+The plan of a file is shown by check, and drawn, as it is when it is found.
+$ hypar plan gpt2 --on cluster:2x8 --batch 64 --planner 3d --tensor 2 --pipeline 4 --micro-batches 8 -q -o $TMP/gpt2.json --svg $TMP/plan.svg && hypar check $TMP/gpt2.json --detail --svg $TMP/check.svg
+> ok: gpt2, batch 64: 174 operators in 696 parts on a machine of 16 devices; 4 stages, schedule
+> 1f1b, micro-batches 8
+> memory: 1.87 GB of 16 GB on the fullest device
+>
+> stage  layers                     each          devices       replicas  tensor
+> 0      wte .. drop, h.0 .. h.2    3 layers + 3  0-3                  2       2
+> 1-2    h.3 .. h.8                 3 layers      4-11, 4 each         2       2
+> 3      h.9 .. h.11, ln_f .. loss  3 layers + 3  12-15                2       2
+>
+> operators              split
+> wte                    n=2 v=2
+> wpe.add .. drop   (2)  n=2 r=2
+> h.0 .. h.11      12 x  n=2: ln_1 r=2, attn.q .. attn.v k=2, attn a=2, attn.c_proj c=2,
+>                        attn.dropout .. ln_2 r=2, mlp.c_fc .. mlp.gelu k=2, mlp.c_proj c=2,
+>                        mlp.dropout .. mlp.add r=2
+> ln_f                   n=2 r=2
+> lm_head .. loss   (2)  n=2 k=2
+$ sed 's/; a step of .*</</' $TMP/plan.svg | cmp - $TMP/check.svg && grep -c 'stages 1-2' $TMP/plan.svg
+> 1
+$ hypar plan mlp --on full:2 --planner dp -q --svg /nowhere/plan.svg
+> hypar: /nowhere/plan.svg: cannot write: No such file or directory
+? 4

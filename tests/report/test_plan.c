@@ -175,6 +175,58 @@ static void draws_small_plans_as_they_are(void **state)
     hypar_plan_free(plan);
 }
 
+/* The number behind `word` in the text. */
+static int number_behind(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+    assert_non_null(at);
+    return atoi(at + strlen(word));
+}
+
+static int count_of(const char *text, const char *word)
+{
+    int n = 0;
+    for (; (text = strstr(text, word)); text++)
+        n++;
+    return n;
+}
+
+/* The picture of a large plan is as small as its structure. */
+static void draws_a_picture(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *machine, *rest, *stages, *layers;
+    } cases[] = {
+        { "gpt3-175b", "cluster:128x8",
+          "\"layout\":{\"data\":8,\"tensor\":8,\"pipeline\":16,\"micro_batches\":192}",
+          ">stages 1-14</text>", ">96 times, all n=8</text>" },
+        { "gpt3-175b", "cluster:128x8",
+          "\"layout\":{\"data\":8,\"tensor\":8,\"pipeline\":16,\"micro_batches\":192,"
+          "\"chunks\":3}",
+          ">stages 1-14, 17-30, 33-46</text>", ">attn.q .. attn.v</text>" },
+        { "mlp", "full:4", "\"ops\":[{\"name\":\"fc1\",\"split\":{\"k\":2}},{\"name\":\"*\"}]",
+          ">devices 2-3 idle</text>", ">fc1</text>" },
+    };
+    for (int i = 0; i < 3; i++) {
+        struct hypar_plan *plan = read(cases[i].model, cases[i].machine, cases[i].rest);
+        char *text = NULL;
+        size_t length = 0;
+        FILE *file = open_memstream(&text, &length);
+        hypar_report_plan_svg(file, plan, NULL);
+        assert_int_equal(fclose(file), 0);
+        must_have(text, cases[i].stages);
+        must_have(text, cases[i].layers);
+        assert_in_range(length, 1000, 12000);
+        assert_int_equal(number_behind(text, " width=\""), 1000);
+        assert_in_range(number_behind(text, " height=\""), 100, 700);
+        assert_int_equal(count_of(text, "<text"), count_of(text, "</text>"));
+        assert_string_equal(text + length - 7, "</svg>\n");
+        free(text);
+        hypar_plan_free(plan);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +235,7 @@ int main(void)
         cmocka_unit_test(draws_others_apart),
         cmocka_unit_test(draws_other_words_apart),
         cmocka_unit_test(draws_small_plans_as_they_are),
+        cmocka_unit_test(draws_a_picture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,12 +85,24 @@ const struct device_list *hp_home(const struct plan_structure *s, int op)
 
 bool hp_fills_home(const struct plan_structure *s, int op)
 {
-    const struct op_plan *p = &s->plan->ops[op];
-    const struct device_list *home = hp_home(s, op);
-    if (p->n_devices != home->n)
-        return false;
-    return home->n == 0 ||
-           memcmp(p->device, home->device, (size_t)home->n * sizeof *home->device) == 0;
+    return s->fills[op];
+}
+
+static void find_fillers(struct builder *b)
+{
+    struct plan_structure *s = b->s;
+    const struct op_plan *ops = s->plan->ops;
+    s->fills = NEW(b->arena, bool, s->plan->graph->n_ops);
+    for (int op = 0; op < s->plan->graph->n_ops; op++) {
+        const struct device_list *home = hp_home(s, op);
+        bool as_before = op > 0 && home == hp_home(s, op - 1) &&
+                         ops[op].device == ops[op - 1].device; /* operators share lists */
+        if (ops[op].n_devices != home->n)
+            continue;
+        s->fills[op] =
+            (as_before && s->fills[op - 1]) || home->n == 0 ||
+            memcmp(ops[op].device, home->device, (size_t)home->n * sizeof *home->device) == 0;
+    }
 }
 
 /* The place of a device in its list. */
@@ -465,6 +477,7 @@ struct plan_structure hp_plan_structure(struct arena *arena, const struct hypar_
     struct builder b = { .s = &s, .arena = arena };
     const int64_t *border = find_borders(arena, plan->graph);
     find_homes(&b);
+    find_fillers(&b);
     find_tokens(&b);
     find_rows(&b, border);
     find_layers(&b, border);

@@ -58,6 +58,7 @@ struct plan_structure {
     struct device_run *idle; /* devices that have nothing to do */
     struct graph_layers *layers;
     struct device_list *home; /* by stage; without stages one: all that are used */
+    bool *fills;              /* by operator: as hp_fills_home() tells */
 };
 
 struct plan_structure hp_plan_structure(struct arena *arena, const struct hypar_plan *plan);
