@@ -80,18 +80,22 @@ static bool is_degree(const char *text)
     return isalpha((unsigned char)text[0]) && text[1] == '=' && isdigit((unsigned char)text[2]);
 }
 
-/* The same, with what reads as one: "conv1 .. relu3 n=2 k=8"; if that fits into `width`. */
+/* The same, with what reads as one: "conv1 .. relu3 n=2 k=8 on 0-15"; if that fits into
+ * `width`.
+ */
 static int phrase_bytes(const char *text, int width)
 {
     int n = word_bytes(text), whole = n;
+    bool degree = is_degree(text);
     while (text[n] == ' ' && n && !strchr(",;:", text[n - 1])) {
         const char *next = text + n + 1;
-        if (strncmp(next, ".. ", 3) == 0)
-            n += 4 + word_bytes(next + 3);
+        if (strncmp(next, ".. ", 3) == 0 || (degree && strncmp(next, "on ", 3) == 0))
+            n += 1 + (int)strcspn(next, " ") + 1 + word_bytes(strchr(next, ' ') + 1);
         else if (is_degree(next))
             n += 1 + word_bytes(next);
         else
             break;
+        degree = is_degree(next);
     }
     return hp_text_width(text, n) <= width ? n : whole;
 }

@@ -132,13 +132,14 @@ static void put_stages(FILE *to, struct arena *arena, const struct plan_structur
     fputc('\n', to);
 }
 
-enum { MOST_OPERATORS = 24, MOST_ROWS = 24 };
+enum { MOST_OPERATORS = 24, MOST_ROWS = 24, MOST_TOLD = 40 };
 
 /* Layers that are alike in one row, each with the splits of its operators. */
 static void put_structure(FILE *to, struct arena *arena, const struct plan_structure *s)
 {
     struct columns table = { .align = "wrw" };
     char more[64];
+    int told = 0;
     if (s->n_groups)
         put_stages(to, arena, s);
     hp_cell(&table, arena, "operators");
@@ -146,10 +147,10 @@ static void put_structure(FILE *to, struct arena *arena, const struct plan_struc
     hp_cell(&table, arena, "split");
     for (int i = 0; i < s->n_rows; i++) {
         const struct plan_row *row = &s->row[i];
-        if (i == MOST_ROWS - 1 && s->n_rows > MOST_ROWS) {
+        if (i < s->n_rows - 1 && (i >= MOST_ROWS - 1 || told >= MOST_TOLD)) {
             hp_cell(&table, arena, "...");
             hp_cell(&table, arena, "%s", "");
-            hp_cell(&table, arena, "%s of %s; the plan's file (-o) has all of them",
+            hp_cell(&table, arena, "%s of %s; the plan's file has all of them",
                     hp_count(more, s->n_rows - i, "more row", "more rows"),
                     hp_ops_name(arena, s->plan->graph, (struct short_names){ 0 }, row->first,
                                 s->plan->graph->n_ops));
@@ -161,6 +162,7 @@ static void put_structure(FILE *to, struct arena *arena, const struct plan_struc
                 : row->n_ops > 1 ? hp_arena_printf(arena, "(%d)", row->n_ops)
                                  : "");
         hp_cell(&table, arena, "%s", hp_plan_row_text(arena, s, row));
+        told += row->n_pieces;
     }
     hp_columns_print(&table, to);
 }

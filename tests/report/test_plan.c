@@ -15,7 +15,7 @@
 
 static struct hypar_plan *read(const char *model, const char *machine, const char *rest)
 {
-    char text[1024];
+    char text[16384];
     struct hypar_plan *plan;
     struct hypar_error err;
     int n = snprintf(text, sizeof text,
@@ -129,6 +129,32 @@ static void draws_others_apart(void **state)
     hypar_plan_free(plan);
 }
 
+/* Where no layer is as another, each is a row, the first of them. */
+static void draws_few_of_many(void **state)
+{
+    (void)state;
+    static const char *const ops[] = { "ln_1", "attn.q",   "attn.c_proj", "attn.add",
+                                       "ln_2", "mlp.c_fc", "mlp.c_proj" };
+    char rest[8192];
+    size_t n = (size_t)snprintf(rest, sizeof rest, "\"ops\":[");
+    for (int layer = 0; layer < 60; layer++)
+        for (int i = 0; i < 7; i++)
+            if ((layer * layer + 3 * i * layer + i) % 11 < 3)
+                n += (size_t)snprintf(rest + n, sizeof rest - n,
+                                      "{\"name\":\"h.%d.%s\",\"split\":{\"n\":2}},", layer,
+                                      ops[i]);
+    snprintf(rest + n, sizeof rest - n, "{\"name\":\"*\",\"split\":{\"n\":4}}]");
+    struct hypar_plan *plan =
+        read("gpt:layers=60,hidden=64,heads=8,seq=16,vocab=128", "full:4", rest);
+    char *text = draw(plan);
+    must_have(text, "\nh.1 ");
+    must_have(text, " more rows of ");
+    must_have(text, "n=2 on 0-1,");
+    assert_in_range(count_lines(text), 10, 30);
+    free(text);
+    hypar_plan_free(plan);
+}
+
 /* So does one that is computed again, or whose parameters are divided, and it says so. */
 static void draws_other_words_apart(void **state)
 {
@@ -233,6 +259,7 @@ int main(void)
         cmocka_unit_test(draws_layers_once),
         cmocka_unit_test(draws_interleaved_stages),
         cmocka_unit_test(draws_others_apart),
+        cmocka_unit_test(draws_few_of_many),
         cmocka_unit_test(draws_other_words_apart),
         cmocka_unit_test(draws_small_plans_as_they_are),
         cmocka_unit_test(draws_a_picture),

@@ -130,20 +130,10 @@ char *hp_layers_name(struct arena *arena, const struct hypar_graph *graph, int f
                            layer_name(arena, graph, last, last_prefix));
 }
 
-/* The layers that operator `op` is one of; NULL: it is of none. */
-static const struct graph_layers *layers_of(const struct plan_structure *s, int op)
-{
-    for (int i = 0; i < s->n_layers; i++)
-        if (op >= s->layers[i].first &&
-            op < s->layers[i].first + s->layers[i].n_ops * s->layers[i].count)
-            return &s->layers[i];
-    return NULL;
-}
-
 /* Whole layers of one run that begin with `from` and end by `to`. */
 static int layers_from(const struct plan_structure *s, int from, int to)
 {
-    const struct graph_layers *layers = layers_of(s, from);
+    const struct graph_layers *layers = hp_layers_of(s, from);
     if (!layers || (from - layers->first) % layers->n_ops)
         return 0;
     int end = layers->first + layers->n_ops * layers->count;
@@ -154,7 +144,7 @@ struct range_layers hp_layers_in(const struct plan_structure *s, int from, int t
 {
     struct range_layers sum = { 0 };
     while (from < to) {
-        int here = layers_from(s, from, to), n_ops = here ? layers_of(s, from)->n_ops : 1;
+        int here = layers_from(s, from, to), n_ops = here ? hp_layers_of(s, from)->n_ops : 1;
         sum.layers += here;
         sum.n_ops += here * n_ops;
         from += here ? here * n_ops : 1;
@@ -171,10 +161,10 @@ char *hp_range_name(struct arena *arena, const struct plan_structure *s, int fro
         int n = layers_from(s, op, to), end = op;
         const char *name;
         if (n) {
-            end = op + n * layers_of(s, op)->n_ops;
-            name = hp_layers_name(arena, g, op, layers_of(s, op)->n_ops, n);
+            end = op + n * hp_layers_of(s, op)->n_ops;
+            name = hp_layers_name(arena, g, op, hp_layers_of(s, op)->n_ops, n);
         } else {
-            while (end < to && !layers_of(s, end))
+            while (end < to && !hp_layers_of(s, end))
                 end++;
             if (end < to && !layers_from(s, end, to)) /* cut within a layer */
                 return hp_ops_name(arena, g, whole, from, to);

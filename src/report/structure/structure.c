@@ -287,16 +287,53 @@ static void add_row(struct builder *b, int first, int n_ops, int count)
     s->row[s->n_rows++] = row;
 }
 
+const struct graph_layers *hp_layers_of(const struct plan_structure *s, int op)
+{
+    int low = 0, high = s->n_layers;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        const struct graph_layers *layers = &s->layers[middle];
+        if (op < layers->first)
+            high = middle;
+        else if (op >= layers->first + layers->n_ops * layers->count)
+            low = middle + 1;
+        else
+            return layers;
+    }
+    return NULL;
+}
+
+/* The end of the piece that begins with `from`; of one that is shorter than a layer, at most
+ * where its layer ends, so that layers that differ are told one by one. */
+static int piece_end(const struct plan_structure *s, int from, int to)
+{
+    int n_ops = piece_from(s, from, to).n_ops, end = from + n_ops;
+    const struct graph_layers *layers = hp_layers_of(s, from);
+    if (!layers || n_ops >= layers->n_ops)
+        return end;
+    int layer_end = from + layers->n_ops - (from - layers->first) % layers->n_ops;
+    return layer_end < end ? layer_end : end;
+}
+
+/* Are operators from .. to - 1 of one layer, or of one module outside of layers? */
+static bool is_one_module(const struct plan_structure *s, int from, int to)
+{
+    const struct graph_layers *layers = hp_layers_of(s, from);
+    if (layers != hp_layers_of(s, to - 1) || !hp_module_length(s->plan->graph, from, to))
+        return false;
+    return !layers ||
+           (from - layers->first) / layers->n_ops == (to - 1 - layers->first) / layers->n_ops;
+}
+
 /* What is not repeated: a row for each piece, but one for pieces that are all of one module, as
  * names tell ("Mixed_6b."). */
 static void add_others(struct builder *b, int from, int to)
 {
-    const struct hypar_graph *g = b->s->plan->graph;
     while (from < to) {
-        int end = from + piece_from(b->s, from, to).n_ops;
-        while (end < to && hp_module_length(g, from, end)) {
-            int next = end + piece_from(b->s, end, to).n_ops;
-            if (!hp_module_length(g, from, next))
+        int end = piece_end(b->s, from, to);
+        while (end < to && is_one_module(b->s, from, end)) {
+            int next = piece_end(b->s, end, to);
+            if (!is_one_module(b->s, from, next))
                 break;
             end = next;
         }
@@ -479,8 +516,8 @@ struct plan_structure hp_plan_structure(struct arena *arena, const struct hypar_
     find_homes(&b);
     find_fillers(&b);
     find_tokens(&b);
-    find_rows(&b, border);
     find_layers(&b, border);
+    find_rows(&b, border);
     find_blocks(&b);
     find_groups(&b);
     return s;

@@ -70,6 +70,9 @@ struct stage_degrees {
 };
 struct stage_degrees hp_stage_degrees(const struct hypar_plan *plan, int stage);
 
+/* The layers of the graph that `op` is in one of; NULL: it is in none. */
+const struct graph_layers *hp_layers_of(const struct plan_structure *s, int op);
+
 /* The devices that `op` may be on: its stage's. Is it on all of them, part by part in order? */
 const struct device_list *hp_home(const struct plan_structure *s, int op);
 bool hp_fills_home(const struct plan_structure *s, int op);
