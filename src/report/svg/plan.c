@@ -46,7 +46,7 @@ static void put_text(const struct picture *p, double x, double y, int size, cons
         return;
     fprintf(p->to, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%d\" fill=\"%s\"%s>", x, y, size,
             colour, bold ? " font-weight=\"600\"" : "");
-    hp_svg_escape(p->to, text);
+    hp_svg_escape(p->to, hp_shown(p->arena, text));
     fputs("</text>\n", p->to);
 }
 
