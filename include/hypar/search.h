@@ -156,6 +156,18 @@ struct hypar_other {
     double step_s, comm_bytes, energy_j;
 };
 
+/* A step that no plan of the model on the machine is faster than, as steps are simulated,
+ * whatever is chosen: stages, splits, micro-batches, schedule, recomputation, sharding,
+ * devices. Not for pipedream, whose steps overlap. */
+struct hypar_bound {
+    double step_s;       /* 0: not known */
+    const char *by;      /* what takes as long, in a few words; static */
+    double work_s;       /* products, what else touches memory, and updates, on all devices */
+    double arithmetic_s; /* of that, of the products; ... */
+    double traffic_s;    /* ... what is read and written, at the memories' bandwidth */
+    double way_s;        /* of a part of any sample to the loss and back */
+};
+
 /* What was searched. */
 struct hypar_search_info {
     const char *planner; /* that made the plan: for auto, the one that won */
@@ -166,6 +178,7 @@ struct hypar_search_info {
     bool exact;          /* no other choice of types has less exchange; only --joint can know */
     double lower_bound_elements; /* of the exchange over all choices; 0: not known */
     double lower_bound_s; /* of the planner's own cost over all it may choose; 0: not known */
+    struct hypar_bound bound; /* of the simulated step over all plans */
     const char
         *refused; /* auto: planners without a plan that fits, and why; "" or NULL: none */
     int n_others; /* auto: plans that fit, too, the best first; owned by what was found */

@@ -278,6 +278,44 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
                     out);
 }
 
+/* Of what an operand's region covers, the share that windows really touch: they may step over
+ * some of it, which is in no part then. */
+static double touched_share(const struct nest *nest, int o, const struct range range[MAX_AXES])
+{
+    double share = 1;
+    for (int d = 0; d < nest->operand[o].n_dims; d++) {
+        const struct dim_map *map = &nest->operand[o].dim[d];
+        if (map->kind != DIM_AXIS || map->stride <= map->span)
+            continue;
+        struct range all = hp_region_dim(nest, o, d, range);
+        double length = (double)(all.hi - all.lo);
+        double gaps =
+            (double)((nest->axis[map->axis[0]].extent - 1) * (map->stride - map->span));
+        share *= length > gaps ? (length - gaps) / length : 0;
+    }
+    return share;
+}
+
+void hp_least_kernel_pass(const struct nest *nest, int pass, const struct kernel_place *at,
+                          struct kernel_pass *out)
+{
+    struct hypar_device device = *at->device;
+    struct kernel_place aligned = *at;
+    struct range range[MAX_AXES];
+    device.kernels.unaligned_efficiency = 0;
+    aligned.device = &device;
+    hp_whole_ranges(nest, range);
+    hp_kernel_pass(nest, pass, range, &aligned, out);
+    for (int o = 0; o < nest->n_operands; o++)
+        out->bytes[o] *= touched_share(nest, o, range);
+    double share = causal_share(nest, range);
+    if (share < 1) {
+        double queries = length_along(nest, (axis_set)1 << hp_nest_axis(nest, 'q'), range);
+        double keys = length_along(nest, (axis_set)1 << hp_nest_axis(nest, 's'), range);
+        out->arithmetic_s *= seen_by(queries, keys) / (queries * keys) / share;
+    }
+}
+
 /* Kernels ------------------------------------------------------------------------------- */
 
 /* What is reduced over samples is there only when all of them are done; windows and look-ups
@@ -345,6 +383,19 @@ static double bytes_of(const struct kernel_pass *pass, operand_set operands, dou
         *most = fmax(*most, bytes);
     }
     return sum;
+}
+
+/* A kernel has the highest class of its passes, but for columns, which are counted besides; no
+ * pass joins windows and look-ups. */
+double hp_most_efficiency(const struct kernel_place *at, enum kernel_class class)
+{
+    if (!hp_runs_kernels(at))
+        return 1;
+    int lowest = class == KERNEL_COLUMN ? KERNEL_STREAM : (int)class;
+    double most = class_efficiency(at, class);
+    for (int other = lowest; other <= KERNEL_ROW && class != KERNEL_PRODUCT; other++)
+        most = fmax(most, class_efficiency(at, (enum kernel_class)other));
+    return most;
 }
 
 void hp_kernel_add(struct kernel *kernel, const struct kernel_pass *pass,

@@ -59,6 +59,15 @@ struct kernel_pass {
 void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[MAX_AXES],
                     const struct kernel_place *at, struct kernel_pass *out);
 
+/* No less than all parts of a pass take together, however it is divided: rows are aligned, and
+ * nothing is computed or read in vain. For bounds; fills *out as hp_kernel_pass() does. */
+void hp_least_kernel_pass(const struct nest *nest, int pass, const struct kernel_place *at,
+                          struct kernel_pass *out);
+
+/* The largest share of the memory's bandwidth that a kernel with a pass of this class reaches;
+ * 1 where passes are not run as kernels. */
+double hp_most_efficiency(const struct kernel_place *at, enum kernel_class class);
+
 /* What decides which kernel a pass is in; it follows from the graph alone. */
 struct kernel_role {
     enum kernel_class class;

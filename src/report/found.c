@@ -89,6 +89,33 @@ static void put_others(struct json_writer *w, const struct hypar_search_info *in
     hp_json_end_array(w);
 }
 
+/* How much longer than the bound the simulated step is, as a part of it; -1: not known. */
+static double gap_of(const struct hypar_found *found)
+{
+    struct hypar_bound bound = hypar_found_info(found).bound;
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    return s && bound.step_s > 0 ? s->step.step_s / bound.step_s - 1 : -1;
+}
+
+static void put_bound(struct json_writer *w, const struct hypar_found *found)
+{
+    struct hypar_bound bound = hypar_found_info(found).bound;
+    if (!(bound.step_s > 0)) {
+        hp_json_put_null(w, "lower_bound");
+        hp_json_put_null(w, "gap");
+        return;
+    }
+    hp_json_begin_object(w, "lower_bound", true);
+    hp_json_put_number(w, "step_s", bound.step_s);
+    hp_json_put_string(w, "by", bound.by);
+    hp_json_put_number(w, "work_s", bound.work_s);
+    hp_json_put_number(w, "arithmetic_s", bound.arithmetic_s);
+    hp_json_put_number(w, "traffic_s", bound.traffic_s);
+    hp_json_put_number(w, "way_s", bound.way_s);
+    hp_json_end_object(w);
+    hp_json_put_known(w, "gap", gap_of(found) >= 0, gap_of(found));
+}
+
 static void found_json(FILE *to, const struct hypar_found *found)
 {
     struct json_writer w = { .file = to };
@@ -107,6 +134,7 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_json_put_known(&w, "lower_bound_s", info.lower_bound_s > 0, info.lower_bound_s);
     hp_json_put_known(&w, "lower_bound_elements", info.lower_bound_elements > 0,
                       info.lower_bound_elements);
+    put_bound(&w, found);
     hp_json_put_bool(&w, "exact", info.exact);
     if (info.interrupted)
         hp_json_put_bool(&w, "interrupted", true);
@@ -310,6 +338,18 @@ static void others_text(FILE *to, struct arena *arena, const struct hypar_search
     hp_wrap(to, hp_arena_printf(arena, "%s.", text), 12);
 }
 
+/* "Lower bound 1.87 s (arithmetic): no plan has a shorter step; gap 23 %." */
+static void bound_text(FILE *to, const struct hypar_found *found)
+{
+    struct hypar_bound bound = hypar_found_info(found).bound;
+    double gap = gap_of(found);
+    char step[32];
+    if (gap >= 0)
+        fprintf(to, "Lower bound %s (%s): no plan has a shorter step; gap %.*f %%.\n",
+                hypar_format_quantity(step, bound.step_s, HYPAR_UNIT_SECONDS), bound.by,
+                gap < 0.1, 100 * gap);
+}
+
 static void found_text(FILE *to, const struct hypar_found *found,
                        const struct hypar_found *const *others, int n_others)
 {
@@ -343,6 +383,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
             hp_wrap(to, hp_idle_text(&arena, &structure), 0);
     }
     hp_predicted_text(to, &arena, found);
+    bound_text(to, found);
     proposals_text(to, &arena, &info, p.step_s);
     fprintf(to, "Searched in %s%s.\n",
             hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS),

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/stop.h"
 #include "program/lowering.h"
+#include "search/bound.h"
 
 const struct planner *const hp_planners[] = {
     &hp_planner_auto,  &hp_planner_dp,       &hp_planner_mp,         &hp_planner_owt,
@@ -232,6 +233,8 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     if (status == HYPAR_OK && options->simulation && !planner->random_search &&
         !(*out)->has_simulated)
         hp_simulate_found(&problem, options->simulation, hp_plan_parts((*out)->plan), *out);
+    if (status == HYPAR_OK && (*out)->plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM)
+        (*out)->info.bound = hp_step_bound(&problem);
     if (status == HYPAR_OK)
         (*out)->info.interrupted = hp_stopped(options->stop);
     if (status == HYPAR_OK)

@@ -15,9 +15,7 @@ static bool passes_through(const struct nest *nest, int o)
     return true;
 }
 
-/* Is a tensor read by one operator alone, and kept for nobody? A compiler then makes one kernel
- * of those that write and read it, and it is never in memory. */
-static bool is_passed_on(const struct hypar_graph *g, int t)
+bool hp_is_passed_on(const struct hypar_graph *g, int t)
 {
     const struct tensor *tensor = &g->tensors[t];
     if (tensor->kind != TENSOR_ACTIVATION || tensor->is_output ||
@@ -45,7 +43,7 @@ static void find_passed_on(struct timing *s)
         int *place = &s->passed_on[hp_place_index(exchange->place)];
         bool passed_on = *place == NOT_SEEN && !exchange->place.grad &&
                          s->costs->settings.framework != HYPAR_FRAMEWORK_EAGER &&
-                         is_passed_on(g, exchange->place.tensor);
+                         hp_is_passed_on(g, exchange->place.tensor);
         *place = passed_on ? e : NOT_PASSED_ON;
     }
 }

@@ -71,7 +71,11 @@ void hp_kernel_tasks(struct timing *timing, int body, int group, struct sim_task
 /* ... does it make a difference to them whether an exchange is aligned? */
 bool hp_may_pass_on(const struct timing *timing, int exchange);
 
-/* ... and how many kernels a step has on the device whose host is longest at launching them; in
+/* Is a tensor read by one operator alone, and kept for nobody? A compiler then makes one kernel
+ * of those that write and read it, and it is never in memory, if nothing moves between them. */
+bool hp_is_passed_on(const struct hypar_graph *graph, int tensor);
+
+/* How many kernels a step has on the device whose host is longest at launching them; in
  * how many seconds. Updates are many parameters in one kernel, and not counted. */
 double hp_count_kernels(struct timing *timing, double *launch_s);
 
