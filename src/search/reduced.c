@@ -26,6 +26,7 @@ struct reducing {
     struct timing *timing;
     struct arena arena;
     struct points points;
+    bool *device; /* those that were simulated, in any of its bodies */
     struct reduced_step *out;
 };
 
@@ -73,7 +74,10 @@ static enum hypar_status simulate_part(struct reducing *r, const struct subset *
 static void note_subset(struct reducing *r, const struct subset *subset)
 {
     struct reduced_step *out = r->out;
-    out->devices = subset->n_devices;
+    for (int d = 0; d < r->timing->costs->n_devices; d++)
+        r->device[d] |= subset->device[d];
+    if (subset->n_devices > out->devices)
+        out->devices = subset->n_devices;
     out->all_devices = subset->used_devices;
     /* in a pipeline that is full each waits for others that wait as well: once, not each time
      */
@@ -120,14 +124,17 @@ static enum hypar_status extrapolate(struct reducing *r, struct hypar_error *err
     return HYPAR_OK;
 }
 
+/* Devices that do the same hold the same. */
 static void note_memory(struct reducing *r, const struct problem *problem)
 {
-    struct memory_model *model = hp_memory(r->program, NULL);
+    struct memory_model *model =
+        hp_memory(r->program, &(struct memory_options){ .devices = r->device });
     struct fullest *f = &r->out->memory;
     *f = (struct fullest){ .device = -1 };
     for (int d = 0; d < model->n_devices; d++)
-        hp_look_at_memory(f, d, model->device[d].peak - model->device[d].framework,
-                          hp_room(problem, d));
+        if (!r->device || r->device[d])
+            hp_look_at_memory(f, d, model->device[d].peak - model->device[d].framework,
+                              hp_room(problem, d));
     hp_memory_free(model);
 }
 
@@ -173,9 +180,10 @@ enum hypar_status hp_simulate_reduced(const struct problem *problem,
         return simulate_whole(&r, problem, how, err);
     TRY(hp_lower(&r.program, plan, &how->lower, NULL, err));
     r.timing = hp_timing_new(r.program->lowering, r.program->blocks, how, NULL);
-    note_memory(&r, problem);
+    r.device = NEW(&r.arena, bool, r.timing->costs->n_devices);
     count_all(&r);
     enum hypar_status status = extrapolate(&r, err);
+    note_memory(&r, problem);
     hp_count_kernels(r.timing, &launch_s);
     out->step_s = fmax(out->step_s, launch_s);
     hp_timing_free(r.timing);

@@ -342,6 +342,8 @@ struct subset hp_find_subset(struct timing *timing, const struct hypar_program *
     find_link_classes(&f);
     find_kept(&f);
     fill_part(&f, &out.part, arena);
+    out.device =
+        memcpy(NEW(arena, bool, f.n_devices), f.device, (size_t)f.n_devices * sizeof *f.device);
     out.n_devices = f.n_kept;
     ticks left_out[2] = { 0, 0 };
     for (int q = f.n_devices; q < f.graph.n_queues; q++)

@@ -15,7 +15,8 @@
 
 struct subset {
     struct timeline_part part; /* the tasks that are kept, numbered anew in the same order */
-    int n_devices;             /* that are kept ... */
+    const bool *device;        /* by device: it is kept */
+    int n_devices;             /* how many are ... */
     int used_devices;          /* ... of those that do something */
     /* By micro-batch, and at the end of a step: how long comms that were left out hold a link
      * that one which was kept needs, at most. */

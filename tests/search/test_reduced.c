@@ -78,7 +78,7 @@ static const struct {
     { "bert-large", 256, A1, LAYOUT(4, 2, 4, 1, 32, 1F1B, false, SELECTIVE, NONE), 32, 0 },
     { "bert-large", 256, A1, LAYOUT(4, 4, 2, 1, 32, 1F1B, true, SELECTIVE, OPTIMIZER), 14, 0 },
     { "bert-large", 256, A8, LAYOUT(4, 1, 8, 1, 64, 1F1B, false, NONE, NONE), 8, 0 },
-    { "bert-large", 250, A8, LAYOUT(4, 1, 8, 1, 60, 1F1B, false, NONE, NONE), 8, 0 },
+    { "bert-large", 250, A8, LAYOUT(4, 1, 8, 1, 60, 1F1B, false, NONE, NONE), 16, 0 },
     { "bert-large", 256, A8, LAYOUT(4, 1, 8, 3, 64, INTERLEAVED, false, NONE, NONE), 8, 0 },
     { "llama2-7b", 256, A8, LAYOUT(4, 8, 1, 1, 16, NONE, true, FULL, OPTIMIZER), 1, 0 },
     { "llama2-7b", 256, A1, LAYOUT(4, 8, 1, 1, 16, NONE, true, FULL, OPTIMIZER), 8, 0 },

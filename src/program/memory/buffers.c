@@ -58,6 +58,11 @@ struct holder {
     int first, n; /* its buffers */
 };
 
+static bool is_looked_at(const struct buffer_finder *f, int device)
+{
+    return f->only < 0 ? !f->some || f->some[device] : f->only == device;
+}
+
 static struct holder *holder_on(struct buffer_finder *f, int device)
 {
     if (f->holder_of[device] < 0) {
@@ -191,7 +196,7 @@ static void note_operand(struct buffer_finder *f, int body, struct operand_use *
             add_touch(f, u, &k->op_pass[op_pass]);
     }
     for (int part = 0; u->n && part < l->n_parts; part++)
-        if (!l->empty[part] && (f->only < 0 || f->only == l->device[part]))
+        if (!l->empty[part] && is_looked_at(f, l->device[part]))
             note_part(f, body, u, part);
 }
 
@@ -578,7 +583,7 @@ static void note_norm(struct buffer_finder *f, struct place place)
     if (s->training.norm < 0 || place.tensor != f->graph->loss || !place.grad)
         return;
     for (int i = 0; i < s->norm.n; i++)
-        if (f->only < 0 || f->only == s->norm.device[i])
+        if (is_looked_at(f, s->norm.device[i]))
             add_access(f, s->norm.device[i], (struct access){ .box = { .n_dims = 0 } });
 }
 
@@ -646,7 +651,7 @@ void hp_find_masks(struct buffer_finder *f, int body)
         const struct op_pass *op_pass = hp_pass_at(p, i);
         if (f->graph->ops[op_pass->op].kind != OP_DROPOUT || !op_pass->backward ||
             op_pass->again || f->program->plan->ops[op_pass->op].recompute ||
-            (f->only >= 0 && f->only != hp_device_at(p, i)))
+            !is_looked_at(f, hp_device_at(p, i)))
             continue;
         f->buffer = GROW(&f->arena, struct buffer, f->buffer, f->n, &f->capacity);
         f->buffer[f->n++] = mask_of(f, p, i);

@@ -64,7 +64,8 @@ struct buffer_finder {
     struct held_as held;
     struct body_passes *body;
     int *exchange_of; /* by place: exchange of the bodies, -1 */
-    int only;         /* of this device; -1: of all */
+    int only;         /* of this device; -1: of all ... */
+    const bool *some; /* ... of which it is true; NULL: of all */
     bool in_order;    /* devices do their tasks in order of numbers: else nothing is copied */
     struct arena arena, scratch; /* for the whole, for the place at hand */
     /* the place at hand: its accesses, by device; its buffers, copies last */

@@ -394,6 +394,7 @@ struct memory_model *hp_memory(const struct hypar_program *program,
     begin_model(&m);
     struct held_as held = hp_held_as(program, true, &m.scratch);
     hp_finder_begin(&m.finder, program, &held, -1, true);
+    m.finder.some = m.options.devices;
     m.shared = NEW(&m.scratch, double, model->n_devices);
     m.body = NEW(&m.scratch, struct body_memory, program->n_bodies);
     for (int b = 0; b < program->n_bodies; b++)

@@ -20,6 +20,7 @@ struct layout_cache; /* of a lowering (program/lowering.h) */
 
 struct memory_options {
     const int *versions; /* of the weights, by stage; NULL: as the schedule keeps them */
+    const bool *devices; /* to look at these alone: nothing is known of others; NULL: all */
 };
 
 /* One pass of a part: bytes that come to life when it starts, and that end when it ends. */
