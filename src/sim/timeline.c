@@ -211,14 +211,11 @@ static void leave_slot(struct timeline_run *s, int task, ticks end)
         next_slot(s, device);
 }
 
-/* The computations of a body by stage, phase and device. */
-static void group_tasks(struct timeline_run *s, int b)
+/* To which stage, phase and device a body's computations belong. */
+static void name_groups(struct timeline_run *s, int b)
 {
     const struct blocks *blocks = s->timing->blocks;
     const struct training_graph *k = &blocks->lowering->training;
-    int n_groups = s->schedule->n_stages * PHASE_UPDATE * s->n_devices;
-    s->group_start[b] = NEW(&s->arena, int, n_groups + 2);
-    s->group[b] = NEW(&s->arena, int, s->rows.first[b + 1] - s->rows.first[b]);
     for (int i = 0; i < k->n_items; i++) {
         int number = b * k->n_items + i;
         struct block block = hp_block_at(blocks, number);
@@ -227,14 +224,34 @@ static void group_tasks(struct timeline_run *s, int b)
             const struct op_pass *op_pass = &k->op_pass[block.index];
             s->group_of[id] = group_index(s, s->schedule->stage_of_op[op_pass->op],
                                           op_pass->phase, s->graph.task[id].queue);
-            hp_csr_count(s->group_start[b], s->group_of[id]);
-            s->missing[id]++;
         }
     }
-    hp_csr_sum(s->group_start[b], n_groups);
+}
+
+static void name_groups_of_part(struct timeline_run *s, int b)
+{
+    const struct timeline_part *part = s->part;
+    for (int id = part->first[b]; id < part->first[b + 1]; id++)
+        if (part->segment[id] >= 0)
+            s->group_of[id] = part->segment[id] * s->n_devices + s->graph.task[id].queue;
+}
+
+/* The computations of a body by stage, phase and device. */
+static void group_tasks(struct timeline_run *s, int b)
+{
+    int n_groups = s->schedule->n_stages * PHASE_UPDATE * s->n_devices;
+    int *start = s->group_start[b] = NEW(&s->arena, int, n_groups + 2);
+    s->group[b] = NEW(&s->arena, int, s->rows.first[b + 1] - s->rows.first[b]);
+    (s->part ? name_groups_of_part : name_groups)(s, b);
+    for (int id = s->rows.first[b]; id < s->rows.first[b + 1]; id++)
+        if (s->group_of[id] >= 0) {
+            hp_csr_count(start, s->group_of[id]);
+            s->missing[id]++;
+        }
+    hp_csr_sum(start, n_groups);
     for (int id = s->rows.first[b]; id < s->rows.first[b + 1]; id++)
         if (s->group_of[id] >= 0)
-            s->group[b][hp_csr_place(s->group_start[b], s->group_of[id])] = id;
+            s->group[b][hp_csr_place(start, s->group_of[id])] = id;
 }
 
 /* Parameters are gathered no earlier than the slot begins that needs them, on each device that
@@ -276,25 +293,6 @@ static void group_gathers(struct timeline_run *s, int b)
 }
 
 /* The same of a part of a program. */
-static void group_part(struct timeline_run *s, int b)
-{
-    const struct timeline_part *part = s->part;
-    int n_groups = s->schedule->n_stages * PHASE_UPDATE * s->n_devices;
-    int *start = s->group_start[b] = NEW(&s->arena, int, n_groups + 2);
-    s->group[b] = NEW(&s->arena, int, part->first[b + 1] - part->first[b]);
-    for (int id = part->first[b]; id < part->first[b + 1]; id++) {
-        if (part->segment[id] < 0)
-            continue;
-        s->group_of[id] = part->segment[id] * s->n_devices + s->graph.task[id].queue;
-        hp_csr_count(start, s->group_of[id]);
-        s->missing[id]++;
-    }
-    hp_csr_sum(start, n_groups);
-    for (int id = part->first[b]; id < part->first[b + 1]; id++)
-        if (s->group_of[id] >= 0)
-            s->group[b][hp_csr_place(start, s->group_of[id])] = id;
-}
-
 static void group_part_gathers(struct timeline_run *s, int b)
 {
     const struct timeline_part *part = s->part;
@@ -553,7 +551,7 @@ static void set_up_slots(struct timeline_run *s)
     s->group_start = NEW(&s->arena, int *, n_bodies);
     s->group = NEW(&s->arena, int *, n_bodies);
     for (int b = 0; b < n_bodies; b++)
-        (s->part ? group_part : group_tasks)(s, b);
+        group_tasks(s, b);
     if (!has_gathers(s))
         return;
     s->gather_start = NEW(&s->arena, int *, n_bodies);
