@@ -437,6 +437,13 @@ static enum hypar_status choose_layout(const struct args *args, struct hypar_lay
     if (args->schedule && !hypar_schedule_find(args->schedule, &out->schedule))
         return opt_usage(err, "--schedule: '%s' is not a schedule, such as gpipe or 1f1b",
                          args->schedule);
+    if (args->schedule && out->schedule == HYPAR_SCHEDULE_NONE) {
+        if (args->pipeline > 1)
+            return opt_usage(err,
+                             "--schedule: none has no stages, and --pipeline asks for %lld",
+                             (long long)args->pipeline);
+        out->pipeline = 1;
+    }
     return HYPAR_OK;
 }
 
@@ -515,6 +522,9 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
     if (status != HYPAR_OK)
         return status;
     how->objective = (enum hypar_objective)objective;
+    how->objective_given = args->objective != NULL;
+    how->recurrence_given = args->recurrence != NULL;
+    how->sync_given = args->sync != NULL;
     how->axes = args->axes;
     if (args->sync && strcmp(args->sync, "server") == 0)
         how->sync = HYPAR_SYNC_SERVER;

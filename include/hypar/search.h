@@ -55,6 +55,7 @@ struct hypar_search_options {
     bool unlimited;      /* plans may need more than that; how full devices would be is told by
                             it all the same */
     enum hypar_objective objective; /* auto: what the best is best at */
+    bool objective_given;           /* though it may be what it is by default */
     enum hypar_precision precision;
     bool fp32_gradients;    /* of parameters that are shorter; else of their precision */
     enum hypar_masks masks; /* of dropouts */
@@ -74,6 +75,7 @@ struct hypar_search_options {
     const struct hypar_sim_options *simulation;
     /* pipedream: */
     enum hypar_recurrence recurrence;
+    bool recurrence_given;
     bool straight;       /* every stage on one device */
     bool use_fewer;      /* devices may be left over */
     bool free_transfers; /* between stages cost nothing */
@@ -83,11 +85,13 @@ struct hypar_search_options {
     int64_t stages, micro_batches;
     /* 3d: members that are 0 are chosen; the schedule by default 1f1b, chunks 1 */
     struct hypar_layout layout;
-    int max_tensor, max_pipeline; /* 3d: parts of a layer, groups of devices that stages lie on,
-                                     at most; 0: any */
-    enum hypar_sync sync;         /* optcnn */
-    const char *axes;             /* optcnn: what may be divided, of "nkhwtc"; NULL:
-                                     "nkhw" */
+    /* 3d: parts of a layer, groups of devices that stages lie on, at most; 0: any. Of these
+     * planners of pipelines take max_pipeline. */
+    int max_tensor, max_pipeline;
+    enum hypar_sync sync; /* optcnn */
+    bool sync_given;
+    const char *axes;                    /* optcnn: what may be divided, of "nkhwtc"; NULL:
+                                            "nkhw" */
     const struct hypar_profile *profile; /* optcnn: measured times; may be NULL */
     /* "OP:n=2,k=2": this operator is split so, over devices 0, 1, 2, ...; "OP:" not at all.
      * flexflow, exhaustive; the others refuse. */
@@ -106,6 +110,16 @@ struct hypar_search_options {
      * soon with the best plan so far; HYPAR_INFEASIBLE if it has none yet. */
     const volatile sig_atomic_t *stop;
 };
+
+/* Not every planner takes every option: one that is given and that none of these planners takes
+ * is HYPAR_USAGE, with those that do. hypar_search() does so for its planner; auto tries only
+ * planners that take all that is given. */
+HYPAR_API enum hypar_status hypar_check_options(const struct hypar_search_options *options,
+                                                const char *const *planner, int n,
+                                                struct hypar_error *err);
+
+/* Keep the options that this planner takes, for it to be laid beside others. */
+HYPAR_API void hypar_keep_options(struct hypar_search_options *options, const char *planner);
 
 struct hypar_found; /* opaque; a plan, and what is known about it */
 
@@ -169,7 +183,9 @@ struct hypar_search_info {
     bool interrupted;    /* `stop` ended it, or was set when it ended */
     bool exact;          /* no other choice of types has less exchange; only --joint can know */
     double lower_bound_elements; /* of the exchange over all choices; 0: not known */
-    double lower_bound_s; /* of the planner's own cost over all it may choose; 0: not known */
+    double lower_bound_s;   /* of the planner's own cost over all it may choose; 0: not known */
+    const char *restricted; /* auto: options that not all planners take, which left those that
+                               do; NULL: none was given */
     const char
         *refused; /* auto: planners without a plan that fits, and why; "" or NULL: none */
     int n_others; /* auto: plans that fit, too, the best first; owned by what was found */

@@ -25,6 +25,7 @@ struct tried {
     bool simulated; /* all of them */
     struct hypar_refusals refusals;
     int64_t evaluated;
+    unsigned given; /* options that not every planner takes */
     /* Of those whose weights, gradients and optimizer state alone do not fit: */
     const char *nearest; /* NULL: none */
     struct fullest lacks;
@@ -265,18 +266,33 @@ static void list_others(const struct tried *t, int best, struct hypar_found *out
     out->info.objective = t->problem->options->objective;
 }
 
+/* The options that only some planners take. */
+static const char *restricted_text(const struct planner *self, unsigned given,
+                                   struct arena *arena)
+{
+    unsigned not_all = 0;
+    char text[256];
+    for (int i = 0; hp_planners[i]; i++)
+        if (hp_may_try(self, hp_planners[i], 0))
+            not_all |= given & ~hp_planners[i]->takes & ~self->takes;
+    return not_all ? hp_arena_strdup(arena, hp_options_text(text, sizeof text, not_all)) : NULL;
+}
+
 enum hypar_status hp_run_auto(const struct planner *self, const struct problem *problem,
                               struct hypar_found **out, struct hypar_error *err)
 {
-    struct tried t = { .random_search = self->random_search, .problem = problem };
+    struct tried t = { .random_search = self->random_search,
+                       .problem = problem,
+                       .given = hp_options_given(problem->options) };
     struct hypar_refusals *told = problem->options->refusals;
     double began_s = hp_now_s();
     for (int i = 0; hp_planners[i] && t.n < MAX_TRIED && !is_enough(&t); i++)
-        if (hp_planners[i]->plan && !hp_planners[i]->not_in_auto) /* not auto itself */
+        if (hp_planners[i] != t.random_search && hp_may_try(self, hp_planners[i], t.given))
             try_planner(&t, hp_planners[i]);
     simulate(&t);
     int best = choose(&t);
-    search_at_random(&t, &best);
+    if (hp_may_try(self, t.random_search, t.given))
+        search_at_random(&t, &best);
     if (best >= 0)
         list_others(&t, best, t.found[best]);
     drop_others(&t, best);
@@ -287,6 +303,7 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
         return fail(&t, err);
     (*out)->info.seconds = hp_now_s() - began_s;
     (*out)->info.evaluated = t.evaluated;
+    (*out)->info.restricted = restricted_text(self, t.given, &(*out)->arena);
     (*out)->info.refused = refused_text(&(*out)->arena, &t.refusals);
     return HYPAR_OK;
 }
@@ -295,4 +312,5 @@ const struct planner hp_planner_auto = {
     .info = { "auto", "the best of the others by simulated time, within memory", "",
               .tries_others = true, .proposes = true },
     .random_search = &hp_planner_flexflow,
+    .takes = TAKES_OBJECTIVE | TAKES_BUDGET | TAKES_PROPOSALS,
 };

@@ -33,21 +33,14 @@ void hypar_found_free(struct hypar_found *found)
 
 /* Micro-batches that are asked for: a planner of pipelines has seen to it, plans without stages
  * do one after another (gradient accumulation). */
-static enum hypar_status divide_batch(const struct planner *planner,
-                                      const struct problem *problem, struct hypar_plan *plan,
-                                      struct hypar_error *err)
+static void divide_batch(const struct problem *problem, struct hypar_plan *plan)
 {
     int64_t n = problem->options->micro_batches;
-    if (n <= 1 || plan->n_stages > 0 || planner->random_search)
-        return HYPAR_OK;
-    if (planner->can)
-        return hp_fail(err, HYPAR_INFEASIBLE,
-                       "%s simulates steps of one micro-batch, expected no --micro-batches",
-                       planner->info.name);
+    if (n <= 1 || plan->n_stages > 0)
+        return;
     struct hypar_schedule schedule = plan->schedule;
     schedule.micro_batches = n;
     hp_plan_set_schedule(plan, &schedule);
-    return HYPAR_OK;
 }
 
 enum hypar_status hp_try_planner(const struct planner *planner, const struct problem *problem,
@@ -61,7 +54,7 @@ enum hypar_status hp_try_planner(const struct planner *planner, const struct pro
     enum hypar_status status = planner->plan(planner, problem, found, err);
     found->info.seconds = hp_now_s() - start;
     if (status == HYPAR_OK)
-        status = divide_batch(planner, problem, found->plan, err);
+        divide_batch(problem, found->plan);
     if (status == HYPAR_OK)
         status = hypar_plan_check(found->plan, err);
     if (status != HYPAR_OK) {
@@ -106,16 +99,12 @@ const struct hypar_planner_info *hypar_planner_find(const char *name)
     return planner ? &planner->info : NULL;
 }
 
-/* The planners that can do all that is asked, as "a, b, c" with what stands between two of
- * them.
- */
-static const char *list_planners(char *text, size_t size, unsigned asked, const char *between)
+static const char *list_planners(char *text, size_t size)
 {
     size_t n = 0;
-    for (int i = 0; hp_planners[i]; i++)
-        if ((hp_planners[i]->can & asked) == asked && n < size)
-            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? between : "",
-                                  hp_planners[i]->info.name);
+    for (int i = 0; hp_planners[i] && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "",
+                              hp_planners[i]->info.name);
     return text;
 }
 
@@ -127,26 +116,7 @@ static enum hypar_status find_planner(const char *name, const struct planner **o
     if (*out)
         return HYPAR_OK;
     return hp_fail(err, HYPAR_USAGE, "unknown planner '%s', expected one of %s", name,
-                   list_planners(known, sizeof known, 0, ", "));
-}
-
-/* Not every planner can do what is asked; auto takes one that can. */
-static enum hypar_status check_asked(const struct hypar_search_options *options,
-                                     const struct planner **planner, struct hypar_error *err)
-{
-    static const char *const text[] = {
-        [CAN_FIX] = "keep an operator as told", [CAN_START] = "begin with a plan"
-    };
-    unsigned asked = (options->n_fix > 0 ? CAN_FIX : 0) | (options->start ? CAN_START : 0);
-    char able[256];
-    if (asked && (*planner)->random_search)
-        *planner = (*planner)->random_search;
-    for (unsigned one = CAN_FIX; one <= CAN_START; one <<= 1)
-        if (asked & one & ~(*planner)->can)
-            return hp_fail(err, HYPAR_USAGE, "planner %s cannot %s, expected %s",
-                           (*planner)->info.name, text[one],
-                           list_planners(able, sizeof able, one, " or "));
-    return HYPAR_OK;
+                   list_planners(known, sizeof known));
 }
 
 /* Gradients are clipped whatever the plan, so planners do not look at it; what they found is
@@ -191,7 +161,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     if (!options)
         options = &defaults;
     TRY(find_planner(options->planner ? options->planner : "auto", &planner, err));
-    TRY(check_asked(options, &planner, err));
+    TRY(hp_check_options(options, &planner, err));
 
     double placements = (double)graph->n_ops * hypar_machine_device_count(machine);
     if (placements > HP_MAX_PLACEMENTS)

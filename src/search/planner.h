@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "plan/plan.h"
 #include "search/levels/partition.h"
+#include "search/options.h"
 
 static const double HP_UNLIMITED_BYTES = 1e300;
 
@@ -49,9 +50,6 @@ struct hypar_found {
 
 struct level_rules; /* what a planner that divides level by level allows (levels/levels.h) */
 
-/* What not every planner can: keep operators as they are told, begin with a plan. */
-enum { CAN_FIX = 1, CAN_START = 2 };
-
 struct planner {
     struct hypar_planner_info info;
     enum hypar_status (*plan)(const struct planner *self, const struct problem *problem,
@@ -63,9 +61,9 @@ struct planner {
     const struct planner *random_search;
     bool checks_memory; /* its plan fits by its exact need (fit.h) */
     bool not_in_auto;   /* another training than the others', or a long search */
-    unsigned can;
-    bool seeds;  /* a random search begins with its plan */
-    bool shards; /* what is to be divided of parameters is divided in its plan already */
+    unsigned takes;     /* options that not every planner takes (options.h) */
+    bool seeds;         /* a random search begins with its plan */
+    bool shards;        /* what is to be divided of parameters is divided in its plan already */
 };
 
 extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_planner_owt,

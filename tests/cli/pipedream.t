@@ -244,8 +244,8 @@ $ hypar plan vgg-a --on full:4 --planner zb-h1 --stages 4 --micro-batches 8 -q -
 $ hypar plan mlp:64-64 --batch 64 --on full:2 --planner dp --micro-batches 8 -q -o - | grep '"schedule"'
 >   "schedule": {"name": "none", "micro_batches": 8, "stash": false, "vertical_sync": false}
 $ hypar plan mlp:64-64 --batch 64 --on full:2 --planner flexflow --micro-batches 8
-> hypar: flexflow simulates steps of one micro-batch, expected no --micro-batches
-? 1
+> hypar: --micro-batches is for planners auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2 and 3d, not flexflow
+? 2
 
 # A device in several stages; an order that waits for itself.
 $ hypar check tests/fuzz/corpus/plan/interleaved.json

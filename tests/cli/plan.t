@@ -256,7 +256,7 @@ $ hypar plan --start $TMP/dp.json --proposals 4 --precision bf16 --seed 7 -q -o 
 >   "optimizer": "sgd",
 >   "seed": 7,
 $ hypar plan lenet5 --on full:4 --planner dp --fix conv1:n=2
-> hypar: planner dp cannot keep an operator as told, expected flexflow or exhaustive
+> hypar: --fix is for planners auto, flexflow and exhaustive, not dp
 ? 2
 $ hypar plan lenet5 --on full:4 --fix conv9:n=2
 > hypar: fix 'conv9:n=2': op 'conv9' is not in the model; perhaps 'conv1'
@@ -265,7 +265,7 @@ $ hypar plan lenet5 --on full:4 --fix conv1:n=two
 > hypar: fix 'conv1:n=two': 'n=two', expected degrees such as n=2,k=2, at most 1048576
 ? 2
 $ hypar plan --start $TMP/dp.json --planner owt
-> hypar: planner owt cannot begin with a plan, expected flexflow
+> hypar: --start is for planners auto and flexflow, not owt
 ? 2
 $ hypar plan --start $TMP/dp.json --batch 32
 > hypar: plan: --batch beside --start, whose plan says how large it is

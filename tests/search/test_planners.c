@@ -178,7 +178,7 @@ static void all_planners(void **state)
         for (size_t k = 0; k < sizeof machines / sizeof machines[0]; k++) {
             struct task t = task(models[m], machines[k], 0);
             for (int i = 0; hypar_planner(i); i++) {
-                if (hp_planners[i]->can & CAN_FIX)
+                if (hp_planners[i]->takes & TAKES_FIX)
                     continue; /* test_flexflow.c */
                 const char *name = hypar_planner(i)->name;
                 struct hypar_found *found = search_for(&t, name, false);
@@ -260,21 +260,23 @@ static double simulated_merit(const struct hypar_found *found, enum hypar_object
 static void check_auto(const struct task *t, struct hypar_search_options options)
 {
     static const struct hypar_sim_options simulation;
+    const enum hypar_objective objective = options.objective;
     struct hypar_found *best = search(t, &options);
     const char *refused = hypar_found_info(best).refused;
-    double merit = simulated_merit(best, options.objective);
+    double merit = simulated_merit(best, objective);
     assert_true(hypar_found_simulated(best)->step.fits);
     options.simulation = &simulation;
     for (int i = 0; hypar_planner(i); i++) {
         struct hypar_found *found;
         options.planner = hypar_planner(i)->name;
+        hypar_keep_options(&options, options.planner);
         if (!hp_planners[i]->plan || hp_planners[i]->not_in_auto)
             continue;
         bool fits = hypar_search(&found, t->graph, t->machine, &options, NULL) == HYPAR_OK;
         if (fits)
             fits = hypar_found_simulated(found)->step.fits;
         if (fits)
-            assert_true(merit <= simulated_merit(found, options.objective));
+            assert_true(merit <= simulated_merit(found, objective));
         else
             assert_non_null(strstr(refused, options.planner));
         hypar_found_free(found);
@@ -537,7 +539,7 @@ static void different_devices(void **state)
         for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
             struct task t = task(models[m], machines[k], 96);
             for (int i = 0; hypar_planner(i); i++) {
-                if (hp_planners[i]->can & CAN_FIX)
+                if (hp_planners[i]->takes & TAKES_FIX)
                     continue;
                 struct hypar_found *found = search_for(&t, hypar_planner(i)->name, false);
                 assert_int_equal(hypar_plan_check(hypar_found_plan(found), NULL), HYPAR_OK);

@@ -308,6 +308,8 @@ const struct planner hp_planner_3d = {
     .info = { "3d", "an expert's: data x tensor x pipeline, columns then rows, heads, equal stages",
       .source = "Narayanan et al., SC 2021" },
     .plan = plan_expert,
+    .takes = TAKES_MICRO_BATCHES | TAKES_DATA | TAKES_TENSOR | TAKES_PIPELINE | TAKES_CHUNKS |
+             TAKES_SCHEDULE | TAKES_SEQUENCE_PARALLEL | TAKES_MAX_TENSOR | TAKES_MAX_PIPELINE,
     .checks_memory = true,
     .not_in_auto = true,
     .shards = true,

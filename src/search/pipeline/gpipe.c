@@ -128,10 +128,10 @@ static void add_micro_batches(struct choosing *c, struct depth *d)
 static int add_depths(struct choosing *c, struct depth **out)
 {
     int n_devices = hypar_machine_device_count(c->problem->machine), n_depths = 0;
-    int64_t asked = c->problem->options->stages;
+    int64_t asked = c->problem->options->stages, most = c->problem->options->max_pipeline;
     struct depth *depth = NEW(c->arena, struct depth, n_devices);
     for (int n = n_devices > 1 && !asked ? 2 : 1; n <= n_devices; n++) {
-        if (asked ? n != asked : n_devices % n != 0)
+        if (asked ? n != asked : n_devices % n != 0 || (most && n > most))
             continue;
         struct depth *d = &depth[n_depths];
         *d = (struct depth){ .cut = { .n_stages = n, .replicas = n_devices / n } };
@@ -378,6 +378,7 @@ const struct planner hp_planner_gpipe = {
     .info = { "gpipe", "equal stages, micro-batches all forward, then all backward",
       .source = "Huang et al., NeurIPS 2019" },
     .plan = plan_flush,
+    .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_MAX_PIPELINE,
     .schedule = HYPAR_SCHEDULE_GPIPE,
     .checks_memory = true,
 };
@@ -385,6 +386,7 @@ const struct planner hp_planner_1f1b = {
     .info = { "1f1b", "equal stages, one micro-batch forward, one backward in turn, less memory",
       .source = "Narayanan et al., ICML 2021" },
     .plan = plan_flush,
+    .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_MAX_PIPELINE,
     .schedule = HYPAR_SCHEDULE_1F1B,
     .checks_memory = true,
 };
@@ -392,6 +394,7 @@ const struct planner hp_planner_zb_h1 = {
     .info = { "zb-h1", "1f1b with gradients in the bubbles, no more memory",
       .source = "Qi et al., ICLR 2024" },
     .plan = plan_flush,
+    .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_MAX_PIPELINE,
     .schedule = HYPAR_SCHEDULE_ZB_H1,
     .checks_memory = true,
     .not_in_auto = true,
@@ -400,6 +403,7 @@ const struct planner hp_planner_zb_h2 = {
     .info = { "zb-h2", "the same with twice as many micro-batches in flight",
       .source = "Qi et al., ICLR 2024" },
     .plan = plan_flush,
+    .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_MAX_PIPELINE,
     .schedule = HYPAR_SCHEDULE_ZB_H2,
     .checks_memory = true,
     .not_in_auto = true,
