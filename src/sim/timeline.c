@@ -42,8 +42,10 @@ struct updates {
 };
 
 struct timeline_run {
-    struct timing *timing; /* NULL: a graph of no program, in one row */
-    struct times *times;   /* of that graph: by task */
+    struct timing *timing;            /* of a program; NULL: ... */
+    const struct timeline_part *part; /* ... of some of its tasks; NULL too: a graph of no
+                                         program, in one row */
+    struct times *times;              /* of that graph: by task */
     struct arena arena;
     struct task_graph graph;
     struct rows rows;
@@ -116,8 +118,8 @@ static void close_row(struct timeline_run *s, int row)
 
 static void push(struct timeline_run *s, int row, int task, ticks ready)
 {
-    int64_t number = s->timing ? (int64_t)hp_row_micro(&s->rows, row) << 32 | task
-                               : s->graph.task[task].number;
+    int64_t number = s->rows.n > 1 ? (int64_t)hp_row_micro(&s->rows, row) << 32 | task
+                                   : s->graph.task[task].number;
     ticks since = hp_since(&s->graph.task[task], ready);
     hp_heap_push(&s->heap, &s->arena, (struct ready_task){ ready, since, number, task, -1 });
 }
@@ -273,6 +275,49 @@ static void group_gathers(struct timeline_run *s, int b)
     }
 }
 
+/* The same of a part of a program. */
+static void group_part(struct timeline_run *s, int b)
+{
+    const struct timeline_part *part = s->part;
+    int n_groups = s->schedule->n_stages * PHASE_UPDATE * s->n_devices;
+    int *start = s->group_start[b] = NEW(&s->arena, int, n_groups + 2);
+    s->group[b] = NEW(&s->arena, int, part->first[b + 1] - part->first[b]);
+    for (int id = part->first[b]; id < part->first[b + 1]; id++) {
+        if (part->segment[id] < 0)
+            continue;
+        s->group_of[id] = part->segment[id] * s->n_devices + s->graph.task[id].queue;
+        hp_csr_count(start, s->group_of[id]);
+        s->missing[id]++;
+    }
+    hp_csr_sum(start, n_groups);
+    for (int id = part->first[b]; id < part->first[b + 1]; id++)
+        if (s->group_of[id] >= 0)
+            s->group[b][hp_csr_place(start, s->group_of[id])] = id;
+}
+
+static void group_part_gathers(struct timeline_run *s, int b)
+{
+    const struct timeline_part *part = s->part;
+    int n_groups = s->schedule->n_stages * PHASE_UPDATE * s->n_devices;
+    int *start = s->gather_start[b] = NEW(&s->arena, int, n_groups + 2);
+    s->gather[b] = NEW(&s->arena, int, part->n_gathers);
+    for (int fill = 0; fill < 2; fill++) {
+        for (int i = 0; i < part->n_gathers; i++) {
+            const struct part_gather *gather = &part->gather[i];
+            int group = gather->segment * s->n_devices + gather->device;
+            if (gather->task < part->first[b] || gather->task >= part->first[b + 1])
+                continue;
+            if (fill)
+                s->gather[b][hp_csr_place(start, group)] = gather->task;
+            else
+                hp_csr_count(start, group);
+            s->missing[gather->task] += !fill;
+        }
+        if (!fill)
+            hp_csr_sum(start, n_groups);
+    }
+}
+
 /* The devices that task `local` of a block of the tail brings up to date: that of an update,
  * those that a parameter is gathered by. */
 static int updated_by(struct timeline_run *s, int number, int local, const int **device)
@@ -398,7 +443,7 @@ static int go_on(struct timeline_run *s, const struct ready_task *what, struct s
 
 static void serve(struct timeline_run *s, const struct ready_task *what)
 {
-    int row = s->timing ? (int)(what->number >> 32) : 0, task = what->id;
+    int row = s->rows.n > 1 ? (int)(what->number >> 32) : 0, task = what->id;
     struct served served = { .from = s->from, .now = what->time };
     int flow = -1;
     if (is_tail(s, task))
@@ -491,26 +536,30 @@ static void count_tail(struct timeline_run *s)
     }
 }
 
+static bool has_gathers(const struct timeline_run *s)
+{
+    const struct training_graph *k = s->timing ? &s->timing->lowering->training : NULL;
+    bool any = s->part && s->part->n_gathers;
+    for (int d = 0; k && d < k->n_exchanges; d++)
+        any |= k->exchange[d].division == DIVIDE_GATHER;
+    return any;
+}
+
 static void set_up_slots(struct timeline_run *s)
 {
-    const struct lowering *lowering = s->timing->lowering;
-    int n = s->rows.first[s->iteration->n_bodies];
-    s->schedule = &lowering->schedule;
+    int n = s->rows.first[s->iteration->n_bodies], n_bodies = s->iteration->n_bodies;
     s->group_of = NEW(&s->arena, int, n);
     memset(s->group_of, -1, (size_t)n * sizeof *s->group_of);
-    s->group_start = NEW(&s->arena, int *, lowering->n_bodies);
-    s->group = NEW(&s->arena, int *, lowering->n_bodies);
-    for (int b = 0; b < lowering->n_bodies; b++)
-        group_tasks(s, b);
-    bool gathers = false;
-    for (int d = 0; d < lowering->training.n_exchanges; d++)
-        gathers |= lowering->training.exchange[d].division == DIVIDE_GATHER;
-    if (!gathers)
+    s->group_start = NEW(&s->arena, int *, n_bodies);
+    s->group = NEW(&s->arena, int *, n_bodies);
+    for (int b = 0; b < n_bodies; b++)
+        (s->part ? group_part : group_tasks)(s, b);
+    if (!has_gathers(s))
         return;
-    s->gather_start = NEW(&s->arena, int *, lowering->n_bodies);
-    s->gather = NEW(&s->arena, int *, lowering->n_bodies);
-    for (int b = 0; b < lowering->n_bodies; b++)
-        group_gathers(s, b);
+    s->gather_start = NEW(&s->arena, int *, n_bodies);
+    s->gather = NEW(&s->arena, int *, n_bodies);
+    for (int b = 0; b < n_bodies; b++)
+        (s->part ? group_part_gathers : group_gathers)(s, b);
 }
 
 static struct waiting turn_round(struct arena *arena, const struct task_graph *g)
@@ -549,7 +598,6 @@ static void set_up(struct timeline_run *s)
     s->of_row = NEW(&s->arena, struct under_way, s->rows.n);
     s->spare = NEW(&s->arena, struct spare, s->iteration->n_bodies + s->iteration->n_groups);
     set_up_queues(s);
-    s->gated = s->timing && hp_has_order(s->timing->lowering);
     if (s->gated)
         set_up_slots(s);
 }
@@ -573,6 +621,8 @@ ticks hp_timeline_observe(struct timing *timing, const struct hypar_program *pro
 {
     struct timeline_run s = { .timing = timing,
                               .iteration = &timing->lowering->iteration,
+                              .schedule = &timing->lowering->schedule,
+                              .gated = hp_has_order(timing->lowering),
                               .n_devices = timing->costs->n_devices,
                               .observer = observer };
     struct arena *arena = keep ? &keep->arena : &s.arena;
@@ -596,6 +646,45 @@ ticks hp_timeline_observe(struct timing *timing, const struct hypar_program *pro
         keep->length = s.length;
     }
     return s.length;
+}
+
+/* One group of parameters, updated once: the tail's tasks are in one row, in their order. */
+static struct rows rows_of_part(const struct timeline_part *part, const struct iteration *r,
+                                struct arena *arena)
+{
+    int n_tail = part->first[part->n_bodies + 1] - part->first[part->n_bodies];
+    struct rows rows = { .iteration = r, .n = r->n_micro + 1, .first = part->first };
+    rows.period = NEW(arena, int, 1);
+    rows.period[0] = r->n_micro;
+    rows.group = NEW(arena, int, n_tail);
+    rows.place = NEW(arena, int, n_tail);
+    rows.task = NEW(arena, int, n_tail);
+    rows.start = NEW(arena, int, 2);
+    rows.start[1] = n_tail;
+    for (int i = 0; i < n_tail; i++) {
+        rows.place[i] = i;
+        rows.task[i] = part->first[part->n_bodies] + i;
+    }
+    return rows;
+}
+
+ticks hp_timeline_run_part(const struct timeline_part *part, const struct iteration *iteration,
+                           const struct schedule *schedule, int n_devices)
+{
+    struct timeline_run s = { .part = part,
+                              .graph = part->graph,
+                              .iteration = iteration,
+                              .schedule = schedule,
+                              .gated = iteration->n_micro > 1 || schedule->apart ||
+                                       schedule->several,
+                              .n_devices = n_devices };
+    int64_t all = 0;
+    s.rows = rows_of_part(part, iteration, &s.arena);
+    for (int row = 0; row < s.rows.n; row++)
+        all += hp_row_size(&s.rows, row);
+    set_up(&s);
+    run(&s);
+    return s.served < all ? HP_NEVER : s.length;
 }
 
 ticks hp_run_graph(const struct task_graph *graph, struct times *times,

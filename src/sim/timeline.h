@@ -40,6 +40,25 @@ struct observer {
 ticks hp_timeline_observe(struct timing *timing, const struct hypar_program *program,
                           struct timeline *keep, const struct observer *observer);
 
+/* Some tasks of a program whose updates are not delayed, its bodies' first; ids follow each
+ * other in the order of numbers. */
+struct timeline_part {
+    struct task_graph graph;
+    int n_bodies;
+    const int *first;   /* by body: its first task; then of the tail, then past it */
+    const int *segment; /* by task: stage * PHASE_UPDATE + phase of computing in a body; -1 */
+    /* Comms of bodies that gather parameters: no sooner than a device is in a segment. */
+    int n_gathers;
+    const struct part_gather {
+        int task, segment, device;
+    } * gather;
+};
+
+/* Simulate them in the order of `schedule`, in the micro-batches of `iteration`, which has as
+ * many bodies; returns the length. */
+ticks hp_timeline_run_part(const struct timeline_part *part, const struct iteration *iteration,
+                           const struct schedule *schedule, int n_devices);
+
 /* A graph of no program, by the tasks' own numbers: fills times[id], returns the largest end.
  * `observer` may be NULL. */
 ticks hp_run_graph(const struct task_graph *graph, struct times *times,

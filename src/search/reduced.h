@@ -1,0 +1,29 @@
+/* search/reduced.h - the simulated step of a large plan, from a small part of it. Internal.
+ *
+ * Of all devices one of each kind is simulated (sim/subset.h), and a few micro-batches. From
+ * then on each further micro-batch takes as long as the last ones did. */
+#ifndef SEARCH_REDUCED_H
+#define SEARCH_REDUCED_H
+
+#include "search/planner.h"
+
+struct reduced_step {
+    double step_s;
+    double error_s;        /* it may be off by about this; 0: nothing was left out but copies */
+    struct fullest memory; /* the exact need of the fullest device (fit.h) */
+    int64_t instances;     /* of tasks: that were simulated ... */
+    int64_t all_instances; /* ... and that the whole has */
+    int devices, all_devices; /* likewise; that do something */
+    int64_t micro_batches;    /* likewise, in the longest of its simulations */
+};
+
+/* Plans of schedule pipedream, and collectives message by message, are simulated as a whole.
+ * Fails as hypar_simulate() does. */
+enum hypar_status hp_simulate_reduced(const struct problem *problem,
+                                      const struct hypar_plan *plan, struct reduced_step *out,
+                                      struct hypar_error *err);
+
+/* About how many task instances a step has, within a factor of two or so. */
+double hp_plan_instances(const struct hypar_plan *plan);
+
+#endif /* SEARCH_REDUCED_H */
