@@ -127,7 +127,7 @@ struct hypar_found; /* opaque; a plan, and what is known about it */
  * weights, gradients and optimizer state fit, HYPAR_USAGE for an unknown planner; then *out is
  * NULL. Whether activations fit as well, only the simulated step tells
  * (hypar_found_simulated()); auto keeps to plans that do, and if there is none gives the one
- * that needs least. */
+ * that needs least, if it is simulated, and is HYPAR_INFEASIBLE otherwise. */
 HYPAR_API enum hypar_status hypar_search(struct hypar_found **out,
                                          const struct hypar_graph *graph,
                                          const struct hypar_machine *machine,

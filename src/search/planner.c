@@ -134,13 +134,20 @@ static enum hypar_status clip_gradients(const struct problem *problem,
     return HYPAR_OK;
 }
 
+/* auto divides what it tries, before it judges it. */
+bool hp_divided_later(const struct planner *planner, const struct hypar_search_options *options)
+{
+    return options->shard && !planner->random_search &&
+           (!planner->shards || options->shard_over);
+}
+
 /* Parameters are divided in what was found, which then has to fit. */
 static enum hypar_status shard_found(const struct planner *planner,
                                      const struct problem *problem, struct hypar_found *found,
                                      double memory_bytes, struct hypar_error *err)
 {
     const struct hypar_search_options *options = problem->options;
-    if (!options->shard || (planner->shards && !options->shard_over))
+    if (!hp_divided_later(planner, options))
         return HYPAR_OK;
     TRY(hypar_plan_shard_all(found->plan, options->shard, options->shard_over, err));
     if (!options->unlimited)
@@ -176,8 +183,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
                                .machine = machine,
                                .options = &with,
                                .limit_bytes = options->memory_bytes };
-    bool divided_later = options->shard && (!planner->shards || options->shard_over);
-    if (options->unlimited || divided_later)
+    if (options->unlimited || hp_divided_later(planner, options))
         with.memory_bytes = HP_UNLIMITED_BYTES;
     problem.settings = (struct plan_settings){
         .model = options->model,

@@ -90,6 +90,11 @@ enum hypar_status hp_run_planner(const struct planner *planner, const struct pro
 enum hypar_status hp_run_auto(const struct planner *self, const struct problem *problem,
                               struct hypar_found **out, struct hypar_error *err);
 
+/* Are parameters to be divided in what this planner finds, as it does not do so itself? Its
+ * plan has to fit then, not before. */
+bool hp_divided_later(const struct planner *planner,
+                      const struct hypar_search_options *options);
+
 /* Simulate what was found, or note why not (judge.c). `options` may be NULL; `parts` is
  * the size of the largest plan that it is to be compared with. */
 void hp_simulate_found(const struct problem *problem, const struct hypar_sim_options *options,

@@ -338,11 +338,11 @@ static void auto_needs_least(void **state)
     (void)state;
     static const struct hypar_sim_options simulation;
     struct task t = task("vgg-a", "cluster:2x4", 64);
-    struct hypar_search_options options = { .memory_bytes = 300e6 };
+    struct hypar_search_options options = { .memory_bytes = 140e6 };
     struct hypar_found *best = search(&t, &options);
     struct hypar_memory fullest = hypar_found_simulated(best)->fullest;
     assert_false(hypar_found_simulated(best)->step.fits);
-    assert_true(fullest.limit == 300e6 && fullest.peak > fullest.limit);
+    assert_true(fullest.limit == 140e6 && fullest.peak > fullest.limit);
     options.simulation = &simulation;
     int others = 0;
     for (int i = 0; hypar_planner(i); i++) {
@@ -441,7 +441,8 @@ static void auto_says_why(void **state)
     }
 }
 
-/* What cannot be simulated, or would take long, is judged in closed form, and says why. */
+/* What cannot be simulated is judged in closed form, what would take long from a part of it,
+ * and says why. */
 static void auto_in_closed_form(void **state)
 {
     (void)state;
@@ -449,9 +450,10 @@ static void auto_in_closed_form(void **state)
         const char *model, *machine;
         int64_t batch;
         const char *why;
+        bool closed;
     } rows[] = {
-        { "tests/data/pipedream/chain.txt", "full:2", 0, "no loss" },
-        { "gpt2-xl", "cluster:64x8,memory=1TB", 512, "takes long" },
+        { "tests/data/pipedream/chain.txt", "full:2", 0, "no loss", true },
+        { "gpt2-xl", "cluster:64x8,memory=1TB", 512, "takes long; simulated on ", false },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct task t = task(rows[i].model, rows[i].machine, rows[i].batch);
@@ -459,7 +461,7 @@ static void auto_in_closed_form(void **state)
         double step_s = hypar_found_prediction(best).step_s;
         assert_null(hypar_found_simulated(best));
         assert_non_null(strstr(hypar_found_info(best).not_simulated, rows[i].why));
-        for (int p = 0; hypar_planner(p); p++) {
+        for (int p = 0; hypar_planner(p) && rows[i].closed; p++) {
             struct hypar_search_options options = { .planner = hypar_planner(p)->name };
             struct hypar_found *found;
             if (!hp_planners[p]->plan || hp_planners[p]->not_in_auto ||
@@ -471,6 +473,34 @@ static void auto_in_closed_form(void **state)
             hypar_found_free(found);
         }
         hypar_found_free(best);
+        release(&t);
+    }
+}
+
+/* Nothing is given whose memory was not looked at, whether or not it is simulated as a whole;
+ * parameters that are to be divided are, before anything is refused. */
+static void auto_looks_at_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *machine;
+        int64_t batch;
+        enum hypar_shard shard;
+    } rows[] = {
+        { "gpt2-xl", "cluster:64x8,memory=2GB", 512, HYPAR_SHARD_NONE },
+        { "vgg-a", "cluster:2x4,memory=900MB", 64, HYPAR_SHARD_OPTIMIZER },
+        { "tests/data/pipedream/chain.txt", "full:2", 0, HYPAR_SHARD_NONE },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct task t = task(rows[i].model, rows[i].machine, rows[i].batch);
+        struct hypar_search_options options = { .shard = rows[i].shard,
+                                                .optimizer = HYPAR_ADAM };
+        struct hypar_found *found = search(&t, &options);
+        struct hypar_error err = { "" };
+        enum hypar_status status = hypar_plan_fits(hypar_found_plan(found), 0, NULL, &err);
+        print_message("%s: %s\n", hypar_found_info(found).planner, err.text);
+        assert_true(status == HYPAR_OK || status == HYPAR_UNSUPPORTED); /* cannot be lowered */
+        hypar_found_free(found);
         release(&t);
     }
 }
@@ -631,6 +661,7 @@ int main(void)
         cmocka_unit_test(auto_repairs),
         cmocka_unit_test(auto_says_why),
         cmocka_unit_test(auto_in_closed_form),
+        cmocka_unit_test(auto_looks_at_memory),
         cmocka_unit_test(deterministic),
         cmocka_unit_test(shares_follow_speed),
         cmocka_unit_test(different_devices),

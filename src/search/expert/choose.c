@@ -311,7 +311,6 @@ const struct planner hp_planner_3d = {
     .takes = TAKES_MICRO_BATCHES | TAKES_DATA | TAKES_TENSOR | TAKES_PIPELINE | TAKES_CHUNKS |
              TAKES_SCHEDULE | TAKES_SEQUENCE_PARALLEL | TAKES_MAX_TENSOR | TAKES_MAX_PIPELINE,
     .checks_memory = true,
-    .not_in_auto = true,
     .shards = true,
 };
 /* clang-format on */

@@ -397,7 +397,6 @@ const struct planner hp_planner_zb_h1 = {
     .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_MAX_PIPELINE,
     .schedule = HYPAR_SCHEDULE_ZB_H1,
     .checks_memory = true,
-    .not_in_auto = true,
 };
 const struct planner hp_planner_zb_h2 = {
     .info = { "zb-h2", "the same with twice as many micro-batches in flight",
@@ -406,6 +405,5 @@ const struct planner hp_planner_zb_h2 = {
     .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_MAX_PIPELINE,
     .schedule = HYPAR_SCHEDULE_ZB_H2,
     .checks_memory = true,
-    .not_in_auto = true,
 };
 /* clang-format on */
