@@ -41,7 +41,7 @@ static const struct argp_option options[] = {
       "pipedream: one version of the weights for a minibatch", 0 },
     { "stages", OPT_STAGES, "N", 0, "of a pipeline: so many stages (the fastest number)", 0 },
     { "micro-batches", OPT_MICRO_BATCHES, "N", 0,
-      "so many micro-batches (of a pipeline few that are nearly the fastest, else 1)", 0 },
+      "so many micro-batches (of a pipeline the fastest number, else 1)", 0 },
     { "data", OPT_REPLICAS, "N", 0, "3d: so many replicas (the fastest number)", 0 },
     { "tensor", OPT_TENSOR, "N", 0, "3d: so many parts of each layer (the fastest number)", 0 },
     { "pipeline", OPT_PIPELINE, "N", 0,

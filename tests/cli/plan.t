@@ -135,7 +135,7 @@ $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Lef
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
 >   "planner": "accpar",
 >     "fits": true
->     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no plan found that fits; the nearest needs 1.03 GB on device 7, which has 600 MB; gpipe: no plan found that fits; the nearest needs 1.12 GB on device 6, which has 600 MB; zb-h1: no plan found that fits; the nearest needs 1.04 GB on device 6, which has 600 MB; zb-h2: no plan found that fits; the nearest needs 1.05 GB on device 6, which has 600 MB; mp: device 0 needs 2.61 GB of memory, has 600 MB",
+>     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no plan found that fits; the nearest needs 989 MB on device 7, which has 600 MB; gpipe: no plan found that fits; the nearest needs 1.04 GB on device 6, which has 600 MB; zb-h1: no plan found that fits; the nearest needs 991 MB on device 7, which has 600 MB; zb-h2: no plan found that fits; the nearest needs 992 MB on device 7, which has 600 MB; mp: device 0 needs 2.61 GB of memory, has 600 MB",
 >       {"planner": "flexflow", "step_s": 0.049124078083, "comm_bytes": 560376376, "energy_j": 29.4936886216422},
 >       {"planner": "owt", "step_s": 0.049240598738, "comm_bytes": 635475512, "energy_j": 29.51283073434876},
 >       {"planner": "optcnn", "step_s": 0.049255958312, "comm_bytes": 587241016, "energy_j": 29.493889760801235},
@@ -179,28 +179,28 @@ $ hypar plan tests/data/pipedream/chain.txt --on full:2 --planner 1f1b --json | 
 >   "predicted": {
 >     "model": "closed form: no overlap, levels one after another",
 >     "not_simulated": "chain has no loss, expected a cross_entropy or mse_loss at its end",
->     "step_s": 0.078402,
->     "compute_s": 0.03600000000000001,
->     "comm_s": 0.04240199999999999,
->     "samples_per_s": 12.754776663860616,
+>     "step_s": 0.073602,
+>     "compute_s": 0.06,
+>     "comm_s": 0.013602000000000003,
+>     "samples_per_s": 13.586587320996712,
 >     "mfu": null,
->     "comm_bytes": 160000000,
->     "comm_bytes_paper": 160000000,
+>     "comm_bytes": 40000000,
+>     "comm_bytes_paper": 40000000,
 >     "link_bytes": null,
 >     "energy_j": null,
 >     "peak_memory_bytes": null,
->     "state_bytes": 153600000
+>     "state_bytes": 152000000
 >   },
 >   "closed_form": {
 >     "model": "closed form: no overlap, levels one after another",
->     "step_s": 0.078402,
->     "compute_s": 0.03600000000000001,
->     "comm_s": 0.04240199999999999,
->     "samples_per_s": 12.754776663860616,
+>     "step_s": 0.073602,
+>     "compute_s": 0.06,
+>     "comm_s": 0.013602000000000003,
+>     "samples_per_s": 13.586587320996712,
 >     "mfu": null,
->     "comm_bytes": 160000000,
+>     "comm_bytes": 40000000,
 >     "energy_j": null,
->     "state_bytes": 153600000
+>     "state_bytes": 152000000
 >   },
 >   "search": {
 
@@ -346,10 +346,10 @@ $ hypar plan gpt3-175b --on full:4
 > hypar: note: hypar: weights, gradients and sgd state need 353 GB on device 0, which has 16 GB
 > hypar: note: accpar: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
 > hypar: note: optcnn: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
-> hypar: note: 1f1b: no plan found that fits; the nearest needs 511 GB on device 0, which has 16 GB
-> hypar: note: gpipe: no plan found that fits; the nearest needs 1.6 TB on device 0, which has 16 GB
-> hypar: note: zb-h1: no plan found that fits; the nearest needs 511 GB on device 0, which has 16 GB
-> hypar: note: zb-h2: no plan found that fits; the nearest needs 628 GB on device 0, which has 16 GB
+> hypar: note: 1f1b: no plan found that fits; the nearest needs 509 GB on device 0, which has 16 GB
+> hypar: note: gpipe: no plan found that fits; the nearest needs 1.61 TB on device 3, which has 16 GB
+> hypar: note: zb-h1: no plan found that fits; the nearest needs 511 GB on device 3, which has 16 GB
+> hypar: note: zb-h2: no plan found that fits; the nearest needs 628 GB on device 3, which has 16 GB
 > hypar: note: 3d: no plan found that fits; the nearest needs 418 GB on device 0, which has 16 GB
 > hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
 ? 1
@@ -363,11 +363,11 @@ $ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -
 
 What auto did not take is told, by what was asked for.
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
-> The others: accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt 63.4 ms, 1f1b 65.3 ms, zb-h1
->             67.2 ms, gpipe 67.3 ms, zb-h2 72.8 ms, 3d 125 ms, dp 299 ms, mp 2.5 s.
+> The others: accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt 63.4 ms, zb-h1 72.4 ms, zb-h2
+>             72.8 ms, 1f1b 73 ms, gpipe 73.2 ms, 3d 125 ms, dp 299 ms, mp 2.5 s.
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 --objective comm | grep -A 1 '^The others'
-> The others: accpar 664 MB, hypar 1.08 GB, 3d 1.33 GB, owt 1.37 GB, 1f1b 1.58 GB, gpipe 1.58 GB,
->             zb-h1 1.58 GB, zb-h2 1.58 GB, dp 7.33 GB, mp 31.5 GB.
+> The others: accpar 664 MB, 1f1b 785 MB, gpipe 785 MB, zb-h1 785 MB, zb-h2 785 MB, hypar 1.08 GB,
+>             3d 1.33 GB, owt 1.37 GB, dp 7.33 GB, mp 31.5 GB.
 
 What numbers take is the plan's: precisions, masks, and what the framework has of each device.
 $ hypar plan mlp --on full:2,device=a100 --planner dp --precision bf16 --gradient-precision fp32 --optimizer adam --framework-memory 2GB --dropout-masks kept -q -o $TMP/numbers.json; sed -n '/"precision"/,/"seed"/p' $TMP/numbers.json; hypar simulate $TMP/numbers.json --fits
