@@ -1,11 +1,14 @@
 #include "cli/opt.h"
 
 static const struct argp_option options[] = {
+    { "detail", OPT_DETAIL, NULL, 0, "show the plan: its stages, and how operators are split",
+      0 },
     { "memory", OPT_MEMORY, "BYTES", 0, "limit per device, such as 16GB (the device's own)",
       0 },
     { "model", OPT_MODEL, "MODEL", 0, "check against MODEL instead of the plan's", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { "on", OPT_ON, "MACHINE", 0, "check against MACHINE instead of the plan's", 0 },
+    { "svg", OPT_SVG, "FILE", 0, "write a picture of the plan to FILE", 0 },
     { 0 },
 };
 
@@ -22,6 +25,21 @@ static enum hypar_status answer(const struct args *args, const struct hypar_plan
         hidden.count = 0; /* too large to be lowered again */
     hypar_report_check(out.file, plan, fullest, hidden.count ? hidden.text : NULL, why,
                        opt_format(args));
+    if (plan && args->detail && !args->json) {
+        fputc('\n', out.file);
+        hypar_report_plan(out.file, plan, HYPAR_TEXT);
+    }
+    return opt_close(&out, HYPAR_OK, err);
+}
+
+static enum hypar_status write_picture(const struct hypar_plan *plan, const char *path,
+                                       struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, path, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_report_plan_svg(out.file, plan, NULL);
     return opt_close(&out, HYPAR_OK, err);
 }
 
@@ -50,6 +68,8 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
     if (status == HYPAR_OK)
         status = check_memory(args, plan, &fullest, &known, err);
+    if (status == HYPAR_OK && args->svg)
+        status = write_picture(plan, args->svg, err);
     if (status == HYPAR_OK) {
         status = answer(args, plan, known ? &fullest : NULL, NULL, err);
     } else if (status == HYPAR_INFEASIBLE && args->json) { /* "no" is an answer too */

@@ -401,9 +401,9 @@ static enum hypar_status add_plan(struct comparing *c, const char *path,
     return opt_in_file(path, HYPAR_INVALID, err);
 }
 
-static enum hypar_status compare_plans(struct comparing *c, struct hypar_error *err)
+/* A plan says already what these options would. */
+static enum hypar_status check_for_plans(const struct args *args, struct hypar_error *err)
 {
-    const struct args *args = c->args;
     const char *for_models = args->batch                 ? "batch"
                              : *args->batch_dims         ? "batch-dim"
                              : *args->dims               ? "dim"
@@ -417,7 +417,13 @@ static enum hypar_status compare_plans(struct comparing *c, struct hypar_error *
     if (for_models)
         return opt_usage(err, "compare: --%s needs a model; '%s' is a plan, which says it",
                          for_models, args->operand[0]);
-    enum hypar_status status = HYPAR_OK;
+    return HYPAR_OK;
+}
+
+static enum hypar_status compare_plans(struct comparing *c, struct hypar_error *err)
+{
+    const struct args *args = c->args;
+    enum hypar_status status = check_for_plans(args, err);
     for (int i = 0; i < args->n_operands && status == HYPAR_OK; i++)
         status = add_plan(c, args->operand[i], err);
     if (status == HYPAR_OK) { /* what planners find is as the first plan is */
@@ -497,12 +503,16 @@ static enum hypar_status compare_measured(const struct args *args,
                                           struct hypar_error *err)
 {
     struct hypar_plan *plan;
-    if (args->n_operands > 1 || !opt_is_of_format(args->operand[0], "hypar-plan/"))
+    bool missing = hypar_model_is_path(args->operand[0]) && access(args->operand[0], F_OK) != 0;
+    if (args->n_operands > 1 ||
+        (!missing && !opt_is_of_format(args->operand[0], "hypar-plan/")))
         return opt_usage(err, "compare: --measured goes with one plan");
     if (args->planner || args->csv)
         return opt_usage(err, "compare: --measured does not go with --%s",
                          args->csv ? "csv" : "planner");
-    enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
+    enum hypar_status status = check_for_plans(args, err);
+    if (status == HYPAR_OK)
+        status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
     if (status != HYPAR_OK)
         return status;
     status = simulate_measured(args, plan, given, err);

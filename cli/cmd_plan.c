@@ -65,6 +65,7 @@ static const struct argp_option options[] = {
       "optcnn: what may be divided, of n, k, h, w, t and c (nkhw)", 0 },
     { "sync", OPT_SYNC, "HOW", 0,
       "optcnn: gradients by all-reduce, or server: as its paper has it (all-reduce)", 0 },
+    { "svg", OPT_SVG, "FILE", 0, "write a picture of the plan to FILE", 0 },
     OPT_SIMULATION_ROWS,
     { 0 },
 };
@@ -151,6 +152,19 @@ static enum hypar_status write_plan(const struct hypar_plan *plan, const char *p
     if (status != HYPAR_OK)
         return status;
     hypar_plan_write(plan, out.file);
+    return opt_close(&out, HYPAR_OK, err);
+}
+
+static enum hypar_status write_picture(const struct hypar_found *found, const char *path,
+                                       struct hypar_error *err)
+{
+    const struct hypar_simulated *simulated = hypar_found_simulated(found);
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, path, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_report_plan_svg(out.file, hypar_found_plan(found),
+                          simulated ? &simulated->step : NULL);
     return opt_close(&out, HYPAR_OK, err);
 }
 
@@ -249,6 +263,8 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
         opt_note_interrupted(args, "the plan is the best so far");
     if (args->output)
         status = write_plan(hypar_found_plan(found), args->output, err);
+    if (status == HYPAR_OK && args->svg)
+        status = write_picture(found, args->svg, err);
     if (status == HYPAR_OK && opt_wants_summary(args))
         report(args, graph, machine, how, found);
     note_profile(args, found);

@@ -71,18 +71,13 @@ static enum hypar_status make_folders(const char *path, struct hypar_error *err)
     return HYPAR_OK;
 }
 
-static int threads_of(const struct args *args)
-{
-    return args->threads ? (int)args->threads : 1;
-}
-
 /* Goes on with a file that is there, if it was measured on this machine. */
 static enum hypar_status open_profile(struct profiling *p, struct hypar_error *err)
 {
     int n = hypar_ranks_count(p->ranks);
     struct hypar_profile_machine here = { hypar_local_processor(),
                                           hypar_kernels_text(p->args->kernels),
-                                          hypar_local_all_cores(), n, threads_of(p->args) };
+                                          hypar_local_all_cores(), n, opt_threads(p->args) };
     if (p->args->output)
         snprintf(p->path, sizeof p->path, "%s", p->args->output);
     else if (!opt_profile_path(n, here.threads, p->path, sizeof p->path))
@@ -92,17 +87,17 @@ static enum hypar_status open_profile(struct profiling *p, struct hypar_error *e
         status = hypar_profile_read(&p->profile, p->path, err);
     if (status != HYPAR_OK)
         return status;
-    const struct hypar_profile_machine *was =
-        p->profile ? hypar_profile_machine(p->profile) : NULL;
-    if (was && (strcmp(was->processor, here.processor) != 0 || was->cores != here.cores ||
-                was->ranks != n || was->threads != here.threads ||
-                strcmp(was->kernels, here.kernels) != 0)) {
-        snprintf(err->text, sizeof err->text,
-                 "%.200s: measured on another machine or with other ranks (%s, %d cores, %d "
-                 "ranks of %d threads, %s); remove it, or -o another",
-                 p->path, was->processor, was->cores, was->ranks, was->threads, was->kernels);
+    char how[OPT_HOW_BYTES];
+    if (p->profile && !opt_profile_is_of(p->args, p->profile, n, how)) {
+        snprintf(err->text, sizeof err->text, "%.120s: %s; remove it, or -o another", p->path,
+                 how);
         return HYPAR_INVALID;
     }
+    struct hypar_output out; /* told before all is measured */
+    status = hypar_output_open(&out, p->path, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_output_close(&out, false, NULL);
     if (!p->profile)
         p->profile = hypar_profile_new();
     hypar_profile_set_machine(p->profile, &here);
@@ -373,7 +368,7 @@ static enum hypar_status count_ranks(const struct args *args, int *ranks,
                                      struct hypar_error *err)
 {
     struct hypar_machine *machine;
-    *ranks = hypar_local_cores() / threads_of(args);
+    *ranks = hypar_local_cores() / opt_threads(args);
     if (!args->machine)
         return HYPAR_OK;
     enum hypar_status status = hypar_machine_read(&machine, args->machine, err);
@@ -389,9 +384,13 @@ static enum hypar_status count_ranks(const struct args *args, int *ranks,
 static enum hypar_status check_planners(const struct args *args, struct hypar_error *err)
 {
     char name[64];
-    for (const char *list = args->planner; list && next_name(&list, name, sizeof name);)
-        if (!hypar_planner_find(name))
-            return opt_usage(err, "profile: unknown planner '%s'; see 'hypar planners'", name);
+    for (const char *list = args->planner; list;) {
+        bool named = next_name(&list, name, sizeof name);
+        if (!named || !hypar_planner_find(name))
+            return opt_usage(err, "profile: unknown planner '%s'; see 'hypar planners'",
+                             named ? name : "");
+        list = *list || list[-1] == ',' ? list : NULL;
+    }
     return HYPAR_OK;
 }
 

@@ -51,11 +51,6 @@ void launch_ready(void)
 
 /* Cores -------------------------------------------------------------------------------- */
 
-static int threads_of(const struct args *args)
-{
-    return args->threads ? (int)args->threads : 1;
-}
-
 /* What mpirun, or the launching process, tells a rank; -1: nothing. */
 static int own_number(const char *name)
 {
@@ -73,7 +68,7 @@ static bool wants_bound(const struct args *args)
 
 void launch_bind(const struct args *args)
 {
-    int rank = own_number("OMPI_COMM_WORLD_LOCAL_RANK"), threads = threads_of(args);
+    int rank = own_number("OMPI_COMM_WORLD_LOCAL_RANK"), threads = opt_threads(args);
     int ranks = own_number("OMPI_COMM_WORLD_LOCAL_SIZE");
     if (own_number(bind_variable) == 1 && rank >= 0 && ranks * threads <= hypar_local_cores())
         hypar_local_bind(rank * threads, threads);
@@ -137,7 +132,7 @@ static void become_ready(void)
 static char **mpirun_words(const struct args *args, int ranks, char *count, char *self)
 {
     enum { MOST_OWN = 24 };
-    bool enough = ranks * threads_of(args) <= hypar_local_cores();
+    bool enough = ranks * opt_threads(args) <= hypar_local_cores();
     char **word = hypar_or_out_of_memory(calloc((size_t)args->argc + MOST_OWN, sizeof *word)),
          **w = word;
     *w++ = "mpirun";

@@ -318,12 +318,24 @@ void opt_show_progress(void *who, const struct hypar_search_progress *progress);
 /* A note on standard error in one line, unless -q. */
 void opt_note(const struct args *args, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
+/* Threads of each rank. */
+static inline int opt_threads(const struct args *args)
+{
+    return args->threads ? (int)args->threads : 1;
+}
+
 /* Where the profile of this machine with so many ranks lies unless told otherwise: in
  * $XDG_CACHE_HOME/hypar or ~/.cache/hypar. False: there is no such folder to be named. */
 bool opt_profile_path(int ranks, int threads, char *path, size_t size);
 
+/* Was a profile measured here, by as many ranks with --threads and --kernels? Else fills `how`
+ * with what differs, for a person. */
+enum { OPT_HOW_BYTES = 320 };
+bool opt_profile_is_of(const struct args *args, const struct hypar_profile *profile, int ranks,
+                       char how[OPT_HOW_BYTES]);
+
 /* If the machine is this one (local:N) and --profile names none, its profile, to be freed: how
- * steps are simulated. Tells where it was measured on another machine. */
+ * steps are simulated. Tells where it was measured otherwise than here. */
 void opt_local_profile(const struct args *args, const struct hypar_machine *machine,
                        struct hypar_sim_options *how, struct hypar_profile **profile);
 

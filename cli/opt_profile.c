@@ -19,19 +19,33 @@ bool opt_profile_path(int ranks, int threads, char *path, size_t size)
                             own ? "" : ".cache/", name) < size;
 }
 
-/* Was it measured here? */
-static void check_machine(const struct args *args, const char *path,
-                          const struct hypar_profile *profile, int ranks)
+bool opt_profile_is_of(const struct args *args, const struct hypar_profile *profile, int ranks,
+                       char how[OPT_HOW_BYTES])
 {
     const struct hypar_profile_machine *m = hypar_profile_machine(profile);
+    const char *kernels = hypar_kernels_text(args->kernels);
+    int threads = opt_threads(args);
     if (!m)
-        return;
+        return true;
     if (strcmp(m->processor, hypar_local_processor()) != 0 ||
         m->cores != hypar_local_all_cores())
-        opt_note(args, "%s: measured on %s, %d cores, which is another machine", path,
+        snprintf(how, OPT_HOW_BYTES, "measured on %.200s, %d cores, which is another machine",
                  m->processor, m->cores);
-    else if (m->ranks != ranks)
-        opt_note(args, "%s: measured with %d ranks, not %d", path, m->ranks, ranks);
+    else if (m->ranks != ranks || m->threads != threads || strcmp(m->kernels, kernels) != 0)
+        snprintf(how, OPT_HOW_BYTES,
+                 "measured with ranks %d, threads %d, kernels %.80s; not %d, %d, %.80s",
+                 m->ranks, m->threads, m->kernels, ranks, threads, kernels);
+    else
+        return true;
+    return false;
+}
+
+static void note_machine(const struct args *args, const char *path,
+                         const struct hypar_profile *profile, int ranks)
+{
+    char how[OPT_HOW_BYTES];
+    if (!opt_profile_is_of(args, profile, ranks, how))
+        opt_note(args, "%s: %s", path, how);
 }
 
 static bool is_local(const struct hypar_machine *machine)
@@ -45,20 +59,20 @@ void opt_local_profile(const struct args *args, const struct hypar_machine *mach
     char path[PATH_MAX];
     struct hypar_error why;
     int ranks = hypar_machine_device_count(machine);
-    int threads = args->threads ? (int)args->threads : 1;
     if (!is_local(machine))
         return;
     if (*profile) {
-        check_machine(args, args->profile, *profile, ranks);
+        note_machine(args, args->profile, *profile, ranks);
         return;
     }
-    if (!opt_profile_path(ranks, threads, path, sizeof path) || access(path, R_OK) != 0)
+    if (!opt_profile_path(ranks, opt_threads(args), path, sizeof path) ||
+        access(path, R_OK) != 0)
         return;
     if (hypar_profile_read(profile, path, &why) != HYPAR_OK) {
         opt_note(args, "%s; not used", why.text);
         return;
     }
-    check_machine(args, path, *profile, ranks);
+    note_machine(args, path, *profile, ranks);
     how->profile = *profile;
 }
 

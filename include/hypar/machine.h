@@ -28,7 +28,7 @@ struct hypar_kernel_figures {
     double product_efficiency; /* ... that do products, ... */
     double row_efficiency;     /* ... that reduce along other dimensions than samples, ... */
     /* ... that reduce along samples into few sums (into many they stream), or as a framework
-     * compiles them, ... */
+     * compiles them: of one tensor, whatever they read beside it, ... */
     double column_efficiency, compiled_column_efficiency;
     double window_efficiency;  /* ... that slide a window, or exchange dimensions, ... */
     double scatter_efficiency; /* ... that add into rows which are looked up */
@@ -36,6 +36,9 @@ struct hypar_kernel_figures {
      * reduces along samples; and products for each of up to 2,048 that they sum over, one after
      * another */
     double kernel_s, reduction_s, column_s, summed_s;
+    /* operations that kernels which go through elements do; 0: at the share `efficiency` of the
+     * peak */
+    double vector_op_per_s;
     /* that the host takes to launch one, ahead of the device: one by one from a framework, or
      * captured by one that compiles */
     double eager_launch_s, compiled_launch_s;

@@ -58,9 +58,15 @@ HYPAR_API void hypar_report_check(FILE *to, const struct hypar_plan *plan,
                                   const struct hypar_memory *fullest, const char *warning,
                                   const struct hypar_error *why, enum hypar_format format);
 
-/* One plan: how each operator is split, alike neighbours together. */
+/* One plan: how each operator is split, alike neighbours together; of a large one its
+ * structure: stages, and layers that are planned alike, once. */
 HYPAR_API void hypar_report_plan(FILE *to, const struct hypar_plan *plan,
                                  enum hypar_format format);
+
+/* The same as a picture: stages on the devices, layers with how their operators are divided,
+ * alike ones once. `step` is what was simulated of it; NULL: nothing. */
+HYPAR_API void hypar_report_plan_svg(FILE *to, const struct hypar_plan *plan,
+                                     const struct hypar_sim_summary *step);
 
 /* A program: its tasks, and what moves, by phase, by kind and by operator. */
 HYPAR_API void hypar_report_program(FILE *to, const struct hypar_program *program,

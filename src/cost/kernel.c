@@ -7,12 +7,16 @@
 
 #include "graph/attrs.h"
 
+bool hp_has_kernels(const struct hypar_device *device)
+{
+    static const struct hypar_kernel_figures not_measured;
+    return memcmp(&device->kernels, &not_measured,
+                  offsetof(struct hypar_kernel_figures, comm_latency_s)) != 0;
+}
+
 bool hp_runs_kernels(const struct kernel_place *at)
 {
-    const struct hypar_kernel_figures *k = &at->device->kernels;
-    static const struct hypar_kernel_figures not_measured;
-    return at->framework != HYPAR_FRAMEWORK_NONE && !at->profile &&
-           memcmp(k, &not_measured, offsetof(struct hypar_kernel_figures, comm_latency_s)) != 0;
+    return at->framework != HYPAR_FRAMEWORK_NONE && !at->profile && hp_has_kernels(at->device);
 }
 
 /* Products ------------------------------------------------------------------------------ */
@@ -132,6 +136,15 @@ static axis_set reduced_axes(const struct nest *nest, const struct pass *p)
     return reduced;
 }
 
+/* Is what a pass makes by reducing along some axes more than one number? */
+static bool keeps_some(const struct nest *nest, const struct pass *p, axis_set reduced)
+{
+    for (int a = 0; a < nest->n_axes; a++)
+        if (p->axes >> a & ~reduced >> a & 1 && nest->axis[a].extent > 1)
+            return true;
+    return false;
+}
+
 /* Does a pass belong to the gradient phase? */
 static bool is_gradient(const struct nest *nest, int pass)
 {
@@ -155,7 +168,8 @@ enum kernel_class hp_kernel_class(const struct nest *nest, int pass)
     if (hp_op[nest->kind].flags & ROW_LOOKUP)
         return p->backward ? KERNEL_SCATTER : KERNEL_STREAM;
     int samples = hp_sample_axis(nest);
-    return samples >= 0 && reduced >> samples & 1 ? KERNEL_COLUMN : KERNEL_ROW;
+    bool columns = samples >= 0 && reduced >> samples & 1 && keeps_some(nest, p, reduced);
+    return columns ? KERNEL_COLUMN : KERNEL_ROW;
 }
 
 /* Is what a pass sums over samples summed by an earlier one as well? */
@@ -171,11 +185,23 @@ static bool has_sums_already(const struct nest *nest, int pass)
     return false;
 }
 
-bool hp_is_free_pass(const struct nest *nest, int pass)
+static bool has_statistics(const struct nest *nest)
+{
+    for (int o = 0; o < nest->n_operands; o++)
+        if (nest->operand[o].role == OPERAND_STAT)
+            return true;
+    return false;
+}
+
+struct kernel_role hp_kernel_role(const struct nest *nest, int pass)
 {
     const struct pass *p = &nest->pass[pass];
-    return hp_is_view(nest) || has_sums_already(nest, pass) ||
-           (nest->kind == OP_ADD && p->backward && !reduced_axes(nest, p));
+    return (struct kernel_role){
+        .class = hp_kernel_class(nest, pass),
+        .has_statistics = has_statistics(nest),
+        .is_free = hp_is_view(nest) || has_sums_already(nest, pass) ||
+                   (nest->kind == OP_ADD && p->backward && !reduced_axes(nest, p)),
+    };
 }
 
 /* The share of the device that a library's kernel keeps busy which reduces into few sums; on an
@@ -193,11 +219,29 @@ static double column_share(const struct nest *nest, const struct pass *p,
     return 1 / (1 + ENOUGH_SUMS / most);
 }
 
-/* Frameworks that run operator by operator write the logarithms of softmax, and read them
- * again, where a loss needs none of them. */
-static bool writes_logarithms(const struct nest *nest, const struct kernel_place *at)
+/* Frameworks that run operator by operator write a loss's terms (the logarithms of softmax, the
+ * squares of differences) and read them again: two kernels, where it needs none of them. */
+static bool writes_terms(const struct nest *nest, const struct kernel_place *at)
 {
-    return at->framework == HYPAR_FRAMEWORK_EAGER && nest->kind == OP_CROSS_ENTROPY;
+    return at->framework == HYPAR_FRAMEWORK_EAGER && hp_op[nest->kind].flags & ROW_LOSS;
+}
+
+/* Arithmetic that is no product. Kernels that go through elements do it at a rate of their own;
+ * a random number for each element is RANDOM_OPERATIONS beside those that are counted (forward:
+ * frameworks keep what they drew). */
+static double other_seconds(const struct nest *nest, int pass, enum kernel_class class,
+                            double operations, const struct range range[MAX_AXES],
+                            const struct kernel_place *at)
+{
+    enum { RANDOM_OPERATIONS = 8 };
+    double rate = at->device->kernels.vector_op_per_s;
+    if (!(rate > 0) || class != KERNEL_STREAM)
+        rate = hp_peak_op_per_s(at->device, at->precision) * at->device->efficiency;
+    if (nest->kind == OP_DROPOUT && !nest->pass[pass].backward) {
+        struct box box = hp_region(nest, 0, range);
+        operations += RANDOM_OPERATIONS * (double)hp_box_elements(&box);
+    }
+    return operations / rate;
 }
 
 void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[MAX_AXES],
@@ -207,22 +251,25 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
     struct work work = hp_pass_work(nest, pass, range, ~(operand_set)0, at->precision);
     double peak = hp_peak_op_per_s(at->device, at->precision);
     double share = p->macs > 0 ? work.macs / p->macs * causal_share(nest, range) : 0;
-    enum kernel_class class = hp_kernel_class(nest, pass);
-    bool nothing = !(work.bytes > 0) || hp_is_free_pass(nest, pass);
+    struct kernel_role role = hp_kernel_role(nest, pass);
+    bool nothing = !(work.bytes > 0) || role.is_free;
     for (int o = 0; o < nest->n_operands; o++)
         out->bytes[o] = nothing ? 0
-                                : (1 + writes_logarithms(nest, at)) *
+                                : (1 + writes_terms(nest, at)) *
                                       hp_operand_bytes(nest, pass, o, range, at->precision);
-    out->arithmetic_s = nothing ? 0 : work.other / (peak * at->device->efficiency);
+    out->arithmetic_s =
+        nothing ? 0 : other_seconds(nest, pass, role.class, work.other, range, at);
     out->besides_s = out->column_share = 0;
     if (nothing)
         return;
-    if (class == KERNEL_ROW)
+    if (role.class == KERNEL_ROW)
         out->besides_s = at->device->kernels.reduction_s;
-    if (class == KERNEL_COLUMN) {
+    if (role.class == KERNEL_COLUMN) {
         out->besides_s = at->device->kernels.column_s;
         out->column_share = column_share(nest, p, range);
     }
+    if (writes_terms(nest, at))
+        out->besides_s += at->device->kernels.kernel_s;
     if (p->macs > 0 && !p->n_products)
         out->arithmetic_s += 2 * work.macs / (peak * at->device->efficiency);
     double rate = p->n_products ? peak * alignment(nest, pass, range, at) : 0;
@@ -233,84 +280,105 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
 
 /* Kernels ------------------------------------------------------------------------------- */
 
-static bool has_statistics(const struct nest *nest)
-{
-    for (int o = 0; o < nest->n_operands; o++)
-        if (nest->operand[o].role == OPERAND_STAT)
-            return true;
-    return false;
-}
-
 /* What is reduced over samples is there only when all of them are done; windows and look-ups
  * are kernels of their own. */
-bool hp_joins_kernel(enum hypar_framework framework, const struct nest *nest_before, int before,
-                     const struct nest *nest, int pass, bool same_op)
+static bool joins(const struct kernel_walk *walk, const struct kernel_role *role,
+                  enum kernel_tie tie)
 {
-    enum kernel_class class = hp_kernel_class(nest, pass);
-    enum kernel_class class_before = hp_kernel_class(nest_before, before);
-    if ((class_before == KERNEL_COLUMN && class != KERNEL_COLUMN) ||
-        class_before >= KERNEL_WINDOW || class >= KERNEL_WINDOW)
+    const struct kernel_role *before = walk->before;
+    if (!before || tie == TIE_NONE ||
+        (before->class == KERNEL_COLUMN && role->class != KERNEL_COLUMN) ||
+        before->class >= KERNEL_WINDOW || role->class >= KERNEL_WINDOW)
         return false;
-    if (same_op && has_statistics(nest))
+    if (tie == TIE_OP && role->has_statistics)
         return true;
-    return framework != HYPAR_FRAMEWORK_EAGER && class_before != KERNEL_PRODUCT &&
-           class != KERNEL_PRODUCT;
+    return walk->framework != HYPAR_FRAMEWORK_EAGER && before->class != KERNEL_PRODUCT &&
+           role->class != KERNEL_PRODUCT;
+}
+
+enum kernel_step hp_kernel_step(struct kernel_walk *walk, const struct kernel_role *role,
+                                enum kernel_tie tie)
+{
+    if (role->is_free)
+        return STEP_FREE;
+    enum kernel_step step = joins(walk, role, tie) ? STEP_JOINS : STEP_BEGINS;
+    walk->before = role;
+    return step;
 }
 
 /* As compiled, windows are element-wise kernels that read what neighbours read: about the root
  * of a library's share (on an H200 0.3 against 0.1). */
-static double class_efficiency(const struct kernel_place *at, enum kernel_class class,
-                               double column_share)
+static double class_efficiency(const struct kernel_place *at, enum kernel_class class)
 {
     const struct hypar_kernel_figures *k = &at->device->kernels;
     bool compiled = at->framework != HYPAR_FRAMEWORK_EAGER;
-    double most = k->stream_efficiency > 0 ? k->stream_efficiency : 1;
-    double column = compiled && k->compiled_column_efficiency > 0
-                        ? k->compiled_column_efficiency
-                    : k->column_efficiency > 0 ? fmax(k->column_efficiency, most * column_share)
-                                               : 0;
     const double figure[] = {
         [KERNEL_STREAM] = k->stream_efficiency,
         [KERNEL_PRODUCT] = k->product_efficiency,
         [KERNEL_ROW] = k->row_efficiency,
-        [KERNEL_COLUMN] = column,
+        [KERNEL_COLUMN] = k->stream_efficiency,
         [KERNEL_WINDOW] = compiled ? sqrt(k->window_efficiency) : k->window_efficiency,
         [KERNEL_SCATTER] = k->scatter_efficiency,
     };
     return figure[class] > 0 ? figure[class] : 1;
 }
 
+/* A library's kernel that reduces into many sums streams. */
+static double column_efficiency(const struct kernel_place *at, double column_share)
+{
+    const struct hypar_kernel_figures *k = &at->device->kernels;
+    bool compiled = at->framework != HYPAR_FRAMEWORK_EAGER;
+    if (compiled && k->compiled_column_efficiency > 0)
+        return k->compiled_column_efficiency;
+    return k->column_efficiency > 0
+               ? fmax(k->column_efficiency, class_efficiency(at, KERNEL_STREAM) * column_share)
+               : 1;
+}
+
+/* Returns the sum of the bytes of operands, and through *most the most of one. */
+static double bytes_of(const struct kernel_pass *pass, operand_set operands, double *most)
+{
+    double sum = 0;
+    for (operand_set left = operands; left; left &= left - 1) {
+        double bytes = pass->bytes[__builtin_ctzll(left)];
+        sum += bytes;
+        *most = fmax(*most, bytes);
+    }
+    return sum;
+}
+
 void hp_kernel_add(struct kernel *kernel, const struct kernel_pass *pass,
                    enum kernel_class class, operand_set values, operand_set grads)
 {
+    double most = 0;
     kernel->arithmetic_s += pass->arithmetic_s;
     kernel->column_share = fmax(kernel->column_share, pass->column_share);
     kernel->besides_s = class == KERNEL_PRODUCT ? kernel->besides_s + pass->besides_s
                                                 : fmax(kernel->besides_s, pass->besides_s);
-    kernel->class = class > kernel->class ? class : kernel->class;
-    for (operand_set left = values; left; left &= left - 1)
-        kernel->bytes += pass->bytes[__builtin_ctzll(left)];
-    for (operand_set left = grads; left; left &= left - 1)
-        kernel->bytes += pass->bytes[__builtin_ctzll(left)];
+    if (class != KERNEL_COLUMN && class > kernel->class)
+        kernel->class = class;
+    kernel->bytes += bytes_of(pass, values, &most) + bytes_of(pass, grads, &most);
+    if (class == KERNEL_COLUMN)
+        kernel->column_bytes += most;
 }
 
 double hp_kernel_seconds(const struct kernel *kernel, const struct kernel_place *at)
 {
     if (!(kernel->arithmetic_s > 0) && !(kernel->bytes > 0))
         return 0;
-    double memory_s =
-        kernel->bytes / (at->device->memory_bytes_per_s *
-                         class_efficiency(at, kernel->class, kernel->column_share));
+    double rate = at->device->memory_bytes_per_s;
+    double memory_s = kernel->bytes / (rate * class_efficiency(at, kernel->class));
+    double column_s =
+        kernel->column_bytes / (rate * column_efficiency(at, kernel->column_share));
     return at->device->kernels.kernel_s + kernel->besides_s +
-           fmax(kernel->arithmetic_s, memory_s);
+           fmax(kernel->arithmetic_s, fmax(memory_s, column_s));
 }
 
 double hp_stream_seconds(const struct work *work, const struct kernel_place *at)
 {
     if (!hp_runs_kernels(at))
         return hp_work_seconds(work, at->device, at->precision);
-    return work->bytes /
-           (at->device->memory_bytes_per_s * class_efficiency(at, KERNEL_STREAM, 0));
+    return work->bytes / (at->device->memory_bytes_per_s * class_efficiency(at, KERNEL_STREAM));
 }
 
 double hp_launch_s(const struct kernel_place *at)
@@ -326,35 +394,48 @@ static bool are_apart(const struct nest *nest, int before, int pass)
            is_gradient(nest, before) != is_gradient(nest, pass);
 }
 
+static double roofline_seconds(const struct nest *nest, uint32_t passes,
+                               const struct range range[MAX_AXES], operand_set present,
+                               const struct kernel_place *at)
+{
+    double sum_s = 0;
+    for (int p = 0; p < nest->n_passes; p++)
+        if (passes >> p & 1)
+            sum_s += hp_pass_seconds(nest, p, range, present, at->device, at->precision,
+                                     at->profile);
+    return sum_s;
+}
+
 double hp_op_seconds(const struct nest *nest, uint32_t passes,
                      const struct range range[MAX_AXES], operand_set present,
                      const struct kernel_place *at)
 {
     double bytes[MAX_OPERANDS], sum_s = 0;
     struct kernel kernel = { 0 };
+    struct kernel_walk walk = { .framework = at->framework };
+    struct kernel_role role[MAX_PASSES];
     operand_set values = 0, grads = 0; /* that the kernel has touched */
-    bool kernels = hp_runs_kernels(at);
-    for (int p = 0, before = -1; p < nest->n_passes; p++) {
-        if (!(passes >> p & 1) || (kernels && hp_is_free_pass(nest, p)))
+    if (!hp_runs_kernels(at))
+        return roofline_seconds(nest, passes, range, present, at);
+    for (int p = 0, before = 0; p < nest->n_passes; p++) {
+        const struct pass *made = &nest->pass[p];
+        role[p] = hp_kernel_role(nest, p);
+        enum kernel_step step =
+            passes >> p & 1 ? hp_kernel_step(&walk, &role[p],
+                                             are_apart(nest, before, p) ? TIE_NONE : TIE_OP)
+                            : STEP_FREE;
+        if (step == STEP_FREE)
             continue;
-        if (!kernels) {
-            sum_s += hp_pass_seconds(nest, p, range, present, at->device, at->precision,
-                                     at->profile);
-            continue;
-        }
-        if (before >= 0 && (are_apart(nest, before, p) ||
-                            !hp_joins_kernel(at->framework, nest, before, nest, p, true))) {
+        if (step == STEP_BEGINS) {
             sum_s += hp_kernel_seconds(&kernel, at);
             kernel = (struct kernel){ 0 };
             values = grads = 0;
         }
         struct kernel_pass pass = { .bytes = bytes };
         hp_kernel_pass(nest, p, range, at, &pass);
-        operand_set new_values =
-            (nest->pass[p].reads | nest->pass[p].writes) & present & ~values;
-        operand_set new_grads =
-            (nest->pass[p].reads_grad | nest->pass[p].writes_grad) & present & ~grads;
-        hp_kernel_add(&kernel, &pass, hp_kernel_class(nest, p), new_values, new_grads);
+        operand_set new_values = (made->reads | made->writes) & present & ~values;
+        operand_set new_grads = (made->reads_grad | made->writes_grad) & present & ~grads;
+        hp_kernel_add(&kernel, &pass, role[p].class, new_values, new_grads);
         values |= new_values;
         grads |= new_grads;
         before = p;

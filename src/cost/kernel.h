@@ -8,7 +8,9 @@
  * and besides reduction_s (along samples column_s) if it reduces, or for each product
  * reduction_s, and summed_s for each of up to HP_SUMMED_AT_ONCE elements that it sums over,
  * arithmetic being that of its products, each at the rate of its shape, and of other
- * operations; a tensor that several passes of the kernel touch is counted once. The host
+ * operations, element by element at the rate of vectors; a tensor that several passes of the
+ * kernel touch is counted once. Reducing along samples goes by elements, not by bytes: it takes
+ * no less than one tensor does at the efficiency of columns, while all stream. The host
  * launches kernels ahead of the device: a step takes no less than all its launches. Of other
  * devices, and without a framework, each pass is a kernel, and takes what the roofline says
  * (hp_pass_seconds()). */
@@ -41,6 +43,9 @@ struct kernel_place {
     const struct hypar_profile *profile; /* may be NULL */
 };
 
+/* Is it known how fast the device's kernels run? */
+bool hp_has_kernels(const struct hypar_device *device);
+
 /* Are passes run as kernels there, rather than each for itself? */
 bool hp_runs_kernels(const struct kernel_place *at);
 
@@ -54,20 +59,33 @@ struct kernel_pass {
 void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[MAX_AXES],
                     const struct kernel_place *at, struct kernel_pass *out);
 
-/* Is a pass no work for a framework? A view; the gradient of a sum, which is that of each of
- * its terms; sums over samples that an earlier pass makes as well (batch norm's gradients of
- * scale and offset are its statistics of the errors). */
-bool hp_is_free_pass(const struct nest *nest, int pass);
-
+/* What decides which kernel a pass is in; it follows from the graph alone. */
+struct kernel_role {
+    enum kernel_class class;
+    bool has_statistics; /* its operator */
+    /* It is no work for a framework. A view; the gradient of a sum, which is that of each of
+     * its terms; sums over samples that an earlier pass makes as well (batch norm's gradients
+     * of scale and offset are its statistics of the errors). */
+    bool is_free;
+};
+struct kernel_role hp_kernel_role(const struct nest *nest, int pass);
 enum kernel_class hp_kernel_class(const struct nest *nest, int pass);
 
-/* Does pass `pass` run in one kernel with pass `before` (of the nest `nest_before`), which is
- * the one before it in a task? `same_op`: they are passes of one operator. */
-bool hp_joins_kernel(enum hypar_framework framework, const struct nest *nest_before, int before,
-                     const struct nest *nest, int pass, bool same_op);
+/* Passes one after another, as they run in kernels. */
+struct kernel_walk {
+    enum hypar_framework framework;
+    const struct kernel_role *before; /* the last that was no free one; NULL: none */
+};
+/* How a pass lies to the one before. */
+enum kernel_tie { TIE_NONE, TIE_TASK, TIE_OP };
+/* What comes next. */
+enum kernel_step { STEP_FREE, STEP_JOINS, STEP_BEGINS };
+enum kernel_step hp_kernel_step(struct kernel_walk *walk, const struct kernel_role *role,
+                                enum kernel_tie tie);
 
 struct kernel {
     double arithmetic_s, besides_s, column_share, bytes;
+    double column_bytes; /* of what is reduced along samples, the longest tensor of each pass */
     enum kernel_class class;
 };
 

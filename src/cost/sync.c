@@ -89,8 +89,12 @@ static void server_cost(const struct topology_view *f, const struct nest *nest,
 {
     struct replica_groups groups = find_groups(scratch, nest, p, replicas);
     double s_per_byte;
-    if (f->kind == TOPOLOGY_PAIRS)
-        s_per_byte = groups.n_replicas > 1 ? f->cut[0].s_per_byte / groups.n_replicas : 0;
+    if (f->kind == TOPOLOGY_PAIRS) /* a share over each link; a device copies all of its own */
+        s_per_byte =
+            groups.n_replicas > 1
+                ? (f->cut[0].s_per_byte + (groups.n_replicas - 1) * f->copy_s_per_byte[0]) /
+                      groups.n_replicas
+                : 0;
     else if (f->kind == TOPOLOGY_TREE && !p->scattered)
         s_per_byte = server_by_groups(f, nest, p, replicas, groups.n_replicas);
     else

@@ -95,29 +95,28 @@ static double route_latency_s(const struct hypar_machine *m, int *links, int max
     return sum;
 }
 
-/* Fills copy_s_per_byte; returns the launch of a comm, by the slowest devices of the machine.
- */
+/* Fills copy_s_per_byte; returns the latency of a comm, that of the slowest device. */
 static double find_overhead(struct topology_view *f)
 {
-    double launch_s = 0;
+    double comm_latency_s = 0;
     f->copy_s_per_byte = NEW(f->arena, double, f->n_devices);
     for (int d = 0; d < f->n_devices; d++) {
         const struct hypar_device *device = hypar_machine_device(f->machine, d);
         f->copy_s_per_byte[d] = hp_copy_s_per_byte(device);
-        launch_s = device->kernels.comm_latency_s > launch_s ? device->kernels.comm_latency_s
-                                                             : launch_s;
+        if (device->kernels.comm_latency_s > comm_latency_s)
+            comm_latency_s = device->kernels.comm_latency_s;
     }
-    return launch_s;
+    return comm_latency_s;
 }
 
 static void find_latencies(struct topology_view *f)
 {
     int longest = hypar_machine_longest_route(f->machine);
     int *links = NEW(f->arena, int, longest + 1);
-    double launch_s = find_overhead(f);
+    double comm_latency_s = find_overhead(f);
     f->latency_s = NEW(f->arena, double, f->n_devices + 1);
     for (int d = 1; d < f->n_devices; d++) {
-        double s = launch_s + route_latency_s(f->machine, links, longest, 0, d);
+        double s = comm_latency_s + route_latency_s(f->machine, links, longest, 0, d);
         f->latency_s[d + 1] = s > f->latency_s[d] ? s : f->latency_s[d];
     }
 }
@@ -298,20 +297,20 @@ static int link_count(const struct topology_view *f)
 
 int hp_load_count(const struct topology_view *f)
 {
-    return link_count(f) + (f->kind == TOPOLOGY_PAIRS ? 0 : 2 * f->n_devices);
+    return link_count(f) + 2 * f->n_devices;
 }
 
 void hp_load_add(const struct topology_view *f, double *load, int i, int j, double elements,
                  bool receiving)
 {
-    if (f->kind == TOPOLOGY_PAIRS) {
-        load[i * f->n_devices + j] += elements * f->cut[0].s_per_byte;
-        return;
-    }
     double *moved = load + link_count(f);
     moved[j] += elements * f->copy_s_per_byte[j];
     if (!receiving)
         moved[f->n_devices + i] += elements * f->copy_s_per_byte[i];
+    if (f->kind == TOPOLOGY_PAIRS) {
+        load[i * f->n_devices + j] += elements * f->cut[0].s_per_byte;
+        return;
+    }
     if (f->kind == TOPOLOGY_ROUTED) {
         const int *end = f->route + f->route_start[i * f->n_devices + j + 1];
         for (const int *l = f->route + f->route_start[i * f->n_devices + j]; l < end; l++)

@@ -71,12 +71,13 @@ struct topology_view {
     int n_devices;
     enum topology_kind kind;
     bool once;  /* of a tree: what several devices of a group read comes to it once, as
-                   collectives do it; else to each by itself, as in the paper */
+                   collectives do it; else to each by itself, as in the paper; of pairs: a
+                   device copies what several read once */
     int n_cuts; /* size 1 first, rising; of pairs that one only, with their bandwidth */
     struct cut cut[TOPOLOGY_MAX_CUTS];
     int n_groups;            /* of all cuts */
     double *latency_s;       /* [n]: of a message on the longest route among devices 0 .. n-1 */
-    double *copy_s_per_byte; /* [device]: of what it gives, or gets, besides (not of pairs) */
+    double *copy_s_per_byte; /* [device]: of what it gives, or gets, besides */
     /* TOPOLOGY_ROUTED: directed links of the route from i to j, from route_start[i * n + j] on
      */
     int *route_start, *route;
@@ -117,7 +118,7 @@ static inline int hp_cut_groups(const struct cut *cut, const struct placement *p
 
 /* Loads of links, for messages looked at one by one: hp_load_count() numbers, seconds for each
  * byte of an element. Of a tree, links into the groups, then out of them; of pairs, all pairs.
- * Then, of others than pairs, the copying of what each device gets, and gives. */
+ * Then the copying of what each device gets, and gives. */
 int hp_load_count(const struct topology_view *topology);
 
 /* `elements` go from device i to device j != i. `receiving`: only links into j's groups count

@@ -285,12 +285,13 @@ static double most_left(const double *load, const double *kept, int n, int n_kep
 
 /* Of every cut what enters the group that most enters, or leaves the one that most leaves;
  * seconds for each byte of an element. Copies of what is written share the sending: receiving
- * decides. The needs are there. */
+ * decides. The needs are there. Fills *moved with what is given or got by the device that most
+ * is: of the first cut, single devices. */
 static double heaviest_cut(struct transfer *t, const struct placement *from,
-                           const struct placement *to)
+                           const struct placement *to, double *moved)
 {
     bool sending = hp_loose_parts(t, 0, from) == 1;
-    double most = 0, moved = 0; /* over a link; to or from a device */
+    double most = 0;
     add_provisions(t, from, to, sending);
     for (int c = 0; c < t->topology->n_cuts; c++) {
         const struct cut *cut = &t->topology->cut[c];
@@ -300,9 +301,9 @@ static double heaviest_cut(struct transfer *t, const struct placement *from,
         double out = sending ? most_left(t->sends + cut->first, kept, n_from, n_to) : 0;
         double crossing = in > out ? in : out, s = crossing * cut->s_per_byte;
         most = s > most ? s : most;
-        moved = cut->size == 1 ? crossing : moved;
+        *moved = c == 0 ? crossing : *moved;
     }
-    return most + moved * t->topology->copy_s_per_byte[0];
+    return most;
 }
 
 /* The largest piece that one device gets from another. A piece that is not the device's own
@@ -324,9 +325,9 @@ static double largest_piece_s(struct transfer *t, const struct placement *from,
         }
         /* devices without a part of the writer have no piece of their own */
         int first = other < 0 ? n_both : 0, end = other < 0 ? n_to : n_both;
-        multiply(&p, 0, end, t->needs);
+        multiply(&p, 0, end, t->sends);
         for (int g = first; g < end; g++)
-            most = t->needs[g] > most ? t->needs[g] : most;
+            most = t->sends[g] > most ? t->sends[g] : most;
     }
     return most * t->topology->cut[0].s_per_byte;
 }
@@ -338,6 +339,13 @@ static bool by_products(const struct transfer *t, const struct placement *from,
            !to->scattered;
 }
 
+/* Does what each group of devices needs decide? Of a tree the time on links; of pairs (their
+ * devices are alike, as those of a tree are) what is copied. */
+static bool uses_needs(const struct topology_view *f)
+{
+    return f->kind == TOPOLOGY_TREE || (f->kind == TOPOLOGY_PAIRS && f->copy_s_per_byte[0] > 0);
+}
+
 /* As hp_transfer_s(), the needs of the readers being there. */
 static double transfer_s(struct transfer *t, const struct placement *from,
                          const struct placement *to, double element_bytes)
@@ -347,8 +355,12 @@ static double transfer_s(struct transfer *t, const struct placement *from,
         return hp_transfer_routed_s(t, from, to, element_bytes);
     if (f->n_devices == 1)
         return 0;
-    double s_per_byte =
-        f->kind == TOPOLOGY_PAIRS ? largest_piece_s(t, from, to) : heaviest_cut(t, from, to);
+    double moved = 0, s_per_byte = 0;
+    if (uses_needs(f))
+        s_per_byte = heaviest_cut(t, from, to, &moved);
+    if (f->kind == TOPOLOGY_PAIRS)
+        s_per_byte = largest_piece_s(t, from, to);
+    s_per_byte += moved * f->copy_s_per_byte[0];
     int n = from->n_parts > to->n_parts ? from->n_parts : to->n_parts;
     return s_per_byte > 0 ? s_per_byte * element_bytes + f->latency_s[n] : 0;
 }
@@ -356,7 +368,7 @@ static double transfer_s(struct transfer *t, const struct placement *from,
 double hp_transfer_s(struct transfer *t, const struct placement *from,
                      const struct placement *to, double element_bytes)
 {
-    if (t->topology->kind == TOPOLOGY_TREE)
+    if (uses_needs(t->topology))
         add_needs(t, to);
     return transfer_s(t, from, to, element_bytes);
 }
@@ -365,7 +377,7 @@ void hp_transfer_table(struct transfer *t, const struct placement *from, int n_f
                        const struct placement *to, int n_to, double element_bytes, double *out)
 {
     for (int j = 0; j < n_to; j++) {
-        if (t->topology->kind == TOPOLOGY_TREE)
+        if (uses_needs(t->topology))
             add_needs(t, &to[j]);
         for (int i = 0; i < n_from; i++)
             out[(size_t)i * (size_t)n_to + (size_t)j] =

@@ -1,6 +1,7 @@
 /* Seconds, operations and bytes of one pass of one part on a device. */
 #include "cost/work.h"
 
+#include "graph/attrs.h"
 #include "profile/profile.h"
 
 double hp_peak_op_per_s(const struct hypar_device *device, enum hypar_precision precision)
@@ -17,6 +18,11 @@ double hp_peak_op_per_s(const struct hypar_device *device, enum hypar_precision 
     default:
         return device->fp32_op_per_s;
     }
+}
+
+double hp_dense_op_per_s(const struct hypar_device *device, enum hypar_precision precision)
+{
+    return hp_peak_op_per_s(device, precision) * device->efficiency;
 }
 
 /* Work ---------------------------------------------------------------------------------- */
@@ -124,14 +130,40 @@ struct work hp_squares_work(double elements, enum hypar_precision gradients)
                           .bytes = elements * hp_element_bytes(gradients, false) };
 }
 
+/* Parts alike --------------------------------------------------------------------------- */
+
+axis_set hp_positional_axes(const struct nest *nest)
+{
+    axis_set axes = 0;
+    for (int o = 0; o < nest->n_operands; o++)
+        for (int d = 0; d < nest->operand[o].n_dims; d++) {
+            const struct dim_map *map = &nest->operand[o].dim[d];
+            if (map->kind == DIM_AXIS &&
+                (map->stride != 1 || map->span != 1 || map->pad != 0 ||
+                 nest->operand[o].size[d] != nest->axis[map->axis[0]].extent))
+                axes |= (axis_set)1 << map->axis[0];
+        }
+    if (nest->kind == OP_ATTENTION && hp_attr_int(nest->attrs, ATTR_CAUSAL, 0, 0))
+        axes |= (axis_set)1 << hp_nest_axis(nest, 'q') | (axis_set)1 << hp_nest_axis(nest, 's');
+    return axes;
+}
+
+bool hp_same_work(const struct range *a, const struct range *b, int n, axis_set positional)
+{
+    for (int i = 0; i < n; i++)
+        if (a[i].hi - a[i].lo != b[i].hi - b[i].lo ||
+            (positional >> i & 1 && a[i].lo != b[i].lo))
+            return false;
+    return true;
+}
+
 /* Seconds ------------------------------------------------------------------------------- */
 
 /* The roofline of Williams, Waterman and Patterson (CACM 2009). */
 double hp_work_seconds(const struct work *work, const struct hypar_device *device,
                        enum hypar_precision precision)
 {
-    double arithmetic_s = (2 * work->macs + work->other) /
-                          (hp_peak_op_per_s(device, precision) * device->efficiency);
+    double arithmetic_s = (2 * work->macs + work->other) / hp_dense_op_per_s(device, precision);
     double memory_s = work->bytes / device->memory_bytes_per_s;
     return arithmetic_s > memory_s ? arithmetic_s : memory_s;
 }

@@ -16,6 +16,9 @@
 /* Operations per second of a device at best, in this precision. */
 double hp_peak_op_per_s(const struct hypar_device *device, enum hypar_precision precision);
 
+/* The same of large products; shares of work go by it where devices differ (AccPar). */
+double hp_dense_op_per_s(const struct hypar_device *device, enum hypar_precision precision);
+
 /* Bytes of one element in this precision; of an integer (ids, labels) always 4. */
 static inline int hp_element_bytes(enum hypar_precision precision, bool index)
 {
@@ -37,6 +40,14 @@ struct work hp_pass_work(const struct nest *nest, int pass, const struct range r
 /* Bytes of operand `o`, or of its gradient, that a pass over these loops touches. */
 double hp_operand_bytes(const struct nest *nest, int pass, int o,
                         const struct range range[MAX_AXES], enum hypar_precision precision);
+
+/* Axes along which the work of a part depends on where it is: a window slides along them, is
+ * clipped, or an operand is shorter (one of a concat's); queries see the keys before them. */
+axis_set hp_positional_axes(const struct nest *nest);
+
+/* Is the work of two parts the same, over n axes? They are as long, and along positional axes
+ * in the same place. */
+bool hp_same_work(const struct range *a, const struct range *b, int n, axis_set positional);
 
 /* Seconds on a device. */
 double hp_work_seconds(const struct work *work, const struct hypar_device *device,

@@ -41,15 +41,15 @@
     .reduction_length = 200, .output_length = 100, .stream_efficiency = 0.85, \
     .row_efficiency = 0.7, .column_efficiency = 0.5, .kernel_s = 3e-6
 /* Kernels of PyTorch on an H200 (bench/h200): by `hypar fit` from two thirds of 1,189 of them,
- * with a median error of 14 % on the others; columns as compiled from 120 more, launches from
- * whole steps. */
-#define H200_KERNELS                                                                           \
-    .reduction_length = 76, .output_length = 108, .unaligned_efficiency = 0.137,               \
-    .stream_efficiency = 0.756, .product_efficiency = 0.784, .row_efficiency = 0.465,          \
-    .column_efficiency = 0.388, .compiled_column_efficiency = 0.5, .window_efficiency = 0.074, \
-    .scatter_efficiency = 0.037, .kernel_s = 1.63e-6, .reduction_s = 1.47e-6,                  \
-    .column_s = 7.6e-6, .summed_s = 1.97e-9, .eager_launch_s = 26e-6,                          \
-    .compiled_launch_s = 1e-6
+ * with a median error of 15 % on the others; columns as compiled from 120 more, likewise;
+ * launches from whole steps. */
+#define H200_KERNELS                                                                  \
+    .reduction_length = 76, .output_length = 108, .unaligned_efficiency = 0.137,      \
+    .stream_efficiency = 0.766, .product_efficiency = 0.784, .row_efficiency = 0.463, \
+    .column_efficiency = 0.074, .compiled_column_efficiency = 0.59,                   \
+    .window_efficiency = 0.072, .scatter_efficiency = 0.037, .kernel_s = 1.61e-6,     \
+    .reduction_s = 1.48e-6, .column_s = 5.76e-6, .summed_s = 1.98e-9,                 \
+    .vector_op_per_s = 5.5e12, .eager_launch_s = 26e-6, .compiled_launch_s = 1e-6
 #define NCCL_A100_SOURCE                                                             \
     "; efficiency and kernels: guessed, checked on published steps of Megatron-LM; " \
     "collectives: "                                                                  \
@@ -142,7 +142,7 @@ static const struct hypar_device_type types[] = {
       .summary = "NVIDIA A100 SXM 40 GB",
       "NVIDIA A100 data sheet: fp64 tensor core, NVLink 600 GB/s both ways; a 200 Gb/s card each as in "
       "DGX A100" NCCL_A100_SOURCE, NVLINK },
-    { { "h100", 67e12, 67e12, 494.5e12, 989e12, 989e12, 0.905, 80000000000, 3350e9, HOROWITZ, HBM, { H200_KERNELS, NCCL(3350e9) } },
+    { { "h100", 67e12, 67e12, 494.5e12, 989e12, 989e12, 0.906, 80000000000, 3350e9, HOROWITZ, HBM, { H200_KERNELS, NCCL(3350e9) } },
       18, 25e9, 50e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA H100 SXM 80 GB",
       "NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400 Gb/s card each as in "
@@ -152,7 +152,7 @@ static const struct hypar_device_type types[] = {
       .summary = "NVIDIA H100 PCIe 80 GB",
       "NVIDIA H100 data sheet of the PCIe card (tensor figures halved: they count sparsity): fp64 tensor "
       "core, PCIe 5.0 x16, no NVLink bridge; 400 Gb/s network" ENERGY_SOURCE },
-    { { "h200", 67e12, 67e12, 494.5e12, 989e12, 989e12, 0.905, 141000000000, 4800e9, HOROWITZ, HBM, { H200_KERNELS, NCCL(4800e9) } },
+    { { "h200", 67e12, 67e12, 494.5e12, 989e12, 989e12, 0.906, 141000000000, 4800e9, HOROWITZ, HBM, { H200_KERNELS, NCCL(4800e9) } },
       18, 25e9, 50e9, 2.5e-6, 8e-12,
       .summary = "NVIDIA H200 SXM 141 GB",
       "NVIDIA H200 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400 Gb/s card each as in "

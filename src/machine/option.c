@@ -58,6 +58,8 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "reduction_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
     [OPTION_SUMMED_TIME] = { { "summed-time", "2ns", "of products, for each of up to 2,048 that they sum over" },
         "summed_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
+    [OPTION_VECTOR] = { { "vector-rate", "6TFLOP/s", "of arithmetic element by element (0: efficiency times the peak)" },
+        "vector_op_per_s", HYPAR_UNIT_RATE, SCOPE_DEVICE, 0, 1e24, false },
     [OPTION_EAGER_LAUNCH] = { { "eager-launch", "7us", "that the host takes to launch a kernel, one by one" },
         "eager_launch_s", HYPAR_UNIT_SECONDS, SCOPE_DEVICE, 0, 1e6, false },
     [OPTION_COMPILED_LAUNCH] = { { "compiled-launch", "4us", "likewise, captured by a framework that compiles" },
@@ -178,6 +180,8 @@ static double *device_figure(struct hypar_device *device, enum option option)
         return &kernels->reduction_s;
     case OPTION_SUMMED_TIME:
         return &kernels->summed_s;
+    case OPTION_VECTOR:
+        return &kernels->vector_op_per_s;
     case OPTION_EAGER_LAUNCH:
         return &kernels->eager_launch_s;
     case OPTION_COMPILED_LAUNCH:

@@ -74,13 +74,39 @@ static int word_bytes(const char *text)
     return n;
 }
 
+/* Is the word a degree, such as "k=8,"? */
+static bool is_degree(const char *text)
+{
+    return isalpha((unsigned char)text[0]) && text[1] == '=' && isdigit((unsigned char)text[2]);
+}
+
+/* The same, with what reads as one: "conv1 .. relu3 n=2 k=8 on 0-15"; if that fits into
+ * `width`.
+ */
+static int phrase_bytes(const char *text, int width)
+{
+    int n = word_bytes(text), whole = n;
+    bool degree = is_degree(text);
+    while (text[n] == ' ' && n && !strchr(",;:", text[n - 1])) {
+        const char *next = text + n + 1;
+        if (strncmp(next, ".. ", 3) == 0 || (degree && strncmp(next, "on ", 3) == 0))
+            n += 1 + (int)strcspn(next, " ") + 1 + word_bytes(strchr(next, ' ') + 1);
+        else if (is_degree(next))
+            n += 1 + word_bytes(next);
+        else
+            break;
+        degree = is_degree(next);
+    }
+    return hp_text_width(text, n) <= width ? n : whole;
+}
+
 /* Bytes of the words at the start of `text` that fit into `width` characters: at least one. */
 static int line_bytes(const char *text, int width)
 {
     int bytes = 0, used = 0;
     while (text[bytes]) {
         int blanks = (int)strspn(text + bytes, " ");
-        int word = word_bytes(text + bytes + blanks);
+        int word = phrase_bytes(text + bytes + blanks, width);
         int characters = hp_text_width(text + bytes, blanks + word);
         if (used && used + characters > width)
             break;
@@ -99,10 +125,24 @@ struct grid {
     bool colour;
 };
 
-/* The width of every column; one that is broken gets what the others leave. */
+/* Columns that may be broken give way until the line fits, the widest first. */
+static void give_way(const char *align, int excess, struct grid *grid)
+{
+    while (excess > 0) {
+        int widest = -1;
+        for (int c = 0; c < grid->n; c++)
+            if (align[c] == 'w' && (widest < 0 || grid->width[c] > grid->width[widest]))
+                widest = c;
+        if (widest < 0 || grid->width[widest] <= LEAST_BROKEN)
+            return;
+        grid->width[widest]--;
+        excess--;
+    }
+}
+
 static void measure(const struct columns *columns, int line, struct grid *grid)
 {
-    int total = GAP * (grid->n - 1), broken = -1;
+    int total = GAP * (grid->n - 1);
     for (int i = 0; i < columns->n_marked && !grid->colour; i++)
         grid->star[columns->marked[i] % grid->n] = 1;
     for (int i = 0; i < columns->n_cells; i++) {
@@ -111,14 +151,9 @@ static void measure(const struct columns *columns, int line, struct grid *grid)
         if (w > grid->width[c])
             grid->width[c] = w;
     }
-    for (int c = 0; c < grid->n; c++) {
+    for (int c = 0; c < grid->n; c++)
         total += grid->width[c];
-        broken = columns->align[c] == 'w' ? c : broken;
-    }
-    if (broken >= 0 && total > line) {
-        int left = grid->width[broken] - (total - line);
-        grid->width[broken] = left < LEAST_BROKEN ? LEAST_BROKEN : left;
-    }
+    give_way(columns->align, total - line, grid);
 }
 
 /* One cell of a line; `blanks` come before it. Returns how many characters it took. */

@@ -13,8 +13,8 @@
 #include "base/arena.h"
 
 struct columns {
-    const char *align; /* for each column 'l' left, 'r' right, or 'w' (at most one) left and
-                          broken between words, where the line would be too long */
+    const char *align; /* for each column 'l' left, 'r' right, or 'w' left and broken
+                          between words, where the line would be too long */
     char **cell;       /* row by row */
     int n_cells, capacity;
     int *marked; /* cells that stand out, ascending */

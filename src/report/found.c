@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/utf8.h"
 #include "plan/plan.h"
 #include "report/columns.h"
 #include "report/layerwise.h"
+#include "report/level_map.h"
 #include "report/pipeline.h"
 #include "report/predicted.h"
 #include "report/put.h"
+#include "report/structure/words.h"
 
 void hypar_report_planners(FILE *to, enum hypar_format format)
 {
@@ -134,76 +135,6 @@ static void found_json(FILE *to, const struct hypar_found *found)
 
 /* Text -------------------------------------------------------------------------------- */
 
-/* How a choice looks: told apart by letter, and on a terminal by colour too. */
-static const struct {
-    const char *word, *letter, *colour;
-} looks[] = {
-    { "dp", ".", "\033[44;97m" },
-    { "mp", "#", "\033[43;30m" },
-    { "III", "o", "\033[42;30m" },
-};
-
-static void put_choice(FILE *to, char digit, int width, bool fill, bool colour)
-{
-    int t = digit - '0';
-    const char *text = width > 1 ? looks[t].word : looks[t].letter;
-    if (colour)
-        fputs(looks[t].colour, to);
-    fprintf(to, "%-*s", fill || colour ? width : 0, text);
-    if (colour)
-        fputs("\033[0m", to);
-}
-
-enum { NAMED_LINES = 2 }; /* with more layers than that, a letter for each */
-
-/* The layers first .. last - 1 of HyPar's Figure 5, names above where there is room. */
-static void map_part(FILE *to, const struct hypar_partition_view *view,
-                     const struct hypar_graph *g, int first, int last, int width, bool colour)
-{
-    if (width > 1) {
-        fprintf(to, "     ");
-        for (int i = first; i < last; i++)
-            hp_put_padded(to, g->ops[view->layer_op[i]].name, i < last - 1 ? width + 1 : 0);
-        fputc('\n', to);
-    } else {
-        fprintf(to, "     layers %d to %d: %s .. %s\n", first + 1, last,
-                g->ops[view->layer_op[first]].name, g->ops[view->layer_op[last - 1]].name);
-    }
-    for (int h = 0; h < view->n_levels; h++) {
-        fprintf(to, "%-5s",
-                (char[]){ 'H', (char)(h + 1 < 10 ? '1' + h : '0' + (h + 1) / 10),
-                          (char)(h + 1 < 10 ? 0 : '0' + (h + 1) % 10), 0 });
-        for (int i = first; i < last; i++) {
-            if (width > 1 && i > first)
-                fputc(' ', to);
-            put_choice(to, view->level[h][i], width, i < last - 1, colour);
-        }
-        fputc('\n', to);
-    }
-    fputc('\n', to);
-}
-
-static void draw_map(FILE *to, const struct hypar_partition_view *view,
-                     const struct hypar_graph *g)
-{
-    bool colour = hp_has_colour(to);
-    int width = 3, line = hp_line_width(to) - 5; /* the level's name stands in front */
-    for (int i = 0; i < view->n_layers; i++) {
-        const char *name = g->ops[view->layer_op[i]].name;
-        int n = hp_text_width(name, (int)strlen(name));
-        width = n > width ? n : width;
-    }
-    if (width + 1 > line || (width + 1) * view->n_layers > NAMED_LINES * line)
-        width = 1;
-    int per_line = width > 1 ? (line + 1) / (width + 1) : line;
-    for (int first = 0; first < view->n_layers; first += per_line) {
-        int last = first + per_line < view->n_layers ? first + per_line : view->n_layers;
-        map_part(to, view, g, first, last, width, colour);
-    }
-    if (width == 1)
-        fputs("     . dp (I)   # mp (II)   o III\n\n", to);
-}
-
 /* What stands below the levels: figures of the whole plan. */
 enum figure { ALL, EXACT, STATE, MEMORY, STEP, N_FIGURES };
 
@@ -290,7 +221,7 @@ static void partition_text(FILE *to, struct arena *arena, const struct hypar_fou
     for (int i = 0; i < n_others && n < 4; i++)
         all[n++] = others[i];
     bool simulated = all_simulated(all, n);
-    draw_map(to, hypar_found_partition(found), hypar_found_plan(found)->graph);
+    hp_draw_levels(to, arena, hypar_found_partition(found), hypar_found_plan(found)->graph);
     level_table(to, arena, all, n, simulated);
     fputc('\n', to);
     hp_wrap(to,
@@ -419,6 +350,10 @@ static void found_text(FILE *to, const struct hypar_found *found,
     if (p.simulated || hypar_plan_layout(plan)) { /* the plan itself says what was chosen */
         hypar_report_plan(to, plan, HYPAR_TEXT);
         fputc('\n', to);
+    } else if (!layerwise) {
+        struct plan_structure structure = hp_plan_structure(&arena, plan);
+        if (structure.n_idle)
+            hp_wrap(to, hp_idle_text(&arena, &structure), 0);
     }
     hp_predicted_text(to, &arena, found);
     proposals_text(to, &arena, &info, p.step_s);

@@ -1,8 +1,11 @@
 /* A pipeline and its stages, as part of a report. */
 #include "report/pipeline.h"
 
+#include <string.h>
+
 #include "plan/plan.h"
 #include "report/columns.h"
+#include "report/structure/words.h"
 
 static bool is_pipedream(const struct hypar_plan *plan)
 {
@@ -75,11 +78,100 @@ static char *ops_text(struct arena *arena, const struct hypar_plan *plan,
     return hp_arena_printf(arena, "%s .. %s", first, name(plan, stage->op[stage->n_ops - 1]));
 }
 
-static void put_quantity(struct columns *table, struct arena *arena, double value,
-                         enum hypar_unit unit)
+/* Figures of a stage, in the order of the table. */
+enum figure { REPLICAS, BUSY, IN_FLIGHT, WEIGHTS, ACTIVATIONS, MEMORY, N_FIGURES };
+
+static double figure(const struct hypar_found *found, int s, enum figure which)
+{
+    const struct hypar_pipeline_stage *about = &hypar_found_pipeline(found)->stage[s];
+    const struct hypar_simulated *sim = hypar_found_simulated(found);
+    switch (which) {
+    case REPLICAS:
+        return about->replicas;
+    case BUSY:
+        return sim ? sim->stage[s].busy_s : about->time_s;
+    case IN_FLIGHT:
+        return sim ? sim->stage[s].in_flight : about->in_flight;
+    case WEIGHTS:
+        return about->weight_bytes;
+    case ACTIVATIONS:
+        return about->activation_bytes;
+    default:
+        return sim ? sim->stage[s].peak_memory_bytes : about->memory_bytes;
+    }
+}
+
+static char *figure_text(struct arena *arena, enum figure which, double value)
 {
     char b[32];
-    hp_cell(table, arena, "%s", hypar_format_quantity(b, value, unit));
+    if (which == REPLICAS || which == IN_FLIGHT)
+        return hp_arena_printf(arena, "%.0f", value);
+    return hp_arena_strdup(
+        arena,
+        hypar_format_quantity(b, value, which == BUSY ? HYPAR_UNIT_SECONDS : HYPAR_UNIT_BYTES));
+}
+
+/* "174 MB", or of several stages "76.1 to 174 MB", "up to 1.74 GB". */
+static void figure_cell(struct columns *table, struct arena *arena,
+                        const struct hypar_found *found, const int stages[2], enum figure which)
+{
+    double least = figure(found, stages[0], which), most = least;
+    for (int s = stages[0] + 1; s <= stages[1]; s++) {
+        double value = figure(found, s, which);
+        least = value < least ? value : least;
+        most = value > most ? value : most;
+    }
+    const char *low = figure_text(arena, which, least), *high = figure_text(arena, which, most);
+    size_t digits = strcspn(low, " ");
+    if (strcmp(low, high) == 0)
+        hp_cell(table, arena, "%s", low);
+    else if (strcmp(low + digits, high + strcspn(high, " ")) == 0)
+        hp_cell(table, arena, "%.*s to %s", (int)digits, low, high);
+    else
+        hp_cell(table, arena, "up to %s", high);
+}
+
+/* One row: stages[0] .. stages[1]. */
+static void stage_row(struct columns *table, struct arena *arena,
+                      const struct hypar_found *found, const int stages[2], const char *layers)
+{
+    int n_ops = 0;
+    for (int s = stages[0]; s <= stages[1]; s++)
+        n_ops += hypar_plan_stage(hypar_found_plan(found), s).n_ops;
+    if (stages[0] == stages[1])
+        hp_cell(table, arena, "%d", stages[0]);
+    else
+        hp_cell(table, arena, "%d-%d", stages[0], stages[1]);
+    hp_cell(table, arena, "%s", layers);
+    hp_cell(table, arena, "(%d)", n_ops);
+    for (int f = 0; f < N_FIGURES; f++)
+        if (f != ACTIVATIONS || !hypar_found_simulated(found))
+            figure_cell(table, arena, found, stages, (enum figure)f);
+}
+
+enum { MOST_STAGES = 12 }; /* with more, alike ones in one row */
+
+static void stage_rows(struct columns *table, struct arena *arena,
+                       const struct hypar_found *found)
+{
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    int n_stages = hypar_plan_stage_count(plan);
+    struct plan_structure s = { 0 };
+    if (n_stages > MOST_STAGES)
+        s = hp_plan_structure(arena, plan);
+    if (n_stages > MOST_STAGES && s.n_blocks == n_stages) {
+        for (int g = 0; g < s.n_groups; g++) {
+            const struct plan_block *first = &s.block[s.group[g].first];
+            stage_row(table, arena, found,
+                      (int[]){ first->stage[0], first[s.group[g].count - 1].stage[0] },
+                      hp_group_words(arena, &s, g).layers);
+        }
+        return;
+    }
+    for (int i = 0; i < n_stages; i++) {
+        struct hypar_stage stage = hypar_plan_stage(plan, i);
+        stage_row(table, arena, found, (int[]){ i, i }, ops_text(arena, plan, &stage));
+    }
 }
 
 /* Activations are a figure of the closed form alone. */
@@ -90,28 +182,11 @@ static void stage_table(FILE *to, struct arena *arena, const struct hypar_found 
                              *const closed[] = { "stage",    "operators",   "",
                                                  "replicas", "time",        "in flight",
                                                  "weights",  "activations", "memory" };
-    const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
-    const struct hypar_plan *plan = hypar_found_plan(found);
-    const struct hypar_simulated *sim = hypar_found_simulated(found);
+    bool sim = hypar_found_simulated(found);
     struct columns table = { .align = sim ? "rwrrrrrr" : "rwrrrrrrr" };
     for (int i = 0; i < (sim ? 8 : 9); i++)
         hp_cell(&table, arena, "%s", sim ? simulated[i] : closed[i]);
-    for (int s = 0; s < view->n_stages; s++) {
-        const struct hypar_pipeline_stage *about = &view->stage[s];
-        struct hypar_stage stage = hypar_plan_stage(plan, s);
-        hp_cell(&table, arena, "%d", s);
-        hp_cell(&table, arena, "%s", ops_text(arena, plan, &stage));
-        hp_cell(&table, arena, "(%d)", stage.n_ops);
-        hp_cell(&table, arena, "%d", about->replicas);
-        put_quantity(&table, arena, sim ? sim->stage[s].busy_s : about->time_s,
-                     HYPAR_UNIT_SECONDS);
-        hp_cell(&table, arena, "%d", sim ? sim->stage[s].in_flight : about->in_flight);
-        put_quantity(&table, arena, about->weight_bytes, HYPAR_UNIT_BYTES);
-        if (!sim)
-            put_quantity(&table, arena, about->activation_bytes, HYPAR_UNIT_BYTES);
-        put_quantity(&table, arena, sim ? sim->stage[s].peak_memory_bytes : about->memory_bytes,
-                     HYPAR_UNIT_BYTES);
-    }
+    stage_rows(&table, arena, found);
     hp_columns_print(&table, to);
     fputc('\n', to);
     hp_wrap(to,

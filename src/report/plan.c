@@ -3,12 +3,14 @@
 
 #include <hypar/report.h>
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "graph/repeated.h"
 #include "report/columns.h"
 #include "report/put.h"
+#include "report/structure/names.h"
+#include "report/structure/words.h"
 
 const char *hp_sent_text(const struct hypar_plan *plan)
 {
@@ -46,22 +48,9 @@ static char *split_text(struct arena *arena, const struct hypar_plan *plan, int 
     return hp_arena_printf(arena, "%s%s", *text ? text : "whole", words_text(arena, plan, op));
 }
 
-/* "0-3 8 9": runs of consecutive devices, the first few of them. */
-static char *devices_text(struct arena *arena, const struct hypar_plan *plan, int op)
+static char *op_devices(struct arena *arena, const struct hypar_plan *plan, int op)
 {
-    char *text = hp_arena_strdup(arena, "");
-    int n = hypar_plan_device_count(plan, op), runs = 0;
-    for (int i = 0; i < n;) {
-        int first = hypar_plan_device(plan, op, i), last = first;
-        for (i++; i < n && hypar_plan_device(plan, op, i) == last + 1; i++)
-            last++;
-        if (++runs > 4)
-            return hp_arena_printf(arena, "%s ...", text);
-        const char *space = *text ? " " : "";
-        text = first == last ? hp_arena_printf(arena, "%s%s%d", text, space, first)
-                             : hp_arena_printf(arena, "%s%s%d-%d", text, space, first, last);
-    }
-    return text;
+    return hp_devices_text(arena, plan->ops[op].device, plan->ops[op].n_devices);
 }
 
 /* The table while it is filled. */
@@ -79,20 +68,20 @@ static void stage_cell(struct drawing *d, int stage)
 }
 
 /* Operators from .. to - 1, neighbours with the same split and devices in one row; returns the
- * number of rows, which are drawn if `draw`. */
-static int put_rows(struct drawing *d, int from, int to, bool draw)
+ * number of rows, which are drawn if `draw`. Stops behind `most`. */
+static int put_rows(struct drawing *d, int from, int to, int most, bool draw)
 {
     const struct hypar_plan *plan = d->plan;
     const struct hypar_graph *g = plan->graph;
     struct arena *arena = d->arena;
     int rows = 0;
-    for (int op = from; op < to; rows++) {
-        char *split = split_text(arena, plan, op), *devices = devices_text(arena, plan, op);
+    for (int op = from; op < to && rows <= most; rows++) {
+        char *split = split_text(arena, plan, op), *devices = op_devices(arena, plan, op);
         int stage = hypar_plan_op_stage(plan, op), last = op;
         bool same_kind = true;
         while (last + 1 < to && hypar_plan_op_stage(plan, last + 1) == stage &&
                strcmp(split_text(arena, plan, last + 1), split) == 0 &&
-               strcmp(devices_text(arena, plan, last + 1), devices) == 0)
+               strcmp(op_devices(arena, plan, last + 1), devices) == 0)
             same_kind &= g->ops[++last].kind == g->ops[op].kind;
         if (draw) {
             stage_cell(d, stage);
@@ -109,87 +98,89 @@ static int put_rows(struct drawing *d, int from, int to, bool draw)
     return rows;
 }
 
-/* Is operator b split as a is, and all else said of it, on devices that lie to base_b as those
- * of a to base_a? */
-static bool is_alike(const struct hypar_plan *plan, int a, int b, int base_a, int base_b)
+/* A plan that is short enough: all its operators. */
+static void put_operators(FILE *to, struct drawing *d)
 {
-    const struct op_plan *x = &plan->ops[a], *y = &plan->ops[b];
-    const struct nest *nest = plan->graph->ops[a].nest;
-    for (int axis = 0; axis < nest->n_axes; axis++)
-        if (!hp_same_parts(&x->split, &y->split, axis))
-            return false;
-    bool alike = x->n_devices == y->n_devices && x->recompute == y->recompute &&
-                 x->resend == y->resend && x->shard == y->shard &&
-                 x->shard_over == y->shard_over;
-    for (int i = 0; i < x->n_devices && alike; i++)
-        alike = x->device[i] - base_a == y->device[i] - base_b;
-    return alike;
+    static const char *const heading[] = {
+        "stage", "operators", "", "kind", "split", "devices"
+    };
+    d->table.align = d->staged ? "rllllw" : "llllw";
+    for (int i = d->staged ? 0 : 1; i < 6; i++)
+        hp_cell(&d->table, d->arena, "%s", heading[i]);
+    put_rows(d, 0, d->plan->graph->n_ops, INT_MAX, true);
+    hp_columns_print(&d->table, to);
 }
 
-/* Layers from `layer` on that are all as that one is. */
-static int count_alike(const struct hypar_plan *plan, const struct repeated_layers *layers,
-                       int layer)
+/* Stages with their layers and devices, alike ones in one row. */
+static void put_stages(FILE *to, struct arena *arena, const struct plan_structure *s)
 {
-    int a = layers->first + layer * layers->n_ops, n = 1;
-    for (; layer + n < layers->count; n++) {
-        int b = a + n * layers->n_ops;
-        for (int i = 0; i < layers->n_ops; i++)
-            if (!is_alike(plan, a + i, b + i, plan->ops[a].device[0], plan->ops[b].device[0]))
-                return n;
+    static const char *const heading[] = { "stage",   "layers",   "each",
+                                           "devices", "replicas", "tensor" };
+    struct columns table = { .align = "wwlwrr" };
+    for (int i = 0; i < 6; i++)
+        hp_cell(&table, arena, "%s", heading[i]);
+    for (int g = 0; g < s->n_groups; g++) {
+        struct group_words w = hp_group_words(arena, s, g);
+        hp_cell(&table, arena, "%s", w.stages);
+        hp_cell(&table, arena, "%s", w.layers);
+        hp_cell(&table, arena, "%s", w.each);
+        hp_cell(&table, arena, "%s", w.devices);
+        hp_cell(&table, arena, "%s", w.replicas);
+        hp_cell(&table, arena, "%s", w.tensor);
     }
-    return n;
+    hp_columns_print(&table, to);
+    fputc('\n', to);
 }
 
-/* "layers 2-95" of all stages that they are in; then the first of them as its rows. */
-static void put_folded(struct drawing *d, const struct repeated_layers *layers, int layer,
-                       int n)
-{
-    const struct hypar_plan *plan = d->plan;
-    int from = layers->first + layer * layers->n_ops, to = from + n * layers->n_ops;
-    int first = hypar_plan_op_stage(plan, from), last = hypar_plan_op_stage(plan, to - 1);
-    if (d->staged && first != last)
-        hp_cell(&d->table, d->arena, "%d-%d", first, last);
-    else
-        stage_cell(d, first);
-    hp_cell(&d->table, d->arena, "layers %d-%d, each as the first:", layer + 1, layer + n);
-    hp_cell(&d->table, d->arena, "(%d x)", n);
-    for (int i = 0; i < 3; i++)
-        hp_cell(&d->table, d->arena, "%s", "");
-    put_rows(d, from, from + layers->n_ops, true);
-}
+enum { MOST_OPERATORS = 24, MOST_ROWS = 24, MOST_TOLD = 40 };
 
-/* Repeated layers are drawn once where that is shorter. */
-static void put_all(struct drawing *d)
+/* Layers that are alike in one row, each with the splits of its operators. */
+static void put_structure(FILE *to, struct arena *arena, const struct plan_structure *s)
 {
-    struct repeated_layers layers = hp_repeated_layers(d->plan->graph);
-    int n_ops = d->plan->graph->n_ops, done = 0;
-    for (int layer = 0; layer < layers.count;) {
-        int from = layers.first + layer * layers.n_ops,
-            n = count_alike(d->plan, &layers, layer);
-        int end = from + n * layers.n_ops;
-        if (n > 2 &&
-            put_rows(d, from, end, false) > put_rows(d, from, from + layers.n_ops, false) + 1) {
-            put_rows(d, done, from, true);
-            put_folded(d, &layers, layer, n);
-            done = end;
+    struct columns table = { .align = "wrw" };
+    char more[64];
+    int told = 0;
+    if (s->n_groups)
+        put_stages(to, arena, s);
+    hp_cell(&table, arena, "operators");
+    hp_cell(&table, arena, "%s", "");
+    hp_cell(&table, arena, "split");
+    for (int i = 0; i < s->n_rows; i++) {
+        const struct plan_row *row = &s->row[i];
+        if (i < s->n_rows - 1 && (i >= MOST_ROWS - 1 || told >= MOST_TOLD)) {
+            hp_cell(&table, arena, "...");
+            hp_cell(&table, arena, "%s", "");
+            hp_cell(&table, arena, "%s of %s; the plan's file has all of them",
+                    hp_count(more, s->n_rows - i, "more row", "more rows"),
+                    hp_ops_name(arena, s->plan->graph, (struct short_names){ 0 }, row->first,
+                                s->plan->graph->n_ops));
+            break;
         }
-        layer += n;
+        hp_cell(&table, arena, "%s", hp_plan_row_name(arena, s, row));
+        hp_cell(&table, arena, "%s",
+                row->count > 1   ? hp_arena_printf(arena, "%d x", row->count)
+                : row->n_ops > 1 ? hp_arena_printf(arena, "(%d)", row->n_ops)
+                                 : "");
+        hp_cell(&table, arena, "%s", hp_plan_row_text(arena, s, row));
+        told += row->n_pieces;
     }
-    put_rows(d, done, n_ops, true);
+    hp_columns_print(&table, to);
 }
 
 static void plan_text(FILE *to, const struct hypar_plan *plan)
 {
     struct arena arena = { 0 };
-    bool staged = hypar_plan_stage_count(plan) > 0;
-    struct drawing d = { plan, &arena, { .align = staged ? "rllllw" : "llllw" }, staged };
-    static const char *const heading[] = {
-        "stage", "operators", "", "kind", "split", "devices"
-    };
-    for (int i = staged ? 0 : 1; i < 6; i++)
-        hp_cell(&d.table, &arena, "%s", heading[i]);
-    put_all(&d);
-    hp_columns_print(&d.table, to);
+    struct plan_structure s = hp_plan_structure(&arena, plan);
+    struct drawing d = { .plan = plan,
+                         .arena = &arena,
+                         .staged = hypar_plan_stage_count(plan) > 0 };
+    const char *idle = hp_idle_text(&arena, &s);
+    if (put_rows(&d, 0, plan->graph->n_ops, MOST_OPERATORS, false) > MOST_OPERATORS)
+        put_structure(to, &arena, &s);
+    else
+        put_operators(to, &d);
+    if (*idle)
+        hp_wrap(to, idle, 0);
     hp_arena_free(&arena);
 }
 

@@ -1,6 +1,11 @@
 /* What a partition costs in time, bytes, energy and memory, in closed form. */
 #include "search/predict.h"
+
+#include <string.h>
+
 #include "cost/array.h"
+#include "cost/kernel.h"
+#include "machine/machine.h"
 
 /* Is a pass counted? As in the papers every backward pass is, of what is trained. */
 static bool counted(const struct hypar_graph *g, const struct op *op, const struct pass *pass)
@@ -23,6 +28,55 @@ static double step_operations(const struct hypar_graph *g, double *macs)
         }
     return operations;
 }
+
+/* Speeds --------------------------------------------------------------------------------- */
+
+static bool knows_kernels(const struct hypar_machine *machine)
+{
+    for (int r = 0; r < machine->n_runs; r++)
+        if (hp_has_kernels(&machine->runs[r].device))
+            return true;
+    return false;
+}
+
+/* A step with one of n parts of the samples. */
+static double share_seconds(const struct hypar_graph *g, int n, const struct kernel_place *at)
+{
+    double seconds = 0;
+    struct range range[MAX_AXES];
+    for (int op = 0; op < g->n_ops; op++) {
+        const struct nest *nest = g->ops[op].nest;
+        int sample = hp_sample_axis(nest);
+        hp_whole_ranges(nest, range);
+        if (sample >= 0)
+            range[sample] = hp_even_part(nest->axis[sample].extent, n, 0);
+        seconds += hp_op_seconds(nest, hp_done_passes(g, &g->ops[op]), range,
+                                 hp_present(&g->ops[op]), at);
+    }
+    return seconds;
+}
+
+const double *hp_device_speeds(struct arena *arena, const struct problem *problem, int parts)
+{
+    int n = hypar_machine_device_count(problem->machine);
+    double *speed = NEW(arena, double, n), macs;
+    double operations = step_operations(problem->graph, &macs);
+    bool kernels = knows_kernels(problem->machine);
+    for (int d = 0; d < n; d++) {
+        struct kernel_place at = { hypar_machine_device(problem->machine, d),
+                                   problem->options->precision, hp_framework(problem), NULL };
+        if (d > 0 && at.device == hypar_machine_device(problem->machine, d - 1)) {
+            speed[d] = speed[d - 1];
+            continue;
+        }
+        double seconds = kernels ? parts * share_seconds(problem->graph, parts, &at) : 0;
+        speed[d] = seconds > 0 && operations > 0 ? operations / seconds
+                                                 : hp_dense_op_per_s(at.device, at.precision);
+    }
+    return speed;
+}
+
+/* All of a step -------------------------------------------------------------------------- */
 
 /* One side of a level sends 2/p of its exchange: for two sides, all of it. */
 static double comm_seconds(const struct problem *problem, const struct partition *partition,
@@ -83,12 +137,18 @@ struct step_work hp_step_work(const struct problem *problem)
     struct step_work work = { 0 };
     int n = hypar_machine_device_count(problem->machine);
     work.operations = step_operations(problem->graph, &work.macs);
+    struct arena scratch = { 0 };
+    const double *speed = hp_device_speeds(&scratch, problem, n);
+    const double *alone = hp_device_speeds(&scratch, problem, 1);
+    double alone_op_per_s = 0;
     for (int d = 0; d < n; d++) {
         const struct hypar_device *device = hypar_machine_device(problem->machine, d);
-        double peak = hp_peak_op_per_s(device, problem->options->precision);
-        work.peak_op_per_s += peak;
-        work.op_per_s += peak * device->efficiency;
+        work.peak_op_per_s += hp_peak_op_per_s(device, problem->options->precision);
+        work.op_per_s += speed[d];
+        alone_op_per_s += alone[d];
     }
+    work.one_device_s = work.operations / alone_op_per_s * n;
+    hp_arena_free(&scratch);
     work.device = mean_device(problem->machine);
     work.link_j_per_bit = mean_link_j_per_bit(problem->machine);
     return work;
@@ -110,6 +170,8 @@ void hp_predict_partition(const struct problem *problem, const struct step_work 
     out->comm_bytes = 2 * bytes * partition->total_elements;
     out->energy_j = energy(problem, work, p, partition);
 }
+
+/* The busiest device --------------------------------------------------------------------- */
 
 /* The axes of an operator that are divided, and what each of their parts is of the whole. */
 struct divided {
@@ -158,8 +220,8 @@ static double part_operations(const struct hypar_graph *g, const struct op *op,
     return work;
 }
 
-/* Each part of `op`, in seconds of its device. */
-static void add_op_seconds(struct arena *arena, const struct hypar_plan *plan, int op,
+/* Each part of `op`, in seconds of its device at so many operations. */
+static void add_operations(struct arena *arena, const struct hypar_plan *plan, int op,
                            const double *op_per_s, double *seconds)
 {
     const struct op *what = &plan->graph->ops[op];
@@ -173,19 +235,46 @@ static void add_op_seconds(struct arena *arena, const struct hypar_plan *plan, i
     hp_arena_release(arena, mark);
 }
 
-/* The device that computes longest: uneven and empty parts, and copies, cost what they cost. */
+/* Each part of `op`, kernel after kernel; one that is like the part before takes as long. */
+static void add_kernels(const struct hypar_plan *plan, int op, enum hypar_framework framework,
+                        double *seconds)
+{
+    const struct op *what = &plan->graph->ops[op];
+    const struct op_plan *placed = &plan->ops[op];
+    uint32_t passes = hp_done_passes(plan->graph, what);
+    axis_set positional = hp_positional_axes(what->nest);
+    struct range range[MAX_AXES], before[MAX_AXES];
+    const struct hypar_device *device_before = NULL;
+    double part_s = 0;
+    for (int i = 0; i < placed->n_devices; i++) {
+        struct kernel_place at = { hypar_machine_device(plan->machine, placed->device[i]),
+                                   plan->precision, framework, NULL };
+        if (!hp_part_ranges(what->nest, &placed->split, i % placed->n_parts, range))
+            continue;
+        if (at.device != device_before ||
+            !hp_same_work(range, before, what->nest->n_axes, positional))
+            part_s = hp_op_seconds(what->nest, passes, range, hp_present(what), &at);
+        seconds[placed->device[i]] += part_s;
+        device_before = at.device;
+        memcpy(before, range, sizeof before);
+    }
+}
+
+/* The device that computes longest: uneven and empty parts, and copies, cost what they cost.
+ * Of devices whose kernels are not known the papers count operations alone. */
 static double busiest_seconds(const struct problem *problem, const struct hypar_plan *plan)
 {
     struct arena scratch = { 0 };
     int n = hypar_machine_device_count(problem->machine);
-    double *seconds = NEW(&scratch, double, n), *op_per_s = NEW(&scratch, double, n), most = 0;
-    for (int d = 0; d < n; d++) {
-        const struct hypar_device *device = hypar_machine_device(problem->machine, d);
-        op_per_s[d] =
-            hp_peak_op_per_s(device, problem->options->precision) * device->efficiency;
-    }
+    bool kernels = knows_kernels(problem->machine);
+    enum hypar_framework framework = hp_framework(problem);
+    double *seconds = NEW(&scratch, double, n), most = 0;
+    const double *op_per_s = hp_device_speeds(&scratch, problem, n);
     for (int op = 0; op < problem->graph->n_ops; op++)
-        add_op_seconds(&scratch, plan, op, op_per_s, seconds);
+        if (kernels)
+            add_kernels(plan, op, framework, seconds);
+        else
+            add_operations(&scratch, plan, op, op_per_s, seconds);
     for (int d = 0; d < n; d++)
         most = seconds[d] > most ? seconds[d] : most;
     hp_arena_free(&scratch);

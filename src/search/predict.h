@@ -5,10 +5,17 @@
 #include "cost/work.h"
 #include "search/planner.h"
 
+/* By device: operations per second that it does of a step, samples being divided evenly into so
+ * many parts. Where kernels of a device of the machine are known, all devices are timed by
+ * cost/kernel.h, as in the simulator; else they reach their efficiency, and operations alone
+ * take time, as in the papers. */
+const double *hp_device_speeds(struct arena *arena, const struct problem *problem, int parts);
+
 /* What a step is, however it is divided. */
 struct step_work {
     double operations, macs;        /* of all passes of all operators */
-    double peak_op_per_s, op_per_s; /* of all devices: at best, and as dense kernels reach */
+    double peak_op_per_s, op_per_s; /* of all devices: at best, and by hp_device_speeds() */
+    double one_device_s;            /* undivided, on a device of their mean speed */
     struct hypar_device device;     /* energies: means over the machine */
     double link_j_per_bit;
 };

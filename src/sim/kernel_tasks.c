@@ -29,13 +29,39 @@ static bool is_passed_on(const struct hypar_graph *g, int t)
            passes_through(g->ops[use->op].nest, use->operand);
 }
 
+/* By place: the exchange that gives such a tensor to its reader. A place that several read, of
+ * which one may do its passes again, is in memory. */
 static void find_passed_on(struct timing *s)
 {
     const struct hypar_graph *g = s->lowering->graph;
-    s->passed_on = NEW(&s->arena, bool, g->n_tensors);
-    for (int t = 0; t < g->n_tensors; t++)
-        s->passed_on[t] =
-            s->costs->settings.framework != HYPAR_FRAMEWORK_EAGER && is_passed_on(g, t);
+    const struct training_graph *k = &s->lowering->training;
+    enum { NOT_SEEN = -2, NOT_PASSED_ON = -1 };
+    int n_places = HP_PLACES * g->n_tensors;
+    s->passed_on = NEW(&s->arena, int, n_places);
+    for (int i = 0; i < n_places; i++)
+        s->passed_on[i] = NOT_SEEN;
+    for (int e = 0; e < k->n_exchanges; e++) {
+        const struct exchange *exchange = &k->exchange[e];
+        int *place = &s->passed_on[hp_place_index(exchange->place)];
+        bool passed_on = *place == NOT_SEEN && !exchange->place.grad &&
+                         s->costs->settings.framework != HYPAR_FRAMEWORK_EAGER &&
+                         is_passed_on(g, exchange->place.tensor);
+        *place = passed_on ? e : NOT_PASSED_ON;
+    }
+}
+
+bool hp_may_pass_on(const struct timing *s, int exchange)
+{
+    const struct training_graph *k = &s->lowering->training;
+    return s->passed_on && exchange < k->n_exchanges &&
+           s->passed_on[hp_place_index(k->exchange[exchange].place)] == exchange;
+}
+
+/* Is what is in a place handed to its reader where and as it was written? */
+static bool is_never_in_memory(const struct timing *s, int b, int place)
+{
+    int exchange = s->passed_on[place];
+    return exchange >= 0 && s->lowering->body[b].pattern[exchange]->aligned;
 }
 
 /* By pass of an operator: gradients that it adds to what an earlier pass wrote there. */
@@ -62,19 +88,60 @@ static void find_added(struct timing *s)
     hp_arena_free(&scratch);
 }
 
+static void find_roles(struct timing *s)
+{
+    const struct training_graph *k = &s->lowering->training;
+    s->role = NEW(&s->arena, struct kernel_role, k->n_op_passes);
+    for (int i = 0; i < k->n_op_passes; i++) {
+        const struct op_pass *what = &k->op_pass[i];
+        s->role[i] = hp_kernel_role(s->lowering->graph->ops[what->op].nest, what->pass);
+    }
+}
+
 /* What follows from the graph, not from the plan. */
 static void find_once(struct timing *s)
 {
     if (s->added)
         return;
+    find_roles(s);
     find_added(s);
     find_passed_on(s);
 }
 
-/* Passes of a group so far, and of their last kernel what has been touched. */
+/* The passes of a fusion group, one after another. */
+struct group_walk {
+    struct kernel_walk kernels;
+    const struct op_pass *before; /* the last that was no free one; NULL: none yet */
+};
+
+static struct group_walk walk_of(const struct timing *s)
+{
+    return (struct group_walk){ .kernels = { .framework = s->costs->settings.framework } };
+}
+
+static enum kernel_step next_pass(const struct timing *s, struct group_walk *walk, int i)
+{
+    const struct op_pass *what = &s->lowering->training.op_pass[i], *before = walk->before;
+    bool same_op = before && before->op == what->op && before->again == what->again &&
+                   before->backward == what->backward;
+    enum kernel_step step =
+        what->resend ? STEP_FREE
+                     : hp_kernel_step(&walk->kernels, &s->role[i], same_op ? TIE_OP : TIE_TASK);
+    if (step != STEP_FREE)
+        walk->before = what;
+    return step;
+}
+
+/* Does a pass add to errors in a kernel of its own? */
+static bool adds_apart(const struct timing *s, int i)
+{
+    return s->added[i] && s->costs->settings.framework == HYPAR_FRAMEWORK_EAGER;
+}
+
+/* Of the last kernel of a group so far what has been touched. */
 struct kernel_run {
-    const struct op_pass *before; /* NULL: none yet */
-    int *place;                   /* hp_place_index() */
+    int body;
+    int *place; /* hp_place_index() */
     int n_places;
     struct kernel *kernel; /* by task */
     double *seconds;       /* by task, without that kernel */
@@ -89,9 +156,9 @@ static operand_set touch(struct kernel_run *run, const struct timing *timing,
     operand_set fresh = 0;
     for (operand_set left = operands; left; left &= left - 1) {
         int o = __builtin_ctzll(left), i = 0;
-        if (!grad && timing->passed_on[s->graph->ops[what->op].tensor[o]])
-            continue;
         int place = hp_place_index(hp_operand_place(s, what, o, grad, written >> o & 1));
+        if (is_never_in_memory(timing, run->body, place))
+            continue;
         while (i < run->n_places && run->place[i] != place)
             i++;
         if (i < run->n_places)
@@ -100,16 +167,6 @@ static operand_set touch(struct kernel_run *run, const struct timing *timing,
         fresh |= (operand_set)1 << o;
     }
     return fresh;
-}
-
-static bool joins(const struct timing *s, const struct op_pass *before,
-                  const struct op_pass *what)
-{
-    const struct op *ops = s->lowering->graph->ops;
-    bool same_op = before->op == what->op && before->again == what->again &&
-                   before->backward == what->backward;
-    return hp_joins_kernel(s->costs->settings.framework, ops[before->op].nest, before->pass,
-                           ops[what->op].nest, what->pass, same_op);
 }
 
 static void end_kernel(struct timing *s, const struct part_layout *l, struct kernel_run *run)
@@ -130,8 +187,9 @@ static void end_kernel(struct timing *s, const struct part_layout *l, struct ker
 static void add_to_errors(struct timing *s, const struct op_pass *what,
                           const struct part_layout *l, struct kernel_run *run)
 {
-    operand_set added = s->added[what - s->lowering->training.op_pass];
-    bool apart = s->costs->settings.framework == HYPAR_FRAMEWORK_EAGER;
+    int i = (int)(what - s->lowering->training.op_pass);
+    operand_set added = s->added[i];
+    bool apart = adds_apart(s, i);
     const struct kernel_pass *const *of =
         added ? hp_kernel_passes(s->costs, what->pass, l) : NULL;
     for (int part = 0; added && part < l->n_parts; part++) {
@@ -160,7 +218,7 @@ static void add_pass(struct timing *s, const struct op_pass *what, const struct 
         touch(run, s, what, (p->reads | p->writes) & present, false, p->writes);
     operand_set grads =
         touch(run, s, what, (p->reads_grad | p->writes_grad) & present, true, p->writes_grad);
-    enum kernel_class class = hp_kernel_class(op->nest, what->pass);
+    enum kernel_class class = s->role[what - s->lowering->training.op_pass].class;
     for (int part = 0; part < l->n_parts; part++)
         if (!l->empty[part] && s->costs->runs_kernels[l->device[part]])
             hp_kernel_add(&run->kernel[l->rank[part]], of[part], class, values, grads);
@@ -172,22 +230,24 @@ void hp_kernel_tasks(struct timing *s, int b, int group, struct sim_task *task)
     struct arena_mark mark = hp_arena_mark(scratch);
     const struct training_graph *k = &s->lowering->training;
     const struct part_layout *first = hp_pass_layout(s->blocks, b, group);
-    struct kernel_run run = { .kernel = NEW(scratch, struct kernel, first->n_parts),
+    struct kernel_run run = { .body = b,
+                              .kernel = NEW(scratch, struct kernel, first->n_parts),
                               .seconds = NEW(scratch, double, first->n_parts) };
     int n_places = 0;
     find_once(s);
     for (int i = group; i >= 0; i = s->blocks->next[b][i])
         n_places += 2 * s->lowering->graph->ops[k->op_pass[i].op].nest->n_operands;
     run.place = NEW(scratch, int, n_places);
+    struct group_walk walk = walk_of(s);
     for (int i = group; i >= 0; i = s->blocks->next[b][i]) {
-        const struct op_pass *what = &k->op_pass[i];
-        if (what->resend || hp_is_free_pass(s->lowering->graph->ops[what->op].nest, what->pass))
+        bool any = walk.before != NULL;
+        enum kernel_step step = next_pass(s, &walk, i);
+        if (step == STEP_FREE)
             continue;
-        if (run.before && !joins(s, run.before, what))
+        if (step == STEP_BEGINS && any)
             end_kernel(s, first, &run);
-        add_pass(s, what, hp_pass_layout(s->blocks, b, i), &run);
-        add_to_errors(s, what, hp_pass_layout(s->blocks, b, i), &run);
-        run.before = what;
+        add_pass(s, &k->op_pass[i], hp_pass_layout(s->blocks, b, i), &run);
+        add_to_errors(s, &k->op_pass[i], hp_pass_layout(s->blocks, b, i), &run);
     }
     end_kernel(s, first, &run);
     for (int part = 0; part < first->n_parts; part++)
@@ -198,16 +258,12 @@ void hp_kernel_tasks(struct timing *s, int b, int group, struct sim_task *task)
 
 static int kernels_of_group(const struct timing *s, int b, int group)
 {
-    const struct training_graph *k = &s->lowering->training;
-    const struct op_pass *before = NULL;
+    struct group_walk walk = walk_of(s);
     int n = 0;
     for (int i = group; i >= 0; i = s->blocks->next[b][i]) {
-        const struct op_pass *what = &k->op_pass[i];
-        if (what->resend || hp_is_free_pass(s->lowering->graph->ops[what->op].nest, what->pass))
-            continue;
-        n += !before || !joins(s, before, what);
-        n += s->added[i] && s->costs->settings.framework == HYPAR_FRAMEWORK_EAGER;
-        before = what;
+        enum kernel_step step = next_pass(s, &walk, i);
+        n += step == STEP_BEGINS;
+        n += step != STEP_FREE && adds_apart(s, i);
     }
     return n;
 }

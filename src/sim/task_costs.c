@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cost/collective_rounds.h"
-#include "graph/attrs.h"
 #include "profile/profile.h"
 
 void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
@@ -36,35 +35,6 @@ void hp_task_costs_end(struct task_costs *a)
     hp_arena_free(&a->scratch);
 }
 
-/* Axes along which the work of a part depends on where it is: a window slides along them, is
- * clipped, or an operand is shorter (one of a concat's); queries see the keys before them. */
-static axis_set positional_axes(const struct nest *nest)
-{
-    axis_set axes = 0;
-    for (int o = 0; o < nest->n_operands; o++)
-        for (int d = 0; d < nest->operand[o].n_dims; d++) {
-            const struct dim_map *map = &nest->operand[o].dim[d];
-            if (map->kind == DIM_AXIS &&
-                (map->stride != 1 || map->span != 1 || map->pad != 0 ||
-                 nest->operand[o].size[d] != nest->axis[map->axis[0]].extent))
-                axes |= (axis_set)1 << map->axis[0];
-        }
-    if (nest->kind == OP_ATTENTION && hp_attr_int(nest->attrs, ATTR_CAUSAL, 0, 0))
-        axes |= (axis_set)1 << hp_nest_axis(nest, 'q') | (axis_set)1 << hp_nest_axis(nest, 's');
-    return axes;
-}
-
-/* Is the work of two parts the same? They are as long, and along positional axes in the same
- * place. */
-static bool same_work(const struct range *a, const struct range *b, int n, axis_set positional)
-{
-    for (int i = 0; i < n; i++)
-        if (a[i].hi - a[i].lo != b[i].hi - b[i].lo ||
-            (positional >> i & 1 && a[i].lo != b[i].lo))
-            return false;
-    return true;
-}
-
 struct kernel_place hp_kernel_place(const struct task_costs *a, int device)
 {
     return (struct kernel_place){ hypar_machine_device(a->machine, device), a->precision,
@@ -79,7 +49,7 @@ static bool as_before(const struct task_costs *a, const struct part_layout *l, i
     return part > 0 && !l->empty[part - 1] &&
            hypar_machine_device(a->machine, l->device[part - 1]) ==
                hypar_machine_device(a->machine, l->device[part]) &&
-           same_work(range, range - l->nest->n_axes, l->nest->n_axes, positional);
+           hp_same_work(range, range - l->nest->n_axes, l->nest->n_axes, positional);
 }
 
 /* By itself; of a part of a kernel no more than is sure: its arithmetic. */
@@ -99,7 +69,7 @@ static const ticks *time_parts(struct task_costs *a, int op, int pass,
                                const struct part_layout *l)
 {
     ticks *time = NEW(&a->arena, ticks, l->n_parts);
-    axis_set positional = positional_axes(l->nest);
+    axis_set positional = hp_positional_axes(l->nest);
     for (int part = 0; part < l->n_parts; part++)
         if (!l->empty[part])
             time[part] = as_before(a, l, part, positional) ? time[part - 1]
@@ -111,7 +81,7 @@ static const struct kernel_pass *const *find_kernel_passes(struct task_costs *a,
                                                            const struct part_layout *l)
 {
     const struct kernel_pass **of = NEW(&a->arena, const struct kernel_pass *, l->n_parts);
-    axis_set positional = positional_axes(l->nest);
+    axis_set positional = hp_positional_axes(l->nest);
     for (int part = 0; part < l->n_parts; part++) {
         if (l->empty[part])
             continue;

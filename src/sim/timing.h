@@ -13,8 +13,11 @@ struct timing {
     struct lowering *lowering;
     struct task_costs own, *costs;      /* its own, or some that it shares */
     struct blocks *own_blocks, *blocks; /* likewise */
-    operand_set *added; /* by pass of an operator (kernel_tasks.c); NULL: not known yet */
-    bool *passed_on; /* by tensor: a compiler makes one kernel of its writer and its reader */
+    /* kernel_tasks.c; NULL: not known yet */
+    struct kernel_role *role; /* by pass of an operator */
+    operand_set *added;       /* likewise: gradients that it adds to */
+    int *passed_on; /* by place: the exchange, if it is aligned, that a compiler makes one
+                       kernel of writer and reader instead of; negative: none */
     struct pattern_cost **tail_cost; /* by exchange of the tail, of the buckets as they are;
                                         NULL: none */
 };
@@ -64,6 +67,9 @@ void hp_block_tasks(struct timing *timing, int number, struct sim_task *task);
 
 /* kernel_tasks.c: adds the kernels of a fusion group to the tasks of devices that run such. */
 void hp_kernel_tasks(struct timing *timing, int body, int group, struct sim_task *task);
+
+/* ... does it make a difference to them whether an exchange is aligned? */
+bool hp_may_pass_on(const struct timing *timing, int exchange);
 
 /* ... and how many kernels a step has on the device whose host is longest at launching them; in
  * how many seconds. Updates are many parameters in one kernel, and not counted. */

@@ -186,12 +186,12 @@ $ hypar machines | grep -E '^(device|v100|h100) '
 > h100           67 T    67 T   494 T   989 T   989 T   80 GB  3.35 TB/s
 > device       efficiency  links       each  latency  network card  for        energy/bit
 > v100                0.5      6    25 GB/s     1 us     12.5 GB/s  a node           8 pJ
-> h100              0.905     18    25 GB/s   2.5 us       50 GB/s  1 device         8 pJ
+> h100              0.906     18    25 GB/s   2.5 us       50 GB/s  1 device         8 pJ
 > h100                   0.82      0.94     33.5 us  3.35 TB/s
 > v100        NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card a node as
 > h100        NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400 Gb/s card
 $ hypar machines --json | grep -o '"name": "v100".*"source"'
-> "name": "v100", "fp32_op_per_s": 15700000000000, "fp64_op_per_s": 7800000000000, "bf16_op_per_s": 15700000000000, "fp16_op_per_s": 125000000000000, "tf32_op_per_s": 15700000000000, "efficiency": 0.5, "memory_bytes": 16000000000, "memory_bytes_per_s": 900000000000, "add_j": 9e-13, "multiply_j": 3.7e-12, "sram_access_j": 5e-12, "dram_access_j": 1.2544e-10, "reduction_length": 0, "output_length": 0, "unaligned_efficiency": 0, "stream_efficiency": 0, "product_efficiency": 0, "row_efficiency": 0, "column_efficiency": 0, "compiled_column_efficiency": 0, "window_efficiency": 0, "scatter_efficiency": 0, "kernel_s": 0, "reduction_s": 0, "column_s": 0, "summed_s": 0, "eager_launch_s": 0, "compiled_launch_s": 0, "comm_latency_s": 0, "copy_bytes_per_s": 0, "ports": 6, "link_bytes_per_s": 25000000000, "nic_bytes_per_s": 12500000000, "devices_per_card": 0, "link_efficiency": 1, "nic_efficiency": 1, "latency_s": 1e-06, "energy_j_per_bit": 8e-12, "source"
+> "name": "v100", "fp32_op_per_s": 15700000000000, "fp64_op_per_s": 7800000000000, "bf16_op_per_s": 15700000000000, "fp16_op_per_s": 125000000000000, "tf32_op_per_s": 15700000000000, "efficiency": 0.5, "memory_bytes": 16000000000, "memory_bytes_per_s": 900000000000, "add_j": 9e-13, "multiply_j": 3.7e-12, "sram_access_j": 5e-12, "dram_access_j": 1.2544e-10, "reduction_length": 0, "output_length": 0, "unaligned_efficiency": 0, "stream_efficiency": 0, "product_efficiency": 0, "row_efficiency": 0, "column_efficiency": 0, "compiled_column_efficiency": 0, "window_efficiency": 0, "scatter_efficiency": 0, "kernel_s": 0, "reduction_s": 0, "column_s": 0, "summed_s": 0, "vector_op_per_s": 0, "eager_launch_s": 0, "compiled_launch_s": 0, "comm_latency_s": 0, "copy_bytes_per_s": 0, "ports": 6, "link_bytes_per_s": 25000000000, "nic_bytes_per_s": 12500000000, "devices_per_card": 0, "link_efficiency": 1, "nic_efficiency": 1, "latency_s": 1e-06, "energy_j_per_bit": 8e-12, "source"
 
 One is not many, and a machine of one device has no levels.
 $ hypar machines ring:1

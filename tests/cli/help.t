@@ -47,6 +47,8 @@ $ hypar check --help --frob
 > together, and that all of a training step fits into memory. If not, the message
 > names the operator or the device, and the reason.
 >
+>       --detail               show the plan: its stages, and how operators are
+>                              split
 >       --follow-links         ONNX: weights may lie behind a link out of the
 >                              model's folder
 >       --json                 report as JSON, in SI units
@@ -55,6 +57,7 @@ $ hypar check --help --frob
 >   -m, --on=MACHINE           check against MACHINE instead of the plan's
 >   -o, --output=FILE          write the result to FILE (-: standard output)
 >   -q, --quiet                no progress, no notes; beside -o no summary
+>       --svg=FILE             write a picture of the plan to FILE
 >   -h, --help                 print this help
 
 $ hypar models -h

@@ -427,27 +427,17 @@ $ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8
 >
 > data 2 x tensor 4 x pipeline 2, 8 micro-batches, schedule 1f1b, sequence parallel
 >
-> stage  operators                                   kind           split            devices
->     0  embed_tokens                                embedding      n=2 v=4          0-7
->   0-1  layers 1-8, each as the first:       (8 x)
->     0  layers.0.input_norm                         rms_norm       n=2 t=4, resend  0-7
->     0  layers.0.q_proj                             linear         n=2 k=4          0-7
->     0  layers.0.rope_q                             rope           n=2 a=4          0-7
->     0  layers.0.k_proj                             linear         n=2 k=4          0-7
->     0  layers.0.rope_k                             rope           n=2 a=4          0-7
->     0  layers.0.v_proj                             linear         n=2 k=4          0-7
->     0  layers.0.attn                               attention      n=2 a=4          0-7
->     0  layers.0.o_proj                             linear         n=2 c=4          0-7
->     0  layers.0.attn.add                           add            n=2 t=4          0-7
->     0  layers.0.post_norm                          rms_norm       n=2 t=4, resend  0-7
->     0  layers.0.gate_proj                          linear         n=2 k=4          0-7
->     0  layers.0.silu                               silu           n=2 c=4          0-7
->     0  layers.0.up_proj                            linear         n=2 k=4          0-7
->     0  layers.0.gate .. layers.0.down_proj  (2)                   n=2 c=4          0-7
->     0  layers.0.mlp.add                            add            n=2 t=4          0-7
->     1  norm                                        rms_norm       n=2 t=4, resend  8-15
->     1  lm_head                                     linear         n=2 k=4          8-15
->     1  loss                                        cross_entropy  n=2 c=4          8-15
+> stage  layers                              each          devices  replicas  tensor
+> 0      embed_tokens, layers.0 .. layers.3  4 layers + 1  0-7             2       4
+> 1      layers.4 .. layers.7, norm .. loss  4 layers + 3  8-15            2       4
+>
+> operators                  split
+> embed_tokens               n=2 v=4
+> layers.0 .. layers.7  8 x  n=2: input_norm t=4, q_proj .. v_proj k=4, attn a=4, o_proj c=4,
+>                            attn.add .. post_norm t=4, gate_proj .. gate k=4, down_proj c=4,
+>                            mlp.add t=4; sent again: input_norm and post_norm
+> norm                       n=2 t=4; sent again
+> lm_head .. loss       (2)  n=2 k=4
 >
 > Predicted step 27.1 ms, simulated (the busiest device computes 23.4 ms of it), 1.18 k samples/s,
 > 28.5 % of peak, 21.5 J; 4.74 GB sent, 9.55 GB on links; 104 MB of 16 GB of memory on the fullest

@@ -3,27 +3,33 @@ $ hypar profile mlp:20-16-10 --on local:1 --batch 6 --kernels reference --steps 
 > dp 8 steps measured T predicted T
 > $TMP/p.json: 12 calls known, their times spread by S % (median)
 $ hypar plan mlp:20-16-10 --on local:1 --batch 6 --planner dp -o $TMP/plan.json -q
-$ hypar simulate $TMP/plan.json --profile $TMP/p.json | grep Profile
+$ hypar simulate $TMP/plan.json --profile $TMP/p.json 2>/dev/null | grep Profile
 > Profile   all 12 passes measured
 
 What is known is not measured again; other sizes are, or lie between those that were.
 $ hypar profile mlp:20-16-10 --on local:1 --batch 6 --kernels reference --steps 8 --planner dp -o $TMP/p.json | sed 's/by [0-9]* %/by S %/'
 > $TMP/p.json: 12 calls known, their times spread by S % (median)
 $ hypar plan mlp:20-16-10 --on local:1 --batch 9 --planner dp -o $TMP/plan.json -q
-$ hypar simulate $TMP/plan.json --profile $TMP/p.json | grep Profile
+$ hypar simulate $TMP/plan.json --profile $TMP/p.json 2>/dev/null | grep Profile
 > Profile   0 of 12 passes measured, the others interpolated
 
 It is used for this machine with as many ranks; train says where there is none.
 $ XDG_CACHE_HOME=$TMP/cache hypar profile mlp:20-16-10 --on local:1 --batch 6 --kernels reference --steps 8 --planner dp -q && ls $TMP/cache/hypar
 > local-1.json
-$ XDG_CACHE_HOME=$TMP/cache hypar simulate $TMP/plan.json | grep Profile
+$ XDG_CACHE_HOME=$TMP/cache hypar simulate $TMP/plan.json 2>/dev/null | grep Profile
 > Profile   0 of 12 passes measured, the others interpolated
 $ hypar simulate $TMP/plan.json | grep Profile
 ? 1
 $ sed 's/"processor": "[^"]*"/"processor": "abacus"/' $TMP/p.json >$TMP/other.json && hypar simulate $TMP/plan.json --profile $TMP/other.json 2>&1 >/dev/null | sed 's/abacus, [0-9]* cores/abacus, N cores/'
 > hypar: note: $TMP/other.json: measured on abacus, N cores, which is another machine
-$ hypar profile mlp:20-16-10 --on local:1 -o $TMP/other.json 2>&1 | sed 's/(.*)/(...)/'
-> hypar: $TMP/other.json: measured on another machine or with other ranks (...); remove it, or -o another
+$ hypar profile mlp:20-16-10 --on local:1 -o $TMP/other.json 2>&1 | sed 's/abacus, [0-9]* cores/abacus, N cores/'
+> hypar: $TMP/other.json: measured on abacus, N cores, which is another machine; remove it, or -o another
+So it is by other ranks, threads or kernels.
+$ sed 's/"threads": 1/"threads": 3/' $TMP/p.json >$TMP/threads.json && hypar simulate $TMP/plan.json --profile $TMP/threads.json 2>&1 >/dev/null | sed 's/; not 1, 1, .*/; not 1, 1, K/'
+> hypar: note: $TMP/threads.json: measured with ranks 1, threads 3, kernels reference; not 1, 1, K
+$ hypar profile mlp:20-16-10 --on local:1 --kernels reference -o $TMP/threads.json
+> hypar: $TMP/threads.json: measured with ranks 1, threads 3, kernels reference; not 1, 1, reference; remove it, or -o another
+? 3
 
 What cannot be:
 $ hypar profile
@@ -35,3 +41,12 @@ $ hypar profile mlp --on torus:2x2
 $ hypar profile mlp --on local:1 --planner dq
 > hypar: profile: unknown planner 'dq'; see 'hypar planners'
 ? 2
+$ hypar profile mlp --on local:1 --planner ,
+> hypar: profile: unknown planner ''; see 'hypar planners'
+? 2
+$ hypar profile mlp --on local:1 --planner dp,
+> hypar: profile: unknown planner ''; see 'hypar planners'
+? 2
+$ hypar profile mlp --on local:1 -o /nonexistent/p.json
+> hypar: /nonexistent/p.json: cannot write: No such file or directory
+? 4

@@ -140,6 +140,74 @@ static void a_kernel_touches_a_tensor_once(void **state)
     hypar_graph_free(graph);
 }
 
+/* 42 elements of a product's output are summed into 7: one tensor at the rate of columns. The
+ * gradients of a layer norm's scales read x and dy, as long as each other: no longer than one.
+ */
+static void columns_go_by_elements(void **state)
+{
+    (void)state;
+    struct hypar_device device = measured_device();
+    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_FRAMEWORK_EAGER, NULL };
+    struct range range[MAX_AXES];
+    struct hypar_graph *graph = graph_of(OP_LINEAR, "n c");
+    hp_whole_ranges(last_nest(graph), range);
+    assert_close(hp_op_seconds(last_nest(graph), 1u << 3, range, all_operands, &at),
+                 1e-6 + 4. * 42 / (1e9 * 0.125));
+    hypar_graph_free(graph);
+    graph = graph_of(OP_LAYER_NORM, "n t c");
+    hp_whole_ranges(last_nest(graph), range);
+    assert_close(hp_op_seconds(last_nest(graph), 1u << 4, range, all_operands, &at),
+                 1e-6 + 4. * 84 / (1e9 * 0.125));
+    device.kernels.stream_efficiency = 0.05; /* then all that it touches: x, dy, s, dw */
+    assert_close(hp_op_seconds(last_nest(graph), 1u << 4, range, all_operands, &at),
+                 1e-6 + 4. * (2 * 84 + 2 * 12 + 7) / (1e9 * 0.05));
+    hypar_graph_free(graph);
+}
+
+/* Arithmetic element by element at the rate of vectors, of which dropout draws numbers. */
+static void vectors_have_a_rate(void **state)
+{
+    (void)state;
+    static const struct {
+        enum op_kind kind;
+        double operations[2];
+    } cases[] = { { OP_GELU, { 8, 12 } }, { OP_DROPOUT, { 11, 3 } } };
+    struct hypar_device device = measured_device();
+    struct kernel_place at = { &device, HYPAR_FP32, HYPAR_FRAMEWORK_EAGER, NULL };
+    device.kernels.vector_op_per_s = 1e6;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct hypar_graph *graph = graph_of(cases[i].kind, "n c");
+        const struct nest *nest = last_nest(graph);
+        struct range range[MAX_AXES];
+        hp_whole_ranges(nest, range);
+        struct box box = hp_region(nest, 0, range);
+        for (int p = 0; p < 2; p++)
+            assert_close(hp_op_seconds(nest, 1u << p, range, all_operands, &at),
+                         1e-6 + (double)hp_box_elements(&box) * cases[i].operations[p] / 1e6);
+        hypar_graph_free(graph);
+    }
+}
+
+/* One by one a framework writes a loss's terms and reads them again, in a second kernel. */
+static void losses_are_two_kernels(void **state)
+{
+    (void)state;
+    struct hypar_graph *graph = graph_of(OP_MSE_LOSS, "n c");
+    struct hypar_device device = measured_device();
+    struct range range[MAX_AXES];
+    const struct nest *nest = last_nest(graph);
+    hp_whole_ranges(nest, range);
+    struct box box = hp_region(nest, 0, range);
+    double bytes = 4. * (2 * (double)hp_box_elements(&box) + 1);
+    for (int f = 0; f < 2; f++) {
+        enum hypar_framework framework = f ? HYPAR_FRAMEWORK_EAGER : HYPAR_FRAMEWORK_COMPILED;
+        struct kernel_place at = { &device, HYPAR_FP32, framework, NULL };
+        assert_close(hp_op_seconds(nest, 1, range, all_operands, &at),
+                     (1 + f) * (1e-6 + bytes / (1e9 * 0.25)));
+    }
+    hypar_graph_free(graph);
+}
+
 static void classes_follow_from_what_is_reduced(void **state)
 {
     (void)state;
@@ -155,6 +223,7 @@ static void classes_follow_from_what_is_reduced(void **state)
         { OP_LAYER_NORM, "n t c", 1, KERNEL_STREAM },
         { OP_LAYER_NORM, "n t c", 4, KERNEL_COLUMN },
         { OP_RELU, "n c", 0, KERNEL_STREAM },
+        { OP_MSE_LOSS, "n c", 0, KERNEL_ROW }, /* one number: no columns */
         { OP_MAX_POOL, "halving", 0, KERNEL_WINDOW },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -214,6 +283,9 @@ int main(void)
         cmocka_unit_test(nothing_measured_is_the_roofline),
         cmocka_unit_test(products_run_at_the_rate_of_their_shape),
         cmocka_unit_test(a_kernel_touches_a_tensor_once),
+        cmocka_unit_test(columns_go_by_elements),
+        cmocka_unit_test(vectors_have_a_rate),
+        cmocka_unit_test(losses_are_two_kernels),
         cmocka_unit_test(classes_follow_from_what_is_reduced),
         cmocka_unit_test(causal_attention_computes_what_is_seen),
     };

@@ -37,6 +37,7 @@ static const char *const machines[] = {
     "htree:6,latency=0us",
     "full:4,latency=0us",
     "full:7,latency=0us",
+    "full:5,device=h100,latency=0us,comm-latency=0us,copy-bandwidth=30GB/s",
     "torus:3x3,latency=0us",
     "ring:6,latency=0us",
 };

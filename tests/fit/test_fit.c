@@ -164,7 +164,7 @@ enum { N_TRUTH = sizeof truth / sizeof truth[0] };
 /* What the device of the table has beside. */
 #define OTHERS                                                                                 \
     ",product-efficiency=0,compiled-column-efficiency=0,window-efficiency=0,reduction-time=0," \
-    "column-time=0,summed-time=0"
+    "column-time=0,summed-time=0,vector-rate=0"
 
 static void true_word(char *word, size_t n)
 {

@@ -15,8 +15,9 @@ static const struct {
     { "ring:8,reduction-length=100,output-length=50.5,unaligned-efficiency=0.2,"
       "stream-efficiency=0.85,product-efficiency=0.7,row-efficiency=0.4,column-efficiency=0.3,"
       "compiled-column-efficiency=0.5,window-efficiency=0.1,scatter-efficiency=0.02,"
-      "kernel-time=2us,reduction-time=1us,column-time=3us,summed-time=2ns,eager-launch=7us,"
-      "compiled-launch=3us",
+      "kernel-time=2us,reduction-time=1us,column-time=3us,summed-time=2ns,vector-rate=5.5TFLOP/"
+      "s,"
+      "eager-launch=7us,compiled-launch=3us",
       NULL },
     { "full:16,bandwidth=1GB/s,device=v100", "full:16,bandwidth=1GB/s" },
     { "full:2,bandwidth=1e+9", "full:2,bandwidth=1GB/s" },

@@ -52,6 +52,9 @@ static void test_tables(void **state)
         { "rl", "größe|x/b|y", "größe  x\n    b  y\n" },
         { "lw", "a|" FIFTY " " FIFTY, "a  " FIFTY " " FORTY "\n   five\n" },
         { "wr", FIFTY " " FIFTY "|z/b|c", FIFTY " " FORTY "   z\nfive\nb" },
+        { "ww", FIFTY "|" FIFTY " " TEN, FORTY "      " FORTY "\nfive  " },
+        { "w", FIFTY " " FORTY " conv1 .. relu3 k=8, end", /* a range is not broken */
+          FIFTY " " FORTY "\nconv1 .. relu3 k=8, end\n" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *text = printed(cases[i].align, cases[i].cells);

@@ -179,12 +179,54 @@ static void chooses_well(void **state)
     }
 }
 
+/* Stages are cut by what their kernels take, those that are run again as well: the busiest of
+ * four devices, against the mean. */
+static void stages_are_even(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *machine;
+        enum hypar_recompute recompute;
+        double most;
+    } row[] = {
+        { "vgg16", "cluster:1x4,device=h100", HYPAR_RECOMPUTE_NONE, 1.15 },
+        { "resnet50", "cluster:1x4,device=h100", HYPAR_RECOMPUTE_NONE, 1.15 },
+        { "resnet50", "cluster:1x4,device=h100", HYPAR_RECOMPUTE_FULL, 1.15 },
+        { "resnet50", "cluster:1x4,device=v100", HYPAR_RECOMPUTE_NONE, 1.15 },
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct setting s = open_setting(row[i].model, 64, row[i].machine);
+        struct hypar_layout layout = { .pipeline = 4,
+                                       .micro_batches = 8,
+                                       .schedule = HYPAR_SCHEDULE_GPIPE,
+                                       .recompute = row[i].recompute };
+        struct hypar_plan *plan =
+            hp_plan_new(s.graph, s.machine, &(struct plan_settings){ .precision = HYPAR_BF16 });
+        struct hypar_sim *sim;
+        struct hypar_error err;
+        if (hp_plan_set_layout(plan, &layout, &err) || hypar_simulate(&sim, plan, NULL, &err))
+            fail_msg("%s", err.text);
+        double most = 0, sum = 0;
+        for (int d = 0; d < 4; d++) {
+            most = fmax(most, hypar_sim_device(sim, d).busy_s);
+            sum += hypar_sim_device(sim, d).busy_s;
+        }
+        if (!(most <= row[i].most * sum / 4))
+            fail_msg("%s on %s: the busiest has %.3f of the mean", row[i].model, row[i].machine,
+                     4 * most / sum);
+        hypar_sim_free(sim);
+        hypar_plan_free(plan);
+        close_setting(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(builds_what_is_asked),
         cmocka_unit_test(refuses),
         cmocka_unit_test(chooses_well),
+        cmocka_unit_test(stages_are_even),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

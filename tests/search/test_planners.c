@@ -1,5 +1,6 @@
 /* Planners from outside: what they promise holds for the plan itself, for large networks, for
  * any number of devices and for devices that differ; and bad requests get one clear line. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "cost/kernel.h"
 #include "search/levels/levels.h"
 #include "tests/partition_oracle.h"
 
@@ -555,6 +557,65 @@ static void shares_follow_speed(void **state)
     release(&t);
 }
 
+/* The busiest device's parts, summed by the model of kernels; where these are not known,
+ * operations at the device's efficiency. */
+static double longest_s(const struct task *t, const struct hypar_plan *plan, bool kernels)
+{
+    double most = 0;
+    for (int d = 0; d < hypar_machine_device_count(t->machine); d++) {
+        double seconds = 0;
+        struct kernel_place at = { hypar_machine_device(t->machine, d), HYPAR_FP32,
+                                   HYPAR_FRAMEWORK_COMPILED, NULL };
+        for (int op = 0; op < t->graph->n_ops; op++)
+            for (int i = 0; i < plan->ops[op].n_parts; i++) {
+                const struct op *o = &t->graph->ops[op];
+                struct range range[MAX_AXES];
+                if (plan->ops[op].device[i] != d ||
+                    !hp_part_ranges(o->nest, &plan->ops[op].split, i, range))
+                    continue;
+                if (kernels)
+                    seconds += hp_op_seconds(o->nest, hp_done_passes(t->graph, o), range,
+                                             hp_present(o), &at);
+                for (int p = 0; p < o->nest->n_passes && !kernels; p++) {
+                    struct work w =
+                        hp_pass_work(o->nest, p, range, ~(operand_set)0, HYPAR_FP32);
+                    seconds +=
+                        (2 * w.macs + w.other) / hp_dense_op_per_s(at.device, HYPAR_FP32);
+                }
+            }
+        most = seconds > most ? seconds : most;
+    }
+    return most;
+}
+
+static void computing_is_by_kernels(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *machine;
+        bool kernels;
+    } row[] = {
+        { "vgg-a", "cluster:2x3,device=h100", true },
+        { "resnet18", "htree:8,device=a100", true },
+        { "gpt2:layers=2", "cluster:1x2,device=h100+cluster:1x2,device=v100", true },
+        { "vgg-a", "htree:8", false },
+        { "mlp:64-128-10", "cluster:1x2,device=v100+cluster:1x2,device=k80", false },
+    };
+    static const char *const planner[] = { "dp", "hypar", "accpar" };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+        for (size_t k = 0; k < sizeof planner / sizeof planner[0]; k++) {
+            struct task t = task(row[i].model, row[i].machine, 100);
+            struct hypar_found *found = search_for(&t, planner[k], false);
+            double want = longest_s(&t, hypar_found_plan(found), row[i].kernels);
+            double got = hypar_found_prediction(found).compute_s;
+            if (!(fabs(got - want) <= 1e-9 * want))
+                fail_msg("%s on %s by %s: %.12g s, expected %.12g s", row[i].model,
+                         row[i].machine, planner[k], got, want);
+            hypar_found_free(found);
+            release(&t);
+        }
+}
+
 static void different_devices(void **state)
 {
     (void)state;
@@ -664,6 +725,7 @@ int main(void)
         cmocka_unit_test(auto_looks_at_memory),
         cmocka_unit_test(deterministic),
         cmocka_unit_test(shares_follow_speed),
+        cmocka_unit_test(computing_is_by_kernels),
         cmocka_unit_test(different_devices),
         cmocka_unit_test(bad_requests),
     };

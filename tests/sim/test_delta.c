@@ -165,6 +165,15 @@ static const struct network {
     { "resnet18:image=32", "ring:4", 16, 1, 40, { .local_bn = false } },
     { "bert:layers=2,seq=16", "cluster:2x2", 8, 1, 60, { .local_bn = false } },
     { "rnnlm:steps=3", "full:4", 16, 1, 60, { .local_bn = false } },
+    /* devices that run kernels, compiled: what is passed on depends on both ends */
+    { "resnet18:image=32", "cluster:2x2,device=h200", 16, 1, 60, { .local_bn = false } },
+    { "bert:layers=2,seq=16", "full:4,device=h200", 8, 1, 100, { .local_bn = false } },
+    { "gpt:layers=1,hidden=64,heads=4,seq=16,vocab=64",
+      "cluster:2x2,device=a100",
+      8,
+      1,
+      100,
+      { .expand_collectives = true } },
 };
 
 static struct hypar_plan *data_parallel(const struct network *n, struct hypar_graph **graph,

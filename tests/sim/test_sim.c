@@ -149,6 +149,71 @@ static void data_parallel_without_overlap(void **state)
     }
 }
 
+/* Kernels ---------------------------------------------------------------------------------- */
+
+/* x times a parameter, then twice that and 1, which nobody reads but the negative of it. */
+static struct hypar_graph *element_wise(int64_t batch)
+{
+    struct graph_builder *b = hp_build("element-wise", batch);
+    struct hypar_shape shape = { 2, { batch, 1024 } }, one = { 1, { 1 } };
+    int x = hp_build_input(b, "x", &shape, false, 0);
+    int target = hp_build_input(b, "target", &shape, false, 0);
+    int scale = hp_build_param(b, "scale", &one), y;
+    struct op_request mul = { OP_MUL, "mul", 2, (int[]){ x, scale }, NULL };
+    assert_int_equal(hp_build_op(b, &mul, &y, NULL), HYPAR_OK);
+    struct op_request affine = { OP_AFFINE, "affine", 1, &y, NULL };
+    assert_int_equal(hp_build_op(b, &affine, &y, NULL), HYPAR_OK);
+    struct op_request neg = { OP_NEG, "neg", 1, &y, NULL };
+    assert_int_equal(hp_build_op(b, &neg, &y, NULL), HYPAR_OK);
+    struct op_request loss = { OP_MSE_LOSS, "loss", 2, (int[]){ y, target }, NULL };
+    assert_int_equal(hp_build_op(b, &loss, &y, NULL), HYPAR_OK);
+    struct hypar_graph *graph;
+    assert_int_equal(hp_build_finish(b, &graph, NULL), HYPAR_OK);
+    return graph;
+}
+
+/* The task whose name begins so. */
+static double task_seconds(const struct hypar_plan *plan, enum hypar_framework framework,
+                           const char *name)
+{
+    struct hypar_sim_options options = { .framework = framework,
+                                         .framework_given = true,
+                                         .timeline = true };
+    struct hypar_sim *sim = simulate(plan, &options);
+    struct hypar_sim_event event;
+    double seconds = 0;
+    for (int64_t i = 0; hypar_sim_event(sim, i, &event); i++)
+        if (strncmp(event.name, name, strlen(name)) == 0)
+            seconds = event.end_s - event.start_s;
+    hypar_sim_free(sim);
+    return seconds;
+}
+
+/* A tensor is passed on in registers to who reads it on the same device, and only there. */
+static void what_is_sent_is_in_memory(void **state)
+{
+    enum { BATCH = 4096, ELEMENTS = 1024 * BATCH };
+    (void)state;
+    struct hypar_graph *graph = element_wise(BATCH);
+    struct hypar_machine *machine =
+        machine_of("full:2,device=h200,vector-rate=0,kernel-time=1us,memory-bandwidth=1TB/s,"
+                   "stream-efficiency=0.5");
+    struct hypar_plan *plan = hp_plan_new(graph, machine, &(struct plan_settings){ 0 });
+    double tensor_s = 4. * ELEMENTS / 0.5e12;
+    hp_plan_set(plan, 1, &(struct split){ 0 }, (int[]){ 1 });
+    for (int f = 0; f < HYPAR_FRAMEWORK_NONE; f++)
+        expect_near("sent", task_seconds(plan, (enum hypar_framework)f, "affine forward"),
+                    1e-6 + 2 * tensor_s, 1e-6);
+    hp_plan_set(plan, 0, &(struct split){ 0 }, (int[]){ 1 });
+    expect_near("passed on", task_seconds(plan, HYPAR_FRAMEWORK_COMPILED, "mul+affine forward"),
+                1e-6 + 2 * tensor_s, 1e-6);
+    expect_near("eager", task_seconds(plan, HYPAR_FRAMEWORK_EAGER, "mul+affine forward"),
+                2 * (1e-6 + 2 * tensor_s), 1e-6);
+    hypar_plan_free(plan);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+}
+
 /* Pipelines -------------------------------------------------------------------------------- */
 
 enum { WIDTH = 16, ROWS = 4 }; /* of a stage's layer; samples of a micro-batch */
@@ -539,7 +604,7 @@ int main(void)
         cmocka_unit_test(twice_as_fast),   cmocka_unit_test(bytes_are_the_programs),
         cmocka_unit_test(energy),          cmocka_unit_test(energy_of_dram),
         cmocka_unit_test(expanded_or_not), cmocka_unit_test(as_planned),
-        cmocka_unit_test(deterministic),
+        cmocka_unit_test(deterministic),   cmocka_unit_test(what_is_sent_is_in_memory),
     };
     return cmocka_run_group_tests_name("sim/sim", tests, NULL, NULL);
 }

@@ -140,6 +140,7 @@ static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layou
     int *begin, each = layout->data * layout->tensor;
     TRY(check(plan, layout, err));
     TRY(hp_tensor_axes(scratch, plan->graph, layout, &axes, err));
+    hp_plan_set_recompute(plan, layout->recompute); /* stages are cut by what they take */
     if (layout->pipeline > 1) {
         TRY(hp_cut_stages(scratch, plan, layout, &axes, &begin, err));
         add_stages(plan, layout, begin);
@@ -149,7 +150,6 @@ static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layou
                                    .micro_batches = layout->micro_batches,
                                    .chunks = layout->chunks,
                                });
-    hp_plan_set_recompute(plan, layout->recompute);
     for (int op = 0; op < plan->graph->n_ops; op++) {
         int stage = plan->ops[op].stage < 0 ? 0 : plan->ops[op].stage;
         plan->ops[op].resend = axes.op[op].gathered;

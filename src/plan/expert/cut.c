@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "cost/kernel.h"
 #include "graph/repeated.h"
 #include "machine/machine.h"
 
@@ -15,34 +16,38 @@ struct places {
     bool layers; /* pieces are repeated layers */
 };
 
-/* A step's passes of one operator: arithmetic at the device's rate, operands at its memory's.
- */
-static double op_seconds(const struct hypar_plan *plan, int op)
+/* The loops of an operator's first part in a micro-batch. */
+static void first_part(const struct nest *nest, const struct hypar_layout *layout, int axis,
+                       struct range range[MAX_AXES])
+{
+    int sample = hp_sample_axis(nest);
+    hp_whole_ranges(nest, range);
+    if (sample >= 0) {
+        int64_t parts = layout->micro_batches * layout->data;
+        range[sample].hi = (range[sample].hi + parts - 1) / parts;
+    }
+    if (axis >= 0)
+        range[axis] = hp_even_part(nest->axis[axis].extent, layout->tensor, 0);
+}
+
+/* A micro-batch's passes of one operator, forward ones twice where they are done again; as the
+ * kernels of a framework that compiles. */
+static double op_seconds(const struct hypar_plan *plan, const struct hypar_layout *layout,
+                         int op, int axis)
 {
     const struct op *o = &plan->graph->ops[op];
-    const struct hypar_device *device = hypar_machine_device(plan->machine, 0);
-    uint32_t done = hp_done_passes(plan->graph, o);
-    double operations = 0, elements = 0;
-    for (int p = 0; p < o->nest->n_passes; p++) {
-        const struct pass *pass = &o->nest->pass[p];
-        if (!(done >> p & 1))
-            continue;
-        operations += 2 * pass->macs + pass->other;
-        operand_set touched = pass->reads | pass->reads_grad | pass->writes | pass->writes_grad;
-        for (int i = 0; i < o->nest->n_operands; i++)
-            if ((touched >> i & 1) && o->tensor[i] >= 0)
-                elements +=
-                    (double)hp_shape_elements(&plan->graph->tensors[o->tensor[i]].shape);
-    }
-    double rate = plan->precision == HYPAR_FP64   ? device->fp64_op_per_s
-                  : plan->precision == HYPAR_FP32 ? device->fp32_op_per_s
-                                                  : device->bf16_op_per_s;
-    double bytes_per_s = device->memory_bytes_per_s;
     struct op_measure measured;
     if (hp_op_measured(plan->graph, op, &measured))
         return measured.forward_s + measured.backward_s;
-    return (rate > 0 ? operations / rate : operations) +
-           (bytes_per_s > 0 ? 4 * elements / bytes_per_s : 0);
+    struct kernel_place at = { hypar_machine_device(plan->machine, 0), plan->precision,
+                               HYPAR_FRAMEWORK_COMPILED, NULL };
+    struct range range[MAX_AXES];
+    uint32_t done = hp_done_passes(plan->graph, o), again = 0;
+    for (int p = 0; p < o->nest->n_passes && plan->ops[op].recompute; p++)
+        again |= (uint32_t)!o->nest->pass[p].backward << p;
+    first_part(o->nest, layout, axis, range);
+    return hp_op_seconds(o->nest, done, range, hp_present(o), &at) +
+           hp_op_seconds(o->nest, again, range, hp_present(o), &at);
 }
 
 /* By operator: whether a region is cut in front of it. */
@@ -87,14 +92,15 @@ static bool *find_narrow(struct arena *arena, const struct hypar_graph *graph)
 }
 
 static void find_places(struct arena *arena, const struct hypar_plan *plan,
-                        const struct tensor_axes *axes, int n_stages, struct places *out)
+                        const struct hypar_layout *layout, const struct tensor_axes *axes,
+                        int n_stages, struct places *out)
 {
     const struct hypar_graph *graph = plan->graph;
     const bool *inside = find_inside(arena, graph->n_ops, axes);
     double *before_s = NEW(arena, double, graph->n_ops + 1);
     struct repeated_layers layers = hp_repeated_layers(graph);
     for (int op = 0; op < graph->n_ops; op++)
-        before_s[op + 1] = before_s[op] + op_seconds(plan, op);
+        before_s[op + 1] = before_s[op] + op_seconds(plan, layout, op, axes->op[op].axis);
     *out = (struct places){ .at = NEW(arena, int, graph->n_ops + 1), .before_s = before_s };
     out->layers = are_most(&layers, before_s, graph->n_ops);
     add_place(out, 0);
@@ -195,7 +201,7 @@ enum hypar_status hp_cut_stages(struct arena *arena, const struct hypar_plan *pl
     int n_stages = layout->pipeline * layout->chunks;
     struct places p;
     double most_s;
-    find_places(arena, plan, axes, n_stages, &p);
+    find_places(arena, plan, layout, axes, n_stages, &p);
     TRY(check_count(&p, layout, err));
     int *first = NEW(arena, int, n_stages + 1), *needed = NEW(arena, int, p.n + 1);
     if (p.layers && p.n % n_stages == 0) {

@@ -209,7 +209,10 @@ static enum hypar_status prepare(struct hypar_exploration *e, struct site *site,
     site->plain = hp_set_up_partition(&site->problem, &e->arena, hp_planner_accpar.rules);
     TRY(plan(e, site, hp_planner_dp.rules, false, &dp, err));
     site->text.dp = hp_explore_cost(e, site, &dp);
-    site->text.one_device_s = site->text.dp.compute_s * hypar_machine_device_count(machine);
+    site->text.one_device_s =
+        e->options.cost == HYPAR_COST_ARRAY
+            ? site->text.dp.compute_s * hypar_machine_device_count(machine)
+            : site->work.one_device_s;
     return plan(e, site, e->planner[0]->rules, false, &site->base, err);
 }
 

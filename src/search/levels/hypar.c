@@ -39,8 +39,8 @@ static unsigned allow(const struct level_rules *rules, const struct problem *pro
  * proportion to what it can do, so that all are done at the same time. */
 static double speed_of(const struct problem *problem, int device)
 {
-    const struct hypar_device *d = hypar_machine_device(problem->machine, device);
-    return hp_peak_op_per_s(d, problem->options->precision) * d->efficiency;
+    return hp_dense_op_per_s(hypar_machine_device(problem->machine, device),
+                             problem->options->precision);
 }
 
 /* The speed of all devices whose digit at level h is `side`, for every level and side. An axis

@@ -12,10 +12,8 @@ void hp_proposer_begin(struct proposer *p, const struct hypar_plan *plan, const 
     if (hypar_machine_is_uniform(plan->machine))
         return;
     double *speed = NEW(&p->arena, double, plan->n_all_devices);
-    for (int d = 0; d < plan->n_all_devices; d++) {
-        const struct hypar_device *device = hypar_machine_device(plan->machine, d);
-        speed[d] = hp_peak_op_per_s(device, plan->precision) * device->efficiency;
-    }
+    for (int d = 0; d < plan->n_all_devices; d++)
+        speed[d] = hp_dense_op_per_s(hypar_machine_device(plan->machine, d), plan->precision);
     p->speed = speed;
 }
 

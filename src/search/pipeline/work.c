@@ -13,16 +13,14 @@
 static const struct hypar_device *slowest(const struct problem *problem)
 {
     const struct hypar_machine *machine = problem->machine;
-    int n = hypar_machine_is_uniform(machine) ? 1 : hypar_machine_device_count(machine);
-    const struct hypar_device *slow = hypar_machine_device(machine, 0);
-    enum hypar_precision precision = problem->options->precision;
-    for (int d = 1; d < n; d++) {
-        const struct hypar_device *device = hypar_machine_device(machine, d);
-        if (hp_peak_op_per_s(device, precision) * device->efficiency <
-            hp_peak_op_per_s(slow, precision) * slow->efficiency)
-            slow = device;
-    }
-    return slow;
+    struct arena scratch = { 0 };
+    int n = hypar_machine_is_uniform(machine) ? 0 : hypar_machine_device_count(machine);
+    int slow = 0;
+    const double *speed = n ? hp_device_speeds(&scratch, problem, n) : NULL;
+    for (int d = 1; d < n; d++)
+        slow = speed[d] < speed[slow] ? d : slow;
+    hp_arena_free(&scratch);
+    return hypar_machine_device(machine, slow);
 }
 
 static void time_layer(struct pipeline_layers *l, const struct problem *problem, int i,

@@ -99,24 +99,40 @@ static void mark(struct delta *d, int block)
     d->list[d->n_list++] = block;
 }
 
+static void mark_passes(struct delta *d, int op)
+{
+    const struct training_graph *k = &d->lowering->training;
+    for (int p = 0; p < 2 * MAX_PASSES; p++) {
+        int op_pass = hp_op_pass(k, op, p / 2, p % 2);
+        if (op_pass < 0)
+            continue;
+        mark(d, k->op_pass[d->group[op_pass]].item);
+        mark(d, hp_pass_block(d->timing->blocks, 0, op_pass));
+    }
+}
+
 /* The blocks of the ops' passes, and of passes that are in another fusion group than before. */
 static void mark_groups(struct delta *d)
 {
     const struct blocks *s = d->timing->blocks;
     const struct training_graph *k = &d->lowering->training;
     for (int i = 0; i < d->n_ops; i++)
-        for (int p = 0; p < 2 * MAX_PASSES; p++) {
-            int op_pass = hp_op_pass(k, d->op[i], p / 2, p % 2);
-            if (op_pass < 0)
-                continue;
-            mark(d, k->op_pass[d->group[op_pass]].item);
-            mark(d, hp_pass_block(s, 0, op_pass));
-        }
+        mark_passes(d, d->op[i]);
     for (int i = 0; d->groups_changed && i < k->n_op_passes; i++)
         if (d->group[i] != s->head[0][i]) {
             mark(d, k->op_pass[d->group[i]].item);
             mark(d, hp_pass_block(s, 0, i));
         }
+}
+
+/* Whoever writes and reads what is now in memory between them, or no more. */
+static void mark_ends(struct delta *d, int exchange)
+{
+    const struct exchange *e = &d->lowering->training.exchange[exchange];
+    for (int i = 0; i < e->n_writers; i++)
+        mark_passes(d, e->writer[i].op);
+    for (int i = 0; i < e->n_readers; i++)
+        mark_passes(d, e->reader[i].op);
 }
 
 static void mark_exchanges(struct delta *d)
@@ -126,8 +142,11 @@ static void mark_exchanges(struct delta *d)
     for (int i = 0; i < d->n_ops; i++)
         for (int t = k->access_start[d->op[i]]; t < k->access_start[d->op[i] + 1]; t++, was++) {
             int exchange = k->accessed[t];
-            if (*was == hp_exchange_pattern(d->lowering, 0, exchange))
+            const struct pattern *now = hp_exchange_pattern(d->lowering, 0, exchange);
+            if (*was == now)
                 continue;
+            if (hp_may_pass_on(d->timing, exchange) && (*was)->aligned != now->aligned)
+                mark_ends(d, exchange);
             mark(d, hp_exchange_block(d->timing->blocks, 0, exchange));
             if (exchange >= k->n_exchanges && exchange < k->n_exchanges + k->n_sums)
                 mark(d, hp_update_block(d->timing->blocks, exchange));

@@ -1,0 +1,367 @@
+/* Splits, marks and stages of a plan in words. */
+#include "report/structure/words.h"
+
+#include <string.h>
+
+#include "report/columns.h"
+#include "report/structure/names.h"
+
+/* Splits ------------------------------------------------------------------------------ */
+
+static bool is_common(const struct common_split *common, char letter, int degree)
+{
+    for (int i = 0; common && i < common->n; i++)
+        if (common->letter[i] == letter && common->degree[i] == degree)
+            return true;
+    return false;
+}
+
+static bool has_axis(const struct plan_structure *s, int op, char letter, int degree)
+{
+    int axis = hp_nest_axis(s->plan->graph->ops[op].nest, letter);
+    return axis >= 0 && hypar_plan_degree(s->plan, op, axis) == degree;
+}
+
+static bool same_devices(const struct plan_structure *s, int a, int b)
+{
+    const struct op_plan *x = &s->plan->ops[a], *y = &s->plan->ops[b];
+    return x->n_devices == y->n_devices &&
+           memcmp(x->device, y->device, (size_t)x->n_devices * sizeof *x->device) == 0;
+}
+
+struct common_split hp_common_split(const struct plan_structure *s, const struct plan_row *row)
+{
+    struct common_split common = { .op = -1 };
+    const struct nest *nest = s->plan->graph->ops[row->first].nest;
+    const struct plan_piece *piece = s->piece + row->first_piece;
+    for (int a = 0; a < nest->n_axes && row->n_pieces > 1; a++) {
+        char letter = nest->axis[a].name[0];
+        int degree = hypar_plan_degree(s->plan, row->first, a);
+        bool all = degree > 1;
+        for (int i = 1; i < row->n_pieces && all; i++)
+            all = has_axis(s, piece[i].first, letter, degree);
+        if (!all)
+            continue;
+        common.letter[common.n] = letter;
+        common.degree[common.n++] = degree;
+    }
+    bool same = row->n_pieces > 1 && !hp_fills_home(s, row->first);
+    for (int i = 1; i < row->n_pieces && same; i++)
+        same = same_devices(s, row->first, piece[i].first);
+    if (same)
+        common.op = row->first;
+    return common;
+}
+
+char *hp_devices_text(struct arena *arena, const int *device, int n)
+{
+    enum { MOST_RUNS = 4 };
+    char *text = hp_arena_strdup(arena, "");
+    for (int i = 0, runs = 0; i < n;) {
+        int first = device[i], last = first;
+        for (i++; i < n && device[i] == last + 1; i++)
+            last++;
+        if (++runs > MOST_RUNS)
+            return hp_arena_printf(arena, "%s ...", text);
+        const char *space = *text ? " " : "";
+        text = first == last ? hp_arena_printf(arena, "%s%s%d", text, space, first)
+                             : hp_arena_printf(arena, "%s%s%d-%d", text, space, first, last);
+    }
+    return text;
+}
+
+/* Adds " on 0-7". */
+static char *add_devices(struct arena *arena, char *text, const struct plan_structure *s,
+                         int op)
+{
+    const struct op_plan *p = &s->plan->ops[op];
+    return hp_arena_printf(arena, "%s%son %s", text, *text ? " " : "",
+                           hp_devices_text(arena, p->device, p->n_devices));
+}
+
+char *hp_common_text(struct arena *arena, const struct plan_structure *s,
+                     const struct common_split *common)
+{
+    char *text = hp_arena_strdup(arena, "");
+    for (int i = 0; i < common->n; i++)
+        text = hp_arena_printf(arena, "%s%s%c=%d", text, i ? " " : "", common->letter[i],
+                               common->degree[i]);
+    return common->op < 0 ? text : add_devices(arena, text, s, common->op);
+}
+
+char *hp_split_text(struct arena *arena, const struct plan_structure *s, int op,
+                    const struct common_split *common)
+{
+    const struct nest *nest = s->plan->graph->ops[op].nest;
+    char *text = hp_arena_strdup(arena, "");
+    for (int a = 0; a < nest->n_axes; a++) {
+        int degree = hypar_plan_degree(s->plan, op, a);
+        if (degree > 1 && !is_common(common, nest->axis[a].name[0], degree))
+            text = hp_arena_printf(arena, "%s%s%s=%d", text, *text ? " " : "",
+                                   nest->axis[a].name, degree);
+    }
+    if (!*text && !(common && common->n))
+        text = hp_arena_strdup(arena, "whole");
+    bool told = (common && common->op >= 0) || hp_fills_home(s, op);
+    return told ? text : add_devices(arena, text, s, op);
+}
+
+/* Marks ------------------------------------------------------------------------------- */
+
+/* Which operators of a layer something is said of. */
+struct marked {
+    int n, of;      /* operators, of those that it could be said of */
+    int is[3], but; /* the first few of them, and the last of the others */
+};
+
+static void count_mark(struct marked *m, int op, bool is)
+{
+    m->of++;
+    if (!is)
+        m->but = op;
+    else if (m->n++ < 3)
+        m->is[m->n - 1] = op;
+}
+
+/* ", recomputed", ", recomputed but mlp.add", ", recomputed: attn", ", 7 of 13 recomputed". */
+static char *mark_text(struct arena *arena, const struct plan_structure *s,
+                       const struct plan_row *row, const struct marked *m, const char *word)
+{
+    const struct hypar_graph *g = s->plan->graph;
+    struct short_names names = hp_short_names(g, row->first, row->first + row->n_ops);
+    if (m->n == 0)
+        return hp_arena_strdup(arena, "");
+    if (m->n == m->of)
+        return hp_arena_printf(arena, ", %s", word);
+    if (m->n == m->of - 1)
+        return hp_arena_printf(arena, ", %s but %s", word,
+                               hp_ops_name(arena, g, names, m->but, m->but + 1));
+    if (m->n > 3)
+        return hp_arena_printf(arena, ", %d of %d %s", m->n, m->of, word);
+    char *text = hp_arena_printf(arena, ", %s:", word);
+    for (int i = 0; i < m->n; i++)
+        text = hp_arena_printf(arena, "%s%s %s", text, i ? " and" : "",
+                               hp_ops_name(arena, g, names, m->is[i], m->is[i] + 1));
+    return text;
+}
+
+static const char *shard_words(struct arena *arena, enum hypar_shard shard, int over)
+{
+    const char *word = hp_arena_printf(arena, "%s sharded", hypar_shard_text(shard));
+    return over ? hp_arena_printf(arena, "%s over %d", word, over) : word;
+}
+
+char *hp_marks_text(struct arena *arena, const struct plan_structure *s,
+                    const struct plan_row *row)
+{
+    struct marked again = { 0 }, resent = { 0 };
+    const struct op_plan *sharded = NULL;
+    for (int op = row->first; op < row->first + row->n_ops; op++) {
+        const struct op_plan *p = &s->plan->ops[op];
+        count_mark(&again, op, p->recompute);
+        count_mark(&resent, op, p->resend);
+        sharded = p->shard != HYPAR_SHARD_NONE && !sharded ? p : sharded;
+    }
+    char *text = hp_arena_printf(arena, "%s%s", mark_text(arena, s, row, &again, "recomputed"),
+                                 mark_text(arena, s, row, &resent, "sent again"));
+    if (sharded) {
+        struct marked divided = { 0 };
+        for (int op = row->first; op < row->first + row->n_ops; op++)
+            if (hp_op_has_params(s->plan->graph, op))
+                count_mark(&divided, op,
+                           s->plan->ops[op].shard == sharded->shard &&
+                               s->plan->ops[op].shard_over == sharded->shard_over);
+        text =
+            hp_arena_printf(arena, "%s%s", text,
+                            mark_text(arena, s, row, &divided,
+                                      shard_words(arena, sharded->shard, sharded->shard_over)));
+    }
+    return *text ? text + 2 : text;
+}
+
+/* Rows -------------------------------------------------------------------------------- */
+
+char *hp_plan_row_name(struct arena *arena, const struct plan_structure *s,
+                       const struct plan_row *row)
+{
+    const struct hypar_graph *g = s->plan->graph;
+    if (row->count > 1 || row->n_pieces > 1)
+        return hp_layers_name(arena, g, row->first, row->n_ops, row->count);
+    return hp_ops_name(arena, g, (struct short_names){ 0 }, row->first,
+                       row->first + row->n_ops);
+}
+
+enum { MOST_PIECES = 24 };
+
+char *hp_plan_row_text(struct arena *arena, const struct plan_structure *s,
+                       const struct plan_row *row)
+{
+    const struct hypar_graph *g = s->plan->graph;
+    struct common_split common = hp_common_split(s, row);
+    struct short_names names = hp_short_names(g, row->first, row->first + row->n_ops);
+    char *text = hp_common_text(arena, s, &common), *marks = hp_marks_text(arena, s, row);
+    if (*text)
+        text = hp_arena_printf(arena, "%s: ", text);
+    for (int i = 0; i < row->n_pieces && i < MOST_PIECES; i++) {
+        const struct plan_piece *piece = &s->piece[row->first_piece + i];
+        const char *split = hp_split_text(arena, s, piece->first, &common);
+        if (row->n_pieces > 1)
+            text = hp_arena_printf(
+                arena, "%s%s%s%s", text, i ? ", " : "",
+                hp_ops_name(arena, g, names, piece->first, piece->first + piece->n_ops),
+                *split ? " " : "");
+        text = hp_arena_printf(arena, "%s%s", text, split);
+    }
+    if (row->n_pieces > MOST_PIECES)
+        text = hp_arena_printf(arena, "%s, and %d more", text, row->n_pieces - MOST_PIECES);
+    return *marks ? hp_arena_printf(arena, "%s; %s", text, marks) : text;
+}
+
+/* Stages ------------------------------------------------------------------------------ */
+
+/* Adds one item of a list: "a, b, ..., z", of which the first two and the last are named. */
+static char *add_item(struct arena *arena, char *text, const char *item, int i, int n)
+{
+    if (i < 2 || i == n - 1)
+        return hp_arena_printf(arena, "%s%s%s", text, i ? ", " : "", item);
+    return i == 2 ? hp_arena_printf(arena, "%s, ...", text) : text;
+}
+
+/* "1" or "1-14". */
+static char *numbers_text(struct arena *arena, int first, int last)
+{
+    return first == last ? hp_arena_printf(arena, "%d", first)
+                         : hp_arena_printf(arena, "%d-%d", first, last);
+}
+
+/* Operators of stages first .. last, which follow each other or not. */
+static char *stages_ops(struct arena *arena, const struct plan_structure *s, int first,
+                        int last)
+{
+    const struct hypar_stage *x = &s->plan->stages[first], *y = &s->plan->stages[last];
+    int n = 0;
+    for (int i = first; i <= last; i++)
+        n += s->plan->stages[i].n_ops;
+    if (!x->n_ops || !y->n_ops)
+        return hp_arena_strdup(arena, "-");
+    int from = x->op[0], to = y->op[y->n_ops - 1] + 1;
+    if (to - from == n)
+        return hp_range_name(arena, s, from, to);
+    return hp_ops_name(arena, s->plan->graph, (struct short_names){ 0 }, from, to);
+}
+
+/* What a block has, all its stages together. */
+struct amount {
+    int layers, ops; /* whole layers, and operators beside them */
+};
+
+static struct amount amount_of(const struct plan_structure *s, const struct plan_block *block)
+{
+    struct amount sum = { 0 };
+    for (int i = 0; i < block->n_stages; i++) {
+        const struct hypar_stage *stage = &s->plan->stages[block->stage[i]];
+        struct range_layers in = { 0 };
+        if (stage->n_ops && stage->op[stage->n_ops - 1] - stage->op[0] + 1 == stage->n_ops)
+            in = hp_layers_in(s, stage->op[0], stage->op[0] + stage->n_ops);
+        sum.layers += in.layers;
+        sum.ops += stage->n_ops - in.n_ops;
+    }
+    return sum;
+}
+
+/* "6 layers", "3 to 4 layers", "6 layers + 3", "81 operators". */
+static char *each_text(struct arena *arena, const struct plan_structure *s,
+                       const struct plan_group *group)
+{
+    struct amount least = amount_of(s, &s->block[group->first]), most = least;
+    for (int i = 1; i < group->count; i++) {
+        struct amount a = amount_of(s, &s->block[group->first + i]);
+        least.layers = a.layers < least.layers ? a.layers : least.layers;
+        most.layers = a.layers > most.layers ? a.layers : most.layers;
+        least.ops = a.ops < least.ops ? a.ops : least.ops;
+        most.ops = a.ops > most.ops ? a.ops : most.ops;
+    }
+    int low = least.layers ? least.layers : least.ops,
+        high = least.layers ? most.layers : most.ops;
+    const char *one = least.layers ? "layer" : "operator",
+               *many = least.layers ? "layers" : "operators";
+    char count[64];
+    hp_count(count, high, one, many);
+    char *text = low == high ? hp_arena_strdup(arena, count)
+                             : hp_arena_printf(arena, "%d to %s", low, count);
+    if (!least.layers || !most.ops)
+        return text;
+    return least.ops == most.ops
+               ? hp_arena_printf(arena, "%s + %d", text, most.ops)
+               : hp_arena_printf(arena, "%s + %d to %d", text, least.ops, most.ops);
+}
+
+/* "64-959, 64 each" where blocks follow each other, else those of the first and the last. */
+static char *group_devices(struct arena *arena, const struct plan_structure *s,
+                           const struct plan_group *group)
+{
+    const struct device_list *first = &s->home[s->block[group->first].stage[0]], *last = first;
+    bool dense = first->n > 0;
+    for (int i = 0; i < group->count; i++) {
+        const struct device_list *home = &s->home[s->block[group->first + i].stage[0]];
+        dense &= home->n == first->n && home->n > 0 &&
+                 home->device[home->n - 1] - home->device[0] == home->n - 1 &&
+                 home->device[0] == first->device[0] + i * first->n;
+        last = home;
+    }
+    char *text = hp_devices_text(arena, first->device, first->n);
+    if (group->count == 1)
+        return text;
+    if (dense)
+        return hp_arena_printf(arena, "%d-%d, %d each", first->device[0],
+                               last->device[last->n - 1], first->n);
+    return hp_arena_printf(arena, "%s to %s", text,
+                           hp_devices_text(arena, last->device, last->n));
+}
+
+static char *degree_text(struct arena *arena, int degree)
+{
+    return degree ? hp_arena_printf(arena, "%d", degree) : hp_arena_strdup(arena, "-");
+}
+
+struct group_words hp_group_words(struct arena *arena, const struct plan_structure *s,
+                                  int group)
+{
+    const struct plan_group *g = &s->group[group];
+    const struct plan_block *first = &s->block[g->first],
+                            *last = &s->block[g->first + g->count - 1];
+    struct stage_degrees degrees = hp_stage_degrees(s->plan, first->stage[0]);
+    struct group_words w = { .stages = hp_arena_strdup(arena, ""),
+                             .layers = hp_arena_strdup(arena, ""),
+                             .each = each_text(arena, s, g),
+                             .devices = group_devices(arena, s, g),
+                             .replicas = degree_text(arena, degrees.replicas),
+                             .tensor = degree_text(arena, degrees.tensor) };
+    for (int i = 0; i < first->n_stages; i++) {
+        int x = first->stage[i], y = last->stage[i];
+        w.stages = add_item(arena, w.stages, numbers_text(arena, x, y), i, first->n_stages);
+        w.layers = add_item(arena, w.layers, stages_ops(arena, s, x, y), i, first->n_stages);
+    }
+    return w;
+}
+
+char *hp_idle_text(struct arena *arena, const struct plan_structure *s)
+{
+    enum { MOST_RUNS = 8 };
+    char *text = hp_arena_strdup(arena, "");
+    int n = 0;
+    for (int i = 0; i < s->n_idle; i++) {
+        const struct device_run *run = &s->idle[i];
+        const char *comma = i ? ", " : "";
+        n += run->last - run->first + 1;
+        if (i == MOST_RUNS)
+            text = hp_arena_printf(arena, "%s, ...", text);
+        else if (i < MOST_RUNS && run->first == run->last)
+            text = hp_arena_printf(arena, "%s%s%d", text, comma, run->first);
+        else if (i < MOST_RUNS)
+            text = hp_arena_printf(arena, "%s%s%d-%d", text, comma, run->first, run->last);
+    }
+    if (n == 0)
+        return text;
+    return hp_arena_printf(arena, "device%s %s idle", n > 1 ? "s" : "", text);
+}
