@@ -149,14 +149,17 @@ static enum hypar_status evaluate_plan(struct hypar_compared *row, const struct 
 static enum hypar_status evaluate(struct comparing *c, int i)
 {
     struct hypar_compared *row = &c->row[i];
-    c->how.planner = row->planner;
+    struct hypar_search_options how = c->how;
+    how.planner = row->planner;
+    if (!row->plan)
+        hypar_keep_options(&how, row->planner);
     if (*c->how.stop) {
         row->why = "interrupted";
         row->interrupted = true;
         return HYPAR_INFEASIBLE;
     }
     enum hypar_status status = row->plan ? evaluate_plan(row, c, c->plan[i], &c->why[i])
-                                         : evaluate_planner(row, c, &c->how, &c->why[i]);
+                                         : evaluate_planner(row, c, &how, &c->why[i]);
     row->fits = status == HYPAR_OK && row->step.fits;
     if (status != HYPAR_OK)
         row->why = row->plan ? c->why[i].text : reason(c->why[i].text, row->planner);
@@ -176,6 +179,7 @@ static double baseline_step_s(const struct comparing *c)
     struct hypar_search_options plain = c->how;
     struct hypar_compared row = { .planner = name };
     struct hypar_error why;
+    hypar_keep_options(&plain, name);
     plain.planner = name;
     plain.unlimited = true;
     plain.progress = NULL;
@@ -276,10 +280,26 @@ static enum hypar_status evaluate_all(struct comparing *c, enum hypar_status *fa
     return status;
 }
 
+/* Options are for the planners that take them, of which there must be one. */
+static enum hypar_status check_options(const struct comparing *c, struct hypar_error *err)
+{
+    const char *planner[MAX_ROWS];
+    struct hypar_search_options how = c->how;
+    int n = 0;
+    if (c->n_plans) /* it is for them, too */
+        how.simulation = NULL;
+    for (int i = 0; i < c->n; i++)
+        if (!c->row[i].plan)
+            planner[n++] = c->row[i].planner;
+    return hypar_check_options(&how, planner, n, err);
+}
+
 static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
 {
     enum hypar_status failed;
     enum hypar_status status = list_planners(c, c->args->planner, err);
+    if (status == HYPAR_OK)
+        status = check_options(c, err);
     if (status == HYPAR_OK)
         status = evaluate_all(c, &failed, err);
     opt_end_on_signals();

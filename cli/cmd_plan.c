@@ -41,7 +41,7 @@ static const struct argp_option options[] = {
       "pipedream: one version of the weights for a minibatch", 0 },
     { "stages", OPT_STAGES, "N", 0, "of a pipeline: so many stages (the fastest number)", 0 },
     { "micro-batches", OPT_MICRO_BATCHES, "N", 0,
-      "so many micro-batches (of a pipeline few that are nearly the fastest, else 1)", 0 },
+      "so many micro-batches (of a pipeline the fastest number, else 1)", 0 },
     { "data", OPT_REPLICAS, "N", 0, "3d: so many replicas (the fastest number)", 0 },
     { "tensor", OPT_TENSOR, "N", 0, "3d: so many parts of each layer (the fastest number)", 0 },
     { "pipeline", OPT_PIPELINE, "N", 0,
@@ -50,6 +50,10 @@ static const struct argp_option options[] = {
     { "schedule", OPT_SCHEDULE, "NAME", 0, "3d: how micro-batches pass through (1f1b)", 0 },
     { "sequence-parallel", OPT_SEQUENCE_PARALLEL, NULL, 0,
       "3d: what lies between layers is divided by sequence, not copied", 0 },
+    { "max-tensor", OPT_MAX_TENSOR, "N", 0, "3d: at most so many parts of each layer (any)",
+      0 },
+    { "max-pipeline", OPT_MAX_PIPELINE, "N", 0,
+      "3d: at most so many groups of devices for stages (any)", 0 },
     { "start", OPT_START, "PLAN", 0, "flexflow: improve this plan; MODEL and --on as it says",
       0 },
     { "fix", OPT_FIX, "OP:SPLIT", 0,
@@ -177,15 +181,15 @@ static void report(const struct args *args, const struct hypar_graph *graph,
     bool beside =
         !args->json && hypar_found_partition(found) && !hypar_found_info(found).interrupted;
     int n_others = 0;
-    plain.start = NULL;
-    plain.n_fix = 0;
     plain.stop = NULL;
     plain.unlimited = true; /* to be looked at, whether it fits or not */
     for (int i = 0; beside && n_others < MOST && (info = hypar_planner(i)); i++) {
-        plain.planner = info->name;
+        struct hypar_search_options own = plain;
+        own.planner = info->name;
+        hypar_keep_options(&own, info->name);
         if (!info->simple || strcmp(info->name, hypar_found_info(found).planner) == 0)
             continue;
-        if (hypar_search(&others[n_others], graph, machine, &plain, &why) == HYPAR_OK)
+        if (hypar_search(&others[n_others], graph, machine, &own, &why) == HYPAR_OK)
             n_others++;
         else
             opt_note(args, "nothing to compare with: %s", why.text);
@@ -329,18 +333,6 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
     return opt_in_file(args->start, status, err);
 }
 
-/* An option that is given and that planner 3d alone looks at; NULL: none. */
-static const char *degree_option(const struct args *args)
-{
-    return args->replicas            ? "data"
-           : args->tensor            ? "tensor"
-           : args->pipeline          ? "pipeline"
-           : args->chunks            ? "chunks"
-           : args->schedule          ? "schedule"
-           : args->sequence_parallel ? "sequence-parallel"
-                                     : NULL;
-}
-
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct hypar_search_options how = { .planner = args->planner,
@@ -352,6 +344,8 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
                                         .vertical_sync = args->vertical_sync,
                                         .stages = args->stages,
                                         .micro_batches = args->micro_batches,
+                                        .max_tensor = (int)args->max_tensor,
+                                        .max_pipeline = (int)args->max_pipeline,
                                         .fix = args->fix.text,
                                         .n_fix = args->fix.n,
                                         .proposals = args->proposals,
@@ -360,14 +354,6 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
                                         .seed = args->seed };
     struct hypar_sim_options simulation;
     struct hypar_profile *profile;
-    const char *planner = args->planner ? args->planner : "auto";
-    const struct hypar_planner_info *info = hypar_planner_find(planner);
-    if (!(info && info->proposes) && (args->budget_s > 0 || args->proposals))
-        return opt_usage(err, "plan: --%s is for planners flexflow and auto, not %.40s",
-                         args->proposals ? "proposals" : "budget", planner);
-    const char *of_layout = degree_option(args);
-    if (of_layout && strcmp(planner, "3d") != 0)
-        return opt_usage(err, "plan: --%s is for planner 3d, not %.40s", of_layout, planner);
     enum hypar_status status = opt_choices(args, &how, err);
     if (status != HYPAR_OK)
         return status;

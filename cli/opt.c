@@ -56,6 +56,9 @@ static const struct value {
     { OPT_SEQUENCE_PARALLEL, "--sequence-parallel", FLAG,
       offsetof(struct args, sequence_parallel), 0, 0 },
     { OPT_TENSOR, "--tensor", COUNT, offsetof(struct args, tensor), 1, 1 << 20 },
+    { OPT_MAX_TENSOR, "--max-tensor", COUNT, offsetof(struct args, max_tensor), 1, 1 << 20 },
+    { OPT_MAX_PIPELINE, "--max-pipeline", COUNT, offsetof(struct args, max_pipeline), 1,
+      1 << 20 },
     { OPT_BUDGET, "--budget", SECONDS, offsetof(struct args, budget_s), 0, 0 },
     { OPT_FIX, "--fix", TEXTS, offsetof(struct args, fix), 0, 0 },
     { OPT_FORWARD, "--forward", FLAG, offsetof(struct args, forward), 0, 0 },
@@ -434,6 +437,13 @@ static enum hypar_status choose_layout(const struct args *args, struct hypar_lay
     if (args->schedule && !hypar_schedule_find(args->schedule, &out->schedule))
         return opt_usage(err, "--schedule: '%s' is not a schedule, such as gpipe or 1f1b",
                          args->schedule);
+    if (args->schedule && out->schedule == HYPAR_SCHEDULE_NONE) {
+        if (args->pipeline > 1)
+            return opt_usage(err,
+                             "--schedule: none has no stages, and --pipeline asks for %lld",
+                             (long long)args->pipeline);
+        out->pipeline = 1;
+    }
     return HYPAR_OK;
 }
 
@@ -512,6 +522,9 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
     if (status != HYPAR_OK)
         return status;
     how->objective = (enum hypar_objective)objective;
+    how->objective_given = args->objective != NULL;
+    how->recurrence_given = args->recurrence != NULL;
+    how->sync_given = args->sync != NULL;
     how->axes = args->axes;
     if (args->sync && strcmp(args->sync, "server") == 0)
         how->sync = HYPAR_SYNC_SERVER;
@@ -522,10 +535,12 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
                          args->shard);
     if (args->shard_over && !how->shard)
         return opt_usage(err, "--shard-over needs --shard, which says what is divided");
+    how->shard_given = args->shard != NULL;
     how->shard_over = (int)args->shard_over;
     if (args->recompute && !hypar_recompute_find(args->recompute, &how->recompute))
         return opt_usage(err, "--recompute: '%s' is not none, selective or full",
                          args->recompute);
+    how->recompute_given = args->recompute != NULL;
     if (args->recurrence && strcmp(args->recurrence, "paper") == 0)
         how->recurrence = HYPAR_RECURRENCE_PAPER;
     else if (args->recurrence && strcmp(args->recurrence, "code") != 0)

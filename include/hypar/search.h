@@ -55,6 +55,7 @@ struct hypar_search_options {
     bool unlimited;      /* plans may need more than that; how full devices would be is told by
                             it all the same */
     enum hypar_objective objective; /* auto: what the best is best at */
+    bool objective_given;           /* though it may be what it is by default */
     enum hypar_precision precision;
     bool fp32_gradients;    /* of parameters that are shorter; else of their precision */
     enum hypar_masks masks; /* of dropouts */
@@ -62,9 +63,11 @@ struct hypar_search_options {
     enum hypar_optimizer optimizer;
     double clip; /* gradients have at most this norm, all together; 0: any */
     enum hypar_recompute recompute;
+    bool recompute_given; /* also where it is none; else planners that can may choose */
     /* What devices that have the same of a parameter divide among them, and among how many of
      * them (0: all). Planners do not look at it: memory is checked when it has been divided. */
     enum hypar_shard shard;
+    bool shard_given; /* as recompute_given */
     int shard_over;
     int64_t seed;
     /* Simulate what is found so, and in the search of flexflow and exhaustive; NULL: only auto
@@ -72,6 +75,7 @@ struct hypar_search_options {
     const struct hypar_sim_options *simulation;
     /* pipedream: */
     enum hypar_recurrence recurrence;
+    bool recurrence_given;
     bool straight;       /* every stage on one device */
     bool use_fewer;      /* devices may be left over */
     bool free_transfers; /* between stages cost nothing */
@@ -81,7 +85,11 @@ struct hypar_search_options {
     int64_t stages, micro_batches;
     /* 3d: members that are 0 are chosen; the schedule by default 1f1b, chunks 1 */
     struct hypar_layout layout;
-    enum hypar_sync sync;                /* optcnn */
+    /* 3d: parts of a layer, groups of devices that stages lie on, at most; 0: any. Of these
+     * planners of pipelines take max_pipeline. */
+    int max_tensor, max_pipeline;
+    enum hypar_sync sync; /* optcnn */
+    bool sync_given;
     const char *axes;                    /* optcnn: what may be divided, of "nkhwtc"; NULL:
                                             "nkhw" */
     const struct hypar_profile *profile; /* optcnn: measured times; may be NULL */
@@ -103,13 +111,23 @@ struct hypar_search_options {
     const volatile sig_atomic_t *stop;
 };
 
+/* Not every planner takes every option: one that is given and that none of these planners takes
+ * is HYPAR_USAGE, with those that do. hypar_search() does so for its planner; auto tries only
+ * planners that take all that is given. */
+HYPAR_API enum hypar_status hypar_check_options(const struct hypar_search_options *options,
+                                                const char *const *planner, int n,
+                                                struct hypar_error *err);
+
+/* Keep the options that this planner takes, for it to be laid beside others. */
+HYPAR_API void hypar_keep_options(struct hypar_search_options *options, const char *planner);
+
 struct hypar_found; /* opaque; a plan, and what is known about it */
 
 /* Search. Graph and machine must outlive the result. HYPAR_INFEASIBLE if there is no plan whose
  * weights, gradients and optimizer state fit, HYPAR_USAGE for an unknown planner; then *out is
  * NULL. Whether activations fit as well, only the simulated step tells
  * (hypar_found_simulated()); auto keeps to plans that do, and if there is none gives the one
- * that needs least. */
+ * that needs least, if it is simulated, and is HYPAR_INFEASIBLE otherwise. */
 HYPAR_API enum hypar_status hypar_search(struct hypar_found **out,
                                          const struct hypar_graph *graph,
                                          const struct hypar_machine *machine,
@@ -179,6 +197,8 @@ struct hypar_search_info {
     double lower_bound_elements; /* of the exchange over all choices; 0: not known */
     double lower_bound_s; /* of the planner's own cost over all it may choose; 0: not known */
     struct hypar_bound bound; /* of the simulated step over all plans */
+    const char *restricted; /* auto: options that not all planners take, which left those that
+                               do; NULL: none was given */
     const char
         *refused; /* auto: planners without a plan that fits, and why; "" or NULL: none */
     int n_others; /* auto: plans that fit, too, the best first; owned by what was found */

@@ -138,6 +138,8 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_json_put_bool(&w, "exact", info.exact);
     if (info.interrupted)
         hp_json_put_bool(&w, "interrupted", true);
+    if (info.restricted)
+        hp_json_put_string(&w, "restricted", info.restricted);
     if (info.refused)
         hp_json_put_string(&w, "refused", info.refused);
     if (info.n_others)
@@ -350,6 +352,16 @@ static void bound_text(FILE *to, const struct hypar_found *found)
                 gap < 0.1, 100 * gap);
 }
 
+/* " in 32 micro-batches" of a plan that has no stages; what has stages tells it with them. */
+static const char *accumulated(struct arena *arena, const struct hypar_plan *plan)
+{
+    char count[64];
+    int64_t n = plan->schedule.micro_batches;
+    if (n <= 1 || hypar_plan_stage_count(plan) || hypar_plan_layout(plan))
+        return "";
+    return hp_arena_printf(arena, " in %s", hp_count(count, n, "micro-batch", "micro-batches"));
+}
+
 static void found_text(FILE *to, const struct hypar_found *found,
                        const struct hypar_found *const *others, int n_others)
 {
@@ -361,8 +373,9 @@ static void found_text(FILE *to, const struct hypar_found *found,
     struct arena arena = { 0 };
     char took[32], devices[64];
 
-    fprintf(to, "%s, batch %lld%s, on %s: planner %s\n\n",
+    fprintf(to, "%s, batch %lld%s%s, on %s: planner %s\n\n",
             hp_shown(&arena, hypar_plan_model(plan)), (long long)plan->graph->batch,
+            accumulated(&arena, plan),
             hp_settings_text(&arena, plan->precision, hp_plan_gradients(plan), plan->optimizer),
             hp_count(devices, hypar_machine_device_count(plan->machine), "device", "devices"),
             info.planner);
@@ -391,6 +404,8 @@ static void found_text(FILE *to, const struct hypar_found *found,
                       : verdict(found));
     if (info.n_others)
         others_text(to, &arena, &info);
+    if (info.restricted)
+        fprintf(to, "Only planners that take %s were tried.\n", info.restricted);
     if (info.refused && *info.refused) {
         fputs("Left out: ", to);
         hp_wrap(to, info.refused, 10);

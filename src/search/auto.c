@@ -1,33 +1,45 @@
 /* auto: every planner's plan simulated, and the best plan that fits; where that takes a
  * moment only, or a budget is given, a random search (flexflow) has a try too.
  *
- * Figures are compared with figures of the same kind: where one plan cannot be simulated, or
- * simulating would take long, all are judged by their closed forms. */
+ * No plan is given whose memory was not looked at (verdict.h). */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/stop.h"
-#include "search/fit.h"
+#include "search/verdict.h"
 
 enum {
     MAX_TRIED = 32,
     MOST_WORK = 1 << 15, /* tasks times devices, to be searched at random unasked: seconds */
+    MOST_LARGE_PARTS =
+        3 << 20, /* of large plans, together: to be looked at unasked: a minute */
 };
 
 /* What a random search finds has less order than the others' plans: it has to be worth it. */
 static const double WORTH = 0.98;
 
+/* Large plans are looked at in the order of their closed forms. One adds up what may overlap,
+ * so no plan is much faster than half of that; and what needs far more than there is by a bound
+ * does not fit. */
+static const double OVERLAP = 2, FAR = 2;
+
 struct tried {
-    const struct planner *random_search;
+    const struct planner *self, *random_search;
     const struct problem *problem;
     struct hypar_found *found[MAX_TRIED + 1];
+    struct verdict verdict[MAX_TRIED + 1];
     int n;
-    bool simulated; /* all of them */
+    bool simulated; /* all of them, as a whole */
+    double began_s;
     struct hypar_refusals refusals;
     int64_t evaluated;
-    /* Of those whose weights, gradients and optimizer state alone do not fit: */
+    unsigned given; /* options that not every planner takes */
+    /* Of those that do not fit, and that cannot be shown simulated: */
     const char *nearest; /* NULL: none */
     struct fullest lacks;
+    bool by_state; /* by weights, gradients and optimizer state alone */
 };
 
 static void refuse(struct tried *t, const char *planner, const char *why)
@@ -54,26 +66,68 @@ static const char *refused_text(struct arena *arena, const struct hypar_refusals
 }
 
 /* Is this the nearest to fitting so far? */
-static void look_nearer(struct tried *t, const struct hypar_found *found)
+static void look_nearer(struct tried *t, const struct hypar_found *found,
+                        const struct fullest *full, bool by_state)
 {
-    struct fullest full = hp_plan_fullest(found->plan, t->problem->options->memory_bytes);
-    if (t->nearest && full.part >= t->lacks.part)
+    if (t->nearest && full->part >= t->lacks.part)
         return;
     t->nearest = found->info.planner;
-    t->lacks = full;
+    t->lacks = *full;
+    t->by_state = by_state;
+}
+
+/* The problem as this planner is to see it: with its share of the budget, and without a limit
+ * where parameters are divided after it. */
+static struct problem share_out(const struct tried *t, const struct planner *planner,
+                                struct hypar_search_options *with)
+{
+    struct problem mine = *t->problem;
+    int rest = 0;
+    *with = *mine.options;
+    mine.options = with;
+    if (hp_divided_later(planner, with))
+        with->memory_bytes = HP_UNLIMITED_BYTES;
+    if (!(with->budget_s > 0))
+        return mine;
+    for (int i = 0, from = 0; hp_planners[i]; i++) {
+        from |= hp_planners[i] == planner;
+        rest += from && hp_planners[i]->takes & TAKES_BUDGET &&
+                hp_may_try(t->self, hp_planners[i], t->given);
+    }
+    double left_s = with->budget_s - (hp_now_s() - t->began_s);
+    with->budget_s = fmax(left_s / (rest ? rest : 1), 1e-3);
+    return mine;
+}
+
+/* A new plan, with its parameters divided as asked. */
+static enum hypar_status make(const struct tried *t, const struct planner *planner,
+                              struct hypar_found **found, struct hypar_error *why)
+{
+    struct hypar_search_options with;
+    struct problem mine = share_out(t, planner, &with);
+    TRY(hp_try_planner(planner, &mine, found, why));
+    enum hypar_status status = HYPAR_OK;
+    if (hp_divided_later(planner, &with))
+        status = hypar_plan_shard_all((*found)->plan, with.shard, with.shard_over, why);
+    if (status != HYPAR_OK) {
+        hypar_found_free(*found);
+        *found = NULL;
+    }
+    return status;
 }
 
 static void try_planner(struct tried *t, const struct planner *planner)
 {
     struct hypar_error why;
     struct hypar_found *found;
-    if (hp_try_planner(planner, t->problem, &found, &why) != HYPAR_OK) {
+    if (make(t, planner, &found, &why) != HYPAR_OK) {
         refuse(t, planner->info.name, why.text);
         return;
     }
     if (hp_check_state(planner, t->problem, found, &why) != HYPAR_OK) {
+        struct fullest full = hp_plan_fullest(found->plan, t->problem->options->memory_bytes);
         refuse(t, planner->info.name, why.text);
-        look_nearer(t, found);
+        look_nearer(t, found, &full, true);
         hypar_found_free(found);
         return;
     }
@@ -87,58 +141,116 @@ static bool is_enough(const struct tried *t)
     return t->n > 0 && hp_stopped(t->problem->options->stop);
 }
 
-/* When told to stop: those from `first` on were not looked at. */
-static void leave_out(struct tried *t, int first)
+/* Plan `i` is not looked at, or does not fit. */
+static void drop(struct tried *t, int i, const char *why)
 {
-    for (int i = first; i < t->n; i++) {
-        refuse(t, t->found[i]->info.planner, "interrupted before its plan was simulated");
-        hypar_found_free(t->found[i]);
+    refuse(t, t->found[i]->info.planner, why);
+    hypar_found_free(t->found[i]);
+    t->n--;
+    for (; i < t->n; i++) {
+        t->found[i] = t->found[i + 1];
+        t->verdict[i] = t->verdict[i + 1];
     }
-    t->n = first;
 }
 
-/* All of them, or none if one has too many parts. */
-static void simulate(struct tried *t)
+static bool fits(const struct tried *t, int i)
 {
-    int64_t most = 0;
+    return t->verdict[i].memory.part <= 1;
+}
+
+static enum hypar_status check_bound(struct tried *t, int i, const struct op_needs *needs,
+                                     struct hypar_error *why)
+{
+    const struct planner *planner = hp_find_planner(t->found[i]->info.planner);
+    if (planner->checks_memory) /* and may compute again what another would keep */
+        return HYPAR_OK;
+    struct fullest least = hp_bounded_need(t->problem, needs, t->found[i]->plan);
+    struct memory_text text = hp_memory_text(least.need, least.has);
+    if (least.part <= FAR)
+        return HYPAR_OK;
+    look_nearer(t, t->found[i], &least, false);
+    return hp_fail(why, HYPAR_INFEASIBLE, "device %d needs %s of memory at least, has %s",
+                   least.device, text.need, text.has);
+}
+
+/* Would it take too long to look at a large plan, beside the best so far? */
+static enum hypar_status check_worth(const struct tried *t, int i, double best_s, double parts,
+                                     struct hypar_error *why)
+{
+    double closed_s = t->found[i]->prediction.step_s, budget_s = t->problem->options->budget_s;
+    bool over = budget_s > 0
+                    ? hp_now_s() - t->began_s > budget_s
+                    : parts + (double)hp_plan_parts(t->found[i]->plan) > MOST_LARGE_PARTS;
+    char step[32];
+    if (t->problem->options->objective == HYPAR_TIME && closed_s > OVERLAP * best_s)
+        return hp_fail(why, HYPAR_INFEASIBLE,
+                       "not simulated: %s in closed form is more than twice the best step",
+                       hypar_format_quantity(step, closed_s, HYPAR_UNIT_SECONDS));
+    if (over && isfinite(best_s))
+        return hp_fail(why, HYPAR_INFEASIBLE, "not simulated, a plan of %lld parts takes long",
+                       (long long)hp_plan_parts(t->found[i]->plan));
+    return HYPAR_OK;
+}
+
+/* The next to look at: those that are simulated as a whole first, then by their closed forms;
+ * -1: all were looked at. */
+static int next_to_judge(const struct tried *t)
+{
+    int next = -1;
     for (int i = 0; i < t->n; i++) {
-        int64_t parts = hp_plan_parts(t->found[i]->plan);
-        most = parts > most ? parts : most;
+        if (t->verdict[i].by != BY_NOTHING)
+            continue;
+        if (!hp_is_large(t->found[i]->plan))
+            return i;
+        if (next < 0 || t->found[i]->prediction.step_s < t->found[next]->prediction.step_s)
+            next = i;
+    }
+    return next;
+}
+
+/* Look at all of them that are worth it; what is left has a verdict. */
+static void judge_all(struct tried *t)
+{
+    struct arena scratch = { 0 };
+    const struct op_needs *needs = NULL;
+    double best_s = INFINITY, parts = 0;
+    struct hypar_error why;
+    bool first = true;
+    for (int i; (i = next_to_judge(t)) >= 0; first = false) {
+        bool large = hp_is_large(t->found[i]->plan);
+        if (large && !needs)
+            needs = hp_op_needs(t->problem, &scratch);
+        if (!first && hp_stopped(t->problem->options->stop)) {
+            drop(t, i, "interrupted before its plan was simulated");
+        } else if (large && (check_bound(t, i, needs, &why) != HYPAR_OK ||
+                             check_worth(t, i, best_s, parts, &why) != HYPAR_OK)) {
+            drop(t, i, why.text);
+        } else {
+            struct verdict v = t->verdict[i] = hp_verdict(t->problem, t->found[i]);
+            parts += large ? (double)hp_plan_parts(t->found[i]->plan) : 0;
+            if (v.memory.part <= 1)
+                best_s = fmin(best_s, v.step_s);
+        }
     }
     t->simulated = true;
-    for (int i = 0; i < t->n; i++) {
-        if (i > 0 && is_enough(t))
-            leave_out(t, i);
-        if (i == t->n)
-            break;
-        hp_simulate_found(t->problem, t->problem->options->simulation, most, t->found[i]);
-        t->simulated &= t->found[i]->has_simulated;
-    }
+    for (int i = 0; i < t->n; i++)
+        t->simulated &= t->verdict[i].by == BY_SIMULATION;
+    hp_arena_free(&scratch);
 }
 
-static bool fits(const struct hypar_found *found)
+/* Steps are of one kind; bytes and energy are compared as they are known of all. */
+static double merit(const struct tried *t, int i)
 {
-    return !found->has_simulated || found->simulated.step.fits;
-}
-
-static double merit(const struct tried *t, const struct hypar_found *found)
-{
-    const struct hypar_sim_summary *s = &found->simulated.step;
-    const struct hypar_prediction *p = &found->prediction;
+    const struct hypar_sim_summary *s = &t->found[i]->simulated.step;
+    const struct hypar_prediction *p = &t->found[i]->prediction;
     switch (t->problem->options->objective) {
     case HYPAR_COMM:
         return t->simulated ? s->comm_bytes : p->comm_bytes;
     case HYPAR_ENERGY:
         return t->simulated ? hypar_energy_total_j(&s->energy) : p->energy_j;
     default:
-        return t->simulated ? s->step_s : p->step_s;
+        return t->verdict[i].step_s;
     }
-}
-
-/* The share of its memory that the fullest device needs. */
-static double need(const struct hypar_found *found)
-{
-    return found->simulated.fullest.peak / found->simulated.fullest.limit;
 }
 
 /* The best that fits; if none does, the one that needs least; the first among equals. */
@@ -146,10 +258,10 @@ static int choose(const struct tried *t)
 {
     int best = -1;
     for (int i = 0; i < t->n; i++)
-        if (fits(t->found[i]) && (best < 0 || merit(t, t->found[i]) < merit(t, t->found[best])))
+        if (fits(t, i) && (best < 0 || merit(t, i) < merit(t, best)))
             best = i;
     for (int i = 0, least = best < 0; i < t->n && least; i++)
-        if (best < 0 || need(t->found[i]) < need(t->found[best]))
+        if (best < 0 || t->verdict[i].memory.part < t->verdict[best].memory.part)
             best = i;
     return best;
 }
@@ -166,12 +278,12 @@ static bool is_small(const struct problem *problem, const struct hypar_plan *pla
     return tasks * (micro > 1 ? micro : 1) * devices <= MOST_WORK;
 }
 
-/* Let flexflow have a try, beside the best of the others (NULL: there is none). Among plans
+/* Let flexflow have a try, beside the best of the others (-1: there is none). Among plans
  * that fit it looks for a fast one; where none does, any that fits will do. */
-static bool may_search(const struct tried *t, const struct hypar_found *best)
+static bool may_search(const struct tried *t, int best)
 {
     double need, has;
-    if (best && fits(best))
+    if (best >= 0 && fits(t, best))
         return t->simulated && t->problem->options->objective == HYPAR_TIME;
     hp_room_together(t->problem, &need, &has);
     return need <= has;
@@ -183,24 +295,25 @@ static void search_at_random(struct tried *t, int *best)
 {
     const struct hypar_search_options *options = t->problem->options;
     const char *name = t->random_search->info.name;
-    const struct hypar_found *other = *best < 0 ? NULL : t->found[*best];
     bool asked = options->budget_s > 0 || options->proposals > 0;
     struct hypar_found *found;
     struct hypar_error why;
-    if (is_enough(t) || !may_search(t, other))
+    if (is_enough(t) || !may_search(t, *best))
         return;
-    if (!asked && !is_small(t->problem, other ? other->plan : NULL)) {
+    if (!asked && !is_small(t->problem, *best < 0 ? NULL : t->found[*best]->plan)) {
         refuse(t, name, "not tried, it takes long here; --budget 60s lets it");
         return;
     }
-    if (hp_run_planner(t->random_search, t->problem, &found, &why) != HYPAR_OK) {
+    if (make(t, t->random_search, &found, &why) != HYPAR_OK) {
         refuse(t, name, why.text);
         return;
     }
     t->evaluated += found->info.evaluated;
-    if (fits(found) && (!other || !fits(other) || merit(t, found) < WORTH * merit(t, other)))
-        *best = t->n;
-    t->found[t->n++] = found;
+    int i = t->n++;
+    t->found[i] = found;
+    t->verdict[i] = hp_verdict(t->problem, found);
+    if (fits(t, i) && (*best < 0 || !fits(t, *best) || merit(t, i) < WORTH * merit(t, *best)))
+        *best = i;
 }
 
 /* Nothing to choose from: what is needed, and what there is. */
@@ -214,6 +327,10 @@ static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
     if (!t->nearest)
         return hp_fail(err, HYPAR_INFEASIBLE, "no planner has a plan: %s: %s",
                        t->refusals.by[0].planner, t->refusals.by[0].why.text);
+    if (!t->by_state)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "no plan fits; the nearest (%s) needs %s on device %d, which has %s",
+                       t->nearest, nearest.need, t->lacks.device, nearest.has);
     if (all > has)
         snprintf(sum, sizeof sum, "are %s, all devices together have %s; they ", together.need,
                  together.has);
@@ -225,16 +342,48 @@ static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
         t->lacks.device, nearest.has, t->nearest);
 }
 
+/* What does not fit is shown if it is simulated as a whole, for the figures that it lacks; the
+ * verdict about any other is all that there is. */
+static int show_or_drop(struct tried *t, int best)
+{
+    if (best < 0 || fits(t, best) || t->verdict[best].by == BY_SIMULATION)
+        return best;
+    look_nearer(t, t->found[best], &t->verdict[best].memory, false);
+    return -1;
+}
+
+/* The best is told as a whole where one planner's plan would be; else its step is that of the
+ * part. */
+static void tell_whole(const struct tried *t, struct hypar_found *best,
+                       const struct verdict *verdict)
+{
+    struct hypar_prediction *p = &best->prediction;
+    if (verdict->by != BY_PART)
+        return;
+    const char *why = best->info.not_simulated;
+    best->info.not_simulated = NULL;
+    hp_simulate_found(t->problem, t->problem->options->simulation, hp_plan_parts(best->plan),
+                      best);
+    if (best->has_simulated)
+        return;
+    best->info.not_simulated = why;
+    p->samples_per_s *= p->step_s / verdict->step_s;
+    p->mfu *= p->step_s / verdict->step_s;
+    p->step_s = verdict->step_s;
+}
+
 /* Release all but the best, and say why a plan does not fit. */
 static void drop_others(struct tried *t, int best)
 {
     struct hypar_error why;
     for (int i = 0; i < t->n; i++) {
-        const struct hypar_simulated *s = &t->found[i]->simulated;
+        const struct verdict *v = &t->verdict[i];
+        struct memory_text text = hp_memory_text(v->memory.need, v->memory.has);
         if (i == best)
             continue;
-        if (!fits(t->found[i]) &&
-            hypar_check_fullest(&s->fullest, s->step.fullest_device, &why) != HYPAR_OK)
+        snprintf(why.text, sizeof why.text, "device %d needs %s of memory, has %s",
+                 v->memory.device, text.need, text.has);
+        if (!fits(t, i))
             refuse(t, t->found[i]->info.planner, why.text);
         hypar_found_free(t->found[i]);
     }
@@ -246,18 +395,22 @@ static void list_others(const struct tried *t, int best, struct hypar_found *out
     struct hypar_other *other = NEW(&out->arena, struct hypar_other, t->n);
     double *worth = NEW(&out->arena, double, t->n);
     int n = 0;
-    for (int i = 0; i < t->n && t->simulated; i++) {
+    for (int i = 0; i < t->n; i++) {
         const struct hypar_sim_summary *s = &t->found[i]->simulated.step;
+        const struct hypar_prediction *p = &t->found[i]->prediction;
+        bool whole = t->verdict[i].by == BY_SIMULATION;
         int at = n;
-        if (i == best || !fits(t->found[i]))
+        if (i == best || !fits(t, i))
             continue;
-        for (; at > 0 && merit(t, t->found[i]) < worth[at - 1]; at--) {
+        for (; at > 0 && merit(t, i) < worth[at - 1]; at--) {
             other[at] = other[at - 1];
             worth[at] = worth[at - 1];
         }
-        worth[at] = merit(t, t->found[i]);
-        other[at] = (struct hypar_other){ t->found[i]->info.planner, s->step_s, s->comm_bytes,
-                                          hypar_energy_total_j(&s->energy) };
+        worth[at] = merit(t, i);
+        other[at] =
+            (struct hypar_other){ t->found[i]->info.planner, t->verdict[i].step_s,
+                                  whole ? s->comm_bytes : p->comm_bytes,
+                                  whole ? hypar_energy_total_j(&s->energy) : p->energy_j };
         n++;
     }
     out->info.other = other;
@@ -265,28 +418,48 @@ static void list_others(const struct tried *t, int best, struct hypar_found *out
     out->info.objective = t->problem->options->objective;
 }
 
+/* The options that only some planners take. */
+static const char *restricted_text(const struct planner *self, unsigned given,
+                                   struct arena *arena)
+{
+    unsigned not_all = 0;
+    char text[256];
+    for (int i = 0; hp_planners[i]; i++)
+        if (hp_may_try(self, hp_planners[i], 0))
+            not_all |= given & ~hp_planners[i]->takes & ~self->takes;
+    return not_all ? hp_arena_strdup(arena, hp_options_text(text, sizeof text, not_all)) : NULL;
+}
+
 enum hypar_status hp_run_auto(const struct planner *self, const struct problem *problem,
                               struct hypar_found **out, struct hypar_error *err)
 {
-    struct tried t = { .random_search = self->random_search, .problem = problem };
+    struct tried t = { .self = self,
+                       .random_search = self->random_search,
+                       .problem = problem,
+                       .began_s = hp_now_s(),
+                       .given = hp_options_given(problem->options) };
     struct hypar_refusals *told = problem->options->refusals;
-    double began_s = hp_now_s();
     for (int i = 0; hp_planners[i] && t.n < MAX_TRIED && !is_enough(&t); i++)
-        if (hp_planners[i]->plan && !hp_planners[i]->not_in_auto) /* not auto itself */
+        if (hp_planners[i] != t.random_search && hp_may_try(self, hp_planners[i], t.given))
             try_planner(&t, hp_planners[i]);
-    simulate(&t);
+    judge_all(&t);
     int best = choose(&t);
-    search_at_random(&t, &best);
+    if (hp_may_try(self, t.random_search, t.given))
+        search_at_random(&t, &best);
+    best = show_or_drop(&t, best);
     if (best >= 0)
         list_others(&t, best, t.found[best]);
+    if (best >= 0)
+        tell_whole(&t, t.found[best], &t.verdict[best]);
     drop_others(&t, best);
     if (told)
         *told = t.refusals;
     *out = best < 0 ? NULL : t.found[best];
     if (!*out)
         return fail(&t, err);
-    (*out)->info.seconds = hp_now_s() - began_s;
+    (*out)->info.seconds = hp_now_s() - t.began_s;
     (*out)->info.evaluated = t.evaluated;
+    (*out)->info.restricted = restricted_text(self, t.given, &(*out)->arena);
     (*out)->info.refused = refused_text(&(*out)->arena, &t.refusals);
     return HYPAR_OK;
 }
@@ -295,4 +468,5 @@ const struct planner hp_planner_auto = {
     .info = { "auto", "the best of the others by simulated time, within memory", "",
               .tries_others = true, .proposes = true },
     .random_search = &hp_planner_flexflow,
+    .takes = TAKES_OBJECTIVE | TAKES_BUDGET | TAKES_PROPOSALS,
 };

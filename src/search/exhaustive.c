@@ -250,5 +250,5 @@ const struct planner hp_planner_exhaustive = {
     .plan = plan_exhaustive,
     .not_in_auto = true,
     .checks_memory = true,
-    .can = CAN_FIX,
+    .takes = TAKES_FIX,
 };

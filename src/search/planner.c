@@ -12,7 +12,7 @@ const struct planner *const hp_planners[] = {
     &hp_planner_auto,  &hp_planner_dp,       &hp_planner_mp,         &hp_planner_owt,
     &hp_planner_hypar, &hp_planner_accpar,   &hp_planner_optcnn,     &hp_planner_1f1b,
     &hp_planner_gpipe, &hp_planner_zb_h1,    &hp_planner_zb_h2,      &hp_planner_pipedream,
-    &hp_planner_3d,    &hp_planner_flexflow, &hp_planner_exhaustive, NULL,
+    &hp_planner_hybrid, &hp_planner_3d,    &hp_planner_flexflow, &hp_planner_exhaustive, NULL,
 };
 
 const struct hypar_planner_info *hypar_planner(int i)
@@ -34,21 +34,14 @@ void hypar_found_free(struct hypar_found *found)
 
 /* Micro-batches that are asked for: a planner of pipelines has seen to it, plans without stages
  * do one after another (gradient accumulation). */
-static enum hypar_status divide_batch(const struct planner *planner,
-                                      const struct problem *problem, struct hypar_plan *plan,
-                                      struct hypar_error *err)
+static void divide_batch(const struct problem *problem, struct hypar_plan *plan)
 {
     int64_t n = problem->options->micro_batches;
-    if (n <= 1 || plan->n_stages > 0 || planner->random_search)
-        return HYPAR_OK;
-    if (planner->can)
-        return hp_fail(err, HYPAR_INFEASIBLE,
-                       "%s simulates steps of one micro-batch, expected no --micro-batches",
-                       planner->info.name);
+    if (n <= 1 || plan->n_stages > 0)
+        return;
     struct hypar_schedule schedule = plan->schedule;
     schedule.micro_batches = n;
     hp_plan_set_schedule(plan, &schedule);
-    return HYPAR_OK;
 }
 
 enum hypar_status hp_try_planner(const struct planner *planner, const struct problem *problem,
@@ -62,7 +55,7 @@ enum hypar_status hp_try_planner(const struct planner *planner, const struct pro
     enum hypar_status status = planner->plan(planner, problem, found, err);
     found->info.seconds = hp_now_s() - start;
     if (status == HYPAR_OK)
-        status = divide_batch(planner, problem, found->plan, err);
+        divide_batch(problem, found->plan);
     if (status == HYPAR_OK)
         status = hypar_plan_check(found->plan, err);
     if (status != HYPAR_OK) {
@@ -107,16 +100,12 @@ const struct hypar_planner_info *hypar_planner_find(const char *name)
     return planner ? &planner->info : NULL;
 }
 
-/* The planners that can do all that is asked, as "a, b, c" with what stands between two of
- * them.
- */
-static const char *list_planners(char *text, size_t size, unsigned asked, const char *between)
+static const char *list_planners(char *text, size_t size)
 {
     size_t n = 0;
-    for (int i = 0; hp_planners[i]; i++)
-        if ((hp_planners[i]->can & asked) == asked && n < size)
-            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? between : "",
-                                  hp_planners[i]->info.name);
+    for (int i = 0; hp_planners[i] && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "",
+                              hp_planners[i]->info.name);
     return text;
 }
 
@@ -128,26 +117,7 @@ static enum hypar_status find_planner(const char *name, const struct planner **o
     if (*out)
         return HYPAR_OK;
     return hp_fail(err, HYPAR_USAGE, "unknown planner '%s', expected one of %s", name,
-                   list_planners(known, sizeof known, 0, ", "));
-}
-
-/* Not every planner can do what is asked; auto takes one that can. */
-static enum hypar_status check_asked(const struct hypar_search_options *options,
-                                     const struct planner **planner, struct hypar_error *err)
-{
-    static const char *const text[] = {
-        [CAN_FIX] = "keep an operator as told", [CAN_START] = "begin with a plan"
-    };
-    unsigned asked = (options->n_fix > 0 ? CAN_FIX : 0) | (options->start ? CAN_START : 0);
-    char able[256];
-    if (asked && (*planner)->random_search)
-        *planner = (*planner)->random_search;
-    for (unsigned one = CAN_FIX; one <= CAN_START; one <<= 1)
-        if (asked & one & ~(*planner)->can)
-            return hp_fail(err, HYPAR_USAGE, "planner %s cannot %s, expected %s",
-                           (*planner)->info.name, text[one],
-                           list_planners(able, sizeof able, one, " or "));
-    return HYPAR_OK;
+                   list_planners(known, sizeof known));
 }
 
 /* Gradients are clipped whatever the plan, so planners do not look at it; what they found is
@@ -165,13 +135,20 @@ static enum hypar_status clip_gradients(const struct problem *problem,
     return HYPAR_OK;
 }
 
+/* auto divides what it tries, before it judges it. */
+bool hp_divided_later(const struct planner *planner, const struct hypar_search_options *options)
+{
+    return options->shard && !planner->random_search &&
+           (!planner->shards || options->shard_over);
+}
+
 /* Parameters are divided in what was found, which then has to fit. */
 static enum hypar_status shard_found(const struct planner *planner,
                                      const struct problem *problem, struct hypar_found *found,
                                      double memory_bytes, struct hypar_error *err)
 {
     const struct hypar_search_options *options = problem->options;
-    if (!options->shard || (planner->shards && !options->shard_over))
+    if (!hp_divided_later(planner, options))
         return HYPAR_OK;
     TRY(hypar_plan_shard_all(found->plan, options->shard, options->shard_over, err));
     if (!options->unlimited)
@@ -192,7 +169,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     if (!options)
         options = &defaults;
     TRY(find_planner(options->planner ? options->planner : "auto", &planner, err));
-    TRY(check_asked(options, &planner, err));
+    TRY(hp_check_options(options, &planner, err));
 
     double placements = (double)graph->n_ops * hypar_machine_device_count(machine);
     if (placements > HP_MAX_PLACEMENTS)
@@ -207,8 +184,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
                                .machine = machine,
                                .options = &with,
                                .limit_bytes = options->memory_bytes };
-    bool divided_later = options->shard && (!planner->shards || options->shard_over);
-    if (options->unlimited || divided_later)
+    if (options->unlimited || hp_divided_later(planner, options))
         with.memory_bytes = HP_UNLIMITED_BYTES;
     problem.settings = (struct plan_settings){
         .model = options->model,

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "plan/plan.h"
 #include "search/levels/partition.h"
+#include "search/options.h"
 
 static const double HP_UNLIMITED_BYTES = 1e300;
 
@@ -49,9 +50,6 @@ struct hypar_found {
 
 struct level_rules; /* what a planner that divides level by level allows (levels/levels.h) */
 
-/* What not every planner can: keep operators as they are told, begin with a plan. */
-enum { CAN_FIX = 1, CAN_START = 2 };
-
 struct planner {
     struct hypar_planner_info info;
     enum hypar_status (*plan)(const struct planner *self, const struct problem *problem,
@@ -63,14 +61,14 @@ struct planner {
     const struct planner *random_search;
     bool checks_memory; /* its plan fits by its exact need (fit.h) */
     bool not_in_auto;   /* another training than the others', or a long search */
-    unsigned can;
-    bool seeds;  /* a random search begins with its plan */
-    bool shards; /* what is to be divided of parameters is divided in its plan already */
+    unsigned takes;     /* options that not every planner takes (options.h) */
+    bool seeds;         /* a random search begins with its plan */
+    bool shards;        /* what is to be divided of parameters is divided in its plan already */
 };
 
 extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_planner_owt,
     hp_planner_hypar, hp_planner_accpar, hp_planner_optcnn, hp_planner_gpipe, hp_planner_1f1b,
-    hp_planner_zb_h1, hp_planner_zb_h2, hp_planner_pipedream, hp_planner_3d,
+    hp_planner_zb_h1, hp_planner_zb_h2, hp_planner_pipedream, hp_planner_3d, hp_planner_hybrid,
     hp_planner_flexflow, hp_planner_exhaustive;
 
 extern const struct planner *const hp_planners[]; /* NULL-terminated */
@@ -91,6 +89,11 @@ enum hypar_status hp_run_planner(const struct planner *planner, const struct pro
 /* The best of all planners by simulated step, within memory (auto.c). */
 enum hypar_status hp_run_auto(const struct planner *self, const struct problem *problem,
                               struct hypar_found **out, struct hypar_error *err);
+
+/* Are parameters to be divided in what this planner finds, as it does not do so itself? Its
+ * plan has to fit then, not before. */
+bool hp_divided_later(const struct planner *planner,
+                      const struct hypar_search_options *options);
 
 /* Simulate what was found, or note why not (judge.c). `options` may be NULL; `parts` is
  * the size of the largest plan that it is to be compared with. */

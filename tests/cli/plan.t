@@ -126,10 +126,10 @@ $ hypar plan lenet-c --on htree:16 --planner hypar -q -o $TMP/plan.json; hypar s
 >   "comm_bytes": 18729512,
 >   "energy": {"arithmetic_j": 0.007782685907200011, "sram_j": 0.025327859999999997, "dram_j": 0.04415671551999958, "link_j": 0.00436476266111999, "total_j": 0.08163202408831957}
 
-Where no other plan fits, flexflow may find one that does.
+Where plans of one micro-batch do not fit, one of several may.
 $ hypar plan mlp --on full:4 --optimizer momentum --precision bf16 --memory 1305000B | head -n 1
 > hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
-> mlp, batch 32, bf16, momentum, on 4 devices: planner flexflow
+> mlp, batch 32, bf16, momentum, on 4 devices: planner 3d
 
 auto takes the fastest plan that fits, and says which do not, and why.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Left out/,$p'
@@ -138,29 +138,31 @@ $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Lef
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
 >   "planner": "accpar",
 >     "fits": true
->     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no plan found that fits; the nearest needs 1.03 GB on device 7, which has 600 MB; gpipe: no plan found that fits; the nearest needs 1.12 GB on device 6, which has 600 MB; mp: device 0 needs 2.61 GB of memory, has 600 MB",
+>     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no plan found that fits; the nearest needs 989 MB on device 7, which has 600 MB; gpipe: no plan found that fits; the nearest needs 1.04 GB on device 6, which has 600 MB; zb-h1: no plan found that fits; the nearest needs 991 MB on device 7, which has 600 MB; zb-h2: no plan found that fits; the nearest needs 992 MB on device 7, which has 600 MB; mp: device 0 needs 2.61 GB of memory, has 600 MB",
 >       {"planner": "flexflow", "step_s": 0.049124078083, "comm_bytes": 560376376, "energy_j": 29.4936886216422},
 >       {"planner": "owt", "step_s": 0.049240598738, "comm_bytes": 635475512, "energy_j": 29.51283073434876},
 >       {"planner": "optcnn", "step_s": 0.049255958312, "comm_bytes": 587241016, "energy_j": 29.493889760801235},
->       {"planner": "hypar", "step_s": 0.04930926384, "comm_bytes": 581446144, "energy_j": 29.50292324927484}
+>       {"planner": "hypar", "step_s": 0.04930926384, "comm_bytes": 581446144, "energy_j": 29.50292324927484},
+>       {"planner": "3d", "step_s": 0.063837877484, "comm_bytes": 3083680280, "energy_j": 31.82448878637314}
 
 Where a random search takes long it has to be asked for; devices that are left idle are counted.
-$ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s | grep -e nothing -e '^Left out'
-> 12 of 16 devices have nothing to do.
+$ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s | grep -e '^Left out'
 > Left out: flexflow: not tried, it takes long here; --budget 60s lets it
+$ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s --planner optcnn | grep nothing
+> 12 of 16 devices have nothing to do.
 
 If none fits it is the one on offer that needs least, and the answer is no; a planner asked for by name has its say,
 but a limit that was asked for is kept.
-$ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 300MB -o $TMP/plan.json | sed -n '1p;/^IT/,/^buffers/p'
-> hypar: no plan fits; in the one given: device 0 needs 492 MB of memory, has 300 MB
-> vgg-a, batch 64, on 8 devices: planner accpar
-> IT DOES NOT FIT: device 0 would hold parameters 89.3 MB, gradients 89.3 MB, activations 133 MB,
-> buffers 180 MB.
-$ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 300MB -q -o $TMP/plan.json
-> hypar: no plan fits; in the one given: device 0 needs 492 MB of memory, has 300 MB
+$ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 140MB -o $TMP/plan.json | sed -n '1p;/^IT/,/^buffers/p'
+> hypar: no plan fits; in the one given: device 0 needs 672 MB of memory, has 140 MB
+> vgg-a, batch 64, on 8 devices: planner optcnn
+> IT DOES NOT FIT: device 0 would hold parameters 68.9 MB, gradients 68.9 MB, activations 506 MB,
+> buffers 28.9 MB.
+$ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 140MB -q -o $TMP/plan.json
+> hypar: no plan fits; in the one given: device 0 needs 672 MB of memory, has 140 MB
 ? 1
-$ hypar check $TMP/plan.json --memory 300MB
-> hypar: $TMP/plan.json: device 0 needs 492 MB of memory, has 300 MB
+$ hypar check $TMP/plan.json --memory 140MB
+> hypar: $TMP/plan.json: device 0 needs 672 MB of memory, has 140 MB
 ? 1
 $ hypar plan vgg-a --on htree:16 --planner mp | grep -A 1 'FIT'
 > IT DOES NOT FIT: device 0 would hold parameters 33.2 MB, gradients 33.2 MB, activations 3.34 GB,
@@ -180,28 +182,28 @@ $ hypar plan tests/data/pipedream/chain.txt --on full:2 --planner 1f1b --json | 
 >   "predicted": {
 >     "model": "closed form: no overlap, levels one after another",
 >     "not_simulated": "chain has no loss, expected a cross_entropy or mse_loss at its end",
->     "step_s": 0.078402,
->     "compute_s": 0.03600000000000001,
->     "comm_s": 0.04240199999999999,
->     "samples_per_s": 12.754776663860616,
+>     "step_s": 0.073602,
+>     "compute_s": 0.06,
+>     "comm_s": 0.013602000000000003,
+>     "samples_per_s": 13.586587320996712,
 >     "mfu": null,
->     "comm_bytes": 160000000,
->     "comm_bytes_paper": 160000000,
+>     "comm_bytes": 40000000,
+>     "comm_bytes_paper": 40000000,
 >     "link_bytes": null,
 >     "energy_j": null,
 >     "peak_memory_bytes": null,
->     "state_bytes": 153600000
+>     "state_bytes": 152000000
 >   },
 >   "closed_form": {
 >     "model": "closed form: no overlap, levels one after another",
->     "step_s": 0.078402,
->     "compute_s": 0.03600000000000001,
->     "comm_s": 0.04240199999999999,
->     "samples_per_s": 12.754776663860616,
+>     "step_s": 0.073602,
+>     "compute_s": 0.06,
+>     "comm_s": 0.013602000000000003,
+>     "samples_per_s": 13.586587320996712,
 >     "mfu": null,
->     "comm_bytes": 160000000,
+>     "comm_bytes": 40000000,
 >     "energy_j": null,
->     "state_bytes": 153600000
+>     "state_bytes": 152000000
 >   },
 >   "search": {
 
@@ -261,7 +263,7 @@ $ hypar plan --start $TMP/dp.json --proposals 4 --precision bf16 --seed 7 -q -o 
 >   "optimizer": "sgd",
 >   "seed": 7,
 $ hypar plan lenet5 --on full:4 --planner dp --fix conv1:n=2
-> hypar: planner dp cannot keep an operator as told, expected flexflow or exhaustive
+> hypar: --fix is for planners auto, flexflow and exhaustive, not dp
 ? 2
 $ hypar plan lenet5 --on full:4 --fix conv9:n=2
 > hypar: fix 'conv9:n=2': op 'conv9' is not in the model; perhaps 'conv1'
@@ -270,7 +272,7 @@ $ hypar plan lenet5 --on full:4 --fix conv1:n=two
 > hypar: fix 'conv1:n=two': 'n=two', expected degrees such as n=2,k=2, at most 1048576
 ? 2
 $ hypar plan --start $TMP/dp.json --planner owt
-> hypar: planner owt cannot begin with a plan, expected flexflow
+> hypar: --start is for planners auto and flexflow, not owt
 ? 2
 $ hypar plan --start $TMP/dp.json --batch 32
 > hypar: plan: --batch beside --start, whose plan says how large it is
@@ -349,8 +351,11 @@ $ hypar plan gpt3-175b --on full:4
 > hypar: note: hypar: weights, gradients and sgd state need 353 GB on device 0, which has 16 GB
 > hypar: note: accpar: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
 > hypar: note: optcnn: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
-> hypar: note: 1f1b: no plan found that fits; the nearest needs 511 GB on device 0, which has 16 GB
-> hypar: note: gpipe: no plan found that fits; the nearest needs 1.6 TB on device 0, which has 16 GB
+> hypar: note: 1f1b: no plan found that fits; the nearest needs 509 GB on device 0, which has 16 GB
+> hypar: note: gpipe: no plan found that fits; the nearest needs 1.61 TB on device 3, which has 16 GB
+> hypar: note: zb-h1: no plan found that fits; the nearest needs 511 GB on device 3, which has 16 GB
+> hypar: note: zb-h2: no plan found that fits; the nearest needs 628 GB on device 3, which has 16 GB
+> hypar: note: 3d: no plan found that fits; the nearest needs 418 GB on device 0, which has 16 GB
 > hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
 ? 1
 $ hypar plan gpt3-175b --on full:4 -q
@@ -363,11 +368,11 @@ $ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -
 
 What auto did not take is told, by what was asked for.
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
-> The others: accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt 63.4 ms, 1f1b 65.3 ms, gpipe
->             67.3 ms, dp 299 ms, mp 2.5 s.
+> The others: accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt 63.4 ms, zb-h1 72.4 ms, zb-h2
+>             72.8 ms, 1f1b 73 ms, gpipe 73.2 ms, 3d 125 ms, dp 299 ms, mp 2.5 s.
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 --objective comm | grep -A 1 '^The others'
-> The others: accpar 664 MB, hypar 1.08 GB, owt 1.37 GB, 1f1b 1.58 GB, gpipe 1.58 GB, dp 7.33 GB,
->             mp 31.5 GB.
+> The others: accpar 664 MB, 1f1b 785 MB, gpipe 785 MB, zb-h1 785 MB, zb-h2 785 MB, hypar 1.08 GB,
+>             3d 1.33 GB, owt 1.37 GB, dp 7.33 GB, mp 31.5 GB.
 
 What numbers take is the plan's: precisions, masks, and what the framework has of each device.
 $ hypar plan mlp --on full:2,device=a100 --planner dp --precision bf16 --gradient-precision fp32 --optimizer adam --framework-memory 2GB --dropout-masks kept -q -o $TMP/numbers.json; sed -n '/"precision"/,/"seed"/p' $TMP/numbers.json; hypar simulate $TMP/numbers.json --fits

@@ -316,6 +316,8 @@ static void keeps_what_is_fixed(void **state)
         struct hypar_search_options options = {
             .planner = planners[p], .fix = fix, .n_fix = 3, .proposals = 400
         };
+        if (planners[p])
+            hypar_keep_options(&options, planners[p]);
         struct hypar_found *found = search(&t, &options);
         const struct hypar_plan *plan = hypar_found_plan(found);
         int conv = hypar_graph_find_op(t.graph, "conv2");
@@ -458,7 +460,7 @@ static const struct {
       { .planner = "hypar" },
       "conv1:n=2",
       HYPAR_USAGE,
-      "planner hypar cannot keep an operator as told, expected flexflow" },
+      "--fix is for planners auto, flexflow and exhaustive, not hypar" },
     { "lenet5", "full:4", { .planner = "flexflow" }, "conv1", HYPAR_USAGE, "as conv1:n=2" },
     { "lenet5", "full:4", { .planner = "flexflow" }, ":n=2", HYPAR_USAGE, "as conv1:n=2" },
     { "lenet5", "full:4", { .planner = "flexflow" }, "conv1:n", HYPAR_USAGE, "such as n=2" },

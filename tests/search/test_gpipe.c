@@ -10,6 +10,7 @@
 
 #include <hypar/program.h>
 
+#include "plan/plan.h"
 #include "tests/random_graph.h"
 #include "tests/search/pipelines.h"
 
@@ -78,17 +79,26 @@ static void one_by_one_needs_less_memory(void **state)
 
 /* One of the pipelines that a planner may choose, planned without a limit. */
 struct option {
-    double step_s;
-    double peak; /* of the fullest device, by simulation */
-    bool fits;   /* what the devices have */
+    double step_s; /* simulated */
+    double peak;   /* of the fullest device, by simulation */
+    bool fits;     /* what the devices have */
 };
+
+static double simulated_s(const struct hypar_plan *plan)
+{
+    struct hypar_sim *sim;
+    assert_int_equal(hypar_simulate(&sim, plan, NULL, NULL), HYPAR_OK);
+    double step_s = hypar_sim_summary(sim).step_s;
+    hypar_sim_free(sim);
+    return step_s;
+}
 
 static void look(const struct hypar_found *found, struct option *out)
 {
     struct hypar_memory fullest = { 0 };
     const struct hypar_plan *plan = hypar_found_plan(found);
     assert_int_equal(hypar_plan_fits(plan, 1e300, &fullest, NULL), HYPAR_OK); /* it lowers */
-    *out = (struct option){ hypar_found_prediction(found).step_s, fullest.peak,
+    *out = (struct option){ simulated_s(plan), fullest.peak,
                             hypar_plan_fits(plan, 0, NULL, NULL) == HYPAR_OK };
 }
 
@@ -215,6 +225,62 @@ static void every_device_counts(void **state)
     assert_true(n_found > 20 && n_refused > 20);
 }
 
+/* Where links are faster, or devices, a pipeline is no slower, however it is cut. */
+static void faster_is_not_slower(void **state)
+{
+    static const char *const planners[] = { "gpipe", "1f1b", "zb-h1", "zb-h2" };
+    static const char *const models[] = { "alexnet", "vgg-a", "gpt:layers=6" };
+    static const char *const bandwidths[] = { "1", "5", "10", "25", "50", "100", "300" };
+    static const char *const peaks[] = { "5", "10", "20", "40" };
+    enum { N_LINKS = 7, N_ALL = 11 };
+    (void)state;
+    for (int p = 0; p < 4; p++)
+        for (int m = 0; m < 3; m++) {
+            struct hypar_graph *graph = graph_of(models[m]);
+            double before_s = INFINITY;
+            for (int i = 0; i < N_ALL; i++) {
+                char word[96];
+                snprintf(word, sizeof word, "full:8,%s=%s%s",
+                         i < N_LINKS ? "bandwidth" : "fp32",
+                         i < N_LINKS ? bandwidths[i] : peaks[i - N_LINKS],
+                         i < N_LINKS ? "GB/s" : "TFLOP/s");
+                struct hypar_machine *machine = machine_of(word);
+                struct hypar_found *found = search(
+                    graph, machine, (struct hypar_search_options){ .planner = planners[p] });
+                double step_s = simulated_s(hypar_found_plan(found));
+                print_message("%s %s %s: %g s\n", planners[p], models[m], word, step_s);
+                before_s = i == N_LINKS ? INFINITY : before_s;
+                assert_true(step_s <= before_s * 1.001);
+                before_s = step_s;
+                hypar_found_free(found);
+                hypar_machine_free(machine);
+            }
+            hypar_graph_free(graph);
+        }
+}
+
+/* Stages begin where layers that the model repeats do. */
+static void stages_are_cut_at_layers(void **state)
+{
+    (void)state;
+    struct hypar_graph *graph = graph_of("gpt:layers=12");
+    struct hypar_machine *machine = machine_of("full:4");
+    for (int64_t stages = 2; stages <= 4; stages++) {
+        struct hypar_found *found =
+            search(graph, machine,
+                   (struct hypar_search_options){ .planner = "1f1b", .stages = stages });
+        const struct hypar_plan *plan = hypar_found_plan(found);
+        for (int op = 1; op < hypar_graph_op_count(graph); op++)
+            if (plan->ops[op].stage != plan->ops[op - 1].stage) {
+                print_message("%s\n", graph->ops[op].name);
+                assert_non_null(strstr(graph->ops[op].name, ".ln_1"));
+            }
+        hypar_found_free(found);
+    }
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +288,8 @@ int main(void)
         cmocka_unit_test(one_by_one_needs_less_memory),
         cmocka_unit_test(what_is_offered_fits_and_what_fits_is_offered),
         cmocka_unit_test(every_device_counts),
+        cmocka_unit_test(faster_is_not_slower),
+        cmocka_unit_test(stages_are_cut_at_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

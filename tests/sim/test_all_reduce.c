@@ -166,6 +166,7 @@ static void searches_use_it(void **state)
                                                .proposals = 200 };
         struct hypar_found *found;
         struct hypar_error err;
+        hypar_keep_options(&search, planners[p]);
         if (hypar_search(&found, s.graph, s.machine, &search, &err) != HYPAR_OK)
             fail_msg("%s", err.text);
         step_s[p] = hypar_found_simulated(found)->step.step_s;

@@ -250,6 +250,7 @@ const struct planner hp_planner_optcnn = {
     .info = { "optcnn", "least time, each layer by samples, channels, height and width at once",
       .source = "Jia et al., ICML 2018" },
     .plan = plan_optcnn,
+    .takes = TAKES_MICRO_BATCHES | TAKES_AXES | TAKES_SYNC,
     .seeds = true,
 };
 /* clang-format on */

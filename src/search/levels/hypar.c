@@ -247,26 +247,26 @@ static const struct level_rules
 
 const struct planner hp_planner_dp = {
     .info = { "dp", "data parallel: every operator by samples", "the baseline of all four papers", .simple = true, .baseline = true },
-    .plan = plan_by_levels, .rules = &dp_rules, .seeds = true,
+    .plan = plan_by_levels, .rules = &dp_rules, .takes = TAKES_MICRO_BATCHES, .seeds = true,
 };
 const struct planner hp_planner_mp = {
     .info = { "mp", "model parallel: every weighted layer by its input features", "HyPar, HPCA 2019",
       .simple = true },
-    .plan = plan_by_levels, .rules = &mp_rules,
+    .plan = plan_by_levels, .rules = &mp_rules, .takes = TAKES_MICRO_BATCHES,
 };
 const struct planner hp_planner_owt = {
     .info = { "owt", "one weird trick: convolutions by samples, other layers by features",
       "Krizhevsky, arXiv:1404.5997", .simple = true },
-    .plan = plan_by_levels, .rules = &owt_rules, .seeds = true,
+    .plan = plan_by_levels, .rules = &owt_rules, .takes = TAKES_MICRO_BATCHES, .seeds = true,
 };
 const struct planner hp_planner_hypar = {
     .info = { "hypar", "least exchange, each layer dp or mp at each level of the machine",
       .source = "Song et al., HPCA 2019, Algorithms 1 and 2" },
-    .plan = plan_by_levels, .rules = &hypar_rules, .seeds = true,
+    .plan = plan_by_levels, .rules = &hypar_rules, .takes = TAKES_MICRO_BATCHES | TAKES_JOINT, .seeds = true,
 };
 const struct planner hp_planner_accpar = {
     .info = { "accpar", "least exchange with three types of partition, unequal shares where devices differ",
       .source = "Song et al., HPCA 2020" },
-    .plan = plan_by_levels, .rules = &accpar_rules,
+    .plan = plan_by_levels, .rules = &accpar_rules, .takes = TAKES_MICRO_BATCHES | TAKES_JOINT,
 };
 /* clang-format on */

@@ -504,5 +504,5 @@ const struct planner hp_planner_flexflow = {
     .plan = plan_flexflow,
     .not_in_auto = true,
     .checks_memory = true,
-    .can = CAN_FIX | CAN_START,
+    .takes = TAKES_FIX | TAKES_START | TAKES_BUDGET | TAKES_PROPOSALS,
 };

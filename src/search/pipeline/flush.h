@@ -1,5 +1,5 @@
 /* search/pipeline/flush.h - pipelines that flush (gpipe, 1f1b) while one is being chosen, and
- * whether they fit. Internal to gpipe.c and flush_memory.c. */
+ * whether they fit. Internal to gpipe.c and flush_*.c. */
 #ifndef SEARCH_PIPELINE_FLUSH_H
 #define SEARCH_PIPELINE_FLUSH_H
 
@@ -19,6 +19,7 @@ struct candidate {
     const struct flush_cut *cut;
     int64_t micro_batches;
     double step_s, busiest_s; /* the step; all micro-batches on the slowest stage */
+    double simulated_s;       /* from a part of it (reduced.h); 0: it was not */
     double least_part; /* of its memory that the fullest device needs, no less than that */
     enum { UNKNOWN, FITS, TOO_LARGE } verdict;
 };
@@ -48,6 +49,23 @@ static inline bool hp_flush_is_zero_bubble(enum hypar_schedule_kind kind)
 
 /* The plan of a candidate, to be freed (gpipe.c). */
 struct hypar_plan *hp_flush_plan(const struct choosing *c, const struct candidate *k);
+
+/* All pipelines of one cut, the fewest micro-batches first. */
+struct depth {
+    struct flush_cut cut;
+    struct candidate *candidate;
+    int n;
+    double least_s; /* the shortest step of the candidates that may fit */
+};
+
+/* Cut at the layers that the model repeats, into stages of about equal times; false: there are
+ * fewer layers than stages (flush_cut.c). */
+bool hp_flush_cut_layers(const struct choosing *c, struct flush_cut *cut);
+
+/* Simulate candidates around `best`, the one in closed form, and return the fastest that fits;
+ * `best` where nothing can be simulated (flush_simulate.c). */
+struct candidate *hp_flush_simulated(const struct choosing *c, struct depth **order, int n,
+                                     struct candidate *best);
 
 /* Micro-batches that stage `s` has begun and not ended, at most. */
 int64_t hp_flush_in_flight(const struct choosing *c, const struct candidate *k, int s);

@@ -71,31 +71,38 @@ static void weigh(struct choosing *c, struct candidate *k)
 
 /* Candidates --------------------------------------------------------------------------- */
 
-/* All pipelines of one depth, the number of stages, the fewest micro-batches first. */
-struct depth {
-    struct flush_cut cut;
-    struct candidate *candidate;
-    int n;
-    double least_s; /* the shortest step of the candidates that may fit */
+/* What a cut may be made for: stages of equal times, or less to be sent. Those that are tried
+ * do not depend on the machine, so that a faster one has no worse pipeline. */
+static const double cut_for_bytes_per_s[] = {
+    1e15, 128e9, 64e9, 32e9, 16e9, 8e9, 4e9, 2e9, 1e9
 };
+enum { N_CUTS = sizeof cut_for_bytes_per_s / sizeof *cut_for_bytes_per_s };
 
 /* Cut into n_stages whose slowest is fastest, by PipeDream's recurrence for a straight pipeline
  * whose workers are the groups of replicas. */
-static bool cut(struct choosing *c, struct flush_cut *k)
+static bool cut_for(struct choosing *c, struct flush_cut *k, double bytes_per_s)
 {
     struct pipeline pipeline;
     struct pipeline_problem p = { .states = c->states,
-                                  .machine = { .n_levels = 1, .workers = { k->n_stages } },
+                                  .machine = { .n_levels = 1,
+                                               .workers = { k->n_stages },
+                                               .bytes_per_s = { bytes_per_s } },
                                   .straight = true,
                                   .stop = c->problem->options->stop };
-    p.machine.bytes_per_s[0] = stage_bytes_per_s(c, k->replicas) / k->replicas;
     if (k->n_stages > c->states->n ||
         hp_pipeline_solve(c->arena, &p, &pipeline, NULL) != HYPAR_OK)
         return false;
     k->stage = pipeline.stage;
     c->evaluated += pipeline.evaluated;
-    hp_flush_sum_up(c, k);
     return true;
+}
+
+static bool same_cut(const struct flush_cut *a, const struct flush_cut *b)
+{
+    for (int s = 0; s < a->n_stages && a->n_stages == b->n_stages; s++)
+        if (a->stage[s].last != b->stage[s].last)
+            return false;
+    return a->n_stages == b->n_stages;
 }
 
 /* Numbers of micro-batches of even sizes, where the batch allows it, or the one that is asked
@@ -124,22 +131,38 @@ static void add_micro_batches(struct choosing *c, struct depth *d)
     }
 }
 
+/* The cuts into so many stages: at layers that the model repeats, else any that differ. Returns
+ * how many were added to `depth`. */
+static int add_cuts(struct choosing *c, int n_stages, int replicas, struct depth *depth)
+{
+    struct flush_cut cut = { .n_stages = n_stages, .replicas = replicas };
+    int n = 0;
+    bool layers = hp_flush_cut_layers(c, &cut);
+    for (int i = 0; i < (layers ? 1 : N_CUTS); i++) {
+        bool known = !layers && !cut_for(c, &cut, cut_for_bytes_per_s[i]);
+        for (int j = 0; j < n && !known; j++)
+            known = same_cut(&depth[j].cut, &cut);
+        if (known)
+            continue;
+        depth[n] = (struct depth){ .cut = cut };
+        hp_flush_sum_up(c, &depth[n].cut);
+        add_micro_batches(c, &depth[n]);
+        n += depth[n].n > 0;
+    }
+    return n;
+}
+
 /* All numbers of stages that use every device, or the one that is asked for. */
 static int add_depths(struct choosing *c, struct depth **out)
 {
-    int n_devices = hypar_machine_device_count(c->problem->machine), n_depths = 0;
-    int64_t asked = c->problem->options->stages;
-    struct depth *depth = NEW(c->arena, struct depth, n_devices);
-    for (int n = n_devices > 1 && !asked ? 2 : 1; n <= n_devices; n++) {
-        if (asked ? n != asked : n_devices % n != 0)
-            continue;
-        struct depth *d = &depth[n_depths];
-        *d = (struct depth){ .cut = { .n_stages = n, .replicas = n_devices / n } };
-        if (!cut(c, &d->cut))
-            continue;
-        add_micro_batches(c, d);
-        n_depths += d->n > 0;
-    }
+    int n_devices = hypar_machine_device_count(c->problem->machine), n_depths = 0, count = 0;
+    int64_t asked = c->problem->options->stages, most = c->problem->options->max_pipeline;
+    for (int n = 1; n <= n_devices; n++)
+        count += asked ? n == asked : n_devices % n == 0;
+    struct depth *depth = NEW(c->arena, struct depth, count * N_CUTS + 1);
+    for (int n = n_devices > 1 && !asked ? 2 : 1; n <= n_devices; n++)
+        if (asked ? n == asked : n_devices % n == 0 && (!most || n <= most))
+            n_depths += add_cuts(c, n, n_devices / n, depth + n_depths);
     *out = depth;
     return n_depths;
 }
@@ -184,7 +207,8 @@ static int by_step(const void *a, const void *b)
     return x->cut.n_stages - y->cut.n_stages;
 }
 
-/* The best number of stages that fits, with the fewest micro-batches; NULL: none does. */
+/* The best number of stages that fits, with the fewest micro-batches, in closed form; of those
+ * near it the fastest when simulated. NULL: none fits. */
 static struct candidate *choose(const struct choosing *c, struct depth *depth, int n_depths)
 {
     struct depth **order = NEW(c->arena, struct depth *, n_depths);
@@ -197,7 +221,7 @@ static struct candidate *choose(const struct choosing *c, struct depth *depth, i
         if (k && (!best || k->step_s < best->step_s))
             best = k;
     }
-    return best;
+    return best ? hp_flush_simulated(c, order, n_depths, best) : NULL;
 }
 
 static int by_least_part(const void *a, const void *b)
@@ -378,6 +402,7 @@ const struct planner hp_planner_gpipe = {
     .info = { "gpipe", "equal stages, micro-batches all forward, then all backward",
       .source = "Huang et al., NeurIPS 2019" },
     .plan = plan_flush,
+    .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_MAX_PIPELINE,
     .schedule = HYPAR_SCHEDULE_GPIPE,
     .checks_memory = true,
 };
@@ -385,6 +410,7 @@ const struct planner hp_planner_1f1b = {
     .info = { "1f1b", "equal stages, one micro-batch forward, one backward in turn, less memory",
       .source = "Narayanan et al., ICML 2021" },
     .plan = plan_flush,
+    .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_MAX_PIPELINE,
     .schedule = HYPAR_SCHEDULE_1F1B,
     .checks_memory = true,
 };
@@ -392,16 +418,16 @@ const struct planner hp_planner_zb_h1 = {
     .info = { "zb-h1", "1f1b with gradients in the bubbles, no more memory",
       .source = "Qi et al., ICLR 2024" },
     .plan = plan_flush,
+    .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_MAX_PIPELINE,
     .schedule = HYPAR_SCHEDULE_ZB_H1,
     .checks_memory = true,
-    .not_in_auto = true,
 };
 const struct planner hp_planner_zb_h2 = {
     .info = { "zb-h2", "the same with twice as many micro-batches in flight",
       .source = "Qi et al., ICLR 2024" },
     .plan = plan_flush,
+    .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_MAX_PIPELINE,
     .schedule = HYPAR_SCHEDULE_ZB_H2,
     .checks_memory = true,
-    .not_in_auto = true,
 };
 /* clang-format on */

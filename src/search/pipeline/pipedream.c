@@ -177,5 +177,7 @@ const struct planner hp_planner_pipedream = {
               "replicated stages of a pipeline, minibatches in turn, delayed updates",
               .source = "PipeDream, SOSP 2019" },
     .plan = plan_pipedream,
+    .takes = TAKES_RECURRENCE | TAKES_STRAIGHT | TAKES_USE_FEWER | TAKES_FREE_TRANSFERS |
+             TAKES_VERTICAL_SYNC | TAKES_MINIBATCHES,
     .not_in_auto = true,
 };

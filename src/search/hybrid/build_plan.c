@@ -1,0 +1,132 @@
+/* A candidate as a plan. */
+#include "program/lowering.h"
+#include "search/hybrid/pipeline.h"
+
+/* While small operators are computed, more than the next one's parameters have to come. */
+enum { GATHER_AHEAD = 4 };
+
+static const struct splitting *splitting_of(const struct hybrid *h,
+                                            const struct stage_choice *c)
+{
+    return &h->submesh[c->submesh].splitting[c->splitting];
+}
+
+static void add_stages(const struct hybrid *h, const struct candidate *c,
+                       struct hypar_plan *plan)
+{
+    struct arena scratch = { 0 };
+    int *ops = NEW(&scratch, int, plan->graph->n_ops);
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        ops[op] = op;
+    for (int s = 0; s < c->n_stages; s++) {
+        int first = h->units.first[c->stage[s].lo], end = h->units.first[c->stage[s].hi];
+        int n = c->shape.n_devices;
+        hp_plan_add_stage(plan, &(struct hypar_stage){
+                                    .n_ops = end - first,
+                                    .op = ops + first,
+                                    .n_devices = n,
+                                    .device = plan->all_devices + s % c->shape.groups * n,
+                                    .replicas = n / c->stage[s].choice.size,
+                                    .share = HYPAR_SHARE_BATCH,
+                                });
+    }
+    hp_arena_free(&scratch);
+}
+
+static void place_stage(const struct hybrid *h, const struct candidate *c, int s,
+                        struct hypar_plan *plan, int *device)
+{
+    const struct pipeline_stage *stage = &c->stage[s];
+    const struct splitting *splitting = splitting_of(h, &stage->choice);
+    const struct submesh *submesh = h->submesh[stage->choice.submesh].submesh;
+    int first = s % c->shape.groups * c->shape.n_devices;
+    int again_until = h->units.first[stage->lo + stage->choice.recomputed];
+    for (int op = h->units.first[stage->lo]; op < h->units.first[stage->hi]; op++) {
+        int v = h->model.var_of[op];
+        const struct submesh_state *state =
+            &submesh->states[h->model.var[v].class].state[splitting->state[v]];
+        struct split split;
+        hp_submesh_split(plan->graph->ops[op].nest, state,
+                         c->shape.n_devices / stage->choice.size, first, &split, device);
+        hp_plan_set(plan, op, &split, device);
+        plan->ops[op].recompute =
+            op < again_until && h->model.again[stage->choice.recompute][op];
+    }
+}
+
+/* What was gathered is not kept, where a splitting says so. */
+static void mark_resent(const struct hybrid *h, const struct candidate *c,
+                        struct hypar_plan *plan)
+{
+    for (int t = 0; t < h->model.n_terms; t++) {
+        const struct submesh_term *term = &h->model.term[t];
+        int s = 0, unit = h->units.of_op[term->last];
+        while (c->stage[s].hi <= unit)
+            s++;
+        const struct splitting *splitting = splitting_of(h, &c->stage[s].choice);
+        const struct submesh *submesh = h->submesh[c->stage[s].choice.submesh].submesh;
+        if (splitting->resend && h->units.of_op[term->first] >= c->stage[s].lo &&
+            hp_term_resends(&h->model, submesh, splitting->state, term))
+            plan->ops[h->model.var[term->writer].op[0]].resend = true;
+    }
+}
+
+/* All who use a parameter divide as much of it: nothing where one of them has no copies, the
+ * optimizer alone where it is used in several stages. */
+static void set_shards(const struct hybrid *h, const struct candidate *c,
+                       struct hypar_plan *plan)
+{
+    const struct hypar_graph *g = plan->graph;
+    enum hypar_shard most = c->shape.step.shard;
+    for (int op = 0; op < g->n_ops && most; op++) {
+        int stage = plan->ops[op].stage < 0 ? 0 : plan->ops[op].stage;
+        const struct stage_choice *choice = &c->stage[stage].choice;
+        const struct op_cost *cost = hp_op_cost(&h->model, h->submesh[choice->submesh].submesh,
+                                                splitting_of(h, choice)->state, op);
+        plan->ops[op].shard = hp_op_has_params(g, op) ? most : HYPAR_SHARD_NONE;
+        if (c->shape.n_devices / cost->param_parts <= 1)
+            plan->ops[op].shard = HYPAR_SHARD_NONE;
+    }
+    for (int turn = 0; turn < 2; turn++) /* operators may share by way of others */
+        for (int t = 0; t < g->n_tensors && most; t++) {
+            if (g->tensors[t].kind != TENSOR_PARAM)
+                continue;
+            enum hypar_shard least =
+                hp_param_crosses_stages(plan, t) ? HYPAR_SHARD_OPTIMIZER : most;
+            for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++)
+                if (plan->ops[g->use[u].op].shard < least)
+                    least = plan->ops[g->use[u].op].shard;
+            for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++)
+                plan->ops[g->use[u].op].shard = least;
+        }
+}
+
+enum hypar_status hp_build_candidate(struct hybrid *h, const struct candidate *c,
+                                     struct hypar_plan **out, struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    struct hypar_plan *plan =
+        hp_plan_new(h->problem->graph, h->problem->machine, &h->problem->settings);
+    int *device = NEW(&scratch, int, c->shape.n_devices);
+    if (c->n_stages > 1)
+        add_stages(h, c, plan);
+    hp_plan_set_schedule(plan, &(struct hypar_schedule){
+                                   .kind = c->shape.schedule,
+                                   .micro_batches = c->shape.step.micro_batches,
+                                   .chunks = c->shape.chunks,
+                               });
+    for (int s = 0; s < c->n_stages; s++)
+        place_stage(h, c, s, plan, device);
+    if (c->shape.step.shard == HYPAR_SHARD_PARAMETERS)
+        plan->gather_ahead = GATHER_AHEAD;
+    mark_resent(h, c, plan);
+    set_shards(h, c, plan);
+    hp_arena_free(&scratch);
+    *out = plan;
+    enum hypar_status status = hypar_plan_check(plan, err);
+    if (status != HYPAR_OK) {
+        hypar_plan_free(plan);
+        *out = NULL;
+    }
+    return status;
+}

@@ -1,0 +1,207 @@
+/* Cutting units into the stages of a pipeline, by dynamic programming from the end.
+ *
+ * A step grows with the sum of the stages' times and with the longest of them. For each bound
+ * of the longest, from none downwards to each that is reached, the least sum is found; the best
+ * of these is the best of all. A stage's memory depends on the stages behind it, for as many
+ * micro-batches are in flight: they are counted from the end. */
+#include "search/hybrid/pipeline.h"
+
+#include <math.h>
+
+#include "search/fit.h"
+
+/* What a cut takes. */
+struct cut_times {
+    double sum_s,
+        most_s;    /* of the stages, from first to last with what passes between; the longest */
+    double load_s; /* of a group of devices, all its stages */
+    double gradient_part; /* of the stages' times, that gradients of parameters take */
+};
+
+/* Zero-bubble schedules (Qi et al., ICLR 2024) fill bubbles with gradients of parameters, W: of
+ * F + B + W, a bubble of F + B - W is left (h1), or of F + B - 2 W (h2). With few micro-batches
+ * the way of the first forward and of the last error back through all stages is longer. */
+static double zero_bubble_s(double m, const struct cut_times *t, double filled)
+{
+    double others_s = t->sum_s - t->most_s, w = t->gradient_part;
+    double steady_s = m * t->most_s + fmax(0, 1 - w - filled * w) * others_s;
+    double way_s = (1 - w) * others_s + (m * (1 - w) + w) * t->most_s;
+    return fmax(steady_s, way_s);
+}
+
+static double step_seconds(const struct pipeline_shape *s, const struct cut_times *t)
+{
+    double m = (double)s->step.micro_batches;
+    switch (s->schedule) {
+    case HYPAR_SCHEDULE_NONE:
+        return m * t->most_s;
+    case HYPAR_SCHEDULE_INTERLEAVED:
+        return fmax(t->sum_s, m * t->load_s + (s->groups - 1) * t->most_s);
+    case HYPAR_SCHEDULE_ZB_H1:
+        return zero_bubble_s(m, t, 1);
+    case HYPAR_SCHEDULE_ZB_H2:
+        return zero_bubble_s(m, t, 2);
+    default:
+        return t->sum_s + (m - 1) * t->most_s;
+    }
+}
+
+/* Micro-batches that the k-th stage from the end has begun and not ended. */
+static double in_flight(const struct pipeline_shape *s, int k)
+{
+    double m = (double)s->step.micro_batches;
+    switch (s->schedule) {
+    case HYPAR_SCHEDULE_NONE:
+        return 1;
+    case HYPAR_SCHEDULE_GPIPE:
+        return m;
+    case HYPAR_SCHEDULE_ZB_H2:
+        return fmin(m, 2 * k - 1);
+    case HYPAR_SCHEDULE_INTERLEAVED:
+        return fmin(m, s->groups + (s->groups - 1.0) / s->chunks);
+    default:
+        return fmin(m, k);
+    }
+}
+
+struct cutting {
+    struct hybrid *h;
+    const struct pipeline_shape *shape;
+    int n_units, n_stages, longest; /* units of a stage, at most */
+    bool alike;                     /* all stages are on devices of one kind */
+    struct stage_time {
+        bool known;
+        double time_s, border_s, gradient_s;
+    } * time;       /* [k][how it begins and ends][units] or [k][lo][units] */
+    double *sum_s;  /* [k][lo]: least of the stages from unit lo on */
+    int *next;      /* [k][lo]: where the first of them ends */
+    double *load_s; /* scratch: [group] */
+};
+
+static struct stage_place place_of(const struct cutting *c, int k)
+{
+    const struct pipeline_shape *s = c->shape;
+    int group = (c->n_stages - k) % s->groups;
+    struct stage_place place = { .first = group * s->n_devices,
+                                 .n_devices = s->n_devices,
+                                 .in_flight = in_flight(s, k) };
+    place.room = hp_room(c->h->problem, place.first);
+    for (int d = 1; d < place.n_devices && !c->alike; d++)
+        place.room = fmin(place.room, hp_room(c->h->problem, place.first + d));
+    place.room /= s->chunks;
+    if (c->alike) /* one group stands for all */
+        place.first = 0;
+    return place;
+}
+
+/* Units between the first and the last are alike where layers are repeated. */
+static struct stage_time *time_of(struct cutting *c, int k, int lo, int hi)
+{
+    int n = c->n_units, begin = lo;
+    if (c->h->units.layers)
+        begin = (lo == 0 ? 0 : 1) + (hi == n ? 2 : 0);
+    return &c->time[((size_t)k * (size_t)(c->h->units.layers ? 4 : n) + (size_t)begin) *
+                        (size_t)(c->longest + 1) +
+                    (size_t)(hi - lo)];
+}
+
+static const struct stage_time *stage_time(struct cutting *c, int k, int lo, int hi)
+{
+    struct stage_time *t = time_of(c, k, lo, hi);
+    if (!t->known) {
+        struct stage_place place = place_of(c, k);
+        struct stage_choice choice;
+        bool fits = hp_choose_stage(c->h, &c->shape->step, &place, lo, hi, &choice);
+        *t = (struct stage_time){ true, fits ? choice.time_s : INFINITY, choice.border_s,
+                                  choice.gradient_s };
+    }
+    return t;
+}
+
+/* The least sum of times with none above `bound`; false: there is no such cut. */
+static bool cut_below(struct cutting *c, double bound)
+{
+    int n = c->n_units, p = c->n_stages;
+    for (int k = 1; k <= p; k++)
+        for (int lo = p - k; lo <= (k == p ? 0 : n - k); lo++) {
+            double *best = &c->sum_s[k * (n + 1) + lo];
+            *best = INFINITY;
+            int most = lo + c->longest < n - k + 1 ? lo + c->longest : n - k + 1;
+            for (int hi = k == 1 ? n : lo + 1; hi <= most; hi++) {
+                const struct stage_time *t = stage_time(c, k, lo, hi);
+                double rest = k == 1 ? 0 : c->sum_s[(k - 1) * (n + 1) + hi];
+                if (t->time_s > bound || t->time_s + rest + 2 * t->border_s >= *best)
+                    continue;
+                *best = t->time_s + 2 * t->border_s + rest;
+                c->next[k * (n + 1) + lo] = hi;
+            }
+        }
+    return c->sum_s[p * (n + 1)] < INFINITY;
+}
+
+static struct cut_times times_of(struct cutting *c)
+{
+    int n = c->n_units, p = c->n_stages;
+    struct cut_times all = { .sum_s = c->sum_s[p * (n + 1)] };
+    double gradients_s = 0, times_s = 0;
+    for (int g = 0; g < c->shape->groups; g++)
+        c->load_s[g] = 0;
+    for (int k = p, lo = 0; k > 0; k--) {
+        int hi = c->next[k * (n + 1) + lo];
+        const struct stage_time *t = stage_time(c, k, lo, hi);
+        all.most_s = fmax(all.most_s, fmax(t->time_s, t->border_s));
+        c->load_s[(p - k) % c->shape->groups] += t->time_s;
+        gradients_s += t->gradient_s;
+        times_s += t->time_s;
+        lo = hi;
+    }
+    for (int g = 0; g < c->shape->groups; g++)
+        all.load_s = fmax(all.load_s, c->load_s[g]);
+    all.gradient_part = gradients_s / times_s;
+    return all;
+}
+
+static void keep_cut(struct cutting *c, struct candidate *out)
+{
+    for (int k = c->n_stages, lo = 0, s = 0; k > 0; k--, s++) {
+        int hi = c->next[k * (c->n_units + 1) + lo];
+        out->stage[s] = (struct pipeline_stage){ .lo = lo, .hi = hi, .place = place_of(c, k) };
+        lo = hi;
+    }
+}
+
+bool hp_cut_pipeline(struct hybrid *h, const struct pipeline_shape *shape,
+                     struct candidate *out)
+{
+    struct arena scratch = { 0 };
+    struct cutting c = { .h = h, .shape = shape, .n_units = h->units.n };
+    c.n_stages = shape->groups * shape->chunks;
+    c.alike = hypar_machine_is_uniform(h->problem->machine);
+    if (c.n_stages > c.n_units)
+        return false;
+    c.longest = c.n_stages == 1 ? c.n_units : 2 + 2 * c.n_units / c.n_stages;
+    c.longest = c.longest < c.n_units ? c.longest : c.n_units;
+    int kinds = h->units.layers ? 4 : c.n_units;
+    c.time = NEW(&scratch, struct stage_time,
+                 (size_t)(c.n_stages + 1) * (size_t)kinds * (size_t)(c.longest + 1));
+    c.sum_s = NEW(&scratch, double, (c.n_stages + 1) * (c.n_units + 1));
+    c.next = NEW(&scratch, int, (c.n_stages + 1) * (c.n_units + 1));
+    *out = (struct candidate){ .shape = *shape, .step_s = INFINITY, .n_stages = c.n_stages };
+    out->stage = NEW(h->arena, struct pipeline_stage, c.n_stages);
+    c.load_s = NEW(&scratch, double, shape->groups);
+    double bound = INFINITY;
+    for (int turn = 0; turn < 64 && cut_below(&c, bound); turn++) {
+        struct cut_times times = times_of(&c);
+        double step_s = step_seconds(shape, &times);
+        if (step_s < out->step_s) {
+            out->step_s = step_s;
+            keep_cut(&c, out);
+        }
+        bound = times.most_s * (1 - 1e-9);
+    }
+    hp_arena_free(&scratch);
+    for (int s = 0; s < c.n_stages && out->step_s < INFINITY; s++)
+        hp_choose_stage(h, &shape->step, &out->stage[s].place, out->stage[s].lo,
+                        out->stage[s].hi, &out->stage[s].choice);
+    return out->step_s < INFINITY;
+}

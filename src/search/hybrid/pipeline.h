@@ -1,0 +1,40 @@
+/* search/hybrid/pipeline.h - stages, micro-batches and schedule together. Internal to planner
+ * hybrid. */
+#ifndef SEARCH_HYBRID_PIPELINE_H
+#define SEARCH_HYBRID_PIPELINE_H
+
+#include "search/hybrid/stage.h"
+
+/* What is decided before the cuts. */
+struct pipeline_shape {
+    int n_devices; /* of a stage */
+    int groups;    /* groups of so many devices that stages lie on, in turn */
+    int chunks;    /* stages of each */
+    enum hypar_schedule_kind schedule;
+    struct step_shape step;
+};
+
+struct pipeline_stage {
+    int lo, hi; /* units */
+    struct stage_place place;
+    struct stage_choice choice;
+};
+
+/* A plan before it is written down. */
+struct candidate {
+    struct pipeline_shape shape;
+    double step_s; /* in closed form */
+    int n_stages;
+    struct pipeline_stage *stage;
+};
+
+/* Cut the units so that the step, in closed form, is least; false: no cut fits. Stages are
+ * taken from the arena of *h. */
+bool hp_cut_pipeline(struct hybrid *h, const struct pipeline_shape *shape,
+                     struct candidate *out);
+
+/* A plan of it. */
+enum hypar_status hp_build_candidate(struct hybrid *h, const struct candidate *candidate,
+                                     struct hypar_plan **out, struct hypar_error *err);
+
+#endif /* SEARCH_HYBRID_PIPELINE_H */

@@ -1,0 +1,224 @@
+/* What units take under a splitting. */
+#include <math.h>
+
+#include "cost/work.h"
+#include "program/lowering.h"
+#include "search/hybrid/stage.h"
+
+const struct op_cost *hp_op_cost(const struct submesh_model *m, const struct submesh *submesh,
+                                 const int *state, int op)
+{
+    int v = m->var_of[op], k = 0;
+    while (m->var[v].op[k] != op)
+        k++;
+    return &submesh->states[m->var[v].class].cost[state[v] * m->var[v].n_ops + k];
+}
+
+static const struct part_layout *layout_of(const struct submesh_model *m,
+                                           const struct submesh *submesh, const int *state,
+                                           int op)
+{
+    int v = m->var_of[op], k = 0;
+    while (m->var[v].op[k] != op)
+        k++;
+    return submesh->states[m->var[v].class].layout[state[v]][k];
+}
+
+static int partition_of(struct splitting *s, int parts)
+{
+    int i = 0;
+    while (i < s->n_partitions && s->partition[i] != parts)
+        i++;
+    if (i == s->n_partitions && i < MOST_PARTITIONS)
+        s->partition[s->n_partitions++] = parts;
+    return i < MOST_PARTITIONS ? i : 0;
+}
+
+static double box_bytes(const struct submesh_model *m, const struct part_layout *layout, int o,
+                        int tensor)
+{
+    struct box box = hp_region(layout->nest, o, layout->range);
+    return (double)hp_box_elements(&box) *
+           hp_element_bytes(m->problem->options->precision,
+                            m->problem->graph->tensors[tensor].index);
+}
+
+/* Does a device that writes its part of the tensor write sums that are not complete? */
+static bool is_partial(const struct part_layout *layout, int o)
+{
+    axis_set divided = hp_divided_axes(layout->nest, layout->split);
+    for (int p = 0; p < layout->nest->n_passes; p++)
+        if ((layout->nest->pass[p].writes >> o & 1) &&
+            (divided & hp_written_axes(layout->nest, p, o, WRITE_PARTIAL)))
+            return true;
+    return false;
+}
+
+bool hp_term_resends(const struct submesh_model *m, const struct submesh *submesh,
+                     const int *state, const struct submesh_term *term)
+{
+    const struct term_class *class = &m->term_class[term->class];
+    int at = state[term->writer] * submesh->states[class->reader].n + state[term->reader];
+    return class->resends && submesh->term_s[term->class][at] > 0 &&
+           !is_partial(layout_of(m, submesh, state, m->var[term->writer].op[0]),
+                       class->exchange->writer[0].operand);
+}
+
+/* Of an activation that `op` keeps as operand o: what a device holds of it. Where it was
+ * gathered and is gathered again, that is what was written there. */
+static double kept_operand(const struct submesh_model *m, const struct submesh *submesh,
+                           const struct splitting *s, int op, int o)
+{
+    const struct hypar_graph *g = m->problem->graph;
+    int t = g->ops[op].tensor[o], from = g->tensors[t].producer;
+    double read = box_bytes(m, layout_of(m, submesh, s->state, op), o, t);
+    if (!s->resend || from < 0 || from == op)
+        return read;
+    const struct part_layout *writer = layout_of(m, submesh, s->state, from);
+    int wo = hp_output_operand(&g->ops[from], t);
+    return is_partial(writer, wo) ? read : fmin(read, box_bytes(m, writer, wo, t));
+}
+
+static void add_kept(struct submesh_model *m, const struct submesh *submesh,
+                     struct splitting *s, int op, double *kept[RECOMPUTE_WORDS])
+{
+    const struct hypar_graph *g = m->problem->graph;
+    operand_set operands = hp_kept_operands(g, op);
+    for (int o = 0; operands >> o; o++) {
+        if (!(operands >> o & 1))
+            continue;
+        int from = g->tensors[g->ops[op].tensor[o]].producer;
+        double bytes = kept_operand(m, submesh, s, op, o);
+        for (int w = 0; w < RECOMPUTE_WORDS; w++)
+            *kept[w] += from >= 0 && m->again[w][from] ? 0 : bytes;
+    }
+}
+
+/* Everything that passes of `op` touch, activations alone. */
+static double touched_bytes(const struct submesh_model *m, const struct part_layout *layout,
+                            int op)
+{
+    const struct op *o = &m->problem->graph->ops[op];
+    double bytes = 0;
+    for (int i = 0; i < o->nest->n_operands; i++)
+        if (o->tensor[i] >= 0 && m->problem->graph->tensors[o->tensor[i]].kind != TENSOR_PARAM)
+            bytes += box_bytes(m, layout, i, o->tensor[i]);
+    return bytes;
+}
+
+static double output_bytes(const struct submesh_model *m, const struct part_layout *layout,
+                           int op)
+{
+    const struct op *o = &m->problem->graph->ops[op];
+    double bytes = 0;
+    for (int i = 0; i < o->nest->n_operands; i++)
+        if (o->tensor[i] >= 0 && o->nest->operand[i].role == OPERAND_OUTPUT)
+            bytes += box_bytes(m, layout, i, o->tensor[i]);
+    return bytes;
+}
+
+static void add_op(struct submesh_model *m, const struct submesh *submesh, int unit, int op,
+                   struct splitting *s)
+{
+    struct unit_sums *sums = &s->sums;
+    const struct op_cost *cost = hp_op_cost(m, submesh, s->state, op);
+    double *kept[RECOMPUTE_WORDS];
+    sums->time_s[unit + 1] += cost->forward_s + cost->backward_s;
+    sums->compute_s[unit + 1] += cost->forward_s + cost->backward_s;
+    sums->backward_s[unit + 1] += cost->backward_s;
+    sums->gradient_s[unit + 1] += cost->gradient_s;
+    for (int w = 0; w < RECOMPUTE_WORDS; w++) {
+        sums->again_s[w][unit + 1] += m->again[w][op] ? cost->forward_s : 0;
+        kept[w] = &sums->kept[w][unit + 1];
+    }
+    add_kept(m, submesh, s, op, kept);
+    if (cost->param_elements > 0) {
+        int i = partition_of(s, cost->param_parts);
+        sums->params[i][unit + 1] += cost->param_elements;
+        sums->weighted[unit + 1]++;
+        sums->errors[unit + 1] += output_bytes(m, layout_of(m, submesh, s->state, op), op);
+    }
+    double touched = touched_bytes(m, layout_of(m, submesh, s->state, op), op);
+    s->transient[unit] = fmax(s->transient[unit], touched);
+}
+
+static void add_term(struct submesh_model *m, const struct submesh *submesh,
+                     const struct units *units, const struct submesh_term *term,
+                     struct splitting *s)
+{
+    const struct term_class *class = &m->term_class[term->class];
+    double seconds = hp_submesh_term(m, submesh, term->class, s->state[term->writer],
+                                     s->state[term->reader]);
+    int from = units->of_op[term->first], to = units->of_op[term->last];
+    int writer = class->backward ? -1 : m->var[term->writer].op[0];
+    bool again = s->resend && hp_term_resends(m, submesh, s->state, term);
+    double *sum = from < to ? &s->entering_s[to] : &s->sums.time_s[to + 1];
+    *sum += again ? 2 * seconds : seconds;
+    s->sums.exchanges[to + 1] += seconds > 0 ? 1 + again : 0;
+    for (int w = 0; w < RECOMPUTE_WORDS && writer >= 0; w++)
+        if (m->again[w][writer])
+            s->sums.again_s[w][to + 1] += seconds;
+}
+
+/* What passes into each unit, if a stage begins there. */
+static void find_borders(struct submesh_model *m, const struct submesh *submesh,
+                         const struct units *units, struct splitting *s)
+{
+    const struct hypar_graph *g = m->problem->graph;
+    for (int t = 0; t < g->n_tensors; t++) {
+        const struct tensor *tensor = &g->tensors[t];
+        int end = g->use_start[t + 1];
+        if (tensor->kind != TENSOR_ACTIVATION || g->use_start[t] == end)
+            continue;
+        int from = units->of_op[tensor->producer], to = units->of_op[g->use[end - 1].op];
+        int o = hp_output_operand(&g->ops[tensor->producer], t);
+        double bytes =
+            from < to ? box_bytes(m, layout_of(m, submesh, s->state, tensor->producer), o, t)
+                      : 0;
+        for (int u = from + 1; u <= to; u++)
+            s->border[u] += bytes;
+    }
+}
+
+static void add_up(double *sum, int n)
+{
+    for (int i = 0; i < n; i++)
+        sum[i + 1] += sum[i];
+}
+
+void hp_sum_up_splitting(struct submesh_model *m, const struct submesh *submesh,
+                         const struct units *units, struct splitting *s)
+{
+    struct unit_sums *sums = &s->sums;
+    int n = units->n;
+    double **plain[] = { &sums->time_s,     &sums->compute_s, &sums->backward_s,
+                         &sums->gradient_s, &sums->exchanges, &sums->weighted,
+                         &sums->errors };
+    enum { N_PLAIN = sizeof plain / sizeof plain[0] };
+    for (int i = 0; i < N_PLAIN; i++)
+        *plain[i] = NEW(m->arena, double, n + 1);
+    for (int w = 0; w < RECOMPUTE_WORDS; w++) {
+        sums->again_s[w] = NEW(m->arena, double, n + 1);
+        sums->kept[w] = NEW(m->arena, double, n + 1);
+    }
+    for (int i = 0; i < MOST_PARTITIONS; i++) {
+        sums->params[i] = NEW(m->arena, double, n + 1);
+    }
+    s->entering_s = NEW(m->arena, double, n + 1);
+    s->border = NEW(m->arena, double, n + 1);
+    s->transient = NEW(m->arena, double, n + 1);
+    for (int u = 0; u < n; u++)
+        for (int op = units->first[u]; op < units->first[u + 1]; op++)
+            add_op(m, submesh, u, op, s);
+    for (int t = 0; t < m->n_terms; t++)
+        add_term(m, submesh, units, &m->term[t], s);
+    find_borders(m, submesh, units, s);
+    for (int i = 0; i < N_PLAIN; i++)
+        add_up(*plain[i], n);
+    for (int w = 0; w < RECOMPUTE_WORDS; w++) {
+        add_up(sums->again_s[w], n);
+        add_up(sums->kept[w], n);
+    }
+    for (int i = 0; i < s->n_partitions; i++)
+        add_up(sums->params[i], n);
+}

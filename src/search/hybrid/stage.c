@@ -1,0 +1,495 @@
+/* Stages in closed form: the splittings of submeshes, sums over replicas, and the fastest way
+ * to run some units that fits. */
+#include "search/hybrid/stage.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cost/collective.h"
+#include "plan/expert/expert.h"
+#include "search/fit.h"
+#include "sim/task_costs.h"
+
+/* Splittings ----------------------------------------------------------------------------- */
+
+/* What it takes to run all units, without parameters' sums. */
+static double all_seconds(const struct hybrid *h, const struct splitting *s)
+{
+    double sum = s->sums.time_s[h->units.n];
+    for (int u = 0; u < h->units.n; u++)
+        sum += s->entering_s[u];
+    return sum;
+}
+
+/* Is there one with the same states? */
+static bool is_known(const struct hybrid *h, const struct submesh_splittings *list,
+                     const struct splitting *s)
+{
+    size_t bytes = (size_t)h->model.n_vars * sizeof *s->state;
+    for (int i = 0; i < list->n; i++)
+        if (list->splitting[i].resend == s->resend &&
+            memcmp(list->splitting[i].state, s->state, bytes) == 0)
+            return true;
+    return false;
+}
+
+static void add_splitting(struct hybrid *h, struct submesh_splittings *list,
+                          struct splitting *s)
+{
+    if (is_known(h, list, s))
+        return;
+    hp_sum_up_splitting(&h->model, list->submesh, &h->units, s);
+    if (all_seconds(h, s) < INFINITY)
+        list->splitting[list->n++] = *s;
+}
+
+/* As an expert would do it: columns, then rows, heads, the sequence (plan/expert). */
+static bool expert_states(struct hybrid *h, const struct submesh_splittings *list,
+                          bool sequence_parallel, int *state)
+{
+    struct arena scratch = { 0 };
+    struct tensor_axes axes;
+    const struct submesh_model *m = &h->model;
+    int size = list->submesh->shape.size;
+    struct hypar_layout layout = { .tensor = size, .sequence_parallel = sequence_parallel };
+    bool found = hp_tensor_axes(&scratch, h->problem->graph, &layout, &axes, NULL) == HYPAR_OK;
+    for (int v = 0; v < m->n_vars && found; v++) {
+        const struct class_states *s = &list->submesh->states[m->var[v].class];
+        int op = m->var[v].op[0], copies = h->problem->graph->ops[op].nest->n_axes - 1;
+        int axis = axes.op[op].axis < 0 ? copies : axes.op[op].axis;
+        state[v] = -1;
+        for (int i = 0; i < s->n; i++)
+            if (s->state[i].samples == 1 && s->state[i].axis == axis)
+                state[v] = i;
+        found = state[v] >= 0;
+    }
+    hp_arena_free(&scratch);
+    return found;
+}
+
+static void solve_at(struct hybrid *h, struct submesh_splittings *list, double price,
+                     const double *sync_s, bool resend)
+{
+    const struct hypar_search_options *o = h->problem->options;
+    struct splitting s = { .state = NEW(h->arena, int, h->model.n_vars), .resend = resend };
+    struct submesh_problem problem = {
+        .hi = h->problem->graph->n_ops,
+        .price = price,
+        .sync_s = sync_s,
+        .state_bytes = hp_bytes_per_param(o->precision, o->fp32_gradients, o->optimizer),
+        .in_flight = 4,
+    };
+    double least_s;
+    if (hp_submesh_solve(&h->model, list->submesh, &problem, s.state, &least_s, NULL) ==
+        HYPAR_OK)
+        add_splitting(h, list, &s);
+}
+
+/* Would all units fit on one submesh, with activations to spare? Then memory has no price. */
+static bool is_roomy(const struct hybrid *h, const struct splitting *s)
+{
+    const struct hypar_search_options *o = h->problem->options;
+    double held = 4 * s->sums.kept[0][h->units.n], elements = 0;
+    for (int i = 0; i < s->n_partitions; i++)
+        elements += s->sums.params[i][h->units.n];
+    held += elements * hp_bytes_per_param(o->precision, o->fp32_gradients, o->optimizer);
+    return held <= hp_least_room(h->problem);
+}
+
+static void fill(struct hybrid *h, struct submesh_splittings *list)
+{
+    enum { MOST_SPLITTINGS = 8 };
+    const struct submesh_shape *shape = &list->submesh->shape;
+    const struct hypar_search_options *o = h->problem->options;
+    int n = hypar_machine_device_count(h->problem->machine);
+    double *sync_s = NEW(h->arena, double, shape->size + 1);
+    double gradient =
+        hp_precision_bytes(hp_gradient_precision(o->precision, o->fp32_gradients));
+    double m =
+        fmax(1, (double)h->problem->graph->batch * shape->size / n / (double)shape->samples);
+    list->splitting = NEW(h->arena, struct splitting, MOST_SPLITTINGS);
+    solve_at(h, list, 0, sync_s, false);
+    if (shape->size == 1)
+        return;
+    for (int parts = 1; parts <= shape->size; parts++)
+        if (shape->size % parts == 0)
+            sync_s[parts] =
+                gradient / m * hp_sum_line(h, 0, n - n % shape->size, parts).s_per_byte;
+    solve_at(h, list, 0, sync_s, false);
+    if (list->n == 0 || is_roomy(h, &list->splitting[0]))
+        return;
+    double price = all_seconds(h, &list->splitting[0]) / hp_least_room(h->problem);
+    solve_at(h, list, 0.3 * price, sync_s, false);
+    solve_at(h, list, 10 * price, sync_s, true);
+    for (int sequence = 0; sequence < 2; sequence++) {
+        struct splitting s = { .state = NEW(h->arena, int, h->model.n_vars),
+                               .resend = sequence };
+        if (expert_states(h, list, sequence, s.state))
+            add_splitting(h, list, &s);
+    }
+}
+
+const struct submesh_splittings *hp_submesh_splittings(struct hybrid *h,
+                                                       const struct submesh_shape *shape)
+{
+    int64_t *key = NEW(h->arena, int64_t, 3);
+    key[0] = shape->first;
+    key[1] = shape->size;
+    key[2] = shape->samples;
+    int known = hp_table_get(&h->submesh_keys, key, 3 * sizeof *key);
+    if (known >= 0)
+        return &h->submesh[known];
+    hp_table_put(&h->submesh_keys, h->arena, key, 3 * sizeof *key, h->n_submeshes);
+    h->submesh = GROW(h->arena, struct submesh_splittings, h->submesh, h->n_submeshes,
+                      &h->submesh_capacity);
+    struct submesh_splittings *list = &h->submesh[h->n_submeshes++];
+    *list = (struct submesh_splittings){ .submesh = hp_submesh(&h->model, shape) };
+    if (list->submesh)
+        fill(h, list);
+    return &h->submesh[h->n_submeshes - 1];
+}
+
+/* Lines ---------------------------------------------------------------------------------- */
+
+/* How long the groups of a sum hold the link that they hold longest, all at once: sums that
+ * follow each other take no longer, but for the last. */
+static double held_s_per_byte(struct hybrid *h, int first, int n, int parts,
+                              struct arena *scratch, double *own_link)
+{
+    enum { MOST_GROUPS = 16 };
+    int n_links = 2 * hypar_machine_link_count(h->problem->machine), count = n / parts;
+    double *held = NEW(scratch, double, n_links), most = 0;
+    int *device = NEW(scratch, int, count);
+    for (int g = 0; g < parts && g < MOST_GROUPS; g++) {
+        for (int i = 0; i < count; i++)
+            device[i] = first + g + i * parts;
+        struct comm_group group = { COMM_ALL_REDUCE, count, device, 0 };
+        const struct comm_way *way =
+            hp_comm_best_way(hp_comm_model(scratch, h->problem->machine, &group), 16e6);
+        for (int i = 0; i < way->n_links; i++) {
+            held[way->link[i].link] += way->link[i].s_per_byte;
+            most = fmax(most, held[way->link[i].link]);
+        }
+        if (hypar_machine_is_uniform(h->problem->machine) && parts > MOST_GROUPS)
+            break;
+    }
+    int route[1];
+    *own_link = hypar_machine_route(h->problem->machine, first, first + parts, route, 1) > 0
+                    ? held[route[0]]
+                    : 0;
+    return most;
+}
+
+static struct line sum_of(struct hybrid *h, int first, int n, int parts)
+{
+    struct arena scratch = { 0 };
+    int count = n / parts, *device = NEW(&scratch, int, count + 1);
+    for (int i = 0; i < count; i++)
+        device[i] = first + i * parts;
+    struct comm_group group = { COMM_ALL_REDUCE, count, device, 0 };
+    const struct comm_way *way =
+        hp_comm_best_way(hp_comm_model(&scratch, h->problem->machine, &group), 16e6);
+    struct line line = { .fixed_s = way->fixed_s };
+    line.s_per_byte = held_s_per_byte(h, first, n, parts, &scratch, &line.own_link_s_per_byte);
+    hp_arena_free(&scratch);
+    return line;
+}
+
+static struct line known_line(struct hybrid *h, struct table *keys, struct line **list, int *n,
+                              int *capacity, const int key[3], bool is_sum)
+{
+    int known = hp_table_get(keys, key, 3 * sizeof *key);
+    if (known >= 0)
+        return (*list)[known];
+    int *kept = NEW(h->arena, int, 3);
+    memcpy(kept, key, 3 * sizeof *key);
+    hp_table_put(keys, h->arena, kept, 3 * sizeof *key, *n);
+    *list = GROW(h->arena, struct line, *list, *n, capacity);
+    struct line line = { 0 };
+    if (is_sum && key[1] / key[2] > 1) {
+        line = sum_of(h, key[0], key[1], key[2]);
+    } else if (!is_sum) {
+        enum { MOST_SENDERS = 64 };
+        struct arena scratch = { 0 };
+        struct message message[MOST_SENDERS];
+        int all = hypar_machine_device_count(h->problem->machine), count = 0;
+        for (int i = 0; i < key[1] && i < MOST_SENDERS; i++)
+            if (key[0] + i + key[1] < all)
+                message[count++] = (struct message){ key[0] + i, key[0] + i + key[1], 1 };
+        struct comm_way way;
+        if (count) {
+            hp_messages_way(&scratch, h->problem->machine, message, count, &way);
+            line = (struct line){ .fixed_s = way.fixed_s, .s_per_byte = way.s_per_byte };
+        }
+        hp_arena_free(&scratch);
+    }
+    (*list)[(*n)++] = line;
+    return line;
+}
+
+struct line hp_sum_line(struct hybrid *h, int first, int n, int parts)
+{
+    return known_line(h, &h->sum_keys, &h->sum, &h->n_sums, &h->sum_capacity,
+                      (int[]){ first, n, parts }, true);
+}
+
+struct line hp_hop_line(struct hybrid *h, int first, int n)
+{
+    return known_line(h, &h->hop_keys, &h->hop, &h->n_hops, &h->hop_capacity,
+                      (int[]){ first, n, 1 }, false);
+}
+
+/* A stage -------------------------------------------------------------------------------- */
+
+enum { GATHERS_AWAITED = 3 };
+
+/* A stage as it is weighed. */
+struct weighing {
+    const struct hybrid *h;
+    const struct step_shape *step;
+    const struct stage_place *place;
+    const struct splitting *s;
+    int lo, hi, size;
+};
+
+static double between(const double *sums, int lo, int hi)
+{
+    return sums[hi] - sums[lo];
+}
+
+/* What a device keeps of its parameters from step to step. */
+static double state_bytes(const struct weighing *w)
+{
+    const struct hypar_search_options *o = w->h->problem->options;
+    struct param_bytes b = hp_param_bytes(o->precision, o->fp32_gradients, o->optimizer);
+    double sum = 0;
+    for (int i = 0; i < w->s->n_partitions; i++) {
+        double elements = between(w->s->sums.params[i], w->lo, w->hi);
+        double holders = w->place->n_devices / w->s->partition[i];
+        enum hypar_shard shard = w->step->shard;
+        sum += elements * (b.weight / (shard >= HYPAR_SHARD_PARAMETERS ? holders : 1) +
+                           b.gradient / (shard >= HYPAR_SHARD_GRADIENTS ? holders : 1) +
+                           b.state / (shard >= HYPAR_SHARD_OPTIMIZER ? holders : 1));
+    }
+    return sum;
+}
+
+static double transient_bytes(const struct weighing *w)
+{
+    double most = 0;
+    for (int u = w->lo; u < w->hi; u++)
+        most = fmax(most, w->s->transient[u]);
+    return most;
+}
+
+static double kept_bytes(const struct weighing *w, enum hypar_recompute word, int recomputed)
+{
+    const struct unit_sums *sums = &w->s->sums;
+    double layer = 0; /* of one that is computed again: all that it would have kept */
+    for (int u = w->lo; u < w->lo + recomputed; u++)
+        layer =
+            fmax(layer, between(sums->kept[0], u, u + 1) - between(sums->kept[word], u, u + 1));
+    double errors = w->step->apart ? between(sums->errors, w->lo, w->hi) / 2 : 0; /* about */
+    return w->place->in_flight * (between(sums->kept[word], w->lo, w->lo + recomputed) +
+                                  between(sums->kept[0], w->lo + recomputed, w->hi) + errors) +
+           layer;
+}
+
+/* What ends a step. */
+struct tail {
+    double sum_s, own_link_s; /* to sum all gradients; of that, on the links of a device */
+    double last_s;            /* after the last gradient, at least */
+    double update_s;
+};
+
+static struct tail tail_of(const struct weighing *w)
+{
+    const struct hypar_search_options *o = w->h->problem->options;
+    double gradient =
+        hp_precision_bytes(hp_gradient_precision(o->precision, o->fp32_gradients));
+    struct tail t = { 0 };
+    for (int i = 0; i < w->s->n_partitions; i++) {
+        double elements = between(w->s->sums.params[i], w->lo, w->hi);
+        double holders = w->place->n_devices / w->s->partition[i];
+        struct line line = hp_sum_line((struct hybrid *)w->h, w->place->first,
+                                       w->place->n_devices, w->s->partition[i]);
+        t.sum_s += elements * gradient * line.s_per_byte;
+        t.own_link_s += elements * gradient * line.own_link_s_per_byte;
+        t.last_s = fmax(t.last_s, elements > 0 ? line.fixed_s : 0);
+        t.update_s +=
+            elements * w->h->update_s / (w->step->shard >= HYPAR_SHARD_OPTIMIZER ? holders : 1);
+    }
+    return t;
+}
+
+/* Exchanges wait for parameters that are on the same links, as often as there are some, and for
+ * more than the one that is under way: GATHERS_AWAITED is what simulated steps show. */
+static double waiting_seconds(const struct weighing *w, const struct tail *tail, double own_s)
+{
+    const struct unit_sums *sums = &w->s->sums;
+    double gathered = between(sums->weighted, w->lo, w->hi), busy_s = 1.5 * tail->own_link_s;
+    if (!(gathered > 0) || !(own_s > 0))
+        return 0;
+    return GATHERS_AWAITED * between(sums->exchanges, w->lo, w->hi) * fmin(1, busy_s / own_s) *
+           tail->own_link_s / 2 / gathered;
+}
+
+/* Sums of gradients go on beside the last backward half, parameters that are divided come
+ * beside what is computed, not beside other exchanges, with which they share links; what is
+ * summed in halves (reduce-scatter, all-gather) takes half as long. */
+static void add_tail(const struct weighing *w, struct stage_choice *c)
+{
+    double backward_s = between(w->s->sums.backward_s, w->lo, w->hi);
+    double forward_s = c->compute_s - backward_s;
+    struct tail t = tail_of(w);
+    switch (w->step->shard) {
+    case HYPAR_SHARD_NONE:
+    case HYPAR_SHARD_OPTIMIZER:
+        c->tail_s =
+            fmax(t.sum_s / (w->hi - w->lo + 1), t.sum_s - backward_s) + t.last_s + t.update_s;
+        break;
+    case HYPAR_SHARD_GRADIENTS:
+        c->own_s += fmax(0, t.sum_s / 2 - backward_s);
+        c->tail_s = t.update_s + t.last_s + t.sum_s / 2;
+        break;
+    default:
+        c->own_s += waiting_seconds(w, &t, c->own_s) + fmax(0, t.sum_s / 2 - forward_s) +
+                    fmax(0, t.sum_s - backward_s);
+        c->tail_s = t.update_s + t.last_s;
+    }
+    c->time_s = c->own_s + c->tail_s / (double)w->step->micro_batches;
+}
+
+/* The least number of units that has to be computed again; -1: all are too few. */
+static int units_to_recompute(const struct weighing *w, enum hypar_recompute word, double room)
+{
+    int few = -1, enough = w->hi - w->lo; /* bisect: more of them never need more */
+    if (kept_bytes(w, word, enough) > room)
+        return -1;
+    while (enough - few > 1) {
+        int middle = (few + enough) / 2;
+        *(kept_bytes(w, word, middle) <= room ? &enough : &few) = middle;
+    }
+    return enough;
+}
+
+static void weigh(struct weighing *w, enum hypar_recompute word, struct stage_choice *best)
+{
+    const struct hypar_search_options *o = w->h->problem->options;
+    const struct unit_sums *sums = &w->s->sums;
+    double fixed = state_bytes(w) + 2 * transient_bytes(w);
+    int n = w->hi - w->lo,
+        recomputed = word == HYPAR_RECOMPUTE_NONE ? 0
+                     : o->recompute_given         ? n
+                                          : units_to_recompute(w, word, w->place->room - fixed);
+    /* what is computed, or gathered, again stays until gradients of parameters are computed */
+    if (recomputed < 0 || (w->step->apart && (recomputed > 0 || w->s->resend)) ||
+        fixed + kept_bytes(w, word, recomputed) > w->place->room)
+        return;
+    struct stage_choice c = { .size = w->size, .recompute = word, .recomputed = recomputed };
+    c.memory_bytes = fixed + kept_bytes(w, word, recomputed);
+    c.own_s = between(sums->time_s, w->lo, w->hi) +
+              between(sums->again_s[word], w->lo, w->lo + recomputed);
+    for (int u = w->lo + 1; u < w->hi; u++)
+        c.own_s += w->s->entering_s[u];
+    c.gradient_s = between(sums->gradient_s, w->lo, w->hi);
+    c.compute_s = between(sums->compute_s, w->lo, w->hi);
+    add_tail(w, &c);
+    struct line hop = hp_hop_line((struct hybrid *)w->h, w->place->first, w->place->n_devices);
+    c.border_s = w->lo ? hop.fixed_s + hop.s_per_byte * w->s->border[w->lo] : 0;
+    c.submesh = best->submesh;
+    c.splitting = best->splitting;
+    if (best->size == 0 || c.time_s < best->time_s)
+        *best = c;
+}
+
+/* Larger submeshes divide operators into crumbs; where a machine has few devices and there are
+ * fewer samples than replicas otherwise, they are looked at. */
+enum { LARGE_SUBMESH = 16, FEW_DEVICES = 64 };
+
+static bool may_have_size(const struct hybrid *h, const struct stage_place *place,
+                          double samples, int size)
+{
+    int most = h->problem->options->max_tensor, replicas = place->n_devices / size;
+    if (place->n_devices % size || replicas > samples || (most && size > most))
+        return false;
+    return size <= LARGE_SUBMESH ||
+           (place->n_devices <= FEW_DEVICES && place->n_devices / LARGE_SUBMESH > samples);
+}
+
+/* The submesh of a stage that has its slowest device. */
+static int slowest_submesh(const struct hybrid *h, const struct stage_place *place, int size)
+{
+    const struct hypar_machine *machine = h->problem->machine;
+    int slowest = place->first;
+    if (hypar_machine_is_uniform(machine))
+        return place->first;
+    for (int d = place->first; d < place->first + place->n_devices; d++)
+        if (hp_dense_op_per_s(hypar_machine_device(machine, d),
+                              h->problem->options->precision) <
+            hp_dense_op_per_s(hypar_machine_device(machine, slowest),
+                              h->problem->options->precision))
+            slowest = d;
+    return place->first + (slowest - place->first) / size * size;
+}
+
+bool hp_choose_stage(struct hybrid *h, const struct step_shape *step,
+                     const struct stage_place *place, int lo, int hi, struct stage_choice *out)
+{
+    const struct hypar_search_options *o = h->problem->options;
+    double samples = (double)h->problem->graph->batch / (double)step->micro_batches;
+    *out = (struct stage_choice){ 0 };
+    for (int size = 1; size <= place->n_devices; size++) {
+        int replicas = place->n_devices / size;
+        if (!may_have_size(h, place, samples, size))
+            continue;
+        struct submesh_shape shape = { slowest_submesh(h, place, size), size,
+                                       (int64_t)ceil(samples / replicas) };
+        const struct submesh_splittings *list = hp_submesh_splittings(h, &shape);
+        for (int i = 0; i < list->n; i++) {
+            struct stage_choice best = { .submesh = (int)(list - h->submesh), .splitting = i };
+            struct weighing w = { h, step, place, &list->splitting[i], lo, hi, size };
+            for (int word = 0; word < RECOMPUTE_WORDS; word++)
+                if (!o->recompute_given || o->recompute == (enum hypar_recompute)word)
+                    weigh(&w, (enum hypar_recompute)word, &best);
+            h->evaluated++;
+            if (best.size && (out->size == 0 || best.time_s < out->time_s))
+                *out = best;
+        }
+    }
+    return out->size > 0;
+}
+
+/* ---------------------------------------------------------------------------------------- */
+
+/* What each operator takes on one device, about. */
+static double *op_seconds(struct hybrid *h)
+{
+    const struct hypar_graph *g = h->problem->graph;
+    const struct submesh *one =
+        hp_submesh(&h->model, &(struct submesh_shape){ 0, 1, g->batch });
+    double *op_s = NEW(h->arena, double, g->n_ops);
+    for (int op = 0; op < g->n_ops && one; op++) {
+        int v = h->model.var_of[op], k = 0;
+        while (h->model.var[v].op[k] != op)
+            k++;
+        const struct op_cost *c = &one->states[h->model.var[v].class].cost[k];
+        op_s[op] = c->forward_s + c->backward_s;
+    }
+    return op_s;
+}
+
+enum hypar_status hp_hybrid_begin(struct hybrid *out, struct arena *arena,
+                                  const struct problem *problem, struct hypar_error *err)
+{
+    *out = (struct hybrid){ .problem = problem, .arena = arena };
+    TRY(hp_submesh_model(&out->model, arena, problem, err));
+    out->update_s = hp_seconds(hp_update_time(out->model.costs, 0, 1e9)) / 1e9;
+    out->units = hp_units(&out->model, op_seconds(out));
+    return HYPAR_OK;
+}
+
+void hp_hybrid_end(struct hybrid *h)
+{
+    hp_submesh_model_end(&h->model);
+}

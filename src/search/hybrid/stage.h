@@ -1,0 +1,131 @@
+/* search/hybrid/stage.h - what a stage takes, in closed form. Internal to planner hybrid.
+ *
+ * Operators are cut into stages at a few places only; a unit is what lies between two of them
+ * (a layer of a transformer). For each submesh there are a few splittings: states for all
+ * operators, chosen at different prices of memory. Of a splitting, what units take is summed up
+ * from the first on, so that a stage of any units is a look-up. */
+#ifndef SEARCH_HYBRID_STAGE_H
+#define SEARCH_HYBRID_STAGE_H
+
+#include "search/hybrid/submesh.h"
+
+struct units {
+    int n;
+    int *first;  /* [unit]: its first operator; first[n]: all operators */
+    int *of_op;  /* [op] */
+    bool layers; /* most are layers that repeat */
+};
+
+/* Where a graph may be cut, but not through a variable; `op_s`: what each operator takes,
+ * about. */
+struct units hp_units(const struct submesh_model *model, const double *op_s);
+
+enum { MOST_PARTITIONS = 16, RECOMPUTE_WORDS = 3 };
+
+/* [unit]: of all units before it. */
+struct unit_sums {
+    /* Of a micro-batch: all; backward passes; of these, those that only write gradients of
+     * parameters. */
+    double *time_s, *backward_s, *gradient_s;
+    double *compute_s; /* of time_s, without exchanges */
+    double *exchanges,
+        *weighted;  /* how many exchanges there are, and operators with parameters */
+    double *errors; /* bytes of errors that gradients of parameters are computed from */
+    double *again_s[RECOMPUTE_WORDS]; /* besides, if operators are computed again */
+    double *kept[RECOMPUTE_WORDS];    /* bytes of activations of a micro-batch */
+    /* Elements of parameters that a device holds, by the parts that they are in: those of the
+     * submesh that partition[i] says. */
+    double *params[MOST_PARTITIONS];
+};
+
+struct splitting {
+    int *state;  /* [variable] */
+    bool resend; /* what was gathered is gathered again for backward passes, not kept */
+    struct unit_sums sums;
+    double *entering_s; /* [unit]: what it exchanges with earlier units of its stage */
+    double *border;     /* [unit]: bytes that a device sends to it, if a stage begins there */
+    double *transient;  /* [unit]: bytes of the operator that touches most */
+    int n_partitions;
+    int partition[MOST_PARTITIONS];
+};
+
+/* Fill all but the states. */
+void hp_sum_up_splitting(struct submesh_model *model, const struct submesh *submesh,
+                         const struct units *units, struct splitting *splitting);
+
+/* What an operator takes in the state that is chosen. */
+const struct op_cost *hp_op_cost(const struct submesh_model *model,
+                                 const struct submesh *submesh, const int *state, int op);
+
+/* Is what a term gathers gathered again for backward passes, under a splitting that resends? */
+bool hp_term_resends(const struct submesh_model *model, const struct submesh *submesh,
+                     const int *state, const struct submesh_term *term);
+
+/* One submesh with its splittings. */
+struct submesh_splittings {
+    struct submesh *submesh; /* NULL: some operator cannot be divided so */
+    int n;
+    struct splitting *splitting;
+};
+
+/* A cost of fixed_s + bytes * s_per_byte; of these, how long a device's own link is held. */
+struct line {
+    double fixed_s, s_per_byte, own_link_s_per_byte;
+};
+
+struct hybrid {
+    const struct problem *problem;
+    struct arena *arena;
+    struct submesh_model model;
+    struct units units;
+    double update_s; /* of an element */
+    struct table submesh_keys, sum_keys, hop_keys;
+    int n_submeshes, submesh_capacity, n_sums, sum_capacity, n_hops, hop_capacity;
+    struct submesh_splittings *submesh;
+    struct line *sum, *hop;
+    int64_t evaluated;
+};
+
+enum hypar_status hp_hybrid_begin(struct hybrid *out, struct arena *arena,
+                                  const struct problem *problem, struct hypar_error *err);
+void hp_hybrid_end(struct hybrid *hybrid);
+
+const struct submesh_splittings *hp_submesh_splittings(struct hybrid *h,
+                                                       const struct submesh_shape *shape);
+
+/* Sums over copies, on `n` devices from `first` on, of what each `parts`-th of them has. */
+struct line hp_sum_line(struct hybrid *h, int first, int n, int parts);
+
+/* Each of `n` devices from `first` on sends to the one that is so many after it. */
+struct line hp_hop_line(struct hybrid *h, int first, int n);
+
+/* What all stages of a plan have in common. */
+struct step_shape {
+    int64_t micro_batches;
+    enum hypar_shard shard;
+    bool apart; /* gradients of parameters are computed apart: what is computed again stays */
+};
+
+/* Where a stage is, and what it has to hold. */
+struct stage_place {
+    int first, n_devices;
+    double in_flight; /* micro-batches */
+    double room;      /* bytes */
+};
+
+struct stage_choice {
+    int size; /* of its submeshes: devices that an operator's parts lie on; 0: none fits */
+    int submesh, splitting;
+    enum hypar_recompute recompute;
+    int recomputed; /* units, from its first on */
+    double time_s;  /* of a micro-batch, with its share of the tail */
+    double own_s, tail_s, memory_bytes;
+    double gradient_s, compute_s; /* of own_s */
+    double border_s;              /* what comes in from the stage before, one way */
+};
+
+/* The fastest way to run units lo .. hi - 1 as a stage; false: none fits. */
+bool hp_choose_stage(struct hybrid *h, const struct step_shape *step,
+                     const struct stage_place *place, int lo, int hi, struct stage_choice *out);
+
+#endif /* SEARCH_HYBRID_STAGE_H */

@@ -1,0 +1,476 @@
+/* The states of operators in a submesh, what they take, what they exchange, and the choice. */
+#include "search/hybrid/submesh.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "program/lowering.h"
+#include "search/solver/eliminate.h"
+#include "sim/task_costs.h"
+
+/* States --------------------------------------------------------------------------------- */
+
+static bool may_divide(const struct submesh_model *m, const struct submesh_var *var, int axis,
+                       int degree)
+{
+    for (int i = 0; i < var->n_ops; i++) {
+        const struct nest *nest = m->problem->graph->ops[var->op[i]].nest;
+        const struct hypar_axis *a = &nest->axis[axis];
+        if (!a->splittable || (a->role != HYPAR_COPY && a->extent < degree))
+            return false;
+    }
+    return true;
+}
+
+static int sample_axis(const struct submesh_model *m, const struct submesh_var *var)
+{
+    return hp_sample_axis(m->problem->graph->ops[var->op[0]].nest);
+}
+
+/* Writes to `out` unless that is NULL; returns how many there are. */
+static int list_states(const struct submesh_model *m, const struct submesh_var *var,
+                       const struct submesh_shape *shape, struct submesh_state *out)
+{
+    int sample = sample_axis(m, var), n = 0;
+    const struct nest *nest = m->problem->graph->ops[var->op[0]].nest;
+    for (int by = 1; by <= shape->size; by++) {
+        int degree = shape->size / by;
+        if (shape->size % by != 0 || by > shape->samples || (sample < 0 && by > 1))
+            continue;
+        if (degree == 1) {
+            if (out)
+                out[n] = (struct submesh_state){ by, -1, 1 };
+            n++;
+            continue;
+        }
+        for (int a = 0; a < nest->n_axes; a++) {
+            if (a == sample || !may_divide(m, var, a, degree))
+                continue;
+            if (out)
+                out[n] = (struct submesh_state){ by, a, degree };
+            n++;
+        }
+    }
+    return n;
+}
+
+void hp_submesh_split(const struct nest *nest, const struct submesh_state *state, int replicas,
+                      int first, struct split *split, int *device)
+{
+    int sample = hp_sample_axis(nest), copies = nest->n_axes - 1, coordinate[MAX_AXES];
+    *split = (struct split){ .degree = { 0 } };
+    split->degree[sample >= 0 ? sample : copies] = replicas * state->samples;
+    if (state->axis >= 0) {
+        int *degree = &split->degree[state->axis];
+        *degree = (*degree > 1 ? *degree : 1) * state->degree;
+    }
+    int n = replicas * state->samples * state->degree;
+    for (int i = 0; i < n; i++) {
+        hp_part_coordinates(nest, split, i, coordinate);
+        int by_samples = coordinate[sample >= 0 ? sample : copies];
+        int at = state->axis < 0 || (sample < 0 && state->axis == copies)
+                     ? by_samples
+                     : by_samples * state->degree + coordinate[state->axis];
+        device[i] = first + at;
+    }
+}
+
+/* Costs of an operator ------------------------------------------------------------------- */
+
+static double part_seconds(const struct submesh_model *m, int op, uint32_t passes,
+                           const struct part_layout *layout, int part)
+{
+    const struct op *o = &m->problem->graph->ops[op];
+    struct kernel_place place = hp_kernel_place(m->costs, layout->device[part]);
+    if (layout->empty[part] || !passes)
+        return 0;
+    return hp_op_seconds(o->nest, passes, layout->range + part * o->nest->n_axes, hp_present(o),
+                         &place);
+}
+
+/* Of the parts, the first is the largest, inner ones have more of a window than those at the
+ * borders, and the last has most of what is causal. */
+static double slowest_seconds(const struct submesh_model *m, int op, uint32_t passes,
+                              const struct part_layout *layout)
+{
+    int n = layout->n_parts, looked_at[3] = { 0, n / 2, n - 1 };
+    double most = 0;
+    for (int i = 0; i < (n > 2 ? 3 : n); i++)
+        most = fmax(most, part_seconds(m, op, passes, layout, looked_at[i]));
+    return most;
+}
+
+static double box_elements(const struct part_layout *layout, int o)
+{
+    struct box box = hp_region(layout->nest, o, layout->range);
+    return layout->empty[0] ? 0 : (double)hp_box_elements(&box);
+}
+
+/* Backward passes that write gradients of parameters and nothing else. */
+static uint32_t gradient_passes(const struct hypar_graph *g, const struct op *op)
+{
+    uint32_t backward = hp_backward_passes(g, op), found = 0;
+    for (int p = 0; p < op->nest->n_passes; p++) {
+        operand_set writes = op->nest->pass[p].writes_grad & hp_present(op);
+        bool only = (backward >> p & 1) && writes && !op->nest->pass[p].writes;
+        for (int o = 0; writes >> o && only; o++)
+            if (writes >> o & 1)
+                only = g->tensors[op->tensor[o]].kind == TENSOR_PARAM;
+        found |= (uint32_t)only << p;
+    }
+    return found;
+}
+
+static struct op_cost cost_of(const struct submesh_model *m, int op,
+                              const struct part_layout *layout)
+{
+    const struct hypar_graph *g = m->problem->graph;
+    const struct op *o = &g->ops[op];
+    uint32_t all = hp_done_passes(g, o), backward = hp_backward_passes(g, o);
+    struct op_cost cost = { .param_parts = 1 };
+    cost.forward_s = slowest_seconds(m, op, all & ~backward, layout);
+    cost.backward_s = slowest_seconds(m, op, backward, layout);
+    cost.gradient_s = slowest_seconds(m, op, gradient_passes(g, o), layout);
+    for (int i = 0; i < o->nest->n_operands; i++) {
+        const struct tensor *t = o->tensor[i] < 0 ? NULL : &g->tensors[o->tensor[i]];
+        bool shared =
+            t && t->kind == TENSOR_PARAM && g->use[g->use_start[o->tensor[i]]].op != op;
+        if (!t || t->kind != TENSOR_PARAM || shared)
+            continue;
+        double held = box_elements(layout, i), whole = (double)hp_shape_elements(&t->shape);
+        cost.param_elements += held;
+        int parts = (int)lround(whole / fmax(1, held));
+        cost.param_parts = parts > cost.param_parts ? parts : cost.param_parts;
+    }
+    return cost;
+}
+
+static double kept_bytes(const struct submesh_model *m, int op,
+                         const struct part_layout *layout)
+{
+    const struct hypar_graph *g = m->problem->graph;
+    operand_set kept = hp_kept_operands(g, op);
+    double bytes = 0;
+    for (int i = 0; kept >> i; i++)
+        if (kept >> i & 1)
+            bytes += box_elements(layout, i) *
+                     hp_element_bytes(m->problem->options->precision,
+                                      g->tensors[g->ops[op].tensor[i]].index);
+    return bytes;
+}
+
+static void fill_states(struct submesh_model *m, struct submesh *submesh, int class,
+                        int *device)
+{
+    const struct submesh_var *var = &m->var[m->var_class[class].lead];
+    struct class_states *s = &submesh->states[class];
+    s->n = list_states(m, var, &submesh->shape, NULL);
+    s->state = NEW(m->arena, struct submesh_state, s->n);
+    s->cost = NEW(m->arena, struct op_cost, s->n * var->n_ops);
+    s->layout = NEW(m->arena, const struct part_layout **, s->n);
+    list_states(m, var, &submesh->shape, s->state);
+    for (int i = 0; i < s->n; i++) {
+        s->layout[i] = NEW(m->arena, const struct part_layout *, var->n_ops);
+        for (int k = 0; k < var->n_ops; k++) {
+            int op = var->op[k];
+            struct split split;
+            hp_submesh_split(m->problem->graph->ops[op].nest, &s->state[i], 1,
+                             submesh->shape.first, &split, device);
+            hp_plan_set(m->probe, op, &split, device);
+            s->layout[i][k] = hp_layout_of(m->lowering, op,
+                                           (struct range){ 0, submesh->shape.samples }, 0, 1);
+            struct op_cost *cost = &s->cost[i * var->n_ops + k];
+            *cost = cost_of(m, op, s->layout[i][k]);
+            cost->kept_bytes = kept_bytes(m, op, s->layout[i][k]);
+        }
+    }
+}
+
+/* Costs of exchanges --------------------------------------------------------------------- */
+
+/* Comms of a pattern start together: the longest decides, or the link that they hold longest.
+ */
+static double pattern_seconds(struct submesh_model *m, const struct pattern *pattern, int bytes)
+{
+    if (pattern->n_comms == 0)
+        return 0;
+    const struct pattern_cost *cost = hp_pattern_cost(m->costs, pattern, bytes);
+    ticks longest = 0, most = 0;
+    for (int c = 0; c < pattern->n_comms; c++)
+        for (int i = 0; i < cost->comm[c].n_tasks; i++)
+            if (cost->comm[c].task[i].duration > longest)
+                longest = cost->comm[c].task[i].duration;
+    if (pattern->n_comms > 1) {
+        struct arena_mark mark = hp_arena_mark(&m->costs->scratch);
+        ticks *held = NEW(&m->costs->scratch, ticks, m->costs->n_queues);
+        for (int c = 0; c < pattern->n_comms; c++)
+            for (int i = 0; i < cost->comm[c].n_links; i++) {
+                const struct hold *hold = &cost->comm[c].link[i];
+                held[hold->queue] += hold->busy;
+                most = held[hold->queue] > most ? held[hold->queue] : most;
+            }
+        hp_arena_release(&m->costs->scratch, mark);
+    }
+    return hp_seconds(most > longest ? most : longest);
+}
+
+/* Its part of a term's table ------------------------------------------------------------- */
+
+/* Layouts of the operators of a term whose ends are in these states. */
+static void lay_out(const struct submesh_model *m, const struct submesh *submesh, int class,
+                    int from, int to, const struct part_layout **layout)
+{
+    const struct term_class *term = &m->term_class[class];
+    const struct submesh_var *writer = &m->var[term->writer_var],
+                             *reader = &m->var[term->reader_var];
+    for (int k = 0; k < writer->n_ops; k++)
+        layout[writer->op[k]] = submesh->states[term->writer].layout[from][k];
+    for (int k = 0; k < reader->n_ops; k++)
+        layout[reader->op[k]] = submesh->states[term->reader].layout[to][k];
+}
+
+static double term_seconds(struct submesh_model *m, const struct submesh *submesh, int class,
+                           int from, int to)
+{
+    const struct pattern *pattern;
+    lay_out(m, submesh, class, from, to, m->layout);
+    m->lowering->err = NULL;
+    if (hp_pattern_of(m->lowering, m->term_class[class].exchange, m->layout, &pattern) !=
+        HYPAR_OK)
+        return INFINITY;
+    return pattern_seconds(m, pattern, m->term_class[class].element_bytes);
+}
+
+/* What a device of the submesh gets of the tensor at least, in elements: what it reads and has
+ * not written; of sums, one addend less than there are of each element, shared out evenly. */
+static double least_elements(const struct submesh_model *m, int class)
+{
+    const struct exchange *x = m->term_class[class].exchange;
+    double most = 0, addends = 0, elements = 0;
+    int n_parts = 1;
+    for (int r = 0; r < x->n_readers; r++) {
+        const struct part_layout *to = m->layout[x->reader[r].op];
+        for (int w = 0; w < x->n_writers; w++) {
+            const struct part_layout *from = m->layout[x->writer[w].op];
+            const struct source *source = &x->writer[w];
+            axis_set divided = hp_divided_axes(from->nest, from->split);
+            axis_set partial = divided & hp_written_axes(from->nest, source->pass,
+                                                         source->operand, WRITE_PARTIAL);
+            n_parts = from->n_parts;
+            if (partial) {
+                double p = 1, box = box_elements(from, source->operand);
+                for (int a = 0; a < from->nest->n_axes; a++)
+                    p *= partial >> a & 1 ? hp_degree(from->split, a) : 1;
+                addends = p;
+                elements = box * (from->n_parts / p);
+                continue;
+            }
+            for (int i = 0; i < to->n_parts && x->n_writers == 1; i++) {
+                if (to->empty[i] || i >= from->n_parts)
+                    continue;
+                int k = 0; /* the writer's part on this device */
+                while (k < from->n_parts && from->device[k] != to->device[i])
+                    k++;
+                struct box read =
+                    hp_region(to->nest, x->reader[r].operand, to->range + i * to->nest->n_axes);
+                double missing = (double)hp_box_elements(&read);
+                if (k < from->n_parts && !from->empty[k]) {
+                    struct box has = hp_region(from->nest, source->operand,
+                                               from->range + k * from->nest->n_axes);
+                    struct box both = hp_box_intersect(&read, &has);
+                    missing -= (double)hp_box_elements(&both);
+                }
+                most = fmax(most, missing);
+                if (i == 1 && to->n_parts > 4)
+                    i = to->n_parts - 2; /* the first two and the last tell enough */
+            }
+        }
+    }
+    return fmax(most, addends > 1 ? (addends - 1) * elements / n_parts : 0);
+}
+
+static void fill_term(struct submesh_model *m, struct submesh *submesh, int class)
+{
+    const struct term_class *term = &m->term_class[class];
+    int n_from = submesh->states[term->writer].n, n_to = submesh->states[term->reader].n;
+    bool same = term->writer_var == term->reader_var;
+    double *out = submesh->term_s[class] = NEW(m->arena, double, n_from *n_to);
+    submesh->term_exact[class] = NEW(m->arena, bool, n_from *n_to);
+    for (int i = 0; i < n_from; i++)
+        for (int j = same ? i : 0; j < (same ? i + 1 : n_to); j++) {
+            lay_out(m, submesh, class, i, j, m->layout);
+            out[i * n_to + j] =
+                least_elements(m, class) * term->element_bytes * submesh->least_s_per_byte;
+        }
+}
+
+/* What the links of a device carry at most, all of those to other devices of the submesh. */
+static double least_seconds_per_byte(const struct submesh_model *m,
+                                     const struct submesh_shape *shape)
+{
+    const struct hypar_machine *machine = m->problem->machine;
+    int link[64], n = 0, route[256];
+    double bytes_per_s = 0;
+    for (int d = 1; d < shape->size; d++) {
+        int hops = hypar_machine_route(machine, shape->first, shape->first + d, route, 256);
+        int k = 0;
+        while (k < n && hops > 0 && link[k] != route[0])
+            k++;
+        if (hops < 1 || k < n || n == 64)
+            continue;
+        link[n++] = route[0];
+        bytes_per_s += hypar_machine_link(machine, route[0] / 2).bytes_per_s;
+    }
+    return bytes_per_s > 0 ? 1 / bytes_per_s : 0;
+}
+
+struct submesh *hp_submesh(struct submesh_model *m, const struct submesh_shape *shape)
+{
+    struct arena scratch = { 0 };
+    struct submesh *submesh = NEW(m->arena, struct submesh, 1);
+    bool complete = true;
+    submesh->shape = *shape;
+    submesh->states = NEW(m->arena, struct class_states, m->n_var_classes);
+    submesh->term_s = NEW(m->arena, double *, m->n_term_classes);
+    int *device = NEW(&scratch, int, shape->size);
+    for (int c = 0; c < m->n_var_classes && complete; c++) {
+        fill_states(m, submesh, c, device);
+        complete = submesh->states[c].n > 0;
+    }
+    submesh->least_s_per_byte = least_seconds_per_byte(m, shape);
+    submesh->term_exact = NEW(m->arena, bool *, m->n_term_classes);
+    for (int c = 0; c < m->n_term_classes && complete; c++)
+        fill_term(m, submesh, c);
+    hp_arena_free(&scratch);
+    return complete ? submesh : NULL;
+}
+
+/* The choice ----------------------------------------------------------------------------- */
+
+static double state_cost(const struct class_states *s, int n_ops, int state,
+                         const struct submesh_problem *p)
+{
+    double sum = 0;
+    for (int k = 0; k < n_ops; k++) {
+        const struct op_cost *c = &s->cost[state * n_ops + k];
+        sum += c->forward_s + c->backward_s + c->param_elements * p->sync_s[c->param_parts] +
+               p->price * (c->param_elements * p->state_bytes + c->kept_bytes * p->in_flight);
+    }
+    return sum;
+}
+
+double hp_submesh_term(struct submesh_model *m, const struct submesh *submesh, int class,
+                       int from, int to)
+{
+    int at = from * submesh->states[m->term_class[class].reader].n + to;
+    if (!submesh->term_exact[class][at])
+        submesh->term_s[class][at] = term_seconds(m, submesh, class, from, to);
+    submesh->term_exact[class][at] = true;
+    return submesh->term_s[class][at];
+}
+
+/* The solver's problem: variables that stand for themselves, and what passes between them. */
+struct choosing {
+    struct submesh_model *m;
+    const struct submesh *submesh;
+    const struct submesh_problem *p;
+    struct arena scratch;
+    int n_vars, *var, *place; /* of the problem; [variable]: its place there, -1 */
+    int *n_states, *chosen;
+    double **cost;
+    int n_edges;
+    const struct alike_term **term; /* [edge] */
+    double **pair;                  /* [edge]: what the term takes, so often as it is there */
+    struct elimination_edge *edge;
+};
+
+static bool is_inside(const struct choosing *c, int v)
+{
+    const struct submesh_var *var = &c->m->var[v];
+    return var->op[0] >= c->p->lo && var->op[var->n_ops - 1] < c->p->hi;
+}
+
+static void add_variables(struct choosing *c)
+{
+    struct submesh_model *m = c->m;
+    c->var = NEW(&c->scratch, int, m->n_vars);
+    c->place = NEW(&c->scratch, int, m->n_vars);
+    c->n_states = NEW(&c->scratch, int, m->n_vars);
+    c->chosen = NEW(&c->scratch, int, m->n_vars + 1);
+    c->cost = NEW(&c->scratch, double *, m->n_vars);
+    for (int v = 0; v < m->n_vars; v++) {
+        c->place[v] = -1;
+        if (m->stands_for[v] != v || !is_inside(c, v))
+            continue;
+        const struct class_states *s = &c->submesh->states[m->var[v].class];
+        double *cost = c->cost[c->n_vars] = NEW(&c->scratch, double, s->n);
+        for (int i = 0; i < s->n; i++)
+            cost[i] = m->times[v] * state_cost(s, m->var[v].n_ops, i, c->p);
+        c->n_states[c->n_vars] = s->n;
+        c->var[c->n_vars] = v;
+        c->place[v] = c->n_vars++;
+    }
+}
+
+static void add_edges(struct choosing *c)
+{
+    struct submesh_model *m = c->m;
+    c->term = NEW(&c->scratch, const struct alike_term *, m->n_alike);
+    c->pair = NEW(&c->scratch, double *, m->n_alike);
+    c->edge = NEW(&c->scratch, struct elimination_edge, m->n_alike);
+    for (int i = 0; i < m->n_alike; i++) {
+        const struct alike_term *t = &m->alike[i];
+        int u = c->place[t->writer], v = c->place[t->reader];
+        if (u < 0 || v < 0)
+            continue;
+        int n = c->n_states[u] * c->n_states[v];
+        double *pair = c->pair[c->n_edges] = NEW(&c->scratch, double, n);
+        for (int k = 0; k < n; k++)
+            pair[k] = t->count * c->submesh->term_s[t->class][k];
+        c->term[c->n_edges] = t;
+        c->edge[c->n_edges++] = (struct elimination_edge){ u, v, pair };
+    }
+}
+
+/* Work out what the terms cost in the states that were chosen; false: it was known of all. Less
+ * was counted before, so that what is least when all is known is least of all. */
+static bool make_exact(struct choosing *c)
+{
+    bool found = false;
+    for (int i = 0; i < c->n_edges; i++) {
+        const struct alike_term *t = c->term[i];
+        int from = c->chosen[c->edge[i].u], to = c->chosen[c->edge[i].v];
+        int at = from * c->n_states[c->edge[i].v] + to;
+        double exact = t->count * hp_submesh_term(c->m, c->submesh, t->class, from, to);
+        found |= exact != c->pair[i][at];
+        c->pair[i][at] = exact;
+    }
+    return found;
+}
+
+enum hypar_status hp_submesh_solve(struct submesh_model *m, const struct submesh *submesh,
+                                   const struct submesh_problem *p, int *state, double *least_s,
+                                   struct hypar_error *err)
+{
+    struct choosing c = { .m = m, .submesh = submesh, .p = p };
+    struct elimination_result result;
+    enum hypar_status status;
+    add_variables(&c);
+    add_edges(&c);
+    struct elimination_problem problem = { .n_vars = c.n_vars,
+                                           .n_states = c.n_states,
+                                           .cost = (const double *const *)c.cost,
+                                           .n_edges = c.n_edges,
+                                           .edges = c.edge,
+                                           .stop = m->problem->options->stop };
+    do {
+        result = (struct elimination_result){ .assignment = c.chosen };
+        status = hp_eliminate(&c.scratch, &problem, NULL, &result, err);
+    } while (status == HYPAR_OK && make_exact(&c));
+    for (int v = 0; v < m->n_vars && status == HYPAR_OK; v++)
+        if (c.place[m->stands_for[v]] >= 0)
+            state[v] = c.chosen[c.place[m->stands_for[v]]];
+    *least_s = result.cost;
+    hp_arena_free(&c.scratch);
+    return status;
+}

@@ -1,0 +1,323 @@
+/* What a graph has to be decided inside a submesh: variables, what they exchange, and which of
+ * both are alike. */
+#include <string.h>
+
+#include "graph/repeated.h"
+#include "program/lowering.h"
+#include "search/hybrid/submesh.h"
+#include "search/judge.h"
+#include "sim/task_costs.h"
+
+/* Variables ------------------------------------------------------------------------------ */
+
+/* Do two operators choose together? Those of one kind that have parameters and read the same
+ * activation first; and those that are alike and share a parameter. */
+static bool is_tied(const struct hypar_graph *g, int a, int b, int tensor)
+{
+    enum tensor_kind kind = g->tensors[tensor].kind;
+    if (g->ops[a].kind != g->ops[b].kind || g->ops[a].nest->n_axes != g->ops[b].nest->n_axes)
+        return false;
+    return kind == TENSOR_PARAM ||
+           (kind == TENSOR_ACTIVATION && g->ops[a].tensor[0] == tensor &&
+            g->ops[b].tensor[0] == tensor && hp_op_weighted(g, a) && hp_op_weighted(g, b));
+}
+
+/* The first operator that `op` chooses together with; itself if there is none. */
+static int find_tied(const struct hypar_graph *g, int op)
+{
+    int first = op;
+    for (int o = 0; o < g->ops[op].nest->n_inputs; o++) {
+        int t = g->ops[op].tensor[o];
+        for (int u = t < 0 ? 0 : g->use_start[t]; t >= 0 && u < g->use_start[t + 1]; u++)
+            if (g->use[u].op < first && is_tied(g, g->use[u].op, op, t))
+                first = g->use[u].op;
+    }
+    return first;
+}
+
+static void make_variables(struct submesh_model *m)
+{
+    const struct hypar_graph *g = m->problem->graph;
+    m->var_of = NEW(m->arena, int, g->n_ops);
+    m->var = NEW(m->arena, struct submesh_var, g->n_ops);
+    int *list = NEW(m->arena, int, g->n_ops), *at = list;
+    for (int op = 0; op < g->n_ops; op++) {
+        int first = find_tied(g, op);
+        m->var_of[op] = first < op ? m->var_of[first] : m->n_vars++;
+        m->var[m->var_of[op]].n_ops++;
+    }
+    for (int v = 0; v < m->n_vars; v++) {
+        m->var[v].op = at;
+        at += m->var[v].n_ops;
+        m->var[v].n_ops = 0;
+    }
+    for (int op = 0; op < g->n_ops; op++) {
+        struct submesh_var *var = &m->var[m->var_of[op]];
+        var->op[var->n_ops++] = op;
+    }
+}
+
+/* Looks a key up, or adds it with the next number. */
+static int number_of(struct submesh_model *m, struct table *keys, const int *key, int n)
+{
+    int known = hp_table_get(keys, key, (size_t)n * sizeof *key);
+    if (known >= 0)
+        return known;
+    int *kept = NEW(m->arena, int, n);
+    memcpy(kept, key, (size_t)n * sizeof *key);
+    return hp_table_put(keys, m->arena, kept, (size_t)n * sizeof *key, keys->used);
+}
+
+/* Does a backward pass of `op` read operand `o`? */
+static bool reads_backward(const struct hypar_graph *g, const struct op *op, int o)
+{
+    uint32_t backward = hp_backward_passes(g, op);
+    for (int p = 0; p < op->nest->n_passes; p++)
+        if ((backward >> p & 1) && (op->nest->pass[p].reads >> o & 1))
+            return true;
+    return false;
+}
+
+operand_set hp_kept_operands(const struct hypar_graph *g, int op)
+{
+    const struct op *o = &g->ops[op];
+    operand_set kept = 0;
+    for (int i = 0; i < o->nest->n_operands; i++) {
+        int t = o->tensor[i];
+        bool first = t >= 0 && reads_backward(g, o, i) && g->tensors[t].kind != TENSOR_PARAM &&
+                     g->tensors[t].kind != TENSOR_INPUT;
+        for (int u = first ? g->use_start[t] : 0; first && u < g->use_start[t + 1]; u++)
+            if (g->use[u].op < op &&
+                reads_backward(g, &g->ops[g->use[u].op], g->use[u].operand))
+                first = false;
+        kept |= (operand_set)first << i;
+    }
+    return kept;
+}
+
+static void classify_variables(struct submesh_model *m)
+{
+    const struct hypar_graph *g = m->problem->graph;
+    struct table keys = { 0 };
+    m->var_class = NEW(m->arena, struct var_class, m->n_vars);
+    for (int v = 0; v < m->n_vars; v++) {
+        struct arena scratch = { 0 };
+        int *key = NEW(&scratch, int, 6 * m->var[v].n_ops), n = 0;
+        for (int i = 0; i < m->var[v].n_ops; i++) {
+            int op = m->var[v].op[i];
+            operand_set present = hp_present(&g->ops[op]), kept = hp_kept_operands(g, op);
+            key[n++] = g->ops[op].nest->id;
+            key[n++] = (int)hp_done_passes(g, &g->ops[op]);
+            key[n++] = (int)(present & 0xffffffff);
+            key[n++] = (int)(present >> 32);
+            key[n++] = (int)(kept & 0xffffffff);
+            key[n++] = (int)(kept >> 32);
+        }
+        int class = m->var[v].class = number_of(m, &keys, key, n);
+        hp_arena_free(&scratch);
+        if (class == m->n_var_classes)
+            m->var_class[m->n_var_classes++] = (struct var_class){ m->var[v].n_ops, v };
+    }
+}
+
+/* Terms ---------------------------------------------------------------------------------- */
+
+struct listing {
+    struct submesh_model *model;
+    struct table keys;
+    int term_capacity, class_capacity;
+};
+
+static int place_in_var(const struct submesh_var *var, int op)
+{
+    int i = 0;
+    while (var->op[i] != op)
+        i++;
+    return i;
+}
+
+/* The part of an exchange that variables `from` and `to` have to do with. */
+static struct exchange *part_of(struct submesh_model *m, const struct exchange *x, int from,
+                                int to)
+{
+    struct exchange *part = NEW(m->arena, struct exchange, 1);
+    struct source *writer = NEW(m->arena, struct source, x->n_writers);
+    struct reader *reader = NEW(m->arena, struct reader, x->n_readers);
+    *part = *x;
+    part->n_writers = part->n_readers = 0;
+    part->writer = writer;
+    part->reader = reader;
+    for (int i = 0; i < x->n_writers; i++)
+        if (m->var_of[x->writer[i].op] == from)
+            writer[part->n_writers++] = x->writer[i];
+    for (int i = 0; i < x->n_readers; i++)
+        if (m->var_of[x->reader[i].op] == to)
+            reader[part->n_readers++] = x->reader[i];
+    part->pattern_class = hp_pattern_class(m->lowering, part);
+    return part;
+}
+
+/* Does a backward pass of a reader read the value? */
+static bool is_read_backward(const struct hypar_graph *g, const struct exchange *x)
+{
+    for (int i = 0; i < x->n_readers; i++)
+        if (x->reader[i].passes & hp_backward_passes(g, &g->ops[x->reader[i].op]))
+            return true;
+    return false;
+}
+
+static void add_term(struct listing *l, const struct exchange *x, int from, int to)
+{
+    struct submesh_model *m = l->model;
+    const struct hypar_graph *g = m->problem->graph;
+    struct exchange *part = part_of(m, x, from, to);
+    struct arena scratch = { 0 };
+    int *key = NEW(&scratch, int, 5 + part->n_writers + part->n_readers), n = 0;
+    struct submesh_term term = { .writer = from, .reader = to, .first = g->n_ops };
+    bool index = g->tensors[x->place.tensor].index;
+    key[n++] = m->var[from].class;
+    key[n++] = m->var[to].class;
+    key[n++] = part->pattern_class;
+    key[n++] = x->backward;
+    key[n++] = index;
+    for (int i = 0; i < part->n_writers; i++) {
+        int op = part->writer[i].op;
+        key[n++] = place_in_var(&m->var[from], op);
+        term.first = op < term.first ? op : term.first;
+        term.last = op > term.last ? op : term.last;
+    }
+    for (int i = 0; i < part->n_readers; i++) {
+        int op = part->reader[i].op;
+        key[n++] = place_in_var(&m->var[to], op);
+        term.first = op < term.first ? op : term.first;
+        term.last = op > term.last ? op : term.last;
+    }
+    term.class = number_of(m, &l->keys, key, n);
+    hp_arena_free(&scratch);
+    if (term.class == m->n_term_classes) {
+        m->term_class = GROW(m->arena, struct term_class, m->term_class, m->n_term_classes,
+                             &l->class_capacity);
+        m->term_class[m->n_term_classes++] = (struct term_class){
+            .exchange = part,
+            .writer = m->var[from].class,
+            .reader = m->var[to].class,
+            .writer_var = from,
+            .reader_var = to,
+            .element_bytes = hp_element_bytes(m->problem->options->precision, index),
+            .backward = x->backward,
+            .resends = !x->backward && from != to && is_read_backward(g, part),
+        };
+    }
+    m->term = GROW(m->arena, struct submesh_term, m->term, m->n_terms, &l->term_capacity);
+    m->term[m->n_terms++] = term;
+}
+
+/* An exchange between several variables is taken as one for each pair of a writer and a reader,
+ * each moving what it would move by itself. */
+static void add_exchange(struct listing *l, const struct exchange *x)
+{
+    const int *var_of = l->model->var_of;
+    for (int w = 0; w < x->n_writers; w++) {
+        bool seen = false;
+        for (int i = 0; i < w; i++)
+            seen |= var_of[x->writer[i].op] == var_of[x->writer[w].op];
+        for (int r = 0; r < x->n_readers && !seen; r++) {
+            bool known = false;
+            for (int i = 0; i < r; i++)
+                known |= var_of[x->reader[i].op] == var_of[x->reader[r].op];
+            if (!known)
+                add_term(l, x, var_of[x->writer[w].op], var_of[x->reader[r].op]);
+        }
+    }
+}
+
+static void list_terms(struct submesh_model *m)
+{
+    struct listing l = { .model = m };
+    const struct training_graph *k = &m->lowering->training;
+    for (int i = 0; i < k->n_exchanges; i++)
+        if (!k->exchange[i].private)
+            add_exchange(&l, &k->exchange[i]);
+}
+
+/* Alike layers --------------------------------------------------------------------------- */
+
+/* The operator of the second layer that stands for `op`. */
+static int standing_for(const struct repeated_layers *layers, int op)
+{
+    int layer = (op - layers->first) / layers->n_ops;
+    if (op < layers->first || layer < 1 || layer > layers->count - 2)
+        return op;
+    return op - (layer - 1) * layers->n_ops;
+}
+
+static void find_alike(struct submesh_model *m)
+{
+    struct repeated_layers layers = hp_repeated_layers(m->problem->graph);
+    struct table keys = { 0 };
+    m->stands_for = NEW(m->arena, int, m->n_vars);
+    m->times = NEW(m->arena, int, m->n_vars);
+    m->alike = NEW(m->arena, struct alike_term, m->n_terms);
+    for (int v = 0; v < m->n_vars; v++) {
+        int op = layers.count > 3 ? standing_for(&layers, m->var[v].op[0]) : m->var[v].op[0];
+        int other = m->var_of[op];
+        m->stands_for[v] = m->var[other].class == m->var[v].class ? m->stands_for[other] : v;
+        if (other == v)
+            m->stands_for[v] = v;
+        m->times[m->stands_for[v]]++;
+    }
+    for (int t = 0; t < m->n_terms; t++) {
+        const struct submesh_term *term = &m->term[t];
+        int key[3] = { term->class, m->stands_for[term->writer], m->stands_for[term->reader] };
+        int at = number_of(m, &keys, key, 3);
+        if (at == m->n_alike)
+            m->alike[m->n_alike++] = (struct alike_term){ key[0], key[1], key[2], 0 };
+        m->alike[at].count++;
+    }
+}
+
+static void find_again(struct submesh_model *m)
+{
+    int n = m->problem->graph->n_ops;
+    for (int word = 0; word < 3; word++) {
+        bool *again = NEW(m->arena, bool, n);
+        hp_plan_set_recompute(m->probe, (enum hypar_recompute)word);
+        for (int op = 0; op < n; op++)
+            again[op] = m->probe->ops[op].recompute;
+        m->again[word] = again;
+    }
+    hp_plan_set_recompute(m->probe, HYPAR_RECOMPUTE_NONE);
+}
+
+enum hypar_status hp_submesh_model(struct submesh_model *out, struct arena *arena,
+                                   const struct problem *problem, struct hypar_error *err)
+{
+    *out = (struct submesh_model){ .arena = arena, .problem = problem };
+    struct plan_settings settings = problem->settings;
+    settings.recompute = HYPAR_RECOMPUTE_NONE;
+    out->probe = hp_plan_new(problem->graph, problem->machine, &settings);
+    enum hypar_status status = hp_lowering_make(&out->lowering, out->probe, NULL, NULL, err);
+    if (status != HYPAR_OK) {
+        hypar_plan_free(out->probe);
+        out->probe = NULL;
+        return status;
+    }
+    find_again(out);
+    out->layout = NEW(arena, const struct part_layout *, problem->graph->n_ops);
+    out->costs = NEW(arena, struct task_costs, 1);
+    hp_task_costs_begin(out->costs, out->probe, hp_simulation(problem));
+    make_variables(out);
+    classify_variables(out);
+    list_terms(out);
+    find_alike(out);
+    return HYPAR_OK;
+}
+
+void hp_submesh_model_end(struct submesh_model *m)
+{
+    if (!m->probe)
+        return;
+    hp_task_costs_end(m->costs);
+    hp_lowering_free(m->lowering);
+    hypar_plan_free(m->probe);
+}

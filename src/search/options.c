@@ -1,0 +1,183 @@
+/* Options that not every planner takes: which were given, and who takes them. */
+#include "search/options.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "search/planner.h"
+
+#define MEMBER(m) \
+    offsetof(struct hypar_search_options, m), sizeof(((struct hypar_search_options *)NULL)->m)
+#define GIVEN(m) offsetof(struct hypar_search_options, m)
+
+/* Where each is kept: it is given if that is not zero. */
+static const struct option_row {
+    unsigned bit;
+    const char *name;
+    size_t at, size;
+    size_t given; /* a flag beside it, where a value may be zero and given; 0: none */
+} rows[] = {
+    { TAKES_JOINT, "--joint", MEMBER(joint), 0 },
+    { TAKES_OBJECTIVE, "--objective", MEMBER(objective), GIVEN(objective_given) },
+    { TAKES_RECURRENCE, "--recurrence", MEMBER(recurrence), GIVEN(recurrence_given) },
+    { TAKES_STRAIGHT, "--straight", MEMBER(straight), 0 },
+    { TAKES_USE_FEWER, "--use-fewer", MEMBER(use_fewer), 0 },
+    { TAKES_FREE_TRANSFERS, "--free-transfers", MEMBER(free_transfers), 0 },
+    { TAKES_VERTICAL_SYNC, "--vertical-sync", MEMBER(vertical_sync), 0 },
+    { TAKES_STAGES, "--stages", MEMBER(stages), 0 },
+    { TAKES_MICRO_BATCHES, "--micro-batches", MEMBER(micro_batches), 0 },
+    { TAKES_MICRO_BATCHES, "--micro-batches", MEMBER(layout.micro_batches), 0 },
+    { TAKES_DATA, "--data", MEMBER(layout.data), 0 },
+    { TAKES_TENSOR, "--tensor", MEMBER(layout.tensor), 0 },
+    { TAKES_PIPELINE, "--pipeline", MEMBER(layout.pipeline), 0 },
+    { TAKES_CHUNKS, "--chunks", MEMBER(layout.chunks), 0 },
+    { TAKES_SCHEDULE, "--schedule", MEMBER(layout.schedule), 0 },
+    { TAKES_SEQUENCE_PARALLEL, "--sequence-parallel", MEMBER(layout.sequence_parallel), 0 },
+    { TAKES_MAX_TENSOR, "--max-tensor", MEMBER(max_tensor), 0 },
+    { TAKES_MAX_PIPELINE, "--max-pipeline", MEMBER(max_pipeline), 0 },
+    { TAKES_AXES, "--axes", MEMBER(axes), 0 },
+    { TAKES_SYNC, "--sync", MEMBER(sync), GIVEN(sync_given) },
+    { TAKES_FIX, "--fix", MEMBER(n_fix), 0 },
+    { TAKES_START, "--start", MEMBER(start), 0 },
+    { TAKES_BUDGET, "--budget", MEMBER(budget_s), 0 },
+    { TAKES_PROPOSALS, "--proposals", MEMBER(proposals), 0 },
+    { TAKES_MINIBATCHES, "--minibatches", 0, 0, 0 }, /* of the simulation */
+};
+
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static bool is_given(const struct hypar_search_options *options, const struct option_row *row)
+{
+    static const char zero[sizeof(double)];
+    const char *base = (const char *)options;
+    return memcmp(base + row->at, zero, row->size) != 0 || (row->given && base[row->given]);
+}
+
+unsigned hp_options_given(const struct hypar_search_options *options)
+{
+    const struct hypar_sim_options *simulation = options->simulation;
+    bool minibatches = simulation && simulation->lower.minibatches && !options->start;
+    unsigned bits = minibatches ? TAKES_MINIBATCHES : 0;
+    for (int i = 0; i < N_ROWS; i++)
+        bits |= is_given(options, &rows[i]) ? rows[i].bit : 0;
+    return bits;
+}
+
+/* Adds what comes after `n` words of a list of `of`: "a", "a and b", "a, b and c". */
+static void add_word(char *text, size_t size, const char *word, int n, int of)
+{
+    size_t at = strlen(text);
+    snprintf(text + at, size - at, "%s%s", n == 0 ? "" : n < of - 1 ? ", " : " and ", word);
+}
+
+static int count_bits(unsigned bits)
+{
+    int n = 0;
+    for (; bits; bits &= bits - 1)
+        n++;
+    return n;
+}
+
+const char *hp_options_text(char *text, size_t size, unsigned bits)
+{
+    int n = 0, of = count_bits(bits);
+    text[0] = '\0';
+    for (int i = 0; i < N_ROWS; i++)
+        if (bits & rows[i].bit && !(i && rows[i - 1].bit == rows[i].bit))
+            add_word(text, size, rows[i].name, n++, of);
+    return text;
+}
+
+bool hp_may_try(const struct planner *self, const struct planner *other, unsigned given)
+{
+    bool in_turn = other->plan && !other->not_in_auto;
+    return (in_turn || other == self->random_search) && !(given & ~other->takes & ~self->takes);
+}
+
+/* May this planner be asked for it? One that tries others needs one that takes all of it; what
+ * it takes itself is for its random search, or for what it makes of the others' plans. */
+static bool takes(const struct planner *planner, unsigned given)
+{
+    const struct planner *random = planner->random_search;
+    if (!random)
+        return !(given & ~planner->takes);
+    if (given & TAKES_PROPOSALS)
+        return hp_may_try(planner, random, given);
+    for (int i = 0; hp_planners[i]; i++)
+        if (hp_may_try(planner, hp_planners[i], given))
+            return true;
+    return false;
+}
+
+/* "planner 3d", "planners flexflow and exhaustive": who takes it. */
+static const char *takers(char *text, size_t size, unsigned bit)
+{
+    int n = 0, of = 0;
+    for (int i = 0; hp_planners[i]; i++)
+        of += takes(hp_planners[i], bit);
+    snprintf(text, size, "planner%s ", of == 1 ? "" : "s");
+    for (int i = 0; hp_planners[i]; i++)
+        if (takes(hp_planners[i], bit))
+            add_word(text, size, hp_planners[i]->info.name, n++, of);
+    return text;
+}
+
+/* `planner`: the one that does not; NULL: there is none at all. */
+static enum hypar_status refuse(const struct planner *planner, unsigned bit,
+                                struct hypar_error *err)
+{
+    char option[64], who[192];
+    return hp_fail(err, HYPAR_USAGE, "%s is for %s%s%s",
+                   hp_options_text(option, sizeof option, bit), takers(who, sizeof who, bit),
+                   planner ? ", not " : "", planner ? planner->info.name : "");
+}
+
+enum hypar_status hp_check_options(const struct hypar_search_options *options,
+                                   const struct planner **planner, struct hypar_error *err)
+{
+    const struct planner *p = *planner;
+    unsigned given = hp_options_given(options);
+    char text[192];
+    bool others = false;
+    for (int i = 0; i < N_ROWS; i++)
+        if (given & rows[i].bit && !takes(p, rows[i].bit))
+            return refuse(p, rows[i].bit, err);
+    if (!takes(p, given))
+        return hp_fail(err, HYPAR_USAGE, "no planner that %s tries takes all of %s",
+                       p->info.name, hp_options_text(text, sizeof text, given));
+    for (int i = 0; p->random_search && hp_planners[i]; i++)
+        others |= hp_planners[i] != p->random_search && hp_may_try(p, hp_planners[i], given);
+    if (p->random_search && !others)
+        *planner = p->random_search;
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_check_options(const struct hypar_search_options *options,
+                                      const char *const *planner, int n,
+                                      struct hypar_error *err)
+{
+    unsigned given = hp_options_given(options);
+    for (int i = 0; i < N_ROWS; i++) {
+        const struct planner *last = NULL;
+        bool taken = !(given & rows[i].bit);
+        for (int j = 0; j < n && !taken; j++) {
+            last = hp_find_planner(planner[j]);
+            taken = !last || takes(last, rows[i].bit); /* an unknown one is told of later */
+        }
+        if (!taken)
+            return refuse(last, rows[i].bit, err);
+    }
+    return HYPAR_OK;
+}
+
+void hypar_keep_options(struct hypar_search_options *options, const char *name)
+{
+    const struct planner *planner = hp_find_planner(name);
+    for (int i = 0; i < N_ROWS; i++) {
+        if (!planner || takes(planner, rows[i].bit))
+            continue;
+        memset((char *)options + rows[i].at, 0, rows[i].size);
+        if (rows[i].given)
+            memset((char *)options + rows[i].given, 0, sizeof(bool));
+    }
+}

@@ -1,0 +1,67 @@
+/* Cuts between the layers that a model repeats, where an expert cuts. */
+#include <math.h>
+
+#include "graph/repeated.h"
+#include "search/pipeline/flush.h"
+
+/* The state that holds the operators before `end` and no others; -1: there is none. */
+static int find_state(const struct choosing *c, int end)
+{
+    int n_ops = c->problem->graph->n_ops;
+    for (int j = 0; j < c->states->n; j++) {
+        int op = 0;
+        if (!hp_state_has(c->states, j, end - 1) || hp_state_has(c->states, j, end))
+            continue;
+        while (op < n_ops && hp_state_has(c->states, j, op) == (op < end))
+            op++;
+        if (op == n_ops)
+            return j;
+    }
+    return -1;
+}
+
+/* The states after each of the repeated layers but the last; returns their number. Layers that
+ * are not most of the model are no place to cut it. */
+static int layer_states(const struct choosing *c, struct arena *arena, int **out)
+{
+    struct repeated_layers layers = hp_repeated_layers(c->problem->graph);
+    bool most = 2 * layers.count * layers.n_ops > c->problem->graph->n_ops;
+    int n = 0;
+    *out = NEW(arena, int, layers.count + 1);
+    for (int i = 1; i < layers.count && most; i++) {
+        int state = find_state(c, layers.first + i * layers.n_ops);
+        if (state >= 0)
+            (*out)[n++] = state;
+    }
+    return n;
+}
+
+/* Of the cuts that leave one for each stage that follows, the one nearest to an equal share of
+ * the time. */
+bool hp_flush_cut_layers(const struct choosing *c, struct flush_cut *cut)
+{
+    struct arena scratch = { 0 };
+    const double *time_s = c->states->cost.time_s;
+    int *state, n = layer_states(c, &scratch, &state), from = 0, last = c->states->n - 1;
+    struct pipeline_stage *stage = NULL;
+    if (n >= cut->n_stages - 1 && cut->n_stages > 1) {
+        stage = NEW(c->arena, struct pipeline_stage, cut->n_stages);
+        for (int s = 0; s < cut->n_stages - 1; s++) {
+            double share_s = time_s[last] * (s + 1) / cut->n_stages;
+            int at = from, end = n - (cut->n_stages - 2 - s);
+            for (int i = from; i < end; i++)
+                if (fabs(time_s[state[i]] - share_s) < fabs(time_s[state[at]] - share_s))
+                    at = i;
+            stage[s] = (struct pipeline_stage){ .after = s ? stage[s - 1].last : -1,
+                                                .last = state[at],
+                                                .workers = 1 };
+            from = at + 1;
+        }
+        stage[cut->n_stages - 1] = (struct pipeline_stage){
+            .after = stage[cut->n_stages - 2].last, .last = last, .workers = 1
+        };
+        cut->stage = stage;
+    }
+    hp_arena_free(&scratch);
+    return stage != NULL;
+}

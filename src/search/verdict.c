@@ -1,0 +1,138 @@
+/* What plans are compared by: a simulated step, and memory. */
+#include "search/verdict.h"
+
+#include <math.h>
+
+#include "program/lowering.h"
+#include "search/reduced.h"
+
+enum {
+    MOST_PARTS = 1 << 18,     /* simulated as a whole: seconds, of some plans a minute */
+    MOST_INSTANCES = 1 << 23, /* likewise, of tasks in all micro-batches, about */
+};
+
+bool hp_is_large(const struct hypar_plan *plan)
+{
+    return hp_plan_parts(plan) > MOST_PARTS || hp_plan_instances(plan) > MOST_INSTANCES;
+}
+
+/* Bytes that part `i` of an operator writes in one micro-batch. */
+static double written_bytes(const struct hypar_plan *plan, int op, int i)
+{
+    const struct op *at = &plan->graph->ops[op];
+    struct range range[MAX_AXES];
+    double bytes = 0;
+    if (!hp_part_ranges(at->nest, &plan->ops[op].split, i, range))
+        return 0;
+    for (int o = 0; o < at->nest->n_operands; o++) {
+        if (at->tensor[o] < 0 || plan->graph->tensors[at->tensor[o]].producer != op)
+            continue;
+        struct box box = hp_region(at->nest, o, range);
+        bytes += hp_message_bytes(plan, (struct place){ .tensor = at->tensor[o] }) *
+                 (double)hp_box_elements(&box);
+    }
+    return bytes / (double)plan->schedule.micro_batches;
+}
+
+/* Micro-batches of a stage that are begun and not ended, at most; without stages one is. */
+static double in_flight(const struct hypar_plan *plan, int op)
+{
+    double most = (double)plan->schedule.micro_batches, n = plan->n_stages;
+    enum hypar_schedule_kind kind = plan->schedule.kind;
+    if (plan->n_stages == 0)
+        return 1;
+    if (kind == HYPAR_SCHEDULE_1F1B)
+        n = plan->n_stages - plan->ops[op].stage;
+    if (kind == HYPAR_SCHEDULE_GPIPE || kind == HYPAR_SCHEDULE_SLOTS)
+        n = most;
+    if (kind == HYPAR_SCHEDULE_ZB_H2)
+        n = 2 * plan->n_stages - 1;
+    return fmin(n, most);
+}
+
+struct fullest hp_closed_need(const struct problem *problem, const struct hypar_plan *plan)
+{
+    struct arena scratch = { 0 };
+    struct fullest f = { .device = -1 };
+    int n = hypar_machine_device_count(plan->machine);
+    double *bytes = NEW(&scratch, double, n);
+    hypar_plan_state_bytes(plan, bytes);
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        const struct op_plan *placed = &plan->ops[op];
+        double flying = in_flight(plan, op);
+        for (int i = 0; i < placed->n_devices; i++)
+            bytes[placed->device[i]] += flying * written_bytes(plan, op, i % placed->n_parts);
+    }
+    for (int d = 0; d < n; d++)
+        hp_look_at_memory(&f, d, bytes[d], hp_room(problem, d));
+    hp_arena_free(&scratch);
+    return f;
+}
+
+/* Each part keeps an equal share, or more where it copies; the fullest device has no less than
+ * the mean of the parts. */
+struct fullest hp_bounded_need(const struct problem *problem, const struct op_needs *needs,
+                               const struct hypar_plan *plan)
+{
+    struct arena scratch = { 0 };
+    struct fullest f = { .device = -1 };
+    int n = hypar_machine_device_count(plan->machine);
+    double *bytes = NEW(&scratch, double, n);
+    hypar_plan_state_bytes(plan, bytes);
+    for (int op = 0; op < plan->graph->n_ops && needs; op++) {
+        const struct op_plan *placed = &plan->ops[op];
+        double kept =
+            needs[op].kept / (double)placed->n_parts / (double)plan->schedule.micro_batches;
+        for (int i = 0; i < placed->n_devices; i++)
+            bytes[placed->device[i]] += kept;
+    }
+    for (int d = 0; d < n; d++)
+        hp_look_at_memory(&f, d, bytes[d], hp_room(problem, d));
+    hp_arena_free(&scratch);
+    return f;
+}
+
+/* A large plan, from a part of it. */
+static bool judge_part(const struct problem *problem, struct hypar_found *found,
+                       struct verdict *v)
+{
+    struct reduced_step r;
+    struct hypar_error why;
+    char step[32];
+    if (hp_simulate_reduced(problem, found->plan, &r, &why) != HYPAR_OK) {
+        found->info.not_simulated = hp_arena_strdup(&found->arena, why.text);
+        return false;
+    }
+    struct memory_text memory = hp_memory_text(r.memory.need, r.memory.has);
+    *v = (struct verdict){ BY_PART, r.step_s, r.memory };
+    found->info.not_simulated = hp_arena_printf(
+        &found->arena,
+        "a step of %lld tasks takes long; simulated on %d of %d devices a step is %s, "
+        "by about %.1f %% "
+        "off, and needs %s of %s",
+        (long long)r.all_instances, r.devices, r.all_devices,
+        hypar_format_quantity(step, r.step_s, HYPAR_UNIT_SECONDS), 100 * r.error_s / r.step_s,
+        memory.need, memory.has);
+    return true;
+}
+
+struct verdict hp_verdict(const struct problem *problem, struct hypar_found *found)
+{
+    struct verdict v = { BY_CLOSED_FORM, found->prediction.step_s, { .device = -1 } };
+    if (hp_is_large(found->plan)) {
+        if (judge_part(problem, found, &v))
+            return v;
+    } else {
+        hp_simulate_found(problem, problem->options->simulation, 0, found);
+    }
+    const struct hypar_simulated *s = &found->simulated;
+    if (found->has_simulated) {
+        double framework = s->fullest.framework;
+        v = (struct verdict){ .by = BY_SIMULATION, .step_s = s->step.step_s };
+        hp_look_at_memory(&v.memory, s->step.fullest_device, s->fullest.peak - framework,
+                          s->fullest.limit - framework);
+    } else {
+        v.memory = hp_closed_need(problem, found->plan);
+    }
+    return v;
+}
