@@ -25,6 +25,7 @@ enum value_kind {
     READ,  /* TEXT: a file, or a word in its place */
     WRITE, /* TEXT: a file */
     COUNT,
+    BATCH, /* COUNT, or max where the command takes it */
     NUMBER,
     BYTES,
     SECONDS
@@ -36,14 +37,14 @@ static const struct value {
     const char *name;
     enum value_kind kind;
     size_t offset;
-    double least, most; /* of a COUNT */
+    double least, most; /* of a COUNT, of a BATCH */
 } values[] = {
     { OPT_ALL_REDUCE, "--all-reduce", TEXT, offsetof(struct args, all_reduce), 0, 0 },
     { OPT_FRAMEWORK, "--framework", TEXT, offsetof(struct args, framework), 0, 0 },
     { OPT_ATTENTION, "--attention", TEXT, offsetof(struct args, attention), 0, 0 },
     { OPT_AXES, "--axes", TEXT, offsetof(struct args, axes), 0, 0 },
     { OPT_BANDWIDTH, "--bandwidth", TEXT, offsetof(struct args, bandwidth), 0, 0 },
-    { OPT_BATCH, "--batch", COUNT, offsetof(struct args, batch), 1, 1e9 },
+    { OPT_BATCH, "--batch", BATCH, offsetof(struct args, batch), 1, HYPAR_MAX_BATCH },
     { OPT_BATCH_DIM, "--batch-dim", LIST, offsetof(struct args, batch_dims), 0, 0 },
     { OPT_COST, "--cost", TEXT, offsetof(struct args, cost), 0, 0 },
     { OPT_CSV, "--csv", WRITE, offsetof(struct args, csv), 0, 0 },
@@ -230,11 +231,18 @@ static error_t set_value(const struct value *value, char *text, struct parse *pa
         return add_text(value, at, text, parse);
     case LIST:
         return add_to_list(value, at, text, parse);
+    case BATCH:
+        parse->args->largest_batch = parse->command->takes_largest && strcmp(text, "max") == 0;
+        if (parse->args->largest_batch) {
+            *(int64_t *)at = 0;
+            return 0;
+        } /* fall through */
     case COUNT:
         if (!hypar_parse_quantity(text, HYPAR_UNIT_COUNT, &number) || number != floor(number) ||
             number < value->least || number > value->most) {
-            opt_usage(parse->err, "%s: '%s' is not a whole number from %.0f to %.0f",
-                      value->name, text, value->least, value->most);
+            opt_usage(parse->err, "%s: '%s' is not a whole number from %.0f to %.0f%s",
+                      value->name, text, value->least, value->most,
+                      value->kind == BATCH && parse->command->takes_largest ? ", or max" : "");
             return EINVAL;
         }
         *(int64_t *)at = (int64_t)number;

@@ -140,7 +140,7 @@ struct args {
     double memory_bytes, framework_bytes, bucket_bytes, measured_s, budget_s;
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
     bool one_class, forward, straight, use_fewer, free_transfers, vertical_sync, follow_links,
-        sequence_parallel;
+        sequence_parallel, largest_batch;
 };
 
 struct command {
@@ -151,6 +151,7 @@ struct command {
     const char *summary;               /* one line, for hypar --help */
     const char *doc;                   /* for hypar COMMAND --help */
     const struct argp_option *options; /* beyond --json, -o, -q and --help; ends with { 0 } */
+    bool takes_largest;                /* --batch max */
     enum hypar_status (*run)(const struct args *args, struct hypar_error *err);
 };
 
