@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ enum value_kind {
     READ,  /* TEXT: a file, or a word in its place */
     WRITE, /* TEXT: a file */
     COUNT,
-    BATCH, /* COUNT, or max where the command takes it */
+    BATCH, /* COUNT, or what else the command takes */
     NUMBER,
     BYTES,
     SECONDS
@@ -212,6 +213,16 @@ static error_t add_to_list(const struct value *value, char list[LIST_BYTES], con
     return 0;
 }
 
+/* Is it a batch that is not a number: the largest, or several? The last that is said counts. */
+static bool set_batches(const char *text, struct parse *parse)
+{
+    struct args *args = parse->args;
+    bool several = strchr(text, ',') || strstr(text, "..");
+    args->largest_batch = parse->command->takes_largest && strcmp(text, "max") == 0;
+    args->batches = parse->command->takes_batches && several ? text : NULL;
+    return args->largest_batch || args->batches;
+}
+
 static error_t set_value(const struct value *value, char *text, struct parse *parse)
 {
     void *at = (char *)parse->args + value->offset;
@@ -232,8 +243,7 @@ static error_t set_value(const struct value *value, char *text, struct parse *pa
     case LIST:
         return add_to_list(value, at, text, parse);
     case BATCH:
-        parse->args->largest_batch = parse->command->takes_largest && strcmp(text, "max") == 0;
-        if (parse->args->largest_batch) {
+        if (set_batches(text, parse)) {
             *(int64_t *)at = 0;
             return 0;
         } /* fall through */
@@ -682,9 +692,37 @@ void opt_end_on_signals(void)
     handle_stopping(remove_unfinished);
 }
 
+static volatile sig_atomic_t out_of_time;
+
+static void stop_in_time(int number)
+{
+    (void)number;
+    out_of_time = 1;
+    stopped = 1;
+}
+
+void opt_stop_after(double seconds)
+{
+    struct sigaction now = { .sa_flags = SA_RESTART };
+    double whole = floor(seconds < 1e9 ? seconds : 1e9);
+    struct itimerval timer = { .it_value = { (time_t)whole,
+                                             (suseconds_t)(1e6 * (seconds - whole)) } };
+    if (seconds > 1e9)
+        timer.it_value.tv_usec = 0;
+    now.sa_handler = stop_in_time;
+    sigfillset(&now.sa_mask);
+    sigaction(SIGALRM, &now, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+bool opt_out_of_time(void)
+{
+    return out_of_time;
+}
+
 void opt_note_interrupted(const struct args *args, const char *what)
 {
-    if (stopped)
+    if (stopped && !out_of_time)
         opt_note(args, "interrupted: %s", what);
 }
 
