@@ -50,23 +50,17 @@ const char *hp_sweep_planners(struct arena *arena, const struct hypar_sweep *s)
 
 /* Text -------------------------------------------------------------------------------- */
 
-/* "3d 8 x 4 x 2, 16 micro-batches"; "optcnn, by layer". */
+/* "3d 8 x 4 x 2"; "optcnn, by layer". */
 static const char *plan_text(struct arena *arena, const struct hypar_sweep_point *p)
 {
     char count[64];
-    const char *text = p->planner;
     if (p->data)
-        text = hp_arena_printf(arena, "%s %d x %d x %d", text, p->data, p->tensor, p->pipeline);
-    else if (p->pipeline > 1)
-        text = hp_arena_printf(arena, "%s, %s, by layer", text,
+        return hp_arena_printf(arena, "%s %d x %d x %d", p->planner, p->data, p->tensor,
+                               p->pipeline);
+    if (p->pipeline > 1)
+        return hp_arena_printf(arena, "%s, %s, by layer", p->planner,
                                hp_count(count, p->pipeline, "stage", "stages"));
-    else
-        text = hp_arena_printf(arena, "%s, by layer", text);
-    if (p->micro_batches > 1)
-        text =
-            hp_arena_printf(arena, "%s, %s", text,
-                            hp_count(count, p->micro_batches, "micro-batch", "micro-batches"));
-    return text;
+    return hp_arena_printf(arena, "%s, by layer", p->planner);
 }
 
 /* What stands in the place of a plan. */
@@ -109,6 +103,7 @@ static void row(struct columns *table, struct arena *arena, const struct hypar_s
     hp_cell(table, arena, "%s",
             p->memory_bytes > 0 ? hypar_format_quantity(text, p->memory_bytes, HYPAR_UNIT_BYTES)
                                 : "-");
+    hp_cell(table, arena, "%s", fits ? hp_thousands(text, p->micro_batches) : "-");
     hp_cell(table, arena, "%s", fits ? plan_text(arena, p) : lack_text(arena, p));
 }
 
@@ -153,11 +148,12 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s, 
         room > 0 ? hp_arena_printf(arena, "Memory: of the fullest device, which has %s. ",
                                    hypar_format_quantity(a, room, HYPAR_UNIT_BYTES))
                  : "";
-    hp_wrap(to,
-            hp_arena_printf(arena, "%sPlans: data x tensor x pipeline.%s%s", memory,
-                            closed ? " ~: in closed form, as simulating takes long." : "",
-                            large ? " In brackets the plan that needs least." : ""),
-            0);
+    hp_wrap(
+        to,
+        hp_arena_printf(arena, "%sMicro: micro-batches. Plans: data x tensor x pipeline.%s%s",
+                        memory, closed ? " ~: in closed form, as simulating takes long." : "",
+                        large ? " In brackets the plan that needs least." : ""),
+        0);
 }
 
 static void sweep_text(FILE *to, const struct hypar_sweep *s)
@@ -165,9 +161,9 @@ static void sweep_text(FILE *to, const struct hypar_sweep *s)
     struct arena arena = { 0 };
     struct hypar_sweep_options how = hypar_sweep_options(s);
     bool kinds = hp_sweep_has_kinds(s);
-    struct columns table = { .align = kinds ? "lrrrrrrrw" : "rrrrrrrw" };
-    static const char *const names[] = { "devices",  "batch", "step",   "samples/s",
-                                         "a device", "MFU",   "memory", "plan" };
+    struct columns table = { .align = kinds ? "lrrrrrrrrw" : "rrrrrrrrw" };
+    static const char *const names[] = { "devices", "batch",  "step",  "samples/s", "a device",
+                                         "MFU",     "memory", "micro", "plan" };
     enum hypar_precision gradients =
         how.search.fp32_gradients ? HYPAR_FP32 : how.search.precision;
     hp_wrap(to,

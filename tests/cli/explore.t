@@ -151,26 +151,27 @@ Plans: of every batch on every machine the best, or why there is none.
 $ hypar explore vgg16 --on cluster:1x8 --batch 64..1024 --devices 2..8 --planner dp,mp,1f1b --csv $TMP/plans.csv --svg $TMP/plans.svg
 > vgg16, on cluster:1x2 to cluster:1x8: plans of dp, mp or 1f1b
 >
-> devices  batch    step  samples/s  a device      MFU   memory  plan
->       2     64  394 ms        162      81.2   48.0 %   3.1 GB  dp 2 x 1 x 1
->       2    128  786 ms        163      81.4   48.1 %   5.1 GB  dp 2 x 1 x 1
->       2    256  1.57 s        163      81.5*  48.2 %   9.1 GB  dp 2 x 1 x 1
->       2    512  3.26 s        157      78.4   46.4 %  1.72 GB  1f1b 1 x 1 x 2, 32 micro-batches
->       2  1,024  6.52 s        157      78.6   46.5 %  3.44 GB  1f1b 1 x 1 x 2, 32 micro-batches
->       4     64  198 ms        323      80.8   47.7 %  2.11 GB  dp 4 x 1 x 1
->       4    128  394 ms        325      81.2   48.0 %   3.1 GB  dp 4 x 1 x 1
->       4    256  786 ms        326      81.4   48.1 %   5.1 GB  dp 4 x 1 x 1
->       4    512  1.57 s        326      81.5   48.2 %   9.1 GB  dp 4 x 1 x 1
->       4  1,024  3.26 s        314      78.5   46.4 %  1.72 GB  1f1b 2 x 1 x 2, 32 micro-batches
->       8     64  101 ms        635      79.3   46.9 %  1.61 GB  dp 8 x 1 x 1
->       8    128  198 ms        646      80.7   47.7 %  2.11 GB  dp 8 x 1 x 1
->       8    256  394 ms        650      81.2   48.0 %   3.1 GB  dp 8 x 1 x 1
->       8    512  786 ms        651      81.4   48.1 %   5.1 GB  dp 8 x 1 x 1
->       8  1,024  1.57 s        652      81.5   48.2 %   9.1 GB  dp 8 x 1 x 1
+> devices  batch    step  samples/s  a device      MFU   memory  micro  plan
+>       2     64  394 ms        162      81.2   48.0 %   3.1 GB      1  dp 2 x 1 x 1
+>       2    128  786 ms        163      81.4   48.1 %   5.1 GB      1  dp 2 x 1 x 1
+>       2    256  1.57 s        163      81.5*  48.2 %   9.1 GB      1  dp 2 x 1 x 1
+>       2    512  3.26 s        157      78.4   46.4 %  1.72 GB     32  1f1b 1 x 1 x 2
+>       2  1,024  6.52 s        157      78.6   46.5 %  3.44 GB     32  1f1b 1 x 1 x 2
+>       4     64  198 ms        323      80.8   47.7 %  2.11 GB      1  dp 4 x 1 x 1
+>       4    128  394 ms        325      81.2   48.0 %   3.1 GB      1  dp 4 x 1 x 1
+>       4    256  786 ms        326      81.4   48.1 %   5.1 GB      1  dp 4 x 1 x 1
+>       4    512  1.57 s        326      81.5   48.2 %   9.1 GB      1  dp 4 x 1 x 1
+>       4  1,024  3.26 s        314      78.5   46.4 %  1.72 GB     32  1f1b 2 x 1 x 2
+>       8     64  101 ms        635      79.3   46.9 %  1.61 GB      1  dp 8 x 1 x 1
+>       8    128  198 ms        646      80.7   47.7 %  2.11 GB      1  dp 8 x 1 x 1
+>       8    256  394 ms        650      81.2   48.0 %   3.1 GB      1  dp 8 x 1 x 1
+>       8    512  786 ms        651      81.4   48.1 %   5.1 GB      1  dp 8 x 1 x 1
+>       8  1,024  1.57 s        652      81.5   48.2 %   9.1 GB      1  dp 8 x 1 x 1
 >
 > Most samples/s for a device (*): 81.5 of batch 256 on 2 devices; in all: 652 of batch 1,024 on 8
 > devices.
-> Memory: of the fullest device, which has 16 GB. Plans: data x tensor x pipeline.
+> Memory: of the fullest device, which has 16 GB. Micro: micro-batches. Plans: data x tensor x
+> pipeline.
 $ head -3 $TMP/plans.csv; wc -l <$TMP/plans.csv; grep -c polyline $TMP/plans.svg
 > machine,devices,batch,verdict,planner,data,tensor,pipeline,micro_batches,simulated,step_s,samples_per_s,samples_per_s_per_device,mfu,memory_bytes,limit_bytes,best,why
 > "cluster:1x2",2,64,fits,dp,2,1,1,1,1,0.394140951807,162.37845802772367,81.18922901386183,0.48000719724132057,3104266564,16000000000,0,""
@@ -190,39 +191,41 @@ $ hypar explore gpt2 --on full:8 --batch 64 --devices 4,8 --planner 3d --precisi
 > hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
 > gpt2, bf16, on full:4 to full:8: plans of 3d
 >
-> devices  batch    step  samples/s  a device      MFU   memory  plan
->       4     64  2.18 s       29.3      7.32*  40.8 %  4.27 GB  3d 4 x 1 x 1
->       8     64  1.09 s       58.5      7.31   40.8 %  2.38 GB  3d 8 x 1 x 1
+> devices  batch    step  samples/s  a device      MFU   memory  micro  plan
+>       4     64  2.18 s       29.3      7.32*  40.8 %  4.27 GB      1  3d 4 x 1 x 1
+>       8     64  1.09 s       58.5      7.31   40.8 %  2.38 GB      1  3d 8 x 1 x 1
 >
 > Most samples/s for a device (*): 7.32 of batch 64 on 4 devices; in all: 58.5 of batch 64 on 8
 > devices.
-> Memory: of the fullest device, which has 16 GB. Plans: data x tensor x pipeline.
-$ hypar explore alexnet --on cluster:1x2 --batch 4096 --planner auto --topology full,ring --memory 2GB --micro-batches 2
-> alexnet, on full:2 to ring:2: plans of auto
+> Memory: of the fullest device, which has 16 GB. Micro: micro-batches. Plans: data x tensor x
+> pipeline.
+$ hypar explore alexnet --on cluster:1x2 --batch 1024,4096 --planner owt --topology full,ring --memory 2GB --micro-batches 2
+> alexnet, on full:2 to ring:2: plans of owt
 >
-> machine  devices  batch  step  samples/s  a device  MFU   memory  plan
-> full:2         2  4,096     -          -         -    -  3.57 GB  no plan fits (owt, by layer, 2
->                                                                   micro-batches)
-> ring:2         2  4,096     -          -         -    -  3.57 GB  no plan fits (owt, by layer, 2
->                                                                   micro-batches)
+> machine  devices  batch    step  samples/s  a device      MFU   memory  micro  plan
+> full:2         2  1,024  282 ms     3.63 k    1.82 k*  49.6 %  1.08 GB      2  owt, by layer
+> full:2         2  4,096       -          -         -        -  3.57 GB      -  no plan fits
+>                                                                                (owt, by layer)
+> ring:2         2  1,024  282 ms     3.63 k    1.82 k   49.6 %  1.08 GB      2  owt, by layer
+> ring:2         2  4,096       -          -         -        -  3.57 GB      -  no plan fits
+>                                                                                (owt, by layer)
 >
-> None fits.
-> Memory: of the fullest device, which has 2 GB. Plans: data x tensor x pipeline. In brackets the
-> plan that needs least.
-> hypar: explore: no plan fits, of any batch on any machine
-? 1
+> Most samples/s for a device (*): 1.82 k of batch 1,024 on full:2; in all: 3.63 k of batch 1,024
+> on full:2.
+> Memory: of the fullest device, which has 2 GB. Micro: micro-batches. Plans: data x tensor x
+> pipeline. In brackets the plan that needs least.
 $ hypar explore vgg16 --on full:2,memory=100MB --batch 4,8 --planner dp,mp
 > vgg16, on full:2,memory=100MB: plans of dp or mp
 >
-> devices  batch  step  samples/s  a device  MFU  memory  plan
->       2      4     -          -         -    -       -  no plan: dp: weights, gradients and sgd
->                                                         state need 1.11 GB on device 0, which
->                                                         has 100 MB
->       2      8     -          -         -    -       -  no plan: dp: weights, gradients and sgd
->                                                         state need 1.11 GB on device 0, which
->                                                         has 100 MB
+> devices  batch  step  samples/s  a device  MFU  memory  micro  plan
+>       2      4     -          -         -    -       -      -  no plan: dp: weights, gradients
+>                                                                and sgd state need 1.11 GB on
+>                                                                device 0, which has 100 MB
+>       2      8     -          -         -    -       -      -  no plan: dp: weights, gradients
+>                                                                and sgd state need 1.11 GB on
+>                                                                device 0, which has 100 MB
 >
 > None fits.
-> Plans: data x tensor x pipeline.
+> Micro: micro-batches. Plans: data x tensor x pipeline.
 > hypar: explore: no plan fits, of any batch on any machine
 ? 1

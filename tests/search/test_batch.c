@@ -137,7 +137,6 @@ static void the_largest_that_fits(void **state)
         { "lenet5", "full:4,memory=6MB", { .planner = "1f1b" }, 4 },
         { "lenet5", "full:4,memory=4MB", { .planner = "1f1b", .micro_batches = 2 }, 8 },
         { "lenet5", "full:4,memory=4MB", { .planner = "3d" }, 4 },
-        { "lenet5", "full:4,memory=3MB", { .planner = "auto", .proposals = 1 }, 4 },
         { "lenet5", "full:4", { .planner = "optcnn", .memory_bytes = 5e6 }, 4 },
         { "lenet5", "full:3,memory=6MB", { .planner = "pipedream" }, 3 },
         { "mlp:64-64-64", "full:16,memory=12kB", { .planner = "mp" }, 1 },
@@ -161,6 +160,23 @@ static void the_largest_that_fits(void **state)
         assert_true(found.tried < 24);
         assert_true(*found.why.text ? found.need_bytes == 0
                                     : found.need_bytes > found.has_bytes);
+    }
+}
+
+/* It tries the others, and has a plan where one of them has. */
+static void auto_has_no_smaller_one(void **state)
+{
+    static const char *const planners[] = { "dp", "hypar", "1f1b", "auto" };
+    int64_t most = 0;
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct model model = { .word = "lenet5" };
+        struct hypar_largest found;
+        struct hypar_error err;
+        struct hypar_search_options how = { .planner = planners[i] };
+        assert_int_equal(largest(&model, "full:4,memory=3MB", how, &found, &err), HYPAR_OK);
+        assert_true(i < 3 || found.batch >= most);
+        most = found.batch > most ? found.batch : most;
     }
 }
 
@@ -229,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_batches_cost_no_more),
         cmocka_unit_test(the_largest_that_fits),
+        cmocka_unit_test(auto_has_no_smaller_one),
         cmocka_unit_test(other_bounds),
         cmocka_unit_test(none_fits),
         cmocka_unit_test(stops),
