@@ -217,7 +217,9 @@ static enum hypar_status judge(const struct hypar_sweep *plans, struct hypar_err
     for (int i = 0; i < all; i++)
         if (hypar_sweep_point(plans, i)->verdict == HYPAR_SWEPT_FITS)
             return HYPAR_OK;
-    snprintf(err->text, sizeof err->text, "explore: no plan fits, of any batch on any machine");
+    snprintf(err->text, sizeof err->text,
+             "explore: no plan fits, of any batch on any machine%s",
+             hypar_sweep_done(plans) < all ? " that was tried" : "");
     return HYPAR_INFEASIBLE;
 }
 
