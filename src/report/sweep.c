@@ -66,8 +66,6 @@ static const char *plan_text(struct arena *arena, const struct hypar_sweep_point
 /* What stands in the place of a plan. */
 static const char *lack_text(struct arena *arena, const struct hypar_sweep_point *p)
 {
-    if (p->verdict == HYPAR_SWEPT_NOT_TRIED)
-        return "not tried";
     if (p->verdict == HYPAR_SWEPT_NO_PLAN)
         return hp_arena_printf(arena, "no plan: %s", p->why.text);
     return hp_arena_printf(arena, "no plan fits (%s)", plan_text(arena, p));
@@ -156,6 +154,23 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s, 
         0);
 }
 
+/* Those that there was no time for, which have no rows. */
+static void tell_not_tried(FILE *to, struct arena *arena, const struct hypar_sweep *s,
+                           bool kinds)
+{
+    const struct hypar_sweep_point *first = NULL;
+    int n = 0;
+    char count[64];
+    for (int i = 0; i < hypar_sweep_count(s); i++)
+        if (hypar_sweep_point(s, i)->verdict == HYPAR_SWEPT_NOT_TRIED) {
+            first = first ? first : hypar_sweep_point(s, i);
+            n++;
+        }
+    if (first)
+        fprintf(to, "Not tried: %s, from %s on.\n", hp_count(count, n, "point", "points"),
+                place_text(arena, first, kinds));
+}
+
 static void sweep_text(FILE *to, const struct hypar_sweep *s)
 {
     struct arena arena = { 0 };
@@ -178,9 +193,11 @@ static void sweep_text(FILE *to, const struct hypar_sweep *s)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         hp_cell(&table, &arena, "%s", names[i]);
     for (int i = 0; i < hypar_sweep_count(s); i++)
-        row(&table, &arena, hypar_sweep_point(s, i), kinds);
+        if (hypar_sweep_point(s, i)->verdict != HYPAR_SWEPT_NOT_TRIED)
+            row(&table, &arena, hypar_sweep_point(s, i), kinds);
     hp_columns_print(&table, to);
     explain(to, &arena, s, kinds);
+    tell_not_tried(to, &arena, s, kinds);
     hp_arena_free(&arena);
 }
 

@@ -209,7 +209,9 @@ static void stops(void **state)
     for (int i = 0; i < 4; i++)
         assert_int_equal(hypar_sweep_point(s, i)->verdict,
                          i < 3 ? HYPAR_SWEPT_FITS : HYPAR_SWEPT_NOT_TRIED);
-    free(text_of(s, HYPAR_TEXT));
+    char *text = text_of(s, HYPAR_TEXT);
+    assert_non_null(strstr(text, "Not tried: 1 point, from batch 64 on 4 devices on.\n"));
+    free(text);
     hypar_sweep_free(s);
     now.stop = 1;
     assert_int_equal(try_sweep(&now, "full:4", how, &s, &err), HYPAR_INFEASIBLE);
