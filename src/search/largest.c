@@ -32,32 +32,15 @@ static void drop(struct trial *t)
     t->graph = NULL;
 }
 
-/* Does what was found fit, by what is simulated or else by the program's own count of memory?
- * Where that cannot be told (operators that cannot be lowered) its planner has seen to it. */
-static bool fits(const struct bounds *b, const struct hypar_found *found,
-                 struct hypar_memory *fullest)
-{
-    const struct hypar_simulated *s = hypar_found_simulated(found);
-    *fullest = (struct hypar_memory){ 0 };
-    if (!s)
-        return hypar_plan_fits(found->plan, b->options->memory_bytes, fullest, NULL) !=
-               HYPAR_INFEASIBLE;
-    *fullest = s->fullest;
-    return s->step.fits;
-}
-
-/* Measured figures are of the batch that they were measured with, whatever the batch. */
 static enum hypar_status check_figures(const struct hypar_graph *graph, struct hypar_error *err)
 {
-    struct op_measure measure;
-    for (int op = 0; op < graph->n_ops; op++)
-        if (hp_op_measured(graph, op, &measure))
-            return hp_fail(
-                err, HYPAR_UNSUPPORTED,
-                "op '%.40s' has measured figures, which are of one batch: no largest "
-                "batch follows from them",
-                graph->ops[op].name);
-    return HYPAR_OK;
+    int op = hp_find_measured(graph);
+    if (op < 0)
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_UNSUPPORTED,
+                   "op '%.40s' has measured figures, which are of one batch: no largest batch "
+                   "follows from them",
+                   graph->ops[op].name);
 }
 
 static void keep_beyond(struct bounds *b, struct trial *t, const struct hypar_memory *fullest,
@@ -79,16 +62,21 @@ static void keep_fitting(struct bounds *b, struct trial *t)
     b->about.batch = t->batch;
 }
 
-/* Try a batch, which becomes one of the bounds. A model that cannot be that large is beyond
- * them; every other reason than memory is one to fail. */
+/* A batch that does not fit; a model that cannot be that large is beyond what fits, too. */
+static bool is_beyond(const struct bounds *b, const struct trial *t, enum hypar_status status)
+{
+    return status == HYPAR_INFEASIBLE || (!t->graph && b->fits.batch);
+}
+
+/* Try a batch, which becomes one of the bounds; every other reason than memory is one to fail.
+ */
 static enum hypar_status try_batch(struct bounds *b, int64_t batch, struct hypar_error *err)
 {
     struct trial t = { .batch = batch };
     struct hypar_memory fullest = { 0 };
     struct hypar_error why = { "" };
     enum hypar_status status = b->batches->graph(b->batches->who, batch, &t.graph, &why);
-    bool has_graph = status == HYPAR_OK, fit = false;
-    if (has_graph)
+    if (status == HYPAR_OK)
         status = check_figures(t.graph, &why);
     if (status == HYPAR_OK)
         status = hypar_search(&t.found, t.graph, b->machine, b->options, &why);
@@ -98,19 +86,18 @@ static enum hypar_status try_batch(struct bounds *b, int64_t batch, struct hypar
         return HYPAR_OK;
     }
     if (status == HYPAR_OK)
-        fit = fits(b, t.found, &fullest);
+        status = hp_found_fits(t.found, b->options->memory_bytes, &fullest, &why);
     t.part = fullest.limit > 0 ? fullest.peak / fullest.limit : 0;
-    if (fit)
+    bool fits = status == HYPAR_OK, beyond = is_beyond(b, &t, status);
+    if (fits)
         keep_fitting(b, &t);
-    else if (status == HYPAR_OK)
-        keep_beyond(b, &t, &fullest, NULL);
-    else if (status == HYPAR_INFEASIBLE || (!has_graph && b->fits.batch))
-        keep_beyond(b, &t, &fullest, &why);
+    else if (beyond)
+        keep_beyond(b, &t, &fullest, t.found ? NULL : &why);
     else
         drop(&t);
     if (b->batches->tried)
-        b->batches->tried(b->batches->who, batch, fit);
-    return fit || b->beyond.batch == batch ? HYPAR_OK : hp_fail(err, status, "%s", why.text);
+        b->batches->tried(b->batches->who, batch, fits);
+    return fits || beyond ? HYPAR_OK : hp_fail(err, status, "%s", why.text);
 }
 
 /* Where the need would reach what there is if it grew evenly from one batch to the other; NAN:
@@ -206,7 +193,7 @@ enum hypar_status hypar_search_largest(struct hypar_found **out, struct hypar_gr
     static const struct hypar_search_options defaults;
     struct hypar_search_options with = options ? *options : defaults;
     if (!with.micro_batches)
-        with.micro_batches = 1;
+        with.micro_batches = with.layout.micro_batches ? with.layout.micro_batches : 1;
     struct bounds b = { .machine = machine, .options = &with, .batches = batches };
     b.unit = hypar_machine_device_count(machine) * with.micro_batches;
     b.about.micro_batches = with.micro_batches;

@@ -240,6 +240,12 @@ static void says_why(void **state)
         assert_int_equal(hypar_sweep_point(s, i)->verdict, HYPAR_SWEPT_NO_PLAN);
         assert_false(hypar_sweep_point(s, i)->best);
     }
+    struct hypar_sweep *of_profile =
+        sweep("tests/data/pipedream/chain.txt", "full:4",
+              (struct hypar_sweep_options){ .devices = "2,4", .planners = "pipedream" });
+    assert_int_equal(hypar_sweep_point(of_profile, 1)->verdict, HYPAR_SWEPT_FITS);
+    assert_false(hypar_sweep_point(of_profile, 1)->simulated);
+    hypar_sweep_free(of_profile);
     char *text = text_of(s, HYPAR_TEXT);
     assert_non_null(strstr(text, "None fits."));
     assert_non_null(strstr(text, "no plan fits</text>"));

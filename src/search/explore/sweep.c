@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "base/stop.h"
 #include "search/explore/explore.h"
+#include "search/fit.h"
 
 enum {
     MOST_THREADS = 8
@@ -71,27 +72,27 @@ static void describe(const struct hypar_plan *plan, struct hypar_sweep_point *p)
 
 /* Points ---------------------------------------------------------------------------------- */
 
-/* What was found, by its simulated step, or by closed form where that takes long. */
+/* What was found, by its simulated step, or by closed form where that takes long. A plan of
+ * which it cannot be told whether it fits is none. */
 static void weigh(const struct hypar_found *found, double limit_bytes,
                   struct hypar_sweep_point *p)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
     struct hypar_prediction closed = hypar_found_prediction(found);
-    struct hypar_memory fullest = { 0 };
-    bool fits;
+    struct hypar_memory fullest;
+    enum hypar_status status = hp_found_fits(found, limit_bytes, &fullest, &p->why);
+    p->verdict = status == HYPAR_OK           ? HYPAR_SWEPT_FITS
+                 : status == HYPAR_INFEASIBLE ? HYPAR_SWEPT_TOO_LARGE
+                                              : HYPAR_SWEPT_NO_PLAN;
+    if (p->verdict == HYPAR_SWEPT_NO_PLAN)
+        return;
+    p->why.text[0] = '\0';
     p->simulated = s != NULL;
     p->step_s = s ? s->step.step_s : closed.step_s;
     p->samples_per_s = s ? s->step.samples_per_s : closed.samples_per_s;
     p->mfu = s ? s->step.mfu : closed.mfu;
-    if (s) {
-        fullest = s->fullest;
-        fits = s->step.fits;
-    } else {
-        fits = hypar_plan_fits(found->plan, limit_bytes, &fullest, NULL) != HYPAR_INFEASIBLE;
-    }
     p->memory_bytes = fullest.peak;
     p->limit_bytes = fullest.limit;
-    p->verdict = fits ? HYPAR_SWEPT_FITS : HYPAR_SWEPT_TOO_LARGE;
     p->planner = found->info.planner;
     describe(found->plan, p);
 }
@@ -124,7 +125,6 @@ static enum hypar_status try_planner(const struct hypar_sweep *s,
     enum hypar_status status = hypar_search(&found, graph, p.machine, &how, &why);
     if (status == HYPAR_USAGE)
         return hp_fail(err, status, "%s", why.text);
-    p.why.text[0] = '\0';
     if (status == HYPAR_OK) {
         weigh(found, how.memory_bytes, &p);
         hypar_found_free(found);
