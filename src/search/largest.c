@@ -155,6 +155,13 @@ static enum hypar_status part(struct bounds *b, struct hypar_error *err)
  * no plan for them (dp) lacks what it lacks with one for each. */
 static enum hypar_status find(struct bounds *b, struct hypar_error *err)
 {
+    if (b->unit > HYPAR_MAX_BATCH)
+        return hp_fail(
+            err, HYPAR_INFEASIBLE,
+            "%lld micro-batches on %d devices take a batch of %lld, expected at most "
+            "%d",
+            (long long)b->about.micro_batches, hypar_machine_device_count(b->machine),
+            (long long)b->unit, HYPAR_MAX_BATCH);
     TRY(grow(b, err));
     if (!b->fits.batch && b->beyond.batch > 1 && !hp_stopped(b->options->stop)) {
         struct trial most = b->beyond;
