@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 600
 SOAK_CHANGES ?= 10000
 OOM_ALLOCATIONS ?= 2000
 KILLS ?= 200
-THREADED ?= 'search/(flexflow|planners|auto|exhaustive)|base/|cli/(compare|interrupt)'
+THREADED ?= 'search/(flexflow|planners|auto|exhaustive|sweep)|base/|cli/(compare|interrupt)'
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 BUILD ?= build$(if $(SANITIZE),-sanitize)
 

@@ -1,6 +1,7 @@
 #include "cli/opt.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "machine to explore: a word such as htree:16, or a file", 0 },
@@ -13,9 +14,14 @@ static const struct argp_option options[] = {
     { "topology", OPT_TOPOLOGY, "LIST", 0, "topologies: htree,torus", 0 },
     { "bandwidth", OPT_BANDWIDTH, "LIST", 0, "bandwidths of a link: 0.1GB/s,1.6Gb/s", 0 },
     { "planner", OPT_PLANNER, "LIST", 0,
-      "planners to compare; the first fills in what is not explored (hypar,dp)", 0 },
+      "planners to compare; the first fills in what is not explored (hypar,dp); of several "
+      "batches whose plans (auto)",
+      0 },
     { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: with all levels chosen at once, too", 0 },
-    { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
+    { "batch", OPT_BATCH, "LIST", 0,
+      "samples in one training step (as the model says); several, 96,128 or, doubling, "
+      "64..4096: a plan for each",
+      0 },
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
       "ONNX: the dimension of input NAME with the samples (0)", 0 },
     OPT_ATTENTION_ROW,
@@ -25,6 +31,14 @@ static const struct argp_option options[] = {
       "array or levels: where time comes from (array for HyPar's accelerators)", 0 },
     { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what is best (time)", 0 },
     OPT_NUMBERS_ROWS,
+    { "memory", OPT_MEMORY, "BYTES", 0, "plans: limit per device (the device's own)", 0 },
+    { "micro-batches", OPT_MICRO_BATCHES, "N", 0, "plans: so many (as in hypar plan)", 0 },
+    OPT_DROPOUT_MASKS_ROW,
+    OPT_RECOMPUTE_ROW,
+    OPT_SHARD_ROW,
+    { "framework", OPT_FRAMEWORK, "HOW", 0,
+      "plans: kernels are compiled, eager, or none: passes of the roofline (compiled)", 0 },
+    { "budget", OPT_BUDGET, "SECONDS", 0, "plans: no longer than that, together (300s)", 0 },
     { "csv", OPT_CSV, "FILE", 0, "write every choice to FILE", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture to FILE", 0 },
     { 0 },
@@ -78,10 +92,40 @@ static enum hypar_status read_options(const struct args *args,
     return HYPAR_OK;
 }
 
-typedef void (*write_fn)(FILE *to, const struct hypar_exploration *exploration);
+/* What is to be told: choices of one batch, or plans of several; the other is NULL. */
+struct told {
+    const struct hypar_exploration *choices;
+    const struct hypar_sweep *plans;
+    enum hypar_format format;
+};
 
-static enum hypar_status write_file(const struct hypar_exploration *found, const char *path,
-                                    write_fn write, struct hypar_error *err)
+static void write_report(FILE *to, const struct told *t)
+{
+    if (t->plans)
+        hypar_report_sweep(to, t->plans, t->format);
+    else
+        hypar_report_exploration(to, t->choices, t->format);
+}
+
+static void write_csv(FILE *to, const struct told *t)
+{
+    if (t->plans)
+        hypar_report_sweep_csv(to, t->plans);
+    else
+        hypar_report_explored_csv(to, t->choices);
+}
+
+static void write_svg(FILE *to, const struct told *t)
+{
+    if (t->plans)
+        hypar_report_sweep_svg(to, t->plans);
+    else
+        hypar_report_explored_svg(to, t->choices);
+}
+
+static enum hypar_status write_file(const struct told *t, const char *path,
+                                    void (*write)(FILE *to, const struct told *t),
+                                    struct hypar_error *err)
 {
     struct hypar_output out;
     if (!path)
@@ -89,26 +133,24 @@ static enum hypar_status write_file(const struct hypar_exploration *found, const
     enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
-    write(out.file, found);
+    write(out.file, t);
     return opt_close(&out, HYPAR_OK, err);
 }
 
-static enum hypar_status report(const struct hypar_exploration *found, const struct args *args,
+static enum hypar_status report(const struct told *t, const struct args *args,
                                 struct hypar_error *err)
 {
-    struct hypar_output out;
-    enum hypar_status status = write_file(found, args->csv, hypar_report_explored_csv, err);
+    enum hypar_status status = write_file(t, args->csv, write_csv, err);
     if (status == HYPAR_OK)
-        status = write_file(found, args->svg, hypar_report_explored_svg, err);
+        status = write_file(t, args->svg, write_svg, err);
     if (status == HYPAR_OK)
-        status = hypar_output_open(&out, opt_output(args), err);
-    if (status != HYPAR_OK)
-        return status;
-    hypar_report_exploration(out.file, found, opt_format(args));
-    return opt_close(&out, HYPAR_OK, err);
+        status = write_file(t, opt_output(args), write_report, err);
+    return status;
 }
 
-static enum hypar_status run(const struct args *args, struct hypar_error *err)
+/* Choices of one batch ------------------------------------------------------------------- */
+
+static enum hypar_status explore(const struct args *args, struct hypar_error *err)
 {
     struct hypar_explore_options how;
     struct hypar_graph *graph = NULL;
@@ -129,11 +171,157 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     if (status == HYPAR_OK && hypar_exploration_interrupted(found))
         opt_note_interrupted(args, "only the machines that were done by then are told");
     if (status == HYPAR_OK)
-        status = report(found, args, err);
+        status =
+            report(&(struct told){ .choices = found, .format = opt_format(args) }, args, err);
     hypar_exploration_free(found);
     hypar_machine_free(machine);
     hypar_graph_free(graph);
     return status;
+}
+
+/* Plans ----------------------------------------------------------------------------------- */
+
+enum { DEFAULT_BUDGET_S = 300 };
+
+static enum hypar_status read_with(void *who, int64_t batch, struct hypar_graph **out,
+                                   struct hypar_error *err)
+{
+    struct args *args = who;
+    if (batch) /* else there is one, as was said */
+        args->batch = batch;
+    enum hypar_status status = opt_import(args, out, err);
+    args->quiet = true; /* notes are told once */
+    return status;
+}
+
+static void show_done(void *who, int done, int all)
+{
+    (void)who;
+    fprintf(stderr, "\rhypar: %d of %d points searched and simulated ...\033[K", done, all);
+}
+
+static void note_unfinished(const struct args *args, const struct hypar_sweep *plans)
+{
+    int all = hypar_sweep_count(plans), done = hypar_sweep_done(plans);
+    if (done == all)
+        return;
+    if (opt_out_of_time())
+        opt_note(args, "out of time with %d of %d points; --budget gives more", done, all);
+    opt_note_interrupted(args, "only the points that were done by then have plans");
+}
+
+/* The answer is no if no plan fits anywhere. */
+static enum hypar_status judge(const struct hypar_sweep *plans, struct hypar_error *err)
+{
+    int all = hypar_sweep_count(plans);
+    for (int i = 0; i < all; i++)
+        if (hypar_sweep_point(plans, i)->verdict == HYPAR_SWEPT_FITS)
+            return HYPAR_OK;
+    snprintf(err->text, sizeof err->text,
+             "explore: no plan fits, of any batch on any machine%s",
+             hypar_sweep_done(plans) < all ? " that was tried" : "");
+    return HYPAR_INFEASIBLE;
+}
+
+static enum hypar_status search_plans(const struct args *args,
+                                      const struct hypar_machine *machine,
+                                      struct hypar_sweep_options *how, struct hypar_error *err)
+{
+    struct args copy = *args; /* with the batch that is read */
+    struct hypar_batches batches = { .graph = read_with, .who = &copy };
+    struct hypar_sweep *plans;
+    bool patience = !args->quiet && isatty(STDERR_FILENO);
+    if (patience)
+        fputs("hypar: searching and simulating ...\r", stderr);
+    how->progress = patience ? show_done : NULL;
+    how->search.stop = opt_stop_on_signals();
+    opt_stop_after(args->budget_s > 0 ? args->budget_s : DEFAULT_BUDGET_S);
+    enum hypar_status status = hypar_sweep(&plans, &batches, machine, how, err);
+    opt_end_on_signals();
+    if (patience)
+        fputs("\r\033[K", stderr);
+    if (status != HYPAR_OK)
+        return status;
+    note_unfinished(args, plans);
+    status = report(&(struct told){ .plans = plans, .format = opt_format(args) }, args, err);
+    if (status == HYPAR_OK)
+        status = judge(plans, err);
+    hypar_sweep_free(plans);
+    return status;
+}
+
+static enum hypar_status sweep(const struct args *args, struct hypar_error *err)
+{
+    struct hypar_sweep_options how = { .batches = args->batches,
+                                       .devices = args->devices,
+                                       .topologies = args->topology,
+                                       .bandwidths = args->bandwidth,
+                                       .planners = args->planner };
+    struct hypar_sim_options simulation;
+    struct hypar_profile *profile = NULL;
+    struct hypar_machine *machine = NULL;
+    how.search.memory_bytes = args->memory_bytes;
+    how.search.micro_batches = args->micro_batches;
+    if (!args->machine)
+        return opt_usage(err, "explore: missing --on MACHINE; see 'hypar explore --help'");
+    if (args->batches && strcmp(args->operand[0], "-") == 0)
+        return opt_usage(err, "explore: several batches need a model that can be read several "
+                              "times, expected a file or a word");
+    enum hypar_status status = opt_choices(args, &how.search, err);
+    if (status == HYPAR_OK)
+        status = opt_simulation(args, &simulation, &profile, err);
+    how.search.simulation = &simulation;
+    how.search.profile = profile;
+    if (status == HYPAR_OK)
+        status = hypar_machine_read(&machine, args->machine, err);
+    if (status == HYPAR_OK) {
+        opt_note_precision(args, machine, how.search.precision);
+        status = search_plans(args, machine, &how, err);
+    }
+    hypar_machine_free(machine);
+    hypar_profile_free(profile);
+    return status;
+}
+
+/* An option that is given and that is of the other kind of exploration; NULL: none. */
+static const char *option_of_choices(const struct args *args)
+{
+    return args->levels   ? "levels"
+           : args->layers ? "layers"
+           : args->fix.n  ? "fix"
+           : args->mark   ? "mark"
+           : args->joint  ? "joint"
+           : args->cost   ? "cost"
+                          : NULL;
+}
+
+static const char *option_of_plans(const struct args *args)
+{
+    return args->memory_bytes > 0 ? "memory"
+           : args->micro_batches  ? "micro-batches"
+           : args->dropout_masks  ? "dropout-masks"
+           : args->recompute      ? "recompute"
+           : args->shard          ? "shard"
+           : args->framework      ? "framework"
+           : args->budget_s > 0   ? "budget"
+                                  : NULL;
+}
+
+/* Several batches, or a planner that has no choices level by level, where none are asked for.
+ */
+static enum hypar_status run(const struct args *args, struct hypar_error *err)
+{
+    const char *of_choices = option_of_choices(args), *of_plans = option_of_plans(args);
+    bool plans = args->batches || (!of_choices && !hypar_divide_by_levels(args->planner));
+    if (plans && of_choices)
+        return opt_usage(err, "explore: --%s is of choices level by level, expected one batch",
+                         of_choices);
+    if (!plans && of_plans)
+        return opt_usage(err,
+                         "explore: --%s is of whole plans, expected several batches or a "
+                         "planner such as auto",
+                         of_plans);
+    return plans ? sweep(args, err) : explore(args, err);
 }
 
 const struct command cmd_explore = {
@@ -141,11 +329,14 @@ const struct command cmd_explore = {
     .operands = "MODEL --on MACHINE",
     .min_operands = 1,
     .max_operands = 1,
-    .summary = "sweep parallelisms, array sizes, topologies, bandwidths",
+    .summary = "sweep batches, numbers of devices, parallelisms, topologies, bandwidths",
     .doc = "Evaluate every choice of some levels or layers of MODEL on MACHINE, and tell the "
            "best and where the planners' own choices rank; or the planners on the machine in "
            "other sizes, topologies and bandwidths. A choice is a digit for each weighted "
-           "layer at each level: 0 dp (type I), 1 mp (type II), 2 type III.",
+           "layer at each level: 0 dp (type I), 1 mp (type II), 2 type III. Or, for several "
+           "batches or a planner such as auto, search for a plan for every batch on every "
+           "machine, simulate it, and tell which batch on how many devices does most.",
     .options = options,
+    .takes_batches = true,
     .run = run,
 };

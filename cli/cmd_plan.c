@@ -12,7 +12,8 @@ static const struct argp_option options[] = {
       0 },
     { "planner", OPT_PLANNER, "NAME", 0, "search algorithm ('hypar planners' lists them; auto)",
       0 },
-    { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
+    { "batch", OPT_BATCH, "N", 0,
+      "samples in one training step; max: as many as fit (as the model says)", 0 },
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
       "ONNX: the dimension of input NAME with the samples (0)", 0 },
     OPT_ATTENTION_ROW,
@@ -238,11 +239,48 @@ static void note_refusals(const struct args *args, const struct hypar_refusals *
         opt_note(args, "%s: %s", refusals->by[i].planner, refusals->by[i].why.text);
 }
 
+/* --batch max: a model that is read with one batch after another. */
+struct largest {
+    struct args args; /* with the batch */
+    bool patience;
+};
+
+static enum hypar_status read_with(void *who, int64_t batch, struct hypar_graph **out,
+                                   struct hypar_error *err)
+{
+    struct largest *l = who;
+    l->args.batch = batch;
+    enum hypar_status status = opt_import(&l->args, out, err);
+    l->args.quiet = true; /* notes are told once */
+    return status;
+}
+
+static void show_tried(void *who, int64_t batch, bool fits)
+{
+    const struct largest *l = who;
+    if (l->patience)
+        fprintf(stderr, "\rhypar: a batch of %lld %s; searching ...\033[K", (long long)batch,
+                fits ? "fits" : "does not fit");
+}
+
+/* The largest batch that fits; *graph is what it was read as. */
+static enum hypar_status search_largest(const struct args *args, struct hypar_graph **graph,
+                                        const struct hypar_machine *machine,
+                                        const struct hypar_search_options *how,
+                                        struct hypar_found **found, struct hypar_error *err)
+{
+    struct largest largest = { *args, how->progress != NULL };
+    struct hypar_batches batches = { read_with, show_tried, &largest };
+    return hypar_search_largest(found, graph, machine, how, &batches, err);
+}
+
+/* Without a graph with the largest batch. */
 static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,
                                 const struct hypar_machine *machine,
                                 struct hypar_search_options *how, struct hypar_error *err)
 {
     struct hypar_found *found;
+    struct hypar_graph *largest = NULL;
     struct hypar_refusals refusals = { 0 };
     bool patience = !args->quiet && isatty(STDERR_FILENO);
     if (patience) /* seconds for large networks on many devices */
@@ -251,7 +289,9 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     how->who = (char[]){ "" };
     how->refusals = &refusals;
     how->stop = opt_stop_on_signals();
-    enum hypar_status status = hypar_search(&found, graph, machine, how, err);
+    enum hypar_status status = graph
+                                   ? hypar_search(&found, graph, machine, how, err)
+                                   : search_largest(args, &largest, machine, how, &found, err);
     opt_end_on_signals();
     if (patience)
         fputs("\r\033[K", stderr);
@@ -266,11 +306,12 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     if (status == HYPAR_OK && args->svg)
         status = write_picture(found, args->svg, err);
     if (status == HYPAR_OK && opt_wants_summary(args))
-        report(args, graph, machine, how, found);
+        report(args, graph ? graph : largest, machine, how, found);
     note_profile(args, found);
     if (status == HYPAR_OK)
         status = judge(args, found, err);
     hypar_found_free(found);
+    hypar_graph_free(largest);
     return status;
 }
 
@@ -291,7 +332,11 @@ static enum hypar_status plan_anew(const struct args *args, struct hypar_search_
                          "plan: a plan cannot name a model read from standard input, expected "
                          "a file");
     how->model = model_text(args, args->operand[0], text, sizeof text);
-    enum hypar_status status = opt_import(args, &graph, err);
+    if (args->largest_batch && strcmp(args->operand[0], "-") == 0)
+        return opt_usage(err,
+                         "plan: --batch max reads the model several times, expected a file "
+                         "or a word");
+    enum hypar_status status = args->largest_batch ? HYPAR_OK : opt_import(args, &graph, err);
     if (status == HYPAR_OK)
         status = hypar_machine_read(&machine, args->machine, err);
     if (status == HYPAR_OK) {
@@ -310,7 +355,7 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
 {
     char seen[2 * PATH_MAX], text[2 * PATH_MAX];
     struct hypar_plan *plan;
-    if (args->batch)
+    if (args->batch || args->largest_batch)
         return opt_usage(err, "plan: --batch beside --start, whose plan says how large it is");
     if (*args->freeze)
         return opt_usage(err, "plan: --freeze beside --start, whose plan says what is frozen");
@@ -380,5 +425,6 @@ const struct command cmd_plan = {
         "writes "
         "the plan.",
     .options = options,
+    .takes_largest = true,
     .run = run,
 };

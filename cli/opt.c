@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ enum value_kind {
     READ,  /* TEXT: a file, or a word in its place */
     WRITE, /* TEXT: a file */
     COUNT,
+    BATCH, /* COUNT, or what else the command takes */
     NUMBER,
     BYTES,
     SECONDS
@@ -36,14 +38,14 @@ static const struct value {
     const char *name;
     enum value_kind kind;
     size_t offset;
-    double least, most; /* of a COUNT */
+    double least, most; /* of a COUNT, of a BATCH */
 } values[] = {
     { OPT_ALL_REDUCE, "--all-reduce", TEXT, offsetof(struct args, all_reduce), 0, 0 },
     { OPT_FRAMEWORK, "--framework", TEXT, offsetof(struct args, framework), 0, 0 },
     { OPT_ATTENTION, "--attention", TEXT, offsetof(struct args, attention), 0, 0 },
     { OPT_AXES, "--axes", TEXT, offsetof(struct args, axes), 0, 0 },
     { OPT_BANDWIDTH, "--bandwidth", TEXT, offsetof(struct args, bandwidth), 0, 0 },
-    { OPT_BATCH, "--batch", COUNT, offsetof(struct args, batch), 1, 1e9 },
+    { OPT_BATCH, "--batch", BATCH, offsetof(struct args, batch), 1, HYPAR_MAX_BATCH },
     { OPT_BATCH_DIM, "--batch-dim", LIST, offsetof(struct args, batch_dims), 0, 0 },
     { OPT_COST, "--cost", TEXT, offsetof(struct args, cost), 0, 0 },
     { OPT_CSV, "--csv", WRITE, offsetof(struct args, csv), 0, 0 },
@@ -214,6 +216,16 @@ static error_t add_to_list(const struct value *value, char list[LIST_BYTES], con
     return 0;
 }
 
+/* Is it a batch that is not a number: the largest, or several? The last that is said counts. */
+static bool set_batches(const char *text, struct parse *parse)
+{
+    struct args *args = parse->args;
+    bool several = strchr(text, ',') || strstr(text, "..");
+    args->largest_batch = parse->command->takes_largest && strcmp(text, "max") == 0;
+    args->batches = parse->command->takes_batches && several ? text : NULL;
+    return args->largest_batch || args->batches;
+}
+
 static error_t set_value(const struct value *value, char *text, struct parse *parse)
 {
     void *at = (char *)parse->args + value->offset;
@@ -233,11 +245,17 @@ static error_t set_value(const struct value *value, char *text, struct parse *pa
         return add_text(value, at, text, parse);
     case LIST:
         return add_to_list(value, at, text, parse);
+    case BATCH:
+        if (set_batches(text, parse)) {
+            *(int64_t *)at = 0;
+            return 0;
+        } /* fall through */
     case COUNT:
         if (!hypar_parse_quantity(text, HYPAR_UNIT_COUNT, &number) || number != floor(number) ||
             number < value->least || number > value->most) {
-            opt_usage(parse->err, "%s: '%s' is not a whole number from %.0f to %.0f",
-                      value->name, text, value->least, value->most);
+            opt_usage(parse->err, "%s: '%s' is not a whole number from %.0f to %.0f%s",
+                      value->name, text, value->least, value->most,
+                      value->kind == BATCH && parse->command->takes_largest ? ", or max" : "");
             return EINVAL;
         }
         *(int64_t *)at = (int64_t)number;
@@ -689,9 +707,37 @@ void opt_end_on_signals(void)
     handle_stopping(remove_unfinished);
 }
 
+static volatile sig_atomic_t out_of_time;
+
+static void stop_in_time(int number)
+{
+    (void)number;
+    out_of_time = 1;
+    stopped = 1;
+}
+
+void opt_stop_after(double seconds)
+{
+    struct sigaction now = { .sa_flags = SA_RESTART };
+    double whole = floor(seconds < 1e9 ? seconds : 1e9);
+    struct itimerval timer = { .it_value = { (time_t)whole,
+                                             (suseconds_t)(1e6 * (seconds - whole)) } };
+    if (seconds > 1e9)
+        timer.it_value.tv_usec = 0;
+    now.sa_handler = stop_in_time;
+    sigfillset(&now.sa_mask);
+    sigaction(SIGALRM, &now, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+bool opt_out_of_time(void)
+{
+    return out_of_time;
+}
+
 void opt_note_interrupted(const struct args *args, const char *what)
 {
-    if (stopped)
+    if (stopped && !out_of_time)
         opt_note(args, "interrupted: %s", what);
 }
 

@@ -120,8 +120,8 @@ struct args {
     const char *objective, *optimizer, *precision, *gradient_precision, *dropout_masks,
         *recompute, *recurrence, *shard;
     int64_t shard_over;
-    const char *bandwidth, *cost, *csv, *device, *devices, *layers, *levels, *mark, *svg,
-        *topology;
+    const char *bandwidth, *batches, *cost, *csv, *device, *devices, *layers, *levels, *mark,
+        *svg, *topology;
     const char *profile, *trace, *timeline, *start, *measured;
     const char *attention, *axes, *sync, *all_reduce, *framework, *schedule;
     char word[LIST_BYTES]; /* operand 0 where `attention` is part of it */
@@ -142,7 +142,7 @@ struct args {
     double memory_bytes, framework_bytes, bucket_bytes, measured_s, budget_s;
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
     bool one_class, forward, straight, use_fewer, free_transfers, vertical_sync, follow_links,
-        sequence_parallel;
+        sequence_parallel, largest_batch;
 };
 
 struct command {
@@ -153,6 +153,8 @@ struct command {
     const char *summary;               /* one line, for hypar --help */
     const char *doc;                   /* for hypar COMMAND --help */
     const struct argp_option *options; /* beyond --json, -o, -q and --help; ends with { 0 } */
+    bool takes_largest;                /* --batch max */
+    bool takes_batches;                /* --batch 64..4096, 64,96 */
     enum hypar_status (*run)(const struct args *args, struct hypar_error *err);
 };
 
@@ -374,6 +376,10 @@ void opt_catch_signals(void);
  * only a second one the command. */
 const volatile sig_atomic_t *opt_stop_on_signals(void);
 void opt_end_on_signals(void);
+
+/* From then on, so many seconds have the effect of the first signal; true: they have passed. */
+void opt_stop_after(double seconds);
+bool opt_out_of_time(void);
 
 /* The line that tells of a search that was ended so, unless -q; `what` there is to show. */
 void opt_note_interrupted(const struct args *args, const char *what);

@@ -1,10 +1,13 @@
-/* hypar/explore.h - looking at many choices at once.
+/* hypar/explore.h - looking at many choices at once, or at many batches and machines.
  *
  * In the way of the data: model -> graph -> SEARCH -> plan -> program -> sim | run -> report
  *
  * HyPar's exploration: every choice of some layers or some levels, evaluated one by one, and
  * how the planners' own choices rank among them; the same over sizes, topologies and bandwidths
- * of the machine. What is not explored stays as the first planner has it. */
+ * of the machine. What is not explored stays as the first planner has it.
+ *
+ * A sweep searches for a plan, by any planner, for every batch on every size of the machine:
+ * which batch, and how many devices? */
 #ifndef HYPAR_EXPLORE_H
 #define HYPAR_EXPLORE_H
 
@@ -83,6 +86,9 @@ HYPAR_API int hypar_exploration_site_count(const struct hypar_exploration *explo
 HYPAR_API struct hypar_explore_site
 hypar_exploration_site(const struct hypar_exploration *exploration, int site);
 
+/* Does every planner of a list divide level by level, or is none of that name? */
+HYPAR_API bool hypar_divide_by_levels(const char *planners);
+
 /* Was it stopped before all machines were done? */
 HYPAR_API bool hypar_exploration_interrupted(const struct hypar_exploration *exploration);
 
@@ -125,6 +131,77 @@ hypar_exploration_options(const struct hypar_exploration *exploration);
 /* What the objective looks at: seconds, bytes or joules. */
 HYPAR_API double hypar_exploration_merit(const struct hypar_exploration *exploration,
                                          const struct hypar_explored *cost);
+
+/* Batches on machines ------------------------------------------------------------------- */
+
+struct hypar_sweep_options {
+    const char *batches;    /* "64..4096" (doubling), "64,96"; NULL: one, asked for as 0 */
+    const char *devices;    /* these three as in struct hypar_explore_options */
+    const char *topologies; /* ... */
+    const char *bandwidths; /* ... */
+    const char *planners;   /* "3d,dp": the fastest plan of theirs that fits; NULL: "auto" */
+    /* How plans are searched for and simulated; `planner`, `model` and `machine` are not looked
+     * at. `threads` are those of the sweep: each search has one. Once `stop` is set, points
+     * that are not done are HYPAR_SWEPT_NOT_TRIED; HYPAR_INFEASIBLE if none was done. */
+    struct hypar_search_options search;
+    /* Told after each point, by any of the threads; or NULL. */
+    void (*progress)(void *who, int done, int all);
+    void *who;
+};
+
+enum hypar_swept {
+    HYPAR_SWEPT_FITS,
+    HYPAR_SWEPT_TOO_LARGE, /* the plan that there is needs more memory than there is */
+    HYPAR_SWEPT_NO_PLAN,   /* `why` tells */
+    HYPAR_SWEPT_NOT_TRIED, /* there was no time for it */
+};
+
+/* One batch on one machine. */
+struct hypar_sweep_point {
+    int64_t batch;
+    const struct hypar_machine *machine;
+    const char *word; /* that names it; "the machine" where none can */
+    int devices;
+    enum hypar_swept verdict;
+    /* Of the plan, where there is one: */
+    const char *planner;
+    int data, tensor; /* parts by samples and otherwise of each layer that has weights; 0 where
+                         layers differ */
+    int pipeline;     /* groups of devices that stages lie on */
+    int64_t micro_batches;
+    bool simulated; /* else the figures are in closed form: simulating takes long */
+    double step_s, samples_per_s, mfu;
+    double memory_bytes, limit_bytes; /* of the fullest device; 0: not known */
+    bool best; /* of all points that fit: the most samples a second for a device */
+    struct hypar_error why;
+};
+
+struct hypar_sweep; /* opaque */
+
+enum { HYPAR_MAX_SWEPT = 4096 }; /* points */
+
+/* Search for a plan for every batch of a model on every machine. `machine` is the one that
+ * sizes, topologies and bandwidths vary, and must outlive the result. Fails with the word that
+ * is wrong: HYPAR_USAGE if it cannot be understood, HYPAR_INVALID if it does not fit the
+ * machine; or as batches->graph() does. */
+HYPAR_API enum hypar_status hypar_sweep(struct hypar_sweep **out,
+                                        const struct hypar_batches *batches,
+                                        const struct hypar_machine *machine,
+                                        const struct hypar_sweep_options *options,
+                                        struct hypar_error *err);
+HYPAR_API void hypar_sweep_free(struct hypar_sweep *sweep); /* or NULL */
+
+/* Its points: machine by machine, the batches of each in the order of the list. */
+HYPAR_API int hypar_sweep_count(const struct hypar_sweep *sweep);
+HYPAR_API const struct hypar_sweep_point *hypar_sweep_point(const struct hypar_sweep *sweep,
+                                                            int i);
+
+/* How many of them were done. */
+HYPAR_API int hypar_sweep_done(const struct hypar_sweep *sweep);
+
+/* The model, with the first of the batches; and the options. */
+HYPAR_API const struct hypar_graph *hypar_sweep_graph(const struct hypar_sweep *sweep);
+HYPAR_API struct hypar_sweep_options hypar_sweep_options(const struct hypar_sweep *sweep);
 
 #ifdef __cplusplus
 }

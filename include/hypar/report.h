@@ -185,6 +185,13 @@ HYPAR_API void hypar_report_exploration(FILE *to, const struct hypar_exploration
 HYPAR_API void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *exploration);
 HYPAR_API void hypar_report_explored_svg(FILE *to, const struct hypar_exploration *exploration);
 
+/* A sweep: a row for every batch on every machine; the same as CSV; and as a picture, of what a
+ * device does of each batch over their number. */
+HYPAR_API void hypar_report_sweep(FILE *to, const struct hypar_sweep *sweep,
+                                  enum hypar_format format);
+HYPAR_API void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *sweep);
+HYPAR_API void hypar_report_sweep_svg(FILE *to, const struct hypar_sweep *sweep);
+
 /* A training run, step by step (JSON: a line for each), and at the end measured beside
  * predicted; `sim` may be NULL. With a timeline of the simulation also by phase, operator and
  * exchange, the largest (`detail`, and JSON: all). */

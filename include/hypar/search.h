@@ -135,6 +135,30 @@ HYPAR_API enum hypar_status hypar_search(struct hypar_found **out,
                                          struct hypar_error *err);
 HYPAR_API void hypar_found_free(struct hypar_found *found); /* the plan too; NULL is allowed */
 
+enum { HYPAR_MAX_BATCH = 1000000000 };
+
+/* A model with any number of samples. */
+struct hypar_batches {
+    /* Make the graph of so many, to be released with hypar_graph_free(). */
+    enum hypar_status (*graph)(void *who, int64_t batch, struct hypar_graph **out,
+                               struct hypar_error *err);
+    void (*tried)(void *who, int64_t batch, bool fits); /* told of every search; or NULL */
+    void *who;                                          /* handed to both */
+};
+
+/* Search for the largest batch of which a plan fits, its activations included, as simulated or
+ * else as its program counts them. It is a multiple of the number of devices and of
+ * micro-batches, of which there is one unless options->micro_batches says otherwise, as with
+ * more and more of them nearly any batch fits; it is less than the number of devices where so
+ * many samples do not fit. What fits is taken to fit with fewer samples, too. *graph is to be
+ * released after *out. HYPAR_INFEASIBLE if not even one sample fits. */
+HYPAR_API enum hypar_status hypar_search_largest(struct hypar_found **out,
+                                                 struct hypar_graph **graph,
+                                                 const struct hypar_machine *machine,
+                                                 const struct hypar_search_options *options,
+                                                 const struct hypar_batches *batches,
+                                                 struct hypar_error *err);
+
 /* Owned by `found`. */
 HYPAR_API const struct hypar_plan *hypar_found_plan(const struct hypar_found *found);
 
@@ -186,6 +210,16 @@ struct hypar_bound {
     double way_s;        /* of a part of any sample to the loss and back */
 };
 
+/* How hypar_search_largest() came to its batch. */
+struct hypar_largest {
+    int64_t batch;                /* 0: it was not looked for */
+    int64_t micro_batches;        /* that it is cut into */
+    int64_t beyond;               /* the next one, which does not fit; 0: none is as large */
+    double need_bytes, has_bytes; /* ... on its fullest device; 0: `why` tells */
+    struct hypar_error why;       /* ... where it has no plan at all */
+    int tried;                    /* batches that were searched for */
+};
+
 /* What was searched. */
 struct hypar_search_info {
     const char *planner; /* that made the plan: for auto, the one that won */
@@ -211,6 +245,7 @@ struct hypar_search_info {
     double beta; /* a step longer by a part x of the first is accepted with exp(-beta x) */
     const char *start; /* the fastest of the plans that it began with, NULL: it has none ... */
     double start_s;    /* ... and its step */
+    struct hypar_largest largest;
 };
 HYPAR_API struct hypar_search_info hypar_found_info(const struct hypar_found *found);
 

@@ -116,6 +116,24 @@ static void put_bound(struct json_writer *w, const struct hypar_found *found)
     hp_json_put_known(w, "gap", gap_of(found) >= 0, gap_of(found));
 }
 
+/* The batch as the largest that fits. */
+static void put_largest(struct json_writer *w, const struct hypar_largest *l)
+{
+    if (!l->batch)
+        return;
+    hp_json_begin_object(w, "largest_batch", false);
+    hp_json_put_int(w, "batch", l->batch);
+    hp_json_put_int(w, "micro_batches", l->micro_batches);
+    if (l->beyond)
+        hp_json_put_int(w, "beyond", l->beyond);
+    hp_json_put_known(w, "need_bytes", l->need_bytes > 0, l->need_bytes);
+    hp_json_put_known(w, "has_bytes", l->has_bytes > 0, l->has_bytes);
+    if (*l->why.text)
+        hp_json_put_string(w, "why", l->why.text);
+    hp_json_put_int(w, "tried", l->tried);
+    hp_json_end_object(w);
+}
+
 static void found_json(FILE *to, const struct hypar_found *found)
 {
     struct json_writer w = { .file = to };
@@ -125,6 +143,7 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_json_put_string(&w, "model", hypar_plan_model(plan));
     hp_plan_put_machine(&w, plan);
     hp_json_put_int(&w, "batch", plan->graph->batch);
+    put_largest(&w, &info.largest);
     hp_json_put_string(&w, "planner", info.planner);
     const struct hypar_layerwise_view *layerwise = hypar_found_layerwise(found);
     hp_put_predicted(&w, found);
@@ -362,6 +381,36 @@ static const char *accumulated(struct arena *arena, const struct hypar_plan *pla
     return hp_arena_printf(arena, " in %s", hp_count(count, n, "micro-batch", "micro-batches"));
 }
 
+/* "; 1,664 needs 81.2 GB of 80 GB", "; 1,544 needs 27.3 MB more than 80 GB" */
+static const char *beyond_text(struct arena *arena, const struct hypar_largest *l)
+{
+    char batch[32], need[32], has[32], lacks[32];
+    if (!l->beyond)
+        return "; no batch may be larger";
+    hp_thousands(batch, l->beyond);
+    if (!(l->need_bytes > 0))
+        return hp_arena_printf(arena, "; of %s: %s", batch, l->why.text);
+    hypar_format_quantity(need, l->need_bytes, HYPAR_UNIT_BYTES);
+    hypar_format_quantity(has, l->has_bytes, HYPAR_UNIT_BYTES);
+    hypar_format_quantity(lacks, l->need_bytes - l->has_bytes, HYPAR_UNIT_BYTES);
+    if (strcmp(need, has) == 0)
+        return hp_arena_printf(arena, "; %s needs %s more than %s", batch, lacks, has);
+    return hp_arena_printf(arena, "; %s needs %s of %s", batch, need, has);
+}
+
+/* " (the largest that fits; 1,664 needs 81.2 GB of 80 GB)" */
+static const char *largest_text(struct arena *arena, const struct hypar_largest *l)
+{
+    char count[64];
+    const char *in = "";
+    if (!l->batch)
+        return "";
+    if (l->micro_batches > 1)
+        in = hp_arena_printf(arena, " in %s",
+                             hp_count(count, l->micro_batches, "micro-batch", "micro-batches"));
+    return hp_arena_printf(arena, " (the largest that fits%s%s)", in, beyond_text(arena, l));
+}
+
 static void found_text(FILE *to, const struct hypar_found *found,
                        const struct hypar_found *const *others, int n_others)
 {
@@ -373,12 +422,18 @@ static void found_text(FILE *to, const struct hypar_found *found,
     struct arena arena = { 0 };
     char took[32], devices[64];
 
-    fprintf(to, "%s, batch %lld%s%s, on %s: planner %s\n\n",
-            hp_shown(&arena, hypar_plan_model(plan)), (long long)plan->graph->batch,
-            accumulated(&arena, plan),
-            hp_settings_text(&arena, plan->precision, hp_plan_gradients(plan), plan->optimizer),
-            hp_count(devices, hypar_machine_device_count(plan->machine), "device", "devices"),
-            info.planner);
+    const char *heading = hp_arena_printf(
+        &arena, "%s, batch %lld%s%s, on %s: planner %s",
+        hp_shown(&arena, hypar_plan_model(plan)), (long long)plan->graph->batch,
+        info.largest.batch ? largest_text(&arena, &info.largest) : accumulated(&arena, plan),
+        hp_settings_text(&arena, plan->precision, hp_plan_gradients(plan), plan->optimizer),
+        hp_count(devices, hypar_machine_device_count(plan->machine), "device", "devices"),
+        info.planner);
+    if (info.largest.batch)
+        hp_wrap(to, heading, 0);
+    else
+        fprintf(to, "%s\n", heading);
+    fputc('\n', to);
     if (view && view->n_levels)
         partition_text(to, &arena, found, others, n_others);
     if (hypar_found_pipeline(found))
@@ -387,7 +442,8 @@ static void found_text(FILE *to, const struct hypar_found *found,
         hp_layerwise_text(to, &arena, plan, layerwise);
     if (hypar_plan_layout(plan))
         layout_text(to, &arena, hypar_plan_layout(plan));
-    if (p.simulated || hypar_plan_layout(plan)) { /* the plan itself says what was chosen */
+    bool viewed = view || layerwise || hypar_found_pipeline(found);
+    if (p.simulated || hypar_plan_layout(plan) || !viewed) { /* the plan says what was chosen */
         hypar_report_plan(to, plan, HYPAR_TEXT);
         fputc('\n', to);
     } else if (!layerwise) {

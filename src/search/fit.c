@@ -212,6 +212,31 @@ enum hypar_status hp_exact_need(const struct problem *problem, const struct hypa
     return status;
 }
 
+int hp_find_measured(const struct hypar_graph *graph)
+{
+    struct op_measure measure;
+    for (int op = 0; op < graph->n_ops; op++)
+        if (hp_op_measured(graph, op, &measure))
+            return op;
+    return -1;
+}
+
+enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_bytes,
+                                struct hypar_memory *fullest, struct hypar_error *err)
+{
+    if (found->has_simulated) {
+        *fullest = found->simulated.fullest;
+        return hypar_check_fullest(fullest, found->simulated.step.fullest_device, err);
+    }
+    *fullest = (struct hypar_memory){ 0 };
+    enum hypar_status status = hypar_plan_fits(found->plan, limit_bytes, fullest, err);
+    bool known = status == HYPAR_OK || status == HYPAR_INFEASIBLE;
+    const struct planner *planner = hp_find_planner(found->info.planner);
+    bool taken =
+        (planner && planner->checks_memory) || hp_find_measured(found->plan->graph) >= 0;
+    return !known && taken ? HYPAR_OK : status;
+}
+
 enum hypar_status hp_fail_memory(const struct fullest *f, struct hypar_error *err)
 {
     struct memory_text text = hp_memory_text(f->need, f->has);

@@ -73,6 +73,17 @@ enum hypar_status hp_exact_need(const struct problem *problem, const struct hypa
                                 struct layout_cache *cache, struct fullest *out,
                                 struct hypar_error *err);
 
+/* An operator that has measured figures, which are of one batch; -1: none. */
+int hp_find_measured(const struct hypar_graph *graph);
+
+/* Whether all of what was found fits: as it was simulated, or else as its program counts it.
+ * The fullest device goes to *fullest, zeros where neither is known. Then a planner that keeps
+ * to memory has seen to it by a closed form; a model of measured figures, of which there are no
+ * programs, is taken to fit; and else it cannot be told, for the reason in *err.
+ * HYPAR_INFEASIBLE, naming the device, if it does not fit. */
+enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_bytes,
+                                struct hypar_memory *fullest, struct hypar_error *err);
+
 /* No plan fits; *f is of the nearest. */
 enum hypar_status hp_fail_memory(const struct fullest *f, struct hypar_error *err);
 

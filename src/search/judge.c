@@ -23,8 +23,16 @@ enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar
                    tasks, MAX_TASKS);
 }
 
-/* Beyond that the step of a plan takes seconds to simulate, of some plans a minute. */
-enum { MAX_PARTS = 1 << 18 };
+/* Beyond that the step of a plan takes seconds to simulate, of some plans a minute: parts, and
+ * parts of all micro-batches where there are many of these. They all take the same time, which
+ * the closed form knows. */
+enum { MAX_PARTS = 1 << 18, MANY_MICRO_BATCHES = 1 << 12, MAX_INSTANCES = 1 << 22 };
+
+static bool is_long(const struct hypar_plan *plan)
+{
+    int64_t n = plan->schedule.micro_batches;
+    return n > MANY_MICRO_BATCHES && hp_plan_parts(plan) > MAX_INSTANCES / n;
+}
 
 void hypar_sum_up(const struct hypar_sim *sim, double limit_bytes, struct hypar_simulated *out)
 {
@@ -64,6 +72,13 @@ void hp_simulate_found(const struct problem *problem, const struct hypar_sim_opt
         found->info.not_simulated =
             hp_arena_printf(&found->arena, "a plan of %lld parts, more than %d, takes long",
                             (long long)parts, MAX_PARTS);
+        return;
+    }
+    if (is_long(found->plan)) {
+        found->info.not_simulated = hp_arena_printf(
+            &found->arena, "a plan of %lld parts in %lld micro-batches takes long",
+            (long long)hp_plan_parts(found->plan),
+            (long long)found->plan->schedule.micro_batches);
         return;
     }
     if (hypar_simulate(&sim, found->plan, options, &why) != HYPAR_OK) {

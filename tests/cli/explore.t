@@ -146,3 +146,86 @@ $ hypar explore vgg-e --on htree:16 --levels H1,H2
 $ hypar explore lenet-c --on htree:16 --levels H1 --svg $TMP/none/picture.svg
 > hypar: $TMP/none/picture.svg: cannot write: No such file or directory
 ? 4
+
+Plans: of every batch on every machine the best, or why there is none.
+$ hypar explore vgg16 --on cluster:1x8 --batch 64..1024 --devices 2..8 --planner dp,mp,1f1b --csv $TMP/plans.csv --svg $TMP/plans.svg
+> vgg16, on cluster:1x2 to cluster:1x8: plans of dp, mp or 1f1b
+>
+> devices  batch    step  samples/s  a device      MFU   memory  micro  plan
+>       2     64  394 ms        162      81.2   48.0 %   3.1 GB      1  dp 2 x 1 x 1
+>       2    128  786 ms        163      81.4   48.1 %   5.1 GB      1  dp 2 x 1 x 1
+>       2    256  1.57 s        163      81.5*  48.2 %   9.1 GB      1  dp 2 x 1 x 1
+>       2    512  3.26 s        157      78.4   46.4 %  1.72 GB     32  1f1b 1 x 1 x 2
+>       2  1,024  6.52 s        157      78.6   46.5 %  3.44 GB     32  1f1b 1 x 1 x 2
+>       4     64  198 ms        323      80.8   47.7 %  2.11 GB      1  dp 4 x 1 x 1
+>       4    128  394 ms        325      81.2   48.0 %   3.1 GB      1  dp 4 x 1 x 1
+>       4    256  786 ms        326      81.4   48.1 %   5.1 GB      1  dp 4 x 1 x 1
+>       4    512  1.57 s        326      81.5   48.2 %   9.1 GB      1  dp 4 x 1 x 1
+>       4  1,024  3.26 s        314      78.5   46.4 %  1.72 GB     32  1f1b 2 x 1 x 2
+>       8     64  101 ms        635      79.3   46.9 %  1.61 GB      1  dp 8 x 1 x 1
+>       8    128  198 ms        646      80.7   47.7 %  2.11 GB      1  dp 8 x 1 x 1
+>       8    256  394 ms        650      81.2   48.0 %   3.1 GB      1  dp 8 x 1 x 1
+>       8    512  786 ms        651      81.4   48.1 %   5.1 GB      1  dp 8 x 1 x 1
+>       8  1,024  1.57 s        652      81.5   48.2 %   9.1 GB      1  dp 8 x 1 x 1
+>
+> Most samples/s for a device (*): 81.5 of batch 256 on 2 devices; in all: 652 of batch 1,024 on 8
+> devices.
+> Memory: of the fullest device, which has 16 GB. Micro: micro-batches. Plans: data x tensor x
+> pipeline.
+$ head -3 $TMP/plans.csv; wc -l <$TMP/plans.csv; grep -c polyline $TMP/plans.svg
+> machine,devices,batch,verdict,planner,data,tensor,pipeline,micro_batches,simulated,step_s,samples_per_s,samples_per_s_per_device,mfu,memory_bytes,limit_bytes,best,why
+> "cluster:1x2",2,64,fits,dp,2,1,1,1,1,0.394140951807,162.37845802772367,81.18922901386183,0.48000719724132057,3104266564,16000000000,0,""
+> "cluster:1x2",2,128,fits,dp,2,1,1,1,1,0.786435098069,162.75977549105974,81.37988774552987,0.4811344103523348,5101672772,16000000000,0,""
+> 16
+> 5
+$ hypar explore vgg16 --on cluster:1x8 --batch 64,4096 --devices 8 --planner dp --json
+> {
+>   "model": "vgg16",
+>   "planners": "dp",
+>   "points": [
+>     {"machine": "cluster:1x8", "devices": 8, "batch": 64, "verdict": "fits", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "simulated": true, "step_s": 0.100821389052, "samples_per_s": 634.7859378032485, "samples_per_s_per_device": 79.34824222540607, "mfu": 0.46912290976601917, "memory_bytes": 1606211908, "limit_bytes": 16000000000, "best": true},
+>     {"machine": "cluster:1x8", "devices": 8, "batch": 4096, "verdict": "too large", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "simulated": true, "step_s": 6.278557149033, "samples_per_s": 652.3791856590572, "samples_per_s_per_device": 81.54739820738214, "mfu": 0.4821247661948392, "memory_bytes": 33065359684, "limit_bytes": 16000000000, "best": false}
+>   ]
+> }
+$ hypar explore gpt2 --on full:8 --batch 64 --devices 4,8 --planner 3d --precision bf16 --shard optimizer --recompute full
+> hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
+> gpt2, bf16, on full:4 to full:8: plans of 3d
+>
+> devices  batch    step  samples/s  a device      MFU   memory  micro  plan
+>       4     64  2.18 s       29.3      7.32*  40.8 %  4.27 GB      1  3d 4 x 1 x 1
+>       8     64  1.09 s       58.5      7.31   40.8 %  2.38 GB      1  3d 8 x 1 x 1
+>
+> Most samples/s for a device (*): 7.32 of batch 64 on 4 devices; in all: 58.5 of batch 64 on 8
+> devices.
+> Memory: of the fullest device, which has 16 GB. Micro: micro-batches. Plans: data x tensor x
+> pipeline.
+$ hypar explore alexnet --on cluster:1x2 --batch 1024,4096 --planner owt --topology full,ring --memory 2GB --micro-batches 2
+> alexnet, on full:2 to ring:2: plans of owt
+>
+> machine  devices  batch    step  samples/s  a device      MFU   memory  micro  plan
+> full:2         2  1,024  282 ms     3.63 k    1.82 k*  49.6 %  1.08 GB      2  owt, by layer
+> full:2         2  4,096       -          -         -        -  3.57 GB      -  no plan fits
+>                                                                                (owt, by layer)
+> ring:2         2  1,024  282 ms     3.63 k    1.82 k   49.6 %  1.08 GB      2  owt, by layer
+> ring:2         2  4,096       -          -         -        -  3.57 GB      -  no plan fits
+>                                                                                (owt, by layer)
+>
+> Most samples/s for a device (*): 1.82 k of batch 1,024 on full:2; in all: 3.63 k of batch 1,024
+> on full:2.
+> Memory: of the fullest device, which has 2 GB. Micro: micro-batches. Plans: data x tensor x
+> pipeline. In brackets the plan that needs least.
+$ hypar explore vgg16 --on full:2,memory=100MB --batch 4,8 --planner dp,mp
+> vgg16, on full:2,memory=100MB: plans of dp or mp
+>
+> devices  batch  step  samples/s  a device  MFU  memory  micro  plan
+>       2      4     -          -         -    -       -      -  no plan: dp: weights, gradients
+>                                                                and sgd state need 1.11 GB on
+>                                                                device 0, which has 100 MB
+>       2      8     -          -         -    -       -      -  no plan: dp: weights, gradients
+>                                                                and sgd state need 1.11 GB on
+>                                                                device 0, which has 100 MB
+>
+> None fits.
+> Micro: micro-batches. Plans: data x tensor x pipeline.
+> hypar: explore: no plan fits, of any batch on any machine
+? 1

@@ -7,7 +7,7 @@ $ hypar --help
 >   plan       find how to split a model over a machine
 >   compare    planners, or plans, side by side, simulated
 >   simulate   predict one training step: time, traffic, memory, energy
->   explore    sweep parallelisms, array sizes, topologies, bandwidths
+>   explore    sweep batches, numbers of devices, parallelisms, topologies, bandwidths
 >   lower      make a plan explicit: every task and every byte
 >   train      run a plan for real
 >   profile    measure what this machine takes, for predictions on local:N

@@ -495,3 +495,26 @@ $ hypar plan mlp:4-4 --batch 2 --on full:1 --planner optcnn | grep -e device -e 
 > layer with 1 configuration by nkhw, 0 edges in 1 table; 1 node, 0 edge and 0 general
 > Predicted step 0.843 ns, simulated (the busiest device computes 0.843 ns of it), 2.37 G
 > fullest device.
+
+The largest batch that fits: of samples for all devices alike, or where that is too many, fewer.
+$ hypar plan resnet50 --on cluster:2x8,device=a100 --batch max -p dp | head -3
+> resnet50, batch 14992 (the largest that fits; 15,008 needs 27.3 MB more than 80 GB), on 16
+> devices: planner dp
+>
+$ hypar plan resnet50 --on cluster:2x8,device=a100 --batch max -p dp --micro-batches 4 | head -2
+> resnet50, batch 59968 (the largest that fits in 4 micro-batches; 60,032 needs 27.3 MB more than
+> 80 GB), on 16 devices: planner dp
+$ hypar plan vgg16 --on cluster:1x8 --batch max -p 1f1b --stages 8 | head -2
+> vgg16, batch 408 (the largest that fits; of 416: 1f1b: no plan found that fits; the nearest
+> needs 16.3 GB on device 0, which has 16 GB), on 8 devices: planner 1f1b
+$ hypar plan gpt2-xl --on cluster:4x8 --batch max -p mp -q | head -1
+> gpt2-xl, batch 10 (the largest that fits; 11 needs 16.4 GB of 16 GB), on 32 devices: planner mp
+$ hypar plan alexnet --on full:4 --batch max -p owt --memory 4GB --json | sed -n '/largest_batch/,/}/p'
+>   "largest_batch": {
+>     "batch": 4764,
+>     "micro_batches": 1,
+>     "beyond": 4768,
+>     "need_bytes": 4002380244,
+>     "has_bytes": 4000000000,
+>     "tried": 6
+>   },

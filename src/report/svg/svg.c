@@ -121,6 +121,11 @@ static struct axis span(const struct svg_plot *plot, int vertical, int log_base)
         axis.low = fmin(axis.low, 0);
     if (vertical)
         axis.high *= 1.05;
+    else if (plot->shaded && log_base) { /* room for a ring */
+        double margin = pow(axis.high / axis.low, 0.025);
+        axis.low /= margin;
+        axis.high *= margin;
+    }
     if (axis.high <= axis.low)
         axis.high = axis.low + (axis.low > 0 ? axis.low : 1);
     return axis;
@@ -170,17 +175,26 @@ static void draw_ticks(FILE *to, const struct axis *axis, int vertical)
         }
 }
 
+/* The colour of a line; of a ramp not its brightest, which is lost on white. */
+static const char *line_colour(const struct svg_plot *plot, int s, char buffer[8])
+{
+    if (!plot->shaded)
+        return hp_svg_colour(s);
+    return hp_svg_ramp(buffer, plot->n_series > 1 ? 0.82 * s / (plot->n_series - 1) : 0.4);
+}
+
 static void draw_series(FILE *to, const struct svg_plot *plot, int s, const struct axis *x,
                         const struct axis *y)
 {
     const struct svg_series *series = &plot->series[s];
-    const char *colour = hp_svg_colour(s);
+    char buffer[8];
+    const char *colour = line_colour(plot, s, buffer);
     static const char *const dashes[] = { "none", "6 3", "2 3" };
     if (series->n > 1) {
         fprintf(to,
                 "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" "
                 "stroke-dasharray=\"%s\" points=\"",
-                colour, dashes[s / 7 % 3]);
+                colour, dashes[plot->shaded ? 0 : s / 7 % 3]);
         for (int i = 0; i < series->n; i++)
             fprintf(to, "%s%.1f,%.1f", i ? " " : "", place(x, series->x[i]),
                     place(y, series->y[i]));
@@ -189,7 +203,7 @@ static void draw_series(FILE *to, const struct svg_plot *plot, int s, const stru
     for (int i = 0; i < series->n && series->n <= 64; i++) {
         fprintf(to, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\"><title>",
                 place(x, series->x[i]), place(y, series->y[i]),
-                series->n > 1 ? 3.2 : fmax(3, 8.5 - 1.5 * s), colour);
+                series->n > 1 || plot->shaded ? 3.2 : fmax(3, 8.5 - 1.5 * s), colour);
         hp_svg_escape(to, series->name);
         fprintf(to, ": %.4g at %.4g</title></circle>\n", series->y[i], series->x[i]);
     }
@@ -198,9 +212,10 @@ static void draw_series(FILE *to, const struct svg_plot *plot, int s, const stru
 static void draw_legend(FILE *to, const struct svg_plot *plot)
 {
     int most = (BOTTOM - TOP) / ROW;
+    char buffer[8];
     for (int s = 0; s < plot->n_series && s < most; s++) {
         double y = TOP + 8 + s * ROW;
-        hp_svg_line(to, LEGEND, y - 4, LEGEND + 18, y - 4, hp_svg_colour(s), 3);
+        hp_svg_line(to, LEGEND, y - 4, LEGEND + 18, y - 4, line_colour(plot, s, buffer), 3);
         hp_svg_text(to, LEGEND + 24, y, SVG_START, 12,
                     s == most - 1 && plot->n_series > most ? "..." : plot->series[s].name);
     }
@@ -216,6 +231,11 @@ void hp_svg_plot(FILE *to, const struct svg_plot *plot)
     hp_svg_line(to, LEFT, TOP, LEFT, BOTTOM, "#888", 1);
     for (int s = 0; s < plot->n_series; s++)
         draw_series(to, plot, s, &x, &y);
+    if (plot->mark_x > 0)
+        fprintf(to,
+                "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"8\" fill=\"none\" stroke=\"#d55e00\" "
+                "stroke-width=\"2.5\"/>\n",
+                place(&x, plot->mark_x), place(&y, plot->mark_y));
     draw_legend(to, plot);
     hp_svg_text(to, (LEFT + RIGHT) / 2.0, BOTTOM + 44, SVG_MIDDLE, 13, plot->x_label);
     fprintf(to, "<g transform=\"translate(22 %d) rotate(-90)\">", (TOP + BOTTOM) / 2);

@@ -36,7 +36,9 @@ struct svg_series {
 
 struct svg_plot {
     const char *title, *subtitle, *x_label, *y_label;
-    int log_x, log_y; /* the base of a logarithmic axis; 0: linear */
+    int log_x, log_y;      /* the base of a logarithmic axis; 0: linear */
+    int shaded;            /* lines are in an order, and their colours shades of one ramp */
+    double mark_x, mark_y; /* a point with a ring around it; mark_x 0: none */
     int n_series;
     struct svg_series *series;
 };

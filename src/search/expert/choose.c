@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/divisor.h"
 #include "base/stop.h"
 #include "cost/array.h"
 #include "search/expert/weigh.h"
@@ -37,10 +38,10 @@ static int64_t next_number(const struct choice *c, const struct hypar_layout *la
             asked = c->asked.micro_batches;
     if (asked)
         return m < asked ? asked : 0;
-    for (m++; m <= each; m++)
-        if (each % m == 0 && (!in_turn || m % layout->pipeline == 0))
-            return m;
-    return 0;
+    do
+        m = hp_next_divisor(each, m);
+    while (in_turn && m % layout->pipeline != 0);
+    return m;
 }
 
 /* Few micro-batches are better kernels: the least number whose step is within 5 % of the best,

@@ -26,6 +26,21 @@ static enum hypar_status read_planners(struct hypar_exploration *e, struct hypar
     return HYPAR_OK;
 }
 
+bool hypar_divide_by_levels(const char *planners)
+{
+    struct arena scratch = { 0 };
+    char **name;
+    int n;
+    bool all = true;
+    hp_explore_list(&scratch, "planners", planners, &name, &n, NULL);
+    for (int i = 0; i < n; i++) {
+        const struct planner *planner = hp_find_planner(name[i]);
+        all &= !planner || planner->rules;
+    }
+    hp_arena_free(&scratch);
+    return all;
+}
+
 /* "H2=0010": nothing else is allowed there. */
 static enum hypar_status apply_fix(struct hypar_exploration *e, const struct site *site,
                                    unsigned *allowed, struct hypar_error *err)
@@ -242,10 +257,25 @@ static void resolve_cost(struct hypar_exploration *e, const struct hypar_machine
 /* When told to stop: machines from `first` on are not told of. */
 static void leave_out(struct hypar_exploration *e, int first)
 {
-    for (int i = first; i < e->n_sites; i++)
-        hypar_machine_free(e->site[i].own);
+    hp_explore_machines_free(&e->machines, first);
     e->n_sites = first;
     e->interrupted = true;
+}
+
+static enum hypar_status make_sites(struct hypar_exploration *e,
+                                    const struct hypar_machine *machine,
+                                    struct hypar_error *err)
+{
+    struct machine_lists lists = { e->options.devices, e->options.topologies,
+                                   e->options.bandwidths };
+    TRY(hp_explore_machines(&e->arena, machine, &lists, &e->machines, err));
+    e->n_sites = e->machines.n;
+    e->site = NEW(&e->arena, struct site, e->n_sites);
+    for (int i = 0; i < e->n_sites; i++)
+        e->site[i] = (struct site){ .best = -1,
+                                    .text = { .machine = e->machines.at[i].machine,
+                                              .word = e->machines.at[i].word } };
+    return HYPAR_OK;
 }
 
 static enum hypar_status explore(struct hypar_exploration *e,
@@ -259,7 +289,7 @@ static enum hypar_status explore(struct hypar_exploration *e,
         return hp_fail(err, HYPAR_INVALID, "%s has no weighted layer to divide",
                        e->graph->name);
     TRY(read_planners(e, err));
-    TRY(hp_explore_sites(e, machine, err));
+    TRY(make_sites(e, machine, err));
     for (int i = 0; i < e->n_sites; i++) {
         TRY(prepare(e, &e->site[i], err));
         TRY(hp_explore_cells(e, &e->site[i], err));
@@ -303,8 +333,7 @@ void hypar_exploration_free(struct hypar_exploration *e)
 {
     if (!e)
         return;
-    for (int i = 0; i < e->n_sites; i++)
-        hypar_machine_free(e->site[i].own);
+    hp_explore_machines_free(&e->machines, 0);
     struct arena arena = e->arena; /* it lives in it */
     hp_arena_free(&arena);
 }

@@ -9,6 +9,18 @@
 
 enum { MAX_SITES = 1024 };
 
+/* One machine of several. */
+struct explored_machine {
+    const struct hypar_machine *machine;
+    struct hypar_machine *own; /* to be released; NULL: the caller's */
+    const char *word;          /* "the machine" where it has none */
+};
+
+struct explored_machines {
+    int n, capacity;
+    struct explored_machine *at;
+};
+
 /* One thing to choose: the type of one variable at one level. */
 struct cell {
     int level, var;
@@ -26,7 +38,6 @@ struct group {
 /* One machine, and all that was evaluated on it. */
 struct site {
     struct hypar_explore_site text;
-    struct hypar_machine *own; /* to be released; NULL: the caller's */
     struct problem problem;
     struct hypar_search_options search;
     struct step_work work;
@@ -49,7 +60,8 @@ struct hypar_exploration {
     struct layered *layered;
     double array_macs; /* of one step, as the array's time counts them */
     int n_planners;
-    const struct planner **planner; /* all divide level by level */
+    const struct planner **planner;    /* all divide level by level */
+    struct explored_machines machines; /* of the sites */
     int n_sites;
     struct site *site;
     bool interrupted; /* there would have been more of them */
@@ -76,10 +88,24 @@ enum hypar_status hp_explore_digits(const struct hypar_exploration *e, const cha
 
 /* Machines ---------------------------------------------------------------------------- */
 
-/* Fill n_sites and their machines. */
-enum hypar_status hp_explore_sites(struct hypar_exploration *e,
-                                   const struct hypar_machine *machine,
-                                   struct hypar_error *err);
+/* The lists that machines vary by, as people write them; NULL: none. */
+struct machine_lists {
+    const char *devices, *topologies, *bandwidths;
+};
+
+/* `machine` in all sizes, topologies and bandwidths, or as it is; to be released, also where
+ * that fails. */
+enum hypar_status hp_explore_machines(struct arena *arena, const struct hypar_machine *machine,
+                                      const struct machine_lists *lists,
+                                      struct explored_machines *all, struct hypar_error *err);
+
+/* Release those from `first` on. */
+void hp_explore_machines_free(struct explored_machines *all, int first);
+
+/* The numbers of "16,48" and "1..64", which doubles: from 1 to `most`. */
+enum hypar_status hp_explore_counts(struct arena *arena, const char *what, const char *text,
+                                    int64_t most, int64_t **counts, int *n,
+                                    struct hypar_error *err);
 
 /* Choices ----------------------------------------------------------------------------- */
 

@@ -122,58 +122,51 @@ static enum hypar_status word_for(const struct pattern *pattern, const struct va
     return HYPAR_OK;
 }
 
-static enum hypar_status add_site(struct hypar_exploration *e, int *capacity,
-                                  const struct hypar_machine *machine,
-                                  struct hypar_machine *own, struct hypar_error *err)
+static void add_machine(struct arena *arena, struct explored_machines *all,
+                        const struct hypar_machine *machine, struct hypar_machine *own)
 {
     const char *word = hypar_machine_word(machine);
-    if (e->n_sites == MAX_SITES) {
-        hypar_machine_free(own);
-        return hp_fail(err, HYPAR_UNSUPPORTED, "more than %d machines to explore", MAX_SITES);
-    }
-    e->site = GROW(&e->arena, struct site, e->site, e->n_sites, capacity);
-    e->site[e->n_sites++] =
-        (struct site){ .own = own,
-                       .best = -1,
-                       .text = { .machine = machine, .word = word ? word : "the machine" } };
-    return HYPAR_OK;
+    all->at = GROW(arena, struct explored_machine, all->at, all->n, &all->capacity);
+    all->at[all->n++] = (struct explored_machine){ machine, own, word ? word : "the machine" };
 }
 
-static enum hypar_status read_count(const char *text, int *out, struct hypar_error *err)
+static enum hypar_status read_count(const char *what, const char *text, int64_t most,
+                                    int64_t *out, struct hypar_error *err)
 {
     double n;
     if (!hypar_parse_quantity(text, HYPAR_UNIT_COUNT, &n) || n != floor(n) || n < 1 ||
-        n > MACHINE_MAX_DEVICES)
-        return hp_fail(err, HYPAR_USAGE, "devices: '%.20s' is not a whole number from 1 to %d",
-                       text, MACHINE_MAX_DEVICES);
-    *out = (int)n;
+        n > (double)most)
+        return hp_fail(err, HYPAR_USAGE, "%s: '%.20s' is not a whole number from 1 to %lld",
+                       what, text, (long long)most);
+    *out = (int64_t)n;
     return HYPAR_OK;
 }
 
-/* "16", or "1..64": 1, 2, 4, ... 64. */
-static enum hypar_status read_sizes(struct arena *arena, const char *text, int **sizes, int *n,
+enum hypar_status hp_explore_counts(struct arena *arena, const char *what, const char *text,
+                                    int64_t most, int64_t **counts, int *n,
                                     struct hypar_error *err)
 {
     char **item;
     int n_items, capacity = 0;
-    *sizes = NULL;
+    *counts = NULL;
     *n = 0;
-    TRY(hp_explore_list(arena, "devices", text, &item, &n_items, err));
+    TRY(hp_explore_list(arena, what, text, &item, &n_items, err));
     for (int i = 0; i < n_items; i++) {
         char *dots = strstr(item[i], "..");
-        int first, last;
+        int64_t first, last;
         if (dots)
             *dots = '\0';
-        TRY(read_count(item[i], &first, err));
+        TRY(read_count(what, item[i], most, &first, err));
         last = first;
         if (dots)
-            TRY(read_count(dots + 2, &last, err));
+            TRY(read_count(what, dots + 2, most, &last, err));
         if (last < first)
-            return hp_fail(err, HYPAR_USAGE, "devices: %d..%d goes down, expected %d..%d",
-                           first, last, last, first);
-        for (int64_t size = first; size <= last; size *= 2) {
-            *sizes = GROW(arena, int, *sizes, *n, &capacity);
-            (*sizes)[(*n)++] = (int)size;
+            return hp_fail(err, HYPAR_USAGE, "%s: %lld..%lld goes down, expected %lld..%lld",
+                           what, (long long)first, (long long)last, (long long)last,
+                           (long long)first);
+        for (int64_t count = first; count <= last; count *= 2) {
+            *counts = GROW(arena, int64_t, *counts, *n, &capacity);
+            (*counts)[(*n)++] = count;
         }
     }
     return HYPAR_OK;
@@ -197,39 +190,54 @@ static enum hypar_status read_topologies(struct arena *arena, const char *text,
 }
 
 /* All combinations, sizes varying fastest. */
-static enum hypar_status vary(struct hypar_exploration *e, const struct pattern *pattern,
-                              struct hypar_error *err)
+static enum hypar_status vary(const struct pattern *pattern, const struct machine_lists *lists,
+                              struct explored_machines *all, struct hypar_error *err)
 {
     const struct topology **topology;
     char **bandwidth;
-    int n_topologies, n_bandwidths, n_sizes, *size, capacity = 0;
+    int n_topologies, n_bandwidths, n_sizes;
+    int64_t *size;
     struct arena *arena = pattern->arena;
-    TRY(read_sizes(arena, e->options.devices, &size, &n_sizes, err));
-    TRY(read_topologies(arena, e->options.topologies, &topology, &n_topologies, err));
-    TRY(hp_explore_list(arena, "bandwidths", e->options.bandwidths, &bandwidth, &n_bandwidths,
+    TRY(hp_explore_counts(arena, "devices", lists->devices, MACHINE_MAX_DEVICES, &size,
+                          &n_sizes, err));
+    TRY(read_topologies(arena, lists->topologies, &topology, &n_topologies, err));
+    TRY(hp_explore_list(arena, "bandwidths", lists->bandwidths, &bandwidth, &n_bandwidths,
                         err));
     for (int t = 0; t < (n_topologies ? n_topologies : 1); t++)
         for (int b = 0; b < (n_bandwidths ? n_bandwidths : 1); b++)
             for (int d = 0; d < (n_sizes ? n_sizes : 1); d++) {
                 struct variant variant = { n_topologies ? topology[t] : pattern->topology,
                                            n_bandwidths ? bandwidth[b] : NULL,
-                                           n_sizes ? size[d] : 0 };
+                                           n_sizes ? (int)size[d] : 0 };
                 struct hypar_machine *machine;
                 const char *word;
+                if (all->n == MAX_SITES)
+                    return hp_fail(err, HYPAR_UNSUPPORTED, "more than %d machines to explore",
+                                   MAX_SITES);
                 TRY(word_for(pattern, &variant, &word, err));
                 TRY(hypar_machine_read(&machine, word, err));
-                TRY(add_site(e, &capacity, machine, machine, err));
+                add_machine(arena, all, machine, machine);
             }
     return HYPAR_OK;
 }
 
-enum hypar_status hp_explore_sites(struct hypar_exploration *e,
-                                   const struct hypar_machine *machine, struct hypar_error *err)
+enum hypar_status hp_explore_machines(struct arena *arena, const struct hypar_machine *machine,
+                                      const struct machine_lists *lists,
+                                      struct explored_machines *all, struct hypar_error *err)
 {
-    int capacity = 0;
-    struct pattern pattern = { .arena = &e->arena, .machine = machine };
-    if (!e->options.devices && !e->options.topologies && !e->options.bandwidths)
-        return add_site(e, &capacity, machine, NULL, err);
+    struct pattern pattern = { .arena = arena, .machine = machine };
+    *all = (struct explored_machines){ 0 };
+    if (!lists->devices && !lists->topologies && !lists->bandwidths) {
+        add_machine(arena, all, machine, NULL);
+        return HYPAR_OK;
+    }
     TRY(take_apart(&pattern, err));
-    return vary(e, &pattern, err);
+    return vary(&pattern, lists, all, err);
+}
+
+void hp_explore_machines_free(struct explored_machines *all, int first)
+{
+    for (int i = first; i < all->n; i++)
+        hypar_machine_free(all->at[i].own);
+    all->n = first < all->n ? first : all->n;
 }

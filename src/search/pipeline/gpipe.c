@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/divisor.h"
 #include "search/pipeline/flush.h"
 
 /* Devices of one component of the top level. */
@@ -116,11 +117,8 @@ static void add_micro_batches(struct choosing *c, struct depth *d)
     if (c->mixing >= 0 && each > 1)
         each = 1;
     d->least_s = INFINITY;
-    for (int64_t m = asked ? asked : 1; m <= each && d->n < MOST; m++) {
-        if (asked && m > asked)
-            break;
-        if (!asked && each % m != 0)
-            continue;
+    for (int64_t m = asked ? asked : 1; m && m <= each && d->n < MOST;
+         m = asked ? 0 : hp_next_divisor(each, m)) {
         struct candidate k = { .cut = &d->cut, .micro_batches = m };
         weigh(c, &k);
         hp_flush_bound(c, &k);

@@ -1,0 +1,316 @@
+/* A sweep: a plan for every batch on every machine, as hypar_search() finds it, and what it
+ * does. Points are independent of each other and are searched on all cores. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "base/stop.h"
+#include "search/explore/explore.h"
+#include "search/fit.h"
+
+enum {
+    MOST_THREADS = 8
+}; /* unless asked for: a search for a thousand devices takes a gigabyte */
+
+struct hypar_sweep {
+    struct arena arena; /* holds everything, the sweep itself included */
+    struct hypar_sweep_options options;
+    int n_planners;
+    char **planner;
+    struct explored_machines machines;
+    int n_batches;
+    int64_t *batch;
+    struct hypar_graph **graph; /* of each batch */
+    int n_points;
+    struct hypar_sweep_point *point; /* [machine * n_batches + batch] */
+    int best;                        /* the most samples a second for a device; -1: none */
+    atomic_int n_done;
+};
+
+/* What a plan is ------------------------------------------------------------------------ */
+
+/* How an operator is divided: by samples, copies of its stage included, and otherwise. */
+static void divide(const struct hypar_plan *plan, int op, int *data, int *tensor)
+{
+    const struct nest *nest = plan->graph->ops[op].nest;
+    const struct op_plan *placed = &plan->ops[op];
+    *data = placed->n_devices / placed->n_parts;
+    *tensor = 1;
+    for (int a = 0; a < nest->n_axes; a++) {
+        int degree = placed->split.degree[a] > 1 ? placed->split.degree[a] : 1;
+        *(nest->axis[a].role == HYPAR_SAMPLE ? data : tensor) *= degree;
+    }
+}
+
+/* Data x tensor x pipeline, where all layers with weights are divided alike; else 0. */
+static void describe(const struct hypar_plan *plan, struct hypar_sweep_point *p)
+{
+    const struct hypar_layout *layout = hypar_plan_layout(plan);
+    int n_stages = hypar_plan_stage_count(plan);
+    bool first = true;
+    p->micro_batches = plan->schedule.micro_batches > 1 ? plan->schedule.micro_batches : 1;
+    p->data = p->tensor = 0;
+    p->pipeline = layout ? layout->pipeline : n_stages > 1 ? n_stages : 1;
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        int data, tensor;
+        if (!hp_op_weighted(plan->graph, op))
+            continue;
+        divide(plan, op, &data, &tensor);
+        if (!first && (data != p->data || tensor != p->tensor)) {
+            p->data = p->tensor = 0;
+            break;
+        }
+        p->data = data;
+        p->tensor = tensor;
+        first = false;
+    }
+    if (layout) {
+        p->data = layout->data;
+        p->tensor = layout->tensor;
+    }
+}
+
+/* Points ---------------------------------------------------------------------------------- */
+
+/* What was found, by its simulated step, or by closed form where that takes long. A plan of
+ * which it cannot be told whether it fits is none. */
+static void weigh(const struct hypar_found *found, double limit_bytes,
+                  struct hypar_sweep_point *p)
+{
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    struct hypar_prediction closed = hypar_found_prediction(found);
+    struct hypar_memory fullest;
+    enum hypar_status status = hp_found_fits(found, limit_bytes, &fullest, &p->why);
+    p->verdict = status == HYPAR_OK           ? HYPAR_SWEPT_FITS
+                 : status == HYPAR_INFEASIBLE ? HYPAR_SWEPT_TOO_LARGE
+                                              : HYPAR_SWEPT_NO_PLAN;
+    if (p->verdict == HYPAR_SWEPT_NO_PLAN)
+        return;
+    p->why.text[0] = '\0';
+    p->simulated = s != NULL;
+    p->step_s = s ? s->step.step_s : closed.step_s;
+    p->samples_per_s = s ? s->step.samples_per_s : closed.samples_per_s;
+    p->mfu = s ? s->step.mfu : closed.mfu;
+    p->memory_bytes = fullest.peak;
+    p->limit_bytes = fullest.limit;
+    p->planner = found->info.planner;
+    describe(found->plan, p);
+}
+
+/* Is a point better than another one of the same batch and machine: does it fit, is it faster,
+ * or if neither fits, does it need less? */
+static bool is_better(const struct hypar_sweep_point *a, const struct hypar_sweep_point *b)
+{
+    if (a->verdict != b->verdict)
+        return a->verdict < b->verdict;
+    return a->verdict == HYPAR_SWEPT_FITS ? a->step_s < b->step_s
+                                          : a->memory_bytes < b->memory_bytes;
+}
+
+/* A planner's plan, if it is better than what *best has. Only wrong use fails: where a planner
+ * has no plan, the point tells why. */
+static enum hypar_status try_planner(const struct hypar_sweep *s,
+                                     const struct hypar_graph *graph, const char *planner,
+                                     struct hypar_sweep_point *best, struct hypar_error *err)
+{
+    static const struct hypar_sim_options by_default;
+    struct hypar_search_options how = s->options.search;
+    struct hypar_sweep_point p = *best;
+    struct hypar_found *found;
+    struct hypar_error why;
+    how.planner = planner;
+    how.machine = p.word;
+    how.simulation = how.simulation ? how.simulation : &by_default;
+    how.threads = 1;
+    enum hypar_status status = hypar_search(&found, graph, p.machine, &how, &why);
+    if (status == HYPAR_USAGE)
+        return hp_fail(err, status, "%s", why.text);
+    if (status == HYPAR_OK) {
+        weigh(found, how.memory_bytes, &p);
+        hypar_found_free(found);
+    } else {
+        p.verdict = HYPAR_SWEPT_NO_PLAN;
+        p.why = why;
+    }
+    if (is_better(&p, best))
+        *best = p;
+    return HYPAR_OK;
+}
+
+/* All that jobs share; each writes its own point. */
+struct sweeping {
+    struct hypar_sweep *sweep;
+    enum hypar_status *status; /* by point */
+    struct hypar_error *err;
+};
+
+/* A point that was not done when it was told to stop is not told of. */
+static void search_point(void *arg, int i)
+{
+    struct sweeping *w = arg;
+    struct hypar_sweep *s = w->sweep;
+    struct hypar_sweep_point p = s->point[i];
+    const struct hypar_graph *graph = s->graph[i % s->n_batches];
+    for (int k = 0; k < s->n_planners && w->status[i] == HYPAR_OK; k++) {
+        if (hp_stopped(s->options.search.stop))
+            return;
+        w->status[i] = try_planner(s, graph, s->planner[k], &p, &w->err[i]);
+    }
+    if (hp_stopped(s->options.search.stop))
+        return;
+    s->point[i] = p;
+    int done = atomic_fetch_add(&s->n_done, 1) + 1;
+    if (s->options.progress)
+        s->options.progress(s->options.who, done, s->n_points);
+}
+
+/* By machine, the smallest batch first. */
+static void make_points(struct hypar_sweep *s)
+{
+    s->n_points = s->machines.n * s->n_batches;
+    s->point = NEW(&s->arena, struct hypar_sweep_point, s->n_points);
+    for (int i = 0; i < s->n_points; i++) {
+        const struct explored_machine *machine = &s->machines.at[i / s->n_batches];
+        s->point[i] = (struct hypar_sweep_point){
+            .batch = hypar_graph_batch(s->graph[i % s->n_batches]),
+            .machine = machine->machine,
+            .word = machine->word,
+            .devices = hypar_machine_device_count(machine->machine),
+            .verdict = HYPAR_SWEPT_NOT_TRIED,
+        };
+    }
+}
+
+static enum hypar_status search_points(struct hypar_sweep *s, struct hypar_error *err)
+{
+    struct sweeping w = { .sweep = s,
+                          .status = NEW(&s->arena, enum hypar_status, s->n_points),
+                          .err = NEW(&s->arena, struct hypar_error, s->n_points) };
+    int threads = s->options.search.threads;
+    if (!threads)
+        threads = hp_core_count() < MOST_THREADS ? hp_core_count() : MOST_THREADS;
+    hp_parallel(s->n_points, threads, search_point, &w);
+    for (int i = 0; i < s->n_points; i++)
+        if (w.status[i] != HYPAR_OK)
+            return hp_fail(err, w.status[i], "%s", w.err[i].text);
+    return atomic_load(&s->n_done) ? HYPAR_OK : hp_check_stop(s->options.search.stop, err);
+}
+
+static double for_a_device(const struct hypar_sweep_point *p)
+{
+    return p->samples_per_s / p->devices;
+}
+
+static void find_best(struct hypar_sweep *s)
+{
+    s->best = -1;
+    for (int i = 0; i < s->n_points; i++)
+        if (s->point[i].verdict == HYPAR_SWEPT_FITS &&
+            (s->best < 0 || for_a_device(&s->point[i]) > for_a_device(&s->point[s->best])))
+            s->best = i;
+    if (s->best >= 0)
+        s->point[s->best].best = true;
+}
+
+/* The sweep ------------------------------------------------------------------------------- */
+
+/* The graphs of all batches, so that a model that cannot be read is told at once. */
+static enum hypar_status read_graphs(struct hypar_sweep *s, const struct hypar_batches *batches,
+                                     struct hypar_error *err)
+{
+    TRY(hp_explore_counts(&s->arena, "batch", s->options.batches, HYPAR_MAX_BATCH, &s->batch,
+                          &s->n_batches, err));
+    if (!s->n_batches) { /* what the model says */
+        s->batch = NEW(&s->arena, int64_t, 1);
+        s->n_batches = 1;
+    }
+    if ((double)s->n_batches * s->machines.n > HYPAR_MAX_SWEPT)
+        return hp_fail(err, HYPAR_UNSUPPORTED,
+                       "%d batches on %d machines, expected at most %d together", s->n_batches,
+                       s->machines.n, HYPAR_MAX_SWEPT);
+    s->graph = NEW(&s->arena, struct hypar_graph *, s->n_batches);
+    for (int i = 0; i < s->n_batches; i++)
+        TRY(batches->graph(batches->who, s->batch[i], &s->graph[i], err));
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_planners(struct hypar_sweep *s, struct hypar_error *err)
+{
+    const char *text = s->options.planners ? s->options.planners : "auto";
+    TRY(hp_explore_list(&s->arena, "planners", text, &s->planner, &s->n_planners, err));
+    for (int i = 0; i < s->n_planners; i++)
+        if (!hp_find_planner(s->planner[i]))
+            return hp_fail(err, HYPAR_USAGE,
+                           "unknown planner '%.40s'; 'hypar planners' lists them",
+                           s->planner[i]);
+    return HYPAR_OK;
+}
+
+static enum hypar_status sweep(struct hypar_sweep *s, const struct hypar_machine *machine,
+                               const struct hypar_batches *batches, struct hypar_error *err)
+{
+    struct machine_lists lists = { s->options.devices, s->options.topologies,
+                                   s->options.bandwidths };
+    TRY(read_planners(s, err));
+    TRY(hp_explore_machines(&s->arena, machine, &lists, &s->machines, err));
+    TRY(read_graphs(s, batches, err));
+    make_points(s);
+    TRY(search_points(s, err));
+    find_best(s);
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_sweep(struct hypar_sweep **out, const struct hypar_batches *batches,
+                              const struct hypar_machine *machine,
+                              const struct hypar_sweep_options *options,
+                              struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    struct hypar_sweep *s = NEW(&arena, struct hypar_sweep, 1);
+    s->arena = arena;
+    if (options)
+        s->options = *options;
+    enum hypar_status status = sweep(s, machine, batches, err);
+    if (status != HYPAR_OK) {
+        hypar_sweep_free(s);
+        s = NULL;
+    }
+    *out = s;
+    return status;
+}
+
+void hypar_sweep_free(struct hypar_sweep *s)
+{
+    if (!s)
+        return;
+    for (int i = 0; i < s->n_batches && s->graph; i++)
+        hypar_graph_free(s->graph[i]);
+    hp_explore_machines_free(&s->machines, 0);
+    struct arena arena = s->arena; /* it lives in it */
+    hp_arena_free(&arena);
+}
+
+int hypar_sweep_count(const struct hypar_sweep *s)
+{
+    return s->n_points;
+}
+
+const struct hypar_sweep_point *hypar_sweep_point(const struct hypar_sweep *s, int i)
+{
+    return &s->point[i];
+}
+
+int hypar_sweep_done(const struct hypar_sweep *s)
+{
+    return atomic_load(&s->n_done);
+}
+
+const struct hypar_graph *hypar_sweep_graph(const struct hypar_sweep *s)
+{
+    return s->graph[0];
+}
+
+struct hypar_sweep_options hypar_sweep_options(const struct hypar_sweep *s)
+{
+    return s->options;
+}
