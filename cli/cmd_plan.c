@@ -50,6 +50,10 @@ static const struct argp_option options[] = {
     { "schedule", OPT_SCHEDULE, "NAME", 0, "3d: how micro-batches pass through (1f1b)", 0 },
     { "sequence-parallel", OPT_SEQUENCE_PARALLEL, NULL, 0,
       "3d: what lies between layers is divided by sequence, not copied", 0 },
+    { "max-tensor", OPT_MAX_TENSOR, "N", 0, "3d: at most so many parts of each layer (any)",
+      0 },
+    { "max-pipeline", OPT_MAX_PIPELINE, "N", 0,
+      "3d: at most so many groups of devices for stages (any)", 0 },
     { "start", OPT_START, "PLAN", 0, "flexflow: improve this plan; MODEL and --on as it says",
       0 },
     { "fix", OPT_FIX, "OP:SPLIT", 0,
@@ -338,6 +342,8 @@ static const char *degree_option(const struct args *args)
            : args->chunks            ? "chunks"
            : args->schedule          ? "schedule"
            : args->sequence_parallel ? "sequence-parallel"
+           : args->max_tensor        ? "max-tensor"
+           : args->max_pipeline      ? "max-pipeline"
                                      : NULL;
 }
 
@@ -352,6 +358,8 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
                                         .vertical_sync = args->vertical_sync,
                                         .stages = args->stages,
                                         .micro_batches = args->micro_batches,
+                                        .max_tensor = (int)args->max_tensor,
+                                        .max_pipeline = (int)args->max_pipeline,
                                         .fix = args->fix.text,
                                         .n_fix = args->fix.n,
                                         .proposals = args->proposals,

@@ -56,6 +56,9 @@ static const struct value {
     { OPT_SEQUENCE_PARALLEL, "--sequence-parallel", FLAG,
       offsetof(struct args, sequence_parallel), 0, 0 },
     { OPT_TENSOR, "--tensor", COUNT, offsetof(struct args, tensor), 1, 1 << 20 },
+    { OPT_MAX_TENSOR, "--max-tensor", COUNT, offsetof(struct args, max_tensor), 1, 1 << 20 },
+    { OPT_MAX_PIPELINE, "--max-pipeline", COUNT, offsetof(struct args, max_pipeline), 1,
+      1 << 20 },
     { OPT_BUDGET, "--budget", SECONDS, offsetof(struct args, budget_s), 0, 0 },
     { OPT_FIX, "--fix", TEXTS, offsetof(struct args, fix), 0, 0 },
     { OPT_FORWARD, "--forward", FLAG, offsetof(struct args, forward), 0, 0 },
@@ -522,10 +525,12 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
                          args->shard);
     if (args->shard_over && !how->shard)
         return opt_usage(err, "--shard-over needs --shard, which says what is divided");
+    how->shard_given = args->shard != NULL;
     how->shard_over = (int)args->shard_over;
     if (args->recompute && !hypar_recompute_find(args->recompute, &how->recompute))
         return opt_usage(err, "--recompute: '%s' is not none, selective or full",
                          args->recompute);
+    how->recompute_given = args->recompute != NULL;
     if (args->recurrence && strcmp(args->recurrence, "paper") == 0)
         how->recurrence = HYPAR_RECURRENCE_PAPER;
     else if (args->recurrence && strcmp(args->recurrence, "code") != 0)

@@ -77,6 +77,8 @@ enum opt_key {
     OPT_SCHEDULE,
     OPT_SEQUENCE_PARALLEL,
     OPT_TENSOR,
+    OPT_MAX_TENSOR,
+    OPT_MAX_PIPELINE,
     OPT_SYNC,
     OPT_BUDGET,
     OPT_PROPOSALS,
@@ -130,7 +132,7 @@ struct args {
         const char *text[MAX_FIXES];
     } fix;
     int64_t batch, seed, check_delta, proposals, stages, micro_batches, minibatches;
-    int64_t replicas, tensor, pipeline, chunks;
+    int64_t replicas, tensor, pipeline, chunks, max_tensor, max_pipeline;
     int64_t steps, ranks, threads, warm_up, every, test_every;
     double clip, learning_rate, weight_decay;
     bool check, detail, in_process, links;

@@ -62,9 +62,11 @@ struct hypar_search_options {
     enum hypar_optimizer optimizer;
     double clip; /* gradients have at most this norm, all together; 0: any */
     enum hypar_recompute recompute;
+    bool recompute_given; /* also where it is none; else planners that can may choose */
     /* What devices that have the same of a parameter divide among them, and among how many of
      * them (0: all). Planners do not look at it: memory is checked when it has been divided. */
     enum hypar_shard shard;
+    bool shard_given; /* as recompute_given */
     int shard_over;
     int64_t seed;
     /* Simulate what is found so, and in the search of flexflow and exhaustive; NULL: only auto
@@ -81,9 +83,11 @@ struct hypar_search_options {
     int64_t stages, micro_batches;
     /* 3d: members that are 0 are chosen; the schedule by default 1f1b, chunks 1 */
     struct hypar_layout layout;
-    enum hypar_sync sync;                /* optcnn */
-    const char *axes;                    /* optcnn: what may be divided, of "nkhwtc"; NULL:
-                                            "nkhw" */
+    int max_tensor, max_pipeline; /* 3d: parts of a layer, groups of devices that stages lie on,
+                                     at most; 0: any */
+    enum hypar_sync sync;         /* optcnn */
+    const char *axes;             /* optcnn: what may be divided, of "nkhwtc"; NULL:
+                                     "nkhw" */
     const struct hypar_profile *profile; /* optcnn: measured times; may be NULL */
     /* "OP:n=2,k=2": this operator is split so, over devices 0, 1, 2, ...; "OP:" not at all.
      * flexflow, exhaustive; the others refuse. */

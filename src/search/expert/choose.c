@@ -86,14 +86,21 @@ static void add_degrees(struct choice *c, int data, int tensor, int pipeline)
     c->weighed[c->n++] = w;
 }
 
+/* Is this number of parts as asked, and at most `most` (0: any)? */
+static bool may_be(int degree, int asked, int most)
+{
+    return asked ? degree == asked : !most || degree <= most;
+}
+
 static void add_all(struct choice *c)
 {
+    const struct hypar_search_options *o = c->problem->options;
     int n = hypar_machine_device_count(c->problem->machine);
     const struct hypar_layout *a = &c->asked;
     for (int t = 1; t <= n; t++)
         for (int p = 1; n % t == 0 && p <= n / t; p++)
-            if (n / t % p == 0 && (!a->tensor || a->tensor == t) &&
-                (!a->pipeline || a->pipeline == p) && (!a->data || a->data == n / t / p) &&
+            if (n / t % p == 0 && may_be(t, a->tensor, o->max_tensor) &&
+                may_be(p, a->pipeline, o->max_pipeline) && may_be(n / t / p, a->data, 0) &&
                 n / t / p <= c->problem->graph->batch)
                 add_degrees(c, n / t / p, t, p);
 }
