@@ -231,8 +231,8 @@ struct hypar_search_info {
     double lower_bound_elements; /* of the exchange over all choices; 0: not known */
     double lower_bound_s; /* of the planner's own cost over all it may choose; 0: not known */
     struct hypar_bound bound; /* of the simulated step over all plans */
-    const char *restricted; /* auto: options that not all planners take, which left those that
-                               do; NULL: none was given */
+    const char *restricted;   /* auto: options that not all planners take, which left those that
+                                 do; NULL: none was given */
     const char
         *refused; /* auto: planners without a plan that fits, and why; "" or NULL: none */
     int n_others; /* auto: plans that fit, too, the best first; owned by what was found */
@@ -275,11 +275,15 @@ struct hypar_pipeline_stage {
     int delay;     /* updates that the weights of a forward pass lag behind, in steady state */
     double weight_bytes, activation_bytes; /* of one version; of one minibatch or batch */
     double memory_bytes;                   /* of one device: all versions and all state */
+    int tensor;     /* devices that divide each operator, where it was measured so; else 0 */
+    int recomputed; /* operators that are computed again, where that was chosen for each */
 };
 
 /* A pipeline as PipeDream sees it. */
 struct hypar_pipeline_view {
     double bottleneck_s;    /* of the slowest stage: the time between two minibatches */
+    bool per_sample;        /* operators were measured in several ways: it is the time between
+                               two samples, each of which is a micro-batch */
     double one_worker_s;    /* one minibatch on one device */
     double dp_bottleneck_s; /* all devices with a copy of everything */
     int noam;               /* minibatches in flight on each replica of the first stage */

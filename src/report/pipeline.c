@@ -35,6 +35,10 @@ static void put_stage(struct json_writer *w, const struct hypar_plan *plan,
     hp_json_put_number(w, "weight_bytes", about->weight_bytes);
     hp_json_put_number(w, "activation_bytes", about->activation_bytes);
     hp_json_put_number(w, "memory_bytes", about->memory_bytes);
+    if (about->tensor) {
+        hp_json_put_int(w, "tensor", about->tensor);
+        hp_json_put_int(w, "recomputed", about->recomputed);
+    }
     if (simulated) {
         hp_json_put_number(w, "simulated_busy_s", simulated->stage[s].busy_s);
         hp_json_put_number(w, "simulated_memory_bytes", simulated->stage[s].peak_memory_bytes);
@@ -49,7 +53,8 @@ void hp_put_pipeline(struct json_writer *w, const struct hypar_found *found)
     hp_json_begin_object(w, is_pipedream(plan) ? "pipedream" : "pipeline", false);
     hp_json_put_number(w, "bottleneck_s", view->bottleneck_s);
     hp_json_put_number(w, "one_worker_s", view->one_worker_s);
-    hp_json_put_number(w, "dp_bottleneck_s", view->dp_bottleneck_s);
+    if (!view->per_sample)
+        hp_json_put_number(w, "dp_bottleneck_s", view->dp_bottleneck_s);
     hp_json_put_int(w, "noam", view->noam);
     hp_json_put_number(w, "transfer_bytes", view->transfer_bytes);
     hp_json_put_number(w, "sync_bytes", view->sync_bytes);
@@ -174,6 +179,50 @@ static void stage_rows(struct columns *table, struct arena *arena,
     }
 }
 
+static void put_quantity(struct columns *table, struct arena *arena, double quantity,
+                         enum hypar_unit unit)
+{
+    char text[32];
+    hp_cell(table, arena, "%s", hypar_format_quantity(text, quantity, unit));
+}
+
+/* What was chosen of measured operators, for each stage. */
+static void choices_table(FILE *to, struct arena *arena, const struct hypar_found *found)
+{
+    static const char *const head[] = { "stage",  "operators", "",     "again",   "replicas",
+                                        "tensor", "in flight", "time", "weights", "memory" };
+    const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    struct columns table = { .align = "rwrrrrrrrr" };
+    char pace[32];
+    for (int i = 0; i < 10; i++)
+        hp_cell(&table, arena, "%s", head[i]);
+    for (int s = 0; s < view->n_stages; s++) {
+        const struct hypar_pipeline_stage *about = &view->stage[s];
+        struct hypar_stage stage = hypar_plan_stage(plan, s);
+        hp_cell(&table, arena, "%d", s);
+        hp_cell(&table, arena, "%s", ops_text(arena, plan, &stage));
+        hp_cell(&table, arena, "(%d)", stage.n_ops);
+        hp_cell(&table, arena, "%d", about->recomputed);
+        hp_cell(&table, arena, "%d", about->replicas);
+        hp_cell(&table, arena, "%d", about->tensor);
+        hp_cell(&table, arena, "%d", about->in_flight);
+        put_quantity(&table, arena, about->time_s, HYPAR_UNIT_SECONDS);
+        put_quantity(&table, arena, about->weight_bytes, HYPAR_UNIT_BYTES);
+        put_quantity(&table, arena, about->memory_bytes, HYPAR_UNIT_BYTES);
+    }
+    hp_columns_print(&table, to);
+    fputc('\n', to);
+    hp_wrap(to,
+            hp_arena_printf(
+                arena,
+                "Time for each sample of a batch, weights and memory of a device: as operators "
+                "were measured. One sample every %s, no bubble counted; replicas take samples "
+                "in turn, of which each is a micro-batch.",
+                hypar_format_quantity(pace, view->bottleneck_s, HYPAR_UNIT_SECONDS)),
+            0);
+}
+
 /* Activations are a figure of the closed form alone. */
 static void stage_table(FILE *to, struct arena *arena, const struct hypar_found *found)
 {
@@ -268,11 +317,15 @@ void hp_pipeline_text(FILE *to, struct arena *arena, const struct hypar_found *f
     const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
     const struct hypar_plan *plan = hypar_found_plan(found);
     char count[64];
-    stage_table(to, arena, found);
-    if (is_pipedream(plan))
-        pipedream_text(to, arena, view, plan);
-    else
-        flush_text(to, arena, found);
+    if (view->per_sample) {
+        choices_table(to, arena, found);
+    } else {
+        stage_table(to, arena, found);
+        if (is_pipedream(plan))
+            pipedream_text(to, arena, view, plan);
+        else
+            flush_text(to, arena, found);
+    }
     if (view->states_parted)
         hp_wrap(to,
                 hp_arena_printf(arena,

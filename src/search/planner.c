@@ -9,10 +9,23 @@
 #include "search/bound.h"
 
 const struct planner *const hp_planners[] = {
-    &hp_planner_auto,  &hp_planner_dp,       &hp_planner_mp,         &hp_planner_owt,
-    &hp_planner_hypar, &hp_planner_accpar,   &hp_planner_optcnn,     &hp_planner_1f1b,
-    &hp_planner_gpipe, &hp_planner_zb_h1,    &hp_planner_zb_h2,      &hp_planner_pipedream,
-    &hp_planner_hybrid, &hp_planner_3d,    &hp_planner_flexflow, &hp_planner_exhaustive, NULL,
+    &hp_planner_auto,
+    &hp_planner_dp,
+    &hp_planner_mp,
+    &hp_planner_owt,
+    &hp_planner_hypar,
+    &hp_planner_accpar,
+    &hp_planner_optcnn,
+    &hp_planner_1f1b,
+    &hp_planner_gpipe,
+    &hp_planner_zb_h1,
+    &hp_planner_zb_h2,
+    &hp_planner_pipedream,
+    &hp_planner_hybrid,
+    &hp_planner_3d,
+    &hp_planner_flexflow,
+    &hp_planner_exhaustive,
+    NULL,
 };
 
 const struct hypar_planner_info *hypar_planner(int i)

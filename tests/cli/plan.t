@@ -289,7 +289,7 @@ $ hypar plan alexnet --on full:4 --planner flexflow --memory 10MB
 
 Bad requests.
 $ hypar plan sfc --on htree:4 --planner best
-> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, 3d, flexflow, exhaustive
+> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, 3d, flexflow, exhaustive, hybrid
 ? 2
 $ hypar plan sfc --on htree:0
 > hypar: machine 'htree:0': size 0, expected 1..1048576
@@ -342,6 +342,8 @@ $ hypar planners
 >             judged by simulated steps
 > exhaustive  every aligned plan of a small problem:
 >             the optimum
+> hybrid      stages, replicas, degrees and             Piper, NeurIPS 2021
+>             recomputation by measured choices
 
 Where no planner has a plan: what is needed at least, and what each of them lacks. Nothing is cut.
 $ hypar plan gpt3-175b --on full:4

@@ -27,6 +27,22 @@ bool hp_state_has(const struct cut_states *states, int j, int i)
                          : has(states->set + (size_t)j * (size_t)states->n_words, i);
 }
 
+int hp_stage_layers(const struct cut_states *s, int after, int last, int *layer)
+{
+    int n = 0;
+    if (s->chain) {
+        for (int i = after < 0 ? 0 : s->through[after] + 1; i <= s->through[last]; i++)
+            layer[n++] = i;
+        return n;
+    }
+    const uint64_t *outer = s->set + (size_t)last * (size_t)s->n_words;
+    const uint64_t *inner = after < 0 ? NULL : s->set + (size_t)after * (size_t)s->n_words;
+    for (int b = 0; b < s->n_words; b++)
+        for (uint64_t left = outer[b] & ~(inner ? inner[b] : 0); left; left &= left - 1)
+            layer[n++] = 64 * b + __builtin_ctzll(left);
+    return n;
+}
+
 /* Layers that may not be parted ---------------------------------------------------------- */
 
 struct shared_sets {
@@ -132,16 +148,37 @@ static bool expand(struct walk *w, const uint64_t *set)
     return grows || missing < 0 || reach(w, set, missing);
 }
 
+/* Are all layers before layer `i` in a set? */
+static bool may_follow(const struct walk *w, const uint64_t *set, int i)
+{
+    for (int b = 0; b < w->n_words; b++) {
+        uint64_t own = b == i / 64 ? (uint64_t)1 << (i % 64) : 0;
+        if (row(w, i)[b] & ~own & ~(set ? set[b] : 0))
+            return false;
+    }
+    return true;
+}
+
+/* All that follow from one set by taking in a layer that may be next. */
+static bool expand_every(struct walk *w, const uint64_t *set)
+{
+    for (int i = 0; i < w->layers->n; i++)
+        if (!(set && has(set, i)) && may_follow(w, set, i) && !reach(w, set, i))
+            return false;
+    return true;
+}
+
 /* Sources other than the first come in with what reads them, as in the published code. */
 static bool walk_antichains(struct walk *w)
 {
+    bool every = w->layers->every;
     w->n_words = (w->layers->n + 63) / 64;
     w->next = NEW(w->arena, uint64_t, w->n_words);
     find_ancestors(w);
-    if (!reach(w, NULL, 0))
+    if (!(every ? expand_every(w, NULL) : reach(w, NULL, 0)))
         return false;
     for (int i = 0; i < w->n_found; i++)
-        if (!expand(w, w->found[i]))
+        if (!(every ? expand_every : expand)(w, w->found[i]))
             return false;
     return true;
 }
