@@ -239,6 +239,7 @@ struct hypar_search_info {
     const struct hypar_other *other;
     enum hypar_objective objective; /* ... at which they are less good */
     const char *not_simulated;      /* why; NULL: it was, or nobody asked for it */
+    double part_step_s; /* the step as simulated on a part of the devices; 0: it was not */
     /* flexflow: */
     int64_t proposals, accepted;
     int chains;

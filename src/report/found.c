@@ -94,7 +94,8 @@ static double gap_of(const struct hypar_found *found)
 {
     struct hypar_bound bound = hypar_found_info(found).bound;
     const struct hypar_simulated *s = hypar_found_simulated(found);
-    return s && bound.step_s > 0 ? s->step.step_s / bound.step_s - 1 : -1;
+    double step_s = s ? s->step.step_s : hypar_found_info(found).part_step_s;
+    return step_s > 0 && bound.step_s > 0 ? step_s / bound.step_s - 1 : -1;
 }
 
 static void put_bound(struct json_writer *w, const struct hypar_found *found)
@@ -315,6 +316,8 @@ static const char *verdict(const struct hypar_found *found)
         return info.exact ? "; no other cut has a faster slowest stage" : "";
     if (hypar_found_prediction(found).simulated)
         return info.exact ? "; no aligned plan has a shorter step" : "";
+    if (!hypar_found_partition(found))
+        return "";
     return info.exact ? "; no other choice of types exchanges less"
                       : "; each level from the top (--joint weighs all levels at once)";
 }

@@ -116,6 +116,8 @@ static char *work_text(struct arena *arena, const struct hypar_found *found, dou
     char energy[32];
     if (!is_counted(found))
         return hp_arena_strdup(arena, "");
+    if (!(energy_j > 0))
+        return hp_arena_printf(arena, "%.1f %% of peak; ", 100 * mfu);
     return hp_arena_printf(arena, "%.1f %% of peak, %s; ", 100 * mfu,
                            hypar_format_quantity(energy, energy_j, HYPAR_UNIT_JOULES));
 }

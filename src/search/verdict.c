@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "program/lowering.h"
+#include "search/judge.h"
 #include "search/reduced.h"
 
 enum {
@@ -97,22 +98,9 @@ static bool judge_part(const struct problem *problem, struct hypar_found *found,
                        struct verdict *v)
 {
     struct reduced_step r;
-    struct hypar_error why;
-    char step[32];
-    if (hp_simulate_reduced(problem, found->plan, &r, &why) != HYPAR_OK) {
-        found->info.not_simulated = hp_arena_strdup(&found->arena, why.text);
+    if (!hp_simulate_part(problem, found, &r))
         return false;
-    }
-    struct memory_text memory = hp_memory_text(r.memory.need, r.memory.has);
     *v = (struct verdict){ BY_PART, r.step_s, r.memory };
-    found->info.not_simulated = hp_arena_printf(
-        &found->arena,
-        "a step of %lld tasks takes long; simulated on %d of %d devices a step is %s, "
-        "by about %.1f %% "
-        "off, and needs %s of %s",
-        (long long)r.all_instances, r.devices, r.all_devices,
-        hypar_format_quantity(step, r.step_s, HYPAR_UNIT_SECONDS), 100 * r.error_s / r.step_s,
-        memory.need, memory.has);
     return true;
 }
 
