@@ -8,6 +8,7 @@
 enum {
     MOST_CUTS = 8,        /* where not all can be simulated, from the best in closed form on */
     MOST_TASKS = 1 << 20, /* together, about */
+    MOST_DEVICES = 1 << 12,
 };
 
 struct simulating {
@@ -78,7 +79,8 @@ struct candidate *hp_flush_simulated(const struct choosing *c, struct depth **or
     for (int d = 0; d < n; d++)
         for (int i = 0; i < order[d]->n; i++, n_all++)
             tasks += tasks_of(c, &order[d]->candidate[i]);
-    if (n_all == 1 || !c->needs)
+    if (n_all == 1 || !c->needs ||
+        hypar_machine_device_count(c->problem->machine) > MOST_DEVICES)
         return best;
     for (int d = 0; d < n && tasks <= MOST_TASKS; d++)
         for (int i = 0; i < order[d]->n; i++)
