@@ -344,7 +344,8 @@ static void keeps_what_is_fixed_in_stages(void **state)
     for (size_t p = 0; p < sizeof planners / sizeof planners[0]; p++) {
         bool pipedream = strcmp(planners[p], "pipedream") == 0;
         const char *fix[] = { pipedream ? "conv1:" : "conv1:n=2", "fc3:n=2" };
-        struct hypar_search_options first = { .planner = planners[p] };
+        struct hypar_search_options first = { .planner = planners[p],
+                                              .stages = pipedream ? 0 : 2 };
         struct hypar_found *start = search(&t, &first);
         struct hypar_search_options then = { .planner = "flexflow",
                                              .start = hypar_found_plan(start),

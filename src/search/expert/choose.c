@@ -16,6 +16,7 @@ enum {
     MOST_TRIED = 16,      /* plans whose need is worked out */
     MOST_SIMULATED = 8,   /* of those that fit */
     MOST_TASKS = 1 << 22, /* about so many parts of all micro-batches are simulated, together */
+    MOST_DEVICES = 1 << 12, /* beyond that none */
 };
 
 struct choice {
@@ -193,7 +194,8 @@ static bool look(const struct choice *c, struct hypar_plan *plan, const struct w
 {
     double tasks = (double)hp_plan_parts(plan) * (double)weighed->layout.micro_batches;
     bool fit = fits(c, plan, weighed, leader);
-    bool simulate = fit && c->n_shapes > 1 && leader->tasks + tasks <= MOST_TASKS;
+    bool small = hypar_machine_device_count(plan->machine) <= MOST_DEVICES;
+    bool simulate = fit && small && c->n_shapes > 1 && leader->tasks + tasks <= MOST_TASKS;
     double step_s = simulate ? simulated_s(c->problem, plan) : weighed->step_s;
     if (fit && (!leader->plan || (simulate && step_s < leader->step_s))) {
         hypar_plan_free(leader->plan);

@@ -6,9 +6,9 @@
 #include "search/reduced.h"
 
 enum {
-    MOST_CANDIDATES = 256, /* all are simulated if there are no more */
-    MOST_DEPTHS = 8,       /* else of so many cuts, from the best in closed form on */
-    MOST_TASKS = 1 << 21,  /* together, about */
+    MOST_CUTS = 8,        /* where not all can be simulated, from the best in closed form on */
+    MOST_TASKS = 1 << 20, /* together, about */
+    MOST_DEVICES = 1 << 12,
 };
 
 struct simulating {
@@ -75,14 +75,17 @@ struct candidate *hp_flush_simulated(const struct choosing *c, struct depth **or
 {
     struct simulating s = { .c = c };
     int n_all = 0;
+    double tasks = 0;
     for (int d = 0; d < n; d++)
-        n_all += order[d]->n;
-    if (n_all == 1 || !c->needs)
+        for (int i = 0; i < order[d]->n; i++, n_all++)
+            tasks += tasks_of(c, &order[d]->candidate[i]);
+    if (n_all == 1 || !c->needs ||
+        hypar_machine_device_count(c->problem->machine) > MOST_DEVICES)
         return best;
-    for (int d = 0; d < n && n_all <= MOST_CANDIDATES; d++)
+    for (int d = 0; d < n && tasks <= MOST_TASKS; d++)
         for (int i = 0; i < order[d]->n; i++)
             simulate(&s, &order[d]->candidate[i]);
-    for (int d = 0; d < n && d < MOST_DEPTHS && n_all > MOST_CANDIDATES; d++)
+    for (int d = 0; d < n && d < MOST_CUTS && tasks > MOST_TASKS; d++)
         descend(&s, order[d]);
     return s.best ? s.best : best;
 }

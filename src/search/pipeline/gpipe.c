@@ -74,9 +74,8 @@ static void weigh(struct choosing *c, struct candidate *k)
 
 /* What a cut may be made for: stages of equal times, or less to be sent. Those that are tried
  * do not depend on the machine, so that a faster one has no worse pipeline. */
-static const double cut_for_bytes_per_s[] = {
-    1e15, 128e9, 64e9, 32e9, 16e9, 8e9, 4e9, 2e9, 1e9
-};
+static const double cut_for_bytes_per_s[] = { 1e15, 128e9, 64e9, 32e9, 16e9,  8e9,
+                                              4e9,  2e9,   1e9,  .5e9, .25e9, .125e9 };
 enum { N_CUTS = sizeof cut_for_bytes_per_s / sizeof *cut_for_bytes_per_s };
 
 /* Cut into n_stages whose slowest is fastest, by PipeDream's recurrence for a straight pipeline
