@@ -397,8 +397,8 @@ static enum hypar_status append_op(struct graph_builder *b, const struct op_requ
     if (hp_op[request->kind].flags & ROW_LOSS)
         g->loss = outputs[0];
     g->ops = GROW(&g->arena, struct op, g->ops, g->n_ops, &b->op_capacity);
-    g->ops[g->n_ops] =
-        (struct op){ hp_arena_strdup(&g->arena, request->name), request->kind, nest, tensor };
+    g->ops[g->n_ops] = (struct op){ hp_arena_strdup(&g->arena, request->name), request->kind,
+                                    nest, tensor, NULL };
     if (hp_table_put(&b->op_names, &g->arena, g->ops[g->n_ops].name, strlen(request->name),
                      g->n_ops) != g->n_ops)
         return hp_fail(err, HYPAR_INVALID, "there is an operator of that name already");
@@ -419,6 +419,15 @@ enum hypar_status hp_build_op(struct graph_builder *b, const struct op_request *
     enum hypar_status status = append_op(b, request, outputs, err ? err : &local);
     hp_arena_release(&b->scratch, mark);
     return hp_in(err, status, "%s '%s'", hp_op[request->kind].name, request->name);
+}
+
+enum hypar_status hp_build_choices(struct graph_builder *b, const struct op_choices *choices,
+                                   struct hypar_error *err)
+{
+    struct op *op = &b->graph->ops[b->graph->n_ops - 1];
+    return hp_in(
+        err, hp_choices_copy(&b->graph->arena, choices, op->nest->n_inputs, &op->choices, err),
+        "%s '%s'", hp_op[op->kind].name, op->name);
 }
 
 static double count_params(const struct hypar_graph *g)
@@ -447,8 +456,11 @@ enum hypar_status hp_build_finish(struct graph_builder *b, struct hypar_graph **
         return status;
     }
     b->graph->op_names = b->op_names;
-    hp_graph_seal(b->graph);
-    *out = b->graph;
+    status = hp_graph_seal(b->graph, err);
+    if (status != HYPAR_OK)
+        hypar_graph_free(b->graph);
+    else
+        *out = b->graph;
     free_builder(b);
-    return HYPAR_OK;
+    return status;
 }

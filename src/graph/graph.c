@@ -71,6 +71,8 @@ static uint64_t hash_graph(const struct hypar_graph *g)
             hash = hash_int(hash, o->tensor[i]);
         for (int a = 0; hp_takes_letters(&hp_op[o->kind]) && a < o->nest->n_axes; a++)
             hash = hash_int(hash, o->nest->axis[a].name[0]);
+        if (o->choices)
+            hash = hp_choices_hash(hash, o->choices);
     }
     for (int t = 0; t < g->n_tensors; t++) {
         hash = hash_int(hash, g->tensors[t].kind);
@@ -110,9 +112,10 @@ static void derive_trained(struct hypar_graph *g)
     hp_arena_free(&scratch);
 }
 
-void hp_graph_seal(struct hypar_graph *g)
+enum hypar_status hp_graph_seal(struct hypar_graph *g, struct hypar_error *err)
 {
     derive_uses(g);
+    TRY(hp_choices_finish(g, err));
     if (g->loss >= 0)
         derive_trained(g);
     for (int t = 0; t < g->n_tensors; t++)
@@ -120,6 +123,7 @@ void hp_graph_seal(struct hypar_graph *g)
             g->use_start[t] == g->use_start[t + 1] && g->loss < 0)
             g->tensors[t].is_output = true;
     g->hash = hash_graph(g);
+    return HYPAR_OK;
 }
 
 const char *hypar_graph_name(const struct hypar_graph *graph)
@@ -166,11 +170,20 @@ bool hp_op_weighted(const struct hypar_graph *graph, int op)
 bool hp_op_measured(const struct hypar_graph *graph, int op, struct op_measure *out)
 {
     const struct attrs *attrs = graph->ops[op].nest->attrs;
+    const struct op_choices *choices = graph->ops[op].choices;
+    *out = (struct op_measure){ .output_bytes = hp_attr(attrs, ATTR_OUTPUT_BYTES, 0, 0),
+                                .choices = choices };
+    if (choices) {
+        double seconds = choices->choice[0].seconds * (double)graph->batch;
+        out->forward_s = seconds / 3;
+        out->backward_s = seconds - out->forward_s;
+        out->parameter_bytes = choices->choice[0].parameter_bytes;
+        return true;
+    }
     if (!hp_attr_get(attrs, ATTR_FORWARD_S) || !hp_attr_get(attrs, ATTR_BACKWARD_S))
         return false;
     out->forward_s = hp_attr(attrs, ATTR_FORWARD_S, 0, 0);
     out->backward_s = hp_attr(attrs, ATTR_BACKWARD_S, 0, 0);
-    out->output_bytes = hp_attr(attrs, ATTR_OUTPUT_BYTES, 0, 0);
     out->parameter_bytes = hp_attr(attrs, ATTR_PARAMETER_BYTES, 0, 0);
     return true;
 }

@@ -26,11 +26,35 @@ struct tensor {
     int producer;   /* the op that writes it, -1: an input or a parameter */
 };
 
+/* One way in which an opaque operator was measured. Numbers are of one sample, and of each of
+ * the devices that divide the operator. */
+struct op_choice {
+    int degree;             /* devices that divide it (tensor parallelism) */
+    bool recompute;         /* its forward half is done again for the backward half */
+    double seconds;         /* forward and backward */
+    double parameter_bytes; /* that replicas exchange once a batch */
+    double stash_bytes;     /* kept for each sample in flight */
+    double fixed_bytes;     /* however many are in flight */
+    /* What its devices exchange beside what is sent from stage to stage: by input, where that
+     * comes from another stage; by use of its output, where that is in another stage. */
+    const double *in_sync_bytes, *out_sync_bytes;
+};
+
+/* All of them, each degree with and without recomputation at most once, in that order. */
+struct op_choices {
+    int n;
+    const struct op_choice *choice;
+    int n_inputs, n_uses;      /* lengths of the lists by input and by use */
+    const double *input_bytes; /* of a sample, sent to each reader by itself; NULL: output_bytes
+                                  of the writer, sent once to each stage that reads it */
+};
+
 struct op {
     const char *name;
     enum op_kind kind;
     const struct nest *nest;
-    const int *tensor; /* for each operand of the nest; -1: absent */
+    const int *tensor;                /* for each operand of the nest; -1: absent */
+    const struct op_choices *choices; /* NULL: none was measured */
 };
 
 /* A use of a tensor. */
@@ -113,6 +137,12 @@ struct op_request {
 enum hypar_status hp_build_op(struct graph_builder *b, const struct op_request *request,
                               int *outputs, struct hypar_error *err);
 
+/* The choices of the operator that was appended last, an opaque one; copied. Lists by input are
+ * as long as its inputs or shorter, those by use as long as there will be uses, or hold one
+ * number for all. */
+enum hypar_status hp_build_choices(struct graph_builder *b, const struct op_choices *choices,
+                                   struct hypar_error *err);
+
 /* Name an output of the model (not the loss). */
 void hp_build_mark_output(struct graph_builder *b, int tensor);
 
@@ -131,8 +161,9 @@ enum hypar_status hp_graph_renumber(const struct hypar_graph *graph, struct hypa
 enum hypar_status hp_graph_freeze(struct hypar_graph *graph, const char *patterns,
                                   struct hypar_error *err);
 
-/* Derive what follows from ops and tensors: uses, outputs, hash. The last step of building. */
-void hp_graph_seal(struct hypar_graph *graph);
+/* Derive what follows from ops and tensors: uses, outputs, hash. The last step of building.
+ * HYPAR_INVALID where an operator's choices do not have a number for each use. */
+enum hypar_status hp_graph_seal(struct hypar_graph *graph, struct hypar_error *err);
 
 /* The operands that are there; optional ones may be absent. */
 operand_set hp_present(const struct op *op);
@@ -177,13 +208,26 @@ struct sharing *hp_sharing(struct arena *arena, const struct hypar_graph *graph,
 int hp_output_operand(const struct op *op, int tensor);
 int hp_first_output(const struct op *op);
 
-/* What was measured of an opaque operator, for the whole batch. */
+/* What was measured of an opaque operator, for the whole batch: of its choices the first, whose
+ * backward half is taken as twice the forward one. */
 struct op_measure {
     double forward_s, backward_s;
     double output_bytes, parameter_bytes;
+    const struct op_choices *choices; /* NULL: it was measured in one way */
 };
 
 /* False: `op` was not measured (its times are missing). */
 bool hp_op_measured(const struct hypar_graph *graph, int op, struct op_measure *out);
+
+/* Were operators measured in several ways? */
+bool hp_has_choices(const struct hypar_graph *graph);
+
+/* The building of a graph with choices (choices.c): those of a new operator; when the graph is
+ * whole, lists that hold one number for all uses at their full length. */
+enum hypar_status hp_choices_copy(struct arena *arena, const struct op_choices *from,
+                                  int n_inputs, const struct op_choices **out,
+                                  struct hypar_error *err);
+enum hypar_status hp_choices_finish(struct hypar_graph *graph, struct hypar_error *err);
+uint64_t hp_choices_hash(uint64_t hash, const struct op_choices *choices);
 
 #endif /* GRAPH_GRAPH_H */

@@ -7,7 +7,9 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "graph/op_json.h"
+#include "model/json_choices.h"
 #include "model/model.h"
+#include "model/piper/piper.h"
 
 static const char format[] = "hypar-graph/1";
 static const int64_t max_dim = (int64_t)1 << 50;
@@ -217,9 +219,25 @@ static enum hypar_status enter_outputs(struct reading *r, const struct json *op,
     return HYPAR_OK;
 }
 
+/* The ways in which the operator that has just been appended was measured. */
+static enum hypar_status read_choices(struct reading *r, const struct json *op,
+                                      const struct op_request *request)
+{
+    const struct op_choices *choices;
+    TRY(hp_choices_read(&r->arena, op, request->n_inputs, &choices, r->err));
+    if (!choices)
+        return HYPAR_OK;
+    if (!(hp_op[request->kind].flags & ROW_OPAQUE))
+        return hp_json_fail(op, r->err, "%s '%.60s' has choices, which opaque operators have",
+                            hp_op[request->kind].name, request->name);
+    return hp_in(r->err, hp_build_choices(r->builder, choices, r->err), "%s: ops[%d]", r->file,
+                 op->index);
+}
+
 static enum hypar_status read_op(struct reading *r, const struct json *at)
 {
-    static const char *const keys[] = { "name", "kind", "inputs", "attrs", NULL };
+    static const char *const keys[] = { "name",        "kind",    "inputs", "attrs",
+                                        "input_bytes", "choices", NULL };
     const char *name;
     int inputs[MAX_OPERANDS], outputs[MAX_OPERANDS];
     struct op_request request = { .inputs = inputs };
@@ -241,6 +259,7 @@ static enum hypar_status read_op(struct reading *r, const struct json *at)
     int before = hp_build_graph(r->builder)->n_tensors;
     TRY(hp_in(r->err, hp_build_op(r->builder, &request, outputs, r->err), "%s: ops[%d]",
               r->file, at->index));
+    TRY(read_choices(r, at, &request));
     return enter_outputs(r, at, before);
 }
 
@@ -348,6 +367,11 @@ static enum hypar_status read_document(struct hypar_graph **out, struct json_doc
 {
     struct json root = hp_json_root(document);
     struct hypar_graph *as_written = NULL;
+    if (hp_is_piper(&root)) {
+        enum hypar_status status = hp_piper_graph(out, &root, batch, err);
+        hp_json_free(document);
+        return status;
+    }
     enum hypar_status status = read_graph(&as_written, &root, 0, err);
     if (status == HYPAR_OK && batch && batch != as_written->batch) {
         status = read_graph(out, &root, batch, err);

@@ -1,5 +1,6 @@
 /* Writing hypar-graph/1 (docs/formats-graph.md): one input, parameter or operator per line. */
 #include "graph/op_json.h"
+#include "model/json_choices.h"
 #include "model/model.h"
 
 static void write_shape(struct json_writer *w, const struct hypar_shape *shape)
@@ -50,6 +51,7 @@ static void write_op(struct json_writer *w, const struct hypar_graph *graph, int
     }
     hp_json_end_array(w);
     hp_attrs_write(w, o->nest->attrs);
+    hp_choices_write(w, o->choices);
     hp_json_end_object(w);
 }
 

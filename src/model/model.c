@@ -1,6 +1,7 @@
 /* Where graphs come from: words of the zoo, and files by the reader that knows their form. */
 #include "model/model.h"
 
+#include "base/utf8.h"
 #include "model/zoo/zoo.h"
 
 #include <errno.h>
@@ -49,6 +50,14 @@ static enum hypar_status reader_by_content(const struct model_reader **out, cons
         }
     return hp_fail(err, HYPAR_UNSUPPORTED, "%s: unknown kind of file, expected %s, %s or a %s",
                    path, readers[0]->form, readers[1]->form, readers[2]->form);
+}
+
+char *hp_model_name(struct arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
+    const char *dot = strrchr(from, '.');
+    size_t n = dot && dot > from ? (size_t)(dot - from) : strlen(from);
+    return hp_clean_text(hp_arena_strndup(arena, from, n), '_');
 }
 
 /* An attribute that counts samples (a shape, the stop of a slice) does not follow. */

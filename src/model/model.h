@@ -21,6 +21,9 @@ struct model_reader {
 
 extern const struct model_reader hp_reader_json, hp_reader_onnx, hp_reader_pipedream;
 
+/* "dir/vgg16.txt" is called vgg16. */
+char *hp_model_name(struct arena *arena, const char *path);
+
 /* `h` was read with another batch than `g`: the samples of each tensor must be that many times
  * more, and nothing else may differ. */
 enum hypar_status hp_check_follows(const struct hypar_graph *g, const struct hypar_graph *h,

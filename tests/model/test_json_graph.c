@@ -79,7 +79,8 @@ static const struct {
     { HEAD IN "'ops':[]}", 0, HYPAR_INVALID, "f: a graph without operators" },
     { HEAD IN "'ops':[1]}", 0, HYPAR_INVALID, "f: ops[0]: expected an object, not 1" },
     { HEAD IN OPS("{'name':'a','kind':'relu','inputs':['x'],'in':[]}"), 0, HYPAR_INVALID,
-      "f: ops[0]: unknown member 'in', expected one of name, kind, inputs, attrs" },
+      "f: ops[0]: unknown member 'in', expected one of name, kind, inputs, attrs, input_bytes, "
+      "choices" },
     { HEAD IN OPS("{'kind':'relu','inputs':['x']}"), 0, HYPAR_INVALID,
       "f: ops[0].name: missing, expected a string" },
     { HEAD IN OPS("{'name':'','kind':'relu','inputs':['x']}"), 0, HYPAR_INVALID,

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/csr.h"
-#include "base/utf8.h"
 #include "model/model.h"
 #include "model/pipedream/pipedream.h"
 
@@ -178,15 +177,6 @@ enum hypar_status hp_text_profile_graph(struct hypar_graph **out,
     return status;
 }
 
-/* "dir/vgg16.txt" is called vgg16. */
-static char *name_of(struct arena *arena, const char *path)
-{
-    const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
-    const char *dot = strrchr(from, '.');
-    size_t n = dot && dot > from ? (size_t)(dot - from) : strlen(from);
-    return hp_clean_text(hp_arena_strndup(arena, from, n), '_');
-}
-
 static enum hypar_status read_path(struct hypar_graph **out, const char *path,
                                    const struct hypar_import_options *options,
                                    struct hypar_error *err)
@@ -196,9 +186,9 @@ static enum hypar_status read_path(struct hypar_graph **out, const char *path,
     struct arena scratch = { 0 };
     *out = NULL;
     TRY(hp_text_profile_read_file(&profile, path, err));
-    enum hypar_status status =
-        hp_in(err, hp_text_profile_graph(out, profile, name_of(&scratch, path), batch, err),
-              "%s", path);
+    enum hypar_status status = hp_in(
+        err, hp_text_profile_graph(out, profile, hp_model_name(&scratch, path), batch, err),
+        "%s", path);
     hp_arena_free(&scratch);
     hp_text_profile_free(profile);
     return status;

@@ -1,0 +1,353 @@
+/* From a profile of Piper to a graph of opaque operators with choices. */
+#include "model/piper/piper.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/csr.h"
+#include "base/number.h"
+#include "base/utf8.h"
+#include "model/json_choices.h"
+#include "model/model.h"
+#include "model/pipedream/pipedream.h"
+
+enum { MAX_EDGES = 1 << 22 };
+
+struct reading {
+    struct arena arena;
+    struct hypar_error *err;
+    const char *file;
+    struct json nodes, edges;
+    int n_nodes, n_edges;
+    struct table ids; /* as text -> node */
+    const char **id, **name;
+    struct profile_edge *edge;
+    double *bytes;          /* of each edge */
+    int *into_start, *into; /* edges into each node, in the order of the file */
+    int *out_start, *out;   /* edges out of each node */
+    struct graph_builder *builder;
+    int64_t batch;
+    int data, *tensor; /* the input of nodes that read nothing; outputs of nodes */
+};
+
+bool hp_is_piper(const struct json *root)
+{
+    return hp_json_is_object(root) && !hp_json_member(root, "format").value &&
+           hp_json_member(root, "nodes").value && hp_json_member(root, "edges").value;
+}
+
+/* Nodes and edges ------------------------------------------------------------------------ */
+
+/* The id that the integer at `at` is, as text: keys of lists are such texts. */
+static enum hypar_status read_id(struct reading *r, const struct json *at, const char **out)
+{
+    int64_t id;
+    TRY(hp_json_int(at, INT32_MIN, INT32_MAX, &id, r->err));
+    *out = hp_arena_printf(&r->arena, "%lld", (long long)id);
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_end(struct reading *r, const struct json *edge, const char *key,
+                                  int *node)
+{
+    struct json at = hp_json_member(edge, key);
+    const char *id;
+    TRY(read_id(r, &at, &id));
+    *node = hp_table_get(&r->ids, id, strlen(id));
+    return *node >= 0 ? HYPAR_OK : hp_json_fail(&at, r->err, "there is no node %s", id);
+}
+
+static enum hypar_status read_edges(struct reading *r)
+{
+    TRY(hp_json_array(&r->edges, MAX_EDGES, r->err));
+    r->n_edges = hp_json_length(&r->edges);
+    r->edge = NEW(&r->arena, struct profile_edge, r->n_edges);
+    r->bytes = NEW(&r->arena, double, r->n_edges);
+    struct table known = { 0 };
+    for (int e = 0; e < r->n_edges; e++) {
+        struct json at = hp_json_element(&r->edges, e);
+        struct profile_edge *edge = &r->edge[e];
+        TRY(hp_json_object(&at, r->err));
+        TRY(read_end(r, &at, "sourceId", &edge->from));
+        TRY(read_end(r, &at, "destId", &edge->to));
+        if (hp_table_put(&known, &r->arena, edge, sizeof *edge, e) != e)
+            return hp_json_fail(&at, r->err, "from %s to %s there is an edge already",
+                                r->id[edge->from], r->id[edge->to]);
+        struct json cost = hp_json_member(&at, "communicationCost");
+        TRY(hp_choice_bytes(&cost, &r->bytes[e], r->err));
+    }
+    return HYPAR_OK;
+}
+
+/* A name that several nodes have is followed by the id. */
+static enum hypar_status name_nodes(struct reading *r)
+{
+    struct table names = { 0 };
+    int *first = NEW(&r->arena, int, r->n_nodes);
+    bool *shared = NEW(&r->arena, bool, r->n_nodes);
+    for (int n = 0; n < r->n_nodes; n++) {
+        struct json node = hp_json_element(&r->nodes, n), at = hp_json_member(&node, "name");
+        r->name[n] = "node";
+        if (at.value)
+            TRY(hp_json_name(&at, &r->name[n], r->err));
+        first[n] = hp_table_put(&names, &r->arena, r->name[n], strlen(r->name[n]), n);
+        shared[first[n]] |= !at.value || first[n] != n || strcmp(r->name[n], "*") == 0;
+    }
+    for (int n = 0; n < r->n_nodes; n++)
+        if (shared[first[n]])
+            r->name[n] = hp_arena_printf(&r->arena, "%s.%s", r->name[n], r->id[n]);
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_nodes(struct reading *r)
+{
+    TRY(hp_json_array(&r->nodes, HP_MAX_OPS, r->err));
+    r->n_nodes = hp_json_length(&r->nodes);
+    r->id = NEW(&r->arena, const char *, r->n_nodes);
+    r->name = NEW(&r->arena, const char *, r->n_nodes);
+    for (int n = 0; n < r->n_nodes; n++) {
+        struct json node = hp_json_element(&r->nodes, n), at = hp_json_member(&node, "id");
+        TRY(hp_json_object(&node, r->err));
+        TRY(read_id(r, &at, &r->id[n]));
+        if (hp_table_put(&r->ids, &r->arena, r->id[n], strlen(r->id[n]), n) != n)
+            return hp_json_fail(&at, r->err, "there is a node %s already", r->id[n]);
+    }
+    return name_nodes(r);
+}
+
+static void find_edges_into(struct reading *r)
+{
+    r->into_start = hp_csr(&r->arena, r->n_nodes);
+    r->into = NEW(&r->arena, int, r->n_edges);
+    for (int e = 0; e < r->n_edges; e++)
+        hp_csr_count(r->into_start, r->edge[e].to);
+    hp_csr_sum(r->into_start, r->n_nodes);
+    for (int e = 0; e < r->n_edges; e++)
+        r->into[hp_csr_place(r->into_start, r->edge[e].to)] = e;
+}
+
+/* Those out of a node in the order of the operators that they lead to, as uses are. */
+static void find_edges_out(struct reading *r, const int *order)
+{
+    r->out_start = hp_csr(&r->arena, r->n_nodes);
+    r->out = NEW(&r->arena, int, r->n_edges);
+    for (int e = 0; e < r->n_edges; e++)
+        hp_csr_count(r->out_start, r->edge[e].from);
+    hp_csr_sum(r->out_start, r->n_nodes);
+    for (int n = 0; n < r->n_nodes; n++)
+        for (int i = r->into_start[order[n]]; i < r->into_start[order[n] + 1]; i++)
+            r->out[hp_csr_place(r->out_start, r->edge[r->into[i]].from)] = r->into[i];
+}
+
+/* Choices -------------------------------------------------------------------------------- */
+
+/* The numbers of a list for each edge at one end of node n, which the list has by the id of the
+ * other end; all of them, and no others. */
+static enum hypar_status read_sync(struct reading *r, const struct json *choice,
+                                   const char *key, int n, const int *edges, int n_edges,
+                                   double *out)
+{
+    struct json list = hp_json_member(choice, key), member;
+    int n_members = 0;
+    TRY(hp_json_object(&list, r->err));
+    for (int i = 0; i < n_edges; i++) {
+        const struct profile_edge *edge = &r->edge[edges[i]];
+        int other = edge->to == n ? edge->from : edge->to;
+        member = hp_json_member(&list, r->id[other]);
+        TRY(hp_choice_bytes(&member, &out[i], r->err));
+    }
+    for (void *iter = NULL; hp_json_next(&list, &iter, &member);)
+        n_members++;
+    return n_members == n_edges
+               ? HYPAR_OK
+               : hp_json_fail(&list, r->err, "%d numbers, expected one for each of %d edges",
+                              n_members, n_edges);
+}
+
+static enum hypar_status read_choice(struct reading *r, const struct json *at, int n,
+                                     struct op_choice *out)
+{
+    const char *id;
+    struct json id_at = hp_json_member(at, "id");
+    TRY(hp_json_object(at, r->err));
+    TRY(hp_json_string(&id_at, &id, r->err));
+    out->recompute = strcmp(id, "activation recomp") == 0;
+    if (!out->recompute && strcmp(id, "vanilla") != 0)
+        return hp_json_fail(&id_at, r->err,
+                            "expected \"vanilla\" or \"activation recomp\", not \"%.40s\"", id);
+    struct json member = hp_json_member(at, "timePerSample");
+    TRY(hp_choice_seconds(&member, &out->seconds, r->err));
+    struct {
+        const char *key;
+        double *out;
+    } bytes[] = { { "parameterSize", &out->parameter_bytes },
+                  { "memoryUsageA", &out->stash_bytes },
+                  { "memoryUsageB", &out->fixed_bytes } };
+    for (int i = 0; i < 3; i++) {
+        member = hp_json_member(at, bytes[i].key);
+        TRY(hp_choice_bytes(&member, bytes[i].out, r->err));
+    }
+    int n_into = r->into_start[n + 1] - r->into_start[n];
+    int n_out = r->out_start[n + 1] - r->out_start[n];
+    double *in = NEW(&r->arena, double, n_into), *uses = NEW(&r->arena, double, n_out);
+    out->in_sync_bytes = in;
+    out->out_sync_bytes = uses;
+    TRY(read_sync(r, at, "syncTimeFw", n, r->into + r->into_start[n], n_into, in));
+    return read_sync(r, at, "syncTimeBw", n, r->out + r->out_start[n], n_out, uses);
+}
+
+/* All choices of one degree, which the key of their list says. */
+static enum hypar_status read_degree(struct reading *r, const struct json *list, int n,
+                                     struct op_choices *out, int *capacity)
+{
+    double degree;
+    size_t taken = hp_number_read(list->key, &degree);
+    if (taken == 0 || list->key[taken] || degree < 1 || degree > HP_MAX_DEGREE ||
+        degree != floor(degree))
+        return hp_json_fail(list, r->err, "expected a number of devices in 1..%d",
+                            HP_MAX_DEGREE);
+    TRY(hp_json_array(list, HP_MAX_CHOICES, r->err));
+    struct op_choice *choice = (struct op_choice *)out->choice;
+    for (int i = 0; i < hp_json_length(list); i++) {
+        struct json at = hp_json_element(list, i);
+        struct op_choice one = { .degree = (int)degree };
+        TRY(read_choice(r, &at, n, &one));
+        choice = GROW(&r->arena, struct op_choice, choice, out->n, capacity);
+        choice[out->n++] = one;
+        out->choice = choice;
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_choices(struct reading *r, int n, struct op_choices *out)
+{
+    struct json node = hp_json_element(&r->nodes, n), all = hp_json_member(&node, "TMPCs"),
+                list;
+    int capacity = 0, n_into = r->into_start[n + 1] - r->into_start[n];
+    TRY(hp_json_object(&all, r->err));
+    for (void *iter = NULL; hp_json_next(&all, &iter, &list);)
+        TRY(read_degree(r, &list, n, out, &capacity));
+    double *sent = NEW(&r->arena, double, n_into);
+    for (int i = 0; i < n_into; i++)
+        sent[i] = r->bytes[r->into[r->into_start[n] + i]];
+    out->input_bytes = sent;
+    out->n_inputs = n_into;
+    out->n_uses = r->out_start[n + 1] - r->out_start[n];
+    return HYPAR_OK;
+}
+
+/* The graph ------------------------------------------------------------------------------ */
+
+/* So many bytes in numbers of four; at least one. */
+static int64_t elements(double bytes)
+{
+    return bytes > 4 ? (int64_t)ceil(bytes / 4) : 1;
+}
+
+static int add_data(struct reading *r)
+{
+    struct hypar_shape shape = { 2, { r->batch, 1 } };
+    if (r->data < 0)
+        r->data = hp_build_input(r->builder, "data", &shape, false, 0);
+    return r->data;
+}
+
+/* What node n writes, as large as the largest that is sent to a reader. */
+static double output_bytes(const struct reading *r, int n)
+{
+    double most = 0;
+    for (int i = r->out_start[n]; i < r->out_start[n + 1]; i++)
+        most = fmax(most, r->bytes[r->out[i]]);
+    return most;
+}
+
+static enum hypar_status add_operator(struct reading *r, int n)
+{
+    struct op_choices choices = { 0 };
+    int inputs[MAX_OPERANDS], output[1];
+    int n_into = r->into_start[n + 1] - r->into_start[n];
+    if (n_into > MAX_OPERANDS - 3)
+        return hp_fail(r->err, HYPAR_UNSUPPORTED,
+                       "%s: node '%s' reads %d others, expected at most %d", r->file,
+                       r->name[n], n_into, MAX_OPERANDS - 3);
+    TRY(read_choices(r, n, &choices));
+    struct op_request request = {
+        .kind = OP_OPAQUE, .name = r->name[n], .inputs = inputs, .n_inputs = n_into
+    };
+    for (int i = 0; i < n_into; i++)
+        inputs[i] = r->tensor[r->edge[r->into[r->into_start[n] + i]].from];
+    if (n_into == 0)
+        inputs[request.n_inputs++] = add_data(r);
+    double parameters = choices.n ? choices.choice[0].parameter_bytes : 0;
+    if (parameters > 0) {
+        struct hypar_shape shape = { 1, { elements(parameters) } };
+        inputs[request.n_inputs++] =
+            hp_build_param(r->builder, hp_arena_printf(&r->arena, "%s.w", r->name[n]), &shape);
+    }
+    double bytes = output_bytes(r, n);
+    request.attrs = ATTRS({ ATTR_SHAPE, 2, V(0, (double)elements(bytes)) },
+                          { ATTR_OUTPUT_BYTES, 1, V(bytes * (double)r->batch) });
+    TRY(hp_in(r->err, hp_build_op(r->builder, &request, output, r->err), "%s: nodes[%d]",
+              r->file, n));
+    TRY(hp_in(r->err, hp_build_choices(r->builder, &choices, r->err), "%s: nodes[%d]", r->file,
+              n));
+    r->tensor[n] = output[0];
+    return HYPAR_OK;
+}
+
+/* An order that follows the edges. */
+static enum hypar_status order_nodes(struct reading *r, int *order)
+{
+    struct text_profile p = { .n_nodes = r->n_nodes, .n_edges = r->n_edges, .edge = r->edge };
+    int n = hp_text_profile_order(&p, order);
+    return n == r->n_nodes ? HYPAR_OK
+                           : hp_json_fail(&r->edges, r->err,
+                                          "%d nodes lie on or behind a cycle", r->n_nodes - n);
+}
+
+static enum hypar_status read_all(struct reading *r)
+{
+    TRY(read_nodes(r));
+    TRY(read_edges(r));
+    find_edges_into(r);
+    r->tensor = NEW(&r->arena, int, r->n_nodes);
+    r->data = -1;
+    int *order = NEW(&r->arena, int, r->n_nodes);
+    TRY(order_nodes(r, order));
+    find_edges_out(r, order);
+    for (int i = 0; i < r->n_nodes; i++)
+        TRY(add_operator(r, order[i]));
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_batch(struct reading *r, const struct json *root, int64_t batch)
+{
+    struct json at = hp_json_member(root, "mbsInBatch");
+    TRY(hp_json_int(&at, 1, HP_MAX_BATCH, &r->batch, r->err));
+    if (batch)
+        r->batch = batch;
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_piper_graph(struct hypar_graph **out, const struct json *root,
+                                 int64_t batch, struct hypar_error *err)
+{
+    struct reading r = { .err = err,
+                         .file = root->key,
+                         .nodes = hp_json_member(root, "nodes"),
+                         .edges = hp_json_member(root, "edges") };
+    struct hypar_graph *built = NULL;
+    *out = NULL;
+    TRY(read_batch(&r, root, batch));
+    r.builder = hp_build(hp_model_name(&r.arena, root->key), r.batch);
+    enum hypar_status status = read_all(&r);
+    if (status == HYPAR_OK)
+        status = hp_in(err, hp_build_finish(r.builder, &built, err), "%s", r.file);
+    else
+        hp_build_abandon(r.builder);
+    if (status == HYPAR_OK) /* parameters have been made where they are, inputs where needed */
+        status = hp_graph_renumber(built, out, err);
+    hypar_graph_free(built);
+    hp_arena_free(&r.arena);
+    return status;
+}
