@@ -340,7 +340,7 @@ static void many_workers_are_all_thought_of(void **state)
         double array[5][MOST];
         int after_start[MOST + 1] = { 0 }, after[MOST];
         struct pipeline_layers l = { n,        array[0],    array[1], array[2], array[3],
-                                     array[4], after_start, after,    NULL };
+                                     array[4], after_start, after,    NULL,     false };
         for (int k = 0; k < n; k++) {
             array[0][k] = hp_random_below(&random, 5) ? pick(&random, 1, 100) : 0;
             array[1][k] = array[4][k] = 0;

@@ -132,16 +132,37 @@ static bool expand(struct walk *w, const uint64_t *set)
     return grows || missing < 0 || reach(w, set, missing);
 }
 
+/* Are all layers before layer `i` in a set? */
+static bool may_follow(const struct walk *w, const uint64_t *set, int i)
+{
+    for (int b = 0; b < w->n_words; b++) {
+        uint64_t own = b == i / 64 ? (uint64_t)1 << (i % 64) : 0;
+        if (row(w, i)[b] & ~own & ~(set ? set[b] : 0))
+            return false;
+    }
+    return true;
+}
+
+/* All that follow from one set by taking in a layer that may be next. */
+static bool expand_every(struct walk *w, const uint64_t *set)
+{
+    for (int i = 0; i < w->layers->n; i++)
+        if (!(set && has(set, i)) && may_follow(w, set, i) && !reach(w, set, i))
+            return false;
+    return true;
+}
+
 /* Sources other than the first come in with what reads them, as in the published code. */
 static bool walk_antichains(struct walk *w)
 {
+    bool every = w->layers->every;
     w->n_words = (w->layers->n + 63) / 64;
     w->next = NEW(w->arena, uint64_t, w->n_words);
     find_ancestors(w);
-    if (!reach(w, NULL, 0))
+    if (!(every ? expand_every(w, NULL) : reach(w, NULL, 0)))
         return false;
     for (int i = 0; i < w->n_found; i++)
-        if (!expand(w, w->found[i]))
+        if (!(every ? expand_every : expand)(w, w->found[i]))
             return false;
     return true;
 }

@@ -17,6 +17,8 @@ struct pipeline_layers {
     /* Readers of layer i: after[after_start[i]] .. after[after_start[i + 1] - 1], each once. */
     int *after_start, *after;
     const int *together; /* layers with the same number >= 0 may not be parted; NULL: all may */
+    bool every; /* every set closed under predecessors is a state, not only what an antichain
+                   and all before it make up, which begins with layer 0 */
 };
 
 struct cut_states {
