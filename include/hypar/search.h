@@ -275,11 +275,15 @@ struct hypar_pipeline_stage {
     int delay;     /* updates that the weights of a forward pass lag behind, in steady state */
     double weight_bytes, activation_bytes; /* of one version; of one minibatch or batch */
     double memory_bytes;                   /* of one device: all versions and all state */
+    int tensor;     /* devices that divide each operator, where it was measured so; else 0 */
+    int recomputed; /* operators that are computed again, where that was chosen for each */
 };
 
 /* A pipeline as PipeDream sees it. */
 struct hypar_pipeline_view {
     double bottleneck_s;    /* of the slowest stage: the time between two minibatches */
+    bool per_sample;        /* operators were measured in several ways: it is the time between
+                               two samples, each of which is a micro-batch */
     double one_worker_s;    /* one minibatch on one device */
     double dp_bottleneck_s; /* all devices with a copy of everything */
     int noam;               /* minibatches in flight on each replica of the first stage */

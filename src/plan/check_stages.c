@@ -88,10 +88,13 @@ static enum hypar_status check_stage_devices(const struct hypar_plan *plan, int 
     return HYPAR_OK;
 }
 
+/* Operators with choices were measured one sample at a time: replicas take samples in turn. */
 static enum hypar_status check_share(const struct hypar_plan *plan, int s,
                                      struct hypar_error *err)
 {
     enum hypar_schedule_kind kind = plan->schedule.kind;
+    if (kind == HYPAR_SCHEDULE_1F1B && hp_has_choices(plan->graph))
+        return HYPAR_OK;
     if (plan->stages[s].share == HYPAR_SHARE_MINIBATCH && kind != HYPAR_SCHEDULE_PIPEDREAM)
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "share 'minibatch' needs schedule 'pipedream', not '%s'",

@@ -28,6 +28,10 @@ enum hypar_status hp_check_local_bn(const struct lowering *s, int op)
 
 enum hypar_status hypar_graph_lowerable(const struct hypar_graph *g, struct hypar_error *err)
 {
+    if (hp_has_choices(g))
+        return hp_fail(err, HYPAR_UNSUPPORTED,
+                       "what %s does is not known, only how long it was measured to take",
+                       g->name);
     if (g->loss < 0)
         return hp_fail(err, HYPAR_UNSUPPORTED,
                        "%s has no loss, expected a cross_entropy or mse_loss at its end",

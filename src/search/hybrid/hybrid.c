@@ -14,6 +14,7 @@
 
 #include "base/stop.h"
 #include "cost/array.h"
+#include "search/choices/choices.h"
 #include "search/fit.h"
 #include "search/hybrid/pipeline.h"
 #include "search/options.h"
@@ -313,6 +314,8 @@ static void predict(const struct search *s, const struct looking *l, struct hypa
 static enum hypar_status plan_hybrid(const struct planner *self, const struct problem *problem,
                                      struct hypar_found *found, struct hypar_error *err)
 {
+    if (hp_has_choices(problem->graph))
+        return hp_plan_choices(self, problem, found, err);
     struct search s = { .problem = problem };
     struct looking l = { .step_s = INFINITY, .nearest = { .part = INFINITY } };
     TRY(hp_in(err, hp_hybrid_begin(&s.h, &found->arena, problem, err), "%s", self->info.name));

@@ -1,0 +1,110 @@
+/* The operators' choices by degree, and the edges between operators. */
+#include "search/choices/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/csr.h"
+
+static int compare_ints(const void *a, const void *b)
+{
+    const int *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* All degrees that operators were measured with and that may be chosen, each once. */
+static void find_degrees(struct arena *arena, struct choice_model *m,
+                         const struct choice_bounds *bounds)
+{
+    const struct hypar_graph *g = m->graph;
+    int capacity = 0, n = 0, *all = NULL;
+    for (int op = 0; op < g->n_ops; op++)
+        for (int c = 0; g->ops[op].choices && c < g->ops[op].choices->n; c++) {
+            int degree = g->ops[op].choices->choice[c].degree;
+            bool known = bounds->max_degree && degree > bounds->max_degree;
+            for (int i = 0; i < n && !known; i++)
+                known = all[i] == degree;
+            if (known)
+                continue;
+            all = GROW(arena, int, all, n, &capacity);
+            all[n++] = degree;
+        }
+    if (n)
+        qsort(all, (size_t)n, sizeof *all, compare_ints);
+    m->degree = all;
+    m->n_degrees = n;
+}
+
+static void find_ways(struct arena *arena, struct choice_model *m,
+                      const struct choice_bounds *bounds)
+{
+    const struct hypar_graph *g = m->graph;
+    size_t n_ways = (size_t)g->n_ops * (size_t)m->n_degrees * N_WAYS;
+    m->ways = NEW(arena, const struct op_choice *, n_ways);
+    m->work_s = NEW(arena, double, g->n_ops);
+    for (int op = 0; op < g->n_ops; op++) {
+        const struct op_choices *choices = g->ops[op].choices;
+        double least_s = INFINITY;
+        for (int c = 0, t = 0; choices && c < choices->n; c++) { /* both ascend by degree */
+            const struct op_choice *choice = &choices->choice[c];
+            enum way way = choice->recompute ? AGAIN : KEEP;
+            while (t < m->n_degrees && m->degree[t] < choice->degree)
+                t++;
+            if (t == m->n_degrees || !bounds->way[way])
+                continue;
+            m->ways[((size_t)op * (size_t)m->n_degrees + (size_t)t) * N_WAYS + way] = choice;
+            least_s = fmin(least_s, choice->degree * choice->seconds);
+        }
+        m->work_s[op] = isfinite(least_s) ? least_s : 0;
+    }
+}
+
+/* Use number `use` of a tensor, by an operand of an operator. */
+static struct choice_edge edge_of(const struct hypar_graph *g, struct use reader, int use)
+{
+    const struct op_choices *choices = g->ops[reader.op].choices;
+    struct choice_edge edge = { .to = reader.op, .input = reader.operand, .use = use };
+    struct op_measure writer;
+    edge.from = g->tensors[g->ops[reader.op].tensor[reader.operand]].producer;
+    edge.once = !choices || !choices->input_bytes;
+    if (!edge.once)
+        edge.bytes = choices->input_bytes[reader.operand];
+    else if (hp_op_measured(g, edge.from, &writer))
+        edge.bytes = writer.output_bytes / (double)g->batch;
+    return edge;
+}
+
+static void find_edges(struct arena *arena, struct choice_model *m)
+{
+    const struct hypar_graph *g = m->graph;
+    int n = 0, capacity = 0;
+    struct choice_edge *edge = NULL;
+    m->edge_start = hp_csr(arena, g->n_ops);
+    for (int t = 0; t < g->n_tensors; t++)
+        for (int u = g->use_start[t]; g->tensors[t].producer >= 0 && u < g->use_start[t + 1];
+             u++) {
+            edge = GROW(arena, struct choice_edge, edge, n, &capacity);
+            edge[n] = edge_of(g, g->use[u], u - g->use_start[t]);
+            hp_csr_count(m->edge_start, edge[n].from);
+            hp_csr_count(m->edge_start, edge[n++].to);
+        }
+    hp_csr_sum(m->edge_start, g->n_ops);
+    m->edge = edge;
+    m->edge_list = NEW(arena, int, 2 * n);
+    for (int e = 0; e < n; e++) {
+        m->edge_list[hp_csr_place(m->edge_start, edge[e].from)] = e;
+        m->edge_list[hp_csr_place(m->edge_start, edge[e].to)] = e;
+    }
+}
+
+struct choice_model *hp_choice_model(struct arena *arena, const struct hypar_graph *graph,
+                                     const struct choice_bounds *bounds)
+{
+    struct choice_model *m = NEW(arena, struct choice_model, 1);
+    m->graph = graph;
+    m->samples = (double)graph->batch;
+    find_degrees(arena, m, bounds);
+    find_ways(arena, m, bounds);
+    find_edges(arena, m);
+    return m;
+}

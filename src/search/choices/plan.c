@@ -1,0 +1,222 @@
+/* From measured choices to a plan: the states, the search, stages on consecutive devices. */
+#include <math.h>
+
+#include "search/choices/choices.h"
+#include "search/choices/solve.h"
+#include "search/fit.h"
+#include "search/pipeline/work.h"
+
+/* What is asked for ------------------------------------------------------------------------ */
+
+static enum hypar_status check_asked(const struct planner *self, const struct problem *problem,
+                                     struct hypar_error *err)
+{
+    const struct hypar_search_options *o = problem->options;
+    const struct hypar_graph *g = problem->graph;
+    const char *name = self->info.name;
+    for (int op = 0; op < g->n_ops; op++)
+        if (!g->ops[op].choices)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "%s: '%s' has no choices, expected all operators to have some", name,
+                           g->ops[op].name);
+    if (o->micro_batches && o->micro_batches != g->batch)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s: %lld micro-batches, expected %lld: operators were measured for "
+                       "one sample each",
+                       name, (long long)o->micro_batches, (long long)g->batch);
+    if (g->batch > HP_MAX_MICRO_BATCHES)
+        return hp_fail(
+            err, HYPAR_INFEASIBLE,
+            "%s: a batch of %lld samples, expected at most %d: each is a micro-batch", name,
+            (long long)g->batch, HP_MAX_MICRO_BATCHES);
+    if (o->layout.schedule && o->layout.schedule != HYPAR_SCHEDULE_1F1B)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s: operators were measured whole, forward and backward, expected "
+                       "schedule 1f1b",
+                       name);
+    if (o->recompute_given && o->recompute == HYPAR_RECOMPUTE_SELECTIVE)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s: operators were measured with full recomputation or none", name);
+    if (o->shard_given && o->shard)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s: operators were not measured with parameters that are divided",
+                       name);
+    return HYPAR_OK;
+}
+
+static struct choice_bounds bounds_of(const struct problem *problem)
+{
+    const struct hypar_search_options *o = problem->options;
+    bool full = o->recompute == HYPAR_RECOMPUTE_FULL;
+    return (struct choice_bounds){
+        .max_degree = o->max_tensor,
+        .way = { [KEEP] = !o->recompute_given || !full, [AGAIN] = !o->recompute_given || full }
+    };
+}
+
+/* What a device can send to another, where that is least. */
+static double least_bytes_per_s(const struct problem *problem)
+{
+    struct pipeline_machine machine = hp_pipeline_machine(problem);
+    double least = INFINITY;
+    for (int l = 0; l < machine.n_levels; l++)
+        least = fmin(least, machine.bytes_per_s[l]);
+    return least;
+}
+
+/* Operators in any order that their edges allow; where there are too many sets of them, in the
+ * order of the graph. */
+static struct cut_states *find_states(struct arena *arena, const struct problem *problem,
+                                      const struct choice_model *model)
+{
+    enum { MAX_SETS = 20000, MAX_PREFIXES = 2048 };
+    const double max_pairs = 0x1p24;
+    struct pipeline_layers *layers = hp_pipeline_layers(arena, problem, false);
+    for (int i = 0; i < layers->n; i++) {
+        layers->forward_s[i] = model->work_s[i];
+        layers->backward_s[i] = 0;
+    }
+    layers->every = true;
+    struct cut_states *states = hp_cut_states(arena, layers, MAX_SETS, MAX_PREFIXES);
+    if (hp_choice_pairs(states) > max_pairs)
+        states = hp_cut_states(arena, layers, 0, MAX_PREFIXES);
+    return states;
+}
+
+/* The plan --------------------------------------------------------------------------------- */
+
+/* How operator `op` is done in a stage. */
+static const struct op_choice *chosen_way(const struct hypar_graph *g, const struct chosen *c,
+                                          const struct chosen_stage *stage, int op)
+{
+    const struct op_choices *choices = g->ops[op].choices;
+    for (int i = 0; i < choices->n; i++)
+        if (choices->choice[i].degree == stage->degree &&
+            choices->choice[i].recompute == c->again[op])
+            return &choices->choice[i];
+    return NULL;
+}
+
+/* All of a stage's operators the way that was chosen. Returns their seconds for a sample. */
+static double describe(const struct problem *problem, const struct cut_states *states,
+                       const struct chosen *c, int s, struct hypar_pipeline_stage *out)
+{
+    const struct chosen_stage *stage = &c->stage[s];
+    *out = (struct hypar_pipeline_stage){ .replicas = stage->replicas,
+                                          .tensor = stage->degree,
+                                          .time_s = stage->load_s,
+                                          .in_flight = stage->in_flight,
+                                          .versions = 1 };
+    double seconds = 0;
+    for (int op = 0; op < problem->graph->n_ops; op++) {
+        if (!hp_state_has(states, stage->last, op) || hp_state_has(states, stage->after, op))
+            continue;
+        const struct op_choice *way = chosen_way(problem->graph, c, stage, op);
+        out->weight_bytes += way->parameter_bytes;
+        out->activation_bytes += way->stash_bytes;
+        out->memory_bytes += stage->in_flight * way->stash_bytes + way->fixed_bytes;
+        out->recomputed += way->recompute;
+        seconds += way->seconds;
+    }
+    return seconds;
+}
+
+/* Also says how long the busiest device computes for each sample of the batch. */
+static struct planned_stage *write_stages(const struct problem *problem,
+                                          const struct cut_states *states,
+                                          const struct chosen *c, struct arena *arena,
+                                          double *busiest_s)
+{
+    struct planned_stage *stage = NEW(arena, struct planned_stage, c->n_stages);
+    int device = 0;
+    for (int s = 0; s < c->n_stages; s++) {
+        int n = c->stage[s].degree * c->stage[s].replicas;
+        stage[s] = (struct planned_stage){ .after = c->stage[s].after,
+                                           .last = c->stage[s].last,
+                                           .n_devices = n,
+                                           .device = NEW(arena, int, n) };
+        for (int i = 0; i < n; i++)
+            stage[s].device[i] = device++;
+        double seconds = describe(problem, states, c, s, &stage[s].about);
+        *busiest_s = fmax(*busiest_s, seconds / c->stage[s].replicas);
+    }
+    return stage;
+}
+
+/* Operators of a stage on all devices of each replica; how they divide it, only they know. */
+static struct hypar_plan *make_plan(const struct problem *problem,
+                                    const struct cut_states *states, const struct chosen *c,
+                                    const struct planned_stage *stage)
+{
+    struct hypar_plan *plan =
+        hp_pipeline_plan(problem, states, stage, c->n_stages, HYPAR_SHARE_MINIBATCH);
+    hp_plan_set_schedule(plan,
+                         &(struct hypar_schedule){ .kind = HYPAR_SCHEDULE_1F1B,
+                                                   .micro_batches = problem->graph->batch });
+    for (int op = 0; op < problem->graph->n_ops; op++) {
+        const struct nest *nest = problem->graph->ops[op].nest;
+        struct split split = { 0 };
+        split.degree[nest->n_axes - 1] = stage[plan->ops[op].stage].about.tensor;
+        hp_plan_set(plan, op, &split, NULL);
+        plan->ops[op].recompute = c->again[op];
+    }
+    return plan;
+}
+
+static void keep(const struct problem *problem, const struct cut_states *states,
+                 const struct chosen *c, struct hypar_found *found)
+{
+    double batch = (double)problem->graph->batch, busiest_s = 0;
+    struct planned_stage *stage = write_stages(problem, states, c, &found->arena, &busiest_s);
+    struct hypar_pipeline_view *view = &found->pipeline;
+    found->plan = make_plan(problem, states, c, stage);
+    view->bottleneck_s = c->load_s;
+    view->one_worker_s = states->cost.time_s[states->n - 1];
+    view->noam = stage[0].about.in_flight;
+    view->per_sample = true;
+    found->info.evaluated = c->evaluated;
+    found->info.chooses = true;
+    found->info.exact = c->exact && states->all;
+    found->info.lower_bound_s = found->info.exact ? c->load_s * batch : 0;
+    found->prediction.step_s = c->load_s * batch;
+    found->prediction.compute_s = busiest_s * batch;
+    hp_pipeline_keep(problem, found, states, stage, c->n_stages);
+    found->prediction.state_bytes = view->sync_bytes = 0;
+    for (int s = 0; s < c->n_stages; s++) {
+        const struct hypar_pipeline_stage *about = &stage[s].about;
+        found->prediction.state_bytes =
+            fmax(found->prediction.state_bytes,
+                 about->memory_bytes - about->in_flight * about->activation_bytes);
+        view->sync_bytes += 2.0 * (about->replicas - 1) * about->tensor * about->weight_bytes;
+    }
+}
+
+enum hypar_status hp_plan_choices(const struct planner *self, const struct problem *problem,
+                                  struct hypar_found *found, struct hypar_error *err)
+{
+    const struct hypar_search_options *o = problem->options;
+    struct choice_bounds bounds = bounds_of(problem);
+    struct chosen chosen;
+    TRY(check_asked(self, problem, err));
+    struct choice_model *model = hp_choice_model(&found->arena, problem->graph, &bounds);
+    model->bytes_per_s = least_bytes_per_s(problem);
+    model->memory_bytes = hp_least_room(problem);
+    struct choice_problem p = { .model = model,
+                                .states = find_states(&found->arena, problem, model),
+                                .n_devices = hypar_machine_device_count(problem->machine),
+                                .samples = problem->graph->batch,
+                                .min_stages = (int)o->stages,
+                                .max_stages = o->stages ? (int)o->stages : o->max_pipeline,
+                                .stop = o->stop };
+    hp_choices_solve(&found->arena, &p, &chosen);
+    if (isfinite(chosen.load_s)) {
+        keep(problem, p.states, &chosen, found);
+        return HYPAR_OK;
+    }
+    TRY(hp_in(err, hp_check_stop(o->stop, err), "%s", self->info.name));
+    char room[32];
+    return hp_fail(err, HYPAR_INFEASIBLE,
+                   "%s: no stages on %d devices with %s of memory hold all operators",
+                   self->info.name, p.n_devices,
+                   hypar_format_quantity(room, model->memory_bytes, HYPAR_UNIT_BYTES));
+}

@@ -1,0 +1,430 @@
+/* The slowest stage as fast as can be. For a time T that no stage may exceed,
+ *
+ *     need(k, s) = least devices that run what is not in state k, in stages whose replicas are
+ *                  s in all
+ *                = min over states j around k, degrees t and replicas d of
+ *                      t d + need(j, s - d)   where stage j \ k takes at most T
+ *
+ * A replica of the stage in front of s - d others has s / d samples in flight, rounded up; the
+ * most that a stage may have and still take at most T is found once for each (j, k, t, d). T
+ * itself is bisected between what is known to fail and the best plan, until nothing is between.
+ */
+#include "search/choices/solve.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/stop.h"
+
+enum { NO_DEVICES = 1 << 29 }; /* more than there are */
+
+/* A stage with a degree and a number of replicas. */
+struct option {
+    double fast_s; /* its load where memory does not matter */
+    /* Samples in flight: at most, the fastest way; at most, within memory; at most within a T
+     * that was too low, within one that was enough, and within the present one. */
+    int16_t fast, least, low, high, now;
+};
+
+/* The degrees and replicas that may be combined. */
+struct shape {
+    int t, degree, replicas;
+};
+
+/* States around state k, and the options of the stages up to them, once somebody asked. */
+struct row {
+    int n, *last;
+    struct option **option;
+};
+
+struct solver {
+    const struct choice_problem *problem;
+    const struct cut_states *states;
+    struct arena *arena; /* scratch */
+    struct choice_stage stage;
+    int after, at;   /* the states that `stage` was set up for */
+    int t, replicas; /* ... and how; -1: not */
+    int n_rows;      /* row r is that of state r - 1 */
+    struct row *row;
+    int n_shapes;
+    struct shape *shape;   /* by replicas, then by degree */
+    int most;              /* replicas of all stages */
+    int n_layers;          /* by stages from the end on; 1: they are not counted */
+    int *need;             /* see at() */
+    int *least_need;       /* of a row, in the layer that is read */
+    struct option **asked; /* whose `now` took a search, under the present T */
+    int n_asked, asked_capacity;
+    int64_t evaluated;
+};
+
+static int *at(const struct solver *s, int layer, int r)
+{
+    size_t width = (size_t)s->most + 1;
+    return s->need + ((size_t)layer * (size_t)s->n_rows + (size_t)r) * width;
+}
+
+static double work_s(const struct solver *s, int r)
+{
+    return r == 0 ? 0 : s->states->cost.time_s[r - 1];
+}
+
+/* Setting up --------------------------------------------------------------------------- */
+
+double hp_choice_pairs(const struct cut_states *states)
+{
+    double n = states->n, pairs = n;
+    if (!states->below)
+        return n * (n + 1) / 2;
+    for (size_t w = 0; w < (size_t)states->n * (size_t)states->n_below; w++)
+        pairs += __builtin_popcountll(states->below[w]);
+    return pairs;
+}
+
+static void find_shapes(struct solver *s)
+{
+    const struct choice_model *m = s->problem->model;
+    int capacity = 0;
+    for (int d = 1; d <= s->most; d++)
+        for (int t = 0; s->problem->samples % d == 0 && t < m->n_degrees; t++) {
+            if ((int64_t)m->degree[t] * d > s->problem->n_devices)
+                break;
+            s->shape = GROW(s->arena, struct shape, s->shape, s->n_shapes, &capacity);
+            s->shape[s->n_shapes++] = (struct shape){ t, m->degree[t], d };
+        }
+}
+
+static struct row *row_of(struct solver *s, int r)
+{
+    struct row *row = &s->row[r];
+    if (row->last)
+        return row;
+    int n = 0;
+    for (int j = r; j < s->states->n; j++)
+        n += hp_state_within(s->states, r - 1, j);
+    row->last = NEW(s->arena, int, n);
+    row->option = NEW(s->arena, struct option *, n);
+    for (int j = r; j < s->states->n; j++)
+        if (hp_state_within(s->states, r - 1, j))
+            row->last[row->n++] = j;
+    return row;
+}
+
+/* Have s->stage look at a stage; the last one's operators are kept where they are the same. */
+static bool look_at(struct solver *s, int after, int last, const struct shape *shape)
+{
+    if (s->after != after || s->at != last) {
+        hp_choice_stage_at(&s->stage, s->states, after, last);
+        s->after = after;
+        s->at = last;
+        s->t = -1;
+    }
+    if (s->t != shape->t) {
+        s->t = -1;
+        s->replicas = -1;
+        if (!hp_choice_stage_degree(&s->stage, shape->t))
+            return false;
+        s->t = shape->t;
+    }
+    if (s->replicas != shape->replicas)
+        hp_choice_stage_replicas(&s->stage, shape->replicas);
+    s->replicas = shape->replicas;
+    return true;
+}
+
+/* Samples in flight on a replica, where all stages have no more than `most` of them. */
+static int most_in_flight(const struct solver *s, const struct shape *shape)
+{
+    return (s->most + shape->replicas - 1) / shape->replicas;
+}
+
+/* By degree first: operators are set up anew for each. */
+static struct option *make_options(struct solver *s, int after, int last)
+{
+    struct option *option = NEW(s->arena, struct option, s->n_shapes);
+    for (int t = 0; t < s->problem->model->n_degrees; t++)
+        for (int i = 0; i < s->n_shapes; i++) {
+            const struct shape *shape = &s->shape[i];
+            if (shape->t != t)
+                continue;
+            option[i].fast_s = INFINITY;
+            if (!look_at(s, after, last, shape))
+                continue;
+            int most = most_in_flight(s, shape);
+            option[i] =
+                (struct option){ .fast_s = s->stage.fast_s,
+                                 .fast = (int16_t)hp_choice_fast_in_flight(&s->stage, most) };
+            option[i].least = (int16_t)hp_choice_least_in_flight(&s->stage, most);
+            option[i].high = option[i].least;
+            s->evaluated++;
+        }
+    return option;
+}
+
+/* Samples in flight with which a stage takes at most `limit_s`. */
+static int in_flight_within(struct solver *s, int after, int last, const struct shape *shape,
+                            struct option *o, double limit_s)
+{
+    if (o->fast_s > limit_s)
+        return 0;
+    if (o->fast == o->least)
+        return o->fast;
+    int fits = o->low > o->fast ? o->low : o->fast, above = o->high + 1;
+    if (above - fits > 1)
+        look_at(s, after, last, shape);
+    while (above - fits > 1) {
+        int middle = fits + (above - fits) / 2;
+        s->evaluated++;
+        if (isfinite(hp_choice_load_s(&s->stage, middle, limit_s, true, NULL)))
+            fits = middle;
+        else
+            above = middle;
+    }
+    o->now = (int16_t)fits;
+    s->asked = GROW(s->arena, struct option *, s->asked, s->n_asked, &s->asked_capacity);
+    s->asked[s->n_asked++] = o;
+    return fits;
+}
+
+/* For one T ------------------------------------------------------------------------------ */
+
+/* need(r - 1, s) by way of the stage up to state `last`, with one shape. */
+static void take(const struct solver *s, int *to, const int *from, const struct shape *shape,
+                 int in_flight)
+{
+    int d = shape->replicas, devices = shape->degree * d;
+    int end = (int64_t)in_flight * d < s->most ? in_flight * d : s->most;
+    for (int i = d; i <= end; i++) {
+        int n = from[i - d] + devices;
+        to[i] = n < to[i] ? n : to[i];
+    }
+}
+
+/* All that stage j \ k may be. Of degrees with the same replicas a larger one is worth its
+ * devices only if it lets more samples be in flight. */
+static void take_stage(struct solver *s, int *to, const int *from, struct row *row, int i,
+                       int r, int devices, double limit_s)
+{
+    int replicas = 0, most = 0;
+    if (!row->option[i])
+        row->option[i] = make_options(s, r - 1, row->last[i]);
+    for (int o = 0; o < s->n_shapes; o++) {
+        const struct shape *shape = &s->shape[o];
+        struct option *option = &row->option[i][o];
+        if (shape->replicas > devices)
+            break;
+        if (shape->replicas != replicas)
+            most = 0;
+        replicas = shape->replicas;
+        if (option->fast_s > limit_s || option->high <= most ||
+            shape->degree * replicas > devices)
+            continue;
+        int in_flight = in_flight_within(s, r - 1, row->last[i], shape, option, limit_s);
+        if (in_flight > most) {
+            take(s, to, from, shape, in_flight);
+            most = in_flight;
+        }
+    }
+}
+
+/* Devices that what is before row r needs at least. */
+static int least_before(const struct solver *s, int r, double limit_s)
+{
+    double n = work_s(s, r) * (1 - 1e-9) / limit_s;
+    return n < s->problem->n_devices ? (int)ceil(n) : s->problem->n_devices + 1;
+}
+
+/* need(r - 1, .) in layer `to` from layer `from`. */
+static void fill_row(struct solver *s, int from, int to, int r, double limit_s)
+{
+    struct row *row = row_of(s, r);
+    int room = s->problem->n_devices - least_before(s, r, limit_s);
+    for (int i = 0; i < row->n; i++) {
+        int around = row->last[i] + 1, devices = room - s->least_need[around];
+        double work = (work_s(s, around) - work_s(s, r)) * (1 - 1e-9);
+        if (work > limit_s * room)
+            break; /* later ones have more */
+        if (devices >= 1 && work <= limit_s * devices)
+            take_stage(s, at(s, to, r), at(s, from, around), row, i, r, devices, limit_s);
+    }
+}
+
+static void find_least_need(struct solver *s, int layer, int r)
+{
+    const int *need = at(s, layer, r);
+    s->least_need[r] = NO_DEVICES;
+    for (int i = 0; i <= s->most; i++)
+        s->least_need[r] = need[i] < s->least_need[r] ? need[i] : s->least_need[r];
+}
+
+/* Fill need() for stages that take at most `limit_s`. Returns the layer of a pipeline on the
+ * devices there are; -1: there is none. */
+static int fill(struct solver *s, double limit_s)
+{
+    int top = s->n_rows - 1;
+    size_t n = (size_t)s->n_layers * (size_t)s->n_rows * ((size_t)s->most + 1);
+    for (size_t i = 0; i < n; i++)
+        s->need[i] = NO_DEVICES;
+    at(s, 0, top)[0] = 0;
+    for (int r = 0; r < top; r++)
+        s->least_need[r] = NO_DEVICES;
+    s->least_need[top] = 0;
+    for (int layer = s->n_layers == 1 ? 0 : 1; layer < s->n_layers; layer++) {
+        int from = s->n_layers == 1 ? 0 : layer - 1;
+        for (int r = top - 1; r >= 0 && !hp_stopped(s->problem->stop); r--) {
+            fill_row(s, from, layer, r, limit_s);
+            if (s->n_layers == 1)
+                find_least_need(s, layer, r);
+        }
+        for (int r = 0; s->n_layers > 1 && r <= top; r++)
+            find_least_need(s, layer, r);
+        if (layer >= s->problem->min_stages && s->least_need[0] <= s->problem->n_devices)
+            return layer;
+    }
+    return -1;
+}
+
+/* What is known of the stages that took a search, now that T was enough or too low. */
+static void settle(struct solver *s, bool enough)
+{
+    for (int i = 0; i < s->n_asked; i++)
+        *(enough ? &s->asked[i]->high : &s->asked[i]->low) = s->asked[i]->now;
+    s->n_asked = 0;
+}
+
+/* Writing down ---------------------------------------------------------------------------- */
+
+/* The first stage of need(r - 1, replicas) in `layer`: sets out->last, degree and replicas. */
+static bool find_stage(struct solver *s, int layer, int r, int replicas, double limit_s,
+                       struct chosen_stage *out)
+{
+    int from = s->n_layers == 1 ? 0 : layer - 1, need = at(s, layer, r)[replicas];
+    struct row *row = row_of(s, r);
+    for (int i = 0; i < row->n; i++)
+        for (int o = 0; row->option[i] && o < s->n_shapes; o++) {
+            const struct shape *shape = &s->shape[o];
+            int d = shape->replicas, in_flight = (replicas + d - 1) / d;
+            struct option *option = &row->option[i][o];
+            if (d > replicas || option->fast_s > limit_s || in_flight > option->high ||
+                at(s, from, row->last[i] + 1)[replicas - d] + shape->degree * d != need)
+                continue;
+            if (in_flight > in_flight_within(s, r - 1, row->last[i], shape, option, limit_s))
+                continue;
+            look_at(s, r - 1, row->last[i], shape);
+            *out = (struct chosen_stage){ .after = r - 1,
+                                          .last = row->last[i],
+                                          .degree = shape->degree,
+                                          .replicas = d,
+                                          .in_flight = in_flight };
+            return true;
+        }
+    return false;
+}
+
+static void trace(struct solver *s, int layer, double limit_s, struct chosen *out)
+{
+    int replicas = 0, r = 0, top = s->n_rows - 1;
+    for (int i = 0; i <= s->most; i++)
+        if (at(s, layer, 0)[i] < at(s, layer, 0)[replicas])
+            replicas = i;
+    out->load_s = 0;
+    out->n_stages = 0;
+    out->n_devices = at(s, layer, 0)[replicas];
+    while (r < top) {
+        struct chosen_stage *stage = &out->stage[out->n_stages++];
+        if (!find_stage(s, layer, r, replicas, limit_s, stage)) {
+            out->load_s = INFINITY;
+            return;
+        }
+        stage->load_s =
+            hp_choice_load_s(&s->stage, stage->in_flight, limit_s, false, out->again);
+        out->load_s = fmax(out->load_s, stage->load_s);
+        replicas -= stage->replicas;
+        layer -= s->n_layers > 1;
+        r = stage->last + 1;
+    }
+}
+
+/* Is there a pipeline whose stages take at most `limit_s`? Then it is in *out. */
+static bool probe(struct solver *s, double limit_s, struct chosen *out)
+{
+    int layer = fill(s, limit_s);
+    if (layer >= 0)
+        trace(s, layer, limit_s, out);
+    settle(s, layer >= 0);
+    return layer >= 0 && isfinite(out->load_s);
+}
+
+/* Searching for T ------------------------------------------------------------------------- */
+
+static struct chosen new_chosen(const struct solver *s, struct arena *arena)
+{
+    return (struct chosen){ .load_s = INFINITY,
+                            .stage = NEW(arena, struct chosen_stage, s->n_rows),
+                            .again = NEW(arena, bool, s->problem->model->graph->n_ops) };
+}
+
+/* What is tried next: in the middle, by ratio while that is far; at last whatever is less than
+ * the best. */
+static double next_limit(double low_s, double best_s)
+{
+    if (best_s > 2 * low_s && low_s > 0)
+        return sqrt(low_s) * sqrt(best_s);
+    return best_s - low_s > 1e-7 * best_s ? low_s + (best_s - low_s) / 2 : nextafter(best_s, 0);
+}
+
+/* The first plan: T is raised until there is one. */
+static bool find_first(struct solver *s, double *low_s, struct chosen *out)
+{
+    for (double limit_s = 1.25 * *low_s; limit_s > 0 && limit_s < 1e3 * *low_s;
+         limit_s *= 1.6) {
+        if (probe(s, limit_s, out))
+            return true;
+        *low_s = limit_s;
+    }
+    return !hp_stopped(s->problem->stop) && probe(s, INFINITY, out);
+}
+
+static void search(struct solver *s, struct arena *arena, struct chosen *best)
+{
+    struct chosen other = new_chosen(s, arena);
+    double low_s = work_s(s, s->n_rows - 1) * (1 - 1e-9) / (double)s->problem->n_devices;
+    *best = new_chosen(s, arena);
+    if (!find_first(s, &low_s, best))
+        return;
+    while (best->load_s > low_s && !hp_stopped(s->problem->stop)) {
+        double limit_s = next_limit(low_s, best->load_s);
+        if (!probe(s, limit_s, &other)) {
+            low_s = limit_s;
+            if (limit_s == nextafter(best->load_s, 0))
+                break;
+            continue;
+        }
+        struct chosen swap = *best;
+        *best = other;
+        other = swap;
+    }
+    best->exact = !hp_stopped(s->problem->stop) && s->stage.cover.given_up == 0;
+}
+
+void hp_choices_solve(struct arena *arena, const struct choice_problem *problem,
+                      struct chosen *out)
+{
+    struct arena scratch = { 0 };
+    struct solver s = { .problem = problem,
+                        .states = problem->states,
+                        .arena = &scratch,
+                        .after = -2,
+                        .n_rows = problem->states->n + 1 };
+    int64_t most =
+        problem->samples < problem->n_devices ? problem->samples : problem->n_devices;
+    s.most = most < INT16_MAX ? (int)most : INT16_MAX - 1;
+    s.n_layers = problem->max_stages ? problem->max_stages + 1 : 1;
+    s.row = NEW(&scratch, struct row, s.n_rows);
+    s.need = NEW(&scratch, int, (size_t)s.n_layers *(size_t)s.n_rows *((size_t)s.most + 1));
+    s.least_need = NEW(&scratch, int, s.n_rows);
+    hp_choice_stage_new(&s.stage, &scratch, problem->model);
+    find_shapes(&s);
+    search(&s, arena, out);
+    out->evaluated = s.evaluated;
+    hp_arena_free(&scratch);
+}
