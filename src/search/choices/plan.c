@@ -64,23 +64,51 @@ static double least_bytes_per_s(const struct problem *problem)
     return least;
 }
 
-/* Operators in any order that their edges allow; where there are too many sets of them, in the
- * order of the graph. */
+/* Where the graph may be cut: in any order that its edges allow, where that is not too often,
+ * or (`chain`) in the order that it has. */
 static struct cut_states *find_states(struct arena *arena, const struct problem *problem,
-                                      const struct choice_model *model)
+                                      const struct choice_problem *p, bool chain)
 {
-    enum { MAX_SETS = 20000, MAX_PREFIXES = 2048 };
-    const double max_pairs = 0x1p24;
+    enum { MAX_SETS = 8192, MAX_PREFIXES = 2048, LEAST = 64 };
+    const double max_stages = 0x1p23; /* that are weighed */
+    double most = sqrt(2 * max_stages / fmax(1, hp_choice_shapes(p)));
+    int max_prefixes = most > MAX_PREFIXES ? MAX_PREFIXES : most < LEAST ? LEAST : (int)most;
     struct pipeline_layers *layers = hp_pipeline_layers(arena, problem, false);
     for (int i = 0; i < layers->n; i++) {
-        layers->forward_s[i] = model->work_s[i];
+        layers->forward_s[i] = p->model->work_s[i];
         layers->backward_s[i] = 0;
     }
     layers->every = true;
-    struct cut_states *states = hp_cut_states(arena, layers, MAX_SETS, MAX_PREFIXES);
-    if (hp_choice_pairs(states) > max_pairs)
-        states = hp_cut_states(arena, layers, 0, MAX_PREFIXES);
-    return states;
+    return hp_cut_states(arena, layers, chain ? 0 : MAX_SETS, max_prefixes);
+}
+
+/* First along the order of the graph, which takes little, then for what is faster than that in
+ * any order. Returns the states that *out is made of. */
+static const struct cut_states *solve(struct arena *arena, const struct problem *problem,
+                                      struct choice_problem *p, struct chosen *out)
+{
+    const int64_t max_evaluated = 1 << 21;
+    struct chosen faster;
+    struct cut_states *chain = find_states(arena, problem, p, true),
+                      *all = find_states(arena, problem, p, false);
+    p->states = chain;
+    p->known_s = INFINITY;
+    hp_choices_solve(arena, p, out);
+    out->exact = false;
+    if (!all->all || hp_stopped(p->stop))
+        return chain;
+    p->states = all;
+    p->known_s = out->n_stages ? out->load_s : INFINITY;
+    p->max_evaluated = max_evaluated;
+    hp_choices_solve(arena, p, &faster);
+    faster.evaluated += out->evaluated;
+    if (!faster.n_stages) { /* there is none: as it was */
+        out->exact = faster.exact;
+        out->evaluated = faster.evaluated;
+        return chain;
+    }
+    *out = faster;
+    return all;
 }
 
 /* The plan --------------------------------------------------------------------------------- */
@@ -176,11 +204,12 @@ static void keep(const struct problem *problem, const struct cut_states *states,
     view->per_sample = true;
     found->info.evaluated = c->evaluated;
     found->info.chooses = true;
-    found->info.exact = c->exact && states->all;
+    found->info.exact = c->exact;
     found->info.lower_bound_s = found->info.exact ? c->load_s * batch : 0;
     found->prediction.step_s = c->load_s * batch;
     found->prediction.compute_s = busiest_s * batch;
     hp_pipeline_keep(problem, found, states, stage, c->n_stages);
+    view->all_states = c->exact || states->all;
     found->prediction.state_bytes = view->sync_bytes = 0;
     for (int s = 0; s < c->n_stages; s++) {
         const struct hypar_pipeline_stage *about = &stage[s].about;
@@ -202,15 +231,14 @@ enum hypar_status hp_plan_choices(const struct planner *self, const struct probl
     model->bytes_per_s = least_bytes_per_s(problem);
     model->memory_bytes = hp_least_room(problem);
     struct choice_problem p = { .model = model,
-                                .states = find_states(&found->arena, problem, model),
                                 .n_devices = hypar_machine_device_count(problem->machine),
                                 .samples = problem->graph->batch,
                                 .min_stages = (int)o->stages,
                                 .max_stages = o->stages ? (int)o->stages : o->max_pipeline,
                                 .stop = o->stop };
-    hp_choices_solve(&found->arena, &p, &chosen);
-    if (isfinite(chosen.load_s)) {
-        keep(problem, p.states, &chosen, found);
+    const struct cut_states *states = solve(&found->arena, problem, &p, &chosen);
+    if (chosen.n_stages) {
+        keep(problem, states, &chosen, found);
         return HYPAR_OK;
     }
     TRY(hp_in(err, hp_check_stop(o->stop, err), "%s", self->info.name));

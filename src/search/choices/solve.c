@@ -48,6 +48,7 @@ struct solver {
     struct row *row;
     int n_shapes;
     struct shape *shape;   /* by replicas, then by degree */
+    int most_devices;      /* of a stage */
     int most;              /* replicas of all stages */
     int n_layers;          /* by stages from the end on; 1: they are not counted */
     int *need;             /* see at() */
@@ -68,28 +69,49 @@ static double work_s(const struct solver *s, int r)
     return r == 0 ? 0 : s->states->cost.time_s[r - 1];
 }
 
+static bool ended(const struct solver *s)
+{
+    return hp_stopped(s->problem->stop) ||
+           (s->problem->max_evaluated && s->evaluated > s->problem->max_evaluated);
+}
+
 /* Setting up --------------------------------------------------------------------------- */
 
-double hp_choice_pairs(const struct cut_states *states)
+/* Replicas of all stages, at most. */
+static int most_replicas(const struct choice_problem *p)
 {
-    double n = states->n, pairs = n;
-    if (!states->below)
-        return n * (n + 1) / 2;
-    for (size_t w = 0; w < (size_t)states->n * (size_t)states->n_below; w++)
-        pairs += __builtin_popcountll(states->below[w]);
-    return pairs;
+    int64_t most = p->samples < p->n_devices ? p->samples : p->n_devices;
+    return most < INT16_MAX ? (int)most : INT16_MAX - 1;
+}
+
+/* Degrees that may be combined with so many replicas: the first ones. */
+static int count_degrees(const struct choice_problem *p, int replicas)
+{
+    int n = 0;
+    while (p->samples % replicas == 0 && n < p->model->n_degrees &&
+           (int64_t)p->model->degree[n] * replicas <= p->n_devices)
+        n++;
+    return n;
+}
+
+int hp_choice_shapes(const struct choice_problem *p)
+{
+    int n = 0;
+    for (int d = 1; d <= most_replicas(p); d++)
+        n += count_degrees(p, d);
+    return n;
 }
 
 static void find_shapes(struct solver *s)
 {
-    const struct choice_model *m = s->problem->model;
-    int capacity = 0;
+    const struct choice_problem *p = s->problem;
+    s->shape = NEW(s->arena, struct shape, hp_choice_shapes(p));
     for (int d = 1; d <= s->most; d++)
-        for (int t = 0; s->problem->samples % d == 0 && t < m->n_degrees; t++) {
-            if ((int64_t)m->degree[t] * d > s->problem->n_devices)
-                break;
-            s->shape = GROW(s->arena, struct shape, s->shape, s->n_shapes, &capacity);
-            s->shape[s->n_shapes++] = (struct shape){ t, m->degree[t], d };
+        for (int t = 0; t < count_degrees(p, d); t++) {
+            int degree = p->model->degree[t];
+            s->shape[s->n_shapes++] = (struct shape){ t, degree, d };
+            if (degree * d > s->most_devices)
+                s->most_devices = degree * d;
         }
 }
 
@@ -160,14 +182,14 @@ static struct option *make_options(struct solver *s, int after, int last)
     return option;
 }
 
-/* Samples in flight with which a stage takes at most `limit_s`. */
+/* Samples in flight with which a stage takes at most `limit_s`; INFINITY: whatever it takes. */
 static int in_flight_within(struct solver *s, int after, int last, const struct shape *shape,
                             struct option *o, double limit_s)
 {
     if (o->fast_s > limit_s)
         return 0;
-    if (o->fast == o->least)
-        return o->fast;
+    if (o->fast == o->least || limit_s == INFINITY)
+        return o->least;
     int fits = o->low > o->fast ? o->low : o->fast, above = o->high + 1;
     if (above - fits > 1)
         look_at(s, after, last, shape);
@@ -238,11 +260,13 @@ static void fill_row(struct solver *s, int from, int to, int r, double limit_s)
 {
     struct row *row = row_of(s, r);
     int room = s->problem->n_devices - least_before(s, r, limit_s);
+    int most = room < s->most_devices ? room : s->most_devices;
     for (int i = 0; i < row->n; i++) {
         int around = row->last[i] + 1, devices = room - s->least_need[around];
         double work = (work_s(s, around) - work_s(s, r)) * (1 - 1e-9);
-        if (work > limit_s * room)
+        if (work > limit_s * most)
             break; /* later ones have more */
+        devices = devices < most ? devices : most;
         if (devices >= 1 && work <= limit_s * devices)
             take_stage(s, at(s, to, r), at(s, from, around), row, i, r, devices, limit_s);
     }
@@ -270,7 +294,7 @@ static int fill(struct solver *s, double limit_s)
     s->least_need[top] = 0;
     for (int layer = s->n_layers == 1 ? 0 : 1; layer < s->n_layers; layer++) {
         int from = s->n_layers == 1 ? 0 : layer - 1;
-        for (int r = top - 1; r >= 0 && !hp_stopped(s->problem->stop); r--) {
+        for (int r = top - 1; r >= 0 && !ended(s); r--) {
             fill_row(s, from, layer, r, limit_s);
             if (s->n_layers == 1)
                 find_least_need(s, layer, r);
@@ -333,6 +357,7 @@ static void trace(struct solver *s, int layer, double limit_s, struct chosen *ou
         struct chosen_stage *stage = &out->stage[out->n_stages++];
         if (!find_stage(s, layer, r, replicas, limit_s, stage)) {
             out->load_s = INFINITY;
+            out->n_stages = 0;
             return;
         }
         stage->load_s =
@@ -358,7 +383,7 @@ static bool probe(struct solver *s, double limit_s, struct chosen *out)
 
 static struct chosen new_chosen(const struct solver *s, struct arena *arena)
 {
-    return (struct chosen){ .load_s = INFINITY,
+    return (struct chosen){ .load_s = s->problem->known_s,
                             .stage = NEW(arena, struct chosen_stage, s->n_rows),
                             .again = NEW(arena, bool, s->problem->model->graph->n_ops) };
 }
@@ -372,26 +397,13 @@ static double next_limit(double low_s, double best_s)
     return best_s - low_s > 1e-7 * best_s ? low_s + (best_s - low_s) / 2 : nextafter(best_s, 0);
 }
 
-/* The first plan: T is raised until there is one. */
-static bool find_first(struct solver *s, double *low_s, struct chosen *out)
-{
-    for (double limit_s = 1.25 * *low_s; limit_s > 0 && limit_s < 1e3 * *low_s;
-         limit_s *= 1.6) {
-        if (probe(s, limit_s, out))
-            return true;
-        *low_s = limit_s;
-    }
-    return !hp_stopped(s->problem->stop) && probe(s, INFINITY, out);
-}
-
 static void search(struct solver *s, struct arena *arena, struct chosen *best)
 {
     struct chosen other = new_chosen(s, arena);
     double low_s = work_s(s, s->n_rows - 1) * (1 - 1e-9) / (double)s->problem->n_devices;
     *best = new_chosen(s, arena);
-    if (!find_first(s, &low_s, best))
-        return;
-    while (best->load_s > low_s && !hp_stopped(s->problem->stop)) {
+    bool some = isfinite(best->load_s) || probe(s, INFINITY, best);
+    while (some && best->load_s > low_s && !ended(s)) {
         double limit_s = next_limit(low_s, best->load_s);
         if (!probe(s, limit_s, &other)) {
             low_s = limit_s;
@@ -403,7 +415,7 @@ static void search(struct solver *s, struct arena *arena, struct chosen *best)
         *best = other;
         other = swap;
     }
-    best->exact = !hp_stopped(s->problem->stop) && s->stage.cover.given_up == 0;
+    best->exact = !ended(s) && s->stage.cover.given_up == 0;
 }
 
 void hp_choices_solve(struct arena *arena, const struct choice_problem *problem,
@@ -415,9 +427,7 @@ void hp_choices_solve(struct arena *arena, const struct choice_problem *problem,
                         .arena = &scratch,
                         .after = -2,
                         .n_rows = problem->states->n + 1 };
-    int64_t most =
-        problem->samples < problem->n_devices ? problem->samples : problem->n_devices;
-    s.most = most < INT16_MAX ? (int)most : INT16_MAX - 1;
+    s.most = most_replicas(problem);
     s.n_layers = problem->max_stages ? problem->max_stages + 1 : 1;
     s.row = NEW(&scratch, struct row, s.n_rows);
     s.need = NEW(&scratch, int, (size_t)s.n_layers *(size_t)s.n_rows *((size_t)s.most + 1));

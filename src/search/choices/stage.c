@@ -54,12 +54,9 @@ void hp_choice_stage_at(struct choice_stage *s, const struct cut_states *states,
 {
     for (int i = 0; i < s->n; i++)
         s->inside[s->op[i]] = false;
-    s->n = 0;
-    for (int op = 0; op < s->model->graph->n_ops; op++)
-        if (hp_state_has(states, last, op) && !hp_state_has(states, after, op)) {
-            s->op[s->n++] = op;
-            s->inside[op] = true;
-        }
+    s->n = hp_stage_layers(states, after, last, s->op);
+    for (int i = 0; i < s->n; i++)
+        s->inside[s->op[i]] = true;
     find_crossing(s);
 }
 

@@ -27,6 +27,22 @@ bool hp_state_has(const struct cut_states *states, int j, int i)
                          : has(states->set + (size_t)j * (size_t)states->n_words, i);
 }
 
+int hp_stage_layers(const struct cut_states *s, int after, int last, int *layer)
+{
+    int n = 0;
+    if (s->chain) {
+        for (int i = after < 0 ? 0 : s->through[after] + 1; i <= s->through[last]; i++)
+            layer[n++] = i;
+        return n;
+    }
+    const uint64_t *outer = s->set + (size_t)last * (size_t)s->n_words;
+    const uint64_t *inner = after < 0 ? NULL : s->set + (size_t)after * (size_t)s->n_words;
+    for (int b = 0; b < s->n_words; b++)
+        for (uint64_t left = outer[b] & ~(inner ? inner[b] : 0); left; left &= left - 1)
+            layer[n++] = 64 * b + __builtin_ctzll(left);
+    return n;
+}
+
 /* Layers that may not be parted ---------------------------------------------------------- */
 
 struct shared_sets {

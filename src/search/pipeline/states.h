@@ -43,6 +43,10 @@ struct cut_states *hp_cut_states(struct arena *arena, const struct pipeline_laye
 /* Is layer `i` in state `j`? None is in state -1. */
 bool hp_state_has(const struct cut_states *states, int j, int i);
 
+/* The layers of state `last` that are not in state `after`, which is within it, in order: fills
+ * layer[]; returns how many. */
+int hp_stage_layers(const struct cut_states *states, int after, int last, int *layer);
+
 /* Is state k within state j > k? State -1 is within all. */
 static inline bool hp_state_within(const struct cut_states *s, int k, int j)
 {
