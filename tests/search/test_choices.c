@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "graph/graph.h"
+#include "search/choices/cover.h"
 #include "tests/search/pipelines.h"
 
 /* What a stage costs ---------------------------------------------------------------------- */
@@ -317,7 +318,8 @@ static struct hypar_search_options random_options(struct random *random, double 
     return o;
 }
 
-static void check_random(struct random *random, int number)
+/* Returns whether there is a plan. */
+static bool check_random(struct random *random, int number)
 {
     struct oracle o = { .bytes_per_s = 1 + some(random, 8) };
     struct hypar_graph *graph = random_graph(&o, random);
@@ -345,6 +347,7 @@ static void check_random(struct random *random, int number)
     }
     hypar_machine_free(machine);
     hypar_graph_free(graph);
+    return isfinite(best);
 }
 
 static void no_plan_is_better_than_the_chosen_one(void **state)
@@ -352,9 +355,45 @@ static void no_plan_is_better_than_the_chosen_one(void **state)
     enum { CASES = 3000, SEED = 17 };
     struct random random = { SEED };
     (void)state;
-    printf("seed %d\n", SEED);
+    int n_plans = 0;
     for (int i = 0; i < CASES; i++)
-        check_random(&random, i);
+        n_plans += check_random(&random, i);
+    printf("seed %d: %d of %d have a plan\n", SEED, n_plans, CASES);
+    assert_true(n_plans > CASES / 2 && n_plans < CASES);
+}
+
+/* Against all subsets; some items save the same. */
+static void enough_is_saved_in_the_least_time(void **state)
+{
+    enum { CASES = 3000, SEED = 18, MOST = 10 };
+    struct random random = { SEED };
+    struct arena arena = { 0 };
+    struct cover cover;
+    (void)state;
+    hp_cover_new(&cover, &arena, MOST);
+    for (int i = 0; i < CASES; i++) {
+        double extra[MOST], saved[MOST], best = INFINITY, need = 1 + some(&random, 60);
+        int n = (int)hp_random_below(&random, MOST + 1);
+        for (int k = 0; k < n; k++) {
+            extra[k] = some(&random, 20);
+            saved[k] = 1 + some(&random, 15);
+            cover.item[k] = (struct cover_item){ .extra_s = extra[k], .saved = saved[k] };
+        }
+        for (unsigned set = 0; set < 1u << n; set++) {
+            double s = 3, m = 0;
+            for (int k = 0; k < n; k++) {
+                s += set >> k & 1 ? extra[k] : 0;
+                m += set >> k & 1 ? saved[k] : 0;
+            }
+            best = m >= need ? fmin(best, s) : best;
+        }
+        cover.n = n;
+        assert_true(hp_cover_need(&cover, need, 3, 1e9) == best);
+        assert_true(hp_cover_need(&cover, need, 3, best) == best || !isfinite(best));
+        assert_true(!isfinite(hp_cover_need(&cover, need, 3, best - 1)) || !isfinite(best));
+    }
+    assert_true(cover.given_up == 0);
+    hp_arena_free(&arena);
 }
 
 /* The published instance ------------------------------------------------------------------ */
@@ -435,6 +474,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_plan_is_better_than_the_chosen_one),
+        cmocka_unit_test(enough_is_saved_in_the_least_time),
         cmocka_unit_test(options_are_kept_to_or_refused),
         cmocka_unit_test(published_plans_are_no_better),
     };
