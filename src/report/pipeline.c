@@ -53,7 +53,8 @@ void hp_put_pipeline(struct json_writer *w, const struct hypar_found *found)
     hp_json_begin_object(w, is_pipedream(plan) ? "pipedream" : "pipeline", false);
     hp_json_put_number(w, "bottleneck_s", view->bottleneck_s);
     hp_json_put_number(w, "one_worker_s", view->one_worker_s);
-    hp_json_put_number(w, "dp_bottleneck_s", view->dp_bottleneck_s);
+    if (!view->per_sample)
+        hp_json_put_number(w, "dp_bottleneck_s", view->dp_bottleneck_s);
     hp_json_put_int(w, "noam", view->noam);
     hp_json_put_number(w, "transfer_bytes", view->transfer_bytes);
     hp_json_put_number(w, "sync_bytes", view->sync_bytes);

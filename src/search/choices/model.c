@@ -35,28 +35,42 @@ static void find_degrees(struct arena *arena, struct choice_model *m,
     m->n_degrees = n;
 }
 
+static const struct op_choice **ways_of(const struct choice_model *m, int op, int t)
+{
+    return m->ways + ((size_t)op * (size_t)m->n_degrees + (size_t)t) * N_WAYS;
+}
+
+/* The ways of one operator, and the least work that is in them. */
+static void find_ways_of(struct choice_model *m, int op, const struct choice_bounds *bounds)
+{
+    const struct op_choices *choices = m->graph->ops[op].choices;
+    double least_s = INFINITY;
+    for (int c = 0, t = 0; choices && c < choices->n; c++) { /* both ascend by degree */
+        const struct op_choice *choice = &choices->choice[c];
+        while (t < m->n_degrees && m->degree[t] < choice->degree)
+            t++;
+        if (t < m->n_degrees && !(choice->recompute && bounds->none))
+            ways_of(m, op, t)[choice->recompute ? AGAIN : KEEP] = choice;
+    }
+    for (int t = 0; t < m->n_degrees; t++) {
+        const struct op_choice **way = ways_of(m, op, t);
+        if (bounds->full && way[AGAIN])
+            way[KEEP] = NULL;
+        for (int w = 0; w < N_WAYS; w++)
+            if (way[w])
+                least_s = fmin(least_s, way[w]->degree * way[w]->seconds);
+    }
+    m->work_s[op] = isfinite(least_s) ? least_s : 0;
+}
+
 static void find_ways(struct arena *arena, struct choice_model *m,
                       const struct choice_bounds *bounds)
 {
-    const struct hypar_graph *g = m->graph;
-    size_t n_ways = (size_t)g->n_ops * (size_t)m->n_degrees * N_WAYS;
-    m->ways = NEW(arena, const struct op_choice *, n_ways);
-    m->work_s = NEW(arena, double, g->n_ops);
-    for (int op = 0; op < g->n_ops; op++) {
-        const struct op_choices *choices = g->ops[op].choices;
-        double least_s = INFINITY;
-        for (int c = 0, t = 0; choices && c < choices->n; c++) { /* both ascend by degree */
-            const struct op_choice *choice = &choices->choice[c];
-            enum way way = choice->recompute ? AGAIN : KEEP;
-            while (t < m->n_degrees && m->degree[t] < choice->degree)
-                t++;
-            if (t == m->n_degrees || !bounds->way[way])
-                continue;
-            m->ways[((size_t)op * (size_t)m->n_degrees + (size_t)t) * N_WAYS + way] = choice;
-            least_s = fmin(least_s, choice->degree * choice->seconds);
-        }
-        m->work_s[op] = isfinite(least_s) ? least_s : 0;
-    }
+    int n_ops = m->graph->n_ops;
+    m->ways = NEW(arena, const struct op_choice *, (size_t)n_ops *(size_t)m->n_degrees *N_WAYS);
+    m->work_s = NEW(arena, double, n_ops);
+    for (int op = 0; op < n_ops; op++)
+        find_ways_of(m, op, bounds);
 }
 
 /* Use number `use` of a tensor, by an operand of an operator. */

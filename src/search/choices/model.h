@@ -10,7 +10,8 @@ enum way { KEEP, AGAIN, N_WAYS }; /* activations are kept, or computed again */
 /* What may be chosen. */
 struct choice_bounds {
     int max_degree; /* 0: any */
-    bool way[N_WAYS];
+    bool none;      /* nothing is computed again */
+    bool full;      /* all is that was measured so */
 };
 
 /* What an operator reads of another. */

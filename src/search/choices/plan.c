@@ -47,10 +47,10 @@ static enum hypar_status check_asked(const struct planner *self, const struct pr
 static struct choice_bounds bounds_of(const struct problem *problem)
 {
     const struct hypar_search_options *o = problem->options;
-    bool full = o->recompute == HYPAR_RECOMPUTE_FULL;
     return (struct choice_bounds){
         .max_degree = o->max_tensor,
-        .way = { [KEEP] = !o->recompute_given || !full, [AGAIN] = !o->recompute_given || full }
+        .none = o->recompute_given && o->recompute == HYPAR_RECOMPUTE_NONE,
+        .full = o->recompute_given && o->recompute == HYPAR_RECOMPUTE_FULL,
     };
 }
 
@@ -244,7 +244,7 @@ enum hypar_status hp_plan_choices(const struct planner *self, const struct probl
     TRY(hp_in(err, hp_check_stop(o->stop, err), "%s", self->info.name));
     char room[32];
     return hp_fail(err, HYPAR_INFEASIBLE,
-                   "%s: no stages on %d devices with %s of memory hold all operators",
-                   self->info.name, p.n_devices,
+                   "%s: no pipeline%s fits on %d devices with %s of memory", self->info.name,
+                   p.max_stages ? " of so many stages" : "", p.n_devices,
                    hypar_format_quantity(room, model->memory_bytes, HYPAR_UNIT_BYTES));
 }
