@@ -168,6 +168,18 @@ static bool closed(const struct oracle *o, unsigned set)
     return true;
 }
 
+/* The operators of a set that were measured with recomputation. */
+static unsigned measured_again(const struct oracle *o, unsigned set, int degree)
+{
+    static const bool again[MAX_OPS] = { true, true, true, true, true };
+    unsigned out = 0;
+    for (int i = 0; i < o->graph->n_ops; i++)
+        if (choice_of(
+                &(struct one_stage){ .graph = o->graph, .again = again, .degree = degree }, i))
+            out |= 1u << i;
+    return out & set;
+}
+
 /* The least load of a stage over what is computed again. */
 static double stage_s(const struct oracle *o, unsigned set, int degree, int replicas,
                       int in_flight)
@@ -179,7 +191,8 @@ static double stage_s(const struct oracle *o, unsigned set, int degree, int repl
         if (ways & ~set)
             continue;
         if (options->recompute_given &&
-            ways != (options->recompute == HYPAR_RECOMPUTE_FULL ? set : 0))
+            ways != (options->recompute == HYPAR_RECOMPUTE_FULL ? measured_again(o, set, degree)
+                                                                : 0))
             continue;
         for (int i = 0; i < MAX_OPS; i++) {
             inside[i] = set >> i & 1;
@@ -467,7 +480,7 @@ static void options_are_kept_to_or_refused(void **state)
     refuses((struct hypar_search_options){ .recompute = HYPAR_RECOMPUTE_SELECTIVE,
                                            .recompute_given = true },
             "full recomputation or none");
-    refuses((struct hypar_search_options){ .stages = 5 }, "no stages");
+    refuses((struct hypar_search_options){ .stages = 5 }, "of so many stages");
 }
 
 int main(void)
