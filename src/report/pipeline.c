@@ -83,16 +83,47 @@ static char *ops_text(struct arena *arena, const struct hypar_plan *plan,
     return hp_arena_printf(arena, "%s .. %s", first, name(plan, stage->op[stage->n_ops - 1]));
 }
 
-/* Figures of a stage, in the order of the table. */
-enum figure { REPLICAS, BUSY, IN_FLIGHT, WEIGHTS, ACTIVATIONS, MEMORY, N_FIGURES };
+/* Figures of a stage. */
+enum figure { AGAIN, REPLICAS, TENSOR, BUSY, IN_FLIGHT, WEIGHTS, ACTIVATIONS, MEMORY };
+
+/* The table of a simulated plan, of one in closed form, and of measured choices. */
+struct figures {
+    const char *align, *head[8];
+    int n;
+    enum figure list[8];
+};
+static const struct figures
+    of_simulated = { "rwrrrrrr",
+                     { "replicas", "busy", "in flight", "weights", "memory" },
+                     5,
+                     { REPLICAS, BUSY, IN_FLIGHT, WEIGHTS, MEMORY } },
+    of_closed_form = { "rwrrrrrrr",
+                       { "replicas", "time", "in flight", "weights", "activations", "memory" },
+                       6,
+                       { REPLICAS, BUSY, IN_FLIGHT, WEIGHTS, ACTIVATIONS, MEMORY } },
+    of_choices = { "rwrrrrrrrr",
+                   { "again", "replicas", "tensor", "in flight", "time", "weights", "memory" },
+                   7,
+                   { AGAIN, REPLICAS, TENSOR, IN_FLIGHT, BUSY, WEIGHTS, MEMORY } };
+
+static const struct figures *figures_of(const struct hypar_found *found)
+{
+    return hypar_found_pipeline(found)->per_sample ? &of_choices
+           : hypar_found_simulated(found)          ? &of_simulated
+                                                   : &of_closed_form;
+}
 
 static double figure(const struct hypar_found *found, int s, enum figure which)
 {
     const struct hypar_pipeline_stage *about = &hypar_found_pipeline(found)->stage[s];
     const struct hypar_simulated *sim = hypar_found_simulated(found);
     switch (which) {
+    case AGAIN:
+        return about->recomputed;
     case REPLICAS:
         return about->replicas;
+    case TENSOR:
+        return about->tensor;
     case BUSY:
         return sim ? sim->stage[s].busy_s : about->time_s;
     case IN_FLIGHT:
@@ -109,7 +140,7 @@ static double figure(const struct hypar_found *found, int s, enum figure which)
 static char *figure_text(struct arena *arena, enum figure which, double value)
 {
     char b[32];
-    if (which == REPLICAS || which == IN_FLIGHT)
+    if (which == AGAIN || which == REPLICAS || which == TENSOR || which == IN_FLIGHT)
         return hp_arena_printf(arena, "%.0f", value);
     return hp_arena_strdup(
         arena,
@@ -149,9 +180,9 @@ static void stage_row(struct columns *table, struct arena *arena,
         hp_cell(table, arena, "%d-%d", stages[0], stages[1]);
     hp_cell(table, arena, "%s", layers);
     hp_cell(table, arena, "(%d)", n_ops);
-    for (int f = 0; f < N_FIGURES; f++)
-        if (f != ACTIVATIONS || !hypar_found_simulated(found))
-            figure_cell(table, arena, found, stages, (enum figure)f);
+    const struct figures *figures = figures_of(found);
+    for (int f = 0; f < figures->n; f++)
+        figure_cell(table, arena, found, stages, figures->list[f]);
 }
 
 enum { MOST_STAGES = 12 }; /* with more, alike ones in one row */
@@ -179,69 +210,26 @@ static void stage_rows(struct columns *table, struct arena *arena,
     }
 }
 
-static void put_quantity(struct columns *table, struct arena *arena, double quantity,
-                         enum hypar_unit unit)
-{
-    char text[32];
-    hp_cell(table, arena, "%s", hypar_format_quantity(text, quantity, unit));
-}
-
-/* What was chosen of measured operators, for each stage. */
-static void choices_table(FILE *to, struct arena *arena, const struct hypar_found *found)
-{
-    static const char *const head[] = { "stage",  "operators", "",     "again",   "replicas",
-                                        "tensor", "in flight", "time", "weights", "memory" };
-    const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
-    const struct hypar_plan *plan = hypar_found_plan(found);
-    struct columns table = { .align = "rwrrrrrrrr" };
-    char pace[32];
-    for (int i = 0; i < 10; i++)
-        hp_cell(&table, arena, "%s", head[i]);
-    for (int s = 0; s < view->n_stages; s++) {
-        const struct hypar_pipeline_stage *about = &view->stage[s];
-        struct hypar_stage stage = hypar_plan_stage(plan, s);
-        hp_cell(&table, arena, "%d", s);
-        hp_cell(&table, arena, "%s", ops_text(arena, plan, &stage));
-        hp_cell(&table, arena, "(%d)", stage.n_ops);
-        hp_cell(&table, arena, "%d", about->recomputed);
-        hp_cell(&table, arena, "%d", about->replicas);
-        hp_cell(&table, arena, "%d", about->tensor);
-        hp_cell(&table, arena, "%d", about->in_flight);
-        put_quantity(&table, arena, about->time_s, HYPAR_UNIT_SECONDS);
-        put_quantity(&table, arena, about->weight_bytes, HYPAR_UNIT_BYTES);
-        put_quantity(&table, arena, about->memory_bytes, HYPAR_UNIT_BYTES);
-    }
-    hp_columns_print(&table, to);
-    fputc('\n', to);
-    hp_wrap(to,
-            hp_arena_printf(
-                arena,
-                "Time for each sample of a batch, weights and memory of a device: as operators "
-                "were measured. One sample every %s, no bubble counted; replicas take samples "
-                "in turn, of which each is a micro-batch.",
-                hypar_format_quantity(pace, view->bottleneck_s, HYPAR_UNIT_SECONDS)),
-            0);
-}
-
-/* Activations are a figure of the closed form alone. */
 static void stage_table(FILE *to, struct arena *arena, const struct hypar_found *found)
 {
-    static const char *const simulated[] = { "stage", "operators", "",        "replicas",
-                                             "busy",  "in flight", "weights", "memory" },
-                             *const closed[] = { "stage",    "operators",   "",
-                                                 "replicas", "time",        "in flight",
-                                                 "weights",  "activations", "memory" };
-    bool sim = hypar_found_simulated(found);
-    struct columns table = { .align = sim ? "rwrrrrrr" : "rwrrrrrrr" };
-    for (int i = 0; i < (sim ? 8 : 9); i++)
-        hp_cell(&table, arena, "%s", sim ? simulated[i] : closed[i]);
+    static const char *const first[] = { "stage", "operators", "" };
+    const struct figures *figures = figures_of(found);
+    struct columns table = { .align = figures->align };
+    for (int i = 0; i < 3; i++)
+        hp_cell(&table, arena, "%s", first[i]);
+    for (int i = 0; i < figures->n; i++)
+        hp_cell(&table, arena, "%s", figures->head[i]);
     stage_rows(&table, arena, found);
     hp_columns_print(&table, to);
     fputc('\n', to);
     hp_wrap(to,
-            sim ? "Busy computing in a step, and memory: simulated, of the busiest and of the "
+            figures == &of_simulated
+                ? "Busy computing in a step, and memory: simulated, of the busiest and of the "
                   "fullest device of a stage."
-                : "Time and memory of a stage: in closed form.",
+            : figures == &of_closed_form
+                ? "Time and memory of a stage: in closed form."
+                : "Time for each sample of a batch, weights and memory of a device, operators "
+                  "that are computed again: as they were measured.",
             0);
 }
 
@@ -312,20 +300,30 @@ static void flush_text(FILE *to, struct arena *arena, const struct hypar_found *
             0);
 }
 
+static void choices_text(FILE *to, struct arena *arena, const struct hypar_pipeline_view *view)
+{
+    char pace[32];
+    hp_wrap(to,
+            hp_arena_printf(
+                arena,
+                "One sample every %s, no bubble counted; replicas take samples in turn, of "
+                "which each is a micro-batch.",
+                hypar_format_quantity(pace, view->bottleneck_s, HYPAR_UNIT_SECONDS)),
+            0);
+}
+
 void hp_pipeline_text(FILE *to, struct arena *arena, const struct hypar_found *found)
 {
     const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
     const struct hypar_plan *plan = hypar_found_plan(found);
     char count[64];
-    if (view->per_sample) {
-        choices_table(to, arena, found);
-    } else {
-        stage_table(to, arena, found);
-        if (is_pipedream(plan))
-            pipedream_text(to, arena, view, plan);
-        else
-            flush_text(to, arena, found);
-    }
+    stage_table(to, arena, found);
+    if (view->per_sample)
+        choices_text(to, arena, view);
+    else if (is_pipedream(plan))
+        pipedream_text(to, arena, view, plan);
+    else
+        flush_text(to, arena, found);
     if (view->states_parted)
         hp_wrap(to,
                 hp_arena_printf(arena,

@@ -21,8 +21,9 @@ $ hypar plan tests/data/piper/mask.json --on full:4,bandwidth=25GB/s --memory 4G
 >     1  layer.13 .. layer.14  (2)      0         2       1          2  35.6 ms   360 MB  3.12 GB
 >     2  head                  (1)      0         1       1          1  10.4 ms   150 MB   900 MB
 >
-> Time for each sample of a batch, weights and memory of a device: as operators were measured. One
-> sample every 35.6 ms, no bubble counted; replicas take samples in turn, of which each is a
+> Time for each sample of a batch, weights and memory of a device, operators that are computed
+> again: as they were measured.
+> One sample every 35.6 ms, no bubble counted; replicas take samples in turn, of which each is a
 > micro-batch.
 > Predicted step 428 ms (compute 391 ms, exchange 36.5 ms; no overlap), 28.1 samples/s, weights,
 > gradients and optimizer state 1.26 GB on the fullest device.
@@ -33,7 +34,7 @@ $ hypar plan tests/data/piper/mask.json --on full:4,bandwidth=25GB/s --memory 4G
 >     0  mask .. layer.12  (3)      2         1       1          4  44.6 ms   380 MB     2 GB
 >     1  layer.13 .. head  (3)      2         3       1          1  34.6 ms   510 MB  2.68 GB
 >
-> Time for each sample of a batch, weights and memory of a device: as operators were measured. One
+> Time for each sample of a batch, weights and memory of a device, operators that are computed
 
 A slow link; what it says as JSON.
 $ hypar plan tests/data/piper/mask.json --on full:4,bandwidth=1GB/s --memory 4GB -p hybrid --batch 120 --json | grep -e bottleneck -e replicas | cut -c1-120

@@ -481,6 +481,8 @@ static void options_are_kept_to_or_refused(void **state)
                                            .recompute_given = true },
             "full recomputation or none");
     refuses((struct hypar_search_options){ .stages = 5 }, "of so many stages");
+    refuses((struct hypar_search_options){ .layout.schedule = HYPAR_SCHEDULE_GPIPE },
+            "expected schedule 1f1b");
 }
 
 int main(void)

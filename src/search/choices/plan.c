@@ -29,6 +29,11 @@ static enum hypar_status check_asked(const struct planner *self, const struct pr
             err, HYPAR_INFEASIBLE,
             "%s: a batch of %lld samples, expected at most %d: each is a micro-batch", name,
             (long long)g->batch, HP_MAX_MICRO_BATCHES);
+    if (o->layout.schedule && o->layout.schedule != HYPAR_SCHEDULE_1F1B)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s: operators were measured whole, forward and backward, expected "
+                       "schedule 1f1b",
+                       name);
     if (o->recompute_given && o->recompute == HYPAR_RECOMPUTE_SELECTIVE)
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "%s: operators were measured with full recomputation or none", name);
