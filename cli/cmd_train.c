@@ -537,8 +537,10 @@ static enum hypar_status check_hosts(const struct args *args, struct hypar_error
 
 static enum hypar_status run_alone(const struct args *args, struct hypar_error *err)
 {
-    struct planned p;
-    enum hypar_status status = find_plan(args, args->ranks ? (int)args->ranks : 1, &p, err);
+    struct planned p = { NULL };
+    enum hypar_status status = launch_check(args, (int)args->ranks, err);
+    if (status == HYPAR_OK)
+        status = find_plan(args, args->ranks ? (int)args->ranks : 1, &p, err);
     int n = status == HYPAR_OK ? hypar_machine_device_count(hypar_plan_machine(p.plan)) : 0;
     if (status == HYPAR_OK && args->hostfile)
         status = check_hosts(args, err);

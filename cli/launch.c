@@ -389,13 +389,21 @@ static enum hypar_status judge(const struct heard *h, int status, struct hypar_e
 /* Processes by the thousand bring a machine down before the first of them trains. */
 enum { MAX_RANKS_OF_A_CORE = 64 };
 
+enum hypar_status launch_check(const struct args *args, int ranks, struct hypar_error *err)
+{
+    int most = MAX_RANKS_OF_A_CORE * hypar_local_cores();
+    if (args->hostfile || args->in_process || ranks <= most)
+        return HYPAR_OK;
+    return opt_usage(err, "%d ranks, expected at most %d here: %d for each core", ranks, most,
+                     MAX_RANKS_OF_A_CORE);
+}
+
 enum hypar_status launch_ranks(const struct args *args, int ranks, const char *plan, int input,
                                struct hypar_error *err)
 {
-    int most = MAX_RANKS_OF_A_CORE * hypar_local_cores();
-    if (!args->hostfile && ranks > most)
-        return opt_usage(err, "%d ranks, expected at most %d here: %d for each core", ranks,
-                         most, MAX_RANKS_OF_A_CORE);
+    enum hypar_status may = launch_check(args, ranks, err);
+    if (may != HYPAR_OK)
+        return may;
     struct heard heard = { .rank_0 = 0 };
     char count[16], self[4096];
     int errors[2], status = 0;

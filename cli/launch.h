@@ -21,6 +21,10 @@ void launch_bind(const struct args *args);
 /* Rank 0 tells the launching process, if there is one, that all ranks can take signals. */
 void launch_ready(void);
 
+/* HYPAR_USAGE: more than can be started here. To be asked before anything is planned for them.
+ */
+enum hypar_status launch_check(const struct args *args, int ranks, struct hypar_error *err);
+
 /* Run this very command on `ranks` processes, of this machine or of the hosts of --hostfile, by
  * mpirun, with the plan at `plan`, or if that is NULL with what can be read from `input`;
  * returns when all have ended. Ctrl-C and SIGTERM reach them as a wish to stop after

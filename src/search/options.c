@@ -60,6 +60,8 @@ unsigned hp_options_given(const struct hypar_search_options *options)
     unsigned bits = minibatches ? TAKES_MINIBATCHES : 0;
     for (int i = 0; i < N_ROWS; i++)
         bits |= is_given(options, &rows[i]) ? rows[i].bit : 0;
+    if (options->micro_batches == 1 && options->layout.micro_batches <= 1)
+        bits &= ~(unsigned)TAKES_MICRO_BATCHES; /* every planner has one at least */
     return bits;
 }
 

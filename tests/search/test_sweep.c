@@ -282,7 +282,7 @@ static void bad_lists(void **state)
           "60 batches on 77 machines, expected at most 4096 together",
           HYPAR_UNSUPPORTED },
         { { .search = { .n_fix = 1, .fix = fix }, .planners = "dp" },
-          "planner dp cannot keep an operator as told, expected flexflow or exhaustive",
+          "--fix is for planners auto, flexflow and exhaustive, not dp",
           HYPAR_USAGE },
     };
     (void)state;

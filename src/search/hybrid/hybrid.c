@@ -23,9 +23,10 @@
 
 enum {
     MOST_NUMBERS = 64,
-    FEW_DEVICES = 64,     /* of which some may stay idle */
-    MOST_LOOKED_AT = 12,  /* candidates that are simulated */
-    MOST_OF_A_KIND = 3,   /* ... of one number of devices and one schedule */
+    MOST_MICRO_BATCHES = 1 << 12, /* ... of candidates that are simulated */
+    FEW_DEVICES = 64,             /* of which some may stay idle */
+    MOST_LOOKED_AT = 12,          /* candidates that are simulated */
+    MOST_OF_A_KIND = 3,           /* ... of one number of devices and one schedule */
     MOST_PARTS = 1 << 19, /* of their operators, together: what it takes to lower them */
     MOST_TASKS = 3 << 21, /* about so many instances, together, that are simulated */
 };
@@ -236,7 +237,8 @@ static void look_at(struct search *s, const struct candidate *c, struct looking 
     if (hp_build_candidate(&s->h, c, &plan, NULL) != HYPAR_OK)
         return;
     l->parts += hp_plan_parts(plan);
-    if (hp_plan_instances(plan) > MOST_INSTANCES) {
+    if (hp_plan_instances(plan) > MOST_INSTANCES ||
+        c->shape.step.micro_batches > MOST_MICRO_BATCHES) {
         step = (struct reduced_step){ .step_s = c->step_s };
         l->unseen = true;
     } else if (hp_simulate_reduced(s->problem, plan, &step, NULL) != HYPAR_OK) {

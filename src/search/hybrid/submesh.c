@@ -241,52 +241,89 @@ static double term_seconds(struct submesh_model *m, const struct submesh *submes
     return pattern_seconds(m, pattern, m->term_class[class].element_bytes);
 }
 
+/* Of what part `i` of a reader reads, what the writer's part on the same device has not
+ * written. */
+static double missing_elements(const struct part_layout *from, int wo,
+                               const struct part_layout *to, int ro, int i)
+{
+    struct box read = hp_region(to->nest, ro, to->range + i * to->nest->n_axes);
+    double missing = (double)hp_box_elements(&read);
+    for (int k = 0; k < from->n_parts; k++)
+        if (from->device[k] == to->device[i] && !from->empty[k]) {
+            struct box has = hp_region(from->nest, wo, from->range + k * from->nest->n_axes);
+            struct box both = hp_box_intersect(&read, &has);
+            return missing - (double)hp_box_elements(&both);
+        }
+    return missing;
+}
+
+/* Are all elements of a dimension there, one for each index of its axis? */
+static bool is_plain(const struct nest *nest, int o, int d)
+{
+    const struct dim_map *map = &nest->operand[o].dim[d];
+    return map->kind != DIM_AXIS ||
+           (map->stride == 1 && map->pad == 0 && map->span == 1 &&
+            nest->axis[map->axis[0]].extent == nest->operand[o].size[d]);
+}
+
+/* Is every element written, and read, in operands of the same shape? */
+static bool is_whole(const struct nest *writer, int wo, const struct nest *reader, int ro)
+{
+    const struct operand *written = &writer->operand[wo], *read = &reader->operand[ro];
+    if (written->n_dims != read->n_dims)
+        return false;
+    for (int d = 0; d < read->n_dims; d++)
+        if (read->size[d] != written->size[d] || !is_plain(reader, ro, d) ||
+            !is_plain(writer, wo, d))
+            return false;
+    return true;
+}
+
+/* Addends of sums, one less than there are of each element, shared out evenly. */
+static double added_elements(const struct part_layout *from, int o, axis_set partial)
+{
+    double addends = 1, whole = 1;
+    if (from->n_live < from->n_parts)
+        return 0;
+    for (int a = 0; a < from->nest->n_axes; a++)
+        addends *= partial >> a & 1 ? hp_degree(from->split, a) : 1;
+    for (int d = 0; d < from->nest->operand[o].n_dims; d++)
+        whole *= (double)from->nest->operand[o].size[d];
+    double elements = fmin(whole, box_elements(from, o) * from->n_parts / addends);
+    return (addends - 1) * elements / from->n_parts;
+}
+
 /* What a device of the submesh gets of the tensor at least, in elements: what it reads and has
- * not written; of sums, one addend less than there are of each element, shared out evenly. */
+ * not written, or addends. No more than that, for the tables are made exact from below. */
 static double least_elements(const struct submesh_model *m, int class)
 {
     const struct exchange *x = m->term_class[class].exchange;
-    double most = 0, addends = 0, elements = 0;
-    int n_parts = 1;
+    const struct source *source = &x->writer[0];
+    const struct part_layout *from = m->layout[source->op];
+    axis_set partial =
+        hp_divided_axes(from->nest, from->split) &
+        hp_written_axes(from->nest, source->pass, source->operand, WRITE_PARTIAL);
+    double least =
+        INFINITY; /* of what parts get: uneven pieces are gathered as if they were even */
+    if (x->n_writers > 1)
+        return 0;
+    for (int r = 0; r < x->n_readers; r++)
+        if (x->reader[r].only_adds ||
+            !is_whole(from->nest, source->operand, m->layout[x->reader[r].op]->nest,
+                      x->reader[r].operand))
+            return 0;
+    if (partial)
+        return added_elements(from, source->operand, partial);
     for (int r = 0; r < x->n_readers; r++) {
         const struct part_layout *to = m->layout[x->reader[r].op];
-        for (int w = 0; w < x->n_writers; w++) {
-            const struct part_layout *from = m->layout[x->writer[w].op];
-            const struct source *source = &x->writer[w];
-            axis_set divided = hp_divided_axes(from->nest, from->split);
-            axis_set partial = divided & hp_written_axes(from->nest, source->pass,
-                                                         source->operand, WRITE_PARTIAL);
-            n_parts = from->n_parts;
-            if (partial) {
-                double p = 1, box = box_elements(from, source->operand);
-                for (int a = 0; a < from->nest->n_axes; a++)
-                    p *= partial >> a & 1 ? hp_degree(from->split, a) : 1;
-                addends = p;
-                elements = box * (from->n_parts / p);
-                continue;
-            }
-            for (int i = 0; i < to->n_parts && x->n_writers == 1; i++) {
-                if (to->empty[i] || i >= from->n_parts)
-                    continue;
-                int k = 0; /* the writer's part on this device */
-                while (k < from->n_parts && from->device[k] != to->device[i])
-                    k++;
-                struct box read =
-                    hp_region(to->nest, x->reader[r].operand, to->range + i * to->nest->n_axes);
-                double missing = (double)hp_box_elements(&read);
-                if (k < from->n_parts && !from->empty[k]) {
-                    struct box has = hp_region(from->nest, source->operand,
-                                               from->range + k * from->nest->n_axes);
-                    struct box both = hp_box_intersect(&read, &has);
-                    missing -= (double)hp_box_elements(&both);
-                }
-                most = fmax(most, missing);
-                if (i == 1 && to->n_parts > 4)
-                    i = to->n_parts - 2; /* the first two and the last tell enough */
-            }
-        }
+        int looked_at[3] = { 0, 1, to->n_parts - 1 }; /* they tell enough */
+        for (int i = 0; i < (to->n_parts > 2 ? 3 : to->n_parts); i++)
+            least = fmin(least, to->empty[looked_at[i]]
+                                    ? 0
+                                    : missing_elements(from, source->operand, to,
+                                                       x->reader[r].operand, looked_at[i]));
     }
-    return fmax(most, addends > 1 ? (addends - 1) * elements / n_parts : 0);
+    return least < INFINITY ? least : 0;
 }
 
 static void fill_term(struct submesh_model *m, struct submesh *submesh, int class)

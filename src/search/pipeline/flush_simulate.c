@@ -9,6 +9,7 @@ enum {
     MOST_CUTS = 8,        /* where not all can be simulated, from the best in closed form on */
     MOST_TASKS = 1 << 20, /* together, about */
     MOST_DEVICES = 1 << 12,
+    MOST_MICRO_BATCHES = 1 << 12, /* slot by slot */
 };
 
 struct simulating {
@@ -37,8 +38,8 @@ static double simulate(struct simulating *s, struct candidate *k)
         return k->simulated_s;
     k->simulated_s = INFINITY;
     double tasks = tasks_of(s->c, k);
-    if (s->tasks + tasks > MOST_TASKS || !hp_flush_fits(s->c, k) ||
-        hp_stopped(problem->options->stop))
+    if (s->tasks + tasks > MOST_TASKS || k->micro_batches > MOST_MICRO_BATCHES ||
+        !hp_flush_fits(s->c, k) || hp_stopped(problem->options->stop))
         return INFINITY;
     struct hypar_plan *plan = hp_flush_plan(s->c, k);
     if (hp_simulate_reduced(problem, plan, &step, NULL) == HYPAR_OK) {
