@@ -362,11 +362,13 @@ static void tell_whole(const struct tried *t, struct hypar_found *best,
         return;
     const char *why = best->info.not_simulated;
     best->info.not_simulated = NULL;
+    best->info.part_step_s = 0;
     hp_simulate_found(t->problem, t->problem->options->simulation, hp_plan_parts(best->plan),
                       best);
     if (best->has_simulated)
         return;
     best->info.not_simulated = why;
+    best->info.part_step_s = verdict->step_s;
     p->samples_per_s *= p->step_s / verdict->step_s;
     p->mfu *= p->step_s / verdict->step_s;
     p->step_s = verdict->step_s;

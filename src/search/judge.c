@@ -36,9 +36,6 @@ static bool is_long(const struct hypar_plan *plan)
     return n > MANY_MICRO_BATCHES && hp_plan_parts(plan) > MAX_INSTANCES / n;
 }
 
-/* Beyond so many task instances, as a planner's closed form has it. */
-static const double MOST_TASKS = 1e8;
-
 void hypar_sum_up(const struct hypar_sim *sim, double limit_bytes, struct hypar_simulated *out)
 {
     struct arena scratch = { 0 };
@@ -68,15 +65,9 @@ static void keep_stages(const struct hypar_sim *sim, struct hypar_found *found)
     found->simulated.stage = n ? stage : NULL;
 }
 
-bool hp_simulate_part(const struct problem *problem, struct hypar_found *found,
-                      struct reduced_step *r)
+void hp_note_part(struct hypar_found *found, const struct reduced_step *r)
 {
-    struct hypar_error why;
     char step[32];
-    if (hp_simulate_reduced(problem, found->plan, r, &why) != HYPAR_OK) {
-        found->info.not_simulated = hp_arena_strdup(&found->arena, why.text);
-        return false;
-    }
     struct memory_text memory = hp_memory_text(r->memory.need, r->memory.has);
     found->info.part_step_s = r->step_s;
     found->info.not_simulated = hp_arena_printf(
@@ -86,7 +77,6 @@ bool hp_simulate_part(const struct problem *problem, struct hypar_found *found,
         (long long)r->all_instances, r->devices, r->all_devices,
         hypar_format_quantity(step, r->step_s, HYPAR_UNIT_SECONDS),
         100 * r->error_s / r->step_s, memory.need, memory.has);
-    return true;
 }
 
 void hp_simulate_found(const struct problem *problem, const struct hypar_sim_options *options,
@@ -94,14 +84,19 @@ void hp_simulate_found(const struct problem *problem, const struct hypar_sim_opt
 {
     struct hypar_error why;
     struct hypar_sim *sim;
-    if (parts > MAX_PARTS || is_long(found->plan)) {
-        struct reduced_step part;
-        if (hp_plan_instances(found->plan) > MOST_TASKS)
-            found->info.not_simulated =
-                hp_arena_printf(&found->arena, "a step of about %.1g tasks takes long",
-                                hp_plan_instances(found->plan));
-        else if (!found->info.part_step_s)
-            hp_simulate_part(problem, found, &part);
+    if (found->info.part_step_s > 0)
+        return;
+    if (parts > MAX_PARTS) {
+        found->info.not_simulated =
+            hp_arena_printf(&found->arena, "a plan of %lld parts, more than %d, takes long",
+                            (long long)parts, MAX_PARTS);
+        return;
+    }
+    if (is_long(found->plan)) {
+        found->info.not_simulated = hp_arena_printf(
+            &found->arena, "a plan of %lld parts in %lld micro-batches takes long",
+            (long long)hp_plan_parts(found->plan),
+            (long long)found->plan->schedule.micro_batches);
         return;
     }
     if (hypar_simulate(&sim, found->plan, options, &why) != HYPAR_OK) {

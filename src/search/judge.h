@@ -16,10 +16,8 @@ enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar
 enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *found,
                            struct hypar_error *err);
 
-/* Simulate a part of found->plan (reduced.h), and note that it was no more; false: it cannot
- * be. */
+/* Note that a part of found->plan was simulated (reduced.h), and no more. */
 struct reduced_step;
-bool hp_simulate_part(const struct problem *problem, struct hypar_found *found,
-                      struct reduced_step *out);
+void hp_note_part(struct hypar_found *found, const struct reduced_step *part);
 
 #endif /* SEARCH_JUDGE_H */

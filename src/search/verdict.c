@@ -98,8 +98,12 @@ static bool judge_part(const struct problem *problem, struct hypar_found *found,
                        struct verdict *v)
 {
     struct reduced_step r;
-    if (!hp_simulate_part(problem, found, &r))
+    struct hypar_error why;
+    if (hp_simulate_reduced(problem, found->plan, &r, &why) != HYPAR_OK) {
+        found->info.not_simulated = hp_arena_strdup(&found->arena, why.text);
         return false;
+    }
+    hp_note_part(found, &r);
     *v = (struct verdict){ BY_PART, r.step_s, r.memory };
     return true;
 }

@@ -60,7 +60,7 @@ $ hypar plan mlp:4-4 --on full:2 --"$(printf 'x\033[31m=\033')"
 > hypar: unrecognized option '--x?[31m=?'
 ? 2
 $ hypar plan mlp:4-4 --on full:2 -p "$(printf 'd\303\251\033')"
-> hypar: unknown planner 'dé?', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, 3d, flexflow, exhaustive, hybrid
+> hypar: unknown planner 'dé?', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, hybrid, 3d, flexflow, exhaustive
 ? 2
 $ cp tests/cli/plan.json "$TMP/$(printf 'p\033')"; hypar compare "$TMP/$(printf 'p\033')" | cat -v | tail -1
 > The fastest is $TMP/p?: 1 us a step, 7.97 M samples/s, 0.0 % of peak.

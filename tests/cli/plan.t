@@ -85,8 +85,9 @@ $ hypar plan resnet18 --on full:6 --planner hypar | sed '$d'
 
 A plan is written, and checked when it is read back.
 $ cd "${TMPDIR:-/tmp}" && hypar plan sfc --on htree:4 -q -o hypar-test-plan.json && hypar check hypar-test-plan.json && rm hypar-test-plan.json
-> ok: sfc, batch 256: 8 operators in 32 parts on a machine of 4 devices
-> memory: 303 MB of 8 GB on the fullest device
+> ok: sfc, batch 256: 8 operators in 16 parts on a machine of 4 devices; 2 stages, schedule zb-h2,
+> micro-batches 256
+> memory: 294 MB of 8 GB on the fullest device
 
 Predicted is what the simulator says, and beside it the closed form.
 $ hypar plan lenet-c --on htree:16 --planner hypar --json | sed -n '/"predicted"/,/"search"/p'
@@ -133,7 +134,7 @@ $ hypar plan mlp --on full:4 --optimizer momentum --precision bf16 --memory 1305
 
 auto takes the fastest plan that fits, and says which do not, and why.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Left out/,$p'
-> vgg-a, batch 64, on 8 devices: planner accpar
+> vgg-a, batch 64, on 8 devices: planner hybrid
 > Left out: mp: device 0 needs 2.61 GB of memory, has 2.1 GB
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
 >   "planner": "accpar",
@@ -143,6 +144,7 @@ $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '
 >       {"planner": "owt", "step_s": 0.049240598738, "comm_bytes": 635475512, "energy_j": 29.51283073434876},
 >       {"planner": "optcnn", "step_s": 0.049255958312, "comm_bytes": 587241016, "energy_j": 29.493889760801235},
 >       {"planner": "hypar", "step_s": 0.04930926384, "comm_bytes": 581446144, "energy_j": 29.50292324927484},
+>       {"planner": "hybrid", "step_s": 0.049328308183, "comm_bytes": 570010168, "energy_j": 29.692789277294025},
 >       {"planner": "3d", "step_s": 0.063837877484, "comm_bytes": 3083680280, "energy_j": 31.82448878637314}
 
 Where a random search takes long it has to be asked for; devices that are left idle are counted.
@@ -289,7 +291,7 @@ $ hypar plan alexnet --on full:4 --planner flexflow --memory 10MB
 
 Bad requests.
 $ hypar plan sfc --on htree:4 --planner best
-> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, 3d, flexflow, exhaustive, hybrid
+> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, hybrid, 3d, flexflow, exhaustive
 ? 2
 $ hypar plan sfc --on htree:0
 > hypar: machine 'htree:0': size 0, expected 1..1048576
@@ -336,14 +338,14 @@ $ hypar planners
 >             micro-batches in flight
 > pipedream   replicated stages of a pipeline,          PipeDream, SOSP 2019
 >             minibatches in turn, delayed updates
+> hybrid      stages, splits, micro-batches,            Alpa, OSDI 2022; Piper, NeurIPS 2021
+>             recomputation and sharding in one search
 > 3d          an expert's: data x tensor x pipeline,    Narayanan et al., SC 2021
 >             columns then rows, heads, equal stages
 > flexflow    random changes of splits and devices,     Jia et al., MLSys 2019
 >             judged by simulated steps
 > exhaustive  every aligned plan of a small problem:
 >             the optimum
-> hybrid      stages, replicas, degrees and             Piper, NeurIPS 2021
->             recomputation by measured choices
 
 Where no planner has a plan: what is needed at least, and what each of them lacks. Nothing is cut.
 $ hypar plan gpt3-175b --on full:4
@@ -357,6 +359,7 @@ $ hypar plan gpt3-175b --on full:4
 > hypar: note: gpipe: no plan found that fits; the nearest needs 1.61 TB on device 3, which has 16 GB
 > hypar: note: zb-h1: no plan found that fits; the nearest needs 511 GB on device 3, which has 16 GB
 > hypar: note: zb-h2: no plan found that fits; the nearest needs 628 GB on device 3, which has 16 GB
+> hypar: note: hybrid: no plan fits
 > hypar: note: 3d: no plan found that fits; the nearest needs 418 GB on device 0, which has 16 GB
 > hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
 ? 1
@@ -370,11 +373,11 @@ $ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -
 
 What auto did not take is told, by what was asked for.
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
-> The others: accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt 63.4 ms, zb-h1 64.7 ms, zb-h2
->             65.5 ms, gpipe 65.5 ms, 1f1b 65.9 ms, 3d 71.1 ms, dp 299 ms, mp 2.5 s.
+> The others: hybrid 47.2 ms, accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt 63.4 ms, zb-h1
+>             64.7 ms, zb-h2 65.5 ms, gpipe 65.5 ms, 1f1b 65.9 ms, 3d 71.1 ms, dp 299 ms, mp
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 --objective comm | grep -A 1 '^The others'
-> The others: accpar 664 MB, hypar 1.08 GB, owt 1.37 GB, 1f1b 1.58 GB, gpipe 1.58 GB, zb-h1
->             1.58 GB, zb-h2 1.58 GB, 3d 1.65 GB, dp 7.33 GB, mp 31.5 GB.
+> The others: optcnn 539 MB, accpar 664 MB, hypar 1.08 GB, owt 1.37 GB, 1f1b 1.58 GB, gpipe
+>             1.58 GB, zb-h1 1.58 GB, zb-h2 1.58 GB, 3d 1.65 GB, dp 7.33 GB, mp 31.5 GB.
 
 What numbers take is the plan's: precisions, masks, and what the framework has of each device.
 $ hypar plan mlp --on full:2,device=a100 --planner dp --precision bf16 --gradient-precision fp32 --optimizer adam --framework-memory 2GB --dropout-masks kept -q -o $TMP/numbers.json; sed -n '/"precision"/,/"seed"/p' $TMP/numbers.json; hypar simulate $TMP/numbers.json --fits

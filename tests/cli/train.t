@@ -112,7 +112,7 @@ $ hypar train mlp:20-16-10 --optimizer sgdm
 > hypar: --optimizer: 'sgdm' is not sgd, momentum, adam or adamw
 ? 2
 $ hypar train mlp:20-16-10 --planner best
-> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, 3d, flexflow, exhaustive
+> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, hybrid, 3d, flexflow, exhaustive
 ? 2
 $ hypar train mlp:20-16-10 --steps 0
 > hypar: --steps: '0' is not a whole number from 1 to 1000000000000

@@ -363,7 +363,8 @@ static void auto_needs_least(void **state)
 }
 
 /* Where devices have different memories the others, who divide alike, have nothing that fits,
- * or no plan at all; flexflow moves what is too much, and whatever fits is taken. */
+ * or no plan at all, but those that may leave small ones idle; flexflow moves what is too much,
+ * and whatever fits is taken. */
 static void auto_repairs(void **state)
 {
     (void)state;
@@ -373,11 +374,11 @@ static void auto_repairs(void **state)
         int64_t proposals;
         int refused; /* planners without a plan or with one that does not fit, at least */
     } rows[] = {
-        { "lenet5", "cluster:1x2,memory=2MB+cluster:1x2,memory=50kB", HYPAR_TIME, 0, 8 },
-        { "lenet5", "cluster:1x2,memory=2MB+cluster:1x2,memory=50kB", HYPAR_COMM, 0, 8 },
-        { "lenet5", "cluster:1x2,memory=2MB+cluster:1x2,memory=200kB", HYPAR_TIME, 0, 8 },
-        { "alexnet", "cluster:1x1,memory=2GB+cluster:1x3,memory=50kB", HYPAR_ENERGY, 0, 8 },
-        { "lenet5", "cluster:1x1+cluster:1x31,memory=16kB", HYPAR_TIME, 20, 8 },
+        { "lenet5", "cluster:1x2,memory=2MB+cluster:1x2,memory=50kB", HYPAR_TIME, 0, 6 },
+        { "lenet5", "cluster:1x2,memory=2MB+cluster:1x2,memory=50kB", HYPAR_COMM, 0, 6 },
+        { "lenet5", "cluster:1x2,memory=2MB+cluster:1x2,memory=200kB", HYPAR_TIME, 0, 6 },
+        { "alexnet", "cluster:1x1,memory=2GB+cluster:1x3,memory=50kB", HYPAR_ENERGY, 0, 6 },
+        { "lenet5", "cluster:1x1+cluster:1x31,memory=16kB", HYPAR_TIME, 20, 6 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct task t = task(rows[i].model, rows[i].machine, 0);
@@ -388,7 +389,8 @@ static void auto_repairs(void **state)
         struct hypar_found *found = search(&t, &options);
         assert_string_equal(hypar_found_info(found).planner, "flexflow");
         assert_true(hypar_found_simulated(found)->step.fits);
-        assert_true(refusals.n >= rows[i].refused);
+        if (refusals.n < rows[i].refused)
+            fail_msg("row %d: %d refusals", (int)i, refusals.n);
         hypar_found_free(found);
         release(&t);
     }
@@ -408,11 +410,11 @@ static void auto_says_why(void **state)
           "have "
           "64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)",
           NULL },
-        { "lenet5", "cluster:1x2,memory=300kB+cluster:1x2,memory=50kB",
+        { "lenet5", "cluster:1x2,memory=240kB+cluster:1x2,memory=50kB",
           "no plan fits: weights, gradients and sgd state need 123 kB on device 2, which has "
           "50 kB, in the nearest plan (optcnn)",
           "no plan found that fits" },
-        { "gpt2-xl", "cluster:1x1,memory=13GB+cluster:1x15,memory=100MB", NULL,
+        { "gpt2-xl", "cluster:1x1,memory=12GB+cluster:1x15,memory=100MB", NULL,
           "not tried, it takes long here" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -17,9 +17,11 @@
 #include "search/choices/choices.h"
 #include "search/fit.h"
 #include "search/hybrid/pipeline.h"
+#include "search/judge.h"
 #include "search/options.h"
 #include "search/predict.h"
 #include "search/reduced.h"
+#include "search/verdict.h"
 
 enum {
     MOST_NUMBERS = 64,
@@ -212,6 +214,7 @@ struct looking {
     struct hypar_plan *plan; /* the best that fits; NULL: none does */
     const struct candidate *candidate;
     double step_s;
+    struct reduced_step part; /* of it, as it was simulated */
     int n;
     int64_t parts;
     struct fullest nearest; /* of those that do not fit */
@@ -253,6 +256,7 @@ static void look_at(struct search *s, const struct candidate *c, struct looking 
         l->plan = plan;
         l->candidate = c;
         l->step_s = step.step_s;
+        l->part = step;
     } else {
         hypar_plan_free(plan);
     }
@@ -300,6 +304,8 @@ static void predict(const struct search *s, const struct looking *l, struct hypa
         compute_s = fmax(compute_s, c->stage[i].choice.compute_s);
     compute_s *= (double)c->shape.step.micro_batches * c->shape.chunks;
     found->plan = l->plan;
+    if (hp_is_large(l->plan) && l->part.all_instances > 0)
+        hp_note_part(found, &l->part);
     found->info.chooses = true;
     found->info.evaluated = s->h.evaluated;
     found->prediction = (struct hypar_prediction){
@@ -343,7 +349,7 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
 const struct planner hp_planner_hybrid = {
     .info = { "hybrid",
               "stages, splits, micro-batches, recomputation and sharding in one search",
-              .source = "after Alpa, OSDI 2022, and Piper, NeurIPS 2021" },
+              .source = "Alpa, OSDI 2022; Piper, NeurIPS 2021" },
     .plan = plan_hybrid,
     .checks_memory = true,
     .shards = true,
