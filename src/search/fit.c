@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "program/memory/memory.h"
+#include "search/verdict.h"
 
 /* Room --------------------------------------------------------------------------------- */
 
@@ -221,9 +222,28 @@ int hp_find_measured(const struct hypar_graph *graph)
     return -1;
 }
 
+/* Of a plan that would take long to lower: what it needs if everything is kept. */
+static enum hypar_status large_fits(const struct hypar_plan *plan, double limit_bytes,
+                                    struct hypar_memory *fullest, struct hypar_error *err)
+{
+    struct hypar_search_options options = { .memory_bytes = limit_bytes,
+                                            .framework_bytes = plan->framework_bytes };
+    struct problem problem = { .graph = plan->graph,
+                               .machine = plan->machine,
+                               .options = &options };
+    struct fullest f = hp_closed_need(&problem, plan);
+    *fullest = (struct hypar_memory){ .framework = plan->framework_bytes,
+                                      .peak = f.need + plan->framework_bytes,
+                                      .limit = f.has + plan->framework_bytes };
+    return f.part <= 1 ? HYPAR_OK : hp_fail_memory(&f, err);
+}
+
 enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_bytes,
                                 struct hypar_memory *fullest, struct hypar_error *err)
 {
+    enum { MOST_PARTS = 1 << 18 };
+    if (!found->has_simulated && hp_plan_parts(found->plan) > MOST_PARTS)
+        return large_fits(found->plan, limit_bytes, fullest, err);
     if (found->has_simulated) {
         *fullest = found->simulated.fullest;
         return hypar_check_fullest(fullest, found->simulated.step.fullest_device, err);
