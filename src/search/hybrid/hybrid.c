@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/divisor.h"
 #include "base/stop.h"
 #include "cost/array.h"
 #include "search/choices/choices.h"
@@ -50,12 +51,6 @@ struct search {
 
 /* Numbers of micro-batches ----------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Those that divide the batch, each about twice the one before. */
 static void list_numbers(struct search *s)
 {
@@ -69,26 +64,10 @@ static void list_numbers(struct search *s)
         s->number[s->n_numbers++] = o->micro_batches ? o->micro_batches : 1;
         return;
     }
-    struct arena scratch = { 0 };
-    int n = 0, capacity = 0;
-    int64_t *all = NULL;
-    for (int64_t d = 1; d * d <= batch; d++) {
-        if (batch % d)
-            continue;
-        for (int i = 0; i < 2; i++) {
-            int64_t m = i ? batch / d : d;
-            if (m > HP_MAX_MICRO_BATCHES || (i && d * d == batch))
-                continue;
-            all = GROW(&scratch, int64_t, all, n, &capacity);
-            all[n++] = m;
-        }
-    }
-    qsort(all, (size_t)n, sizeof *all, by_size);
     double last = 0;
-    for (int i = 0; i < n && s->n_numbers < MOST_NUMBERS; i++)
-        if (i == 0 || i == n - 1 || (double)all[i] >= last * factor)
-            last = (double)(s->number[s->n_numbers++] = all[i]);
-    hp_arena_free(&scratch);
+    for (int64_t m = 0; (m = hp_next_divisor(batch, m)) && m <= HP_MAX_MICRO_BATCHES;)
+        if ((double)m >= last * factor && s->n_numbers < MOST_NUMBERS)
+            last = (double)(s->number[s->n_numbers++] = m);
 }
 
 /* Candidates ------------------------------------------------------------------------------- */
@@ -195,14 +174,14 @@ static void refine(struct search *s)
     for (int i = 0; i < REFINED && i < s->n; i++) {
         struct pipeline_shape shape = s->candidate[i].shape;
         int64_t m = shape.step.micro_batches;
-        for (int64_t other = m / 2 + 1; other < 2 * m && other < m + 512; other++) {
+        for (int64_t other = m / 2; (other = hp_next_divisor(batch, other)) && other < 2 * m;) {
             shape.step.micro_batches = other;
             bool in_turn =
                 shape.schedule != HYPAR_SCHEDULE_INTERLEAVED || other % shape.groups == 0;
             bool known = false;
             for (int k = 0; k < s->n_numbers; k++)
                 known |= s->number[k] == other;
-            if (!known && in_turn && batch % other == 0)
+            if (!known && in_turn)
                 try_shape(s, &shape);
         }
     }

@@ -469,11 +469,9 @@ static double *op_seconds(struct hybrid *h)
     const struct submesh *one =
         hp_submesh(&h->model, &(struct submesh_shape){ 0, 1, g->batch });
     double *op_s = NEW(h->arena, double, g->n_ops);
+    const int *state = NEW(h->arena, int, h->model.n_vars); /* the only one of each */
     for (int op = 0; op < g->n_ops && one; op++) {
-        int v = h->model.var_of[op], k = 0;
-        while (h->model.var[v].op[k] != op)
-            k++;
-        const struct op_cost *c = &one->states[h->model.var[v].class].cost[k];
+        const struct op_cost *c = hp_op_cost(&h->model, one, state, op);
         op_s[op] = c->forward_s + c->backward_s;
     }
     return op_s;

@@ -45,7 +45,6 @@ struct submesh_term {
     int class;
     int writer, reader; /* variables */
     int first, last;    /* operators: the first and the last that take part */
-    bool again;         /* its writers may be computed again */
 };
 
 /* Layers that repeat, but for the first and the last, divide alike: the variables of one stand
