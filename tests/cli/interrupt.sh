@@ -59,10 +59,10 @@ grep -q ': 2 of 3 rows were reached; the plan of flexflow is its best so far$' "
 stop 0 INT hypar explore resnet152 --on htree:1024 -p accpar --joint --devices 4,1024 --json
 grep -q '"machine": "htree:4' "$dir/out" || wrong "explore: the first machine was done"
 grep -q '"interrupted": true' "$dir/out" || wrong "explore: JSON does not say so"
-stop 0 INT hypar explore resnet152 --on cluster:1x8,device=a100 --devices 1,1024 --batch 16,32 \
-    -p optcnn --json
+stop 0 INT hypar explore resnet152 --on cluster:1x8,device=a100 --devices 1,1024 --batch 16..512 \
+    -p hybrid --json
 grep -q '"devices": 1, "batch": 16, "verdict": "fits"' "$dir/out" || wrong "the first was done"
-grep -q '"devices": 1024, "batch": 32, "verdict": "not tried"' "$dir/out" || wrong "not the last"
+grep -q '"devices": 1024, "batch": 512, "verdict": "not tried"' "$dir/out" || wrong "not the last"
 grep -q '"interrupted": true' "$dir/out" || wrong "explore: JSON of plans does not say so"
 
 # The first ends the search, and the plan waits for somebody to read the pipe; the second ends it.
