@@ -37,14 +37,17 @@ enum {
 /* Beyond so many task instances a candidate is taken as its closed form has it. */
 static const double MOST_INSTANCES = 1e8;
 
-/* Candidates that are slower than the best simulated by more than closed forms may be off. */
-static const double OFF = 1.08;
+/* Candidates that are slower than the best simulated by more than closed forms may be off; and
+ * shapes that are not looked into, where one is known that is so much faster. */
+static const double OFF = 1.08, FAR_OFF = 1.15;
 
 struct search {
     struct hybrid h;
     const struct problem *problem;
     int n_numbers;
     int64_t number[MOST_NUMBERS]; /* of micro-batches, each about twice the one before */
+    bool all; /* also shapes that cannot be about as good as the best so far */
+    double best_s;
     int n, capacity;
     struct candidate *candidate;
 };
@@ -78,8 +81,11 @@ static void try_shape(struct search *s, const struct pipeline_shape *shape)
     struct candidate c;
     if (asked != HYPAR_SCHEDULE_NONE && shape->schedule != asked)
         return;
+    if (!s->all && hp_shape_bound(&s->h, shape) > FAR_OFF * s->best_s)
+        return;
     if (!hp_cut_pipeline(&s->h, shape, &c))
         return;
+    s->best_s = fmin(s->best_s, c.step_s);
     s->candidate = GROW(s->h.arena, struct candidate, s->candidate, s->n, &s->capacity);
     s->candidate[s->n++] = c;
 }
@@ -131,7 +137,7 @@ static void try_numbers(struct search *s, struct pipeline_shape shape)
         try_shards(s, shape);
         for (int c = before; c < s->n; c++)
             now_s = fmin(now_s, s->candidate[c].step_s);
-        falls = now_s < INFINITY && now_s > worse * best_s ? falls + 1 : 0;
+        falls = best_s < INFINITY && now_s > worse * best_s ? falls + 1 : 0;
         best_s = fmin(best_s, now_s);
     }
 }
@@ -246,8 +252,8 @@ static bool is_enough(const struct search *s, const struct looking *l,
 {
     if (!l->plan)
         return l->n >= 4 * MOST_LOOKED_AT || hp_stopped(s->problem->options->stop);
-    return c->step_s > OFF * l->step_s || l->n >= MOST_LOOKED_AT || l->unseen ||
-           l->parts >= MOST_PARTS || hp_stopped(s->problem->options->stop);
+    return c->step_s > OFF * fmax(l->step_s, l->candidate->step_s) || l->n >= MOST_LOOKED_AT ||
+           l->unseen || l->parts >= MOST_PARTS || hp_stopped(s->problem->options->stop);
 }
 
 /* About how many instances hp_simulate_reduced() has of it. */
@@ -271,6 +277,18 @@ static void look(struct search *s, struct looking *l)
         tasks += more;
         look_at(s, c, l);
     }
+}
+
+static void search(struct search *s, struct looking *l)
+{
+    s->n = 0;
+    try_all(s);
+    if (s->n > 0)
+        qsort(s->candidate, (size_t)s->n, sizeof *s->candidate, by_step);
+    refine(s);
+    if (s->n > 0)
+        qsort(s->candidate, (size_t)s->n, sizeof *s->candidate, by_step);
+    look(s, l);
 }
 
 /* The closed form of what was chosen. */
@@ -303,17 +321,15 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
 {
     if (hp_has_choices(problem->graph))
         return hp_plan_choices(self, problem, found, err);
-    struct search s = { .problem = problem };
+    struct search s = { .problem = problem, .best_s = INFINITY };
     struct looking l = { .step_s = INFINITY, .nearest = { .part = INFINITY } };
     TRY(hp_in(err, hp_hybrid_begin(&s.h, &found->arena, problem, err), "%s", self->info.name));
     list_numbers(&s);
-    try_all(&s);
-    if (s.n > 0)
-        qsort(s.candidate, (size_t)s.n, sizeof *s.candidate, by_step);
-    refine(&s);
-    if (s.n > 0)
-        qsort(s.candidate, (size_t)s.n, sizeof *s.candidate, by_step);
-    look(&s, &l);
+    search(&s, &l);
+    if (!l.plan && !hp_stopped(problem->options->stop)) { /* less that is fast may fit */
+        s.all = true;
+        search(&s, &l);
+    }
     if (l.plan)
         predict(&s, &l, found);
     hp_hybrid_end(&s.h);

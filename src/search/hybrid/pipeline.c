@@ -46,6 +46,24 @@ static double step_seconds(const struct pipeline_shape *s, const struct cut_time
     }
 }
 
+double hp_shape_bound(struct hybrid *h, const struct pipeline_shape *shape)
+{
+    struct submesh_shape one = { .size = 1,
+                                 .samples =
+                                     h->problem->graph->batch / shape->step.micro_batches };
+    const struct submesh_splittings *list = hp_submesh_splittings(h, &one);
+    if (list->n == 0)
+        return 0;
+    const struct unit_sums *sums = &list->splitting[0].sums;
+    int n = h->units.n, stages = shape->groups;
+    double all_s = sums->compute_s[n] / shape->n_devices;
+    struct cut_times times = { .sum_s = all_s,
+                               .most_s = all_s / (stages * shape->chunks),
+                               .load_s = all_s / stages,
+                               .gradient_part = sums->gradient_s[n] / sums->compute_s[n] };
+    return step_seconds(shape, &times);
+}
+
 /* Micro-batches that the k-th stage from the end has begun and not ended. */
 static double in_flight(const struct pipeline_shape *s, int k)
 {

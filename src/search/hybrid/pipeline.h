@@ -28,6 +28,10 @@ struct candidate {
     struct pipeline_stage *stage;
 };
 
+/* What a step of the shape takes at least, whatever the cuts and splits: stages take the same
+ * time, and their devices share it evenly, at the speed of one that has a whole micro-batch. */
+double hp_shape_bound(struct hybrid *h, const struct pipeline_shape *shape);
+
 /* Cut the units so that the step, in closed form, is least; false: no cut fits. Stages are
  * taken from the arena of *h. */
 bool hp_cut_pipeline(struct hybrid *h, const struct pipeline_shape *shape,

@@ -155,6 +155,14 @@ static void add_term(struct submesh_model *m, const struct submesh *submesh,
     double *sum = from < to ? &s->entering_s[to] : &s->sums.time_s[to + 1];
     *sum += again ? 2 * seconds : seconds;
     s->sums.exchanges[to + 1] += seconds > 0 ? 1 + again : 0;
+    if (class->over_samples) {
+        const struct source *source = &class->exchange->writer[0];
+        const struct part_layout *layout =
+            layout_of(m, submesh, s->state, m->var[term->writer].op[0]);
+        struct box box = hp_region(layout->nest, source->operand, layout->range);
+        s->sums.replica_sums[to + 1]++;
+        s->sums.replica_bytes[to + 1] += (double)hp_box_elements(&box) * class->element_bytes;
+    }
     for (int w = 0; w < RECOMPUTE_WORDS && writer >= 0; w++)
         if (m->again[w][writer])
             s->sums.again_s[w][to + 1] += seconds;
@@ -191,9 +199,9 @@ void hp_sum_up_splitting(struct submesh_model *m, const struct submesh *submesh,
 {
     struct unit_sums *sums = &s->sums;
     int n = units->n;
-    double **plain[] = { &sums->time_s,     &sums->compute_s, &sums->backward_s,
-                         &sums->gradient_s, &sums->exchanges, &sums->weighted,
-                         &sums->errors };
+    double **plain[] = { &sums->time_s,     &sums->compute_s,    &sums->backward_s,
+                         &sums->gradient_s, &sums->exchanges,    &sums->weighted,
+                         &sums->errors,     &sums->replica_sums, &sums->replica_bytes };
     enum { N_PLAIN = sizeof plain / sizeof plain[0] };
     for (int i = 0; i < N_PLAIN; i++)
         *plain[i] = NEW(m->arena, double, n + 1);

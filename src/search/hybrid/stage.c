@@ -116,7 +116,8 @@ static void fill(struct hybrid *h, struct submesh_splittings *list)
             sync_s[parts] =
                 gradient / m * hp_sum_line(h, 0, n - n % shape->size, parts).s_per_byte;
     solve_at(h, list, 0, sync_s, false);
-    if (list->n == 0 || is_roomy(h, &list->splitting[0]))
+    list->roomy = list->n > 0 && is_roomy(h, &list->splitting[0]);
+    if (list->n == 0 || list->roomy)
         return;
     double price = all_seconds(h, &list->splitting[0]) / hp_least_room(h->problem);
     solve_at(h, list, 0.3 * price, sync_s, false);
@@ -187,9 +188,8 @@ static struct line sum_of(struct hybrid *h, int first, int n, int parts)
     for (int i = 0; i < count; i++)
         device[i] = first + i * parts;
     struct comm_group group = { COMM_ALL_REDUCE, count, device, 0 };
-    const struct comm_way *way =
-        hp_comm_best_way(hp_comm_model(&scratch, h->problem->machine, &group), 16e6);
-    struct line line = { .fixed_s = way->fixed_s };
+    struct line line = { .comm = hp_comm_model(h->arena, h->problem->machine, &group) };
+    line.fixed_s = hp_comm_best_way(line.comm, 16e6)->fixed_s;
     line.s_per_byte = held_s_per_byte(h, first, n, parts, &scratch, &line.own_link_s_per_byte);
     hp_arena_free(&scratch);
     return line;
@@ -373,6 +373,20 @@ static int units_to_recompute(const struct weighing *w, enum hypar_recompute wor
     return enough;
 }
 
+/* Statistics of a batch are summed over replicas too, one after the other. */
+static double replica_seconds(const struct weighing *w)
+{
+    const struct unit_sums *sums = &w->s->sums;
+    double n = between(sums->replica_sums, w->lo, w->hi);
+    if (!(n > 0) || w->size == w->place->n_devices)
+        return 0;
+    double bytes = between(sums->replica_bytes, w->lo, w->hi) / n;
+    const struct comm_way *way = hp_comm_best_way(
+        hp_sum_line((struct hybrid *)w->h, w->place->first, w->place->n_devices, w->size).comm,
+        bytes);
+    return n * (way->fixed_s + bytes * way->s_per_byte);
+}
+
 static void weigh(struct weighing *w, enum hypar_recompute word, struct stage_choice *best)
 {
     const struct hypar_search_options *o = w->h->problem->options;
@@ -389,7 +403,7 @@ static void weigh(struct weighing *w, enum hypar_recompute word, struct stage_ch
     struct stage_choice c = { .size = w->size, .recompute = word, .recomputed = recomputed };
     c.memory_bytes = fixed + kept_bytes(w, word, recomputed);
     c.own_s = between(sums->time_s, w->lo, w->hi) +
-              between(sums->again_s[word], w->lo, w->lo + recomputed);
+              between(sums->again_s[word], w->lo, w->lo + recomputed) + replica_seconds(w);
     for (int u = w->lo + 1; u < w->hi; u++)
         c.own_s += w->s->entering_s[u];
     c.gradient_s = between(sums->gradient_s, w->lo, w->hi);
@@ -438,14 +452,16 @@ bool hp_choose_stage(struct hybrid *h, const struct step_shape *step,
 {
     const struct hypar_search_options *o = h->problem->options;
     double samples = (double)h->problem->graph->batch / (double)step->micro_batches;
+    int covered = 0; /* a submesh whose splittings are among them those of smaller ones */
     *out = (struct stage_choice){ 0 };
-    for (int size = 1; size <= place->n_devices; size++) {
+    for (int size = place->n_devices; size >= 1; size--) {
         int replicas = place->n_devices / size;
-        if (!may_have_size(h, place, samples, size))
+        if ((covered && covered % size == 0) || !may_have_size(h, place, samples, size))
             continue;
         struct submesh_shape shape = { slowest_submesh(h, place, size), size,
                                        (int64_t)ceil(samples / replicas) };
         const struct submesh_splittings *list = hp_submesh_splittings(h, &shape);
+        covered = list->roomy ? size : covered;
         for (int i = 0; i < list->n; i++) {
             struct stage_choice best = { .submesh = (int)(list - h->submesh), .splitting = i };
             struct weighing w = { h, step, place, &list->splitting[i], lo, hi, size };

@@ -29,7 +29,8 @@ struct unit_sums {
     double *time_s, *backward_s, *gradient_s;
     double *compute_s; /* of time_s, without exchanges */
     double *exchanges,
-        *weighted;  /* how many exchanges there are, and operators with parameters */
+        *weighted; /* how many exchanges there are, and operators with parameters */
+    double *replica_sums, *replica_bytes; /* sums over samples, that replicas take part in */
     double *errors; /* bytes of errors that gradients of parameters are computed from */
     double *again_s[RECOMPUTE_WORDS]; /* besides, if operators are computed again */
     double *kept[RECOMPUTE_WORDS];    /* bytes of activations of a micro-batch */
@@ -64,6 +65,7 @@ bool hp_term_resends(const struct submesh_model *model, const struct submesh *su
 /* One submesh with its splittings. */
 struct submesh_splittings {
     struct submesh *submesh; /* NULL: some operator cannot be divided so */
+    bool roomy;              /* memory has no price: they are the best of all */
     int n;
     struct splitting *splitting;
 };
@@ -71,6 +73,7 @@ struct submesh_splittings {
 /* A cost of fixed_s + bytes * s_per_byte; of these, how long a device's own link is held. */
 struct line {
     double fixed_s, s_per_byte, own_link_s_per_byte;
+    const struct comm_model *comm; /* of a sum: for any size */
 };
 
 struct hybrid {

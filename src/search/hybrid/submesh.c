@@ -241,20 +241,48 @@ static double term_seconds(struct submesh_model *m, const struct submesh *submes
     return pattern_seconds(m, pattern, m->term_class[class].element_bytes);
 }
 
+/* What parts of an operand have, in one state: of a writer all, by device of the submesh; of a
+ * reader the first, the second and the last, which tell enough. */
+struct part_boxes {
+    int n;
+    struct box *box;
+    double *elements; /* 0: an empty part */
+    int *device;      /* counted from the first of the submesh */
+};
+
+static struct part_boxes boxes_of(struct arena *scratch, const struct submesh *submesh,
+                                  const struct part_layout *layout, int o, const int *part,
+                                  int n)
+{
+    struct part_boxes b = { n, NEW(scratch, struct box, n), NEW(scratch, double, n),
+                            NEW(scratch, int, n) };
+    for (int i = 0; i < n; i++) {
+        int at = part ? part[i] : i;
+        b.box[i] = hp_region(layout->nest, o, layout->range + at * layout->nest->n_axes);
+        b.elements[i] = layout->empty[at] ? 0 : (double)hp_box_elements(&b.box[i]);
+        b.device[i] = layout->device[at] - submesh->shape.first;
+    }
+    return b;
+}
+
+static struct part_boxes boxes_read(struct arena *scratch, const struct submesh *submesh,
+                                    const struct part_layout *to, int o)
+{
+    int n = to->n_parts;
+    return boxes_of(scratch, submesh, to, o, (int[]){ 0, 1, n - 1 }, n > 2 ? 3 : n);
+}
+
 /* Of what part `i` of a reader reads, what the writer's part on the same device has not
  * written. */
-static double missing_elements(const struct part_layout *from, int wo,
-                               const struct part_layout *to, int ro, int i)
+static double missing_elements(const struct part_boxes *from, const struct part_boxes *to,
+                               int i)
 {
-    struct box read = hp_region(to->nest, ro, to->range + i * to->nest->n_axes);
-    double missing = (double)hp_box_elements(&read);
-    for (int k = 0; k < from->n_parts; k++)
-        if (from->device[k] == to->device[i] && !from->empty[k]) {
-            struct box has = hp_region(from->nest, wo, from->range + k * from->nest->n_axes);
-            struct box both = hp_box_intersect(&read, &has);
-            return missing - (double)hp_box_elements(&both);
+    for (int k = 0; k < from->n && to->elements[i] > 0; k++)
+        if (from->device[k] == to->device[i] && from->elements[k] > 0) {
+            struct box both = hp_box_intersect(&to->box[i], &from->box[k]);
+            return to->elements[i] - (double)hp_box_elements(&both);
         }
-    return missing;
+    return to->elements[i];
 }
 
 /* Are all elements of a dimension there, one for each index of its axis? */
@@ -266,64 +294,120 @@ static bool is_plain(const struct nest *nest, int o, int d)
             nest->axis[map->axis[0]].extent == nest->operand[o].size[d]);
 }
 
-/* Is every element written, and read, in operands of the same shape? */
-static bool is_whole(const struct nest *writer, int wo, const struct nest *reader, int ro)
+/* Is every element of the operand touched, once? */
+static bool is_whole(const struct nest *nest, int o)
 {
-    const struct operand *written = &writer->operand[wo], *read = &reader->operand[ro];
-    if (written->n_dims != read->n_dims)
-        return false;
-    for (int d = 0; d < read->n_dims; d++)
-        if (read->size[d] != written->size[d] || !is_plain(reader, ro, d) ||
-            !is_plain(writer, wo, d))
+    for (int d = 0; d < nest->operand[o].n_dims; d++)
+        if (!is_plain(nest, o, d))
             return false;
     return true;
 }
 
-/* Addends of sums, one less than there are of each element, shared out evenly. */
-static double added_elements(const struct part_layout *from, int o, axis_set partial)
+/* Is what an exchange moves told by the parts of its ends? All is written, once, and read in
+ * the same shape; sums are read as a whole. */
+static bool is_told_by_parts(const struct submesh_model *m, const struct exchange *x,
+                             bool partial)
 {
-    double addends = 1, whole = 1;
-    if (from->n_live < from->n_parts)
-        return 0;
-    for (int a = 0; a < from->nest->n_axes; a++)
-        addends *= partial >> a & 1 ? hp_degree(from->split, a) : 1;
-    for (int d = 0; d < from->nest->operand[o].n_dims; d++)
-        whole *= (double)from->nest->operand[o].size[d];
-    double elements = fmin(whole, box_elements(from, o) * from->n_parts / addends);
-    return (addends - 1) * elements / from->n_parts;
+    const struct nest *writer = m->layout[x->writer[0].op]->nest;
+    const struct operand *written = &writer->operand[x->writer[0].operand];
+    if (x->n_writers > 1 || !is_whole(writer, x->writer[0].operand))
+        return false;
+    for (int r = 0; r < x->n_readers; r++) {
+        const struct nest *reader = m->layout[x->reader[r].op]->nest;
+        int o = x->reader[r].operand;
+        const struct operand *read = &reader->operand[o];
+        if (x->reader[r].only_adds || read->n_dims != written->n_dims ||
+            (partial && !is_whole(reader, o)))
+            return false;
+        for (int d = 0; d < read->n_dims; d++)
+            if (read->size[d] != written->size[d])
+                return false;
+    }
+    return true;
 }
 
-/* What a device of the submesh gets of the tensor at least, in elements: what it reads and has
- * not written, or addends. No more than that, for the tables are made exact from below. */
-static double least_elements(const struct submesh_model *m, int class)
+/* A term's states as bounds are worked out for them. */
+struct term_bounds {
+    const struct exchange *exchange;
+    struct part_boxes *written; /* [state of the writer] */
+    struct part_boxes **read;   /* [state of the reader][reader] */
+};
+
+static struct term_bounds begin_bounds(struct submesh_model *m, const struct submesh *submesh,
+                                       int class, struct arena *scratch)
 {
-    const struct exchange *x = m->term_class[class].exchange;
+    const struct term_class *term = &m->term_class[class];
+    const struct exchange *x = term->exchange;
+    bool same = term->writer_var == term->reader_var;
+    int n_from = submesh->states[term->writer].n, n_to = submesh->states[term->reader].n;
+    struct term_bounds b = { x, NEW(scratch, struct part_boxes, n_from),
+                             NEW(scratch, struct part_boxes *, n_to) };
+    for (int i = 0; i < n_from; i++) {
+        lay_out(m, submesh, class, i, same ? i : 0, m->layout);
+        const struct part_layout *from = m->layout[x->writer[0].op];
+        b.written[i] =
+            boxes_of(scratch, submesh, from, x->writer[0].operand, NULL, from->n_parts);
+    }
+    for (int j = 0; j < n_to; j++) {
+        lay_out(m, submesh, class, same ? j : 0, j, m->layout);
+        b.read[j] = NEW(scratch, struct part_boxes, x->n_readers);
+        for (int r = 0; r < x->n_readers; r++)
+            b.read[j][r] =
+                boxes_read(scratch, submesh, m->layout[x->reader[r].op], x->reader[r].operand);
+    }
+    return b;
+}
+
+/* What a device gets of sums, at least, on average: of each element all addends but one are
+ * sent to where it is summed, and the sum to all but one who read it. Parts are as small, or,
+ * where there is less to send then, as large as any. */
+static double summed_elements(const struct part_layout *from, const struct part_boxes *written,
+                              const struct part_boxes *read, int n_readers, axis_set partial)
+{
+    double addends = 1, smallest = INFINITY, largest = 0, most_read = 0;
+    for (int a = 0; a < from->nest->n_axes; a++)
+        addends *= partial >> a & 1 ? hp_degree(from->split, a) : 1;
+    for (int i = 0; i < written->n; i++) {
+        smallest = fmin(smallest, written->elements[i]);
+        largest = fmax(largest, written->elements[i]);
+    }
+    for (int r = 0; r < n_readers; r++) {
+        double least = INFINITY;
+        for (int i = 0; i < read[r].n; i++)
+            least = fmin(least, read[r].elements[i]);
+        most_read = fmax(most_read, least);
+    }
+    return (addends - 1) / addends * smallest + fmax(0, most_read - largest / addends);
+}
+
+/* What an exchange takes at least: as long as what a device gets takes, or a latency, if any
+ * gets some. No more than that, for the tables are made exact from below. The ends are laid
+ * out. */
+static double least_seconds(const struct submesh_model *m, const struct submesh *submesh,
+                            const struct term_bounds *b, int class, int i, int j)
+{
+    const struct exchange *x = b->exchange;
     const struct source *source = &x->writer[0];
     const struct part_layout *from = m->layout[source->op];
     axis_set partial =
         hp_divided_axes(from->nest, from->split) &
         hp_written_axes(from->nest, source->pass, source->operand, WRITE_PARTIAL);
-    double least =
-        INFINITY; /* of what parts get: uneven pieces are gathered as if they were even */
-    if (x->n_writers > 1)
+    /* of what parts get: uneven pieces are gathered as if they were even */
+    double least = INFINITY, most = 0;
+    if (!is_told_by_parts(m, x, partial))
         return 0;
-    for (int r = 0; r < x->n_readers; r++)
-        if (x->reader[r].only_adds ||
-            !is_whole(from->nest, source->operand, m->layout[x->reader[r].op]->nest,
-                      x->reader[r].operand))
-            return 0;
     if (partial)
-        return added_elements(from, source->operand, partial);
-    for (int r = 0; r < x->n_readers; r++) {
-        const struct part_layout *to = m->layout[x->reader[r].op];
-        int looked_at[3] = { 0, 1, to->n_parts - 1 }; /* they tell enough */
-        for (int i = 0; i < (to->n_parts > 2 ? 3 : to->n_parts); i++)
-            least = fmin(least, to->empty[looked_at[i]]
-                                    ? 0
-                                    : missing_elements(from, source->operand, to,
-                                                       x->reader[r].operand, looked_at[i]));
-    }
-    return least < INFINITY ? least : 0;
+        least = most = summed_elements(from, &b->written[i], b->read[j], x->n_readers, partial);
+    for (int r = 0; r < x->n_readers && !partial; r++)
+        for (int k = 0; k < b->read[j][r].n; k++) {
+            double missing = missing_elements(&b->written[i], &b->read[j][r], k);
+            least = fmin(least, missing);
+            most = fmax(most, missing);
+        }
+    if (!(most > 0))
+        return 0;
+    return fmax(submesh->least_s,
+                least * m->term_class[class].element_bytes * submesh->least_s_per_byte);
 }
 
 static void fill_term(struct submesh_model *m, struct submesh *submesh, int class)
@@ -331,26 +415,34 @@ static void fill_term(struct submesh_model *m, struct submesh *submesh, int clas
     const struct term_class *term = &m->term_class[class];
     int n_from = submesh->states[term->writer].n, n_to = submesh->states[term->reader].n;
     bool same = term->writer_var == term->reader_var;
+    struct arena scratch = { 0 };
+    struct term_bounds bounds = begin_bounds(m, submesh, class, &scratch);
     double *out = submesh->term_s[class] = NEW(m->arena, double, n_from *n_to);
     submesh->term_exact[class] = NEW(m->arena, bool, n_from *n_to);
     for (int i = 0; i < n_from; i++)
         for (int j = same ? i : 0; j < (same ? i + 1 : n_to); j++) {
             lay_out(m, submesh, class, i, j, m->layout);
-            out[i * n_to + j] =
-                least_elements(m, class) * term->element_bytes * submesh->least_s_per_byte;
+            out[i * n_to + j] = least_seconds(m, submesh, &bounds, class, i, j);
         }
+    hp_arena_free(&scratch);
 }
 
-/* What the links of a device carry at most, all of those to other devices of the submesh. */
-static double least_seconds_per_byte(const struct submesh_model *m,
-                                     const struct submesh_shape *shape)
+/* What the links of a device carry at most, all of those to other devices of the submesh, and
+ * what a comm takes that carries nothing. */
+static void bound_exchanges(const struct submesh_model *m, struct submesh *submesh)
 {
     const struct hypar_machine *machine = m->problem->machine;
+    const struct submesh_shape *shape = &submesh->shape;
     int link[64], n = 0, route[256];
-    double bytes_per_s = 0;
+    double bytes_per_s = 0, latency_s = INFINITY, comm_s = INFINITY;
+    for (int d = 0; d < shape->size; d++)
+        comm_s = fmin(comm_s,
+                      hypar_machine_device(machine, shape->first + d)->kernels.comm_latency_s);
     for (int d = 1; d < shape->size; d++) {
         int hops = hypar_machine_route(machine, shape->first, shape->first + d, route, 256);
         int k = 0;
+        if (hops > 0)
+            latency_s = fmin(latency_s, hypar_machine_link(machine, route[0] / 2).latency_s);
         while (k < n && hops > 0 && link[k] != route[0])
             k++;
         if (hops < 1 || k < n || n == 64)
@@ -358,7 +450,8 @@ static double least_seconds_per_byte(const struct submesh_model *m,
         link[n++] = route[0];
         bytes_per_s += hypar_machine_link(machine, route[0] / 2).bytes_per_s;
     }
-    return bytes_per_s > 0 ? 1 / bytes_per_s : 0;
+    submesh->least_s_per_byte = bytes_per_s > 0 ? 1 / bytes_per_s : 0;
+    submesh->least_s = bytes_per_s > 0 ? comm_s + latency_s : 0;
 }
 
 struct submesh *hp_submesh(struct submesh_model *m, const struct submesh_shape *shape)
@@ -374,7 +467,7 @@ struct submesh *hp_submesh(struct submesh_model *m, const struct submesh_shape *
         fill_states(m, submesh, c, device);
         complete = submesh->states[c].n > 0;
     }
-    submesh->least_s_per_byte = least_seconds_per_byte(m, shape);
+    bound_exchanges(m, submesh);
     submesh->term_exact = NEW(m->arena, bool *, m->n_term_classes);
     for (int c = 0; c < m->n_term_classes && complete; c++)
         fill_term(m, submesh, c);

@@ -39,6 +39,7 @@ struct term_class {
     int writer_var, reader_var;
     int element_bytes;
     bool backward, resends; /* `resends`: backward passes read it, and it can be sent again */
+    bool over_samples;      /* it is summed over all samples, and so over replicas */
 };
 
 struct submesh_term {
@@ -109,7 +110,8 @@ struct submesh {
      * where it has not been worked out yet, no more than that. */
     double **term_s;
     bool **term_exact;
-    double least_s_per_byte; /* of what a device gets: by all its links */
+    /* Of a comm: without bytes; of what a device gets, by all its links. */
+    double least_s, least_s_per_byte;
 };
 
 enum hypar_status hp_submesh_model(struct submesh_model *out, struct arena *arena,

@@ -166,6 +166,16 @@ static bool is_read_backward(const struct hypar_graph *g, const struct exchange 
     return false;
 }
 
+/* Is what is written a sum over samples (a statistic of a batch)? */
+static bool is_over_samples(const struct hypar_graph *g, const struct exchange *x)
+{
+    const struct source *source = &x->writer[0];
+    const struct nest *nest = g->ops[source->op].nest;
+    int sample = hp_sample_axis(nest);
+    return sample >= 0 &&
+           (hp_written_axes(nest, source->pass, source->operand, WRITE_PARTIAL) >> sample & 1);
+}
+
 static void add_term(struct listing *l, const struct exchange *x, int from, int to)
 {
     struct submesh_model *m = l->model;
@@ -206,6 +216,7 @@ static void add_term(struct listing *l, const struct exchange *x, int from, int 
             .element_bytes = hp_element_bytes(m->problem->options->precision, index),
             .backward = x->backward,
             .resends = !x->backward && from != to && is_read_backward(g, part),
+            .over_samples = is_over_samples(g, part),
         };
     }
     m->term = GROW(m->arena, struct submesh_term, m->term, m->n_terms, &l->term_capacity);
