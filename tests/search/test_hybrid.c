@@ -200,6 +200,7 @@ static void cuts_are_best(void **unused)
         int devices = hypar_machine_device_count(c.machine);
         for (int groups = 2; usable && groups <= devices && groups <= c.h.units.n; groups++) {
             struct pipeline_shape shape = { .n_devices = devices / groups,
+                                            .room = 1,
                                             .groups = groups,
                                             .chunks = 1,
                                             .schedule = HYPAR_SCHEDULE_1F1B,

@@ -2,9 +2,6 @@
 #include "program/lowering.h"
 #include "search/hybrid/pipeline.h"
 
-/* While small operators are computed, more than the next one's parameters have to come. */
-enum { GATHER_AHEAD = 4 };
-
 static const struct splitting *splitting_of(const struct hybrid *h,
                                             const struct stage_choice *c)
 {

@@ -28,8 +28,9 @@ enum {
     MOST_NUMBERS = 64,
     MOST_MICRO_BATCHES = 1 << 12, /* ... of candidates that are simulated */
     FEW_DEVICES = 64,             /* of which some may stay idle */
-    MOST_LOOKED_AT = 12,          /* candidates that are simulated */
-    MOST_OF_A_KIND = 3,           /* ... of one number of devices and one schedule */
+    MOST_LOOKED_AT = 24,          /* candidates that are simulated */
+    MOST_OF_A_KIND =
+        3, /* ... of one number of devices and one schedule, where that takes long */
     MOST_PARTS = 1 << 19, /* of their operators, together: what it takes to lower them */
     MOST_TASKS = 3 << 21, /* about so many instances, together, that are simulated */
 };
@@ -75,6 +76,19 @@ static void list_numbers(struct search *s)
 
 /* Candidates ------------------------------------------------------------------------------- */
 
+/* Is there one of the same shape that takes as long? Then it has the same splits. */
+static bool is_known(const struct search *s, const struct candidate *c)
+{
+    for (int i = 0; i < s->n; i++) {
+        const struct pipeline_shape *a = &s->candidate[i].shape, *b = &c->shape;
+        if (s->candidate[i].step_s == c->step_s && a->n_devices == b->n_devices &&
+            a->groups == b->groups && a->chunks == b->chunks && a->schedule == b->schedule &&
+            a->step.micro_batches == b->step.micro_batches && a->step.shard == b->step.shard)
+            return true;
+    }
+    return false;
+}
+
 static void try_shape(struct search *s, const struct pipeline_shape *shape)
 {
     enum hypar_schedule_kind asked = s->problem->options->layout.schedule;
@@ -83,7 +97,7 @@ static void try_shape(struct search *s, const struct pipeline_shape *shape)
         return;
     if (!s->all && hp_shape_bound(&s->h, shape) > FAR_OFF * s->best_s)
         return;
-    if (!hp_cut_pipeline(&s->h, shape, &c))
+    if (!hp_cut_pipeline(&s->h, shape, &c) || is_known(s, &c))
         return;
     s->best_s = fmin(s->best_s, c.step_s);
     s->candidate = GROW(s->h.arena, struct candidate, s->candidate, s->n, &s->capacity);
@@ -152,7 +166,8 @@ static void try_each(struct search *s, int each)
         bool bounded = (o->max_pipeline && groups > o->max_pipeline) ||
                        (o->stages && groups != o->stages) || groups > s->h.units.n;
         if ((all || few) && !bounded)
-            try_numbers(s, (struct pipeline_shape){ .n_devices = each, .groups = groups });
+            try_numbers(
+                s, (struct pipeline_shape){ .n_devices = each, .groups = groups, .room = 1 });
     }
 }
 
@@ -170,17 +185,21 @@ static int by_step(const void *a, const void *b)
     return x->step_s < y->step_s ? -1 : x->step_s > y->step_s;
 }
 
-/* Numbers of micro-batches between those that were tried, for the best so far. */
+/* For the best so far: stages that are only replicated, and numbers of micro-batches between
+ * those that were tried. */
 static void refine(struct search *s)
 {
     enum { REFINED = 3 };
     int64_t batch = s->problem->graph->batch;
-    if (s->n_numbers < 2)
-        return;
     for (int i = 0; i < REFINED && i < s->n; i++) {
         struct pipeline_shape shape = s->candidate[i].shape;
         int64_t m = shape.step.micro_batches;
-        for (int64_t other = m / 2; (other = hp_next_divisor(batch, other)) && other < 2 * m;) {
+        shape.size = 1;
+        if (s->candidate[i].stage[0].choice.size > 1)
+            try_shape(s, &shape);
+        shape.size = 0;
+        for (int64_t other = s->n_numbers > 1 ? m / 2 : 2 * m;
+             (other = hp_next_divisor(batch, other)) && other < 2 * m;) {
             shape.step.micro_batches = other;
             bool in_turn =
                 shape.schedule != HYPAR_SCHEDULE_INTERLEAVED || other % shape.groups == 0;
@@ -197,7 +216,7 @@ static void refine(struct search *s)
 
 struct looking {
     struct hypar_plan *plan; /* the best that fits; NULL: none does */
-    const struct candidate *candidate;
+    struct candidate best;
     double step_s;
     struct reduced_step part; /* of it, as it was simulated */
     int n;
@@ -218,12 +237,13 @@ static int count_alike(const struct search *s, int n)
     return count;
 }
 
-static void look_at(struct search *s, const struct candidate *c, struct looking *l)
+/* Returns what it needs of the fullest device's memory. */
+static double look_at(struct search *s, const struct candidate *c, struct looking *l)
 {
     struct hypar_plan *plan;
     struct reduced_step step;
     if (hp_build_candidate(&s->h, c, &plan, NULL) != HYPAR_OK)
-        return;
+        return 0;
     l->parts += hp_plan_parts(plan);
     if (hp_plan_instances(plan) > MOST_INSTANCES ||
         c->shape.step.micro_batches > MOST_MICRO_BATCHES) {
@@ -231,7 +251,7 @@ static void look_at(struct search *s, const struct candidate *c, struct looking 
         l->unseen = true;
     } else if (hp_simulate_reduced(s->problem, plan, &step, NULL) != HYPAR_OK) {
         hypar_plan_free(plan);
-        return;
+        return 0;
     }
     l->n++;
     if (step.memory.part > 1 && step.memory.part < l->nearest.part)
@@ -239,12 +259,13 @@ static void look_at(struct search *s, const struct candidate *c, struct looking 
     if (step.memory.part <= 1 && step.step_s < l->step_s) {
         hypar_plan_free(l->plan);
         l->plan = plan;
-        l->candidate = c;
+        l->best = *c;
         l->step_s = step.step_s;
         l->part = step;
     } else {
         hypar_plan_free(plan);
     }
+    return step.memory.part;
 }
 
 static bool is_enough(const struct search *s, const struct looking *l,
@@ -252,7 +273,7 @@ static bool is_enough(const struct search *s, const struct looking *l,
 {
     if (!l->plan)
         return l->n >= 4 * MOST_LOOKED_AT || hp_stopped(s->problem->options->stop);
-    return c->step_s > OFF * fmax(l->step_s, l->candidate->step_s) || l->n >= MOST_LOOKED_AT ||
+    return c->step_s > OFF * fmax(l->step_s, l->best.step_s) || l->n >= MOST_LOOKED_AT ||
            l->unseen || l->parts >= MOST_PARTS || hp_stopped(s->problem->options->stop);
 }
 
@@ -266,16 +287,38 @@ static double reduced_tasks(const struct search *s, const struct candidate *c)
     return 3 * passes * c->stage[0].choice.size * micro;
 }
 
+/* A candidate that needs more than closed forms say, and than there is: cut it anew, with as
+ * much less room. It takes its place among those that follow. */
+static void try_with_less(struct search *s, int i, double need)
+{
+    const double most = 1.5;
+    struct pipeline_shape shape = s->candidate[i].shape;
+    int n = s->n;
+    shape.room /= need * 1.002;
+    if (need > most || shape.room < 1 / most)
+        return;
+    try_shape(s, &shape);
+    if (s->n == n)
+        return;
+    struct candidate less = s->candidate[n];
+    int at = n;
+    for (; at > i + 1 && s->candidate[at - 1].step_s > less.step_s; at--)
+        s->candidate[at] = s->candidate[at - 1];
+    s->candidate[at] = less;
+}
+
 static void look(struct search *s, struct looking *l)
 {
     double tasks = 0;
     for (int i = 0; i < s->n && !is_enough(s, l, &s->candidate[i]); i++) {
-        const struct candidate *c = &s->candidate[i];
-        double more = reduced_tasks(s, c);
-        if (l->plan && (count_alike(s, i) >= MOST_OF_A_KIND || tasks + more > MOST_TASKS))
+        double more = reduced_tasks(s, &s->candidate[i]);
+        bool many = tasks > MOST_TASKS / 8 && count_alike(s, i) >= MOST_OF_A_KIND;
+        if (l->plan && (many || tasks + more > MOST_TASKS))
             continue;
         tasks += more;
-        look_at(s, c, l);
+        double need = look_at(s, &s->candidate[i], l);
+        if (need > 1)
+            try_with_less(s, i, need);
     }
 }
 
@@ -294,7 +337,7 @@ static void search(struct search *s, struct looking *l)
 /* The closed form of what was chosen. */
 static void predict(const struct search *s, const struct looking *l, struct hypar_found *found)
 {
-    const struct candidate *c = l->candidate;
+    const struct candidate *c = &l->best;
     struct step_work work = hp_step_work(s->problem);
     double samples = (double)s->problem->graph->batch, compute_s = 0;
     for (int i = 0; i < c->n_stages; i++)

@@ -106,7 +106,8 @@ static struct stage_place place_of(const struct cutting *c, int k)
     place.room = hp_room(c->h->problem, place.first);
     for (int d = 1; d < place.n_devices && !c->alike; d++)
         place.room = fmin(place.room, hp_room(c->h->problem, place.first + d));
-    place.room /= s->chunks;
+    place.room *= s->room / s->chunks;
+    place.size = s->size;
     if (c->alike) /* one group stands for all */
         place.first = 0;
     return place;

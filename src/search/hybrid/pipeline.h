@@ -10,7 +10,9 @@ struct pipeline_shape {
     int n_devices; /* of a stage */
     int groups;    /* groups of so many devices that stages lie on, in turn */
     int chunks;    /* stages of each */
+    int size;      /* of submeshes; 0: any */
     enum hypar_schedule_kind schedule;
+    double room; /* of each device's, the part that closed forms may fill */
     struct step_shape step;
 };
 

@@ -139,7 +139,26 @@ static void add_op(struct submesh_model *m, const struct submesh *submesh, int u
         sums->errors[unit + 1] += output_bytes(m, layout_of(m, submesh, s->state, op), op);
     }
     double touched = touched_bytes(m, layout_of(m, submesh, s->state, op), op);
-    s->transient[unit] = fmax(s->transient[unit], touched);
+    s->peak[unit] = fmax(s->peak[unit], sums->kept[0][unit + 1] + touched);
+}
+
+/* Parameters of an operator and of those that follow are gathered while it is computed. */
+static void find_gathered(const struct submesh_model *m, const struct submesh *submesh,
+                          const struct units *units, struct splitting *s)
+{
+    const struct hypar_search_options *o = m->problem->options;
+    double window[GATHER_AHEAD + 1] = { 0 };
+    double bytes = hp_param_bytes(o->precision, o->fp32_gradients, o->optimizer).weight;
+    for (int op = 0, n = 0; op < m->problem->graph->n_ops; op++) {
+        double elements = hp_op_cost(m, submesh, s->state, op)->param_elements, sum = 0;
+        if (!(elements > 0))
+            continue;
+        window[n++ % (GATHER_AHEAD + 1)] = elements * bytes;
+        for (int i = 0; i <= GATHER_AHEAD; i++)
+            sum += window[i];
+        double *most = &s->gathered[units->of_op[op]];
+        *most = fmax(*most, sum);
+    }
 }
 
 static void add_term(struct submesh_model *m, const struct submesh *submesh,
@@ -214,13 +233,15 @@ void hp_sum_up_splitting(struct submesh_model *m, const struct submesh *submesh,
     }
     s->entering_s = NEW(m->arena, double, n + 1);
     s->border = NEW(m->arena, double, n + 1);
-    s->transient = NEW(m->arena, double, n + 1);
+    s->peak = NEW(m->arena, double, n + 1);
+    s->gathered = NEW(m->arena, double, n + 1);
     for (int u = 0; u < n; u++)
         for (int op = units->first[u]; op < units->first[u + 1]; op++)
             add_op(m, submesh, u, op, s);
     for (int t = 0; t < m->n_terms; t++)
         add_term(m, submesh, units, &m->term[t], s);
     find_borders(m, submesh, units, s);
+    find_gathered(m, submesh, units, s);
     for (int i = 0; i < N_PLAIN; i++)
         add_up(*plain[i], n);
     for (int w = 0; w < RECOMPUTE_WORDS; w++) {

@@ -274,25 +274,28 @@ static double state_bytes(const struct weighing *w)
     return sum;
 }
 
-static double transient_bytes(const struct weighing *w)
+/* What is gathered of parameters that are divided. */
+static double gathered_bytes(const struct weighing *w)
 {
     double most = 0;
-    for (int u = w->lo; u < w->hi; u++)
-        most = fmax(most, w->s->transient[u]);
+    for (int u = w->lo; u < w->hi && w->step->shard >= HYPAR_SHARD_PARAMETERS; u++)
+        most = fmax(most, w->s->gathered[u]);
     return most;
 }
 
-static double kept_bytes(const struct weighing *w, enum hypar_recompute word, int recomputed)
+/* All that micro-batches in flight keep, but of the one at work, of which units up to that one
+ * alone have something there. */
+static double activation_bytes(const struct weighing *w, enum hypar_recompute word,
+                               int recomputed)
 {
     const struct unit_sums *sums = &w->s->sums;
-    double layer = 0; /* of one that is computed again: all that it would have kept */
-    for (int u = w->lo; u < w->lo + recomputed; u++)
-        layer =
-            fmax(layer, between(sums->kept[0], u, u + 1) - between(sums->kept[word], u, u + 1));
+    double kept = 0, most = 0;
+    for (int u = w->lo; u < w->hi; u++) {
+        most = fmax(most, kept + w->s->peak[u]);
+        kept += between(sums->kept[u < w->lo + recomputed ? word : 0], u, u + 1);
+    }
     double errors = w->step->apart ? between(sums->errors, w->lo, w->hi) / 2 : 0; /* about */
-    return w->place->in_flight * (between(sums->kept[word], w->lo, w->lo + recomputed) +
-                                  between(sums->kept[0], w->lo + recomputed, w->hi) + errors) +
-           layer;
+    return (w->place->in_flight - 1) * kept + w->place->in_flight * errors + most;
 }
 
 /* What ends a step. */
@@ -364,11 +367,11 @@ static void add_tail(const struct weighing *w, struct stage_choice *c)
 static int units_to_recompute(const struct weighing *w, enum hypar_recompute word, double room)
 {
     int few = -1, enough = w->hi - w->lo; /* bisect: more of them never need more */
-    if (kept_bytes(w, word, enough) > room)
+    if (activation_bytes(w, word, enough) > room)
         return -1;
     while (enough - few > 1) {
         int middle = (few + enough) / 2;
-        *(kept_bytes(w, word, middle) <= room ? &enough : &few) = middle;
+        *(activation_bytes(w, word, middle) <= room ? &enough : &few) = middle;
     }
     return enough;
 }
@@ -384,24 +387,24 @@ static double replica_seconds(const struct weighing *w)
     const struct comm_way *way = hp_comm_best_way(
         hp_sum_line((struct hybrid *)w->h, w->place->first, w->place->n_devices, w->size).comm,
         bytes);
-    return n * (way->fixed_s + bytes * way->s_per_byte);
+    return w->h->model.on_path * n * (way->fixed_s + bytes * way->s_per_byte);
 }
 
 static void weigh(struct weighing *w, enum hypar_recompute word, struct stage_choice *best)
 {
     const struct hypar_search_options *o = w->h->problem->options;
     const struct unit_sums *sums = &w->s->sums;
-    double fixed = state_bytes(w) + 2 * transient_bytes(w);
+    double fixed = state_bytes(w) + gathered_bytes(w);
     int n = w->hi - w->lo,
         recomputed = word == HYPAR_RECOMPUTE_NONE ? 0
                      : o->recompute_given         ? n
                                           : units_to_recompute(w, word, w->place->room - fixed);
     /* what is computed, or gathered, again stays until gradients of parameters are computed */
     if (recomputed < 0 || (w->step->apart && (recomputed > 0 || w->s->resend)) ||
-        fixed + kept_bytes(w, word, recomputed) > w->place->room)
+        fixed + activation_bytes(w, word, recomputed) > w->place->room)
         return;
     struct stage_choice c = { .size = w->size, .recompute = word, .recomputed = recomputed };
-    c.memory_bytes = fixed + kept_bytes(w, word, recomputed);
+    c.memory_bytes = fixed + activation_bytes(w, word, recomputed);
     c.own_s = between(sums->time_s, w->lo, w->hi) +
               between(sums->again_s[word], w->lo, w->lo + recomputed) + replica_seconds(w);
     for (int u = w->lo + 1; u < w->hi; u++)
@@ -425,6 +428,8 @@ static bool may_have_size(const struct hybrid *h, const struct stage_place *plac
                           double samples, int size)
 {
     int most = h->problem->options->max_tensor, replicas = place->n_devices / size;
+    if (place->size && size != place->size)
+        return false;
     if (place->n_devices % size || replicas > samples || (most && size > most))
         return false;
     return size <= LARGE_SUBMESH ||
@@ -493,13 +498,33 @@ static double *op_seconds(struct hybrid *h)
     return op_s;
 }
 
+/* The part of the time that the longest path through the graph takes. */
+static double part_on_path(struct hybrid *h, const double *op_s)
+{
+    const struct hypar_graph *g = h->problem->graph;
+    double *end_s = NEW(h->arena, double, g->n_ops), all_s = 0, longest_s = 0;
+    for (int op = 0; op < g->n_ops; op++) {
+        double begin_s = 0;
+        for (int o = 0; o < g->ops[op].nest->n_inputs; o++) {
+            int t = g->ops[op].tensor[o], from = t < 0 ? -1 : g->tensors[t].producer;
+            begin_s = fmax(begin_s, from < 0 ? 0 : end_s[from]);
+        }
+        end_s[op] = begin_s + op_s[op];
+        longest_s = fmax(longest_s, end_s[op]);
+        all_s += op_s[op];
+    }
+    return all_s > 0 ? longest_s / all_s : 1;
+}
+
 enum hypar_status hp_hybrid_begin(struct hybrid *out, struct arena *arena,
                                   const struct problem *problem, struct hypar_error *err)
 {
     *out = (struct hybrid){ .problem = problem, .arena = arena };
     TRY(hp_submesh_model(&out->model, arena, problem, err));
     out->update_s = hp_seconds(hp_update_time(out->model.costs, 0, 1e9)) / 1e9;
-    out->units = hp_units(&out->model, op_seconds(out));
+    const double *op_s = op_seconds(out);
+    out->units = hp_units(&out->model, op_s);
+    out->model.on_path = part_on_path(out, op_s);
     return HYPAR_OK;
 }
 

@@ -20,7 +20,9 @@ struct units {
  * about. */
 struct units hp_units(const struct submesh_model *model, const double *op_s);
 
-enum { MOST_PARTITIONS = 16, RECOMPUTE_WORDS = 3 };
+/* GATHER_AHEAD: while small operators are computed, parameters of more than the next one have
+ * to come, where they are divided. */
+enum { MOST_PARTITIONS = 16, RECOMPUTE_WORDS = 3, GATHER_AHEAD = 4 };
 
 /* [unit]: of all units before it. */
 struct unit_sums {
@@ -45,7 +47,9 @@ struct splitting {
     struct unit_sums sums;
     double *entering_s; /* [unit]: what it exchanges with earlier units of its stage */
     double *border;     /* [unit]: bytes that a device sends to it, if a stage begins there */
-    double *transient;  /* [unit]: bytes of the operator that touches most */
+    /* [unit]: bytes while one of its operators is computed, with what operators before that, of
+     * the unit, have kept; of parameters that are gathered at once, where they are divided. */
+    double *peak, *gathered;
     int n_partitions;
     int partition[MOST_PARTITIONS];
 };
@@ -114,6 +118,7 @@ struct stage_place {
     int first, n_devices;
     double in_flight; /* micro-batches */
     double room;      /* bytes */
+    int size;         /* of submeshes; 0: any */
 };
 
 struct stage_choice {

@@ -238,7 +238,8 @@ static double term_seconds(struct submesh_model *m, const struct submesh *submes
     if (hp_pattern_of(m->lowering, m->term_class[class].exchange, m->layout, &pattern) !=
         HYPAR_OK)
         return INFINITY;
-    return pattern_seconds(m, pattern, m->term_class[class].element_bytes);
+    return pattern_seconds(m, pattern, m->term_class[class].element_bytes) *
+           (m->term_class[class].over_samples ? m->on_path : 1);
 }
 
 /* What parts of an operand have, in one state: of a writer all, by device of the submesh; of a
@@ -406,8 +407,9 @@ static double least_seconds(const struct submesh_model *m, const struct submesh 
         }
     if (!(most > 0))
         return 0;
-    return fmax(submesh->least_s,
-                least * m->term_class[class].element_bytes * submesh->least_s_per_byte);
+    double waited = m->term_class[class].over_samples ? m->on_path : 1;
+    return waited * fmax(submesh->least_s, least * m->term_class[class].element_bytes *
+                                               submesh->least_s_per_byte);
 }
 
 static void fill_term(struct submesh_model *m, struct submesh *submesh, int class)

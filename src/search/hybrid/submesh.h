@@ -72,6 +72,9 @@ struct submesh_model {
     int *times;      /* [variable]: how many have its state */
     int n_alike;
     struct alike_term *alike;
+    /* Of what all operators take, the part of the longest path through the graph. So much of a
+     * sum over samples is waited for: the rest passes beside other branches. */
+    double on_path;
     const struct part_layout **layout; /* scratch: by operator */
     /* By operator: whether words for recomputation mark it. */
     const bool *again[3]; /* [enum hypar_recompute] */
@@ -129,7 +132,7 @@ operand_set hp_kept_operands(const struct hypar_graph *graph, int op);
 void hp_submesh_split(const struct nest *nest, const struct submesh_state *state, int replicas,
                       int first, struct split *split, int *device);
 
-/* What a term takes in these states of its ends. */
+/* What a term takes in these states of its ends, as far as it is waited for. */
 double hp_submesh_term(struct submesh_model *model, const struct submesh *submesh, int class,
                        int from, int to);
 

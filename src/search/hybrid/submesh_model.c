@@ -86,6 +86,10 @@ operand_set hp_kept_operands(const struct hypar_graph *g, int op)
         int t = o->tensor[i];
         bool first = t >= 0 && reads_backward(g, o, i) && g->tensors[t].kind != TENSOR_PARAM &&
                      g->tensors[t].kind != TENSOR_INPUT;
+        int from = first ? g->tensors[t].producer : -1;
+        if (from >= 0 && from < op &&
+            reads_backward(g, &g->ops[from], hp_output_operand(&g->ops[from], t)))
+            first = false;
         for (int u = first ? g->use_start[t] : 0; first && u < g->use_start[t + 1]; u++)
             if (g->use[u].op < op &&
                 reads_backward(g, &g->ops[g->use[u].op], g->use[u].operand))
@@ -303,7 +307,7 @@ static void find_again(struct submesh_model *m)
 enum hypar_status hp_submesh_model(struct submesh_model *out, struct arena *arena,
                                    const struct problem *problem, struct hypar_error *err)
 {
-    *out = (struct submesh_model){ .arena = arena, .problem = problem };
+    *out = (struct submesh_model){ .arena = arena, .problem = problem, .on_path = 1 };
     struct plan_settings settings = problem->settings;
     settings.recompute = HYPAR_RECOMPUTE_NONE;
     out->probe = hp_plan_new(problem->graph, problem->machine, &settings);
