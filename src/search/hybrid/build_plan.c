@@ -17,12 +17,12 @@ static void add_stages(const struct hybrid *h, const struct candidate *c,
         ops[op] = op;
     for (int s = 0; s < c->n_stages; s++) {
         int first = h->units.first[c->stage[s].lo], end = h->units.first[c->stage[s].hi];
-        int n = c->shape.n_devices;
+        int n = c->stage[s].place.n_devices;
         hp_plan_add_stage(plan, &(struct hypar_stage){
                                     .n_ops = end - first,
                                     .op = ops + first,
                                     .n_devices = n,
-                                    .device = plan->all_devices + s % c->shape.groups * n,
+                                    .device = plan->all_devices + c->stage[s].first,
                                     .replicas = n / c->stage[s].choice.size,
                                     .share = HYPAR_SHARE_BATCH,
                                 });
@@ -36,7 +36,6 @@ static void place_stage(const struct hybrid *h, const struct candidate *c, int s
     const struct pipeline_stage *stage = &c->stage[s];
     const struct splitting *splitting = splitting_of(h, &stage->choice);
     const struct submesh *submesh = h->submesh[stage->choice.submesh].submesh;
-    int first = s % c->shape.groups * c->shape.n_devices;
     int again_until = h->units.first[stage->lo + stage->choice.recomputed];
     for (int op = h->units.first[stage->lo]; op < h->units.first[stage->hi]; op++) {
         int v = h->model.var_of[op];
@@ -44,7 +43,8 @@ static void place_stage(const struct hybrid *h, const struct candidate *c, int s
             &submesh->states[h->model.var[v].class].state[splitting->state[v]];
         struct split split;
         hp_submesh_split(plan->graph->ops[op].nest, state,
-                         c->shape.n_devices / stage->choice.size, first, &split, device);
+                         stage->place.n_devices / stage->choice.size, stage->first, &split,
+                         device);
         hp_plan_set(plan, op, &split, device);
         plan->ops[op].recompute =
             op < again_until && h->model.again[stage->choice.recompute][op];
@@ -81,7 +81,7 @@ static void set_shards(const struct hybrid *h, const struct candidate *c,
         const struct op_cost *cost = hp_op_cost(&h->model, h->submesh[choice->submesh].submesh,
                                                 splitting_of(h, choice)->state, op);
         plan->ops[op].shard = hp_op_has_params(g, op) ? most : HYPAR_SHARD_NONE;
-        if (c->shape.n_devices / cost->param_parts <= 1)
+        if (c->stage[stage].place.n_devices / cost->param_parts <= 1)
             plan->ops[op].shard = HYPAR_SHARD_NONE;
     }
     for (int turn = 0; turn < 2; turn++) /* operators may share by way of others */
@@ -104,7 +104,7 @@ enum hypar_status hp_build_candidate(struct hybrid *h, const struct candidate *c
     struct arena scratch = { 0 };
     struct hypar_plan *plan =
         hp_plan_new(h->problem->graph, h->problem->machine, &h->problem->settings);
-    int *device = NEW(&scratch, int, c->shape.n_devices);
+    int *device = NEW(&scratch, int, hypar_machine_device_count(h->problem->machine));
     if (c->n_stages > 1)
         add_stages(h, c, plan);
     hp_plan_set_schedule(plan, &(struct hypar_schedule){

@@ -10,6 +10,9 @@
 
 #include "search/fit.h"
 
+/* Few units: every cut is looked at, else none that has much more than its share of them. */
+enum { MOST_BLOCKS = 16, FEW_UNITS = 12 };
+
 /* What a cut takes. */
 struct cut_times {
     double sum_s,
@@ -82,26 +85,42 @@ static double in_flight(const struct pipeline_shape *s, int k)
     }
 }
 
+/* Groups of devices begin at whole multiples of a quantum, the devices of the smallest. */
 struct cutting {
     struct hybrid *h;
     const struct pipeline_shape *shape;
-    int n_units, n_stages, longest; /* units of a stage, at most */
-    bool alike;                     /* all stages are on devices of one kind */
+    int n_units, n_stages, longest;   /* units of a stage, at most */
+    int n_quanta;                     /* of all devices */
+    int n_blocks, block[MOST_BLOCKS]; /* how many quanta a group may have */
+    bool alike;                       /* all stages are on devices of one kind */
     struct stage_time {
         bool known;
         double time_s, border_s, gradient_s;
-    } * time;       /* [k][how it begins and ends][units] or [k][lo][units] */
-    double *sum_s;  /* [k][lo]: least of the stages from unit lo on */
-    int *next;      /* [k][lo]: where the first of them ends */
+    } * time;      /* [k][at][block][how it begins and ends, or lo][units] */
+    double *sum_s; /* [k][at][lo]: least of the stages from unit lo on */
+    struct next {  /* where the first of them ends, and how many quanta it has */
+        int hi, block;
+    } * next;
     double *load_s; /* scratch: [group] */
 };
 
-static struct stage_place place_of(const struct cutting *c, int k)
+/* The first quantum of the k-th stage from the end, where all groups have the same. */
+static int equal_place(const struct cutting *c, int k)
+{
+    return (c->n_stages - k) % c->shape->groups;
+}
+
+static int first_device(const struct cutting *c, int at, int block)
+{
+    int quantum = c->shape->n_devices;
+    return c->shape->reversed ? (c->n_quanta - at - block) * quantum : at * quantum;
+}
+
+static struct stage_place place_of(const struct cutting *c, int k, int at, int block)
 {
     const struct pipeline_shape *s = c->shape;
-    int group = (c->n_stages - k) % s->groups;
-    struct stage_place place = { .first = group * s->n_devices,
-                                 .n_devices = s->n_devices,
+    struct stage_place place = { .first = first_device(c, at, block),
+                                 .n_devices = s->n_devices * block,
                                  .in_flight = in_flight(s, k) };
     place.room = hp_room(c->h->problem, place.first);
     for (int d = 1; d < place.n_devices && !c->alike; d++)
@@ -114,21 +133,22 @@ static struct stage_place place_of(const struct cutting *c, int k)
 }
 
 /* Units between the first and the last are alike where layers are repeated. */
-static struct stage_time *time_of(struct cutting *c, int k, int lo, int hi)
+static struct stage_time *time_of(struct cutting *c, int k, int at, int b, int lo, int hi)
 {
-    int n = c->n_units, begin = lo;
+    int n = c->n_units, begin = lo, kinds = c->h->units.layers ? 4 : n;
     if (c->h->units.layers)
         begin = (lo == 0 ? 0 : 1) + (hi == n ? 2 : 0);
-    return &c->time[((size_t)k * (size_t)(c->h->units.layers ? 4 : n) + (size_t)begin) *
-                        (size_t)(c->longest + 1) +
-                    (size_t)(hi - lo)];
+    size_t i = c->alike ? (size_t)k : (size_t)(k * c->n_quanta + at);
+    i = (i * (size_t)c->n_blocks + (size_t)b) * (size_t)kinds + (size_t)begin;
+    return &c->time[i * (size_t)(c->longest + 1) + (size_t)(hi - lo)];
 }
 
-static const struct stage_time *stage_time(struct cutting *c, int k, int lo, int hi)
+static const struct stage_time *stage_time(struct cutting *c, int k, int at, int b, int lo,
+                                           int hi)
 {
-    struct stage_time *t = time_of(c, k, lo, hi);
+    struct stage_time *t = time_of(c, k, at, b, lo, hi);
     if (!t->known) {
-        struct stage_place place = place_of(c, k);
+        struct stage_place place = place_of(c, k, at, c->block[b]);
         struct stage_choice choice;
         bool fits = hp_choose_stage(c->h, &c->shape->step, &place, lo, hi, &choice);
         *t = (struct stage_time){ true, fits ? choice.time_s : INFINITY, choice.border_s,
@@ -137,42 +157,79 @@ static const struct stage_time *stage_time(struct cutting *c, int k, int lo, int
     return t;
 }
 
+static size_t cell(const struct cutting *c, int k, int at, int lo)
+{
+    return ((size_t)k * (size_t)c->n_quanta + (size_t)at) * (size_t)(c->n_units + 1) +
+           (size_t)lo;
+}
+
+/* The least sum of k stages from unit `lo` and quantum `at` on, each with a time of at most
+ * `bound`. */
+static void find_first(struct cutting *c, int k, int at, int lo, double bound)
+{
+    int n = c->n_units, most = lo + c->longest < n - k + 1 ? lo + c->longest : n - k + 1;
+    double *best = &c->sum_s[cell(c, k, at, lo)];
+    *best = INFINITY;
+    for (int b = 0; b < c->n_blocks; b++) {
+        int block = c->block[b], then = at + block;
+        if (c->shape->unequal && (at % block != 0 || then + k - 1 > c->n_quanta))
+            continue;
+        if (!c->shape->unequal && k > 1)
+            then = equal_place(c, k - 1);
+        for (int hi = k == 1 ? n : lo + 1; hi <= most; hi++) {
+            double rest = k == 1 ? 0 : c->sum_s[cell(c, k - 1, then, hi)];
+            if (!(rest < *best))
+                continue;
+            const struct stage_time *t = stage_time(c, k, at, b, lo, hi);
+            if (fmax(t->time_s, t->border_s) > bound ||
+                t->time_s + rest + 2 * t->border_s >= *best)
+                continue;
+            *best = t->time_s + 2 * t->border_s + rest;
+            c->next[cell(c, k, at, lo)] = (struct next){ hi, b };
+        }
+    }
+}
+
 /* The least sum of times with none above `bound`; false: there is no such cut. */
 static bool cut_below(struct cutting *c, double bound)
 {
     int n = c->n_units, p = c->n_stages;
-    for (int k = 1; k <= p; k++)
-        for (int lo = p - k; lo <= (k == p ? 0 : n - k); lo++) {
-            double *best = &c->sum_s[k * (n + 1) + lo];
-            *best = INFINITY;
-            int most = lo + c->longest < n - k + 1 ? lo + c->longest : n - k + 1;
-            for (int hi = k == 1 ? n : lo + 1; hi <= most; hi++) {
-                const struct stage_time *t = stage_time(c, k, lo, hi);
-                double rest = k == 1 ? 0 : c->sum_s[(k - 1) * (n + 1) + hi];
-                if (t->time_s > bound || t->time_s + rest + 2 * t->border_s >= *best)
-                    continue;
-                *best = t->time_s + 2 * t->border_s + rest;
-                c->next[k * (n + 1) + lo] = hi;
-            }
-        }
-    return c->sum_s[p * (n + 1)] < INFINITY;
+    for (int k = 1; k <= p; k++) {
+        int from = c->shape->unequal ? p - k : equal_place(c, k);
+        int to = !c->shape->unequal ? from : k == p ? 0 : c->n_quanta - k;
+        for (int at = from; at <= to; at++)
+            for (int lo = p - k; lo <= (k == p ? 0 : n - k); lo++)
+                find_first(c, k, at, lo, bound);
+    }
+    return c->sum_s[cell(c, p, 0, 0)] < INFINITY;
+}
+
+/* One stage of a cut after the other. */
+struct cut_walk {
+    int k, at, lo;
+};
+
+static void go_on(const struct cutting *c, struct cut_walk *w)
+{
+    struct next next = c->next[cell(c, w->k, w->at, w->lo)];
+    w->lo = next.hi;
+    w->k--;
+    w->at = c->shape->unequal ? w->at + c->block[next.block] : equal_place(c, w->k);
 }
 
 static struct cut_times times_of(struct cutting *c)
 {
-    int n = c->n_units, p = c->n_stages;
-    struct cut_times all = { .sum_s = c->sum_s[p * (n + 1)] };
+    struct cut_times all = { .sum_s = c->sum_s[cell(c, c->n_stages, 0, 0)] };
     double gradients_s = 0, times_s = 0;
     for (int g = 0; g < c->shape->groups; g++)
         c->load_s[g] = 0;
-    for (int k = p, lo = 0; k > 0; k--) {
-        int hi = c->next[k * (n + 1) + lo];
-        const struct stage_time *t = stage_time(c, k, lo, hi);
+    for (struct cut_walk w = { .k = c->n_stages }; w.k > 0; go_on(c, &w)) {
+        struct next next = c->next[cell(c, w.k, w.at, w.lo)];
+        const struct stage_time *t = stage_time(c, w.k, w.at, next.block, w.lo, next.hi);
         all.most_s = fmax(all.most_s, fmax(t->time_s, t->border_s));
-        c->load_s[(p - k) % c->shape->groups] += t->time_s;
+        c->load_s[(c->n_stages - w.k) % c->shape->groups] += t->time_s;
         gradients_s += t->gradient_s;
         times_s += t->time_s;
-        lo = hi;
     }
     for (int g = 0; g < c->shape->groups; g++)
         all.load_s = fmax(all.load_s, c->load_s[g]);
@@ -182,11 +239,39 @@ static struct cut_times times_of(struct cutting *c)
 
 static void keep_cut(struct cutting *c, struct candidate *out)
 {
-    for (int k = c->n_stages, lo = 0, s = 0; k > 0; k--, s++) {
-        int hi = c->next[k * (c->n_units + 1) + lo];
-        out->stage[s] = (struct pipeline_stage){ .lo = lo, .hi = hi, .place = place_of(c, k) };
-        lo = hi;
+    int s = 0;
+    for (struct cut_walk w = { .k = c->n_stages }; w.k > 0; go_on(c, &w)) {
+        struct next next = c->next[cell(c, w.k, w.at, w.lo)];
+        int block = c->block[next.block];
+        out->stage[s++] = (struct pipeline_stage){ .lo = w.lo,
+                                                   .hi = next.hi,
+                                                   .first = first_device(c, w.at, block),
+                                                   .place = place_of(c, w.k, w.at, block) };
     }
+}
+
+/* What groups may have: the same each, or any part of all. */
+static void list_blocks(struct cutting *c)
+{
+    int n = hypar_machine_device_count(c->h->problem->machine);
+    c->n_quanta = c->shape->unequal ? n / c->shape->n_devices : c->shape->groups;
+    for (int b = 1; b <= (c->shape->unequal ? c->n_quanta : 1); b++)
+        if (c->n_quanta % b == 0 && c->n_blocks < MOST_BLOCKS)
+            c->block[c->n_blocks++] = b;
+}
+
+static void begin_cutting(struct cutting *c, struct arena *scratch)
+{
+    int n = c->n_units, kinds = c->h->units.layers ? 4 : n;
+    size_t places = (size_t)(c->n_stages + 1) * (size_t)c->n_quanta;
+    c->longest = c->n_stages == 1 || n <= FEW_UNITS ? n : 2 + 2 * n / c->n_stages;
+    c->longest = c->longest < n && !c->shape->unequal ? c->longest : n;
+    c->time = NEW(scratch, struct stage_time,
+                  (c->alike ? (size_t)(c->n_stages + 1) : places) * (size_t)c->n_blocks *
+                      (size_t)kinds * (size_t)(c->longest + 1));
+    c->sum_s = NEW(scratch, double, places *(size_t)(n + 1));
+    c->next = NEW(scratch, struct next, places * (size_t)(n + 1));
+    c->load_s = NEW(scratch, double, c->shape->groups);
 }
 
 bool hp_cut_pipeline(struct hybrid *h, const struct pipeline_shape *shape,
@@ -196,20 +281,15 @@ bool hp_cut_pipeline(struct hybrid *h, const struct pipeline_shape *shape,
     struct cutting c = { .h = h, .shape = shape, .n_units = h->units.n };
     c.n_stages = shape->groups * shape->chunks;
     c.alike = hypar_machine_is_uniform(h->problem->machine);
-    if (c.n_stages > c.n_units)
+    list_blocks(&c);
+    if (c.n_stages > c.n_units || c.n_stages > c.n_quanta * shape->chunks)
         return false;
-    c.longest = c.n_stages == 1 ? c.n_units : 2 + 2 * c.n_units / c.n_stages;
-    c.longest = c.longest < c.n_units ? c.longest : c.n_units;
-    int kinds = h->units.layers ? 4 : c.n_units;
-    c.time = NEW(&scratch, struct stage_time,
-                 (size_t)(c.n_stages + 1) * (size_t)kinds * (size_t)(c.longest + 1));
-    c.sum_s = NEW(&scratch, double, (c.n_stages + 1) * (c.n_units + 1));
-    c.next = NEW(&scratch, int, (c.n_stages + 1) * (c.n_units + 1));
+    begin_cutting(&c, &scratch);
     *out = (struct candidate){ .shape = *shape, .step_s = INFINITY, .n_stages = c.n_stages };
     out->stage = NEW(h->arena, struct pipeline_stage, c.n_stages);
-    c.load_s = NEW(&scratch, double, shape->groups);
     double bound = INFINITY;
-    for (int turn = 0; turn < 64 && cut_below(&c, bound); turn++) {
+    int most_turns = c.n_units <= FEW_UNITS ? 4096 : 64;
+    for (int turn = 0; turn < most_turns && cut_below(&c, bound); turn++) {
         struct cut_times times = times_of(&c);
         double step_s = step_seconds(shape, &times);
         if (step_s < out->step_s) {

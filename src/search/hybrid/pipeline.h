@@ -7,9 +7,11 @@
 
 /* What is decided before the cuts. */
 struct pipeline_shape {
-    int n_devices; /* of a stage */
-    int groups;    /* groups of so many devices that stages lie on, in turn */
+    int n_devices; /* of a stage; at least, if they are unequal */
+    int groups;    /* groups of devices that stages lie on, in turn */
     int chunks;    /* stages of each */
+    bool unequal;  /* groups have devices in multiples, each at a multiple of its own number */
+    bool reversed; /* the first stage lies on the last devices */
     int size;      /* of submeshes; 0: any */
     enum hypar_schedule_kind schedule;
     double room; /* of each device's, the part that closed forms may fill */
@@ -18,6 +20,7 @@ struct pipeline_shape {
 
 struct pipeline_stage {
     int lo, hi; /* units */
+    int first;  /* its first device; that of `place` stands for all that are alike */
     struct stage_place place;
     struct stage_choice choice;
 };
