@@ -12,7 +12,8 @@
 #include <cmocka.h>
 
 #include "program/lowering.h"
-#include "search/hybrid/pipeline.h"
+#include "search/fit.h"
+#include "search/hybrid/candidates.h"
 #include "tests/random_graph.h"
 #include "tests/simulated.h"
 
@@ -223,6 +224,209 @@ static void cuts_are_best(void **unused)
     assert_true(looked > n / 10);
 }
 
+/* Everything ------------------------------------------------------------------------------ */
+
+/* All plans of some micro-batches and some sharding, from one end of the machine. */
+struct everything {
+    struct candidates *found;
+    struct step_shape step;
+    bool reversed;
+    int n_devices, n_units;
+    struct known {
+        bool known;
+        double time_s, border_s;
+    } known[5][5][5][8][8]; /* [stages from here on][first device][devices][lo][hi] */
+    double best_s;
+};
+
+static bool next_states(const struct hybrid *h, const struct submesh *submesh, int lo, int hi,
+                        int *state)
+{
+    for (int v = 0; v < h->model.n_vars; v++) {
+        int unit = h->units.of_op[h->model.var[v].op[0]];
+        if (unit < lo || unit >= hi)
+            continue;
+        if (++state[v] < submesh->states[h->model.var[v].class].n)
+            return true;
+        state[v] = 0;
+    }
+    return false;
+}
+
+/* Every submesh, and every split in it, of a stage. */
+static void try_stage(struct everything *e, const struct stage_place *place, int lo, int hi,
+                      struct known *out)
+{
+    struct hybrid *h = &e->found->h;
+    struct arena scratch = { 0 };
+    int64_t samples = h->problem->graph->batch / e->step.micro_batches;
+    out->time_s = INFINITY;
+    for (int size = 1; size <= place->n_devices; size++) {
+        int replicas = place->n_devices / size;
+        if (place->n_devices % size || replicas > samples)
+            continue;
+        struct submesh_shape shape = { place->first, size,
+                                       (samples + replicas - 1) / replicas };
+        const struct submesh_splittings *list = hp_submesh_splittings(h, &shape);
+        if (list->n == 0)
+            continue;
+        int *state = NEW(&scratch, int, h->model.n_vars);
+        memcpy(state, list->splitting[0].state, (size_t)h->model.n_vars * sizeof *state);
+        for (int v = 0; v < h->model.n_vars; v++)
+            if (h->units.of_op[h->model.var[v].op[0]] >= lo &&
+                h->units.of_op[h->model.var[v].op[0]] < hi)
+                state[v] = 0;
+        do {
+            struct arena_mark mark = hp_arena_mark(&scratch);
+            struct stage_choice c =
+                hp_weigh_states(h, &e->step, place, lo, hi, list->submesh, state, &scratch);
+            if (c.size && c.time_s < out->time_s) {
+                out->time_s = c.time_s;
+                out->border_s = c.border_s;
+            }
+            hp_arena_release(&scratch, mark);
+        } while (next_states(h, list->submesh, lo, hi, state));
+    }
+    hp_arena_free(&scratch);
+}
+
+static const struct known *stage_of(struct everything *e, int k, int at, int n, int lo, int hi)
+{
+    struct known *known = &e->known[k][at][n][lo][hi];
+    const struct problem *problem = e->found->problem;
+    if (!known->known) {
+        struct stage_place place = { .n_devices = n,
+                                     .in_flight = fmin((double)e->step.micro_batches, k) };
+        int first = e->reversed ? e->n_devices - at - n : at;
+        place.room = hp_room(problem, first);
+        for (int d = 1; d < n; d++)
+            place.room = fmin(place.room, hp_room(problem, first + d));
+        place.first = hypar_machine_is_uniform(problem->machine) ? 0 : first;
+        try_stage(e, &place, lo, hi, known);
+        known->known = true;
+    }
+    return known;
+}
+
+/* k more stages from unit `lo` and device `at` on, in every way. */
+static void try_stages(struct everything *e, int k, int at, int lo, double sum_s, double most_s)
+{
+    for (int n = 1; n <= e->n_devices - at - (k - 1); n++) {
+        if (e->n_devices % n || at % n)
+            continue;
+        for (int hi = k == 1 ? e->n_units : lo + 1; hi <= e->n_units - (k - 1); hi++) {
+            const struct known *s = stage_of(e, k, at, n, lo, hi);
+            double sum = sum_s + s->time_s + 2 * s->border_s;
+            double most = fmax(most_s, fmax(s->time_s, s->border_s));
+            if (!(s->time_s < INFINITY))
+                continue;
+            if (k == 1)
+                e->best_s = fmin(e->best_s, sum + (double)(e->step.micro_batches - 1) * most);
+            else
+                try_stages(e, k - 1, at + n, hi, sum, most);
+        }
+    }
+}
+
+static double best_of_all(struct candidates *found)
+{
+    struct everything *e = calloc(1, sizeof *e);
+    double best_s = INFINITY;
+    int n = hypar_machine_device_count(found->problem->machine);
+    bool uniform = hypar_machine_is_uniform(found->problem->machine);
+    for (int i = 0; i < found->n_numbers; i++)
+        for (int shard = 0; shard <= HYPAR_SHARD_PARAMETERS; shard++)
+            for (int reversed = 0; reversed < (uniform ? 1 : 2); reversed++) {
+                if (shard == HYPAR_SHARD_GRADIENTS && found->number[i] > 1)
+                    continue;
+                *e = (struct everything){ .found = found,
+                                          .reversed = reversed,
+                                          .n_devices = n,
+                                          .n_units = found->h.units.n,
+                                          .best_s = INFINITY };
+                e->step.micro_batches = found->number[i];
+                e->step.shard = (enum hypar_shard)shard;
+                for (int p = 1; p <= n && p <= e->n_units; p++)
+                    try_stages(e, p, 0, 0, 0, 0);
+                best_s = fmin(best_s, e->best_s);
+            }
+    free(e);
+    return best_s;
+}
+
+/* The least step that the planner finds in closed form, of schedules without bubbles that are
+ * filled; *need: of memory, at most. */
+static double best_found(struct candidates *found, double *need)
+{
+    hp_find_candidates(found, false);
+    for (int i = 0; i < found->n; i++) {
+        const struct candidate *c = &found->candidate[i];
+        if (c->shape.schedule != HYPAR_SCHEDULE_NONE &&
+            c->shape.schedule != HYPAR_SCHEDULE_1F1B)
+            continue;
+        *need = 0;
+        for (int s = 0; s < c->n_stages; s++)
+            *need = fmax(*need, c->stage[s].choice.memory_bytes);
+        return c->step_s;
+    }
+    return INFINITY;
+}
+
+static double count_choices(struct candidates *found)
+{
+    struct submesh_shape shape = { 0, hypar_machine_device_count(found->problem->machine),
+                                   found->problem->graph->batch };
+    const struct submesh *submesh = hp_submesh(&found->h.model, &shape);
+    double choices = 1;
+    for (int v = 0; submesh && v < found->h.model.n_vars; v++)
+        choices *= submesh->states[found->h.model.var[v].class].n;
+    return submesh ? choices : INFINITY;
+}
+
+/* No cut, no groups of devices, no splits and no micro-batches have a shorter step in closed
+ * form, neither where memory is enough nor where it is short. */
+static void everything_is_best(void **unused)
+{
+    (void)unused;
+    enum { MOST_CHOICES = 3000 };
+    int n = draws("HYPAR_HYBRID_GRAPHS", 1200) / 12, looked = 0, short_of = 0, none = 0;
+    double worst = 1;
+    for (uint64_t seed = 1; looked < n; seed++) {
+        struct case_of c;
+        struct candidates found;
+        struct hypar_error err;
+        if (make_case(&c, seed) && c.graph->batch <= 8 &&
+            hp_candidates_begin(&found, &c.arena, &c.problem, &err) == HYPAR_OK) {
+            double need, limited;
+            if (count_choices(&found) <= MOST_CHOICES) {
+                double best_s = best_of_all(&found), found_s = best_found(&found, &need);
+                if (fabs(found_s - best_s) > 1e-9 * best_s)
+                    fail_msg("seed %llu: found %.12g s, best %.12g s", (unsigned long long)seed,
+                             found_s, best_s);
+                c.options.memory_bytes = need * (0.3 + 0.1 * (double)(seed % 7));
+                hp_candidates_end(&found);
+                assert_int_equal(hp_candidates_begin(&found, &c.arena, &c.problem, &err),
+                                 HYPAR_OK);
+                best_s = best_of_all(&found);
+                found_s = best_found(&found, &limited);
+                if ((best_s < INFINITY) != (found_s < INFINITY))
+                    fail_msg("seed %llu, %g bytes: found %.12g s, best %.12g s",
+                             (unsigned long long)seed, c.options.memory_bytes, found_s, best_s);
+                none += !(best_s < INFINITY);
+                short_of += best_s < INFINITY;
+                worst = best_s < INFINITY ? fmax(worst, found_s / best_s) : worst;
+                looked++;
+            }
+            hp_candidates_end(&found);
+        }
+        end_case(&c);
+    }
+    print_message("  %d graphs, all plans of each; %d short of memory (%d more: nothing fits), "
+                  "at worst %.2f %% longer\n",
+                  looked, short_of, none, 100 * (worst - 1));
+    assert_true(worst <= 1 + 1e-9);
+}
+
 /* Models ---------------------------------------------------------------------------------- */
 
 static double planned_s(const char *model, int64_t batch, const char *machine,
@@ -335,9 +539,9 @@ static void keeps_to_options(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_are_below), cmocka_unit_test(splits_are_best),
-        cmocka_unit_test(cuts_are_best),    cmocka_unit_test(beside_experts),
-        cmocka_unit_test(keeps_to_options),
+        cmocka_unit_test(everything_is_best), cmocka_unit_test(bounds_are_below),
+        cmocka_unit_test(splits_are_best),    cmocka_unit_test(cuts_are_best),
+        cmocka_unit_test(beside_experts),     cmocka_unit_test(keeps_to_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

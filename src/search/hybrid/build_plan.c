@@ -2,12 +2,6 @@
 #include "program/lowering.h"
 #include "search/hybrid/pipeline.h"
 
-static const struct splitting *splitting_of(const struct hybrid *h,
-                                            const struct stage_choice *c)
-{
-    return &h->submesh[c->submesh].splitting[c->splitting];
-}
-
 static void add_stages(const struct hybrid *h, const struct candidate *c,
                        struct hypar_plan *plan)
 {
@@ -34,8 +28,8 @@ static void place_stage(const struct hybrid *h, const struct candidate *c, int s
                         struct hypar_plan *plan, int *device)
 {
     const struct pipeline_stage *stage = &c->stage[s];
-    const struct splitting *splitting = splitting_of(h, &stage->choice);
-    const struct submesh *submesh = h->submesh[stage->choice.submesh].submesh;
+    const struct splitting *splitting = stage->choice.splitting;
+    const struct submesh *submesh = stage->choice.submesh;
     int again_until = h->units.first[stage->lo + stage->choice.recomputed];
     for (int op = h->units.first[stage->lo]; op < h->units.first[stage->hi]; op++) {
         int v = h->model.var_of[op];
@@ -60,8 +54,8 @@ static void mark_resent(const struct hybrid *h, const struct candidate *c,
         int s = 0, unit = h->units.of_op[term->last];
         while (c->stage[s].hi <= unit)
             s++;
-        const struct splitting *splitting = splitting_of(h, &c->stage[s].choice);
-        const struct submesh *submesh = h->submesh[c->stage[s].choice.submesh].submesh;
+        const struct splitting *splitting = c->stage[s].choice.splitting;
+        const struct submesh *submesh = c->stage[s].choice.submesh;
         if (splitting->resend && h->units.of_op[term->first] >= c->stage[s].lo &&
             hp_term_resends(&h->model, submesh, splitting->state, term))
             plan->ops[h->model.var[term->writer].op[0]].resend = true;
@@ -78,8 +72,8 @@ static void set_shards(const struct hybrid *h, const struct candidate *c,
     for (int op = 0; op < g->n_ops && most; op++) {
         int stage = plan->ops[op].stage < 0 ? 0 : plan->ops[op].stage;
         const struct stage_choice *choice = &c->stage[stage].choice;
-        const struct op_cost *cost = hp_op_cost(&h->model, h->submesh[choice->submesh].submesh,
-                                                splitting_of(h, choice)->state, op);
+        const struct op_cost *cost =
+            hp_op_cost(&h->model, choice->submesh, choice->splitting->state, op);
         plan->ops[op].shard = hp_op_has_params(g, op) ? most : HYPAR_SHARD_NONE;
         if (c->stage[stage].place.n_devices / cost->param_parts <= 1)
             plan->ops[op].shard = HYPAR_SHARD_NONE;

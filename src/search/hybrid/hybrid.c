@@ -12,12 +12,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/divisor.h"
 #include "base/stop.h"
 #include "cost/array.h"
 #include "search/choices/choices.h"
 #include "search/fit.h"
-#include "search/hybrid/pipeline.h"
+#include "search/hybrid/candidates.h"
 #include "search/judge.h"
 #include "search/options.h"
 #include "search/predict.h"
@@ -25,9 +24,7 @@
 #include "search/verdict.h"
 
 enum {
-    MOST_NUMBERS = 64,
     MOST_MICRO_BATCHES = 1 << 12, /* ... of candidates that are simulated */
-    FEW_DEVICES = 64,             /* of which some may stay idle */
     MOST_LOOKED_AT = 24,          /* candidates that are simulated */
     MOST_OF_A_KIND =
         3, /* ... of one number of devices and one schedule, where that takes long */
@@ -38,179 +35,8 @@ enum {
 /* Beyond so many task instances a candidate is taken as its closed form has it. */
 static const double MOST_INSTANCES = 1e8;
 
-/* Candidates that are slower than the best simulated by more than closed forms may be off; and
- * shapes that are not looked into, where one is known that is so much faster. */
-static const double OFF = 1.08, FAR_OFF = 1.15;
-
-struct search {
-    struct hybrid h;
-    const struct problem *problem;
-    int n_numbers;
-    int64_t number[MOST_NUMBERS]; /* of micro-batches, each about twice the one before */
-    bool all; /* also shapes that cannot be about as good as the best so far */
-    double best_s;
-    int n, capacity;
-    struct candidate *candidate;
-};
-
-/* Numbers of micro-batches ----------------------------------------------------------------- */
-
-/* Those that divide the batch, each about twice the one before. */
-static void list_numbers(struct search *s)
-{
-    const double factor = 1.9;
-    const struct hypar_search_options *o = s->problem->options;
-    int64_t batch = s->problem->graph->batch;
-    bool mixes = false; /* samples of a batch depend on each other */
-    for (int op = 0; op < s->problem->graph->n_ops; op++)
-        mixes |= hp_op_mixes_samples(s->problem->graph, &s->problem->graph->ops[op]);
-    if (o->micro_batches || mixes) {
-        s->number[s->n_numbers++] = o->micro_batches ? o->micro_batches : 1;
-        return;
-    }
-    double last = 0;
-    for (int64_t m = 0; (m = hp_next_divisor(batch, m)) && m <= HP_MAX_MICRO_BATCHES;)
-        if ((double)m >= last * factor && s->n_numbers < MOST_NUMBERS)
-            last = (double)(s->number[s->n_numbers++] = m);
-}
-
-/* Candidates ------------------------------------------------------------------------------- */
-
-/* Is there one of the same shape that takes as long? Then it has the same splits. */
-static bool is_known(const struct search *s, const struct candidate *c)
-{
-    for (int i = 0; i < s->n; i++) {
-        const struct pipeline_shape *a = &s->candidate[i].shape, *b = &c->shape;
-        if (s->candidate[i].step_s == c->step_s && a->n_devices == b->n_devices &&
-            a->groups == b->groups && a->chunks == b->chunks && a->schedule == b->schedule &&
-            a->step.micro_batches == b->step.micro_batches && a->step.shard == b->step.shard)
-            return true;
-    }
-    return false;
-}
-
-static void try_shape(struct search *s, const struct pipeline_shape *shape)
-{
-    enum hypar_schedule_kind asked = s->problem->options->layout.schedule;
-    struct candidate c;
-    if (asked != HYPAR_SCHEDULE_NONE && shape->schedule != asked)
-        return;
-    if (!s->all && hp_shape_bound(&s->h, shape) > FAR_OFF * s->best_s)
-        return;
-    if (!hp_cut_pipeline(&s->h, shape, &c) || is_known(s, &c))
-        return;
-    s->best_s = fmin(s->best_s, c.step_s);
-    s->candidate = GROW(s->h.arena, struct candidate, s->candidate, s->n, &s->capacity);
-    s->candidate[s->n++] = c;
-}
-
-static void try_schedules(struct search *s, struct pipeline_shape shape)
-{
-    static const enum hypar_schedule_kind kinds[] = { HYPAR_SCHEDULE_1F1B, HYPAR_SCHEDULE_ZB_H1,
-                                                      HYPAR_SCHEDULE_ZB_H2 };
-    shape.chunks = 1;
-    if (shape.groups == 1) {
-        shape.schedule = HYPAR_SCHEDULE_NONE;
-        try_shape(s, &shape);
-        return;
-    }
-    for (int i = 0; i < 3; i++) {
-        shape.schedule = kinds[i];
-        shape.step.apart = i > 0;
-        try_shape(s, &shape);
-    }
-    shape.step.apart = false;
-    shape.schedule = HYPAR_SCHEDULE_INTERLEAVED;
-    for (shape.chunks = 2; shape.chunks <= 8; shape.chunks++)
-        if (shape.step.micro_batches % shape.groups == 0)
-            try_shape(s, &shape);
-}
-
-static void try_shards(struct search *s, struct pipeline_shape shape)
-{
-    const struct hypar_search_options *o = s->problem->options;
-    for (int shard = 0; shard <= HYPAR_SHARD_PARAMETERS; shard++) {
-        if (o->shard_given && o->shard != (enum hypar_shard)shard)
-            continue;
-        if (!o->shard_given && shard == HYPAR_SHARD_GRADIENTS && shape.step.micro_batches > 1)
-            continue;
-        shape.step.shard = (enum hypar_shard)shard;
-        try_schedules(s, shape);
-    }
-}
-
-/* More and more micro-batches, until they have made it worse twice. */
-static void try_numbers(struct search *s, struct pipeline_shape shape)
-{
-    const double worse = 1.03;
-    double best_s = INFINITY;
-    for (int i = 0, falls = 0; i < s->n_numbers && falls < 2; i++) {
-        int before = s->n;
-        double now_s = INFINITY;
-        shape.step.micro_batches = s->number[i];
-        try_shards(s, shape);
-        for (int c = before; c < s->n; c++)
-            now_s = fmin(now_s, s->candidate[c].step_s);
-        falls = best_s < INFINITY && now_s > worse * best_s ? falls + 1 : 0;
-        best_s = fmin(best_s, now_s);
-    }
-}
-
-/* Stages of `each` devices, on all devices of the machine, or on fewer. */
-static void try_each(struct search *s, int each)
-{
-    const struct hypar_search_options *o = s->problem->options;
-    int n = hypar_machine_device_count(s->problem->machine), most = n / each;
-    for (int groups = most; groups >= 1; groups /= 2) {
-        bool all = groups == most, few = n <= FEW_DEVICES && groups * each * 4 >= n;
-        bool bounded = (o->max_pipeline && groups > o->max_pipeline) ||
-                       (o->stages && groups != o->stages) || groups > s->h.units.n;
-        if ((all || few) && !bounded)
-            try_numbers(
-                s, (struct pipeline_shape){ .n_devices = each, .groups = groups, .room = 1 });
-    }
-}
-
-static void try_all(struct search *s)
-{
-    int n = hypar_machine_device_count(s->problem->machine);
-    for (int each = n; each >= 1; each--)
-        if (n % each == 0)
-            try_each(s, each);
-}
-
-static int by_step(const void *a, const void *b)
-{
-    const struct candidate *x = a, *y = b;
-    return x->step_s < y->step_s ? -1 : x->step_s > y->step_s;
-}
-
-/* For the best so far: stages that are only replicated, and numbers of micro-batches between
- * those that were tried. */
-static void refine(struct search *s)
-{
-    enum { REFINED = 3 };
-    int64_t batch = s->problem->graph->batch;
-    for (int i = 0; i < REFINED && i < s->n; i++) {
-        struct pipeline_shape shape = s->candidate[i].shape;
-        int64_t m = shape.step.micro_batches;
-        shape.size = 1;
-        if (s->candidate[i].stage[0].choice.size > 1)
-            try_shape(s, &shape);
-        shape.size = 0;
-        for (int64_t other = s->n_numbers > 1 ? m / 2 : 2 * m;
-             (other = hp_next_divisor(batch, other)) && other < 2 * m;) {
-            shape.step.micro_batches = other;
-            bool in_turn =
-                shape.schedule != HYPAR_SCHEDULE_INTERLEAVED || other % shape.groups == 0;
-            bool known = false;
-            for (int k = 0; k < s->n_numbers; k++)
-                known |= s->number[k] == other;
-            if (!known && in_turn)
-                try_shape(s, &shape);
-        }
-    }
-}
+/* Candidates that are slower than the best simulated by more than closed forms may be off. */
+static const double OFF = 1.08;
 
 /* Looking closer --------------------------------------------------------------------------- */
 
@@ -226,7 +52,7 @@ struct looking {
 };
 
 /* How many of the first `n` candidates have the devices and the schedule of this one? */
-static int count_alike(const struct search *s, int n)
+static int count_alike(const struct candidates *s, int n)
 {
     const struct pipeline_shape *mine = &s->candidate[n].shape;
     int count = 0;
@@ -238,7 +64,7 @@ static int count_alike(const struct search *s, int n)
 }
 
 /* Returns what it needs of the fullest device's memory. */
-static double look_at(struct search *s, const struct candidate *c, struct looking *l)
+static double look_at(struct candidates *s, const struct candidate *c, struct looking *l)
 {
     struct hypar_plan *plan;
     struct reduced_step step;
@@ -268,7 +94,7 @@ static double look_at(struct search *s, const struct candidate *c, struct lookin
     return step.memory.part;
 }
 
-static bool is_enough(const struct search *s, const struct looking *l,
+static bool is_enough(const struct candidates *s, const struct looking *l,
                       const struct candidate *c)
 {
     if (!l->plan)
@@ -278,7 +104,7 @@ static bool is_enough(const struct search *s, const struct looking *l,
 }
 
 /* About how many instances hp_simulate_reduced() has of it. */
-static double reduced_tasks(const struct search *s, const struct candidate *c)
+static double reduced_tasks(const struct candidates *s, const struct candidate *c)
 {
     const struct hypar_graph *g = s->problem->graph;
     double micro = fmin((double)c->shape.step.micro_batches, 2 * c->n_stages + 2), passes = 0;
@@ -289,7 +115,7 @@ static double reduced_tasks(const struct search *s, const struct candidate *c)
 
 /* A candidate that needs more than closed forms say, and than there is: cut it anew, with as
  * much less room. It takes its place among those that follow. */
-static void try_with_less(struct search *s, int i, double need)
+static void try_with_less(struct candidates *s, int i, double need)
 {
     const double most = 1.5;
     struct pipeline_shape shape = s->candidate[i].shape;
@@ -297,7 +123,7 @@ static void try_with_less(struct search *s, int i, double need)
     shape.room /= need * 1.002;
     if (need > most || shape.room < 1 / most)
         return;
-    try_shape(s, &shape);
+    hp_try_shape(s, &shape);
     if (s->n == n)
         return;
     struct candidate less = s->candidate[n];
@@ -307,7 +133,7 @@ static void try_with_less(struct search *s, int i, double need)
     s->candidate[at] = less;
 }
 
-static void look(struct search *s, struct looking *l)
+static void look(struct candidates *s, struct looking *l)
 {
     double tasks = 0;
     for (int i = 0; i < s->n && !is_enough(s, l, &s->candidate[i]); i++) {
@@ -322,20 +148,9 @@ static void look(struct search *s, struct looking *l)
     }
 }
 
-static void search(struct search *s, struct looking *l)
-{
-    s->n = 0;
-    try_all(s);
-    if (s->n > 0)
-        qsort(s->candidate, (size_t)s->n, sizeof *s->candidate, by_step);
-    refine(s);
-    if (s->n > 0)
-        qsort(s->candidate, (size_t)s->n, sizeof *s->candidate, by_step);
-    look(s, l);
-}
-
 /* The closed form of what was chosen. */
-static void predict(const struct search *s, const struct looking *l, struct hypar_found *found)
+static void predict(const struct candidates *s, const struct looking *l,
+                    struct hypar_found *found)
 {
     const struct candidate *c = &l->best;
     struct step_work work = hp_step_work(s->problem);
@@ -364,18 +179,19 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
 {
     if (hp_has_choices(problem->graph))
         return hp_plan_choices(self, problem, found, err);
-    struct search s = { .problem = problem, .best_s = INFINITY };
+    struct candidates s;
     struct looking l = { .step_s = INFINITY, .nearest = { .part = INFINITY } };
-    TRY(hp_in(err, hp_hybrid_begin(&s.h, &found->arena, problem, err), "%s", self->info.name));
-    list_numbers(&s);
-    search(&s, &l);
+    TRY(hp_in(err, hp_candidates_begin(&s, &found->arena, problem, err), "%s",
+              self->info.name));
+    hp_find_candidates(&s, false);
+    look(&s, &l);
     if (!l.plan && !hp_stopped(problem->options->stop)) { /* less that is fast may fit */
-        s.all = true;
-        search(&s, &l);
+        hp_find_candidates(&s, true);
+        look(&s, &l);
     }
     if (l.plan)
         predict(&s, &l, found);
-    hp_hybrid_end(&s.h);
+    hp_candidates_end(&s);
     if (l.plan)
         return HYPAR_OK;
     TRY(hp_check_stop(problem->options->stop, err));

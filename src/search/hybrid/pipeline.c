@@ -8,10 +8,10 @@
 
 #include <math.h>
 
+#include "cost/work.h"
 #include "search/fit.h"
 
-/* Few units: every cut is looked at, else none that has much more than its share of them. */
-enum { MOST_BLOCKS = 16, FEW_UNITS = 12 };
+enum { MOST_BLOCKS = 16 };
 
 /* What a cut takes. */
 struct cut_times {
@@ -49,21 +49,39 @@ static double step_seconds(const struct pipeline_shape *s, const struct cut_time
     }
 }
 
+static int fastest_device(const struct hybrid *h)
+{
+    const struct hypar_machine *machine = h->problem->machine;
+    enum hypar_precision precision = h->problem->options->precision;
+    int fastest = 0;
+    for (int d = 1;
+         d < hypar_machine_device_count(machine) && !hypar_machine_is_uniform(machine); d++)
+        if (hp_dense_op_per_s(hypar_machine_device(machine, d), precision) >
+            hp_dense_op_per_s(hypar_machine_device(machine, fastest), precision))
+            fastest = d;
+    return fastest;
+}
+
 double hp_shape_bound(struct hybrid *h, const struct pipeline_shape *shape)
 {
-    struct submesh_shape one = { .size = 1,
+    struct submesh_shape one = { .first = fastest_device(h),
+                                 .size = 1,
                                  .samples =
                                      h->problem->graph->batch / shape->step.micro_batches };
     const struct submesh_splittings *list = hp_submesh_splittings(h, &one);
     if (list->n == 0)
         return 0;
     const struct unit_sums *sums = &list->splitting[0].sums;
-    int n = h->units.n, stages = shape->groups;
-    double all_s = sums->compute_s[n] / shape->n_devices;
-    struct cut_times times = { .sum_s = all_s,
-                               .most_s = all_s / (stages * shape->chunks),
-                               .load_s = all_s / stages,
-                               .gradient_part = sums->gradient_s[n] / sums->compute_s[n] };
+    int n = h->units.n, each = shape->n_devices, all = each * shape->groups;
+    double all_s = sums->compute_s[n];
+    if (shape->unequal) {
+        all = hypar_machine_device_count(h->problem->machine);
+        each = all - (shape->groups - 1) * each;
+    }
+    struct cut_times times = { .sum_s = all_s / each,
+                               .most_s = all_s / (all * shape->chunks),
+                               .load_s = all_s / all,
+                               .gradient_part = sums->gradient_s[n] / all_s };
     return step_seconds(shape, &times);
 }
 
@@ -112,8 +130,8 @@ static int equal_place(const struct cutting *c, int k)
 
 static int first_device(const struct cutting *c, int at, int block)
 {
-    int quantum = c->shape->n_devices;
-    return c->shape->reversed ? (c->n_quanta - at - block) * quantum : at * quantum;
+    int quantum = c->shape->n_devices, n = hypar_machine_device_count(c->h->problem->machine);
+    return c->shape->reversed ? n - (at + block) * quantum : at * quantum;
 }
 
 static struct stage_place place_of(const struct cutting *c, int k, int at, int block)

@@ -144,12 +144,12 @@ static void add_op(struct submesh_model *m, const struct submesh *submesh, int u
 
 /* Parameters of an operator and of those that follow are gathered while it is computed. */
 static void find_gathered(const struct submesh_model *m, const struct submesh *submesh,
-                          const struct units *units, struct splitting *s)
+                          const struct units *units, int lo, int hi, struct splitting *s)
 {
     const struct hypar_search_options *o = m->problem->options;
     double window[GATHER_AHEAD + 1] = { 0 };
     double bytes = hp_param_bytes(o->precision, o->fp32_gradients, o->optimizer).weight;
-    for (int op = 0, n = 0; op < m->problem->graph->n_ops; op++) {
+    for (int op = units->first[lo], n = 0; op < units->first[hi]; op++) {
         double elements = hp_op_cost(m, submesh, s->state, op)->param_elements, sum = 0;
         if (!(elements > 0))
             continue;
@@ -214,7 +214,8 @@ static void add_up(double *sum, int n)
 }
 
 void hp_sum_up_splitting(struct submesh_model *m, const struct submesh *submesh,
-                         const struct units *units, struct splitting *s)
+                         const struct units *units, int lo, int hi, struct arena *arena,
+                         struct splitting *s)
 {
     struct unit_sums *sums = &s->sums;
     int n = units->n;
@@ -223,25 +224,26 @@ void hp_sum_up_splitting(struct submesh_model *m, const struct submesh *submesh,
                          &sums->errors,     &sums->replica_sums, &sums->replica_bytes };
     enum { N_PLAIN = sizeof plain / sizeof plain[0] };
     for (int i = 0; i < N_PLAIN; i++)
-        *plain[i] = NEW(m->arena, double, n + 1);
+        *plain[i] = NEW(arena, double, n + 1);
     for (int w = 0; w < RECOMPUTE_WORDS; w++) {
-        sums->again_s[w] = NEW(m->arena, double, n + 1);
-        sums->kept[w] = NEW(m->arena, double, n + 1);
+        sums->again_s[w] = NEW(arena, double, n + 1);
+        sums->kept[w] = NEW(arena, double, n + 1);
     }
     for (int i = 0; i < MOST_PARTITIONS; i++) {
-        sums->params[i] = NEW(m->arena, double, n + 1);
+        sums->params[i] = NEW(arena, double, n + 1);
     }
-    s->entering_s = NEW(m->arena, double, n + 1);
-    s->border = NEW(m->arena, double, n + 1);
-    s->peak = NEW(m->arena, double, n + 1);
-    s->gathered = NEW(m->arena, double, n + 1);
-    for (int u = 0; u < n; u++)
+    s->entering_s = NEW(arena, double, n + 1);
+    s->border = NEW(arena, double, n + 1);
+    s->peak = NEW(arena, double, n + 1);
+    s->gathered = NEW(arena, double, n + 1);
+    for (int u = lo; u < hi; u++)
         for (int op = units->first[u]; op < units->first[u + 1]; op++)
             add_op(m, submesh, u, op, s);
     for (int t = 0; t < m->n_terms; t++)
-        add_term(m, submesh, units, &m->term[t], s);
+        if (units->of_op[m->term[t].first] >= lo && units->of_op[m->term[t].last] < hi)
+            add_term(m, submesh, units, &m->term[t], s);
     find_borders(m, submesh, units, s);
-    find_gathered(m, submesh, units, s);
+    find_gathered(m, submesh, units, lo, hi, s);
     for (int i = 0; i < N_PLAIN; i++)
         add_up(*plain[i], n);
     for (int w = 0; w < RECOMPUTE_WORDS; w++) {

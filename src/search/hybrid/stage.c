@@ -38,7 +38,7 @@ static void add_splitting(struct hybrid *h, struct submesh_splittings *list,
 {
     if (is_known(h, list, s))
         return;
-    hp_sum_up_splitting(&h->model, list->submesh, &h->units, s);
+    hp_sum_up_splitting(&h->model, list->submesh, &h->units, 0, h->units.n, h->arena, s);
     if (all_seconds(h, s) < INFINITY)
         list->splitting[list->n++] = *s;
 }
@@ -248,6 +248,7 @@ struct weighing {
     const struct hybrid *h;
     const struct step_shape *step;
     const struct stage_place *place;
+    const struct submesh *submesh;
     const struct splitting *s;
     int lo, hi, size;
 };
@@ -286,7 +287,7 @@ static double gathered_bytes(const struct weighing *w)
 /* All that micro-batches in flight keep, but of the one at work, of which units up to that one
  * alone have something there. */
 static double activation_bytes(const struct weighing *w, enum hypar_recompute word,
-                               int recomputed)
+                               int recomputed, double *each)
 {
     const struct unit_sums *sums = &w->s->sums;
     double kept = 0, most = 0;
@@ -295,7 +296,8 @@ static double activation_bytes(const struct weighing *w, enum hypar_recompute wo
         kept += between(sums->kept[u < w->lo + recomputed ? word : 0], u, u + 1);
     }
     double errors = w->step->apart ? between(sums->errors, w->lo, w->hi) / 2 : 0; /* about */
-    return (w->place->in_flight - 1) * kept + w->place->in_flight * errors + most;
+    *each = kept + errors;
+    return (w->place->in_flight - 1) * *each + errors + most;
 }
 
 /* What ends a step. */
@@ -367,11 +369,12 @@ static void add_tail(const struct weighing *w, struct stage_choice *c)
 static int units_to_recompute(const struct weighing *w, enum hypar_recompute word, double room)
 {
     int few = -1, enough = w->hi - w->lo; /* bisect: more of them never need more */
-    if (activation_bytes(w, word, enough) > room)
+    double each;
+    if (activation_bytes(w, word, enough, &each) > room)
         return -1;
     while (enough - few > 1) {
         int middle = (few + enough) / 2;
-        *(activation_bytes(w, word, middle) <= room ? &enough : &few) = middle;
+        *(activation_bytes(w, word, middle, &each) <= room ? &enough : &few) = middle;
     }
     return enough;
 }
@@ -400,11 +403,16 @@ static void weigh(struct weighing *w, enum hypar_recompute word, struct stage_ch
                      : o->recompute_given         ? n
                                           : units_to_recompute(w, word, w->place->room - fixed);
     /* what is computed, or gathered, again stays until gradients of parameters are computed */
-    if (recomputed < 0 || (w->step->apart && (recomputed > 0 || w->s->resend)) ||
-        fixed + activation_bytes(w, word, recomputed) > w->place->room)
+    if (recomputed < 0 || (w->step->apart && (recomputed > 0 || w->s->resend)))
         return;
-    struct stage_choice c = { .size = w->size, .recompute = word, .recomputed = recomputed };
-    c.memory_bytes = fixed + activation_bytes(w, word, recomputed);
+    struct stage_choice c = { .size = w->size,
+                              .submesh = w->submesh,
+                              .splitting = w->s,
+                              .recompute = word,
+                              .recomputed = recomputed };
+    c.memory_bytes = fixed + activation_bytes(w, word, recomputed, &c.each_bytes);
+    if (c.memory_bytes > w->place->room)
+        return;
     c.own_s = between(sums->time_s, w->lo, w->hi) +
               between(sums->again_s[word], w->lo, w->lo + recomputed) + replica_seconds(w);
     for (int u = w->lo + 1; u < w->hi; u++)
@@ -414,8 +422,6 @@ static void weigh(struct weighing *w, enum hypar_recompute word, struct stage_ch
     add_tail(w, &c);
     struct line hop = hp_hop_line((struct hybrid *)w->h, w->place->first, w->place->n_devices);
     c.border_s = w->lo ? hop.fixed_s + hop.s_per_byte * w->s->border[w->lo] : 0;
-    c.submesh = best->submesh;
-    c.splitting = best->splitting;
     if (best->size == 0 || c.time_s < best->time_s)
         *best = c;
 }
@@ -452,10 +458,83 @@ static int slowest_submesh(const struct hybrid *h, const struct stage_place *pla
     return place->first + (slowest - place->first) / size * size;
 }
 
-bool hp_choose_stage(struct hybrid *h, const struct step_shape *step,
-                     const struct stage_place *place, int lo, int hi, struct stage_choice *out)
+/* A copy that stays, of the states alone. */
+static const struct splitting *keep_splitting(struct hybrid *h, const struct splitting *s)
 {
-    const struct hypar_search_options *o = h->problem->options;
+    struct splitting *kept = NEW(h->arena, struct splitting, 1);
+    kept->resend = s->resend;
+    kept->state = NEW(h->arena, int, h->model.n_vars);
+    memcpy(kept->state, s->state, (size_t)h->model.n_vars * sizeof *kept->state);
+    return kept;
+}
+
+static struct stage_choice weigh_words(struct weighing *w)
+{
+    const struct hypar_search_options *o = w->h->problem->options;
+    struct stage_choice best = { 0 };
+    for (int word = 0; word < RECOMPUTE_WORDS; word++)
+        if (!o->recompute_given || o->recompute == (enum hypar_recompute)word)
+            weigh(w, (enum hypar_recompute)word, &best);
+    return best;
+}
+
+static void take_faster(struct stage_choice *best, const struct stage_choice *c)
+{
+    if (c->size && (best->size == 0 || c->time_s < best->time_s))
+        *best = *c;
+}
+
+struct stage_choice hp_weigh_states(struct hybrid *h, const struct step_shape *step,
+                                    const struct stage_place *place, int lo, int hi,
+                                    const struct submesh *submesh, int *state,
+                                    struct arena *arena)
+{
+    struct stage_choice best = { 0 };
+    for (int resend = 0; resend < 2; resend++) {
+        struct splitting *s = NEW(arena, struct splitting, 1);
+        s->state = state;
+        s->resend = resend;
+        hp_sum_up_splitting(&h->model, submesh, &h->units, lo, hi, arena, s);
+        struct weighing w = { h, step, place, submesh, s, lo, hi, submesh->shape.size };
+        struct stage_choice c = weigh_words(&w);
+        take_faster(&best, &c);
+        h->evaluated++;
+        if (best.size && best.recomputed == 0) /* nothing is saved by sending again */
+            break;
+    }
+    return best;
+}
+
+/* The fastest of the splittings that the submesh has. */
+static void choose_splitting(struct hybrid *h, const struct step_shape *step,
+                             const struct stage_place *place, int lo, int hi,
+                             const struct submesh_splittings *list, struct stage_choice *best)
+{
+    struct arena scratch = { 0 };
+    const struct stage_choice before = *best;
+    for (int i = 0; i < list->n; i++) {
+        const struct splitting *s = &list->splitting[i];
+        struct weighing w = { h, step, place, list->submesh,
+                              s, lo,   hi,    list->submesh->shape.size };
+        struct stage_choice c =
+            h->units.n <= FEW_UNITS
+                ? hp_weigh_states(h, step, place, lo, hi, list->submesh, s->state, &scratch)
+                : weigh_words(&w);
+        take_faster(best, &c);
+        h->evaluated++;
+    }
+    if (h->units.n <= FEW_UNITS) {
+        hp_choose_states(h, step, place, lo, hi, list, &scratch, best);
+        if (best->splitting != before.splitting)
+            best->splitting = keep_splitting(h, best->splitting);
+    }
+    hp_arena_free(&scratch);
+}
+
+/* The fastest way, whatever it needs, or as far as it has room. */
+static bool choose(struct hybrid *h, const struct step_shape *step,
+                   const struct stage_place *place, int lo, int hi, struct stage_choice *out)
+{
     double samples = (double)h->problem->graph->batch / (double)step->micro_batches;
     int covered = 0; /* a submesh whose splittings are among them those of smaller ones */
     *out = (struct stage_choice){ 0 };
@@ -466,19 +545,44 @@ bool hp_choose_stage(struct hybrid *h, const struct step_shape *step,
         struct submesh_shape shape = { slowest_submesh(h, place, size), size,
                                        (int64_t)ceil(samples / replicas) };
         const struct submesh_splittings *list = hp_submesh_splittings(h, &shape);
-        covered = list->roomy ? size : covered;
-        for (int i = 0; i < list->n; i++) {
-            struct stage_choice best = { .submesh = (int)(list - h->submesh), .splitting = i };
-            struct weighing w = { h, step, place, &list->splitting[i], lo, hi, size };
-            for (int word = 0; word < RECOMPUTE_WORDS; word++)
-                if (!o->recompute_given || o->recompute == (enum hypar_recompute)word)
-                    weigh(&w, (enum hypar_recompute)word, &best);
-            h->evaluated++;
-            if (best.size && (out->size == 0 || best.time_s < out->time_s))
-                *out = best;
-        }
+        covered = list->roomy && h->units.n > FEW_UNITS ? size : covered;
+        if (list->n > 0)
+            choose_splitting(h, step, place, lo, hi, list, out);
     }
     return out->size > 0;
+}
+
+/* The fastest way without a bound of memory, which most stages have in common. */
+static struct stage_choice *unbound_choice(struct hybrid *h, const struct step_shape *step,
+                                           const struct stage_place *place, int lo, int hi)
+{
+    int64_t key[] = { place->first, place->n_devices, place->size, step->micro_batches,
+                      step->shard,  step->apart,      lo,          hi };
+    int known = hp_table_get(&h->choice_keys, key, sizeof key);
+    if (known >= 0)
+        return &h->choice[known];
+    int64_t *kept = NEW(h->arena, int64_t, sizeof key / sizeof *key);
+    memcpy(kept, key, sizeof key);
+    struct stage_place unbound = *place;
+    struct stage_choice choice;
+    unbound.room = INFINITY;
+    unbound.in_flight = 1;
+    choose(h, step, &unbound, lo, hi, &choice);
+    hp_table_put(&h->choice_keys, h->arena, kept, sizeof key, h->n_choices);
+    h->choice =
+        GROW(h->arena, struct stage_choice, h->choice, h->n_choices, &h->choice_capacity);
+    h->choice[h->n_choices] = choice;
+    return &h->choice[h->n_choices++];
+}
+
+bool hp_choose_stage(struct hybrid *h, const struct step_shape *step,
+                     const struct stage_place *place, int lo, int hi, struct stage_choice *out)
+{
+    *out = *unbound_choice(h, step, place, lo, hi);
+    out->memory_bytes += (place->in_flight - 1) * out->each_bytes;
+    if (out->size == 0 || out->memory_bytes <= place->room)
+        return out->size > 0;
+    return choose(h, step, place, lo, hi, out);
 }
 
 /* ---------------------------------------------------------------------------------------- */

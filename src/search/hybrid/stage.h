@@ -16,6 +16,9 @@ struct units {
     bool layers; /* most are layers that repeat */
 };
 
+/* Of so few units every cut is looked at. */
+enum { FEW_UNITS = 12 };
+
 /* Where a graph may be cut, but not through a variable; `op_s`: what each operator takes,
  * about. */
 struct units hp_units(const struct submesh_model *model, const double *op_s);
@@ -54,9 +57,11 @@ struct splitting {
     int partition[MOST_PARTITIONS];
 };
 
-/* Fill all but the states. */
+/* Fill all but the states, for units lo .. hi - 1 as one stage or, if these are all units, for
+ * stages of any of them. */
 void hp_sum_up_splitting(struct submesh_model *model, const struct submesh *submesh,
-                         const struct units *units, struct splitting *splitting);
+                         const struct units *units, int lo, int hi, struct arena *arena,
+                         struct splitting *splitting);
 
 /* What an operator takes in the state that is chosen. */
 const struct op_cost *hp_op_cost(const struct submesh_model *model,
@@ -80,32 +85,6 @@ struct line {
     const struct comm_model *comm; /* of a sum: for any size */
 };
 
-struct hybrid {
-    const struct problem *problem;
-    struct arena *arena;
-    struct submesh_model model;
-    struct units units;
-    double update_s; /* of an element */
-    struct table submesh_keys, sum_keys, hop_keys;
-    int n_submeshes, submesh_capacity, n_sums, sum_capacity, n_hops, hop_capacity;
-    struct submesh_splittings *submesh;
-    struct line *sum, *hop;
-    int64_t evaluated;
-};
-
-enum hypar_status hp_hybrid_begin(struct hybrid *out, struct arena *arena,
-                                  const struct problem *problem, struct hypar_error *err);
-void hp_hybrid_end(struct hybrid *hybrid);
-
-const struct submesh_splittings *hp_submesh_splittings(struct hybrid *h,
-                                                       const struct submesh_shape *shape);
-
-/* Sums over copies, on `n` devices from `first` on, of what each `parts`-th of them has. */
-struct line hp_sum_line(struct hybrid *h, int first, int n, int parts);
-
-/* Each of `n` devices from `first` on sends to the one that is so many after it. */
-struct line hp_hop_line(struct hybrid *h, int first, int n);
-
 /* What all stages of a plan have in common. */
 struct step_shape {
     int64_t micro_batches;
@@ -123,14 +102,59 @@ struct stage_place {
 
 struct stage_choice {
     int size; /* of its submeshes: devices that an operator's parts lie on; 0: none fits */
-    int submesh, splitting;
+    const struct submesh *submesh;
+    const struct splitting *splitting;
     enum hypar_recompute recompute;
     int recomputed; /* units, from its first on */
     double time_s;  /* of a micro-batch, with its share of the tail */
     double own_s, tail_s, memory_bytes;
+    double each_bytes; /* of memory_bytes: each micro-batch in flight, but the one at work */
     double gradient_s, compute_s; /* of own_s */
     double border_s;              /* what comes in from the stage before, one way */
 };
+
+struct hybrid {
+    const struct problem *problem;
+    struct arena *arena;
+    struct submesh_model model;
+    struct units units;
+    double update_s; /* of an element */
+    struct table submesh_keys, sum_keys, hop_keys;
+    int n_submeshes, submesh_capacity, n_sums, sum_capacity, n_hops, hop_capacity;
+    struct submesh_splittings *submesh;
+    struct line *sum, *hop;
+    struct table choice_keys; /* of stages whose memory is not bounded */
+    int n_choices, choice_capacity;
+    struct stage_choice *choice;
+    int64_t evaluated;
+};
+
+enum hypar_status hp_hybrid_begin(struct hybrid *out, struct arena *arena,
+                                  const struct problem *problem, struct hypar_error *err);
+void hp_hybrid_end(struct hybrid *hybrid);
+
+const struct submesh_splittings *hp_submesh_splittings(struct hybrid *h,
+                                                       const struct submesh_shape *shape);
+
+/* Sums over copies, on `n` devices from `first` on, of what each `parts`-th of them has. */
+struct line hp_sum_line(struct hybrid *h, int first, int n, int parts);
+
+/* Each of `n` devices from `first` on sends to the one that is so many after it. */
+struct line hp_hop_line(struct hybrid *h, int first, int n);
+
+/* What units lo .. hi - 1 take as a stage with operators in these states, in the fastest way
+ * that fits (size 0: none does). Its splitting is taken from `arena`. */
+struct stage_choice hp_weigh_states(struct hybrid *h, const struct step_shape *step,
+                                    const struct stage_place *place, int lo, int hi,
+                                    const struct submesh *submesh, int *state,
+                                    struct arena *arena);
+
+/* A stage of few choices of states: if any is faster than *best, the fastest. States of
+ * operators outside of it are those of the list's first splitting. */
+void hp_choose_states(struct hybrid *h, const struct step_shape *step,
+                      const struct stage_place *place, int lo, int hi,
+                      const struct submesh_splittings *list, struct arena *arena,
+                      struct stage_choice *best);
 
 /* The fastest way to run units lo .. hi - 1 as a stage; false: none fits. */
 bool hp_choose_stage(struct hybrid *h, const struct step_shape *step,

@@ -1,0 +1,262 @@
+/* Shapes that are tried, and the best cut of each. */
+#include "search/hybrid/candidates.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/divisor.h"
+#include "search/options.h"
+
+enum {
+    FEW_DIVISORS = 8, /* of a batch: all are tried */
+    MOST_QUANTA = 8,  /* of the devices of unequal stages */
+};
+
+/* Shapes are not looked into where a candidate is known that is so much faster. */
+static const double FAR_OFF = 1.15;
+
+/* Numbers of micro-batches ----------------------------------------------------------------- */
+
+static bool has_few_divisors(int64_t batch)
+{
+    int n = 0;
+    for (int64_t m = 0; (m = hp_next_divisor(batch, m)) && n <= FEW_DIVISORS;)
+        n++;
+    return n <= FEW_DIVISORS;
+}
+
+/* Those that divide the batch; of many, each about twice the one before. */
+static void list_numbers(struct candidates *s)
+{
+    const double factor = has_few_divisors(s->problem->graph->batch) ? 1 : 1.9;
+    const struct hypar_search_options *o = s->problem->options;
+    int64_t batch = s->problem->graph->batch;
+    bool mixes = false; /* samples of a batch depend on each other */
+    for (int op = 0; op < s->problem->graph->n_ops; op++)
+        mixes |= hp_op_mixes_samples(s->problem->graph, &s->problem->graph->ops[op]);
+    if (o->micro_batches || mixes) {
+        s->number[s->n_numbers++] = o->micro_batches ? o->micro_batches : 1;
+        return;
+    }
+    double last = 0;
+    for (int64_t m = 0; (m = hp_next_divisor(batch, m)) && m <= HP_MAX_MICRO_BATCHES;)
+        if ((double)m >= last * factor && s->n_numbers < MOST_NUMBERS)
+            last = (double)(s->number[s->n_numbers++] = m);
+}
+
+/* Candidates ------------------------------------------------------------------------------- */
+
+/* Are there so few cuts and places that all are looked at? */
+static bool is_small(const struct candidates *s)
+{
+    return s->h.units.n <= FEW_UNITS &&
+           hypar_machine_device_count(s->problem->machine) <= MOST_QUANTA;
+}
+
+/* Is there one of the same shape that takes as long? Then it has the same splits. */
+static bool is_known(const struct candidates *s, const struct candidate *c)
+{
+    for (int i = 0; i < s->n; i++) {
+        const struct pipeline_shape *a = &s->candidate[i].shape, *b = &c->shape;
+        if (s->candidate[i].step_s == c->step_s && a->n_devices == b->n_devices &&
+            a->groups == b->groups && a->chunks == b->chunks && a->schedule == b->schedule &&
+            a->step.micro_batches == b->step.micro_batches && a->step.shard == b->step.shard)
+            return true;
+    }
+    return false;
+}
+
+void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
+{
+    enum hypar_schedule_kind asked = s->problem->options->layout.schedule;
+    struct candidate c;
+    if (asked != HYPAR_SCHEDULE_NONE && shape->schedule != asked)
+        return;
+    if (!s->all && !is_small(s) && hp_shape_bound(&s->h, shape) > FAR_OFF * s->best_s)
+        return;
+    if (!hp_cut_pipeline(&s->h, shape, &c) || is_known(s, &c))
+        return;
+    s->best_s = fmin(s->best_s, c.step_s);
+    s->candidate = GROW(s->h.arena, struct candidate, s->candidate, s->n, &s->capacity);
+    s->candidate[s->n++] = c;
+}
+
+static void try_schedules(struct candidates *s, struct pipeline_shape shape)
+{
+    static const enum hypar_schedule_kind kinds[] = { HYPAR_SCHEDULE_1F1B, HYPAR_SCHEDULE_ZB_H1,
+                                                      HYPAR_SCHEDULE_ZB_H2 };
+    shape.chunks = 1;
+    if (shape.groups == 1) {
+        shape.schedule = HYPAR_SCHEDULE_NONE;
+        hp_try_shape(s, &shape);
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        shape.schedule = kinds[i];
+        shape.step.apart = i > 0;
+        hp_try_shape(s, &shape);
+    }
+    shape.step.apart = false;
+    shape.schedule = HYPAR_SCHEDULE_INTERLEAVED;
+    for (shape.chunks = 2; shape.chunks <= 8 && !shape.unequal; shape.chunks++)
+        if (shape.step.micro_batches % shape.groups == 0)
+            hp_try_shape(s, &shape);
+}
+
+/* From the first device on and, where devices differ, from the last. */
+static void try_directions(struct candidates *s, struct pipeline_shape shape)
+{
+    try_schedules(s, shape);
+    shape.reversed = !hypar_machine_is_uniform(s->problem->machine);
+    if (shape.reversed)
+        try_schedules(s, shape);
+}
+
+static void try_shards(struct candidates *s, struct pipeline_shape shape)
+{
+    const struct hypar_search_options *o = s->problem->options;
+    for (int shard = 0; shard <= HYPAR_SHARD_PARAMETERS; shard++) {
+        if (o->shard_given && o->shard != (enum hypar_shard)shard)
+            continue;
+        if (!o->shard_given && shard == HYPAR_SHARD_GRADIENTS && shape.step.micro_batches > 1)
+            continue;
+        shape.step.shard = (enum hypar_shard)shard;
+        try_directions(s, shape);
+    }
+}
+
+/* More and more micro-batches, until they have made it worse twice. */
+static void try_numbers(struct candidates *s, struct pipeline_shape shape)
+{
+    const double worse = 1.03;
+    double best_s = INFINITY;
+    for (int i = 0, falls = 0; i < s->n_numbers && (falls < 2 || is_small(s)); i++) {
+        int before = s->n;
+        double now_s = INFINITY;
+        shape.step.micro_batches = s->number[i];
+        try_shards(s, shape);
+        for (int c = before; c < s->n; c++)
+            now_s = fmin(now_s, s->candidate[c].step_s);
+        falls = best_s < INFINITY && now_s > worse * best_s ? falls + 1 : 0;
+        best_s = fmin(best_s, now_s);
+    }
+}
+
+static bool may_have_stages(const struct candidates *s, int n)
+{
+    const struct hypar_search_options *o = s->problem->options;
+    return n <= s->h.units.n && (!o->max_pipeline || n <= o->max_pipeline) &&
+           (!o->stages || n == o->stages);
+}
+
+/* Stages of `each` devices, on all devices of the machine, or on fewer. */
+static void try_each(struct candidates *s, int each)
+{
+    int n = hypar_machine_device_count(s->problem->machine), most = n / each;
+    for (int groups = most; groups >= 1; groups /= 2) {
+        bool all = groups == most, few = n <= FEW_DEVICES && groups * each * 4 >= n;
+        if ((all || few) && may_have_stages(s, groups))
+            try_numbers(
+                s, (struct pipeline_shape){ .n_devices = each, .groups = groups, .room = 1 });
+    }
+}
+
+/* The least number of devices of unequal groups: not too many of them make up all. */
+static int quantum_of(const struct candidates *s)
+{
+    int n = hypar_machine_device_count(s->problem->machine), quantum = 1;
+    while (n % quantum != 0 || n / quantum > MOST_QUANTA)
+        quantum++;
+    return quantum;
+}
+
+static void try_all(struct candidates *s)
+{
+    int n = hypar_machine_device_count(s->problem->machine);
+    for (int each = n; each >= 1; each--)
+        if (n % each == 0)
+            try_each(s, each);
+    for (int groups = 2; groups <= MOST_QUANTA && is_small(s); groups++)
+        if (may_have_stages(s, groups))
+            try_numbers(s, (struct pipeline_shape){ .n_devices = quantum_of(s),
+                                                    .groups = groups,
+                                                    .unequal = true,
+                                                    .room = 1 });
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    return x->step_s < y->step_s ? -1 : x->step_s > y->step_s;
+}
+
+/* Stages on unequal groups of devices, with the micro-batches and the sharding of another. */
+static void try_unequal(struct candidates *s, struct pipeline_shape shape)
+{
+    shape.n_devices = quantum_of(s);
+    shape.unequal = true;
+    shape.size = 0;
+    for (shape.groups = 2; shape.groups <= MOST_QUANTA; shape.groups++)
+        if (may_have_stages(s, shape.groups))
+            try_directions(s, shape);
+}
+
+/* For the best so far: stages that are only replicated, unequal ones, and numbers of
+ * micro-batches between those that were tried. */
+static void refine(struct candidates *s)
+{
+    enum { REFINED = 3 };
+    int64_t batch = s->problem->graph->batch;
+    for (int i = 0; i < REFINED && i < s->n; i++) {
+        struct pipeline_shape shape = s->candidate[i].shape;
+        int64_t m = shape.step.micro_batches;
+        shape.size = 1;
+        if (s->candidate[i].stage[0].choice.size > 1)
+            hp_try_shape(s, &shape);
+        shape.size = 0;
+        bool may_help = shape.groups > 1 || !hypar_machine_is_uniform(s->problem->machine);
+        if (!is_small(s) && may_help)
+            try_unequal(s, shape);
+        for (int64_t other = s->n_numbers > 1 ? m / 2 : 2 * m;
+             (other = hp_next_divisor(batch, other)) && other < 2 * m;) {
+            shape.step.micro_batches = other;
+            bool in_turn =
+                shape.schedule != HYPAR_SCHEDULE_INTERLEAVED || other % shape.groups == 0;
+            bool known = false;
+            for (int k = 0; k < s->n_numbers; k++)
+                known |= s->number[k] == other;
+            if (!known && in_turn)
+                hp_try_shape(s, &shape);
+        }
+    }
+}
+
+static void sort(struct candidates *s)
+{
+    if (s->n > 0)
+        qsort(s->candidate, (size_t)s->n, sizeof *s->candidate, by_step);
+}
+
+void hp_find_candidates(struct candidates *s, bool all)
+{
+    s->n = 0;
+    s->all = all;
+    try_all(s);
+    sort(s);
+    refine(s);
+    sort(s);
+}
+
+enum hypar_status hp_candidates_begin(struct candidates *out, struct arena *arena,
+                                      const struct problem *problem, struct hypar_error *err)
+{
+    *out = (struct candidates){ .problem = problem, .best_s = INFINITY };
+    TRY(hp_hybrid_begin(&out->h, arena, problem, err));
+    list_numbers(out);
+    return HYPAR_OK;
+}
+
+void hp_candidates_end(struct candidates *s)
+{
+    hp_hybrid_end(&s->h);
+}
