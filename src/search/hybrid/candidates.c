@@ -214,7 +214,8 @@ static void refine(struct candidates *s)
         if (s->candidate[i].stage[0].choice.size > 1)
             hp_try_shape(s, &shape);
         shape.size = 0;
-        bool may_help = shape.groups > 1 || !hypar_machine_is_uniform(s->problem->machine);
+        bool may_help = !hypar_machine_is_uniform(s->problem->machine) ||
+                        (shape.groups > 1 && !s->h.units.layers);
         if (!is_small(s) && may_help)
             try_unequal(s, shape);
         for (int64_t other = s->n_numbers > 1 ? m / 2 : 2 * m;
