@@ -222,12 +222,12 @@ struct hypar_largest {
 
 /* What was searched. */
 struct hypar_search_info {
-    const char *planner; /* that made the plan: for auto, the one that won */
-    double seconds;      /* auto: simulating included */
-    int64_t evaluated;   /* states weighed */
-    bool chooses;        /* it weighed choices; dp, mp and owt have none to speak of */
-    bool interrupted;    /* `stop` ended it, or was set when it ended */
-    bool exact;          /* no other choice of types has less exchange; only --joint can know */
+    const char *planner;         /* that made the plan: for auto, the one that won */
+    double seconds;              /* auto: simulating included */
+    int64_t evaluated;           /* states weighed */
+    bool chooses;                /* it weighed choices; dp, mp and owt have none to speak of */
+    bool interrupted;            /* `stop` ended it, or was set when it ended */
+    bool exact;                  /* no other choice costs less in the planner's own model */
     double lower_bound_elements; /* of the exchange over all choices; 0: not known */
     double lower_bound_s; /* of the planner's own cost over all it may choose; 0: not known */
     struct hypar_bound bound; /* of the simulated step over all plans */

@@ -317,7 +317,9 @@ static const char *verdict(const struct hypar_found *found)
     if (hypar_found_prediction(found).simulated)
         return info.exact ? "; no aligned plan has a shorter step" : "";
     if (!hypar_found_partition(found))
-        return "";
+        return info.exact ? "; no other cuts, devices, splits or micro-batches take less in "
+                            "closed form"
+                          : "";
     return info.exact ? "; no other choice of types exchanges less"
                       : "; each level from the top (--joint weighs all levels at once)";
 }

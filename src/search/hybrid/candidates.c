@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/divisor.h"
+#include "base/stop.h"
 #include "search/options.h"
 
 enum {
@@ -46,13 +47,6 @@ static void list_numbers(struct candidates *s)
 
 /* Candidates ------------------------------------------------------------------------------- */
 
-/* Are there so few cuts and places that all are looked at? */
-static bool is_small(const struct candidates *s)
-{
-    return s->h.units.n <= FEW_UNITS &&
-           hypar_machine_device_count(s->problem->machine) <= MOST_QUANTA;
-}
-
 /* Is there one of the same shape that takes as long? Then it has the same splits. */
 static bool is_known(const struct candidates *s, const struct candidate *c)
 {
@@ -70,9 +64,10 @@ void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
 {
     enum hypar_schedule_kind asked = s->problem->options->layout.schedule;
     struct candidate c;
-    if (asked != HYPAR_SCHEDULE_NONE && shape->schedule != asked)
+    if ((asked != HYPAR_SCHEDULE_NONE && shape->schedule != asked) ||
+        hp_stopped(s->problem->options->stop))
         return;
-    if (!s->all && !is_small(s) && hp_shape_bound(&s->h, shape) > FAR_OFF * s->best_s)
+    if (!s->all && !s->h.small && hp_shape_bound(&s->h, shape) > FAR_OFF * s->best_s)
         return;
     if (!hp_cut_pipeline(&s->h, shape, &c) || is_known(s, &c))
         return;
@@ -130,7 +125,7 @@ static void try_numbers(struct candidates *s, struct pipeline_shape shape)
 {
     const double worse = 1.03;
     double best_s = INFINITY;
-    for (int i = 0, falls = 0; i < s->n_numbers && (falls < 2 || is_small(s)); i++) {
+    for (int i = 0, falls = 0; i < s->n_numbers && (falls < 2 || s->h.small); i++) {
         int before = s->n;
         double now_s = INFINITY;
         shape.step.micro_batches = s->number[i];
@@ -176,7 +171,7 @@ static void try_all(struct candidates *s)
     for (int each = n; each >= 1; each--)
         if (n % each == 0)
             try_each(s, each);
-    for (int groups = 2; groups <= MOST_QUANTA && is_small(s); groups++)
+    for (int groups = 2; groups <= MOST_QUANTA && s->h.small; groups++)
         if (may_have_stages(s, groups))
             try_numbers(s, (struct pipeline_shape){ .n_devices = quantum_of(s),
                                                     .groups = groups,
@@ -216,7 +211,7 @@ static void refine(struct candidates *s)
         shape.size = 0;
         bool may_help = !hypar_machine_is_uniform(s->problem->machine) ||
                         (shape.groups > 1 && !s->h.units.layers);
-        if (!is_small(s) && may_help)
+        if (!s->h.small && may_help)
             try_unequal(s, shape);
         for (int64_t other = s->n_numbers > 1 ? m / 2 : 2 * m;
              (other = hp_next_divisor(batch, other)) && other < 2 * m;) {

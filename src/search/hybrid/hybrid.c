@@ -162,6 +162,7 @@ static void predict(const struct candidates *s, const struct looking *l,
     if (hp_is_large(l->plan) && l->part.all_instances > 0)
         hp_note_part(found, &l->part);
     found->info.chooses = true;
+    found->info.exact = s->h.small;
     found->info.evaluated = s->h.evaluated;
     found->prediction = (struct hypar_prediction){
         .step_s = c->step_s,

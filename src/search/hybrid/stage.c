@@ -516,14 +516,13 @@ static void choose_splitting(struct hybrid *h, const struct step_shape *step,
         const struct splitting *s = &list->splitting[i];
         struct weighing w = { h, step, place, list->submesh,
                               s, lo,   hi,    list->submesh->shape.size };
-        struct stage_choice c =
-            h->units.n <= FEW_UNITS
-                ? hp_weigh_states(h, step, place, lo, hi, list->submesh, s->state, &scratch)
-                : weigh_words(&w);
+        struct stage_choice c = h->small ? hp_weigh_states(h, step, place, lo, hi,
+                                                           list->submesh, s->state, &scratch)
+                                         : weigh_words(&w);
         take_faster(best, &c);
         h->evaluated++;
     }
-    if (h->units.n <= FEW_UNITS) {
+    if (h->small) {
         hp_choose_states(h, step, place, lo, hi, list, &scratch, best);
         if (best->splitting != before.splitting)
             best->splitting = keep_splitting(h, best->splitting);
@@ -545,7 +544,7 @@ static bool choose(struct hybrid *h, const struct step_shape *step,
         struct submesh_shape shape = { slowest_submesh(h, place, size), size,
                                        (int64_t)ceil(samples / replicas) };
         const struct submesh_splittings *list = hp_submesh_splittings(h, &shape);
-        covered = list->roomy && h->units.n > FEW_UNITS ? size : covered;
+        covered = list->roomy && !h->small ? size : covered;
         if (list->n > 0)
             choose_splitting(h, step, place, lo, hi, list, out);
     }
@@ -620,6 +619,22 @@ static double part_on_path(struct hybrid *h, const double *op_s)
     return all_s > 0 ? longest_s / all_s : 1;
 }
 
+/* Do so few operators have so few states that all plans can be looked at? */
+static bool is_small(struct hybrid *h)
+{
+    enum { MOST_CHOICES = 1 << 14, MOST_DEVICES = 8 };
+    const struct submesh_model *m = &h->model;
+    int n = hypar_machine_device_count(h->problem->machine);
+    double choices = 1;
+    if (h->units.n > FEW_UNITS || n > MOST_DEVICES)
+        return false;
+    const struct submesh *all =
+        hp_submesh(&h->model, &(struct submesh_shape){ 0, n, h->problem->graph->batch });
+    for (int v = 0; v < m->n_vars && all; v++)
+        choices *= all->states[m->var[v].class].n;
+    return choices <= MOST_CHOICES;
+}
+
 enum hypar_status hp_hybrid_begin(struct hybrid *out, struct arena *arena,
                                   const struct problem *problem, struct hypar_error *err)
 {
@@ -629,6 +644,7 @@ enum hypar_status hp_hybrid_begin(struct hybrid *out, struct arena *arena,
     const double *op_s = op_seconds(out);
     out->units = hp_units(&out->model, op_s);
     out->model.on_path = part_on_path(out, op_s);
+    out->small = is_small(out);
     return HYPAR_OK;
 }
 

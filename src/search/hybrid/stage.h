@@ -127,6 +127,7 @@ struct hybrid {
     int n_choices, choice_capacity;
     struct stage_choice *choice;
     int64_t evaluated;
+    bool small; /* all states of all stages are looked at */
 };
 
 enum hypar_status hp_hybrid_begin(struct hybrid *out, struct arena *arena,
@@ -149,7 +150,7 @@ struct stage_choice hp_weigh_states(struct hybrid *h, const struct step_shape *s
                                     const struct submesh *submesh, int *state,
                                     struct arena *arena);
 
-/* A stage of few choices of states: if any is faster than *best, the fastest. States of
+/* All states of a stage's operators: if any are faster than *best, the fastest. Those of
  * operators outside of it are those of the list's first splitting. */
 void hp_choose_states(struct hybrid *h, const struct step_shape *step,
                       const struct stage_place *place, int lo, int hi,

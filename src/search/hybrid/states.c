@@ -8,8 +8,6 @@
 
 #include "search/hybrid/stage.h"
 
-enum { MOST_CHOICES = 1 << 16 };
-
 struct choosing {
     struct hybrid *h;
     const struct step_shape *step;
@@ -35,18 +33,15 @@ static double compute_seconds(const struct choosing *c, int v, int state)
     return sum;
 }
 
-/* Variables of the stage; false: they have too many choices. */
-static bool list_variables(struct choosing *c)
+/* Variables of the stage. */
+static void list_variables(struct choosing *c)
 {
     const struct submesh_model *m = &c->h->model;
     int first = c->h->units.first[c->lo], end = c->h->units.first[c->hi];
-    double choices = 1;
     c->var = NEW(c->arena, int, m->n_vars);
     for (int v = 0; v < m->n_vars; v++)
-        if (m->var[v].op[0] >= first && m->var[v].op[0] < end) {
+        if (m->var[v].op[0] >= first && m->var[v].op[0] < end)
             c->var[c->n++] = v;
-            choices *= c->submesh->states[m->var[v].class].n;
-        }
     c->rest_s = NEW(c->arena, double, c->n + 1);
     for (int i = c->n - 1; i >= 0; i--) {
         double least = INFINITY;
@@ -54,7 +49,6 @@ static bool list_variables(struct choosing *c)
             least = fmin(least, compute_seconds(c, c->var[i], s));
         c->rest_s[i] = c->rest_s[i + 1] + least;
     }
-    return choices <= MOST_CHOICES;
 }
 
 /* What the i-th variable exchanges with those before it. */
@@ -114,6 +108,6 @@ void hp_choose_states(struct hybrid *h, const struct step_shape *step,
     c.chosen = NEW(arena, struct splitting, 1);
     c.chosen->state = NEW(arena, int, h->model.n_vars);
     memcpy(c.state, list->splitting[0].state, (size_t)h->model.n_vars * sizeof *c.state);
-    if (list_variables(&c))
-        choose_from(&c, 0, 0);
+    list_variables(&c);
+    choose_from(&c, 0, 0);
 }
