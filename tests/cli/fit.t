@@ -30,7 +30,13 @@ $ hypar machines cluster:1x4,device=$TMP/mine.json
 > level  ways  bandwidth  latency
 > H1        2  31.5 GB/s  20.4 us
 > H2        2  15.8 GB/s  20.4 us
-$ hypar machines cluster:1x4,device=$TMP/mine.json,latency=1us | tail -2
+>
+> mine
+> fp64          254 GFLOP/s  peak of 64-bit arithmetic
+> tf32          8.1 TFLOP/s  peak of 32-bit arithmetic by matrix units
+> efficiency            0.5  share of the peak that large products reach
+> comm-latency      10.4 us  of every comm, besides its messages
+$ hypar machines cluster:1x4,device=$TMP/mine.json,latency=1us | grep '^H'
 > H1        2  31.5 GB/s  12.4 us
 > H2        2  15.8 GB/s  12.4 us
 The same as JSON; a further fit begins where the first one ended.
