@@ -34,6 +34,15 @@ static enum hypar_status write_device(const struct hypar_fit *fit, const char *p
     return opt_close(&out, HYPAR_OK, err);
 }
 
+static bool decides_any(const struct hypar_fit *fit)
+{
+    struct hypar_fit_constant constant;
+    for (int i = 0; hypar_fit_constant(fit, i, &constant); i++)
+        if (constant.fitted)
+            return true;
+    return false;
+}
+
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct hypar_fit_options how = { .device = args->device,
@@ -49,10 +58,16 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     enum hypar_status status = hypar_fit(&fit, args->operand, args->n_operands, &how, err);
     if (status != HYPAR_OK)
         return status;
-    if (args->output)
+    bool decided = decides_any(fit);
+    if (args->output && decided)
         status = write_device(fit, args->output, err);
     if (status == HYPAR_OK && opt_wants_summary(args))
         hypar_report_fit(stdout, fit, opt_format(args));
+    if (!decided) {
+        snprintf(err->text, sizeof err->text, "fit: these rows decide no figure of '%.100s'",
+                 hypar_fit_device(fit));
+        status = HYPAR_INFEASIBLE;
+    }
     hypar_fit_free(fit);
     return status;
 }

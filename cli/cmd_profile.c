@@ -44,11 +44,14 @@ struct profiling {
     char path[PATH_MAX];
     struct hypar_graph *graph;
     struct hypar_machine *machine;
-    int done, all; /* planners */
+    bool links;       /* messages are to be measured, whatever else is */
+    int links_rounds; /* in which they have been */
+    int done, all;    /* planners */
     const char *planner;
     double seconds; /* of the steps of the plan at hand */
     int64_t steps;
     volatile sig_atomic_t enough;
+    bool over; /* interrupted: all ranks know it */
 };
 
 /* The file ------------------------------------------------------------------------------- */
@@ -130,8 +133,9 @@ static bool simulate(const struct profiling *p, const struct hypar_plan *plan,
     return known;
 }
 
-/* The plan of a planner as a text; NULL: there is none, or all of it is known. */
-static char *next_text(struct profiling *p, const char *planner)
+/* The plan of a planner as a text; NULL: there is none, or all of it is known and not to be
+ * measured again. */
+static char *next_text(struct profiling *p, const char *planner, bool again)
 {
     char model[2 * PATH_MAX];
     struct hypar_error why = { "" };
@@ -153,8 +157,8 @@ static char *next_text(struct profiling *p, const char *planner)
         opt_note(p->args, "%s: %s", planner, why.text);
     else if (status != HYPAR_OK)
         text = NULL;
-    else if (simulate(p, hypar_found_plan(found), &summary) &&
-             summary.measured.measured < summary.measured.passes)
+    else if (again || (simulate(p, hypar_found_plan(found), &summary) &&
+                       summary.measured.measured < summary.measured.passes))
         text = plan_to_text(hypar_found_plan(found));
     hypar_found_free(found);
     return text;
@@ -260,33 +264,62 @@ static bool next_name(const char **list, char *name, size_t size)
 /* What ranks are told of the next plan besides its text. */
 static const char over[] = "over", none[] = "none";
 
+/* What is measured is so in each of them, some time apart: what else a computer does changes.
+ */
+enum { ROUNDS = 2, MOST_NAMES = 64 };
+
+/* Once in each round, and only where something else is measured or they are not known: a
+ * profile that knows all stays as it is. */
+static void measure_links(struct profiling *p, int round)
+{
+    if (p->links_rounds > round)
+        return;
+    hypar_measure_links(p->ranks, device_name, round == 0 && p->args->links, p->profile);
+    p->links_rounds = round + 1;
+}
+
+/* The plan of a planner, if it is to be measured. */
+static enum hypar_status measure_planner(struct profiling *p, int round, bool *measured,
+                                         struct hypar_error *err)
+{
+    bool first = hypar_ranks_rank(p->ranks) == 0;
+    char *text = first && !*p->stop ? next_text(p, p->planner, *measured) : NULL;
+    const char *said = hypar_ranks_share(p->ranks, text                ? text
+                                                   : first && *p->stop ? over
+                                                                       : none);
+    enum hypar_status status = HYPAR_OK;
+    *measured = strcmp(said, none) != 0 && strcmp(said, over) != 0;
+    if (strcmp(said, over) == 0)
+        p->over = true;
+    else if (*measured) {
+        measure_links(p, round);
+        status = measure_plan(p, said, err);
+    }
+    free(text);
+    p->done++;
+    return status;
+}
+
 /* Plans that are found with what was measured so far may differ from the first ones. */
 static enum hypar_status measure_plans(struct profiling *p, struct hypar_error *err)
 {
-    enum { ROUNDS = 2 };
     const char *names = p->args->planner ? p->args->planner : usual, *list;
     char name[64];
+    bool measured[MOST_NAMES] = { false };
     enum hypar_status status = HYPAR_OK;
-    bool first = hypar_ranks_rank(p->ranks) == 0;
     list = names;
     while (next_name(&list, name, sizeof name))
         p->all += ROUNDS;
-    for (int round = 0; round < ROUNDS && status == HYPAR_OK; round++)
-        for (list = names; status == HYPAR_OK && next_name(&list, name, sizeof name);) {
-            char *text = NULL;
+    for (int round = 0; round < ROUNDS && status == HYPAR_OK && !p->over; round++) {
+        if (p->links)
+            measure_links(p, round);
+        list = names;
+        for (int i = 0; status == HYPAR_OK && !p->over && next_name(&list, name, sizeof name);
+             i++) {
             p->planner = name;
-            if (first && !*p->stop)
-                text = next_text(p, name);
-            const char *said = hypar_ranks_share(p->ranks, text                ? text
-                                                           : first && *p->stop ? over
-                                                                               : none);
-            if (strcmp(said, over) == 0)
-                return HYPAR_OK;
-            if (strcmp(said, none) != 0)
-                status = measure_plan(p, said, err);
-            free(text);
-            p->done++;
+            status = measure_planner(p, round, &measured[i % MOST_NAMES], err);
         }
+    }
     return status;
 }
 
@@ -327,10 +360,11 @@ static enum hypar_status profile(struct profiling *p, struct hypar_error *err)
     if (status != HYPAR_OK)
         return status;
     bool links = p->args->links || !hypar_profile_has_links(p->profile, device_name);
-    if (strcmp(hypar_ranks_share(p->ranks, links ? "links" : none), none) != 0)
-        hypar_measure_links(p->ranks, device_name, p->profile);
+    p->links = strcmp(hypar_ranks_share(p->ranks, links ? "links" : none), none) != 0;
     if (p->args->n_operands)
         status = measure_plans(p, err);
+    for (int round = 0; round < ROUNDS && !p->args->n_operands; round++)
+        measure_links(p, round);
     if (status == HYPAR_OK && first)
         status = write_profile(p, err);
     if (status == HYPAR_OK && first)

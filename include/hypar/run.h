@@ -166,8 +166,8 @@ HYPAR_API enum hypar_status hypar_train(const struct hypar_plan *plan,
 
 /* Measure what messages between the ranks take, and what adding up does that came, for many
  * sizes, all ranks at once; into rank 0's profile, of devices called `device`. All ranks call
- * it. */
-HYPAR_API void hypar_measure_links(struct hypar_ranks *ranks, const char *device,
+ * it. `anew`: what the profile has is replaced; else it has the mean of that and of this. */
+HYPAR_API void hypar_measure_links(struct hypar_ranks *ranks, const char *device, bool anew,
                                    struct hypar_profile *profile);
 
 /* What computes: "fast, OpenBLAS ..."; `kernels` as hypar_train_options has it. */

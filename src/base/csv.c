@@ -77,6 +77,25 @@ static enum hypar_status read_fields(struct reading *r, const char *p, const cha
     }
 }
 
+static bool same_word(const char *a, const char *b)
+{
+    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+static enum hypar_status check_heading(const struct reading *r)
+{
+    const struct csv *csv = r->csv;
+    for (int c = 0; c < csv->n_columns; c++)
+        if (*csv->heading[c] && hp_csv_column(csv, csv->heading[c]) < c)
+            return hp_csv_fail(csv, csv->line, r->err, "two columns '%.60s', expected one",
+                               csv->heading[c]);
+    return HYPAR_OK;
+}
+
 static enum hypar_status read_line(struct reading *r, const char *text)
 {
     const char *field[CSV_MAX_COLUMNS], *first = skip_blanks(text);
@@ -93,7 +112,7 @@ static enum hypar_status read_line(struct reading *r, const char *text)
         csv->heading = kept;
         csv->n_columns = n;
         csv->line = r->line;
-        return HYPAR_OK;
+        return check_heading(r);
     }
     if (n != csv->n_columns)
         return hp_csv_fail(csv, r->line, r->err, "%d field%s, expected %d as in the heading", n,
@@ -146,15 +165,6 @@ enum hypar_status hp_csv_read_file(struct csv *out, struct arena *arena, const c
     TRY(hp_file_read(arena, path, max_file_bytes, &text, &length, err));
     return hp_csv_read_text(out, arena, text, length,
                             strcmp(path, "-") == 0 ? "standard input" : path, err);
-}
-
-static bool same_word(const char *a, const char *b)
-{
-    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) {
-        a++;
-        b++;
-    }
-    return *a == *b;
 }
 
 int hp_csv_column(const struct csv *csv, const char *name)

@@ -260,14 +260,37 @@ static int find_column(const struct csv *csv, const char *name, const char *othe
     return column < 0 && other ? hp_csv_column(csv, other) : column;
 }
 
-static enum hypar_status find_columns(struct reading *r)
+/* A second column of the same. */
+static enum hypar_status fail_twice(const struct reading *r, int column, int other)
+{
+    return hp_csv_fail(r->csv, r->csv->line, r->err,
+                       "columns '%.60s' and '%.60s' tell the same, expected one of them",
+                       r->csv->heading[column], r->csv->heading[other]);
+}
+
+static enum hypar_status find_seconds(struct reading *r)
 {
     static const struct {
         const char *name;
         double unit_s;
     } times[] = { { "seconds", 1 }, { "us", 1e-6 }, { "measured us", 1e-6 }, { "ms", 1e-3 } };
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        int column = hp_csv_column(r->csv, times[i].name);
+        if (column >= 0 && r->column.seconds >= 0)
+            return fail_twice(r, r->column.seconds, column);
+        if (column < 0)
+            continue;
+        r->column.seconds = column;
+        r->column.unit_s = times[i].unit_s;
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status find_columns(struct reading *r)
+{
     const struct csv *csv = r->csv;
     struct columns *c = &r->column;
+    int gpus = hp_csv_column(csv, "gpus");
     *c = (struct columns){ .seconds = -1,
                            .op = find_column(csv, "op", NULL),
                            .shape = find_column(csv, "shape", NULL),
@@ -279,10 +302,9 @@ static enum hypar_status find_columns(struct reading *r)
                            .devices = find_column(csv, "devices", "gpus"),
                            .bytes = find_column(csv, "bytes", NULL),
                            .machine = find_column(csv, "machine", NULL) };
-    for (size_t i = 0; i < sizeof times / sizeof times[0] && c->seconds < 0; i++) {
-        c->seconds = hp_csv_column(csv, times[i].name);
-        c->unit_s = times[i].unit_s;
-    }
+    TRY(find_seconds(r));
+    if (gpus >= 0 && c->devices != gpus)
+        return fail_twice(r, c->devices, gpus);
     bool op = c->op >= 0 && c->shape >= 0 && c->pass >= 0;
     bool collective = c->collective >= 0 && c->devices >= 0 && c->bytes >= 0;
     if (c->seconds >= 0 && (int)op + (int)collective + (int)(c->plan >= 0) == 1)

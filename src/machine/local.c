@@ -125,7 +125,7 @@ static bool find_in_cpuinfo(const char *word, char *text, size_t size)
 
 const char *hypar_local_processor(void)
 {
-    static char text[160];
+    static _Thread_local char text[160]; /* threads may ask at once */
     char maker[40], part[40];
     if (*text || find_in_cpuinfo("model name", text, sizeof text))
         return text;

@@ -69,6 +69,16 @@ double hp_profile_curve(const struct hypar_profile *profile, const char *device,
     return a->seconds + slope * (size - a->size);
 }
 
+double hp_profile_point(const struct hypar_profile *profile, const char *device, const char *of,
+                        double size)
+{
+    const struct curve *c = hp_profile_find_curve(profile, device, of);
+    for (int i = 0; c && i < c->n; i++)
+        if (c->point[i].size == size)
+            return c->point[i].seconds;
+    return 0;
+}
+
 bool hypar_profile_has_links(const struct hypar_profile *profile, const char *device)
 {
     return hp_profile_find_curve(profile, device, "message") != NULL;

@@ -48,8 +48,11 @@ enum time_source hp_profile_time(const struct hypar_profile *profile,
 
 /* Curves: seconds by size, of what is no pass. Words of hypar itself:
  *   "message"             a rank sends so many bytes, or receives them (half of both)
+ *   "message alone"       the same, while other ranks neither send nor compute
  *   "sum"                 so many bytes that came are added to what is there
+ *   "row"                 a row of so many bytes is copied, of many that lie apart
  *   "sum over ranks"      so many bytes of each rank are summed, and everyone has the sum
+ *   "gather over ranks"   each rank has a part of so many bytes, and everyone gets all
  *   "update sgd fp32"     so many parameters are updated
  *   "squares fp32"        so many elements of gradients are squared and added up
  * Points are kept by size; one of the same size is replaced. */
@@ -63,6 +66,10 @@ void hp_squares_word(char *text, size_t size, const char *precision);
 /* Straight between two points, beyond the last by the last two, before the first as that one.
  * 0: there is no such curve. */
 double hp_profile_curve(const struct hypar_profile *profile, const char *device, const char *of,
+                        double size);
+
+/* The point of just this size; 0: there is none. */
+double hp_profile_point(const struct hypar_profile *profile, const char *device, const char *of,
                         double size);
 
 /* As hypar_profile_read(); `name` stands in front of messages. */

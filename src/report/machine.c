@@ -1,8 +1,10 @@
 /* One machine. */
 #include <hypar/report.h>
 
+#include <math.h>
 #include <string.h>
 
+#include "machine/machine.h"
 #include "report/columns.h"
 #include "report/put.h"
 
@@ -73,6 +75,83 @@ static void level_rows(FILE *to, struct arena *arena, const struct hypar_level *
     hp_columns_print(&levels, to);
 }
 
+/* The row of the table of devices that is called so; NULL: there is none. */
+static const struct hypar_device_type *type_named(const char *name)
+{
+    const struct hypar_device_type *type;
+    for (int i = 0; (type = hypar_device_type(i)); i++)
+        if (strcmp(type->device.name, name) == 0)
+            return type;
+    return NULL;
+}
+
+/* Peaks that the table of devices leaves out, and how near kernels and collectives come. */
+static bool is_shown(enum option option, double value)
+{
+    return value > 0 && (option == OPTION_FP64 || option == OPTION_TF32 ||
+                         option == OPTION_EFFICIENCY || option >= OPTION_REDUCTION_LENGTH);
+}
+
+static void figure_cell(struct columns *table, struct arena *arena, double value,
+                        enum hypar_unit unit)
+{
+    if (unit == HYPAR_UNIT_COUNT)
+        hp_cell(table, arena, "%.3g", value);
+    else
+        hp_quantity_cell(table, arena, value, unit);
+}
+
+/* What decides how long kernels and collectives of a device take, and where that comes from. */
+static void figure_rows(FILE *to, struct arena *arena, const struct hypar_device *d)
+{
+    struct columns table = { .align = "lrw" };
+    const struct hypar_device_type *type = type_named(d->name);
+    bool given = false;
+    double value, usual = 0;
+    hp_cell(&table, arena, "%s", d->name);
+    hp_cell(&table, arena, "%s", "");
+    hp_cell(&table, arena, "%s", "");
+    for (int o = 0, i = 0; o < OPTION_COUNT; o++) {
+        const struct option_row *row = &hp_machine_options[o];
+        if (row->scope != SCOPE_DEVICE)
+            continue;
+        hypar_device_figure(d, i, &value);
+        if (type)
+            hypar_device_figure(&type->device, i, &usual);
+        i++;
+        if (!is_shown((enum option)o, value))
+            continue;
+        bool differs = type && !isnan(usual) && usual != value;
+        given |= differs;
+        hp_cell(&table, arena, "%s%s", row->text.name, differs ? "*" : "");
+        figure_cell(&table, arena, value, row->unit);
+        hp_cell(&table, arena, "%s", row->text.summary);
+    }
+    hp_columns_print(&table, to);
+    if (given)
+        fputs("* as given, not as in the table of devices\n", to);
+    if (type)
+        hp_wrap(to, hp_arena_printf(arena, "From: %s", type->source), 0);
+}
+
+/* Each kind of device once; of a machine of more than a few, the first. */
+static void all_figures(FILE *to, struct arena *arena, const struct hypar_machine *m)
+{
+    enum { MOST = 16 };
+    const struct hypar_device *kind[MOST];
+    int n = 0;
+    for (int i = 0; n < MOST && i < hypar_machine_device_count(m); i += run_of_devices(m, i)) {
+        int same = 0;
+        kind[n] = hypar_machine_device(m, i);
+        while (memcmp(kind[same], kind[n], sizeof *kind[n]) != 0)
+            same++;
+        if (same < n)
+            continue;
+        fputc('\n', to);
+        figure_rows(to, arena, kind[n++]);
+    }
+}
+
 /* The cards of a cluster: links between its nodes' switches and the one between them. */
 static void card_line(FILE *to, const struct hypar_machine *m)
 {
@@ -126,6 +205,7 @@ static void machine_text(FILE *to, const struct hypar_machine *m)
     }
     if (strcmp(hypar_machine_topology(m), "cluster") == 0)
         card_line(to, m);
+    all_figures(to, &arena, m);
     hp_arena_free(&arena);
 }
 

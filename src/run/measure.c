@@ -1,5 +1,5 @@
-/* Times of the calls of a training run: the middle of each rank's, the mean over the slower
- * half of ranks, which the others wait for. */
+/* Times of the calls of a training run: the middle of each rank's, the mean over the slowest
+ * quarter of ranks, which the others wait for. */
 #include "run/measure.h"
 
 #include <math.h>
@@ -172,10 +172,11 @@ static void gather(struct gathered *g, const struct work_time *time)
     r->spread = fmax(r->spread, time->spread);
 }
 
-/* The mean of the slower half. */
+/* The mean of the slowest eighth: cores that compute the same differ, and a step is over when
+ * the slowest is done, which is not the same one in every call. */
 static double seconds_of(struct rank_times *r)
 {
-    int from = r->n / 2;
+    int from = r->n - (r->n + 7) / 8;
     double sum = 0;
     qsort(r->seconds, (size_t)r->n, sizeof *r->seconds, by_size);
     for (int i = from; i < r->n; i++)
@@ -206,6 +207,13 @@ static void receive_times(struct trainer *t, struct gathered *g, int rank)
 
 /* Into the profile ---------------------------------------------------------------------- */
 
+/* With what is known already: conditions change from one plan to the next. */
+static double with_before(double seconds, double before)
+{
+    seconds = fmax(seconds, 1e-9);
+    return before > 0 ? (before + seconds) / 2 : seconds;
+}
+
 static enum hypar_status add_call(struct trainer *t, struct hypar_profile *profile,
                                   struct rank_times *time, struct hypar_error *err)
 {
@@ -221,7 +229,8 @@ static enum hypar_status add_call(struct trainer *t, struct hypar_profile *profi
                                 first,
                                 time->key.size,
                                 time->key.passes & ~((uint32_t)1 << first) };
-    TRY(hp_profile_add(profile, &at, fmax(seconds_of(time), 1e-9), err));
+    TRY(hp_profile_add(profile, &at,
+                       with_before(seconds_of(time), hp_profile_find(profile, &at)), err));
     hp_profile_set_spread(profile, &at, time->spread);
     return HYPAR_OK;
 }
@@ -238,8 +247,11 @@ static void add_elements(struct trainer *t, struct hypar_profile *profile,
     else
         hp_update_word(of, sizeof of, hypar_optimizer_text(hypar_plan_optimizer(t->plan)),
                        precision);
-    hp_profile_add_point(profile, hypar_machine_device(hypar_plan_machine(t->plan), 0)->name,
-                         of, (double)time->key.size[0], fmax(seconds_of(time), 1e-9));
+    const char *device = hypar_machine_device(hypar_plan_machine(t->plan), 0)->name;
+    double elements = (double)time->key.size[0];
+    hp_profile_add_point(
+        profile, device, of, elements,
+        with_before(seconds_of(time), hp_profile_point(profile, device, of, elements)));
 }
 
 /* Multiply-adds of a call. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/csr.h"
-#include "profile/profile.h"
 #include "sim/task_costs.h"
 
 /* Up to this size the messages of an all-to-all are told apart. */
@@ -394,109 +393,14 @@ static void make_broadcast(struct task_costs *a, const struct request *r,
     hp_arena_release(&a->scratch, mark);
 }
 
-/* Messages as ranks of this computer send them ------------------------------------------- */
-
-/* What each device does for a comm: it copies what it sends and what it receives, and adds up
- * what comes to be summed. */
-struct copying {
-    const struct hypar_profile *profile;
-    const struct hypar_machine *machine;
-    double *busy_s, *arrive_s; /* by device; since the last message to it was sent */
-    bool *held;                /* by device: it sends, or adds up */
-    double cell_bytes, scale;
-    bool sums;
-};
-
-static double curve_s(const struct copying *c, int device, const char *of, double bytes)
-{
-    return hp_profile_curve(c->profile, hypar_machine_device(c->machine, device)->name, of,
-                            bytes);
-}
-
-static void copy_message(void *who, int round, int from, int to, int pieces)
-{
-    enum { CHUNK_BYTES = 1 << 20 };
-    struct copying *c = who;
-    double bytes = c->scale * c->cell_bytes / pieces;
-    c->busy_s[from] += curve_s(c, from, "message", bytes);
-    c->busy_s[to] += curve_s(c, to, "message", bytes);
-    if (round == 0)
-        c->busy_s[to] += curve_s(c, to, "sum", bytes);
-    c->sums |= round == 0;
-    c->held[from] = true;
-    c->held[to] |= round == 0;
-    c->arrive_s[to] = curve_s(c, to, "message", bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES);
-}
-
-/* A sum over all ranks takes so many times as long as its messages and sums one by one: those
- * that come in another order than they are wanted in are copied once more. */
-static double crowding(const struct copying *c, int device, double bytes)
-{
-    const struct hypar_profile_machine *measured = hypar_profile_machine(c->profile);
-    double all = curve_s(c, device, "sum over ranks", bytes);
-    int n = measured ? measured->ranks : 1;
-    if (!(all > 0) || n < 2)
-        return 1;
-    double piece = bytes / n, single = (n - 1) * (4 * curve_s(c, device, "message", piece) +
-                                                  curve_s(c, device, "sum", piece));
-    return single > 0 ? all / single : 1;
-}
-
-/* Whoever sends or adds up is held for as long as that takes, and what it receives; one that
- * only receives waits for the message anyway, and gets its last chunk when that has been sent.
- */
-static void as_copies(struct task_costs *a, const struct request *r, struct comm_cost *cost)
-{
-    struct arena_mark mark = hp_arena_mark(&a->scratch);
-    const struct comm *comm = r->comm;
-    struct copying c = { .profile = a->settings.profile,
-                         .machine = a->machine,
-                         .busy_s = NEW(&a->scratch, double, a->n_devices),
-                         .arrive_s = NEW(&a->scratch, double, a->n_devices),
-                         .held = NEW(&a->scratch, bool, a->n_devices) };
-    bool *seen = NEW(&a->scratch, bool, a->n_devices);
-    double own = hp_comm_elements(r->pattern, comm) * r->element_bytes;
-    c.scale = r->in_bucket && own > 0 ? r->bytes / own : 1;
-    for (int i = 0; i < comm->n_cells; i++) {
-        const struct cell *cell = &r->pattern->cell[comm->cell[i]];
-        c.cell_bytes = (double)cell->elements * r->element_bytes;
-        hp_cell_sends(cell, seen, copy_message, &c);
-    }
-    struct hold *hold = NEW(r->arena, struct hold, comm->n_devices);
-    struct sim_task *task = NEW(r->arena, struct sim_task, 1);
-    ticks longest = 0;
-    double crowd = c.sums ? crowding(&c, comm->device[0], own * c.scale) : 1;
-    for (int i = 0; i < comm->n_devices; i++) {
-        int d = comm->device[i];
-        ticks busy = hp_ticks(c.busy_s[d] * crowd);
-        if (c.held[d])
-            hold[task->n_holds++] = (struct hold){ d, 0, busy };
-        else
-            busy = hp_later(busy, hp_ticks(c.arrive_s[d]));
-        longest = busy > longest ? busy : longest;
-    }
-    task->duration = longest;
-    task->hold = hold;
-    *cost =
-        (struct comm_cost){ .n_tasks = 1,
-                            .task = task,
-                            .algorithm = "messages",
-                            .link_bytes = comm->sent_elements * r->element_bytes * c.scale };
-    hp_arena_release(&a->scratch, mark);
-}
-
-static bool is_copied(const struct task_costs *a, const struct request *r)
-{
-    return hypar_profile_has_links(a->settings.profile,
-                                   hypar_machine_device(a->machine, r->comm->device[0])->name);
-}
-
 /* `m`: the comm's messages, if each is a task; NULL: they are not. */
 static void make_cost(struct task_costs *a, const struct request *r, struct comm_cost *cost,
                       struct comm_messages *m)
 {
-    if (!m && is_copied(a, r)) {
-        as_copies(a, r, cost);
+    if (!m && hp_is_copied(a, r->comm)) {
+        double own = hp_comm_elements(r->pattern, r->comm) * r->element_bytes;
+        hp_copied_cost(a, r->arena, r->pattern, r->comm, r->element_bytes,
+                       r->in_bucket && own > 0 ? r->bytes / own : 1, cost);
         return;
     }
     if (r->group.kind == COMM_EXCHANGE) {

@@ -58,6 +58,7 @@ struct task_costs {
     int layout_capacity;
     bool *runs_kernels, any_kernels; /* by device; of any */
     bool any_launches;               /* does the host of any take time for them? */
+    struct box *held;                /* by device: for copied.c, of the pattern at hand */
 };
 
 /* For plans of the same graph and machine, with the same precisions and optimizer. */
@@ -74,6 +75,13 @@ const struct pattern_cost *hp_pattern_cost(struct task_costs *costs,
 struct pattern_cost *hp_make_pattern_cost(struct task_costs *costs, struct arena *arena,
                                           const struct pattern *pattern, int element_bytes,
                                           const struct buckets *buckets, int tail);
+
+/* Are messages what ranks of this computer copy, as the profile says? Then a comm holds those
+ * who copy (copied.c); `scale`: times what it moves itself, as the first of a bucket. */
+bool hp_is_copied(const struct task_costs *costs, const struct comm *comm);
+void hp_copied_cost(struct task_costs *costs, struct arena *arena,
+                    const struct pattern *pattern, const struct comm *comm,
+                    double element_bytes, double scale, struct comm_cost *cost);
 
 /* The updates of the parameter that `pattern` sums the gradient of, a task for each device. */
 const struct sim_task *hp_update_tasks(struct task_costs *costs, const struct pattern *pattern,

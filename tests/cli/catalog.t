@@ -199,6 +199,14 @@ $ hypar machines ring:1
 >
 > devices   fp32/s  fp16/s  bf16/s  memory   bytes/s
 > 1 x v100  15.7 T   125 T  15.7 T   16 GB  900 GB/s
+>
+> v100
+> fp64         7.8 TFLOP/s  peak of 64-bit arithmetic
+> tf32        15.7 TFLOP/s  peak of 32-bit arithmetic by matrix units
+> efficiency           0.5  share of the peak that large products reach
+> From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card a node as in
+> AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17; efficiency, latency and link
+> energy assumed
 $ hypar machines cluster:1x2
 > cluster:1x2: cluster, 2 devices, 1 switch, 2 links
 >
@@ -207,9 +215,30 @@ $ hypar machines cluster:1x2
 >
 > level  ways  bandwidth  latency
 > H1        2   150 GB/s     2 us
+>
+> v100
+> fp64         7.8 TFLOP/s  peak of 64-bit arithmetic
+> tf32        15.7 TFLOP/s  peak of 32-bit arithmetic by matrix units
+> efficiency           0.5  share of the peak that large products reach
+> From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card a node as in
+> AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17; efficiency, latency and link
+> energy assumed
+
+What decides how long kernels take is told of each kind of device, and what was given instead.
+$ hypar machines cluster:1x2,device=h200,efficiency=0.5+cluster:1x2,device=t4 | grep -E '^(efficiency|stream|eager|comm|h200|t4|\*|From)'
+> h200
+> efficiency*                         0.5  share of the peak that large products reach
+> stream-efficiency                 0.766  share of memory-bandwidth of element-wise kernels (0:
+> eager-launch                      26 us  that the host takes to launch a kernel, one by one
+> comm-latency                    33.5 us  of every comm, besides its messages
+> * as given, not as in the table of devices
+> From: NVIDIA H200 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400 Gb/s card each
+> t4
+> efficiency          0.5  share of the peak that large products reach
+> From: NVIDIA T4 data sheet, PCIe 3.0 x16; fp64 a 32nd of fp32 (Turing architecture white paper);
 
 No line of a report ends in blanks, and none is longer than 96 characters.
 $ hypar plan lenet5 --on full:4 --planner hypar -q -o $TMP/plan.json
-$ for c in models ops machines 'models vgg16' 'ops attention' 'machines torus:4x4' 'import resnet18' "check $TMP/plan.json" 'plan lenet5 --on full:4'; do hypar $c; done > $TMP/all; awk 'length > 96 || / $/' $TMP/all
+$ for c in models ops machines 'models vgg16' 'ops attention' 'machines torus:4x4' 'machines cluster:2x8,device=h200' 'import resnet18' "check $TMP/plan.json" 'plan lenet5 --on full:4'; do hypar $c; done > $TMP/all; awk 'length > 96 || / $/' $TMP/all
 $ (hypar planners; hypar lower $TMP/plan.json) | grep -n ' $'
 ? 1

@@ -30,7 +30,13 @@ $ hypar machines cluster:1x4,device=$TMP/mine.json
 > level  ways  bandwidth  latency
 > H1        2  31.5 GB/s  20.4 us
 > H2        2  15.8 GB/s  20.4 us
-$ hypar machines cluster:1x4,device=$TMP/mine.json,latency=1us | tail -2
+>
+> mine
+> fp64          254 GFLOP/s  peak of 64-bit arithmetic
+> tf32          8.1 TFLOP/s  peak of 32-bit arithmetic by matrix units
+> efficiency            0.5  share of the peak that large products reach
+> comm-latency      10.4 us  of every comm, besides its messages
+$ hypar machines cluster:1x4,device=$TMP/mine.json,latency=1us | grep '^H'
 > H1        2  31.5 GB/s  12.4 us
 > H2        2  15.8 GB/s  12.4 us
 The same as JSON; a further fit begins where the first one ended.
@@ -39,10 +45,25 @@ $ hypar fit tests/cli/all-reduce.csv --device $TMP/mine.json --json | grep -E '"
 >   "source": "measured: all-reduce.csv, 13 ro
 >     {"name": "latency_s", "before": 4.981922
 Operators are named by the extents of their axes; what rows do not decide stays, and is named.
-$ printf 'op,shape,pass,us,precision\nlinear,n=8192 c=768 k=2304,y,47.57,bf16\nidentity,n=8 c=4,y,1,bf16\n' | hypar fit - --device t4 | grep -E '^these|left out|^measured:'
+$ printf 'op,shape,pass,us,precision\nlinear,n=8192 c=768 k=2304,y,47.57,bf16\nidentity,n=8 c=4,y,1,bf16\n' | hypar fit - --device t4 2>/dev/null | grep -E '^these|left out|^measured:'
 > measured: standard input, 1 row, median error 1.49e+04 %; begun from t4
 > these rows decide no figure
 > 1 row costs nothing here: left out
+With nothing decided no device is written.
+$ printf 'op,shape,pass,us,precision\nidentity,n=8 c=4,y,1,bf16\nlinear,n=8192 c=768 k=2304,y,47.57,bf16\n' | hypar fit - --device t4 -q -o $TMP/none.json; echo $?; ls $TMP/none.json 2>/dev/null
+> hypar: fit: these rows decide no figure of 't4'
+> 1
+? 2
+Columns of the same are not both taken.
+$ printf 'op,shape,pass,us,US\nlinear,n=8 c=4 k=2,y,1,1\n' | hypar fit - --device t4
+> hypar: standard input:1: two columns 'US', expected one
+? 3
+$ printf '# a table\nop,shape,pass,us,seconds\nlinear,n=8 c=4 k=2,y,1,1e-6\n' | hypar fit - --device t4
+> hypar: standard input:2: columns 'seconds' and 'us' tell the same, expected one of them
+? 3
+$ printf 'collective,devices,gpus,bytes,seconds\nall-reduce,2,4,1e6,1e-4\n' | hypar fit - --device t4
+> hypar: standard input:1: columns 'devices' and 'gpus' tell the same, expected one of them
+? 3
 A plan keeps the figures of a device file, which it does not need any more.
 $ cd $TMP && hypar plan mlp:16-16 --on cluster:1x2,device=mine.json -o plan.json -q && rm mine.json && hypar check plan.json | head -1
 > ok: mlp:16-16, batch 32: 2 operators in 2 parts on a machine of 2 devices

@@ -1,6 +1,7 @@
 What is run is measured, here by one rank; times are not the same twice.
 $ hypar profile mlp:20-16-10 --on local:1 --batch 6 --kernels reference --steps 8 --planner dp -o $TMP/p.json | sed 's/[0-9.]* [mnu]s/T/g;s/  */ /g;s/by [0-9]* %/by S %/'
 > dp 8 steps measured T predicted T
+> dp 8 steps measured T predicted T
 > $TMP/p.json: 12 calls known, their times spread by S % (median)
 $ hypar plan mlp:20-16-10 --on local:1 --batch 6 --planner dp -o $TMP/plan.json -q
 $ hypar simulate $TMP/plan.json --profile $TMP/p.json 2>/dev/null | grep Profile

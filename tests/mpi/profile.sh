@@ -1,5 +1,5 @@
 #!/bin/sh
-# profile.sh - a profile of several ranks: calls of all of them, messages, nothing measured twice,
+# profile.sh - a profile of several ranks: calls of all of them, messages, in two rounds and not again,
 # interrupted and gone on with; and training predicts with it.
 . tests/mpi/common.sh
 export XDG_CACHE_HOME="$dir/cache"
@@ -10,8 +10,8 @@ profile() { # ARGUMENTS...
 }
 
 profile --planner dp,gpipe >"$dir/first" || wrong "profile failed"
-[ "$(grep -c '^[a-z0-9]* *8 steps' "$dir/first")" = 2 ] || wrong "$(cat "$dir/first")"
-for of in message sum 'sum over ranks' 'update sgd fp32'; do
+[ "$(grep -c '^[a-z0-9]* *8 steps' "$dir/first")" = 4 ] || wrong "$(cat "$dir/first")"
+for of in message 'message alone' sum row 'sum over ranks' 'gather over ranks' 'update sgd fp32'; do
     grep -q "\"of\": \"$of\"" "$file" || wrong "no curve of $of"
 done
 cp "$file" "$dir/before"

@@ -3,85 +3,16 @@
 
 #include <string.h>
 
-/* Pieces ----------------------------------------------------------------------------- */
-
-bool hp_piece_is_dense(const struct piece *piece)
-{
-    int64_t dense = 1;
-    for (int d = piece->view.box.n_dims - 1; d >= 0; d--) {
-        int64_t extent = piece->view.box.dim[d].hi - piece->view.box.dim[d].lo;
-        if (extent == 1)
-            continue;
-        if (piece->view.at.stride[d] != dense) /* all in one run of what is dense? */
-            return piece->lo / dense == (piece->hi - 1) / dense;
-        dense *= extent;
-    }
-    return true;
-}
-
 static size_t piece_bytes(const struct executor *x, const struct piece *p)
 {
     return (size_t)(p->hi - p->lo) * hp_buffer_element_bytes(x, p->view.buffer);
 }
 
-/* A run of elements along the last dimension. */
-struct run {
-    int64_t at;     /* the first, from the start of the buffer */
-    int64_t stride; /* from one to the next */
-    int64_t n;
-};
-
-/* The run of a piece that begins with its element `i`. */
-static struct run run_at(const struct piece *p, int64_t i)
-{
-    const struct box *box = &p->view.box;
-    int last = box->n_dims - 1;
-    struct run run = { .at = p->view.at.offset, .stride = 1, .n = p->hi - i };
-    int64_t rest = i;
-    for (int d = last; d >= 0; d--) {
-        int64_t extent = box->dim[d].hi - box->dim[d].lo, index = rest % extent;
-        rest /= extent;
-        run.at += index * p->view.at.stride[d];
-        if (d == last && extent - index < run.n && !p->dense)
-            run.n = extent - index;
-        if (d == last)
-            run.stride = p->dense ? 1 : p->view.at.stride[d];
-    }
-    return run;
-}
-
-/* Copy between a piece and a dense array. */
+/* Between a piece and a dense array. */
 static void copy_piece(struct executor *x, const struct piece *p, char *data, char *apart,
                        bool gather)
 {
-    size_t size = hp_buffer_element_bytes(x, p->view.buffer);
-    for (int64_t i = p->lo; i < p->hi;) {
-        struct run run = run_at(p, i);
-        for (int64_t k = 0; k < run.n; k += run.stride == 1 ? run.n : 1) {
-            char *here = data + (size_t)(run.at + k * run.stride) * size;
-            char *there = apart + (size_t)(i - p->lo + k) * size;
-            size_t bytes = (run.stride == 1 ? (size_t)run.n : 1) * size;
-            memcpy(gather ? there : here, gather ? here : there, bytes);
-        }
-        i += run.n;
-    }
-}
-
-/* Put what came together with what is there. */
-static void sum_piece(struct executor *x, const struct piece *p, enum combine combine,
-                      char *data, char *apart)
-{
-    size_t size = hp_real_bytes(x->settings.real);
-    for (int64_t i = p->lo; i < p->hi;) {
-        struct run run = run_at(p, i);
-        struct box box = { .n_dims = 1, .dim = { { 0, run.n } } };
-        struct view to = { .data = data + (size_t)run.at * size,
-                           .box = box,
-                           .stride = { run.stride } };
-        struct view from = hp_dense_view(apart + (size_t)(i - p->lo) * size, &box);
-        hp_view_combine(&to, &from, combine, x->settings.real);
-        i += run.n;
-    }
+    hp_piece_copy(p, hp_buffer_element_bytes(x, p->view.buffer), data, apart, gather);
 }
 
 /* Checking --------------------------------------------------------------------------- */
@@ -113,7 +44,8 @@ void hp_add_piece(struct executor *x, struct micro_state *m, int task,
     check_place(x, m, task, place, &add->from, from);
     char *apart = hp_array_new(piece_bytes(x, &add->from));
     copy_piece(x, &add->from, from, apart, true);
-    sum_piece(x, &add->to, COMBINE_SUM, hp_buffer_data(x, m, add->to.view.buffer), apart);
+    hp_piece_combine(&add->to, COMBINE_SUM, x->settings.real,
+                     hp_buffer_data(x, m, add->to.view.buffer), apart);
     hp_array_free(apart);
 }
 
@@ -158,7 +90,7 @@ static void post_chunk(struct executor *x, struct comm_run *run, int i, int c)
     struct message_run *state = &run->message[i];
     size_t size = hp_buffer_element_bytes(x, p.view.buffer), bytes = piece_bytes(x, &p);
     char *data = hp_buffer_data(x, run->micro, p.view.buffer);
-    char *at = state->apart ? state->apart : data + (size_t)run_at(&p, p.lo).at * size;
+    char *at = state->apart ? state->apart : data + hp_piece_offset(&p) * size;
     int tag = message->tag + run->micro->micro % x->tag_turns * x->rank->n_tags;
     int *request = &state->request[state->apart ? 0 : c];
     if (message->kind == MESSAGE_SEND) {
@@ -186,6 +118,35 @@ static void count_staging(struct executor *x, double bytes)
         x->counts.staging_bytes = x->staged_bytes;
 }
 
+/* The least class whose areas have so many bytes. */
+static int staging_class(size_t bytes)
+{
+    int k = 0;
+    while ((size_t)LEAST_STAGING << k < bytes)
+        k++;
+    return k;
+}
+
+/* Areas are kept for the next message: fresh memory is cleared by the system, page by page. */
+static void *take_staging(struct executor *x, size_t bytes)
+{
+    int k = staging_class(bytes);
+    void *area = x->staging[k];
+    count_staging(x, (double)bytes);
+    if (!area)
+        return hp_array_new((size_t)LEAST_STAGING << k);
+    memcpy(&x->staging[k], area, sizeof area);
+    return area;
+}
+
+static void give_staging(struct executor *x, void *area, size_t bytes)
+{
+    int k = staging_class(bytes);
+    count_staging(x, -(double)bytes);
+    memcpy(area, &x->staging[k], sizeof area);
+    x->staging[k] = area;
+}
+
 static void post(struct executor *x, struct comm_run *run, int i)
 {
     const struct rank_message *message = &run->comm->message[i];
@@ -193,8 +154,7 @@ static void post(struct executor *x, struct comm_run *run, int i)
     int n = n_chunks(x, &message->piece);
     state->state = MESSAGE_POSTED;
     if (is_staged(message)) {
-        state->apart = hp_array_new(staging_bytes(x, message));
-        count_staging(x, (double)staging_bytes(x, message));
+        state->apart = take_staging(x, staging_bytes(x, message));
         n = 1;
     }
     for (int c = 0; c < n; c++)
@@ -209,7 +169,7 @@ static void take_chunk(struct executor *x, struct comm_run *run, int i, int c)
     char *apart = run->message[i].apart, *data = hp_buffer_data(x, run->micro, p.view.buffer);
     if (message->kind == MESSAGE_SUM) {
         check_piece(x, run, &p, data);
-        sum_piece(x, &p, run->comm->combine, data, apart);
+        hp_piece_combine(&p, run->comm->combine, x->settings.real, data, apart);
     } else if (message->kind == MESSAGE_RECEIVE) {
         copy_piece(x, &p, data, apart, false);
     }
@@ -234,8 +194,7 @@ static void finish(struct executor *x, struct comm_run *run, int i)
     }
     if (!state->apart)
         return;
-    hp_array_free(state->apart);
-    count_staging(x, -(double)staging_bytes(x, &run->comm->message[i]));
+    give_staging(x, state->apart, staging_bytes(x, &run->comm->message[i]));
     state->apart = NULL;
 }
 
@@ -374,4 +333,10 @@ void hp_drop_comms(struct executor *x)
         hp_array_free(x->active[i]);
     }
     x->n_active = 0;
+    for (int k = 0; k < STAGING_CLASSES; k++)
+        while (x->staging[k]) {
+            void *area = x->staging[k];
+            memcpy(&x->staging[k], area, sizeof area);
+            hp_array_free(area);
+        }
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "run/exec/executor.h"
 #include "run/exec/layout.h"
+#include "run/exec/pieces.h"
 
 /* How far a task is. */
 enum { TASK_WAITS, TASK_BEGUN, TASK_DONE };
@@ -69,6 +70,9 @@ struct pass_run {
     int operand[MAX_OPERANDS], n_apart;
 };
 
+/* Staging areas are of LEAST_STAGING << k bytes. */
+enum { LEAST_STAGING = 64, STAGING_CLASSES = 48 };
+
 struct executor {
     struct arena arena;
     const struct hypar_program *program;
@@ -108,12 +112,13 @@ struct executor {
     struct micro_state *now, tail;
     struct micro_state **micro; /* by micro-batch; NULL: not under way */
     struct micro_state *unused;
-    struct micro_buffers ending; /* with the last task, when comms have done with them */
-    struct micro_buffers *sent;  /* with later slots, by slot in turn */
-    double *micro_loss;          /* by micro-batch: the rank's share */
-    double *loss;                /* by period */
-    double staged_bytes;         /* of messages under way */
-    int n_divided;               /* comms of bodies that touch pieces which last */
+    struct micro_buffers ending;    /* with the last task, when comms have done with them */
+    struct micro_buffers *sent;     /* with later slots, by slot in turn */
+    double *micro_loss;             /* by micro-batch: the rank's share */
+    double *loss;                   /* by period */
+    double staged_bytes;            /* of messages under way */
+    void *staging[STAGING_CLASSES]; /* areas not in use, by size; each begins with the next */
+    int n_divided;                  /* comms of bodies that touch pieces which last */
     struct comm_run **active;
     int n_active, active_capacity;
     struct pass_run pass_run;
@@ -243,8 +248,6 @@ const struct rank_task *hp_last_waiting(struct executor *x,
                                                       const struct rank_task *t));
 
 /* Messages (messages.c) --------------------------------------------------------------- */
-
-bool hp_piece_is_dense(const struct piece *piece);
 
 /* A gradient that the rank has computed, to the piece that it owns. */
 void hp_add_piece(struct executor *x, struct micro_state *m, int task,
