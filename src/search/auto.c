@@ -17,8 +17,9 @@ enum {
         3 << 20, /* of large plans, together: to be looked at unasked: a minute */
 };
 
-/* What a random search finds has less order than the others' plans: it has to be worth it. */
-static const double WORTH = 0.98;
+/* What a random search finds has less order than the others' plans: it has to be faster by more
+ * than rounding. */
+static const double WORTH = 0.999;
 
 /* Large plans are looked at in the order of their closed forms. One adds up what may overlap,
  * so no plan is much faster than half of that; and what needs far more than there is by a bound
